@@ -1,0 +1,98 @@
+// JSON as JSON.parse reads it (decisions: exactly what it accepts, with a cap on depth), without
+// building a tree: one pass validates the text, values are then views into it.
+//
+// The text must already be valid UTF-8 (base/utf8.h); the scanner looks at bytes only. A byte order
+// mark is refused, as JSON.parse does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tap::json {
+
+enum class Kind : uint8_t { Object, Array, String, Number, Boolean, Null };
+
+// A value inside validated text. `raw` is exactly its text: quotes, brackets and all. It lives as
+// long as the text that was scanned.
+struct Value {
+  Kind kind = Kind::Null;
+  std::string_view raw;
+};
+
+// One member of an object. `key` is the text between the quotes, escapes not resolved.
+struct Member {
+  std::string_view key;
+  Value value;
+};
+
+struct SyntaxError {
+  size_t offset = 0;         // in bytes from the start of the text
+  const char* reason = "";   // what was wrong, in words for people; static storage
+};
+
+inline constexpr int kMaxDepth = 128;
+
+// Reads one text after another, and keeps its memory between them.
+class Scanner {
+ public:
+  // Validates the whole text. On success the root value is returned, and if it is an object its
+  // members can be asked for until the next scan.
+  [[nodiscard]] Result<Value, SyntaxError> scan(std::string_view text);
+
+  // The root object's members in the order of the text. Empty where the root is no object.
+  [[nodiscard]] const std::vector<Member>& members() const { return members_; }
+
+  // The root member of that name; keys are compared after unescaping, the last of two equal keys
+  // wins (as JSON.parse does).
+  [[nodiscard]] std::optional<Value> find(std::string_view key) const;
+
+ private:
+  std::vector<Member> members_;
+};
+
+// Walks the members of an object that a Scanner has validated. Precondition: value.kind == Object.
+class Members {
+ public:
+  explicit Members(Value object);
+  [[nodiscard]] bool next(Member& member);
+
+ private:
+  std::string_view rest_;
+};
+
+// Walks the elements of an array that a Scanner has validated. Precondition: value.kind == Array.
+class Elements {
+ public:
+  explicit Elements(Value array);
+  [[nodiscard]] bool next(Value& element);
+
+ private:
+  std::string_view rest_;
+};
+
+// The member of that name in a validated object; same rules as Scanner::find.
+[[nodiscard]] std::optional<Value> find(Value object, std::string_view key);
+
+// True if the raw key (text between quotes) means `name` once its escapes are resolved.
+[[nodiscard]] bool keyEquals(std::string_view rawKey, std::string_view name);
+
+// The text a String value stands for, as UTF-8. A lone surrogate escape becomes U+FFFD.
+[[nodiscard]] std::string decodeString(Value string);
+// The same as UTF-16 code units; lone surrogates stay what they are, as in JavaScript.
+[[nodiscard]] std::u16string decodeString16(Value string);
+// True if the decoded text is ASCII only (then decodeString is also its Latin-1 form).
+[[nodiscard]] bool isAsciiString(Value string);
+
+// The number's double value (overflow gives infinity, as in JavaScript).
+[[nodiscard]] double decodeNumber(Value number);
+// The number as an integer if it is one and lies within ±(2^53 − 1).
+[[nodiscard]] std::optional<int64_t> decodeInteger(Value number);
+[[nodiscard]] inline bool decodeBoolean(Value boolean) { return boolean.raw == "true"; }
+
+}  // namespace tap::json

@@ -1,0 +1,42 @@
+// Writes compact JSON to a string. The caller keeps the order right; commas are the writer's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tap::json {
+
+// Appends to `out`, which must outlive the writer. Text must be valid UTF-8.
+class Writer {
+ public:
+  explicit Writer(std::string& out) : out_(out) {}
+
+  Writer& beginObject();
+  Writer& endObject();
+  Writer& beginArray();
+  Writer& endArray();
+  Writer& key(std::string_view name);  // escaped like a string
+  Writer& string(std::string_view text);
+  Writer& integer(int64_t number);
+  Writer& boolean(bool value);
+  Writer& null();
+  Writer& raw(std::string_view json);  // validated JSON text, copied as it is
+
+  // key() and the value in one step.
+  Writer& field(std::string_view name, std::string_view text) { return key(name).string(text); }
+  Writer& field(std::string_view name, const char* text) { return key(name).string(text); }
+  Writer& field(std::string_view name, int64_t number) { return key(name).integer(number); }
+  Writer& rawField(std::string_view name, std::string_view json) { return key(name).raw(json); }
+
+ private:
+  void separate();
+
+  std::string& out_;
+  bool comma_ = false;  // whether a value stands before the next one on this level
+};
+
+// Appends `text` as a JSON string, quotes included.
+void appendQuoted(std::string& out, std::string_view text);
+
+}  // namespace tap::json

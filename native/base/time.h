@@ -1,0 +1,27 @@
+// Time is an argument: nothing in the core reads a clock.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace tap {
+
+using Millis = std::chrono::milliseconds;
+
+// Monotonic time since an arbitrary start, as the event loop counts it.
+struct LoopClock {
+  using rep = int64_t;
+  using period = std::milli;
+  using duration = Millis;
+  using time_point = std::chrono::time_point<LoopClock>;
+  static constexpr bool is_steady = true;
+};
+using Time = LoopClock::time_point;
+
+// What every input to the core carries: when it happened.
+struct Now {
+  Time steady;           // for deadlines
+  int64_t unixMillis{};  // for people: stream entries and logs
+};
+
+}  // namespace tap

@@ -1,0 +1,42 @@
+// The frame layer's vocabulary: RFC 6455, sections 5.2 and 7.4.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tap::ws {
+
+enum class Opcode : uint8_t {
+  Continuation = 0x0,
+  Text = 0x1,
+  Binary = 0x2,
+  Close = 0x8,
+  Ping = 0x9,
+  Pong = 0xA,
+};
+
+enum class CloseCode : uint16_t {
+  Normal = 1000,
+  GoingAway = 1001,
+  ProtocolError = 1002,
+  UnsupportedData = 1003,
+  NoStatus = 1005,       // never on the wire
+  Abnormal = 1006,       // never on the wire
+  InvalidPayload = 1007,
+  PolicyViolation = 1008,
+  MessageTooBig = 1009,
+  InternalError = 1011,
+  ServiceRestart = 1012,
+  TryAgainLater = 1013,
+};
+
+// The header of a server frame (unmasked, final) for a payload of `size` bytes, appended to `out`.
+void appendFrameHeader(std::string& out, Opcode opcode, uint64_t size);
+// A whole unfragmented server frame.
+void appendFrame(std::string& out, Opcode opcode, std::string_view payload);
+// A close frame; the reason is cut to what a control frame holds, at a character boundary.
+void appendCloseFrame(std::string& out, CloseCode code, std::string_view reason);
+
+}  // namespace tap::ws
