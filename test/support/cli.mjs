@@ -1,0 +1,320 @@
+// The real Copilot CLI, offline, in a home of its own. Nothing here reads or writes the user's ~/.copilot.
+
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { cp, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import net from "node:net";
+import os from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { describeProcess, isExtension, isGatewayHost, killAll, processesOf } from "./processes.mjs";
+import { waitFor } from "./wait.mjs";
+
+export const REPO_ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/**
+ * What a CLI may inherit. A list of what passes: credentials, proxies and settings of the
+ * surrounding shell must not reach it, or a test would depend on who runs it.
+ */
+const INHERITED = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_.*|TZ|TMPDIR|XDG_(CACHE|RUNTIME|STATE)_.*)$/;
+
+// ---- finding the CLI -----------------------------------------------------------------------------
+
+/** @typedef {{command: string, prefix: string[], version: string | undefined}} CliCommand */
+
+const readPackage = (folder) => JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8"));
+
+const binOf = (manifest) => (typeof manifest.bin === "string" ? manifest.bin : Object.values(manifest.bin ?? {})[0]);
+
+/** The platform's binary, started directly: the JS launcher waits in spawnSync and passes no signal on. */
+function nativeCommand(packageFolder, version) {
+  const require = createRequire(path.join(packageFolder, "package.json"));
+  for (const platform of process.platform === "linux" ? ["linux", "linuxmusl"] : [process.platform]) {
+    try {
+      const manifest = require.resolve(`@github/copilot-${platform}-${process.arch}/package.json`);
+      const folder = path.dirname(manifest);
+      const command = path.join(folder, binOf(readPackage(folder)));
+      if (existsSync(command)) return { command, prefix: [], version };
+    } catch {
+      // Not installed for this platform: try the next name.
+    }
+  }
+  return undefined;
+}
+
+function commandFromPackage(packageFolder) {
+  const manifest = readPackage(packageFolder);
+  const launcher = path.join(packageFolder, binOf(manifest));
+  return (
+    nativeCommand(packageFolder, manifest.version) ?? {
+      command: process.execPath,
+      prefix: [launcher],
+      version: manifest.version,
+    }
+  );
+}
+
+/** A folder holding the package, or one with it in its node_modules. */
+function packageFolderIn(folder) {
+  if (existsSync(path.join(folder, "package.json")) && readPackage(folder).name === "@github/copilot") return folder;
+  const require = createRequire(path.join(folder, "package.json"));
+  return path.dirname(require.resolve("@github/copilot/package.json"));
+}
+
+/**
+ * @param {string} [where] an executable, or a folder with (or that is) the npm package;
+ *   without it TAP_TEST_CLI, else the repository's own devDependency
+ * @returns {CliCommand}
+ */
+export function findCli(where = process.env.TAP_TEST_CLI || REPO_ROOT) {
+  if (!statSync(where).isDirectory()) return { command: path.resolve(where), prefix: [], version: undefined };
+  return commandFromPackage(packageFolderIn(path.resolve(where)));
+}
+
+// ---- small tools ---------------------------------------------------------------------------------
+
+/** A TCP port that was free a moment ago, on both loopback families. @returns {Promise<number>} */
+export async function freePort() {
+  const listen = (host, port) =>
+    new Promise((resolve, reject) => {
+      const server = net.createServer().once("error", reject);
+      server.listen(port, host, () => {
+        const { port: bound } = server.address();
+        server.close(() => resolve(bound));
+      });
+    });
+  for (let attempt = 0; ; attempt += 1) {
+    const port = await listen("127.0.0.1", 0);
+    try {
+      return await listen("::1", port);
+    } catch (error) {
+      if (error.code !== "EADDRINUSE") return port; // no IPv6 on this machine
+      if (attempt >= 20) throw error;
+    }
+  }
+}
+
+/** @param {string} text @param {number} [max] */
+export const tail = (text, max = 3000) => (text.length > max ? `…${text.slice(-max)}` : text);
+
+/**
+ * How the extension comes into the home:
+ * - "entries" (default): a real folder with a link per entry, so that files written beside the
+ *   extension (a token, say) land in this home and not in the checkout shared by all tests;
+ * - "link": the folder itself is a link; - "copy": a copy.
+ */
+async function installExtension(source, target, how) {
+  await mkdir(path.dirname(target), { recursive: true });
+  if (how === "link") return symlink(source, target);
+  if (how === "copy") return cp(source, target, { recursive: true });
+  await mkdir(target);
+  const names = (await readdir(source)).filter((name) => !name.startsWith("."));
+  await Promise.all(names.map((name) => symlink(path.join(source, name), path.join(target, name))));
+}
+
+const git = (cwd, ...args) => execFileSync("git", args, { cwd, stdio: "pipe" });
+
+// ---- the CLI -------------------------------------------------------------------------------------
+
+/**
+ * @typedef {{
+ *   extension?: string, extensionMode?: "entries" | "link" | "copy", extensionName?: string,
+ *   model?: {url: string}, env?: Record<string, string | undefined>, cli?: string,
+ *   settings?: object,
+ * }} CliOptions
+ * @typedef {{code: number | null, signal: string | null, stdout: string, stderr: string, ms: number}} RunResult
+ */
+
+export class CopilotCli {
+  /** Settings for every start of this CLI; a test may change them. @type {Record<string, string | undefined>} */
+  env;
+  /** The COPILOT_HOME. @type {string} */
+  home;
+  /** A git repository for the CLI to run in. @type {string} */
+  workFolder;
+  #root;
+  #model;
+  #extensionName;
+
+  /** @param {CliOptions} [options] */
+  static async create(options = {}) {
+    const cli = new CopilotCli();
+    // Short, since a socket path below the home must fit 104 bytes.
+    cli.#root = await mkdtemp(path.join(os.tmpdir(), "tap-"));
+    cli.home = path.join(cli.#root, "home");
+    cli.workFolder = path.join(cli.#root, "work");
+    cli.command = findCli(options.cli);
+    cli.env = { ...options.env };
+    cli.#model = options.model;
+    cli.#extensionName = options.extensionName ?? "tap";
+    await cli.#furnish(options);
+    return cli;
+  }
+
+  async #furnish({ extension, extensionMode = "entries", settings }) {
+    await mkdir(this.home);
+    await mkdir(this.workFolder);
+    git(this.workFolder, "init", "-q", "-b", "main");
+    if (extension) await installExtension(path.resolve(extension), this.extensionFolder, extensionMode);
+    if (settings) await writeFile(path.join(this.home, "settings.json"), JSON.stringify(settings));
+  }
+
+  get extensionFolder() {
+    return path.join(this.home, "extensions", this.#extensionName);
+  }
+
+  /** Where a gateway of this home publishes its token. */
+  get tokenFile() {
+    return path.join(this.home, "extensions", "tap", ".provider-token");
+  }
+
+  /** The whole environment of a start. @param {Record<string, string | undefined>} [extra] */
+  environment(extra = {}) {
+    const inherited = Object.entries(process.env).filter(([name]) => INHERITED.test(name));
+    const env = {
+      ...Object.fromEntries(inherited),
+      TERM: "xterm-256color",
+      COPILOT_HOME: this.home,
+      COPILOT_OFFLINE: "true",
+      COPILOT_AUTO_UPDATE: "false",
+      COPILOT_MODEL: "fake",
+      ...(this.#model && { COPILOT_PROVIDER_BASE_URL: this.#model.url }),
+      ...this.env,
+      ...extra,
+    };
+    return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
+  }
+
+  /**
+   * Runs one prompt to the end.
+   * @param {string} prompt
+   * @param {{args?: string[], allow?: string[], env?: Record<string, string | undefined>, timeoutMs?: number}} [options]
+   * @returns {Promise<RunResult>}
+   */
+  runPrompt(prompt, options) {
+    return this.startPrompt(prompt, options).done;
+  }
+
+  /**
+   * Starts one prompt and gives the child at once, for tests that act meanwhile.
+   * `allow` is what opens the permission gates (`[]`: nothing).
+   */
+  startPrompt(prompt, { args = [], allow = ["--allow-all"], env, timeoutMs = 60_000 } = {}) {
+    const { command, prefix } = this.command;
+    const startedAt = performance.now();
+    const child = spawn(command, [...prefix, "--experimental", ...allow, ...args, "-p", prompt], {
+      cwd: this.workFolder,
+      env: this.environment(env),
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const output = { stdout: "", stderr: "" };
+    for (const name of ["stdout", "stderr"]) {
+      child[name].setEncoding("utf8").on("data", (text) => (output[name] += text));
+    }
+    const done = this.#finish(child, output, startedAt, timeoutMs);
+    // A run that nobody awaits yet must not end the test process; whoever awaits `done` still sees it.
+    done.catch(() => {});
+    return { child, output, done };
+  }
+
+  async #finish(child, output, startedAt, timeoutMs) {
+    let timedOut = false;
+    const timer = setTimeout(() => {
+      timedOut = true;
+      child.kill("SIGKILL");
+    }, timeoutMs);
+    try {
+      // "exit", not "close": a detached child that kept a pipe open must not count as the CLI running.
+      const [code, signal] = await new Promise((resolve, reject) => {
+        child.once("error", reject).once("exit", (...ended) => resolve(ended));
+      });
+      if (!timedOut) return { code, signal, ...(await settled(child, output)), ms: performance.now() - startedAt };
+    } finally {
+      clearTimeout(timer);
+    }
+    throw new Error(`the CLI did not end within ${timeoutMs} ms\n${await this.report(output)}`);
+  }
+
+  // ---- its processes -----------------------------------------------------------------------------
+
+  /** All live processes with this home in their environment, the CLI itself included. */
+  processes() {
+    return processesOf(this.home);
+  }
+
+  async extensionProcesses() {
+    return (await this.processes()).filter(isExtension);
+  }
+
+  async gatewayHosts() {
+    return (await this.processes()).filter(isGatewayHost);
+  }
+
+  /** Waits until exactly one gateway host runs and gives it. */
+  gatewayHost(timeoutMs = 10_000) {
+    const one = async () => {
+      const hosts = await this.gatewayHosts();
+      return hosts.length === 1 && hosts[0];
+    };
+    return waitFor(one, { timeoutMs, what: () => this.report().then((text) => `one gateway host\n${text}`) });
+  }
+
+  /** Waits until no process of this home is left, without killing any. */
+  allGone(timeoutMs = 10_000) {
+    const none = async () => (await this.processes()).length === 0;
+    return waitFor(none, { timeoutMs, what: () => this.report().then((text) => `no process left\n${text}`) });
+  }
+
+  // ---- what it leaves behind ---------------------------------------------------------------------
+
+  /** Everything the CLI has logged in this home (an extension's stderr is in there). */
+  async logs() {
+    const folder = path.join(this.home, "logs");
+    const names = await readdir(folder).catch(() => []);
+    const texts = await Promise.all(names.sort().map((name) => readFile(path.join(folder, name), "utf8")));
+    return texts.map((text, index) => `--- ${names[index]}\n${text}`).join("\n");
+  }
+
+  /** The persisted events of all sessions of this home. @returns {Promise<any[]>} */
+  async events() {
+    const folder = path.join(this.home, "session-state");
+    const ids = await readdir(folder).catch(() => []);
+    const files = ids.map((id) => path.join(folder, id, "events.jsonl")).filter((file) => existsSync(file));
+    const texts = await Promise.all(files.map((file) => readFile(file, "utf8")));
+    return texts.flatMap((text) => text.split("\n").filter(Boolean).map((line) => JSON.parse(line)));
+  }
+
+  /** What one wants to read when a test fails. */
+  async report({ stdout = "", stderr = "" } = {}) {
+    const processes = (await this.processes()).map((info) => `  ${describeProcess(info)}`);
+    return [
+      `CLI ${this.command.version ?? this.command.command}`,
+      ...(stdout ? [`stdout:\n${tail(stdout)}`] : []),
+      ...(stderr ? [`stderr:\n${tail(stderr)}`] : []),
+      `processes:\n${processes.join("\n") || "  none"}`,
+      `logs:\n${tail(await this.logs(), 6000)}`,
+    ].join("\n");
+  }
+
+  /** Kills every process of this home, and no other, and removes the folder. */
+  async dispose() {
+    await killAll(this.home);
+    await rm(this.#root, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+  }
+
+  async [Symbol.asyncDispose]() {
+    await this.dispose();
+  }
+}
+
+/** The output after the exit: usually the pipes close at once; a detached child may hold them open. */
+async function settled(child, output) {
+  const closed = Promise.all([child.stdout, child.stderr].map((pipe) => pipe.closed || onceClosed(pipe)));
+  await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, 500).unref())]);
+  child.stdout.destroy();
+  child.stderr.destroy();
+  return output;
+}
+
+const onceClosed = (pipe) => new Promise((resolve) => pipe.once("close", resolve));
