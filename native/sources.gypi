@@ -9,7 +9,10 @@
       'base/utf8.cc',
       'ws/connection.cc',
       'ws/frame.cc',
+      'ws/frame_parser.cc',
       'ws/handshake.cc',
+      'ws/http_request.cc',
+      'ws/text_buffer.cc',
     ],
   },
 }

@@ -1,24 +1,28 @@
 // The opening handshake of RFC 6455, section 4.2, server side, and the few plain HTTP answers that
-// the port gives. Bytes go in as they come; nothing is answered before the header is complete.
+// the port gives. Bytes go in as they come; a request is answered when its header is complete, and
+// before that only if it is refused.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace tap::ws {
 
-inline constexpr size_t kMaxHandshakeBytes = 8 * 1024;  // request line and headers together
+struct HttpRequest;
+
+inline constexpr size_t kMaxHandshakeBytes = size_t{8} * 1024;  // request line and headers together
 
 // What a complete request asked for, as far as anyone here cares.
 struct Request {
-  std::string host;                   // the Host header, as sent
-  std::string origin;                 // empty: no Origin header
-  bool hasOrigin = false;             // an empty Origin header still counts as one
-  std::string target;                 // request target, e.g. "/"
+  std::string host;        // the Host header, as sent
+  std::string origin;      // empty: no Origin header
+  bool hasOrigin = false;  // an empty Origin header still counts as one
+  std::string target;      // request target, e.g. "/"
 };
 
-enum class HandshakeState {
+enum class HandshakeState : uint8_t {
   Incomplete,  // feed more
   Upgrade,     // response() is the 101; bytes after the header belong to the WebSocket
   Answered,    // response() is a plain HTTP answer; close after sending it
@@ -29,8 +33,8 @@ class Handshake {
   // `plainAnswer` is the body (application/json) of a plain `GET /`; it must outlive this object.
   explicit Handshake(std::string_view plainAnswer) : plainAnswer_(plainAnswer) {}
 
-  // Consumes bytes until the header is complete. Returns the state; once it is not Incomplete, no
-  // further bytes are to be fed. Rules, in this order: malformed or too long -> 400/431; a Host that
+  // Consumes bytes until the header is complete. Returns the state; once it is not Incomplete,
+  // further bytes are ignored. Rules, in this order: malformed or too long -> 400/431; a Host that
   // is not loopback (localhost, *.localhost, 127.0.0.0/8, [::1], any port) or missing or doubled ->
   // 403; `GET /` without Upgrade -> 200 with plainAnswer; other targets than "/" -> 404; other
   // methods -> 405; a broken upgrade -> 400; a version other than 13 -> 426 with
@@ -39,11 +43,23 @@ class Handshake {
 
   [[nodiscard]] const Request& request() const { return request_; }
   [[nodiscard]] const std::string& response() const { return response_; }
-  // Bytes that came after the header, in the state Upgrade.
+  // Bytes that came after the header, in the state Upgrade: a view into the bytes fed last.
   [[nodiscard]] std::string_view leftover() const { return leftover_; }
 
  private:
+  struct Refusal;
+  struct Rules;
+
+  // Whether the header goes on, is complete, or cannot be one.
+  enum class Scan : uint8_t { More, Complete, TooLong, Malformed };
+
+  [[nodiscard]] Scan take(char byte);
+  void decide();
+  void refuse(const Refusal& refusal, bool withBody = true);
+  void upgrade(const HttpRequest& http);
+
   std::string_view plainAnswer_;
+  HandshakeState state_ = HandshakeState::Incomplete;
   std::string header_;
   std::string_view leftover_;
   Request request_;

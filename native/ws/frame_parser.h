@@ -1,0 +1,57 @@
+// Reads the frame headers of a client: RFC 6455, section 5.2. Payloads are the caller's.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "ws/frame.h"
+
+namespace tap::ws {
+
+using Mask = std::array<uint8_t, 4>;
+
+struct FrameHeader {
+  Opcode opcode = Opcode::Continuation;
+  bool final = false;
+  uint64_t size = 0;  // of the payload, in bytes
+  Mask mask{};
+};
+
+// Keeps at most one header's bytes. What breaks section 5 is refused at the byte that shows it, so
+// the verdict does not depend on how the bytes were cut.
+class FrameParser {
+ public:
+  enum class Status : uint8_t { Incomplete, Complete, Invalid };
+
+  // Takes header bytes off the front of `bytes`, never any of the payload. After Complete the next
+  // call begins a new header; after Invalid there must be none.
+  [[nodiscard]] Status read(std::string_view& bytes);
+
+  // The last complete header.
+  [[nodiscard]] const FrameHeader& header() const { return header_; }
+  // After Invalid: the rule that was broken, in words. Static storage.
+  [[nodiscard]] std::string_view violation() const { return violation_; }
+
+ private:
+  static constexpr size_t kMaxSize = 14;  // 2, then 8 of length, then 4 of mask
+
+  Status take(uint8_t byte);
+  Status takeFirst(uint8_t byte);
+  Status takeSecond(uint8_t byte);
+  Status checkExtendedSize();
+  Status finish();
+  Status refuse(std::string_view violation);
+
+  std::array<uint8_t, kMaxSize> bytes_{};
+  size_t have_ = 0;       // bytes of the current header read so far
+  size_t sizeBytes_ = 0;  // bytes of its extended payload length: 0, 2 or 8
+  FrameHeader header_;
+  std::string_view violation_;
+};
+
+// Unmasks in place (section 5.3). `offset` is where in the payload `data` begins.
+void unmask(char* data, size_t size, const Mask& mask, uint64_t offset);
+
+}  // namespace tap::ws

@@ -1,0 +1,42 @@
+#include "ws/text_buffer.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tap::ws {
+namespace {
+
+// A peer that has sent this much of a message is believed about the rest of its size.
+constexpr size_t kBelievedFrom = size_t{64} * 1024;
+
+}  // namespace
+
+bool TextBuffer::append(std::string_view piece, size_t announced) {
+  if (!utf8_.feed(piece)) return false;
+  makeRoom(text_.size() + piece.size(), announced);
+  text_.append(piece);
+  return true;
+}
+
+void TextBuffer::makeRoom(size_t needed, size_t announced) {
+  if (needed <= text_.capacity()) return;
+  size_t room = std::max(needed, std::min(2 * needed, cap_));
+  if (needed >= kBelievedFrom) room = std::max(room, announced);
+  // Not text_.reserve(): that may double the capacity past the cap.
+  std::string grown;
+  grown.reserve(room);
+  grown.append(text_);
+  text_ = std::move(grown);
+}
+
+std::string TextBuffer::take() {
+  utf8_.reset();
+  return std::exchange(text_, {});
+}
+
+void TextBuffer::clear() {
+  text_ = std::string();  // move assignment: clear() would keep the memory
+  utf8_.reset();
+}
+
+}  // namespace tap::ws

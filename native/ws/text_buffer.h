@@ -1,0 +1,41 @@
+// The part of a text message that has arrived: unmasked and checked as UTF-8 on the way in.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "base/utf8.h"
+
+namespace tap::ws {
+
+// Memory follows what has really arrived, not what was announced: an announcement costs its sender
+// nothing. While it grows, at most twice `cap` is allocated.
+class TextBuffer {
+ public:
+  // `cap` bounds the size of a message; the caller keeps to it.
+  explicit TextBuffer(size_t cap) : cap_(cap) {}
+
+  // Appends a piece. `announced` is the size of the message as far as its frame headers have told
+  // (not less than what has arrived, not more than the cap). False as soon as the text cannot be
+  // UTF-8 any more (RFC 6455, 8.1).
+  [[nodiscard]] bool append(std::string_view piece, size_t announced);
+  // False if the text so far ends inside a character.
+  [[nodiscard]] bool complete() const { return utf8_.complete(); }
+  // Hands the text over and starts anew.
+  [[nodiscard]] std::string take();
+  // Starts anew and gives the memory back.
+  void clear();
+
+  [[nodiscard]] size_t size() const { return text_.size(); }
+  [[nodiscard]] size_t capacity() const { return text_.capacity(); }
+
+ private:
+  void makeRoom(size_t needed, size_t announced);
+
+  size_t cap_;
+  std::string text_;
+  utf8::Validator utf8_;
+};
+
+}  // namespace tap::ws
