@@ -5,6 +5,9 @@
     'core_sources': [
       'base/encoding.cc',
       'base/json.cc',
+      'base/json_number.cc',
+      'base/json_scanner.cc',
+      'base/json_string.cc',
       'base/json_writer.cc',
       'base/utf8.cc',
       'ws/connection.cc',

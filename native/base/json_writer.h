@@ -1,6 +1,7 @@
 // Writes compact JSON to a string. The caller keeps the order right; commas are the writer's.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,7 +27,15 @@ class Writer {
   // key() and the value in one step.
   Writer& field(std::string_view name, std::string_view text) { return key(name).string(text); }
   Writer& field(std::string_view name, const char* text) { return key(name).string(text); }
-  Writer& field(std::string_view name, int64_t number) { return key(name).integer(number); }
+  // A template, so that neither a bool is written as 1 nor a literal 0 taken for a null pointer.
+  template <std::integral Number>
+  Writer& field(std::string_view name, Number value) {
+    if constexpr (std::same_as<Number, bool>) {
+      return key(name).boolean(value);
+    } else {
+      return key(name).integer(static_cast<int64_t>(value));
+    }
+  }
   Writer& rawField(std::string_view name, std::string_view json) { return key(name).raw(json); }
 
  private:

@@ -1,6 +1,8 @@
 // UTF-8 validation (RFC 3629): no overlong forms, no surrogates, nothing above U+10FFFF.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -18,11 +20,36 @@ class Validator {
   void reset();
 
  private:
+  [[nodiscard]] bool accept(uint8_t byte);
+  [[nodiscard]] bool begin(uint8_t lead);
+  [[nodiscard]] bool expect(uint8_t pending, uint8_t low, uint8_t high);
+
   uint8_t pending_ = 0;  // continuation bytes still due
   uint8_t low_ = 0x80;   // bounds for the next one
   uint8_t high_ = 0xBF;
   bool failed_ = false;
 };
+
+// How many bytes at the front are ASCII.
+[[nodiscard]] size_t asciiPrefix(std::string_view text);
+
+// The first character of a text; its size is 0 if the text is empty or does not begin with a whole
+// valid sequence.
+struct Decoded {
+  char32_t point = 0;
+  uint8_t size = 0;
+};
+[[nodiscard]] Decoded decode(std::string_view text);
+// The same without a second look. Precondition: `text` is valid and not empty.
+[[nodiscard]] Decoded decodeValid(std::string_view text);
+
+// One character as UTF-8. Precondition of encode: a scalar value (no surrogate, up to U+10FFFF).
+struct Encoded {
+  std::array<char, 4> bytes{};
+  uint8_t size = 0;
+  [[nodiscard]] std::string_view view() const { return {bytes.data(), size}; }
+};
+[[nodiscard]] Encoded encode(char32_t point);
 
 // Cuts to at most `bytes` bytes without cutting a character in two.
 [[nodiscard]] std::string_view truncate(std::string_view text, size_t bytes);

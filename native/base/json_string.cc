@@ -1,0 +1,165 @@
+#include "base/json.h"
+#include "base/json_text.h"
+#include "base/utf8.h"
+
+namespace tap::json {
+namespace {
+
+constexpr char32_t kReplacement = 0xFFFD;
+
+[[nodiscard]] bool isHighSurrogate(char32_t unit) {
+  return unit >= 0xD800 && unit <= 0xDBFF;
+}
+[[nodiscard]] bool isLowSurrogate(char32_t unit) {
+  return unit >= 0xDC00 && unit <= 0xDFFF;
+}
+[[nodiscard]] bool isSurrogate(char32_t unit) {
+  return unit >= 0xD800 && unit <= 0xDFFF;
+}
+
+[[nodiscard]] uint32_t hexDigit(char c) {
+  if (text::isDigit(c)) return static_cast<uint32_t>(c - '0');
+  return static_cast<uint32_t>((c | 0x20) - 'a' + 10);
+}
+
+[[nodiscard]] char32_t hexUnit(const char* p) {
+  return hexDigit(p[0]) << 12 | hexDigit(p[1]) << 8 | hexDigit(p[2]) << 4 | hexDigit(p[3]);
+}
+
+[[nodiscard]] char32_t shortEscape(char letter) {
+  switch (letter) {
+    case 'b':
+      return '\b';
+    case 'f':
+      return '\f';
+    case 'n':
+      return '\n';
+    case 'r':
+      return '\r';
+    case 't':
+      return '\t';
+    default:
+      return static_cast<uint8_t>(letter);  // quote, backslash, slash
+  }
+}
+
+// Resolves the escape at `p` and steps behind it. Two escapes that form a surrogate pair are taken
+// as one character; a surrogate on its own comes back as it is.
+[[nodiscard]] char32_t takeEscape(const char*& p, const char* end) {
+  const char letter = p[1];
+  p += 2;
+  if (letter != 'u') return shortEscape(letter);
+  const char32_t unit = hexUnit(p);
+  p += 4;
+  if (!isHighSurrogate(unit) || !text::between(p, end).starts_with("\\u")) return unit;
+  const char32_t low = hexUnit(p + 2);
+  if (!isLowSurrogate(low)) return unit;
+  p += 6;
+  return 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
+}
+
+[[nodiscard]] const char* findEscape(const char* p, const char* end) {
+  const auto* found = static_cast<const char*>(std::memchr(p, '\\', static_cast<size_t>(end - p)));
+  return found == nullptr ? end : found;
+}
+
+[[nodiscard]] std::string_view withoutQuotes(Value string) {
+  return string.raw.substr(1, string.raw.size() - 2);
+}
+
+[[nodiscard]] char16_t* putUnits(char16_t* out, char32_t point) {
+  if (point < 0x10000) {
+    *out++ = static_cast<char16_t>(point);
+    return out;
+  }
+  *out++ = static_cast<char16_t>(0xD800 + ((point - 0x10000) >> 10));
+  *out++ = static_cast<char16_t>(0xDC00 + (point & 0x3FF));
+  return out;
+}
+
+// Widens ASCII up to the first byte that is none, or a backslash; steps `p` there.
+[[nodiscard]] char16_t* widenPlain(char16_t* out, const char*& p, const char* end) {
+#if defined(__SSE2__)
+  const __m128i zero = _mm_setzero_si128();
+  const __m128i escape = _mm_set1_epi8('\\');
+  for (; end - p >= 16; p += 16, out += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    if (_mm_movemask_epi8(_mm_or_si128(bytes, _mm_cmpeq_epi8(bytes, escape))) != 0) break;
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_unpacklo_epi8(bytes, zero));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 8), _mm_unpackhi_epi8(bytes, zero));
+  }
+#endif
+  for (; p != end && static_cast<uint8_t>(*p) < 0x80 && *p != '\\'; ++p) {
+    *out++ = static_cast<char16_t>(*p);
+  }
+  return out;
+}
+
+}  // namespace
+
+bool keyEquals(std::string_view rawKey, std::string_view name) {
+  const char* p = rawKey.data();
+  const char* const end = p + rawKey.size();
+  for (;;) {
+    const char* const escape = rawKey.empty() ? end : findEscape(p, end);
+    const std::string_view plain = text::between(p, escape);
+    if (escape == end) return plain == name;
+    if (!name.starts_with(plain)) return false;
+    name.remove_prefix(plain.size());
+    p = escape;
+    const char32_t point = takeEscape(p, end);
+    if (isSurrogate(point)) return false;  // no UTF-8 text equals half a pair
+    const utf8::Encoded encoded = utf8::encode(point);
+    if (!name.starts_with(encoded.view())) return false;
+    name.remove_prefix(encoded.view().size());
+  }
+}
+
+std::string decodeString(Value string) {
+  const std::string_view raw = withoutQuotes(string);
+  const char* p = raw.data();
+  const char* const end = p + raw.size();
+  std::string out;
+  out.reserve(raw.size());
+  for (;;) {
+    const char* const escape = findEscape(p, end);
+    out.append(p, escape);
+    if (escape == end) return out;
+    p = escape;
+    const char32_t point = takeEscape(p, end);
+    out += utf8::encode(isSurrogate(point) ? kReplacement : point).view();
+  }
+}
+
+std::u16string decodeString16(Value string) {
+  const std::string_view raw = withoutQuotes(string);
+  const char* p = raw.data();
+  const char* const end = p + raw.size();
+  std::u16string units(raw.size(), u'\0');  // no byte of UTF-8 stands for more than one unit
+  char16_t* out = units.data();
+  for (;;) {
+    out = widenPlain(out, p, end);
+    if (p == end) break;
+    if (*p == '\\') {
+      out = putUnits(out, takeEscape(p, end));
+    } else {
+      const utf8::Decoded decoded = utf8::decodeValid(text::between(p, end));
+      out = putUnits(out, decoded.point);
+      p += decoded.size;
+    }
+  }
+  units.resize(static_cast<size_t>(out - units.data()));
+  return units;
+}
+
+bool isAsciiString(Value string) {
+  const std::string_view raw = withoutQuotes(string);
+  if (utf8::asciiPrefix(raw) != raw.size()) return false;
+  const char* const end = raw.data() + raw.size();
+  for (const char* p = findEscape(raw.data(), end); p != end; p = findEscape(p, end)) {
+    if (takeEscape(p, end) >= 0x80) return false;
+  }
+  return true;
+}
+
+}  // namespace tap::json

@@ -1,0 +1,116 @@
+// How to step over pieces of JSON text; shared by the json*.cc files and of no use elsewhere.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include "base/json.h"
+
+namespace tap::json::text {
+
+[[nodiscard]] inline bool isBlank(char c) {
+  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+[[nodiscard]] inline bool isDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+[[nodiscard]] inline const char* skipBlanks(const char* p, const char* end) {
+  while (p != end && isBlank(*p)) ++p;
+  return p;
+}
+
+// Inside a string these three sorts of bytes need a look; everything else is copied or stepped
+// over.
+[[nodiscard]] inline bool isPlain(char c) {
+  return c != '"' && c != '\\' && static_cast<uint8_t>(c) >= 0x20;
+}
+
+#if defined(__SSE2__)
+
+inline constexpr int kBlock = 16;
+
+// How many plain bytes lead the block at `p`.
+[[nodiscard]] inline int plainInBlock(const char* p) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)), bytes);
+  const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
+  const __m128i escape = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
+  const __m128i special = _mm_or_si128(control, _mm_or_si128(quote, escape));
+  return std::countr_zero(static_cast<uint16_t>(_mm_movemask_epi8(special)));
+}
+
+#else
+
+inline constexpr int kBlock = 8;
+
+// The top bit of each byte of `word` that is less than `bound` (at most 0x80); bytes above such a
+// byte may be reported as well, so only zero and non-zero mean something.
+[[nodiscard]] inline uint64_t anyBelow(uint64_t word, uint64_t bound) {
+  constexpr uint64_t kOnes = 0x0101010101010101;
+  return (word - kOnes * bound) & ~word & (kOnes * 0x80);
+}
+
+[[nodiscard]] inline int plainInBlock(const char* p) {
+  constexpr uint64_t kOnes = 0x0101010101010101;
+  uint64_t word = 0;
+  std::memcpy(&word, p, sizeof word);
+  const uint64_t special =
+      anyBelow(word, 0x20) | anyBelow(word ^ (kOnes * '"'), 1) | anyBelow(word ^ (kOnes * '\\'), 1);
+  if (special == 0) return kBlock;
+  int count = 0;
+  while (count < kBlock && isPlain(p[count])) ++count;
+  return count;
+}
+
+#endif
+
+// The first byte from `p` on that is not plain, or `end`. A string of megabytes spends its time
+// here, hence block by block.
+[[nodiscard]] inline const char* skipPlain(const char* p, const char* end) {
+  while (end - p >= kBlock) {
+    const int count = plainInBlock(p);
+    p += count;
+    if (count != kBlock) return p;
+  }
+  while (p != end && isPlain(*p)) ++p;
+  return p;
+}
+
+// From an opening quote to behind the closing one. Precondition: validated text.
+[[nodiscard]] inline const char* skipString(const char* p, const char* end) {
+  ++p;
+  while ((p = skipPlain(p, end)) != end && *p == '\\') p += 2;
+  return p + 1;
+}
+
+// What sort of value begins with this byte. Precondition: validated text.
+[[nodiscard]] inline Kind kindOf(char first) {
+  switch (first) {
+    case '{':
+      return Kind::Object;
+    case '[':
+      return Kind::Array;
+    case '"':
+      return Kind::String;
+    case 't':
+    case 'f':
+      return Kind::Boolean;
+    case 'n':
+      return Kind::Null;
+    default:
+      return Kind::Number;
+  }
+}
+
+[[nodiscard]] inline std::string_view between(const char* from, const char* to) {
+  return {from, static_cast<size_t>(to - from)};
+}
+
+}  // namespace tap::json::text
