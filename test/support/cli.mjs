@@ -302,10 +302,6 @@ export class CopilotCli {
     await killAll(this.home);
     await rm(this.#root, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
   }
-
-  async [Symbol.asyncDispose]() {
-    await this.dispose();
-  }
 }
 
 /** The output after the exit: usually the pipes close at once; a detached child may hold them open. */

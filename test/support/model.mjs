@@ -192,10 +192,6 @@ export class ScriptedModel {
     await closed;
   }
 
-  async [Symbol.asyncDispose]() {
-    await this.close();
-  }
-
   async #serve(request, response) {
     try {
       if (request.method === "GET" && request.url.endsWith("/models")) {

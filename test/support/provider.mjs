@@ -282,10 +282,6 @@ export class TestProvider {
   terminate() {
     this.socket.terminate();
   }
-
-  async [Symbol.asyncDispose]() {
-    await this.close();
-  }
 }
 
 /** Stands for "ended" where a message was awaited. */

@@ -1,0 +1,264 @@
+// The interactive CLI in a real pseudo terminal, with a screen that a test can read.
+
+import { createRequire } from "node:module";
+import xterm from "@xterm/headless";
+import { waitFor, withTimeout } from "./wait.mjs";
+
+/** node-pty is native: loaded on first use, so that tests without a terminal do not need it built. */
+const loadPty = () => createRequire(import.meta.url)("node-pty");
+
+/** What a terminal sends for a key. */
+const KEYS = {
+  enter: "\r",
+  escape: "\x1b",
+  tab: "\t",
+  backspace: "\x7f",
+  up: "\x1b[A",
+  down: "\x1b[B",
+  right: "\x1b[C",
+  left: "\x1b[D",
+  "ctrl-c": "\x03",
+  "ctrl-d": "\x04",
+  "ctrl-u": "\x15",
+};
+
+/** What this CLI draws. Kept in one place: another version may draw it otherwise. */
+const SCREENS = {
+  trust: /Do you trust the files in this folder/,
+  /** The footer while nothing runs and the input is empty. */
+  ready: /\/ commands[^\n]*$/,
+  ctrlCAgain: /ctrl\+c again to exit/i,
+  /** The lines that frame the input. */
+  rule: /^[─━]{20,}$/,
+};
+
+const plain = (text) => text.replace(/\s+/g, " ").trim();
+
+export class Terminal {
+  /** How the CLI ended, once it has. @type {{exitCode: number, signal?: number} | undefined} */
+  exited;
+  pid;
+  #pty;
+  #screen;
+  #cli;
+  #ended;
+
+  constructor(cli, { args, env, cols, rows }) {
+    const { command, prefix } = cli.command;
+    this.#cli = cli;
+    this.#screen = new xterm.Terminal({ cols, rows, allowProposedApi: true, scrollback: 5000 });
+    this.#pty = loadPty().spawn(command, [...prefix, "--experimental", ...args], {
+      name: "xterm-256color",
+      cols,
+      rows,
+      cwd: cli.workFolder,
+      env: cli.environment(env),
+    });
+    this.pid = this.#pty.pid;
+    this.#connect();
+  }
+
+  #connect() {
+    this.#pty.onData((data) => this.#screen.write(data));
+    // The CLI asks its terminal questions (cursor, colours) and waits for the answers.
+    this.#screen.onData((answer) => this.#write(answer));
+    this.#ended = new Promise((resolve) => {
+      this.#pty.onExit((exit) => {
+        this.exited = exit;
+        resolve(exit);
+      });
+    });
+  }
+
+  #write(data) {
+    if (!this.exited) this.#pty.write(data);
+  }
+
+  /** What is on the screen now, without trailing blanks. */
+  screenText() {
+    const buffer = this.#screen.buffer.active;
+    return this.#lines(buffer.baseY, buffer.baseY + this.#screen.rows);
+  }
+
+  /** The same with everything that has scrolled away. */
+  allText() {
+    return this.#lines(0, this.#screen.buffer.active.length);
+  }
+
+  #lines(from, to) {
+    const buffer = this.#screen.buffer.active;
+    const lines = [];
+    for (let row = from; row < to; row += 1) lines.push(buffer.getLine(row)?.translateToString(true) ?? "");
+    return lines.join("\n").trimEnd();
+  }
+
+  type(text) {
+    this.#write(text);
+  }
+
+  press(key) {
+    if (!(key in KEYS)) throw new Error(`no key "${key}", known: ${Object.keys(KEYS).join(", ")}`);
+    this.#write(KEYS[key]);
+  }
+
+  // ---- waiting -----------------------------------------------------------------------------------
+
+  /**
+   * @param {RegExp | ((screen: string) => unknown)} wanted
+   * @param {number} [timeoutMs]
+   * @param {string} [what]
+   * @returns {Promise<string>} the screen that fits
+   */
+  async waitForScreen(wanted, timeoutMs = 20_000, what = `a screen that fits ${wanted}`) {
+    const fits = typeof wanted === "function" ? wanted : (screen) => wanted.test(screen);
+    const look = () => {
+      const screen = this.screenText();
+      if (fits(screen)) return { screen };
+      return this.exited && { screen, over: true };
+    };
+    const { screen, over } = await waitFor(look, { timeoutMs, what: () => this.#failure(what) });
+    if (over) throw new Error(`the CLI ended while waiting for ${await this.#failure(what)}`);
+    return screen;
+  }
+
+  async #failure(what) {
+    return `${what}\nscreen:\n${this.screenText()}\n${await this.#cli.report()}`;
+  }
+
+  /** Nothing runs and the input line is empty. */
+  waitUntilReady(timeoutMs = 30_000) {
+    const ready = (screen) => SCREENS.ready.test(screen) && this.inputText(screen) === "";
+    return this.waitForScreen(ready, timeoutMs, "the CLI ready for input");
+  }
+
+  /** What stands in the input line, or undefined where a dialog hides it. */
+  inputText(screen = this.screenText()) {
+    const lines = screen.split("\n").map((line) => line.trim());
+    const end = lines.findLastIndex((line) => SCREENS.rule.test(line));
+    const start = lines.slice(0, Math.max(end, 0)).findLastIndex((line) => SCREENS.rule.test(line));
+    if (start < 0) return undefined;
+    return plain(lines.slice(start + 1, end).join(" ").replace(/^❯/, ""));
+  }
+
+  /** Resolves with how the CLI ended. */
+  waitForExit(timeoutMs = 20_000) {
+    return withTimeout(this.#ended, timeoutMs, () => this.#failure("the end of the CLI"));
+  }
+
+  // ---- what a user does --------------------------------------------------------------------------
+
+  /** Answers the dialog of the first start with its preselected "Yes". */
+  async trustFolder(timeoutMs = 30_000) {
+    await this.waitForScreen(SCREENS.trust, timeoutMs, "the question for folder trust");
+    await this.#pressUntil("enter", (screen) => !SCREENS.trust.test(screen), "the dialog gone");
+    await this.waitUntilReady(timeoutMs);
+  }
+
+  /**
+   * Types into the empty input line and sends it once it stands there.
+   * Returns when the line has been taken, not when it has been answered.
+   */
+  async submit(text) {
+    await this.waitUntilReady();
+    this.type(text);
+    const typed = plain(text);
+    const shows = (screen) => plain(this.inputText(screen) ?? "").startsWith(typed);
+    await this.waitForScreen(shows, 10_000, `"${text}" in the input line`);
+    await this.#pressUntil("enter", (screen) => !shows(screen), `"${text}" taken from the input line`);
+  }
+
+  /** Sends a prompt and waits until the turn is over. @returns {Promise<string>} the screen after it */
+  async prompt(text, answer, timeoutMs = 30_000) {
+    await this.submit(text);
+    await this.waitForScreen(answer, timeoutMs, `the answer ${answer}`);
+    return this.waitUntilReady(timeoutMs);
+  }
+
+  /** Ends this session and begins another; the CLI ends the extension's process and starts a new one. */
+  clear() {
+    return this.#switchSession("/clear");
+  }
+
+  /** Begins another session; the old one and its extension's process live on in the background. */
+  newSession() {
+    return this.#switchSession("/new");
+  }
+
+  /**
+   * The footer is "ready" for a moment before the new session loads its extensions, so the process
+   * of the new session is what is waited for.
+   * @returns {Promise<string>} the id of the new session, "" in a home without extensions
+   */
+  async #switchSession(command) {
+    const before = new Set((await this.#cli.extensionProcesses()).map(({ env }) => env.SESSION_ID));
+    await this.submit(command);
+    const id = before.size > 0 ? await this.#newSessionId(before, command) : "";
+    await this.waitUntilReady();
+    return id;
+  }
+
+  #newSessionId(before, command) {
+    const fresh = async () => {
+      const ids = (await this.#cli.extensionProcesses()).map(({ env }) => env.SESSION_ID);
+      return ids.find((id) => !before.has(id));
+    };
+    return waitFor(fresh, { timeoutMs: 20_000, what: () => this.#failure(`a new session after ${command}`) });
+  }
+
+  /** Leaves with `/exit`: the CLI, or only the current session where there are several. */
+  async exit() {
+    await this.submit("/exit");
+    return this.waitForExit();
+  }
+
+  /** Leaves as most users do: ctrl-c twice. */
+  async interruptExit() {
+    await this.waitUntilReady();
+    this.press("ctrl-c");
+    await this.waitForScreen(SCREENS.ctrlCAgain, 10_000, "the hint at the second ctrl-c");
+    this.press("ctrl-c");
+    return this.waitForExit();
+  }
+
+  /** A key pressed while the CLI still draws can get lost, so it is repeated until it has had its effect. */
+  async #pressUntil(key, done, what) {
+    let pressedAt = -Infinity;
+    await this.waitForScreen(
+      (screen) => {
+        if (done(screen)) return true;
+        if (performance.now() - pressedAt > 1500) {
+          pressedAt = performance.now();
+          this.press(key);
+        }
+        return false;
+      },
+      15_000,
+      what,
+    );
+  }
+
+  /** Kills the CLI, if it still runs; its other processes are its CopilotCli's to clean up. */
+  dispose() {
+    if (!this.exited) this.#pty.kill("SIGKILL");
+    this.#screen.dispose();
+  }
+}
+
+/**
+ * Starts the CLI without a prompt. The folder-trust dialog is answered unless `trust` is false.
+ *
+ * @param {import("./cli.mjs").CopilotCli} cli
+ * @param {{args?: string[], allow?: string[], env?: Record<string, string | undefined>,
+ *   cols?: number, rows?: number, trust?: boolean}} [options]
+ */
+export async function startInteractive(cli, options = {}) {
+  const { args = [], allow = ["--allow-all"], env, cols = 120, rows = 40, trust = true } = options;
+  const terminal = new Terminal(cli, { args: [...allow, ...args], env, cols, rows });
+  try {
+    if (trust) await terminal.trustFolder();
+    return terminal;
+  } catch (error) {
+    terminal.dispose();
+    throw error;
+  }
+}
