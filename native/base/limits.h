@@ -1,0 +1,147 @@
+// Every limit of the gateway: one row each, here and nowhere else. docs/limits.md is checked
+// against this table by a test.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+
+namespace tap {
+
+enum class Limit : uint8_t {
+  ResultBytes,
+  MessageBytes,
+  ToolsPerProvider,
+  Connections,
+  Sessions,
+  CallsPerSession,
+  StreamsPerProvider,
+  StreamEntries,
+  StreamBytes,
+  NameBytes,
+  DescriptionBytes,
+  OutboundBytes,
+  LinkFrameBytes,
+  MessageBurst,
+  MessagesPerSecond,
+  ThrottleMs,
+  HandshakeMs,
+  AuthMs,
+  CallTimeoutMs,
+  CallTimeoutMaxMs,
+  ShutdownMs,
+  LingerMs,
+  ReconnectMs,
+  RemovalHoldMs,
+  GraceMs,
+  DrainMs,
+  DebounceMs,
+  DebounceMaxMs,
+  ReloadWaitMs,
+  ReloadFloorMs,
+  ReloadFloorMaxMs,
+  PingMs,
+  LinkDeadMs,
+  Count_,
+};
+
+struct LimitRow {
+  std::string_view name;   // as in docs/limits.md
+  int64_t value;           // the default
+  int64_t least;           // smallest override that makes sense
+  std::string_view unit;   // "bytes", "ms", "count"
+  std::string_view env;    // the variable that overrides it
+  std::string_view why;
+};
+
+inline constexpr int64_t kMegabyte = 1024 * 1024;
+
+inline constexpr std::array<LimitRow, static_cast<size_t>(Limit::Count_)> kLimitTable{{
+    {"result-bytes", 5 * kMegabyte, 1024, "bytes", "TAP_MAX_RESULT_BYTES",
+     "one tool.result message; larger output does not help a model"},
+    {"message-bytes", 2 * kMegabyte, 1024, "bytes", "TAP_MAX_MESSAGE_BYTES",
+     "any other message of a provider"},
+    {"tools-per-provider", 100, 1, "count", "TAP_MAX_TOOLS",
+     "each tool costs room in every prompt"},
+    {"connections", 50, 1, "count", "TAP_MAX_CONNECTIONS",
+     "open WebSocket connections, authenticated or not"},
+    {"sessions", 64, 1, "count", "TAP_MAX_SESSIONS", "CLI sessions that share one gateway"},
+    {"calls-per-session", 1024, 1, "count", "TAP_MAX_CALLS",
+     "tool calls in flight for one session"},
+    {"streams-per-provider", 20, 1, "count", "TAP_MAX_STREAMS", "event streams of one provider"},
+    {"stream-entries", 200, 1, "count", "TAP_STREAM_ENTRIES",
+     "events kept in one stream; the oldest go first"},
+    {"stream-bytes", 4 * kMegabyte, 1024, "bytes", "TAP_STREAM_BYTES",
+     "memory of one stream; the oldest events go first"},
+    {"name-bytes", 128, 1, "bytes", "TAP_MAX_NAME_BYTES", "a provider's or stream's name"},
+    {"description-bytes", 4096, 16, "bytes", "TAP_MAX_DESCRIPTION_BYTES",
+     "a tool's description; the rest is cut off"},
+    {"outbound-bytes", 16 * kMegabyte, 65536, "bytes", "TAP_MAX_OUTBOUND_BYTES",
+     "what waits for a provider that does not read; more closes its connection"},
+    {"link-frame-bytes", 64 * kMegabyte, 65536, "bytes", "TAP_MAX_LINK_FRAME_BYTES",
+     "one frame between gateway and session"},
+    {"message-burst", 200, 1, "count", "TAP_MESSAGE_BURST",
+     "messages a provider may send at once, answers to calls not counted"},
+    {"messages-per-second", 100, 1, "count", "TAP_MESSAGES_PER_SECOND",
+     "the rate beyond the burst; faster senders are read more slowly"},
+    {"throttle-ms", 30'000, 100, "ms", "TAP_THROTTLE_MS",
+     "how long a flood is slowed before its connection is closed"},
+    {"handshake-ms", 5'000, 10, "ms", "TAP_HANDSHAKE_MS", "to complete the WebSocket handshake"},
+    {"auth-ms", 10'000, 10, "ms", "TAP_AUTH_MS", "from the handshake to a valid auth"},
+    {"call-timeout-ms", 300'000, 10, "ms", "TAP_CALL_TIMEOUT_MS",
+     "a tool call, where the tool names no timeout of its own"},
+    {"call-timeout-max-ms", 3'600'000, 10, "ms", "TAP_CALL_TIMEOUT_MAX_MS",
+     "the longest timeout that a tool may name"},
+    {"shutdown-ms", 10'000, 10, "ms", "TAP_SHUTDOWN_MS",
+     "for providers to clean up after shutdown.pending"},
+    {"linger-ms", 10'000, 10, "ms", "TAP_LINGER_MS",
+     "how long a session outlives its extension process, for a reload to come back"},
+    {"reconnect-ms", 30'000, 10, "ms", "TAP_RECONNECT_TTL_MS",
+     "within it a provider that comes back is the same one, and nothing is announced"},
+    {"removal-hold-ms", 6'000, 0, "ms", "TAP_REMOVAL_HOLD_MS",
+     "after a gateway restart, for providers to come back before their tools are taken away"},
+    {"grace-ms", 30'000, 10, "ms", "TAP_GRACE_MS",
+     "how long the gateway waits for a session when it has none"},
+    {"drain-ms", 4'000, 10, "ms", "TAP_DRAIN_MS",
+     "for calls in flight to finish when a newer gateway takes over"},
+    {"debounce-ms", 200, 0, "ms", "TAP_RELOAD_DEBOUNCE_MS",
+     "quiet time after the last tool change before a session is synchronised"},
+    {"debounce-max-ms", 1'000, 0, "ms", "TAP_RELOAD_DEBOUNCE_MAX_MS",
+     "the longest that a first change waits for others"},
+    {"reload-wait-ms", 4'000, 0, "ms", "TAP_RELOAD_WAIT_MS",
+     "how long a reload waits for an idle session before it is forced"},
+    {"reload-floor-ms", 1'000, 0, "ms", "TAP_RELOAD_FLOOR_MS", "least time between two reloads"},
+    {"reload-floor-max-ms", 60'000, 0, "ms", "TAP_RELOAD_FLOOR_MAX_MS",
+     "what that time doubles up to while a provider flaps"},
+    {"ping-ms", 2'000, 10, "ms", "TAP_PING_MS", "between two pings on a session's link"},
+    {"link-dead-ms", 6'000, 20, "ms", "TAP_LINK_DEAD_MS",
+     "silence after which a gateway counts as hung"},
+}};
+
+// The values in force: the table's, with what the environment overrides.
+class Limits {
+ public:
+  Limits();
+
+  // Looks every row's variable up. A value that is no whole number, or below the row's least, is
+  // ignored; `complaints` then gets a sentence that says so.
+  using Lookup = std::function<std::optional<std::string>(std::string_view variable)>;
+  static Limits withOverrides(const Lookup& lookup, std::vector<std::string>& complaints);
+
+  [[nodiscard]] int64_t get(Limit limit) const { return values_[static_cast<size_t>(limit)]; }
+  [[nodiscard]] size_t bytes(Limit limit) const { return static_cast<size_t>(get(limit)); }
+  [[nodiscard]] size_t count(Limit limit) const { return static_cast<size_t>(get(limit)); }
+  [[nodiscard]] Millis time(Limit limit) const { return Millis(get(limit)); }
+  void set(Limit limit, int64_t value) { values_[static_cast<size_t>(limit)] = value; }
+
+ private:
+  std::array<int64_t, kLimitTable.size()> values_{};
+};
+
+}  // namespace tap

@@ -1,0 +1,33 @@
+// A tool call's way through the gateway: from the session to the provider and back, with exactly
+// one outcome (Core Profile, "Tool call terminal semantics").
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "gateway/turn.h"
+
+namespace tap::gateway {
+
+// The session's model calls a tool.
+void startCall(const Turn& turn, Session& session, const protocol::Call& call);
+// The session no longer waits.
+void cancelCall(const Turn& turn, Session& session, const protocol::CancelCall& cancel);
+// The provider has answered. An answer to a call that is not in flight is dropped.
+void completeCall(const Turn& turn, Provider& provider, const protocol::ToolResult& result);
+// The call has taken too long.
+void timeOutCall(const Turn& turn, const std::string& id);
+
+// Fails one call of a provider, for what it sent instead of an answer.
+void failCall(const Turn& turn, const Provider& provider, std::string_view id,
+              protocol::ErrorCode code, std::string_view detail);
+// The provider is gone: all its calls fail with DISCONNECTED.
+void failCallsOfProvider(const Turn& turn, const Provider& provider, std::string_view detail);
+// Nobody waits for these any more: the providers are told.
+void cancelCallsOfSession(const Turn& turn, Session& session, std::string_view reason);
+// What the provider sent cannot be told apart from an answer: one pending call fails with it, more
+// cost the provider its connection (terminal semantics, 4). True if the provider must go.
+[[nodiscard]] bool failFast(const Turn& turn, const Provider& provider,
+                            const protocol::Refusal& refusal);
+
+}  // namespace tap::gateway

@@ -1,0 +1,60 @@
+// What the gateway wants done. It returns effects instead of doing I/O; the uv layer carries them
+// out after the call has returned, in order, so nothing re-enters a half-made transition.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/slice.h"
+#include "protocol/session_messages.h"
+
+namespace tap::gateway {
+
+// A connection, named by the uv layer, never used twice.
+enum class PeerId : uint64_t {};
+
+// One text message to a provider.
+struct SendText {
+  PeerId peer;
+  Slice text;  // may borrow from the input that is being handled
+};
+// One message to a session.
+struct SendEvent {
+  PeerId peer;
+  protocol::SessionEvent event;  // slices in it may borrow likewise
+};
+// Say goodbye and end the connection; nothing is sent to it or read from it any more. For a
+// provider `code` is a WebSocket close code; a session's link has none.
+struct ClosePeer {
+  PeerId peer;
+  uint16_t code;
+  std::string reason;
+};
+// Read nothing from this peer, or read again: TCP then slows the sender.
+struct PauseReading {
+  PeerId peer;
+};
+struct ResumeReading {
+  PeerId peer;
+};
+struct LogLine {
+  protocol::LogLevel level;
+  std::string text;
+};
+// Something only the process around the gateway can do.
+enum class HostAction : uint8_t {
+  SessionRegistered,  // the first one: publish the token
+  Exit,               // no session for the grace time, or drained: leave
+};
+struct TellHost {
+  HostAction action;
+  std::string reason;
+};
+
+using Effect =
+    std::variant<SendText, SendEvent, ClosePeer, PauseReading, ResumeReading, LogLine, TellHost>;
+using Effects = std::vector<Effect>;
+
+}  // namespace tap::gateway

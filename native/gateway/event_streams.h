@@ -1,0 +1,46 @@
+// What providers pushed: per session and provider a few named streams, each a ring of the latest
+// events (Core Profile, "push").
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/limits.h"
+#include "protocol/provider_messages.h"
+
+namespace tap::gateway {
+
+struct StreamEntry {
+  int64_t unixMillis = 0;
+  std::string event;
+  std::string metadata;  // JSON text of an object, or empty
+};
+
+// One ring, bounded in entries and in bytes; the oldest go first.
+class EventStream {
+ public:
+  void append(StreamEntry entry, const Limits& limits);
+  [[nodiscard]] const std::deque<StreamEntry>& entries() const { return entries_; }
+  [[nodiscard]] size_t bytes() const { return bytes_; }
+
+ private:
+  std::deque<StreamEntry> entries_;
+  size_t bytes_ = 0;
+};
+
+// All streams of one provider in one session.
+class EventStreams {
+ public:
+  // False if this would be one stream too many.
+  [[nodiscard]] bool append(std::string_view stream, StreamEntry entry, const Limits& limits);
+  [[nodiscard]] const EventStream* find(std::string_view stream) const;
+  [[nodiscard]] size_t size() const { return streams_.size(); }
+
+ private:
+  std::map<std::string, EventStream, std::less<>> streams_;
+};
+
+}  // namespace tap::gateway

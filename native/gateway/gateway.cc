@@ -1,0 +1,91 @@
+#include "gateway/gateway.h"
+
+#include <utility>
+
+#include "gateway/binding.h"
+#include "gateway/calls.h"
+#include "gateway/session_lifecycle.h"
+#include "ws/frame.h"
+
+namespace tap::gateway {
+
+using protocol::LogLevel;
+using protocol::ProviderState;
+
+namespace {
+
+constexpr auto kPolicy = static_cast<uint16_t>(ws::CloseCode::PolicyViolation);
+
+// What is due, one overload per timer.
+struct Due {
+  const Turn& turn;
+
+  void operator()(const UnauthenticatedDue& due) const {
+    const Provider* provider = turn.state.providers.find(due.peer);
+    if (provider == nullptr) return;
+    if (provider->upgraded) {
+      turn.send(due.peer, protocol::encodeError({protocol::ErrorCode::AuthFailed,
+                                                 "no valid auth came in time", ""},
+                                                "", ""));
+    }
+    turn.state.providers.erase(due.peer);
+    turn.effect(ClosePeer{due.peer, kPolicy, "no valid auth in time"});
+  }
+  void operator()(const ThrottleDue& due) const {
+    Provider* provider = turn.state.providers.find(due.peer);
+    if (provider == nullptr) return;
+    provider->paused = false;
+    if (provider->throttledSince &&
+        turn.now.steady - *provider->throttledSince > turn.limits().time(Limit::ThrottleMs)) {
+      unbindProvider(turn, *provider, Departure::Lost, "it flooded the gateway");
+      turn.state.providers.erase(due.peer);
+      turn.effect(ClosePeer{due.peer, kPolicy, "too many messages; slow down"});
+      return;
+    }
+    turn.effect(ResumeReading{due.peer});
+  }
+  void operator()(const CallDue& due) const { timeOutCall(turn, due.id); }
+  void operator()(const SyncDue& due) const {
+    if (Session* session = turn.state.sessions.find(due.sessionId)) runSync(turn, *session);
+  }
+  void operator()(const LingerDue& due) const {
+    Session* session = turn.state.sessions.find(due.sessionId);
+    if (session == nullptr) return;
+    session->lingerTimer = TimerId::None;
+    endSession(turn, *session, "its process did not come back");
+  }
+  void operator()(const ShutdownDue& due) const { finishSession(turn, due.sessionId); }
+  void operator()(const DepartureDue& due) const {
+    if (Session* session = turn.state.sessions.find(due.sessionId)) {
+      forgetDeparted(turn, *session, due.provider);
+    }
+  }
+  void operator()(const GraceDue&) const {
+    turn.state.graceTimer = TimerId::None;
+    turn.effect(TellHost{HostAction::Exit, "no session is left"});
+  }
+  void operator()(const DrainDue&) const {
+    for (auto& [id, session] : turn.state.sessions.all()) {
+      if (session.peer) {
+        turn.effect(SendEvent{*session.peer, protocol::Draining{"a newer version takes over"}});
+      }
+    }
+    turn.effect(TellHost{HostAction::Exit, "a newer version takes over"});
+  }
+};
+
+}  // namespace
+
+Gateway::Gateway(Config config)
+    : state_(std::move(config)), decoder_(state_.config.limits) {}
+
+void Gateway::start(Now now, Effects& effects) { watchGrace(Turn{state_, now, effects}); }
+
+void Gateway::timersDue(Now now, Effects& effects) {
+  const Turn turn{state_, now, effects};
+  while (std::optional<Timer> timer = state_.timers.popDue(now.steady)) {
+    std::visit(Due{turn}, *timer);
+  }
+}
+
+}  // namespace tap::gateway

@@ -1,0 +1,61 @@
+// The gateway: state and policy of the whole program, without I/O and without a clock.
+//
+// An input goes in with the time at which it happened; what is to be done comes out as effects,
+// appended to the caller's list in the order in which they must be carried out. Slices in effects
+// may borrow from the input: carry the effects out before the input's buffer changes.
+//
+// A peer that the gateway has closed (ClosePeer) is forgotten at once; later inputs of such a peer
+// are ignored, so the caller need not order its own teardown.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/slice.h"
+#include "base/time.h"
+#include "gateway/effects.h"
+#include "gateway/turn.h"
+#include "protocol/provider_codec.h"
+#include "protocol/session_messages.h"
+
+namespace tap::gateway {
+
+class Gateway {
+ public:
+  explicit Gateway(Config config);
+
+  // The process is up; from now on the grace time runs while there is no session.
+  void start(Now now, Effects& effects);
+  // Known only once the listener is bound.
+  void setPort(int64_t port) { state_.config.port = port; }
+
+  // --- Providers: a TCP connection was accepted; its handshake is done (`origin`: the header, if
+  // the client is a web page); it sent a text message, or one too large to be kept; it is gone.
+  void providerAccepted(PeerId peer, Now now, Effects& effects);
+  void providerUpgraded(PeerId peer, bool hasOrigin, Now now, Effects& effects);
+  void providerText(PeerId peer, const Slice& text, Now now, Effects& effects);
+  void providerOversize(PeerId peer, uint64_t size, Now now, Effects& effects);
+  void providerGone(PeerId peer, Now now, Effects& effects);
+  // So much waits to be written to it, because it does not read. Over the cap it is closed.
+  void providerBacklog(PeerId peer, size_t bytes, Now now, Effects& effects);
+
+  // --- Sessions: any message, and the end of the link (or of the process that holds it).
+  void sessionMessage(PeerId peer, const protocol::SessionMessage& message, Now now,
+                      Effects& effects);
+  void sessionGone(PeerId peer, Now now, Effects& effects);
+
+  // --- Time
+  [[nodiscard]] std::optional<Time> nextDeadline() const { return state_.timers.next(); }
+  void timersDue(Now now, Effects& effects);
+
+  // For tests and diagnostics.
+  [[nodiscard]] State& state() { return state_; }
+
+ private:
+  State state_;
+  protocol::ProviderDecoder decoder_;
+};
+
+}  // namespace tap::gateway

@@ -1,0 +1,239 @@
+// What a provider's connection can do to the gateway: one overload per message.
+#include <utility>
+
+#include "base/encoding.h"
+#include "gateway/binding.h"
+#include "gateway/calls.h"
+#include "gateway/gateway.h"
+#include "ws/frame.h"
+
+namespace tap::gateway {
+
+using protocol::ErrorCode;
+using protocol::LogLevel;
+using protocol::ProviderMessageType;
+using protocol::ProviderState;
+using protocol::Refusal;
+
+namespace {
+
+// A flood is over when this long nothing had to be slowed.
+constexpr Millis kCalm{10'000};
+constexpr auto kPolicy = static_cast<uint16_t>(ws::CloseCode::PolicyViolation);
+constexpr auto kNormal = static_cast<uint16_t>(ws::CloseCode::Normal);
+constexpr auto kTryLater = static_cast<uint16_t>(ws::CloseCode::TryAgainLater);
+
+// Forgets the provider and closes its connection. The reference is dead afterwards.
+void dropProvider(const Turn& turn, Provider& provider, uint16_t code, std::string reason,
+                  Departure departure) {
+  const PeerId peer = provider.peer;
+  unbindProvider(turn, provider, departure, "its connection was closed: " + reason);
+  turn.cancel(provider.deadline);
+  turn.state.providers.erase(peer);
+  turn.effect(ClosePeer{peer, code, std::move(reason)});
+}
+
+// Sends the error; a fatal one costs the connection.
+void refuse(const Turn& turn, Provider& provider, const Refusal& refusal) {
+  turn.send(provider.peer,
+            protocol::encodeError(refusal, provider.providerId, provider.sessionId));
+  turn.log(LogLevel::Warning,
+           "refused " + (refusal.replyTo.empty() ? std::string("a message") : refusal.replyTo) +
+               " of " + (provider.name.empty() ? "a provider" : "\"" + provider.name + "\"") +
+               ": " + std::string(protocol::wireName(refusal.code)) + " " +
+               visible(refusal.message, false, 512));
+  if (protocol::row(refusal.code).fatal) {
+    dropProvider(turn, provider, kPolicy, std::string(protocol::wireName(refusal.code)),
+                 Departure::Lost);
+  }
+}
+
+// Before a valid auth nothing else is explained to a stranger (decisions: errors for bad shapes).
+Refusal notAuthenticated(std::string message, std::string replyTo) {
+  return {ErrorCode::AuthFailed, std::move(message), std::move(replyTo)};
+}
+
+struct Receiver {
+  const Turn& turn;
+  Provider& provider;
+
+  void answer(const std::optional<Refusal>& refusal) const {
+    if (refusal) refuse(turn, provider, *refusal);
+  }
+
+  void operator()(const protocol::Auth& auth) const {
+    if (provider.fromWebPage) {
+      return refuse(turn, provider,
+                    notAuthenticated("a web page cannot use this token; run the provider as a "
+                                     "program",
+                                     "auth"));
+    }
+    if (!equalConstantTime(auth.token, turn.state.config.token)) {
+      return refuse(turn, provider,
+                    notAuthenticated("wrong token; read it anew from the token file "
+                                     "(~/.copilot/extensions/tap/.provider-token), it changes with "
+                                     "each start of the gateway",
+                                     "auth"));
+    }
+    provider.state = ProviderState::AwaitHello;
+    turn.cancel(provider.deadline);
+    turn.send(provider.peer,
+              protocol::encodeSessions("sessions", turn.state.sessions.summaries()));
+  }
+  void operator()(protocol::Hello& hello) const {
+    answer(bindProvider(turn, provider, std::move(hello)));
+  }
+  void operator()(const protocol::ToolResult& result) const {
+    completeCall(turn, provider, result);
+  }
+  void operator()(const protocol::Push& push) const { answer(acceptPush(turn, provider, push)); }
+  void operator()(protocol::ToolsUpdate& update) const {
+    answer(updateTools(turn, provider, std::move(update)));
+  }
+  void operator()(const protocol::Goodbye& goodbye) const {
+    turn.log(LogLevel::Info, "provider \"" + provider.name + "\" says goodbye: " +
+                                 visible(goodbye.reason, false, 256));
+    dropProvider(turn, provider, kNormal, "goodbye", Departure::Goodbye);
+  }
+};
+
+// A bad message while calls are pending may have been the answer to one (terminal semantics, 4).
+void refuseUncorrelated(const Turn& turn, Provider& provider, const Refusal& refusal) {
+  const bool drop = failFast(turn, provider, refusal);
+  const PeerId peer = provider.peer;
+  refuse(turn, provider, refusal);
+  if (!drop) return;
+  if (Provider* still = turn.state.providers.find(peer)) {
+    dropProvider(turn, *still, kPolicy,
+                 "it sent something unreadable while several calls were pending",
+                 Departure::Lost);
+  }
+}
+
+void refuseBadResult(const Turn& turn, Provider& provider, const std::string& callId,
+                     const Refusal& refusal) {
+  if (callId.empty()) return refuseUncorrelated(turn, provider, refusal);
+  failCall(turn, provider, callId, refusal.code, "its answer was not valid: " + refusal.message);
+  refuse(turn, provider, refusal);
+}
+
+// Unasked-for messages are counted; a provider over its allowance is read more slowly, and one that
+// never stops is closed.
+void countMessage(const Turn& turn, Provider& provider) {
+  if (provider.allowance.take(turn.now.steady)) return;
+  const Time now = turn.now.steady;
+  if (!provider.throttledSince || now - std::exchange(provider.lastThrottled, now) > kCalm) {
+    provider.throttledSince = now;
+    turn.log(LogLevel::Warning, "provider \"" + provider.name + "\" sends too fast: slowed down");
+  }
+  if (std::exchange(provider.paused, true)) return;
+  turn.effect(PauseReading{provider.peer});
+  turn.state.timers.schedule(turn.now.steady + provider.allowance.untilHalf(),
+                             ThrottleDue{provider.peer});
+}
+
+bool isAnswerToCall(const Turn& turn, ProviderMessageType type, const std::string& callId) {
+  return type == ProviderMessageType::ToolResult && turn.state.calls.find(callId) != nullptr;
+}
+
+}  // namespace
+
+void Gateway::providerAccepted(PeerId peer, Now now, Effects& effects) {
+  const Turn turn{state_, now, effects};
+  if (state_.providers.size() >= turn.limits().count(Limit::Connections) || state_.draining) {
+    turn.log(LogLevel::Warning, "refused a connection: too many are open");
+    turn.effect(ClosePeer{peer, kTryLater, "too many connections; try again later"});
+    return;
+  }
+  Provider& provider = state_.providers.add(peer, turn.limits());
+  provider.deadline = turn.schedule(Limit::HandshakeMs, UnauthenticatedDue{peer});
+}
+
+void Gateway::providerUpgraded(PeerId peer, bool hasOrigin, Now now, Effects& effects) {
+  const Turn turn{state_, now, effects};
+  Provider* provider = state_.providers.find(peer);
+  if (provider == nullptr) return;
+  provider->upgraded = true;
+  provider->fromWebPage = hasOrigin;
+  turn.cancel(provider->deadline);
+  provider->deadline = turn.schedule(Limit::AuthMs, UnauthenticatedDue{peer});
+}
+
+void Gateway::providerText(PeerId peer, const Slice& text, Now now, Effects& effects) {
+  const Turn turn{state_, now, effects};
+  Provider* provider = state_.providers.find(peer);
+  if (provider == nullptr) return;
+  const ProviderState state = provider->state;
+  const Result<ProviderMessageType, Refusal> opened = decoder_.open(text);
+  const bool bad = !opened;
+  const std::string callId = bad ? std::string() : decoder_.callId();
+  if (bad || !isAnswerToCall(turn, opened.value(), callId)) countMessage(turn, *provider);
+  if (bad && state == ProviderState::AwaitAuth) {
+    return refuse(turn, *provider,
+                  notAuthenticated("expected auth as the first message: " + opened.error().message,
+                                   opened.error().replyTo));
+  }
+  if (bad) {
+    const Refusal& refusal = opened.error();
+    if (refusal.replyTo == "tool.result") {
+      return refuseBadResult(turn, *provider, decoder_.callId(), refusal);
+    }
+    // An unknown or another known type cannot have been an answer to a call.
+    if (!refusal.replyTo.empty()) return refuse(turn, *provider, refusal);
+    return refuseUncorrelated(turn, *provider, refusal);
+  }
+  const protocol::ProviderMessageRow& row = protocol::row(opened.value());
+  if ((row.legalIn & protocol::in(state)) == 0) {
+    const std::string type(row.type);
+    if (state == ProviderState::AwaitAuth) {
+      return refuse(turn, *provider,
+                    notAuthenticated("expected auth as the first message, got " + type, type));
+    }
+    return refuse(turn, *provider,
+                  {ErrorCode::Unauthorized, type + " is not allowed in this state", type});
+  }
+  Result<protocol::ProviderMessage, Refusal> message = decoder_.body();
+  if (!message) {
+    if (state == ProviderState::AwaitAuth) {
+      return refuse(turn, *provider, notAuthenticated(message.error().message, "auth"));
+    }
+    if (opened.value() == ProviderMessageType::ToolResult) {
+      return refuseBadResult(turn, *provider, callId, message.error());
+    }
+    return refuse(turn, *provider, message.error());
+  }
+  std::visit(Receiver{turn, *provider}, message.value());
+}
+
+void Gateway::providerOversize(PeerId peer, uint64_t size, Now now, Effects& effects) {
+  const Turn turn{state_, now, effects};
+  Provider* provider = state_.providers.find(peer);
+  if (provider == nullptr) return;
+  const std::string message = "the message has at least " + std::to_string(size) +
+                              " bytes, at most " +
+                              std::to_string(turn.limits().get(Limit::ResultBytes)) +
+                              " are read";
+  countMessage(turn, *provider);
+  if (provider->state == ProviderState::AwaitAuth) {
+    return refuse(turn, *provider, notAuthenticated(message, ""));
+  }
+  refuseUncorrelated(turn, *provider, {ErrorCode::PayloadTooLarge, message, ""});
+}
+
+void Gateway::providerGone(PeerId peer, Now now, Effects& effects) {
+  const Turn turn{state_, now, effects};
+  Provider* provider = state_.providers.find(peer);
+  if (provider == nullptr) return;
+  unbindProvider(turn, *provider, Departure::Lost, "its connection was lost");
+  turn.cancel(provider->deadline);
+  state_.providers.erase(peer);
+}
+
+void Gateway::providerBacklog(PeerId peer, size_t bytes, Now now, Effects& effects) {
+  const Turn turn{state_, now, effects};
+  Provider* provider = state_.providers.find(peer);
+  if (provider == nullptr || bytes <= turn.limits().bytes(Limit::OutboundBytes)) return;
+  dropProvider(turn, *provider, kPolicy, "it does not read what is sent to it", Departure::Lost);
+}
+
+}  // namespace tap::gateway

@@ -1,0 +1,147 @@
+// What a session can do to the gateway: one overload per message.
+#include <utility>
+
+#include "base/encoding.h"
+#include "gateway/binding.h"
+#include "gateway/calls.h"
+#include "gateway/gateway.h"
+#include "gateway/session_lifecycle.h"
+
+namespace tap::gateway {
+
+using protocol::Activity;
+using protocol::LogLevel;
+
+namespace {
+
+void refuseLink(const Turn& turn, PeerId peer, std::string code, std::string message) {
+  turn.log(LogLevel::Warning, "refused a session's link: " + message);
+  turn.effect(SendEvent{peer, protocol::Refused{std::move(code), message}});
+  turn.effect(ClosePeer{peer, 0, std::move(message)});
+}
+
+bool secretIsRight(const Turn& turn, const std::string& secret) {
+  const std::string& expected = turn.state.config.linkSecret;
+  return expected.empty() || equalConstantTime(secret, expected);
+}
+
+// Messages of a peer that may have no session yet.
+struct Stranger {
+  const Turn& turn;
+  PeerId peer;
+
+  void operator()(const protocol::Register& message) const {
+    if (!secretIsRight(turn, message.secret)) {
+      return refuseLink(turn, peer, "SECRET", "the link's secret is wrong");
+    }
+    if (message.linkVersion != protocol::kLinkVersion) {
+      return refuseLink(turn, peer, "LINK_VERSION",
+                        "gateway " + turn.state.config.version + " speaks link version " +
+                            std::to_string(protocol::kLinkVersion) + ", not " +
+                            std::to_string(message.linkVersion));
+    }
+    registerSession(turn, peer, message);
+  }
+  void operator()(const protocol::Drain& message) const {
+    if (!secretIsRight(turn, message.secret)) {
+      return refuseLink(turn, peer, "SECRET", "the link's secret is wrong");
+    }
+    State& state = turn.state;
+    if (std::exchange(state.draining, true)) return;
+    turn.log(LogLevel::Info, "making room for version " + visible(message.version, false, 64));
+    if (state.calls.empty()) {
+      state.timers.schedule(turn.now.steady, DrainDue{});
+    } else {
+      turn.schedule(Limit::DrainMs, DrainDue{});
+    }
+  }
+  template <class Other>
+  void operator()(const Other&) const {
+    refuseLink(turn, peer, "NOT_REGISTERED", "a session's first message is register");
+  }
+};
+
+struct Receiver {
+  const Turn& turn;
+  PeerId peer;
+  Session& session;
+
+  void operator()(const protocol::Register& message) const { Stranger{turn, peer}(message); }
+  void operator()(const protocol::Drain& message) const { Stranger{turn, peer}(message); }
+
+  void operator()(const protocol::Update& update) const {
+    if (update.mode) session.sync.setMode(*update.mode);
+    if (update.builtins) learnBuiltins(*update.builtins);
+    bool listed = false;
+    if (update.label) {
+      std::string label = visible(*update.label, false, 256);
+      listed = std::exchange(session.label, label) != label;
+    }
+    if (update.cwd) listed = std::exchange(session.cwd, *update.cwd) != *update.cwd || listed;
+    if (listed) announceSessions(turn);
+    rescheduleSync(turn, session);
+  }
+  void operator()(const protocol::ActivityChanged& change) const {
+    const Activity before = std::exchange(session.activity, change.activity);
+    if (change.activity == Activity::UserPrompt) turn.state.sessions.touch(session);
+    if (change.activity == Activity::Idle && before != Activity::Idle) {
+      const Slice text = protocol::encodeLifecycle(session.id, "idle");
+      for (const Provider* provider : turn.state.providers.inSession(session.id)) {
+        turn.send(provider->peer, text);
+      }
+    }
+    rescheduleSync(turn, session);
+  }
+  void operator()(const protocol::Call& call) const { startCall(turn, session, call); }
+  void operator()(const protocol::CancelCall& cancel) const { cancelCall(turn, session, cancel); }
+  void operator()(const protocol::Synced& synced) const {
+    session.sync.confirmed(synced.revision, turn.now.steady);
+    rescheduleSync(turn, session);
+  }
+  void operator()(const protocol::SyncFailed& failed) const {
+    if (!session.sync.failed(failed.revision, turn.now.steady)) return;
+    turn.log(LogLevel::Warning, "session " + session.id + " could not take its tools: " +
+                                    visible(failed.message, false, 512));
+    if (failed.refused.empty()) {
+      tellTimeline(turn, session, LogLevel::Warning,
+                   "tap: the tools could not be changed: " + failed.message);
+    } else {
+      refuseTools(turn, session, failed.refused, failed.message);
+    }
+    rescheduleSync(turn, session);
+  }
+  void operator()(const protocol::EndSession& end) const { endSession(turn, session, end.reason); }
+  void operator()(const protocol::Ping&) const {
+    turn.effect(SendEvent{peer, protocol::Pong{}});
+  }
+
+ private:
+  // Known only after the join: a provider may have been faster.
+  void learnBuiltins(const std::vector<std::string>& names) const {
+    session.builtins = {names.begin(), names.end()};
+    std::vector<std::string> clashes;
+    for (const std::string& name : names) {
+      if (turn.state.providers.byTool(session.id, name)) clashes.push_back(name);
+    }
+    if (!clashes.empty()) refuseTools(turn, session, clashes, "it has a tool of that name itself");
+  }
+};
+
+}  // namespace
+
+void Gateway::sessionMessage(PeerId peer, const protocol::SessionMessage& message, Now now,
+                             Effects& effects) {
+  const Turn turn{state_, now, effects};
+  if (Session* session = state_.sessions.byPeer(peer)) {
+    std::visit(Receiver{turn, peer, *session}, message);
+  } else {
+    std::visit(Stranger{turn, peer}, message);
+  }
+}
+
+void Gateway::sessionGone(PeerId peer, Now now, Effects& effects) {
+  const Turn turn{state_, now, effects};
+  if (Session* session = state_.sessions.byPeer(peer)) sessionProcessGone(turn, *session);
+}
+
+}  // namespace tap::gateway

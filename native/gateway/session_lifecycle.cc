@@ -1,0 +1,232 @@
+#include "gateway/session_lifecycle.h"
+
+#include <utility>
+
+#include "base/encoding.h"
+#include "gateway/binding.h"
+#include "gateway/calls.h"
+
+namespace tap::gateway {
+
+using protocol::LogLevel;
+using protocol::ProviderState;
+
+namespace {
+
+constexpr size_t kMaxOutbox = 100;      // events that wait for a reload to come back
+constexpr size_t kManyTools = 120;      // some model APIs stop at 128
+
+ToolSnapshot toSnapshot(const std::vector<protocol::ProviderDigest>& have) {
+  ToolSnapshot snapshot;
+  for (const protocol::ProviderDigest& one : have) snapshot[one.provider] = one.digest;
+  return snapshot;
+}
+
+protocol::Tools toEvent(const Turn& turn, const Session& session, SyncPlan plan) {
+  protocol::Tools event;
+  event.revision = plan.revision;
+  event.reload = plan.reload;
+  event.drop = std::move(plan.drop);
+  for (const std::string& name : plan.set) {
+    const Provider* provider = turn.state.providers.byName(session.id, name);
+    if (provider == nullptr) continue;
+    protocol::ProviderTools tools{name, provider->digest, {}};
+    for (const protocol::ToolDefinition& tool : provider->tools) {
+      if (!provider->refused.contains(tool.name)) tools.definitions.push_back(tool.json);
+    }
+    event.set.push_back(std::move(tools));
+  }
+  return event;
+}
+
+// A `/clear` starts a new session in the same CLI: the old one will not come back.
+void endReplacedSessions(const Turn& turn, const Session& by) {
+  std::vector<std::string> replaced;
+  for (const auto& [id, session] : turn.state.sessions.all()) {
+    if (id != by.id && by.cliPid != 0 && session.cliPid == by.cliPid && !session.peer &&
+        !session.ending) {
+      replaced.push_back(id);
+    }
+  }
+  for (const std::string& id : replaced) {
+    if (Session* session = turn.state.sessions.find(id)) endSession(turn, *session, "replaced");
+  }
+}
+
+void takeOver(const Turn& turn, Session& session) {
+  if (!session.peer) return;
+  const PeerId old = *session.peer;
+  turn.effect(SendEvent{
+      old, protocol::Refused{"REPLACED", "another process of this session has registered"}});
+  turn.effect(ClosePeer{old, 0, "replaced"});
+  sessionProcessGone(turn, session);
+}
+
+void keepKnownProviders(const Turn& turn, Session& session, const ToolSnapshot& have) {
+  for (const auto& [name, digest] : have) {
+    KnownProvider& known = session.known[name];
+    known.announced = true;
+    if (turn.state.providers.byName(session.id, name) == nullptr &&
+        known.departure == TimerId::None) {
+      known.departure = turn.schedule(Limit::ReconnectMs, DepartureDue{session.id, name});
+    }
+  }
+}
+
+void welcome(const Turn& turn, Session& session) {
+  const Config& config = turn.state.config;
+  sendToSession(turn, session,
+                protocol::Welcome{protocol::kLinkVersion, config.version, config.pid, config.port});
+  sendToSession(turn, session, toEvent(turn, session, session.sync.firstPlan()));
+  while (!session.outbox.empty()) {
+    protocol::SessionEvent event = std::move(session.outbox.front());
+    session.outbox.pop_front();
+    sendToSession(turn, session, std::move(event));
+  }
+}
+
+}  // namespace
+
+void sendToSession(const Turn& turn, Session& session, protocol::SessionEvent event) {
+  if (session.peer) {
+    turn.effect(SendEvent{*session.peer, std::move(event)});
+    return;
+  }
+  if (session.outbox.size() >= kMaxOutbox) session.outbox.pop_front();
+  session.outbox.push_back(std::move(event));
+}
+
+void tellTimeline(const Turn& turn, Session& session, LogLevel level, std::string_view text) {
+  std::string shown = visible(text, true);
+  turn.log(level, "session " + session.id + ": " + shown);
+  sendToSession(turn, session, protocol::Timeline{level, std::move(shown)});
+}
+
+void registerSession(const Turn& turn, PeerId peer, const protocol::Register& message) {
+  State& state = turn.state;
+  if (const Session* known = state.sessions.find(message.sessionId); known && known->ending) {
+    finishSession(turn, message.sessionId);
+  }
+  Session* session = state.sessions.obtain(message.sessionId, turn.limits());
+  if (session == nullptr) {
+    turn.effect(SendEvent{peer, protocol::Refused{"TOO_MANY_SESSIONS",
+                                                  "this gateway serves as many sessions as it can "
+                                                  "(TAP_MAX_SESSIONS); close one and try again"}});
+    turn.effect(ClosePeer{peer, 0, "too many sessions"});
+    return;
+  }
+  takeOver(turn, *session);
+  turn.cancel(session->lingerTimer);
+  state.sessions.attach(*session, peer);
+  state.sessions.touch(*session);
+  session->label = visible(message.label, false, 256);
+  session->cwd = message.cwd;
+  session->cliPid = message.cliPid;
+  ToolSnapshot have = toSnapshot(message.have);
+  keepKnownProviders(turn, *session, have);
+  session->sync.sessionRegistered(std::move(have), message.mode, turn.now.steady);
+  welcome(turn, *session);
+  rescheduleSync(turn, *session);
+  endReplacedSessions(turn, *session);
+  turn.log(LogLevel::Info, "session " + session->id + " registered: " + session->label);
+  watchGrace(turn);
+  announceSessions(turn);
+  if (!std::exchange(state.everRegistered, true)) {
+    turn.effect(TellHost{HostAction::SessionRegistered, ""});
+  }
+}
+
+void sessionProcessGone(const Turn& turn, Session& session) {
+  turn.state.sessions.detach(session);
+  cancelCallsOfSession(turn, session, "the session's process is gone");
+  session.sync.linkLost();
+  turn.cancel(session.syncTimer);
+  if (session.ending) return;
+  turn.cancel(session.lingerTimer);
+  session.lingerTimer = turn.schedule(Limit::LingerMs, LingerDue{session.id});
+  turn.log(LogLevel::Info, "session " + session.id + " lingers");
+}
+
+void endSession(const Turn& turn, Session& session, std::string_view reason) {
+  if (session.ending) return;
+  session.ending = true;
+  turn.cancel(session.lingerTimer);
+  turn.cancel(session.syncTimer);
+  cancelCallsOfSession(turn, session, "the session has ended");
+  turn.log(LogLevel::Info, "session " + session.id + " ends: " + visible(reason, false, 256));
+  const std::vector<Provider*> bound = turn.state.providers.inSession(session.id);
+  for (const Provider* provider : bound) {
+    turn.send(provider->peer, protocol::encodeShutdownPending(
+                                  session.id, turn.limits().time(Limit::ShutdownMs)));
+  }
+  if (bound.empty()) {
+    finishSession(turn, std::string(session.id));
+  } else {
+    session.shutdownTimer = turn.schedule(Limit::ShutdownMs, ShutdownDue{session.id});
+  }
+  announceSessions(turn);
+  watchGrace(turn);
+}
+
+void finishSession(const Turn& turn, const std::string& sessionId) {
+  Session* session = turn.state.sessions.find(sessionId);
+  if (session == nullptr) return;
+  for (Provider* provider : turn.state.providers.inSession(sessionId)) {
+    turn.state.providers.unbind(*provider);
+    provider->state = ProviderState::Unbound;
+  }
+  for (auto& [name, known] : session->known) turn.cancel(known.departure);
+  turn.cancel(session->shutdownTimer);
+  turn.cancel(session->lingerTimer);
+  turn.cancel(session->syncTimer);
+  turn.state.sessions.erase(sessionId);
+}
+
+void announceSessions(const Turn& turn) {
+  const Slice text = protocol::encodeSessions("sessions.updated", turn.state.sessions.summaries());
+  for (const Provider* provider : turn.state.providers.all()) {
+    if (provider->state != ProviderState::AwaitAuth) turn.send(provider->peer, text);
+  }
+}
+
+void watchGrace(const Turn& turn) {
+  State& state = turn.state;
+  if (!state.sessions.allEnded()) {
+    turn.cancel(state.graceTimer);
+  } else if (state.graceTimer == TimerId::None) {
+    state.graceTimer = turn.schedule(Limit::GraceMs, GraceDue{});
+  }
+}
+
+void toolsChanged(const Turn& turn, Session& session) {
+  session.sync.wantedChanged(turn.state.providers.snapshot(session.id), turn.now.steady);
+  rescheduleSync(turn, session);
+  if (turn.state.providers.toolCount(session.id) >= kManyTools &&
+      !std::exchange(session.warnedManyTools, true)) {
+    tellTimeline(turn, session, LogLevel::Warning,
+                 "tap: this session has " +
+                     std::to_string(turn.state.providers.toolCount(session.id)) +
+                     " provider tools; some models accept no more than 128 in all");
+  }
+}
+
+void rescheduleSync(const Turn& turn, Session& session) {
+  turn.cancel(session.syncTimer);
+  if (!session.peer || session.ending) return;
+  session.sync.setQuiet(session.activity == protocol::Activity::Idle &&
+                        turn.state.calls.countOfSession(session.id) == 0);
+  if (const auto due = session.sync.due()) {
+    session.syncTimer = turn.state.timers.schedule(*due, SyncDue{session.id});
+  }
+}
+
+void runSync(const Turn& turn, Session& session) {
+  session.syncTimer = TimerId::None;
+  if (!session.peer || session.ending) return;
+  if (auto plan = session.sync.takePlan(turn.now.steady)) {
+    sendToSession(turn, session, toEvent(turn, session, std::move(*plan)));
+  }
+  rescheduleSync(turn, session);
+}
+
+}  // namespace tap::gateway

@@ -1,0 +1,42 @@
+#include "gateway/status.h"
+
+namespace tap::gateway {
+
+namespace {
+
+std::string describeProvider(const Provider& provider, size_t calls) {
+  std::string text = "- " + provider.name + " (" + provider.providerId + "): ";
+  if (provider.tools.empty()) return text + "no tools\n";
+  bool first = true;
+  for (const protocol::ToolDefinition& tool : provider.tools) {
+    if (!first) text += ", ";
+    first = false;
+    text += tool.name;
+    if (provider.refused.contains(tool.name)) text += " (not accepted by the CLI)";
+  }
+  if (calls > 0) text += "; " + std::to_string(calls) + " calls in flight";
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string describeStatus(const Turn& turn, const Session& session) {
+  State& state = turn.state;
+  const std::vector<Provider*> providers = state.providers.inSession(session.id);
+  std::string text = "tap " + state.config.version + ": gateway on port " +
+                     std::to_string(state.config.port) + ", " +
+                     std::to_string(state.sessions.active().size()) + " session(s).\n";
+  if (providers.empty()) {
+    return text +
+           "No provider is connected to this session. A provider connects to the gateway over "
+           "WebSocket and declares its tools in hello.\n";
+  }
+  text += "Providers of this session:\n";
+  for (const Provider* provider : providers) {
+    text += describeProvider(*provider, state.calls.countOfProvider(provider->peer));
+  }
+  if (!session.sync.inSync()) text += "A change of tools is on its way to this session.\n";
+  return text;
+}
+
+}  // namespace tap::gateway

@@ -1,0 +1,16 @@
+// tap_status: what the model is told about providers and tools.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "gateway/turn.h"
+
+namespace tap::gateway {
+
+inline constexpr std::string_view kStatusTool = "tap_status";
+
+// A few readable lines about this session's providers.
+[[nodiscard]] std::string describeStatus(const Turn& turn, const Session& session);
+
+}  // namespace tap::gateway

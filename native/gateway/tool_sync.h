@@ -1,0 +1,92 @@
+// When a session's tool set must be synchronised, and with what: the debounce, single flight, the
+// rule never to send what the session already has, and the manners of reloads (architecture: tool
+// synchronisation; decisions: when a reload may run). One object per session; a plain state
+// machine over times.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/limits.h"
+#include "base/time.h"
+#include "protocol/session_messages.h"
+
+namespace tap::gateway {
+
+// Provider name to digest of its tools.
+using ToolSnapshot = std::map<std::string, std::string>;
+
+// What one synchronisation changes.
+struct SyncPlan {
+  int64_t revision = 0;
+  bool reload = false;
+  std::vector<std::string> set;   // providers whose tools are new or changed, sorted
+  std::vector<std::string> drop;  // providers that go, sorted
+};
+
+class ToolSync {
+ public:
+  explicit ToolSync(const Limits& limits) : limits_(&limits) {}
+
+  // A process of the session registered: this is what it has. Starts the removal hold if it has
+  // anything (it knew another gateway, or the same one before a break of the link).
+  void sessionRegistered(ToolSnapshot have, protocol::SyncMode mode, Time now);
+  void setMode(protocol::SyncMode mode) { mode_ = mode; }
+
+  // The set that the session should have changed (or may have).
+  void wantedChanged(ToolSnapshot wanted, Time now);
+  // Reloads wait for an idle session without calls.
+  void setQuiet(bool quiet) { quiet_ = quiet; }
+
+  // The plan for a process that has just registered, at once and whatever is due: it cannot join
+  // before it has this.
+  [[nodiscard]] SyncPlan firstPlan();
+
+  // When to call takePlan next; nothing while a plan is in flight or all is equal.
+  [[nodiscard]] std::optional<Time> due() const;
+  // The plan that is due now, if one is; it is then in flight until confirmed or failed.
+  [[nodiscard]] std::optional<SyncPlan> takePlan(Time now);
+
+  // The session's answer. False if that revision is not in flight (an answer from before a break).
+  bool confirmed(int64_t revision, Time now);
+  // After a failure the same set is not tried again; a changed one is.
+  bool failed(int64_t revision, Time now);
+  // The link broke: what was in flight is unknown, the next register tells.
+  void linkLost();
+
+  [[nodiscard]] bool inSync() const { return !inFlight_ && target() == confirmed_; }
+  [[nodiscard]] const ToolSnapshot& confirmedSet() const { return confirmed_; }
+
+ private:
+  struct Flight {
+    int64_t revision;
+    ToolSnapshot target;
+  };
+
+  // What to synchronise to now: wanted, and during the hold also what would be taken away.
+  [[nodiscard]] ToolSnapshot target() const;
+  [[nodiscard]] bool dirty() const;
+  void touch(Time now);
+  void settle(Time now);
+  [[nodiscard]] SyncPlan plan(ToolSnapshot target, bool reload);
+  void countReload(Time now);
+
+  const Limits* limits_;
+  protocol::SyncMode mode_ = protocol::SyncMode::Live;
+  ToolSnapshot wanted_;
+  ToolSnapshot confirmed_;
+  std::optional<Flight> inFlight_;
+  std::optional<ToolSnapshot> failed_;  // never retried as it is
+  int64_t revision_ = 0;
+
+  std::optional<Time> firstChange_;  // of the changes not yet sent
+  std::optional<Time> lastChange_;
+  std::optional<Time> holdUntil_;  // no removals before
+  bool quiet_ = true;
+  std::optional<Time> lastReload_;
+  Millis reloadFloor_{0};
+};
+
+}  // namespace tap::gateway

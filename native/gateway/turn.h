@@ -1,0 +1,95 @@
+// One input being handled: the gateway's state, the time, and the effects so far. Every room of the
+// gateway works on it; nothing else is shared between them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "base/limits.h"
+#include "base/random.h"
+#include "base/time.h"
+#include "base/timer_queue.h"
+#include "gateway/effects.h"
+#include "gateway/providers.h"
+#include "gateway/sessions.h"
+#include "gateway/tool_router.h"
+
+namespace tap::gateway {
+
+// What can become due.
+struct UnauthenticatedDue {
+  PeerId peer;
+};
+struct ThrottleDue {
+  PeerId peer;
+};
+struct CallDue {
+  std::string id;
+};
+struct SyncDue {
+  std::string sessionId;
+};
+struct LingerDue {
+  std::string sessionId;
+};
+struct ShutdownDue {
+  std::string sessionId;
+};
+struct DepartureDue {
+  std::string sessionId;
+  std::string provider;
+};
+struct GraceDue {};
+struct DrainDue {};
+using Timer = std::variant<UnauthenticatedDue, ThrottleDue, CallDue, SyncDue, LingerDue,
+                           ShutdownDue, DepartureDue, GraceDue, DrainDue>;
+
+struct Config {
+  Limits limits;
+  std::string version;          // of this program
+  std::string token;            // the instance token (decisions: tokens)
+  std::string linkSecret;       // what a session's first frame must carry; empty: not asked for
+  int64_t pid = 0;
+  int64_t port = 0;
+  std::array<uint64_t, 4> seed{};  // for identifiers
+};
+
+struct State {
+  explicit State(Config c) : config(std::move(c)), ids(config.seed) {}
+
+  Config config;
+  RandomIds ids;
+  Sessions sessions;
+  Providers providers;
+  ToolRouter calls;
+  TimerQueue<Timer> timers;
+  TimerId graceTimer = TimerId::None;
+  bool everRegistered = false;
+  bool draining = false;
+};
+
+struct Turn {
+  State& state;
+  Now now;
+  Effects& effects;
+
+  [[nodiscard]] const Limits& limits() const { return state.config.limits; }
+
+  void effect(Effect effect) const { effects.push_back(std::move(effect)); }
+  void log(protocol::LogLevel level, std::string text) const {
+    effect(LogLine{level, std::move(text)});
+  }
+  void send(PeerId peer, Slice text) const { effect(SendText{peer, std::move(text)}); }
+
+  // `limit` from now.
+  TimerId schedule(Limit limit, Timer timer) const {
+    return state.timers.schedule(now.steady + limits().time(limit), std::move(timer));
+  }
+  void cancel(TimerId& timer) const {
+    if (timer != TimerId::None) state.timers.cancel(timer);
+    timer = TimerId::None;
+  }
+};
+
+}  // namespace tap::gateway

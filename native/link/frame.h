@@ -1,0 +1,39 @@
+// Frames of the session link: four bytes of length, little endian, then that many bytes of JSON.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/slice.h"
+
+namespace tap::link {
+
+inline constexpr size_t kHeaderBytes = 4;
+
+// Appends the header of a body of `size` bytes.
+void appendHeader(std::string& out, size_t size);
+
+// Bytes in, bodies out. It holds at most one unfinished frame.
+class FrameReader {
+ public:
+  explicit FrameReader(size_t maxBody) : maxBody_(maxBody) {}
+
+  // Appends the complete bodies to `bodies`; one that lies whole in `bytes` is borrowed from there.
+  // False if a frame is longer than allowed: the stream is then of no more use.
+  [[nodiscard]] bool receive(std::string_view bytes, std::vector<Slice>& bodies);
+
+ private:
+  // Moves what fits into the unfinished frame; returns what is left.
+  std::string_view fill(std::string_view bytes);
+
+  size_t maxBody_;
+  std::string header_;          // fewer than kHeaderBytes, between two reads
+  std::string body_;
+  std::optional<size_t> due_;   // size of the frame that has begun
+};
+
+}  // namespace tap::link

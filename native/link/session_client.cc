@@ -1,0 +1,95 @@
+#include "link/session_client.h"
+
+#include <utility>
+
+namespace tap::link {
+
+using protocol::CallResult;
+using protocol::ErrorCode;
+
+namespace {
+// The gateway's own deadline comes first; this one is for a gateway that hangs.
+constexpr Millis kCallMargin{5'000};
+}  // namespace
+
+void SessionClient::opened(Time now) {
+  lastHeard_ = now;
+  lastPing_ = now;
+  if (watch_) pingTimer_ = timers_.schedule(now + limits_.time(Limit::PingMs), PingDue{});
+}
+
+void SessionClient::call(protocol::Call call, std::optional<Millis> timeout, Time now,
+                         Actions& actions) {
+  const Millis patience =
+      timeout.value_or(limits_.time(Limit::CallTimeoutMs)) + kCallMargin;
+  calls_[call.callId] = timers_.schedule(now + patience, CallDue{call.callId});
+  actions.emplace_back(SendMessage{std::move(call)});
+}
+
+void SessionClient::settle(const std::string& callId, ErrorCode code, std::string text,
+                           Actions& actions) {
+  const auto at = calls_.find(callId);
+  if (at == calls_.end()) return;
+  timers_.cancel(at->second);
+  calls_.erase(at);
+  actions.emplace_back(SettleCall{CallResult{callId, true, {}, code, std::move(text)}});
+}
+
+void SessionClient::cancel(const std::string& callId, const std::string& reason,
+                           Actions& actions) {
+  if (!calls_.contains(callId)) return;
+  actions.emplace_back(SendMessage{protocol::CancelCall{callId, reason}});
+  settle(callId, ErrorCode::Cancelled, "The call was cancelled (CANCELLED): " + reason, actions);
+}
+
+void SessionClient::received(const protocol::SessionEvent& event, Time now, Actions& actions) {
+  lastHeard_ = now;
+  if (const auto* result = std::get_if<CallResult>(&event)) {
+    const auto at = calls_.find(result->callId);
+    if (at == calls_.end()) return;  // settled before: the first outcome wins
+    timers_.cancel(at->second);
+    calls_.erase(at);
+    actions.emplace_back(SettleCall{*result});
+  } else if (!std::holds_alternative<protocol::Pong>(event)) {
+    actions.emplace_back(Deliver{event});
+  }
+}
+
+void SessionClient::lost(const std::string& why, Actions& actions) {
+  timers_.cancel(std::exchange(pingTimer_, TimerId::None));
+  while (!calls_.empty()) {
+    settle(std::string(calls_.begin()->first), ErrorCode::Disconnected,
+           "The call failed with DISCONNECTED: " + why + " " +
+               std::string(protocol::row(ErrorCode::Disconnected).advice),
+           actions);
+  }
+}
+
+void SessionClient::ping(Time now, Actions& actions) {
+  pingTimer_ = TimerId::None;
+  // This process itself was stopped or slept: the silence says nothing about the gateway.
+  if (now - std::exchange(lastPing_, now) > 2 * limits_.time(Limit::PingMs)) lastHeard_ = now;
+  if (now - lastHeard_ >= limits_.time(Limit::LinkDeadMs)) {
+    actions.emplace_back(GatewaySilent{});
+    return;
+  }
+  actions.emplace_back(SendMessage{protocol::Ping{}});
+  pingTimer_ = timers_.schedule(now + limits_.time(Limit::PingMs), PingDue{});
+}
+
+void SessionClient::timersDue(Time now, Actions& actions) {
+  while (std::optional<Timer> due = timers_.popDue(now)) {
+    if (std::holds_alternative<PingDue>(*due)) {
+      ping(now, actions);
+      continue;
+    }
+    const std::string callId = std::get<CallDue>(*due).callId;
+    actions.emplace_back(SendMessage{protocol::CancelCall{callId, "timeout"}});
+    settle(callId, ErrorCode::Timeout,
+           "The call failed with TIMEOUT: the tap gateway did not answer in time. Try again; if it "
+           "happens again, see the gateway's log.",
+           actions);
+  }
+}
+
+}  // namespace tap::link

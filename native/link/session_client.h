@@ -1,0 +1,80 @@
+// The session's end of a link: calls that wait for their outcome, their deadlines, and whether the
+// gateway is still alive. Like the gateway it does no I/O and reads no clock; how messages travel
+// (a pipe, or one process) is its owner's business.
+//
+// Every call settles exactly once: by the gateway's CallResult, by its own deadline (a gateway that
+// hangs must not hang the model), by cancel, or when the link is lost.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "base/limits.h"
+#include "base/time.h"
+#include "base/timer_queue.h"
+#include "protocol/session_messages.h"
+
+namespace tap::link {
+
+// What the owner is to do, in order.
+struct SendMessage {
+  protocol::SessionMessage message;
+};
+// A call has its outcome. Slices may borrow from the event being handled.
+struct SettleCall {
+  protocol::CallResult result;
+};
+// For the owner to handle: every event but CallResult and Pong.
+struct Deliver {
+  protocol::SessionEvent event;
+};
+// The gateway is silent for too long: drop the link. Its process may be hung.
+struct GatewaySilent {};
+using Action = std::variant<SendMessage, SettleCall, Deliver, GatewaySilent>;
+using Actions = std::vector<Action>;
+
+class SessionClient {
+ public:
+  // `watch`: whether to ping. In one process there is nothing to watch.
+  SessionClient(const Limits& limits, bool watch) : limits_(limits), watch_(watch) {}
+
+  // The link is up; pings start.
+  void opened(Time now);
+  // A call whose tool has this timeout (nothing: the default). callId must be new.
+  void call(protocol::Call call, std::optional<Millis> timeout, Time now, Actions& actions);
+  // Settles the call as cancelled, if it still waits.
+  void cancel(const std::string& callId, const std::string& reason, Actions& actions);
+  void received(const protocol::SessionEvent& event, Time now, Actions& actions);
+  // The link is gone: all calls settle with DISCONNECTED, saying `why`.
+  void lost(const std::string& why, Actions& actions);
+
+  [[nodiscard]] std::optional<Time> nextDeadline() const { return timers_.next(); }
+  void timersDue(Time now, Actions& actions);
+
+  [[nodiscard]] size_t callsInFlight() const { return calls_.size(); }
+
+ private:
+  struct PingDue {};
+  struct CallDue {
+    std::string callId;
+  };
+  using Timer = std::variant<PingDue, CallDue>;
+
+  void settle(const std::string& callId, protocol::ErrorCode code, std::string text,
+              Actions& actions);
+  void ping(Time now, Actions& actions);
+
+  const Limits& limits_;
+  bool watch_;
+  Time lastHeard_{};
+  Time lastPing_{};
+  TimerId pingTimer_ = TimerId::None;
+  TimerQueue<Timer> timers_;
+  std::unordered_map<std::string, TimerId> calls_;
+};
+
+}  // namespace tap::link

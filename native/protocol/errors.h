@@ -1,0 +1,74 @@
+// Error codes: one row each. What a provider reads in `error.code`, and what a failed tool call
+// tells the model, comes from here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tap::protocol {
+
+enum class ErrorCode : uint8_t {
+  // Answers to a provider's message (Core Profile, "Error codes").
+  AuthFailed,
+  UnsupportedVersion,
+  InvalidSession,
+  DuplicateInstance,
+  ToolConflict,
+  PayloadTooLarge,
+  RateLimited,
+  Unauthorized,
+  InvalidJson,
+  UnknownType,
+  // Outcomes of a tool call (Core Profile, "tool.result").
+  NotFound,
+  Timeout,
+  Cancelled,
+  Disconnected,
+  Internal,
+  Count_,
+};
+
+struct ErrorRow {
+  std::string_view name;    // on the wire
+  bool fatal;               // the connection is closed after it
+  std::string_view advice;  // the next step, for whoever reads a failed call
+};
+
+inline constexpr std::array<ErrorRow, static_cast<size_t>(ErrorCode::Count_)> kErrorTable{{
+    {"AUTH_FAILED", true, "Send auth with the token from the token file."},
+    {"UNSUPPORTED_VERSION", true, "Send protocolVersion 2 in hello."},
+    {"INVALID_SESSION", false, "Pick a session from the last sessions message."},
+    {"DUPLICATE_INSTANCE", false, "Choose another name, or close the other connection."},
+    {"TOOL_CONFLICT", false, "Rename the tool and send hello or tools.update again."},
+    {"PAYLOAD_TOO_LARGE", false, "Ask the tool for less at a time."},
+    {"RATE_LIMITED", false, "Wait a second, then try again."},
+    {"UNAUTHORIZED", false, "This message is not allowed in this state."},
+    {"INVALID_JSON", false, "The provider sent something unreadable: it needs a fix."},
+    {"UNKNOWN_TYPE", false, "Check the message type and protocolVersion."},
+    {"NOT_FOUND", false, "Check the arguments, or whether the thing asked for exists."},
+    {"TIMEOUT", false, "Try again with less work, or raise the tool's timeout."},
+    {"CANCELLED", false, "The call was cancelled; call again if it is still wanted."},
+    {"DISCONNECTED", false,
+     "The call was not repeated. Check that the provider is running, then try again."},
+    {"INTERNAL", false, "The provider failed; its own log says more."},
+}};
+
+[[nodiscard]] constexpr const ErrorRow& row(ErrorCode code) {
+  return kErrorTable[static_cast<size_t>(code)];
+}
+[[nodiscard]] constexpr std::string_view wireName(ErrorCode code) { return row(code).name; }
+
+// The code a provider named in tool.result; Internal for one that the table does not have.
+[[nodiscard]] ErrorCode callErrorFromWire(std::string_view name);
+
+// A refusal of one message: everything an `error` message carries.
+struct Refusal {
+  ErrorCode code = ErrorCode::Internal;
+  std::string message;  // what was wrong and what to do, for a person
+  std::string replyTo;  // type of the offending message, empty if it could not be read
+  std::string requestId = {};
+};
+
+}  // namespace tap::protocol

@@ -1,0 +1,63 @@
+// JSON text ⇄ the provider protocol. Knows shapes, not state: whether a message is legal now is
+// the gateway's question.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/result.h"
+#include "base/slice.h"
+#include "protocol/errors.h"
+#include "protocol/provider_messages.h"
+
+namespace tap::protocol {
+
+// Reads one message at a time, in two steps, since some refusals need the type only.
+class ProviderDecoder {
+ public:
+  explicit ProviderDecoder(const Limits& limits) : limits_(limits) {}
+
+  // Validates the text and finds its type. The text must stay until the next open(). Refused with
+  // INVALID_JSON, UNKNOWN_TYPE, or PAYLOAD_TOO_LARGE where the type allows less than this.
+  [[nodiscard]] Result<ProviderMessageType, Refusal> open(const Slice& text);
+
+  // The opened message, in full. Refused with INVALID_JSON (shape), PAYLOAD_TOO_LARGE (counts).
+  // Slices in it have the text's owner: they borrow where the text does.
+  [[nodiscard]] Result<ProviderMessage, Refusal> body();
+
+  // The opened message's `id`, if it has one that can be read: whose call a bad result answers.
+  [[nodiscard]] std::string callId() const;
+
+ private:
+  const Limits& limits_;
+  json::Scanner scanner_;
+  json::Value root_;
+  Slice text_;
+  ProviderMessageType type_ = ProviderMessageType::Auth;
+};
+
+// What `sessions` says of one session.
+struct SessionSummary {
+  std::string id;
+  std::string label;
+  std::string cwd;
+};
+
+// The gateway's messages to a provider, as JSON text.
+[[nodiscard]] Slice encodeSessions(std::string_view type, const std::vector<SessionSummary>& active);
+[[nodiscard]] Slice encodeHelloAck(std::string_view providerId, std::string_view sessionId);
+[[nodiscard]] Slice encodeToolCall(std::string_view id, std::string_view sessionId,
+                                   std::string_view tool, std::string_view args);
+[[nodiscard]] Slice encodeToolCancel(std::string_view id, std::string_view sessionId,
+                                     std::string_view reason);
+// `state` is "started" or "idle".
+[[nodiscard]] Slice encodeLifecycle(std::string_view sessionId, std::string_view state);
+[[nodiscard]] Slice encodeShutdownPending(std::string_view sessionId, Millis deadline);
+// providerId and sessionId may be empty: then they are left out.
+[[nodiscard]] Slice encodeError(const Refusal& refusal, std::string_view providerId,
+                                std::string_view sessionId);
+
+}  // namespace tap::protocol

@@ -1,0 +1,385 @@
+#include "protocol/session_codec.h"
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/json_writer.h"
+#include "protocol/field_reader.h"
+
+namespace tap::protocol {
+
+namespace {
+
+// Both ends are ours and the secret has been checked: bounds here only stop nonsense.
+constexpr int64_t kMaxInteger = (int64_t{1} << 53) - 1;
+
+struct Fields : FieldReader {
+  using FieldReader::FieldReader;
+  std::string string(std::string_view key) {
+    const std::optional<json::Value> value = required(key, json::Kind::String);
+    return value ? json::decodeString(*value) : std::string();
+  }
+  int64_t integer(std::string_view key) { return requiredInteger(key, 0, kMaxInteger); }
+  bool boolean(std::string_view key) {
+    const std::optional<json::Value> value = optional(key, json::Kind::Boolean);
+    return value && json::decodeBoolean(*value);
+  }
+};
+
+std::vector<std::string> readStrings(json::Value array) {
+  std::vector<std::string> strings;
+  json::Elements elements(array);
+  for (json::Value value; elements.next(value);) {
+    if (value.kind == json::Kind::String) strings.push_back(json::decodeString(value));
+  }
+  return strings;
+}
+
+std::vector<std::string> readStrings(Fields& fields, std::string_view key) {
+  const std::optional<json::Value> array = fields.optional(key, json::Kind::Array);
+  return array ? readStrings(*array) : std::vector<std::string>();
+}
+
+std::vector<ProviderDigest> readDigests(Fields& fields, std::string_view key) {
+  std::vector<ProviderDigest> digests;
+  const std::optional<json::Value> object = fields.optional(key, json::Kind::Object);
+  if (!object) return digests;
+  json::Members members(*object);
+  for (json::Member member; members.next(member);) {
+    if (member.value.kind != json::Kind::String) continue;
+    const std::string quoted = "\"" + std::string(member.key) + "\"";
+    digests.push_back({json::decodeString({json::Kind::String, quoted}),
+                       json::decodeString(member.value)});
+  }
+  return digests;
+}
+
+std::optional<SyncMode> readMode(Fields& fields) {
+  const std::optional<json::Value> mode = fields.optional("mode", json::Kind::String);
+  if (!mode) return std::nullopt;
+  return json::decodeString(*mode) == "reload" ? SyncMode::Reload : SyncMode::Live;
+}
+
+std::optional<std::string> readOptionalString(Fields& fields, std::string_view key) {
+  const std::optional<json::Value> value = fields.optional(key, json::Kind::String);
+  if (!value) return std::nullopt;
+  return json::decodeString(*value);
+}
+
+constexpr std::array<std::string_view, 3> kActivities{"idle", "busy", "user-prompt"};
+constexpr std::array<std::string_view, 3> kLevels{"info", "warning", "error"};
+
+template <size_t N>
+size_t indexOf(const std::array<std::string_view, N>& names, std::string_view name) {
+  for (size_t i = 0; i < N; ++i) {
+    if (names[i] == name) return i;
+  }
+  return 0;
+}
+
+// --- Session → gateway ---
+
+Register readRegister(Fields& fields, const Slice&) {
+  Register message;
+  message.linkVersion = fields.integer("linkVersion");
+  message.secret = fields.string("secret");
+  message.version = fields.string("version");
+  message.sessionId = fields.requiredText("sessionId", 128);
+  message.label = fields.string("label");
+  message.cwd = fields.string("cwd");
+  message.cliPid = fields.integer("cliPid");
+  message.mode = readMode(fields).value_or(SyncMode::Live);
+  message.have = readDigests(fields, "have");
+  return message;
+}
+
+Update readUpdate(Fields& fields, const Slice&) {
+  Update message;
+  message.label = readOptionalString(fields, "label");
+  message.cwd = readOptionalString(fields, "cwd");
+  message.mode = readMode(fields);
+  if (fields.find("builtins")) message.builtins = readStrings(fields, "builtins");
+  return message;
+}
+
+ActivityChanged readActivity(Fields& fields, const Slice&) {
+  return {static_cast<Activity>(indexOf(kActivities, fields.string("activity")))};
+}
+
+Call readCall(Fields& fields, const Slice& text) {
+  Call message;
+  message.callId = fields.requiredText("callId", 256);
+  message.tool = fields.requiredText("tool", 256);
+  const std::optional<json::Value> args = fields.required("args", json::Kind::Object);
+  if (args) message.args = text.part(args->raw);
+  return message;
+}
+
+CancelCall readCancelCall(Fields& fields, const Slice&) {
+  return {fields.string("callId"), fields.string("reason")};
+}
+
+Synced readSynced(Fields& fields, const Slice&) { return {fields.integer("revision")}; }
+
+SyncFailed readSyncFailed(Fields& fields, const Slice&) {
+  return {fields.integer("revision"), fields.string("message"), readStrings(fields, "refused")};
+}
+
+EndSession readEnd(Fields& fields, const Slice&) { return {fields.string("reason")}; }
+
+Ping readPing(Fields&, const Slice&) { return {}; }
+
+Drain readDrain(Fields& fields, const Slice&) {
+  return {fields.string("secret"), fields.string("version")};
+}
+
+// --- Gateway → session ---
+
+Welcome readWelcome(Fields& fields, const Slice&) {
+  return {fields.integer("linkVersion"), fields.string("version"), fields.integer("pid"),
+          fields.integer("port")};
+}
+
+Refused readRefused(Fields& fields, const Slice&) {
+  return {fields.string("code"), fields.string("message")};
+}
+
+ProviderTools readProviderTools(json::Value value, Problem& problem) {
+  Fields fields(value, "tools.set[]", problem);
+  ProviderTools tools;
+  tools.provider = fields.string("provider");
+  tools.digest = fields.string("digest");
+  if (const auto definitions = fields.required("definitions", json::Kind::Array)) {
+    json::Elements elements(*definitions);
+    for (json::Value element; elements.next(element);) tools.definitions.emplace_back(element.raw);
+  }
+  return tools;
+}
+
+Tools readTools(Fields& fields, Problem& problem) {
+  Tools event;
+  event.revision = fields.integer("revision");
+  event.reload = fields.boolean("reload");
+  event.drop = readStrings(fields, "drop");
+  if (const auto set = fields.required("set", json::Kind::Array)) {
+    json::Elements elements(*set);
+    for (json::Value element; elements.next(element);) {
+      if (element.kind == json::Kind::Object) event.set.push_back(readProviderTools(element, problem));
+    }
+  }
+  return event;
+}
+
+CallResult readCallResult(Fields& fields, const Slice& text) {
+  CallResult event;
+  event.callId = fields.requiredText("callId", 256);
+  if (const auto data = fields.find("data")) event.data = text.part(data->raw);
+  if (const auto code = readOptionalString(fields, "code")) {
+    event.failed = true;
+    event.code = callErrorFromWire(*code);
+    event.text = fields.string("text");
+  }
+  return event;
+}
+
+// --- Writing ---
+
+void writeMode(json::Writer& writer, SyncMode mode) {
+  writer.field("mode", mode == SyncMode::Reload ? "reload" : "live");
+}
+
+void writeStrings(json::Writer& writer, std::string_view key,
+                  const std::vector<std::string>& strings) {
+  writer.key(key).beginArray();
+  for (const std::string& text : strings) writer.string(text);
+  writer.endArray();
+}
+
+// One overload writes the fields of each message into an object that is already open.
+struct FieldWriter {
+  json::Writer& writer;
+
+  void operator()(const Register& m) const {
+    writer.field("type", "register").field("linkVersion", m.linkVersion);
+    writer.field("secret", m.secret).field("version", m.version);
+    writer.field("sessionId", m.sessionId).field("label", m.label).field("cwd", m.cwd);
+    writer.field("cliPid", m.cliPid);
+    writeMode(writer, m.mode);
+    writer.key("have").beginObject();
+    for (const ProviderDigest& one : m.have) writer.field(one.provider, one.digest);
+    writer.endObject();
+  }
+  void operator()(const Update& m) const {
+    writer.field("type", "update");
+    if (m.label) writer.field("label", *m.label);
+    if (m.cwd) writer.field("cwd", *m.cwd);
+    if (m.mode) writeMode(writer, *m.mode);
+    if (m.builtins) writeStrings(writer, "builtins", *m.builtins);
+  }
+  void operator()(const ActivityChanged& m) const {
+    writer.field("type", "activity");
+    writer.field("activity", kActivities[static_cast<size_t>(m.activity)]);
+  }
+  void operator()(const Call& m) const {
+    writer.field("type", "call").field("callId", m.callId).field("tool", m.tool);
+    writer.rawField("args", m.args.empty() ? "{}" : m.args.view());
+  }
+  void operator()(const CancelCall& m) const {
+    writer.field("type", "cancel").field("callId", m.callId).field("reason", m.reason);
+  }
+  void operator()(const Synced& m) const {
+    writer.field("type", "synced").field("revision", m.revision);
+  }
+  void operator()(const SyncFailed& m) const {
+    writer.field("type", "sync.failed").field("revision", m.revision).field("message", m.message);
+    writeStrings(writer, "refused", m.refused);
+  }
+  void operator()(const EndSession& m) const {
+    writer.field("type", "end").field("reason", m.reason);
+  }
+  void operator()(const Ping&) const { writer.field("type", "ping"); }
+  void operator()(const Drain& m) const {
+    writer.field("type", "drain").field("secret", m.secret).field("version", m.version);
+  }
+
+  void operator()(const Welcome& e) const {
+    writer.field("type", "welcome").field("linkVersion", e.linkVersion);
+    writer.field("version", e.version).field("pid", e.pid).field("port", e.port);
+  }
+  void operator()(const Refused& e) const {
+    writer.field("type", "refused").field("code", e.code).field("message", e.message);
+  }
+  void operator()(const Tools& e) const {
+    writer.field("type", "tools").field("revision", e.revision);
+    writer.key("reload").boolean(e.reload);
+    writer.key("set").beginArray();
+    for (const ProviderTools& tools : e.set) {
+      writer.beginObject().field("provider", tools.provider).field("digest", tools.digest);
+      writer.key("definitions").beginArray();
+      for (const std::string& definition : tools.definitions) writer.raw(definition);
+      writer.endArray().endObject();
+    }
+    writer.endArray();
+    writeStrings(writer, "drop", e.drop);
+  }
+  void operator()(const CallResult& e) const {
+    writer.field("type", "call.result").field("callId", e.callId);
+    if (e.failed) writer.field("code", wireName(e.code)).field("text", e.text);
+  }
+  void operator()(const Timeline& e) const {
+    writer.field("type", "timeline").field("level", kLevels[static_cast<size_t>(e.level)]);
+    writer.field("text", e.text);
+  }
+  void operator()(const Inject& e) const {
+    writer.field("type", "inject").field("provider", e.provider).field("prompt", e.prompt);
+  }
+  void operator()(const Pong&) const { writer.field("type", "pong"); }
+  void operator()(const Draining& e) const {
+    writer.field("type", "draining").field("reason", e.reason);
+  }
+};
+
+template <class Variant>
+std::string encodeWhole(const Variant& variant) {
+  std::string out;
+  json::Writer writer(out);
+  writer.beginObject();
+  std::visit(FieldWriter{writer}, variant);
+  writer.endObject();
+  return out;
+}
+
+template <class Variant>
+struct Reader {
+  std::string_view type;
+  Variant (*read)(Fields& fields, const Slice& text, Problem& problem);
+};
+
+template <class Variant, auto read>
+Variant reading(Fields& fields, const Slice& text, Problem&) {
+  return read(fields, text);
+}
+
+constexpr std::array<Reader<SessionMessage>, std::variant_size_v<SessionMessage>> kMessageReaders{{
+    {"register", reading<SessionMessage, readRegister>},
+    {"update", reading<SessionMessage, readUpdate>},
+    {"activity", reading<SessionMessage, readActivity>},
+    {"call", reading<SessionMessage, readCall>},
+    {"cancel", reading<SessionMessage, readCancelCall>},
+    {"synced", reading<SessionMessage, readSynced>},
+    {"sync.failed", reading<SessionMessage, readSyncFailed>},
+    {"end", reading<SessionMessage, readEnd>},
+    {"ping", reading<SessionMessage, readPing>},
+    {"drain", reading<SessionMessage, readDrain>},
+}};
+
+constexpr std::array<Reader<SessionEvent>, std::variant_size_v<SessionEvent>> kEventReaders{{
+    {"welcome", reading<SessionEvent, readWelcome>},
+    {"refused", reading<SessionEvent, readRefused>},
+    {"tools",
+     [](Fields& fields, const Slice&, Problem& problem) -> SessionEvent {
+       return readTools(fields, problem);
+     }},
+    {"call.result", reading<SessionEvent, readCallResult>},
+    {"timeline",
+     [](Fields& fields, const Slice&, Problem&) -> SessionEvent {
+       const auto level = static_cast<LogLevel>(indexOf(kLevels, fields.string("level")));
+       return Timeline{level, fields.string("text")};
+     }},
+    {"inject",
+     [](Fields& fields, const Slice&, Problem&) -> SessionEvent {
+       return Inject{fields.string("provider"), fields.string("prompt")};
+     }},
+    {"pong", [](Fields&, const Slice&, Problem&) -> SessionEvent { return Pong{}; }},
+    {"draining",
+     [](Fields& fields, const Slice&, Problem&) -> SessionEvent {
+       return Draining{fields.string("reason")};
+     }},
+}};
+
+template <class Variant, size_t N>
+Result<Variant, std::string> decode(json::Scanner& scanner, const Slice& text,
+                                    const std::array<Reader<Variant>, N>& readers) {
+  Result<json::Value, json::SyntaxError> root = scanner.scan(text.view());
+  if (!root) return std::string("link frame is not JSON: ") + root.error().reason;
+  if (root.value().kind != json::Kind::Object) return std::string("link frame is no object");
+  const std::optional<json::Value> type = scanner.find("type");
+  const std::string name =
+      type && type->kind == json::Kind::String ? json::decodeString(*type) : std::string();
+  for (const Reader<Variant>& reader : readers) {
+    if (reader.type != name) continue;
+    Problem problem;
+    Fields fields(root.value(), name, problem);
+    Variant message = reader.read(fields, text, problem);
+    if (problem.any()) return problem.text();
+    return message;
+  }
+  return "link frame of unknown type \"" + name.substr(0, 64) + "\"";
+}
+
+}  // namespace
+
+Result<SessionMessage, std::string> SessionDecoder::message(const Slice& text) {
+  return decode(scanner_, text, kMessageReaders);
+}
+
+Result<SessionEvent, std::string> SessionDecoder::event(const Slice& text) {
+  return decode(scanner_, text, kEventReaders);
+}
+
+SplitText encode(const SessionMessage& message) { return {encodeWhole(message), {}, {}}; }
+
+SplitText encode(const SessionEvent& event) {
+  SplitText text{encodeWhole(event), {}, {}};
+  const auto* result = std::get_if<CallResult>(&event);
+  if (result != nullptr && !result->failed && !result->data.empty()) {
+    text.head.pop_back();
+    text.head += ",\"data\":";
+    text.middle = result->data;
+    text.tail = "}";
+  }
+  return text;
+}
+
+}  // namespace tap::protocol

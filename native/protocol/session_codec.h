@@ -1,0 +1,36 @@
+// JSON text ⇄ session messages, both ways: the gateway decodes SessionMessage and encodes
+// SessionEvent, the session the other way round.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "base/slice.h"
+#include "protocol/session_messages.h"
+
+namespace tap::protocol {
+
+// JSON text in up to three pieces, so that a large result is never copied: head, a shared slice
+// that stands as it is, tail.
+struct SplitText {
+  std::string head;
+  Slice middle;
+  std::string tail;
+};
+
+class SessionDecoder {
+ public:
+  // Slices in the result have the text's owner. The error is a sentence for the log.
+  [[nodiscard]] Result<SessionMessage, std::string> message(const Slice& text);
+  [[nodiscard]] Result<SessionEvent, std::string> event(const Slice& text);
+
+ private:
+  json::Scanner scanner_;
+};
+
+[[nodiscard]] SplitText encode(const SessionMessage& message);
+[[nodiscard]] SplitText encode(const SessionEvent& event);
+
+}  // namespace tap::protocol

@@ -1,0 +1,145 @@
+// The messages between a session and the gateway: the same set over the link and in one process.
+// docs/session-link.md describes them for people.
+//
+// To add one: a struct, a place in the variant, a line in session_codec.cc, an overload in
+// gateway/session_inputs.cc (to the gateway) or link/session_client.cc (to the session).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/slice.h"
+#include "protocol/errors.h"
+
+namespace tap::protocol {
+
+// Raised when a frame changes its meaning. Drain keeps its shape in every version.
+inline constexpr int64_t kLinkVersion = 1;
+
+// One provider's tools as a session has them: enough to know whether they are still right.
+struct ProviderDigest {
+  std::string provider;
+  std::string digest;
+};
+
+// How the session's process can change its tools (architecture: tool synchronisation).
+enum class SyncMode : uint8_t { Live, Reload };
+
+// What the session is doing, as far as scheduling needs it. UserPrompt is busy, by the user's hand.
+enum class Activity : uint8_t { Idle, Busy, UserPrompt };
+
+// --- Session → gateway ---
+
+// First frame of a link. Answered by Welcome and Tools, or by Refused.
+struct Register {
+  int64_t linkVersion = 0;
+  std::string secret;  // from the descriptor file; empty in one process
+  std::string version;
+  std::string sessionId;
+  std::string label;
+  std::string cwd;
+  int64_t cliPid = 0;  // two sessions of one CLI share it
+  SyncMode mode = SyncMode::Live;
+  std::vector<ProviderDigest> have;  // tools that the joined session already has
+};
+// Something about the session changed, or is known now. Absent fields keep their value.
+struct Update {
+  std::optional<std::string> label;
+  std::optional<std::string> cwd;
+  std::optional<SyncMode> mode;
+  std::optional<std::vector<std::string>> builtins;  // names of the CLI's own tools
+};
+struct ActivityChanged {
+  Activity activity = Activity::Idle;
+};
+// The model calls a tool. Settled by exactly one CallResult, unless cancelled.
+struct Call {
+  std::string callId;  // the session's own, unique on its link
+  std::string tool;
+  Slice args;  // JSON text of an object
+};
+// The session no longer waits for this call: no CallResult follows.
+struct CancelCall {
+  std::string callId;
+  std::string reason;
+};
+// The tools of that revision are in force.
+struct Synced {
+  int64_t revision = 0;
+};
+// They are not. `refused` names tools that the CLI does not take, if it said so.
+struct SyncFailed {
+  int64_t revision = 0;
+  std::string message;
+  std::vector<std::string> refused;
+};
+// The session is over, not just its process.
+struct EndSession {
+  std::string reason;
+};
+struct Ping {};
+// A newer extension asks this gateway to finish and make room.
+struct Drain {
+  std::string secret;
+  std::string version;
+};
+
+using SessionMessage = std::variant<Register, Update, ActivityChanged, Call, CancelCall, Synced,
+                                    SyncFailed, EndSession, Ping, Drain>;
+
+// --- Gateway → session ---
+
+struct Welcome {
+  int64_t linkVersion = kLinkVersion;
+  std::string version;
+  int64_t pid = 0;
+  int64_t port = 0;
+};
+// The link is of no use; the gateway closes it.
+struct Refused {
+  std::string code;  // "SECRET", "LINK_VERSION", "REPLACED", "TOO_MANY_SESSIONS", "NOT_REGISTERED"
+  std::string message;
+};
+// A change to the session's tools, by provider. Answered by Synced or SyncFailed.
+struct ProviderTools {
+  std::string provider;
+  std::string digest;
+  std::vector<std::string> definitions;  // JSON text, ToolDefinition::json
+};
+struct Tools {
+  int64_t revision = 0;
+  bool reload = false;               // this is the moment to reload; else swap them live
+  std::vector<ProviderTools> set;    // sorted by provider
+  std::vector<std::string> drop;     // providers whose tools go
+};
+struct CallResult {
+  std::string callId;
+  bool failed = false;
+  Slice data;                                // JSON text of the result; empty: nothing
+  ErrorCode code = ErrorCode::Internal;      // where failed
+  std::string text;                          // where failed: for the model
+};
+enum class LogLevel : uint8_t { Info, Warning, Error };
+// A line for the session's timeline. Control characters are already made visible.
+struct Timeline {
+  LogLevel level = LogLevel::Info;
+  std::string text;
+};
+// A prompt for the session, fenced and attributed (decisions: pushed text is data).
+struct Inject {
+  std::string provider;
+  std::string prompt;
+};
+struct Pong {};
+// The gateway is going away on purpose: connect again, a new one will be there.
+struct Draining {
+  std::string reason;
+};
+
+using SessionEvent =
+    std::variant<Welcome, Refused, Tools, CallResult, Timeline, Inject, Pong, Draining>;
+
+}  // namespace tap::protocol
