@@ -8,7 +8,7 @@ import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { describeProcess, isExtension, isGatewayHost, killAll, processesOf } from "./processes.mjs";
+import { describeProcess, isExtension, isGatewayHost, killAll, killTree, processesOf } from "./processes.mjs";
 import { waitFor } from "./wait.mjs";
 
 export const REPO_ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -27,18 +27,18 @@ const readPackage = (folder) => JSON.parse(readFileSync(path.join(folder, "packa
 
 const binOf = (manifest) => (typeof manifest.bin === "string" ? manifest.bin : Object.values(manifest.bin ?? {})[0]);
 
-/** The platform's binary, started directly: the JS launcher waits in spawnSync and passes no signal on. */
+/**
+ * The platform's binary, started directly: the JS launcher waits in spawnSync and passes no signal on,
+ * so a signal would end the launcher and orphan the CLI. Looked up as a folder, since the package's
+ * `exports` hide its package.json.
+ */
 function nativeCommand(packageFolder, version) {
   const require = createRequire(path.join(packageFolder, "package.json"));
   for (const platform of process.platform === "linux" ? ["linux", "linuxmusl"] : [process.platform]) {
-    try {
-      const manifest = require.resolve(`@github/copilot-${platform}-${process.arch}/package.json`);
-      const folder = path.dirname(manifest);
-      const command = path.join(folder, binOf(readPackage(folder)));
-      if (existsSync(command)) return { command, prefix: [], version };
-    } catch {
-      // Not installed for this platform: try the next name.
-    }
+    const name = `@github/copilot-${platform}-${process.arch}`;
+    const folders = (require.resolve.paths(name) ?? []).map((folder) => path.join(folder, name));
+    const folder = folders.find((candidate) => existsSync(path.join(candidate, "package.json")));
+    if (folder) return { command: path.join(folder, binOf(readPackage(folder))), prefix: [], version };
   }
   return undefined;
 }
@@ -222,7 +222,7 @@ export class CopilotCli {
     let timedOut = false;
     const timer = setTimeout(() => {
       timedOut = true;
-      child.kill("SIGKILL");
+      void killTree(this.home, child.pid);
     }, timeoutMs);
     try {
       // "exit", not "close": a detached child that kept a pipe open must not count as the CLI running.
@@ -233,6 +233,7 @@ export class CopilotCli {
     } finally {
       clearTimeout(timer);
     }
+    // Reported after the kill, but a detached gateway of this home goes on, as it would for a user.
     throw new Error(`the CLI did not end within ${timeoutMs} ms\n${await this.report(output)}`);
   }
 
@@ -282,7 +283,12 @@ export class CopilotCli {
     const ids = await readdir(folder).catch(() => []);
     const files = ids.map((id) => path.join(folder, id, "events.jsonl")).filter((file) => existsSync(file));
     const texts = await Promise.all(files.map((file) => readFile(file, "utf8")));
-    return texts.flatMap((text) => text.split("\n").filter(Boolean).map((line) => JSON.parse(line)));
+    return texts.flatMap((text) =>
+      text
+        .split("\n")
+        .filter(Boolean)
+        .map((line) => JSON.parse(line)),
+    );
   }
 
   /** What one wants to read when a test fails. */

@@ -6,7 +6,7 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { CopilotCli, freePort } from "./cli.mjs";
 import { ScriptedModel, callTool, say, toolDefinition, toolNames, toolResults } from "./model.mjs";
-import { isAlive } from "./processes.mjs";
+import { isAlive, isExtension } from "./processes.mjs";
 import { deferred } from "./wait.mjs";
 
 const EXTENSION = fileURLToPath(new URL("./fixtures/echo-extension", import.meta.url));
@@ -21,7 +21,11 @@ async function rig(t, script, options) {
   return { model, cli };
 }
 
-const notes = async (cli) => (await readFile(cli.env.ECHO_LOG, "utf8")).trim().split("\n").map((line) => JSON.parse(line));
+const notes = async (cli) =>
+  (await readFile(cli.env.ECHO_LOG, "utf8"))
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
 
 describe("CopilotCli", { concurrency: 1 }, () => {
   test("one prompt calls the extension's tool and the model receives the result", async (t) => {
@@ -80,7 +84,10 @@ describe("CopilotCli", { concurrency: 1 }, () => {
     assert.ok(pids.includes(child.pid) && pids.length >= 2);
     await cli.dispose();
     assert.equal((await done).signal, "SIGKILL");
-    assert.deepEqual(await Promise.all(pids.map(isAlive)), pids.map(() => false));
+    assert.deepEqual(
+      await Promise.all(pids.map(isAlive)),
+      pids.map(() => false),
+    );
     assert.ok(!existsSync(cli.home));
   });
 
@@ -98,6 +105,18 @@ describe("CopilotCli", { concurrency: 1 }, () => {
     const { cli } = await rig(t, [say("bye")]);
     assert.equal(cli.environment().GH_TOKEN, undefined);
     assert.equal(cli.environment({ GH_TOKEN: "mine" }).GH_TOKEN, "mine");
+  });
+
+  test("the CLI itself is started, so a signal reaches it and not a launcher", async (t) => {
+    const { model, cli } = await rig(t, () => new Promise(() => {}));
+    const { child, done } = cli.startPrompt("go");
+    await model.waitForRequest();
+    const [first, ...rest] = await cli.processes();
+    assert.equal(first.pid, child.pid);
+    assert.ok(rest.every(isExtension));
+    child.kill("SIGTERM");
+    await done;
+    await cli.allGone();
   });
 
   test("free ports differ", async () => {

@@ -97,7 +97,13 @@ describe("ScriptedModel", () => {
       tools: TOOLS,
       messages: [
         { role: "system", content: "be kind" },
-        { role: "user", content: [{ type: "text", text: "hi " }, { type: "text", text: "you" }] },
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "hi " },
+            { type: "text", text: "you" },
+          ],
+        },
         { role: "assistant", tool_calls: [{ id: "c1", function: { name: "echo" } }] },
         { role: "tool", tool_call_id: "c1", content: "result" },
       ],

@@ -1,7 +1,7 @@
 // Finds processes by the COPILOT_HOME in their environment: detached ones have no other tie to the
 // test that caused them. Linux only (/proc).
 
-import { readFile, readdir, readlink } from "node:fs/promises";
+import { readFile, readdir } from "node:fs/promises";
 import { waitFor } from "./wait.mjs";
 
 /**
@@ -89,5 +89,18 @@ export async function killAll(home) {
   await waitFor(gone, { what: () => `all processes gone, left:\n${left.map(describeProcess).join("\n")}` });
 }
 
-/** The working folder of a process, or undefined. @param {number} pid */
-export const cwdOf = (pid) => readlink(`/proc/${pid}/cwd`).catch(() => undefined);
+/**
+ * Kills one process of a home and those it started, except a gateway host, which is meant to outlive the CLI.
+ * @param {string} home
+ * @param {number} root
+ */
+export async function killTree(home, root) {
+  const all = await processesOf(home);
+  const tree = new Set([root]);
+  for (let before = 0; before !== tree.size;) {
+    before = tree.size;
+    for (const info of all) if (tree.has(info.ppid) && !isGatewayHost(info)) tree.add(info.pid);
+  }
+  // Only what carries this home: the pid may have been given to a stranger meanwhile.
+  for (const { pid } of all) if (tree.has(pid)) signal(pid, "SIGKILL");
+}

@@ -35,12 +35,14 @@ function matcher(match) {
 
 /** Tools without their handlers, as `hello` and `tools.update` want them. @param {Record<string, ServedTool>} tools */
 export const declareTools = (tools) =>
-  Object.entries(tools).map(([name, { handler: _handler, description = name, parameters = EMPTY_SCHEMA, ...rest }]) => ({
-    name,
-    description,
-    parameters,
-    ...rest,
-  }));
+  Object.entries(tools).map(
+    ([name, { handler: _handler, description = name, parameters = EMPTY_SCHEMA, ...rest }]) => ({
+      name,
+      description,
+      parameters,
+      ...rest,
+    }),
+  );
 
 export class TestProvider {
   /** Everything received, in order. @type {any[]} */
@@ -148,7 +150,8 @@ export class TestProvider {
   // ---- receiving ---------------------------------------------------------------------------------
 
   async #answer(type, replyTo) {
-    const fits = ({ type: got, replyTo: to }) => got === type || (got === "error" && (to === undefined || to === replyTo));
+    const fits = ({ type: got, replyTo: to }) =>
+      got === type || (got === "error" && (to === undefined || to === replyTo));
     const message = await this.waitFor(fits, 5000, `${type} in answer to ${replyTo}`);
     if (message.type === "error") throw new ProviderError(message);
     return message;
@@ -234,7 +237,16 @@ export class TestProvider {
    *   tools: Record<string, ServedTool>, timeoutMs?: number, hello?: object,
    * }} options
    */
-  static async serve({ token, tokenFile, name = "test-provider", session, tools, timeoutMs = 30_000, hello, ...where }) {
+  static async serve({
+    token,
+    tokenFile,
+    name = "test-provider",
+    session,
+    tools,
+    timeoutMs = 30_000,
+    hello,
+    ...where
+  }) {
     const { provider, sessions } = await waitFor(() => TestProvider.#enter(where, { token, tokenFile }), {
       timeoutMs,
       intervalMs: 50,

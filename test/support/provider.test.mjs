@@ -11,7 +11,9 @@ async function fakeGateway(active) {
   const gateway = { server, port: server.address().port, got: [], peer: undefined, active };
   const answers = {
     auth: ({ token }) =>
-      token === "good" ? { type: "sessions", active: gateway.active } : { type: "error", code: "AUTH_FAILED", message: "no" },
+      token === "good"
+        ? { type: "sessions", active: gateway.active }
+        : { type: "error", code: "AUTH_FAILED", message: "no" },
     hello: ({ session }) => ({ type: "hello.ack", protocolVersion: 2, providerId: "p-1", sessionId: session }),
   };
   server.on("connection", (peer) => {
@@ -57,7 +59,10 @@ describe("TestProvider", () => {
 
   test("an error answer is thrown with its code", async (t) => {
     const provider = closing(t, await TestProvider.connect({ port: gateway.port }));
-    await assert.rejects(provider.auth("bad"), (error) => error instanceof ProviderError && error.code === "AUTH_FAILED");
+    await assert.rejects(
+      provider.auth("bad"),
+      (error) => error instanceof ProviderError && error.code === "AUTH_FAILED",
+    );
   });
 
   test("a wait ends at once when the connection does", async () => {

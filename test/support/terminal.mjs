@@ -137,7 +137,12 @@ export class Terminal {
     const end = lines.findLastIndex((line) => SCREENS.rule.test(line));
     const start = lines.slice(0, Math.max(end, 0)).findLastIndex((line) => SCREENS.rule.test(line));
     if (start < 0) return undefined;
-    return plain(lines.slice(start + 1, end).join(" ").replace(/^❯/, ""));
+    return plain(
+      lines
+        .slice(start + 1, end)
+        .join(" ")
+        .replace(/^❯/, ""),
+    );
   }
 
   /** Resolves with how the CLI ended. */

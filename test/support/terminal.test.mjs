@@ -29,7 +29,11 @@ async function interactive(t, script, options) {
   return { model, cli, terminal };
 }
 
-const notes = async (cli) => (await readFile(cli.env.ECHO_LOG, "utf8")).trim().split("\n").map((line) => JSON.parse(line));
+const notes = async (cli) =>
+  (await readFile(cli.env.ECHO_LOG, "utf8"))
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
 
 const joins = (cli, count) =>
   waitFor(async () => (await notes(cli)).filter(({ kind }) => kind === "joined").length === count, {
