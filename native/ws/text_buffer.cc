@@ -35,7 +35,7 @@ std::string TextBuffer::take() {
 }
 
 void TextBuffer::clear() {
-  text_ = std::string();  // move assignment: clear() would keep the memory
+  std::string().swap(text_);  // clear() and assignment may keep the memory
   utf8_.reset();
 }
 
