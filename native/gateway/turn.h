@@ -2,8 +2,11 @@
 // gateway works on it; nothing else is shared between them.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "base/limits.h"
@@ -76,7 +79,11 @@ struct Turn {
 
   [[nodiscard]] const Limits& limits() const { return state.config.limits; }
 
-  void effect(Effect effect) const { effects.push_back(std::move(effect)); }
+  // Built in place: g++ 12 warns about a moved variant that it takes for uninitialised.
+  template <class Kind>
+  void effect(Kind kind) const {
+    effects.emplace_back(std::in_place_type<Kind>, std::move(kind));
+  }
   void log(protocol::LogLevel level, std::string text) const {
     effect(LogLine{level, std::move(text)});
   }
