@@ -154,7 +154,7 @@ void Connection::endFrame(Events& events) {
 }
 
 void Connection::endDataFrame(Events& events) {
-  if (closeSent_ || !parser_.header().final) return;
+  if (!parser_.header().final) return;
   if (stage_ == Stage::Text) {
     if (!text_.complete()) return fail(CloseCode::InvalidPayload, "invalid UTF-8", events);
     events.emplace_back(TextMessage{Slice(text_.take())});

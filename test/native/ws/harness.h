@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <random>
 #include <string>
 #include <string_view>
@@ -109,7 +110,7 @@ Seen run(std::string_view input, const Caps& caps, const Prepare& prepare, NextS
 
 // The run in one piece; that all other chunkings give the same is expected on the way.
 inline Seen receive(std::string_view input, const Caps& caps = {}, const Prepare& prepare = {}) {
-  const Seen whole = run(input, caps, prepare, [&] { return input.size(); });
+  Seen whole = run(input, caps, prepare, [&] { return input.size(); });
   const auto same = [&](const Seen& other, const std::string& chunking) {
     EXPECT_EQ(other.events, whole.events) << chunking;
     EXPECT_EQ(other.output, whole.output) << chunking;
