@@ -10,7 +10,8 @@ namespace tap::gateway {
 
 class Allowance {
  public:
-  Allowance(int64_t burst, int64_t perSecond) : burst_(burst), perSecond_(perSecond), left_(burst) {}
+  Allowance(int64_t burst, int64_t perSecond)
+      : burst_(burst), perSecond_(perSecond), left_(burst) {}
 
   // Takes one; false if none is left now.
   bool take(Time now) {

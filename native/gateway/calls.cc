@@ -33,25 +33,35 @@ CallResult failure(std::string callId, ErrorCode code, std::string text) {
   return {std::move(callId), true, {}, code, std::move(text)};
 }
 
+// There is one call less: a reload or a drain may have waited for that.
+void oneCallLess(const Turn& turn, Session& session) {
+  rescheduleSync(turn, session);
+  drainIfDone(turn);
+}
+
 // Calls settle only here and by a good result.
 void settleFailed(const Turn& turn, const CallInFlight& call, std::string_view who, ErrorCode code,
                   std::string_view detail) {
   Session* session = turn.state.sessions.find(call.sessionId);
   if (session == nullptr) return;
-  sendToSession(turn, *session,
-                failure(call.sessionCallId, code, failureText(who, code, detail)));
-  rescheduleSync(turn, *session);
+  sendToSession(turn, *session, failure(call.sessionCallId, code, failureText(who, code, detail)));
+  oneCallLess(turn, *session);
 }
 
-std::string quoted(std::string_view name) { return "\"" + std::string(name) + "\""; }
+std::string quoted(std::string_view name) {
+  return "\"" + std::string(name) + "\"";
+}
 
-std::string providerLabel(const Provider& provider) { return "Provider " + quoted(provider.name); }
+std::string providerLabel(const Provider& provider) {
+  return "Provider " + quoted(provider.name);
+}
 
 void refuseCall(const Turn& turn, Session& session, const protocol::Call& call, ErrorCode code,
                 std::string_view detail) {
-  sendToSession(turn, session,
-                failure(call.callId, code, failureText("Tool " + quoted(visible(call.tool, false, 80)),
-                                                       code, detail)));
+  sendToSession(
+      turn, session,
+      failure(call.callId, code,
+              failureText("Tool " + quoted(visible(call.tool, false, 80)), code, detail)));
 }
 
 void answerStatus(const Turn& turn, Session& session, const protocol::Call& call) {
@@ -61,6 +71,7 @@ void answerStatus(const Turn& turn, Session& session, const protocol::Call& call
 }
 
 void tellProviderToCancel(const Turn& turn, const CallInFlight& call, std::string_view reason) {
+  if (Provider* provider = turn.state.providers.find(call.provider)) ++provider->cancelsToAnswer;
   turn.send(call.provider, protocol::encodeToolCancel(call.id, call.sessionId, reason));
 }
 
@@ -79,6 +90,9 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call) {
     return refuseCall(turn, session, call, ErrorCode::Disconnected,
                       "the provider of this tool is not connected now");
   }
+  if (session.ending) {
+    return refuseCall(turn, session, call, ErrorCode::Disconnected, "the session has ended");
+  }
   if (state.draining) {
     return refuseCall(turn, session, call, ErrorCode::Disconnected,
                       "the gateway is being replaced by a newer one");
@@ -93,8 +107,8 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call) {
   flight.sessionCallId = call.callId;
   flight.tool = call.tool;
   flight.provider = served->provider->peer;
-  flight.deadline = state.timers.schedule(turn.now.steady + timeoutOf(turn, *served->tool),
-                                          CallDue{flight.id});
+  flight.deadline =
+      state.timers.schedule(turn.now.steady + timeoutOf(turn, *served->tool), CallDue{flight.id});
   Slice text = protocol::encodeToolCall(flight.id, session.id, call.tool, call.args.view());
   const PeerId provider = flight.provider;
   TimerId deadline = flight.deadline;
@@ -120,7 +134,7 @@ void completeCall(const Turn& turn, Provider& provider, const protocol::ToolResu
   if (session == nullptr) return;
   sendToSession(turn, *session,
                 CallResult{std::move(call.sessionCallId), false, result.data, {}, {}});
-  if (!session->sync.inSync()) rescheduleSync(turn, *session);
+  oneCallLess(turn, *session);
 }
 
 void cancelCall(const Turn& turn, Session& session, const protocol::CancelCall& cancel) {
@@ -129,7 +143,7 @@ void cancelCall(const Turn& turn, Session& session, const protocol::CancelCall& 
   turn.cancel(call->deadline);
   tellProviderToCancel(turn, *call,
                        cancel.reason.empty() ? "aborted" : std::string_view(cancel.reason));
-  rescheduleSync(turn, session);
+  oneCallLess(turn, session);
 }
 
 void timeOutCall(const Turn& turn, const std::string& id) {
@@ -167,6 +181,14 @@ void cancelCallsOfSession(const Turn& turn, Session& session, std::string_view r
       settleFailed(turn, call, "The call", ErrorCode::Cancelled, reason);
     }
   }
+  drainIfDone(turn);
+}
+
+void drainIfDone(const Turn& turn) {
+  State& state = turn.state;
+  if (state.drainTimer == TimerId::None || !state.calls.empty()) return;
+  turn.cancel(state.drainTimer);
+  state.drainTimer = state.timers.schedule(turn.now.steady, DrainDue{});
 }
 
 bool failFast(const Turn& turn, const Provider& provider, const protocol::Refusal& refusal) {

@@ -25,6 +25,8 @@ void failCall(const Turn& turn, const Provider& provider, std::string_view id,
 void failCallsOfProvider(const Turn& turn, const Provider& provider, std::string_view detail);
 // Nobody waits for these any more: the providers are told.
 void cancelCallsOfSession(const Turn& turn, Session& session, std::string_view reason);
+// A drain need not wait any longer once the last call is through.
+void drainIfDone(const Turn& turn);
 // What the provider sent cannot be told apart from an answer: one pending call fails with it, more
 // cost the provider its connection (terminal semantics, 4). True if the provider must go.
 [[nodiscard]] bool failFast(const Turn& turn, const Provider& provider,

@@ -24,9 +24,9 @@ struct Due {
     const Provider* provider = turn.state.providers.find(due.peer);
     if (provider == nullptr) return;
     if (provider->upgraded) {
-      turn.send(due.peer, protocol::encodeError({protocol::ErrorCode::AuthFailed,
-                                                 "no valid auth came in time", ""},
-                                                "", ""));
+      turn.send(due.peer,
+                protocol::encodeError(
+                    {protocol::ErrorCode::AuthFailed, "no valid auth came in time", ""}, "", ""));
     }
     turn.state.providers.erase(due.peer);
     turn.effect(ClosePeer{due.peer, kPolicy, "no valid auth in time"});
@@ -65,6 +65,7 @@ struct Due {
     turn.effect(TellHost{HostAction::Exit, "no session is left"});
   }
   void operator()(const DrainDue&) const {
+    turn.state.drainTimer = TimerId::None;
     for (auto& [id, session] : turn.state.sessions.all()) {
       if (session.peer) {
         turn.effect(SendEvent{*session.peer, protocol::Draining{"a newer version takes over"}});
@@ -76,10 +77,11 @@ struct Due {
 
 }  // namespace
 
-Gateway::Gateway(Config config)
-    : state_(std::move(config)), decoder_(state_.config.limits) {}
+Gateway::Gateway(Config config) : state_(std::move(config)), decoder_(state_.config.limits) {}
 
-void Gateway::start(Now now, Effects& effects) { watchGrace(Turn{state_, now, effects}); }
+void Gateway::start(Now now, Effects& effects) {
+  watchGrace(Turn{state_, now, effects});
+}
 
 void Gateway::timersDue(Now now, Effects& effects) {
   const Turn turn{state_, now, effects};

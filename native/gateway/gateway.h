@@ -25,6 +25,9 @@ namespace tap::gateway {
 class Gateway {
  public:
   explicit Gateway(Config config);
+  // Its parts point at its limits.
+  Gateway(const Gateway&) = delete;
+  Gateway& operator=(const Gateway&) = delete;
 
   // The process is up; from now on the grace time runs while there is no session.
   void start(Now now, Effects& effects);

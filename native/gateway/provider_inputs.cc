@@ -35,8 +35,7 @@ void dropProvider(const Turn& turn, Provider& provider, uint16_t code, std::stri
 
 // Sends the error; a fatal one costs the connection.
 void refuse(const Turn& turn, Provider& provider, const Refusal& refusal) {
-  turn.send(provider.peer,
-            protocol::encodeError(refusal, provider.providerId, provider.sessionId));
+  turn.send(provider.peer, protocol::encodeError(refusal, provider.providerId, provider.sessionId));
   turn.log(LogLevel::Warning,
            "refused " + (refusal.replyTo.empty() ? std::string("a message") : refusal.replyTo) +
                " of " + (provider.name.empty() ? "a provider" : "\"" + provider.name + "\"") +
@@ -77,8 +76,7 @@ struct Receiver {
     }
     provider.state = ProviderState::AwaitHello;
     turn.cancel(provider.deadline);
-    turn.send(provider.peer,
-              protocol::encodeSessions("sessions", turn.state.sessions.summaries()));
+    turn.send(provider.peer, protocol::encodeSessions("sessions", turn.state.sessions.summaries()));
   }
   void operator()(protocol::Hello& hello) const {
     answer(bindProvider(turn, provider, std::move(hello)));
@@ -91,8 +89,8 @@ struct Receiver {
     answer(updateTools(turn, provider, std::move(update)));
   }
   void operator()(const protocol::Goodbye& goodbye) const {
-    turn.log(LogLevel::Info, "provider \"" + provider.name + "\" says goodbye: " +
-                                 visible(goodbye.reason, false, 256));
+    turn.log(LogLevel::Info, "provider \"" + provider.name +
+                                 "\" says goodbye: " + visible(goodbye.reason, false, 256));
     dropProvider(turn, provider, kNormal, "goodbye", Departure::Goodbye);
   }
 };
@@ -105,8 +103,7 @@ void refuseUncorrelated(const Turn& turn, Provider& provider, const Refusal& ref
   if (!drop) return;
   if (Provider* still = turn.state.providers.find(peer)) {
     dropProvider(turn, *still, kPolicy,
-                 "it sent something unreadable while several calls were pending",
-                 Departure::Lost);
+                 "it sent something unreadable while several calls were pending", Departure::Lost);
   }
 }
 
@@ -122,7 +119,8 @@ void refuseBadResult(const Turn& turn, Provider& provider, const std::string& ca
 void countMessage(const Turn& turn, Provider& provider) {
   if (provider.allowance.take(turn.now.steady)) return;
   const Time now = turn.now.steady;
-  if (!provider.throttledSince || now - std::exchange(provider.lastThrottled, now) > kCalm) {
+  const Time before = std::exchange(provider.lastThrottled, now);
+  if (!provider.throttledSince || now - before > kCalm) {
     provider.throttledSince = now;
     turn.log(LogLevel::Warning, "provider \"" + provider.name + "\" sends too fast: slowed down");
   }
@@ -132,8 +130,15 @@ void countMessage(const Turn& turn, Provider& provider) {
                              ThrottleDue{provider.peer});
 }
 
-bool isAnswerToCall(const Turn& turn, ProviderMessageType type, const std::string& callId) {
-  return type == ProviderMessageType::ToolResult && turn.state.calls.find(callId) != nullptr;
+// An answer that was asked for, by tool.call or by tool.cancel.
+bool takeAnswer(const Turn& turn, Provider& provider, ProviderMessageType type,
+                const std::string& callId) {
+  if (type != ProviderMessageType::ToolResult) return false;
+  const CallInFlight* call = turn.state.calls.find(callId);
+  if (call != nullptr && call->provider == provider.peer) return true;
+  if (provider.cancelsToAnswer == 0) return false;
+  --provider.cancelsToAnswer;
+  return true;
 }
 
 }  // namespace
@@ -167,7 +172,9 @@ void Gateway::providerText(PeerId peer, const Slice& text, Now now, Effects& eff
   const Result<ProviderMessageType, Refusal> opened = decoder_.open(text);
   const bool bad = !opened;
   const std::string callId = bad ? std::string() : decoder_.callId();
-  if (bad || !isAnswerToCall(turn, opened.value(), callId)) countMessage(turn, *provider);
+  if (bad || !takeAnswer(turn, *provider, opened.value(), callId)) {
+    countMessage(turn, *provider);
+  }
   if (bad && state == ProviderState::AwaitAuth) {
     return refuse(turn, *provider,
                   notAuthenticated("expected auth as the first message: " + opened.error().message,
@@ -211,8 +218,7 @@ void Gateway::providerOversize(PeerId peer, uint64_t size, Now now, Effects& eff
   if (provider == nullptr) return;
   const std::string message = "the message has at least " + std::to_string(size) +
                               " bytes, at most " +
-                              std::to_string(turn.limits().get(Limit::ResultBytes)) +
-                              " are read";
+                              std::to_string(turn.limits().get(Limit::ResultBytes)) + " are read";
   countMessage(turn, *provider);
   if (provider->state == ProviderState::AwaitAuth) {
     return refuse(turn, *provider, notAuthenticated(message, ""));

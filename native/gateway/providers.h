@@ -33,6 +33,7 @@ struct Provider {
   std::optional<Time> throttledSince;  // start of a flood that has not stopped since
   Time lastThrottled{};
   bool paused = false;
+  size_t cancelsToAnswer = 0;  // tool.cancel sent, its tool.result still to come
 
   // From hello on:
   std::string name;

@@ -17,7 +17,8 @@ namespace {
 void refuseLink(const Turn& turn, PeerId peer, std::string code, std::string message) {
   turn.log(LogLevel::Warning, "refused a session's link: " + message);
   turn.effect(SendEvent{peer, protocol::Refused{std::move(code), message}});
-  turn.effect(ClosePeer{peer, 0, std::move(message)});
+  closeLink(turn, peer, std::move(message));
+  if (Session* session = turn.state.sessions.byPeer(peer)) sessionProcessGone(turn, *session);
 }
 
 bool secretIsRight(const Turn& turn, const std::string& secret) {
@@ -49,11 +50,8 @@ struct Stranger {
     State& state = turn.state;
     if (std::exchange(state.draining, true)) return;
     turn.log(LogLevel::Info, "making room for version " + visible(message.version, false, 64));
-    if (state.calls.empty()) {
-      state.timers.schedule(turn.now.steady, DrainDue{});
-    } else {
-      turn.schedule(Limit::DrainMs, DrainDue{});
-    }
+    state.drainTimer = turn.schedule(Limit::DrainMs, DrainDue{});
+    drainIfDone(turn);
   }
   template <class Other>
   void operator()(const Other&) const {
@@ -70,7 +68,7 @@ struct Receiver {
   void operator()(const protocol::Drain& message) const { Stranger{turn, peer}(message); }
 
   void operator()(const protocol::Update& update) const {
-    if (update.mode) session.sync.setMode(*update.mode);
+    if (update.mode) session.sync.setMode(*update.mode, turn.now.steady);
     if (update.builtins) learnBuiltins(*update.builtins);
     bool listed = false;
     if (update.label) {
@@ -84,7 +82,7 @@ struct Receiver {
   void operator()(const protocol::ActivityChanged& change) const {
     const Activity before = std::exchange(session.activity, change.activity);
     if (change.activity == Activity::UserPrompt) turn.state.sessions.touch(session);
-    if (change.activity == Activity::Idle && before != Activity::Idle) {
+    if (change.activity == Activity::Idle && before != Activity::Idle && !session.ending) {
       const Slice text = protocol::encodeLifecycle(session.id, "idle");
       for (const Provider* provider : turn.state.providers.inSession(session.id)) {
         turn.send(provider->peer, text);
@@ -111,9 +109,7 @@ struct Receiver {
     rescheduleSync(turn, session);
   }
   void operator()(const protocol::EndSession& end) const { endSession(turn, session, end.reason); }
-  void operator()(const protocol::Ping&) const {
-    turn.effect(SendEvent{peer, protocol::Pong{}});
-  }
+  void operator()(const protocol::Ping&) const { turn.effect(SendEvent{peer, protocol::Pong{}}); }
 
  private:
   // Known only after the join: a provider may have been faster.
@@ -132,6 +128,7 @@ struct Receiver {
 void Gateway::sessionMessage(PeerId peer, const protocol::SessionMessage& message, Now now,
                              Effects& effects) {
   const Turn turn{state_, now, effects};
+  if (state_.closedLinks.contains(peer)) return;
   if (Session* session = state_.sessions.byPeer(peer)) {
     std::visit(Receiver{turn, peer, *session}, message);
   } else {
@@ -141,6 +138,7 @@ void Gateway::sessionMessage(PeerId peer, const protocol::SessionMessage& messag
 
 void Gateway::sessionGone(PeerId peer, Now now, Effects& effects) {
   const Turn turn{state_, now, effects};
+  state_.closedLinks.erase(peer);
   if (Session* session = state_.sessions.byPeer(peer)) sessionProcessGone(turn, *session);
 }
 

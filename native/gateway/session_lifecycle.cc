@@ -1,5 +1,6 @@
 #include "gateway/session_lifecycle.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/encoding.h"
@@ -13,8 +14,8 @@ using protocol::ProviderState;
 
 namespace {
 
-constexpr size_t kMaxOutbox = 100;      // events that wait for a reload to come back
-constexpr size_t kManyTools = 120;      // some model APIs stop at 128
+constexpr size_t kMaxOutbox = 100;  // events that wait for a reload to come back
+constexpr size_t kManyTools = 120;  // some model APIs stop at 128
 
 ToolSnapshot toSnapshot(const std::vector<protocol::ProviderDigest>& have) {
   ToolSnapshot snapshot;
@@ -58,10 +59,19 @@ void takeOver(const Turn& turn, Session& session) {
   const PeerId old = *session.peer;
   turn.effect(SendEvent{
       old, protocol::Refused{"REPLACED", "another process of this session has registered"}});
-  turn.effect(ClosePeer{old, 0, "replaced"});
+  closeLink(turn, old, "replaced");
   sessionProcessGone(turn, session);
 }
 
+// A link that registers again speaks for its former session no more.
+void releaseLink(const Turn& turn, PeerId peer) {
+  Session* former = turn.state.sessions.byPeer(peer);
+  if (former == nullptr) return;
+  cancelCallsOfSession(turn, *former, "the session's process has registered again");
+  sessionProcessGone(turn, *former);
+}
+
+// The session was served by another gateway before: its providers are no news to it.
 void keepKnownProviders(const Turn& turn, Session& session, const ToolSnapshot& have) {
   for (const auto& [name, digest] : have) {
     KnownProvider& known = session.known[name];
@@ -73,11 +83,11 @@ void keepKnownProviders(const Turn& turn, Session& session, const ToolSnapshot& 
   }
 }
 
-void welcome(const Turn& turn, Session& session) {
+void welcome(const Turn& turn, Session& session, bool joined) {
   const Config& config = turn.state.config;
   sendToSession(turn, session,
                 protocol::Welcome{protocol::kLinkVersion, config.version, config.pid, config.port});
-  sendToSession(turn, session, toEvent(turn, session, session.sync.firstPlan()));
+  sendToSession(turn, session, toEvent(turn, session, session.sync.firstPlan(joined, turn.now.steady)));
   while (!session.outbox.empty()) {
     protocol::SessionEvent event = std::move(session.outbox.front());
     session.outbox.pop_front();
@@ -102,17 +112,24 @@ void tellTimeline(const Turn& turn, Session& session, LogLevel level, std::strin
   sendToSession(turn, session, protocol::Timeline{level, std::move(shown)});
 }
 
+void closeLink(const Turn& turn, PeerId peer, std::string reason) {
+  turn.state.closedLinks.insert(peer);
+  turn.effect(ClosePeer{peer, 0, std::move(reason)});
+}
+
 void registerSession(const Turn& turn, PeerId peer, const protocol::Register& message) {
   State& state = turn.state;
+  releaseLink(turn, peer);
   if (const Session* known = state.sessions.find(message.sessionId); known && known->ending) {
     finishSession(turn, message.sessionId);
   }
+  const bool isNew = state.sessions.find(message.sessionId) == nullptr;
   Session* session = state.sessions.obtain(message.sessionId, turn.limits());
   if (session == nullptr) {
     turn.effect(SendEvent{peer, protocol::Refused{"TOO_MANY_SESSIONS",
                                                   "this gateway serves as many sessions as it can "
                                                   "(TAP_MAX_SESSIONS); close one and try again"}});
-    turn.effect(ClosePeer{peer, 0, "too many sessions"});
+    closeLink(turn, peer, "too many sessions");
     return;
   }
   takeOver(turn, *session);
@@ -123,11 +140,11 @@ void registerSession(const Turn& turn, PeerId peer, const protocol::Register& me
   session->cwd = message.cwd;
   session->cliPid = message.cliPid;
   ToolSnapshot have = toSnapshot(message.have);
-  keepKnownProviders(turn, *session, have);
+  if (isNew) keepKnownProviders(turn, *session, have);
   session->sync.sessionRegistered(std::move(have), message.mode, turn.now.steady);
-  welcome(turn, *session);
+  welcome(turn, *session, message.joined);
   rescheduleSync(turn, *session);
-  endReplacedSessions(turn, *session);
+  if (isNew) endReplacedSessions(turn, *session);
   turn.log(LogLevel::Info, "session " + session->id + " registered: " + session->label);
   watchGrace(turn);
   announceSessions(turn);
@@ -156,8 +173,8 @@ void endSession(const Turn& turn, Session& session, std::string_view reason) {
   turn.log(LogLevel::Info, "session " + session.id + " ends: " + visible(reason, false, 256));
   const std::vector<Provider*> bound = turn.state.providers.inSession(session.id);
   for (const Provider* provider : bound) {
-    turn.send(provider->peer, protocol::encodeShutdownPending(
-                                  session.id, turn.limits().time(Limit::ShutdownMs)));
+    turn.send(provider->peer,
+              protocol::encodeShutdownPending(session.id, turn.limits().time(Limit::ShutdownMs)));
   }
   if (bound.empty()) {
     finishSession(turn, std::string(session.id));
@@ -171,6 +188,7 @@ void endSession(const Turn& turn, Session& session, std::string_view reason) {
 void finishSession(const Turn& turn, const std::string& sessionId) {
   Session* session = turn.state.sessions.find(sessionId);
   if (session == nullptr) return;
+  cancelCallsOfSession(turn, *session, "the session has ended");
   for (Provider* provider : turn.state.providers.inSession(sessionId)) {
     turn.state.providers.unbind(*provider);
     provider->state = ProviderState::Unbound;
@@ -179,11 +197,17 @@ void finishSession(const Turn& turn, const std::string& sessionId) {
   turn.cancel(session->shutdownTimer);
   turn.cancel(session->lingerTimer);
   turn.cancel(session->syncTimer);
+  if (session->peer) closeLink(turn, *session->peer, "the session has ended");
   turn.state.sessions.erase(sessionId);
 }
 
 void announceSessions(const Turn& turn) {
-  const Slice text = protocol::encodeSessions("sessions.updated", turn.state.sessions.summaries());
+  const std::vector<protocol::SessionSummary> summaries = turn.state.sessions.summaries();
+  std::vector<protocol::SessionSummary> byId = summaries;
+  std::sort(byId.begin(), byId.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  if (byId == turn.state.announced) return;
+  turn.state.announced = std::move(byId);
+  const Slice text = protocol::encodeSessions("sessions.updated", summaries);
   for (const Provider* provider : turn.state.providers.all()) {
     if (provider->state != ProviderState::AwaitAuth) turn.send(provider->peer, text);
   }

@@ -15,6 +15,8 @@ void sendToSession(const Turn& turn, Session& session, protocol::SessionEvent ev
 void tellTimeline(const Turn& turn, Session& session, protocol::LogLevel level,
                   std::string_view text);
 
+// Ends a session's link; what still comes over it is ignored.
+void closeLink(const Turn& turn, PeerId peer, std::string reason);
 // The process of a session is there: it is welcomed and gets its tools.
 void registerSession(const Turn& turn, PeerId peer, const protocol::Register& message);
 // Its process is gone: a reload, a crash or a broken link; the session lingers.
@@ -23,9 +25,10 @@ void sessionProcessGone(const Turn& turn, Session& session);
 // at once, if no provider is bound.
 void endSession(const Turn& turn, Session& session, std::string_view reason);
 // The deadline has passed, or the last provider is gone: what is still bound becomes unbound.
+// Its link, if there still is one, is closed.
 void finishSession(const Turn& turn, const std::string& sessionId);
 
-// Tells every authenticated provider what sessions there are now.
+// Tells every authenticated provider what sessions there are now, if that has changed.
 void announceSessions(const Turn& turn);
 // Starts or stops the grace time.
 void watchGrace(const Turn& turn);

@@ -1,4 +1,5 @@
-// The session registry: every CLI session that shares this gateway, and which process speaks for it.
+// The session registry: every CLI session that shares this gateway, and which process speaks for
+// it.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +22,9 @@ namespace tap::gateway {
 
 // A provider's name in one session, beyond the life of a connection.
 struct KnownProvider {
-  bool announced = false;              // the timeline has said that it is here
-  std::string providerId;              // stays the same when it comes back in time
-  TimerId departure = TimerId::None;   // gone without goodbye: forgotten when this is due
+  bool announced = false;             // the timeline has said that it is here
+  std::string providerId;             // stays the same when it comes back in time
+  TimerId departure = TimerId::None;  // gone without goodbye: forgotten when this is due
   EventStreams streams;
 };
 

@@ -35,7 +35,7 @@ std::string describeStatus(const Turn& turn, const Session& session) {
   for (const Provider* provider : providers) {
     text += describeProvider(*provider, state.calls.countOfProvider(provider->peer));
   }
-  if (!session.sync.inSync()) text += "A change of tools is on its way to this session.\n";
+  if (!session.sync.settled()) text += "A change of tools is on its way to this session.\n";
   return text;
 }
 

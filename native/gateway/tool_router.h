@@ -14,7 +14,7 @@
 namespace tap::gateway {
 
 struct CallInFlight {
-  std::string id;             // the router's, known to the provider
+  std::string id;  // the router's, known to the provider
   std::string sessionId;
   std::string sessionCallId;  // the session's, to answer with
   std::string tool;

@@ -17,6 +17,13 @@ void ToolSync::sessionRegistered(ToolSnapshot have, SyncMode mode, Time now) {
   settle(now);
 }
 
+void ToolSync::setMode(SyncMode mode, Time now) {
+  if (std::exchange(mode_, mode) == mode) return;
+  inFlight_.reset();
+  failed_.reset();
+  settle(now);
+}
+
 void ToolSync::wantedChanged(ToolSnapshot wanted, Time now) {
   wanted_ = std::move(wanted);
   if (dirty()) {
@@ -55,10 +62,10 @@ void ToolSync::settle(Time now) {
   }
 }
 
-SyncPlan ToolSync::firstPlan() {
-  firstChange_.reset();
-  lastChange_.reset();
-  return plan(target(), false);
+SyncPlan ToolSync::firstPlan(bool joined, Time now) {
+  SyncPlan first = plan(joined ? confirmed_ : target(), false);
+  settle(now);
+  return first;
 }
 
 std::optional<Time> ToolSync::due() const {

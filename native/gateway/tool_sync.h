@@ -33,16 +33,18 @@ class ToolSync {
   // A process of the session registered: this is what it has. Starts the removal hold if it has
   // anything (it knew another gateway, or the same one before a break of the link).
   void sessionRegistered(ToolSnapshot have, protocol::SyncMode mode, Time now);
-  void setMode(protocol::SyncMode mode) { mode_ = mode; }
+  // The session can no longer do it the way it could (or can again): what is in flight will not be
+  // answered, and what failed is worth another try.
+  void setMode(protocol::SyncMode mode, Time now);
 
   // The set that the session should have changed (or may have).
   void wantedChanged(ToolSnapshot wanted, Time now);
   // Reloads wait for an idle session without calls.
   void setQuiet(bool quiet) { quiet_ = quiet; }
 
-  // The plan for a process that has just registered, at once and whatever is due: it cannot join
-  // before it has this.
-  [[nodiscard]] SyncPlan firstPlan();
+  // The plan for a process that has just registered, at once. One that has not joined cannot do so
+  // before it has all its tools; one that has gets an empty plan, and changes come as they are due.
+  [[nodiscard]] SyncPlan firstPlan(bool joined, Time now);
 
   // When to call takePlan next; nothing while a plan is in flight or all is equal.
   [[nodiscard]] std::optional<Time> due() const;
@@ -56,7 +58,8 @@ class ToolSync {
   // The link broke: what was in flight is unknown, the next register tells.
   void linkLost();
 
-  [[nodiscard]] bool inSync() const { return !inFlight_ && target() == confirmed_; }
+  // Nothing is in flight, and nothing is left that would be sent.
+  [[nodiscard]] bool settled() const { return !inFlight_ && !dirty(); }
   [[nodiscard]] const ToolSnapshot& confirmedSet() const { return confirmed_; }
 
  private:

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "base/limits.h"
 #include "base/random.h"
@@ -50,9 +52,9 @@ using Timer = std::variant<UnauthenticatedDue, ThrottleDue, CallDue, SyncDue, Li
 
 struct Config {
   Limits limits;
-  std::string version;          // of this program
-  std::string token;            // the instance token (decisions: tokens)
-  std::string linkSecret;       // what a session's first frame must carry; empty: not asked for
+  std::string version;     // of this program
+  std::string token;       // the instance token (decisions: tokens)
+  std::string linkSecret;  // what a session's first frame must carry; empty: not asked for
   int64_t pid = 0;
   int64_t port = 0;
   std::array<uint64_t, 4> seed{};  // for identifiers
@@ -67,7 +69,12 @@ struct State {
   Providers providers;
   ToolRouter calls;
   TimerQueue<Timer> timers;
+  // What providers were last told of the sessions, by id.
+  std::vector<protocol::SessionSummary> announced;
+  // Links that the gateway has closed, until their end is reported: nothing they still say counts.
+  std::unordered_set<PeerId> closedLinks;
   TimerId graceTimer = TimerId::None;
+  TimerId drainTimer = TimerId::None;
   bool everRegistered = false;
   bool draining = false;
 };

@@ -31,9 +31,9 @@ class FrameReader {
   std::string_view fill(std::string_view bytes);
 
   size_t maxBody_;
-  std::string header_;          // fewer than kHeaderBytes, between two reads
+  std::string header_;  // fewer than kHeaderBytes, between two reads
   std::string body_;
-  std::optional<size_t> due_;   // size of the frame that has begun
+  std::optional<size_t> due_;  // size of the frame that has begun
 };
 
 }  // namespace tap::link

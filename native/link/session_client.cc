@@ -20,8 +20,7 @@ void SessionClient::opened(Time now) {
 
 void SessionClient::call(protocol::Call call, std::optional<Millis> timeout, Time now,
                          Actions& actions) {
-  const Millis patience =
-      timeout.value_or(limits_.time(Limit::CallTimeoutMs)) + kCallMargin;
+  const Millis patience = timeout.value_or(limits_.time(Limit::CallTimeoutMs)) + kCallMargin;
   calls_[call.callId] = timers_.schedule(now + patience, CallDue{call.callId});
   actions.emplace_back(SendMessage{std::move(call)});
 }
@@ -35,8 +34,7 @@ void SessionClient::settle(const std::string& callId, ErrorCode code, std::strin
   actions.emplace_back(SettleCall{CallResult{callId, true, {}, code, std::move(text)}});
 }
 
-void SessionClient::cancel(const std::string& callId, const std::string& reason,
-                           Actions& actions) {
+void SessionClient::cancel(const std::string& callId, const std::string& reason, Actions& actions) {
   if (!calls_.contains(callId)) return;
   actions.emplace_back(SendMessage{protocol::CancelCall{callId, reason}});
   settle(callId, ErrorCode::Cancelled, "The call was cancelled (CANCELLED): " + reason, actions);

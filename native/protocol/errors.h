@@ -58,7 +58,9 @@ inline constexpr std::array<ErrorRow, static_cast<size_t>(ErrorCode::Count_)> kE
 [[nodiscard]] constexpr const ErrorRow& row(ErrorCode code) {
   return kErrorTable[static_cast<size_t>(code)];
 }
-[[nodiscard]] constexpr std::string_view wireName(ErrorCode code) { return row(code).name; }
+[[nodiscard]] constexpr std::string_view wireName(ErrorCode code) {
+  return row(code).name;
+}
 
 // The code a provider named in tool.result; Internal for one that the table does not have.
 [[nodiscard]] ErrorCode callErrorFromWire(std::string_view name);

@@ -44,7 +44,8 @@ std::string readDisplayName(Body& body, std::string_view key, std::string_view p
 }
 
 ProviderMessage decodeAuth(Body& body) {
-  if (body.fields.find("mode")) {
+  const std::optional<json::Value> mode = body.fields.find("mode");
+  if (mode && mode->kind == json::Kind::String && json::decodeString(*mode) == "pair") {
     body.problem.report("auth.mode: pairing is not available; send auth with the token");
   }
   return Auth{body.fields.requiredText("token", kMaxTokenBytes)};
@@ -57,6 +58,8 @@ ProviderMessage decodeHello(Body& body) {
       body.fields.required("protocolVersion", json::Kind::Number);
   // A fraction or a giant is a version, too: not ours.
   if (version) hello.protocolVersion = json::decodeInteger(*version).value_or(-1);
+  // Another version may have given the other fields another shape.
+  if (version && hello.protocolVersion != kProtocolVersion) return hello;
   hello.session = body.fields.optionalText("session", kMaxIdBytes);
   if (const auto tools = body.fields.optional("tools", json::Kind::Array)) {
     hello.tools = readTools(*tools, "hello.tools", body.limits, body.problem);
@@ -262,8 +265,7 @@ Slice encodeShutdownPending(std::string_view sessionId, Millis deadline) {
   return Slice(std::move(out));
 }
 
-Slice encodeError(const Refusal& refusal, std::string_view providerId,
-                  std::string_view sessionId) {
+Slice encodeError(const Refusal& refusal, std::string_view providerId, std::string_view sessionId) {
   std::string out;
   json::Writer writer(out);
   writer.beginObject().field("type", "error").field("code", wireName(refusal.code));

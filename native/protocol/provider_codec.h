@@ -44,10 +44,12 @@ struct SessionSummary {
   std::string id;
   std::string label;
   std::string cwd;
+  bool operator==(const SessionSummary&) const = default;
 };
 
 // The gateway's messages to a provider, as JSON text.
-[[nodiscard]] Slice encodeSessions(std::string_view type, const std::vector<SessionSummary>& active);
+[[nodiscard]] Slice encodeSessions(std::string_view type,
+                                   const std::vector<SessionSummary>& active);
 [[nodiscard]] Slice encodeHelloAck(std::string_view providerId, std::string_view sessionId);
 [[nodiscard]] Slice encodeToolCall(std::string_view id, std::string_view sessionId,
                                    std::string_view tool, std::string_view args);

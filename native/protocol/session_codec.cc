@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/json_writer.h"
+#include "base/utf8.h"
 #include "protocol/field_reader.h"
 
 namespace tap::protocol {
@@ -27,18 +28,23 @@ struct Fields : FieldReader {
   }
 };
 
-std::vector<std::string> readStrings(json::Value array) {
+std::optional<std::vector<std::string>> readOptionalStrings(Fields& fields, std::string_view key) {
+  const std::optional<json::Value> array = fields.optional(key, json::Kind::Array);
+  if (!array) return std::nullopt;
   std::vector<std::string> strings;
-  json::Elements elements(array);
+  json::Elements elements(*array);
   for (json::Value value; elements.next(value);) {
-    if (value.kind == json::Kind::String) strings.push_back(json::decodeString(value));
+    if (value.kind == json::Kind::String) {
+      strings.push_back(json::decodeString(value));
+    } else {
+      fields.reportExpected(key, "strings only", value);
+    }
   }
   return strings;
 }
 
 std::vector<std::string> readStrings(Fields& fields, std::string_view key) {
-  const std::optional<json::Value> array = fields.optional(key, json::Kind::Array);
-  return array ? readStrings(*array) : std::vector<std::string>();
+  return readOptionalStrings(fields, key).value_or(std::vector<std::string>());
 }
 
 std::vector<ProviderDigest> readDigests(Fields& fields, std::string_view key) {
@@ -47,18 +53,15 @@ std::vector<ProviderDigest> readDigests(Fields& fields, std::string_view key) {
   if (!object) return digests;
   json::Members members(*object);
   for (json::Member member; members.next(member);) {
-    if (member.value.kind != json::Kind::String) continue;
+    if (member.value.kind != json::Kind::String) {
+      fields.reportExpected(key, "strings only", member.value);
+      continue;
+    }
     const std::string quoted = "\"" + std::string(member.key) + "\"";
-    digests.push_back({json::decodeString({json::Kind::String, quoted}),
-                       json::decodeString(member.value)});
+    digests.push_back(
+        {json::decodeString({json::Kind::String, quoted}), json::decodeString(member.value)});
   }
   return digests;
-}
-
-std::optional<SyncMode> readMode(Fields& fields) {
-  const std::optional<json::Value> mode = fields.optional("mode", json::Kind::String);
-  if (!mode) return std::nullopt;
-  return json::decodeString(*mode) == "reload" ? SyncMode::Reload : SyncMode::Live;
 }
 
 std::optional<std::string> readOptionalString(Fields& fields, std::string_view key) {
@@ -67,15 +70,26 @@ std::optional<std::string> readOptionalString(Fields& fields, std::string_view k
   return json::decodeString(*value);
 }
 
+// In the order of the enumerators.
+constexpr std::array<std::string_view, 2> kModes{"live", "reload"};
 constexpr std::array<std::string_view, 3> kActivities{"idle", "busy", "user-prompt"};
 constexpr std::array<std::string_view, 3> kLevels{"info", "warning", "error"};
 
-template <size_t N>
-size_t indexOf(const std::array<std::string_view, N>& names, std::string_view name) {
+template <class Enum, size_t N>
+Enum oneOf(Fields& fields, std::string_view key, const std::array<std::string_view, N>& names) {
+  const std::optional<json::Value> value = fields.required(key, json::Kind::String);
+  if (!value) return Enum{};
+  const std::string name = json::decodeString(*value);
   for (size_t i = 0; i < N; ++i) {
-    if (names[i] == name) return i;
+    if (names[i] == name) return static_cast<Enum>(i);
   }
-  return 0;
+  fields.reportExpected(key, "a known name", value);
+  return Enum{};
+}
+
+std::optional<SyncMode> readMode(Fields& fields) {
+  if (!fields.optional("mode", json::Kind::String)) return std::nullopt;
+  return oneOf<SyncMode>(fields, "mode", kModes);
 }
 
 // --- Session → gateway ---
@@ -84,12 +98,15 @@ Register readRegister(Fields& fields, const Slice&) {
   Register message;
   message.linkVersion = fields.integer("linkVersion");
   message.secret = fields.string("secret");
+  // Another version may look different from here on; it is refused for its version.
+  if (message.linkVersion != kLinkVersion) return message;
   message.version = fields.string("version");
   message.sessionId = fields.requiredText("sessionId", 128);
   message.label = fields.string("label");
   message.cwd = fields.string("cwd");
   message.cliPid = fields.integer("cliPid");
   message.mode = readMode(fields).value_or(SyncMode::Live);
+  message.joined = fields.boolean("joined");
   message.have = readDigests(fields, "have");
   return message;
 }
@@ -99,12 +116,12 @@ Update readUpdate(Fields& fields, const Slice&) {
   message.label = readOptionalString(fields, "label");
   message.cwd = readOptionalString(fields, "cwd");
   message.mode = readMode(fields);
-  if (fields.find("builtins")) message.builtins = readStrings(fields, "builtins");
+  message.builtins = readOptionalStrings(fields, "builtins");
   return message;
 }
 
 ActivityChanged readActivity(Fields& fields, const Slice&) {
-  return {static_cast<Activity>(indexOf(kActivities, fields.string("activity")))};
+  return {oneOf<Activity>(fields, "activity", kActivities)};
 }
 
 Call readCall(Fields& fields, const Slice& text) {
@@ -120,15 +137,21 @@ CancelCall readCancelCall(Fields& fields, const Slice&) {
   return {fields.string("callId"), fields.string("reason")};
 }
 
-Synced readSynced(Fields& fields, const Slice&) { return {fields.integer("revision")}; }
+Synced readSynced(Fields& fields, const Slice&) {
+  return {fields.integer("revision")};
+}
 
 SyncFailed readSyncFailed(Fields& fields, const Slice&) {
   return {fields.integer("revision"), fields.string("message"), readStrings(fields, "refused")};
 }
 
-EndSession readEnd(Fields& fields, const Slice&) { return {fields.string("reason")}; }
+EndSession readEnd(Fields& fields, const Slice&) {
+  return {fields.string("reason")};
+}
 
-Ping readPing(Fields&, const Slice&) { return {}; }
+Ping readPing(Fields&, const Slice&) {
+  return {};
+}
 
 Drain readDrain(Fields& fields, const Slice&) {
   return {fields.string("secret"), fields.string("version")};
@@ -165,7 +188,11 @@ Tools readTools(Fields& fields, Problem& problem) {
   if (const auto set = fields.required("set", json::Kind::Array)) {
     json::Elements elements(*set);
     for (json::Value element; elements.next(element);) {
-      if (element.kind == json::Kind::Object) event.set.push_back(readProviderTools(element, problem));
+      if (element.kind == json::Kind::Object) {
+        event.set.push_back(readProviderTools(element, problem));
+      } else {
+        fields.reportExpected("set", "objects only", element);
+      }
     }
   }
   return event;
@@ -186,7 +213,7 @@ CallResult readCallResult(Fields& fields, const Slice& text) {
 // --- Writing ---
 
 void writeMode(json::Writer& writer, SyncMode mode) {
-  writer.field("mode", mode == SyncMode::Reload ? "reload" : "live");
+  writer.field("mode", kModes[static_cast<size_t>(mode)]);
 }
 
 void writeStrings(json::Writer& writer, std::string_view key,
@@ -206,6 +233,7 @@ struct FieldWriter {
     writer.field("sessionId", m.sessionId).field("label", m.label).field("cwd", m.cwd);
     writer.field("cliPid", m.cliPid);
     writeMode(writer, m.mode);
+    writer.key("joined").boolean(m.joined);
     writer.key("have").beginObject();
     for (const ProviderDigest& one : m.have) writer.field(one.provider, one.digest);
     writer.endObject();
@@ -324,7 +352,7 @@ constexpr std::array<Reader<SessionEvent>, std::variant_size_v<SessionEvent>> kE
     {"call.result", reading<SessionEvent, readCallResult>},
     {"timeline",
      [](Fields& fields, const Slice&, Problem&) -> SessionEvent {
-       const auto level = static_cast<LogLevel>(indexOf(kLevels, fields.string("level")));
+       const auto level = oneOf<LogLevel>(fields, "level", kLevels);
        return Timeline{level, fields.string("text")};
      }},
     {"inject",
@@ -355,7 +383,7 @@ Result<Variant, std::string> decode(json::Scanner& scanner, const Slice& text,
     if (problem.any()) return problem.text();
     return message;
   }
-  return "link frame of unknown type \"" + name.substr(0, 64) + "\"";
+  return "link frame of unknown type \"" + std::string(utf8::truncate(name, 64)) + "\"";
 }
 
 }  // namespace
@@ -368,7 +396,9 @@ Result<SessionEvent, std::string> SessionDecoder::event(const Slice& text) {
   return decode(scanner_, text, kEventReaders);
 }
 
-SplitText encode(const SessionMessage& message) { return {encodeWhole(message), {}, {}}; }
+SplitText encode(const SessionMessage& message) {
+  return {encodeWhole(message), {}, {}};
+}
 
 SplitText encode(const SessionEvent& event) {
   SplitText text{encodeWhole(event), {}, {}};

@@ -43,6 +43,7 @@ struct Register {
   std::string cwd;
   int64_t cliPid = 0;  // two sessions of one CLI share it
   SyncMode mode = SyncMode::Live;
+  bool joined = false;               // false: it waits for its first tools before it joins
   std::vector<ProviderDigest> have;  // tools that the joined session already has
 };
 // Something about the session changed, or is known now. Absent fields keep their value.
@@ -111,16 +112,16 @@ struct ProviderTools {
 };
 struct Tools {
   int64_t revision = 0;
-  bool reload = false;               // this is the moment to reload; else swap them live
-  std::vector<ProviderTools> set;    // sorted by provider
-  std::vector<std::string> drop;     // providers whose tools go
+  bool reload = false;             // this is the moment to reload; else swap them live
+  std::vector<ProviderTools> set;  // sorted by provider
+  std::vector<std::string> drop;   // providers whose tools go
 };
 struct CallResult {
   std::string callId;
   bool failed = false;
-  Slice data;                                // JSON text of the result; empty: nothing
-  ErrorCode code = ErrorCode::Internal;      // where failed
-  std::string text;                          // where failed: for the model
+  Slice data;                            // JSON text of the result; empty: nothing
+  ErrorCode code = ErrorCode::Internal;  // where failed
+  std::string text;                      // where failed: for the model
 };
 enum class LogLevel : uint8_t { Info, Warning, Error };
 // A line for the session's timeline. Control characters are already made visible.

@@ -32,7 +32,7 @@ std::string_view readParameters(FieldReader& tool, std::string_view path, Proble
   const std::optional<json::Value> type = schema.required("type", json::Kind::String);
   if (type && json::decodeString(*type) != "object") {
     problem.report(schemaPath + ".type: expected \"object\", got " +
-                   std::string(type->raw.substr(0, 64)));
+                   std::string(utf8::truncate(type->raw, 64)));
   }
   (void)schema.optional("properties", json::Kind::Object);
   (void)schema.optional("required", json::Kind::Array);
@@ -43,7 +43,8 @@ std::string readName(FieldReader& tool, std::string_view path, Problem& problem)
   const std::optional<json::Value> value = tool.required("name", json::Kind::String);
   std::string name = value ? json::decodeString(*value) : std::string();
   if (value && !isToolName(name)) {
-    problem.report(std::string(path) + ".name: expected 1 to 64 characters from [a-zA-Z0-9_-], got " +
+    problem.report(std::string(path) +
+                   ".name: expected 1 to 64 characters from [a-zA-Z0-9_-], got " +
                    std::string(utf8::truncate(value->raw, 80)));
   }
   return name;
@@ -56,8 +57,7 @@ ToolDefinition readTool(json::Value value, std::string_view path, const Limits& 
   tool.name = readName(fields, path, problem);
   const std::optional<json::Value> described = fields.optional("description", json::Kind::String);
   std::string description = described ? json::decodeString(*described) : std::string();
-  description.resize(
-      utf8::truncate(description, limits.bytes(Limit::DescriptionBytes)).size());
+  description.resize(utf8::truncate(description, limits.bytes(Limit::DescriptionBytes)).size());
   const std::string_view parameters = readParameters(fields, path, problem);
   if (const auto timeout =
           fields.optionalInteger("timeout", 1, limits.get(Limit::CallTimeoutMaxMs))) {
