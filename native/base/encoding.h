@@ -8,9 +8,9 @@
 
 namespace tap {
 
-[[nodiscard]] std::string base64(std::string_view bytes);                // RFC 4648, padded
-[[nodiscard]] std::array<uint8_t, 20> sha1(std::string_view bytes);      // RFC 3174; no secrecy
-[[nodiscard]] std::string hex(std::string_view bytes);                   // lower case
+[[nodiscard]] std::string base64(std::string_view bytes);            // RFC 4648, padded
+[[nodiscard]] std::array<uint8_t, 20> sha1(std::string_view bytes);  // RFC 3174; no secrecy
+[[nodiscard]] std::string hex(std::string_view bytes);               // lower case
 
 // Takes the same time wherever the two differ. The length is not a secret.
 [[nodiscard]] bool equalConstantTime(std::string_view a, std::string_view b);

@@ -32,8 +32,8 @@ struct Member {
 };
 
 struct SyntaxError {
-  size_t offset = 0;         // in bytes from the start of the text
-  const char* reason = "";   // what was wrong, in words for people; static storage
+  size_t offset = 0;        // in bytes from the start of the text
+  const char* reason = "";  // what was wrong, in words for people; static storage
 };
 
 inline constexpr int kMaxDepth = 128;
@@ -93,6 +93,8 @@ class Elements {
 [[nodiscard]] double decodeNumber(Value number);
 // The number as an integer if it is one and lies within ±(2^53 − 1).
 [[nodiscard]] std::optional<int64_t> decodeInteger(Value number);
-[[nodiscard]] inline bool decodeBoolean(Value boolean) { return boolean.raw == "true"; }
+[[nodiscard]] inline bool decodeBoolean(Value boolean) {
+  return boolean.raw == "true";
+}
 
 }  // namespace tap::json
