@@ -1,0 +1,36 @@
+{
+  'includes': ['native/sources.gypi'],
+  'targets': [
+    {
+      'target_name': 'tap',
+      'sources': [
+        '<!@(node -p "process.argv.slice(1).map((f) => \'native/\' + f).join(\' \')" <(core_sources))',
+        'native/addon/addon.cc',
+        'native/addon/environment.cc',
+        'native/addon/gateway_class.cc',
+        'native/addon/session_class.cc',
+        'native/uv/deadline.cc',
+        'native/uv/link_socket.cc',
+        'native/uv/provider_socket.cc',
+        'native/uv/server.cc',
+        'native/uv/session_port.cc',
+        'native/uv/stream.cc',
+      ],
+      'include_dirs': [
+        'native',
+        '<!(node -p "require(\'node-addon-api\').include_dir")',
+      ],
+      'defines': ['NAPI_VERSION=8', 'NODE_ADDON_API_DISABLE_CPP_EXCEPTIONS'],
+      'cflags_cc!': ['-std=gnu++17'],
+      'cflags_cc': ['-std=c++20', '-O2', '-Wall', '-Wextra', '-fvisibility=hidden'],
+      'xcode_settings': {
+        'CLANG_CXX_LANGUAGE_STANDARD': 'c++20',
+        'MACOSX_DEPLOYMENT_TARGET': '11.0',
+        'GCC_SYMBOLS_PRIVATE_EXTERN': 'YES',
+      },
+      'msvs_settings': {
+        'VCCLCompilerTool': { 'AdditionalOptions': ['/std:c++20', '/utf-8'] },
+      },
+    },
+  ],
+}

@@ -1,0 +1,94 @@
+// The native addon as JavaScript sees it (native/addon/).
+
+export type LogLevel = "info" | "warning" | "error";
+
+export interface GatewayOptions {
+  /** Version of this program, for sessions and tap_status. */
+  version: string;
+  /** The instance token that providers authenticate with. */
+  token: string;
+  /** What a session's first frame must carry; empty: nothing is asked for. */
+  linkSecret: string;
+  pid: number;
+  onLog?(level: LogLevel, text: string): void;
+  /** "session-registered": the first one is there. "exit": nobody needs this gateway any more. */
+  onHost?(action: "session-registered" | "exit", reason: string): void;
+}
+
+/** One gateway on Node's event loop. */
+export class Gateway {
+  constructor(options: GatewayOptions);
+  /** The grace time starts. */
+  start(): void;
+  /**
+   * Binds 127.0.0.1 and ::1; 0 means any port.
+   * @returns the port
+   * @throws with code "EADDRINUSE" if either address is taken; then nothing listens
+   */
+  listen(port: number): number;
+  /** Accepts sessions at this socket path or pipe name. */
+  listenLink(path: string): void;
+  /** JSON text that a plain GET / is answered with. */
+  setPlainAnswer(json: string): void;
+  /** Ends every connection. `restarting`: another gateway follows. */
+  close(restarting?: boolean): void;
+}
+
+export interface SessionPortHandlers {
+  onConnected?(): void;
+  /** JSON text of a message from the gateway (docs/session-link.md). */
+  onEvent?(json: string): void;
+  /** Once. `silent`: the gateway's process is there but does not answer. */
+  onClosed?(reason: string, silent: boolean): void;
+}
+
+export interface CallFailure {
+  code: string;
+  /** For the model: who failed, why, and what to do next. */
+  text: string;
+}
+
+/** A session's connection to a gateway, detached or in this process. */
+export class SessionPort {
+  constructor(handlers: SessionPortHandlers);
+  connect(path: string): void;
+  attach(gateway: Gateway): void;
+  /** Sends a message (docs/session-link.md), given as JSON text. */
+  send(json: string): void;
+  /**
+   * Calls a tool. Settles exactly once and never rejects.
+   * @param args JSON text of an object
+   * @param timeoutMs the tool's own timeout, if it has one
+   */
+  call(
+    callId: string,
+    tool: string,
+    args: string,
+    timeoutMs?: number,
+  ): Promise<string | CallFailure>;
+  cancel(callId: string, reason: string): void;
+  close(why?: string): void;
+}
+
+export interface LimitRow {
+  name: string;
+  value: number;
+  unit: string;
+  env: string;
+  why: string;
+}
+
+export interface ErrorRow {
+  name: string;
+  fatal: boolean;
+  advice: string;
+}
+
+export interface Addon {
+  Gateway: typeof Gateway;
+  SessionPort: typeof SessionPort;
+  linkVersion: number;
+  limits: LimitRow[];
+  errors: ErrorRow[];
+  providerMessageTypes: string[];
+}

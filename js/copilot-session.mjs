@@ -1,0 +1,142 @@
+// The Copilot side of a session: joining it, changing its tools, its timeline and its events. All
+// that is known about the SDK, documented or not, is in this file.
+
+/** @typedef {import("./tool-table.mjs").ToolDefinition} ToolDefinition */
+/** @typedef {ToolDefinition & {handler: (args: unknown, invocation: Invocation) => Promise<unknown>}} SessionTool */
+/** @typedef {{signal?: AbortSignal}} Invocation */
+
+/** Longer than any swap that was seen (150 ms; 420 ms under load); a consent dialog is not waited
+ * for here, since a join with tools only asks for none. */
+const SWAP_MS = 15_000;
+
+/** A live swap is not to be had on this CLI; reload instead. */
+export class LiveSyncUnavailable extends Error {}
+
+/**
+ * The tools that the CLI's refusal is about. It quotes them, or names them after "clash:".
+ * @param {string} message
+ */
+export function toolsNamedIn(message) {
+  return [...message.matchAll(/"([\w-]+)"|clash: ([\w-]+)/g)].map(([, quoted, clashing]) =>
+    String(quoted ?? clashing),
+  );
+}
+
+/** @param {SessionTool} tool */
+function wire({ name, description, parameters }) {
+  return { name, description, parameters };
+}
+
+/** @template T @param {Promise<T>} promise @param {number} ms @returns {Promise<T>} */
+function within(promise, ms) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new LiveSyncUnavailable(`no answer to session.resume within ${ms} ms`)),
+      ms,
+    );
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+export class CopilotSessionAdapter {
+  #session;
+  /** @type {Set<string>} messages that we sent ourselves */
+  #sent = new Set();
+
+  /** @param {any} session what joinSession() resolves to */
+  constructor(session) {
+    this.#session = session;
+  }
+
+  get id() {
+    return this.#session.sessionId;
+  }
+
+  /** Handlers only; the CLI keeps the list that it has. @param {SessionTool[]} tools */
+  setHandlers(tools) {
+    this.#session.registerTools(tools);
+  }
+
+  /**
+   * Replaces the tools in the same process and the same turn, by sending the join's request once
+   * more on its connection. Rejects with the CLI's words if it does not take one of them; the former
+   * tools are then still in force.
+   * @param {SessionTool[]} tools
+   * @param {SessionTool[]} handlersOnly removed tools that may still be called in this turn
+   * @throws {LiveSyncUnavailable} where the CLI has no way to do it
+   */
+  async swapTools(tools, handlersOnly) {
+    const connection = this.#session.connection;
+    if (typeof connection?.sendRequest !== "function") {
+      throw new LiveSyncUnavailable("this CLI's session has no connection.sendRequest");
+    }
+    this.setHandlers([...handlersOnly, ...tools]);
+    const request = connection.sendRequest("session.resume", {
+      sessionId: this.id,
+      tools: tools.map(wire),
+      requestPermission: false,
+      disableResume: true,
+      toolFilterPrecedence: "excluded",
+      envValueMode: "direct",
+    });
+    await within(request, SWAP_MS);
+  }
+
+  /** The specified way: the process ends, another one joins. Settles only if it fails. */
+  async reload() {
+    await this.#session.rpc.extensions.reload();
+  }
+
+  /** @param {string} text @param {"info" | "warning" | "error"} level */
+  async log(text, level) {
+    await this.#session.log(text, { level });
+  }
+
+  /** Starts a turn, or queues one. @param {string} prompt */
+  async send(prompt) {
+    const id = await this.#session.send({ prompt });
+    if (typeof id === "string") this.#sent.add(id);
+  }
+
+  /** Names of the CLI's own tools. @returns {Promise<string[]>} */
+  async builtinNames() {
+    const answer = await this.#session.rpc.tools.getBuiltinDescriptors({});
+    return answer.tools.map((/** @type {{name: string}} */ tool) => tool.name);
+  }
+
+  /** @returns {Promise<boolean>} */
+  async isProcessing() {
+    const answer = await this.#session.rpc.metadata.isProcessing();
+    return answer?.processing ?? answer?.isProcessing ?? false;
+  }
+
+  /**
+   * What the gateway needs to know of the session's events.
+   * @param {object} on
+   * @param {(activity: "idle" | "busy" | "user-prompt") => void} on.activity
+   * @param {(title: string) => void} on.title
+   * @param {() => void} on.shutdown
+   * @returns {() => void} stops listening
+   */
+  watch(on) {
+    return this.#session.on((/** @type {{type: string, data: any}} */ event) => {
+      switch (event.type) {
+        case "session.idle":
+          return on.activity("idle");
+        case "assistant.turn_start":
+          return on.activity("busy");
+        case "user.message":
+          return on.activity(this.#isOurs(event.data) ? "busy" : "user-prompt");
+        case "session.title_changed":
+          return on.title(String(event.data?.title ?? ""));
+        case "session.shutdown":
+          return on.shutdown();
+      }
+    });
+  }
+
+  /** @param {{source?: string, messageId?: string}} message */
+  #isOurs({ source, messageId }) {
+    return source !== undefined || (messageId !== undefined && this.#sent.delete(messageId));
+  }
+}

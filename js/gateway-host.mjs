@@ -1,0 +1,109 @@
+// One gateway with everything that makes it findable: the port, the link for sessions, the
+// descriptor and the token file. The detached host runs it in a process of its own; where no Node is
+// to be found, an extension process runs it itself. Bytes of the protocol are the addon's business.
+
+import { randomBytes } from "node:crypto";
+import fs from "node:fs";
+import { addon } from "./addon.mjs";
+import { makePrivateFolder, readIfThere, removeIfOurs, writePrivate } from "./host-files.mjs";
+import { version } from "./paths.mjs";
+
+const TOKEN_CHECK_MS = 2000;
+
+export class GatewayHost {
+  #files;
+  #log;
+  #onExit;
+  #token = `ptk-${randomBytes(32).toString("hex")}`;
+  #secret = randomBytes(32).toString("hex");
+  #descriptor = "";
+  /** @type {NodeJS.Timeout | undefined} */
+  #tokenCheck;
+  #closed = false;
+
+  /**
+   * @param {import("./paths.mjs").GatewayFiles} files
+   * @param {import("./log.mjs").Log} log
+   * @param {(reason: string) => void} onExit nobody needs this gateway any more
+   */
+  constructor(files, log, onExit) {
+    this.#files = files;
+    this.#log = log;
+    this.#onExit = onExit;
+    this.gateway = new addon.Gateway({
+      version,
+      token: this.#token,
+      linkSecret: this.#secret,
+      pid: process.pid,
+      onLog: log,
+      onHost: (action, reason) =>
+        action === "exit" ? this.#onExit(reason) : this.#publishToken(),
+    });
+  }
+
+  /**
+   * The election: whoever binds the port is the gateway.
+   * @throws with code EADDRINUSE if it is not this one
+   */
+  start() {
+    const { port, homeHash } = this.#files;
+    this.gateway.setPlainAnswer(JSON.stringify({ program: "tap", version, home: homeHash }));
+    this.gateway.listen(port);
+    this.#listenLink();
+    this.#writeDescriptor();
+    this.gateway.start();
+    this.#log("info", `gateway ${version} on port ${port}, pid ${process.pid}`);
+  }
+
+  /** @param {boolean} restarting another gateway follows */
+  close(restarting) {
+    if (this.#closed) return;
+    this.#closed = true;
+    clearInterval(this.#tokenCheck);
+    this.gateway.close(restarting);
+    this.#attempt("the token file cannot be removed", () =>
+      removeIfOurs(this.#files.token, this.#token),
+    );
+    this.#attempt("the descriptor cannot be removed", () =>
+      removeIfOurs(this.#files.descriptor, this.#descriptor),
+    );
+  }
+
+  /** A full disk or a read-only home costs a file, not the gateway. @param {string} what @param {() => void} action */
+  #attempt(what, action) {
+    try {
+      action();
+    } catch (error) {
+      this.#log("error", `${what}: ${error instanceof Error ? error.message : error}`);
+    }
+  }
+
+  #listenLink() {
+    const { link, linkFolder } = this.#files;
+    if (linkFolder) {
+      makePrivateFolder(linkFolder);
+      // The port is ours, so whoever left this socket is gone.
+      fs.rmSync(link, { force: true });
+    }
+    this.gateway.listenLink(link);
+  }
+
+  #writeDescriptor() {
+    const { port, link, descriptor } = this.#files;
+    this.#descriptor = `${JSON.stringify({ pid: process.pid, port, link, secret: this.#secret, version })}\n`;
+    writePrivate(descriptor, this.#descriptor);
+  }
+
+  /** From the first session on, and again whenever the file goes missing. */
+  #publishToken() {
+    const write = () =>
+      this.#attempt("the token file cannot be written", () =>
+        writePrivate(this.#files.token, this.#token),
+      );
+    write();
+    this.#tokenCheck = setInterval(() => {
+      if (readIfThere(this.#files.token) === undefined) write();
+    }, TOKEN_CHECK_MS);
+    this.#tokenCheck.unref();
+  }
+}

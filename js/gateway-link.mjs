@@ -1,0 +1,276 @@
+// A session's link to the detached gateway: finds it, starts it, notices when it is gone or hung,
+// and comes back. What travels on it is the runtime's business.
+
+import process from "node:process";
+import { addon } from "./addon.mjs";
+import { GatewayHost } from "./gateway-host.mjs";
+import { readDescriptor } from "./host-files.mjs";
+import { askPort, findNode, startHost } from "./host-process.mjs";
+import { version } from "./paths.mjs";
+
+const RETRY_MS = [20, 40, 80, 150, 250];
+/** A host that has been started is given so long to answer, before another is. */
+const HOST_START_MS = 5000;
+/** Where only the user can help, we look again this often. */
+const PATIENT_RETRY_MS = 5000;
+const WELCOME_MS = 6000;
+
+/** @typedef {{type: string, [key: string]: any}} GatewayEvent */
+
+/**
+ * @typedef {object} LinkOptions
+ * @property {import("./paths.mjs").GatewayFiles} files
+ * @property {() => object} register the fields of the `register` message
+ * @property {(event: GatewayEvent) => void} onEvent every message but `welcome`
+ * @property {(text: string) => void} onTrouble a line for the user, once per kind of trouble
+ * @property {import("./log.mjs").Log} log
+ */
+
+/** Whether version a is later than b, by their numbers. @param {string} a @param {string} b */
+export function isNewer(a, b) {
+  const [left, right] = [a, b].map((text) => text.split(/[.+-]/, 3).map((part) => Number(part) || 0));
+  for (let i = 0; i < 3; ++i) {
+    const difference = (left[i] ?? 0) - (right[i] ?? 0);
+    if (difference !== 0) return difference > 0;
+  }
+  return false;
+}
+
+/** @param {number} ms */
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+export class GatewayLink {
+  #options;
+  /** @type {import("./addon.js").SessionPort | undefined} */
+  #port;
+  /** @type {GatewayHost | undefined} a gateway in this process, where no Node was found */
+  #embedded;
+  #stopped = false;
+  #connecting = false;
+  #callCount = 0;
+  /** @type {Set<string>} */
+  #reported = new Set();
+
+  /** @param {LinkOptions} options */
+  constructor(options) {
+    this.#options = options;
+  }
+
+  get connected() {
+    return this.#port !== undefined;
+  }
+
+  start() {
+    if (!this.#connecting && !this.#port) void this.#connect();
+  }
+
+  /** Ends the link for good. Calls that wait are settled. @param {string} why */
+  stop(why) {
+    this.#stopped = true;
+    this.#port?.close(why);
+    this.#port = undefined;
+    this.#embedded?.close(false);
+  }
+
+  /** Sends a message, if there is a link. @param {object} message */
+  send(message) {
+    this.#port?.send(JSON.stringify(message));
+  }
+
+  /**
+   * @param {string} tool @param {unknown} args @param {number | undefined} timeoutMs
+   * @returns {{id: string, result: Promise<string | import("./addon.js").CallFailure>}}
+   */
+  call(tool, args, timeoutMs) {
+    const id = String(++this.#callCount);
+    if (!this.#port) {
+      const text = `The call failed with DISCONNECTED: the tap gateway is not running at the moment; it is being started again. Try again in a few seconds.`;
+      return { id, result: Promise.resolve({ code: "DISCONNECTED", text }) };
+    }
+    return { id, result: this.#port.call(id, tool, JSON.stringify(args ?? {}), timeoutMs) };
+  }
+
+  /** @param {string} id @param {string} reason */
+  cancel(id, reason) {
+    this.#port?.cancel(id, reason);
+  }
+
+  async #connect() {
+    this.#connecting = true;
+    let startedAt = 0;
+    for (let round = 0; !this.#stopped; ++round) {
+      const welcome = await this.#tryLink();
+      if (welcome) break;
+      const patience = await this.#makeHost(startedAt);
+      if (patience === "started") startedAt = Date.now();
+      await sleep(patience === "wait" ? PATIENT_RETRY_MS : (RETRY_MS[round] ?? 250));
+    }
+    this.#connecting = false;
+  }
+
+  /** One attempt. @returns {Promise<boolean>} whether the link is up */
+  #tryLink() {
+    const descriptor = readDescriptor(this.#options.files.descriptor);
+    if (!descriptor && !this.#embedded) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      /** @type {GatewayEvent | undefined} */
+      let welcome;
+      const port = new addon.SessionPort({
+        onConnected: () => port.send(JSON.stringify(this.#register(descriptor?.secret ?? ""))),
+        onEvent: (json) => {
+          const event = JSON.parse(json);
+          if (event.type !== "welcome") return this.#onEvent(port, event, descriptor);
+          welcome = event;
+          clearTimeout(deadline);
+          this.#port = port;
+          this.#onWelcome(event, descriptor?.secret ?? "");
+          resolve(true);
+        },
+        onClosed: (reason, silent) => {
+          clearTimeout(deadline);
+          if (silent && welcome) this.#killHung(welcome.pid);
+          this.#onClosed(port, reason);
+          resolve(false);
+        },
+      });
+      const deadline = setTimeout(() => {
+        port.close("no welcome");
+        // It holds its socket, so it is alive; it says nothing, so it is hung.
+        if (descriptor) this.#killHung(descriptor.pid);
+        resolve(false);
+      }, WELCOME_MS);
+      if (this.#embedded) port.attach(this.#embedded.gateway);
+      else if (descriptor) port.connect(descriptor.link);
+    });
+  }
+
+  /** @param {string} secret */
+  #register(secret) {
+    return {
+      type: "register",
+      linkVersion: addon.linkVersion,
+      version,
+      secret,
+      ...this.#options.register(),
+    };
+  }
+
+  /** @param {GatewayEvent} welcome @param {string} secret */
+  #onWelcome(welcome, secret) {
+    this.#options.log("info", `linked to gateway ${welcome.version}, pid ${welcome.pid}`);
+    this.#reported.clear();
+    if (isNewer(version, welcome.version)) {
+      this.#options.log("info", `asking gateway ${welcome.version} to make room for ${version}`);
+      this.send({ type: "drain", secret, version });
+    } else if (isNewer(welcome.version, version)) {
+      this.#report(
+        `the gateway is tap ${welcome.version}, this session still runs ${version}; /clear or restart the CLI to bring it up to date`,
+      );
+    }
+  }
+
+  /**
+   * @param {import("./addon.js").SessionPort} port @param {GatewayEvent} event
+   * @param {import("./host-files.mjs").Descriptor | undefined} descriptor
+   */
+  #onEvent(port, event, descriptor) {
+    if (event.type === "draining") return; // the link will end, and #onClosed sees to the rest
+    if (event.type !== "refused") return this.#options.onEvent(event);
+    this.#options.log("warning", `refused by the gateway: ${event.code} ${event.message}`);
+    if (event.code === "REPLACED") {
+      this.#stopped = true; // another process speaks for this session now
+    } else if (event.code === "LINK_VERSION" && descriptor && isNewer(version, descriptor.version)) {
+      port.send(JSON.stringify({ type: "drain", secret: descriptor.secret, version }));
+    } else {
+      this.#report(event.message);
+    }
+  }
+
+  /** @param {import("./addon.js").SessionPort} port @param {string} reason */
+  #onClosed(port, reason) {
+    if (this.#port !== port) return;
+    this.#port = undefined;
+    this.#options.log("warning", `the link ended: ${reason}`);
+    this.start();
+  }
+
+  /** A hung host keeps the port: nobody can take its place while it lives. @param {number} pid */
+  #killHung(pid) {
+    this.#options.log("warning", `the gateway, pid ${pid}, does not answer: killing it`);
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It has gone by itself.
+    }
+  }
+
+  /**
+   * Sees to it that a host is there, or will be.
+   * @param {number} startedAt when we last started one
+   * @returns {Promise<"started" | "soon" | "wait">}
+   */
+  async #makeHost(startedAt) {
+    const { files } = this.#options;
+    if (Date.now() - startedAt < HOST_START_MS) return "soon";
+    const holder = await askPort(files.port, files.homeHash);
+    switch (holder) {
+      case "nobody":
+        return this.#startHost();
+      case "ours":
+        return "soon"; // it is starting, or about to leave
+      case "other-home":
+        this.#report(
+          `port ${files.port} is taken by the tap gateway of another COPILOT_HOME; set TAP_GATEWAY_PORT to another port for one of them`,
+        );
+        return "wait";
+      case "silent":
+        this.#killIfOurs();
+        return "soon";
+      case "foreign":
+        this.#report(
+          `port ${files.port} is taken by another program, so no provider can connect; stop it, or set TAP_GATEWAY_PORT to a free port and restart the CLI`,
+        );
+        return "wait";
+    }
+  }
+
+  /** Something accepts on the port and says nothing: ours only if the descriptor's link says so too. */
+  #killIfOurs() {
+    // #tryLink has found the link and waited for a welcome; it has killed what hung there. What is
+    // left is a program that is not ours.
+    this.#report(
+      `port ${this.#options.files.port} is taken by a program that does not answer; stop it, or set TAP_GATEWAY_PORT to a free port and restart the CLI`,
+    );
+  }
+
+  /** @returns {"started" | "soon" | "wait"} */
+  #startHost() {
+    const { files, log } = this.#options;
+    const node = findNode();
+    if (node) {
+      log("info", `starting a gateway on ${node}`);
+      startHost(node, files);
+      return "started";
+    }
+    if (this.#embedded) return "soon";
+    const host = new GatewayHost(files, log, () => {});
+    try {
+      host.start();
+    } catch (error) {
+      log("warning", `no gateway in this process: ${error instanceof Error ? error.message : error}`);
+      return "soon";
+    }
+    this.#embedded = host;
+    this.#report(
+      "no Node.js was found, so the gateway runs inside this session and ends with it; install Node.js or set TAP_NODE",
+    );
+    return "soon";
+  }
+
+  /** Once until the next good link. @param {string} text */
+  #report(text) {
+    if (this.#reported.has(text)) return;
+    this.#reported.add(text);
+    this.#options.onTrouble(`tap: ${text}`);
+  }
+}

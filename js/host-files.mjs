@@ -1,0 +1,74 @@
+// The files that a running gateway leaves for others: the descriptor (for sessions) and the token
+// (for providers). Both are for this user only, appear at once and in full, and are taken back only
+// if they are still ours.
+
+import fs from "node:fs";
+import path from "node:path";
+
+/**
+ * @typedef {object} Descriptor
+ * @property {number} pid
+ * @property {number} port
+ * @property {string} link
+ * @property {string} secret what a session's first frame must carry
+ * @property {string} version
+ */
+
+/**
+ * Writes beside, then renames: nobody reads half a file, and a symbolic link in its place is
+ * replaced, not followed.
+ * @param {string} file @param {string} content
+ */
+export function writePrivate(file, content) {
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  const beside = `${file}.${process.pid}.tmp`;
+  fs.rmSync(beside, { force: true });
+  fs.writeFileSync(beside, content, { mode: 0o600, flag: "wx" });
+  fs.renameSync(beside, file);
+}
+
+/** @param {string} file @returns {string | undefined} */
+export function readIfThere(file) {
+  try {
+    return fs.readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+/** Removes the file if its content is what we wrote. @param {string} file @param {string} content */
+export function removeIfOurs(file, content) {
+  if (readIfThere(file) === content) fs.rmSync(file, { force: true });
+}
+
+/**
+ * Undefined where there is none, or none that can be read: then there is no gateway to link to.
+ * @param {string} file @returns {Descriptor | undefined}
+ */
+export function readDescriptor(file) {
+  try {
+    const value = JSON.parse(fs.readFileSync(file, "utf8"));
+    const good =
+      Number.isInteger(value.pid) &&
+      value.pid > 0 &&
+      Number.isInteger(value.port) &&
+      ["link", "secret", "version"].every((key) => typeof value[key] === "string");
+    return good ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * A folder that only this user can enter. One that belongs to somebody else is refused.
+ * @param {string} folder
+ */
+export function makePrivateFolder(folder) {
+  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const stat = fs.lstatSync(folder);
+  const uid = process.getuid?.();
+  if (!stat.isDirectory() || (uid !== undefined && stat.uid !== uid)) {
+    throw new Error(`${folder} is not a folder of this user`);
+  }
+  if (process.platform !== "win32") fs.chmodSync(folder, 0o700);
+}

@@ -1,0 +1,43 @@
+// The detached gateway host: one process per port and user, started by the first extension process
+// that finds none, alive until the last session has been gone for the grace time.
+
+import { GatewayHost } from "./gateway-host.mjs";
+import { openLog } from "./log.mjs";
+import { gatewayFiles } from "./paths.mjs";
+
+/** For close frames and last words to leave. */
+const FAREWELL_MS = 1500;
+
+const files = gatewayFiles();
+const log = openLog(files.logs, "host.log");
+let leaving = false;
+
+const host = new GatewayHost(files, log, (reason) => {
+  log("info", `leaving: ${reason}`);
+  leave(reason.includes("newer"), 0);
+});
+
+/** @param {boolean} restarting @param {number} code */
+function leave(restarting, code) {
+  if (leaving) return;
+  leaving = true;
+  host.close(restarting);
+  log.end();
+  setTimeout(() => process.exit(code), FAREWELL_MS);
+}
+
+process.on("uncaughtException", (error) => {
+  log("error", `uncaught: ${error.stack ?? error.message}`);
+  leave(false, 1);
+});
+process.on("SIGHUP", () => {}); // a closed terminal is none of its business
+process.on("SIGTERM", () => leave(false, 0));
+process.on("SIGINT", () => leave(false, 0));
+
+try {
+  host.start();
+} catch (error) {
+  // Another one was elected, or there is nothing to listen on; whoever started us finds out which.
+  log("info", `not elected: ${error instanceof Error ? error.message : error}`);
+  process.exit(0);
+}

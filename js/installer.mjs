@@ -1,0 +1,102 @@
+// Builds the native addon: run by `npm install`, and by the set-up of `npm test` and `npm run demo`.
+// Compiles only if a source is newer than what was built. Prints to stderr, since npm shows that.
+
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
+const built = path.join(root, "build", "Release", "tap.node");
+const nodeRecord = path.join(root, "build", "node-path.json");
+
+/** @param {string} message */
+function say(message) {
+  process.stderr.write(`tap: ${message}\n`);
+}
+
+/**
+ * Everything the addon is made from.
+ * @returns {string[]}
+ */
+function sources() {
+  const native = fs
+    .readdirSync(path.join(root, "native"), { recursive: true, encoding: "utf8" })
+    .map((file) => path.join(root, "native", file));
+  return [path.join(root, "binding.gyp"), ...native];
+}
+
+/** @returns {boolean} */
+function isUpToDate() {
+  const stat = fs.statSync(built, { throwIfNoEntry: false });
+  if (!stat) return false;
+  return sources().every((file) => fs.statSync(file).mtimeMs <= stat.mtimeMs);
+}
+
+/**
+ * npm brings node-gyp along and says where; a global one serves outside of npm.
+ * @returns {{command: string, args: string[]}}
+ */
+function nodeGyp() {
+  const bundled = process.env.npm_config_node_gyp;
+  if (bundled && fs.existsSync(bundled)) return { command: process.execPath, args: [bundled] };
+  const withNode = path.resolve(
+    path.dirname(fs.realpathSync(process.execPath)),
+    "../lib/node_modules/npm/node_modules/node-gyp/bin/node-gyp.js",
+  );
+  if (fs.existsSync(withNode)) return { command: process.execPath, args: [withNode] };
+  return { command: process.platform === "win32" ? "node-gyp.cmd" : "node-gyp", args: [] };
+}
+
+/**
+ * The headers of the Node that runs this serve where it has them: then nothing is downloaded.
+ * @returns {string[]}
+ */
+function headerOptions() {
+  const prefix = path.resolve(path.dirname(fs.realpathSync(process.execPath)), "..");
+  const header = path.join(prefix, "include", "node", "node_api.h");
+  return fs.existsSync(header) ? [`--nodedir=${prefix}`] : [];
+}
+
+/** @returns {boolean} */
+function compile() {
+  const { command, args } = nodeGyp();
+  const options = ["configure", "build", "--jobs=2", ...headerOptions()];
+  const result = spawnSync(command, [...args, ...options], {
+    cwd: root,
+    encoding: "utf8",
+    maxBuffer: 64 * 1024 * 1024,
+    shell: args.length === 0 && process.platform === "win32",
+  });
+  if (result.status === 0) return true;
+  say("the native addon could not be built:");
+  process.stderr.write(result.error ? `${result.error.message}\n` : result.stdout + result.stderr);
+  say(
+    "it needs a C++20 compiler, make and Python 3 (Debian, Ubuntu: apt-get install g++ make python3; " +
+      "macOS: xcode-select --install). Then run `npm install` here again.",
+  );
+  return false;
+}
+
+/** The extension runs in the CLI's own binary, which is not Node: the host will need to find one. */
+function recordNode() {
+  fs.writeFileSync(nodeRecord, `${JSON.stringify({ node: process.execPath })}\n`);
+}
+
+/** @returns {boolean} whether the addon is there now */
+export function buildAddon() {
+  if (!isUpToDate()) {
+    const start = Date.now();
+    say("compiling the native addon, about half a minute …");
+    if (!compile()) return false;
+    // A source that only changed its time stamp makes make do nothing: the result is current.
+    fs.utimesSync(built, new Date(), new Date());
+    say(`native addon built in ${Math.round((Date.now() - start) / 1000)} s`);
+  }
+  recordNode();
+  return true;
+}
+
+if (process.argv[1] && fs.realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  process.exitCode = buildAddon() ? 0 : 1;
+}

@@ -1,0 +1,47 @@
+// The log files under <COPILOT_HOME>/logs/tap/: rotated, and never a reason to fail.
+
+import fs from "node:fs";
+import { createStream } from "rotating-file-stream";
+
+/** @typedef {"info" | "warning" | "error"} Level */
+/** @typedef {(level: Level, text: string) => void} Log */
+
+const RANK = { info: 0, warning: 1, error: 2, none: 3 };
+
+/** Control characters are shown, not obeyed: a log is read in a terminal. @param {string} text */
+function visible(text) {
+  return text.replace(
+    // eslint-disable-next-line no-control-regex -- these are what it is about
+    /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
+    (c) => `\\u{${c.charCodeAt(0).toString(16)}}`,
+  );
+}
+
+/**
+ * Opens a log. Where the disk is full or the folder cannot be written, lines are dropped: the
+ * gateway serves without a log.
+ * @param {string} folder @param {string} name @param {NodeJS.ProcessEnv} env
+ * @returns {Log & {end: () => void}}
+ */
+export function openLog(folder, name, env = process.env) {
+  const wanted = env.TAP_LOG_LEVEL ?? "info";
+  const least = wanted in RANK ? RANK[/** @type {keyof typeof RANK} */ (wanted)] : RANK.info;
+  /** @type {import("rotating-file-stream").RotatingFileStream | undefined} */
+  let stream;
+  try {
+    fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    stream = createStream(name, { path: folder, size: "1M", maxFiles: 3, mode: 0o600 });
+    stream.on("error", () => {
+      stream = undefined;
+    });
+    stream.on("warning", () => {});
+  } catch {
+    stream = undefined;
+  }
+  /** @type {Log} */
+  const log = (level, text) => {
+    if (RANK[level] < least) return;
+    stream?.write(`${new Date().toISOString()} ${level} ${visible(text)}\n`);
+  };
+  return Object.assign(log, { end: () => stream?.end() });
+}

@@ -1,0 +1,33 @@
+#include "addon/environment.h"
+
+#include <optional>
+#include <string_view>
+
+namespace tap::addon {
+
+uv_loop_t* loopOf(Napi::Env env) {
+  uv_loop_t* loop = nullptr;
+  napi_get_uv_event_loop(env, &loop);
+  return loop;
+}
+
+Limits limitsFromEnvironment(std::vector<std::string>& complaints) {
+  const auto lookup = [](std::string_view variable) -> std::optional<std::string> {
+    std::array<char, 64> buffer{};
+    size_t size = buffer.size();
+    const int status = uv_os_getenv(std::string(variable).c_str(), buffer.data(), &size);
+    if (status == UV_ENOENT) return std::nullopt;
+    // Longer than any number: let it be complained about.
+    if (status != 0) return std::string("a very long text");
+    return std::string(buffer.data(), size);
+  };
+  return Limits::withOverrides(lookup, complaints);
+}
+
+std::array<uint64_t, 4> randomSeed() {
+  std::array<uint64_t, 4> seed{};
+  (void)uv_random(nullptr, nullptr, seed.data(), sizeof seed, 0, nullptr);
+  return seed;
+}
+
+}  // namespace tap::addon

@@ -1,0 +1,24 @@
+// What the addon takes from the process: the loop, the environment variables, randomness.
+#pragma once
+
+#include <napi.h>
+#include <uv.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/limits.h"
+
+namespace tap::addon {
+
+[[nodiscard]] uv_loop_t* loopOf(Napi::Env env);
+
+// The limits in force in this process; see Limits::withOverrides.
+[[nodiscard]] Limits limitsFromEnvironment(std::vector<std::string>& complaints);
+
+// From the operating system. Null words only where it gives none, which libuv does not expect.
+[[nodiscard]] std::array<uint64_t, 4> randomSeed();
+
+}  // namespace tap::addon

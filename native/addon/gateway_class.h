@@ -1,0 +1,34 @@
+// The JavaScript class `Gateway`: one gateway on Node's loop. See js/addon.d.ts for its types.
+#pragma once
+
+#include <napi.h>
+
+#include <memory>
+
+#include "addon/callbacks.h"
+#include "uv/server.h"
+
+namespace tap::addon {
+
+class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
+ public:
+  static Napi::Function define(Napi::Env env);
+
+  explicit GatewayClass(const Napi::CallbackInfo& info);
+  ~GatewayClass() override;
+
+  [[nodiscard]] uv::Server& server() { return *server_; }
+
+ private:
+  void start(const Napi::CallbackInfo& info);
+  Napi::Value listen(const Napi::CallbackInfo& info);
+  void listenLink(const Napi::CallbackInfo& info);
+  void setPlainAnswer(const Napi::CallbackInfo& info);
+  void close(const Napi::CallbackInfo& info);
+
+  std::unique_ptr<Callback> onLog_;
+  std::unique_ptr<Callback> onHost_;
+  std::unique_ptr<uv::Server> server_;
+};
+
+}  // namespace tap::addon

@@ -1,0 +1,156 @@
+#include "addon/session_class.h"
+
+#include <utility>
+#include <vector>
+
+#include "addon/environment.h"
+#include "addon/gateway_class.h"
+#include "base/json.h"
+
+namespace tap::addon {
+
+namespace {
+
+// A JSON string becomes the text it stands for; anything else stays JSON text, which is what a
+// model reads (measured: handing the slice over beats parsing it).
+Napi::String modelText(Napi::Env env, std::string_view data) {
+  if (data.empty() || data.front() != '"') return Napi::String::New(env, data.data(), data.size());
+  const json::Value string{json::Kind::String, data};
+  if (!json::isAsciiString(string)) {
+    const std::u16string text = json::decodeString16(string);
+    return Napi::String::New(env, text.data(), text.size());
+  }
+  const std::string text = json::decodeString(string);
+  napi_value value = nullptr;
+  napi_create_string_latin1(env, text.data(), text.size(), &value);
+  return {env, value};
+}
+
+Napi::Value toJs(Napi::Env env, const protocol::CallResult& result) {
+  if (!result.failed) return modelText(env, result.data.view());
+  Napi::Object failure = Napi::Object::New(env);
+  const std::string_view code = protocol::wireName(result.code);
+  failure.Set("code", Napi::String::New(env, code.data(), code.size()));
+  failure.Set("text", Napi::String::New(env, result.text));
+  return failure;
+}
+
+}  // namespace
+
+Napi::Function SessionClass::define(Napi::Env env) {
+  return DefineClass(env, "SessionPort",
+                     {
+                         InstanceMethod<&SessionClass::connect>("connect"),
+                         InstanceMethod<&SessionClass::attach>("attach"),
+                         InstanceMethod<&SessionClass::send>("send"),
+                         InstanceMethod<&SessionClass::call>("call"),
+                         InstanceMethod<&SessionClass::cancel>("cancel"),
+                         InstanceMethod<&SessionClass::close>("close"),
+                     });
+}
+
+SessionClass::SessionClass(const Napi::CallbackInfo& info)
+    : Napi::ObjectWrap<SessionClass>(info), context_(info.Env(), "tap.SessionPort") {
+  const Napi::Env env = info.Env();
+  if (info.Length() < 1 || !info[0].IsObject()) {
+    Napi::TypeError::New(env, "new SessionPort(handlers): expected an object")
+        .ThrowAsJavaScriptException();
+    return;
+  }
+  const auto handlers = info[0].As<Napi::Object>();
+  connected_ = std::make_unique<Callback>(handlers, "onConnected");
+  event_ = std::make_unique<Callback>(handlers, "onEvent");
+  closed_ = std::make_unique<Callback>(handlers, "onClosed");
+  std::vector<std::string> complaints;  // the gateway's process reports them
+  uv::SessionPortEvents events;
+  events.connected = [this] {
+    const Napi::HandleScope scope(connected_->env());
+    (*connected_)({});
+  };
+  events.event = [this](const protocol::SessionEvent& event) { onEvent(event); };
+  events.settled = [this](const protocol::CallResult& result) { onSettled(result); };
+  events.closed = [this](const std::string& reason, bool silent) { onClosed(reason, silent); };
+  port_ = std::make_unique<uv::SessionPort>(loopOf(env), limitsFromEnvironment(complaints),
+                                            std::move(events));
+}
+
+SessionClass::~SessionClass() = default;
+
+void SessionClass::connect(const Napi::CallbackInfo& info) {
+  Ref();  // until closed: a port in use must not be collected
+  port_->connect(info[0].ToString().Utf8Value());
+}
+
+void SessionClass::attach(const Napi::CallbackInfo& info) {
+  if (info.Length() < 1 || !info[0].IsObject()) {
+    Napi::TypeError::New(info.Env(), "attach(gateway): expected a Gateway")
+        .ThrowAsJavaScriptException();
+    return;
+  }
+  const auto object = info[0].As<Napi::Object>();
+  gateway_ = Napi::Persistent(object);
+  Ref();
+  port_->attach(GatewayClass::Unwrap(object)->server());
+}
+
+void SessionClass::send(const Napi::CallbackInfo& info) {
+  const Slice text(info[0].ToString().Utf8Value());
+  const Result<protocol::SessionMessage, std::string> message = decoder_.message(text);
+  if (!message) {
+    Napi::TypeError::New(info.Env(), message.error()).ThrowAsJavaScriptException();
+    return;
+  }
+  port_->send(message.value());
+}
+
+Napi::Value SessionClass::call(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  protocol::Call call;
+  call.callId = info[0].ToString().Utf8Value();
+  call.tool = info[1].ToString().Utf8Value();
+  call.args = Slice(info[2].ToString().Utf8Value());
+  std::optional<Millis> timeout;
+  if (info[3].IsNumber()) timeout = Millis(info[3].As<Napi::Number>().Int64Value());
+  const auto deferred = Napi::Promise::Deferred::New(env);
+  if (!calls_.emplace(call.callId, deferred).second) {
+    Napi::TypeError::New(env, "call id used twice").ThrowAsJavaScriptException();
+    return env.Undefined();
+  }
+  port_->call(std::move(call), timeout);
+  return deferred.Promise();
+}
+
+void SessionClass::cancel(const Napi::CallbackInfo& info) {
+  port_->cancel(info[0].ToString().Utf8Value(), info[1].ToString().Utf8Value());
+}
+
+void SessionClass::close(const Napi::CallbackInfo& info) {
+  port_->close(info.Length() > 0 ? info[0].ToString().Utf8Value() : "it was closed");
+  if (!gateway_.IsEmpty()) gateway_.Reset();
+}
+
+void SessionClass::onEvent(const protocol::SessionEvent& event) {
+  const Napi::HandleScope scope(event_->env());
+  const protocol::SplitText text = protocol::encode(event);
+  (*event_)({Napi::String::New(event_->env(), text.head)});
+}
+
+void SessionClass::onSettled(const protocol::CallResult& result) {
+  const auto at = calls_.find(result.callId);
+  if (at == calls_.end()) return;
+  const Napi::Env env = event_->env();
+  const Napi::HandleScope scope(env);
+  // Promise reactions run when this scope closes, unless JavaScript is on the stack below it.
+  const Napi::CallbackScope callback(env, context_);
+  const Napi::Promise::Deferred deferred = at->second;
+  calls_.erase(at);
+  deferred.Resolve(toJs(env, result));
+}
+
+void SessionClass::onClosed(const std::string& reason, bool silent) {
+  const Napi::Env env = closed_->env();
+  const Napi::HandleScope scope(env);
+  (*closed_)({Napi::String::New(env, reason), Napi::Boolean::New(env, silent)});
+}
+
+}  // namespace tap::addon

@@ -1,0 +1,47 @@
+// The JavaScript class `SessionPort`: a session's connection to a gateway, detached or in this
+// process. See js/addon.d.ts for its types.
+#pragma once
+
+#include <napi.h>
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "addon/callbacks.h"
+#include "protocol/session_codec.h"
+#include "uv/session_port.h"
+
+namespace tap::addon {
+
+class SessionClass final : public Napi::ObjectWrap<SessionClass> {
+ public:
+  // `gatewayConstructor` is what attach() accepts instances of.
+  static Napi::Function define(Napi::Env env);
+
+  explicit SessionClass(const Napi::CallbackInfo& info);
+  ~SessionClass() override;
+
+ private:
+  void connect(const Napi::CallbackInfo& info);
+  void attach(const Napi::CallbackInfo& info);
+  void send(const Napi::CallbackInfo& info);
+  Napi::Value call(const Napi::CallbackInfo& info);
+  void cancel(const Napi::CallbackInfo& info);
+  void close(const Napi::CallbackInfo& info);
+
+  void onEvent(const protocol::SessionEvent& event);
+  void onSettled(const protocol::CallResult& result);
+  void onClosed(const std::string& reason, bool silent);
+
+  std::unique_ptr<Callback> connected_;
+  std::unique_ptr<Callback> event_;
+  std::unique_ptr<Callback> closed_;
+  Napi::AsyncContext context_;
+  std::unordered_map<std::string, Napi::Promise::Deferred> calls_;
+  Napi::ObjectReference gateway_;  // kept alive while attached
+  protocol::SessionDecoder decoder_;
+  std::unique_ptr<uv::SessionPort> port_;
+};
+
+}  // namespace tap::addon

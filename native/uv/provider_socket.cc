@@ -1,0 +1,100 @@
+#include "uv/provider_socket.h"
+
+#include <string>
+#include <utility>
+
+#include "uv/server.h"
+
+namespace tap::uv {
+
+namespace {
+
+ws::Caps capsFrom(const Limits& limits) {
+  ws::Caps caps;
+  caps.maxMessage = limits.bytes(Limit::ResultBytes);
+  return caps;
+}
+
+std::string httpUnavailable(std::string_view reason) {
+  std::string body(reason);
+  body += '\n';
+  return "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\n"
+         "Content-Length: " +
+         std::to_string(body.size()) + "\r\nRetry-After: 1\r\nConnection: close\r\n\r\n" + body;
+}
+
+}  // namespace
+
+ProviderSocket::ProviderSocket(Server& server, gateway::PeerId peer, StreamPtr stream)
+    : server_(server),
+      peer_(peer),
+      stream_(std::move(stream)),
+      handshake_(server.plainAnswer()),
+      connection_(capsFrom(server.limits())) {}
+
+void ProviderSocket::onBytes(char* bytes, size_t size) {
+  if (closed_) return;
+  if (upgraded_) {
+    receive(bytes, size);
+  } else {
+    shakeHands({bytes, size});
+  }
+}
+
+void ProviderSocket::shakeHands(std::string_view bytes) {
+  const ws::HandshakeState state = handshake_.feed(bytes);
+  if (state == ws::HandshakeState::Incomplete) return;
+  stream_->queue(handshake_.response());
+  stream_->flush();
+  if (state == ws::HandshakeState::Answered) {
+    closed_ = true;
+    return server_.providerGone(peer_);
+  }
+  upgraded_ = true;
+  // Unmasking works in place: the leftover is a view into bytes that are ours to change.
+  std::string leftover(handshake_.leftover());
+  const bool hasOrigin = handshake_.request().hasOrigin;
+  server_.upgraded(peer_, hasOrigin);
+  if (!leftover.empty() && !closed_) receive(leftover.data(), leftover.size());
+}
+
+void ProviderSocket::receive(char* bytes, size_t size) {
+  std::vector<ws::Event> events;
+  connection_.receive(bytes, size, events);
+  if (std::string answer = connection_.takeOutput(); !answer.empty()) {
+    stream_->queue(answer);
+    stream_->flush();
+  }
+  if (!events.empty()) server_.received(peer_, events);
+}
+
+void ProviderSocket::onEnd(std::string_view) {
+  if (std::exchange(closed_, true)) return;
+  server_.providerGone(peer_);
+}
+
+void ProviderSocket::send(const Slice& text) {
+  if (!upgraded_ || closed_ || !connection_.writable()) return;
+  std::string header;
+  ws::appendFrameHeader(header, ws::Opcode::Text, text.size());
+  stream_->queue(header);
+  stream_->queue(text);
+}
+
+void ProviderSocket::close(uint16_t code, std::string_view reason) {
+  if (std::exchange(closed_, true)) return;
+  if (upgraded_) {
+    connection_.close(static_cast<ws::CloseCode>(code), reason);
+    stream_->queue(connection_.takeOutput());
+  } else {
+    stream_->queue(httpUnavailable(reason));
+  }
+  stream_->flush();
+}
+
+size_t ProviderSocket::flush() {
+  stream_->flush();
+  return stream_->backlog();
+}
+
+}  // namespace tap::uv

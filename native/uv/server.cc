@@ -1,0 +1,305 @@
+#include "uv/server.h"
+
+#include <utility>
+
+#include "uv/link_socket.h"
+#include "uv/provider_socket.h"
+
+namespace tap::uv {
+
+using gateway::PeerId;
+using protocol::LogLevel;
+
+namespace {
+
+constexpr int kBacklog = 128;
+
+void closeTcp(uv_handle_t* handle) {
+  uv_close(handle, [](uv_handle_t* closed) { delete reinterpret_cast<uv_tcp_t*>(closed); });
+}
+void closePipe(uv_handle_t* handle) {
+  uv_close(handle, [](uv_handle_t* closed) { delete reinterpret_cast<uv_pipe_t*>(closed); });
+}
+
+int boundPort(const uv_tcp_t* tcp) {
+  sockaddr_storage address{};
+  int size = sizeof address;
+  if (uv_tcp_getsockname(tcp, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
+  // The port lies at the same place in both families, in network byte order.
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&address);
+  return bytes[2] << 8 | bytes[3];
+}
+
+bool noSuchAddress(int failure) {
+  return failure == UV_EADDRNOTAVAIL || failure == UV_EAFNOSUPPORT || failure == UV_EINVAL;
+}
+
+}  // namespace
+
+Server::Server(uv_loop_t* loop, gateway::Config config, ServerEvents events)
+    : loop_(loop),
+      gateway_(std::move(config)),
+      events_(std::move(events)),
+      deadline_(loop, [this] {
+        gateway_.timersDue(now(loop_), effects_);
+        settle();
+      }) {}
+
+Server::~Server() { close(false); }
+
+void Server::start() {
+  gateway_.start(now(loop_), effects_);
+  settle();
+}
+
+int Server::listenOn(const char* address, int port) {
+  sockaddr_storage storage{};
+  const bool v6 = std::string_view(address).find(':') != std::string_view::npos;
+  const int parsed = v6 ? uv_ip6_addr(address, port, reinterpret_cast<sockaddr_in6*>(&storage))
+                        : uv_ip4_addr(address, port, reinterpret_cast<sockaddr_in*>(&storage));
+  if (parsed != 0) return parsed;
+  auto* tcp = new uv_tcp_t;
+  uv_tcp_init(loop_, tcp);
+  tcp->data = this;
+  Listener listener(reinterpret_cast<uv_handle_t*>(tcp), closeTcp);
+  int failure = uv_tcp_bind(tcp, reinterpret_cast<const sockaddr*>(&storage),
+                            v6 ? static_cast<unsigned>(UV_TCP_IPV6ONLY) : 0U);
+  // libuv reports a taken address here, not from bind.
+  if (failure == 0) {
+    failure = uv_listen(reinterpret_cast<uv_stream_t*>(tcp), kBacklog,
+                        [](uv_stream_t* stream, int status) {
+                          if (status == 0) static_cast<Server*>(stream->data)->onTcpConnection(stream);
+                        });
+  }
+  if (failure != 0) return failure;
+  port_ = boundPort(tcp);
+  listeners_.push_back(std::move(listener));
+  return 0;
+}
+
+int Server::listenTcp(int port) {
+  if (const int failure = listenOn("127.0.0.1", port)) return failure;
+  const int failure = listenOn("::1", port_);
+  if (failure != 0 && !noSuchAddress(failure)) {
+    listeners_.clear();
+    return failure;
+  }
+  gateway_.setPort(port_);
+  return 0;
+}
+
+int Server::listenPipe(const std::string& path) {
+  auto* pipe = new uv_pipe_t;
+  uv_pipe_init(loop_, pipe, 0);
+  pipe->data = this;
+  Listener listener(reinterpret_cast<uv_handle_t*>(pipe), closePipe);
+  int failure = uv_pipe_bind(pipe, path.c_str());
+  if (failure == 0) {
+    failure = uv_listen(reinterpret_cast<uv_stream_t*>(pipe), kBacklog,
+                        [](uv_stream_t* stream, int status) {
+                          if (status == 0) static_cast<Server*>(stream->data)->onPipeConnection(stream);
+                        });
+  }
+  if (failure == 0) listeners_.push_back(std::move(listener));
+  return failure;
+}
+
+void Server::onTcpConnection(uv_stream_t* listener) {
+  StreamPtr stream = Stream::create(loop_, Stream::Kind::Tcp, buffer_);
+  if (uv_accept(listener, stream->handle()) != 0) return;
+  const PeerId peer = newPeer();
+  auto socket = std::make_unique<ProviderSocket>(*this, peer, std::move(stream));
+  socket->start();
+  providers_.emplace(peer, std::move(socket));
+  gateway_.providerAccepted(peer, now(loop_), effects_);
+  settle();
+}
+
+void Server::onPipeConnection(uv_stream_t* listener) {
+  StreamPtr stream = Stream::create(loop_, Stream::Kind::Pipe, buffer_);
+  if (uv_accept(listener, stream->handle()) != 0) return;
+  const PeerId peer = newPeer();
+  auto socket = std::make_unique<LinkSocket>(*this, peer, std::move(stream),
+                                             limits().bytes(Limit::LinkFrameBytes));
+  socket->start();
+  links_.emplace(peer, std::move(socket));
+}
+
+void Server::upgraded(PeerId peer, bool hasOrigin) {
+  gateway_.providerUpgraded(peer, hasOrigin, now(loop_), effects_);
+  settle();
+}
+
+void Server::received(PeerId peer, std::vector<ws::Event>& events) {
+  const Now at = now(loop_);
+  bool over = false;
+  for (ws::Event& event : events) {
+    if (const auto* text = std::get_if<ws::TextMessage>(&event)) {
+      gateway_.providerText(peer, text->text, at, effects_);
+    } else if (const auto* oversize = std::get_if<ws::OversizeMessage>(&event)) {
+      gateway_.providerOversize(peer, oversize->size, at, effects_);
+    } else {
+      over = true;
+    }
+  }
+  settle();
+  if (over) providerGone(peer);
+}
+
+void Server::received(PeerId peer, const std::vector<Slice>& bodies) {
+  for (const Slice& body : bodies) {
+    const Result<protocol::SessionMessage, std::string> message = decoder_.message(body);
+    if (message) {
+      gateway_.sessionMessage(peer, message.value(), now(loop_), effects_);
+    } else {
+      effects_.emplace_back(gateway::LogLine{LogLevel::Error, message.error()});
+    }
+  }
+  settle();
+}
+
+void Server::providerGone(PeerId peer) {
+  const auto at = providers_.find(peer);
+  if (at == providers_.end()) return;
+  retire(std::move(at->second));
+  providers_.erase(at);
+  gateway_.providerGone(peer, now(loop_), effects_);
+  settle();
+}
+
+void Server::linkGone(PeerId peer, std::string_view reason) {
+  const auto at = links_.find(peer);
+  if (at == links_.end()) return;
+  at->second->close();
+  retire(std::move(at->second));
+  links_.erase(at);
+  effects_.emplace_back(
+      gateway::LogLine{LogLevel::Info, "a session's link ended: " + std::string(reason)});
+  gateway_.sessionGone(peer, now(loop_), effects_);
+  settle();
+}
+
+PeerId Server::openLocal(LocalSession session) {
+  const PeerId peer = newPeer();
+  locals_.emplace(peer, std::move(session));
+  return peer;
+}
+
+void Server::localMessage(PeerId peer, const protocol::SessionMessage& message) {
+  if (!locals_.contains(peer)) return;
+  gateway_.sessionMessage(peer, message, now(loop_), effects_);
+  settle();
+}
+
+void Server::closeLocal(PeerId peer) {
+  if (locals_.erase(peer) == 0) return;
+  gateway_.sessionGone(peer, now(loop_), effects_);
+  settle();
+}
+
+void Server::settle() {
+  while (!effects_.empty()) {
+    gateway::Effects effects = std::exchange(effects_, {});
+    for (gateway::Effect& effect : effects) run(effect);
+    flush();
+  }
+  deadline_.set(gateway_.nextDeadline());
+}
+
+void Server::retire(std::unique_ptr<StreamHandler> socket) {
+  struct Retired {
+    uv_idle_t idle{};
+    std::unique_ptr<StreamHandler> socket;
+  };
+  auto* retired = new Retired;
+  retired->socket = std::move(socket);
+  uv_idle_init(loop_, &retired->idle);
+  retired->idle.data = retired;
+  uv_idle_start(&retired->idle, [](uv_idle_t* idle) {
+    uv_close(reinterpret_cast<uv_handle_t*>(idle),
+             [](uv_handle_t* handle) { delete static_cast<Retired*>(handle->data); });
+  });
+}
+
+void Server::run(gateway::Effect& effect) {
+  if (const auto* send = std::get_if<gateway::SendText>(&effect)) {
+    const auto at = providers_.find(send->peer);
+    if (at == providers_.end()) return;
+    at->second->send(send->text);
+    unflushed_.insert(send->peer);
+  } else if (const auto* event = std::get_if<gateway::SendEvent>(&effect)) {
+    sendEvent(*event);
+  } else if (const auto* close = std::get_if<gateway::ClosePeer>(&effect)) {
+    closePeer(*close);
+  } else if (const auto* pause = std::get_if<gateway::PauseReading>(&effect)) {
+    if (const auto at = providers_.find(pause->peer); at != providers_.end()) at->second->pause();
+  } else if (const auto* resume = std::get_if<gateway::ResumeReading>(&effect)) {
+    if (const auto at = providers_.find(resume->peer); at != providers_.end()) at->second->resume();
+  } else if (const auto* line = std::get_if<gateway::LogLine>(&effect)) {
+    if (events_.log) events_.log(line->level, line->text);
+  } else if (const auto* tell = std::get_if<gateway::TellHost>(&effect)) {
+    if (events_.host) events_.host(tell->action, tell->reason);
+  }
+}
+
+void Server::sendEvent(const gateway::SendEvent& send) {
+  if (const auto at = links_.find(send.peer); at != links_.end()) {
+    at->second->send(send.event);
+    unflushed_.insert(send.peer);
+  } else if (const auto local = locals_.find(send.peer); local != locals_.end()) {
+    const auto receive = local->second.receive;  // it may close itself
+    receive(send.event);
+  }
+}
+
+void Server::closePeer(const gateway::ClosePeer& close) {
+  if (const auto at = providers_.find(close.peer); at != providers_.end()) {
+    at->second->close(close.code, close.reason);
+    retire(std::move(at->second));
+    providers_.erase(at);
+  } else if (const auto link = links_.find(close.peer); link != links_.end()) {
+    link->second->close();
+    retire(std::move(link->second));
+    links_.erase(link);
+  } else {
+    endLocal(close.peer, close.reason);
+  }
+}
+
+void Server::flush() {
+  for (const PeerId peer : std::exchange(unflushed_, {})) {
+    if (const auto at = providers_.find(peer); at != providers_.end()) {
+      const size_t waiting = at->second->flush();
+      if (waiting > 0) gateway_.providerBacklog(peer, waiting, now(loop_), effects_);
+    } else if (const auto link = links_.find(peer); link != links_.end()) {
+      // A session's process that does not read is as good as gone.
+      if (link->second->flush() > limits().bytes(Limit::LinkFrameBytes)) {
+        linkGone(peer, "it does not read");
+      }
+    }
+  }
+}
+
+void Server::close(bool restarting) {
+  listeners_.clear();
+  const auto code = static_cast<uint16_t>(restarting ? ws::CloseCode::ServiceRestart
+                                                     : ws::CloseCode::GoingAway);
+  for (auto& [peer, socket] : providers_) {
+    socket->close(code, restarting ? "a newer gateway takes over" : "the gateway stops");
+  }
+  for (auto& [peer, socket] : links_) socket->close();
+  for (auto& [peer, socket] : std::exchange(providers_, {})) retire(std::move(socket));
+  for (auto& [peer, socket] : std::exchange(links_, {})) retire(std::move(socket));
+  while (!locals_.empty()) endLocal(locals_.begin()->first, "the gateway was closed");
+  deadline_.set(std::nullopt);
+}
+
+void Server::endLocal(PeerId peer, const std::string& reason) {
+  const auto at = locals_.find(peer);
+  if (at == locals_.end()) return;
+  const auto ended = std::move(at->second.ended);
+  locals_.erase(at);
+  if (ended) ended(reason);
+}
+
+}  // namespace tap::uv

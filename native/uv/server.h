@@ -1,0 +1,110 @@
+// The gateway on a loop: listeners, connections and the timer around the core. It turns what
+// happens on sockets into the core's inputs, and carries the effects out.
+#pragma once
+
+#include <uv.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "gateway/gateway.h"
+#include "protocol/session_codec.h"
+#include "uv/deadline.h"
+#include "uv/stream.h"
+#include "ws/connection.h"
+
+namespace tap::uv {
+
+class LinkSocket;
+class ProviderSocket;
+
+// What the process around the gateway hears. Called on the loop, never from inside the core.
+struct ServerEvents {
+  std::function<void(protocol::LogLevel, const std::string&)> log;
+  std::function<void(gateway::HostAction, const std::string&)> host;
+};
+
+class Server {
+ public:
+  Server(uv_loop_t* loop, gateway::Config config, ServerEvents events);
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  ~Server();
+
+  // Starts the grace time. Call once.
+  void start();
+  // Binds 127.0.0.1 and then ::1, the same port on both (0: any). A machine without IPv6 gets the
+  // first only. Returns 0 or a libuv error: UV_EADDRINUSE if either address is taken, since a client
+  // of "localhost" might reach the other one. On an error nothing listens.
+  [[nodiscard]] int listenTcp(int port);
+  // Sessions connect here. Returns 0 or a libuv error.
+  [[nodiscard]] int listenPipe(const std::string& path);
+  [[nodiscard]] int port() const { return port_; }
+  // The body of a plain GET / (JSON text).
+  void setPlainAnswer(std::string json) { plainAnswer_ = std::move(json); }
+
+  // A session in this process: the same messages, without a pipe. `ended` is called once, when the
+  // gateway drops it (not on closeLocal).
+  struct LocalSession {
+    std::function<void(const protocol::SessionEvent&)> receive;
+    std::function<void(const std::string& reason)> ended;
+  };
+  [[nodiscard]] gateway::PeerId openLocal(LocalSession session);
+  void localMessage(gateway::PeerId peer, const protocol::SessionMessage& message);
+  void closeLocal(gateway::PeerId peer);
+
+  // Ends everything: no listener, every connection told to go away (WebSocket close 1001 or, where
+  // another gateway follows, 1012).
+  void close(bool restarting);
+
+  // --- For ProviderSocket and LinkSocket: what they have read. Each handles the input in full.
+  [[nodiscard]] const std::string& plainAnswer() const { return plainAnswer_; }
+  [[nodiscard]] const Limits& limits() { return gateway_.state().config.limits; }
+  void upgraded(gateway::PeerId peer, bool hasOrigin);
+  void received(gateway::PeerId peer, std::vector<ws::Event>& events);
+  void received(gateway::PeerId peer, const std::vector<Slice>& bodies);
+  void providerGone(gateway::PeerId peer);
+  void linkGone(gateway::PeerId peer, std::string_view reason);
+
+ private:
+  using Listener = std::unique_ptr<uv_handle_t, void (*)(uv_handle_t*)>;
+
+  [[nodiscard]] int listenOn(const char* address, int port);
+  void onTcpConnection(uv_stream_t* listener);
+  void onPipeConnection(uv_stream_t* listener);
+  [[nodiscard]] gateway::PeerId newPeer() { return gateway::PeerId{++lastPeer_}; }
+
+  // Carries the effects out, writes what they queued, and sets the timer.
+  void settle();
+  void run(gateway::Effect& effect);
+  void closePeer(const gateway::ClosePeer& close);
+  void sendEvent(const gateway::SendEvent& send);
+  void endLocal(gateway::PeerId peer, const std::string& reason);
+  void flush();
+  // A socket may end while its own bytes are being handled: it is freed by the next loop turn.
+  void retire(std::unique_ptr<StreamHandler> socket);
+
+  uv_loop_t* loop_;
+  gateway::Gateway gateway_;
+  ServerEvents events_;
+  std::shared_ptr<ReadBuffer> buffer_ = std::make_shared<ReadBuffer>();
+  protocol::SessionDecoder decoder_;
+  Deadline deadline_;
+  std::string plainAnswer_ = "{}";
+  int port_ = 0;
+  uint64_t lastPeer_ = 0;
+  std::vector<Listener> listeners_;
+  std::unordered_map<gateway::PeerId, std::unique_ptr<ProviderSocket>> providers_;
+  std::unordered_map<gateway::PeerId, std::unique_ptr<LinkSocket>> links_;
+  std::unordered_map<gateway::PeerId, LocalSession> locals_;
+  std::unordered_set<gateway::PeerId> unflushed_;
+  gateway::Effects effects_;
+};
+
+}  // namespace tap::uv

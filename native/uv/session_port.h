@@ -1,0 +1,76 @@
+// A session's connection to a gateway: over the link to the detached one, or straight to one in
+// this process. To its user both are the same.
+#pragma once
+
+#include <uv.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "link/frame.h"
+#include "link/session_client.h"
+#include "protocol/session_codec.h"
+#include "uv/deadline.h"
+#include "uv/server.h"
+#include "uv/stream.h"
+
+namespace tap::uv {
+
+struct SessionPortEvents {
+  std::function<void()> connected;
+  std::function<void(const protocol::SessionEvent&)> event;
+  std::function<void(const protocol::CallResult&)> settled;
+  // The port is of no more use. `silent`: the gateway is there but does not answer.
+  std::function<void(const std::string& reason, bool silent)> closed;
+};
+
+class SessionPort final : public StreamHandler {
+ public:
+  SessionPort(uv_loop_t* loop, const Limits& limits, SessionPortEvents events);
+  SessionPort(const SessionPort&) = delete;
+  SessionPort& operator=(const SessionPort&) = delete;
+  ~SessionPort() override;
+
+  // Exactly one of these, once. connect: connected() or closed() follows, later. attach: connected()
+  // from inside the call; the server must outlive the port or be closed before it goes.
+  void connect(const std::string& path);
+  void attach(Server& server);
+
+  void send(const protocol::SessionMessage& message);
+  // Settles through settled(), exactly once.
+  void call(protocol::Call call, std::optional<Millis> timeout);
+  void cancel(const std::string& callId, const std::string& reason);
+  // Calls that wait settle as disconnected; closed() does not follow.
+  void close(const std::string& why);
+
+  void onBytes(char* bytes, size_t size) override;
+  void onEnd(std::string_view reason) override;
+
+ private:
+  struct Connect;
+
+  void onConnect(int status);
+  void opened();
+  void transmit(const protocol::SessionMessage& message);
+  void received(const protocol::SessionEvent& event);
+  void run(link::Actions& actions);
+  void end(const std::string& reason, bool silent, bool report);
+
+  uv_loop_t* loop_;
+  Limits limits_;
+  SessionPortEvents events_;
+  std::optional<link::SessionClient> client_;
+  protocol::SessionDecoder decoder_;
+  link::FrameReader reader_;
+  Deadline deadline_;
+  StreamPtr stream_;
+  Connect* connecting_ = nullptr;
+  Server* server_ = nullptr;  // of an attached session
+  gateway::PeerId peer_{};
+  bool open_ = false;
+  bool over_ = false;
+};
+
+}  // namespace tap::uv

@@ -1,0 +1,170 @@
+#include "uv/stream.h"
+
+#include <utility>
+
+namespace tap::uv {
+
+namespace {
+
+constexpr size_t kShareFrom = 16 * 1024;  // below it a copy is cheaper than another buffer
+constexpr uint64_t kFarewellMs = 1000;
+
+Stream* self(void* data) { return static_cast<Stream*>(data); }
+
+}  // namespace
+
+void ReleaseStream::operator()(Stream* stream) const {
+  stream->handler_ = nullptr;
+  stream->finish();
+}
+
+Stream::Stream(uv_loop_t* loop, Kind kind, std::shared_ptr<ReadBuffer> buffer)
+    : loop_(loop), buffer_(std::move(buffer)) {
+  if (kind == Kind::Tcp) {
+    uv_tcp_init(loop, &handle_.tcp);
+  } else {
+    uv_pipe_init(loop, &handle_.pipe, 0);
+  }
+  handle_.handle.data = this;
+}
+
+StreamPtr Stream::create(uv_loop_t* loop, Kind kind, std::shared_ptr<ReadBuffer> buffer) {
+  return StreamPtr(new Stream(loop, kind, std::move(buffer)));
+}
+
+void Stream::start(StreamHandler& handler) {
+  handler_ = &handler;
+  if (handle_.handle.type == UV_TCP) uv_tcp_nodelay(&handle_.tcp, 1);
+  resume();
+}
+
+void Stream::resume() {
+  if (reading_ || closing_) return;
+  reading_ = true;
+  uv_read_start(
+      &handle_.stream,
+      [](uv_handle_t* handle, size_t, uv_buf_t* buffer) {
+        *buffer = uv_buf_init(self(handle->data)->buffer_->bytes.get(), ReadBuffer::kSize);
+      },
+      [](uv_stream_t* stream, ssize_t count, const uv_buf_t* buffer) {
+        self(stream->data)->onRead(count, buffer);
+      });
+}
+
+void Stream::pause() {
+  if (!reading_ || finishing_) return;
+  reading_ = false;
+  uv_read_stop(&handle_.stream);
+}
+
+void Stream::setRef(bool ref) {
+  if (ref) {
+    uv_ref(&handle_.handle);
+  } else {
+    uv_unref(&handle_.handle);
+  }
+}
+
+void Stream::onRead(ssize_t count, const uv_buf_t* buffer) {
+  if (count > 0) {
+    if (handler_ != nullptr) handler_->onBytes(buffer->base, static_cast<size_t>(count));
+    return;
+  }
+  if (count == 0) return;
+  if (finishing_) return close();
+  reading_ = false;
+  uv_read_stop(&handle_.stream);
+  if (handler_ != nullptr) {
+    handler_->onEnd(count == UV_EOF ? "closed by the peer" : uv_strerror(static_cast<int>(count)));
+  }
+}
+
+void Stream::queue(std::string_view bytes) {
+  if (finishing_) return;
+  text_.append(bytes);
+  queued_ += bytes.size();
+}
+
+void Stream::queue(const Slice& slice) {
+  if (slice.size() < kShareFrom || slice.borrowed()) return queue(slice.view());
+  if (finishing_) return;
+  sealText();
+  chunks_.push_back(slice);
+  queued_ += slice.size();
+}
+
+void Stream::sealText() {
+  if (!text_.empty()) chunks_.emplace_back(std::exchange(text_, {}));
+}
+
+void Stream::flush() {
+  if (writing_ != 0 || queued_ == 0 || closing_) return;
+  sealText();
+  writingChunks_ = std::exchange(chunks_, {});
+  writing_ = std::exchange(queued_, 0);
+  std::vector<uv_buf_t> buffers;
+  buffers.reserve(writingChunks_.size());
+  for (const Slice& chunk : writingChunks_) {
+    // libuv only reads from it.
+    buffers.push_back(uv_buf_init(const_cast<char*>(chunk.view().data()),
+                                  static_cast<unsigned>(chunk.size())));
+  }
+  const int sent = uv_try_write(&handle_.stream, buffers.data(),
+                                static_cast<unsigned>(buffers.size()));
+  if (sent >= 0 && static_cast<size_t>(sent) == writing_) {
+    writing_ = 0;
+    writingChunks_.clear();
+    return;
+  }
+  size_t skip = sent > 0 ? static_cast<size_t>(sent) : 0;
+  size_t first = 0;
+  while (skip >= buffers[first].len) skip -= buffers[first++].len;
+  buffers[first].base += skip;
+  buffers[first].len -= static_cast<decltype(buffers[first].len)>(skip);
+  write_.data = this;
+  const int failure = uv_write(&write_, &handle_.stream, buffers.data() + first,
+                               static_cast<unsigned>(buffers.size() - first),
+                               [](uv_write_t* request, int) { self(request->data)->onWritten(); });
+  // A broken connection is reported by the read side, which knows what to do about it.
+  if (failure != 0) onWritten();
+}
+
+void Stream::onWritten() {
+  writing_ = 0;
+  writingChunks_.clear();
+  if (closing_) return;
+  flush();
+  if (finishing_) shutdownWhenWritten();
+}
+
+void Stream::finish() {
+  if (finishing_ || closing_) return;
+  flush();
+  finishing_ = true;
+  if (!uv_is_readable(&handle_.stream) && !uv_is_writable(&handle_.stream)) return close();
+  farewell_ = new uv_timer_t;
+  farewell_->data = this;
+  uv_timer_init(loop_, farewell_);
+  uv_unref(reinterpret_cast<uv_handle_t*>(farewell_));
+  uv_timer_start(farewell_, [](uv_timer_t* timer) { self(timer->data)->close(); }, kFarewellMs, 0);
+  resume();
+  shutdownWhenWritten();
+}
+
+void Stream::shutdownWhenWritten() {
+  if (writing_ != 0 || shutdownSent_ || closing_) return;
+  shutdownSent_ = true;
+  const int failure = uv_shutdown(&shutdown_, &handle_.stream, nullptr);
+  if (failure != 0) close();
+}
+
+void Stream::close() {
+  if (std::exchange(closing_, true)) return;
+  if (farewell_ != nullptr) {
+    uv_close(reinterpret_cast<uv_handle_t*>(farewell_),
+             [](uv_handle_t* timer) { delete reinterpret_cast<uv_timer_t*>(timer); });
+  }
+  uv_close(&handle_.handle, [](uv_handle_t* handle) { delete self(handle->data); });
+}
+
+}  // namespace tap::uv

@@ -1,0 +1,109 @@
+// One connected byte stream on the loop, TCP or pipe: reads into the loop's shared buffer, gathers
+// what is to be written and hands it over in one piece.
+//
+// Ownership: a Stream lives until libuv has let go of its handle, which is after the StreamPtr that
+// held it is gone. Its handler hears nothing any more from the moment the StreamPtr is released.
+#pragma once
+
+#include <uv.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/slice.h"
+
+namespace tap::uv {
+
+// Every stream of one loop reads into the same buffer: what lies in it is handled before the loop
+// reads again.
+struct ReadBuffer {
+  static constexpr size_t kSize = 64 * 1024;
+  std::unique_ptr<char[]> bytes = std::make_unique<char[]>(kSize);
+};
+
+class StreamHandler {
+ public:
+  StreamHandler() = default;
+  StreamHandler(const StreamHandler&) = delete;
+  StreamHandler& operator=(const StreamHandler&) = delete;
+  virtual ~StreamHandler() = default;
+
+  // The bytes may be changed in place; they are gone after the call. The handler may release the
+  // stream from here.
+  virtual void onBytes(char* bytes, size_t size) = 0;
+  // The peer has ended the connection, or it failed. `reason` is for logs.
+  virtual void onEnd(std::string_view reason) = 0;
+};
+
+class Stream;
+struct ReleaseStream {
+  void operator()(Stream* stream) const;
+};
+using StreamPtr = std::unique_ptr<Stream, ReleaseStream>;
+
+class Stream {
+ public:
+  enum class Kind : uint8_t { Tcp, Pipe };
+  [[nodiscard]] static StreamPtr create(uv_loop_t* loop, Kind kind,
+                                        std::shared_ptr<ReadBuffer> buffer);
+
+  [[nodiscard]] uv_stream_t* handle() { return &handle_.stream; }
+  [[nodiscard]] uv_pipe_t* pipe() { return &handle_.pipe; }
+
+  // Starts reading. The handler must outlive the StreamPtr.
+  void start(StreamHandler& handler);
+  void pause();
+  void resume();
+  // Whether this handle keeps the loop alive.
+  void setRef(bool ref);
+
+  // Queued bytes leave with the next flush(), or when the write before them is done.
+  void queue(std::string_view bytes);
+  // A large slice is shared instead of copied.
+  void queue(const Slice& slice);
+  void flush();
+  // Bytes queued or handed to the system and not yet taken by it.
+  [[nodiscard]] size_t backlog() const { return queued_ + writing_; }
+
+ private:
+  friend struct ReleaseStream;
+  Stream(uv_loop_t* loop, Kind kind, std::shared_ptr<ReadBuffer> buffer);
+
+  // Sends what is queued, then FIN, then waits briefly for the peer's, so that what was said last
+  // is read; then lets go.
+  void finish();
+  void close();
+  void sealText();
+  void shutdownWhenWritten();
+  void onRead(ssize_t count, const uv_buf_t* buffer);
+  void onWritten();
+
+  union {
+    uv_handle_t handle;
+    uv_stream_t stream;
+    uv_tcp_t tcp;
+    uv_pipe_t pipe;
+  } handle_{};
+  uv_loop_t* loop_;
+  std::shared_ptr<ReadBuffer> buffer_;
+  StreamHandler* handler_ = nullptr;
+
+  std::string text_;           // small writes, gathered
+  std::vector<Slice> chunks_;  // before text_
+  size_t queued_ = 0;
+
+  uv_write_t write_{};  // one at a time
+  std::vector<Slice> writingChunks_;
+  size_t writing_ = 0;
+
+  uv_shutdown_t shutdown_{};
+  uv_timer_t* farewell_ = nullptr;
+  bool reading_ = false;
+  bool finishing_ = false;
+  bool shutdownSent_ = false;
+  bool closing_ = false;
+};
+
+}  // namespace tap::uv
