@@ -272,9 +272,10 @@ export class CopilotCli {
   /** Everything the CLI has logged in this home (an extension's stderr is in there). */
   async logs() {
     const folder = path.join(this.home, "logs");
-    const names = await readdir(folder).catch(() => []);
-    const texts = await Promise.all(names.sort().map((name) => readFile(path.join(folder, name), "utf8")));
-    return texts.map((text, index) => `--- ${names[index]}\n${text}`).join("\n");
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+    const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath ?? entry.path, entry.name));
+    const texts = await Promise.all(files.sort().map((file) => readFile(file, "utf8")));
+    return texts.map((text, index) => `--- ${path.relative(folder, files[index])}\n${text}`).join("\n");
   }
 
   /** The persisted events of all sessions of this home. @returns {Promise<any[]>} */
