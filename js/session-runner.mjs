@@ -1,0 +1,352 @@
+// One session's side of tap: its tool table, its calls, what the gateway tells it and what it tells
+// the gateway. It does not know how messages travel (a link or one process) nor whose session it is.
+
+import { execFile } from "node:child_process";
+import path from "node:path";
+import { CopilotSessionAdapter, LiveSyncUnavailable, toolsNamedIn } from "./copilot-session.mjs";
+import { ToolTable } from "./tool-table.mjs";
+
+/** @typedef {import("./copilot-session.mjs").SessionTool} SessionTool */
+/** @typedef {import("./copilot-session.mjs").Invocation} Invocation */
+/** @typedef {import("./tool-table.mjs").ToolDefinition} ToolDefinition */
+/** @typedef {import("./tool-table.mjs").ToolsEvent} ToolsEvent */
+/** @typedef {{type: string, [key: string]: any}} GatewayEvent */
+
+/**
+ * What carries messages to the gateway.
+ * @typedef {object} Link
+ * @property {(message: object) => void} send docs/session-link.md
+ * @property {(tool: string, args: unknown, timeoutMs?: number) => {id: string, result: Promise<string | import("./addon.js").CallFailure>}} call
+ * @property {(id: string, reason: string) => void} cancel
+ */
+
+/**
+ * @typedef {object} SessionOptions
+ * @property {string} id
+ * @property {string} cwd
+ * @property {string} [label]
+ * @property {number} [cliPid]
+ * @property {"auto" | "live" | "reload"} sync
+ * @property {SessionTool[]} [ownTools] kept beside those of the providers
+ * @property {import("./log.mjs").Log} log
+ */
+
+/** Without a gateway a session waits so long for its first tools; later ones are swapped in. */
+const FIRST_TOOLS_MS = 8000;
+
+/** @type {ToolDefinition} */
+const STATUS_TOOL = {
+  name: "tap_status",
+  description:
+    "Lists the tap providers that are connected to this session and the tools they offer. Use it " +
+    "when a provider's tool is missing or fails.",
+  parameters: { type: "object", properties: {} },
+};
+
+/** @param {unknown} error */
+const messageOf = (error) => (error instanceof Error ? error.message : String(error));
+
+/** The git branch of a folder, or nothing. @param {string} cwd @returns {Promise<string>} */
+function branchOf(cwd) {
+  const args = ["-C", cwd, "symbolic-ref", "--short", "-q", "HEAD"];
+  return new Promise((resolve) => {
+    execFile("git", args, { timeout: 2000 }, (error, out) => resolve(error ? "" : out.trim()));
+  });
+}
+
+export class SessionRunner {
+  #options;
+  #link;
+  #log;
+  #label;
+  /** @type {"live" | "reload"} */
+  #mode;
+  #joined = false;
+  #calls = 0;
+
+  /** In force in the CLI. */
+  #table = new ToolTable();
+  /** @type {Map<string, ToolDefinition>} removed in this turn, and still answered for */
+  #removed = new Map();
+  /** @type {ToolsEvent | undefined} what the join waits for */
+  #first;
+  /** @type {((event: ToolsEvent) => void) | undefined} */
+  #onFirst;
+  /** One change of tools after another. */
+  #syncing = Promise.resolve();
+  /** @type {CopilotSessionAdapter | undefined} */
+  #session;
+  /** @type {(() => void) | undefined} */
+  #unwatch;
+  /** @type {GatewayEvent[]} for the session, before it is joined */
+  #waiting = [];
+
+  /** @param {Link} link @param {SessionOptions} options */
+  constructor(link, options) {
+    this.#link = link;
+    this.#options = options;
+    this.#log = options.log;
+    this.#label = options.label ?? path.basename(options.cwd);
+    this.#mode = options.sync === "reload" ? "reload" : "live";
+  }
+
+  /** This process will end because we asked for it. */
+  reloading = false;
+  /** The session itself has ended, not just its process. */
+  ended = false;
+
+  /** Calls that wait for their outcome. */
+  get callsInFlight() {
+    return this.#calls;
+  }
+
+  /** The fields of `register`. */
+  registration() {
+    return {
+      sessionId: this.#options.id,
+      label: this.#label,
+      cwd: this.#options.cwd,
+      cliPid: this.#options.cliPid ?? 0,
+      mode: this.#mode,
+      joined: this.#joined,
+      have: this.#table.digests(),
+    };
+  }
+
+  /**
+   * Joins with the tools that the gateway has for this session; again, with those it has by now.
+   * @param {(config: {tools: SessionTool[]}) => Promise<any>} joinSession the SDK's
+   */
+  async join(joinSession) {
+    const first = this.#joined ? undefined : await this.#firstTools();
+    const wanted = first ? this.#table.with(first) : this.#table;
+    const { session, table, refused } = await this.#joinWith(joinSession, wanted);
+    this.#table = table;
+    this.adopt(session);
+    if (first) this.#answer(first.revision, refused, "the CLI does not take them");
+  }
+
+  /** Serves a session that is already joined. @param {any} session */
+  adopt(session) {
+    this.#joined = true;
+    this.#first = undefined;
+    this.#unwatch?.();
+    const adapter = new CopilotSessionAdapter(session);
+    this.#session = adapter;
+    this.#unwatch = adapter.watch({
+      activity: (activity) => this.#onActivity(activity),
+      title: (title) => this.#relabel(title),
+      shutdown: () => {
+        this.ended = true;
+        this.#link.send({ type: "end", reason: "the session has ended" });
+      },
+    });
+    void this.#introduce(adapter);
+    for (const event of this.#waiting.splice(0)) this.receive(event);
+  }
+
+  /** Puts the tools in force that it has now: for a session that did not join with them. */
+  async install() {
+    await this.#session?.swapTools(this.#tools(this.#table), []);
+  }
+
+  /** Stops serving the session; its handlers stay and answer that there is no gateway. */
+  release() {
+    this.#unwatch?.();
+    this.#unwatch = undefined;
+  }
+
+  /** A message from the gateway. @param {GatewayEvent} event */
+  receive(event) {
+    const session = this.#session;
+    if (event.type === "tools") return this.#onTools(/** @type {any} */ (event));
+    if (!session) {
+      this.#waiting.push(event);
+    } else if (event.type === "timeline") {
+      this.#tell(session.log(event.text, event.level));
+    } else if (event.type === "inject") {
+      this.#tell(session.send(event.prompt));
+    }
+  }
+
+  /** @param {Promise<unknown>} sent */
+  #tell(sent) {
+    sent.catch((error) => this.#log("warning", `the session took no message: ${messageOf(error)}`));
+  }
+
+  /** @param {"idle" | "busy" | "user-prompt"} activity */
+  #onActivity(activity) {
+    if (activity === "idle") this.#forgetRemoved();
+    this.#link.send({ type: "activity", activity });
+  }
+
+  /** @param {string} label */
+  #relabel(label) {
+    if (!label || label === this.#label) return;
+    this.#label = label;
+    this.#link.send({ type: "update", label });
+  }
+
+  /**
+   * Without the tools that the CLI refuses: one bad name would cost the whole join.
+   * @param {(config: {tools: SessionTool[]}) => Promise<any>} joinSession @param {ToolTable} wanted
+   */
+  async #joinWith(joinSession, wanted) {
+    /** @type {string[]} */
+    const refused = [];
+    for (let table = wanted; ; ) {
+      try {
+        const session = await joinSession({ tools: this.#tools(table) });
+        return { session, table, refused };
+      } catch (error) {
+        this.#log("error", `the join failed: ${messageOf(error)}`);
+        const left = table.definitions().map((tool) => tool.name);
+        if (left.length === 0) throw error;
+        const culprits = table.ours(toolsNamedIn(messageOf(error)));
+        const dropped = culprits.length > 0 ? culprits : left;
+        refused.push(...dropped);
+        table = table.without(dropped);
+      }
+    }
+  }
+
+  /** @returns {Promise<ToolsEvent | undefined>} nothing where no gateway answers in time */
+  #firstTools() {
+    if (this.#first) return Promise.resolve(this.#first);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(undefined), FIRST_TOOLS_MS);
+      this.#onFirst = (event) => {
+        clearTimeout(timer);
+        resolve(event);
+      };
+    });
+  }
+
+  /** What only a joined session can tell. @param {CopilotSessionAdapter} session */
+  async #introduce(session) {
+    try {
+      this.#link.send({ type: "update", builtins: await session.builtinNames() });
+      if (await session.isProcessing()) this.#link.send({ type: "activity", activity: "busy" });
+      const folder = path.basename(this.#options.cwd);
+      const branch = this.#label === folder ? await branchOf(this.#options.cwd) : "";
+      if (branch && this.#label === folder) this.#relabel(`${folder} (${branch})`);
+    } catch (error) {
+      this.#log("warning", `introduction: ${messageOf(error)}`);
+    }
+  }
+
+  /** @param {ToolsEvent} event */
+  #onTools(event) {
+    if (!this.#joined) {
+      this.#first = event;
+      this.#onFirst?.(event);
+      return;
+    }
+    this.#syncing = this.#syncing.then(() => this.#apply(event));
+  }
+
+  /**
+   * One synchronisation: the tools of the event are in force, or the gateway hears why not.
+   * @param {ToolsEvent} event
+   */
+  async #apply(event) {
+    const session = this.#session;
+    if (!session) return;
+    if (event.set.length === 0 && event.drop.length === 0) {
+      return this.#answer(event.revision, [], "");
+    }
+    const next = this.#table.with(event);
+    try {
+      if (event.reload) return await this.#reload(session, next);
+      this.#keepRemoved(this.#table, next);
+      await session.swapTools(this.#tools(next), this.#removedTools());
+      this.#table = next;
+      this.#log("info", `revision ${event.revision}: ${next.definitions().length} provider tools`);
+      this.#answer(event.revision, [], "");
+    } catch (error) {
+      this.#onSyncError(event, next, error);
+    }
+  }
+
+  /** @param {CopilotSessionAdapter} session @param {ToolTable} next */
+  async #reload(session, next) {
+    this.#log("info", "reloading to change the tools");
+    this.reloading = true;
+    session.setHandlers(this.#tools(next));
+    try {
+      await session.reload();
+    } finally {
+      this.reloading = false;
+    }
+  }
+
+  /** @param {ToolsEvent} event @param {ToolTable} next @param {unknown} error */
+  #onSyncError(event, next, error) {
+    const message = messageOf(error);
+    this.#log("warning", `revision ${event.revision} failed: ${message}`);
+    this.#session?.setHandlers([...this.#removedTools(), ...this.#tools(this.#table)]);
+    if (error instanceof LiveSyncUnavailable && this.#options.sync === "auto") {
+      this.#mode = "reload";
+      this.#link.send({ type: "update", mode: "reload" });
+    } else {
+      const refused = next.ours(toolsNamedIn(message));
+      this.#link.send({ type: "sync.failed", revision: event.revision, message, refused });
+    }
+  }
+
+  /** @param {number} revision @param {string[]} refused @param {string} why */
+  #answer(revision, refused, why) {
+    if (refused.length === 0) this.#link.send({ type: "synced", revision });
+    else this.#link.send({ type: "sync.failed", revision, message: why, refused });
+  }
+
+  /**
+   * A tool that has just gone may still be called in this turn; silence is never an answer.
+   * @param {ToolTable} former @param {ToolTable} next
+   */
+  #keepRemoved(former, next) {
+    const names = new Set(next.definitions().map((tool) => tool.name));
+    for (const tool of former.definitions()) {
+      if (!names.has(tool.name)) this.#removed.set(tool.name, tool);
+    }
+    for (const name of names) this.#removed.delete(name);
+  }
+
+  #forgetRemoved() {
+    if (this.#removed.size === 0) return;
+    this.#removed.clear();
+    this.#session?.setHandlers(this.#tools(this.#table));
+  }
+
+  #removedTools() {
+    return [...this.#removed.values()].map((tool) => this.#toTool(tool));
+  }
+
+  /** @param {ToolTable} table @returns {SessionTool[]} */
+  #tools(table) {
+    const ours = [STATUS_TOOL, ...table.definitions()].map((tool) => this.#toTool(tool));
+    return [...(this.#options.ownTools ?? []), ...ours];
+  }
+
+  /** @param {ToolDefinition} tool @returns {SessionTool} */
+  #toTool(tool) {
+    return { ...tool, handler: (args, invocation) => this.#call(tool, args, invocation) };
+  }
+
+  /**
+   * One call: to the gateway and back. Never throws, since the CLI would lose the message.
+   * @param {ToolDefinition} tool @param {unknown} args @param {Invocation} invocation
+   */
+  async #call(tool, args, invocation) {
+    const { id, result } = this.#link.call(tool.name, args, tool.timeout);
+    const abort = () => this.#link.cancel(id, "aborted by the user");
+    const signal = invocation?.signal;
+    signal?.addEventListener("abort", abort, { once: true });
+    ++this.#calls;
+    const outcome = await result;
+    --this.#calls;
+    signal?.removeEventListener("abort", abort);
+    if (typeof outcome === "string") return { textResultForLlm: outcome, resultType: "success" };
+    return { textResultForLlm: outcome.text, resultType: "failure", error: outcome.text };
+  }
+}

@@ -1,0 +1,88 @@
+// npm run demo: the main job, shown once. The real Copilot CLI, offline, with a scripted stand-in for
+// the model; the extension; a gateway host; and an example provider that starts while the CLI is
+// already at work. Exits with 0 only if the provider's answer reached the model.
+
+import { spawn } from "node:child_process";
+import path from "node:path";
+import { REPO_ROOT } from "./support/cli.mjs";
+
+const start = Date.now();
+let step = 0;
+
+/** @param {string} what @param {string} [detail] */
+function tell(what, detail = "") {
+  const seconds = ((Date.now() - start) / 1000).toFixed(1).padStart(5);
+  console.log(`${seconds} s  ${String(++step).padStart(2)}. ${what}`);
+  if (detail) console.log(`             ${detail}`);
+}
+
+/** @param {string} text */
+function fail(text) {
+  console.error(`\nThe demo failed: ${text}`);
+  process.exitCode = 1;
+}
+
+console.log("tap: a process becomes a tool of a running Copilot CLI session\n");
+const { setUp } = await import("./setup.mjs");
+await setUp({ for: "demo" });
+const { CopilotCli, freePort } = await import("./support/cli.mjs");
+const { ScriptedModel, callTool, say, toolNames, toolResults } = await import("./support/model.mjs");
+
+const ANSWER = "Hello, Ada!";
+const port = await freePort();
+const model = await ScriptedModel.start([say("unused")]);
+tell("a scripted stand-in for the model listens", model.url);
+
+const cli = await CopilotCli.create({
+  extension: REPO_ROOT,
+  model,
+  env: { TAP_GATEWAY_PORT: String(port) },
+});
+/** @type {import("node:child_process").ChildProcess | undefined} */
+let provider;
+let reached = false;
+
+/** Starts the example as a process of its own, as a user would. */
+function startProvider() {
+  provider = spawn(process.execPath, [path.join(REPO_ROOT, "examples", "hello.mjs")], {
+    env: { ...process.env, COPILOT_HOME: cli.home, TAP_GATEWAY_PORT: String(port) },
+    stdio: "ignore",
+  });
+  tell("an example provider starts", `node examples/hello.mjs   (pid ${provider.pid}, ws://localhost:${port})`);
+}
+
+/** What the model does: it waits for a tool that does not exist yet, then calls it. */
+model.script(async (/** @type {any} */ request) => {
+  const tools = toolNames(request);
+  const results = toolResults(request);
+  if (!provider) {
+    tell("Copilot asks the model", `${tools.length} tools, tap_status among them, greet is not`);
+    startProvider();
+    return callTool("tap_status");
+  }
+  if (results.some((/** @type {any} */ result) => result.text.includes(ANSWER))) {
+    reached = true;
+    tell("the answer reaches the model", `greet → "${ANSWER}"`);
+    return say(`The greeter says: ${ANSWER}`);
+  }
+  if (tools.includes("greet")) {
+    tell("the tool is in the session, in the same turn; the model calls it", 'greet {"name":"Ada"}');
+    return callTool("greet", { name: "Ada" });
+  }
+  return callTool("tap_status");
+});
+
+try {
+  tell("the real Copilot CLI starts (at the very first start it unpacks itself: up to a minute)", 'copilot --experimental -p "Please greet Ada."');
+  const result = await cli.runPrompt("Please greet Ada.", { timeoutMs: 180_000 });
+  if (result.code !== 0) fail(`the CLI ended with code ${result.code}\n${await cli.report()}`);
+  else if (!reached) fail(`the provider's answer did not reach the model\n${await cli.report()}`);
+  else tell("the CLI prints the model's answer and ends", result.stdout.match(/The greeter says.*/)?.[0] ?? "");
+} catch (error) {
+  fail(error instanceof Error ? (error.stack ?? error.message) : String(error));
+} finally {
+  provider?.kill();
+  await cli.dispose();
+  await model.close();
+}
+if (reached && !process.exitCode) console.log("\nIt works. Next: README.md, then examples/ and docs/protocol.md.");
