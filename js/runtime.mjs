@@ -34,7 +34,10 @@ export class Runtime {
       log: this.#log,
       register: () => this.#session.registration(),
       onEvent: (event) => this.#session.receive(event),
-      onTrouble: (text) => this.#session.receive({ type: "timeline", level: "warning", text }),
+      onTrouble: (text) => {
+        this.#session.receive({ type: "timeline", level: "warning", text });
+        this.#session.stopWaiting();
+      },
     });
     this.#session = new SessionRunner(this.#link, {
       id: env.SESSION_ID ?? "",

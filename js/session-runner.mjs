@@ -70,7 +70,7 @@ export class SessionRunner {
   #removed = new Map();
   /** @type {ToolsEvent | undefined} what the join waits for */
   #first;
-  /** @type {((event: ToolsEvent) => void) | undefined} */
+  /** @type {((event?: ToolsEvent) => void) | undefined} */
   #onFirst;
   /** One change of tools after another. */
   #syncing = Promise.resolve();
@@ -154,6 +154,11 @@ export class SessionRunner {
   release() {
     this.#unwatch?.();
     this.#unwatch = undefined;
+  }
+
+  /** There is no gateway to wait for: a join goes on without one. */
+  stopWaiting() {
+    this.#onFirst?.();
   }
 
   /** A message from the gateway. @param {GatewayEvent} event */
