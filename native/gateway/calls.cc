@@ -56,12 +56,14 @@ std::string providerLabel(const Provider& provider) {
   return "Provider " + quoted(provider.name);
 }
 
+CallResult refused(const protocol::Call& call, ErrorCode code, std::string_view detail) {
+  const std::string who = "Tool " + quoted(visible(call.tool, false, 80));
+  return failure(call.callId, code, failureText(who, code, detail));
+}
+
 void refuseCall(const Turn& turn, Session& session, const protocol::Call& call, ErrorCode code,
                 std::string_view detail) {
-  sendToSession(
-      turn, session,
-      failure(call.callId, code,
-              failureText("Tool " + quoted(visible(call.tool, false, 80)), code, detail)));
+  sendToSession(turn, session, refused(call, code, detail));
 }
 
 void answerStatus(const Turn& turn, Session& session, const protocol::Call& call) {
@@ -90,9 +92,7 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call) {
     return refuseCall(turn, session, call, ErrorCode::Disconnected,
                       "the provider of this tool is not connected now");
   }
-  if (session.ending) {
-    return refuseCall(turn, session, call, ErrorCode::Disconnected, "the session has ended");
-  }
+  if (session.ending) return sendToSession(turn, session, sessionOver(call));
   if (state.draining) {
     return refuseCall(turn, session, call, ErrorCode::Disconnected,
                       "the gateway is being replaced by a newer one");
@@ -118,6 +118,10 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call) {
                       "the session used one call id twice");
   }
   turn.send(provider, std::move(text));
+}
+
+CallResult sessionOver(const protocol::Call& call) {
+  return refused(call, ErrorCode::Disconnected, "the session has ended");
 }
 
 void completeCall(const Turn& turn, Provider& provider, const protocol::ToolResult& result) {

@@ -11,6 +11,8 @@ namespace tap::gateway {
 
 // The session's model calls a tool.
 void startCall(const Turn& turn, Session& session, const protocol::Call& call);
+// What a call gets whose session has ended.
+[[nodiscard]] protocol::CallResult sessionOver(const protocol::Call& call);
 // The session no longer waits.
 void cancelCall(const Turn& turn, Session& session, const protocol::CancelCall& cancel);
 // The provider has answered. An answer to a call that is not in flight is dropped.

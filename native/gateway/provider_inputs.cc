@@ -186,7 +186,9 @@ void Gateway::providerText(PeerId peer, const Slice& text, Now now, Effects& eff
       return refuseBadResult(turn, *provider, decoder_.callId(), refusal);
     }
     // An unknown or another known type cannot have been an answer to a call.
-    if (!refusal.replyTo.empty()) return refuse(turn, *provider, refusal);
+    if (refusal.code == ErrorCode::UnknownType || !refusal.replyTo.empty()) {
+      return refuse(turn, *provider, refusal);
+    }
     return refuseUncorrelated(turn, *provider, refusal);
   }
   const protocol::ProviderMessageRow& row = protocol::row(opened.value());

@@ -53,8 +53,23 @@ struct Stranger {
     state.drainTimer = turn.schedule(Limit::DrainMs, DrainDue{});
     drainIfDone(turn);
   }
+  // The process of a session that has ended may still be about: it is answered.
+  void operator()(const protocol::Ping&) const {
+    if (!ended()) return refuseUnregistered();
+    turn.effect(SendEvent{peer, protocol::Pong{}});
+  }
+  void operator()(const protocol::Call& call) const {
+    if (!ended()) return refuseUnregistered();
+    turn.effect(SendEvent{peer, sessionOver(call)});
+  }
   template <class Other>
   void operator()(const Other&) const {
+    if (!ended()) refuseUnregistered();
+  }
+
+ private:
+  [[nodiscard]] bool ended() const { return turn.state.endedLinks.contains(peer); }
+  void refuseUnregistered() const {
     refuseLink(turn, peer, "NOT_REGISTERED", "a session's first message is register");
   }
 };
@@ -139,6 +154,7 @@ void Gateway::sessionMessage(PeerId peer, const protocol::SessionMessage& messag
 void Gateway::sessionGone(PeerId peer, Now now, Effects& effects) {
   const Turn turn{state_, now, effects};
   state_.closedLinks.erase(peer);
+  state_.endedLinks.erase(peer);
   if (Session* session = state_.sessions.byPeer(peer)) sessionProcessGone(turn, *session);
 }
 

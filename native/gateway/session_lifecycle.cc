@@ -65,6 +65,7 @@ void takeOver(const Turn& turn, Session& session) {
 
 // A link that registers again speaks for its former session no more.
 void releaseLink(const Turn& turn, PeerId peer) {
+  turn.state.endedLinks.erase(peer);
   Session* former = turn.state.sessions.byPeer(peer);
   if (former == nullptr) return;
   cancelCallsOfSession(turn, *former, "the session's process has registered again");
@@ -87,7 +88,8 @@ void welcome(const Turn& turn, Session& session, bool joined) {
   const Config& config = turn.state.config;
   sendToSession(turn, session,
                 protocol::Welcome{protocol::kLinkVersion, config.version, config.pid, config.port});
-  sendToSession(turn, session, toEvent(turn, session, session.sync.firstPlan(joined, turn.now.steady)));
+  sendToSession(turn, session,
+                toEvent(turn, session, session.sync.firstPlan(joined, turn.now.steady)));
   while (!session.outbox.empty()) {
     protocol::SessionEvent event = std::move(session.outbox.front());
     session.outbox.pop_front();
@@ -113,6 +115,7 @@ void tellTimeline(const Turn& turn, Session& session, LogLevel level, std::strin
 }
 
 void closeLink(const Turn& turn, PeerId peer, std::string reason) {
+  turn.state.endedLinks.erase(peer);
   turn.state.closedLinks.insert(peer);
   turn.effect(ClosePeer{peer, 0, std::move(reason)});
 }
@@ -197,7 +200,7 @@ void finishSession(const Turn& turn, const std::string& sessionId) {
   turn.cancel(session->shutdownTimer);
   turn.cancel(session->lingerTimer);
   turn.cancel(session->syncTimer);
-  if (session->peer) closeLink(turn, *session->peer, "the session has ended");
+  if (session->peer) turn.state.endedLinks.insert(*session->peer);
   turn.state.sessions.erase(sessionId);
 }
 

@@ -25,7 +25,7 @@ void sessionProcessGone(const Turn& turn, Session& session);
 // at once, if no provider is bound.
 void endSession(const Turn& turn, Session& session, std::string_view reason);
 // The deadline has passed, or the last provider is gone: what is still bound becomes unbound.
-// Its link, if there still is one, is closed.
+// Its link stays, for its process to close.
 void finishSession(const Turn& turn, const std::string& sessionId);
 
 // Tells every authenticated provider what sessions there are now, if that has changed.

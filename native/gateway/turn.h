@@ -73,6 +73,8 @@ struct State {
   std::vector<protocol::SessionSummary> announced;
   // Links that the gateway has closed, until their end is reported: nothing they still say counts.
   std::unordered_set<PeerId> closedLinks;
+  // Links whose session is over, while their process has not left yet. It may register again.
+  std::unordered_set<PeerId> endedLinks;
   TimerId graceTimer = TimerId::None;
   TimerId drainTimer = TimerId::None;
   bool everRegistered = false;

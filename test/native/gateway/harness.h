@@ -1,0 +1,394 @@
+// Drives a Gateway with plain values: providers say texts, sessions send messages, time is moved by
+// hand. What the gateway wants done is sorted into one inbox per peer. No sockets, no sleeps.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/json.h"
+#include "base/json_writer.h"
+#include "base/utf8.h"
+#include "gateway/gateway.h"
+
+namespace tap::gateway::test {
+
+inline constexpr std::string_view kToken = "ptk-0123456789abcdef";
+inline constexpr std::string_view kAbsent = "<absent>";
+
+// A JSON object that the gateway sent.
+class Message {
+ public:
+  explicit Message(std::string text) : text_(std::move(text)) {}
+
+  // The member at a path ("active.0.id"): a string's text, anything else as it is written.
+  [[nodiscard]] std::string get(std::string_view path) const {
+    json::Scanner scanner;
+    auto root = scanner.scan(text_);
+    if (!root) return "<not JSON>";
+    json::Value value = root.value();
+    while (!path.empty()) {
+      const size_t dot = std::min(path.find('.'), path.size());
+      const std::optional<json::Value> next = step(value, path.substr(0, dot));
+      if (!next) return std::string(kAbsent);
+      value = *next;
+      path.remove_prefix(std::min(dot + 1, path.size()));
+    }
+    return value.kind == json::Kind::String ? json::decodeString(value) : std::string(value.raw);
+  }
+  [[nodiscard]] std::string type() const { return get("type"); }
+  [[nodiscard]] const std::string& text() const { return text_; }
+  // How many elements the array at this path has.
+  [[nodiscard]] size_t size(std::string_view path) const {
+    size_t count = 0;
+    while (get(std::string(path) + "." + std::to_string(count)) != kAbsent) ++count;
+    return count;
+  }
+
+ private:
+  static std::optional<json::Value> step(json::Value value, std::string_view name) {
+    if (value.kind == json::Kind::Object) return json::find(value, name);
+    if (value.kind != json::Kind::Array) return std::nullopt;
+    json::Elements elements(value);
+    json::Value element;
+    for (int left = std::stoi(std::string(name)); elements.next(element); --left) {
+      if (left == 0) return element;
+    }
+    return std::nullopt;
+  }
+
+  std::string text_;
+};
+
+// --- Texts that providers say
+
+inline std::string quote(std::string_view text) {
+  std::string out;
+  json::appendQuoted(out, text);
+  return out;
+}
+inline std::string tool(std::string_view name, std::string_view more = "") {
+  return R"({"name":)" + quote(name) + R"(,"description":"does it")" + std::string(more) + "}";
+}
+inline std::string tools(const std::vector<std::string>& names) {
+  std::string out = "[";
+  for (const std::string& name : names) out += (out.size() > 1 ? "," : "") + tool(name);
+  return out + "]";
+}
+inline std::string hello(std::string_view name, std::string_view session,
+                         std::string_view toolArray = "[]") {
+  return R"({"type":"hello","protocolVersion":2,"name":)" + quote(name) + R"(,"session":)" +
+         quote(session) + R"(,"tools":)" + std::string(toolArray) + "}";
+}
+inline std::string auth(std::string_view token = kToken) {
+  return R"({"type":"auth","token":)" + quote(token) + "}";
+}
+inline std::string update(std::string_view toolArray) {
+  return R"({"type":"tools.update","tools":)" + std::string(toolArray) + "}";
+}
+inline std::string result(std::string_view id, std::string_view data = R"("done")") {
+  return R"({"type":"tool.result","id":)" + quote(id) + R"(,"data":)" + std::string(data) + "}";
+}
+inline std::string failure(std::string_view id, std::string_view code, std::string_view error) {
+  return R"({"type":"tool.result","id":)" + quote(id) + R"(,"errorCode":)" + quote(code) +
+         R"(,"error":)" + quote(error) + "}";
+}
+inline std::string push(std::string_view level, std::string_view event,
+                        std::string_view more = "") {
+  return R"({"type":"push","level":)" + quote(level) + R"(,"event":)" + quote(event) +
+         std::string(more) + "}";
+}
+inline const std::string kGoodbye = R"({"type":"goodbye"})";
+
+class Harness {
+ public:
+  explicit Harness(const Limits& limits = {}, std::string secret = "")
+      : gateway_(config(limits, std::move(secret))) {
+    gateway_.start(now_, effects_);
+    sort();
+  }
+
+  // --- Providers
+
+  PeerId accept() {
+    const PeerId peer = newPeer();
+    gateway_.providerAccepted(peer, now_, effects_);
+    sort();
+    return peer;
+  }
+  PeerId open(bool hasOrigin = false) {
+    const PeerId peer = accept();
+    gateway_.providerUpgraded(peer, hasOrigin, now_, effects_);
+    sort();
+    return peer;
+  }
+  // Connected and authenticated; its inbox is empty.
+  PeerId authed() {
+    const PeerId peer = open();
+    say(peer, auth());
+    inbox(peer).texts.clear();
+    return peer;
+  }
+  // Bound, with an empty inbox.
+  PeerId bound(std::string_view name, std::string_view session, std::string_view toolArray = "[]") {
+    const PeerId peer = authed();
+    say(peer, hello(name, session, toolArray));
+    EXPECT_EQ(take(peer).type(), "hello.ack");
+    inbox(peer).texts.clear();
+    return peer;
+  }
+  PeerId bound(std::string_view name, std::string_view session,
+               const std::vector<std::string>& names) {
+    return bound(name, session, tools(names));
+  }
+  void say(PeerId peer, const std::string& text) {
+    gateway_.providerText(peer, Slice::borrow(text), now_, effects_);
+    sort();
+  }
+  void oversize(PeerId peer, uint64_t size) {
+    gateway_.providerOversize(peer, size, now_, effects_);
+    sort();
+  }
+  void lose(PeerId peer) {
+    gateway_.providerGone(peer, now_, effects_);
+    sort();
+  }
+  void backlog(PeerId peer, size_t bytes) {
+    gateway_.providerBacklog(peer, bytes, now_, effects_);
+    sort();
+  }
+
+  // --- Sessions
+
+  static protocol::Register registration(std::string id) {
+    protocol::Register message;
+    message.linkVersion = protocol::kLinkVersion;
+    message.label = "label of " + id;
+    message.cwd = "/code/" + id;
+    message.sessionId = std::move(id);
+    return message;
+  }
+  using Tweak = std::function<void(protocol::Register&)>;
+  // Registered; its inbox is as the gateway filled it.
+  PeerId link(std::string id, const Tweak& tweak = {}) {
+    const PeerId peer = newPeer();
+    protocol::Register message = registration(std::move(id));
+    if (tweak) tweak(message);
+    send(peer, message);
+    return peer;
+  }
+  // Registered, its first tools confirmed, its inbox empty.
+  PeerId session(std::string id, const Tweak& tweak = {}) {
+    const PeerId peer = link(std::move(id), tweak);
+    (void)confirmTools(peer);
+    inbox(peer).events.clear();
+    return peer;
+  }
+  void send(PeerId peer, const protocol::SessionMessage& message) {
+    gateway_.sessionMessage(peer, message, now_, effects_);
+    sort();
+  }
+  void cut(PeerId peer) {
+    gateway_.sessionGone(peer, now_, effects_);
+    sort();
+  }
+  void call(PeerId session, std::string callId, std::string tool, std::string args = "{}") {
+    send(session, protocol::Call{std::move(callId), std::move(tool), Slice(std::move(args))});
+  }
+  // Opens a call and returns the id that the provider got.
+  std::string callTo(PeerId session, PeerId provider, std::string callId, std::string tool) {
+    call(session, std::move(callId), std::move(tool));
+    return take(provider, "tool.call").get("id");
+  }
+  // Takes the Tools event and answers that they are in force.
+  std::optional<protocol::Tools> confirmTools(PeerId peer) {
+    auto event = find<protocol::Tools>(peer);
+    if (event) send(peer, protocol::Synced{event->revision});
+    return event;
+  }
+
+  // --- Time
+
+  void advance(Millis by) {
+    const Time target = now_.steady + by;
+    while (gateway_.nextDeadline() && *gateway_.nextDeadline() <= target) {
+      const Time at = std::max(*gateway_.nextDeadline(), now_.steady);
+      now_.unixMillis += (at - now_.steady).count();
+      now_.steady = at;
+      gateway_.timersDue(now_, effects_);
+      sort();
+      const auto next = gateway_.nextDeadline();
+      ASSERT_TRUE(!next || *next > now_.steady) << "a deadline is left in the past";
+    }
+    now_.unixMillis += (target - now_.steady).count();
+    now_.steady = target;
+  }
+  void advance(int64_t millis) { advance(Millis(millis)); }
+
+  // --- What came out
+
+  [[nodiscard]] bool quiet(PeerId peer) {
+    return inbox(peer).texts.empty() && inbox(peer).events.empty();
+  }
+  // The oldest text that was not looked at yet.
+  Message take(PeerId peer) {
+    auto& texts = inbox(peer).texts;
+    if (texts.empty()) return Message(R"({"type":"<nothing was sent>"})");
+    Message message = texts.front();
+    texts.erase(texts.begin());
+    return message;
+  }
+  // The oldest of that type.
+  Message take(PeerId peer, std::string_view type) {
+    auto& texts = inbox(peer).texts;
+    const auto at = std::find_if(texts.begin(), texts.end(),
+                                 [&](const Message& message) { return message.type() == type; });
+    if (at == texts.end()) return Message(R"({"type":"<none of this type>"})");
+    Message message = *at;
+    texts.erase(at);
+    return message;
+  }
+  size_t count(PeerId peer, std::string_view type) {
+    const auto& texts = inbox(peer).texts;
+    return static_cast<size_t>(
+        std::count_if(texts.begin(), texts.end(),
+                      [&](const Message& message) { return message.type() == type; }));
+  }
+  // The code of the next error message.
+  std::string errorCode(PeerId peer) { return take(peer, "error").get("code"); }
+
+  // The oldest event of that sort, if there is one.
+  template <class Event>
+  std::optional<Event> find(PeerId peer) {
+    auto& events = inbox(peer).events;
+    for (auto at = events.begin(); at != events.end(); ++at) {
+      if (const auto* event = std::get_if<Event>(&*at)) {
+        Event found = *event;
+        events.erase(at);
+        return found;
+      }
+    }
+    return std::nullopt;
+  }
+  template <class Event>
+  Event expect(PeerId peer) {
+    std::optional<Event> found = find<Event>(peer);
+    EXPECT_TRUE(found.has_value()) << "no such event was sent";
+    return found.value_or(Event{});
+  }
+  template <class Event>
+  size_t count(PeerId peer) {
+    const auto& events = inbox(peer).events;
+    return static_cast<size_t>(std::count_if(events.begin(), events.end(), [](const auto& event) {
+      return std::holds_alternative<Event>(event);
+    }));
+  }
+  // All timeline lines not looked at yet, one per line.
+  std::string timeline(PeerId peer) {
+    std::string lines;
+    while (auto line = find<protocol::Timeline>(peer)) lines += line->text + "\n";
+    return lines;
+  }
+  // The next CallResult, as "callId ok data" or "callId CODE".
+  std::string outcome(PeerId peer) {
+    const auto settled = find<protocol::CallResult>(peer);
+    if (!settled) return "none";
+    if (settled->failed) {
+      return settled->callId + " " + std::string(protocol::wireName(settled->code));
+    }
+    return settled->callId + " ok " + std::string(settled->data.view());
+  }
+
+  [[nodiscard]] bool closed(PeerId peer) { return inbox(peer).closed.has_value(); }
+  [[nodiscard]] uint16_t closeCode(PeerId peer) {
+    return closed(peer) ? inbox(peer).closed->code : 0;
+  }
+  [[nodiscard]] bool paused(PeerId peer) { return inbox(peer).paused; }
+  [[nodiscard]] bool told(HostAction action) {
+    return std::any_of(host_.begin(), host_.end(),
+                       [&](const TellHost& tell) { return tell.action == action; });
+  }
+  [[nodiscard]] size_t toldCount() const { return host_.size(); }
+  void clear() {
+    for (auto& [peer, box] : inboxes_) {
+      box.texts.clear();
+      box.events.clear();
+    }
+  }
+  [[nodiscard]] std::string logged() const { return log_; }
+  [[nodiscard]] Gateway& gateway() { return gateway_; }
+  [[nodiscard]] State& state() { return gateway_.state(); }
+  [[nodiscard]] Now now() const { return now_; }
+
+  PeerId newPeer() { return static_cast<PeerId>(++lastPeer_); }
+
+ private:
+  struct Inbox {
+    std::vector<Message> texts;
+    std::vector<protocol::SessionEvent> events;
+    std::optional<ClosePeer> closed;
+    bool paused = false;
+  };
+
+  static Config config(const Limits& limits, std::string secret) {
+    Config config;
+    config.limits = limits;
+    config.version = "1.2.3";
+    config.token = kToken;
+    config.linkSecret = std::move(secret);
+    config.pid = 77;
+    config.port = 9400;
+    config.seed = {1, 2, 3, 4};
+    return config;
+  }
+
+  Inbox& inbox(PeerId peer) { return inboxes_[peer]; }
+  Inbox& openInbox(PeerId peer) {
+    EXPECT_FALSE(inbox(peer).closed) << "an effect for a closed peer";
+    return inbox(peer);
+  }
+
+  // Slices may borrow from the input: what is kept is copied.
+  void sort() {
+    for (Effect& effect : std::exchange(effects_, {})) {
+      if (auto* text = std::get_if<SendText>(&effect)) {
+        EXPECT_TRUE(utf8::isValid(text->text.view()));
+        openInbox(text->peer).texts.emplace_back(std::string(text->text.view()));
+      } else if (auto* event = std::get_if<SendEvent>(&effect)) {
+        if (auto* settled = std::get_if<protocol::CallResult>(&event->event)) {
+          settled->data = settled->data.keep();
+        }
+        openInbox(event->peer).events.push_back(std::move(event->event));
+      } else if (auto* close = std::get_if<ClosePeer>(&effect)) {
+        openInbox(close->peer).closed = *close;
+      } else if (auto* pause = std::get_if<PauseReading>(&effect)) {
+        openInbox(pause->peer).paused = true;
+      } else if (auto* resume = std::get_if<ResumeReading>(&effect)) {
+        openInbox(resume->peer).paused = false;
+      } else if (auto* line = std::get_if<LogLine>(&effect)) {
+        EXPECT_EQ(line->text.find(kToken), std::string::npos) << "the token is in the log";
+        log_ += line->text + "\n";
+      } else if (auto* tell = std::get_if<TellHost>(&effect)) {
+        host_.push_back(*tell);
+      }
+    }
+  }
+
+  Now now_{Time(Millis(1'000'000)), 1'700'000'000'000};
+  Effects effects_;
+  Gateway gateway_;
+  uint64_t lastPeer_ = 0;
+  std::map<PeerId, Inbox> inboxes_;
+  std::vector<TellHost> host_;
+  std::string log_;
+};
+
+}  // namespace tap::gateway::test

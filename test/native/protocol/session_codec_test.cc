@@ -1,0 +1,222 @@
+#include "protocol/session_codec.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace tap::protocol {
+namespace {
+
+std::string join(const SplitText& text) {
+  return text.head + std::string(text.middle.view()) + text.tail;
+}
+
+std::vector<SessionMessage> someMessages() {
+  const std::string odd = "a \"quote\", a \\, a \n and ünïcode 🙂";
+  return {
+      Register{kLinkVersion,
+               "secret",
+               "1.0",
+               "id",
+               "label",
+               "/cwd",
+               42,
+               SyncMode::Reload,
+               true,
+               {{"p", "d1"}, {odd, "d2"}}},
+      Register{kLinkVersion, "", "", "i", odd, odd, 0, SyncMode::Live, false, {}},
+      Update{},
+      Update{"l", "/c", SyncMode::Live, std::vector<std::string>{"bash", "view"}},
+      Update{std::nullopt, std::nullopt, SyncMode::Reload, std::vector<std::string>{}},
+      ActivityChanged{Activity::Idle},
+      ActivityChanged{Activity::Busy},
+      ActivityChanged{Activity::UserPrompt},
+      Call{"c1", "greet", Slice(std::string(R"({ "name":"Alice" })"))},
+      CancelCall{"c1", odd},
+      Synced{7},
+      SyncFailed{8, odd, {"a", "b"}},
+      SyncFailed{9, "", {}},
+      EndSession{odd},
+      Ping{},
+      Drain{"secret", "2.0"},
+  };
+}
+
+std::vector<SessionEvent> someEvents() {
+  const std::string odd = "a \"quote\", a \\, a \n and ünïcode 🙂";
+  return {
+      Welcome{kLinkVersion, "1.0", 77, 9400},
+      Refused{"SECRET", odd},
+      Tools{3, true, {{"p", "d", {R"({"name":"a"})", R"({"name":"b"})"}}, {odd, "", {}}}, {"q"}},
+      Tools{},
+      CallResult{"c", false, Slice(std::string(R"({"a": [1,2]})")), {}, {}},
+      CallResult{"c", false, Slice(std::string("null")), {}, {}},
+      CallResult{"c", false, {}, {}, {}},
+      CallResult{"c", true, {}, ErrorCode::Timeout, odd},
+      Timeline{LogLevel::Info, odd},
+      Timeline{LogLevel::Warning, ""},
+      Timeline{LogLevel::Error, "x"},
+      Inject{"p", odd},
+      Pong{},
+      Draining{odd},
+  };
+}
+
+TEST(SessionCodec, EveryMessageSurvivesTheRoundTrip) {
+  SessionDecoder decoder;
+  std::vector<bool> seen(std::variant_size_v<SessionMessage>);
+  for (const SessionMessage& message : someMessages()) {
+    const std::string text = join(encode(message));
+    const auto decoded = decoder.message(Slice::borrow(text));
+    ASSERT_TRUE(decoded.ok()) << text << ": " << decoded.error();
+    EXPECT_EQ(decoded.value().index(), message.index());
+    EXPECT_EQ(join(encode(decoded.value())), text);
+    seen[message.index()] = true;
+  }
+  for (size_t i = 0; i < seen.size(); ++i) EXPECT_TRUE(seen[i]) << "no example of message " << i;
+}
+
+TEST(SessionCodec, EveryEventSurvivesTheRoundTrip) {
+  SessionDecoder decoder;
+  std::vector<bool> seen(std::variant_size_v<SessionEvent>);
+  for (const SessionEvent& event : someEvents()) {
+    const std::string text = join(encode(event));
+    const auto decoded = decoder.event(Slice::borrow(text));
+    ASSERT_TRUE(decoded.ok()) << text << ": " << decoded.error();
+    EXPECT_EQ(decoded.value().index(), event.index());
+    EXPECT_EQ(join(encode(decoded.value())), text);
+    seen[event.index()] = true;
+  }
+  for (size_t i = 0; i < seen.size(); ++i) EXPECT_TRUE(seen[i]) << "no example of event " << i;
+}
+
+TEST(SessionCodec, KeepsWhatRegisterSays) {
+  SessionDecoder decoder;
+  const std::string text = join(encode(someMessages().front()));
+  const auto decoded = decoder.message(Slice::borrow(text));
+  ASSERT_TRUE(decoded.ok());
+  const auto& message = std::get<Register>(decoded.value());
+  EXPECT_EQ(message.secret, "secret");
+  EXPECT_EQ(message.sessionId, "id");
+  EXPECT_EQ(message.cliPid, 42);
+  EXPECT_EQ(message.mode, SyncMode::Reload);
+  ASSERT_EQ(message.have.size(), 2u);
+  EXPECT_EQ(message.have[0].provider, "p");
+  EXPECT_EQ(message.have[0].digest, "d1");
+}
+
+TEST(SessionCodec, AnUpdateSaysOnlyWhatChanged) {
+  SessionDecoder decoder;
+  const auto update = [&](const std::string& text) {
+    const auto decoded = decoder.message(Slice::borrow(text));
+    EXPECT_TRUE(decoded.ok());
+    return decoded ? std::get<Update>(decoded.value()) : Update{};
+  };
+  EXPECT_FALSE(update(R"({"type":"update","label":"l"})").builtins);
+  EXPECT_FALSE(update(R"({"type":"update","builtins":null})").builtins);
+  EXPECT_EQ(update(R"({"type":"update","builtins":[]})").builtins->size(), 0u);
+}
+
+TEST(SessionCodec, ARegisterOfAnotherVersionNeedsOnlyVersionAndSecret) {
+  SessionDecoder decoder;
+  const std::string text = R"({"type":"register","linkVersion":9,"secret":"s","sessionId":5})";
+  const auto decoded = decoder.message(Slice::borrow(text));
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(std::get<Register>(decoded.value()).linkVersion, 9);
+  EXPECT_EQ(std::get<Register>(decoded.value()).secret, "s");
+}
+
+TEST(SessionCodec, DoesNotCopyALargeResult) {
+  const Slice data(std::string(1'000'000, '1'));
+  const SplitText text = encode(SessionEvent(CallResult{"c", false, data, {}, {}}));
+  EXPECT_EQ(text.middle.view().data(), data.view().data());
+  EXPECT_LT(text.head.size() + text.tail.size(), 100u);
+}
+
+TEST(SessionCodec, SlicesKeepTheOwnerOfTheText) {
+  SessionDecoder decoder;
+  const Slice text(std::string(R"({"type":"call","callId":"c","tool":"t","args":{"a":1}})"));
+  const auto decoded = decoder.message(text);
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_FALSE(std::get<Call>(decoded.value()).args.borrowed());
+  EXPECT_EQ(std::get<Call>(decoded.value()).args.view(), R"({"a":1})");
+}
+
+TEST(SessionCodec, RefusesWhatItDoesNotKnow) {
+  SessionDecoder decoder;
+  for (const char* text : {"", "{", "[]", "1", "{}", R"({"type":1})", R"({"type":"wave"})",
+                           R"({"type":"welcome","linkVersion":1})"}) {
+    EXPECT_FALSE(decoder.message(Slice::borrow(text)).ok()) << text;
+  }
+  for (const char* text : {"", "{", "{}", R"({"type":"register"})", R"({"type":"ping"})"}) {
+    EXPECT_FALSE(decoder.event(Slice::borrow(text)).ok()) << text;
+  }
+}
+
+TEST(SessionCodec, RefusesMessagesWithFieldsOfAnotherKind) {
+  SessionDecoder decoder;
+  const std::string good =
+      R"("linkVersion":1,"secret":"","version":"","sessionId":"s","label":"","cwd":"","cliPid":1)";
+  const std::vector<std::string> bad{
+      R"("type":"register","linkVersion":"1")",
+      R"("type":"register","linkVersion":1,"secret":1)",
+      R"("type":"register",)" + good + R"(,"sessionId":"")",
+      R"("type":"register",)" + good + R"(,"sessionId":")" + std::string(129, 's') + "\"",
+      R"("type":"register",)" + good + R"(,"cliPid":-1)",
+      R"("type":"register",)" + good + R"(,"mode":"later")",
+      R"("type":"register",)" + good + R"(,"have":[])",
+      R"("type":"register",)" + good + R"(,"have":{"p":1})",
+      R"("type":"update","label":1)",
+      R"("type":"update","builtins":"bash")",
+      R"("type":"update","builtins":["bash",1])",
+      R"("type":"update","mode":1)",
+      R"("type":"activity")",
+      R"("type":"activity","activity":"asleep")",
+      R"("type":"call","callId":"c","tool":"t")",
+      R"("type":"call","callId":"c","tool":"t","args":[])",
+      R"("type":"call","callId":"","tool":"t","args":{})",
+      R"("type":"call","callId":"c","tool":1,"args":{})",
+      R"("type":"cancel","callId":"c")",
+      R"("type":"synced","revision":"1")",
+      R"("type":"synced","revision":1.5)",
+      R"("type":"sync.failed","revision":1,"message":1)",
+      R"("type":"sync.failed","revision":1,"message":"","refused":[1])",
+      R"("type":"end")",
+      R"("type":"drain","secret":"s")",
+  };
+  for (const std::string& fields : bad) {
+    const std::string text = "{" + fields + "}";
+    EXPECT_FALSE(decoder.message(Slice::borrow(text)).ok()) << text;
+  }
+}
+
+TEST(SessionCodec, RefusesEventsWithFieldsOfAnotherKind) {
+  SessionDecoder decoder;
+  for (const char* fields :
+       {R"("type":"welcome","linkVersion":1,"version":"1","pid":"7","port":1)",
+        R"("type":"refused","code":"X")", R"("type":"tools","revision":1)",
+        R"("type":"tools","revision":1,"set":[1])",
+        R"("type":"tools","revision":1,"set":[{"provider":"p","digest":"d"}])",
+        R"("type":"tools","revision":1,"set":[{"provider":1,"digest":"d","definitions":[]}])",
+        R"("type":"tools","revision":1,"set":[],"drop":[1])",
+        R"("type":"tools","revision":1,"set":[],"reload":"yes")",
+        R"("type":"call.result","data":1)", R"("type":"call.result","callId":"c","code":1)",
+        R"("type":"call.result","callId":"c","code":"TIMEOUT")",
+        R"("type":"timeline","level":"loud","text":"")", R"("type":"timeline","level":"info")",
+        R"("type":"inject","provider":"p")", R"("type":"draining")"}) {
+    const std::string text = "{" + std::string(fields) + "}";
+    EXPECT_FALSE(decoder.event(Slice::borrow(text)).ok()) << text;
+  }
+}
+
+TEST(SessionCodec, SaysWhatIsWrong) {
+  SessionDecoder decoder;
+  const std::string text = R"({"type":"cancel","callId":"c","reason":5})";
+  const auto decoded = decoder.message(Slice::borrow(text));
+  ASSERT_FALSE(decoded.ok());
+  EXPECT_EQ(decoded.error(), "cancel.reason: expected a string, got a number");
+}
+
+}  // namespace
+}  // namespace tap::protocol
