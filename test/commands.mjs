@@ -1,0 +1,101 @@
+// Runs commands for the test tooling: output as it comes, a sign of life where there is none.
+
+import { spawn } from "node:child_process";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
+
+const HEARTBEAT_MS = 10_000;
+/** A detached process may hold a pipe of a command that has ended. */
+const PIPE_GRACE_MS = 1000;
+
+/** @param {string} text */
+export function say(text) {
+  process.stdout.write(`${text}\n`);
+}
+
+/** @param {number} startedAt of performance.now() */
+export const seconds = (startedAt) => `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
+
+/** What went wrong has been said already. */
+export class CommandFailed extends Error {}
+
+/**
+ * @typedef {{
+ *   env?: Record<string, string | undefined>, cwd?: string,
+ *   quiet?: boolean,
+ * }} RunOptions quiet: the output appears only if the command fails
+ * @typedef {{ok: boolean, code: number | null, output: string}} RunOutcome
+ */
+
+/**
+ * Runs a command to its end. Its stdin is empty.
+ * @param {string} command @param {string[]} args @param {RunOptions} [options]
+ * @returns {Promise<RunOutcome>}
+ */
+export async function attempt(command, args, { env = {}, cwd = root, quiet = false } = {}) {
+  const startedAt = performance.now();
+  const child = spawn(command, args, {
+    cwd,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+    shell: process.platform === "win32" && !path.extname(command),
+  });
+  /** @type {string[]} */
+  const parts = [];
+  const name = path.basename(command);
+  const beat = () => say(`   … ${name} has been running for ${seconds(startedAt)}`);
+  let heart = setInterval(beat, HEARTBEAT_MS);
+  for (const pipe of [child.stdout, child.stderr]) {
+    pipe.setEncoding("utf8").on("data", (/** @type {string} */ text) => {
+      parts.push(text);
+      if (quiet) return;
+      process.stdout.write(text);
+      clearInterval(heart);
+      heart = setInterval(beat, HEARTBEAT_MS);
+    });
+  }
+  const code = await ended(child).catch((error) => {
+    parts.push(`${command}: ${error.message}\n`);
+    return 127;
+  });
+  clearInterval(heart);
+  return { ok: code === 0, code, output: parts.join("") };
+}
+
+/** @param {import("node:child_process").ChildProcess} child @returns {Promise<number | null>} */
+function ended(child) {
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code) => resolve(code));
+    child.once("exit", (code) => setTimeout(() => resolve(code), PIPE_GRACE_MS).unref());
+  });
+}
+
+/**
+ * As `attempt`, but a failure is an error, with the output shown if it has not been.
+ * @param {string} command @param {string[]} args @param {RunOptions} [options]
+ * @returns {Promise<string>} its output
+ * @throws {CommandFailed}
+ */
+export async function run(command, args, options = {}) {
+  const { ok, code, output } = await attempt(command, args, options);
+  if (ok) return output;
+  if (options.quiet || code === 127) process.stdout.write(output);
+  throw new CommandFailed(`${[path.basename(command), ...args].join(" ")} ended with ${code}`);
+}
+
+/**
+ * A step that may take a while: named before it starts, timed when it is done.
+ * @template T
+ * @param {string} name @param {() => Promise<T>} action
+ * @returns {Promise<T>}
+ */
+export async function step(name, action) {
+  const startedAt = performance.now();
+  say(`-- ${name} …`);
+  const value = await action();
+  say(`-- ${name}: ${seconds(startedAt)}`);
+  return value;
+}

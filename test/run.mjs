@@ -1,0 +1,136 @@
+// npm test: everything, with its own set-up. `npm test -- native js e2e lint sanitize` runs parts;
+// without any: native, js and e2e.
+
+import { readdirSync } from "node:fs";
+import path from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { attempt, CommandFailed, root, run, say, seconds, step } from "./commands.mjs";
+import { lint } from "./lint.mjs";
+import { setUp } from "./setup.mjs";
+
+const nativeFolder = process.env.TAP_NATIVE_BUILD ?? path.join(root, "build-native");
+const sanitizedFolder = path.join(root, "build-asan");
+
+// ---- the native core -----------------------------------------------------------------------------
+
+/** @param {string} folder @param {string[]} options @param {string[]} [targets] */
+async function buildNative(folder, options, targets = []) {
+  const name = path.basename(folder);
+  await run("cmake", ["-S", ".", "-B", folder, ...options], { quiet: true });
+  const chosen = targets.flatMap((target) => ["--target", target]);
+  await step(`building ${name}`, () => run("cmake", ["--build", folder, "-j2", ...chosen]));
+}
+
+/** @param {string[]} [targets] */
+const buildCore = (targets) =>
+  buildNative(nativeFolder, ["-DCMAKE_BUILD_TYPE=RelWithDebInfo"], targets);
+
+/** @param {string} folder */
+async function ctest(folder) {
+  const args = ["--test-dir", folder, "--output-on-failure", "--no-tests=error", "-j2"];
+  const { ok, output } = await attempt("ctest", args, { quiet: true });
+  // One line per test that passed says nothing that the last lines do not.
+  const lines = output.split("\n").filter((line) => !/^ *(Start +\d+:|.* Passed +[\d.]+ sec$)/.test(line));
+  say(lines.join("\n").trim());
+  const [, count] = /out of (\d+)/.exec(output) ?? [];
+  return { ok, detail: count ? `${count} tests` : "" };
+}
+
+async function native() {
+  await buildCore();
+  return ctest(nativeFolder);
+}
+
+async function sanitize() {
+  await buildNative(sanitizedFolder, ["-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DTAP_SANITIZE=ON"]);
+  return ctest(sanitizedFolder);
+}
+
+// ---- JavaScript ----------------------------------------------------------------------------------
+
+/** @param {string} folder */
+const testFiles = (folder) =>
+  readdirSync(path.join(root, folder))
+    .filter((name) => name.endsWith(".test.mjs"))
+    .sort()
+    .map((name) => path.join(folder, name));
+
+/** @param {string} output of the spec reporter @param {string} what */
+const countOf = (output, what) =>
+  Number(new RegExp(`^ℹ ${what} (\\d+)$`, "m").exec(stripVTControlCharacters(output))?.[1] ?? 0);
+
+/** @param {string[]} files */
+async function nodeTest(files) {
+  if (files.length === 0) return { ok: true, detail: "no test files" };
+  const args = ["--test", "--test-reporter=spec", "--test-concurrency=2", ...files];
+  const env = { TAP_NATIVE_BUILD: nativeFolder, ...(process.stdout.isTTY && { FORCE_COLOR: "1" }) };
+  const { ok, output } = await attempt(process.execPath, args, { env });
+  const tests = countOf(output, "tests");
+  const failed = countOf(output, "fail") + countOf(output, "cancelled");
+  const skipped = countOf(output, "skipped");
+  const detail = [`${tests} tests`, failed && `${failed} failed`, skipped && `${skipped} skipped`];
+  return { ok, detail: detail.filter(Boolean).join(", ") };
+}
+
+async function js() {
+  // What the core's JSON scanner is compared by.
+  await buildCore(["json_oracle"]);
+  return nodeTest([...testFiles("test/js"), ...testFiles("test/support")]);
+}
+
+const e2e = () => nodeTest(testFiles("test/e2e"));
+
+async function linted() {
+  await run("cmake", ["-S", ".", "-B", nativeFolder], { quiet: true });
+  return lint(nativeFolder);
+}
+
+// ---- parts and summary ---------------------------------------------------------------------------
+
+/**
+ * @typedef {{ok: boolean, detail: string}} Outcome
+ * @type {Record<string, () => Promise<Outcome>>}
+ */
+const parts = { lint: linted, native, js, e2e, sanitize };
+const usual = ["native", "js", "e2e"];
+
+/** @type {string[]} */
+const summary = [];
+
+/** @param {string} name @param {() => Promise<Outcome>} work */
+async function perform(name, work) {
+  const startedAt = performance.now();
+  say(`\n==== ${name} ${"=".repeat(Math.max(4, 72 - name.length))}`);
+  /** @type {Outcome} */
+  let outcome;
+  try {
+    outcome = await work();
+  } catch (error) {
+    if (!(error instanceof CommandFailed)) throw error;
+    outcome = { ok: false, detail: error.message };
+  }
+  const { ok, detail } = outcome;
+  const line = `${name.padEnd(9)}${ok ? "passed" : "FAILED"}  ${seconds(startedAt).padStart(8)}  ${detail}`;
+  say(`==== ${line}`);
+  summary.push(line);
+  return ok;
+}
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !Object.hasOwn(parts, name));
+if (unknown.length > 0) {
+  say(`No such part: ${unknown.join(", ")}. There are: ${Object.keys(parts).join(", ")}.`);
+  process.exit(2);
+}
+
+const startedAt = performance.now();
+const chosen = wanted.length > 0 ? wanted : usual;
+let ok = await perform("set-up", async () => {
+  await setUp({ for: chosen });
+  return { ok: true, detail: "" };
+});
+if (ok) for (const name of chosen) ok = (await perform(name, parts[name])) && ok;
+
+say(`\nsummary\n${summary.map((line) => `  ${line}`).join("\n")}`);
+say(`\n${ok ? "PASSED" : "FAILED"}: ${chosen.join(", ")} in ${seconds(startedAt)}`);
+process.exitCode = ok ? 0 : 1;

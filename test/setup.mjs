@@ -1,0 +1,142 @@
+// Brings a fresh clone to the point where tests and the demo can run: npm packages, the addon, and
+// the system's packages, which it installs where it may and names where it may not.
+
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { buildAddon } from "../js/installer.mjs";
+import { attempt, CommandFailed, root, run, say, step } from "./commands.mjs";
+
+/** @param {string} command */
+const answers = async (command) => (await attempt(command, ["--version"], { quiet: true })).ok;
+
+/** The first Python that has the websockets module. @returns {Promise<string | undefined>} */
+export async function pythonWithWebsockets() {
+  for (const python of ["python3", "/usr/bin/python3"]) {
+    const { ok } = await attempt(python, ["-c", "import websockets"], { quiet: true });
+    if (ok) return python;
+  }
+  return undefined;
+}
+
+const gtestHeaders = [
+  "/usr/include",
+  "/usr/local/include",
+  "/opt/homebrew/include",
+  ...(process.env.CPLUS_INCLUDE_PATH ?? "").split(path.delimiter).filter(Boolean),
+].map((folder) => path.join(folder, "gtest", "gtest.h"));
+
+/** Debian's package, and how to see that nothing of it is missing. */
+const packages = {
+  "g++": () => answers("g++"),
+  make: () => answers("make"),
+  python3: () => answers("python3"),
+  cmake: () => answers("cmake"),
+  git: () => answers("git"),
+  "libgtest-dev": async () => Boolean(process.env.GTest_DIR) || gtestHeaders.some(existsSync),
+  "python3-websockets": async () => Boolean(await pythonWithWebsockets()),
+  "clang-format": () => answers("clang-format"),
+  "clang-tidy": () => answers("clang-tidy"),
+};
+
+/** @typedef {keyof typeof packages} SystemPackage */
+
+/** @typedef {keyof typeof packages} SystemPackage */
+
+/** @type {SystemPackage[]} */
+const forAddon = ["g++", "make", "python3"];
+/** @type {SystemPackage[]} */
+const forNative = ["g++", "cmake", "make", "libgtest-dev"];
+
+/** What each purpose needs of the system. @type {Record<string, SystemPackage[]>} */
+const needs = {
+  demo: [...forAddon, "git"],
+  native: forNative,
+  sanitize: forNative,
+  js: [...forAddon, ...forNative, "git", "python3-websockets"],
+  e2e: [...forAddon, "git", "python3-websockets"],
+  lint: [...forNative, "git", "clang-format", "clang-tidy"],
+};
+const withoutAddon = ["native", "sanitize", "lint"];
+
+const mayInstall = () => process.getuid?.() === 0 && existsSync("/usr/bin/apt-get");
+
+/** @param {SystemPackage[]} names */
+async function aptInstall(names) {
+  const env = { DEBIAN_FRONTEND: "noninteractive" };
+  const install = ["install", "-y", "--no-install-recommends", ...names];
+  if ((await attempt("apt-get", install, { env, quiet: true })).ok) return;
+  await run("apt-get", ["update"], { env, quiet: true });
+  await run("apt-get", install, { env, quiet: true });
+}
+
+/** @param {Iterable<SystemPackage>} wanted */
+async function missingOf(wanted) {
+  const missing = [];
+  for (const name of new Set(wanted)) if (!(await packages[name]())) missing.push(name);
+  return missing;
+}
+
+/**
+ * @param {string[]} purposes keys of `needs`
+ * @throws {CommandFailed} naming what is missing and the command that installs it
+ */
+export async function ensureSystemPackages(purposes = Object.keys(needs)) {
+  const wanted = purposes.flatMap((purpose) => needs[purpose]);
+  const missing = await missingOf(wanted);
+  if (missing.length === 0) return;
+  if (mayInstall()) {
+    await step(`installing ${missing.join(", ")} with apt-get`, () => aptInstall(missing));
+    const still = await missingOf(missing);
+    if (still.length === 0) return;
+    throw new CommandFailed(`installed, and still not found: ${still.join(", ")}`);
+  }
+  say(`Missing on this machine: ${missing.join(", ")}`);
+  say(`Debian, Ubuntu: sudo apt-get update && sudo apt-get install -y ${missing.join(" ")}`);
+  say("Elsewhere: what your system calls these packages.");
+  throw new CommandFailed(`missing: ${missing.join(", ")}`);
+}
+
+/** @param {string} file */
+const readJson = (file) => JSON.parse(readFileSync(file, "utf8"));
+
+/** Packages that package.json pins and node_modules does not have in that version. */
+function missingNpmPackages() {
+  const { dependencies, devDependencies } = readJson(path.join(root, "package.json"));
+  return Object.entries({ ...dependencies, ...devDependencies })
+    .filter(([name, version]) => {
+      const manifest = path.join(root, "node_modules", name, "package.json");
+      return !existsSync(manifest) || readJson(manifest).version !== version;
+    })
+    .map(([name]) => name);
+}
+
+/** @returns {{command: string, args: string[]}} the npm that runs this, else the one on PATH */
+export function npm() {
+  const script = process.env.npm_execpath;
+  if (script?.endsWith("npm-cli.js")) return { command: process.execPath, args: [script] };
+  return { command: "npm", args: [] };
+}
+
+async function ensureNpmPackages() {
+  const missing = missingNpmPackages();
+  if (missing.length === 0) return;
+  const { command, args } = npm();
+  // A folder that is there is completed and not thrown away: somebody may be using it.
+  const how = existsSync(path.join(root, "node_modules")) ? "install" : "ci";
+  await step(`npm ${how}, for ${missing.join(", ")}`, () =>
+    run(command, [...args, how, "--include=dev"], { quiet: true }),
+  );
+}
+
+/**
+ * @param {object} options
+ * @param {string | string[]} options.for keys of `needs`
+ * @throws {CommandFailed}
+ */
+export async function setUp({ for: purpose }) {
+  const purposes = [purpose].flat();
+  await ensureSystemPackages(purposes);
+  await ensureNpmPackages();
+  if (purposes.every((name) => withoutAddon.includes(name))) return;
+  if (!buildAddon()) throw new CommandFailed("the addon could not be built");
+}
