@@ -138,16 +138,16 @@ class Harness {
     return peer;
   }
   // Bound, with an empty inbox.
-  PeerId bound(std::string_view name, std::string_view session, std::string_view toolArray = "[]") {
+  PeerId bound(std::string_view name, std::string_view session,
+               const std::vector<std::string>& names = {}) {
+    return boundWith(name, session, tools(names));
+  }
+  PeerId boundWith(std::string_view name, std::string_view session, std::string_view toolArray) {
     const PeerId peer = authed();
     say(peer, hello(name, session, toolArray));
     EXPECT_EQ(take(peer).type(), "hello.ack");
     inbox(peer).texts.clear();
     return peer;
-  }
-  PeerId bound(std::string_view name, std::string_view session,
-               const std::vector<std::string>& names) {
-    return bound(name, session, tools(names));
   }
   void say(PeerId peer, const std::string& text) {
     gateway_.providerText(peer, Slice::borrow(text), now_, effects_);

@@ -1,0 +1,231 @@
+// Every message type in every state, authentication, and what a message without a place costs.
+#include <gtest/gtest.h>
+
+#include "gateway/harness.h"
+
+namespace tap::gateway::test {
+namespace {
+
+const std::vector<std::pair<std::string, std::string>> kMessages{
+    {"auth", auth()},
+    {"hello", hello("again", "s")},
+    {"tool.result", result("nobody's")},
+    {"push", push("keep", "e")},
+    {"tools.update", update("[]")},
+    {"goodbye", kGoodbye},
+};
+
+TEST(Gateway, AnswersAuthWithTheSessions) {
+  Harness tap;
+  tap.session("abc");
+  const PeerId peer = tap.open();
+  tap.say(peer, auth());
+  const Message sessions = tap.take(peer);
+  EXPECT_EQ(sessions.text(),
+            R"({"type":"sessions","active":[{"id":"abc","label":"label of abc","cwd":"/code/abc"}]})");
+  EXPECT_TRUE(tap.quiet(peer));
+  EXPECT_FALSE(tap.closed(peer));
+}
+
+TEST(Gateway, AnswersAuthWithAnEmptyListWhereThereIsNoSession) {
+  Harness tap;
+  const PeerId peer = tap.open();
+  tap.say(peer, auth());
+  EXPECT_EQ(tap.take(peer).text(), R"({"type":"sessions","active":[]})");
+}
+
+TEST(Gateway, ClosesOnAWrongToken) {
+  for (const std::string& token :
+       {std::string("ptk-wrong"), std::string(kToken) + "x", std::string(kToken).substr(1)}) {
+    Harness tap;
+    const PeerId peer = tap.open();
+    tap.say(peer, auth(token));
+    const Message error = tap.take(peer);
+    EXPECT_EQ(error.get("code"), "AUTH_FAILED");
+    EXPECT_EQ(error.get("replyTo"), "auth");
+    EXPECT_EQ(error.get("providerId"), kAbsent);
+    EXPECT_EQ(tap.closeCode(peer), 1008);
+    EXPECT_EQ(tap.logged().find(token), std::string::npos);
+  }
+}
+
+TEST(Gateway, RefusesEverythingBeforeAuth) {
+  for (const auto& [type, text] : kMessages) {
+    if (type == "auth") continue;
+    Harness tap;
+    tap.session("s");
+    const PeerId peer = tap.open();
+    tap.say(peer, text);
+    const Message error = tap.take(peer);
+    EXPECT_EQ(error.get("code"), "AUTH_FAILED") << type;
+    EXPECT_EQ(error.get("replyTo"), type);
+    EXPECT_TRUE(tap.closed(peer)) << type;
+  }
+}
+
+TEST(Gateway, RefusesNonsenseBeforeAuth) {
+  for (const char* text : {"", "{", "[]", R"({"type":"wave"})", R"({"type":"auth"})",
+                           R"({"type":"auth","token":5})", R"({"type":"auth","mode":"pair"})"}) {
+    Harness tap;
+    const PeerId peer = tap.open();
+    tap.say(peer, text);
+    EXPECT_EQ(tap.errorCode(peer), "AUTH_FAILED") << text;
+    EXPECT_TRUE(tap.closed(peer)) << text;
+  }
+}
+
+TEST(Gateway, RefusesAnOversizeMessageBeforeAuth) {
+  Harness tap;
+  const PeerId peer = tap.open();
+  tap.oversize(peer, 6'000'000);
+  EXPECT_EQ(tap.errorCode(peer), "AUTH_FAILED");
+  EXPECT_TRUE(tap.closed(peer));
+}
+
+TEST(Gateway, GivesAWebPageNothingForTheToken) {
+  Harness tap;
+  tap.session("secret-session");
+  const PeerId peer = tap.open(true);
+  tap.say(peer, auth());
+  const Message error = tap.take(peer);
+  EXPECT_EQ(error.get("code"), "AUTH_FAILED");
+  EXPECT_TRUE(tap.closed(peer));
+  EXPECT_TRUE(tap.quiet(peer));
+}
+
+TEST(Gateway, TellsAWebPageNothingAboutTheToken) {
+  Harness tap;
+  const PeerId right = tap.open(true);
+  tap.say(right, auth());
+  const PeerId wrong = tap.open(true);
+  tap.say(wrong, auth("ptk-guess"));
+  EXPECT_EQ(tap.take(right).text(), tap.take(wrong).text());
+}
+
+TEST(Gateway, ForgetsAClosedConnection) {
+  Harness tap;
+  const PeerId peer = tap.open();
+  tap.say(peer, auth("wrong"));
+  ASSERT_TRUE(tap.closed(peer));
+  tap.say(peer, auth());
+  tap.oversize(peer, 1);
+  tap.backlog(peer, 1 << 30);
+  tap.lose(peer);
+  EXPECT_EQ(tap.count(peer, "sessions"), 0u);
+}
+
+TEST(Gateway, AllowsOnlyHelloAndGoodbyeBeforeHello) {
+  for (const auto& [type, text] : kMessages) {
+    Harness tap;
+    tap.session("s");
+    const PeerId peer = tap.authed();
+    tap.say(peer, text);
+    if (type == "hello") {
+      EXPECT_EQ(tap.take(peer).type(), "hello.ack");
+    } else if (type == "goodbye") {
+      EXPECT_EQ(tap.closeCode(peer), 1000);
+    } else {
+      const Message error = tap.take(peer);
+      EXPECT_EQ(error.get("code"), "UNAUTHORIZED") << type;
+      EXPECT_EQ(error.get("replyTo"), type);
+      EXPECT_FALSE(tap.closed(peer)) << type;
+    }
+  }
+}
+
+TEST(Gateway, AllowsAllButAuthAndHelloWhileBound) {
+  for (const auto& [type, text] : kMessages) {
+    Harness tap;
+    tap.session("s");
+    const PeerId peer = tap.bound("p", "s");
+    tap.say(peer, text);
+    const bool refused = type == "auth" || type == "hello";
+    EXPECT_EQ(tap.errorCode(peer), refused ? "UNAUTHORIZED" : kAbsent) << type;
+    EXPECT_EQ(tap.closed(peer), type == "goodbye") << type;
+  }
+}
+
+TEST(Gateway, AllowsANewHelloAfterTheSessionHasEnded) {
+  for (const auto& [type, text] : kMessages) {
+    Harness tap;
+    const PeerId old = tap.session("old");
+    tap.session("s");
+    const PeerId peer = tap.bound("p", "old");
+    tap.send(old, protocol::EndSession{"over"});
+    tap.advance(10'000);
+    tap.clear();
+    tap.say(peer, text);
+    if (type == "hello") {
+      EXPECT_EQ(tap.take(peer).type(), "hello.ack");
+    } else if (type == "goodbye") {
+      EXPECT_TRUE(tap.closed(peer));
+    } else {
+      // A tool.result may have crossed the end of the session: it is dropped.
+      EXPECT_EQ(tap.errorCode(peer), type == "tool.result" ? kAbsent : "UNAUTHORIZED") << type;
+      EXPECT_FALSE(tap.closed(peer));
+    }
+  }
+}
+
+TEST(Gateway, RefusesUnknownTypesAndGoesOn) {
+  Harness tap;
+  tap.session("s");
+  for (const PeerId peer : {tap.authed(), tap.bound("p", "s")}) {
+    for (const char* type : {"wave", "tool.call", "sessions", "subscribe", ""}) {
+      tap.say(peer, R"({"type":")" + std::string(type) + "\"}");
+      const Message error = tap.take(peer);
+      EXPECT_EQ(error.get("code"), "UNKNOWN_TYPE");
+      EXPECT_EQ(error.get("replyTo"), std::string(type).empty() ? kAbsent : type);
+      EXPECT_FALSE(tap.closed(peer));
+    }
+  }
+}
+
+TEST(Gateway, RefusesNonsenseAndGoesOn) {
+  Harness tap;
+  tap.session("s");
+  for (const PeerId peer : {tap.authed(), tap.bound("p", "s")}) {
+    for (const char* text : {"", "{", "[]", "5", R"({"typ":"push"})"}) {
+      tap.say(peer, text);
+      const Message error = tap.take(peer);
+      EXPECT_EQ(error.get("code"), "INVALID_JSON") << text;
+      EXPECT_EQ(error.get("replyTo"), kAbsent) << text;
+      EXPECT_FALSE(tap.closed(peer));
+    }
+  }
+}
+
+TEST(Gateway, NamesTheProviderInItsErrors) {
+  Harness tap;
+  tap.session("s");
+  const PeerId peer = tap.authed();
+  tap.say(peer, hello("p", "s"));
+  const std::string id = tap.take(peer, "hello.ack").get("providerId");
+  EXPECT_EQ(id.substr(0, 2), "p-");
+  tap.say(peer, "{");
+  const Message error = tap.take(peer, "error");
+  EXPECT_EQ(error.get("providerId"), id);
+  EXPECT_EQ(error.get("sessionId"), "s");
+  EXPECT_NE(error.get("message"), kAbsent);
+}
+
+TEST(Gateway, GoodbyeEndsTheConnection) {
+  Harness tap;
+  tap.session("s");
+  const PeerId peer = tap.bound("p", "s", {"greet"});
+  tap.say(peer, R"({"type":"goodbye","reason":"shutting down"})");
+  EXPECT_EQ(tap.closeCode(peer), 1000);
+  EXPECT_NE(tap.logged().find("shutting down"), std::string::npos);
+}
+
+TEST(Gateway, AMisshapenGoodbyeIsRefusedAndNotObeyed) {
+  Harness tap;
+  tap.session("s");
+  const PeerId peer = tap.bound("p", "s");
+  tap.say(peer, R"({"type":"goodbye","reason":{}})");
+  EXPECT_EQ(tap.errorCode(peer), "INVALID_JSON");
+  EXPECT_FALSE(tap.closed(peer));
+}
+
+}  // namespace
+}  // namespace tap::gateway::test
