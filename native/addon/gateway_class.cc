@@ -1,6 +1,7 @@
 #include "addon/gateway_class.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "addon/environment.h"
@@ -25,6 +26,11 @@ void throwUv(Napi::Env env, int failure, const std::string& what) {
   error.Set("code", Napi::String::New(env, uv_err_name(failure)));
   error.ThrowAsJavaScriptException();
 }
+
+// What tells our objects from others that somebody hands us.
+constexpr napi_type_tag kTypeTag{0x8f1d6a2c4be94d07, 0xa35c90e7f2164b8d};
+
+constexpr int64_t kMaxPort = 65535;
 
 const char* levelName(protocol::LogLevel level) {
   switch (level) {
@@ -83,6 +89,7 @@ GatewayClass::GatewayClass(const Napi::CallbackInfo& info)
                 Napi::String::New(onHost_->env(), reason)});
   };
   server_ = std::make_unique<uv::Server>(loopOf(env), std::move(config), std::move(events));
+  info.This().As<Napi::Object>().TypeTag(&kTypeTag);
   for (const std::string& complaint : complaints) {
     (*onLog_)({Napi::String::New(env, "warning"), Napi::String::New(env, complaint)});
   }
@@ -90,22 +97,44 @@ GatewayClass::GatewayClass(const Napi::CallbackInfo& info)
 
 GatewayClass::~GatewayClass() = default;
 
-void GatewayClass::start(const Napi::CallbackInfo&) { server_->start(); }
+GatewayClass* GatewayClass::from(const Napi::Value& value) {
+  if (!value.IsObject()) return nullptr;
+  const auto object = value.As<Napi::Object>();
+  return object.CheckTypeTag(&kTypeTag) ? Unwrap(object) : nullptr;
+}
+
+void GatewayClass::hold() {
+  if (!server_->closed() && !std::exchange(held_, true)) Ref();
+}
+
+void GatewayClass::start(const Napi::CallbackInfo&) {
+  hold();
+  server_->start();
+}
 
 Napi::Value GatewayClass::listen(const Napi::CallbackInfo& info) {
-  const int port = info.Length() > 0 && info[0].IsNumber() ? info[0].As<Napi::Number>().Int32Value() : 0;
-  if (const int failure = server_->listenTcp(port)) {
-    throwUv(info.Env(), failure, "cannot listen on port " + std::to_string(port));
-    return info.Env().Undefined();
+  const Napi::Env env = info.Env();
+  const int64_t port = info[0].IsNumber() ? info[0].As<Napi::Number>().Int64Value() : -1;
+  if (port < 0 || port > kMaxPort) {
+    Napi::RangeError::New(env, "listen(port): expected a number from 0 to 65535")
+        .ThrowAsJavaScriptException();
+    return env.Undefined();
   }
-  return Napi::Number::New(info.Env(), server_->port());
+  if (const int failure = server_->listenTcp(static_cast<int>(port))) {
+    throwUv(env, failure, "cannot listen on port " + std::to_string(port));
+    return env.Undefined();
+  }
+  hold();
+  return Napi::Number::New(env, server_->port());
 }
 
 void GatewayClass::listenLink(const Napi::CallbackInfo& info) {
   const std::string path = info[0].ToString().Utf8Value();
   if (const int failure = server_->listenPipe(path)) {
     throwUv(info.Env(), failure, "cannot listen on " + path);
+    return;
   }
+  hold();
 }
 
 void GatewayClass::setPlainAnswer(const Napi::CallbackInfo& info) {
@@ -113,7 +142,8 @@ void GatewayClass::setPlainAnswer(const Napi::CallbackInfo& info) {
 }
 
 void GatewayClass::close(const Napi::CallbackInfo& info) {
-  server_->close(info.Length() > 0 && info[0].ToBoolean());
+  server_->close(info[0].ToBoolean());
+  if (std::exchange(held_, false)) Unref();
 }
 
 }  // namespace tap::addon

@@ -17,6 +17,9 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   explicit GatewayClass(const Napi::CallbackInfo& info);
   ~GatewayClass() override;
 
+  // The gateway behind a JavaScript value; null if it is something else.
+  [[nodiscard]] static GatewayClass* from(const Napi::Value& value);
+
   [[nodiscard]] uv::Server& server() { return *server_; }
 
  private:
@@ -26,6 +29,10 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   void setPlainAnswer(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);
 
+  // A gateway in use must not be collected, whoever still knows it.
+  void hold();
+
+  bool held_ = false;
   std::unique_ptr<Callback> onLog_;
   std::unique_ptr<Callback> onHost_;
   std::unique_ptr<uv::Server> server_;

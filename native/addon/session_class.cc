@@ -76,21 +76,43 @@ SessionClass::SessionClass(const Napi::CallbackInfo& info)
 
 SessionClass::~SessionClass() = default;
 
-void SessionClass::connect(const Napi::CallbackInfo& info) {
-  Ref();  // until closed: a port in use must not be collected
-  port_->connect(info[0].ToString().Utf8Value());
+bool SessionClass::begin(Napi::Env env) {
+  if (begun_) {
+    Napi::Error::New(env, "this SessionPort is or was in use; make a new one")
+        .ThrowAsJavaScriptException();
+    return false;
+  }
+  begun_ = true;
+  held_ = true;
+  Ref();
+  return true;
 }
 
-void SessionClass::attach(const Napi::CallbackInfo& info) {
-  if (info.Length() < 1 || !info[0].IsObject()) {
-    Napi::TypeError::New(info.Env(), "attach(gateway): expected a Gateway")
+void SessionClass::finish() {
+  begun_ = true;  // closed before it began: it must not begin any more
+  gateway_.Reset();
+  if (std::exchange(held_, false)) Unref();
+}
+
+void SessionClass::connect(const Napi::CallbackInfo& info) {
+  if (!info[0].IsString()) {
+    Napi::TypeError::New(info.Env(), "connect(path): expected a string")
         .ThrowAsJavaScriptException();
     return;
   }
-  const auto object = info[0].As<Napi::Object>();
-  gateway_ = Napi::Persistent(object);
-  Ref();
-  port_->attach(GatewayClass::Unwrap(object)->server());
+  if (begin(info.Env())) port_->connect(info[0].As<Napi::String>().Utf8Value());
+}
+
+void SessionClass::attach(const Napi::CallbackInfo& info) {
+  GatewayClass* gateway = GatewayClass::from(info[0]);
+  if (gateway == nullptr || gateway->server().closed()) {
+    Napi::TypeError::New(info.Env(), "attach(gateway): expected a Gateway that is not closed")
+        .ThrowAsJavaScriptException();
+    return;
+  }
+  if (!begin(info.Env())) return;
+  gateway_ = Napi::Persistent(info[0].As<Napi::Object>());
+  port_->attach(gateway->server());
 }
 
 void SessionClass::send(const Napi::CallbackInfo& info) {
@@ -125,8 +147,8 @@ void SessionClass::cancel(const Napi::CallbackInfo& info) {
 }
 
 void SessionClass::close(const Napi::CallbackInfo& info) {
-  port_->close(info.Length() > 0 ? info[0].ToString().Utf8Value() : "it was closed");
-  if (!gateway_.IsEmpty()) gateway_.Reset();
+  port_->close(info[0].IsString() ? info[0].As<Napi::String>().Utf8Value() : "it was closed");
+  finish();
 }
 
 void SessionClass::onEvent(const protocol::SessionEvent& event) {
@@ -151,6 +173,7 @@ void SessionClass::onClosed(const std::string& reason, bool silent) {
   const Napi::Env env = closed_->env();
   const Napi::HandleScope scope(env);
   (*closed_)({Napi::String::New(env, reason), Napi::Boolean::New(env, silent)});
+  finish();
 }
 
 }  // namespace tap::addon

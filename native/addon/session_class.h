@@ -16,7 +16,6 @@ namespace tap::addon {
 
 class SessionClass final : public Napi::ObjectWrap<SessionClass> {
  public:
-  // `gatewayConstructor` is what attach() accepts instances of.
   static Napi::Function define(Napi::Env env);
 
   explicit SessionClass(const Napi::CallbackInfo& info);
@@ -30,6 +29,12 @@ class SessionClass final : public Napi::ObjectWrap<SessionClass> {
   void cancel(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);
 
+  // Whether connect or attach may begin; it then has: a port serves once, and one in use must not
+  // be collected.
+  [[nodiscard]] bool begin(Napi::Env env);
+  // The port is over.
+  void finish();
+
   void onEvent(const protocol::SessionEvent& event);
   void onSettled(const protocol::CallResult& result);
   void onClosed(const std::string& reason, bool silent);
@@ -40,6 +45,8 @@ class SessionClass final : public Napi::ObjectWrap<SessionClass> {
   Napi::AsyncContext context_;
   std::unordered_map<std::string, Napi::Promise::Deferred> calls_;
   Napi::ObjectReference gateway_;  // kept alive while attached
+  bool begun_ = false;
+  bool held_ = false;
   protocol::SessionDecoder decoder_;
   std::unique_ptr<uv::SessionPort> port_;
 };

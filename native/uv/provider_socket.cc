@@ -66,6 +66,8 @@ void ProviderSocket::receive(char* bytes, size_t size) {
     stream_->flush();
   }
   if (!events.empty()) server_.received(peer_, events);
+  // Pongs add up, too, for one that pings and does not read.
+  if (!closed_) server_.providerBacklog(peer_, stream_->backlog());
 }
 
 void ProviderSocket::onEnd(std::string_view) {

@@ -2,6 +2,10 @@
 
 #include <utility>
 
+#ifndef _WIN32
+#include <sys/un.h>
+#endif
+
 #include "uv/link_socket.h"
 #include "uv/provider_socket.h"
 
@@ -13,6 +17,7 @@ using protocol::LogLevel;
 namespace {
 
 constexpr int kBacklog = 128;
+constexpr int kAnyPortTries = 10;
 
 void closeTcp(uv_handle_t* handle) {
   uv_close(handle, [](uv_handle_t* closed) { delete reinterpret_cast<uv_tcp_t*>(closed); });
@@ -77,18 +82,37 @@ int Server::listenOn(const char* address, int port) {
   return 0;
 }
 
-int Server::listenTcp(int port) {
+int Server::listenOnBoth(int port) {
   if (const int failure = listenOn("127.0.0.1", port)) return failure;
   const int failure = listenOn("::1", port_);
-  if (failure != 0 && !noSuchAddress(failure)) {
-    listeners_.clear();
-    return failure;
+  if (failure == 0 || noSuchAddress(failure)) return 0;
+  stopListening();
+  return failure;
+}
+
+int Server::listenTcp(int port) {
+  if (closed_) return UV_ESHUTDOWN;
+  int failure = listenOnBoth(port);
+  // Any port: the one that is free on the one address may be taken on the other.
+  for (int tries = 0; failure == UV_EADDRINUSE && port == 0 && tries < kAnyPortTries; ++tries) {
+    failure = listenOnBoth(port);
   }
-  gateway_.setPort(port_);
-  return 0;
+  if (failure == 0) gateway_.setPort(port_);
+  return failure;
+}
+
+void Server::stopListening() {
+  // The link first: once the port is free another gateway may bind a socket of the same name, and
+  // that one must not be unlinked.
+  while (!listeners_.empty()) listeners_.pop_back();
 }
 
 int Server::listenPipe(const std::string& path) {
+  if (closed_) return UV_ESHUTDOWN;
+#ifndef _WIN32
+  // libuv would cut it short: two gateways could then meet at one path.
+  if (path.size() >= sizeof(sockaddr_un::sun_path)) return UV_ENAMETOOLONG;
+#endif
   auto* pipe = new uv_pipe_t;
   uv_pipe_init(loop_, pipe, 0);
   pipe->data = this;
@@ -161,9 +185,16 @@ void Server::received(PeerId peer, const std::vector<Slice>& bodies) {
 void Server::providerGone(PeerId peer) {
   const auto at = providers_.find(peer);
   if (at == providers_.end()) return;
+  at->second->forget();
   retire(std::move(at->second));
   providers_.erase(at);
   gateway_.providerGone(peer, now(loop_), effects_);
+  settle();
+}
+
+void Server::providerBacklog(PeerId peer, size_t bytes) {
+  if (bytes == 0) return;
+  gateway_.providerBacklog(peer, bytes, now(loop_), effects_);
   settle();
 }
 
@@ -198,12 +229,16 @@ void Server::closeLocal(PeerId peer) {
 }
 
 void Server::settle() {
+  // What an effect sets off in this process (a session here answers at once) comes after the
+  // effects that are due already: peers see everything in the order in which it was decided.
+  if (std::exchange(settling_, true)) return;
   while (!effects_.empty()) {
     gateway::Effects effects = std::exchange(effects_, {});
     for (gateway::Effect& effect : effects) run(effect);
     flush();
   }
-  deadline_.set(gateway_.nextDeadline());
+  settling_ = false;
+  deadline_.set(closed_ ? std::nullopt : gateway_.nextDeadline());
 }
 
 void Server::retire(std::unique_ptr<StreamHandler> socket) {
@@ -216,6 +251,7 @@ void Server::retire(std::unique_ptr<StreamHandler> socket) {
   uv_idle_init(loop_, &retired->idle);
   retired->idle.data = retired;
   uv_idle_start(&retired->idle, [](uv_idle_t* idle) {
+    static_cast<Retired*>(idle->data)->socket.reset();
     uv_close(reinterpret_cast<uv_handle_t*>(idle),
              [](uv_handle_t* handle) { delete static_cast<Retired*>(handle->data); });
   });
@@ -261,8 +297,10 @@ void Server::closePeer(const gateway::ClosePeer& close) {
     link->second->close();
     retire(std::move(link->second));
     links_.erase(link);
-  } else {
+    gateway_.sessionGone(close.peer, now(loop_), effects_);
+  } else if (locals_.contains(close.peer)) {
     endLocal(close.peer, close.reason);
+    gateway_.sessionGone(close.peer, now(loop_), effects_);
   }
 }
 
@@ -281,7 +319,8 @@ void Server::flush() {
 }
 
 void Server::close(bool restarting) {
-  listeners_.clear();
+  closed_ = true;
+  stopListening();
   const auto code = static_cast<uint16_t>(restarting ? ws::CloseCode::ServiceRestart
                                                      : ws::CloseCode::GoingAway);
   for (auto& [peer, socket] : providers_) {

@@ -62,6 +62,7 @@ class Server {
   // Ends everything: no listener, every connection told to go away (WebSocket close 1001 or, where
   // another gateway follows, 1012).
   void close(bool restarting);
+  [[nodiscard]] bool closed() const { return closed_; }
 
   // --- For ProviderSocket and LinkSocket: what they have read. Each handles the input in full.
   [[nodiscard]] const std::string& plainAnswer() const { return plainAnswer_; }
@@ -70,12 +71,16 @@ class Server {
   void received(gateway::PeerId peer, std::vector<ws::Event>& events);
   void received(gateway::PeerId peer, const std::vector<Slice>& bodies);
   void providerGone(gateway::PeerId peer);
+  // So much waits for it to read.
+  void providerBacklog(gateway::PeerId peer, size_t bytes);
   void linkGone(gateway::PeerId peer, std::string_view reason);
 
  private:
   using Listener = std::unique_ptr<uv_handle_t, void (*)(uv_handle_t*)>;
 
   [[nodiscard]] int listenOn(const char* address, int port);
+  [[nodiscard]] int listenOnBoth(int port);
+  void stopListening();
   void onTcpConnection(uv_stream_t* listener);
   void onPipeConnection(uv_stream_t* listener);
   [[nodiscard]] gateway::PeerId newPeer() { return gateway::PeerId{++lastPeer_}; }
@@ -105,6 +110,8 @@ class Server {
   std::unordered_map<gateway::PeerId, LocalSession> locals_;
   std::unordered_set<gateway::PeerId> unflushed_;
   gateway::Effects effects_;
+  bool settling_ = false;
+  bool closed_ = false;
 };
 
 }  // namespace tap::uv

@@ -57,14 +57,6 @@ void Stream::pause() {
   uv_read_stop(&handle_.stream);
 }
 
-void Stream::setRef(bool ref) {
-  if (ref) {
-    uv_ref(&handle_.handle);
-  } else {
-    uv_unref(&handle_.handle);
-  }
-}
-
 void Stream::onRead(ssize_t count, const uv_buf_t* buffer) {
   if (count > 0) {
     if (handler_ != nullptr) handler_->onBytes(buffer->base, static_cast<size_t>(count));

@@ -56,8 +56,6 @@ class Stream {
   void start(StreamHandler& handler);
   void pause();
   void resume();
-  // Whether this handle keeps the loop alive.
-  void setRef(bool ref);
 
   // Queued bytes leave with the next flush(), or when the write before them is done.
   void queue(std::string_view bytes);
