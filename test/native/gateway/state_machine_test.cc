@@ -21,8 +21,9 @@ TEST(Gateway, AnswersAuthWithTheSessions) {
   const PeerId peer = tap.open();
   tap.say(peer, auth());
   const Message sessions = tap.take(peer);
-  EXPECT_EQ(sessions.text(),
-            R"({"type":"sessions","active":[{"id":"abc","label":"label of abc","cwd":"/code/abc"}]})");
+  EXPECT_EQ(
+      sessions.text(),
+      R"({"type":"sessions","active":[{"id":"abc","label":"label of abc","cwd":"/code/abc"}]})");
   EXPECT_TRUE(tap.quiet(peer));
   EXPECT_FALSE(tap.closed(peer));
 }
