@@ -1,0 +1,93 @@
+// What a provider says is what the session gets: text by text, up to the largest there may be.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { TestGateway } from "./harness.mjs";
+
+const MB = 1024 * 1024;
+
+/** As large as it gets without going over `bytes` of JSON. @param {string} unit @param {number} bytes */
+const filled = (unit, bytes) => unit.repeat(Math.floor(bytes / Buffer.byteLength(unit)));
+
+/** JSON text of a string of about `bytes`, by kind. */
+const kinds = {
+  ascii: (bytes) => `"${filled("plain text, ", bytes)}"`,
+  CJK: (bytes) => `"${filled("道可道非常道", bytes)}"`,
+  emoji: (bytes) => `"${filled("🦊a", bytes)}"`,
+  escapes: (bytes) => `"${filled('\\n\\"\\\\\\/\\u00e9\\u0041\\t', bytes)}"`,
+  "lone surrogates": (bytes) => `"${filled("\\ud800x\\udc00\\udbff", bytes)}"`,
+  "pairs of escapes": (bytes) => `"${filled("\\ud83e\\udd8a", bytes)}"`,
+};
+
+for (const way of /** @type {const} */ (["attached", "linked"])) {
+  test(`results, ${way}`, async (t) => {
+    const gateway = new TestGateway(t);
+    const session = await gateway.session(way);
+    /** @type {string} */
+    let data;
+    const provider = await gateway.stranger();
+    provider.onMessage((message) => {
+      if (message.type !== "tool.call") return;
+      provider.sendRaw(`{"type":"tool.result","id":"${message.id}"${data === "" ? "" : `,"data":${data}`}}`);
+    });
+    const tools = [{ name: "say", description: "", parameters: {} }];
+    await provider.hello({ name: "speaker", session: session.id, tools });
+    const answerTo = (text) => {
+      data = text;
+      return session.call("say");
+    };
+
+    for (const [kind, make] of Object.entries(kinds)) {
+      for (const [label, size] of Object.entries({ none: 0, little: 16, "1 MB": MB, "4.9 MB": 4.9 * MB })) {
+        await t.test(`${kind}, ${label}: the string that JSON.parse gives`, async () => {
+          const text = make(Math.floor(size));
+          const answer = await answerTo(text);
+          assert.equal(typeof answer, "string");
+          // Compared here: assert.equal would print megabytes.
+          assert.ok(answer === JSON.parse(text), `differs, length ${answer.length}`);
+        });
+      }
+    }
+    await t.test("what is no string arrives as its JSON text, unchanged", async () => {
+      for (const text of [
+        '{"b":1,"a":[1.50,1e999,{"\\u0061":null}],"b":"twice"}',
+        "[ ]",
+        "1.0",
+        "-0",
+        "true",
+        "null",
+        `{"large":"${filled("列", 2 * MB)}"}`,
+      ]) {
+        const answer = await answerTo(text);
+        assert.ok(answer === text, `got ${String(answer).slice(0, 100)}`);
+      }
+    });
+    await t.test("no data at all is an empty text", async () => {
+      assert.equal(await answerTo(""), "");
+    });
+    await t.test("arguments arrive as they were", async () => {
+      data = '"ok"';
+      const args = { text: filled("aé道🦊\\\"\n", MB), list: [1, { deep: null }], lone: "\ud800" };
+      await session.call("say", args);
+      const last = provider.received.at(-1);
+      assert.deepEqual(last.args, args);
+    });
+  });
+}
+
+test("errors of a tool name the provider, the code, and what to do", async (t) => {
+  const gateway = new TestGateway(t);
+  const session = await gateway.session();
+  const fail = (error, code) => () => {
+    throw Object.assign(new Error(error), { code });
+  };
+  await gateway.provider(session, "files", {
+    find: fail("no such file\u001b[31m", "NOT_FOUND"),
+    odd: fail("?", "SOMETHING_ELSE"),
+  });
+  const missing = await session.call("find");
+  assert.equal(missing.code, "NOT_FOUND");
+  assert.match(missing.text, /"files".*NOT_FOUND.*no such file/s);
+  assert.ok(!missing.text.includes("\u001b"));
+  assert.equal((await session.call("odd")).code, "INTERNAL");
+});
