@@ -189,7 +189,7 @@ export class CopilotCli {
   /**
    * Runs one prompt to the end.
    * @param {string} prompt
-   * @param {{args?: string[], allow?: string[], env?: Record<string, string | undefined>, timeoutMs?: number}} [options]
+   * @param {{args?: string[], allow?: string[], env?: Record<string, string | undefined>, cwd?: string, timeoutMs?: number}} [options]
    * @returns {Promise<RunResult>}
    */
   runPrompt(prompt, options) {
@@ -200,11 +200,11 @@ export class CopilotCli {
    * Starts one prompt and gives the child at once, for tests that act meanwhile.
    * `allow` is what opens the permission gates (`[]`: nothing).
    */
-  startPrompt(prompt, { args = [], allow = ["--allow-all"], env, timeoutMs = 60_000 } = {}) {
+  startPrompt(prompt, { args = [], allow = ["--allow-all"], env, cwd = this.workFolder, timeoutMs = 60_000 } = {}) {
     const { command, prefix } = this.command;
     const startedAt = performance.now();
     const child = spawn(command, [...prefix, "--experimental", ...allow, ...args, "-p", prompt], {
-      cwd: this.workFolder,
+      cwd,
       env: this.environment(env),
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -27,6 +27,7 @@ const SCREENS = {
   trust: /Do you trust the files in this folder/,
   /** The footer while nothing runs and the input is empty. */
   ready: /\/ commands[^\n]*$/,
+  cancelled: /Operation cancelled by user/,
   ctrlCAgain: /ctrl\+c again to exit/i,
   /** The lines that frame the input. */
   rule: /^[─━]{20,}$/,
@@ -210,6 +211,14 @@ export class Terminal {
     return waitFor(fresh, { timeoutMs: 20_000, what: () => this.#failure(`a new session after ${command}`) });
   }
 
+  /** Stops the turn that runs: Esc, as often as it takes. */
+  async interruptTurn() {
+    await this.#pressUntil("escape", (screen) => SCREENS.cancelled.test(screen), "the turn cancelled", 300);
+    // An Esc too many would make the next letter a key of its own.
+    this.press("ctrl-u");
+    await this.waitUntilReady();
+  }
+
   /** Leaves with `/exit`: the CLI, or only the current session where there are several. */
   async exit() {
     await this.submit("/exit");
@@ -226,12 +235,12 @@ export class Terminal {
   }
 
   /** A key pressed while the CLI still draws can get lost, so it is repeated until it has had its effect. */
-  async #pressUntil(key, done, what) {
+  async #pressUntil(key, done, what, everyMs = 1500) {
     let pressedAt = -Infinity;
     await this.waitForScreen(
       (screen) => {
         if (done(screen)) return true;
-        if (performance.now() - pressedAt > 1500) {
+        if (performance.now() - pressedAt > everyMs) {
           pressedAt = performance.now();
           this.press(key);
         }

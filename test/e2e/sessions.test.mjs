@@ -1,0 +1,97 @@
+// Several sessions on one gateway.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, realpathSync } from "node:fs";
+import path from "node:path";
+import { describe, test } from "node:test";
+import { ScriptedModel, callTool, say, toolNames } from "../support/model.mjs";
+import { answering, onceOffered, resultOf, startTap, steps } from "../support/tap.mjs";
+import { deferred, waitFor } from "../support/wait.mjs";
+
+/** A second git folder beside the first. */
+function secondFolder(rig) {
+  const folder = path.join(path.dirname(rig.cli.workFolder), "other");
+  mkdirSync(folder);
+  execFileSync("git", ["init", "-q", "-b", "side"], { cwd: folder });
+  return folder;
+}
+
+/** The model of a second CLI. */
+async function secondModel(t, script) {
+  const model = await ScriptedModel.start(script);
+  t.after(() => model.close());
+  return model;
+}
+
+describe("sessions", { concurrency: 1 }, () => {
+  test("two CLIs share one host, each sees only its own providers' tools, and the list follows", async (t) => {
+    const hold = deferred();
+    const rig = await startTap(t);
+    const other = await secondModel(t);
+    const folder = secondFolder(rig);
+    const wait = async () => {
+      await hold.promise;
+      return callTool("tap_status");
+    };
+    rig.model.script(steps([wait, onceOffered("mine"), say("bye")]));
+    other.script(steps([wait, onceOffered("yours"), say("bye")]));
+
+    const first = rig.cli.startPrompt("first job");
+    await rig.model.waitForRequest();
+    const { provider: watcher, sessions } = await rig.connect();
+    assert.equal(sessions.active.length, 1);
+
+    const second = rig.cli.startPrompt("second job", { cwd: folder, env: { COPILOT_PROVIDER_BASE_URL: other.url } });
+    await other.waitForRequest();
+    // A session is labelled with its folder until it has a title: here the prompt.
+    const titled = (active) => active.map(({ label }) => label).sort().join() === "first job,second job";
+    const listed = await watcher.waitFor(({ type, active }) => type === "sessions.updated" && titled(active));
+    const byCwd = Object.fromEntries(listed.active.map((session) => [session.cwd, session]));
+    const mine = byCwd[realpathSync(rig.cli.workFolder)];
+    const yours = byCwd[realpathSync(folder)];
+    assert.equal(mine.label, "first job");
+    assert.equal(yours.label, "second job");
+    assert.equal(mine.id, sessions.active[0].id);
+    assert.equal((await rig.cli.gatewayHosts()).length, 1);
+
+    await rig.provide({ mine: answering("for the first") }, { name: "p1", session: mine.id });
+    await rig.provide({ yours: answering("for the second") }, { name: "p2", session: yours.id });
+    hold.resolve();
+    await Promise.all([rig.ended(first), rig.ended(second)]);
+    assert.equal(resultOf(rig.model.last, "mine"), "for the first");
+    assert.equal(resultOf(other.last, "yours"), "for the second");
+    assert.ok(rig.model.requests.every((request) => !toolNames(request).includes("yours")));
+    assert.ok(other.requests.every((request) => !toolNames(request).includes("mine")));
+    await watcher.waitFor(({ type, active }) => type === "sessions.updated" && active.length === 0);
+    assert.deepEqual(other.errors, []);
+  });
+
+  test("two CLIs that start at once elect one host, and both are served", async (t) => {
+    const rig = await startTap(t, steps([onceOffered("shared"), say("bye")]));
+    const other = await secondModel(t, steps([onceOffered("shared"), say("bye")]));
+    const runs = [
+      rig.cli.startPrompt("go"),
+      rig.cli.startPrompt("go", { env: { COPILOT_PROVIDER_BASE_URL: other.url } }),
+    ];
+    const { provider, sessions } = await waitFor(() => rig.connect());
+    const ids = new Set(sessions.active.map(({ id }) => id));
+    await waitFor(
+      () => {
+        const latest = provider.received.findLast(({ active }) => active)?.active ?? [];
+        for (const { id } of latest) ids.add(id);
+        return ids.size === 2;
+      },
+      { what: () => rig.report() },
+    );
+    const hosts = await rig.cli.gatewayHosts();
+    await Promise.all([...ids].map((session) => rig.provide({ shared: answering(`in ${session}`) }, { session, name: "p" })));
+    await Promise.all(runs.map((run) => rig.ended(run)));
+    assert.deepEqual(
+      new Set([rig.result("shared"), resultOf(other.last, "shared")]),
+      new Set([...ids].map((id) => `in ${id}`)),
+    );
+    assert.equal(hosts.length, 1, await rig.report());
+    assert.equal(await rig.countInLog("host.log", /gateway \S+ on port/), 1);
+  });
+});
