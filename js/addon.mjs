@@ -14,6 +14,7 @@ function load() {
     const reason = error instanceof Error ? error.message : String(error);
     throw new Error(
       `tap's native addon does not load. Run \`npm install --omit=dev\` in ${root}. (${reason})`,
+      { cause: error },
     );
   }
 }
