@@ -1,6 +1,125 @@
-// npm run lint: formats, types and the checks of clang-tidy and eslint.
+// npm run lint: formats, types, and the checks of clang-tidy and eslint. Each check is a row.
 
-/** @param {string} _nativeFolder has compile_commands.json */
-export async function lint(_nativeFolder) {
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { attempt, CommandFailed, root, run, say, step } from "./commands.mjs";
+
+const WORKERS = Math.max(2, os.availableParallelism());
+
+/** Files that git knows, or would if they were added. @param {string[]} patterns */
+function projectFiles(...patterns) {
+  const list = ["ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "--"];
+  return execFileSync("git", [...list, ...patterns], { cwd: root, encoding: "utf8" })
+    .split("\n")
+    .filter((file) => file && existsSync(path.join(root, file)));
+}
+
+const cppFiles = () =>
+  projectFiles("native/*.cc", "native/*.h", "test/native/*.cc", "test/native/*.h");
+const scripts = () => projectFiles("*.mjs", "*.ts", "*.json", ":!package-lock.json");
+
+/** One of node_modules' programs. @param {string} file @param {string[]} args */
+const nodeTool = (file, args) => run(process.execPath, [path.join("node_modules", file), ...args]);
+
+// ---- clang-tidy ----------------------------------------------------------------------------------
+
+/** What uv/ and addon/ are compiled with, which CMake does not build. Undefined without headers. */
+function addonFlags() {
+  const prefix = path.resolve(path.dirname(process.execPath), "..");
+  const nodeHeaders = path.join(prefix, "include", "node");
+  if (!existsSync(path.join(nodeHeaders, "uv.h"))) return undefined;
+  const napiHeaders = path.join(root, "node_modules", "node-addon-api");
+  return [
+    "--",
+    "-std=c++20",
+    "-Inative",
+    ...["-isystem", nodeHeaders, "-isystem", napiHeaders],
+    ...["-DNAPI_VERSION=8", "-DNODE_ADDON_API_DISABLE_CPP_EXCEPTIONS"],
+  ];
+}
+
+/** @param {string} nativeFolder @returns {{file: string, args: string[]}[]} */
+function tidyJobs(nativeFolder) {
+  const needsNode = (/** @type {string} */ file) => /^native\/(uv|addon)\//.test(file);
+  const files = projectFiles("native/*.cc");
+  const core = files.filter((file) => !needsNode(file));
+  const flags = addonFlags();
+  if (!flags) say("   Node's headers are not installed: native/uv and native/addon are left out");
+  const outer = flags ? files.filter(needsNode) : [];
+  return [
+    ...outer.map((file) => ({ file, args: ["--quiet", file, ...(flags ?? [])] })),
+    ...core.map((file) => ({ file, args: ["--quiet", "-p", nativeFolder, file] })),
+  ];
+}
+
+/** @param {string} nativeFolder */
+async function clangTidy(nativeFolder) {
+  const jobs = tidyJobs(nativeFolder);
+  const total = jobs.length;
+  /** @type {string[]} */
+  const failed = [];
+  const worker = async () => {
+    for (let job = jobs.shift(); job; job = jobs.shift()) {
+      const { ok, output } = await attempt("clang-tidy", job.args, { quiet: true });
+      if (!ok) {
+        failed.push(job.file);
+        say(output.replace(/^\d+ warnings?( and \d+ errors?)? generated\.\n/gm, "").trim());
+      }
+      const done = total - jobs.length;
+      if (done % 10 === 0) say(`   clang-tidy: ${done} of ${total} files`);
+    }
+  };
+  await Promise.all(Array.from({ length: WORKERS }, worker));
+  if (failed.length > 0) throw new CommandFailed(`clang-tidy: ${failed.join(", ")}`);
+}
+
+// ---- package-lock.json ---------------------------------------------------------------------------
+
+/** The lock serves every registry: it names versions and checksums, and no host. */
+async function lockNamesNoRegistry() {
+  const { packages } = JSON.parse(readFileSync(path.join(root, "package-lock.json"), "utf8"));
+  const named = Object.keys(packages).filter((name) => packages[name].resolved !== undefined);
+  if (named.length === 0) return;
+  throw new CommandFailed(
+    `package-lock.json has "resolved" for ${named.join(", ")}; ` +
+      "npm config set omit-lockfile-registry-resolved true, then npm install",
+  );
+}
+
+// ---- all of them ---------------------------------------------------------------------------------
+
+/** @param {string} nativeFolder has compile_commands.json @returns {Record<string, () => Promise<unknown>>} */
+const checks = (nativeFolder) => ({
+  "package-lock": lockNamesNoRegistry,
+  prettier: () =>
+    nodeTool("prettier/bin/prettier.cjs", ["--log-level=warn", "--check", ...scripts()]),
+  eslint: () => nodeTool("eslint/bin/eslint.js", ["--max-warnings=0", "."]),
+  "tsc js": () => nodeTool("typescript/bin/tsc", ["-p", "."]),
+  "tsc test": () => nodeTool("typescript/bin/tsc", ["-p", "test"]),
+  "clang-format": () => run("clang-format", ["--dry-run", "-Werror", ...cppFiles()]),
+  "clang-tidy": () => clangTidy(nativeFolder),
+});
+
+/** All checks, whatever the earlier ones found. @param {string} nativeFolder */
+export async function lint(nativeFolder) {
+  const failed = [];
+  for (const [name, check] of Object.entries(checks(nativeFolder))) {
+    try {
+      await step(name, check);
+    } catch (error) {
+      if (!(error instanceof CommandFailed)) throw error;
+      say(`-- ${name} FAILED: ${error.message.slice(0, 300)}`);
+      failed.push(name);
+    }
+  }
+  return { ok: failed.length === 0, detail: failed.join(", ") };
+}
+
+/** Brings every file into the form that lint wants. */
+export async function format() {
+  await nodeTool("prettier/bin/prettier.cjs", ["--log-level=warn", "--write", ...scripts()]);
+  await run("clang-format", ["-i", ...cppFiles()]);
   return { ok: true, detail: "" };
 }

@@ -1,11 +1,11 @@
-// npm test: everything, with its own set-up. `npm test -- native js e2e lint sanitize` runs parts;
+// npm test: everything, with its own set-up. `npm test -- native js e2e lint format sanitize` runs parts;
 // without any: native, js and e2e.
 
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { attempt, CommandFailed, root, run, say, seconds, step } from "./commands.mjs";
-import { lint } from "./lint.mjs";
+import { format, lint } from "./lint.mjs";
 import { setUp } from "./setup.mjs";
 
 const nativeFolder = process.env.TAP_NATIVE_BUILD ?? path.join(root, "build-native");
@@ -30,7 +30,9 @@ async function ctest(folder) {
   const args = ["--test-dir", folder, "--output-on-failure", "--no-tests=error", "-j2"];
   const { ok, output } = await attempt("ctest", args, { quiet: true });
   // One line per test that passed says nothing that the last lines do not.
-  const lines = output.split("\n").filter((line) => !/^ *(Start +\d+:|.* Passed +[\d.]+ sec$)/.test(line));
+  const lines = output
+    .split("\n")
+    .filter((line) => !/^ *(Start +\d+:|.* Passed +[\d.]+ sec$)/.test(line));
   say(lines.join("\n").trim());
   const [, count] = /out of (\d+)/.exec(output) ?? [];
   return { ok, detail: count ? `${count} tests` : "" };
@@ -91,7 +93,7 @@ async function linted() {
  * @typedef {{ok: boolean, detail: string}} Outcome
  * @type {Record<string, () => Promise<Outcome>>}
  */
-const parts = { lint: linted, native, js, e2e, sanitize };
+const parts = { format, lint: linted, native, js, e2e, sanitize };
 const usual = ["native", "js", "e2e"];
 
 /** @type {string[]} */

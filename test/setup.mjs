@@ -40,8 +40,6 @@ const packages = {
 
 /** @typedef {keyof typeof packages} SystemPackage */
 
-/** @typedef {keyof typeof packages} SystemPackage */
-
 /** @type {SystemPackage[]} */
 const forAddon = ["g++", "make", "python3"];
 /** @type {SystemPackage[]} */
@@ -55,8 +53,9 @@ const needs = {
   js: [...forAddon, ...forNative, "git", "python3-websockets"],
   e2e: [...forAddon, "git", "python3-websockets"],
   lint: [...forNative, "git", "clang-format", "clang-tidy"],
+  format: ["git", "clang-format"],
 };
-const withoutAddon = ["native", "sanitize", "lint"];
+const withoutAddon = ["native", "sanitize", "lint", "format"];
 
 const mayInstall = () => process.getuid?.() === 0 && existsSync("/usr/bin/apt-get");
 
@@ -69,8 +68,9 @@ async function aptInstall(names) {
   await run("apt-get", install, { env, quiet: true });
 }
 
-/** @param {Iterable<SystemPackage>} wanted */
+/** @param {SystemPackage[]} wanted */
 async function missingOf(wanted) {
+  /** @type {SystemPackage[]} */
   const missing = [];
   for (const name of new Set(wanted)) if (!(await packages[name]())) missing.push(name);
   return missing;

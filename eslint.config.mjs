@@ -1,0 +1,40 @@
+import js from "@eslint/js";
+import globals from "globals";
+
+export default [
+  { ignores: ["build/", "build-*/", "node_modules/", ".cache/"] },
+  js.configs.recommended,
+  {
+    files: ["**/*.mjs", "**/*.js"],
+    languageOptions: { ecmaVersion: 2023, sourceType: "module", globals: globals.nodeBuiltin },
+    linterOptions: { reportUnusedDisableDirectives: "error" },
+    rules: {
+      eqeqeq: "error",
+      "no-var": "error",
+      "prefer-const": "error",
+      "no-unused-vars": ["error", { argsIgnorePattern: "^_", varsIgnorePattern: "^_" }],
+      "no-shadow": ["error", { builtinGlobals: false, hoist: "functions" }],
+      "no-throw-literal": "error",
+      "no-implicit-coercion": "error",
+      "no-unmodified-loop-condition": "error",
+      "no-self-compare": "error",
+      "no-template-curly-in-string": "error",
+      "no-unreachable-loop": "error",
+      "object-shorthand": "error",
+      "prefer-promise-reject-errors": "error",
+      "max-lines-per-function": ["error", { max: 80, skipBlankLines: true, skipComments: true }],
+      "max-depth": ["error", 4],
+      complexity: ["error", 15],
+    },
+  },
+  {
+    // A test's suite is one long function by nature.
+    files: ["test/**/*.test.mjs"],
+    rules: { "max-lines-per-function": "off" },
+  },
+  {
+    // stdout is the CLI's own channel in an extension process: one stray line ends it.
+    files: ["js/**", "extension.mjs"],
+    rules: { "no-console": "error" },
+  },
+];
