@@ -37,7 +37,11 @@ const builds = [];
 function nextBuild() {
   const number = builds.length + 1;
   const green = (number - 1) % 4 < 2;
-  const build = { number, green, log: green ? "all tests passed" : "test/login: expected 200, got 500" };
+  const build = {
+    number,
+    green,
+    log: green ? "all tests passed" : "test/login: expected 200, got 500",
+  };
   builds.push(build);
   return build;
 }
@@ -77,7 +81,13 @@ function onMessage(message) {
     case "sessions.updated": {
       if (bound || message.active.length === 0) return;
       const session = message.active[0].id;
-      send({ type: "hello", name: "ci-watcher", protocolVersion: 2, session, tools: currentTools() });
+      send({
+        type: "hello",
+        name: "ci-watcher",
+        protocolVersion: 2,
+        session,
+        tools: currentTools(),
+      });
       return;
     }
     case "hello.ack":

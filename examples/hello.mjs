@@ -61,7 +61,8 @@ function connect() {
       const data = await greet(args, controller.signal);
       if (calls.has(id)) send({ type: "tool.result", id, data });
     } catch (error) {
-      if (calls.has(id)) send({ type: "tool.result", id, error: error.message, errorCode: "INTERNAL" });
+      if (calls.has(id))
+        send({ type: "tool.result", id, error: error.message, errorCode: "INTERNAL" });
     }
     calls.delete(id);
   }

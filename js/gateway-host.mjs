@@ -36,8 +36,7 @@ export class GatewayHost {
       linkSecret: this.#secret,
       pid: process.pid,
       onLog: log,
-      onHost: (action, reason) =>
-        action === "exit" ? this.#onExit(reason) : this.#publishToken(),
+      onHost: (action, reason) => (action === "exit" ? this.#onExit(reason) : this.#publishToken()),
     });
   }
 

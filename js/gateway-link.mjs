@@ -28,7 +28,9 @@ const WELCOME_MS = 6000;
 
 /** Whether version a is later than b, by their numbers. @param {string} a @param {string} b */
 export function isNewer(a, b) {
-  const [left, right] = [a, b].map((text) => text.split(/[.+-]/, 3).map((part) => Number(part) || 0));
+  const [left, right] = [a, b].map((text) =>
+    text.split(/[.+-]/, 3).map((part) => Number(part) || 0),
+  );
   for (let i = 0; i < 3; ++i) {
     const difference = (left[i] ?? 0) - (right[i] ?? 0);
     if (difference !== 0) return difference > 0;
@@ -179,7 +181,11 @@ export class GatewayLink {
     this.#options.log("warning", `refused by the gateway: ${event.code} ${event.message}`);
     if (event.code === "REPLACED") {
       this.#stopped = true; // another process speaks for this session now
-    } else if (event.code === "LINK_VERSION" && descriptor && isNewer(version, descriptor.version)) {
+    } else if (
+      event.code === "LINK_VERSION" &&
+      descriptor &&
+      isNewer(version, descriptor.version)
+    ) {
       port.send(JSON.stringify({ type: "drain", secret: descriptor.secret, version }));
     } else {
       this.#report(event.message);
@@ -257,7 +263,10 @@ export class GatewayLink {
     try {
       host.start();
     } catch (error) {
-      log("warning", `no gateway in this process: ${error instanceof Error ? error.message : error}`);
+      log(
+        "warning",
+        `no gateway in this process: ${error instanceof Error ? error.message : error}`,
+      );
       return "soon";
     }
     this.#embedded = host;

@@ -7,7 +7,8 @@ import path from "node:path";
 import { programFolder } from "./paths.mjs";
 
 /** What the host needs, rather than what it must not have: no session identity, no secrets. */
-const PASSED = /^(PATH|HOME|USERPROFILE|SystemRoot|COPILOT_HOME|TAP_.*|XDG_.*|TMPDIR|TEMP|TMP|LANG)$/i;
+const PASSED =
+  /^(PATH|HOME|USERPROFILE|SystemRoot|COPILOT_HOME|TAP_.*|XDG_.*|TMPDIR|TEMP|TMP|LANG)$/i;
 
 /** @param {NodeJS.ProcessEnv} env */
 export function hostEnvironment(env) {
@@ -48,7 +49,9 @@ export function findNode(env = process.env) {
     .map((folder) => path.join(folder, name));
   const self = path.basename(process.execPath) === name ? [process.execPath] : [];
   const candidates = [env.TAP_NODE, ...self, ...onPath, recordedNode()];
-  return candidates.find((file) => file !== undefined && path.isAbsolute(file) && isExecutable(file));
+  return candidates.find(
+    (file) => file !== undefined && path.isAbsolute(file) && isExecutable(file),
+  );
 }
 
 /**

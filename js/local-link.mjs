@@ -31,7 +31,13 @@ export class LocalLink {
   /** @param {import("./addon.js").Gateway} gateway @param {object} registration */
   attach(gateway, registration) {
     this.#port.attach(gateway);
-    this.send({ type: "register", linkVersion: addon.linkVersion, secret: "", version: "", ...registration });
+    this.send({
+      type: "register",
+      linkVersion: addon.linkVersion,
+      secret: "",
+      version: "",
+      ...registration,
+    });
     return this.welcomed;
   }
 

@@ -199,7 +199,7 @@ export class SessionRunner {
   async #joinWith(joinSession, wanted) {
     /** @type {string[]} */
     const refused = [];
-    for (let table = wanted; ; ) {
+    for (let table = wanted; ;) {
       try {
         const session = await joinSession({ tools: this.#tools(table) });
         return { session, table, refused };

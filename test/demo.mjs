@@ -26,7 +26,8 @@ console.log("tap: a process becomes a tool of a running Copilot CLI session\n");
 const { setUp } = await import("./setup.mjs");
 await setUp({ for: "demo" });
 const { CopilotCli, freePort } = await import("./support/cli.mjs");
-const { ScriptedModel, callTool, say, toolNames, toolResults } = await import("./support/model.mjs");
+const { ScriptedModel, callTool, say, toolNames, toolResults } =
+  await import("./support/model.mjs");
 
 const ANSWER = "Hello, Ada!";
 const port = await freePort();
@@ -48,7 +49,10 @@ function startProvider() {
     env: { ...process.env, COPILOT_HOME: cli.home, TAP_GATEWAY_PORT: String(port) },
     stdio: "ignore",
   });
-  tell("an example provider starts", `node examples/hello.mjs   (pid ${provider.pid}, ws://localhost:${port})`);
+  tell(
+    "an example provider starts",
+    `node examples/hello.mjs   (pid ${provider.pid}, ws://localhost:${port})`,
+  );
 }
 
 /** What the model does: it waits for a tool that does not exist yet, then calls it. */
@@ -66,18 +70,28 @@ model.script(async (/** @type {any} */ request) => {
     return say(`The greeter says: ${ANSWER}`);
   }
   if (tools.includes("greet")) {
-    tell("the tool is in the session, in the same turn; the model calls it", 'greet {"name":"Ada"}');
+    tell(
+      "the tool is in the session, in the same turn; the model calls it",
+      'greet {"name":"Ada"}',
+    );
     return callTool("greet", { name: "Ada" });
   }
   return callTool("tap_status");
 });
 
 try {
-  tell("the real Copilot CLI starts (at the very first start it unpacks itself: up to a minute)", 'copilot --experimental -p "Please greet Ada."');
+  tell(
+    "the real Copilot CLI starts (at the very first start it unpacks itself: up to a minute)",
+    'copilot --experimental -p "Please greet Ada."',
+  );
   const result = await cli.runPrompt("Please greet Ada.", { timeoutMs: 180_000 });
   if (result.code !== 0) fail(`the CLI ended with code ${result.code}\n${await cli.report()}`);
   else if (!reached) fail(`the provider's answer did not reach the model\n${await cli.report()}`);
-  else tell("the CLI prints the model's answer and ends", result.stdout.match(/The greeter says.*/)?.[0] ?? "");
+  else
+    tell(
+      "the CLI prints the model's answer and ends",
+      result.stdout.match(/The greeter says.*/)?.[0] ?? "",
+    );
 } catch (error) {
   fail(error instanceof Error ? (error.stack ?? error.message) : String(error));
 } finally {
@@ -85,4 +99,5 @@ try {
   await cli.dispose();
   await model.close();
 }
-if (reached && !process.exitCode) console.log("\nIt works. Next: README.md, then examples/ and docs/protocol.md.");
+if (reached && !process.exitCode)
+  console.log("\nIt works. Next: README.md, then examples/ and docs/protocol.md.");

@@ -13,8 +13,7 @@ namespace tap::addon {
 class Callback {
  public:
   // `owner[name]` must be a function; otherwise the callback does nothing.
-  Callback(const Napi::Object& owner, const char* name)
-      : env_(owner.Env()), context_(env_, name) {
+  Callback(const Napi::Object& owner, const char* name) : env_(owner.Env()), context_(env_, name) {
     const Napi::Value value = owner.Get(name);
     if (value.IsFunction()) function_ = Napi::Persistent(value.As<Napi::Function>());
   }

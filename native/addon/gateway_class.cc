@@ -57,8 +57,7 @@ Napi::Function GatewayClass::define(Napi::Env env) {
                      });
 }
 
-GatewayClass::GatewayClass(const Napi::CallbackInfo& info)
-    : Napi::ObjectWrap<GatewayClass>(info) {
+GatewayClass::GatewayClass(const Napi::CallbackInfo& info) : Napi::ObjectWrap<GatewayClass>(info) {
   const Napi::Env env = info.Env();
   if (info.Length() < 1 || !info[0].IsObject()) {
     Napi::TypeError::New(env, "new Gateway(options): expected an object")
@@ -85,8 +84,8 @@ GatewayClass::GatewayClass(const Napi::CallbackInfo& info)
   events.host = [this](gateway::HostAction action, const std::string& reason) {
     const Napi::HandleScope scope(onHost_->env());
     const char* name = action == gateway::HostAction::Exit ? "exit" : "session-registered";
-    (*onHost_)({Napi::String::New(onHost_->env(), name),
-                Napi::String::New(onHost_->env(), reason)});
+    (*onHost_)(
+        {Napi::String::New(onHost_->env(), name), Napi::String::New(onHost_->env(), reason)});
   };
   server_ = std::make_unique<uv::Server>(loopOf(env), std::move(config), std::move(events));
   info.This().As<Napi::Object>().TypeTag(&kTypeTag);

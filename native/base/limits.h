@@ -52,11 +52,11 @@ enum class Limit : uint8_t {
 };
 
 struct LimitRow {
-  std::string_view name;   // as in docs/limits.md
-  int64_t value;           // the default
-  int64_t least;           // smallest override that makes sense
-  std::string_view unit;   // "bytes", "ms", "count"
-  std::string_view env;    // the variable that overrides it
+  std::string_view name;  // as in docs/limits.md
+  int64_t value;          // the default
+  int64_t least;          // smallest override that makes sense
+  std::string_view unit;  // "bytes", "ms", "count"
+  std::string_view env;   // the variable that overrides it
   std::string_view why;
 };
 

@@ -12,8 +12,8 @@ class RandomIds {
  public:
   explicit RandomIds(const std::array<uint64_t, 4>& seed);
 
-  [[nodiscard]] std::string uuid();       // RFC 9562, version 4
-  [[nodiscard]] std::string shortId();    // eight hexadecimal digits
+  [[nodiscard]] std::string uuid();     // RFC 9562, version 4
+  [[nodiscard]] std::string shortId();  // eight hexadecimal digits
 
  private:
   uint64_t next();

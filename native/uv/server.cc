@@ -42,15 +42,14 @@ bool noSuchAddress(int failure) {
 }  // namespace
 
 Server::Server(uv_loop_t* loop, gateway::Config config, ServerEvents events)
-    : loop_(loop),
-      gateway_(std::move(config)),
-      events_(std::move(events)),
-      deadline_(loop, [this] {
+    : loop_(loop), gateway_(std::move(config)), events_(std::move(events)), deadline_(loop, [this] {
         gateway_.timersDue(now(loop_), effects_);
         settle();
       }) {}
 
-Server::~Server() { close(false); }
+Server::~Server() {
+  close(false);
+}
 
 void Server::start() {
   gateway_.start(now(loop_), effects_);
@@ -73,7 +72,8 @@ int Server::listenOn(const char* address, int port) {
   if (failure == 0) {
     failure = uv_listen(reinterpret_cast<uv_stream_t*>(tcp), kBacklog,
                         [](uv_stream_t* stream, int status) {
-                          if (status == 0) static_cast<Server*>(stream->data)->onTcpConnection(stream);
+                          if (status == 0)
+                            static_cast<Server*>(stream->data)->onTcpConnection(stream);
                         });
   }
   if (failure != 0) return failure;
@@ -121,7 +121,8 @@ int Server::listenPipe(const std::string& path) {
   if (failure == 0) {
     failure = uv_listen(reinterpret_cast<uv_stream_t*>(pipe), kBacklog,
                         [](uv_stream_t* stream, int status) {
-                          if (status == 0) static_cast<Server*>(stream->data)->onPipeConnection(stream);
+                          if (status == 0)
+                            static_cast<Server*>(stream->data)->onPipeConnection(stream);
                         });
   }
   if (failure == 0) listeners_.push_back(std::move(listener));
@@ -321,8 +322,8 @@ void Server::flush() {
 void Server::close(bool restarting) {
   closed_ = true;
   stopListening();
-  const auto code = static_cast<uint16_t>(restarting ? ws::CloseCode::ServiceRestart
-                                                     : ws::CloseCode::GoingAway);
+  const auto code =
+      static_cast<uint16_t>(restarting ? ws::CloseCode::ServiceRestart : ws::CloseCode::GoingAway);
   for (auto& [peer, socket] : providers_) {
     socket->close(code, restarting ? "a newer gateway takes over" : "the gateway stops");
   }

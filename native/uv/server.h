@@ -40,8 +40,8 @@ class Server {
   // Starts the grace time. Call once.
   void start();
   // Binds 127.0.0.1 and then ::1, the same port on both (0: any). A machine without IPv6 gets the
-  // first only. Returns 0 or a libuv error: UV_EADDRINUSE if either address is taken, since a client
-  // of "localhost" might reach the other one. On an error nothing listens.
+  // first only. Returns 0 or a libuv error: UV_EADDRINUSE if either address is taken, since a
+  // client of "localhost" might reach the other one. On an error nothing listens.
   [[nodiscard]] int listenTcp(int port);
   // Sessions connect here. Returns 0 or a libuv error.
   [[nodiscard]] int listenPipe(const std::string& path);

@@ -49,12 +49,11 @@ void SessionPort::onConnect(int status) {
 void SessionPort::attach(Server& server) {
   client_.emplace(limits_, false);
   server_ = &server;
-  peer_ = server.openLocal(
-      {[this](const protocol::SessionEvent& event) { received(event); },
-       [this](const std::string& reason) {
-         server_ = nullptr;
-         end(reason, false, true);
-       }});
+  peer_ = server.openLocal({[this](const protocol::SessionEvent& event) { received(event); },
+                            [this](const std::string& reason) {
+                              server_ = nullptr;
+                              end(reason, false, true);
+                            }});
   opened();
 }
 
@@ -76,7 +75,9 @@ void SessionPort::transmit(const protocol::SessionMessage& message) {
   stream_->flush();
 }
 
-void SessionPort::send(const protocol::SessionMessage& message) { transmit(message); }
+void SessionPort::send(const protocol::SessionMessage& message) {
+  transmit(message);
+}
 
 void SessionPort::call(protocol::Call call, std::optional<Millis> timeout) {
   link::Actions actions;
@@ -131,9 +132,13 @@ void SessionPort::onBytes(char* bytes, size_t size) {
   if (!good && !over_) end("the gateway sent a frame of an impossible size", false, true);
 }
 
-void SessionPort::onEnd(std::string_view reason) { end(std::string(reason), false, true); }
+void SessionPort::onEnd(std::string_view reason) {
+  end(std::string(reason), false, true);
+}
 
-void SessionPort::close(const std::string& why) { end(why, false, false); }
+void SessionPort::close(const std::string& why) {
+  end(why, false, false);
+}
 
 void SessionPort::end(const std::string& reason, bool silent, bool report) {
   if (std::exchange(over_, true)) return;

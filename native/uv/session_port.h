@@ -33,8 +33,8 @@ class SessionPort final : public StreamHandler {
   SessionPort& operator=(const SessionPort&) = delete;
   ~SessionPort() override;
 
-  // Exactly one of these, once. connect: connected() or closed() follows, later. attach: connected()
-  // from inside the call; the server must outlive the port or be closed before it goes.
+  // Exactly one of these, once. connect: connected() or closed() follows, later. attach:
+  // connected() from inside the call; the server must outlive the port or be closed before it goes.
   void connect(const std::string& path);
   void attach(Server& server);
 

@@ -9,7 +9,9 @@ namespace {
 constexpr size_t kShareFrom = 16 * 1024;  // below it a copy is cheaper than another buffer
 constexpr uint64_t kFarewellMs = 1000;
 
-Stream* self(void* data) { return static_cast<Stream*>(data); }
+Stream* self(void* data) {
+  return static_cast<Stream*>(data);
+}
 
 }  // namespace
 
@@ -98,11 +100,11 @@ void Stream::flush() {
   buffers.reserve(writingChunks_.size());
   for (const Slice& chunk : writingChunks_) {
     // libuv only reads from it.
-    buffers.push_back(uv_buf_init(const_cast<char*>(chunk.view().data()),
-                                  static_cast<unsigned>(chunk.size())));
+    buffers.push_back(
+        uv_buf_init(const_cast<char*>(chunk.view().data()), static_cast<unsigned>(chunk.size())));
   }
-  const int sent = uv_try_write(&handle_.stream, buffers.data(),
-                                static_cast<unsigned>(buffers.size()));
+  const int sent =
+      uv_try_write(&handle_.stream, buffers.data(), static_cast<unsigned>(buffers.size()));
   if (sent >= 0 && static_cast<size_t>(sent) == writing_) {
     writing_ = 0;
     writingChunks_.clear();
@@ -138,7 +140,8 @@ void Stream::finish() {
   farewell_->data = this;
   uv_timer_init(loop_, farewell_);
   uv_unref(reinterpret_cast<uv_handle_t*>(farewell_));
-  uv_timer_start(farewell_, [](uv_timer_t* timer) { self(timer->data)->close(); }, kFarewellMs, 0);
+  uv_timer_start(
+      farewell_, [](uv_timer_t* timer) { self(timer->data)->close(); }, kFarewellMs, 0);
   resume();
   shutdownWhenWritten();
 }

@@ -58,7 +58,9 @@ describe("in the terminal", { concurrency: 1 }, () => {
     const former = provider.sessionId;
     await promptUntilPong(rig, terminal, former);
     const next = await terminal.clear();
-    await provider.waitFor(({ state, sessionId }) => state === "shutdown.pending" && sessionId === former);
+    await provider.waitFor(
+      ({ state, sessionId }) => state === "shutdown.pending" && sessionId === former,
+    );
     await waitFor(async () => {
       const listed = provider.received.findLast(({ active }) => active)?.active ?? [];
       return listed[0]?.id === next;
@@ -84,7 +86,9 @@ describe("in the terminal", { concurrency: 1 }, () => {
     const rig = await startTap(t, pingEachPrompt);
     const terminal = await rig.interactive();
     const provider = await rig.provide(tools, { name: "slow" });
-    await waitFor(async () => (await rig.countInLog("extension.log", /revision \d+: 1 provider/)) > 0);
+    await waitFor(
+      async () => (await rig.countInLog("extension.log", /revision \d+: 1 provider/)) > 0,
+    );
     await terminal.submit("call it");
     const call = await provider.waitFor("tool.call");
     await terminal.interruptTurn();

@@ -54,7 +54,10 @@ describe("live tools", { concurrency: 1 }, () => {
       t,
       steps([
         async () => {
-          provider = await rig.provide({ first: answering("one"), second: answering("two") }, { name: "leaver" });
+          provider = await rig.provide(
+            { first: answering("one"), second: answering("two") },
+            { name: "leaver" },
+          );
           return callTool("tap_status");
         },
         onceOffered("first"),
@@ -77,7 +80,10 @@ describe("live tools", { concurrency: 1 }, () => {
       t,
       steps([
         async () => {
-          provider = await rig.provide({ first: answering("one"), second: answering("two") }, { name: "leaver" });
+          provider = await rig.provide(
+            { first: answering("one"), second: answering("two") },
+            { name: "leaver" },
+          );
           return callTool("tap_status");
         },
         onceOffered("first"),
@@ -85,14 +91,19 @@ describe("live tools", { concurrency: 1 }, () => {
           assert.ok(toolNames(request).includes("second"));
           const before = await rig.countInLog("extension.log", /revision \d+:/);
           await provider.close("done");
-          await waitFor(async () => (await rig.countInLog("extension.log", /revision \d+:/)) > before);
+          await waitFor(
+            async () => (await rig.countInLog("extension.log", /revision \d+:/)) > before,
+          );
           return callTool("second");
         },
         say("bye"),
       ]),
     );
     await rig.run();
-    assert.match(rig.result("second"), /second.*(DISCONNECTED: the provider of this tool is not connected|does not exist)/s);
+    assert.match(
+      rig.result("second"),
+      /second.*(DISCONNECTED: the provider of this tool is not connected|does not exist)/s,
+    );
   });
 
   test("kill -9 of a provider fails its call at once, naming it, DISCONNECTED and what to do", async (t) => {
@@ -130,8 +141,15 @@ describe("live tools", { concurrency: 1 }, () => {
       steps([
         async () => {
           provider = await rig.provide(
-            { kept: { description: "before", handler: () => "kept" }, gone: answering("gone"), fresh: answering("fresh answer") },
-            { name: "changer", hello: { tools: declareTools({ kept: { description: "before" }, gone: {} }) } },
+            {
+              kept: { description: "before", handler: () => "kept" },
+              gone: answering("gone"),
+              fresh: answering("fresh answer"),
+            },
+            {
+              name: "changer",
+              hello: { tools: declareTools({ kept: { description: "before" }, gone: {} }) },
+            },
           );
           return callTool("tap_status");
         },
@@ -178,7 +196,11 @@ describe("live tools", { concurrency: 1 }, () => {
         throw Object.assign(new Error(message), { code });
       },
     });
-    const tools = { lost: failing("no such page", "NOT_FOUND"), broken: failing("it broke", "INTERNAL"), slow: { timeout: 100, handler: () => new Promise(() => {}) } };
+    const tools = {
+      lost: failing("no such page", "NOT_FOUND"),
+      broken: failing("it broke", "INTERNAL"),
+      slow: { timeout: 100, handler: () => new Promise(() => {}) },
+    };
     const rig = await startTap(
       t,
       steps([
@@ -193,7 +215,10 @@ describe("live tools", { concurrency: 1 }, () => {
       ]),
     );
     await rig.run();
-    assert.match(rig.result("lost"), /"flaky" failed with NOT_FOUND: no such page\. Check the arguments/);
+    assert.match(
+      rig.result("lost"),
+      /"flaky" failed with NOT_FOUND: no such page\. Check the arguments/,
+    );
     assert.match(rig.result("broken"), /"flaky" failed with INTERNAL: it broke\./);
     assert.match(rig.result("slow"), /"flaky" failed with TIMEOUT/);
   });

@@ -22,14 +22,19 @@ function watchProcesses(rig) {
 
 describe("tools by reload", { concurrency: 1 }, () => {
   test("TAP_TOOL_SYNC=reload: one reload, the provider stays connected and is called after it", async (t) => {
-    const rig = await startTap(t, undefined, { env: { TAP_TOOL_SYNC: "reload", TAP_RELOAD_WAIT_MS: "500" } });
+    const rig = await startTap(t, undefined, {
+      env: { TAP_TOOL_SYNC: "reload", TAP_RELOAD_WAIT_MS: "500" },
+    });
     const { pids, look } = watchProcesses(rig);
     let provider;
     rig.model.script(
       steps([
         async () => {
           await look();
-          provider = await rig.provide({ one: answering("first"), two: answering("second") }, { name: "steady" });
+          provider = await rig.provide(
+            { one: answering("first"), two: answering("second") },
+            { name: "steady" },
+          );
           return callTool("tap_status");
         },
         onceOffered("one"),
@@ -54,7 +59,9 @@ describe("tools by reload", { concurrency: 1 }, () => {
   });
 
   test("two providers that come together cost one reload", async (t) => {
-    const rig = await startTap(t, undefined, { env: { TAP_TOOL_SYNC: "reload", TAP_RELOAD_WAIT_MS: "500" } });
+    const rig = await startTap(t, undefined, {
+      env: { TAP_TOOL_SYNC: "reload", TAP_RELOAD_WAIT_MS: "500" },
+    });
     rig.model.script(
       steps([
         async () => {
@@ -101,6 +108,10 @@ describe("tools by reload", { concurrency: 1 }, () => {
     assert.equal(pids.size, 2);
     assert.equal(await rig.countInLog("extension.log", /reloading to change/), 1);
     const lines = stdout.split("\n").filter((line) => /tap:/.test(line));
-    assert.deepEqual(lines.map((line) => line.replace(/^\W+/, "").trim()), ["tap: steady connected with 1 tool"], stdout);
+    assert.deepEqual(
+      lines.map((line) => line.replace(/^\W+/, "").trim()),
+      ["tap: steady connected with 1 tool"],
+      stdout,
+    );
   });
 });

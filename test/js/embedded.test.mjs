@@ -121,7 +121,9 @@ test("a provider is told that a detached session ends, and can bind to another",
 });
 
 test("closing the gateway settles what is in flight", async (t) => {
-  const { gateway, session } = await embedded(t, { slow: { handler: () => new Promise(() => {}) } });
+  const { gateway, session } = await embedded(t, {
+    slow: { handler: () => new Promise(() => {}) },
+  });
   await waitFor(() => session.offered.includes("slow"), { what: "slow in the session" });
   const result = session.call("slow", {});
   gateway.close();

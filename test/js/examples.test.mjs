@@ -18,7 +18,15 @@ const TIMERS = { TAP_RELOAD_DEBOUNCE_MS: "20", TAP_SHUTDOWN_MS: "3000", TAP_GRAC
 /** The environment of every process here: nothing of the surrounding shell but what is named. */
 function environment(home, port) {
   const { PATH, HOME, LANG, TMPDIR } = process.env;
-  const env = { PATH, HOME, LANG, TMPDIR, COPILOT_HOME: home, TAP_GATEWAY_PORT: String(port), ...TIMERS };
+  const env = {
+    PATH,
+    HOME,
+    LANG,
+    TMPDIR,
+    COPILOT_HOME: home,
+    TAP_GATEWAY_PORT: String(port),
+    ...TIMERS,
+  };
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
 }
 
@@ -158,12 +166,15 @@ class Gateway {
   /** Waits until the session has exactly these tools. */
   async tools(session, ...names) {
     const same = () => [...session.tools.keys()].sort().join() === names.sort().join();
-    const what = () => `the tools are ${names}, not ${[...session.tools.keys()]}:\n${this.report()}`;
+    const what = () =>
+      `the tools are ${names}, not ${[...session.tools.keys()]}:\n${this.report()}`;
     await waitFor(same, { what, timeoutMs: 15_000 });
   }
 
   report() {
-    return this.#children.map(({ process: { spawnargs }, output }) => `${spawnargs.join(" ")}\n${output}`).join("\n");
+    return this.#children
+      .map(({ process: { spawnargs }, output }) => `${spawnargs.join(" ")}\n${output}`)
+      .join("\n");
   }
 
   async dispose() {
@@ -177,7 +188,11 @@ const hasWebSocket = typeof globalThis.WebSocket === "function";
 
 const greeters = [
   { name: "hello.mjs", command: process.execPath, flags: [] },
-  { name: "hello-node22.mjs", command: process.execPath, flags: hasWebSocket ? [] : ["--experimental-websocket"] },
+  {
+    name: "hello-node22.mjs",
+    command: process.execPath,
+    flags: hasWebSocket ? [] : ["--experimental-websocket"],
+  },
   { name: "hello.py", command: PYTHON, flags: [] },
 ];
 
@@ -193,7 +208,8 @@ for (const greeter of greeters) {
   describe(`examples/${greeter.name}`, { skip: missing(greeter) }, async () => {
     const gateway = await Gateway.create();
     after(() => gateway.dispose());
-    const start = (env) => gateway.start(greeter.command, [...greeter.flags, example(greeter.name)], env);
+    const start = (env) =>
+      gateway.start(greeter.command, [...greeter.flags, example(greeter.name)], env);
 
     test("serves its tool, fails a bad call, and follows when the session ends", async () => {
       start();
@@ -244,14 +260,23 @@ describe("examples/ci-watcher.mjs", async () => {
     gateway.start(process.execPath, [example("ci-watcher.mjs")], { CI_BUILD_EVERY_MS: "700" });
     await gateway.tools(session, "ci_status");
     await gateway.tools(session, "ci_log", "ci_status");
-    assert.match(await session.call("ci_status"), /build 1 is green\nbuild 2 is green\nbuild 3 is red/);
+    assert.match(
+      await session.call("ci_status"),
+      /build 1 is green\nbuild 2 is green\nbuild 3 is red/,
+    );
     assert.match(await session.call("ci_log"), /expected 200, got 500/);
     await waitFor(() => session.injected.length > 0, { what: "the red build is injected" });
     assert.match(session.injected[0], /ci-watcher[^]*"builds"[^]*build 3 is red: test\/login/);
     await gateway.tools(session, "ci_status");
-    const surfaced = () => session.timeline.some((line) => line === "tap: ci-watcher/builds: build 5 is green again");
-    await waitFor(surfaced, { what: () => `the timeline says that it is green again: ${session.timeline.join("\n")}` });
-    assert.ok(!session.timeline.some((line) => line.includes("build 4")), "a build of the same colour is kept only");
+    const surfaced = () =>
+      session.timeline.some((line) => line === "tap: ci-watcher/builds: build 5 is green again");
+    await waitFor(surfaced, {
+      what: () => `the timeline says that it is green again: ${session.timeline.join("\n")}`,
+    });
+    assert.ok(
+      !session.timeline.some((line) => line.includes("build 4")),
+      "a build of the same colour is kept only",
+    );
     session.close();
   });
 });

@@ -95,7 +95,9 @@ for (const way of /** @type {const} */ (["attached", "linked"])) {
   test(`${way}: a gateway that closes settles what is open`, async (t) => {
     const gateway = new TestGateway(t);
     const session = await gateway.session(way);
-    const provider = await gateway.provider(session, "idler", { hang: () => new Promise(() => {}) });
+    const provider = await gateway.provider(session, "idler", {
+      hang: () => new Promise(() => {}),
+    });
     const call = session.call("hang");
     await provider.waitFor("tool.call");
     gateway.addon.close();
@@ -142,6 +144,8 @@ test("pushes reach the session, each in its way", async (t) => {
   const { prompt } = await session.waitFor("inject");
   assert.match(prompt, /````\nplease ``` look\n````/);
   const texts = session.events.filter((event) => event.type === "timeline").map((one) => one.text);
-  assert.ok(texts.some((text) => text.includes("watcher/news: line one") && !text.includes("\u001b")));
+  assert.ok(
+    texts.some((text) => text.includes("watcher/news: line one") && !text.includes("\u001b")),
+  );
   assert.ok(!texts.some((text) => text.includes("kept")));
 });

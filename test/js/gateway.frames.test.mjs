@@ -151,14 +151,17 @@ test("handshakes", async (t) => {
   };
   const refused = {
     "a Host that is not this machine": [upgradeRequest({ Host: "evil.example" }), 403],
-    "a Host that only begins like this machine": [upgradeRequest({ Host: "localhost.evil.example" }), 403],
+    "a Host that only begins like this machine": [
+      upgradeRequest({ Host: "localhost.evil.example" }),
+      403,
+    ],
     "no Host": [upgradeRequest({ Host: undefined }), 403],
     "another WebSocket version": [upgradeRequest({ "Sec-WebSocket-Version": "8" }), 426],
     "no key": [upgradeRequest({ "Sec-WebSocket-Key": undefined }), 400],
     "another target": ["GET /etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n", 404],
     "another method": ["POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n", 405],
     "a header without end": [`GET / HTTP/1.1\r\nHost: localhost\r\nX: ${"x".repeat(9000)}`, 431],
-    "TLS": [Buffer.from("16030100c8010000c403030000", "hex"), 400],
+    TLS: [Buffer.from("16030100c8010000c403030000", "hex"), 400],
     "bytes of nothing": [Buffer.alloc(100), 400],
   };
   for (const [what, [request, status]] of Object.entries(refused)) {

@@ -58,7 +58,10 @@ test("text that is no JSON costs its sender an answer, not the connection", asyn
     assert.match(errors()[index].message, /./);
   }
   client.say({ type: "no.such.type" });
-  assert.equal((await client.message("error", ({ code }) => code !== "INVALID_JSON")).code, "UNKNOWN_TYPE");
+  assert.equal(
+    (await client.message("error", ({ code }) => code !== "INVALID_JSON")).code,
+    "UNKNOWN_TYPE",
+  );
   client.say({ type: "push", level: "surface", event: "still here" });
   await session.waitFor("timeline", ({ text }) => text.includes("still here"));
   await bystander.check();
@@ -139,7 +142,8 @@ test("who is not known gets no further", async (t) => {
     "a wrong token": (p) => p.send({ ...auth, token: `${gateway.token}x` }),
     "an empty token": (p) => p.send({ ...auth, token: "" }),
     "a token that is no text": (p) => p.send({ ...auth, token: 1 }),
-    "hello before auth": (p) => p.send({ type: "hello", name: "x", protocolVersion: 2, session: session.id }),
+    "hello before auth": (p) =>
+      p.send({ type: "hello", name: "x", protocolVersion: 2, session: session.id }),
     "no JSON": (p) => p.sendRaw("hi"),
     "an unknown type": (p) => p.send({ type: "help" }),
     "too large a message": (p) => p.sendRaw("x".repeat(6 * MB)),
@@ -181,13 +185,18 @@ test("hello is refused for its tools, and may be sent again", async (t) => {
     "one name twice": [[named("same"), named("same")], undefined],
     "tap's own name": [[named("tap_status")], "TOOL_CONFLICT"],
     "the name of another provider's tool": [[named(bystander.tool)], "TOOL_CONFLICT"],
-    "parameters that are no object schema": [[{ ...TOOL, parameters: { type: "string" } }], "INVALID_JSON"],
+    "parameters that are no object schema": [
+      [{ ...TOOL, parameters: { type: "string" } }],
+      "INVALID_JSON",
+    ],
     "parameters that are no object": [[{ ...TOOL, parameters: [] }], "INVALID_JSON"],
     "a tool that is no object": [["tool"], "INVALID_JSON"],
     "tools that are no list": [{}, "INVALID_JSON"],
   };
   for (const [what, [tools, code]] of Object.entries(cases)) {
-    await t.test(what, () => assert.rejects(hello(tools), code ? { code } : /INVALID_JSON|TOOL_CONFLICT/));
+    await t.test(what, () =>
+      assert.rejects(hello(tools), code ? { code } : /INVALID_JSON|TOOL_CONFLICT/),
+    );
   }
   await t.test("no such session", () =>
     assert.rejects(hello([TOOL], { session: "elsewhere" }), { code: "INVALID_SESSION" }),

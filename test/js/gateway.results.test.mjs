@@ -28,7 +28,9 @@ for (const way of /** @type {const} */ (["attached", "linked"])) {
     const provider = await gateway.stranger();
     provider.onMessage((message) => {
       if (message.type !== "tool.call") return;
-      provider.sendRaw(`{"type":"tool.result","id":"${message.id}"${data === "" ? "" : `,"data":${data}`}}`);
+      provider.sendRaw(
+        `{"type":"tool.result","id":"${message.id}"${data === "" ? "" : `,"data":${data}`}}`,
+      );
     });
     const tools = [{ name: "say", description: "", parameters: {} }];
     await provider.hello({ name: "speaker", session: session.id, tools });
@@ -38,7 +40,12 @@ for (const way of /** @type {const} */ (["attached", "linked"])) {
     };
 
     for (const [kind, make] of Object.entries(kinds)) {
-      for (const [label, size] of Object.entries({ none: 0, little: 16, "1 MB": MB, "4.9 MB": 4.9 * MB })) {
+      for (const [label, size] of Object.entries({
+        none: 0,
+        little: 16,
+        "1 MB": MB,
+        "4.9 MB": 4.9 * MB,
+      })) {
         await t.test(`${kind}, ${label}: the string that JSON.parse gives`, async () => {
           const text = make(Math.floor(size));
           const answer = await answerTo(text);
@@ -67,7 +74,7 @@ for (const way of /** @type {const} */ (["attached", "linked"])) {
     });
     await t.test("arguments arrive as they were", async () => {
       data = '"ok"';
-      const args = { text: filled("aé道🦊\\\"\n", MB), list: [1, { deep: null }], lone: "\ud800" };
+      const args = { text: filled('aé道🦊\\"\n', MB), list: [1, { deep: null }], lone: "\ud800" };
       await session.call("say", args);
       const last = provider.received.at(-1);
       assert.deepEqual(last.args, args);

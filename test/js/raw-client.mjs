@@ -19,7 +19,10 @@ function masked(payload, mask) {
  * @param {{opcode?: number, fin?: boolean, mask?: boolean, reserved?: number, announce?: bigint}} [options]
  *   `announce`: another payload length than there is
  */
-export function frame(payload, { opcode = 1, fin = true, mask = true, reserved = 0, announce } = {}) {
+export function frame(
+  payload,
+  { opcode = 1, fin = true, mask = true, reserved = 0, announce } = {},
+) {
   const body = Buffer.from(payload);
   const size = announce ?? BigInt(body.length);
   const head = [(fin ? 0x80 : 0) | (reserved << 4) | opcode];
@@ -127,7 +130,11 @@ export class RawClient {
     const head = short < 126 ? 2 : short === 126 ? 4 : 10;
     if (bytes.length < head) return false;
     const size =
-      short < 126 ? short : short === 126 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2));
+      short < 126
+        ? short
+        : short === 126
+          ? bytes.readUInt16BE(2)
+          : Number(bytes.readBigUInt64BE(2));
     if (bytes.length < head + size) return false;
     this.frames.push({ opcode: bytes[0] & 15, payload: bytes.subarray(head, head + size) });
     this.#bytes = bytes.subarray(head + size);

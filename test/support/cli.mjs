@@ -8,7 +8,14 @@ import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { describeProcess, isExtension, isGatewayHost, killAll, killTree, processesOf } from "./processes.mjs";
+import {
+  describeProcess,
+  isExtension,
+  isGatewayHost,
+  killAll,
+  killTree,
+  processesOf,
+} from "./processes.mjs";
 import { waitFor } from "./wait.mjs";
 
 export const REPO_ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -17,7 +24,8 @@ export const REPO_ROOT = fileURLToPath(new URL("../../", import.meta.url));
  * What a CLI may inherit. A list of what passes: credentials, proxies and settings of the
  * surrounding shell must not reach it, or a test would depend on who runs it.
  */
-const INHERITED = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_.*|TZ|TMPDIR|XDG_(CACHE|RUNTIME|STATE)_.*)$/;
+const INHERITED =
+  /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_.*|TZ|TMPDIR|XDG_(CACHE|RUNTIME|STATE)_.*)$/;
 
 // ---- finding the CLI -----------------------------------------------------------------------------
 
@@ -25,7 +33,8 @@ const INHERITED = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_.*|TZ|TMPDIR|XDG_(CACH
 
 const readPackage = (folder) => JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8"));
 
-const binOf = (manifest) => (typeof manifest.bin === "string" ? manifest.bin : Object.values(manifest.bin ?? {})[0]);
+const binOf = (manifest) =>
+  typeof manifest.bin === "string" ? manifest.bin : Object.values(manifest.bin ?? {})[0];
 
 /**
  * The platform's binary, started directly: the JS launcher waits in spawnSync and passes no signal on,
@@ -34,11 +43,14 @@ const binOf = (manifest) => (typeof manifest.bin === "string" ? manifest.bin : O
  */
 function nativeCommand(packageFolder, version) {
   const require = createRequire(path.join(packageFolder, "package.json"));
-  for (const platform of process.platform === "linux" ? ["linux", "linuxmusl"] : [process.platform]) {
+  for (const platform of process.platform === "linux"
+    ? ["linux", "linuxmusl"]
+    : [process.platform]) {
     const name = `@github/copilot-${platform}-${process.arch}`;
     const folders = (require.resolve.paths(name) ?? []).map((folder) => path.join(folder, name));
     const folder = folders.find((candidate) => existsSync(path.join(candidate, "package.json")));
-    if (folder) return { command: path.join(folder, binOf(readPackage(folder))), prefix: [], version };
+    if (folder)
+      return { command: path.join(folder, binOf(readPackage(folder))), prefix: [], version };
   }
   return undefined;
 }
@@ -57,7 +69,11 @@ function commandFromPackage(packageFolder) {
 
 /** A folder holding the package, or one with it in its node_modules. */
 function packageFolderIn(folder) {
-  if (existsSync(path.join(folder, "package.json")) && readPackage(folder).name === "@github/copilot") return folder;
+  if (
+    existsSync(path.join(folder, "package.json")) &&
+    readPackage(folder).name === "@github/copilot"
+  )
+    return folder;
   const require = createRequire(path.join(folder, "package.json"));
   return path.dirname(require.resolve("@github/copilot/package.json"));
 }
@@ -68,7 +84,8 @@ function packageFolderIn(folder) {
  * @returns {CliCommand}
  */
 export function findCli(where = process.env.TAP_TEST_CLI || REPO_ROOT) {
-  if (!statSync(where).isDirectory()) return { command: path.resolve(where), prefix: [], version: undefined };
+  if (!statSync(where).isDirectory())
+    return { command: path.resolve(where), prefix: [], version: undefined };
   return commandFromPackage(packageFolderIn(path.resolve(where)));
 }
 
@@ -156,7 +173,8 @@ export class CopilotCli {
     await mkdir(this.home);
     await mkdir(this.workFolder);
     git(this.workFolder, "init", "-q", "-b", "main");
-    if (extension) await installExtension(path.resolve(extension), this.extensionFolder, extensionMode);
+    if (extension)
+      await installExtension(path.resolve(extension), this.extensionFolder, extensionMode);
     if (settings) await writeFile(path.join(this.home, "settings.json"), JSON.stringify(settings));
   }
 
@@ -200,7 +218,10 @@ export class CopilotCli {
    * Starts one prompt and gives the child at once, for tests that act meanwhile.
    * `allow` is what opens the permission gates (`[]`: nothing).
    */
-  startPrompt(prompt, { args = [], allow = ["--allow-all"], env, cwd = this.workFolder, timeoutMs = 60_000 } = {}) {
+  startPrompt(
+    prompt,
+    { args = [], allow = ["--allow-all"], env, cwd = this.workFolder, timeoutMs = 60_000 } = {},
+  ) {
     const { command, prefix } = this.command;
     const startedAt = performance.now();
     const child = spawn(command, [...prefix, "--experimental", ...allow, ...args, "-p", prompt], {
@@ -229,7 +250,13 @@ export class CopilotCli {
       const [code, signal] = await new Promise((resolve, reject) => {
         child.once("error", reject).once("exit", (...ended) => resolve(ended));
       });
-      if (!timedOut) return { code, signal, ...(await settled(child, output)), ms: performance.now() - startedAt };
+      if (!timedOut)
+        return {
+          code,
+          signal,
+          ...(await settled(child, output)),
+          ms: performance.now() - startedAt,
+        };
     } finally {
       clearTimeout(timer);
     }
@@ -258,13 +285,19 @@ export class CopilotCli {
       const hosts = await this.gatewayHosts();
       return hosts.length === 1 && hosts[0];
     };
-    return waitFor(one, { timeoutMs, what: () => this.report().then((text) => `one gateway host\n${text}`) });
+    return waitFor(one, {
+      timeoutMs,
+      what: () => this.report().then((text) => `one gateway host\n${text}`),
+    });
   }
 
   /** Waits until no process of this home is left, without killing any. */
   allGone(timeoutMs = 10_000) {
     const none = async () => (await this.processes()).length === 0;
-    return waitFor(none, { timeoutMs, what: () => this.report().then((text) => `no process left\n${text}`) });
+    return waitFor(none, {
+      timeoutMs,
+      what: () => this.report().then((text) => `no process left\n${text}`),
+    });
   }
 
   // ---- what it leaves behind ---------------------------------------------------------------------
@@ -273,16 +306,22 @@ export class CopilotCli {
   async logs() {
     const folder = path.join(this.home, "logs");
     const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
-    const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath ?? entry.path, entry.name));
+    const files = entries
+      .filter((entry) => entry.isFile())
+      .map((entry) => path.join(entry.parentPath ?? entry.path, entry.name));
     const texts = await Promise.all(files.sort().map((file) => readFile(file, "utf8")));
-    return texts.map((text, index) => `--- ${path.relative(folder, files[index])}\n${text}`).join("\n");
+    return texts
+      .map((text, index) => `--- ${path.relative(folder, files[index])}\n${text}`)
+      .join("\n");
   }
 
   /** The persisted events of all sessions of this home. @returns {Promise<any[]>} */
   async events() {
     const folder = path.join(this.home, "session-state");
     const ids = await readdir(folder).catch(() => []);
-    const files = ids.map((id) => path.join(folder, id, "events.jsonl")).filter((file) => existsSync(file));
+    const files = ids
+      .map((id) => path.join(folder, id, "events.jsonl"))
+      .filter((file) => existsSync(file));
     const texts = await Promise.all(files.map((file) => readFile(file, "utf8")));
     return texts.flatMap((text) =>
       text
@@ -313,7 +352,9 @@ export class CopilotCli {
 
 /** The output after the exit: usually the pipes close at once; a detached child may hold them open. */
 async function settled(child, output) {
-  const closed = Promise.all([child.stdout, child.stderr].map((pipe) => pipe.closed || onceClosed(pipe)));
+  const closed = Promise.all(
+    [child.stdout, child.stderr].map((pipe) => pipe.closed || onceClosed(pipe)),
+  );
   await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, 500).unref())]);
   child.stdout.destroy();
   child.stderr.destroy();

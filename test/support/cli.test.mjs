@@ -41,7 +41,11 @@ describe("CopilotCli", { concurrency: 1 }, () => {
   });
 
   test("tools are replaced in the middle of a turn, in the same process", async (t) => {
-    const { model, cli } = await rig(t, [callTool("grow"), callTool("shout", { text: "abc" }), say("bye")]);
+    const { model, cli } = await rig(t, [
+      callTool("grow"),
+      callTool("shout", { text: "abc" }),
+      say("bye"),
+    ]);
     await cli.runPrompt("go");
     assert.ok(!toolNames(model.requests[0]).includes("shout"));
     assert.ok(toolNames(model.requests[1]).includes("shout"));

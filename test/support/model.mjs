@@ -33,11 +33,14 @@ function textOf(message) {
 }
 
 /** @returns {string[]} */
-export const toolNames = (request) => (bodyOf(request).tools ?? []).map((tool) => tool.function?.name ?? tool.name);
+export const toolNames = (request) =>
+  (bodyOf(request).tools ?? []).map((tool) => tool.function?.name ?? tool.name);
 
 /** The definition of one tool as the model sees it: `{name, description, parameters}`. */
 export const toolDefinition = (request, name) =>
-  (bodyOf(request).tools ?? []).map((tool) => tool.function ?? tool).find((tool) => tool.name === name);
+  (bodyOf(request).tools ?? [])
+    .map((tool) => tool.function ?? tool)
+    .find((tool) => tool.name === name);
 
 /** @returns {string} */
 export const systemText = (request) =>
@@ -62,7 +65,11 @@ export function toolResults(request) {
   const names = new Map(calls.map((call) => [call.id, call.function?.name]));
   return messages
     .filter(({ role }) => role === "tool")
-    .map((message) => ({ id: message.tool_call_id, name: names.get(message.tool_call_id), text: textOf(message) }));
+    .map((message) => ({
+      id: message.tool_call_id,
+      name: names.get(message.tool_call_id),
+      text: textOf(message),
+    }));
 }
 
 // ---- wire format ---------------------------------------------------------------------------------
@@ -88,7 +95,10 @@ function completion(reply, head, prefix) {
 }
 
 function* chunks(reply, head, prefix) {
-  const chunk = (delta, finish_reason = null) => ({ ...head, choices: [{ index: 0, delta, finish_reason }] });
+  const chunk = (delta, finish_reason = null) => ({
+    ...head,
+    choices: [{ index: 0, delta, finish_reason }],
+  });
   yield chunk({ role: "assistant", content: reply.text ?? "" });
   const calls = wireCalls(reply, prefix);
   if (calls.length) yield chunk({ tool_calls: calls });
@@ -120,7 +130,9 @@ async function readJson(request) {
 
 /** A list of replies answers in order; its last one repeats. */
 const scriptFrom = (script) =>
-  typeof script === "function" ? script : (_request, index) => script[Math.min(index, script.length - 1)];
+  typeof script === "function"
+    ? script
+    : (_request, index) => script[Math.min(index, script.length - 1)];
 
 export class ScriptedModel {
   /** Requests of an agent's turn (they offer tools), in order of arrival. @type {ModelRequest[]} */
@@ -199,7 +211,9 @@ export class ScriptedModel {
       } else if (request.method === "POST" && request.url.endsWith("/chat/completions")) {
         await this.#complete(await readJson(request), response);
       } else {
-        writeJson(response, 404, { error: { message: `no route for ${request.method} ${request.url}` } });
+        writeJson(response, 404, {
+          error: { message: `no route for ${request.method} ${request.url}` },
+        });
       }
     } catch (error) {
       this.errors.push(error);
@@ -216,7 +230,11 @@ export class ScriptedModel {
     // The CLI hangs up when the user interrupts; there is then nobody to answer.
     if (response.destroyed) return;
     const prefix = `call_${isTurn ? "" : "aux_"}${record.index}`;
-    const head = { id: `reply_${prefix}`, created: Math.floor(Date.now() / 1000), model: body.model ?? "fake" };
+    const head = {
+      id: `reply_${prefix}`,
+      created: Math.floor(Date.now() / 1000),
+      model: body.model ?? "fake",
+    };
     if (body.stream === true) writeStream(response, reply, head, prefix);
     else writeJson(response, 200, completion(reply, head, prefix));
   }

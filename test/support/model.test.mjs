@@ -1,12 +1,24 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { ScriptedModel, callTool, callTools, say, systemText, toolNames, toolResults, userTexts } from "./model.mjs";
+import {
+  ScriptedModel,
+  callTool,
+  callTools,
+  say,
+  systemText,
+  toolNames,
+  toolResults,
+  userTexts,
+} from "./model.mjs";
 import { deferred } from "./wait.mjs";
 
 const TOOLS = [{ type: "function", function: { name: "echo", description: "d", parameters: {} } }];
 
 async function post(model, body) {
-  const response = await fetch(`${model.url}/chat/completions`, { method: "POST", body: JSON.stringify(body) });
+  const response = await fetch(`${model.url}/chat/completions`, {
+    method: "POST",
+    body: JSON.stringify(body),
+  });
   return { type: response.headers.get("content-type"), text: await response.text() };
 }
 

@@ -30,7 +30,12 @@ async function inspect(pid, home) {
     if (env.COPILOT_HOME !== home) return undefined;
     const [state, ppid] = statFields(await readFile(`/proc/${pid}/stat`, "utf8"));
     if (state === "Z" || state === "X") return undefined;
-    return { pid, ppid: Number(ppid), cmdline: splitNul(await readFile(`/proc/${pid}/cmdline`, "utf8")), env };
+    return {
+      pid,
+      ppid: Number(ppid),
+      cmdline: splitNul(await readFile(`/proc/${pid}/cmdline`, "utf8")),
+      env,
+    };
   } catch {
     // Gone meanwhile, or not ours to look at.
     return undefined;
@@ -44,15 +49,19 @@ async function inspect(pid, home) {
  */
 export async function processesOf(home) {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
-  const found = await Promise.all(pids.filter((pid) => pid !== process.pid).map((pid) => inspect(pid, home)));
+  const found = await Promise.all(
+    pids.filter((pid) => pid !== process.pid).map((pid) => inspect(pid, home)),
+  );
   return found.filter(Boolean).sort((a, b) => a.pid - b.pid);
 }
 
 /** Only the bootstrap itself is an extension process: its children inherit EXTENSION_PATH. */
-export const isExtension = (info) => info.cmdline.some((word) => word.endsWith("extension_bootstrap.mjs"));
+export const isExtension = (info) =>
+  info.cmdline.some((word) => word.endsWith("extension_bootstrap.mjs"));
 
 /** @param {ProcessInfo} info */
-export const isGatewayHost = (info) => info.cmdline.some((word) => word.replaceAll("\\", "/").endsWith("js/host.mjs"));
+export const isGatewayHost = (info) =>
+  info.cmdline.some((word) => word.replaceAll("\\", "/").endsWith("js/host.mjs"));
 
 /** @param {number} pid */
 export async function isAlive(pid) {
@@ -65,7 +74,8 @@ export async function isAlive(pid) {
 }
 
 /** One line, for error messages. @param {ProcessInfo} info */
-export const describeProcess = (info) => `${info.pid} (parent ${info.ppid}): ${info.cmdline.join(" ").slice(0, 160)}`;
+export const describeProcess = (info) =>
+  `${info.pid} (parent ${info.ppid}): ${info.cmdline.join(" ").slice(0, 160)}`;
 
 function signal(pid, name) {
   try {
@@ -86,7 +96,9 @@ export async function killAll(home) {
     for (const { pid } of left) signal(pid, "SIGKILL");
     return left.length === 0;
   };
-  await waitFor(gone, { what: () => `all processes gone, left:\n${left.map(describeProcess).join("\n")}` });
+  await waitFor(gone, {
+    what: () => `all processes gone, left:\n${left.map(describeProcess).join("\n")}`,
+  });
 }
 
 /**

@@ -59,7 +59,14 @@ export class TestProvider {
   #closing = deferred();
 
   /** Opens a connection and nothing more. @param {ConnectOptions} options */
-  static async connect({ port, host = "127.0.0.1", path = "/", connectTimeoutMs = 5000, ws = {}, ...rest }) {
+  static async connect({
+    port,
+    host = "127.0.0.1",
+    path = "/",
+    connectTimeoutMs = 5000,
+    ws = {},
+    ...rest
+  }) {
     const provider = new TestProvider();
     const socket = new WebSocket(`ws://${host}:${port}${path}`, { ...rest, ...ws });
     provider.#attach(socket);
@@ -176,13 +183,18 @@ export class TestProvider {
       intervalMs: 2,
       what: () => `${what}\n${this.summary()}`,
     });
-    if (found === GONE) throw new Error(`the connection ended while waiting for ${what}\n${this.summary()}`);
+    if (found === GONE)
+      throw new Error(`the connection ended while waiting for ${what}\n${this.summary()}`);
     return found;
   }
 
   /** @returns {Promise<{code: number, reason: string}>} */
   waitForClose(timeoutMs = 10_000) {
-    return withTimeout(this.#closing.promise, timeoutMs, () => `the end of the connection\n${this.summary()}`);
+    return withTimeout(
+      this.#closing.promise,
+      timeoutMs,
+      () => `the end of the connection\n${this.summary()}`,
+    );
   }
 
   /** What has been received, for error messages. */
@@ -205,12 +217,15 @@ export class TestProvider {
     const start = (call) => {
       const controller = new AbortController();
       running.set(call.id, controller);
-      void this.#run(tools[call.tool]?.handler, call, controller.signal).finally(() => running.delete(call.id));
+      void this.#run(tools[call.tool]?.handler, call, controller.signal).finally(() =>
+        running.delete(call.id),
+      );
     };
     return this.onMessage((message) => {
       if (message.type === "tool.call") start(message);
       if (message.type === "tool.cancel") running.get(message.id)?.abort(message.reason);
-      if (message.type === "session.lifecycle" && message.state === "shutdown.pending") this.sessionId = undefined;
+      if (message.type === "session.lifecycle" && message.state === "shutdown.pending")
+        this.sessionId = undefined;
     });
   }
 
@@ -222,10 +237,12 @@ export class TestProvider {
     try {
       if (!handler) throw Object.assign(new Error(`no tool ${call.tool}`), { code: "NOT_FOUND" });
       const { id, tool, sessionId } = call;
-      const own = (async () => handler(call.args ?? {}, { id, tool, sessionId, signal, provider: this }))();
+      const own = (async () =>
+        handler(call.args ?? {}, { id, tool, sessionId, signal, provider: this }))();
       this.result(call.id, (await Promise.race([own, cancelled])) ?? "");
     } catch (error) {
-      if (!this.closed) this.error(call.id, error?.message ?? String(error), error?.code ?? "INTERNAL");
+      if (!this.closed)
+        this.error(call.id, error?.message ?? String(error), error?.code ?? "INTERNAL");
     }
   }
 
@@ -247,11 +264,14 @@ export class TestProvider {
     hello,
     ...where
   }) {
-    const { provider, sessions } = await waitFor(() => TestProvider.#enter(where, { token, tokenFile }), {
-      timeoutMs,
-      intervalMs: 50,
-      what: `a gateway that lets in on port ${where.port}`,
-    });
+    const { provider, sessions } = await waitFor(
+      () => TestProvider.#enter(where, { token, tokenFile }),
+      {
+        timeoutMs,
+        intervalMs: 50,
+        what: `a gateway that lets in on port ${where.port}`,
+      },
+    );
     try {
       provider.handle(tools);
       const id = session ?? (await provider.#firstSession(sessions, timeoutMs));

@@ -14,7 +14,12 @@ async function fakeGateway(active) {
       token === "good"
         ? { type: "sessions", active: gateway.active }
         : { type: "error", code: "AUTH_FAILED", message: "no" },
-    hello: ({ session }) => ({ type: "hello.ack", protocolVersion: 2, providerId: "p-1", sessionId: session }),
+    hello: ({ session }) => ({
+      type: "hello.ack",
+      protocolVersion: 2,
+      providerId: "p-1",
+      sessionId: session,
+    }),
   };
   server.on("connection", (peer) => {
     gateway.peer = peer;
@@ -69,7 +74,10 @@ describe("TestProvider", () => {
     const provider = await TestProvider.connect({ port: gateway.port });
     const waiting = provider.waitFor("anything", 60_000);
     gateway.peer.close(1008, "enough");
-    await assert.rejects(waiting, /the connection ended while waiting for anything[\s\S]*closed 1008 enough/);
+    await assert.rejects(
+      waiting,
+      /the connection ended while waiting for anything[\s\S]*closed 1008 enough/,
+    );
   });
 
   test("serve answers calls, failures and cancellations", async (t) => {
@@ -81,7 +89,10 @@ describe("TestProvider", () => {
       fail: { handler: fail },
       hang: { handler: () => new Promise(() => {}) },
     };
-    const provider = closing(t, await TestProvider.serve({ port: gateway.port, token: "good", tools }));
+    const provider = closing(
+      t,
+      await TestProvider.serve({ port: gateway.port, token: "good", tools }),
+    );
     assert.equal(provider.sessionId, "s1");
     const ask = async (tool, args, then) => {
       const answer = gateway.next();
@@ -91,7 +102,10 @@ describe("TestProvider", () => {
     };
     assert.equal((await ask("add", { a: 1, b: 2 })).data, 3);
     assert.equal((await ask("fail", {})).errorCode, "NOT_FOUND");
-    assert.equal((await ask("hang", {}, { type: "tool.cancel", id: "hang" })).errorCode, "CANCELLED");
+    assert.equal(
+      (await ask("hang", {}, { type: "tool.cancel", id: "hang" })).errorCode,
+      "CANCELLED",
+    );
   });
 
   test("serve waits for a session", async (t) => {

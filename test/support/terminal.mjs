@@ -89,7 +89,8 @@ export class Terminal {
   #lines(from, to) {
     const buffer = this.#screen.buffer.active;
     const lines = [];
-    for (let row = from; row < to; row += 1) lines.push(buffer.getLine(row)?.translateToString(true) ?? "");
+    for (let row = from; row < to; row += 1)
+      lines.push(buffer.getLine(row)?.translateToString(true) ?? "");
     return lines.join("\n").trimEnd();
   }
 
@@ -170,7 +171,11 @@ export class Terminal {
     const typed = plain(text);
     const shows = (screen) => plain(this.inputText(screen) ?? "").startsWith(typed);
     await this.waitForScreen(shows, 10_000, `"${text}" in the input line`);
-    await this.#pressUntil("enter", (screen) => !shows(screen), `"${text}" taken from the input line`);
+    await this.#pressUntil(
+      "enter",
+      (screen) => !shows(screen),
+      `"${text}" taken from the input line`,
+    );
   }
 
   /** Sends a prompt and waits until the turn is over. @returns {Promise<string>} the screen after it */
@@ -208,12 +213,20 @@ export class Terminal {
       const ids = (await this.#cli.extensionProcesses()).map(({ env }) => env.SESSION_ID);
       return ids.find((id) => !before.has(id));
     };
-    return waitFor(fresh, { timeoutMs: 20_000, what: () => this.#failure(`a new session after ${command}`) });
+    return waitFor(fresh, {
+      timeoutMs: 20_000,
+      what: () => this.#failure(`a new session after ${command}`),
+    });
   }
 
   /** Stops the turn that runs: Esc, as often as it takes. */
   async interruptTurn() {
-    await this.#pressUntil("escape", (screen) => SCREENS.cancelled.test(screen), "the turn cancelled", 300);
+    await this.#pressUntil(
+      "escape",
+      (screen) => SCREENS.cancelled.test(screen),
+      "the turn cancelled",
+      300,
+    );
     // An Esc too many would make the next letter a key of its own.
     this.press("ctrl-u");
     await this.waitUntilReady();

@@ -21,7 +21,10 @@ async function describe(what) {
  * @param {{timeoutMs?: number, intervalMs?: number, what?: string | (() => unknown)}} [options]
  * @returns {Promise<NonNullable<T>>}
  */
-export async function waitFor(predicate, { timeoutMs = 10_000, intervalMs = 20, what = "a condition" } = {}) {
+export async function waitFor(
+  predicate,
+  { timeoutMs = 10_000, intervalMs = 20, what = "a condition" } = {},
+) {
   const deadline = performance.now() + timeoutMs;
   let lastError;
   for (;;) {
@@ -36,7 +39,9 @@ export async function waitFor(predicate, { timeoutMs = 10_000, intervalMs = 20, 
     await pause(intervalMs);
   }
   const reason = lastError ? `\nlast error: ${lastError?.message ?? lastError}` : "";
-  throw new Error(`not within ${timeoutMs} ms: ${await describe(what)}${reason}`, { cause: lastError });
+  throw new Error(`not within ${timeoutMs} ms: ${await describe(what)}${reason}`, {
+    cause: lastError,
+  });
 }
 
 /**
