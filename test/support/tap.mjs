@@ -31,8 +31,7 @@ export function steps(list) {
     const step = list[Math.min(at, list.length - 1)];
     const reply = typeof step === "function" ? await step(request) : step;
     if (!reply) {
-      if (request.index > MAX_REQUESTS)
-        throw new Error(`step ${at} had no reply in ${MAX_REQUESTS} requests`);
+      if (request.index > MAX_REQUESTS) throw new Error(`step ${at} had no reply in ${MAX_REQUESTS} requests`);
       return callTool("tap_status");
     }
     at += 1;
@@ -41,15 +40,13 @@ export function steps(list) {
 }
 
 /** A step: calls the tool once the model is offered it. @param {string} name @param {unknown} [args] @returns {Step} */
-export const onceOffered = (name, args) => (request) =>
-  toolNames(request).includes(name) && callTool(name, args);
+export const onceOffered = (name, args) => (request) => toolNames(request).includes(name) && callTool(name, args);
 
 /** A step: that reply, once the tool is no longer offered. @param {string} name @param {Reply} reply @returns {Step} */
 export const onceGone = (name, reply) => (request) => !toolNames(request).includes(name) && reply;
 
 /** What the model was given by the latest call of that tool. @param {ModelRequest} request @param {string} name */
-export const resultOf = (request, name) =>
-  toolResults(request).findLast((result) => result.name === name)?.text;
+export const resultOf = (request, name) => toolResults(request).findLast((result) => result.name === name)?.text;
 
 /** A tool that answers with one text. @param {unknown} answer */
 export const answering = (answer) => ({ handler: () => answer });
@@ -93,6 +90,33 @@ export class TapRig {
     return provider;
   }
 
+  /**
+   * A provider that connects again whenever its connection ends, until the test is over.
+   * @param {Record<string, import("./provider.mjs").ServedTool>} tools
+   * @param {object} [options] of TestProvider.serve
+   * @returns {{bindings: TestProvider[]}} one per hello that was accepted
+   */
+  keepProviding(tools, options = {}) {
+    const bindings = [];
+    let over = false;
+    this.#t.after(() => {
+      over = true;
+      for (const provider of bindings) provider.terminate();
+    });
+    const serve = async () => {
+      while (!over) {
+        // In short attempts, so that the end of the test is also the end of this.
+        const provider = await TestProvider.serve({ ...this.where, tools, timeoutMs: 1000, ...options }).catch(() => {});
+        if (!provider) continue;
+        bindings.push(provider);
+        if (over) provider.terminate();
+        await provider.waitForClose(600_000);
+      }
+    };
+    void serve();
+    return { bindings };
+  }
+
   /** Where a provider finds this gateway, and what it shows. */
   get where() {
     return { port: this.port, tokenFile: this.cli.tokenFile };
@@ -111,20 +135,13 @@ export class TapRig {
    * @param {{name: string, tool: string, hang?: boolean}} options
    */
   async spawnProvider(options) {
-    const child = spawn(
-      process.execPath,
-      [PROVIDER_PROGRAM, JSON.stringify({ ...this.where, ...options })],
-      {
-        stdio: ["ignore", "pipe", "inherit"],
-      },
-    );
+    const child = spawn(process.execPath, [PROVIDER_PROGRAM, JSON.stringify({ ...this.where, ...options })], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     this.#t.after(() => child.kill("SIGKILL"));
     let output = "";
     child.stdout.setEncoding("utf8").on("data", (text) => (output += text));
-    const said = (word) =>
-      waitFor(() => output.includes(word), {
-        what: `"${word}" from the provider process, it said: ${output}`,
-      });
+    const said = (word) => waitFor(() => output.includes(word), { what: `"${word}" from the provider process, it said: ${output}` });
     await said("bound");
     return { child, called: () => said("called") };
   }
@@ -144,10 +161,8 @@ export class TapRig {
   /** @param {{done: Promise<import("./cli.mjs").RunResult>}} started */
   async ended({ done }) {
     const result = await done;
-    if (this.model.errors.length > 0)
-      throw new Error(`the script failed: ${this.model.errors[0]}\n${await this.report(result)}`);
-    if (result.code !== 0)
-      throw new Error(`the CLI ended with ${result.code}\n${await this.report(result)}`);
+    if (this.model.errors.length > 0) throw new Error(`the script failed: ${this.model.errors[0]}\n${await this.report(result)}`);
+    if (result.code !== 0) throw new Error(`the CLI ended with ${result.code}\n${await this.report(result)}`);
     return result;
   }
 
