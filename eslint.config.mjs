@@ -13,7 +13,7 @@ export default [
       "no-var": "error",
       "prefer-const": "error",
       "no-unused-vars": ["error", { argsIgnorePattern: "^_", varsIgnorePattern: "^_" }],
-      "no-shadow": ["error", { builtinGlobals: false, hoist: "functions" }],
+      "no-shadow": ["error", { hoist: "functions", allow: ["t"] }],
       "no-throw-literal": "error",
       "no-implicit-coercion": "error",
       "no-unmodified-loop-condition": "error",

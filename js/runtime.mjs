@@ -22,7 +22,9 @@ const tick = () => new Promise((resolve) => setTimeout(resolve, 10));
 
 export class Runtime {
   #log;
+  /** @type {GatewayLink} */
   #link;
+  /** @type {SessionRunner} */
   #session;
   #draining = false;
 

@@ -60,7 +60,7 @@ struct LimitRow {
   std::string_view why;
 };
 
-inline constexpr int64_t kMegabyte = 1024 * 1024;
+inline constexpr int64_t kMegabyte = int64_t{1024} * 1024;
 
 inline constexpr std::array<LimitRow, static_cast<size_t>(Limit::Count_)> kLimitTable{{
     {"result-bytes", 5 * kMegabyte, 1024, "bytes", "TAP_MAX_RESULT_BYTES",

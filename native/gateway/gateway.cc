@@ -9,9 +9,6 @@
 
 namespace tap::gateway {
 
-using protocol::LogLevel;
-using protocol::ProviderState;
-
 namespace {
 
 constexpr auto kPolicy = static_cast<uint16_t>(ws::CloseCode::PolicyViolation);

@@ -7,7 +7,7 @@ namespace tap::link {
 
 namespace {
 // An announced size costs memory only as its bytes arrive.
-constexpr size_t kTrustedReserve = 64 * 1024;
+constexpr size_t kTrustedReserve = size_t{64} * 1024;
 
 size_t decodeHeader(std::string_view header) {
   size_t size = 0;

@@ -6,7 +6,7 @@ namespace tap::uv {
 
 namespace {
 
-constexpr size_t kShareFrom = 16 * 1024;  // below it a copy is cheaper than another buffer
+constexpr size_t kShareFrom = size_t{16} * 1024;  // below it a copy is cheaper than another buffer
 constexpr uint64_t kFarewellMs = 1000;
 
 Stream* self(void* data) {

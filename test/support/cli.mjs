@@ -97,7 +97,7 @@ export async function freePort() {
     new Promise((resolve, reject) => {
       const server = net.createServer().once("error", reject);
       server.listen(port, host, () => {
-        const { port: bound } = server.address();
+        const { port: bound } = /** @type {net.AddressInfo} */ (server.address());
         server.close(() => resolve(bound));
       });
     });
@@ -140,12 +140,18 @@ const git = (cwd, ...args) => execFileSync("git", args, { cwd, stdio: "pipe" });
  *   model?: {url: string}, env?: Record<string, string | undefined>, cli?: string,
  *   settings?: object,
  * }} CliOptions
+ * @typedef {{
+ *   args?: string[], allow?: string[], env?: Record<string, string | undefined>, cwd?: string,
+ *   timeoutMs?: number,
+ * }} PromptOptions
  * @typedef {{code: number | null, signal: string | null, stdout: string, stderr: string, ms: number}} RunResult
  */
 
 export class CopilotCli {
   /** Settings for every start of this CLI; a test may change them. @type {Record<string, string | undefined>} */
   env;
+  /** @type {CliCommand} */
+  command;
   /** The COPILOT_HOME. @type {string} */
   home;
   /** A git repository for the CLI to run in. @type {string} */
@@ -169,6 +175,7 @@ export class CopilotCli {
     return cli;
   }
 
+  /** @param {CliOptions} options */
   async #furnish({ extension, extensionMode = "entries", settings }) {
     await mkdir(this.home);
     await mkdir(this.workFolder);
@@ -207,7 +214,7 @@ export class CopilotCli {
   /**
    * Runs one prompt to the end.
    * @param {string} prompt
-   * @param {{args?: string[], allow?: string[], env?: Record<string, string | undefined>, cwd?: string, timeoutMs?: number}} [options]
+   * @param {PromptOptions} [options]
    * @returns {Promise<RunResult>}
    */
   runPrompt(prompt, options) {
@@ -217,6 +224,8 @@ export class CopilotCli {
   /**
    * Starts one prompt and gives the child at once, for tests that act meanwhile.
    * `allow` is what opens the permission gates (`[]`: nothing).
+   * @param {string} prompt
+   * @param {PromptOptions} [options]
    */
   startPrompt(
     prompt,

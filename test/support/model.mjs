@@ -157,7 +157,7 @@ export class ScriptedModel {
   static async start(script = [say("done")], options) {
     const model = new ScriptedModel(script, options);
     await new Promise((resolve, reject) => {
-      model.#server.once("error", reject).listen(0, "127.0.0.1", resolve);
+      model.#server.once("error", reject).listen(0, "127.0.0.1", () => resolve(undefined));
     });
     return model;
   }
@@ -169,7 +169,8 @@ export class ScriptedModel {
 
   /** The base URL for COPILOT_PROVIDER_BASE_URL. */
   get url() {
-    return `http://127.0.0.1:${this.#server.address().port}/v1`;
+    const { port } = /** @type {import("node:net").AddressInfo} */ (this.#server.address());
+    return `http://127.0.0.1:${port}/v1`;
   }
 
   /** The latest request of a turn. */

@@ -56,6 +56,7 @@ export class TestProvider {
   /** Received and not yet taken by waitFor. */
   #inbox = [];
   #listeners = new Set();
+  /** @type {ReturnType<typeof deferred<{code: number, reason: string}>>} */
   #closing = deferred();
 
   /** Opens a connection and nothing more. @param {ConnectOptions} options */
