@@ -16,7 +16,7 @@ using protocol::LogLevel;
 
 namespace {
 
-constexpr int kBacklog = 128;
+constexpr int kBacklog = 511;  // as Node: a full queue costs a client a second
 constexpr int kAnyPortTries = 10;
 
 void closeTcp(uv_handle_t* handle) {
