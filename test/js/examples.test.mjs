@@ -2,17 +2,18 @@
 // harm, and it comes back after its session has ended and to a new gateway.
 
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { after, describe, test } from "node:test";
 import { addon } from "../../js/addon.mjs";
+import { pythonWithWebsockets } from "../setup.mjs";
 import { freePort, REPO_ROOT } from "../support/cli.mjs";
 import { waitFor } from "../support/wait.mjs";
 
-const PYTHON = process.platform === "win32" ? "python" : "/usr/bin/python3";
+const python = await pythonWithWebsockets();
 const TIMERS = { TAP_RELOAD_DEBOUNCE_MS: "20", TAP_SHUTDOWN_MS: "3000", TAP_GRACE_MS: "20000" };
 
 /** The environment of every process here: nothing of the surrounding shell but what is named. */
@@ -193,16 +194,11 @@ const greeters = [
     command: process.execPath,
     flags: hasWebSocket ? [] : ["--experimental-websocket"],
   },
-  { name: "hello.py", command: PYTHON, flags: [] },
+  { name: "hello.py", command: python, flags: [] },
 ];
 
-function missing({ name, command }) {
-  if (!name.endsWith(".py")) return false;
-  const probe = spawnSync(command, ["-c", "import websockets"]);
-  // Where the set-up has to have it, a missing package is a failure and no reason to skip.
-  if (probe.status === 0 || process.env.TAP_TEST_NEEDS_PYTHON) return false;
-  return "no python3-websockets on this machine";
-}
+/** @returns {string | false} why an example cannot be run here */
+const missing = ({ command }) => !command && "no python3-websockets on this machine";
 
 for (const greeter of greeters) {
   describe(`examples/${greeter.name}`, { skip: missing(greeter) }, async () => {
