@@ -18,12 +18,15 @@ export async function pythonWithWebsockets() {
   return undefined;
 }
 
-const gtestHeaders = [
-  "/usr/include",
-  "/usr/local/include",
-  "/opt/homebrew/include",
-  ...(process.env.CPLUS_INCLUDE_PATH ?? "").split(path.delimiter).filter(Boolean),
-].map((folder) => path.join(folder, "gtest", "gtest.h"));
+/** @param {string} header @param {string} [folder] where else it may be */
+function hasHeader(header, folder) {
+  const folders = [
+    ...(folder ? [path.join(folder, "include")] : []),
+    ...(process.env.CPLUS_INCLUDE_PATH ?? "").split(path.delimiter).filter(Boolean),
+    ...["/usr/include", "/usr/local/include", "/opt/homebrew/include"],
+  ];
+  return folders.some((place) => existsSync(path.join(place, header)));
+}
 
 /** Debian's package, and how to see that nothing of it is missing. */
 const packages = {
@@ -32,7 +35,8 @@ const packages = {
   python3: () => answers("python3"),
   cmake: () => answers("cmake"),
   git: () => answers("git"),
-  "libgtest-dev": async () => Boolean(process.env.GTest_DIR) || gtestHeaders.some(existsSync),
+  "libgtest-dev": async () => hasHeader("gtest/gtest.h", process.env.GTEST_ROOT),
+  "libpcre2-dev": async () => hasHeader("pcre2.h", process.env.TAP_PCRE2_DIR),
   "python3-websockets": async () => Boolean(await pythonWithWebsockets()),
   "clang-format": () => answers("clang-format"),
   "clang-tidy": () => answers("clang-tidy"),
@@ -41,9 +45,9 @@ const packages = {
 /** @typedef {keyof typeof packages} SystemPackage */
 
 /** @type {SystemPackage[]} */
-const forAddon = ["g++", "make", "python3"];
+const forAddon = ["g++", "make", "python3", "libpcre2-dev"];
 /** @type {SystemPackage[]} */
-const forNative = ["g++", "cmake", "make", "libgtest-dev"];
+const forNative = ["g++", "cmake", "make", "libgtest-dev", "libpcre2-dev"];
 
 /** What each purpose needs of the system. @type {Record<string, SystemPackage[]>} */
 const needs = {

@@ -1,0 +1,216 @@
+// The documentation is held to the program: tables to the addon's own, links to files, and every code
+// block to its language. A block marked ```js, ```python, ```sh or ```json is parsed; one with `run`
+// after the language is executed in the repository's folder and has to end with 0.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { addon } from "../../js/addon.mjs";
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
+
+const read = (file) => readFileSync(path.join(root, file), "utf8");
+const documents = [
+  ...["README.md", "CHANGELOG.md", "CONTRIBUTING.md"].filter((file) =>
+    existsSync(path.join(root, file)),
+  ),
+  ...readdirSync(path.join(root, "docs"))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`),
+];
+
+// ---- reading Markdown ----------------------------------------------------------------------------
+
+/**
+ * @typedef {{language: string, run: boolean, code: string, line: number}} Block
+ * @param {string} text
+ * @returns {{blocks: Block[], prose: string}} prose has the blocks' lines emptied
+ */
+function parseMarkdown(text) {
+  const blocks = [];
+  const prose = [];
+  let block;
+  text.split("\n").forEach((line, index) => {
+    const fence = /^ {0,3}(`{3,})([^`]*)$/.exec(line);
+    if (fence && !block) {
+      const [language = "", ...words] = fence[2].trim().split(/\s+/);
+      const run = words.includes("run");
+      block = { fence: fence[1], language, run, lines: [], line: index + 1 };
+    } else if (block && fence?.[1].startsWith(block.fence) && fence[2].trim() === "") {
+      blocks.push({ ...block, code: `${block.lines.join("\n")}\n` });
+      block = undefined;
+    } else if (block) {
+      block.lines.push(line);
+    }
+    prose.push(fence || block ? "" : line);
+  });
+  assert.equal(block, undefined, `the block of line ${block?.line} is not closed`);
+  return { blocks, prose: prose.join("\n") };
+}
+
+/** The rows of the table that has exactly this heading. @param {string} file @param {string[]} heading */
+function table(file, heading) {
+  const cells = (line) =>
+    line
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim());
+  const lines = read(file).split("\n");
+  const wanted = heading.join("|").toLowerCase();
+  const at = lines.findIndex((line) => cells(line).join("|").toLowerCase() === wanted);
+  assert.ok(at >= 0, `${file} has a table: ${heading.join(", ")}`);
+  const rows = lines.slice(at + 2);
+  return rows
+    .slice(
+      0,
+      rows.findIndex((line) => !line.startsWith("|")),
+    )
+    .map(cells);
+}
+
+/** The anchor that a heading gets on GitHub. @param {string} heading */
+const anchorOf = (heading) =>
+  heading
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .trim()
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+    .replace(/\s/g, "-");
+
+const anchorsOf = (file) =>
+  [...parseMarkdown(read(file)).prose.matchAll(/^#+\s+(.*)$/gm)].map(([, text]) => anchorOf(text));
+
+// ---- tables --------------------------------------------------------------------------------------
+
+test("docs/limits.md repeats the table of limits", () => {
+  const heading = ["name", "default", "unit", "environment variable", "why"];
+  assert.deepEqual(
+    table("docs/limits.md", heading),
+    addon.limits.map(({ name, value, unit, env, why }) => [name, String(value), unit, env, why]),
+  );
+});
+
+test("docs/protocol.md repeats the table of errors", () => {
+  assert.deepEqual(
+    table("docs/protocol.md", ["code", "fatal", "advice"]),
+    addon.errors.map(({ name, fatal, advice }) => [name, fatal ? "yes" : "no", advice]),
+  );
+});
+
+test("docs/protocol.md describes every message that a provider may send", () => {
+  const headings = anchorsOf("docs/protocol.md").join("\n");
+  const missing = addon.providerMessageTypes.filter((type) => !headings.includes(anchorOf(type)));
+  assert.deepEqual(missing, []);
+});
+
+test("docs/dependencies.md names every package, in the version of package.json", () => {
+  const { dependencies, devDependencies } = JSON.parse(read("package.json"));
+  const text = read("docs/dependencies.md");
+  const rows = text.split("\n").filter((line) => line.startsWith("|"));
+  const wrong = Object.entries({ ...dependencies, ...devDependencies }).filter(
+    ([name, version]) => {
+      const row = rows.find((line) => line.includes(name));
+      const [, , stated] = row?.split("|") ?? [];
+      const ownRow = row?.split("|")[1].trim() === name;
+      return !row || (ownRow && stated.trim() !== version);
+    },
+  );
+  assert.deepEqual(wrong, []);
+});
+
+// ---- links ---------------------------------------------------------------------------------------
+
+/** What is wrong with a link, or nothing. @param {string} from @param {string} target */
+function linkProblem(from, target) {
+  if (/^(https?|mailto):/.test(target)) return undefined;
+  const [name, anchor] = target.split("#");
+  const file = name ? path.join(path.dirname(from), decodeURIComponent(name)) : from;
+  if (!existsSync(path.join(root, file))) return `${from}: ${target} does not exist`;
+  const isDocument = file.endsWith(".md");
+  if (anchor && isDocument && !anchorsOf(file).includes(anchor)) {
+    return `${from}: ${target} has no such heading`;
+  }
+  return undefined;
+}
+
+for (const file of documents) {
+  test(`links of ${file} lead somewhere`, () => {
+    const { prose } = parseMarkdown(read(file));
+    const links = [...prose.matchAll(/\]\(([^)\s]+)(?:\s+"[^"]*")?\)/g)].map(
+      ([, target]) => target,
+    );
+    const problems = links.map((target) => linkProblem(file, target)).filter(Boolean);
+    assert.deepEqual(problems, []);
+  });
+}
+
+// ---- code ----------------------------------------------------------------------------------------
+
+/** Runs a program and gives what it complained about, or nothing. */
+function complaint(command, args, input) {
+  const run = spawnSync(command, args, { input, cwd: root, encoding: "utf8", timeout: 60_000 });
+  if (run.status === 0) return undefined;
+  return `${run.error?.message ?? ""}${run.stderr}`.trim() || `ended with ${run.status}`;
+}
+
+/** A block as a file, for programs that want one. */
+function withFile(ending, code, use) {
+  const folder = mkdtempSync(path.join(os.tmpdir(), "tap-docs-"));
+  try {
+    const file = path.join(folder, `block${ending}`);
+    writeFileSync(file, code);
+    return use(file);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const LANGUAGES = {
+  js: {
+    check: (code) =>
+      withFile(".mjs", code, (file) => complaint(process.execPath, ["--check", file])),
+    run: (code) => complaint(process.execPath, ["--input-type=module", "-"], code),
+  },
+  python: {
+    check: (code) =>
+      complaint("python3", ["-c", "import ast, sys; ast.parse(sys.stdin.read())"], code),
+    run: (code) => complaint("python3", ["-"], code),
+  },
+  sh: {
+    check: (code) => complaint("bash", ["-n"], code),
+    run: (code) => complaint("bash", ["-e"], code),
+  },
+  json: {
+    check: (code) => {
+      try {
+        JSON.parse(code);
+        return undefined;
+      } catch (error) {
+        return error.message;
+      }
+    },
+    run: () => "JSON cannot be run",
+  },
+};
+/** Blocks that are not code. */
+const PLAIN = ["text", "md", "diff", "console"];
+
+describe("code blocks", () => {
+  for (const file of documents) {
+    for (const { language, run, code, line } of parseMarkdown(read(file)).blocks) {
+      test(`${file}:${line} ${language || "without a language"}${run ? ", run" : ""}`, () => {
+        if (PLAIN.includes(language)) return;
+        assert.ok(
+          Object.hasOwn(LANGUAGES, language),
+          `one of ${[...Object.keys(LANGUAGES), ...PLAIN].join(", ")} is needed`,
+        );
+        const problem = LANGUAGES[language][run ? "run" : "check"](code);
+        assert.equal(problem, undefined);
+      });
+    }
+  }
+});

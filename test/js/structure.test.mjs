@@ -1,0 +1,177 @@
+// What the parts of the tree may know of each other (docs/architecture.md, "Layers"), and what no
+// file may say.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
+const native = path.join(root, "native");
+
+/** What a folder may include, besides itself. */
+const LAYERS = {
+  base: [],
+  ws: ["base"],
+  protocol: ["base"],
+  link: ["base", "protocol"],
+  gateway: ["base", "protocol"],
+  uv: ["base", "ws", "protocol", "link", "gateway"],
+  addon: ["base", "protocol", "uv"],
+};
+/** Single files beyond that: the numbers of WebSocket close codes. */
+const EXCEPTIONS = { gateway: ["ws/frame.h"] };
+
+/** Libraries, and the folders that may know them. */
+const LIBRARIES = {
+  "uv.h": ["uv", "addon"],
+  "napi.h": ["addon"],
+  "node_api.h": ["addon"],
+  "pcre2.h": ["base"],
+};
+
+const LONG_FILE = 400;
+
+const layers = Object.keys(LAYERS);
+
+/** @param {string} folder @param {string} ending */
+const filesIn = (folder, ending) =>
+  readdirSync(path.join(native, folder))
+    .filter((name) => name.endsWith(ending))
+    .map((name) => `${folder}/${name}`)
+    .sort();
+
+const read = (...parts) => readFileSync(path.join(root, ...parts), "utf8");
+const tracked = () =>
+  execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" })
+    .split("\0")
+    .filter((file) => file && existsSync(path.join(root, file)));
+
+/**
+ * The includes of a file of native/.
+ * @param {string} file
+ * @returns {{name: string, own: boolean, conditional: boolean, where: string}[]}
+ */
+function includesOf(file) {
+  let depth = 0;
+  const found = [];
+  read("native", file)
+    .split("\n")
+    .forEach((line, index) => {
+      const [, directive, rest] = /^\s*#\s*(\w+)\s*(.*)$/.exec(line) ?? [];
+      if (directive?.startsWith("if")) depth += 1;
+      if (directive === "endif") depth -= 1;
+      if (directive !== "include") return;
+      const [, open, name] = /^([<"])([^>"]+)/.exec(rest);
+      const where = `native/${file}:${index + 1}`;
+      found.push({ name, own: open === '"', conditional: depth > 0, where });
+    });
+  return found;
+}
+
+const allIncludes = () =>
+  layers.flatMap((folder) =>
+    [...filesIn(folder, ".h"), ...filesIn(folder, ".cc")].flatMap((file) =>
+      includesOf(file).map((include) => ({ ...include, folder, file })),
+    ),
+  );
+
+test("every folder of native/ is a layer", () => {
+  const folders = readdirSync(native, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name);
+  assert.deepEqual(folders.sort(), [...layers].sort());
+});
+
+test("includes run one way through the layers", () => {
+  const own = allIncludes().filter((include) => include.own);
+  assert.ok(own.length > 100, "includes are found at all");
+  const wrong = own.filter(({ name, folder }) => {
+    const target = name.split("/")[0];
+    const allowed = target === folder || LAYERS[folder].includes(target);
+    return !allowed && !EXCEPTIONS[folder]?.includes(name);
+  });
+  assert.deepEqual(
+    wrong.map(({ where, name }) => `${where} includes ${name}`),
+    [],
+  );
+});
+
+test("what is included is there, by its path from native/", () => {
+  const missing = allIncludes().filter(
+    ({ own, name }) => own && !existsSync(path.join(native, name)),
+  );
+  assert.deepEqual(
+    missing.map(({ where, name }) => `${where}: ${name}`),
+    [],
+  );
+});
+
+test("a library is known to its folder only", () => {
+  const wrong = allIncludes().filter(
+    ({ name, folder }) => Object.hasOwn(LIBRARIES, name) && !LIBRARIES[name].includes(folder),
+  );
+  assert.deepEqual(
+    wrong.map(({ where, name }) => `${where}: ${name}`),
+    [],
+  );
+});
+
+test("a system header is included only under a condition", () => {
+  const wrong = allIncludes().filter(
+    ({ name, own, conditional }) =>
+      !own && !conditional && name.endsWith(".h") && !Object.hasOwn(LIBRARIES, name),
+  );
+  assert.deepEqual(
+    wrong.map(({ where, name }) => `${where}: ${name}`),
+    [],
+  );
+});
+
+test("native/sources.gypi lists the core's sources, each once and sorted", () => {
+  const listed = [...read("native", "sources.gypi").matchAll(/^ *'([^']+\.cc)',$/gm)];
+  const core = layers.filter((folder) => folder !== "uv" && folder !== "addon");
+  assert.deepEqual(
+    listed.map(([, file]) => file),
+    core.flatMap((folder) => filesIn(folder, ".cc")).sort(),
+  );
+});
+
+test("binding.gyp lists the sources of uv/ and addon/", () => {
+  const listed = [...read("binding.gyp").matchAll(/'native\/((?:uv|addon)\/[^']+\.cc)'/g)];
+  assert.deepEqual(
+    listed.map(([, file]) => file),
+    [...filesIn("addon", ".cc"), ...filesIn("uv", ".cc")],
+  );
+});
+
+test("headers are guarded by #pragma once or a guard", () => {
+  const bare = layers
+    .flatMap((folder) => filesIn(folder, ".h"))
+    .filter((file) => !/^#(pragma once|ifndef \w+_H_?\n#define)/m.test(read("native", file)));
+  assert.deepEqual(bare, []);
+});
+
+test(`files are under ${LONG_FILE} lines, or named here as a warning`, (t) => {
+  const long = tracked()
+    .filter((file) => /\.(cc|h|mjs|py)$/.test(file))
+    .map((file) => ({ file, lines: read(file).split("\n").length - 1 }))
+    .filter(({ lines }) => lines > LONG_FILE);
+  for (const { file, lines } of long) t.diagnostic(`${file} has ${lines} lines`);
+});
+
+test("no tracked file names a machine's folder or a package registry", () => {
+  const forbidden = [/(?<![\w.~-])\/(?:work|root)\//, /\bregistry\.[\w-]+\.\w+/i];
+  const found = tracked().flatMap((file) =>
+    read(file)
+      .split("\n")
+      .flatMap((line, index) =>
+        forbidden.some((pattern) => pattern.test(line))
+          ? [`${file}:${index + 1}: ${line.trim().slice(0, 120)}`]
+          : [],
+      ),
+  );
+  assert.deepEqual(found, []);
+});
