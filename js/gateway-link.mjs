@@ -52,6 +52,8 @@ export class GatewayLink {
   #callCount = 0;
   /** @type {Set<string>} */
   #reported = new Set();
+  /** Why there can be no gateway, where only the user can help. */
+  #obstacle = "";
 
   /** @param {LinkOptions} options */
   constructor(options) {
@@ -85,11 +87,16 @@ export class GatewayLink {
    */
   call(tool, args, timeoutMs) {
     const id = String(++this.#callCount);
-    if (!this.#port) {
-      const text = `The call failed with DISCONNECTED: the tap gateway is not running at the moment; it is being started again. Try again in a few seconds.`;
-      return { id, result: Promise.resolve({ code: "DISCONNECTED", text }) };
-    }
+    if (!this.#port) return { id, result: Promise.resolve(this.#noGateway()) };
     return { id, result: this.#port.call(id, tool, JSON.stringify(args ?? {}), timeoutMs) };
+  }
+
+  /** @returns {import("./addon.js").CallFailure} with what only the user can help, where it is that */
+  #noGateway() {
+    const text = this.#obstacle
+      ? `The call failed with DISCONNECTED: ${this.#obstacle}. Tell the user.`
+      : "The call failed with DISCONNECTED: the tap gateway is not running at the moment; it is being started again. Try again in a few seconds.";
+    return { code: "DISCONNECTED", text };
   }
 
   /** @param {string} id @param {string} reason */
@@ -161,6 +168,7 @@ export class GatewayLink {
   #onWelcome(welcome, secret) {
     this.#options.log("info", `linked to gateway ${welcome.version}, pid ${welcome.pid}`);
     this.#reported.clear();
+    this.#obstacle = "";
     if (isNewer(version, welcome.version)) {
       this.#options.log("info", `asking gateway ${welcome.version} to make room for ${version}`);
       this.send({ type: "drain", secret, version });
@@ -221,32 +229,31 @@ export class GatewayLink {
     const holder = await askPort(files.port, files.homeHash);
     switch (holder) {
       case "nobody":
+        this.#obstacle = "";
         return this.#startHost();
       case "ours":
         return "soon"; // it is starting, or about to leave
       case "other-home":
-        this.#report(
+        return this.#obstructed(
           `port ${files.port} is taken by the tap gateway of another COPILOT_HOME; set TAP_GATEWAY_PORT to another port for one of them`,
         );
-        return "wait";
       case "silent":
-        this.#killIfOurs();
-        return "soon";
+        // #tryLink has looked for a hung host of ours, and killed it: this is another program.
+        return this.#obstructed(
+          `port ${files.port} is taken by a program that does not answer; stop it, or set TAP_GATEWAY_PORT to a free port and restart the CLI`,
+        );
       case "foreign":
-        this.#report(
+        return this.#obstructed(
           `port ${files.port} is taken by another program, so no provider can connect; stop it, or set TAP_GATEWAY_PORT to a free port and restart the CLI`,
         );
-        return "wait";
     }
   }
 
-  /** Something accepts on the port and says nothing: ours only if the descriptor's link says so too. */
-  #killIfOurs() {
-    // #tryLink has found the link and waited for a welcome; it has killed what hung there. What is
-    // left is a program that is not ours.
-    this.#report(
-      `port ${this.#options.files.port} is taken by a program that does not answer; stop it, or set TAP_GATEWAY_PORT to a free port and restart the CLI`,
-    );
+  /** @param {string} text @returns {"wait"} */
+  #obstructed(text) {
+    this.#obstacle = text;
+    this.#report(text);
+    return "wait";
   }
 
   /** @returns {"started" | "soon" | "wait"} */
