@@ -181,7 +181,13 @@ export class TapRig {
     return (await this.log(name)).split("\n").filter((line) => pattern.test(line)).length;
   }
 
-  /** Every request of the conversation's end: what the model was given by that tool. @param {string} name */
+  /** The lines that tap has written to the timelines of this home's sessions, oldest first. */
+  async timeline() {
+    const lines = (await this.cli.events()).filter(({ type }) => /^session\.(info|warning|error)$/.test(type));
+    return lines.map(({ data }) => data.message).filter((message) => message?.startsWith("tap: "));
+  }
+
+  /** What the model was last given by that tool. @param {string} name */
   result(name) {
     return this.model.last && resultOf(this.model.last, name);
   }
