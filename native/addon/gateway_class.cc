@@ -30,7 +30,7 @@ void throwUv(Napi::Env env, int failure, const std::string& what) {
 // What tells our objects from others that somebody hands us.
 constexpr napi_type_tag kTypeTag{0x8f1d6a2c4be94d07, 0xa35c90e7f2164b8d};
 
-constexpr int64_t kMaxPort = 65535;
+constexpr double kMaxPort = 65535;
 
 const char* levelName(protocol::LogLevel level) {
   switch (level) {
@@ -113,14 +113,14 @@ void GatewayClass::start(const Napi::CallbackInfo&) {
 
 Napi::Value GatewayClass::listen(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  const int64_t port = info[0].IsNumber() ? info[0].As<Napi::Number>().Int64Value() : -1;
-  if (port < 0 || port > kMaxPort) {
+  const double port = info[0].IsNumber() ? info[0].As<Napi::Number>().DoubleValue() : -1;
+  if (!(port >= 0 && port <= kMaxPort)) {  // NaN neither
     Napi::RangeError::New(env, "listen(port): expected a number from 0 to 65535")
         .ThrowAsJavaScriptException();
     return env.Undefined();
   }
   if (const int failure = server_->listenTcp(static_cast<int>(port))) {
-    throwUv(env, failure, "cannot listen on port " + std::to_string(port));
+    throwUv(env, failure, "cannot listen on port " + std::to_string(static_cast<int>(port)));
     return env.Undefined();
   }
   hold();

@@ -32,6 +32,22 @@ export function withEnvironment(variables, make) {
   }
 }
 
+/** A session's first message. */
+export const registration = (fields = {}) => ({
+  type: "register",
+  linkVersion: addon.linkVersion,
+  version: "1.2.3",
+  secret: "",
+  sessionId: "a session",
+  label: "a test",
+  cwd: "/",
+  cliPid: 0,
+  mode: "live",
+  joined: true,
+  have: {},
+  ...fields,
+});
+
 export class TestGateway {
   token = `ptk-${randomBytes(8).toString("hex")}`;
   secret = randomBytes(8).toString("hex");
@@ -71,12 +87,12 @@ export class TestGateway {
   }
 
   /** A registered session. @param {"attached" | "linked"} [way] */
-  async session(way = "attached", registration = {}) {
+  async session(way = "attached", fields = {}) {
     const session = new TestSession();
     this.test.after(() => session.close());
     if (way === "attached") session.attach(this.addon);
     else await session.connect(this.link ?? this.listenLink());
-    session.register({ secret: this.secret, ...registration });
+    session.register({ secret: this.secret, ...fields });
     await session.waitFor("welcome");
     return session;
   }
@@ -164,20 +180,7 @@ export class TestSession {
   }
 
   register(fields = {}) {
-    this.send({
-      type: "register",
-      linkVersion: addon.linkVersion,
-      version: "1.2.3",
-      secret: "",
-      sessionId: this.id,
-      label: "a test",
-      cwd: "/",
-      cliPid: 0,
-      mode: "live",
-      joined: true,
-      have: {},
-      ...fields,
-    });
+    this.send(registration({ sessionId: this.id, ...fields }));
   }
 
   /** @param {object} message */
