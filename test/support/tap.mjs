@@ -2,7 +2,8 @@
 // extension, a free port for the gateway, and providers. All of it is gone after the test.
 
 import { spawn } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { CopilotCli, REPO_ROOT, freePort } from "./cli.mjs";
@@ -50,6 +51,22 @@ export const resultOf = (request, name) => toolResults(request).findLast((result
 
 /** A tool that answers with one text. @param {unknown} answer */
 export const answering = (answer) => ({ handler: () => answer });
+
+/**
+ * What an installed tap consists of, as a folder of its own; with another version, if wanted.
+ * @param {import("node:test").TestContext} t @param {string} [version]
+ */
+export async function copyOfProject(t, version) {
+  const folder = await mkdtemp(path.join(os.tmpdir(), "tap-copy-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const parts = ["js", "extension.mjs", "build/Release/tap.node", "build/node-path.json"];
+  for (const part of parts) await cp(path.join(REPO_ROOT, part), path.join(folder, part), { recursive: true });
+  await symlink(await realpath(path.join(REPO_ROOT, "node_modules")), path.join(folder, "node_modules"));
+  const manifest = JSON.parse(await readFile(path.join(REPO_ROOT, "package.json"), "utf8"));
+  if (version) manifest.version = version;
+  await writeFile(path.join(folder, "package.json"), JSON.stringify(manifest));
+  return folder;
+}
 
 export class TapRig {
   /** @type {ScriptedModel} */ model;
