@@ -1,0 +1,203 @@
+#!/usr/bin/env node
+// The `tap` command: allowing what a repository wants started, and looking at what runs.
+
+import fs from "node:fs";
+import path from "node:path";
+import readline from "node:readline";
+import { parseArgs } from "node:util";
+import { allow, commandLine, consentFile, isAllowed, list, revoke } from "./consent.mjs";
+import { readDescriptor } from "./host-files.mjs";
+import { askPort } from "./host-process.mjs";
+import { gatewayFiles, version } from "./paths.mjs";
+import { CONFIG_NAME, loadProjectConfig } from "./project-config.mjs";
+import { visible } from "./visible.mjs";
+
+/** @typedef {import("./paths.mjs").GatewayFiles} GatewayFiles */
+
+const HELP = `tap ${version}: tools for GitHub Copilot CLI from any process
+
+  tap allow [path] [--yes]   show what a ${CONFIG_NAME} would start, and allow it
+  tap revoke [path]          take that back, for every content of the file
+  tap status                 show whether a gateway runs, and what is allowed
+  tap --help | --version
+  --home <folder>            the COPILOT_HOME that is meant
+
+path is a ${CONFIG_NAME} or its folder; the current folder if none is given. Consent holds for the
+content that was shown: a changed file asks again. It does not cover the files that a command runs.
+
+exit codes: 0 done, 1 not done (or no gateway runs), 2 wrong usage
+`;
+
+/** @param {string} text each line is made safe; the line breaks are ours */
+function say(text) {
+  process.stdout.write(`${text.split("\n").map(visible).join("\n")}\n`);
+}
+
+/** @param {string} text */
+function complain(text) {
+  process.stderr.write(`${visible(`tap: ${text}`)}\n`);
+}
+
+class Usage extends Error {}
+
+/** @param {string | undefined} given @returns {{folder: string, name: string}} */
+function locate(given) {
+  const target = path.resolve(given ?? ".");
+  const isFolder = fs.statSync(target, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  const file = isFolder ? path.join(target, CONFIG_NAME) : target;
+  if (path.basename(file) !== CONFIG_NAME) throw new Usage(`${file} is not a ${CONFIG_NAME}`);
+  return { folder: path.dirname(file), name: CONFIG_NAME };
+}
+
+/** @param {string | undefined} given */
+function load(given) {
+  const { folder, name } = locate(given);
+  const config = loadProjectConfig(folder, name);
+  if (!config) throw new Error(`there is no ${path.join(folder, name)}`);
+  return config;
+}
+
+/**
+ * Anything but a clear yes is a no, the end of the input included.
+ * @param {string} question @returns {Promise<boolean>}
+ */
+function confirmed(question) {
+  const terminal = readline.createInterface({ input: process.stdin, output: process.stdout });
+  return new Promise((resolve) => {
+    terminal.on("close", () => resolve(false));
+    terminal.question(question, (answer) => {
+      resolve(/^\s*y(es)?\s*$/i.test(answer));
+      terminal.close();
+    });
+  });
+}
+
+/** @param {import("./project-config.mjs").ProviderConfig[]} providers */
+function showProviders(providers) {
+  for (const provider of providers) {
+    say(`  ${provider.name} (restart: ${provider.restart.policy})\n    ${commandLine(provider)}`);
+  }
+}
+
+/**
+ * The consent is the user's: a command that the agent runs cannot give it.
+ * @param {NodeJS.ProcessEnv} env
+ */
+const runByAgent = (env) => Boolean(env.COPILOT_AGENT_SESSION_ID);
+
+/** @param {string | undefined} given @param {boolean} yes @param {GatewayFiles} files */
+async function runAllow(given, yes, files) {
+  const { file, digest, result } = load(given);
+  if (!result.ok) {
+    for (const { text } of result.problems) complain(text);
+    return 1;
+  }
+  if (runByAgent(process.env)) {
+    complain("consent is yours to give, not the agent's: run this in a terminal of your own");
+    return 1;
+  }
+  const store = consentFile(files);
+  if (isAllowed(store, file, digest)) {
+    say(`${file} is allowed already`);
+    return 0;
+  }
+  say(`${file} would start, in each session of that folder:`);
+  showProviders(result.providers);
+  if (!yes && !(process.stdin.isTTY && process.stdout.isTTY)) {
+    complain("nobody to ask, since this is no terminal: use --yes if you have read the above");
+    return 1;
+  }
+  if (!yes && !(await confirmed("Allow this? [y/N] "))) {
+    say("Not allowed; nothing will be started.");
+    return 1;
+  }
+  allow(store, file, digest);
+  say("Allowed, until the file changes.");
+  return 0;
+}
+
+/** A config that is gone or broken can be revoked all the same. @param {string | undefined} given @param {GatewayFiles} files */
+function runRevoke(given, files) {
+  const { folder, name } = locate(given);
+  const real = fs.existsSync(folder) ? fs.realpathSync(folder) : folder;
+  const file = path.join(real, name);
+  const count = revoke(consentFile(files), file);
+  say(count > 0 ? `${file} is not allowed any more` : `${file} was not allowed`);
+  return 0;
+}
+
+/** @type {Record<import("./host-process.mjs").PortHolder, string>} */
+const HOLDERS = {
+  ours: "a gateway runs",
+  nobody: "no gateway runs; one starts with the next session of the Copilot CLI",
+  "other-home":
+    "the gateway of another COPILOT_HOME or user has the port; TAP_GATEWAY_PORT names another",
+  foreign: "a program other than tap has the port; TAP_GATEWAY_PORT names another",
+  silent: "what has the port does not answer",
+};
+
+/** @param {GatewayFiles} files */
+async function runStatus(files) {
+  const holder = await askPort(files.port, files.homeHash);
+  const descriptor = readDescriptor(files.descriptor);
+  const detail =
+    holder === "ours" && descriptor
+      ? ` (version ${descriptor.version}, pid ${descriptor.pid})`
+      : "";
+  say(`port ${files.port}: ${HOLDERS[holder]}${detail}`);
+  say(`home: ${files.home}\nlogs: ${files.logs}`);
+  const grants = list(consentFile(files));
+  say(grants.length === 0 ? "allowed configs: none" : "allowed configs:");
+  for (const grant of grants) say(`  ${grant.path} (since ${grant.at})`);
+  return holder === "ours" ? 0 : 1;
+}
+
+/** @param {string[]} args */
+function parse(args) {
+  try {
+    return parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        help: { type: "boolean", short: "h" },
+        version: { type: "boolean" },
+        home: { type: "string" },
+        yes: { type: "boolean", short: "y" },
+      },
+    });
+  } catch (error) {
+    throw new Usage(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** @param {string[]} args @returns {Promise<number>} the exit code */
+async function main(args) {
+  const { values, positionals } = parse(args);
+  const [command, given, ...surplus] = positionals;
+  if (values.help || command === "help") {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  if (values.version) {
+    say(version);
+    return 0;
+  }
+  if (command === undefined) throw new Usage("expected a command");
+  if (surplus.length > 0) throw new Usage(`unexpected argument "${surplus[0]}"`);
+  if (values.yes && command !== "allow") throw new Usage("--yes goes with allow only");
+  const home = values.home === undefined ? {} : { COPILOT_HOME: values.home };
+  const files = gatewayFiles({ ...process.env, ...home });
+  if (command === "allow") return runAllow(given, values.yes ?? false, files);
+  if (command === "revoke") return runRevoke(given, files);
+  if (command !== "status") throw new Usage(`unknown command "${command}"`);
+  if (given !== undefined) throw new Usage(`unexpected argument "${given}"`);
+  return runStatus(files);
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  complain(error instanceof Error ? error.message : String(error));
+  if (error instanceof Usage) process.stderr.write("tap --help shows what there is\n");
+  process.exitCode = error instanceof Usage ? 2 : 1;
+}

@@ -1,0 +1,161 @@
+// One run of one provider's command: from spawn until nothing of its group is left.
+
+import { guard, ownGroup, release } from "./process-group.mjs";
+
+/**
+ * @typedef {object} Clock
+ * @property {() => number} now milliseconds
+ * @property {(action: () => void, ms: number) => any} setTimeout
+ * @property {(timer: any) => void} clearTimeout
+ */
+/**
+ * @typedef {object} System what a run does to the world; replaced in tests
+ * @property {typeof import("node:child_process").spawn} spawn
+ * @property {import("./process-group.mjs").SignalGroup} signalGroup
+ * @property {Clock} clock
+ */
+/**
+ * How it ended.
+ * @typedef {{error?: NodeJS.ErrnoException, code?: number | null, signal?: NodeJS.Signals | null, lastLine: string}} End
+ */
+/**
+ * @typedef {{command: string, args: string[], cwd: string, env: NodeJS.ProcessEnv}} RunOptions
+ */
+
+/** From SIGTERM to SIGKILL. */
+export const TERM_MS = 3000;
+/** After SIGKILL: a group of zombies that nobody reaps is not waited for. */
+const KILL_MS = 1000;
+const POLL_MS = 25;
+/** For the last words in the pipes; a process that has left its group may hold them open. */
+const PIPES_MS = 250;
+
+export class ProviderRun {
+  /** Settles once the whole group is gone. Never rejects. @type {Promise<End>} */
+  ended;
+  /** @type {number | undefined} */
+  pid;
+  #system;
+  #log;
+  /** @type {Omit<End, "lastLine"> | undefined} */
+  #end;
+  #closed = false;
+  #lastLine = "";
+  #sweeping = false;
+  /** @type {import("node:child_process").ChildProcess | undefined} */
+  #child;
+  /** @type {(end: End) => void} */
+  #settle = () => {};
+
+  /**
+   * @param {RunOptions} options @param {System} system
+   * @param {import("./provider-log.mjs").ProviderLog} log
+   */
+  constructor(options, system, log) {
+    this.#system = system;
+    this.#log = log;
+    this.ended = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+    try {
+      this.#start(options);
+    } catch (error) {
+      this.#failed(/** @type {NodeJS.ErrnoException} */ (error));
+    }
+  }
+
+  /** @param {RunOptions} options */
+  #start({ command, args, cwd, env }) {
+    const child = this.#system.spawn(command, args, {
+      cwd,
+      env,
+      detached: ownGroup,
+      stdio: ["ignore", "pipe", "pipe"],
+      windowsHide: true,
+    });
+    this.#child = child;
+    this.pid = child.pid;
+    child.on("error", (error) => {
+      if (child.pid === undefined) this.#failed(error);
+    });
+    if (child.pid === undefined) return;
+    guard(child.pid, this.#system.signalGroup);
+    child.on("close", () => {
+      this.#closed = true;
+    });
+    child.on("exit", (code, signal) => {
+      this.#end = { code, signal };
+      this.#sweep();
+    });
+    this.#read(child);
+  }
+
+  /** @param {import("node:child_process").ChildProcess} child */
+  #read(child) {
+    const said = (/** @type {string} */ line) => {
+      this.#lastLine = line;
+    };
+    if (child.stdout) this.#log.attach(child.stdout, `${child.pid} out`);
+    if (child.stderr) this.#log.attach(child.stderr, `${child.pid} err`, said);
+  }
+
+  /** @param {NodeJS.ErrnoException} error */
+  #failed(error) {
+    this.#settle({ error, lastLine: "" });
+  }
+
+  /** Asks the whole group to end, then ends it. */
+  terminate() {
+    this.#sweep();
+    return this.ended;
+  }
+
+  /** @param {NodeJS.Signals | 0} signal @returns {boolean} whether anything is left */
+  #signal(signal) {
+    return this.pid !== undefined && this.#system.signalGroup(this.pid, signal);
+  }
+
+  /**
+   * The command has ended by itself, or is asked to: in both cases whatever it has started ends too.
+   * The group's number cannot be given to others while one of it lives; once it is gone, it is
+   * not signalled again.
+   */
+  #sweep() {
+    if (this.#sweeping || this.pid === undefined) return;
+    this.#sweeping = true;
+    const { clock } = this.#system;
+    const start = clock.now();
+    let killedAt = Infinity;
+    if (!this.#signal("SIGTERM") && this.#end) return this.#finish();
+    const look = () => {
+      const left = this.#signal(0) || !this.#end;
+      const now = clock.now();
+      if (!left || now - killedAt >= KILL_MS) return this.#finish();
+      if (killedAt === Infinity && now - start >= TERM_MS) {
+        killedAt = now;
+        this.#signal("SIGKILL");
+      }
+      clock.setTimeout(look, POLL_MS);
+    };
+    clock.setTimeout(look, POLL_MS);
+  }
+
+  /** Nothing of the group is left; what is still in the pipes is waited for, but not for long. */
+  #finish() {
+    if (this.pid !== undefined) release(this.pid);
+    if (this.#closed) return this.#over();
+    const { clock } = this.#system;
+    const timer = clock.setTimeout(() => this.#over(), PIPES_MS);
+    this.#child?.once("close", () => {
+      clock.clearTimeout(timer);
+      this.#over();
+    });
+  }
+
+  #over() {
+    this.#child?.stdout?.destroy();
+    this.#child?.stderr?.destroy();
+    const end = this.#end ?? { code: null, signal: "SIGKILL" };
+    this.#settle({ ...end, lastLine: this.#lastLine });
+  }
+}
