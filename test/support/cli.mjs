@@ -75,7 +75,12 @@ function packageFolderIn(folder) {
   )
     return folder;
   const require = createRequire(path.join(folder, "package.json"));
-  return path.dirname(require.resolve("@github/copilot/package.json"));
+  const name = "@github/copilot";
+  const found = (require.resolve.paths(name) ?? [])
+    .map((modules) => path.join(modules, name))
+    .find((candidate) => existsSync(path.join(candidate, "package.json")));
+  if (!found) throw new Error(`no ${name} in the node_modules of ${folder}`);
+  return found;
 }
 
 /**

@@ -1,0 +1,52 @@
+// npm run test:nodes: the JavaScript tests on other versions of Node, with the addon that the current
+// one has built (Node-API is the same in all). `node test/nodes.mjs 22` tries a single version.
+
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { attempt, root, run, say, seconds, step } from "./commands.mjs";
+import { npm, setUp } from "./setup.mjs";
+
+const VERSIONS = ["22", "24"];
+const wanted = process.argv.slice(2).length > 0 ? process.argv.slice(2) : VERSIONS;
+
+const testFiles = () =>
+  readdirSync(path.join(root, "test", "js"))
+    .filter((name) => name.endsWith(".test.mjs"))
+    .map((name) => path.join("test", "js", name));
+
+/** Node as npm has it. @param {string} folder @param {string} version @returns {Promise<string>} */
+async function installNode(folder, version) {
+  writeFileSync(path.join(folder, "package.json"), '{ "private": true }\n');
+  const { command, args } = npm();
+  // The package "node" only chooses among these, in an install script that newer npm does not run.
+  const platform = process.platform === "win32" ? "win" : process.platform;
+  const name = `node-${platform}-${process.arch}`;
+  const install = ["install", "--no-save", `${name}@${version}`];
+  await run(command, [...args, ...install], { cwd: folder, quiet: true });
+  return path.join(folder, "node_modules", name, "bin", "node");
+}
+
+/** @param {string} version */
+async function testOn(version) {
+  const folder = mkdtempSync(path.join(os.tmpdir(), `tap-node-${version}-`));
+  try {
+    const node = await step(`installing Node ${version}`, () => installNode(folder, version));
+    const name = (await run(node, ["--version"], { quiet: true })).trim();
+    const startedAt = performance.now();
+    const args = ["--test", "--test-reporter=spec", "--test-concurrency=2", ...testFiles()];
+    const { ok } = await attempt(node, args);
+    return { name, ok, time: seconds(startedAt) };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+await setUp({ for: "js" });
+// It also builds what the core is compared by, and shows that all is well on this version.
+await run(process.execPath, ["test/run.mjs", "js"]);
+const results = [];
+for (const version of wanted) results.push(await testOn(version));
+say(`\nThe addon built by Node ${process.version}, and test/js, on:`);
+for (const { name, ok, time } of results) say(`  ${name}  ${ok ? "passed" : "FAILED"}  ${time}`);
+process.exitCode = results.every(({ ok }) => ok) ? 0 : 1;
