@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "base/time.h"
 
@@ -11,36 +12,35 @@ namespace tap::gateway {
 class Allowance {
  public:
   Allowance(int64_t burst, int64_t perSecond)
-      : burst_(burst), perSecond_(perSecond), left_(burst) {}
+      : most_(burst * kToken), perSecond_(perSecond), left_(most_) {}
 
   // Takes one; false if none is left now.
   bool take(Time now) {
     refill(now);
-    if (left_ < 1) return false;
-    left_ -= 1;
+    if (left_ < kToken) return false;
+    left_ -= kToken;
     return true;
   }
   // How long until half the burst is there again.
   [[nodiscard]] Millis untilHalf() const {
-    const int64_t missing = std::max<int64_t>(burst_ / 2 - left_, 1);
-    return Millis(missing * 1000 / perSecond_ + 1);
+    return Millis(std::max(most_ / 2 - left_, kToken) / perSecond_ + 1);
   }
 
  private:
+  // In thousandths, so that a millisecond brings a whole number of them.
+  static constexpr int64_t kToken = 1000;
+
   void refill(Time now) {
-    if (!started_) last_ = now;
-    started_ = true;
-    const int64_t gained = (now - last_).count() * perSecond_ / 1000;
-    if (gained <= 0) return;
-    left_ = std::min(burst_, left_ + gained);
+    if (last_ && now > *last_) {
+      left_ = std::min(most_, left_ + (now - *last_).count() * perSecond_);
+    }
     last_ = now;
   }
 
-  int64_t burst_;
+  int64_t most_;
   int64_t perSecond_;
   int64_t left_;
-  Time last_{};
-  bool started_ = false;
+  std::optional<Time> last_;
 };
 
 }  // namespace tap::gateway

@@ -124,10 +124,13 @@ class Harness {
     sort();
     return peer;
   }
-  PeerId open(bool hasOrigin = false) {
-    const PeerId peer = accept();
+  void upgrade(PeerId peer, bool hasOrigin = false) {
     gateway_.providerUpgraded(peer, hasOrigin, now_, effects_);
     sort();
+  }
+  PeerId open(bool hasOrigin = false) {
+    const PeerId peer = accept();
+    upgrade(peer, hasOrigin);
     return peer;
   }
   // Connected and authenticated; its inbox is empty.
@@ -324,7 +327,6 @@ class Harness {
     }
   }
   [[nodiscard]] std::string logged() const { return log_; }
-  [[nodiscard]] Gateway& gateway() { return gateway_; }
   [[nodiscard]] State& state() { return gateway_.state(); }
   [[nodiscard]] Now now() const { return now_; }
 

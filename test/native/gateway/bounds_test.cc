@@ -1,0 +1,257 @@
+// What one connection may cost: deadlines, how many there are, sizes, floods, backlog.
+#include <gtest/gtest.h>
+
+#include "gateway/allowance.h"
+#include "gateway/harness.h"
+
+namespace tap::gateway::test {
+namespace {
+
+TEST(Connections, AreFiftyAtMost) {
+  Harness tap;
+  std::vector<PeerId> peers;
+  for (int i = 0; i < 50; ++i) peers.push_back(tap.open());
+  for (const PeerId peer : peers) EXPECT_FALSE(tap.closed(peer));
+  const PeerId refused = tap.accept();
+  EXPECT_EQ(tap.closeCode(refused), 1013);
+  tap.lose(refused);
+  tap.lose(peers[7]);
+  EXPECT_FALSE(tap.closed(tap.accept()));
+  EXPECT_TRUE(tap.closed(tap.accept()));
+}
+
+TEST(Connections, CountUntilTheyAreGone) {
+  Limits limits;
+  limits.set(Limit::Connections, 2);
+  Harness tap(limits);
+  tap.session("s");
+  tap.bound("p", "s");
+  const PeerId second = tap.open();
+  EXPECT_TRUE(tap.closed(tap.accept()));
+  tap.say(second, auth("wrong"));
+  EXPECT_FALSE(tap.closed(tap.accept()));
+}
+
+TEST(Deadlines, TheHandshakeHasFiveSeconds) {
+  Harness tap;
+  const PeerId slow = tap.accept();
+  tap.advance(4'999);
+  EXPECT_FALSE(tap.closed(slow));
+  tap.advance(1);
+  EXPECT_TRUE(tap.closed(slow));
+  EXPECT_TRUE(tap.quiet(slow));  // it does not speak WebSocket yet
+}
+
+TEST(Deadlines, AuthHasTenSecondsFromTheHandshake) {
+  Harness tap;
+  const PeerId silent = tap.accept();
+  const PeerId prompt = tap.open();
+  tap.advance(4'000);
+  tap.upgrade(silent);
+  tap.say(prompt, auth());
+  tap.advance(9'999);
+  EXPECT_FALSE(tap.closed(silent));
+  tap.advance(1);
+  EXPECT_EQ(tap.closeCode(silent), 1008);
+  EXPECT_EQ(tap.errorCode(silent), "AUTH_FAILED");
+  tap.advance(600'000);
+  EXPECT_FALSE(tap.closed(prompt));
+}
+
+TEST(Deadlines, HelloHasNone) {
+  Harness tap;
+  const PeerId peer = tap.authed();
+  tap.advance(3'600'000);
+  EXPECT_FALSE(tap.closed(peer));
+}
+
+TEST(Sizes, AMessageMayHaveTwoMegabytes) {
+  Harness tap;
+  tap.session("s");
+  const PeerId peer = tap.bound("p", "s");
+  const size_t cap = 2 * 1024 * 1024;
+  const size_t envelope = push("keep", "").size();
+  for (const size_t size : {cap - 1, cap, cap + 1}) {
+    tap.say(peer, push("keep", std::string(size - envelope, 'e')));
+    EXPECT_EQ(tap.errorCode(peer), size > cap ? "PAYLOAD_TOO_LARGE" : kAbsent) << size;
+    EXPECT_FALSE(tap.closed(peer));
+  }
+}
+
+TEST(Sizes, AnOversizeMessageIsRefusedInEveryState) {
+  Harness tap;
+  tap.session("s");
+  for (const PeerId peer : {tap.authed(), tap.bound("p", "s")}) {
+    tap.oversize(peer, 5 * 1024 * 1024 + 1);
+    const Message error = tap.take(peer);
+    EXPECT_EQ(error.get("code"), "PAYLOAD_TOO_LARGE");
+    EXPECT_NE(error.get("message").find("5242880"), std::string::npos);
+    EXPECT_FALSE(tap.closed(peer));
+  }
+}
+
+TEST(Backlog, OverTheCapCostsTheConnection) {
+  Harness tap;
+  const PeerId session = tap.session("s");
+  const PeerId peer = tap.bound("p", "s", {"greet"});
+  tap.callTo(session, peer, "1", "greet");
+  const size_t cap = 16 * 1024 * 1024;
+  tap.backlog(peer, cap - 1);
+  tap.backlog(peer, cap);
+  EXPECT_FALSE(tap.closed(peer));
+  tap.backlog(peer, cap + 1);
+  EXPECT_EQ(tap.closeCode(peer), 1008);
+  EXPECT_EQ(tap.outcome(session), "1 DISCONNECTED");
+}
+
+struct Flood : ::testing::Test {
+  Harness tap;
+  PeerId session = tap.session("s");
+  PeerId peer = tap.bound("p", "s", {"greet"});  // auth and hello are counted, too
+
+  void send(int messages) {
+    for (int i = 0; i < messages; ++i) tap.say(peer, push("keep", "e"));
+  }
+  size_t warnings() {
+    size_t count = 0;
+    const std::string log = tap.logged();
+    for (size_t at = 0; (at = log.find("sends too fast", at)) != std::string::npos; ++at) ++count;
+    return count;
+  }
+};
+
+TEST_F(Flood, ABurstOf200IsFree) {
+  send(198);
+  EXPECT_FALSE(tap.paused(peer));
+  send(1);
+  EXPECT_TRUE(tap.paused(peer));
+  EXPECT_EQ(warnings(), 1u);
+}
+
+TEST_F(Flood, NothingIsLostWhileItIsSlowed) {
+  send(300);
+  EXPECT_TRUE(tap.paused(peer));
+  EXPECT_EQ(tap.state().sessions.find("s")->known["p"].streams.find("p")->entries().size(), 200u);
+  EXPECT_TRUE(tap.quiet(peer));
+}
+
+TEST_F(Flood, ReadingResumesWhenHalfTheBurstIsBack) {
+  send(199);
+  ASSERT_TRUE(tap.paused(peer));
+  tap.advance(999);
+  EXPECT_TRUE(tap.paused(peer));
+  tap.advance(2);
+  EXPECT_FALSE(tap.paused(peer));
+  send(100);
+  EXPECT_FALSE(tap.paused(peer));
+  send(1);
+  EXPECT_TRUE(tap.paused(peer));
+}
+
+TEST_F(Flood, ASteadyRateIsNeverSlowed) {
+  send(198);
+  for (int i = 0; i < 600; ++i) {
+    tap.advance(100);
+    send(10);
+    ASSERT_FALSE(tap.paused(peer)) << i;
+  }
+}
+
+TEST_F(Flood, ThatNeverStopsIsClosedAfterThirtySeconds) {
+  int seconds = 0;
+  for (; seconds < 60 && !tap.closed(peer); ++seconds) {
+    send(500);
+    tap.advance(1'001);
+  }
+  EXPECT_EQ(tap.closeCode(peer), 1008);
+  EXPECT_GE(seconds, 30);
+  EXPECT_LE(seconds, 33);
+  EXPECT_EQ(warnings(), 1u);
+}
+
+TEST_F(Flood, IsOverAfterTenCalmSeconds) {
+  for (int round = 0; round < 20; ++round) {
+    send(250);
+    tap.advance(10'100);
+  }
+  EXPECT_FALSE(tap.closed(peer));
+  EXPECT_EQ(warnings(), 20u);
+}
+
+TEST_F(Flood, AClosedFloodersCallsFail) {
+  tap.callTo(session, peer, "1", "greet");
+  for (int i = 0; i < 40 && !tap.closed(peer); ++i) {
+    send(300);
+    tap.advance(1'001);
+  }
+  EXPECT_EQ(tap.outcome(session), "1 DISCONNECTED");
+}
+
+TEST_F(Flood, AnswersToCallsAreNotCounted) {
+  for (int i = 0; i < 2'000; ++i) {
+    const std::string id = std::to_string(i);
+    tap.say(peer, result(tap.callTo(session, peer, id, "greet")));
+  }
+  EXPECT_FALSE(tap.paused(peer));
+}
+
+TEST_F(Flood, AnswersToCancelsAreNotCounted) {
+  for (int i = 0; i < 1'000; ++i) {
+    const std::string callId = std::to_string(i);
+    const std::string id = tap.callTo(session, peer, callId, "greet");
+    tap.send(session, protocol::CancelCall{callId, ""});
+    tap.say(peer, failure(id, "CANCELLED", "Cancelled"));
+  }
+  EXPECT_FALSE(tap.paused(peer));
+}
+
+TEST_F(Flood, AnswersNobodyAskedForAreCounted) {
+  for (int i = 0; i < 199; ++i) tap.say(peer, result("never-called"));
+  EXPECT_TRUE(tap.paused(peer));
+}
+
+TEST_F(Flood, NonsenseIsCounted) {
+  for (int i = 0; i < 199; ++i) tap.say(peer, "{");
+  EXPECT_TRUE(tap.paused(peer));
+}
+
+TEST_F(Flood, OfOneProviderLeavesTheOthersAlone) {
+  const PeerId other = tap.bound("q", "s");
+  send(1'000);
+  tap.say(other, push("keep", "e"));
+  EXPECT_TRUE(tap.paused(peer));
+  EXPECT_FALSE(tap.paused(other));
+}
+
+TEST(Allowance, RefillsAtItsRateUpToTheBurst) {
+  Allowance allowance(10, 100);
+  Time now{Millis(50)};
+  const auto take = [&](int wanted) {
+    int taken = 0;
+    while (taken < wanted && allowance.take(now)) ++taken;
+    return taken;
+  };
+  EXPECT_EQ(take(100), 10);
+  now += Millis(9);
+  EXPECT_EQ(take(100), 0);
+  now += Millis(1);
+  EXPECT_EQ(take(100), 1);
+  now += Millis(1'000'000);
+  EXPECT_EQ(take(100), 10);
+}
+
+TEST(Allowance, LosesNoPartOfATokenBetweenTakes) {
+  Allowance allowance(10, 100);
+  Time now{Millis(0)};
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(allowance.take(now));
+  int taken = 0;
+  for (int i = 0; i < 1'000; ++i) {
+    now += Millis(3);
+    if (allowance.take(now)) ++taken;
+  }
+  EXPECT_GE(taken, 290);
+  EXPECT_LE(taken, 300);
+}
+
+}  // namespace
+}  // namespace tap::gateway::test

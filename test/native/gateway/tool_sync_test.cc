@@ -1,0 +1,379 @@
+#include "gateway/tool_sync.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace tap::gateway {
+namespace {
+
+using protocol::SyncMode;
+
+// Drives one ToolSync through time, and remembers the plans.
+class Driver {
+ public:
+  explicit Driver(ToolSnapshot have = {}, SyncMode mode = SyncMode::Live, bool joined = true) {
+    sync.sessionRegistered(std::move(have), mode, now);
+    first = sync.firstPlan(joined, now);
+    sync.confirmed(first.revision, now);
+  }
+
+  void want(ToolSnapshot wanted) { sync.wantedChanged(std::move(wanted), now); }
+  // Lets time pass; plans are left in flight.
+  void advance(int64_t millis) {
+    const Time target = now + Millis(millis);
+    while (sync.due() && *sync.due() <= target) {
+      now = std::max(now, *sync.due());
+      const auto plan = sync.takePlan(now);
+      if (plan) plans.push_back(*plan);
+      ASSERT_TRUE(plan || !sync.due() || *sync.due() > now) << "it would spin";
+    }
+    now = target;
+  }
+  void confirm() { EXPECT_TRUE(sync.confirmed(plans.back().revision, now)); }
+  void fail() { EXPECT_TRUE(sync.failed(plans.back().revision, now)); }
+
+  Limits limits;
+  ToolSync sync{limits};
+  Time now{Millis(10'000)};
+  SyncPlan first;
+  std::vector<SyncPlan> plans;
+};
+
+using Names = std::vector<std::string>;
+
+TEST(ToolSync, GivesAProcessThatHasNotJoinedAllItsTools) {
+  Limits limits;
+  ToolSync sync(limits);
+  const Time now{Millis(1)};
+  sync.wantedChanged({{"a", "1"}, {"b", "1"}}, now);
+  sync.sessionRegistered({}, SyncMode::Reload, now);
+  const SyncPlan plan = sync.firstPlan(false, now);
+  EXPECT_EQ(plan.set, (Names{"a", "b"}));
+  EXPECT_FALSE(plan.reload);
+  EXPECT_FALSE(sync.due());
+  EXPECT_TRUE(sync.confirmed(plan.revision, now));
+  EXPECT_TRUE(sync.settled());
+}
+
+TEST(ToolSync, GivesAJoinedProcessItsChangesWhenTheyAreDue) {
+  Driver driver(ToolSnapshot{{"a", "1"}});
+  EXPECT_TRUE(driver.first.set.empty());
+  EXPECT_TRUE(driver.first.drop.empty());
+  driver.want({{"a", "1"}, {"b", "1"}});
+  driver.advance(200);
+  ASSERT_EQ(driver.plans.size(), 1u);
+  EXPECT_EQ(driver.plans[0].set, Names{"b"});
+}
+
+TEST(ToolSync, WaitsUntil200MsAfterTheLastChange) {
+  Driver driver;
+  driver.want({{"a", "1"}});
+  driver.advance(199);
+  EXPECT_TRUE(driver.plans.empty());
+  driver.want({{"a", "1"}, {"b", "1"}});
+  driver.advance(199);
+  EXPECT_TRUE(driver.plans.empty());
+  driver.advance(1);
+  ASSERT_EQ(driver.plans.size(), 1u);
+  EXPECT_EQ(driver.plans[0].set, (Names{"a", "b"}));
+}
+
+TEST(ToolSync, WaitsOneSecondAtMost) {
+  Driver driver;
+  const Time start = driver.now;
+  for (int i = 0; i < 20 && driver.plans.empty(); ++i) {
+    driver.want({{"a", std::to_string(i)}});
+    driver.advance(100);
+  }
+  EXPECT_EQ(driver.plans.size(), 1u);
+  EXPECT_EQ(driver.now - start, Millis(1'000));
+}
+
+TEST(ToolSync, DoesNothingForAChangeThatIsTakenBack) {
+  Driver driver;
+  driver.want({{"a", "1"}});
+  driver.advance(199);
+  driver.want({});
+  EXPECT_FALSE(driver.sync.due());
+  EXPECT_TRUE(driver.sync.settled());
+  driver.advance(10'000);
+  EXPECT_TRUE(driver.plans.empty());
+}
+
+TEST(ToolSync, HasOnePlanInFlight) {
+  Driver driver;
+  driver.want({{"a", "1"}});
+  driver.advance(200);
+  driver.want({{"a", "2"}});
+  driver.advance(60'000);
+  EXPECT_EQ(driver.plans.size(), 1u);
+  EXPECT_FALSE(driver.sync.due());
+  driver.confirm();
+  EXPECT_EQ(driver.sync.due(), driver.now - Millis(59'800));  // long due
+  driver.advance(0);
+  ASSERT_EQ(driver.plans.size(), 2u);
+  EXPECT_EQ(driver.plans[1].set, Names{"a"});
+  EXPECT_TRUE(driver.plans[1].drop.empty());
+}
+
+TEST(ToolSync, AChangeDuringTheFlightHasADebounceOfItsOwn) {
+  Driver driver;
+  driver.want({{"a", "1"}});
+  driver.advance(200);
+  driver.advance(1'000);
+  driver.want({{"a", "1"}, {"b", "1"}});
+  driver.advance(50);
+  driver.confirm();
+  driver.advance(149);
+  EXPECT_EQ(driver.plans.size(), 1u);
+  driver.advance(1);
+  ASSERT_EQ(driver.plans.size(), 2u);
+  EXPECT_EQ(driver.plans[1].set, Names{"b"});
+}
+
+TEST(ToolSync, AChangeTakenBackDuringTheFlightIsUndoneAfterIt) {
+  Driver driver;
+  driver.want({{"a", "1"}});
+  driver.advance(200);
+  driver.want({});
+  driver.advance(10);
+  driver.confirm();
+  driver.advance(190);
+  ASSERT_EQ(driver.plans.size(), 2u);
+  EXPECT_EQ(driver.plans[1].drop, Names{"a"});
+}
+
+TEST(ToolSync, PlansOnlyDifferences) {
+  Driver driver(ToolSnapshot{{"a", "1"}, {"b", "1"}, {"c", "1"}});
+  driver.advance(6'200);  // the hold is over
+  ASSERT_EQ(driver.plans.size(), 1u);
+  EXPECT_EQ(driver.plans[0].drop, (Names{"a", "b", "c"}));
+  driver.confirm();
+  driver.want({{"b", "2"}, {"d", "1"}});
+  driver.advance(200);
+  EXPECT_EQ(driver.plans[1].set, (Names{"b", "d"}));
+  EXPECT_TRUE(driver.plans[1].drop.empty());
+}
+
+TEST(ToolSync, IgnoresAnswersToOtherRevisions) {
+  Driver driver;
+  driver.want({{"a", "1"}});
+  driver.advance(200);
+  const int64_t revision = driver.plans[0].revision;
+  EXPECT_FALSE(driver.sync.confirmed(revision - 1, driver.now));
+  EXPECT_FALSE(driver.sync.confirmed(revision + 1, driver.now));
+  EXPECT_FALSE(driver.sync.failed(revision + 1, driver.now));
+  EXPECT_TRUE(driver.sync.confirmed(revision, driver.now));
+  EXPECT_FALSE(driver.sync.confirmed(revision, driver.now));
+}
+
+TEST(ToolSync, NeverTriesAFailedSetAgain) {
+  Driver driver;
+  driver.want({{"a", "bad"}});
+  driver.advance(200);
+  driver.fail();
+  driver.advance(3'600'000);
+  EXPECT_EQ(driver.plans.size(), 1u);
+  EXPECT_TRUE(driver.sync.settled());
+  driver.want({{"a", "bad"}});
+  driver.advance(3'600'000);
+  EXPECT_EQ(driver.plans.size(), 1u);
+}
+
+TEST(ToolSync, TriesAChangedSetAfterAFailure) {
+  Driver driver;
+  driver.want({{"a", "bad"}});
+  driver.advance(200);
+  driver.fail();
+  driver.want({{"a", "good"}});
+  driver.advance(200);
+  ASSERT_EQ(driver.plans.size(), 2u);
+  driver.confirm();
+  EXPECT_EQ(driver.sync.confirmedSet(), (ToolSnapshot{{"a", "good"}}));
+}
+
+TEST(ToolSync, AChangeDuringAFailingFlightFollows) {
+  Driver driver;
+  driver.want({{"a", "bad"}});
+  driver.advance(200);
+  driver.want({{"a", "good"}});
+  driver.fail();
+  driver.advance(200);
+  ASSERT_EQ(driver.plans.size(), 2u);
+  EXPECT_EQ(driver.plans[1].set, Names{"a"});
+}
+
+TEST(ToolSync, HoldsRemovalsForSixSecondsAfterARestart) {
+  Driver driver(ToolSnapshot{{"a", "1"}, {"b", "1"}});
+  driver.want({{"c", "1"}});
+  driver.advance(200);
+  ASSERT_EQ(driver.plans.size(), 1u);
+  EXPECT_EQ(driver.plans[0].set, Names{"c"});
+  EXPECT_TRUE(driver.plans[0].drop.empty());
+  driver.confirm();
+  driver.want({{"a", "1"}, {"c", "1"}});
+  driver.advance(5'799);
+  EXPECT_EQ(driver.plans.size(), 1u);
+  driver.advance(1 + 200);
+  ASSERT_EQ(driver.plans.size(), 2u);
+  EXPECT_EQ(driver.plans[1].drop, Names{"b"});
+  EXPECT_TRUE(driver.plans[1].set.empty());
+}
+
+TEST(ToolSync, AProviderBackWithinTheHoldCostsNothing) {
+  Driver driver(ToolSnapshot{{"a", "1"}});
+  driver.advance(5'000);
+  driver.want({{"a", "1"}});
+  driver.advance(3'600'000);
+  EXPECT_TRUE(driver.plans.empty());
+}
+
+TEST(ToolSync, AProviderBackWithOtherToolsIsChanged) {
+  Driver driver(ToolSnapshot{{"a", "1"}});
+  driver.advance(1'000);
+  driver.want({{"a", "2"}});
+  driver.advance(200);
+  ASSERT_EQ(driver.plans.size(), 1u);
+  EXPECT_EQ(driver.plans[0].set, Names{"a"});
+}
+
+TEST(ToolSync, ASessionWithoutToolsNeedsNoHold) {
+  Driver driver(ToolSnapshot{});
+  EXPECT_FALSE(driver.sync.due());
+}
+
+TEST(ToolSync, ALostLinkForgetsWhatWasInFlight) {
+  Driver driver;
+  driver.want({{"a", "1"}});
+  driver.advance(200);
+  driver.sync.linkLost();
+  EXPECT_FALSE(driver.sync.confirmed(driver.plans[0].revision, driver.now));
+  driver.sync.sessionRegistered({}, SyncMode::Live, driver.now);
+  const SyncPlan plan = driver.sync.firstPlan(false, driver.now);
+  EXPECT_EQ(plan.set, Names{"a"});
+  EXPECT_GT(plan.revision, driver.plans[0].revision);
+}
+
+TEST(ToolSync, AFailedSetIsTriedAgainByANewProcess) {
+  Driver driver;
+  driver.want({{"a", "1"}});
+  driver.advance(200);
+  driver.fail();
+  driver.sync.linkLost();
+  driver.sync.sessionRegistered({}, SyncMode::Live, driver.now);
+  EXPECT_EQ(driver.sync.firstPlan(false, driver.now).set, Names{"a"});
+}
+
+TEST(ToolSync, ALiveSyncThatTurnsOutImpossibleIsDoneByReload) {
+  Driver driver;
+  driver.want({{"a", "1"}});
+  driver.advance(200);
+  EXPECT_FALSE(driver.plans[0].reload);
+  driver.sync.setMode(SyncMode::Reload, driver.now);
+  driver.advance(200);
+  ASSERT_EQ(driver.plans.size(), 2u);
+  EXPECT_TRUE(driver.plans[1].reload);
+  EXPECT_EQ(driver.plans[1].set, Names{"a"});
+}
+
+TEST(ToolSync, TheSameModeAgainChangesNothing) {
+  Driver driver;
+  driver.want({{"a", "1"}});
+  driver.advance(200);
+  driver.sync.setMode(SyncMode::Live, driver.now);
+  driver.advance(60'000);
+  EXPECT_EQ(driver.plans.size(), 1u);
+  driver.confirm();
+}
+
+struct Reloading : ::testing::Test {
+  Driver driver{{}, SyncMode::Reload};
+  int version = 0;
+
+  void change() { driver.want({{"a", std::to_string(++version)}}); }
+  // One reload, confirmed at once; how long it took to come.
+  int64_t reload() {
+    const Time start = driver.now;
+    const size_t before = driver.plans.size();
+    change();
+    while (driver.plans.size() == before && driver.now - start < Millis(100'000)) {
+      driver.advance(1);
+    }
+    EXPECT_TRUE(driver.plans.back().reload);
+    driver.confirm();
+    return (driver.now - start).count();
+  }
+};
+
+TEST_F(Reloading, AnIdleSessionIsReloadedAfterTheDebounce) {
+  EXPECT_EQ(reload(), 200);
+}
+
+TEST_F(Reloading, ABusySessionIsWaitedFor) {
+  driver.sync.setQuiet(false);
+  change();
+  driver.advance(3'000);
+  EXPECT_TRUE(driver.plans.empty());
+  driver.sync.setQuiet(true);
+  driver.advance(0);
+  EXPECT_EQ(driver.plans.size(), 1u);
+}
+
+TEST_F(Reloading, ABusySessionIsForcedAfterFourSeconds) {
+  driver.sync.setQuiet(false);
+  change();
+  driver.advance(2'000);
+  change();
+  driver.advance(1'999);
+  EXPECT_TRUE(driver.plans.empty());
+  driver.advance(1);
+  EXPECT_EQ(driver.plans.size(), 1u);
+}
+
+TEST_F(Reloading, ASessionInLiveModeIsNotWaitedFor) {
+  driver.sync.setMode(SyncMode::Live, driver.now);
+  driver.sync.setQuiet(false);
+  change();
+  driver.advance(200);
+  ASSERT_EQ(driver.plans.size(), 1u);
+  EXPECT_FALSE(driver.plans[0].reload);
+}
+
+TEST_F(Reloading, TwoAreASecondApartAtLeast) {
+  reload();
+  EXPECT_EQ(reload(), 1'000);
+}
+
+TEST_F(Reloading, TheFloorDoublesWhileAProviderFlaps) {
+  EXPECT_EQ(reload(), 200);
+  std::vector<int64_t> waits;
+  for (int i = 0; i < 9; ++i) waits.push_back(reload());
+  EXPECT_EQ(waits, (std::vector<int64_t>{1'000, 2'000, 4'000, 8'000, 16'000, 32'000, 60'000, 60'000,
+                                         60'000}));
+}
+
+TEST_F(Reloading, TheFloorFallsBackAfterAPause) {
+  for (int i = 0; i < 4; ++i) reload();
+  driver.advance(60'000);
+  EXPECT_EQ(reload(), 200);
+  EXPECT_EQ(reload(), 1'000);
+}
+
+TEST_F(Reloading, TheFloorHoldsAcrossTheReloadsOwnRestart) {
+  for (int i = 0; i < 3; ++i) {
+    change();
+    driver.advance(i == 0 ? 200 : 2'000);
+    driver.sync.linkLost();
+    driver.sync.sessionRegistered({}, SyncMode::Reload, driver.now);
+    driver.sync.confirmed(driver.sync.firstPlan(false, driver.now).revision, driver.now);
+  }
+  EXPECT_EQ(driver.plans.size(), 3u);
+  change();
+  driver.advance(200);
+  EXPECT_EQ(driver.plans.size(), 3u);
+}
+
+}  // namespace
+}  // namespace tap::gateway
