@@ -14,6 +14,8 @@ const HOST_START_MS = 5000;
 /** Where only the user can help, we look again this often. */
 const PATIENT_RETRY_MS = 5000;
 const WELCOME_MS = 6000;
+/** Another session starts the newer gateway for which this one's makes room: its turn. */
+const YIELD_MS = 3000;
 
 /** @typedef {{type: string, [key: string]: any}} GatewayEvent */
 
@@ -22,6 +24,7 @@ const WELCOME_MS = 6000;
  * @property {import("./paths.mjs").GatewayFiles} files
  * @property {() => object} register the fields of the `register` message
  * @property {(event: GatewayEvent) => void} onEvent every message but `welcome`
+ * @property {() => void} onWelcome a gateway serves the session now
  * @property {(text: string) => void} onTrouble a line for the user, once per kind of trouble
  * @property {import("./log.mjs").Log} log
  */
@@ -54,6 +57,8 @@ export class GatewayLink {
   #reported = new Set();
   /** Why there can be no gateway, where only the user can help. */
   #obstacle = "";
+  #askedToDrain = false;
+  #yieldUntil = 0;
 
   /** @param {LinkOptions} options */
   constructor(options) {
@@ -169,8 +174,10 @@ export class GatewayLink {
     this.#options.log("info", `linked to gateway ${welcome.version}, pid ${welcome.pid}`);
     this.#reported.clear();
     this.#obstacle = "";
+    this.#options.onWelcome();
     if (isNewer(version, welcome.version)) {
       this.#options.log("info", `asking gateway ${welcome.version} to make room for ${version}`);
+      this.#askedToDrain = true;
       this.send({ type: "drain", secret, version });
     } else if (isNewer(welcome.version, version)) {
       this.#report(
@@ -184,7 +191,12 @@ export class GatewayLink {
    * @param {import("./host-files.mjs").Descriptor | undefined} descriptor
    */
   #onEvent(port, event, descriptor) {
-    if (event.type === "draining") return; // the link will end, and #onClosed sees to the rest
+    // The link will end, and #onClosed sees to the rest.
+    if (event.type === "draining") {
+      if (!this.#askedToDrain) this.#yieldUntil = Date.now() + YIELD_MS;
+      this.#askedToDrain = false;
+      return;
+    }
     if (event.type !== "refused") return this.#options.onEvent(event);
     this.#options.log("warning", `refused by the gateway: ${event.code} ${event.message}`);
     if (event.code === "REPLACED") {
@@ -225,7 +237,7 @@ export class GatewayLink {
    */
   async #makeHost(startedAt) {
     const { files } = this.#options;
-    if (Date.now() - startedAt < HOST_START_MS) return "soon";
+    if (Date.now() - startedAt < HOST_START_MS || Date.now() < this.#yieldUntil) return "soon";
     const holder = await askPort(files.port, files.homeHash);
     switch (holder) {
       case "nobody":

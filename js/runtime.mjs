@@ -36,6 +36,7 @@ export class Runtime {
       log: this.#log,
       register: () => this.#session.registration(),
       onEvent: (event) => this.#session.receive(event),
+      onWelcome: () => this.#session.introduceAgain(),
       onTrouble: (text) => {
         this.#session.receive({ type: "timeline", level: "warning", text });
         this.#session.stopWaiting();

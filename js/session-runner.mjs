@@ -70,8 +70,13 @@ export class SessionRunner {
   #removed = new Map();
   /** @type {ToolsEvent | undefined} what the join waits for */
   #first;
-  /** @type {((event?: ToolsEvent) => void) | undefined} */
+  /** @type {(() => void) | undefined} */
   #onFirst;
+  /** Settled when the gateway has heard the names of the CLI's own tools. */
+  #named = Promise.resolve();
+  /** @type {string[]} */
+  #builtins = [];
+  #busy = false;
   /** One change of tools after another. */
   #syncing = Promise.resolve();
   /** @type {CopilotSessionAdapter | undefined} */
@@ -118,18 +123,19 @@ export class SessionRunner {
    * @param {(config: {tools: SessionTool[]}) => Promise<any>} joinSession the SDK's
    */
   async join(joinSession) {
-    const first = this.#joined ? undefined : await this.#firstTools();
+    if (!this.#joined) await this.#firstTools();
+    const first = this.#takeFirst();
     const wanted = first ? this.#table.with(first) : this.#table;
     const { session, table, refused } = await this.#joinWith(joinSession, wanted);
     this.#table = table;
     this.adopt(session);
+    await this.#named;
     if (first) this.#answer(first.revision, refused, "the CLI does not take them");
   }
 
   /** Serves a session that is already joined. @param {any} session */
   adopt(session) {
     this.#joined = true;
-    this.#first = undefined;
     this.#unwatch?.();
     const adapter = new CopilotSessionAdapter(session);
     this.#session = adapter;
@@ -141,7 +147,10 @@ export class SessionRunner {
         this.#link.send({ type: "end", reason: "the session has ended" });
       },
     });
+    this.#named = this.#nameBuiltins(adapter);
     void this.#introduce(adapter);
+    const late = this.#takeFirst();
+    if (late) this.#onTools(late);
     for (const event of this.#waiting.splice(0)) this.receive(event);
   }
 
@@ -181,7 +190,8 @@ export class SessionRunner {
 
   /** @param {"idle" | "busy" | "user-prompt"} activity */
   #onActivity(activity) {
-    if (activity === "idle") this.#forgetRemoved();
+    this.#busy = activity !== "idle";
+    if (!this.#busy) this.#forgetRemoved();
     this.#link.send({ type: "activity", activity });
   }
 
@@ -215,22 +225,47 @@ export class SessionRunner {
     }
   }
 
-  /** @returns {Promise<ToolsEvent | undefined>} nothing where no gateway answers in time */
+  /** Waits for the first tools; for some time only, since there may be no gateway. @returns {Promise<void>} */
   #firstTools() {
-    if (this.#first) return Promise.resolve(this.#first);
+    if (this.#first) return Promise.resolve();
     return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(undefined), FIRST_TOOLS_MS);
-      this.#onFirst = (event) => {
+      const timer = setTimeout(resolve, FIRST_TOOLS_MS);
+      this.#onFirst = () => {
         clearTimeout(timer);
-        resolve(event);
+        resolve();
       };
     });
+  }
+
+  #takeFirst() {
+    const first = this.#first;
+    this.#first = undefined;
+    return first;
+  }
+
+  /**
+   * The gateway keeps a provider's tool out that is named like one of the CLI's own: it must know
+   * these before it sends any tool, since such a tool would break every prompt.
+   * @param {CopilotSessionAdapter} session
+   */
+  async #nameBuiltins(session) {
+    try {
+      this.#builtins = await session.builtinNames();
+      this.#link.send({ type: "update", builtins: this.#builtins });
+    } catch (error) {
+      this.#log("warning", `the CLI does not name its own tools: ${messageOf(error)}`);
+    }
+  }
+
+  /** Another gateway serves the session now: what it cannot read in `register`. */
+  introduceAgain() {
+    if (this.#builtins.length > 0) this.#link.send({ type: "update", builtins: this.#builtins });
+    if (this.#busy) this.#link.send({ type: "activity", activity: "busy" });
   }
 
   /** What only a joined session can tell. @param {CopilotSessionAdapter} session */
   async #introduce(session) {
     try {
-      this.#link.send({ type: "update", builtins: await session.builtinNames() });
       if (await session.isProcessing()) this.#link.send({ type: "activity", activity: "busy" });
       const folder = path.basename(this.#options.cwd);
       const branch = this.#label === folder ? await branchOf(this.#options.cwd) : "";
@@ -244,7 +279,7 @@ export class SessionRunner {
   #onTools(event) {
     if (!this.#joined) {
       this.#first = event;
-      this.#onFirst?.(event);
+      this.#onFirst?.();
       return;
     }
     this.#syncing = this.#syncing.then(() => this.#apply(event));
@@ -257,6 +292,7 @@ export class SessionRunner {
   async #apply(event) {
     const session = this.#session;
     if (!session) return;
+    await this.#named;
     if (event.set.length === 0 && event.drop.length === 0) {
       return this.#answer(event.revision, [], "");
     }
