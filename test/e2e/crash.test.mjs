@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { describe, test } from "node:test";
 import { callTool, say, toolNames, toolResults } from "../support/model.mjs";
 import { isAlive } from "../support/processes.mjs";
-import { onceOffered, resultOf, startTap, steps } from "../support/tap.mjs";
+import { answering, onceOffered, resultOf, startTap, steps } from "../support/tap.mjs";
 import { waitFor } from "../support/wait.mjs";
 
 /** A tool whose first call hangs; the later ones say where they ran. */
@@ -27,7 +27,12 @@ async function withCallInFlight(t, env = {}) {
     steps([
       onceOffered("work"),
       // The last step repeats: it is asked until there is an answer.
-      (request) => (/^answer/.test(resultOf(request, "work")) ? say("bye") : callTool("work")),
+      async (request) => {
+        if (!/^answer/.test(resultOf(request, "work"))) return callTool("work");
+        // The new host knows what is reserved, too.
+        await assert.rejects(rig.provide({ view: answering("mine") }, { name: "bad" }), { code: "TOOL_CONFLICT" });
+        return say("bye");
+      },
     ]),
   );
   const started = rig.cli.startPrompt("go");
