@@ -8,6 +8,26 @@
 
 namespace tap::addon {
 
+// Whether JavaScript can still be run: not while its environment (a worker, the process) ends, when
+// our objects are finalised in any order.
+class Liveness {
+ public:
+  explicit Liveness(Napi::Env env) : env_(env) { napi_add_env_cleanup_hook(env_, end, this); }
+  Liveness(const Liveness&) = delete;
+  Liveness& operator=(const Liveness&) = delete;
+  ~Liveness() {
+    if (alive_) napi_remove_env_cleanup_hook(env_, end, this);
+  }
+
+  [[nodiscard]] bool alive() const { return alive_; }
+
+ private:
+  static void end(void* self) { static_cast<Liveness*>(self)->alive_ = false; }
+
+  napi_env env_;
+  bool alive_ = true;
+};
+
 // A JavaScript function that native code calls when something has happened. What it throws goes to
 // the process's uncaughtException handler, as with any event listener.
 class Callback {

@@ -57,7 +57,8 @@ Napi::Function GatewayClass::define(Napi::Env env) {
                      });
 }
 
-GatewayClass::GatewayClass(const Napi::CallbackInfo& info) : Napi::ObjectWrap<GatewayClass>(info) {
+GatewayClass::GatewayClass(const Napi::CallbackInfo& info)
+    : Napi::ObjectWrap<GatewayClass>(info), liveness_(info.Env()) {
   const Napi::Env env = info.Env();
   if (info.Length() < 1 || !info[0].IsObject()) {
     Napi::TypeError::New(env, "new Gateway(options): expected an object")
@@ -77,11 +78,13 @@ GatewayClass::GatewayClass(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Ga
   config.seed = randomSeed();
   uv::ServerEvents events;
   events.log = [this](protocol::LogLevel level, const std::string& text) {
+    if (!liveness_.alive()) return;
     const Napi::HandleScope scope(onLog_->env());
     (*onLog_)({Napi::String::New(onLog_->env(), levelName(level)),
                Napi::String::New(onLog_->env(), text)});
   };
   events.host = [this](gateway::HostAction action, const std::string& reason) {
+    if (!liveness_.alive()) return;
     const Napi::HandleScope scope(onHost_->env());
     const char* name = action == gateway::HostAction::Exit ? "exit" : "session-registered";
     (*onHost_)(

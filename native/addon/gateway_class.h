@@ -32,6 +32,7 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   // A gateway in use must not be collected, whoever still knows it.
   void hold();
 
+  Liveness liveness_;
   bool held_ = false;
   std::unique_ptr<Callback> onLog_;
   std::unique_ptr<Callback> onHost_;

@@ -50,7 +50,9 @@ Napi::Function SessionClass::define(Napi::Env env) {
 }
 
 SessionClass::SessionClass(const Napi::CallbackInfo& info)
-    : Napi::ObjectWrap<SessionClass>(info), context_(info.Env(), "tap.SessionPort") {
+    : Napi::ObjectWrap<SessionClass>(info),
+      liveness_(info.Env()),
+      context_(info.Env(), "tap.SessionPort") {
   const Napi::Env env = info.Env();
   if (info.Length() < 1 || !info[0].IsObject()) {
     Napi::TypeError::New(env, "new SessionPort(handlers): expected an object")
@@ -64,6 +66,7 @@ SessionClass::SessionClass(const Napi::CallbackInfo& info)
   std::vector<std::string> complaints;  // the gateway's process reports them
   uv::SessionPortEvents events;
   events.connected = [this] {
+    if (!liveness_.alive()) return;
     const Napi::HandleScope scope(connected_->env());
     (*connected_)({});
   };
@@ -152,12 +155,14 @@ void SessionClass::close(const Napi::CallbackInfo& info) {
 }
 
 void SessionClass::onEvent(const protocol::SessionEvent& event) {
+  if (!liveness_.alive()) return;
   const Napi::HandleScope scope(event_->env());
   const protocol::SplitText text = protocol::encode(event);
   (*event_)({Napi::String::New(event_->env(), text.head)});
 }
 
 void SessionClass::onSettled(const protocol::CallResult& result) {
+  if (!liveness_.alive()) return;
   const auto at = calls_.find(result.callId);
   if (at == calls_.end()) return;
   const Napi::Env env = event_->env();
@@ -170,6 +175,7 @@ void SessionClass::onSettled(const protocol::CallResult& result) {
 }
 
 void SessionClass::onClosed(const std::string& reason, bool silent) {
+  if (!liveness_.alive()) return;
   const Napi::Env env = closed_->env();
   const Napi::HandleScope scope(env);
   (*closed_)({Napi::String::New(env, reason), Napi::Boolean::New(env, silent)});

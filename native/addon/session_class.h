@@ -39,6 +39,7 @@ class SessionClass final : public Napi::ObjectWrap<SessionClass> {
   void onSettled(const protocol::CallResult& result);
   void onClosed(const std::string& reason, bool silent);
 
+  Liveness liveness_;
   std::unique_ptr<Callback> connected_;
   std::unique_ptr<Callback> event_;
   std::unique_ptr<Callback> closed_;
