@@ -22,11 +22,17 @@ describe("tools that the CLI does not take", { concurrency: 1 }, () => {
         async () => {
           // Known once the session has introduced itself, which is right after the join.
           const bad = { bash: answering("mine"), innocent: answering("yes") };
-          await assert.rejects(rig.provide(bad, { name: "bad" }), { code: "TOOL_CONFLICT", message: /"bash" is a tool of the CLI/ });
+          await assert.rejects(rig.provide(bad, { name: "bad" }), {
+            code: "TOOL_CONFLICT",
+            message: /"bash" is a tool of the CLI/,
+          });
           const { provider, sessions } = await rig.connect();
           provider.handle({ good: answering("good answer") });
           const session = sessions.active[0].id;
-          await assert.rejects(provider.hello({ name: "same", session, tools: declareTools({ view: {} }) }), { code: "TOOL_CONFLICT" });
+          await assert.rejects(
+            provider.hello({ name: "same", session, tools: declareTools({ view: {} }) }),
+            { code: "TOOL_CONFLICT" },
+          );
           // The connection is not lost: a renamed tool is taken.
           await provider.hello({ name: "same", session, tools: declareTools({ good: {} }) });
           return callTool("tap_status");
@@ -61,13 +67,18 @@ describe("tools that the CLI does not take", { concurrency: 1 }, () => {
     const other = await ScriptedModel.start(steps([onceOffered("decent"), say("bye")]));
     t.after(() => other.close());
     const second = rig.cli.startPrompt("second", { env: { COPILOT_PROVIDER_BASE_URL: other.url } });
-    const outcome = await bound.then(() => "bound", (error) => error.code);
+    const outcome = await bound.then(
+      () => "bound",
+      (error) => error.code,
+    );
     assert.equal(outcome, "bound");
     await rig.ended(second);
     assert.equal(resultOf(other.last, "decent"), "decent answer");
     assert.ok(other.requests.every((request) => countOf(request, "view") === 1));
     assert.notEqual(toolDefinition(other.last, "view").description, "view");
-    const refused = await provider.waitFor(({ type, code }) => type === "error" && code === "TOOL_CONFLICT");
+    const refused = await provider.waitFor(
+      ({ type, code }) => type === "error" && code === "TOOL_CONFLICT",
+    );
     assert.match(refused.message, /"view"/);
     assert.ok((await rig.timeline()).some((line) => /early's tool "view" is left out/.test(line)));
     release();
@@ -76,7 +87,9 @@ describe("tools that the CLI does not take", { concurrency: 1 }, () => {
 
   for (const sync of ["live", "reload"]) {
     test(`a tool that another extension has is left out, the rest is called (${sync})`, async (t) => {
-      const rig = await startTap(t, undefined, { env: { TAP_TOOL_SYNC: sync, TAP_RELOAD_WAIT_MS: "300" } });
+      const rig = await startTap(t, undefined, {
+        env: { TAP_TOOL_SYNC: sync, TAP_RELOAD_WAIT_MS: "300" },
+      });
       await cp(RIVAL, path.join(rig.cli.home, "extensions", "rival"), { recursive: true });
       let provider;
       rig.model.script(
@@ -98,7 +111,9 @@ describe("tools that the CLI does not take", { concurrency: 1 }, () => {
       assert.equal(rig.result("mine"), "my answer");
       assert.equal(rig.result("contested"), "the rival's answer");
       assert.match(rig.result("tap_status"), /contested \(not accepted by the CLI\)/);
-      const refused = await waitFor(() => provider.received.find(({ code }) => code === "TOOL_CONFLICT"));
+      const refused = await waitFor(() =>
+        provider.received.find(({ code }) => code === "TOOL_CONFLICT"),
+      );
       assert.match(refused.message, /"contested"/);
       const left = (await rig.timeline()).filter((line) => /"contested" is left out/.test(line));
       assert.equal(left.length, 1);

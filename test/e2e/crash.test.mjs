@@ -30,14 +30,25 @@ async function withCallInFlight(t, env = {}) {
       async (request) => {
         if (!/^answer/.test(resultOf(request, "work"))) return callTool("work");
         // The new host knows what is reserved, too.
-        await assert.rejects(rig.provide({ view: answering("mine") }, { name: "bad" }), { code: "TOOL_CONFLICT" });
+        await assert.rejects(rig.provide({ view: answering("mine") }, { name: "bad" }), {
+          code: "TOOL_CONFLICT",
+        });
         return say("bye");
       },
     ]),
   );
   const started = rig.cli.startPrompt("go");
-  await waitFor(() => bindings[0]?.received.some(({ type }) => type === "tool.call"), { what: () => rig.report(), timeoutMs: 20_000 });
-  return { rig, bindings, started, host: await rig.cli.gatewayHost(), extension: (await rig.cli.extensionProcesses())[0] };
+  await waitFor(() => bindings[0]?.received.some(({ type }) => type === "tool.call"), {
+    what: () => rig.report(),
+    timeoutMs: 20_000,
+  });
+  return {
+    rig,
+    bindings,
+    started,
+    host: await rig.cli.gatewayHost(),
+    extension: (await rig.cli.extensionProcesses())[0],
+  };
 }
 
 /** The session has lost its host and has another, in the same process, with the same tools. */
@@ -56,7 +67,9 @@ async function assertReplaced({ rig, bindings, started, host, extension }) {
   assert.equal(await rig.countInLog("host.log", /gateway \S+ on port/), 2);
   // The tools were not taken away while the provider was on its way back.
   const since = rig.model.requests.findIndex((request) => toolNames(request).includes("work"));
-  assert.ok(rig.model.requests.slice(since).every((request) => toolNames(request).includes("work")));
+  assert.ok(
+    rig.model.requests.slice(since).every((request) => toolNames(request).includes("work")),
+  );
 }
 
 describe("crashes", { concurrency: 1 }, () => {
@@ -73,14 +86,20 @@ describe("crashes", { concurrency: 1 }, () => {
   });
 
   test("kill -9 of the host with two sessions: one new host for both", async (t) => {
-    const rig = await startTap(t, undefined, { env: { TAP_GRACE_MS: "1000", TAP_LINGER_MS: "1000" } });
+    const rig = await startTap(t, undefined, {
+      env: { TAP_GRACE_MS: "1000", TAP_LINGER_MS: "1000" },
+    });
     let open = false;
     rig.model.script(steps([() => open && say("bye")]));
     const runs = [rig.cli.startPrompt("one"), rig.cli.startPrompt("two")];
-    await waitFor(async () => (await rig.countInLog("extension.log", /linked to gateway/)) === 2, { timeoutMs: 20_000 });
+    await waitFor(async () => (await rig.countInLog("extension.log", /linked to gateway/)) === 2, {
+      timeoutMs: 20_000,
+    });
     const host = await rig.cli.gatewayHost();
     process.kill(host.pid, "SIGKILL");
-    await waitFor(async () => (await rig.countInLog("extension.log", /linked to gateway/)) === 4, { what: () => rig.report() });
+    await waitFor(async () => (await rig.countInLog("extension.log", /linked to gateway/)) === 4, {
+      what: () => rig.report(),
+    });
     const next = await rig.cli.gatewayHost();
     assert.notEqual(next.pid, host.pid);
     assert.equal(await rig.countInLog("host.log", /gateway \S+ on port/), 2);
@@ -116,13 +135,19 @@ describe("crashes", { concurrency: 1 }, () => {
     await provider.waitFor(({ state }) => state === "shutdown.pending");
     await rig.ended(started);
     assert.match(rig.result("work"), /disconnected/i);
-    assert.ok(provider.received.some(({ type, active }) => type === "sessions.updated" && active.length === 0));
+    assert.ok(
+      provider.received.some(
+        ({ type, active }) => type === "sessions.updated" && active.length === 0,
+      ),
+    );
     await rig.cli.allGone();
     assert.ok(!existsSync(rig.cli.tokenFile));
   });
 
   test("kill -9 of the CLI leaves no process behind", async (t) => {
-    const rig = await startTap(t, () => new Promise(() => {}), { env: { TAP_LINGER_MS: "500", TAP_GRACE_MS: "500" } });
+    const rig = await startTap(t, () => new Promise(() => {}), {
+      env: { TAP_LINGER_MS: "500", TAP_GRACE_MS: "500" },
+    });
     const { child } = rig.cli.startPrompt("go");
     await rig.model.waitForRequest();
     await rig.cli.gatewayHost();

@@ -1,7 +1,16 @@
 // Who gets the port, what lies on the disk meanwhile, and what is left afterwards.
 
 import assert from "node:assert/strict";
-import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import net from "node:net";
 import path from "node:path";
 import { describe, test } from "node:test";
@@ -38,7 +47,10 @@ const filesOf = (rig) => ({
 
 describe("election and files", { concurrency: 1 }, () => {
   for (const [what, answer] of [
-    ["answers with something else", (socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi")],
+    [
+      "answers with something else",
+      (socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi"),
+    ],
     ["hangs up", (socket) => socket.destroy()],
     ["says nothing", () => {}],
   ]) {
@@ -78,7 +90,10 @@ describe("election and files", { concurrency: 1 }, () => {
     const rig = await startTap(t, [callTool("tap_status"), say("works")], { port: owner.port });
     await rig.run();
     const trouble = /taken by the tap gateway of another COPILOT_HOME; set TAP_GATEWAY_PORT/;
-    assert.deepEqual((await rig.timeline()).map((line) => trouble.test(line)), [true]);
+    assert.deepEqual(
+      (await rig.timeline()).map((line) => trouble.test(line)),
+      [true],
+    );
     // The model reads the same, not that it should try again.
     assert.match(rig.result("tap_status"), trouble);
     assert.deepEqual(await rig.cli.gatewayHosts(), []);
@@ -94,7 +109,11 @@ describe("election and files", { concurrency: 1 }, () => {
     mkdirSync(path.dirname(link), { recursive: true, mode: 0o777 });
     symlinkSync(victim, token);
     writeFileSync(link, "not a socket");
-    writeFileSync(descriptor, JSON.stringify({ pid: 2 ** 22 - 7, port: rig.port, link, secret: "old", version: "0.0.1" }), { mode: 0o666 });
+    writeFileSync(
+      descriptor,
+      JSON.stringify({ pid: 2 ** 22 - 7, port: rig.port, link, secret: "old", version: "0.0.1" }),
+      { mode: 0o666 },
+    );
     rig.model.script(
       steps([
         async () => {
@@ -118,7 +137,9 @@ describe("election and files", { concurrency: 1 }, () => {
   });
 
   test("the token comes back if it goes missing, and all files leave with the last session", async (t) => {
-    const rig = await startTap(t, undefined, { env: { TAP_LINGER_MS: "300", TAP_GRACE_MS: "300" } });
+    const rig = await startTap(t, undefined, {
+      env: { TAP_LINGER_MS: "300", TAP_GRACE_MS: "300" },
+    });
     const { token, descriptor, link } = filesOf(rig);
     rig.model.script(
       steps([
@@ -140,7 +161,12 @@ describe("election and files", { concurrency: 1 }, () => {
   });
 
   test("the host's environment holds no secret and no session", async (t) => {
-    const secrets = { GITHUB_TOKEN: "s3cret-a", GH_TOKEN: "s3cret-b", MY_API_KEY: "s3cret-c", NODE_OPTIONS: "--no-deprecation" };
+    const secrets = {
+      GITHUB_TOKEN: "s3cret-a",
+      GH_TOKEN: "s3cret-b",
+      MY_API_KEY: "s3cret-c",
+      NODE_OPTIONS: "--no-deprecation",
+    };
     const rig = await startTap(t, undefined, { env: secrets });
     let host;
     rig.model.script(
@@ -153,7 +179,8 @@ describe("election and files", { concurrency: 1 }, () => {
     );
     await rig.run();
     assert.doesNotMatch(JSON.stringify(host.env), /s3cret/);
-    for (const name of ["SESSION_ID", "EXTENSION_PATH", "COPILOT_SDK_PATH", "NODE_OPTIONS"]) assert.ok(!(name in host.env), name);
+    for (const name of ["SESSION_ID", "EXTENSION_PATH", "COPILOT_SDK_PATH", "NODE_OPTIONS"])
+      assert.ok(!(name in host.env), name);
     assert.equal(host.env.COPILOT_HOME, rig.cli.home);
     assert.doesNotMatch(await rig.cli.logs(), /ptk-/);
   });

@@ -9,7 +9,14 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { REPO_ROOT } from "../support/cli.mjs";
 import { ScriptedModel, callTool, say, toolNames } from "../support/model.mjs";
-import { copyOfProject, answering, onceOffered, resultOf, startTap, steps } from "../support/tap.mjs";
+import {
+  copyOfProject,
+  answering,
+  onceOffered,
+  resultOf,
+  startTap,
+  steps,
+} from "../support/tap.mjs";
 import { waitFor } from "../support/wait.mjs";
 
 const TWICE = fileURLToPath(new URL("../support/fixtures/twice-extension", import.meta.url));
@@ -19,7 +26,10 @@ async function pathWithoutNode(rig) {
   const folder = path.join(rig.cli.home, "bin");
   await mkdir(folder);
   for (const name of ["git", "sh", "bash"]) {
-    await symlink(execFileSync("which", [name], { encoding: "utf8" }).trim(), path.join(folder, name));
+    await symlink(
+      execFileSync("which", [name], { encoding: "utf8" }).trim(),
+      path.join(folder, name),
+    );
   }
   return folder;
 }
@@ -46,7 +56,10 @@ const callOnce = (rig, tool, pids) =>
 
 describe("the extension's process", { concurrency: 1 }, () => {
   test("imported twice in one process: one runtime, one link, joined anew", async (t) => {
-    const rig = await startTap(t, undefined, { extension: TWICE, env: { TAP_REAL_EXTENSION: REPO_ROOT } });
+    const rig = await startTap(t, undefined, {
+      extension: TWICE,
+      env: { TAP_REAL_EXTENSION: REPO_ROOT },
+    });
     const pids = new Set();
     rig.model.script(callOnce(rig, "ping", pids));
     await rig.run();
@@ -72,7 +85,11 @@ describe("the extension's process", { concurrency: 1 }, () => {
     await rig.run();
     assert.equal(rig.result("ping"), "ping answer");
     const lines = await rig.timeline();
-    assert.equal(lines.filter((line) => /no Node\.js was found.*TAP_NODE/.test(line)).length, 1, lines.join("\n"));
+    assert.equal(
+      lines.filter((line) => /no Node\.js was found.*TAP_NODE/.test(line)).length,
+      1,
+      lines.join("\n"),
+    );
     await rig.cli.allGone();
     assert.ok(!existsSync(rig.cli.tokenFile));
   });
@@ -80,7 +97,10 @@ describe("the extension's process", { concurrency: 1 }, () => {
   test("TAP_NODE names the Node of the host where there is none on PATH", async (t) => {
     const project = await copyOfProject(t);
     await rm(path.join(project, "build", "node-path.json"), { force: true });
-    const rig = await startTap(t, undefined, { extension: project, env: { TAP_NODE: process.execPath } });
+    const rig = await startTap(t, undefined, {
+      extension: project,
+      env: { TAP_NODE: process.execPath },
+    });
     rig.cli.env.PATH = await pathWithoutNode(rig);
     rig.model.script(
       steps([
@@ -99,14 +119,20 @@ describe("the extension's process", { concurrency: 1 }, () => {
 describe("two versions", { concurrency: 1 }, () => {
   /** A first session of one version with a provider that comes back, then a second of another. */
   async function versions(t, first, second) {
-    const rig = await startTap(t, undefined, { extension: await copyOfProject(t, first), extensionMode: "entries" });
+    const rig = await startTap(t, undefined, {
+      extension: await copyOfProject(t, first),
+      extensionMode: "entries",
+    });
     const other = await ScriptedModel.start();
     t.after(() => other.close());
     const { bindings } = rig.keepProviding({ ping: answering("pong") }, { name: "server" });
     let over = false;
     rig.model.script(steps([onceOffered("ping"), () => over && callTool("ping"), say("bye")]));
     const older = rig.cli.startPrompt("first");
-    await waitFor(() => rig.model.last && resultOf(rig.model.last, "ping"), { timeoutMs: 20_000, what: () => rig.report() });
+    await waitFor(() => rig.model.last && resultOf(rig.model.last, "ping"), {
+      timeoutMs: 20_000,
+      what: () => rig.report(),
+    });
     const host = await rig.cli.gatewayHost();
     await reinstall(rig, await copyOfProject(t, second));
     const startSecond = (script) => {
@@ -121,12 +147,22 @@ describe("two versions", { concurrency: 1 }, () => {
   }
 
   test("a newer extension takes over from an older host; sessions and providers follow", async (t) => {
-    const { rig, other, bindings, host, startSecond, finish } = await versions(t, "0.0.1", "99.0.0");
+    const { rig, other, bindings, host, startSecond, finish } = await versions(
+      t,
+      "0.0.1",
+      "99.0.0",
+    );
     const started = startSecond(
       steps([
         async () => {
-          await waitFor(async () => (await rig.countInLog("host.log", /gateway 99\.0\.0 on port/)) === 1, { timeoutMs: 20_000, what: () => rig.report() });
-          await waitFor(async () => (await rig.countInLog("extension.log", /linked to gateway 99\.0\.0/)) >= 2, { timeoutMs: 20_000, what: () => rig.report() });
+          await waitFor(
+            async () => (await rig.countInLog("host.log", /gateway 99\.0\.0 on port/)) === 1,
+            { timeoutMs: 20_000, what: () => rig.report() },
+          );
+          await waitFor(
+            async () => (await rig.countInLog("extension.log", /linked to gateway 99\.0\.0/)) >= 2,
+            { timeoutMs: 20_000, what: () => rig.report() },
+          );
           await waitFor(() => bindings.length >= 2, { what: () => rig.report() });
           return say("bye");
         },
@@ -140,9 +176,19 @@ describe("two versions", { concurrency: 1 }, () => {
     assert.deepEqual(other.errors, []);
     assert.equal(bindings[0].closed.code, 1012);
     // The older sessions did not start their own kind again in between.
-    assert.equal(await rig.countInLog("host.log", /gateway 0\.0\.1 on port/), 1, await rig.report());
+    assert.equal(
+      await rig.countInLog("host.log", /gateway 0\.0\.1 on port/),
+      1,
+      await rig.report(),
+    );
     const lines = await rig.timeline();
-    assert.equal(lines.filter((line) => /the gateway is tap 99\.0\.0, this session still runs 0\.0\.1/.test(line)).length, 1, lines.join("\n"));
+    assert.equal(
+      lines.filter((line) =>
+        /the gateway is tap 99\.0\.0, this session still runs 0\.0\.1/.test(line),
+      ).length,
+      1,
+      lines.join("\n"),
+    );
     assert.equal(lines.filter((line) => /server connected/.test(line)).length, 1, lines.join("\n"));
   });
 
@@ -152,6 +198,12 @@ describe("two versions", { concurrency: 1 }, () => {
     assert.equal((await rig.cli.gatewayHost()).pid, host.pid);
     await finish();
     const lines = await rig.timeline();
-    assert.equal(lines.filter((line) => /the gateway is tap 99\.0\.0, this session still runs 0\.0\.1/.test(line)).length, 1, lines.join("\n"));
+    assert.equal(
+      lines.filter((line) =>
+        /the gateway is tap 99\.0\.0, this session still runs 0\.0\.1/.test(line),
+      ).length,
+      1,
+      lines.join("\n"),
+    );
   });
 });

@@ -42,11 +42,20 @@ describe("sessions", { concurrency: 1 }, () => {
     const { provider: watcher, sessions } = await rig.connect();
     assert.equal(sessions.active.length, 1);
 
-    const second = rig.cli.startPrompt("second job", { cwd: folder, env: { COPILOT_PROVIDER_BASE_URL: other.url } });
+    const second = rig.cli.startPrompt("second job", {
+      cwd: folder,
+      env: { COPILOT_PROVIDER_BASE_URL: other.url },
+    });
     await other.waitForRequest();
     // A session is labelled with its folder until it has a title: here the prompt.
-    const titled = (active) => active.map(({ label }) => label).sort().join() === "first job,second job";
-    const listed = await watcher.waitFor(({ type, active }) => type === "sessions.updated" && titled(active));
+    const titled = (active) =>
+      active
+        .map(({ label }) => label)
+        .sort()
+        .join() === "first job,second job";
+    const listed = await watcher.waitFor(
+      ({ type, active }) => type === "sessions.updated" && titled(active),
+    );
     const byCwd = Object.fromEntries(listed.active.map((session) => [session.cwd, session]));
     const mine = byCwd[realpathSync(rig.cli.workFolder)];
     const yours = byCwd[realpathSync(folder)];
@@ -85,7 +94,11 @@ describe("sessions", { concurrency: 1 }, () => {
       { what: () => rig.report() },
     );
     const hosts = await rig.cli.gatewayHosts();
-    await Promise.all([...ids].map((session) => rig.provide({ shared: answering(`in ${session}`) }, { session, name: "p" })));
+    await Promise.all(
+      [...ids].map((session) =>
+        rig.provide({ shared: answering(`in ${session}`) }, { session, name: "p" }),
+      ),
+    );
     await Promise.all(runs.map((run) => rig.ended(run)));
     assert.deepEqual(
       new Set([rig.result("shared"), resultOf(other.last, "shared")]),

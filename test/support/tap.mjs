@@ -32,7 +32,8 @@ export function steps(list) {
     const step = list[Math.min(at, list.length - 1)];
     const reply = typeof step === "function" ? await step(request) : step;
     if (!reply) {
-      if (request.index > MAX_REQUESTS) throw new Error(`step ${at} had no reply in ${MAX_REQUESTS} requests`);
+      if (request.index > MAX_REQUESTS)
+        throw new Error(`step ${at} had no reply in ${MAX_REQUESTS} requests`);
       return callTool("tap_status");
     }
     at += 1;
@@ -41,13 +42,15 @@ export function steps(list) {
 }
 
 /** A step: calls the tool once the model is offered it. @param {string} name @param {unknown} [args] @returns {Step} */
-export const onceOffered = (name, args) => (request) => toolNames(request).includes(name) && callTool(name, args);
+export const onceOffered = (name, args) => (request) =>
+  toolNames(request).includes(name) && callTool(name, args);
 
 /** A step: that reply, once the tool is no longer offered. @param {string} name @param {Reply} reply @returns {Step} */
 export const onceGone = (name, reply) => (request) => !toolNames(request).includes(name) && reply;
 
 /** What the model was given by the latest call of that tool. @param {ModelRequest} request @param {string} name */
-export const resultOf = (request, name) => toolResults(request).findLast((result) => result.name === name)?.text;
+export const resultOf = (request, name) =>
+  toolResults(request).findLast((result) => result.name === name)?.text;
 
 /** A tool that answers with one text. @param {unknown} answer */
 export const answering = (answer) => ({ handler: () => answer });
@@ -60,8 +63,12 @@ export async function copyOfProject(t, version) {
   const folder = await mkdtemp(path.join(os.tmpdir(), "tap-copy-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const parts = ["js", "extension.mjs", "build/Release/tap.node", "build/node-path.json"];
-  for (const part of parts) await cp(path.join(REPO_ROOT, part), path.join(folder, part), { recursive: true });
-  await symlink(await realpath(path.join(REPO_ROOT, "node_modules")), path.join(folder, "node_modules"));
+  for (const part of parts)
+    await cp(path.join(REPO_ROOT, part), path.join(folder, part), { recursive: true });
+  await symlink(
+    await realpath(path.join(REPO_ROOT, "node_modules")),
+    path.join(folder, "node_modules"),
+  );
   const manifest = JSON.parse(await readFile(path.join(REPO_ROOT, "package.json"), "utf8"));
   if (version) manifest.version = version;
   await writeFile(path.join(folder, "package.json"), JSON.stringify(manifest));
@@ -123,7 +130,12 @@ export class TapRig {
     const serve = async () => {
       while (!over) {
         // In short attempts, so that the end of the test is also the end of this.
-        const provider = await TestProvider.serve({ ...this.where, tools, timeoutMs: 1000, ...options }).catch(() => {});
+        const provider = await TestProvider.serve({
+          ...this.where,
+          tools,
+          timeoutMs: 1000,
+          ...options,
+        }).catch(() => {});
         if (!provider) continue;
         bindings.push(provider);
         if (over) provider.terminate();
@@ -152,13 +164,20 @@ export class TapRig {
    * @param {{name: string, tool: string, hang?: boolean}} options
    */
   async spawnProvider(options) {
-    const child = spawn(process.execPath, [PROVIDER_PROGRAM, JSON.stringify({ ...this.where, ...options })], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
+    const child = spawn(
+      process.execPath,
+      [PROVIDER_PROGRAM, JSON.stringify({ ...this.where, ...options })],
+      {
+        stdio: ["ignore", "pipe", "inherit"],
+      },
+    );
     this.#t.after(() => child.kill("SIGKILL"));
     let output = "";
     child.stdout.setEncoding("utf8").on("data", (text) => (output += text));
-    const said = (word) => waitFor(() => output.includes(word), { what: `"${word}" from the provider process, it said: ${output}` });
+    const said = (word) =>
+      waitFor(() => output.includes(word), {
+        what: `"${word}" from the provider process, it said: ${output}`,
+      });
     await said("bound");
     return { child, called: () => said("called") };
   }
@@ -178,8 +197,10 @@ export class TapRig {
   /** @param {{done: Promise<import("./cli.mjs").RunResult>}} started */
   async ended({ done }) {
     const result = await done;
-    if (this.model.errors.length > 0) throw new Error(`the script failed: ${this.model.errors[0]}\n${await this.report(result)}`);
-    if (result.code !== 0) throw new Error(`the CLI ended with ${result.code}\n${await this.report(result)}`);
+    if (this.model.errors.length > 0)
+      throw new Error(`the script failed: ${this.model.errors[0]}\n${await this.report(result)}`);
+    if (result.code !== 0)
+      throw new Error(`the CLI ended with ${result.code}\n${await this.report(result)}`);
     return result;
   }
 
@@ -200,7 +221,9 @@ export class TapRig {
 
   /** The lines that tap has written to the timelines of this home's sessions, oldest first. */
   async timeline() {
-    const lines = (await this.cli.events()).filter(({ type }) => /^session\.(info|warning|error)$/.test(type));
+    const lines = (await this.cli.events()).filter(({ type }) =>
+      /^session\.(info|warning|error)$/.test(type),
+    );
     return lines.map(({ data }) => data.message).filter((message) => message?.startsWith("tap: "));
   }
 
