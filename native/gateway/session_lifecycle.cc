@@ -84,6 +84,11 @@ void keepKnownProviders(const Turn& turn, Session& session, const ToolSnapshot& 
   }
 }
 
+bool isQuiet(const Turn& turn, const Session& session) {
+  return session.activity == protocol::Activity::Idle &&
+         turn.state.calls.countOfSession(session.id) == 0;
+}
+
 void welcome(const Turn& turn, Session& session, bool joined) {
   const Config& config = turn.state.config;
   sendToSession(turn, session,
@@ -240,8 +245,7 @@ void toolsChanged(const Turn& turn, Session& session) {
 void rescheduleSync(const Turn& turn, Session& session) {
   turn.cancel(session.syncTimer);
   if (!session.peer || session.ending) return;
-  session.sync.setQuiet(session.activity == protocol::Activity::Idle &&
-                        turn.state.calls.countOfSession(session.id) == 0);
+  session.sync.setQuiet(isQuiet(turn, session));
   if (const auto due = session.sync.due()) {
     session.syncTimer = turn.state.timers.schedule(*due, SyncDue{session.id});
   }
@@ -250,6 +254,7 @@ void rescheduleSync(const Turn& turn, Session& session) {
 void runSync(const Turn& turn, Session& session) {
   session.syncTimer = TimerId::None;
   if (!session.peer || session.ending) return;
+  session.sync.setQuiet(isQuiet(turn, session));
   if (auto plan = session.sync.takePlan(turn.now.steady)) {
     sendToSession(turn, session, toEvent(turn, session, std::move(*plan)));
   }

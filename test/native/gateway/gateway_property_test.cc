@@ -1,0 +1,321 @@
+// Random inputs, legal and illegal, over several providers and sessions; after each the promises
+// are checked: one outcome for each call, nothing for closed peers, no tools of unbound providers.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <set>
+
+#include "gateway/harness.h"
+
+namespace tap::gateway::test {
+namespace {
+
+// What a session's process knows of its calls.
+struct Process {
+  PeerId peer{};
+  std::string sessionId;
+  std::set<std::string> open;
+  std::set<std::string> cancelled;  // no outcome may follow
+};
+
+class World {
+ public:
+  explicit World(uint32_t seed) : random_(seed), tap_(limits()) {}
+
+  void step() {
+    switch (below(14)) {
+      case 0:
+        if (processes_.size() < 3 || below(10) == 0) startProcess();
+        break;
+      case 1:
+        if (below(10) == 0) endProcess();
+        break;
+      case 2:
+        if (providers_.size() < 10) openProvider();
+        break;
+      case 3:
+        if (below(12) == 0) loseProvider();
+        break;
+      case 4:
+      case 5:
+      case 6:
+        call();
+        break;
+      case 7:
+        cancel();
+        break;
+      case 8:
+        tap_.advance(Millis(below(3) == 0 ? below(8'000) : below(150)));
+        break;
+      case 9:
+        sessionChatter();
+        break;
+      default:
+        providerSays();
+    }
+    check();
+  }
+
+  [[nodiscard]] int calls() const { return calls_; }
+  [[nodiscard]] int settled() const { return settled_; }
+
+  // Everybody leaves: nothing may be left open.
+  void finish() {
+    for (const PeerId peer : providers_) tap_.lose(peer);
+    check();
+    for (const Process& process : processes_) {
+      ASSERT_TRUE(process.open.empty()) << "a call without an outcome";
+      tap_.cut(process.peer);
+    }
+    tap_.advance(Millis(120'000));
+    ASSERT_TRUE(tap_.state().calls.empty());
+    ASSERT_TRUE(tap_.state().sessions.all().empty());
+    ASSERT_EQ(tap_.state().providers.size(), 0u);
+    ASSERT_EQ(tap_.state().timers.size(), 0u) << "a timer of somebody who has gone";
+    ASSERT_TRUE(tap_.told(HostAction::Exit));
+  }
+
+ private:
+  static Limits limits() {
+    Limits limits;
+    limits.set(Limit::Connections, 8);
+    limits.set(Limit::Sessions, 4);
+    limits.set(Limit::CallsPerSession, 6);
+    limits.set(Limit::CallTimeoutMs, 4'000);
+    limits.set(Limit::StreamsPerProvider, 2);
+    limits.set(Limit::StreamEntries, 5);
+    limits.set(Limit::MessageBurst, 60);
+    return limits;
+  }
+
+  uint32_t below(uint32_t bound) { return random_() % bound; }
+  template <class T>
+  const T& pick(const std::vector<T>& from) {
+    return from[below(static_cast<uint32_t>(from.size()))];
+  }
+  Process* anyProcess() {
+    return processes_.empty() ? nullptr : &processes_[below(processes_.size())];
+  }
+  std::string anySession() {
+    const Process* process = anyProcess();
+    return process != nullptr && below(8) != 0 ? process->sessionId
+                                               : "s" + std::to_string(below(5));
+  }
+  std::string anyTool() { return "tool" + std::to_string(below(6)); }
+  std::string anyTools() {
+    std::vector<std::string> names;
+    for (uint32_t i = below(4); i > 0; --i) names.push_back(anyTool());
+    return tools(names);
+  }
+
+  void startProcess() {
+    const std::string id = "s" + std::to_string(below(5));
+    const PeerId peer = tap_.link(id, [&](protocol::Register& r) {
+      r.cliPid = below(3);
+      r.mode = below(2) == 0 ? protocol::SyncMode::Live : protocol::SyncMode::Reload;
+      r.joined = below(2) == 0;
+      if (below(3) == 0) r.have.push_back({"p" + std::to_string(below(4)), "digest"});
+      if (below(20) == 0) r.linkVersion = 99;
+    });
+    processes_.push_back({peer, id, {}, {}});
+  }
+
+  void endProcess() {
+    if (processes_.empty()) return;
+    const size_t at = below(processes_.size());
+    if (below(2) == 0) tap_.send(processes_[at].peer, protocol::EndSession{"over"});
+    check();
+    if (below(2) == 0) return;
+    tap_.cut(processes_[at].peer);
+    processes_.erase(processes_.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+
+  void openProvider() {
+    providers_.push_back(tap_.open());
+    if (below(5) == 0) return;
+    tap_.say(providers_.back(), auth());
+    tap_.say(providers_.back(), hello("p" + std::to_string(below(4)), anySession(), anyTools()));
+  }
+
+  void loseProvider() {
+    if (providers_.empty()) return;
+    const size_t at = below(providers_.size());
+    tap_.lose(providers_[at]);
+    providers_.erase(providers_.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+
+  void call() {
+    Process* process = anyProcess();
+    if (process == nullptr || tap_.closed(process->peer)) return;
+    const std::string id = "c" + std::to_string(++calls_);
+    process->open.insert(id);
+    tap_.call(process->peer, id, below(10) == 0 ? "tap_status" : anyTool());
+  }
+
+  void cancel() {
+    Process* process = anyProcess();
+    if (process == nullptr || process->open.empty() || tap_.closed(process->peer)) return;
+    const std::string id = *process->open.begin();
+    process->open.erase(id);
+    process->cancelled.insert(id);
+    tap_.send(process->peer, protocol::CancelCall{id, "aborted"});
+  }
+
+  void sessionChatter() {
+    Process* process = anyProcess();
+    if (process == nullptr) return;
+    switch (below(7)) {
+      case 0:
+        tap_.send(process->peer,
+                  protocol::ActivityChanged{static_cast<protocol::Activity>(below(3))});
+        break;
+      case 1:
+        tap_.send(process->peer, protocol::Synced{static_cast<int64_t>(below(20))});
+        break;
+      case 2:
+        tap_.send(
+            process->peer,
+            protocol::Update{
+                "label" + std::to_string(below(3)), {}, {}, std::vector<std::string>{anyTool()}});
+        break;
+      case 3:
+        tap_.send(process->peer, protocol::Ping{});
+        break;
+      case 4:
+        if (const auto event = tap_.find<protocol::Tools>(process->peer)) {
+          tap_.send(process->peer, protocol::SyncFailed{event->revision, "no", {anyTool()}});
+        }
+        break;
+      default:
+        (void)tap_.confirmTools(process->peer);
+    }
+  }
+
+  void providerSays() {
+    if (providers_.empty()) return;
+    const PeerId peer = pick(providers_);
+    switch (below(16)) {
+      case 0:
+      case 1:
+      case 2:
+        if (below(4) == 0) tap_.say(peer, auth(below(40) == 0 ? "wrong" : kToken));
+        break;
+      case 3:
+      case 4:
+      case 5:
+        tap_.say(peer, hello("p" + std::to_string(below(4)), anySession(), anyTools()));
+        break;
+      case 6:
+        tap_.say(peer, update(anyTools()));
+        break;
+      case 7:
+        tap_.say(peer, push(pick(levels_), "event", R"(,"stream":")" + anySession() + "\""));
+        break;
+      case 8:
+        if (below(4) == 0) tap_.say(peer, kGoodbye);
+        break;
+      case 9:
+        if (below(4) == 0) tap_.say(peer, pick(nonsense_));
+        break;
+      case 10:
+        if (below(6) == 0) tap_.oversize(peer, 6'000'000);
+        break;
+      case 11:
+        tap_.backlog(peer, below(40) == 0 ? 20'000'000 : 1'000);
+        break;
+      default:
+        answer(peer);
+    }
+  }
+
+  // An answer to a call that somebody has got, right or wrong.
+  void answer(PeerId peer) {
+    for (const PeerId other : providers_) {
+      if (tap_.count(other, "tool.call") > 0 && below(2) == 0) peer = other;
+    }
+    const Message message = tap_.take(peer, below(2) == 0 ? "tool.call" : "tool.cancel");
+    const std::string id = message.get("id");
+    if (id == kAbsent) return;
+    ids_.push_back(id);
+    switch (below(6)) {
+      case 0:
+        tap_.say(peer, failure(id, "NOT_FOUND", "no"));
+        break;
+      case 1:
+        tap_.say(peer, R"({"type":"tool.result","error":5,"id":")" + id + "\"}");
+        break;
+      case 2:
+        tap_.say(pick(providers_), result(pick(ids_)));
+        break;
+      default:
+        tap_.say(peer, result(id));
+    }
+  }
+
+  void check() {
+    for (Process& process : processes_) {
+      while (const auto settled = tap_.find<protocol::CallResult>(process.peer)) {
+        ASSERT_EQ(process.cancelled.count(settled->callId), 0u) << "an outcome after the cancel";
+        ASSERT_EQ(process.open.erase(settled->callId), 1u) << "two outcomes";
+        if (!settled->failed) ++settled_;
+      }
+    }
+    // A closed link's process settles what was open by itself.
+    std::erase_if(processes_, [&](const Process& process) { return tap_.closed(process.peer); });
+    std::erase_if(providers_, [&](PeerId peer) { return tap_.closed(peer) && below(4) == 0; });
+    State& state = tap_.state();
+    std::set<std::string> boundIn;
+    for (const Provider* provider : state.providers.all()) {
+      const bool isBound = provider->state == protocol::ProviderState::Bound;
+      ASSERT_EQ(isBound, !provider->sessionId.empty());
+      ASSERT_TRUE(isBound || state.calls.countOfProvider(provider->peer) == 0);
+      ASSERT_TRUE(!isBound || state.sessions.find(provider->sessionId) != nullptr);
+      if (isBound) boundIn.insert(provider->sessionId + "/" + provider->name);
+    }
+    for (auto& [id, session] : state.sessions.all()) {
+      for (const auto& [name, digest] : state.providers.snapshot(id)) {
+        ASSERT_TRUE(boundIn.contains(id + "/" + name)) << "tools of nobody";
+      }
+      ASSERT_TRUE(session.peer || state.calls.countOfSession(id) == 0);
+    }
+  }
+
+  std::mt19937 random_;
+  Harness tap_;
+  std::vector<PeerId> providers_;
+  std::vector<Process> processes_;
+  std::vector<std::string> ids_{"never"};
+  int calls_ = 0;
+  int settled_ = 0;  // well
+  const std::vector<std::string> levels_{"keep", "surface", "inject", "loud"};
+  const std::vector<std::string> nonsense_{"",
+                                           "{",
+                                           "[]",
+                                           R"({"type":"wave"})",
+                                           R"({"type":5})",
+                                           R"({"type":"tool.result"})",
+                                           R"({"type":"auth"})"};
+};
+
+TEST(GatewayProperty, KeepsItsPromisesUnderAnyInput) {
+  int calls = 0;
+  int settled = 0;
+  for (uint32_t seed = 1; seed <= 70; ++seed) {
+    World world(seed);
+    for (int i = 0; i < 700; ++i) {
+      world.step();
+      if (::testing::Test::HasFailure()) FAIL() << "seed " << seed << ", step " << i;
+    }
+    calls += world.calls();
+    settled += world.settled();
+    world.finish();
+    if (::testing::Test::HasFailure()) FAIL() << "seed " << seed << ", at the end";
+  }
+  // The inputs are random, but they must reach something.
+  EXPECT_GT(calls, 5'000);
+  EXPECT_GT(settled, 1'000);
+}
+
+}  // namespace
+}  // namespace tap::gateway::test
