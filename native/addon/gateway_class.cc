@@ -97,7 +97,9 @@ GatewayClass::GatewayClass(const Napi::CallbackInfo& info)
   }
 }
 
-GatewayClass::~GatewayClass() = default;
+GatewayClass::~GatewayClass() {
+  if (server_ && !liveness_.alive()) server_->abandon();
+}
 
 GatewayClass* GatewayClass::from(const Napi::Value& value) {
   if (!value.IsObject()) return nullptr;

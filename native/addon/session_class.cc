@@ -77,7 +77,9 @@ SessionClass::SessionClass(const Napi::CallbackInfo& info)
                                             std::move(events));
 }
 
-SessionClass::~SessionClass() = default;
+SessionClass::~SessionClass() {
+  if (port_ && !liveness_.alive()) port_->abandon();
+}
 
 bool SessionClass::begin(Napi::Env env) {
   if (begun_) {

@@ -36,7 +36,7 @@ void LinkSocket::send(const protocol::SessionEvent& event) {
 
 void LinkSocket::close() {
   over_ = true;
-  stream_->flush();
+  stream_.reset();
 }
 
 size_t LinkSocket::flush() {

@@ -91,7 +91,7 @@ void ProviderSocket::close(uint16_t code, std::string_view reason) {
   } else {
     stream_->queue(httpUnavailable(reason));
   }
-  stream_->flush();
+  stream_.reset();
 }
 
 size_t ProviderSocket::flush() {

@@ -23,7 +23,10 @@ class ProviderSocket final : public StreamHandler {
   // Close handshake, or a plain HTTP refusal where there was no upgrade yet; the stream then ends.
   void close(uint16_t code, std::string_view reason);
   // Nothing is read or reported any more.
-  void forget() { closed_ = true; }
+  void forget() {
+    closed_ = true;
+    stream_.reset();
+  }
   void pause() { stream_->pause(); }
   void resume() { stream_->resume(); }
   // Writes what was queued; the number of bytes that wait for the peer to read.

@@ -130,7 +130,7 @@ int Server::listenPipe(const std::string& path) {
 }
 
 void Server::onTcpConnection(uv_stream_t* listener) {
-  StreamPtr stream = Stream::create(loop_, Stream::Kind::Tcp, buffer_);
+  StreamPtr stream = Stream::create(loop_, Stream::Kind::Tcp, streams_);
   if (uv_accept(listener, stream->handle()) != 0) return;
   const PeerId peer = newPeer();
   auto socket = std::make_unique<ProviderSocket>(*this, peer, std::move(stream));
@@ -141,7 +141,7 @@ void Server::onTcpConnection(uv_stream_t* listener) {
 }
 
 void Server::onPipeConnection(uv_stream_t* listener) {
-  StreamPtr stream = Stream::create(loop_, Stream::Kind::Pipe, buffer_);
+  StreamPtr stream = Stream::create(loop_, Stream::Kind::Pipe, streams_);
   if (uv_accept(listener, stream->handle()) != 0) return;
   const PeerId peer = newPeer();
   auto socket = std::make_unique<LinkSocket>(*this, peer, std::move(stream),
@@ -244,18 +244,15 @@ void Server::settle() {
 
 void Server::retire(std::unique_ptr<StreamHandler> socket) {
   struct Retired {
-    uv_idle_t idle{};
+    uv_idle_t handle{};  // never started: only its end counts
     std::unique_ptr<StreamHandler> socket;
   };
   auto* retired = new Retired;
   retired->socket = std::move(socket);
-  uv_idle_init(loop_, &retired->idle);
-  retired->idle.data = retired;
-  uv_idle_start(&retired->idle, [](uv_idle_t* idle) {
-    static_cast<Retired*>(idle->data)->socket.reset();
-    uv_close(reinterpret_cast<uv_handle_t*>(idle),
-             [](uv_handle_t* handle) { delete static_cast<Retired*>(handle->data); });
-  });
+  uv_idle_init(loop_, &retired->handle);
+  retired->handle.data = retired;
+  uv_close(reinterpret_cast<uv_handle_t*>(&retired->handle),
+           [](uv_handle_t* handle) { delete static_cast<Retired*>(handle->data); });
 }
 
 void Server::run(gateway::Effect& effect) {
@@ -332,6 +329,11 @@ void Server::close(bool restarting) {
   for (auto& [peer, socket] : std::exchange(links_, {})) retire(std::move(socket));
   while (!locals_.empty()) endLocal(locals_.begin()->first, "the gateway was closed");
   deadline_.set(std::nullopt);
+}
+
+void Server::abandon() {
+  close(false);
+  streams_->closeAll();
 }
 
 void Server::endLocal(PeerId peer, const std::string& reason) {

@@ -62,6 +62,8 @@ class Server {
   // Ends everything: no listener, every connection told to go away (WebSocket close 1001 or, where
   // another gateway follows, 1012).
   void close(bool restarting);
+  // The same where the loop itself ends: nothing is said and nobody waited for.
+  void abandon();
   [[nodiscard]] bool closed() const { return closed_; }
 
   // --- For ProviderSocket and LinkSocket: what they have read. Each handles the input in full.
@@ -92,13 +94,14 @@ class Server {
   void sendEvent(const gateway::SendEvent& send);
   void endLocal(gateway::PeerId peer, const std::string& reason);
   void flush();
-  // A socket may end while its own bytes are being handled: it is freed by the next loop turn.
+  // A socket may end while its own bytes are being handled: it is freed at the end of the loop's
+  // turn. It has let go of its stream.
   void retire(std::unique_ptr<StreamHandler> socket);
 
   uv_loop_t* loop_;
   gateway::Gateway gateway_;
   ServerEvents events_;
-  std::shared_ptr<ReadBuffer> buffer_ = std::make_shared<ReadBuffer>();
+  std::shared_ptr<StreamHome> streams_ = std::make_shared<StreamHome>();
   protocol::SessionDecoder decoder_;
   Deadline deadline_;
   std::string plainAnswer_ = "{}";

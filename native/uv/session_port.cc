@@ -28,7 +28,7 @@ SessionPort::~SessionPort() {
 
 void SessionPort::connect(const std::string& path) {
   client_.emplace(limits_, true);
-  stream_ = Stream::create(loop_, Stream::Kind::Pipe, std::make_shared<ReadBuffer>());
+  stream_ = Stream::create(loop_, Stream::Kind::Pipe, streams_);
   connecting_ = new Connect;
   connecting_->port = this;
   connecting_->request.data = connecting_;
@@ -138,6 +138,12 @@ void SessionPort::onEnd(std::string_view reason) {
 
 void SessionPort::close(const std::string& why) {
   end(why, false, false);
+}
+
+void SessionPort::abandon() {
+  events_ = {};
+  close("the session is closed");
+  streams_->closeAll();
 }
 
 void SessionPort::end(const std::string& reason, bool silent, bool report) {

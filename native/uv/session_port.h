@@ -44,6 +44,8 @@ class SessionPort final : public StreamHandler {
   void cancel(const std::string& callId, const std::string& reason);
   // Calls that wait settle as disconnected; closed() does not follow.
   void close(const std::string& why);
+  // Where the loop itself ends: nothing is said and nobody waited for.
+  void abandon();
 
   void onBytes(char* bytes, size_t size) override;
   void onEnd(std::string_view reason) override;
@@ -65,6 +67,7 @@ class SessionPort final : public StreamHandler {
   protocol::SessionDecoder decoder_;
   link::FrameReader reader_;
   Deadline deadline_;
+  std::shared_ptr<StreamHome> streams_ = std::make_shared<StreamHome>();
   StreamPtr stream_;
   Connect* connecting_ = nullptr;
   Server* server_ = nullptr;  // of an attached session

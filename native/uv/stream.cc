@@ -15,23 +15,28 @@ Stream* self(void* data) {
 
 }  // namespace
 
+void StreamHome::closeAll() const {
+  for (Stream* stream : streams) stream->close();
+}
+
 void ReleaseStream::operator()(Stream* stream) const {
   stream->handler_ = nullptr;
   stream->finish();
 }
 
-Stream::Stream(uv_loop_t* loop, Kind kind, std::shared_ptr<ReadBuffer> buffer)
-    : loop_(loop), buffer_(std::move(buffer)) {
+Stream::Stream(uv_loop_t* loop, Kind kind, std::shared_ptr<StreamHome> home)
+    : loop_(loop), home_(std::move(home)) {
   if (kind == Kind::Tcp) {
     uv_tcp_init(loop, &handle_.tcp);
   } else {
     uv_pipe_init(loop, &handle_.pipe, 0);
   }
   handle_.handle.data = this;
+  home_->streams.insert(this);
 }
 
-StreamPtr Stream::create(uv_loop_t* loop, Kind kind, std::shared_ptr<ReadBuffer> buffer) {
-  return StreamPtr(new Stream(loop, kind, std::move(buffer)));
+StreamPtr Stream::create(uv_loop_t* loop, Kind kind, std::shared_ptr<StreamHome> home) {
+  return StreamPtr(new Stream(loop, kind, std::move(home)));
 }
 
 void Stream::start(StreamHandler& handler) {
@@ -46,7 +51,7 @@ void Stream::resume() {
   uv_read_start(
       &handle_.stream,
       [](uv_handle_t* handle, size_t, uv_buf_t* buffer) {
-        *buffer = uv_buf_init(self(handle->data)->buffer_->bytes.get(), ReadBuffer::kSize);
+        *buffer = uv_buf_init(self(handle->data)->home_->buffer.get(), StreamHome::kSize);
       },
       [](uv_stream_t* stream, ssize_t count, const uv_buf_t* buffer) {
         self(stream->data)->onRead(count, buffer);
@@ -159,7 +164,11 @@ void Stream::close() {
     uv_close(reinterpret_cast<uv_handle_t*>(farewell_),
              [](uv_handle_t* timer) { delete reinterpret_cast<uv_timer_t*>(timer); });
   }
-  uv_close(&handle_.handle, [](uv_handle_t* handle) { delete self(handle->data); });
+  uv_close(&handle_.handle, [](uv_handle_t* handle) {
+    Stream* stream = self(handle->data);
+    stream->home_->streams.erase(stream);
+    delete stream;
+  });
 }
 
 }  // namespace tap::uv

@@ -10,17 +10,24 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "base/slice.h"
 
 namespace tap::uv {
 
-// Every stream of one loop reads into the same buffer: what lies in it is handled before the loop
-// reads again.
-struct ReadBuffer {
+class Stream;
+
+// What the streams of one owner share: the buffer that they read into (what lies in it is handled
+// before the loop reads again), and a list of those that libuv still knows.
+struct StreamHome {
   static constexpr size_t kSize = 64 * 1024;
-  std::unique_ptr<char[]> bytes = std::make_unique<char[]>(kSize);
+  std::unique_ptr<char[]> buffer = std::make_unique<char[]>(kSize);
+  std::unordered_set<Stream*> streams;
+
+  // No last words, no waiting: for a loop that ends.
+  void closeAll() const;
 };
 
 class StreamHandler {
@@ -37,7 +44,6 @@ class StreamHandler {
   virtual void onEnd(std::string_view reason) = 0;
 };
 
-class Stream;
 struct ReleaseStream {
   void operator()(Stream* stream) const;
 };
@@ -47,7 +53,7 @@ class Stream {
  public:
   enum class Kind : uint8_t { Tcp, Pipe };
   [[nodiscard]] static StreamPtr create(uv_loop_t* loop, Kind kind,
-                                        std::shared_ptr<ReadBuffer> buffer);
+                                        std::shared_ptr<StreamHome> home);
 
   [[nodiscard]] uv_stream_t* handle() { return &handle_.stream; }
   [[nodiscard]] uv_pipe_t* pipe() { return &handle_.pipe; }
@@ -67,7 +73,8 @@ class Stream {
 
  private:
   friend struct ReleaseStream;
-  Stream(uv_loop_t* loop, Kind kind, std::shared_ptr<ReadBuffer> buffer);
+  friend struct StreamHome;
+  Stream(uv_loop_t* loop, Kind kind, std::shared_ptr<StreamHome> home);
 
   // Sends what is queued, then FIN, then waits briefly for the peer's, so that what was said last
   // is read; then lets go.
@@ -85,7 +92,7 @@ class Stream {
     uv_pipe_t pipe;
   } handle_{};
   uv_loop_t* loop_;
-  std::shared_ptr<ReadBuffer> buffer_;
+  std::shared_ptr<StreamHome> home_;
   StreamHandler* handler_ = nullptr;
 
   std::string text_;           // small writes, gathered

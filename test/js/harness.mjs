@@ -58,10 +58,11 @@ export class TestGateway {
 
   /**
    * @param {TestContext} t
-   * @param {{limits?: Record<string, string>, listen?: boolean}} [options]
+   * @param {{limits?: Record<string, string>, listen?: boolean, token?: string}} [options]
    */
-  constructor(t, { limits = {}, listen = true } = {}) {
+  constructor(t, { limits = {}, listen = true, token } = {}) {
     this.test = t;
+    if (token) this.token = token;
     this.addon = withEnvironment(
       limits,
       () =>
