@@ -84,14 +84,26 @@ export function startHost(node, files) {
  */
 
 /**
- * Asks GET / of the port.
+ * Asks GET / of the port. A gateway needs it on both loopback addresses.
  * @param {number} port @param {string} homeHash @param {number} patienceMs
  * @returns {Promise<PortHolder>}
  */
-export function askPort(port, homeHash, patienceMs = 1000) {
+export async function askPort(port, homeHash, patienceMs = 1000) {
+  const holder = await askAddress("127.0.0.1", port, homeHash, patienceMs);
+  return holder === "nobody" ? askAddress("::1", port, homeHash, patienceMs) : holder;
+}
+
+/** Nobody listens, or this machine has no such address. */
+const NOBODY = ["ECONNREFUSED", "EADDRNOTAVAIL", "EAFNOSUPPORT", "ENETUNREACH", "EHOSTUNREACH"];
+
+/**
+ * @param {string} host @param {number} port @param {string} homeHash @param {number} patienceMs
+ * @returns {Promise<PortHolder>}
+ */
+function askAddress(host, port, homeHash, patienceMs) {
   return new Promise((resolve) => {
     const request = http.get(
-      { host: "127.0.0.1", port, path: "/", timeout: patienceMs, agent: false },
+      { host, port, path: "/", timeout: patienceMs, agent: false },
       (response) => {
         let body = "";
         response.setEncoding("utf8");
@@ -107,7 +119,7 @@ export function askPort(port, homeHash, patienceMs = 1000) {
       request.destroy();
     });
     request.on("error", (/** @type {NodeJS.ErrnoException} */ error) =>
-      resolve(error.code === "ECONNREFUSED" ? "nobody" : "foreign"),
+      resolve(NOBODY.includes(error.code ?? "") ? "nobody" : "foreign"),
     );
   });
 }

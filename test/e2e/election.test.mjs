@@ -22,7 +22,7 @@ import { waitFor } from "../support/wait.mjs";
 const modeOf = (file) => (statSync(file).mode & 0o777).toString(8);
 
 /** A program that has nothing to do with tap, on a port of its own. */
-async function foreignProgram(t, answer) {
+async function foreignProgram(t, answer, address = "127.0.0.1") {
   const connections = [];
   const sockets = new Set();
   const server = net.createServer((socket) => {
@@ -30,7 +30,7 @@ async function foreignProgram(t, answer) {
     sockets.add(socket.on("error", () => {}));
     answer(socket);
   });
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise((resolve) => server.listen(0, address, resolve));
   t.after(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
@@ -46,16 +46,17 @@ const filesOf = (rig) => ({
 });
 
 describe("election and files", { concurrency: 1 }, () => {
-  for (const [what, answer] of [
+  for (const [what, answer, address] of [
     [
       "answers with something else",
       (socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi"),
     ],
     ["hangs up", (socket) => socket.destroy()],
     ["says nothing", () => {}],
+    ["has it for IPv6 only", (socket) => socket.destroy(), "::1"],
   ]) {
     test(`the port belongs to a program that ${what}: one line, no retry storm, the prompt works`, async (t) => {
-      const foreign = await foreignProgram(t, answer);
+      const foreign = await foreignProgram(t, answer, address);
       let looks = 0;
       const rig = await startTap(t, undefined, { port: foreign.port });
       rig.model.script(
