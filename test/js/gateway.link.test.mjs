@@ -254,6 +254,8 @@ test("descriptors are back where they were after 2,000 providers and 200 session
     short.send({ type: "end", reason: "done" });
     short.close();
   }
-  await waitFor(() => descriptors() <= before, { what: () => `${before} descriptors, now ${descriptors()}` });
+  await waitFor(() => descriptors() <= before, {
+    what: () => `${before} descriptors, now ${descriptors()}`,
+  });
   await bystander.check();
 });

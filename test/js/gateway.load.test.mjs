@@ -132,7 +132,11 @@ test("a provider that pings and does not read is closed", async (t) => {
 });
 
 test("a flood of pushes is slowed, then closed; others are answered meanwhile", async (t) => {
-  const limits = { TAP_MESSAGE_BURST: "20", TAP_MESSAGES_PER_SECOND: "100", TAP_THROTTLE_MS: "300" };
+  const limits = {
+    TAP_MESSAGE_BURST: "20",
+    TAP_MESSAGES_PER_SECOND: "100",
+    TAP_THROTTLE_MS: "300",
+  };
   const gateway = new TestGateway(t, { limits });
   const session = await gateway.session();
   const bystander = await gateway.echo(session);

@@ -131,11 +131,15 @@ test("a host publishes itself, serves, and takes its files back", async (t) => {
 test("a second host leaves without a word and without touching a file", async (t) => {
   const first = await Host.elected(t);
   const session = await first.withToken(t);
-  const before = [first.files.token, first.files.descriptor].map((file) => fs.readFileSync(file, "utf8"));
+  const before = [first.files.token, first.files.descriptor].map((file) =>
+    fs.readFileSync(file, "utf8"),
+  );
   const second = await Host.start(t, first.env);
   assert.deepEqual(await second.exit(), { code: 0, signal: null });
   assert.equal(second.output + second.errors, "");
-  const after = [first.files.token, first.files.descriptor].map((file) => fs.readFileSync(file, "utf8"));
+  const after = [first.files.token, first.files.descriptor].map((file) =>
+    fs.readFileSync(file, "utf8"),
+  );
   assert.deepEqual(after, before);
   assert.match(await session.call("tap_status"), /No provider/);
 });
@@ -236,7 +240,9 @@ test("limits come from the environment; nonsense is complained about in the log"
   };
   const host = await Host.elected(t, { ...nonsense, TAP_HANDSHAKE_MS: "30" });
   for (const name of Object.keys(nonsense)) {
-    await waitFor(() => host.log.includes(`${name} is "`), { what: () => `${name} in\n${host.log}` });
+    await waitFor(() => host.log.includes(`${name} is "`), {
+      what: () => `${name} in\n${host.log}`,
+    });
   }
   assert.ok(!host.log.includes("TAP_HANDSHAKE_MS"));
   const client = await RawClient.open(t, host.files.port);

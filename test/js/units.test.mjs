@@ -39,7 +39,8 @@ test("paths: a socket's path fits however long COPILOT_HOME is", (t) => {
   const wide = gatewayFiles({ COPILOT_HOME: `/${"道".repeat(60)}`, XDG_RUNTIME_DIR: runtime });
   assert.ok(Buffer.byteLength(wide.link) < 104);
   const [one, two] = ["a", "b"].map(
-    (end) => gatewayFiles({ COPILOT_HOME: `/${"h".repeat(200)}${end}`, XDG_RUNTIME_DIR: runtime }).link,
+    (end) =>
+      gatewayFiles({ COPILOT_HOME: `/${"h".repeat(200)}${end}`, XDG_RUNTIME_DIR: runtime }).link,
   );
   assert.notEqual(one, two);
 });
@@ -54,7 +55,13 @@ test("paths: a port that is none is an error, not another port", () => {
 
 test("host's environment: what it needs, and no secret of the session", () => {
   const passed = { PATH: "/bin", HOME: "/h", COPILOT_HOME: "/c", TAP_GRACE_MS: "1", LANG: "C" };
-  const secret = { GITHUB_TOKEN: "x", SESSION_ID: "x", NODE_OPTIONS: "x", COPILOT_PATH: "x", MYPATH: "x" };
+  const secret = {
+    GITHUB_TOKEN: "x",
+    SESSION_ID: "x",
+    NODE_OPTIONS: "x",
+    COPILOT_PATH: "x",
+    MYPATH: "x",
+  };
   assert.deepEqual(hostEnvironment({ ...passed, ...secret }), passed);
 });
 
@@ -71,11 +78,20 @@ test("findNode: TAP_NODE first, and only what can be run", (t) => {
 });
 
 test("isNewer compares numbers, not texts", () => {
-  for (const [a, b] of [["0.10.0", "0.9.0"], ["1.0.0", "0.99.99"], ["1.0.1", "1.0"], ["2", "1.9.9"]]) {
+  for (const [a, b] of [
+    ["0.10.0", "0.9.0"],
+    ["1.0.0", "0.99.99"],
+    ["1.0.1", "1.0"],
+    ["2", "1.9.9"],
+  ]) {
     assert.equal(isNewer(a, b), true, `${a} > ${b}`);
     assert.equal(isNewer(b, a), false, `${b} > ${a}`);
   }
-  for (const [a, b] of [["1.0.0", "1.0.0"], ["1.0.0-beta", "1.0.0"], ["nonsense", "0.0.0"]]) {
+  for (const [a, b] of [
+    ["1.0.0", "1.0.0"],
+    ["1.0.0-beta", "1.0.0"],
+    ["nonsense", "0.0.0"],
+  ]) {
     assert.equal(isNewer(a, b), false, `${a} > ${b}`);
   }
 });
@@ -92,7 +108,9 @@ test("ToolTable: changes by provider, sorted, never changed in place", () => {
   const names = (table) => table.definitions().map(({ name }) => name);
   assert.deepEqual(names(first), ["x", "z", "y"]);
   assert.deepEqual(first.digests(), { b: "2", a: "1" });
-  const second = first.with(event([{ provider: "b", digest: "3", definitions: [tool("w")] }], ["a"]));
+  const second = first.with(
+    event([{ provider: "b", digest: "3", definitions: [tool("w")] }], ["a"]),
+  );
   assert.deepEqual(names(second), ["w"]);
   assert.deepEqual(names(first), ["x", "z", "y"]);
   assert.deepEqual(first.ours(["y", "bash"]), ["y"]);
@@ -166,7 +184,14 @@ test("a descriptor that cannot be used is none", (t) => {
   const file = path.join(temporaryFolder(t), "descriptor");
   const good = { pid: 1, port: 2, link: "l", secret: "s", version: "v" };
   assert.equal(hostFiles.readDescriptor(file), undefined);
-  for (const text of ["", "{", "null", "[]", '"x"', ...Object.keys(good).map((key) => JSON.stringify({ ...good, [key]: {} }))]) {
+  for (const text of [
+    "",
+    "{",
+    "null",
+    "[]",
+    '"x"',
+    ...Object.keys(good).map((key) => JSON.stringify({ ...good, [key]: {} })),
+  ]) {
     fs.writeFileSync(file, text);
     assert.equal(hostFiles.readDescriptor(file), undefined, text);
   }
@@ -199,8 +224,12 @@ test("a log is rotated, shows control characters, and keeps its level", async (t
   const line = "x".repeat(10_000);
   for (let i = 0; i < 600; ++i) log("error", line);
   const sizes = () =>
-    fs.readdirSync(folder).map((name) => ({ name, size: fs.statSync(path.join(folder, name)).size }));
+    fs
+      .readdirSync(folder)
+      .map((name) => ({ name, size: fs.statSync(path.join(folder, name)).size }));
   const total = () => sizes().reduce((sum, { size }) => sum + size, 0);
   log.end();
-  await waitFor(() => sizes().length > 2 && total() < 5 * 1024 * 1024, { what: () => JSON.stringify(sizes()) });
+  await waitFor(() => sizes().length > 2 && total() < 5 * 1024 * 1024, {
+    what: () => JSON.stringify(sizes()),
+  });
 });
