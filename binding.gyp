@@ -19,10 +19,17 @@
       'include_dirs': [
         'native',
         '<!(node -p "require(\'node-addon-api\').include_dir")',
+        '<!(node js/pcre2.mjs include)',
       ],
+      'libraries': ['<!(node js/pcre2.mjs library)'],
       'defines': ['NAPI_VERSION=8', 'NODE_ADDON_API_DISABLE_CPP_EXCEPTIONS'],
       'cflags_cc!': ['-std=gnu++17'],
       'cflags_cc': ['-std=c++20', '-O2', '-Wall', '-Wextra', '-fvisibility=hidden'],
+      'conditions': [
+        # PCRE2 stays the addon's own: a process that has another version would lend it otherwise.
+        ['OS=="linux"', { 'ldflags': ['-Wl,--exclude-libs,ALL'] }],
+        ['OS=="win"', { 'defines': ['PCRE2_STATIC'] }],
+      ],
       'xcode_settings': {
         'CLANG_CXX_LANGUAGE_STANDARD': 'c++20',
         'MACOSX_DEPLOYMENT_TARGET': '11.0',

@@ -5,6 +5,7 @@ import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { findPcre2, pcre2Hint } from "./pcre2.mjs";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const built = path.join(root, "build", "Release", "tap.node");
@@ -23,7 +24,7 @@ function sources() {
   const native = fs
     .readdirSync(path.join(root, "native"), { recursive: true, encoding: "utf8" })
     .map((file) => path.join(root, "native", file));
-  return [path.join(root, "binding.gyp"), ...native];
+  return [path.join(root, "binding.gyp"), path.join(root, "js", "pcre2.mjs"), ...native];
 }
 
 /** @returns {boolean} */
@@ -58,6 +59,31 @@ function headerOptions() {
   return fs.existsSync(header) ? [`--nodedir=${prefix}`] : [];
 }
 
+/**
+ * PCRE2 is the one library that is not here as source. Root on Debian or Ubuntu gets it installed,
+ * anybody else is told how to.
+ * @returns {boolean} whether it is there now
+ */
+function ensurePcre2() {
+  if (findPcre2()) return true;
+  if (process.getuid?.() === 0 && fs.existsSync("/usr/bin/apt-get")) {
+    say("PCRE2 is missing: installing libpcre2-dev with apt-get …");
+    const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+    const install = ["install", "-y", "--no-install-recommends", "libpcre2-dev"];
+    for (const args of [install, ["update"], install]) {
+      const run = spawnSync("apt-get", args, { env, encoding: "utf8" });
+      if (findPcre2()) return true;
+      if (run.status !== 0 && args !== install) process.stderr.write(run.stderr ?? "");
+    }
+    say("apt-get did not bring it.");
+  }
+  say(
+    `the native addon needs PCRE2 (pcre2.h and its library), which is missing here: ${pcre2Hint()}`,
+  );
+  say("Then run `npm install` here again.");
+  return false;
+}
+
 /** @returns {boolean} */
 function compile() {
   const { command, args } = nodeGyp();
@@ -72,7 +98,7 @@ function compile() {
   say("the native addon could not be built:");
   process.stderr.write(result.error ? `${result.error.message}\n` : result.stdout + result.stderr);
   say(
-    "it needs a C++20 compiler, make and Python 3 (Debian, Ubuntu: apt-get install g++ make python3; " +
+    "it needs a C++20 compiler, make and Python 3 (Debian, Ubuntu: apt-get install g++ make python3 libpcre2-dev; " +
       "macOS: xcode-select --install). Then run `npm install` here again.",
   );
   return false;
@@ -86,6 +112,7 @@ function recordNode() {
 /** @returns {boolean} whether the addon is there now */
 export function buildAddon() {
   if (!isUpToDate()) {
+    if (!ensurePcre2()) return false;
     const start = Date.now();
     say("compiling the native addon, about half a minute …");
     if (!compile()) return false;

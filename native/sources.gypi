@@ -4,12 +4,14 @@
   'variables': {
     'core_sources': [
       'base/encoding.cc',
+      'base/glob.cc',
       'base/json.cc',
       'base/json_number.cc',
       'base/json_scanner.cc',
       'base/json_string.cc',
       'base/json_writer.cc',
       'base/limits.cc',
+      'base/pattern.cc',
       'base/random.cc',
       'base/utf8.cc',
       'gateway/binding.cc',

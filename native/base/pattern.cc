@@ -1,0 +1,124 @@
+#include "base/pattern.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/utf8.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+namespace tap {
+
+namespace {
+
+// The core reads no clock (base/time.h). This file does, for a deadline bounds work and decides
+// nothing but that there was no decision; the caller's time would stand still during a match.
+using Clock = std::chrono::steady_clock;
+
+constexpr uint32_t kOptions = PCRE2_UTF | PCRE2_ALT_BSUX | PCRE2_ALLOW_EMPTY_CLASS |
+                              PCRE2_MATCH_UNSET_BACKREF | PCRE2_DOLLAR_ENDONLY |
+                              PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT;
+
+// A callout costs little, a look at the clock more.
+constexpr size_t kStepsPerLook = 32;
+// A step between two callouts may run through the whole subject; it counts for more then.
+constexpr size_t kBytesPerStep = 256;
+
+// Most matches do with the 32 KB of machine stack that the JIT takes by itself.
+constexpr size_t kJitStackStart = size_t{64} * 1024;
+constexpr size_t kJitStackMost = size_t{16} * 1024 * 1024;
+constexpr uint32_t kHeapKilobytes = 16 * 1024;  // where there is no JIT
+
+template <auto free>
+struct FreeWith {
+  template <class T>
+  void operator()(T* object) const {
+    free(object);
+  }
+};
+using CompileContext = std::unique_ptr<pcre2_compile_context, FreeWith<pcre2_compile_context_free>>;
+using MatchContext = std::unique_ptr<pcre2_match_context, FreeWith<pcre2_match_context_free>>;
+using MatchData = std::unique_ptr<pcre2_match_data, FreeWith<pcre2_match_data_free>>;
+using JitStack = std::unique_ptr<pcre2_jit_stack, FreeWith<pcre2_jit_stack_free>>;
+
+struct Watch {
+  Clock::time_point until;
+  size_t steps = 0;
+  size_t position = 0;
+};
+
+// Called before each item of the pattern that is tried. match_limit would not do: it counts anew
+// from each place where a match may start.
+int onStep(pcre2_callout_block* block, void* data) {
+  Watch& watch = *static_cast<Watch*>(data);
+  const size_t position = block->current_position;
+  const size_t before = std::exchange(watch.position, position);
+  watch.steps += 1 + (position > before ? position - before : before - position) / kBytesPerStep;
+  if (watch.steps < kStepsPerLook) return 0;
+  watch.steps = 0;
+  return Clock::now() < watch.until ? 0 : PCRE2_ERROR_CALLOUT;
+}
+
+PCRE2_SPTR units(std::string_view text) {
+  return reinterpret_cast<PCRE2_SPTR>(text.data());
+}
+
+std::string messageOf(int error) {
+  std::array<PCRE2_UCHAR, 256> text{};
+  pcre2_get_error_message(error, text.data(), text.size());
+  return reinterpret_cast<const char*>(text.data());
+}
+
+Match outcomeOf(int code) {
+  if (code >= 0) return Match::Yes;
+  return code == PCRE2_ERROR_NOMATCH ? Match::No : Match::TimedOut;
+}
+
+}  // namespace
+
+void Pattern::Free::operator()(pcre2_real_code_8* code) const {
+  pcre2_code_free(code);
+}
+
+Result<Pattern, PatternError> Pattern::compile(std::string_view pattern) {
+  if (pattern.size() > kMaxPatternBytes) {
+    return PatternError{kMaxPatternBytes, "longer than 1024 bytes"};
+  }
+  const CompileContext context(pcre2_compile_context_create(nullptr));
+  if (!context) return PatternError{0, "out of memory"};
+  pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
+  pcre2_set_compile_extra_options(context.get(), PCRE2_EXTRA_ALT_BSUX);  // \u{…}
+
+  int error = 0;
+  PCRE2_SIZE offset = 0;
+  Code code(
+      pcre2_compile(units(pattern), pattern.size(), kOptions, &error, &offset, context.get()));
+  if (!code) return PatternError{std::min(offset, pattern.size()), messageOf(error)};
+  // Where a system allows no JIT the interpreter does the same, more slowly.
+  pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);
+  return Pattern(std::move(code));
+}
+
+Match Pattern::matches(std::string_view subject, std::chrono::microseconds deadline) const {
+  Watch watch{Clock::now() + deadline};
+  const std::string_view text = utf8::truncate(subject, kMaxSubjectBytes);
+  const MatchContext context(pcre2_match_context_create(nullptr));
+  const MatchData data(pcre2_match_data_create(1, nullptr));
+  if (!context || !data) return Match::TimedOut;
+  pcre2_set_heap_limit(context.get(), kHeapKilobytes);
+  pcre2_set_callout(context.get(), onStep, &watch);
+
+  const auto run = [&] {
+    return pcre2_match(code_.get(), units(text), text.size(), 0, 0, data.get(), context.get());
+  };
+  const int code = run();
+  if (code != PCRE2_ERROR_JIT_STACKLIMIT) return outcomeOf(code);
+  const JitStack stack(pcre2_jit_stack_create(kJitStackStart, kJitStackMost, nullptr));
+  if (!stack) return Match::TimedOut;
+  pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
+  return outcomeOf(run());
+}
+
+}  // namespace tap

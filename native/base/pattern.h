@@ -1,0 +1,65 @@
+// Regular expressions that providers write, run so that none of them can hold up the gateway
+// (specification: Regex execution safety; decisions: Regexes).
+//
+// The syntax and the meaning are those of JavaScript with the flag `u`, as far as PCRE2 has them.
+// test/js/pattern.differential.test.mjs compares the two and lists every known difference.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+
+struct pcre2_real_code_8;
+
+namespace tap {
+
+// Why a pattern or a glob (base/glob.h) is refused.
+struct PatternError {
+  size_t offset = 0;    // in bytes; where reading the pattern stopped, at most its size
+  std::string message;  // for people
+};
+
+// TimedOut: the answer is not known. As a rule for want of time, at times for want of memory. What
+// follows from it is the caller's to say: a rule that denies must then deny.
+enum class Match : uint8_t { Yes, No, TimedOut };
+
+// One compiled pattern. It is immutable: several threads may match with it at a time. A moved-from
+// Pattern can only be destroyed or assigned to.
+class Pattern {
+ public:
+  static constexpr size_t kMaxPatternBytes = 1024;
+  static constexpr size_t kMaxSubjectBytes = size_t{64} * 1024;
+  static constexpr std::chrono::microseconds kMatchTime{1000};
+
+  // Refuses what is too long, is not UTF-8, or has a mistake.
+  static Result<Pattern, PatternError> compile(std::string_view pattern);
+
+  // Whether the pattern matches anywhere in the subject, of which only the first 64 KB are looked
+  // at, without a character cut in two. Memory stays below about 16 MB and is free again at the
+  // end. Precondition: the subject is UTF-8 (otherwise the answer is TimedOut).
+  [[nodiscard]] Match matches(std::string_view subject,
+                              std::chrono::microseconds deadline = kMatchTime) const;
+
+  // Whether matches() leaves the end of this subject out.
+  [[nodiscard]] static bool truncates(std::string_view subject) {
+    return subject.size() > kMaxSubjectBytes;
+  }
+
+ private:
+  struct Free {
+    void operator()(pcre2_real_code_8* code) const;
+  };
+  using Code = std::unique_ptr<pcre2_real_code_8, Free>;
+
+  explicit Pattern(Code code) : code_(std::move(code)) {}
+
+  Code code_;
+};
+
+}  // namespace tap
