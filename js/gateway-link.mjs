@@ -133,7 +133,7 @@ export class GatewayLink {
         onConnected: () => port.send(JSON.stringify(this.#register(descriptor?.secret ?? ""))),
         onEvent: (json) => {
           const event = JSON.parse(json);
-          if (event.type !== "welcome") return this.#onEvent(port, event, descriptor);
+          if (event.type !== "welcome") return this.#onEvent(event, descriptor);
           welcome = event;
           clearTimeout(deadline);
           this.#port = port;
@@ -187,10 +187,10 @@ export class GatewayLink {
   }
 
   /**
-   * @param {import("./addon.js").SessionPort} port @param {GatewayEvent} event
+   * @param {GatewayEvent} event
    * @param {import("./host-files.mjs").Descriptor | undefined} descriptor
    */
-  #onEvent(port, event, descriptor) {
+  #onEvent(event, descriptor) {
     // The link will end, and #onClosed sees to the rest.
     if (event.type === "draining") {
       if (!this.#askedToDrain) this.#yieldUntil = Date.now() + YIELD_MS;
@@ -206,10 +206,24 @@ export class GatewayLink {
       descriptor &&
       isNewer(version, descriptor.version)
     ) {
-      port.send(JSON.stringify({ type: "drain", secret: descriptor.secret, version }));
+      this.#askToDrain(descriptor);
     } else {
       this.#report(event.message);
     }
+  }
+
+  /**
+   * A gateway that speaks an older link version has closed the link: `drain` is the one message that
+   * every version reads, and here the only one of a link of its own.
+   * @param {import("./host-files.mjs").Descriptor} descriptor
+   */
+  #askToDrain(descriptor) {
+    const { secret, link } = descriptor;
+    const port = new addon.SessionPort({
+      onConnected: () => port.send(JSON.stringify({ type: "drain", secret, version })),
+    });
+    port.connect(link);
+    setTimeout(() => port.close("asked to drain"), WELCOME_MS).unref();
   }
 
   /** @param {import("./addon.js").SessionPort} port @param {string} reason */
@@ -222,6 +236,7 @@ export class GatewayLink {
 
   /** A hung host keeps the port: nobody can take its place while it lives. @param {number} pid */
   #killHung(pid) {
+    if (pid === process.pid) return;
     this.#options.log("warning", `the gateway, pid ${pid}, does not answer: killing it`);
     try {
       process.kill(pid, "SIGKILL");

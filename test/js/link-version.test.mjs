@@ -1,0 +1,56 @@
+// An extension that meets a gateway of an older link version: the one thing it says is drain.
+
+import assert from "node:assert/strict";
+import net from "node:net";
+import path from "node:path";
+import { test } from "node:test";
+import { GatewayLink } from "../../js/gateway-link.mjs";
+import { writePrivate } from "../../js/host-files.mjs";
+import { waitFor } from "../support/wait.mjs";
+import { temporaryFolder } from "./temporary.mjs";
+
+/** @param {object} message */
+function frame(message) {
+  const body = Buffer.from(JSON.stringify(message));
+  const header = Buffer.alloc(4);
+  header.writeUInt32LE(body.length);
+  return Buffer.concat([header, body]);
+}
+
+test("a gateway of an older link version is asked to drain by the first frame of a new link", async (t) => {
+  const folder = temporaryFolder(t);
+  const link = path.join(folder, "link");
+  /** First frames, one per connection. @type {any[]} */
+  const first = [];
+  const server = net.createServer((socket) => {
+    socket.once("data", (data) => {
+      first.push(JSON.parse(data.subarray(4).toString()));
+      if (first.at(-1).type === "register") {
+        socket.end(frame({ type: "refused", code: "LINK_VERSION", message: "older" }));
+      }
+    });
+    socket.on("error", () => {});
+  });
+  await new Promise((resolve) => server.listen(link, () => resolve(undefined)));
+  t.after(() => server.close());
+  const descriptor = path.join(folder, "gateway.json");
+  const secret = "s".repeat(64);
+  writePrivate(
+    descriptor,
+    JSON.stringify({ pid: process.pid, port: 1, link, secret, version: "0.0.1" }),
+  );
+  const gatewayLink = new GatewayLink({
+    files: /** @type {any} */ ({ descriptor, port: 1, homeHash: "", logs: folder }),
+    register: () => ({ sessionId: "s-1", label: "", cwd: folder, cliPid: 1, mode: "live" }),
+    onEvent: () => {},
+    onWelcome: () => {},
+    onTrouble: () => {},
+    log: () => {},
+  });
+  t.after(() => gatewayLink.stop("the test is over"));
+  gatewayLink.start();
+  await waitFor(() => first.some((message) => message.type === "drain"), { what: "a drain" });
+  const drain = first.find((message) => message.type === "drain");
+  assert.equal(drain.secret, secret);
+  assert.equal(first[0].type, "register");
+});
