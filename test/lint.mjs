@@ -54,20 +54,40 @@ function tidyJobs(nativeFolder) {
   ];
 }
 
+/**
+ * Tells findings once, though a header's come up with every file that includes it.
+ * @param {Set<string>} told @param {string} output of clang-tidy
+ */
+function tellFindings(told, output) {
+  const findings = output
+    .replace(/^\d+ warnings?( and \d+ errors?)? generated\.\n/gm, "")
+    .split(/^(?=\S+:\d+:\d+: (?:error|warning):)/m);
+  for (const finding of findings) {
+    const [headline] = finding.replaceAll(root, "").split("\n");
+    const place = headline.replace(/^\//, "");
+    if (told.has(place)) continue;
+    told.add(place);
+    say(finding.trimEnd());
+  }
+}
+
 /** @param {string} nativeFolder */
 async function clangTidy(nativeFolder) {
   const jobs = tidyJobs(nativeFolder);
   const total = jobs.length;
   /** @type {string[]} */
   const failed = [];
+  /** @type {Set<string>} */
+  const told = new Set();
+  let done = 0;
   const worker = async () => {
     for (let job = jobs.shift(); job; job = jobs.shift()) {
       const { ok, output } = await attempt("clang-tidy", job.args, { quiet: true });
       if (!ok) {
         failed.push(job.file);
-        say(output.replace(/^\d+ warnings?( and \d+ errors?)? generated\.\n/gm, "").trim());
+        tellFindings(told, output);
       }
-      const done = total - jobs.length;
+      done += 1;
       if (done % 10 === 0) say(`   clang-tidy: ${done} of ${total} files`);
     }
   };

@@ -4,6 +4,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { buildAddon } from "../js/installer.mjs";
+import { findPcre2 } from "../js/pcre2.mjs";
 import { attempt, CommandFailed, root, run, say, step } from "./commands.mjs";
 
 /** @param {string} command */
@@ -18,15 +19,11 @@ export async function pythonWithWebsockets() {
   return undefined;
 }
 
-/** @param {string} header @param {string} [folder] where else it may be */
-function hasHeader(header, folder) {
-  const folders = [
-    ...(folder ? [path.join(folder, "include")] : []),
-    ...(process.env.CPLUS_INCLUDE_PATH ?? "").split(path.delimiter).filter(Boolean),
-    ...["/usr/include", "/usr/local/include", "/opt/homebrew/include"],
-  ];
-  return folders.some((place) => existsSync(path.join(place, header)));
-}
+const gtestHeaders = [
+  ...(process.env.GTEST_ROOT ? [path.join(process.env.GTEST_ROOT, "include")] : []),
+  ...(process.env.CPLUS_INCLUDE_PATH ?? "").split(path.delimiter).filter(Boolean),
+  ...["/usr/include", "/usr/local/include", "/opt/homebrew/include"],
+].map((folder) => path.join(folder, "gtest", "gtest.h"));
 
 /** Debian's package, and how to see that nothing of it is missing. */
 const packages = {
@@ -35,8 +32,8 @@ const packages = {
   python3: () => answers("python3"),
   cmake: () => answers("cmake"),
   git: () => answers("git"),
-  "libgtest-dev": async () => hasHeader("gtest/gtest.h", process.env.GTEST_ROOT),
-  "libpcre2-dev": async () => hasHeader("pcre2.h", process.env.TAP_PCRE2_DIR),
+  "libgtest-dev": async () => gtestHeaders.some(existsSync),
+  "libpcre2-dev": async () => Boolean(findPcre2()),
   "python3-websockets": async () => Boolean(await pythonWithWebsockets()),
   "clang-format": () => answers("clang-format"),
   "clang-tidy": () => answers("clang-tidy"),

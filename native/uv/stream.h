@@ -22,7 +22,7 @@ class Stream;
 // What the streams of one owner share: the buffer that they read into (what lies in it is handled
 // before the loop reads again), and a list of those that libuv still knows.
 struct StreamHome {
-  static constexpr size_t kSize = 64 * 1024;
+  static constexpr size_t kSize = size_t{64} * 1024;
   std::unique_ptr<char[]> buffer = std::make_unique<char[]>(kSize);
   std::unordered_set<Stream*> streams;
 

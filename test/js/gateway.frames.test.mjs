@@ -183,8 +183,8 @@ test("handshakes", async (t) => {
     assert.deepEqual(JSON.parse(answer.body), { program: "tap" });
   });
   await t.test("one that never finishes is closed", async (t) => {
-    const { gateway } = await setUp(t, { TAP_HANDSHAKE_MS: "30" });
-    const client = await RawClient.open(t, gateway.port);
+    const { gateway: impatient } = await setUp(t, { TAP_HANDSHAKE_MS: "30" });
+    const client = await RawClient.open(t, impatient.port);
     client.write("GET / HTTP/1.1\r\nHost: local");
     await client.end();
     assert.match(client.response, /^HTTP\/1.1 503 /);
