@@ -256,7 +256,8 @@ export class GatewayLink {
     const holder = await askPort(files.port, files.homeHash);
     switch (holder) {
       case "nobody":
-        this.#obstacle = "";
+        if (startedAt === 0) this.#obstacle = "";
+        else this.#obstructed(`the gateway does not start; ${files.logs} has its logs`);
         return this.#startHost();
       case "ours":
         return "soon"; // it is starting, or about to leave

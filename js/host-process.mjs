@@ -102,24 +102,27 @@ const NOBODY = ["ECONNREFUSED", "EADDRNOTAVAIL", "EAFNOSUPPORT", "ENETUNREACH", 
  */
 function askAddress(host, port, homeHash, patienceMs) {
   return new Promise((resolve) => {
-    const request = http.get(
-      { host, port, path: "/", timeout: patienceMs, agent: false },
-      (response) => {
-        let body = "";
-        response.setEncoding("utf8");
-        response.on("data", (piece) => {
-          body += piece;
-          if (body.length > 4096) request.destroy();
-        });
-        response.on("close", () => resolve(readAnswer(body, homeHash)));
-      },
-    );
-    request.on("timeout", () => {
+    const request = http.get({ host, port, path: "/", agent: false }, (response) => {
+      let body = "";
+      response.setEncoding("utf8");
+      response.on("data", (piece) => {
+        body += piece;
+        if (body.length > 4096) request.destroy();
+      });
+      response.on("close", () => settle(readAnswer(body, homeHash)));
+    });
+    // For the whole answer: one that drips in byte by byte is none.
+    const timer = setTimeout(() => {
       resolve("silent");
       request.destroy();
-    });
+    }, patienceMs);
+    /** @param {PortHolder} holder */
+    const settle = (holder) => {
+      clearTimeout(timer);
+      resolve(holder);
+    };
     request.on("error", (/** @type {NodeJS.ErrnoException} */ error) =>
-      resolve(NOBODY.includes(error.code ?? "") ? "nobody" : "foreign"),
+      settle(NOBODY.includes(error.code ?? "") ? "nobody" : "foreign"),
     );
   });
 }

@@ -37,7 +37,12 @@ process.on("SIGINT", () => leave(false, 0));
 try {
   host.start();
 } catch (error) {
-  // Another one was elected, or there is nothing to listen on; whoever started us finds out which.
-  log("info", `not elected: ${error instanceof Error ? error.message : error}`);
-  process.exit(0);
+  const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+  // Another one was elected; whoever started this one will find it.
+  if (code === "EADDRINUSE") log("info", `not elected: ${message}`);
+  else log("error", `cannot start: ${message}`);
+  host.close(false);
+  log.end();
+  process.exitCode = code === "EADDRINUSE" ? 0 : 1;
+  setTimeout(() => process.exit(), FAREWELL_MS).unref();
 }

@@ -158,7 +158,14 @@ test("askPort tells who holds a port", async (t) => {
       await speaking((socket) => socket.end("SSH-2.0-OpenSSH\r\n")),
       await speaking((socket) => socket.destroy()),
     ],
-    silent: [await speaking(() => {})],
+    silent: [
+      await speaking(() => {}),
+      await speaking((socket) => {
+        socket.write("HTTP/1.1 200 OK\r\n");
+        const drip = setInterval(() => socket.write("x-drip: 1\r\n"), 20);
+        socket.on("close", () => clearInterval(drip)).on("error", () => {});
+      }),
+    ],
   };
   for (const [holder, ports] of Object.entries(cases)) {
     const patience = holder === "silent" ? 200 : 5000;

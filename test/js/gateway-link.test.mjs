@@ -1,11 +1,14 @@
-// An extension that meets a gateway of an older link version: the one thing it says is drain.
+// The link's way to a gateway, where there is none to be had or only one of another version.
 
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import net from "node:net";
 import path from "node:path";
 import { test } from "node:test";
 import { GatewayLink } from "../../js/gateway-link.mjs";
 import { writePrivate } from "../../js/host-files.mjs";
+import { gatewayFiles } from "../../js/paths.mjs";
+import { freePort } from "../support/cli.mjs";
 import { waitFor } from "../support/wait.mjs";
 import { temporaryFolder } from "./temporary.mjs";
 
@@ -53,4 +56,42 @@ test("a gateway of an older link version is asked to drain by the first frame of
   const drain = first.find((message) => message.type === "drain");
   assert.equal(drain.secret, secret);
   assert.equal(first[0].type, "register");
+});
+
+test("a host that cannot start is told once, with where its logs are", async (t) => {
+  const home = temporaryFolder(t);
+  const env = { COPILOT_HOME: home, TAP_GATEWAY_PORT: String(await freePort()) };
+  const before = Object.fromEntries(Object.keys(env).map((name) => [name, process.env[name]]));
+  Object.assign(process.env, env);
+  t.after(() => {
+    for (const [name, value] of Object.entries(before)) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  });
+  const files = gatewayFiles(process.env);
+  // A folder where its descriptor belongs: the host listens, and has to give up again.
+  fs.mkdirSync(path.join(files.descriptor, "in the way"), { recursive: true });
+  /** @type {string[]} */
+  const troubles = [];
+  const gatewayLink = new GatewayLink({
+    files,
+    register: () => ({ sessionId: "s-1", label: "", cwd: home, cliPid: 1, mode: "live" }),
+    onEvent: () => {},
+    onWelcome: () => {},
+    onTrouble: (text) => troubles.push(text),
+    log: () => {},
+  });
+  t.after(() => gatewayLink.stop("the test is over"));
+  gatewayLink.start();
+  await waitFor(() => troubles.length > 0, { what: "a line for the user", timeoutMs: 30_000 });
+  assert.deepEqual(troubles, [`tap: the gateway does not start; ${files.logs} has its logs`]);
+  const { result } = gatewayLink.call("greet", {}, undefined);
+  assert.match(/** @type {any} */ (await result).text, /does not start/);
+  await waitFor(
+    () => /cannot start/.test(fs.readFileSync(path.join(files.logs, "host.log"), "utf8")),
+    {
+      what: "the reason in the host's log",
+    },
+  );
 });
