@@ -196,7 +196,6 @@ void endSession(const Turn& turn, Session& session, std::string_view reason) {
 void finishSession(const Turn& turn, const std::string& sessionId) {
   Session* session = turn.state.sessions.find(sessionId);
   if (session == nullptr) return;
-  cancelCallsOfSession(turn, *session, "the session has ended");
   for (Provider* provider : turn.state.providers.inSession(sessionId)) {
     turn.state.providers.unbind(*provider);
     provider->state = ProviderState::Unbound;

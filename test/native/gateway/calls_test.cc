@@ -172,6 +172,19 @@ TEST_F(Calls, DoNotTimeOutOnceTheyAreSettled) {
   EXPECT_EQ(tap.count(peer, "tool.cancel"), 0u);
 }
 
+TEST_F(Calls, LeaveNoTimerBehind) {
+  tap.advance(200);
+  (void)tap.confirmTools(session);
+  ASSERT_EQ(tap.state().timers.size(), 0u);
+  tap.say(peer, result(open("1")));
+  tap.say(peer, failure(open("2"), "INTERNAL", "no"));
+  open("3");
+  tap.send(session, protocol::CancelCall{"3", ""});
+  open("4");
+  tap.say(peer, "{");
+  EXPECT_EQ(tap.state().timers.size(), 0u);
+}
+
 TEST_F(Calls, FailWithDisconnectedWhenTheProviderGoes) {
   open("1");
   open("2");

@@ -255,6 +255,7 @@ TEST(Takeover, SessionsOfOneCliThatLiveSideBySideStay) {
   tap.cut(one);
   tap.cut(two);
   tap.session("two", ofCli);
+  ASSERT_NE(tap.state().sessions.find("one"), nullptr);
   EXPECT_FALSE(tap.state().sessions.find("one")->ending);
 }
 

@@ -120,6 +120,19 @@ TEST_F(Reconnect, AfterAGatewayRestartIsNotAnnouncedAgain) {
   EXPECT_EQ(restarted.expect<protocol::Tools>(again).drop, std::vector<std::string>{"gone"});
 }
 
+TEST_F(Reconnect, ToANewSessionOfTheSameIdStartsAnew) {
+  PeerId peer{};
+  bind("p", &peer);
+  tap.lose(peer);
+  tap.send(session, protocol::EndSession{"over"});
+  session = tap.session("s");
+  tap.advance(20'000);
+  bind("p", &peer);
+  EXPECT_EQ(tap.timeline(session), "tap: p connected with 1 tool\n");
+  tap.advance(20'000);
+  EXPECT_EQ(tap.timeline(session), "");
+}
+
 TEST_F(Reconnect, OfTheSessionsLinkDoesNotAnnounceADepartureTwice) {
   PeerId peer{};
   bind("p", &peer);

@@ -194,6 +194,19 @@ TEST(ToolSync, TriesAChangedSetAfterAFailure) {
   EXPECT_EQ(driver.sync.confirmedSet(), (ToolSnapshot{{"a", "good"}}));
 }
 
+TEST(ToolSync, TriesAFailedSetAgainOnceAnotherHasWorked) {
+  Driver driver;
+  driver.want({{"a", "bad"}});
+  driver.advance(200);
+  driver.fail();
+  driver.want({{"a", "good"}});
+  driver.advance(200);
+  driver.confirm();
+  driver.want({{"a", "bad"}});
+  driver.advance(200);
+  EXPECT_EQ(driver.plans.size(), 3u);
+}
+
 TEST(ToolSync, AChangeDuringAFailingFlightFollows) {
   Driver driver;
   driver.want({{"a", "bad"}});
