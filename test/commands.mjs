@@ -26,7 +26,7 @@ export class CommandFailed extends Error {}
  *   env?: Record<string, string | undefined>, cwd?: string,
  *   quiet?: boolean,
  * }} RunOptions quiet: the output appears only if the command fails
- * @typedef {{ok: boolean, code: number | null, output: string}} RunOutcome
+ * @typedef {{ok: boolean, code: number | string, output: string}} RunOutcome code: or the signal
  */
 
 /**
@@ -64,12 +64,14 @@ export async function attempt(command, args, { env = {}, cwd = root, quiet = fal
   return { ok: code === 0, code, output: parts.join("") };
 }
 
-/** @param {import("node:child_process").ChildProcess} child @returns {Promise<number | null>} */
+/** @param {import("node:child_process").ChildProcess} child @returns {Promise<number | string>} */
 function ended(child) {
   return new Promise((resolve, reject) => {
     child.once("error", reject);
-    child.once("close", (code) => resolve(code));
-    child.once("exit", (code) => setTimeout(() => resolve(code), PIPE_GRACE_MS).unref());
+    child.once("close", (code, signal) => resolve(code ?? String(signal)));
+    child.once("exit", (code, signal) => {
+      setTimeout(() => resolve(code ?? String(signal)), PIPE_GRACE_MS).unref();
+    });
   });
 }
 

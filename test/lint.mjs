@@ -82,9 +82,9 @@ async function clangTidy(nativeFolder) {
   let done = 0;
   const worker = async () => {
     for (let job = jobs.shift(); job; job = jobs.shift()) {
-      const { ok, output } = await attempt("clang-tidy", job.args, { quiet: true });
+      const { ok, code, output } = await attempt("clang-tidy", job.args, { quiet: true });
       if (!ok) {
-        failed.push(job.file);
+        failed.push(`${job.file} (${code})`);
         tellFindings(told, output);
       }
       done += 1;
