@@ -10,6 +10,8 @@ export interface GatewayOptions {
   /** What a session's first frame must carry; empty: nothing is asked for. */
   linkSecret: string;
   pid: number;
+  /** Holds the providers' own folders (hello.ack's persistDir); without it they get none. */
+  persistRoot?: string;
   onLog?(level: LogLevel, text: string): void;
   /** "session-registered": the first one is there. "exit": nobody needs this gateway any more. */
   onHost?(action: "session-registered" | "exit", reason: string): void;

@@ -116,10 +116,12 @@ export class CopilotSessionAdapter {
    * @param {(activity: "idle" | "busy" | "user-prompt") => void} on.activity
    * @param {(title: string) => void} on.title
    * @param {() => void} on.shutdown
+   * @param {(event: {type: string, data: any}) => void} on.any every one of them, before the others
    * @returns {() => void} stops listening
    */
   watch(on) {
     return this.#session.on((/** @type {{type: string, data: any}} */ event) => {
+      on.any(event);
       switch (event.type) {
         case "session.idle":
           return on.activity("idle");

@@ -4,6 +4,7 @@
 
 import { randomBytes } from "node:crypto";
 import fs from "node:fs";
+import path from "node:path";
 import { addon } from "./addon.mjs";
 import { makePrivateFolder, readIfThere, removeIfOurs, writePrivate } from "./host-files.mjs";
 import { version } from "./paths.mjs";
@@ -35,6 +36,7 @@ export class GatewayHost {
       token: this.#token,
       linkSecret: this.#secret,
       pid: process.pid,
+      persistRoot: path.join(files.home, "providers"),
       onLog: log,
       onHost: (action, reason) => (action === "exit" ? this.#onExit(reason) : this.#publishToken()),
     });

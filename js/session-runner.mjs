@@ -4,6 +4,7 @@
 import { execFile } from "node:child_process";
 import path from "node:path";
 import { CopilotSessionAdapter, LiveSyncUnavailable, toolsNamedIn } from "./copilot-session.mjs";
+import { SessionEvents } from "./session-events.mjs";
 import { ToolTable } from "./tool-table.mjs";
 
 /** @typedef {import("./copilot-session.mjs").SessionTool} SessionTool */
@@ -83,6 +84,9 @@ export class SessionRunner {
   #session;
   /** @type {(() => void) | undefined} */
   #unwatch;
+  #events = new SessionEvents();
+  /** @type {Set<string>} events that a provider wants */
+  #subscribed = new Set();
   /** @type {GatewayEvent[]} for the session, before it is joined */
   #waiting = [];
 
@@ -142,6 +146,7 @@ export class SessionRunner {
     this.#unwatch = adapter.watch({
       activity: (activity) => this.#onActivity(activity),
       title: (title) => this.#relabel(title),
+      any: (event) => this.#forward(event),
       shutdown: () => {
         this.ended = true;
         this.#link.send({ type: "end", reason: "the session has ended" });
@@ -174,12 +179,22 @@ export class SessionRunner {
   receive(event) {
     const session = this.#session;
     if (event.type === "tools") return this.#onTools(/** @type {any} */ (event));
-    if (!session) {
+    if (event.type === "subscribe") {
+      this.#subscribed = new Set(event.events);
+    } else if (!session) {
       this.#waiting.push(event);
     } else if (event.type === "timeline") {
       this.#tell(session.log(event.text, event.level));
     } else if (event.type === "inject") {
       this.#tell(session.send(event.prompt));
+    }
+  }
+
+  /** Passes on what a provider has subscribed to. @param {{type: string, data: any}} event */
+  #forward(event) {
+    const translated = this.#events.translate(event, (tool) => this.#table.providerOf(tool));
+    if (translated && this.#subscribed.has(translated.event)) {
+      this.#link.send({ type: "event", ...translated });
     }
   }
 

@@ -45,6 +45,14 @@ export class ToolTable {
       .flatMap(([, { definitions }]) => definitions);
   }
 
+  /** Whose tool this is. @param {string} tool @returns {string | undefined} */
+  providerOf(tool) {
+    for (const [provider, { definitions }] of this.#providers) {
+      if (definitions.some(({ name }) => name === tool)) return provider;
+    }
+    return undefined;
+  }
+
   /** Those of these names that are tools of ours. @param {string[]} names */
   ours(names) {
     const known = new Set(this.definitions().map((tool) => tool.name));

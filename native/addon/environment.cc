@@ -1,5 +1,6 @@
 #include "addon/environment.h"
 
+#include <cstdlib>
 #include <optional>
 #include <string_view>
 
@@ -28,6 +29,11 @@ std::array<uint64_t, 4> randomSeed() {
   std::array<uint64_t, 4> seed{};
   (void)uv_random(nullptr, nullptr, seed.data(), sizeof seed, 0, nullptr);
   return seed;
+}
+
+void fillSecret(uint8_t* bytes, size_t size) {
+  // A token that can be guessed is worse than no gateway.
+  if (uv_random(nullptr, nullptr, bytes, size, 0, nullptr) != 0) std::abort();
 }
 
 }  // namespace tap::addon

@@ -5,6 +5,7 @@
 #include <uv.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,5 +21,8 @@ namespace tap::addon {
 
 // From the operating system. Null words only where it gives none, which libuv does not expect.
 [[nodiscard]] std::array<uint64_t, 4> randomSeed();
+
+// The same for secrets. Without randomness there is no going on: the process ends.
+void fillSecret(uint8_t* bytes, size_t size);
 
 }  // namespace tap::addon

@@ -76,6 +76,8 @@ GatewayClass::GatewayClass(const Napi::CallbackInfo& info)
   config.linkSecret = textOf(options, "linkSecret");
   config.pid = numberOf(options, "pid");
   config.seed = randomSeed();
+  config.fillSecret = fillSecret;
+  config.persistRoot = textOf(options, "persistRoot");
   uv::ServerEvents events;
   events.log = [this](protocol::LogLevel level, const std::string& text) {
     if (!liveness_.alive()) return;

@@ -177,4 +177,20 @@ std::string visible(std::string_view text, bool keepLines, size_t maxBytes) {
   return out;
 }
 
+std::string fileName(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '.' || c == '_' || c == '-';
+    if (fine) {
+      out += c;
+    } else {
+      out += "%" + hex(std::string_view(&c, 1));
+    }
+  }
+  // A leading dot is encoded: no name is ".", ".." or hidden.
+  if (out.empty()) return "%";
+  return out.front() == '.' ? "%2e" + out.substr(1) : out;
+}
+
 }  // namespace tap

@@ -12,6 +12,9 @@ namespace tap {
 [[nodiscard]] std::array<uint8_t, 20> sha1(std::string_view bytes);  // RFC 3174; no secrecy
 [[nodiscard]] std::string hex(std::string_view bytes);               // lower case
 
+// A name as part of a path: percent-encoded outside [a-zA-Z0-9._-], never "." or ".." or empty.
+[[nodiscard]] std::string fileName(std::string_view name);
+
 // Takes the same time wherever the two differ. The length is not a secret.
 [[nodiscard]] bool equalConstantTime(std::string_view a, std::string_view b);
 

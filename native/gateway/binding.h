@@ -1,4 +1,5 @@
-// A provider's binding to a session: hello, tools.update, pushes, and the ways it ends.
+// A provider's binding to sessions: hello and its repetition, readiness for new sessions, and the
+// ways in which a binding ends.
 #pragma once
 
 #include <optional>
@@ -6,25 +7,32 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/identity.h"
 #include "gateway/turn.h"
 
 namespace tap::gateway {
 
-// Binds the provider, or says why not; nothing has changed then.
+// Binds the provider as hello says, or says why not. A provider that was bound is first unbound
+// (specification v2, "Rebinding"), and stays so if the new hello is refused.
 [[nodiscard]] std::optional<protocol::Refusal> bindProvider(const Turn& turn, Provider& provider,
                                                             protocol::Hello hello);
-[[nodiscard]] std::optional<protocol::Refusal> updateTools(const Turn& turn, Provider& provider,
-                                                           protocol::ToolsUpdate update);
-[[nodiscard]] std::optional<protocol::Refusal> acceptPush(const Turn& turn, Provider& provider,
-                                                          const protocol::Push& push);
+// A provider bound to "all" is ready for a session that came later.
+[[nodiscard]] std::optional<protocol::Refusal> sessionReady(const Turn& turn, Provider& provider,
+                                                            const std::string& sessionId);
+// It has cleaned up after shutdown.pending.
+[[nodiscard]] std::optional<protocol::Refusal> shutdownReady(const Turn& turn, Provider& provider,
+                                                             const std::string& sessionId);
 
-// Why a provider's connection is over: a goodbye is told at once, a loss only when it lasts.
-enum class Departure : uint8_t { Goodbye, Lost };
-// Its calls fail, its tools leave, its place is free. It stays known for the reconnect window.
-void unbindProvider(const Turn& turn, Provider& provider, Departure departure,
-                    std::string_view detail);
-// The reconnect window of a lost provider has passed.
-void forgetDeparted(const Turn& turn, Session& session, const std::string& name);
+// Ends one binding: its calls of that session fail, its tools leave.
+void unbind(const Turn& turn, Provider& provider, const std::string& sessionId, Departure departure,
+            std::string_view detail);
+// Ends all of them: the connection is over, or a new hello has come.
+void unbindAll(const Turn& turn, Provider& provider, Departure departure, std::string_view detail);
+
+// A name that another part of this session already uses (decisions: tool names); in words.
+[[nodiscard]] std::optional<std::string> toolConflict(
+    const Turn& turn, const Session& session, const Provider& provider,
+    const std::vector<protocol::ToolDefinition>& tools);
 
 // Tools that the session's CLI does not take: they leave the session, the provider is told why.
 void refuseTools(const Turn& turn, Session& session, const std::vector<std::string>& names,

@@ -1,11 +1,14 @@
 #include "gateway/calls.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/encoding.h"
 #include "base/json_writer.h"
 #include "gateway/session_lifecycle.h"
 #include "gateway/status.h"
+#include "protocol/target.h"
 
 namespace tap::gateway {
 
@@ -48,16 +51,16 @@ void settleFailed(const Turn& turn, const CallInFlight& call, std::string_view w
   oneCallLess(turn, *session);
 }
 
-std::string quoted(std::string_view name) {
+std::string inQuotes(std::string_view name) {
   return "\"" + std::string(name) + "\"";
 }
 
 std::string providerLabel(const Provider& provider) {
-  return "Provider " + quoted(provider.name);
+  return "Provider " + inQuotes(provider.name);
 }
 
 CallResult refused(const protocol::Call& call, ErrorCode code, std::string_view detail) {
-  const std::string who = "Tool " + quoted(visible(call.tool, false, 80));
+  const std::string who = "Tool " + inQuotes(visible(call.tool, false, 80));
   return failure(call.callId, code, failureText(who, code, detail));
 }
 
@@ -77,8 +80,63 @@ void tellProviderToCancel(const Turn& turn, const CallInFlight& call, std::strin
   turn.send(call.provider, protocol::encodeToolCancel(call.id, call.sessionId, reason));
 }
 
+std::string instanceNames(const Turn& turn, const Session& session, const std::string& owner) {
+  std::string names;
+  for (const Provider* provider : turn.state.providers.instances(session.id, owner)) {
+    names += (names.empty() ? "" : ", ") + inQuotes(provider->instance);
+  }
+  return names;
+}
+
+// list_<name>_instances: ids and what each says of itself, as JSON.
+void answerInstances(const Turn& turn, Session& session, const protocol::Call& call,
+                     const std::string& owner) {
+  std::string json;
+  json::Writer writer(json);
+  writer.beginArray();
+  for (const Provider* provider : turn.state.providers.instances(session.id, owner)) {
+    writer.beginObject().field("target", provider->instance);
+    writer.rawField("metadata", provider->metadata.empty() ? "{}" : provider->metadata).endObject();
+  }
+  writer.endArray();
+  sendToSession(turn, session, CallResult{call.callId, false, Slice(std::move(json)), {}, {}});
+}
+
+// The instance that was asked for, or the most recently active one.
+std::optional<Providers::Served> chooseInstance(const std::vector<Providers::Served>& serving,
+                                                std::string_view target) {
+  for (const Providers::Served& served : serving) {
+    if (target.empty() || served.provider->instance == target) return served;
+  }
+  return std::nullopt;
+}
+
 Millis timeoutOf(const Turn& turn, const protocol::ToolDefinition& tool) {
   return tool.timeout.value_or(turn.limits().time(Limit::CallTimeoutMs));
+}
+
+void dispatch(const Turn& turn, Session& session, const protocol::Call& call,
+              const Providers::Served& served, std::string_view args) {
+  State& state = turn.state;
+  CallInFlight flight;
+  flight.id = state.ids.uuid();
+  flight.sessionId = session.id;
+  flight.sessionCallId = call.callId;
+  flight.tool = call.tool;
+  flight.provider = served.provider->peer;
+  flight.timeout = timeoutOf(turn, *served.tool);
+  flight.started = turn.now.steady;
+  flight.deadline = state.timers.schedule(turn.now.steady + flight.timeout, CallDue{flight.id});
+  state.providers.touch(*served.provider);
+  Slice text = protocol::encodeToolCall(flight.id, session.id, call.tool, args);
+  const PeerId provider = flight.provider;
+  TimerId deadline = flight.deadline;
+  if (!state.calls.open(std::move(flight))) {
+    turn.cancel(deadline);
+    return refuseCall(turn, session, call, ErrorCode::Internal,
+                      "the session used one call id twice");
+  }
+  turn.send(provider, std::move(text));
 }
 
 }  // namespace
@@ -87,8 +145,8 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call) {
   State& state = turn.state;
   state.sessions.touch(session);
   if (call.tool == kStatusTool) return answerStatus(turn, session, call);
-  const auto served = state.providers.byTool(session.id, call.tool);
-  if (!served) {
+  const std::string owner = state.providers.ownerOf(session.id, call.tool);
+  if (owner.empty()) {
     return refuseCall(turn, session, call, ErrorCode::Disconnected,
                       "the provider of this tool is not connected now");
   }
@@ -101,23 +159,20 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call) {
     return refuseCall(turn, session, call, ErrorCode::RateLimited,
                       "this session has too many calls in flight");
   }
-  CallInFlight flight;
-  flight.id = state.ids.uuid();
-  flight.sessionId = session.id;
-  flight.sessionCallId = call.callId;
-  flight.tool = call.tool;
-  flight.provider = served->provider->peer;
-  flight.deadline =
-      state.timers.schedule(turn.now.steady + timeoutOf(turn, *served->tool), CallDue{flight.id});
-  Slice text = protocol::encodeToolCall(flight.id, session.id, call.tool, call.args.view());
-  const PeerId provider = flight.provider;
-  TimerId deadline = flight.deadline;
-  if (!state.calls.open(std::move(flight))) {
-    turn.cancel(deadline);
-    return refuseCall(turn, session, call, ErrorCode::Internal,
-                      "the session used one call id twice");
+  if (call.tool == protocol::metaToolName(owner) && state.providers.isTargeted(session.id, owner)) {
+    return answerInstances(turn, session, call, owner);
   }
-  turn.send(provider, std::move(text));
+  protocol::TargetedArgs args;
+  if (state.providers.isTargeted(session.id, owner)) args = protocol::takeTarget(call.args.view());
+  const auto served =
+      chooseInstance(state.providers.serving(session.id, owner, call.tool), args.target);
+  if (!served) {
+    return refuseCall(turn, session, call, ErrorCode::NotFound,
+                      "there is no instance " + inQuotes(visible(args.target, false, 128)) +
+                          " of " + owner + "; there are " + instanceNames(turn, session, owner));
+  }
+  dispatch(turn, session, call, *served,
+           args.args.empty() ? call.args.view() : std::string_view(args.args));
 }
 
 CallResult sessionOver(const protocol::Call& call) {
@@ -129,6 +184,7 @@ void completeCall(const Turn& turn, Provider& provider, const protocol::ToolResu
   if (found == nullptr || found->provider != provider.peer) return;
   CallInFlight call = *turn.state.calls.take(result.id);
   turn.cancel(call.deadline);
+  turn.state.providers.touch(provider);
   if (result.failed) {
     const std::string_view detail =
         result.error.empty() ? std::string_view("it gave no reason") : result.error;
@@ -139,6 +195,22 @@ void completeCall(const Turn& turn, Provider& provider, const protocol::ToolResu
   sendToSession(turn, *session,
                 CallResult{std::move(call.sessionCallId), false, result.data, {}, {}});
   oneCallLess(turn, *session);
+}
+
+void progressCall(const Turn& turn, Provider& provider, const protocol::ToolProgress& progress) {
+  CallInFlight* call = turn.state.calls.find(progress.id);
+  if (call == nullptr || call->provider != provider.peer) return;
+  turn.state.providers.touch(provider);
+  // Renewed, but never beyond the absolute cap (decisions: call ids).
+  const Time cap = call->started + turn.limits().time(Limit::CallTimeoutMaxMs);
+  turn.cancel(call->deadline);
+  call->deadline =
+      turn.state.timers.schedule(std::min(turn.now.steady + call->timeout, cap), CallDue{call->id});
+  Session* session = turn.state.sessions.find(call->sessionId);
+  if (session == nullptr) return;
+  tellTimeline(turn, *session, protocol::LogLevel::Info,
+               "tap: " + provider.name + " " + call->tool + ": " + progress.message);
+  sendToSession(turn, *session, protocol::CallProgress{call->sessionCallId});
 }
 
 void cancelCall(const Turn& turn, Session& session, const protocol::CancelCall& cancel) {
@@ -156,7 +228,7 @@ void timeOutCall(const Turn& turn, const std::string& id) {
   tellProviderToCancel(turn, *call, "timeout");
   const Provider* provider = turn.state.providers.find(call->provider);
   settleFailed(turn, *call, provider != nullptr ? providerLabel(*provider) : "The provider",
-               ErrorCode::Timeout, quoted(call->tool) + " did not answer in time");
+               ErrorCode::Timeout, inQuotes(call->tool) + " did not answer in time");
 }
 
 void failCall(const Turn& turn, const Provider& provider, std::string_view id, ErrorCode code,
@@ -168,10 +240,19 @@ void failCall(const Turn& turn, const Provider& provider, std::string_view id, E
   settleFailed(turn, call, providerLabel(provider), code, detail);
 }
 
-void failCallsOfProvider(const Turn& turn, const Provider& provider, std::string_view detail) {
-  for (CallInFlight& call : turn.state.calls.takeOfProvider(provider.peer)) {
+void failCallsOfProvider(const Turn& turn, const Provider& provider, std::string_view sessionId,
+                         std::string_view detail) {
+  for (CallInFlight& call : turn.state.calls.takeOfBinding(provider.peer, sessionId)) {
     turn.cancel(call.deadline);
     settleFailed(turn, call, providerLabel(provider), ErrorCode::Disconnected, detail);
+  }
+}
+
+void cancelCallsOfProvider(const Turn& turn, const Provider& provider, std::string_view reason) {
+  for (CallInFlight& call : turn.state.calls.takeOfProvider(provider.peer)) {
+    turn.cancel(call.deadline);
+    tellProviderToCancel(turn, call, reason);
+    settleFailed(turn, call, providerLabel(provider), ErrorCode::Disconnected, reason);
   }
 }
 

@@ -17,14 +17,19 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call);
 void cancelCall(const Turn& turn, Session& session, const protocol::CancelCall& cancel);
 // The provider has answered. An answer to a call that is not in flight is dropped.
 void completeCall(const Turn& turn, Provider& provider, const protocol::ToolResult& result);
+// The provider is still at it: the user is told, and the timeout starts again.
+void progressCall(const Turn& turn, Provider& provider, const protocol::ToolProgress& progress);
 // The call has taken too long.
 void timeOutCall(const Turn& turn, const std::string& id);
 
 // Fails one call of a provider, for what it sent instead of an answer.
 void failCall(const Turn& turn, const Provider& provider, std::string_view id,
               protocol::ErrorCode code, std::string_view detail);
-// The provider is gone: all its calls fail with DISCONNECTED.
-void failCallsOfProvider(const Turn& turn, const Provider& provider, std::string_view detail);
+// A binding has ended: its calls fail with DISCONNECTED.
+void failCallsOfProvider(const Turn& turn, const Provider& provider, std::string_view sessionId,
+                         std::string_view detail);
+// It has bound itself anew: it is told to stop, and its calls fail with DISCONNECTED.
+void cancelCallsOfProvider(const Turn& turn, const Provider& provider, std::string_view reason);
 // Nobody waits for these any more: the providers are told.
 void cancelCallsOfSession(const Turn& turn, Session& session, std::string_view reason);
 // A drain need not wait any longer once the last call is through.

@@ -20,19 +20,37 @@ void EventStream::append(StreamEntry entry, const Limits& limits) {
   }
 }
 
+EventStreams::Stream* EventStreams::obtain(std::string_view stream, const Limits& limits) {
+  const auto at = streams_.find(stream);
+  if (at != streams_.end()) return &at->second;
+  if (streams_.size() >= limits.count(Limit::StreamsPerProvider)) return nullptr;
+  return &streams_.emplace(std::string(stream), Stream()).first->second;
+}
+
 bool EventStreams::append(std::string_view stream, StreamEntry entry, const Limits& limits) {
-  auto at = streams_.find(stream);
-  if (at == streams_.end()) {
-    if (streams_.size() >= limits.count(Limit::StreamsPerProvider)) return false;
-    at = streams_.emplace(std::string(stream), EventStream()).first;
-  }
-  at->second.append(std::move(entry), limits);
+  Stream* into = obtain(stream, limits);
+  if (into == nullptr) return false;
+  into->events.append(std::move(entry), limits);
   return true;
 }
 
 const EventStream* EventStreams::find(std::string_view stream) const {
   const auto at = streams_.find(stream);
-  return at == streams_.end() ? nullptr : &at->second;
+  return at == streams_.end() ? nullptr : &at->second.events;
+}
+
+bool EventStreams::setFilter(std::string_view stream, std::vector<protocol::FilterRule> rules,
+                             const Limits& limits) {
+  Stream* of = obtain(stream, limits);
+  if (of == nullptr) return false;
+  of->filter = std::move(rules);
+  return true;
+}
+
+const std::vector<protocol::FilterRule>& EventStreams::filter(std::string_view stream) const {
+  static const std::vector<protocol::FilterRule> kNone;
+  const auto at = streams_.find(stream);
+  return at == streams_.end() ? kNone : at->second.filter;
 }
 
 }  // namespace tap::gateway

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/limits.h"
 #include "protocol/provider_messages.h"
@@ -31,7 +32,7 @@ class EventStream {
   size_t bytes_ = 0;
 };
 
-// All streams of one provider in one session.
+// All streams of one provider in one session, each with a filter if it has set one.
 class EventStreams {
  public:
   // False if this would be one stream too many.
@@ -39,8 +40,20 @@ class EventStreams {
   [[nodiscard]] const EventStream* find(std::string_view stream) const;
   [[nodiscard]] size_t size() const { return streams_.size(); }
 
+  // Replaces the stream's filter; no rules take it away. False if this would be one stream too
+  // many.
+  [[nodiscard]] bool setFilter(std::string_view stream, std::vector<protocol::FilterRule> rules,
+                               const Limits& limits);
+  [[nodiscard]] const std::vector<protocol::FilterRule>& filter(std::string_view stream) const;
+
  private:
-  std::map<std::string, EventStream, std::less<>> streams_;
+  struct Stream {
+    EventStream events;
+    std::vector<protocol::FilterRule> filter;
+  };
+  [[nodiscard]] Stream* obtain(std::string_view stream, const Limits& limits);
+
+  std::map<std::string, Stream, std::less<>> streams_;
 };
 
 }  // namespace tap::gateway

@@ -25,6 +25,7 @@ struct Due {
                 protocol::encodeError(
                     {protocol::ErrorCode::AuthFailed, "no valid auth came in time", ""}, "", ""));
     }
+    turn.state.authenticator.cancelPairing(due.peer);
     turn.state.providers.erase(due.peer);
     turn.effect(ClosePeer{due.peer, kPolicy, "no valid auth in time"});
   }
@@ -34,7 +35,9 @@ struct Due {
     provider->paused = false;
     if (provider->throttledSince &&
         turn.now.steady - *provider->throttledSince > turn.limits().time(Limit::ThrottleMs)) {
-      unbindProvider(turn, *provider, Departure::Lost, "it flooded the gateway");
+      unbindAll(turn, *provider, Departure::Lost, "it flooded the gateway");
+      turn.cancel(provider->deadline);
+      turn.state.authenticator.cancelPairing(due.peer);
       turn.state.providers.erase(due.peer);
       turn.effect(ClosePeer{due.peer, kPolicy, "too many messages; slow down"});
       return;
@@ -54,7 +57,7 @@ struct Due {
   void operator()(const ShutdownDue& due) const { finishSession(turn, due.sessionId); }
   void operator()(const DepartureDue& due) const {
     if (Session* session = turn.state.sessions.find(due.sessionId)) {
-      forgetDeparted(turn, *session, due.provider);
+      forgetDeparted(turn, *session, due.identity);
     }
   }
   void operator()(const GraceDue&) const {

@@ -37,7 +37,7 @@ class Gateway {
   // --- Providers: a TCP connection was accepted; its handshake is done (`origin`: the header, if
   // the client is a web page); it sent a text message, or one too large to be kept; it is gone.
   void providerAccepted(PeerId peer, Now now, Effects& effects);
-  void providerUpgraded(PeerId peer, bool hasOrigin, Now now, Effects& effects);
+  void providerUpgraded(PeerId peer, std::optional<std::string> origin, Now now, Effects& effects);
   void providerText(PeerId peer, const Slice& text, Now now, Effects& effects);
   void providerOversize(PeerId peer, uint64_t size, Now now, Effects& effects);
   void providerGone(PeerId peer, Now now, Effects& effects);

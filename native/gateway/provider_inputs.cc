@@ -5,6 +5,9 @@
 #include "gateway/binding.h"
 #include "gateway/calls.h"
 #include "gateway/gateway.h"
+#include "gateway/pushes.h"
+#include "gateway/session_lifecycle.h"
+#include "gateway/updates.h"
 #include "ws/frame.h"
 
 namespace tap::gateway {
@@ -23,19 +26,32 @@ constexpr auto kPolicy = static_cast<uint16_t>(ws::CloseCode::PolicyViolation);
 constexpr auto kNormal = static_cast<uint16_t>(ws::CloseCode::Normal);
 constexpr auto kTryLater = static_cast<uint16_t>(ws::CloseCode::TryAgainLater);
 
+// Before a valid auth nothing but the next step of it is taken.
+bool isBeforeAuth(ProviderState state) {
+  return state == ProviderState::AwaitAuth || state == ProviderState::AwaitPairing;
+}
+
+// The session to name in an error: that of a provider bound to just one.
+std::string_view sessionOf(Provider& provider) {
+  const Binding* binding = provider.onlyBinding();
+  return binding == nullptr ? std::string_view() : std::string_view(binding->sessionId);
+}
+
 // Forgets the provider and closes its connection. The reference is dead afterwards.
 void dropProvider(const Turn& turn, Provider& provider, uint16_t code, std::string reason,
                   Departure departure) {
   const PeerId peer = provider.peer;
-  unbindProvider(turn, provider, departure, "its connection was closed: " + reason);
+  unbindAll(turn, provider, departure, "its connection was closed: " + reason);
   turn.cancel(provider.deadline);
+  turn.state.authenticator.cancelPairing(peer);
   turn.state.providers.erase(peer);
   turn.effect(ClosePeer{peer, code, std::move(reason)});
 }
 
 // Sends the error; a fatal one costs the connection.
 void refuse(const Turn& turn, Provider& provider, const Refusal& refusal) {
-  turn.send(provider.peer, protocol::encodeError(refusal, provider.providerId, provider.sessionId));
+  turn.send(provider.peer,
+            protocol::encodeError(refusal, provider.providerId, sessionOf(provider)));
   turn.log(LogLevel::Warning,
            "refused " + (refusal.replyTo.empty() ? std::string("a message") : refusal.replyTo) +
                " of " + (provider.name.empty() ? "a provider" : "\"" + provider.name + "\"") +
@@ -52,6 +68,62 @@ Refusal notAuthenticated(std::string message, std::string replyTo) {
   return {ErrorCode::AuthFailed, std::move(message), std::move(replyTo)};
 }
 
+// The provider has shown who it is; `token` is one just issued to it.
+void admit(const Turn& turn, Provider& provider, const Credentials& credentials,
+           std::string_view token) {
+  provider.credentials = credentials;
+  provider.state = ProviderState::AwaitHello;
+  turn.cancel(provider.deadline);
+  turn.send(provider.peer, protocol::encodeSessions(
+                               "sessions", turn.state.sessions.summaries(credentials), token));
+}
+
+// The code goes to the user's timeline only (decisions: pairing).
+std::optional<Refusal> startPairing(const Turn& turn, Provider& provider,
+                                    const protocol::Auth& auth) {
+  Sessions& sessions = turn.state.sessions;
+  const std::vector<const Session*> active = sessions.active();
+  std::string id = auth.session.value_or("");
+  if (id.empty() && !active.empty()) id = active.front()->id;
+  Session* session = sessions.find(id);
+  if (session == nullptr || session->ending) {
+    return notAuthenticated("there is no such session to pair with", "auth");
+  }
+  const std::string name =
+      auth.name.empty() ? std::string(provider.origin ? "a web page" : "a program") : auth.name;
+  const auto code = turn.state.authenticator.startPairing(
+      provider.peer, {name, id, provider.origin}, turn.limits(), turn.now.steady);
+  if (!code) {
+    return Refusal{ErrorCode::RateLimited, "too many pairings; wait a minute", "auth"};
+  }
+  provider.state = ProviderState::AwaitPairing;
+  turn.cancel(provider.deadline);
+  provider.deadline = turn.schedule(Limit::PairingMs, UnauthenticatedDue{provider.peer});
+  const std::string from = provider.origin ? " (" + *provider.origin + ")" : std::string();
+  sendToSession(turn, *session,
+                protocol::Timeline{LogLevel::Warning,
+                                   visible("tap: " + name + from +
+                                               " asks to connect to this session. If that was you, "
+                                               "type the code there.",
+                                           false) +
+                                       "\nPairing code: " + *code});
+  turn.log(LogLevel::Info, "a pairing code was shown in session " + id);
+  turn.send(provider.peer,
+            protocol::encodeAuthPairing("Type the six digits that the Copilot session shows"));
+  return std::nullopt;
+}
+
+std::optional<Refusal> confirmPairing(const Turn& turn, Provider& provider,
+                                      const protocol::AuthConfirm& confirm) {
+  auto paired = turn.state.authenticator.confirmPairing(provider.peer, confirm.code);
+  if (!paired)
+    return notAuthenticated("wrong pairing code; connect again for a new one", "auth.confirm");
+  const std::string sessionId = paired->sessionId;
+  const std::string token = turn.state.authenticator.issuePairedToken(std::move(*paired));
+  admit(turn, provider, {protocol::Trust::External, sessionId, token}, token);
+  return std::nullopt;
+}
+
 struct Receiver {
   const Turn& turn;
   Provider& provider;
@@ -61,22 +133,20 @@ struct Receiver {
   }
 
   void operator()(const protocol::Auth& auth) const {
-    if (provider.fromWebPage) {
-      return refuse(turn, provider,
-                    notAuthenticated("a web page cannot use this token; run the provider as a "
-                                     "program",
-                                     "auth"));
-    }
-    if (!equalConstantTime(auth.token, turn.state.config.token)) {
-      return refuse(turn, provider,
-                    notAuthenticated("wrong token; read it anew from the token file "
-                                     "(~/.copilot/extensions/tap/.provider-token), it changes with "
-                                     "each start of the gateway",
-                                     "auth"));
-    }
-    provider.state = ProviderState::AwaitHello;
-    turn.cancel(provider.deadline);
-    turn.send(provider.peer, protocol::encodeSessions("sessions", turn.state.sessions.summaries()));
+    if (auth.pair) return answer(startPairing(turn, provider, auth));
+    const auto credentials = turn.state.authenticator.check(auth.token, provider.origin);
+    if (credentials) return admit(turn, provider, *credentials, "");
+    refuse(turn, provider,
+           notAuthenticated(provider.isWebPage()
+                                ? "a web page can only use its own paired token: pair with "
+                                  "{\"type\":\"auth\",\"mode\":\"pair\"}"
+                                : "wrong token; read it anew from the token file "
+                                  "(~/.copilot/extensions/tap/.provider-token), it changes with "
+                                  "each start of the gateway",
+                            "auth"));
+  }
+  void operator()(const protocol::AuthConfirm& confirm) const {
+    answer(confirmPairing(turn, provider, confirm));
   }
   void operator()(protocol::Hello& hello) const {
     answer(bindProvider(turn, provider, std::move(hello)));
@@ -84,9 +154,27 @@ struct Receiver {
   void operator()(const protocol::ToolResult& result) const {
     completeCall(turn, provider, result);
   }
-  void operator()(const protocol::Push& push) const { answer(acceptPush(turn, provider, push)); }
+  void operator()(const protocol::ToolProgress& progress) const {
+    progressCall(turn, provider, progress);
+  }
+  void operator()(const protocol::Push& push) const {
+    turn.state.providers.touch(provider);
+    answer(acceptPush(turn, provider, push));
+  }
   void operator()(protocol::ToolsUpdate& update) const {
     answer(updateTools(turn, provider, std::move(update)));
+  }
+  void operator()(const protocol::FilterSet& filter) const {
+    answer(setFilter(turn, provider, filter));
+  }
+  void operator()(const protocol::StreamQuery& query) const {
+    answer(queryStreams(turn, provider, query));
+  }
+  void operator()(const protocol::SessionReady& ready) const {
+    answer(sessionReady(turn, provider, ready.sessionId));
+  }
+  void operator()(const protocol::ShutdownReady& ready) const {
+    answer(shutdownReady(turn, provider, ready.sessionId));
   }
   void operator()(const protocol::Goodbye& goodbye) const {
     turn.log(LogLevel::Info, "provider \"" + provider.name +
@@ -154,12 +242,13 @@ void Gateway::providerAccepted(PeerId peer, Now now, Effects& effects) {
   provider.deadline = turn.schedule(Limit::HandshakeMs, UnauthenticatedDue{peer});
 }
 
-void Gateway::providerUpgraded(PeerId peer, bool hasOrigin, Now now, Effects& effects) {
+void Gateway::providerUpgraded(PeerId peer, std::optional<std::string> origin, Now now,
+                               Effects& effects) {
   const Turn turn{state_, now, effects};
   Provider* provider = state_.providers.find(peer);
   if (provider == nullptr) return;
   provider->upgraded = true;
-  provider->fromWebPage = hasOrigin;
+  provider->origin = std::move(origin);
   turn.cancel(provider->deadline);
   provider->deadline = turn.schedule(Limit::AuthMs, UnauthenticatedDue{peer});
 }
@@ -175,7 +264,7 @@ void Gateway::providerText(PeerId peer, const Slice& text, Now now, Effects& eff
   if (bad || !takeAnswer(turn, *provider, opened.value(), callId)) {
     countMessage(turn, *provider);
   }
-  if (bad && state == ProviderState::AwaitAuth) {
+  if (bad && isBeforeAuth(state)) {
     return refuse(turn, *provider,
                   notAuthenticated("expected auth as the first message: " + opened.error().message,
                                    opened.error().replyTo));
@@ -192,9 +281,14 @@ void Gateway::providerText(PeerId peer, const Slice& text, Now now, Effects& eff
     return refuseUncorrelated(turn, *provider, refusal);
   }
   const protocol::ProviderMessageRow& row = protocol::row(opened.value());
+  if (provider->credentials.trust < row.leastTrust && !isBeforeAuth(state)) {
+    const std::string type(row.type);
+    return refuse(turn, *provider,
+                  {ErrorCode::Unauthorized, "an external provider cannot send " + type, type});
+  }
   if ((row.legalIn & protocol::in(state)) == 0) {
     const std::string type(row.type);
-    if (state == ProviderState::AwaitAuth) {
+    if (isBeforeAuth(state)) {
       return refuse(turn, *provider,
                     notAuthenticated("expected auth as the first message, got " + type, type));
     }
@@ -203,7 +297,7 @@ void Gateway::providerText(PeerId peer, const Slice& text, Now now, Effects& eff
   }
   Result<protocol::ProviderMessage, Refusal> message = decoder_.body();
   if (!message) {
-    if (state == ProviderState::AwaitAuth) {
+    if (isBeforeAuth(state)) {
       return refuse(turn, *provider, notAuthenticated(message.error().message, "auth"));
     }
     if (opened.value() == ProviderMessageType::ToolResult) {
@@ -222,7 +316,7 @@ void Gateway::providerOversize(PeerId peer, uint64_t size, Now now, Effects& eff
                               " bytes, at most " +
                               std::to_string(turn.limits().get(Limit::ResultBytes)) + " are read";
   countMessage(turn, *provider);
-  if (provider->state == ProviderState::AwaitAuth) {
+  if (isBeforeAuth(provider->state)) {
     return refuse(turn, *provider, notAuthenticated(message, ""));
   }
   refuseUncorrelated(turn, *provider, {ErrorCode::PayloadTooLarge, message, ""});
@@ -232,8 +326,9 @@ void Gateway::providerGone(PeerId peer, Now now, Effects& effects) {
   const Turn turn{state_, now, effects};
   Provider* provider = state_.providers.find(peer);
   if (provider == nullptr) return;
-  unbindProvider(turn, *provider, Departure::Lost, "its connection was lost");
+  unbindAll(turn, *provider, Departure::Lost, "its connection was lost");
   turn.cancel(provider->deadline);
+  state_.authenticator.cancelPairing(peer);
   state_.providers.erase(peer);
 }
 

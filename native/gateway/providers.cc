@@ -1,25 +1,32 @@
 #include "gateway/providers.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/encoding.h"
+#include "protocol/target.h"
 
 namespace tap::gateway {
 
 namespace {
 
-std::string digestOf(const Provider& provider) {
-  std::string text = provider.name;
-  for (const protocol::ToolDefinition& tool : provider.tools) {
-    if (provider.refused.contains(tool.name)) continue;
-    text += '\n';
-    text += tool.json;
-  }
+std::string digestOf(std::string_view name, const std::vector<std::string>& definitions) {
+  std::string text(name);
+  for (const std::string& definition : definitions) text += "\n" + definition;
   const auto digest = sha1(text);
   return hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
 }  // namespace
+
+Binding* Provider::in(std::string_view sessionId) {
+  const auto at = bindings.find(sessionId);
+  return at == bindings.end() ? nullptr : &at->second;
+}
+
+Binding* Provider::onlyBinding() {
+  return !all && bindings.size() == 1 ? &bindings.begin()->second : nullptr;
+}
 
 Provider* Providers::find(PeerId peer) {
   const auto at = providers_.find(peer);
@@ -31,107 +38,175 @@ Provider& Providers::add(PeerId peer, const Limits& limits) {
 }
 
 void Providers::erase(PeerId peer) {
-  if (Provider* provider = find(peer)) unbind(*provider);
+  Provider* provider = find(peer);
+  if (provider == nullptr) return;
+  while (!provider->bindings.empty()) unbind(*provider, provider->bindings.begin()->first);
   providers_.erase(peer);
-}
-
-Provider* Providers::byName(std::string_view sessionId, std::string_view name) {
-  const auto session = bound_.find(sessionId);
-  if (session == bound_.end()) return nullptr;
-  const auto at = session->second.byName.find(name);
-  return at == session->second.byName.end() ? nullptr : find(at->second);
-}
-
-std::optional<Providers::Served> Providers::byTool(std::string_view sessionId,
-                                                   std::string_view tool) {
-  const auto session = bound_.find(sessionId);
-  if (session == bound_.end()) return std::nullopt;
-  const auto at = session->second.byTool.find(std::string(tool));
-  if (at == session->second.byTool.end()) return std::nullopt;
-  Provider* provider = find(at->second);
-  for (const protocol::ToolDefinition& definition : provider->tools) {
-    if (definition.name == tool) return Served{provider, &definition};
-  }
-  return std::nullopt;
-}
-
-void Providers::index(const Provider& provider) {
-  Bound& bound = bound_[provider.sessionId];
-  bound.byName[provider.name] = provider.peer;
-  for (const protocol::ToolDefinition& tool : provider.tools) {
-    if (!provider.refused.contains(tool.name)) bound.byTool[tool.name] = provider.peer;
-  }
-}
-
-void Providers::unindex(const Provider& provider) {
-  const auto session = bound_.find(provider.sessionId);
-  if (session == bound_.end()) return;
-  session->second.byName.erase(provider.name);
-  for (const protocol::ToolDefinition& tool : provider.tools) {
-    const auto at = session->second.byTool.find(tool.name);
-    if (at != session->second.byTool.end() && at->second == provider.peer) {
-      session->second.byTool.erase(at);
-    }
-  }
-  if (session->second.byName.empty()) bound_.erase(session);
-}
-
-void Providers::bind(Provider& provider, std::string_view sessionId) {
-  provider.sessionId = sessionId;
-  provider.digest = digestOf(provider);
-  index(provider);
-}
-
-void Providers::unbind(Provider& provider) {
-  if (provider.sessionId.empty()) return;
-  unindex(provider);
-  provider.sessionId.clear();
-  provider.tools.clear();
-  provider.refused.clear();
-}
-
-void Providers::setTools(Provider& provider, std::vector<protocol::ToolDefinition> tools) {
-  unindex(provider);
-  provider.tools = std::move(tools);
-  provider.refused.clear();
-  provider.digest = digestOf(provider);
-  index(provider);
-}
-
-void Providers::refuse(Provider& provider, const std::string& tool) {
-  unindex(provider);
-  provider.refused.insert(tool);
-  provider.digest = digestOf(provider);
-  index(provider);
-}
-
-std::vector<Provider*> Providers::inSession(std::string_view sessionId) {
-  std::vector<Provider*> providers;
-  const auto session = bound_.find(sessionId);
-  if (session == bound_.end()) return providers;
-  for (const auto& [name, peer] : session->second.byName) providers.push_back(find(peer));
-  return providers;
-}
-
-ToolSnapshot Providers::snapshot(std::string_view sessionId) {
-  ToolSnapshot snapshot;
-  for (const Provider* provider : inSession(sessionId)) {
-    if (provider->tools.size() > provider->refused.size()) {
-      snapshot[provider->name] = provider->digest;
-    }
-  }
-  return snapshot;
-}
-
-size_t Providers::toolCount(std::string_view sessionId) {
-  const auto session = bound_.find(sessionId);
-  return session == bound_.end() ? 0 : session->second.byTool.size();
 }
 
 std::vector<Provider*> Providers::all() {
   std::vector<Provider*> all;
   for (auto& [peer, provider] : providers_) all.push_back(&provider);
   return all;
+}
+
+Providers::Group* Providers::group(std::string_view sessionId, std::string_view name) {
+  const auto session = bound_.find(sessionId);
+  if (session == bound_.end()) return nullptr;
+  const auto at = session->second.groups.find(name);
+  return at == session->second.groups.end() ? nullptr : &at->second;
+}
+
+Provider* Providers::byIdentity(std::string_view sessionId, std::string_view name,
+                                std::string_view instance) {
+  const Group* named = group(sessionId, name);
+  if (named == nullptr) return nullptr;
+  for (const PeerId peer : named->peers) {
+    Provider* provider = find(peer);
+    if (provider->instance == instance) return provider;
+  }
+  return nullptr;
+}
+
+Provider* Providers::byReconnectToken(std::string_view token) {
+  for (auto& [peer, provider] : providers_) {
+    if (!provider.reconnectToken.empty() && equalConstantTime(provider.reconnectToken, token)) {
+      return &provider;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<Provider*> Providers::instances(std::string_view sessionId, std::string_view name) {
+  std::vector<Provider*> instances;
+  if (const Group* named = group(sessionId, name)) {
+    for (const PeerId peer : named->peers) instances.push_back(find(peer));
+  }
+  std::sort(instances.begin(), instances.end(),
+            [](const Provider* a, const Provider* b) { return a->lastActive > b->lastActive; });
+  return instances;
+}
+
+void Providers::bind(Provider& provider, Binding binding) {
+  binding.order = ++order_;
+  const std::string sessionId = binding.sessionId;
+  provider.bindings.insert_or_assign(sessionId, std::move(binding));
+  bound_[sessionId].groups[provider.name].peers.push_back(provider.peer);
+  touch(provider);
+  regroup(sessionId, provider.name);
+}
+
+void Providers::unbind(Provider& provider, std::string_view sessionId) {
+  const std::string id(sessionId);  // the argument may be the key that goes
+  if (provider.bindings.erase(id) == 0) return;
+  if (Group* named = group(id, provider.name)) std::erase(named->peers, provider.peer);
+  regroup(id, provider.name);
+}
+
+void Providers::setTools(Provider& provider, Binding& binding,
+                         std::vector<protocol::ToolDefinition> tools) {
+  binding.tools = std::move(tools);
+  if (Group* named = group(binding.sessionId, provider.name)) named->refused.clear();
+  regroup(binding.sessionId, provider.name);
+}
+
+void Providers::refuse(std::string_view sessionId, const std::string& tool) {
+  const std::string name = ownerOf(sessionId, tool);
+  Group* named = group(sessionId, name);
+  if (named == nullptr) return;
+  named->refused.insert(tool);
+  regroup(sessionId, name);
+}
+
+void Providers::regroup(std::string_view sessionId, std::string_view name) {
+  const auto session = bound_.find(sessionId);
+  Group* named = group(sessionId, name);
+  if (named == nullptr) return;
+  for (const std::string& tool : named->toolNames) session->second.owners.erase(tool);
+  named->toolNames.clear();
+  if (named->peers.empty()) {
+    session->second.groups.erase(session->second.groups.find(name));
+    if (session->second.groups.empty()) bound_.erase(session);
+    return;
+  }
+  named->definitions.clear();
+  named->targeted = std::any_of(named->peers.begin(), named->peers.end(),
+                                [&](PeerId peer) { return !find(peer)->instance.empty(); });
+  auto& owners = session->second.owners;
+  for (const PeerId peer : named->peers) {
+    for (const protocol::ToolDefinition& tool : find(peer)->in(sessionId)->tools) {
+      if (named->refused.contains(tool.name)) continue;
+      if (!owners.emplace(tool.name, name).second) continue;  // another instance declares it, too
+      named->toolNames.push_back(tool.name);
+      named->definitions.push_back(named->targeted ? protocol::withTarget(tool, name) : tool.json);
+    }
+  }
+  const std::string meta = protocol::metaToolName(name);
+  if (named->targeted && !named->refused.contains(meta) &&
+      owners.emplace(meta, std::string(name)).second) {
+    named->toolNames.push_back(meta);
+    named->definitions.push_back(protocol::metaToolJson(name));
+  }
+  named->digest = digestOf(name, named->definitions);
+}
+
+std::string Providers::ownerOf(std::string_view sessionId, std::string_view tool) {
+  const auto session = bound_.find(sessionId);
+  if (session == bound_.end()) return {};
+  const auto at = session->second.owners.find(std::string(tool));
+  return at == session->second.owners.end() ? std::string() : at->second;
+}
+
+bool Providers::isTargeted(std::string_view sessionId, std::string_view name) {
+  const Group* named = group(sessionId, name);
+  return named != nullptr && named->targeted;
+}
+
+std::vector<Providers::Served> Providers::serving(std::string_view sessionId, std::string_view name,
+                                                  std::string_view tool) {
+  std::vector<Served> serving;
+  for (Provider* provider : instances(sessionId, name)) {
+    for (const protocol::ToolDefinition& definition : provider->in(sessionId)->tools) {
+      if (definition.name == tool) serving.push_back({provider, &definition});
+    }
+  }
+  return serving;
+}
+
+std::vector<Provider*> Providers::inSession(std::string_view sessionId) {
+  std::vector<Provider*> providers;
+  const auto session = bound_.find(sessionId);
+  if (session == bound_.end()) return providers;
+  for (const auto& [name, group] : session->second.groups) {
+    for (const PeerId peer : group.peers) providers.push_back(find(peer));
+  }
+  return providers;
+}
+
+bool Providers::anyInSession(std::string_view sessionId) const {
+  return bound_.find(sessionId) != bound_.end();
+}
+
+const std::vector<std::string>& Providers::definitions(std::string_view sessionId,
+                                                       std::string_view name) {
+  static const std::vector<std::string> kNone;
+  const Group* named = group(sessionId, name);
+  return named == nullptr ? kNone : named->definitions;
+}
+
+ToolSnapshot Providers::snapshot(std::string_view sessionId) {
+  ToolSnapshot snapshot;
+  const auto session = bound_.find(sessionId);
+  if (session == bound_.end()) return snapshot;
+  for (const auto& [name, group] : session->second.groups) {
+    if (!group.definitions.empty()) snapshot[name] = group.digest;
+  }
+  return snapshot;
+}
+
+size_t Providers::toolCount(std::string_view sessionId) {
+  const auto session = bound_.find(sessionId);
+  return session == bound_.end() ? 0 : session->second.owners.size();
 }
 
 }  // namespace tap::gateway

@@ -1,7 +1,9 @@
-// The provider registry: who is connected, in which state, bound to which session with which tools.
+// The provider registry: who is connected, with which trust and in which state, and what each has
+// bound to which session.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,29 +21,58 @@
 
 namespace tap::gateway {
 
+// What one provider has in one session.
+struct Binding {
+  std::string sessionId;
+  uint64_t order = 0;    // of registration: decides whose text comes first
+  int64_t revision = 0;  // of everything below; never falls
+  std::vector<protocol::ToolDefinition> tools;
+};
+
+// Who a connection is allowed to be (decisions: tokens).
+struct Credentials {
+  protocol::Trust trust = protocol::Trust::None;
+  std::string onlySession;  // empty: any
+  std::string token;        // by which it is known: paired and spawn tokens; else empty
+
+  bool operator==(const Credentials&) const = default;
+};
+
 struct Provider {
   Provider(PeerId peerId, const Limits& limits)
       : peer(peerId),
         allowance(limits.get(Limit::MessageBurst), limits.get(Limit::MessagesPerSecond)) {}
 
+  // --- The connection
   PeerId peer;
   protocol::ProviderState state = protocol::ProviderState::AwaitAuth;
-  bool upgraded = false;             // the handshake is done
-  bool fromWebPage = false;          // its handshake had an Origin header
-  TimerId deadline = TimerId::None;  // handshake, then auth
+  Credentials credentials;
+  bool upgraded = false;              // the handshake is done
+  std::optional<std::string> origin;  // a web page's, from its handshake
+  TimerId deadline = TimerId::None;   // handshake, auth, pairing
   Allowance allowance;
   std::optional<Time> throttledSince;  // start of a flood that has not stopped since
   Time lastThrottled{};
   bool paused = false;
-  size_t cancelsToAnswer = 0;  // tool.cancel sent, its tool.result still to come
+  size_t cancelsToAnswer = 0;  // tool.cancel messages whose reply is due
+  std::deque<Time> hellos;     // of the last minute
 
-  // From hello on:
+  // --- The identity, from hello on
   std::string name;
+  std::string instance;  // empty: it has none
   std::string providerId;
-  std::string sessionId;  // empty while not bound
-  std::vector<protocol::ToolDefinition> tools;
-  std::set<std::string, std::less<>> refused;  // tools that the session's CLI does not take
-  std::string digest;                          // of the tools that the session shall have
+  std::string reconnectToken;
+  std::string metadata;  // JSON text of an object, or empty
+  bool all = false;      // bound to every session that it says it is ready for
+  uint8_t subscribe = 0;
+  uint64_t lastActive = 0;                               // larger is later
+  std::map<std::string, Binding, std::less<>> bindings;  // by session
+  Binding declared;  // what it said for all of them: a session that it gets ready for starts here
+
+  [[nodiscard]] bool isWebPage() const { return origin.has_value(); }
+  [[nodiscard]] Binding* in(std::string_view sessionId);
+  // The session of a provider that is bound to just one; null otherwise.
+  [[nodiscard]] Binding* onlyBinding();
 };
 
 class Providers {
@@ -50,37 +81,65 @@ class Providers {
   Provider& add(PeerId peer, const Limits& limits);
   void erase(PeerId peer);  // unbinds first
   [[nodiscard]] size_t size() const { return providers_.size(); }
+  [[nodiscard]] std::vector<Provider*> all();
 
-  [[nodiscard]] Provider* byName(std::string_view sessionId, std::string_view name);
-  // The provider that serves this tool in this session, and its definition.
+  // --- Identity: (session, name, instance)
+  [[nodiscard]] Provider* byIdentity(std::string_view sessionId, std::string_view name,
+                                     std::string_view instance);
+  [[nodiscard]] Provider* byReconnectToken(std::string_view token);
+  // All instances of a name in a session, the most recently active first.
+  [[nodiscard]] std::vector<Provider*> instances(std::string_view sessionId, std::string_view name);
+  void touch(Provider& provider) { provider.lastActive = ++clock_; }
+
+  // --- Bindings
+  void bind(Provider& provider, Binding binding);
+  void unbind(Provider& provider, std::string_view sessionId);
+  // Replaces the tools of one binding; the caller has checked them.
+  void setTools(Provider& provider, Binding& binding, std::vector<protocol::ToolDefinition> tools);
+  // The session's CLI does not take this tool.
+  void refuse(std::string_view sessionId, const std::string& tool);
+
+  // --- What a session sees. A name's tools are one group, however many instances there are.
+  // Whose tool it is; empty if nobody's.
+  [[nodiscard]] std::string ownerOf(std::string_view sessionId, std::string_view tool);
+  // Whether that name has instances: its tools then take a target.
+  [[nodiscard]] bool isTargeted(std::string_view sessionId, std::string_view name);
+  // Of that name, whoever declares the tool, the most recently active first.
   struct Served {
     Provider* provider;
     const protocol::ToolDefinition* tool;
   };
-  [[nodiscard]] std::optional<Served> byTool(std::string_view sessionId, std::string_view tool);
-
-  void bind(Provider& provider, std::string_view sessionId);
-  void unbind(Provider& provider);
-  // Replaces the tools; the caller has checked them.
-  void setTools(Provider& provider, std::vector<protocol::ToolDefinition> tools);
-  void refuse(Provider& provider, const std::string& tool);
-
-  // Bound to this session, sorted by name.
-  [[nodiscard]] std::vector<Provider*> inSession(std::string_view sessionId);
+  [[nodiscard]] std::vector<Served> serving(std::string_view sessionId, std::string_view name,
+                                            std::string_view tool);
+  [[nodiscard]] std::vector<Provider*> inSession(std::string_view sessionId);  // by name, instance
+  [[nodiscard]] bool anyInSession(std::string_view sessionId) const;
+  [[nodiscard]] const std::vector<std::string>& definitions(std::string_view sessionId,
+                                                            std::string_view name);
   [[nodiscard]] ToolSnapshot snapshot(std::string_view sessionId);
   [[nodiscard]] size_t toolCount(std::string_view sessionId);
-  [[nodiscard]] std::vector<Provider*> all();
 
  private:
-  struct Bound {
-    std::map<std::string, PeerId, std::less<>> byName;
-    std::unordered_map<std::string, PeerId> byTool;
+  // All instances of one name in one session.
+  struct Group {
+    std::vector<PeerId> peers;  // in the order in which they were bound
+    std::set<std::string, std::less<>> refused;
+    bool targeted = false;
+    std::vector<std::string> definitions;  // JSON text, as the session shall have them
+    std::vector<std::string> toolNames;    // of these
+    std::string digest;
   };
-  void index(const Provider& provider);
-  void unindex(const Provider& provider);
+  struct Bound {
+    std::map<std::string, Group, std::less<>> groups;
+    std::unordered_map<std::string, std::string> owners;  // tool to name
+  };
+  // Recomputes what the session sees of that name.
+  void regroup(std::string_view sessionId, std::string_view name);
+  [[nodiscard]] Group* group(std::string_view sessionId, std::string_view name);
 
   std::unordered_map<PeerId, Provider> providers_;
   std::map<std::string, Bound, std::less<>> bound_;
+  uint64_t clock_ = 0;
+  uint64_t order_ = 0;
 };
 
 }  // namespace tap::gateway

@@ -4,7 +4,9 @@
 #include "base/encoding.h"
 #include "gateway/binding.h"
 #include "gateway/calls.h"
+#include "gateway/events.h"
 #include "gateway/gateway.h"
+#include "gateway/pushes.h"
 #include "gateway/session_lifecycle.h"
 
 namespace tap::gateway {
@@ -96,7 +98,13 @@ struct Receiver {
   }
   void operator()(const protocol::ActivityChanged& change) const {
     const Activity before = std::exchange(session.activity, change.activity);
-    if (change.activity == Activity::UserPrompt) turn.state.sessions.touch(session);
+    if (change.activity == Activity::UserPrompt) {
+      turn.state.sessions.touch(session);
+      turn.state.sessions.bringToForeground(session);
+      announceSessions(turn);
+      userHasSpoken(session);
+    }
+    if (change.activity == Activity::Idle) releaseHeld(turn, session);
     if (change.activity == Activity::Idle && before != Activity::Idle && !session.ending) {
       const Slice text = protocol::encodeLifecycle(session.id, "idle");
       for (const Provider* provider : turn.state.providers.inSession(session.id)) {
@@ -123,6 +131,9 @@ struct Receiver {
     }
     rescheduleSync(turn, session);
   }
+  void operator()(const protocol::EventOccurred& event) const {
+    forwardEvent(turn, session, event);
+  }
   void operator()(const protocol::EndSession& end) const { endSession(turn, session, end.reason); }
   void operator()(const protocol::Ping&) const { turn.effect(SendEvent{peer, protocol::Pong{}}); }
 
@@ -132,7 +143,7 @@ struct Receiver {
     session.builtins = {names.begin(), names.end()};
     std::vector<std::string> clashes;
     for (const std::string& name : names) {
-      if (turn.state.providers.byTool(session.id, name)) clashes.push_back(name);
+      if (!turn.state.providers.ownerOf(session.id, name).empty()) clashes.push_back(name);
     }
     if (!clashes.empty()) refuseTools(turn, session, clashes, "it has a tool of that name itself");
   }

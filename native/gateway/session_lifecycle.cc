@@ -4,8 +4,9 @@
 #include <utility>
 
 #include "base/encoding.h"
-#include "gateway/binding.h"
 #include "gateway/calls.h"
+#include "gateway/events.h"
+#include "gateway/identity.h"
 
 namespace tap::gateway {
 
@@ -28,14 +29,11 @@ protocol::Tools toEvent(const Turn& turn, const Session& session, SyncPlan plan)
   event.revision = plan.revision;
   event.reload = plan.reload;
   event.drop = std::move(plan.drop);
+  const ToolSnapshot snapshot = turn.state.providers.snapshot(session.id);
   for (const std::string& name : plan.set) {
-    const Provider* provider = turn.state.providers.byName(session.id, name);
-    if (provider == nullptr) continue;
-    protocol::ProviderTools tools{name, provider->digest, {}};
-    for (const protocol::ToolDefinition& tool : provider->tools) {
-      if (!provider->refused.contains(tool.name)) tools.definitions.push_back(tool.json);
-    }
-    event.set.push_back(std::move(tools));
+    const auto wanted = snapshot.find(name);
+    if (wanted == snapshot.end()) continue;
+    event.set.push_back({name, wanted->second, turn.state.providers.definitions(session.id, name)});
   }
   return event;
 }
@@ -74,14 +72,7 @@ void releaseLink(const Turn& turn, PeerId peer) {
 
 // The session was served by another gateway before: its providers are no news to it.
 void keepKnownProviders(const Turn& turn, Session& session, const ToolSnapshot& have) {
-  for (const auto& [name, digest] : have) {
-    KnownProvider& known = session.known[name];
-    known.announced = true;
-    if (turn.state.providers.byName(session.id, name) == nullptr &&
-        known.departure == TimerId::None) {
-      known.departure = turn.schedule(Limit::ReconnectMs, DepartureDue{session.id, name});
-    }
-  }
+  for (const auto& [name, digest] : have) expectReturn(turn, session, name);
 }
 
 bool isQuiet(const Turn& turn, const Session& session) {
@@ -95,6 +86,7 @@ void welcome(const Turn& turn, Session& session, bool joined) {
                 protocol::Welcome{protocol::kLinkVersion, config.version, config.pid, config.port});
   sendToSession(turn, session,
                 toEvent(turn, session, session.sync.firstPlan(joined, turn.now.steady)));
+  introduceSubscriptions(turn, session);
   while (!session.outbox.empty()) {
     protocol::SessionEvent event = std::move(session.outbox.front());
     session.outbox.pop_front();
@@ -197,10 +189,11 @@ void finishSession(const Turn& turn, const std::string& sessionId) {
   Session* session = turn.state.sessions.find(sessionId);
   if (session == nullptr) return;
   for (Provider* provider : turn.state.providers.inSession(sessionId)) {
-    turn.state.providers.unbind(*provider);
-    provider->state = ProviderState::Unbound;
+    turn.state.providers.unbind(*provider, sessionId);
+    if (provider->bindings.empty() && !provider->all) provider->state = ProviderState::Unbound;
   }
-  for (auto& [name, known] : session->known) turn.cancel(known.departure);
+  for (auto& [identity, known] : session->known) turn.cancel(known.departure);
+  turn.state.authenticator.forgetSession(sessionId);
   turn.cancel(session->shutdownTimer);
   turn.cancel(session->lingerTimer);
   turn.cancel(session->syncTimer);
@@ -209,14 +202,15 @@ void finishSession(const Turn& turn, const std::string& sessionId) {
 }
 
 void announceSessions(const Turn& turn) {
-  const std::vector<protocol::SessionSummary> summaries = turn.state.sessions.summaries();
-  std::vector<protocol::SessionSummary> byId = summaries;
+  Sessions& sessions = turn.state.sessions;
+  std::vector<protocol::SessionSummary> byId = sessions.summaries({});
   std::sort(byId.begin(), byId.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
   if (byId == turn.state.announced) return;
   turn.state.announced = std::move(byId);
-  const Slice text = protocol::encodeSessions("sessions.updated", summaries);
   for (const Provider* provider : turn.state.providers.all()) {
-    if (provider->state != ProviderState::AwaitAuth) turn.send(provider->peer, text);
+    if (provider->credentials.trust == protocol::Trust::None) continue;
+    turn.send(provider->peer, protocol::encodeSessions("sessions.updated",
+                                                       sessions.summaries(provider->credentials)));
   }
 }
 

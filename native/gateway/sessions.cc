@@ -50,10 +50,14 @@ std::vector<const Session*> Sessions::active() const {
   return active;
 }
 
-std::vector<protocol::SessionSummary> Sessions::summaries() const {
+std::vector<protocol::SessionSummary> Sessions::summaries(const Credentials& for_) const {
   std::vector<protocol::SessionSummary> summaries;
   for (const Session* session : active()) {
-    summaries.push_back({session->id, session->label, session->cwd});
+    protocol::SessionSummary summary{session->id, session->label, session->cwd,
+                                     session->id == foreground_};
+    // The folder is only for those who may bind to the session (specification v2, "sessions").
+    if (!for_.onlySession.empty() && for_.onlySession != session->id) summary.cwd.reset();
+    summaries.push_back(std::move(summary));
   }
   return summaries;
 }

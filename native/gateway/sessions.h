@@ -14,19 +14,27 @@
 #include "base/timer_queue.h"
 #include "gateway/effects.h"
 #include "gateway/event_streams.h"
+#include "gateway/providers.h"
+#include "gateway/push_budget.h"
 #include "gateway/tool_sync.h"
 #include "protocol/provider_codec.h"
 #include "protocol/session_messages.h"
 
 namespace tap::gateway {
 
-// A provider's name in one session, beyond the life of a connection.
+// One identity (name and instance) in one session, beyond the life of a connection: for the
+// reconnect window it keeps its id, and its token can bring its binding back.
 struct KnownProvider {
-  bool announced = false;             // the timeline has said that it is here
-  std::string providerId;             // stays the same when it comes back in time
-  TimerId departure = TimerId::None;  // gone without goodbye: forgotten when this is due
-  EventStreams streams;
+  std::string providerId;
+  std::string reconnectToken;
+  Credentials credentials;  // a token serves only who has the same
+  std::optional<std::string> origin;
+  int64_t revision = 0;               // of its binding: does not fall when it comes back
+  std::optional<Binding> saved;       // what it had when its connection was lost
+  std::optional<Binding> declared;    // for all sessions, where it was bound to "all"
+  TimerId departure = TimerId::None;  // forgotten when this is due
 };
+using Identity = std::pair<std::string, std::string>;  // name, instance
 
 struct Session {
   Session(std::string sessionId, const Limits& limits) : id(std::move(sessionId)), sync(limits) {}
@@ -41,8 +49,12 @@ struct Session {
   uint64_t lastActive = 0;  // larger is later
   ToolSync sync;
   std::set<std::string, std::less<>> builtins;
-  std::map<std::string, KnownProvider, std::less<>> known;
-  std::deque<protocol::SessionEvent> outbox;  // waits for a process while it lingers
+  std::map<Identity, KnownProvider> known;
+  std::set<std::string, std::less<>> announced;  // names that the timeline has shown as connected
+  std::map<std::string, EventStreams, std::less<>> streams;  // by provider name
+  std::map<std::string, PushBudget, std::less<>> budgets;    // likewise
+  std::deque<protocol::SessionEvent> outbox;                 // waits for a process while it lingers
+  uint8_t subscribed = 0;                                    // events that its process reports
   bool warnedManyTools = false;
   TimerId lingerTimer = TimerId::None;
   TimerId shutdownTimer = TimerId::None;
@@ -61,10 +73,13 @@ class Sessions {
 
   // Marks it as the one that was last in use.
   void touch(Session& session) { session.lastActive = ++clock_; }
+  // Marks it as the one that the user last spoke to.
+  void bringToForeground(const Session& session) { foreground_ = session.id; }
 
   // Sessions that providers may bind to: most recently active first, lingering ones last.
   [[nodiscard]] std::vector<const Session*> active() const;
-  [[nodiscard]] std::vector<protocol::SessionSummary> summaries() const;
+  // What a provider with these credentials sees of them.
+  [[nodiscard]] std::vector<protocol::SessionSummary> summaries(const Credentials& for_) const;
   // No session is left that could still be used.
   [[nodiscard]] bool allEnded() const;
 
@@ -73,6 +88,7 @@ class Sessions {
  private:
   std::map<std::string, Session, std::less<>> sessions_;
   std::unordered_map<PeerId, std::string> byPeer_;
+  std::string foreground_;
   uint64_t clock_ = 0;
 };
 

@@ -4,15 +4,17 @@ namespace tap::gateway {
 
 namespace {
 
-std::string describeProvider(const Provider& provider, size_t calls) {
-  std::string text = "- " + provider.name + " (" + provider.providerId + "): ";
-  if (provider.tools.empty()) return text + "no tools\n";
+std::string describeProvider(Provider& provider, const Session& session, size_t calls) {
+  std::string text = "- " + provider.name;
+  if (!provider.instance.empty()) text += " [" + provider.instance + "]";
+  text += " (" + provider.providerId + "): ";
+  const Binding* binding = provider.in(session.id);
+  if (binding == nullptr || binding->tools.empty()) return text + "no tools\n";
   bool first = true;
-  for (const protocol::ToolDefinition& tool : provider.tools) {
+  for (const protocol::ToolDefinition& tool : binding->tools) {
     if (!first) text += ", ";
     first = false;
     text += tool.name;
-    if (provider.refused.contains(tool.name)) text += " (not accepted by the CLI)";
   }
   if (calls > 0) text += "; " + std::to_string(calls) + " calls in flight";
   return text + "\n";
@@ -32,8 +34,8 @@ std::string describeStatus(const Turn& turn, const Session& session) {
            "WebSocket and declares its tools in hello.\n";
   }
   text += "Providers of this session:\n";
-  for (const Provider* provider : providers) {
-    text += describeProvider(*provider, state.calls.countOfProvider(provider->peer));
+  for (Provider* provider : providers) {
+    text += describeProvider(*provider, session, state.calls.countOfProvider(provider->peer));
   }
   if (!session.sync.settled()) text += "A change of tools is on its way to this session.\n";
   return text;

@@ -48,6 +48,17 @@ std::vector<CallInFlight> ToolRouter::takeOfProvider(PeerId provider) {
   return taken;
 }
 
+std::vector<CallInFlight> ToolRouter::takeOfBinding(PeerId provider, std::string_view sessionId) {
+  std::vector<CallInFlight> taken;
+  const auto of = byProvider_.find(provider);
+  if (of == byProvider_.end()) return taken;
+  const std::unordered_set<std::string> ids = of->second;
+  for (const std::string& id : ids) {
+    if (calls_.at(id).sessionId == sessionId) taken.push_back(*take(id));
+  }
+  return taken;
+}
+
 std::vector<CallInFlight> ToolRouter::takeOfSession(std::string_view sessionId) {
   std::vector<CallInFlight> taken;
   const auto of = bySession_.find(std::string(sessionId));
@@ -57,7 +68,7 @@ std::vector<CallInFlight> ToolRouter::takeOfSession(std::string_view sessionId) 
   return taken;
 }
 
-const CallInFlight* ToolRouter::find(std::string_view id) const {
+CallInFlight* ToolRouter::find(std::string_view id) {
   const auto at = calls_.find(std::string(id));
   return at == calls_.end() ? nullptr : &at->second;
 }

@@ -20,6 +20,8 @@ struct CallInFlight {
   std::string tool;
   PeerId provider{};
   TimerId deadline = TimerId::None;
+  Millis timeout{};  // renewed by tool.progress
+  Time started{};
 };
 
 class ToolRouter {
@@ -32,9 +34,11 @@ class ToolRouter {
                                                  std::string_view sessionCallId);
   // Takes all of a provider's, or of a session's, calls out.
   [[nodiscard]] std::vector<CallInFlight> takeOfProvider(PeerId provider);
+  [[nodiscard]] std::vector<CallInFlight> takeOfBinding(PeerId provider,
+                                                        std::string_view sessionId);
   [[nodiscard]] std::vector<CallInFlight> takeOfSession(std::string_view sessionId);
 
-  [[nodiscard]] const CallInFlight* find(std::string_view id) const;
+  [[nodiscard]] CallInFlight* find(std::string_view id);
   [[nodiscard]] size_t countOfProvider(PeerId provider) const;
   [[nodiscard]] size_t countOfSession(std::string_view sessionId) const;
   [[nodiscard]] bool empty() const { return calls_.empty(); }

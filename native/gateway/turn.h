@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -15,6 +16,7 @@
 #include "base/random.h"
 #include "base/time.h"
 #include "base/timer_queue.h"
+#include "gateway/authenticator.h"
 #include "gateway/effects.h"
 #include "gateway/providers.h"
 #include "gateway/sessions.h"
@@ -43,7 +45,7 @@ struct ShutdownDue {
 };
 struct DepartureDue {
   std::string sessionId;
-  std::string provider;
+  Identity identity;
 };
 struct GraceDue {};
 struct DrainDue {};
@@ -58,10 +60,14 @@ struct Config {
   int64_t pid = 0;
   int64_t port = 0;
   std::array<uint64_t, 4> seed{};  // for identifiers
+  // Fills with secret random bytes, for tokens and codes.
+  std::function<void(uint8_t*, size_t)> fillSecret;
+  std::string persistRoot;  // folder of the providers' own folders; empty: they get none
 };
 
 struct State {
-  explicit State(Config c) : config(std::move(c)), ids(config.seed) {}
+  explicit State(Config c)
+      : config(std::move(c)), ids(config.seed), authenticator(config.token, config.fillSecret) {}
 
   Config config;
   RandomIds ids;
@@ -69,6 +75,7 @@ struct State {
   Providers providers;
   ToolRouter calls;
   TimerQueue<Timer> timers;
+  Authenticator authenticator;
   // What providers were last told of the sessions, by id.
   std::vector<protocol::SessionSummary> announced;
   // Links that the gateway has closed, until their end is reported: nothing they still say counts.

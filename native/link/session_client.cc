@@ -21,7 +21,7 @@ void SessionClient::opened(Time now) {
 void SessionClient::call(protocol::Call call, std::optional<Millis> timeout, Time now,
                          Actions& actions) {
   const Millis patience = timeout.value_or(limits_.time(Limit::CallTimeoutMs)) + kCallMargin;
-  calls_[call.callId] = timers_.schedule(now + patience, CallDue{call.callId});
+  calls_[call.callId] = {timers_.schedule(now + patience, CallDue{call.callId}), patience};
   actions.emplace_back(SendMessage{std::move(call)});
 }
 
@@ -29,7 +29,7 @@ void SessionClient::settle(const std::string& callId, ErrorCode code, std::strin
                            Actions& actions) {
   const auto at = calls_.find(callId);
   if (at == calls_.end()) return;
-  timers_.cancel(at->second);
+  timers_.cancel(at->second.deadline);
   calls_.erase(at);
   actions.emplace_back(SettleCall{CallResult{callId, true, {}, code, std::move(text)}});
 }
@@ -45,9 +45,14 @@ void SessionClient::received(const protocol::SessionEvent& event, Time now, Acti
   if (const auto* result = std::get_if<CallResult>(&event)) {
     const auto at = calls_.find(result->callId);
     if (at == calls_.end()) return;  // settled before: the first outcome wins
-    timers_.cancel(at->second);
+    timers_.cancel(at->second.deadline);
     calls_.erase(at);
     actions.emplace_back(SettleCall{*result});
+  } else if (const auto* progress = std::get_if<protocol::CallProgress>(&event)) {
+    const auto at = calls_.find(progress->callId);
+    if (at == calls_.end()) return;
+    timers_.cancel(at->second.deadline);
+    at->second.deadline = timers_.schedule(now + at->second.patience, CallDue{progress->callId});
   } else if (!std::holds_alternative<protocol::Pong>(event)) {
     actions.emplace_back(Deliver{event});
   }

@@ -74,7 +74,11 @@ class SessionClient {
   Time lastPing_{};
   TimerId pingTimer_ = TimerId::None;
   TimerQueue<Timer> timers_;
-  std::unordered_map<std::string, TimerId> calls_;
+  struct Waiting {
+    TimerId deadline;
+    Millis patience;
+  };
+  std::unordered_map<std::string, Waiting> calls_;
 };
 
 }  // namespace tap::link

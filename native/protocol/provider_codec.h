@@ -2,6 +2,8 @@
 // the gateway's question.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,14 +45,58 @@ class ProviderDecoder {
 struct SessionSummary {
   std::string id;
   std::string label;
-  std::string cwd;
+  std::optional<std::string> cwd;  // only for providers that may bind to it
+  bool foreground = false;
   bool operator==(const SessionSummary&) const = default;
 };
 
+struct HelloAck {
+  std::string_view providerId;
+  std::string_view sessionId;  // or "all"
+  std::string_view reconnectToken;
+  std::string_view persistDir;  // empty: none, since it has no files here
+};
+
+struct Ack {
+  std::string_view requestId;
+  std::string_view sessionId;
+  int64_t revision = 0;
+  std::string_view outcome;  // of a push; else empty
+  int64_t rule = -1;         // of the filter that decided it; -1: none did
+};
+
+struct GateCheck {
+  std::string_view gateId;
+  std::string_view callId;
+  std::string_view sessionId;
+  std::string_view tool;
+  std::string_view args;  // JSON text
+};
+
 // The gateway's messages to a provider, as JSON text.
-[[nodiscard]] Slice encodeSessions(std::string_view type,
-                                   const std::vector<SessionSummary>& active);
-[[nodiscard]] Slice encodeHelloAck(std::string_view providerId, std::string_view sessionId);
+[[nodiscard]] Slice encodeAuthPairing(std::string_view prompt);
+// `type` is "sessions" or "sessions.updated"; the token is for a provider that has just paired.
+[[nodiscard]] Slice encodeSessions(std::string_view type, const std::vector<SessionSummary>& active,
+                                   std::string_view token = {});
+[[nodiscard]] Slice encodeHelloAck(const HelloAck& ack);
+[[nodiscard]] Slice encodeAck(const Ack& ack);
+[[nodiscard]] Slice encodeGateCheck(const GateCheck& check);
+[[nodiscard]] Slice encodeTransformRequest(std::string_view callId, std::string_view sessionId,
+                                           std::string_view section, std::string_view current);
+struct HistoryEntry {
+  int64_t unixMillis = 0;
+  std::string_view event;
+  std::string_view metadata;  // JSON text, or empty
+};
+struct StreamHistory {
+  std::string key;                    // stream@provider
+  std::vector<HistoryEntry> entries;  // the latest first
+};
+[[nodiscard]] Slice encodeStreamHistory(std::string_view queryId,
+                                        const std::vector<StreamHistory>& streams);
+// `data` is JSON text.
+[[nodiscard]] Slice encodeSessionEvent(std::string_view sessionId, std::string_view event,
+                                       std::string_view data);
 [[nodiscard]] Slice encodeToolCall(std::string_view id, std::string_view sessionId,
                                    std::string_view tool, std::string_view args);
 [[nodiscard]] Slice encodeToolCancel(std::string_view id, std::string_view sessionId,

@@ -1,11 +1,13 @@
-// The messages a provider sends: one struct and one row each (Core Profile, "Messages").
+// The messages a provider sends: one struct and one row each (Core Profile and specification v2,
+// "Messages: Provider → Gateway").
 //
 // To add one: a struct, a place in ProviderMessage, a row in kProviderMessageTable, a decoder in
-// provider_codec.cc, and an overload in gateway/provider_inputs.cc; the compiler asks for each.
+// provider_decoder.cc, and an overload in gateway/provider_inputs.cc; the compiler asks for each.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "base/limits.h"
+#include "base/pattern.h"
 #include "base/slice.h"
 #include "base/time.h"
 #include "protocol/errors.h"
@@ -21,6 +24,9 @@ namespace tap::protocol {
 
 inline constexpr int64_t kProtocolVersion = 2;
 
+// Who a connection speaks for (decisions: tokens). Later is more.
+enum class Trust : uint8_t { None, External, Project, Internal };
+
 // One declared tool, checked against what the CLI accepts (decisions: names, schemas).
 struct ToolDefinition {
   std::string name;
@@ -28,43 +34,98 @@ struct ToolDefinition {
   std::string json;  // {"name":…,"description":…,"parameters":…[,"timeout":…]}, ready to be sent on
 };
 
+// Session events that hello.subscribe can name; a set of bits.
+enum class SubscribedEvent : uint8_t {
+  UserMessage = 1,
+  AssistantMessage = 2,
+  ToolExecutionComplete = 4,
+  AssistantIntent = 8,
+};
+
 struct Auth {
+  bool pair = false;  // mode "pair": no token yet
   std::string token;
+  std::string name;                    // with pair: shown to the user
+  std::optional<std::string> session;  // with pair: whose timeline shows the code
+};
+struct AuthConfirm {
+  std::string code;
 };
 struct Hello {
   std::string name;
   int64_t protocolVersion = 0;
   std::optional<std::string> session;
+  std::string instance;  // empty: it has none
+  std::string reconnectToken;
+  std::string metadata;  // JSON text of an object, or empty
   std::vector<ToolDefinition> tools;
+  bool declaresTools = false;  // the field was there, be it empty
+  uint8_t subscribe = 0;       // SubscribedEvent bits
 };
 struct ToolResult {
   std::string id;
   // Success: the JSON text of `data` (empty: there was none). Failure: code and text.
   Slice data;
   bool failed = false;
+  bool retryable = false;
   ErrorCode errorCode = ErrorCode::Internal;
   std::string error;
+};
+struct ToolProgress {
+  std::string id;
+  std::string message;
 };
 enum class PushLevel : uint8_t { Keep, Surface, Inject };
 struct Push {
   PushLevel level = PushLevel::Keep;
-  std::string event;
+  std::string event;   // may be empty where there is a prompt
+  std::string prompt;  // sent as it is instead of the fenced event, on inject
   std::string stream;  // empty: the provider's name
   std::optional<std::string> sessionId;
+  bool broadcast = false;
   Slice metadata;  // JSON text of an object; empty: none
+  std::string requestId;
 };
 struct ToolsUpdate {
   std::vector<ToolDefinition> tools;
+  std::vector<std::string> remove;
+  bool delta = false;  // `remove` was there: tools are added or replaced, the others stay
   std::optional<std::string> sessionId;
+  std::string requestId;
+};
+enum class FilterOutcome : uint8_t { Drop, Keep, Surface, Inject };
+struct FilterRule {
+  std::shared_ptr<const Pattern> match;
+  FilterOutcome outcome = FilterOutcome::Keep;
+};
+struct FilterSet {
+  std::string stream;
+  std::vector<FilterRule> rules;
+  std::optional<std::string> sessionId;
+  std::string requestId;
+};
+struct StreamQuery {
+  std::string queryId;
+  std::vector<std::string> streams;  // "stream" or "stream@provider"
+  int64_t last = 0;                  // 0: as many as allowed
+  std::optional<std::string> sessionId;
+};
+struct SessionReady {
+  std::string sessionId;
+};
+struct ShutdownReady {
+  std::string sessionId;
 };
 struct Goodbye {
   std::string reason;
 };
 
-using ProviderMessage = std::variant<Auth, Hello, ToolResult, Push, ToolsUpdate, Goodbye>;
+using ProviderMessage =
+    std::variant<Auth, AuthConfirm, Hello, ToolResult, ToolProgress, Push, ToolsUpdate, FilterSet,
+                 StreamQuery, SessionReady, ShutdownReady, Goodbye>;
 
-// Where a provider's connection stands (Core Profile, "Connection state machine").
-enum class ProviderState : uint8_t { AwaitAuth, AwaitHello, Bound, Unbound };
+// Where a provider's connection stands (specification v2, "Connection states").
+enum class ProviderState : uint8_t { AwaitAuth, AwaitPairing, AwaitHello, Bound, Unbound };
 
 constexpr uint8_t in(ProviderState state) {
   return static_cast<uint8_t>(1U << static_cast<unsigned>(state));
@@ -72,26 +133,51 @@ constexpr uint8_t in(ProviderState state) {
 
 struct ProviderMessageRow {
   std::string_view type;
-  uint8_t legalIn;  // set of ProviderState
-  Limit maxBytes;   // of the whole message
+  uint8_t legalIn;   // set of ProviderState
+  Trust leastTrust;  // to send it at all (specification v2, capability matrix)
+  Limit maxBytes;    // of the whole message
 };
 
 // In the order of the variant's alternatives.
 inline constexpr std::array<ProviderMessageRow, std::variant_size_v<ProviderMessage>>
     kProviderMessageTable{{
-        {"auth", in(ProviderState::AwaitAuth), Limit::MessageBytes},
-        {"hello", in(ProviderState::AwaitHello) | in(ProviderState::Unbound), Limit::MessageBytes},
+        {"auth", in(ProviderState::AwaitAuth), Trust::None, Limit::MessageBytes},
+        {"auth.confirm", in(ProviderState::AwaitPairing), Trust::None, Limit::MessageBytes},
+        {"hello",
+         in(ProviderState::AwaitHello) | in(ProviderState::Bound) | in(ProviderState::Unbound),
+         Trust::External, Limit::MessageBytes},
         // Unbound too: the reply to a tool.cancel may cross the end of the session.
-        {"tool.result", in(ProviderState::Bound) | in(ProviderState::Unbound), Limit::ResultBytes},
-        {"push", in(ProviderState::Bound), Limit::MessageBytes},
-        {"tools.update", in(ProviderState::Bound), Limit::MessageBytes},
+        {"tool.result", in(ProviderState::Bound) | in(ProviderState::Unbound), Trust::External,
+         Limit::ResultBytes},
+        {"tool.progress", in(ProviderState::Bound) | in(ProviderState::Unbound), Trust::External,
+         Limit::MessageBytes},
+        {"push", in(ProviderState::Bound), Trust::External, Limit::MessageBytes},
+        {"tools.update", in(ProviderState::Bound), Trust::External, Limit::MessageBytes},
+        {"filter.set", in(ProviderState::Bound), Trust::External, Limit::MessageBytes},
+        {"stream.query", in(ProviderState::Bound), Trust::External, Limit::MessageBytes},
+        {"session.ready", in(ProviderState::Bound), Trust::Project, Limit::MessageBytes},
+        {"shutdown.ready", in(ProviderState::Bound) | in(ProviderState::Unbound), Trust::External,
+         Limit::MessageBytes},
         {"goodbye",
          in(ProviderState::AwaitHello) | in(ProviderState::Bound) | in(ProviderState::Unbound),
-         Limit::MessageBytes},
+         Trust::None, Limit::MessageBytes},
     }};
 
 // An index into kProviderMessageTable and ProviderMessage.
-enum class ProviderMessageType : uint8_t { Auth, Hello, ToolResult, Push, ToolsUpdate, Goodbye };
+enum class ProviderMessageType : uint8_t {
+  Auth,
+  AuthConfirm,
+  Hello,
+  ToolResult,
+  ToolProgress,
+  Push,
+  ToolsUpdate,
+  FilterSet,
+  StreamQuery,
+  SessionReady,
+  ShutdownReady,
+  Goodbye,
+};
 
 [[nodiscard]] constexpr const ProviderMessageRow& row(ProviderMessageType type) {
   return kProviderMessageTable[static_cast<size_t>(type)];

@@ -157,6 +157,15 @@ Drain readDrain(Fields& fields, const Slice&) {
   return {fields.string("secret"), fields.string("version")};
 }
 
+EventOccurred readEventOccurred(Fields& fields, const Slice& text) {
+  EventOccurred message;
+  message.event = fields.requiredText("event", 256);
+  if (const auto data = fields.required("data", json::Kind::Object)) {
+    message.data = text.part(data->raw);
+  }
+  return message;
+}
+
 // --- Gateway → session ---
 
 Welcome readWelcome(Fields& fields, const Slice&) {
@@ -270,7 +279,15 @@ struct FieldWriter {
   void operator()(const Drain& m) const {
     writer.field("type", "drain").field("secret", m.secret).field("version", m.version);
   }
+  void operator()(const EventOccurred& m) const {
+    writer.field("type", "event").field("event", m.event);
+    writer.rawField("data", m.data.empty() ? "{}" : m.data.view());
+  }
 
+  void operator()(const Subscribe& e) const {
+    writer.field("type", "subscribe");
+    writeStrings(writer, "events", e.events);
+  }
   void operator()(const Welcome& e) const {
     writer.field("type", "welcome").field("linkVersion", e.linkVersion);
     writer.field("version", e.version).field("pid", e.pid).field("port", e.port);
@@ -294,6 +311,9 @@ struct FieldWriter {
   void operator()(const CallResult& e) const {
     writer.field("type", "call.result").field("callId", e.callId);
     if (e.failed) writer.field("code", wireName(e.code)).field("text", e.text);
+  }
+  void operator()(const CallProgress& e) const {
+    writer.field("type", "call.progress").field("callId", e.callId);
   }
   void operator()(const Timeline& e) const {
     writer.field("type", "timeline").field("level", kLevels[static_cast<size_t>(e.level)]);
@@ -340,6 +360,7 @@ constexpr std::array<Reader<SessionMessage>, std::variant_size_v<SessionMessage>
     {"end", reading<SessionMessage, readEnd>},
     {"ping", reading<SessionMessage, readPing>},
     {"drain", reading<SessionMessage, readDrain>},
+    {"event", reading<SessionMessage, readEventOccurred>},
 }};
 
 constexpr std::array<Reader<SessionEvent>, std::variant_size_v<SessionEvent>> kEventReaders{{
@@ -350,6 +371,14 @@ constexpr std::array<Reader<SessionEvent>, std::variant_size_v<SessionEvent>> kE
        return readTools(fields, problem);
      }},
     {"call.result", reading<SessionEvent, readCallResult>},
+    {"subscribe",
+     [](Fields& fields, const Slice&, Problem&) -> SessionEvent {
+       return Subscribe{readStrings(fields, "events")};
+     }},
+    {"call.progress",
+     [](Fields& fields, const Slice&, Problem&) -> SessionEvent {
+       return CallProgress{fields.string("callId")};
+     }},
     {"timeline",
      [](Fields& fields, const Slice&, Problem&) -> SessionEvent {
        const auto level = oneOf<LogLevel>(fields, "level", kLevels);

@@ -88,8 +88,14 @@ struct Drain {
   std::string version;
 };
 
+// Something has happened that a provider has subscribed to, in the specification's payload shape.
+struct EventOccurred {
+  std::string event;
+  Slice data;  // JSON text of an object
+};
+
 using SessionMessage = std::variant<Register, Update, ActivityChanged, Call, CancelCall, Synced,
-                                    SyncFailed, EndSession, Ping, Drain>;
+                                    SyncFailed, EndSession, Ping, Drain, EventOccurred>;
 
 // --- Gateway → session ---
 
@@ -123,6 +129,10 @@ struct CallResult {
   ErrorCode code = ErrorCode::Internal;  // where failed
   std::string text;                      // where failed: for the model
 };
+// The provider is still at it: the session's own deadline for that call starts again.
+struct CallProgress {
+  std::string callId;
+};
 enum class LogLevel : uint8_t { Info, Warning, Error };
 // A line for the session's timeline. Control characters are already made visible.
 struct Timeline {
@@ -134,13 +144,17 @@ struct Inject {
   std::string provider;
   std::string prompt;
 };
+// Which events the session is to report.
+struct Subscribe {
+  std::vector<std::string> events;
+};
 struct Pong {};
 // The gateway is going away on purpose: connect again, a new one will be there.
 struct Draining {
   std::string reason;
 };
 
-using SessionEvent =
-    std::variant<Welcome, Refused, Tools, CallResult, Timeline, Inject, Pong, Draining>;
+using SessionEvent = std::variant<Welcome, Refused, Tools, CallResult, CallProgress, Timeline,
+                                  Inject, Subscribe, Pong, Draining>;
 
 }  // namespace tap::protocol

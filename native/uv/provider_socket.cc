@@ -53,8 +53,9 @@ void ProviderSocket::shakeHands(std::string_view bytes) {
   upgraded_ = true;
   // Unmasking works in place: the leftover is a view into bytes that are ours to change.
   std::string leftover(handshake_.leftover());
-  const bool hasOrigin = handshake_.request().hasOrigin;
-  server_.upgraded(peer_, hasOrigin);
+  const ws::Request& request = handshake_.request();
+  // An empty header is one, too.
+  server_.upgraded(peer_, request.hasOrigin ? std::optional(request.origin) : std::nullopt);
   if (!leftover.empty() && !closed_) receive(leftover.data(), leftover.size());
 }
 

@@ -150,8 +150,8 @@ void Server::onPipeConnection(uv_stream_t* listener) {
   links_.emplace(peer, std::move(socket));
 }
 
-void Server::upgraded(PeerId peer, bool hasOrigin) {
-  gateway_.providerUpgraded(peer, hasOrigin, now(loop_), effects_);
+void Server::upgraded(PeerId peer, std::optional<std::string> origin) {
+  gateway_.providerUpgraded(peer, std::move(origin), now(loop_), effects_);
   settle();
 }
 

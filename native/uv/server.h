@@ -69,7 +69,8 @@ class Server {
   // --- For ProviderSocket and LinkSocket: what they have read. Each handles the input in full.
   [[nodiscard]] const std::string& plainAnswer() const { return plainAnswer_; }
   [[nodiscard]] const Limits& limits() { return gateway_.state().config.limits; }
-  void upgraded(gateway::PeerId peer, bool hasOrigin);
+  // `origin`: the header, if the client is a web page.
+  void upgraded(gateway::PeerId peer, std::optional<std::string> origin);
   void received(gateway::PeerId peer, std::vector<ws::Event>& events);
   void received(gateway::PeerId peer, const std::vector<Slice>& bodies);
   void providerGone(gateway::PeerId peer);

@@ -105,7 +105,7 @@ TEST(Backlog, OverTheCapCostsTheConnection) {
 }
 
 struct Flood : ::testing::Test {
-  Harness tap;
+  Harness tap{manyPushes()};
   PeerId session = tap.session("s");
   PeerId peer = tap.bound("p", "s", {"greet"});  // auth and hello are counted, too
 
@@ -131,7 +131,7 @@ TEST_F(Flood, ABurstOf200IsFree) {
 TEST_F(Flood, NothingIsLostWhileItIsSlowed) {
   send(300);
   EXPECT_TRUE(tap.paused(peer));
-  EXPECT_EQ(tap.state().sessions.find("s")->known["p"].streams.find("p")->entries().size(), 200u);
+  EXPECT_EQ(tap.state().sessions.find("s")->streams["p"].find("p")->entries().size(), 200u);
   EXPECT_TRUE(tap.quiet(peer));
 }
 

@@ -133,10 +133,13 @@ TEST_F(FailFast, AMessageThatCannotBeAnAnswerCostsNoCall) {
   open("2");
   const std::string large(2 * 1024 * 1024, 'x');
   const std::vector<std::pair<std::string, std::string>> messages{
-      {push("loud", "e"), "INVALID_JSON"},    {push("keep", large), "PAYLOAD_TOO_LARGE"},
-      {update("5"), "INVALID_JSON"},          {R"({"type":"goodbye","reason":1})", "INVALID_JSON"},
-      {R"({"type":"wave"})", "UNKNOWN_TYPE"}, {R"({"type":""})", "UNKNOWN_TYPE"},
-      {hello("p", "s"), "UNAUTHORIZED"},
+      {push("loud", "e"), "INVALID_JSON"},
+      {push("keep", large), "PAYLOAD_TOO_LARGE"},
+      {update("5"), "INVALID_JSON"},
+      {R"({"type":"goodbye","reason":1})", "INVALID_JSON"},
+      {R"({"type":"wave"})", "UNKNOWN_TYPE"},
+      {R"({"type":""})", "UNKNOWN_TYPE"},
+      {auth(), "UNAUTHORIZED"},
   };
   for (const auto& [text, code] : messages) {
     tap.say(peer, text);

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -106,6 +107,12 @@ inline std::string push(std::string_view level, std::string_view event,
   return R"({"type":"push","level":)" + quote(level) + R"(,"event":)" + quote(event) +
          std::string(more) + "}";
 }
+// For tests that push a lot and are about something else.
+inline Limits manyPushes() {
+  Limits limits;
+  limits.set(Limit::PushesPerSecond, 100'000);
+  return limits;
+}
 inline const std::string kGoodbye = R"({"type":"goodbye"})";
 
 class Harness {
@@ -124,13 +131,14 @@ class Harness {
     sort();
     return peer;
   }
-  void upgrade(PeerId peer, bool hasOrigin = false) {
-    gateway_.providerUpgraded(peer, hasOrigin, now_, effects_);
+  // `origin`: a web page's.
+  void upgrade(PeerId peer, std::optional<std::string> origin = {}) {
+    gateway_.providerUpgraded(peer, std::move(origin), now_, effects_);
     sort();
   }
-  PeerId open(bool hasOrigin = false) {
+  PeerId open(std::optional<std::string> origin = {}) {
     const PeerId peer = accept();
-    upgrade(peer, hasOrigin);
+    upgrade(peer, std::move(origin));
     return peer;
   }
   // Connected and authenticated; its inbox is empty.
@@ -349,6 +357,10 @@ class Harness {
     config.pid = 77;
     config.port = 9400;
     config.seed = {1, 2, 3, 4};
+    config.persistRoot = "/home/u/providers";
+    config.fillSecret = [random = std::mt19937(7)](uint8_t* bytes, size_t size) mutable {
+      for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<uint8_t>(random());
+    };
     return config;
   }
 

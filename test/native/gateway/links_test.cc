@@ -174,7 +174,7 @@ TEST(Linger, TheOutboxKeepsTheOrder) {
 }
 
 TEST(Linger, TheOutboxHoldsAHundredEvents) {
-  Harness tap;
+  Harness tap(manyPushes());
   const PeerId peer = [&] {
     const PeerId session = tap.session("s");
     const PeerId bound = tap.bound("p", "s");

@@ -7,13 +7,13 @@ namespace tap::gateway::test {
 namespace {
 
 struct Push : ::testing::Test {
-  Harness tap;
+  Harness tap{manyPushes()};
   PeerId session = tap.session("s");
   PeerId peer = tap.bound("p", "s");
 
   void SetUp() override { tap.clear(); }
   const EventStream* stream(const std::string& name) {
-    return tap.state().sessions.find("s")->known["p"].streams.find(name);
+    return tap.state().sessions.find("s")->streams["p"].find(name);
   }
 };
 

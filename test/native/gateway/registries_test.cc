@@ -71,32 +71,45 @@ struct Registry : ::testing::Test {
   Limits limits;
   Providers providers;
 
-  Provider& add(PeerId peer, const std::string& name, const std::vector<std::string>& tools) {
+  Provider& add(PeerId peer, const std::string& name, const std::vector<std::string>& tools,
+                const std::string& instance = "") {
     Provider& provider = providers.add(peer, limits);
     provider.name = name;
-    provider.tools = definitions(tools);
-    providers.bind(provider, "s");
+    provider.instance = instance;
+    Binding binding;
+    binding.sessionId = "s";
+    binding.tools = definitions(tools);
+    providers.bind(provider, std::move(binding));
     return provider;
   }
   static std::vector<protocol::ToolDefinition> definitions(const std::vector<std::string>& names) {
     std::vector<protocol::ToolDefinition> all;
-    for (const std::string& name : names) all.push_back({name, {}, "{\"name\":\"" + name + "\"}"});
+    for (const std::string& name : names) {
+      all.push_back({name, {}, R"({"name":")" + name + R"(","parameters":{"type":"object"}})"});
+    }
     return all;
   }
-  std::string owner(const std::string& tool) {
-    const auto served = providers.byTool("s", tool);
-    return served ? served->provider->name + "/" + served->tool->name : "nobody";
+  void setTools(Provider& provider, const std::vector<std::string>& names) {
+    providers.setTools(provider, *provider.in("s"), definitions(names));
   }
+  std::string owner(const std::string& tool) {
+    const std::string owner = providers.ownerOf("s", tool);
+    return owner.empty() ? "nobody" : owner;
+  }
+  std::string digest(const std::string& name) { return providers.snapshot("s")[name]; }
 };
 
-TEST_F(Registry, FindsProvidersByToolAndName) {
+TEST_F(Registry, FindsProvidersByToolAndIdentity) {
   add(kOne, "p", {"a", "b"});
   add(kTwo, "q", {"c"});
-  EXPECT_EQ(owner("b"), "p/b");
-  EXPECT_EQ(owner("c"), "q/c");
+  EXPECT_EQ(owner("b"), "p");
+  EXPECT_EQ(owner("c"), "q");
   EXPECT_EQ(owner("d"), "nobody");
-  EXPECT_EQ(providers.byName("s", "q")->peer, kTwo);
-  EXPECT_EQ(providers.byName("t", "q"), nullptr);
+  ASSERT_EQ(providers.serving("s", "p", "b").size(), 1u);
+  EXPECT_EQ(providers.serving("s", "p", "b")[0].tool->name, "b");
+  EXPECT_EQ(providers.byIdentity("s", "q", "")->peer, kTwo);
+  EXPECT_EQ(providers.byIdentity("s", "q", "tab"), nullptr);
+  EXPECT_EQ(providers.byIdentity("t", "q", ""), nullptr);
   EXPECT_EQ(providers.toolCount("s"), 3u);
 }
 
@@ -110,48 +123,67 @@ TEST_F(Registry, ForgetsAProvidersToolsWithIt) {
   providers.erase(kTwo);
   EXPECT_EQ(providers.toolCount("s"), 0u);
   EXPECT_TRUE(providers.snapshot("s").empty());
+  EXPECT_FALSE(providers.anyInSession("s"));
 }
 
 TEST_F(Registry, ReplacesTools) {
   Provider& provider = add(kOne, "p", {"a", "b"});
-  const std::string before = provider.digest;
-  providers.setTools(provider, definitions({"b", "c"}));
+  const std::string before = digest("p");
+  setTools(provider, {"b", "c"});
   EXPECT_EQ(owner("a"), "nobody");
-  EXPECT_EQ(owner("c"), "p/c");
-  EXPECT_NE(provider.digest, before);
-  providers.setTools(provider, definitions({"a", "b"}));
-  EXPECT_EQ(provider.digest, before);
+  EXPECT_EQ(owner("c"), "p");
+  EXPECT_NE(digest("p"), before);
+  setTools(provider, {"a", "b"});
+  EXPECT_EQ(digest("p"), before);
 }
 
 TEST_F(Registry, TheDigestKnowsNameAndOrder) {
   Provider& p = add(kOne, "p", {"a", "b"});
-  const std::string digest = p.digest;
-  providers.setTools(p, definitions({"b", "a"}));
-  EXPECT_NE(p.digest, digest);
-  EXPECT_NE(add(kTwo, "q", {"x", "y"}).digest, digest);
+  const std::string before = digest("p");
+  setTools(p, {"b", "a"});
+  EXPECT_NE(digest("p"), before);
+  setTools(p, {});
+  add(kTwo, "q", {"a", "b"});
+  EXPECT_NE(digest("q"), before);
 }
 
 TEST_F(Registry, LeavesOutRefusedTools) {
   Provider& provider = add(kOne, "p", {"a", "b"});
-  const std::string before = provider.digest;
-  providers.refuse(provider, "a");
+  const std::string before = digest("p");
+  providers.refuse("s", "a");
   EXPECT_EQ(owner("a"), "nobody");
-  EXPECT_EQ(owner("b"), "p/b");
-  EXPECT_NE(provider.digest, before);
+  EXPECT_EQ(owner("b"), "p");
+  EXPECT_NE(digest("p"), before);
   EXPECT_EQ(providers.snapshot("s").size(), 1u);
-  providers.refuse(provider, "b");
+  providers.refuse("s", "b");
   EXPECT_TRUE(providers.snapshot("s").empty());
-  providers.setTools(provider, definitions({"a", "b"}));
-  EXPECT_EQ(provider.digest, before);
+  setTools(provider, {"a", "b"});
+  EXPECT_EQ(digest("p"), before);
 }
 
 TEST_F(Registry, AProviderThatTakesARefusedNameKeepsIt) {
   Provider& first = add(kOne, "p", {"a"});
-  providers.refuse(first, "a");
+  providers.refuse("s", "a");
   add(kTwo, "q", {"a"});
-  EXPECT_EQ(owner("a"), "q/a");
-  providers.setTools(first, {});
-  EXPECT_EQ(owner("a"), "q/a");
+  EXPECT_EQ(owner("a"), "q");
+  setTools(first, {});
+  EXPECT_EQ(owner("a"), "q");
+}
+
+TEST_F(Registry, InstancesShareTheirTools) {
+  add(kOne, "web", {"a", "b"}, "tab-1");
+  const std::string before = digest("web");
+  add(kTwo, "web", {"a", "b"}, "tab-2");
+  EXPECT_EQ(digest("web"), before);
+  EXPECT_TRUE(providers.isTargeted("s", "web"));
+  EXPECT_EQ(providers.toolCount("s"), 3u);  // with list_web_instances
+  ASSERT_EQ(providers.serving("s", "web", "a").size(), 2u);
+  EXPECT_EQ(providers.serving("s", "web", "a")[0].provider->peer, kTwo);
+  providers.touch(*providers.find(kOne));
+  EXPECT_EQ(providers.serving("s", "web", "a")[0].provider->peer, kOne);
+  providers.erase(kOne);
+  EXPECT_EQ(digest("web"), before);
+  EXPECT_EQ(owner("a"), "web");
 }
 
 TEST(SessionRegistry, OneProcessSpeaksForASession) {

@@ -115,7 +115,7 @@ TEST(Sessions, AMereChangeOfOrderIsNotTold) {
   const PeerId a = tap.session("a");
   tap.session("b");
   const PeerId peer = tap.authed();
-  tap.send(a, protocol::ActivityChanged{protocol::Activity::UserPrompt});
+  tap.call(a, "1", "tap_status");
   tap.cut(a);
   tap.session("a");
   EXPECT_TRUE(tap.quiet(peer));
@@ -141,6 +141,8 @@ TEST(Lifecycle, TellsWhenTheSessionBecomesIdle) {
   change(protocol::Activity::Idle);
   change(protocol::Activity::UserPrompt);
   change(protocol::Activity::Busy);
+  EXPECT_EQ(tap.take(peer).type(), "sessions.updated");  // it is in the foreground now
+  EXPECT_EQ(tap.take(elsewhere).type(), "sessions.updated");
   EXPECT_TRUE(tap.quiet(peer));
   change(protocol::Activity::Idle);
   EXPECT_EQ(tap.take(peer).text(),

@@ -1,6 +1,8 @@
 // Every message type in every state, authentication, and what a message without a place costs.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "gateway/harness.h"
 
 namespace tap::gateway::test {
@@ -10,8 +12,14 @@ const std::vector<std::pair<std::string, std::string>> kMessages{
     {"auth", auth()},
     {"hello", hello("again", "s")},
     {"tool.result", result("nobody's")},
+    {"auth.confirm", R"({"type":"auth.confirm","code":"123456"})"},
+    {"tool.progress", R"({"type":"tool.progress","id":"nobody's","message":"m"})"},
     {"push", push("keep", "e")},
     {"tools.update", update("[]")},
+    {"filter.set", R"({"type":"filter.set","stream":"p","rules":[]})"},
+    {"stream.query", R"({"type":"stream.query","queryId":"q","streams":["p"]})"},
+    {"session.ready", R"({"type":"session.ready","sessionId":"s"})"},
+    {"shutdown.ready", R"({"type":"shutdown.ready","sessionId":"s"})"},
     {"goodbye", kGoodbye},
 };
 
@@ -23,7 +31,7 @@ TEST(Gateway, AnswersAuthWithTheSessions) {
   const Message sessions = tap.take(peer);
   EXPECT_EQ(
       sessions.text(),
-      R"({"type":"sessions","active":[{"id":"abc","label":"label of abc","cwd":"/code/abc"}]})");
+      R"({"type":"sessions","active":[{"id":"abc","label":"label of abc","cwd":"/code/abc","foreground":false}]})");
   EXPECT_TRUE(tap.quiet(peer));
   EXPECT_FALSE(tap.closed(peer));
 }
@@ -65,8 +73,9 @@ TEST(Gateway, RefusesEverythingBeforeAuth) {
 }
 
 TEST(Gateway, RefusesNonsenseBeforeAuth) {
-  for (const char* text : {"", "{", "[]", R"({"type":"wave"})", R"({"type":"auth"})",
-                           R"({"type":"auth","token":5})", R"({"type":"auth","mode":"pair"})"}) {
+  for (const char* text :
+       {"", "{", "[]", R"({"type":"wave"})", R"({"type":"auth"})", R"({"type":"auth","token":5})",
+        R"({"type":"auth","mode":"pair"})", R"({"type":"auth","mode":"pair","name":5})"}) {
     Harness tap;
     const PeerId peer = tap.open();
     tap.say(peer, text);
@@ -86,7 +95,7 @@ TEST(Gateway, RefusesAnOversizeMessageBeforeAuth) {
 TEST(Gateway, GivesAWebPageNothingForTheToken) {
   Harness tap;
   tap.session("secret-session");
-  const PeerId peer = tap.open(true);
+  const PeerId peer = tap.open("https://page.example");
   tap.say(peer, auth());
   const Message error = tap.take(peer);
   EXPECT_EQ(error.get("code"), "AUTH_FAILED");
@@ -96,9 +105,9 @@ TEST(Gateway, GivesAWebPageNothingForTheToken) {
 
 TEST(Gateway, TellsAWebPageNothingAboutTheToken) {
   Harness tap;
-  const PeerId right = tap.open(true);
+  const PeerId right = tap.open("https://page.example");
   tap.say(right, auth());
-  const PeerId wrong = tap.open(true);
+  const PeerId wrong = tap.open("https://page.example");
   tap.say(wrong, auth("ptk-guess"));
   EXPECT_EQ(tap.take(right).text(), tap.take(wrong).text());
 }
@@ -134,15 +143,34 @@ TEST(Gateway, AllowsOnlyHelloAndGoodbyeBeforeHello) {
   }
 }
 
-TEST(Gateway, AllowsAllButAuthAndHelloWhileBound) {
+TEST(Gateway, AllowsAllButAuthWhileBound) {
+  const std::map<std::string, std::string> refused{
+      {"auth", "UNAUTHORIZED"},
+      {"auth.confirm", "UNAUTHORIZED"},
+      {"session.ready", "UNAUTHORIZED"},     // not bound to "all"
+      {"shutdown.ready", "INVALID_SESSION"}  // the session is not ending
+  };
   for (const auto& [type, text] : kMessages) {
     Harness tap;
     tap.session("s");
     const PeerId peer = tap.bound("p", "s");
     tap.say(peer, text);
-    const bool refused = type == "auth" || type == "hello";
-    EXPECT_EQ(tap.errorCode(peer), refused ? "UNAUTHORIZED" : kAbsent) << type;
+    const auto code = refused.find(type);
+    EXPECT_EQ(tap.errorCode(peer), code == refused.end() ? kAbsent : code->second) << type;
     EXPECT_EQ(tap.closed(peer), type == "goodbye") << type;
+  }
+}
+
+TEST(Gateway, AllowsOnlyTheCodeWhilePairing) {
+  for (const auto& [type, text] : kMessages) {
+    Harness tap;
+    tap.session("s");
+    const PeerId peer = tap.open();
+    tap.say(peer, R"({"type":"auth","mode":"pair"})");
+    EXPECT_EQ(tap.take(peer).type(), "auth.pairing");
+    tap.say(peer, text);  // the code in it is wrong, too
+    EXPECT_EQ(tap.errorCode(peer), "AUTH_FAILED") << type;
+    EXPECT_TRUE(tap.closed(peer)) << type;
   }
 }
 
@@ -161,8 +189,10 @@ TEST(Gateway, AllowsANewHelloAfterTheSessionHasEnded) {
     } else if (type == "goodbye") {
       EXPECT_TRUE(tap.closed(peer));
     } else {
-      // A tool.result may have crossed the end of the session: it is dropped.
-      EXPECT_EQ(tap.errorCode(peer), type == "tool.result" ? kAbsent : "UNAUTHORIZED") << type;
+      // These may have crossed the end of the session: they are dropped.
+      const bool dropped =
+          type == "tool.result" || type == "tool.progress" || type == "shutdown.ready";
+      EXPECT_EQ(tap.errorCode(peer), dropped ? kAbsent : "UNAUTHORIZED") << type;
       EXPECT_FALSE(tap.closed(peer));
     }
   }

@@ -87,7 +87,7 @@ TEST(ProviderDecoder, IgnoresUnknownFieldsEverywhere) {
   Decoding decoding;
   EXPECT_EQ(decoding.as<Auth>(R"({"x":{},"type":"auth","token":"t","y":[1]})").token, "t");
   const auto hello = decoding.as<Hello>(
-      R"({"type":"hello","name":"n","protocolVersion":2,"session":"s","instance":1,
+      R"({"type":"hello","name":"n","protocolVersion":2,"session":"s","unheardOf":1,
           "tools":[{"name":"a","hint":"?"}]})");
   EXPECT_EQ(hello.tools.size(), 1u);
   EXPECT_EQ(hello.tools[0].json.find("hint"), std::string::npos);
@@ -102,11 +102,22 @@ TEST(ProviderDecoder, AuthNeedsAToken) {
   EXPECT_EQ(decoding.refused(R"({"type":"auth","token":""})").code, ErrorCode::InvalidJson);
 }
 
-TEST(ProviderDecoder, AuthSaysThatPairingIsNotAvailable) {
+TEST(ProviderDecoder, AuthMayAskToPair) {
   Decoding decoding;
-  EXPECT_NE(decoding.complaint(R"({"type":"auth","mode":"pair"})").find("auth.mode"),
-            std::string::npos);
-  EXPECT_EQ(decoding.as<Auth>(R"({"type":"auth","mode":"token","token":"t"})").token, "t");
+  EXPECT_FALSE(decoding.as<Auth>(R"({"type":"auth","mode":"token","token":"t"})").pair);
+  const Auth plain = decoding.as<Auth>(R"({"type":"auth","mode":"pair"})");
+  EXPECT_TRUE(plain.pair);
+  EXPECT_EQ(plain.name, "");
+  EXPECT_FALSE(plain.session);
+  const Auth full =
+      decoding.as<Auth>(R"({"type":"auth","mode":"pair","name":"browser","session":"s"})");
+  EXPECT_EQ(full.name, "browser");
+  EXPECT_EQ(full.session, "s");
+  EXPECT_EQ(decoding.complaint(R"({"type":"auth","mode":"pair","name":"a\nb"})").substr(0, 10),
+            "auth.name:");
+  EXPECT_EQ(decoding.as<AuthConfirm>(R"({"type":"auth.confirm","code":"012345"})").code, "012345");
+  EXPECT_EQ(decoding.complaint(R"({"type":"auth.confirm","code":12345})"),
+            "auth.confirm.code: expected a string, got a number");
 }
 
 TEST(ProviderDecoder, ReadsHello) {
@@ -117,6 +128,31 @@ TEST(ProviderDecoder, ReadsHello) {
   EXPECT_EQ(hello.protocolVersion, 2);
   EXPECT_EQ(hello.session, "s");
   EXPECT_TRUE(hello.tools.empty());
+}
+
+TEST(ProviderDecoder, ReadsTheRestOfHello) {
+  Decoding decoding;
+  const auto hello = decoding.as<Hello>(
+      R"({"type":"hello","name":"n","protocolVersion":2,"instance":"tab-1","reconnectToken":"tok-1",
+          "metadata":{"url":"x"},"subscribe":["user.message","tool.execution_complete"]})");
+  EXPECT_EQ(hello.instance, "tab-1");
+  EXPECT_EQ(hello.reconnectToken, "tok-1");
+  EXPECT_EQ(hello.metadata, R"({"url":"x"})");
+  EXPECT_EQ(hello.subscribe, 5);
+  EXPECT_FALSE(hello.declaresTools);
+}
+
+TEST(ProviderDecoder, RefusesTheRestOfHelloInAnotherShape) {
+  Decoding decoding;
+  for (const char* more :
+       {R"("instance":7)", R"("instance":"")", R"("instance":"a\nb")", R"("reconnectToken":7)",
+        R"("metadata":[])", R"("subscribe":"user.message")", R"("subscribe":["tool.call"])",
+        R"("subscribe":[7])"}) {
+    const Refusal refusal = decoding.refused(R"({"type":"hello","name":"n","protocolVersion":2,)" +
+                                             std::string(more) + "}");
+    EXPECT_EQ(refusal.code, ErrorCode::InvalidJson) << more;
+    EXPECT_EQ(refusal.replyTo, "hello");
+  }
 }
 
 TEST(ProviderDecoder, HelloMayLeaveOutSessionAndTools) {
@@ -291,6 +327,35 @@ TEST(ProviderDecoder, ToolsUpdateNeedsAList) {
       "s");
 }
 
+TEST(ProviderDecoder, ToolsUpdateWithRemoveIsADelta) {
+  Decoding decoding;
+  const auto delta =
+      decoding.as<ToolsUpdate>(R"({"type":"tools.update","remove":["a","b"],"requestId":"r"})");
+  EXPECT_TRUE(delta.delta);
+  EXPECT_EQ(delta.remove, (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(delta.tools.empty());
+  EXPECT_EQ(delta.requestId, "r");
+  EXPECT_FALSE(decoding.as<ToolsUpdate>(R"({"type":"tools.update","tools":[]})").delta);
+  EXPECT_EQ(decoding.complaint(R"({"type":"tools.update","remove":["a",1]})").substr(0, 20),
+            "tools.update.remove:");
+}
+
+TEST(ProviderDecoder, ReadsTheSmallMessages) {
+  Decoding decoding;
+  const auto progress =
+      decoding.as<ToolProgress>(R"({"type":"tool.progress","id":"c","message":"60%"})");
+  EXPECT_EQ(progress.id, "c");
+  EXPECT_EQ(progress.message, "60%");
+  EXPECT_EQ(decoding.as<SessionReady>(R"({"type":"session.ready","sessionId":"s"})").sessionId,
+            "s");
+  EXPECT_EQ(decoding.as<ShutdownReady>(R"({"type":"shutdown.ready","sessionId":"s"})").sessionId,
+            "s");
+  for (const char* type : {"tool.progress", "session.ready", "shutdown.ready"}) {
+    EXPECT_EQ(decoding.refused(R"({"type":")" + std::string(type) + "\"}").code,
+              ErrorCode::InvalidJson);
+  }
+}
+
 TEST(ProviderDecoder, GoodbyeMaySayWhy) {
   Decoding decoding;
   EXPECT_EQ(decoding.as<Goodbye>(R"({"type":"goodbye","reason":"done"})").reason, "done");
@@ -325,12 +390,27 @@ TEST(ProviderDecoder, AnyOtherMessageMayBeTwoMegabytesLong) {
 }
 
 TEST(ProviderEncoder, WritesEveryMessageAsTheSpecificationShowsIt) {
-  EXPECT_EQ(encodeSessions("sessions", {{"abc123", "PR #42", "/code/foo"}}).view(),
-            R"({"type":"sessions","active":[{"id":"abc123","label":"PR #42","cwd":"/code/foo"}]})");
-  EXPECT_EQ(encodeSessions("sessions", {}).view(), R"({"type":"sessions","active":[]})");
   EXPECT_EQ(
-      encodeHelloAck("p-8f3a", "abc123").view(),
-      R"({"type":"hello.ack","protocolVersion":2,"providerId":"p-8f3a","sessionId":"abc123"})");
+      encodeSessions("sessions", {{"abc123", "PR #42", "/code/foo", true}}).view(),
+      R"({"type":"sessions","active":[{"id":"abc123","label":"PR #42","cwd":"/code/foo","foreground":true}]})");
+  EXPECT_EQ(
+      encodeSessions("sessions", {{"abc123", "PR #42", {}, false}}, "ext-tok-1").view(),
+      R"({"type":"sessions","token":"ext-tok-1","active":[{"id":"abc123","label":"PR #42","foreground":false}]})");
+  EXPECT_EQ(encodeSessions("sessions", {}).view(), R"({"type":"sessions","active":[]})");
+  EXPECT_EQ(encodeAuthPairing("Type it").view(), R"({"type":"auth.pairing","prompt":"Type it"})");
+  EXPECT_EQ(
+      encodeHelloAck({"p-8f3a", "abc123", "tok-1", "/home/u/p/"}).view(),
+      R"({"type":"hello.ack","protocolVersion":2,"providerId":"p-8f3a","sessionId":"abc123","reconnectToken":"tok-1","persistDir":"/home/u/p/"})");
+  EXPECT_EQ(encodeHelloAck({"p", "all", "t", ""}).view().find("persistDir"),
+            std::string_view::npos);
+  EXPECT_EQ(encodeAck({"req-42", "abc123", 3, {}}).view(),
+            R"({"type":"ack","requestId":"req-42","sessionId":"abc123","revision":3})");
+  EXPECT_EQ(
+      encodeAck({"r", "s", 3, "dropped", 1}).view(),
+      R"({"type":"ack","requestId":"r","sessionId":"s","revision":3,"outcome":"dropped","rule":1})");
+  EXPECT_EQ(
+      encodeSessionEvent("s", "user.message", R"({"content":"hi"})").view(),
+      R"({"type":"session.event","sessionId":"s","event":"user.message","data":{"content":"hi"}})");
   EXPECT_EQ(
       encodeToolCall("c", "s", "greet", R"({"name":"Alice"})").view(),
       R"({"type":"tool.call","id":"c","sessionId":"s","tool":"greet","args":{"name":"Alice"}})");

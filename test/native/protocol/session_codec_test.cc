@@ -40,6 +40,7 @@ std::vector<SessionMessage> someMessages() {
       EndSession{odd},
       Ping{},
       Drain{"secret", "2.0"},
+      EventOccurred{"user.message", Slice(std::string(R"({ "content":"hi"})"))},
   };
 }
 
@@ -58,6 +59,9 @@ std::vector<SessionEvent> someEvents() {
       Timeline{LogLevel::Warning, ""},
       Timeline{LogLevel::Error, "x"},
       Inject{"p", odd},
+      CallProgress{odd},
+      Subscribe{{}},
+      Subscribe{{"user.message", odd}},
       Pong{},
       Draining{odd},
   };

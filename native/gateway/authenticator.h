@@ -1,0 +1,78 @@
+// Tokens and pairing codes: who proves to be what (decisions: tokens, pairing). Everything here is
+// compared in constant time and shown in no log.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/limits.h"
+#include "base/time.h"
+#include "gateway/providers.h"
+
+namespace tap::gateway {
+
+// A provider that the user has let in by a code.
+struct PairedProvider {
+  std::string name;  // as it asked to be shown
+  std::string sessionId;
+  std::optional<std::string> origin;  // a web page may use its token from there only
+};
+
+class Authenticator {
+ public:
+  using FillSecret = std::function<void(uint8_t*, size_t)>;
+
+  // Without `fillSecret` no token is ever issued.
+  Authenticator(std::string instanceToken, FillSecret fillSecret)
+      : instanceToken_(std::move(instanceToken)), fillSecret_(std::move(fillSecret)) {}
+
+  // What the token proves, for a connection with that origin; nothing if it proves nothing.
+  [[nodiscard]] std::optional<Credentials> check(std::string_view token,
+                                                 const std::optional<std::string>& origin) const;
+
+  // A token of its own for a provider that the host starts for this session.
+  [[nodiscard]] std::string issueSpawnToken(const std::string& sessionId);
+  // After the user has confirmed the code.
+  [[nodiscard]] std::string issuePairedToken(PairedProvider provider);
+
+  // A six-digit code for that connection; nothing if there were too many in the last minute.
+  [[nodiscard]] std::optional<std::string> startPairing(PeerId peer, PairedProvider provider,
+                                                        const Limits& limits, Time now);
+  // The provider, if this is its code. Right or wrong, the code is used up.
+  [[nodiscard]] std::optional<PairedProvider> confirmPairing(PeerId peer, std::string_view code);
+  void cancelPairing(PeerId peer) { pairings_.erase(peer); }
+
+  // The session is over: its spawn and paired tokens are, too.
+  void forgetSession(std::string_view sessionId);
+  // Takes a paired provider's token back, by the name it is listed with; the tokens that are void.
+  [[nodiscard]] std::vector<std::string> revoke(std::string_view name);
+  [[nodiscard]] std::vector<PairedProvider> paired() const;
+
+  // For one return within the reconnect window.
+  [[nodiscard]] std::string issueReconnectToken() const;
+
+ private:
+  // That prefix and random bytes in hexadecimal digits; empty without randomness.
+  [[nodiscard]] std::string token(std::string_view prefix, size_t bytes) const;
+  struct Pairing {
+    std::string code;
+    PairedProvider provider;
+  };
+  [[nodiscard]] std::string code() const;
+
+  std::string instanceToken_;
+  FillSecret fillSecret_;
+  std::map<std::string, std::string, std::less<>> spawned_;    // token to session
+  std::map<std::string, PairedProvider, std::less<>> paired_;  // by token
+  std::map<PeerId, Pairing> pairings_;
+  std::deque<Time> pairingTimes_;  // of the last minute
+};
+
+}  // namespace tap::gateway

@@ -1,0 +1,129 @@
+#include "gateway/identity.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/encoding.h"
+#include "gateway/session_lifecycle.h"
+
+namespace tap::gateway {
+
+using protocol::LogLevel;
+
+namespace {
+
+std::string toolCount(size_t count) {
+  if (count == 0) return "no tools";
+  return std::to_string(count) + (count == 1 ? " tool" : " tools");
+}
+
+Identity identityOf(const Provider& provider) {
+  return {provider.name, provider.instance};
+}
+
+bool isKnown(const Session& session, const std::string& name) {
+  return std::any_of(session.known.begin(), session.known.end(),
+                     [&](const auto& entry) { return entry.first.first == name; });
+}
+
+// One that has moved on to another session has taken its id along.
+bool isTaken(const Turn& turn, const std::string& providerId) {
+  const std::vector<Provider*> all = turn.state.providers.all();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Provider* provider) { return provider->providerId == providerId; });
+}
+
+// The name is gone from the session when its last instance is, and is not expected back.
+void forget(const Turn& turn, Session& session, const Identity& identity) {
+  const auto at = session.known.find(identity);
+  if (at == session.known.end()) return;
+  turn.cancel(at->second.departure);
+  session.known.erase(at);
+  const std::string& name = identity.first;
+  if (isKnown(session, name)) return;
+  session.streams.erase(name);
+  session.budgets.erase(name);
+  if (session.announced.erase(name) > 0) {
+    tellTimeline(turn, session, LogLevel::Info, "tap: " + name + " left");
+  }
+}
+
+}  // namespace
+
+void arrive(const Turn& turn, Session& session, Provider& provider) {
+  KnownProvider& known = session.known[identityOf(provider)];
+  turn.cancel(known.departure);
+  if (provider.providerId.empty() && !isTaken(turn, known.providerId)) {
+    provider.providerId = known.providerId;
+  }
+  if (provider.providerId.empty()) provider.providerId = "p-" + turn.state.ids.shortId();
+  known.providerId = provider.providerId;
+  known.reconnectToken = provider.reconnectToken;
+  known.credentials = provider.credentials;
+  known.origin = provider.origin;
+  known.saved.reset();
+  known.declared.reset();
+  if (Binding* binding = provider.in(session.id)) {
+    binding->revision = std::max(binding->revision, known.revision);
+  }
+  if (session.announced.insert(provider.name).second) {
+    const Binding* binding = provider.in(session.id);
+    tellTimeline(turn, session, LogLevel::Info,
+                 "tap: " + provider.name + " connected with " +
+                     toolCount(binding == nullptr ? 0 : binding->tools.size()));
+  }
+}
+
+void depart(const Turn& turn, Session& session, const Provider& provider, Departure departure,
+            std::optional<Binding> saved) {
+  const Identity identity = identityOf(provider);
+  if (departure == Departure::Goodbye) return forget(turn, session, identity);
+  KnownProvider& known = session.known[identity];
+  turn.cancel(known.departure);
+  known.departure = turn.schedule(Limit::ReconnectMs, DepartureDue{session.id, identity});
+  if (saved) known.revision = saved->revision;
+  known.saved = std::move(saved);
+  if (provider.all) known.declared = provider.declared;
+}
+
+void forgetDeparted(const Turn& turn, Session& session, const Identity& identity) {
+  const auto at = session.known.find(identity);
+  if (at == session.known.end()) return;
+  at->second.departure = TimerId::None;
+  forget(turn, session, identity);
+}
+
+void expectReturn(const Turn& turn, Session& session, const std::string& name) {
+  session.announced.insert(name);
+  KnownProvider& known = session.known[{name, ""}];
+  known.departure = turn.schedule(Limit::ReconnectMs, DepartureDue{session.id, {name, ""}});
+}
+
+std::optional<Departed> findDeparted(const Turn& turn, const Provider& provider,
+                                     const Identity& identity, const std::string& reconnectToken) {
+  if (reconnectToken.empty()) return std::nullopt;
+  for (auto& [id, session] : turn.state.sessions.all()) {
+    const auto at = session.known.find(identity);
+    if (at == session.known.end() || at->second.departure == TimerId::None) continue;
+    KnownProvider& known = at->second;
+    if (known.reconnectToken.empty() || !equalConstantTime(known.reconnectToken, reconnectToken)) {
+      continue;
+    }
+    if (known.credentials != provider.credentials || known.origin != provider.origin) continue;
+    return Departed{&session, &known};
+  }
+  return std::nullopt;
+}
+
+void useUp(const Turn& turn, const Identity& identity, const std::string& reconnectToken) {
+  if (reconnectToken.empty()) return;
+  for (auto& [id, session] : turn.state.sessions.all()) {
+    const auto at = session.known.find(identity);
+    if (at == session.known.end() || at->second.reconnectToken != reconnectToken) continue;
+    at->second.reconnectToken.clear();
+    at->second.saved.reset();
+    at->second.declared.reset();
+  }
+}
+
+}  // namespace tap::gateway

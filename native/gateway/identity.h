@@ -1,0 +1,40 @@
+// Who a provider is across connections: the id it keeps, the token that brings its binding back,
+// and the line in the timeline that says it came or left.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "gateway/turn.h"
+
+namespace tap::gateway {
+
+// The provider is bound to this session: it gets the id it had there, unless it has one, and is
+// announced if its name is new. Its reconnect token is remembered.
+void arrive(const Turn& turn, Session& session, Provider& provider);
+
+// Its connection is over. A goodbye is told at once; after a loss it has the reconnect window, and
+// `saved` is what it can have back.
+enum class Departure : uint8_t { Goodbye, Lost };
+void depart(const Turn& turn, Session& session, const Provider& provider, Departure departure,
+            std::optional<Binding> saved);
+
+// The reconnect window has passed.
+void forgetDeparted(const Turn& turn, Session& session, const Identity& identity);
+
+// Names that the session had before this gateway met it are no news to it.
+void expectReturn(const Turn& turn, Session& session, const std::string& name);
+
+// A departed identity that this token belongs to, in whatever session, if the connection may have
+// it.
+struct Departed {
+  Session* session;
+  KnownProvider* known;
+};
+[[nodiscard]] std::optional<Departed> findDeparted(const Turn& turn, const Provider& provider,
+                                                   const Identity& identity,
+                                                   const std::string& reconnectToken);
+// A token is good for one hello: it brings nothing back any more, in whatever session.
+void useUp(const Turn& turn, const Identity& identity, const std::string& reconnectToken);
+
+}  // namespace tap::gateway

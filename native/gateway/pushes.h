@@ -1,0 +1,22 @@
+// What providers push: into their streams, the timeline, the session (Core Profile, "push").
+#pragma once
+
+#include <optional>
+
+#include "gateway/turn.h"
+
+namespace tap::gateway {
+
+[[nodiscard]] std::optional<protocol::Refusal> acceptPush(const Turn& turn, Provider& provider,
+                                                          const protocol::Push& push);
+
+[[nodiscard]] std::optional<protocol::Refusal> setFilter(const Turn& turn, Provider& provider,
+                                                         const protocol::FilterSet& filter);
+[[nodiscard]] std::optional<protocol::Refusal> queryStreams(const Turn& turn, Provider& provider,
+                                                            const protocol::StreamQuery& query);
+// The session has become idle: an inject that was held goes out.
+void releaseHeld(const Turn& turn, Session& session);
+// The user has spoken: injects that were paused may go on.
+void userHasSpoken(Session& session);
+
+}  // namespace tap::gateway

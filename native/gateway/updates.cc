@@ -1,0 +1,106 @@
+#include "gateway/updates.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/encoding.h"
+#include "gateway/binding.h"
+#include "gateway/session_lifecycle.h"
+
+namespace tap::gateway {
+
+using protocol::ErrorCode;
+using protocol::Refusal;
+using protocol::ToolDefinition;
+
+namespace {
+
+// The list after the update: replaced, or changed by a delta in place.
+std::vector<ToolDefinition> toolsAfter(std::vector<ToolDefinition> tools,
+                                       const protocol::ToolsUpdate& update) {
+  if (!update.delta) return update.tools;
+  std::erase_if(tools, [&](const ToolDefinition& tool) {
+    return std::find(update.remove.begin(), update.remove.end(), tool.name) != update.remove.end();
+  });
+  for (const ToolDefinition& tool : update.tools) {
+    const auto at = std::find_if(tools.begin(), tools.end(), [&](const ToolDefinition& have) {
+      return have.name == tool.name;
+    });
+    if (at == tools.end()) {
+      tools.push_back(tool);
+    } else {
+      *at = tool;
+    }
+  }
+  return tools;
+}
+
+void restamp(Refusal& refusal, std::string_view type, const std::string& requestId) {
+  refusal.replyTo = type;
+  refusal.requestId = requestId;
+}
+
+}  // namespace
+
+Result<std::vector<Binding*>, Refusal> bindingsFor(Provider& provider,
+                                                   const std::optional<std::string>& sessionId,
+                                                   std::string_view type) {
+  std::vector<Binding*> bindings;
+  if (!sessionId) {
+    for (auto& [id, binding] : provider.bindings) bindings.push_back(&binding);
+    return bindings;
+  }
+  if (Binding* binding = provider.in(*sessionId)) {
+    bindings.push_back(binding);
+    return bindings;
+  }
+  return Refusal{ErrorCode::InvalidSession,
+                 std::string(type) + ".sessionId must be a session that hello has bound you to",
+                 std::string(type)};
+}
+
+void acknowledge(const Turn& turn, const Provider& provider, Binding& binding,
+                 std::string_view requestId) {
+  ++binding.revision;
+  if (requestId.empty()) return;
+  turn.send(provider.peer,
+            protocol::encodeAck({requestId, binding.sessionId, binding.revision, {}}));
+}
+
+std::optional<Refusal> updateTools(const Turn& turn, Provider& provider,
+                                   protocol::ToolsUpdate update) {
+  constexpr std::string_view kType = "tools.update";
+  auto bindings = bindingsFor(provider, update.sessionId, kType);
+  if (!bindings) {
+    restamp(bindings.error(), kType, update.requestId);
+    return bindings.error();
+  }
+  const size_t most = turn.limits().count(Limit::ToolsPerProvider);
+  std::vector<std::vector<ToolDefinition>> next;
+  for (const Binding* binding : bindings.value()) {
+    next.push_back(toolsAfter(binding->tools, update));
+    if (next.back().size() > most) {
+      return Refusal{ErrorCode::PayloadTooLarge, "at most " + std::to_string(most) + " tools",
+                     std::string(kType), update.requestId};
+    }
+    const Session* session = turn.state.sessions.find(binding->sessionId);
+    const auto reason = session == nullptr ? std::optional<std::string>()
+                                           : toolConflict(turn, *session, provider, next.back());
+    if (reason) {
+      return Refusal{ErrorCode::ToolConflict, *reason + "; your former tools stay in force",
+                     std::string(kType), update.requestId};
+    }
+  }
+  if (!update.sessionId) provider.declared.tools = toolsAfter(provider.declared.tools, update);
+  for (size_t i = 0; i < next.size(); ++i) {
+    Binding& binding = *bindings.value()[i];
+    turn.state.providers.setTools(provider, binding, std::move(next[i]));
+    if (Session* session = turn.state.sessions.find(binding.sessionId)) {
+      toolsChanged(turn, *session);
+    }
+    acknowledge(turn, provider, binding, update.requestId);
+  }
+  return std::nullopt;
+}
+
+}  // namespace tap::gateway

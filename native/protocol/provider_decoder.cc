@@ -1,0 +1,405 @@
+#include "base/encoding.h"
+#include "base/json_writer.h"
+#include "base/utf8.h"
+#include "protocol/field_reader.h"
+#include "protocol/provider_codec.h"
+#include "protocol/tool_definition.h"
+
+namespace tap::protocol {
+
+namespace {
+
+constexpr size_t kMaxTokenBytes = 512;
+constexpr size_t kMaxIdBytes = 128;
+
+// What every decoder gets: the fields, where to put a complaint, and the text for slices.
+struct Body {
+  json::Value object;
+  FieldReader& fields;
+  Problem& problem;
+  const Limits& limits;
+  const Slice& text;
+};
+
+size_t countElements(std::optional<json::Value> array) {
+  if (!array || array->kind != json::Kind::Array) return 0;
+  json::Elements elements(*array);
+  json::Value element;
+  size_t count = 0;
+  while (elements.next(element)) ++count;
+  return count;
+}
+
+// The lists of a message that are bounded in number, and by what: known before any of them is read.
+struct CountedList {
+  std::string_view path;
+  std::optional<json::Value> array;
+  Limit limit;
+};
+
+std::vector<CountedList> countedLists(ProviderMessageType type, json::Value message) {
+  const auto in = [](std::optional<json::Value> object,
+                     std::string_view key) -> std::optional<json::Value> {
+    if (!object || object->kind != json::Kind::Object) return std::nullopt;
+    return json::find(*object, key);
+  };
+  switch (type) {
+    case ProviderMessageType::Hello:
+      return {{"tools", in(message, "tools"), Limit::ToolsPerProvider}};
+    case ProviderMessageType::ToolsUpdate:
+      return {{"tools", in(message, "tools"), Limit::ToolsPerProvider}};
+    case ProviderMessageType::FilterSet:
+      return {{"rules", in(message, "rules"), Limit::FilterRules}};
+    case ProviderMessageType::StreamQuery:
+      return {{"streams", in(message, "streams"), Limit::StreamsPerProvider}};
+    case ProviderMessageType::Auth:
+    case ProviderMessageType::AuthConfirm:
+    case ProviderMessageType::ToolResult:
+    case ProviderMessageType::ToolProgress:
+    case ProviderMessageType::Push:
+    case ProviderMessageType::SessionReady:
+    case ProviderMessageType::ShutdownReady:
+    case ProviderMessageType::Goodbye:
+      return {};
+  }
+  return {};
+}
+
+// The name becomes part of timeline lines, failures and logs: it must be showable as it is.
+std::string readDisplayName(Body& body, std::string_view key, std::string_view path) {
+  std::string name = body.fields.requiredText(key, body.limits.bytes(Limit::NameBytes));
+  if (visible(name, false) != name) {
+    body.problem.report(std::string(path) + ": expected text without control characters");
+  }
+  return name;
+}
+
+ProviderMessage decodeAuth(Body& body) {
+  Auth auth;
+  const auto mode = body.fields.optionalText("mode", kMaxIdBytes);
+  auth.pair = mode == "pair";
+  if (!auth.pair) {
+    auth.token = body.fields.requiredText("token", kMaxTokenBytes);
+    return auth;
+  }
+  if (body.fields.find("name")) auth.name = readDisplayName(body, "name", "auth.name");
+  auth.session = body.fields.optionalText("session", kMaxIdBytes);
+  return auth;
+}
+
+ProviderMessage decodeAuthConfirm(Body& body) {
+  return AuthConfirm{body.fields.requiredText("code", kMaxIdBytes)};
+}
+
+uint8_t eventFromWire(std::string_view name) {
+  if (name == "user.message") return static_cast<uint8_t>(SubscribedEvent::UserMessage);
+  if (name == "assistant.message") return static_cast<uint8_t>(SubscribedEvent::AssistantMessage);
+  if (name == "tool.execution_complete") {
+    return static_cast<uint8_t>(SubscribedEvent::ToolExecutionComplete);
+  }
+  if (name == "assistant.intent") return static_cast<uint8_t>(SubscribedEvent::AssistantIntent);
+  return 0;
+}
+
+uint8_t readSubscribe(Body& body) {
+  uint8_t events = 0;
+  const auto array = body.fields.optional("subscribe", json::Kind::Array);
+  if (!array) return events;
+  json::Elements elements(*array);
+  for (json::Value value; elements.next(value);) {
+    const uint8_t event =
+        value.kind == json::Kind::String ? eventFromWire(json::decodeString(value)) : 0;
+    if (event == 0) {
+      body.problem.report(
+          "hello.subscribe: expected names out of user.message, assistant.message, "
+          "tool.execution_complete and assistant.intent");
+    }
+    events |= event;
+  }
+  return events;
+}
+
+// Absent: empty. Text of any length up to `most`, the empty one included.
+std::string readText(Body& body, std::string_view key, size_t most) {
+  const auto value = body.fields.optional(key, json::Kind::String);
+  std::string text = value ? json::decodeString(*value) : std::string();
+  if (text.size() > most) {
+    body.problem.report(std::string(key) + ": at most " + std::to_string(most) + " bytes");
+  }
+  return text;
+}
+
+ProviderMessage decodeHello(Body& body) {
+  Hello hello;
+  hello.name = readDisplayName(body, "name", "hello.name");
+  const std::optional<json::Value> version =
+      body.fields.required("protocolVersion", json::Kind::Number);
+  // A fraction or a giant is a version, too: not ours.
+  if (version) hello.protocolVersion = json::decodeInteger(*version).value_or(-1);
+  // Another version may have given the other fields another shape.
+  if (version && hello.protocolVersion != kProtocolVersion) return hello;
+  hello.session = body.fields.optionalText("session", kMaxIdBytes);
+  if (body.fields.find("instance")) {
+    hello.instance = readDisplayName(body, "instance", "hello.instance");
+  }
+  hello.reconnectToken = readText(body, "reconnectToken", kMaxTokenBytes);
+  if (const auto metadata = body.fields.optional("metadata", json::Kind::Object)) {
+    hello.metadata = std::string(metadata->raw);
+  }
+  hello.subscribe = readSubscribe(body);
+  if (const auto tools = body.fields.optional("tools", json::Kind::Array)) {
+    hello.declaresTools = true;
+    hello.tools = readTools(*tools, "hello.tools", body.limits, body.problem);
+  }
+  return hello;
+}
+
+ProviderMessage decodeToolResult(Body& body) {
+  ToolResult result;
+  result.id = body.fields.requiredText("id", kMaxIdBytes);
+  const std::optional<json::Value> code = body.fields.optional("errorCode", json::Kind::String);
+  const std::optional<json::Value> error = body.fields.optional("error", json::Kind::String);
+  result.failed = code || error;
+  if (code) result.errorCode = callErrorFromWire(json::decodeString(*code));
+  if (error) result.error = json::decodeString(*error);
+  const auto retryable = body.fields.optional("retryable", json::Kind::Boolean);
+  result.retryable = retryable && json::decodeBoolean(*retryable);
+  if (const auto data = body.fields.find("data")) result.data = body.text.part(data->raw);
+  return result;
+}
+
+ProviderMessage decodeToolProgress(Body& body) {
+  return ToolProgress{body.fields.requiredText("id", kMaxIdBytes),
+                      body.fields.requiredText("message", body.limits.bytes(Limit::MessageBytes))};
+}
+
+std::optional<PushLevel> pushLevelFromWire(std::string_view level) {
+  if (level == "keep") return PushLevel::Keep;
+  if (level == "surface") return PushLevel::Surface;
+  if (level == "inject") return PushLevel::Inject;
+  return std::nullopt;
+}
+
+ProviderMessage decodePush(Body& body) {
+  Push push;
+  const std::string level = body.fields.requiredText("level", kMaxIdBytes);
+  if (const auto known = pushLevelFromWire(level)) {
+    push.level = *known;
+  } else {
+    body.problem.report("push.level: expected \"keep\", \"surface\" or \"inject\", got \"" +
+                        visible(level, false, 64) + "\"");
+  }
+  const size_t most = body.limits.bytes(Limit::MessageBytes);
+  push.prompt = body.fields.optionalText("prompt", most).value_or(std::string());
+  push.event =
+      push.prompt.empty() ? body.fields.requiredText("event", most) : readText(body, "event", most);
+  const auto broadcast = body.fields.optional("broadcast", json::Kind::Boolean);
+  push.broadcast = broadcast && json::decodeBoolean(*broadcast);
+  push.requestId = readText(body, "requestId", kMaxIdBytes);
+  if (body.fields.optional("stream", json::Kind::String)) {
+    push.stream = readDisplayName(body, "stream", "push.stream");
+  }
+  push.sessionId = body.fields.optionalText("sessionId", kMaxIdBytes);
+  if (const auto metadata = body.fields.optional("metadata", json::Kind::Object)) {
+    push.metadata = body.text.part(metadata->raw);
+  }
+  return push;
+}
+
+std::vector<std::string> readNames(Body& body, json::Value array, std::string_view path) {
+  std::vector<std::string> names;
+  json::Elements elements(array);
+  for (json::Value value; elements.next(value);) {
+    if (value.kind != json::Kind::String) {
+      body.problem.report(std::string(path) + ": expected strings, got " +
+                          std::string(describe(value.kind)));
+      break;
+    }
+    names.push_back(json::decodeString(value));
+  }
+  return names;
+}
+
+ProviderMessage decodeToolsUpdate(Body& body) {
+  ToolsUpdate update;
+  update.sessionId = body.fields.optionalText("sessionId", kMaxIdBytes);
+  update.requestId = readText(body, "requestId", kMaxIdBytes);
+  const auto remove = body.fields.optional("remove", json::Kind::Array);
+  update.delta = remove.has_value();
+  if (remove) update.remove = readNames(body, *remove, "tools.update.remove");
+  const auto tools = update.delta ? body.fields.optional("tools", json::Kind::Array)
+                                  : body.fields.required("tools", json::Kind::Array);
+  if (tools) update.tools = readTools(*tools, "tools.update.tools", body.limits, body.problem);
+  return update;
+}
+
+FilterRule readFilterRule(json::Value value, const std::string& path, Body& body) {
+  FilterRule rule;
+  FieldReader fields(value, path, body.problem);
+  const std::string pattern = fields.requiredText("match", Pattern::kMaxPatternBytes);
+  const std::string outcome = fields.requiredText("outcome", kMaxIdBytes);
+  if (outcome == "drop") {
+    rule.outcome = FilterOutcome::Drop;
+  } else if (outcome == "surface") {
+    rule.outcome = FilterOutcome::Surface;
+  } else if (outcome == "inject") {
+    rule.outcome = FilterOutcome::Inject;
+  } else if (outcome != "keep") {
+    body.problem.report(path + ".outcome: expected \"drop\", \"keep\", \"surface\" or \"inject\"");
+  }
+  Result<Pattern, PatternError> compiled = Pattern::compile(pattern);
+  if (compiled) {
+    rule.match = std::make_shared<const Pattern>(std::move(compiled.value()));
+  } else {
+    body.problem.report(path + ".match: not a regular expression, at character " +
+                        std::to_string(compiled.error().offset) + ": " + compiled.error().message);
+  }
+  return rule;
+}
+
+ProviderMessage decodeFilterSet(Body& body) {
+  FilterSet filter;
+  filter.stream = readDisplayName(body, "stream", "filter.set.stream");
+  filter.sessionId = body.fields.optionalText("sessionId", kMaxIdBytes);
+  filter.requestId = readText(body, "requestId", kMaxIdBytes);
+  const auto rules = body.fields.required("rules", json::Kind::Array);
+  if (!rules) return filter;
+  json::Elements elements(*rules);
+  for (json::Value value; !body.problem.any() && elements.next(value);) {
+    const std::string path = "filter.set.rules[" + std::to_string(filter.rules.size()) + "]";
+    if (value.kind != json::Kind::Object) {
+      body.problem.report(path + ": expected an object, got " + std::string(describe(value.kind)));
+      break;
+    }
+    filter.rules.push_back(readFilterRule(value, path, body));
+  }
+  return filter;
+}
+
+ProviderMessage decodeStreamQuery(Body& body) {
+  StreamQuery query;
+  query.queryId = body.fields.requiredText("queryId", kMaxIdBytes);
+  query.sessionId = body.fields.optionalText("sessionId", kMaxIdBytes);
+  query.last =
+      body.fields.optionalInteger("last", 1, body.limits.get(Limit::QueryEntries)).value_or(0);
+  if (const auto streams = body.fields.required("streams", json::Kind::Array)) {
+    query.streams = readNames(body, *streams, "stream.query.streams");
+  }
+  return query;
+}
+
+ProviderMessage decodeSessionReady(Body& body) {
+  return SessionReady{body.fields.requiredText("sessionId", kMaxIdBytes)};
+}
+
+ProviderMessage decodeShutdownReady(Body& body) {
+  return ShutdownReady{body.fields.requiredText("sessionId", kMaxIdBytes)};
+}
+
+ProviderMessage decodeGoodbye(Body& body) {
+  const std::optional<json::Value> reason = body.fields.optional("reason", json::Kind::String);
+  return Goodbye{reason ? json::decodeString(*reason) : std::string()};
+}
+
+ProviderMessage decode(ProviderMessageType type, Body& body) {
+  switch (type) {
+    case ProviderMessageType::Auth:
+      return decodeAuth(body);
+    case ProviderMessageType::AuthConfirm:
+      return decodeAuthConfirm(body);
+    case ProviderMessageType::Hello:
+      return decodeHello(body);
+    case ProviderMessageType::ToolResult:
+      return decodeToolResult(body);
+    case ProviderMessageType::ToolProgress:
+      return decodeToolProgress(body);
+    case ProviderMessageType::Push:
+      return decodePush(body);
+    case ProviderMessageType::ToolsUpdate:
+      return decodeToolsUpdate(body);
+    case ProviderMessageType::FilterSet:
+      return decodeFilterSet(body);
+    case ProviderMessageType::StreamQuery:
+      return decodeStreamQuery(body);
+    case ProviderMessageType::SessionReady:
+      return decodeSessionReady(body);
+    case ProviderMessageType::ShutdownReady:
+      return decodeShutdownReady(body);
+    case ProviderMessageType::Goodbye:
+      return decodeGoodbye(body);
+  }
+  return Goodbye{};
+}
+
+std::optional<ProviderMessageType> typeFromWire(std::string_view name) {
+  for (size_t i = 0; i < kProviderMessageTable.size(); ++i) {
+    if (kProviderMessageTable[i].type == name) return static_cast<ProviderMessageType>(i);
+  }
+  return std::nullopt;
+}
+
+Refusal invalid(std::string message, std::string replyTo) {
+  return {ErrorCode::InvalidJson, std::move(message), std::move(replyTo)};
+}
+
+}  // namespace
+
+Result<ProviderMessageType, Refusal> ProviderDecoder::open(const Slice& text) {
+  text_ = text;
+  root_ = {};
+  Result<json::Value, json::SyntaxError> scanned = scanner_.scan(text.view());
+  if (!scanned) {
+    return invalid("not valid JSON at byte " + std::to_string(scanned.error().offset) + ": " +
+                       scanned.error().reason,
+                   "");
+  }
+  root_ = scanned.value();
+  if (root_.kind != json::Kind::Object) {
+    return invalid("expected a JSON object, got " + std::string(describe(root_.kind)), "");
+  }
+  const std::optional<json::Value> type = scanner_.find("type");
+  if (!type || type->kind != json::Kind::String) {
+    return invalid("type: expected a string that names the message type", "");
+  }
+  const std::string name = json::decodeString(*type);
+  const std::optional<ProviderMessageType> known = typeFromWire(name);
+  if (!known) {
+    const std::string shown = visible(name, false, 64);
+    return Refusal{ErrorCode::UnknownType,
+                   "\"" + shown + "\" is not a message type of protocol version 2", shown};
+  }
+  type_ = *known;
+  const size_t most = limits_.bytes(row(type_).maxBytes);
+  if (text.size() > most) {
+    return Refusal{ErrorCode::PayloadTooLarge,
+                   name + " may be " + std::to_string(most) + " bytes long, this one has " +
+                       std::to_string(text.size()),
+                   name};
+  }
+  return type_;
+}
+
+std::string ProviderDecoder::callId() const {
+  if (root_.kind != json::Kind::Object) return {};
+  const std::optional<json::Value> id = scanner_.find("id");
+  if (!id || id->kind != json::Kind::String || id->raw.size() > kMaxIdBytes) return {};
+  return json::decodeString(*id);
+}
+
+Result<ProviderMessage, Refusal> ProviderDecoder::body() {
+  const std::string type(row(type_).type);
+  Problem problem;
+  FieldReader fields(root_, type, problem);
+  for (const CountedList& list : countedLists(type_, root_)) {
+    const size_t most = limits_.count(list.limit);
+    if (countElements(list.array) <= most) continue;
+    return Refusal{ErrorCode::PayloadTooLarge,
+                   type + "." + std::string(list.path) + ": at most " + std::to_string(most), type};
+  }
+  Body body{root_, fields, problem, limits_, text_};
+  ProviderMessage message = decode(type_, body);
+  if (problem.any()) return invalid(problem.text(), type);
+  return message;
+}
+
+}  // namespace tap::protocol
