@@ -44,8 +44,7 @@ export async function attempt(command, args, { env = {}, cwd = root, quiet = fal
   });
   /** @type {string[]} */
   const parts = [];
-  const name = path.basename(command);
-  const beat = () => say(`   … ${name} has been running for ${seconds(startedAt)}`);
+  const beat = () => say(`   … still at it after ${seconds(startedAt)}`);
   let heart = setInterval(beat, HEARTBEAT_MS);
   for (const pipe of [child.stdout, child.stderr]) {
     pipe.setEncoding("utf8").on("data", (/** @type {string} */ text) => {

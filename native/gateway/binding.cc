@@ -44,6 +44,7 @@ Result<std::vector<Session*>, Refusal> chooseSessions(const Turn& turn, const Pr
       return refused(ErrorCode::Unauthorized, "this token is good for session " + inQuotes(only));
     }
     std::vector<Session*> all;
+    all.reserve(active.size());
     for (const Session* session : active) all.push_back(sessions.find(session->id));
     return all;
   }
