@@ -161,8 +161,8 @@ struct Receiver {
     turn.state.providers.touch(provider);
     answer(acceptPush(turn, provider, push));
   }
-  void operator()(protocol::ToolsUpdate& update) const {
-    answer(updateTools(turn, provider, std::move(update)));
+  void operator()(const protocol::ToolsUpdate& update) const {
+    answer(updateTools(turn, provider, update));
   }
   void operator()(const protocol::FilterSet& filter) const {
     answer(setFilter(turn, provider, filter));

@@ -68,7 +68,7 @@ void acknowledge(const Turn& turn, const Provider& provider, Binding& binding,
 }
 
 std::optional<Refusal> updateTools(const Turn& turn, Provider& provider,
-                                   protocol::ToolsUpdate update) {
+                                   const protocol::ToolsUpdate& update) {
   constexpr std::string_view kType = "tools.update";
   auto bindings = bindingsFor(provider, update.sessionId, kType);
   if (!bindings) {

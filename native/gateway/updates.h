@@ -13,7 +13,7 @@
 namespace tap::gateway {
 
 [[nodiscard]] std::optional<protocol::Refusal> updateTools(const Turn& turn, Provider& provider,
-                                                           protocol::ToolsUpdate update);
+                                                           const protocol::ToolsUpdate& update);
 
 // The bindings a message is about: that of sessionId, or all. Refused where it names a session that
 // the provider is not bound to.
