@@ -199,7 +199,8 @@ std::optional<Refusal> queryStreams(const Turn& turn, Provider& provider,
       return Refusal{ErrorCode::Unauthorized, "only your own streams can be queried",
                      "stream.query"};
     }
-    protocol::StreamHistory history{stream + "@" + owner, {}};
+    protocol::StreamHistory history{stream, {}};
+    history.key.append("@").append(owner);
     const auto streams = session->streams.find(owner);
     const EventStream* found =
         streams == session->streams.end() ? nullptr : streams->second.find(stream);

@@ -30,28 +30,21 @@ size_t countElements(std::optional<json::Value> array) {
   return count;
 }
 
-// The lists of a message that are bounded in number, and by what: known before any of them is read.
+// The list of a message that is bounded in number, and by what: known before any of it is read.
 struct CountedList {
-  std::string_view path;
-  std::optional<json::Value> array;
+  std::string_view key;
   Limit limit;
 };
 
-std::vector<CountedList> countedLists(ProviderMessageType type, json::Value message) {
-  const auto in = [](std::optional<json::Value> object,
-                     std::string_view key) -> std::optional<json::Value> {
-    if (!object || object->kind != json::Kind::Object) return std::nullopt;
-    return json::find(*object, key);
-  };
+std::optional<CountedList> countedList(ProviderMessageType type) {
   switch (type) {
     case ProviderMessageType::Hello:
-      return {{"tools", in(message, "tools"), Limit::ToolsPerProvider}};
     case ProviderMessageType::ToolsUpdate:
-      return {{"tools", in(message, "tools"), Limit::ToolsPerProvider}};
+      return CountedList{"tools", Limit::ToolsPerProvider};
     case ProviderMessageType::FilterSet:
-      return {{"rules", in(message, "rules"), Limit::FilterRules}};
+      return CountedList{"rules", Limit::FilterRules};
     case ProviderMessageType::StreamQuery:
-      return {{"streams", in(message, "streams"), Limit::StreamsPerProvider}};
+      return CountedList{"streams", Limit::StreamsPerProvider};
     case ProviderMessageType::Auth:
     case ProviderMessageType::AuthConfirm:
     case ProviderMessageType::ToolResult:
@@ -60,9 +53,9 @@ std::vector<CountedList> countedLists(ProviderMessageType type, json::Value mess
     case ProviderMessageType::SessionReady:
     case ProviderMessageType::ShutdownReady:
     case ProviderMessageType::Goodbye:
-      return {};
+      return std::nullopt;
   }
-  return {};
+  return std::nullopt;
 }
 
 // The name becomes part of timeline lines, failures and logs: it must be showable as it is.
@@ -390,11 +383,13 @@ Result<ProviderMessage, Refusal> ProviderDecoder::body() {
   const std::string type(row(type_).type);
   Problem problem;
   FieldReader fields(root_, type, problem);
-  for (const CountedList& list : countedLists(type_, root_)) {
-    const size_t most = limits_.count(list.limit);
-    if (countElements(list.array) <= most) continue;
-    return Refusal{ErrorCode::PayloadTooLarge,
-                   type + "." + std::string(list.path) + ": at most " + std::to_string(most), type};
+  if (const auto list = countedList(type_)) {
+    const size_t most = limits_.count(list->limit);
+    if (countElements(scanner_.find(list->key)) > most) {
+      return Refusal{ErrorCode::PayloadTooLarge,
+                     type + "." + std::string(list->key) + ": at most " + std::to_string(most),
+                     type};
+    }
   }
   Body body{root_, fields, problem, limits_, text_};
   ProviderMessage message = decode(type_, body);
