@@ -7,6 +7,7 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import vm from "node:vm";
 
 const repository = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
 const seed = Number(process.env.TAP_TEST_SEED ?? 20_250_701) >>> 0;
@@ -88,17 +89,25 @@ function canonical(value) {
 
 /**
  * @param {Buffer} text
+ * @param {(text: string) => unknown} [parse]
  * @returns {string} '0' where it is refused, or '1' and the canonical form
  */
-function expectedAnswer(text) {
+function expectedAnswer(text, parse = JSON.parse) {
   let value;
   try {
-    value = JSON.parse(decoder.decode(text));
+    value = parse(decoder.decode(text));
   } catch {
     return "0";
   }
   return `1${canonical(value)}`;
 }
+
+/**
+ * JSON.parse as it is before it has seen any text. In Node 24.21 it remembers the keys of earlier
+ * objects: after {"x":1,"\\\\":1} it takes the key "\\u0061" of {"x":1,"\\u0061":2} for a backslash.
+ * @param {string} text
+ */
+const parseAfresh = (text) => vm.runInNewContext("JSON.parse(text)", { text });
 
 /** @param {Buffer[]} texts */
 function compare(texts) {
@@ -107,6 +116,7 @@ function compare(texts) {
     const expected = expectedAnswer(texts[index]);
     if (expected !== "0") accepted++;
     if (expected === "0" ? answer.startsWith("0") : answer === expected) return;
+    if (expected !== "0" && answer === expectedAnswer(texts[index], parseAfresh)) return;
     assert.fail(
       `seed ${seed}, text ${index}: ${JSON.stringify(texts[index].toString("latin1"))} (as Latin-1)\n` +
         `JSON.parse: ${expected}\nscanner:    ${answer}`,
