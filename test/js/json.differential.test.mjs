@@ -7,7 +7,6 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import vm from "node:vm";
 
 const repository = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
 const seed = Number(process.env.TAP_TEST_SEED ?? 20_250_701) >>> 0;
@@ -89,13 +88,12 @@ function canonical(value) {
 
 /**
  * @param {Buffer} text
- * @param {(text: string) => unknown} [parse]
  * @returns {string} '0' where it is refused, or '1' and the canonical form
  */
-function expectedAnswer(text, parse = JSON.parse) {
+function expectedAnswer(text) {
   let value;
   try {
-    value = parse(decoder.decode(text));
+    value = JSON.parse(decoder.decode(text));
   } catch {
     return "0";
   }
@@ -103,20 +101,25 @@ function expectedAnswer(text, parse = JSON.parse) {
 }
 
 /**
- * JSON.parse as it is before it has seen any text. In Node 24.21 it remembers the keys of earlier
- * objects: after {"x":1,"\\\\":1} it takes the key "\\u0061" of {"x":1,"\\u0061":2} for a backslash.
- * @param {string} text
+ * Node 24.21 remembers the keys of objects, also from one text to the next: once a second key was a
+ * backslash, it takes every second key that starts with an escape for one. There, texts with a
+ * backslash for a key are left out; that the scanner is right about them is seen on other versions.
  */
-const parseAfresh = (text) => vm.runInNewContext("JSON.parse(text)", { text });
+const mistakesKeys = ['{"x":1,"\\\\":1}', '{"x":1,"\\u0061":2}']
+  .map((text) => JSON.parse(text))
+  .some((value) => Object.keys(value)[1] === "\\" && value["\\"] === 2);
 
 /** @param {Buffer[]} texts */
 function compare(texts) {
   let accepted = 0;
   askOracle(texts).forEach((answer, index) => {
+    if (mistakesKeys && texts[index].includes('"\\\\"')) {
+      if (!answer.startsWith("0")) accepted++;
+      return;
+    }
     const expected = expectedAnswer(texts[index]);
     if (expected !== "0") accepted++;
     if (expected === "0" ? answer.startsWith("0") : answer === expected) return;
-    if (expected !== "0" && answer === expectedAnswer(texts[index], parseAfresh)) return;
     assert.fail(
       `seed ${seed}, text ${index}: ${JSON.stringify(texts[index].toString("latin1"))} (as Latin-1)\n` +
         `JSON.parse: ${expected}\nscanner:    ${answer}`,
