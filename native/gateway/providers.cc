@@ -157,6 +157,12 @@ std::string Providers::ownerOf(std::string_view sessionId, std::string_view tool
   return at == session->second.owners.end() ? std::string() : at->second;
 }
 
+bool Providers::isRefused(std::string_view sessionId, std::string_view name,
+                          std::string_view tool) {
+  const Group* named = group(sessionId, name);
+  return named != nullptr && named->refused.contains(tool);
+}
+
 bool Providers::isTargeted(std::string_view sessionId, std::string_view name) {
   const Group* named = group(sessionId, name);
   return named != nullptr && named->targeted;

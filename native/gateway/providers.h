@@ -102,6 +102,9 @@ class Providers {
   // --- What a session sees. A name's tools are one group, however many instances there are.
   // Whose tool it is; empty if nobody's.
   [[nodiscard]] std::string ownerOf(std::string_view sessionId, std::string_view tool);
+  // Whether the session's CLI has refused this tool of that name.
+  [[nodiscard]] bool isRefused(std::string_view sessionId, std::string_view name,
+                               std::string_view tool);
   // Whether that name has instances: its tools then take a target.
   [[nodiscard]] bool isTargeted(std::string_view sessionId, std::string_view name);
   // Of that name, whoever declares the tool, the most recently active first.

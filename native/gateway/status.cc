@@ -4,7 +4,7 @@ namespace tap::gateway {
 
 namespace {
 
-std::string describeProvider(Provider& provider, const Session& session, size_t calls) {
+std::string describeProvider(const Turn& turn, Provider& provider, const Session& session) {
   std::string text = "- " + provider.name;
   if (!provider.instance.empty()) text += " [" + provider.instance + "]";
   text += " (" + provider.providerId + "): ";
@@ -15,7 +15,11 @@ std::string describeProvider(Provider& provider, const Session& session, size_t 
     if (!first) text += ", ";
     first = false;
     text += tool.name;
+    if (turn.state.providers.isRefused(session.id, provider.name, tool.name)) {
+      text += " (not accepted by the CLI)";
+    }
   }
+  const size_t calls = turn.state.calls.countOfProvider(provider.peer);
   if (calls > 0) text += "; " + std::to_string(calls) + " calls in flight";
   return text + "\n";
 }
@@ -35,7 +39,7 @@ std::string describeStatus(const Turn& turn, const Session& session) {
   }
   text += "Providers of this session:\n";
   for (Provider* provider : providers) {
-    text += describeProvider(*provider, session, state.calls.countOfProvider(provider->peer));
+    text += describeProvider(turn, *provider, session);
   }
   if (!session.sync.settled()) text += "A change of tools is on its way to this session.\n";
   return text;
