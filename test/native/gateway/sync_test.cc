@@ -79,6 +79,18 @@ TEST(Sync, AFailureIsSaidOnceAndNotRepeated) {
   EXPECT_EQ(tap.count<protocol::Tools>(session), 0u);
 }
 
+TEST(Sync, TheStatusNamesWhatTheCliHasNotAccepted) {
+  Harness tap;
+  const PeerId session = tap.session("s");
+  tap.bound("p", "s", {"a", "b"});
+  tap.advance(200);
+  const auto event = tap.expect<protocol::Tools>(session);
+  tap.send(session, protocol::SyncFailed{event.revision, "clash: a", {"a"}});
+  tap.call(session, "1", "tap_status");
+  const std::string text(tap.expect<protocol::CallResult>(session).data.view());
+  EXPECT_NE(text.find("a (not accepted by the CLI), b"), std::string::npos) << text;
+}
+
 TEST(Sync, ALiveSessionIsChangedWhileItWorks) {
   Harness tap;
   const PeerId session = tap.session("s");
