@@ -8,6 +8,7 @@
         'native/addon/addon.cc',
         'native/addon/environment.cc',
         'native/addon/gateway_class.cc',
+        'native/addon/guards_class.cc',
         'native/addon/session_class.cc',
         'native/uv/deadline.cc',
         'native/uv/link_socket.cc',

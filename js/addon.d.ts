@@ -72,6 +72,14 @@ export class SessionPort {
   close(why?: string): void;
 }
 
+/** Rules of one provider that a session applies by itself while it has no gateway. */
+export class HookGuards {
+  /** @param rules JSON text of an array of onPreToolUse rules */
+  constructor(rules: string);
+  /** Whether one of them is about this tool use. @param args JSON text */
+  covers(tool: string, owner: string, args: string): boolean;
+}
+
 export interface LimitRow {
   name: string;
   value: number;
@@ -89,6 +97,7 @@ export interface ErrorRow {
 export interface Addon {
   Gateway: typeof Gateway;
   SessionPort: typeof SessionPort;
+  HookGuards: typeof HookGuards;
   linkVersion: number;
   limits: LimitRow[];
   errors: ErrorRow[];

@@ -68,7 +68,6 @@ function withoutSession({ sessionId: _sessionId, timestamp: _timestamp, ...input
 export class HookFlight {
   #session;
   #handlers;
-  #timeoutMs;
   #log;
   /** @type {Promise<HookOutcome> | undefined} */
   #outcome;
@@ -85,7 +84,8 @@ export class HookFlight {
   constructor(session, handlers, { timeoutMs = ANSWER_MS, log } = {}) {
     this.#session = session;
     this.#handlers = handlers;
-    this.#timeoutMs = timeoutMs;
+    /** For one answer. */
+    this.timeoutMs = timeoutMs;
     this.#log = log;
   }
 
@@ -199,7 +199,7 @@ export class HookFlight {
         if (this.#pending.has(giveUp)) settle(otherwise(reason));
       };
       this.#pending.add(giveUp);
-      const timer = setTimeout(giveUp, this.#timeoutMs, `no answer in ${this.#timeoutMs} ms`);
+      const timer = setTimeout(giveUp, this.timeoutMs, `no answer in ${this.timeoutMs} ms`);
       work().then(settle, (error) => giveUp(`it failed: ${messageOf(error)}`));
       if (this.#draining) setImmediate(giveUp, "the session's extension is ending");
     });
@@ -228,9 +228,11 @@ const SECTIONS = new Set([
 const APPEND_ONLY = new Set(["identity", "preamble", "safety"]);
 
 /**
- * @typedef {{prepend?: string, append?: string, replace?: string}} SectionEdit
+ * With `callback` the section's text is asked for whenever the CLI builds the system message.
+ * @typedef {{prepend?: string, append?: string, replace?: string, callback?: boolean}} SectionEdit
  * @typedef {{action: "prepend" | "append" | "replace" | "transform", content?: string}} WireSection
  * @typedef {(content: string) => Promise<string>} SectionTransform
+ * @typedef {(section: string, text: string) => Promise<string | undefined>} SectionBuilder
  * @typedef {"in-force" | "unavailable"} EditOutcome
  */
 
@@ -251,9 +253,9 @@ export function refusedEdits(edits) {
 }
 
 /** @param {string} section @param {SectionEdit} edit @returns {SectionEdit} */
-function permitted(section, { prepend, append, replace }) {
+function permitted(section, edit) {
   if (!SECTIONS.has(section)) return {};
-  return APPEND_ONLY.has(section) ? { append } : { prepend, append, replace };
+  return APPEND_ONLY.has(section) ? { append: edit.append } : edit;
 }
 
 /**
@@ -261,7 +263,8 @@ function permitted(section, { prepend, append, replace }) {
  * more. It puts nothing between an addition and the section's own text.
  * @param {SectionEdit} edit @returns {WireSection | undefined}
  */
-function wireSection({ prepend, append, replace }) {
+function wireSection({ prepend, append, replace, callback }) {
+  if (callback) return { action: "transform" };
   if (replace !== undefined) return { action: "replace", content: lines(prepend, replace, append) };
   if (prepend && append) return { action: "transform" };
   if (prepend) return { action: "prepend", content: `${prepend}\n` };
@@ -270,10 +273,11 @@ function wireSection({ prepend, append, replace }) {
 
 /**
  * @param {Record<string, SectionEdit>} edits
- * @returns {{sections: Record<string, WireSection>, transforms: Map<string, SectionTransform>, key: string}}
- *   two edits with the same key say the same
+ * @param {SectionBuilder} build
+ * @returns {{sections: Record<string, WireSection>, transforms: Map<string, SectionTransform>, built: boolean, key: string}}
+ *   two edits with the same key say the same; `built`: some of it is asked for each time
  */
-function plan(edits) {
+function plan(edits, build) {
   /** @type {Record<string, WireSection>} */
   const sections = {};
   /** @type {Map<string, SectionTransform>} what is added on both sides, which one action cannot */
@@ -284,11 +288,16 @@ function plan(edits) {
     const wire = wireSection(edit);
     if (!wire) continue;
     sections[section] = wire;
-    parts.push([section, edit.prepend, edit.append, edit.replace]);
+    parts.push([section, edit.prepend, edit.append, edit.replace, edit.callback]);
     if (wire.action !== "transform") continue;
-    transforms.set(section, async (content) => lines(edit.prepend, content, edit.append));
+    transforms.set(section, async (content) => {
+      const base = edit.replace ?? content;
+      const built = edit.callback ? await build(section, base) : undefined;
+      return lines(edit.prepend, built ?? base, edit.append);
+    });
   }
-  return { sections, transforms, key: JSON.stringify(parts) };
+  const built = Object.values(edits).some(({ callback }) => callback);
+  return { sections, transforms, built, key: JSON.stringify(parts) };
 }
 
 /**
@@ -297,15 +306,31 @@ function plan(edits) {
  */
 export class SystemMessageFlight {
   #session;
-  #wanted = plan({});
+  #build;
+  #wanted = plan({}, async () => undefined);
   /** @type {ReturnType<typeof plan> | undefined} nothing where a request has failed */
   #inForce = this.#wanted;
   /** @type {Promise<EditOutcome> | undefined} */
   #running;
 
-  /** @param {any} session what joinSession() resolves to */
-  constructor(session) {
+  /**
+   * @param {any} session what joinSession() resolves to
+   * @param {SectionBuilder} [build] for sections with a callback
+   */
+  constructor(session, build = async () => undefined) {
     this.#session = session;
+    this.#build = build;
+  }
+
+  /**
+   * The CLI builds the system message once and keeps it: this makes it build anew for the next turn.
+   * Between turns only, since within one the edits would be lost for the rest of it.
+   */
+  async rebuild() {
+    const current = this.#inForce;
+    if (this.#running || !current?.built) return;
+    this.#running = this.#run(current);
+    await this.#running;
   }
 
   /**
@@ -319,20 +344,19 @@ export class SystemMessageFlight {
     if (!canResume(session) || typeof session.registerTransformCallbacks !== "function") {
       return "unavailable";
     }
-    this.#wanted = plan(edits);
+    this.#wanted = plan(edits, this.#build);
     if (!this.#running) {
       if (this.#wanted.key === this.#inForce?.key) return "in-force";
-      this.#running = this.#run();
+      this.#running = this.#run(this.#wanted);
     }
     return this.#running;
   }
 
-  /** @returns {Promise<EditOutcome>} */
-  async #run() {
+  /** @param {ReturnType<typeof plan>} first @returns {Promise<EditOutcome>} */
+  async #run(first) {
     try {
-      do {
-        await this.#send(this.#wanted);
-      } while (this.#wanted.key !== this.#inForce?.key);
+      await this.#send(first);
+      while (this.#wanted.key !== this.#inForce?.key) await this.#send(this.#wanted);
       return "in-force";
     } finally {
       // At once: an edit that comes now must not be taken for one that is still looked at.

@@ -1,6 +1,8 @@
 // The Copilot side of a session: joining it, changing its tools, its timeline and its events. All
 // that is known about the SDK, documented or not, is in this file.
 
+import { canResume, resume } from "./session-resume.mjs";
+
 /** @typedef {import("./tool-table.mjs").ToolDefinition} ToolDefinition */
 /** @typedef {ToolDefinition & {handler: (args: unknown, invocation: Invocation) => Promise<unknown>}} SessionTool */
 /** @typedef {{signal?: AbortSignal}} Invocation */
@@ -66,20 +68,11 @@ export class CopilotSessionAdapter {
    * @throws {LiveSyncUnavailable} where the CLI has no way to do it
    */
   async swapTools(tools, handlersOnly) {
-    const connection = this.#session.connection;
-    if (typeof connection?.sendRequest !== "function") {
+    if (!canResume(this.#session)) {
       throw new LiveSyncUnavailable("this CLI's session has no connection.sendRequest");
     }
     this.setHandlers([...handlersOnly, ...tools]);
-    const request = connection.sendRequest("session.resume", {
-      sessionId: this.id,
-      tools: tools.map(wire),
-      requestPermission: false,
-      disableResume: true,
-      toolFilterPrecedence: "excluded",
-      envValueMode: "direct",
-    });
-    await within(request, SWAP_MS);
+    await within(resume(this.#session, { tools: tools.map(wire) }), SWAP_MS);
   }
 
   /** The specified way: the process ends, another one joins. Settles only if it fails. */

@@ -25,6 +25,7 @@ const YIELD_MS = 3000;
  * @property {() => object} register the fields of the `register` message
  * @property {(event: GatewayEvent) => void} onEvent every message but `welcome`
  * @property {() => void} onWelcome a gateway serves the session now
+ * @property {() => void} onLost it does not any more
  * @property {(text: string) => void} onTrouble a line for the user, once per kind of trouble
  * @property {import("./log.mjs").Log} log
  */
@@ -231,6 +232,7 @@ export class GatewayLink {
     if (this.#port !== port) return;
     this.#port = undefined;
     this.#options.log("warning", `the link ended: ${reason}`);
+    this.#options.onLost();
     this.start();
   }
 

@@ -65,6 +65,7 @@ export class EmbeddedGateway {
     runner.adopt(session);
     await runner.install();
     await link.attach(this.#gateway, runner.registration());
+    runner.introduceAgain();
     const detach = (reason = "the session was detached") => {
       if (!this.#detachers.delete(detach)) return;
       runner.release();

@@ -5,6 +5,7 @@ import { addon } from "./addon.mjs";
 export class LocalLink {
   #port;
   #callCount = 0;
+  connected = true;
   /** Resolves when the gateway has welcomed the session. */
   welcomed;
 

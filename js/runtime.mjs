@@ -37,6 +37,7 @@ export class Runtime {
       register: () => this.#session.registration(),
       onEvent: (event) => this.#session.receive(event),
       onWelcome: () => this.#session.introduceAgain(),
+      onLost: () => this.#session.gatewayGone(),
       onTrouble: (text) => {
         this.#session.receive({ type: "timeline", level: "warning", text });
         this.#session.stopWaiting();
@@ -67,6 +68,7 @@ export class Runtime {
     if (this.#draining) return;
     this.#draining = true;
     const start = Date.now();
+    await this.#session.denyPending();
     const wait = this.#session.reloading ? 0 : SHUTDOWN_EVENT_MS;
     while (!this.#session.ended && Date.now() - start < wait) await tick();
     while (this.#session.callsInFlight > 0 && Date.now() - start < DRAIN_MS) await tick();

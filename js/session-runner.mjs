@@ -5,6 +5,7 @@ import { execFile } from "node:child_process";
 import path from "node:path";
 import { CopilotSessionAdapter, LiveSyncUnavailable, toolsNamedIn } from "./copilot-session.mjs";
 import { SessionEvents } from "./session-events.mjs";
+import { SessionHooks } from "./session-hooks.mjs";
 import { ToolTable } from "./tool-table.mjs";
 
 /** @typedef {import("./copilot-session.mjs").SessionTool} SessionTool */
@@ -16,6 +17,7 @@ import { ToolTable } from "./tool-table.mjs";
 /**
  * What carries messages to the gateway.
  * @typedef {object} Link
+ * @property {boolean} connected
  * @property {(message: object) => void} send docs/session-link.md
  * @property {(tool: string, args: unknown, timeoutMs?: number) => {id: string, result: Promise<string | import("./addon.js").CallFailure>}} call
  * @property {(id: string, reason: string) => void} cancel
@@ -43,6 +45,9 @@ const STATUS_TOOL = {
     "when a provider's tool is missing or fails.",
   parameters: { type: "object", properties: {} },
 };
+
+/** Messages of the gateway that are about hooks. */
+const HOOK_EVENTS = new Set(["hooks", "hook.verdict", "prompt.context", "section.text"]);
 
 /** @param {unknown} error */
 const messageOf = (error) => (error instanceof Error ? error.message : String(error));
@@ -85,6 +90,7 @@ export class SessionRunner {
   /** @type {(() => void) | undefined} */
   #unwatch;
   #events = new SessionEvents();
+  #hooks;
   /** @type {Set<string>} events that a provider wants */
   #subscribed = new Set();
   /** @type {GatewayEvent[]} for the session, before it is joined */
@@ -97,6 +103,11 @@ export class SessionRunner {
     this.#log = options.log;
     this.#label = options.label ?? path.basename(options.cwd);
     this.#mode = options.sync === "reload" ? "reload" : "live";
+    this.#hooks = new SessionHooks({
+      link,
+      providerOf: (tool) => this.#table.providerOf(tool),
+      log: options.log,
+    });
   }
 
   /** This process will end because we asked for it. */
@@ -143,6 +154,7 @@ export class SessionRunner {
     this.#unwatch?.();
     const adapter = new CopilotSessionAdapter(session);
     this.#session = adapter;
+    this.#hooks.adopt(session);
     this.#unwatch = adapter.watch({
       activity: (activity) => this.#onActivity(activity),
       title: (title) => this.#relabel(title),
@@ -183,11 +195,23 @@ export class SessionRunner {
       this.#subscribed = new Set(event.events);
     } else if (!session) {
       this.#waiting.push(event);
+    } else if (HOOK_EVENTS.has(event.type)) {
+      this.#hooks.receive(event);
     } else if (event.type === "timeline") {
       this.#tell(session.log(event.text, event.level));
     } else if (event.type === "inject") {
       this.#tell(session.send(event.prompt));
     }
+  }
+
+  /** The link to the gateway is broken. */
+  gatewayGone() {
+    this.#hooks.gatewayGone();
+  }
+
+  /** The process ends: the CLI would let pass what a gate has not answered. */
+  async denyPending() {
+    await this.#hooks.drain();
   }
 
   /** Passes on what a provider has subscribed to. @param {{type: string, data: any}} event */
@@ -206,7 +230,10 @@ export class SessionRunner {
   /** @param {"idle" | "busy" | "user-prompt"} activity */
   #onActivity(activity) {
     this.#busy = activity !== "idle";
-    if (!this.#busy) this.#forgetRemoved();
+    if (!this.#busy) {
+      this.#forgetRemoved();
+      this.#hooks.idle();
+    }
     this.#link.send({ type: "activity", activity });
   }
 
@@ -303,6 +330,7 @@ export class SessionRunner {
   /**
    * One synchronisation: the tools of the event are in force, or the gateway hears why not.
    * @param {ToolsEvent} event
+   * @returns {Promise<void>}
    */
   async #apply(event) {
     const session = this.#session;
@@ -320,6 +348,10 @@ export class SessionRunner {
       this.#log("info", `revision ${event.revision}: ${next.definitions().length} provider tools`);
       this.#answer(event.revision, [], "");
     } catch (error) {
+      if (error instanceof LiveSyncUnavailable && this.#hooks.asking) {
+        await this.#hooks.answered();
+        return this.#apply(event);
+      }
       this.#onSyncError(event, next, error);
     }
   }

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "addon/gateway_class.h"
+#include "addon/guards_class.h"
 #include "addon/session_class.h"
 #include "base/limits.h"
 #include "protocol/errors.h"
@@ -57,6 +58,7 @@ Napi::Array messageTypes(Napi::Env env) {
 Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("Gateway", GatewayClass::define(env));
   exports.Set("SessionPort", SessionClass::define(env));
+  exports.Set("HookGuards", GuardsClass::define(env));
   exports.Set("linkVersion", Napi::Number::New(env, protocol::kLinkVersion));
   exports.Set("limits", limitTable(env));
   exports.Set("errors", errorTable(env));

@@ -67,7 +67,13 @@ Result<std::vector<Session*>, Refusal> chooseSessions(const Turn& turn, const Pr
 std::optional<Refusal> unauthorized(const Provider& provider, const protocol::Hello& hello) {
   constexpr auto kToolEvents =
       static_cast<uint8_t>(protocol::SubscribedEvent::ToolExecutionComplete);
+  if (auto reason = forbiddenHooks(provider, hello.hooks)) {
+    return refused(ErrorCode::Unauthorized, std::move(*reason));
+  }
   if (provider.credentials.trust >= Trust::Project) return std::nullopt;
+  if (hello.context || !hello.startupContext.empty()) {
+    return refused(ErrorCode::Unauthorized, "an external provider cannot set context");
+  }
   if ((hello.subscribe & ~kToolEvents) != 0) {
     return refused(ErrorCode::Unauthorized,
                    "an external provider can subscribe to tool events only");
@@ -110,6 +116,25 @@ bool tooManyHellos(const Turn& turn, Provider& provider) {
   return false;
 }
 
+// What hello says of every session that it binds to.
+Binding declaredBy(const protocol::Hello& hello) {
+  Binding binding;
+  binding.tools = hello.tools;
+  applyHooks(binding, hello.hooks);
+  binding.context = hello.context.value_or("");
+  binding.startupContext = hello.startupContext;
+  return binding;
+}
+
+void restore(Binding& binding, const Binding& saved, const protocol::Hello& hello) {
+  if (!hello.declaresTools) binding.tools = saved.tools;
+  if (!hello.declaresHooks) {
+    binding.rules = saved.rules;
+    binding.transforms = saved.transforms;
+  }
+  if (!hello.context) binding.context = saved.context;
+}
+
 // What a reconnecting provider does not declare anew, it has back.
 struct Declaration {
   const protocol::Hello& hello;
@@ -117,13 +142,12 @@ struct Declaration {
 
   // `known` is what is kept of it in that session.
   [[nodiscard]] Binding in(const Session& session) const {
-    Binding binding;
+    Binding binding = declaredBy(hello);
     binding.sessionId = session.id;
-    binding.tools = hello.tools;
     const auto known = session.known.find({hello.name, hello.instance});
-    if (!comesBack || hello.declaresTools || known == session.known.end()) return binding;
+    if (!comesBack || known == session.known.end()) return binding;
     if (known->second.reconnectToken != hello.reconnectToken) return binding;
-    if (known->second.saved) binding.tools = known->second.saved->tools;
+    if (known->second.saved) restore(binding, *known->second.saved, hello);
     return binding;
   }
 };
@@ -134,10 +158,11 @@ void introduce(const Turn& turn, Provider& provider, Session& session) {
                                " bound to session " + session.id);
 }
 
-void greet(const Turn& turn, const Provider& provider, Session& session) {
+void greet(const Turn& turn, Provider& provider, Session& session) {
   turn.send(provider.peer, protocol::encodeLifecycle(session.id, "started"));
   toolsChanged(turn, session);
   subscriptionsChanged(turn, session);
+  answerWhenInForce(turn, session, provider, *provider.in(session.id), "hello", "");
 }
 
 void adopt(Provider& provider, const protocol::Hello& hello) {
@@ -149,8 +174,7 @@ void adopt(Provider& provider, const protocol::Hello& hello) {
   provider.metadata = hello.metadata;
   provider.all = hello.session == kAll;
   provider.subscribe = hello.subscribe;
-  provider.declared = {};
-  provider.declared.tools = hello.tools;
+  provider.declared = declaredBy(hello);
 }
 
 std::string persistDir(const Turn& turn, const Provider& provider) {
@@ -210,9 +234,8 @@ std::optional<Refusal> bindProvider(const Turn& turn, Provider& provider, protoc
   if (departed && !hello.session) {
     hello.session = departed->known->declared ? std::string(kAll) : departed->session->id;
   }
-  if (departed && departed->known->declared && !hello.declaresTools) {
-    hello.tools = departed->known->declared->tools;
-  }
+  std::optional<Binding> formerly;  // what it had declared for all sessions
+  if (departed) formerly = departed->known->declared;
   Result<std::vector<Session*>, Refusal> chosen = chooseSessions(turn, provider, hello);
   if (!chosen) return chosen.error();
   if (auto refusal = unauthorized(provider, hello)) return refusal;
@@ -220,6 +243,7 @@ std::optional<Refusal> bindProvider(const Turn& turn, Provider& provider, protoc
   const Declaration declaration{hello, comesBack};
   std::vector<Binding> bindings;
   adopt(provider, hello);
+  if (formerly) restore(provider.declared, *formerly, hello);
   for (const Session* session : chosen.value()) {
     std::optional<Refusal> refusal = identityTaken(turn, *session, hello.name, hello.instance);
     bindings.push_back(declaration.in(*session));
@@ -295,9 +319,12 @@ void unbind(const Turn& turn, Provider& provider, const std::string& sessionId, 
   Binding* binding = provider.in(sessionId);
   if (binding == nullptr) return;
   failCallsOfProvider(turn, provider, sessionId, detail);
+  failGatesOfBinding(turn, provider, sessionId, detail);
+  refusePendingHooks(turn, provider, *binding, detail);
   Binding saved = std::move(*binding);
   saved.sessionId = sessionId;
   turn.state.providers.unbind(provider, sessionId);
+  failTransformsOfBinding(turn, provider, sessionId);
   if (provider.bindings.empty() && !provider.all) provider.state = ProviderState::Unbound;
   Session* session = turn.state.sessions.find(sessionId);
   if (session == nullptr) return;
@@ -308,6 +335,7 @@ void unbind(const Turn& turn, Provider& provider, const std::string& sessionId, 
   depart(turn, *session, provider, departure, std::move(saved));
   toolsChanged(turn, *session);
   subscriptionsChanged(turn, *session);
+  hooksChanged(turn, *session);
 }
 
 void unbindAll(const Turn& turn, Provider& provider, Departure departure, std::string_view detail) {

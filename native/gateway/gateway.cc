@@ -45,6 +45,22 @@ struct Due {
     turn.effect(ResumeReading{due.peer});
   }
   void operator()(const CallDue& due) const { timeOutCall(turn, due.id); }
+  void operator()(const GateDue& due) const {
+    if (const Question* gate = turn.state.checks.gates.find(due.callId)) {
+      failGate(turn, gate->provider, due.callId, "it did not respond in time");
+    }
+  }
+  void operator()(const TransformDue& due) const {
+    if (const Question* transform = turn.state.sections.transforms.find(due.callId)) {
+      failTransform(turn, transform->provider, due.callId, "no transform.result in time");
+    }
+  }
+  void operator()(const HooksDue& due) const {
+    if (Session* session = turn.state.sessions.find(due.sessionId)) {
+      session->hooksTimer = TimerId::None;
+      tellHooks(turn, *session);
+    }
+  }
   void operator()(const SyncDue& due) const {
     if (Session* session = turn.state.sessions.find(due.sessionId)) runSync(turn, *session);
   }

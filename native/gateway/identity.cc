@@ -65,6 +65,7 @@ void arrive(const Turn& turn, Session& session, Provider& provider) {
   known.declared.reset();
   if (Binding* binding = provider.in(session.id)) {
     binding->revision = std::max(binding->revision, known.revision);
+    if (known.startupGiven) binding->startupContext.clear();
   }
   if (session.announced.insert(provider.name).second) {
     const Binding* binding = provider.in(session.id);

@@ -164,6 +164,16 @@ struct Receiver {
   void operator()(const protocol::ToolsUpdate& update) const {
     answer(updateTools(turn, provider, update));
   }
+  void operator()(const protocol::HooksUpdate& update) const {
+    answer(updateHooks(turn, provider, update));
+  }
+  void operator()(const protocol::ContextUpdate& update) const {
+    answer(updateContext(turn, provider, update));
+  }
+  void operator()(const protocol::GateResult& result) const { answerGate(turn, provider, result); }
+  void operator()(const protocol::TransformResult& result) const {
+    answerTransform(turn, provider, result);
+  }
   void operator()(const protocol::FilterSet& filter) const {
     answer(setFilter(turn, provider, filter));
   }
@@ -202,6 +212,18 @@ void refuseBadResult(const Turn& turn, Provider& provider, const std::string& ca
   refuse(turn, provider, refusal);
 }
 
+// A message that answers something, and cannot be read: what it answers does not wait for more.
+void refuseBadAnswer(const Turn& turn, Provider& provider, ProviderMessageType type,
+                     const std::string& id, const Refusal& refusal) {
+  const std::string why = "its answer was not valid: " + refusal.message;
+  if (type == ProviderMessageType::ToolResult) {
+    return refuseBadResult(turn, provider, id, refusal);
+  }
+  if (type == ProviderMessageType::GateResult) failGate(turn, provider.peer, id, why);
+  if (type == ProviderMessageType::TransformResult) failTransform(turn, provider.peer, id, why);
+  refuse(turn, provider, refusal);
+}
+
 // Unasked-for messages are counted; a provider over its allowance is read more slowly, and one that
 // never stops is closed.
 void countMessage(const Turn& turn, Provider& provider) {
@@ -218,9 +240,20 @@ void countMessage(const Turn& turn, Provider& provider) {
                              ThrottleDue{provider.peer});
 }
 
+bool isAskedOf(const Questions& questions, const Provider& provider, const std::string& callId) {
+  const Question* question = questions.find(callId);
+  return question != nullptr && question->provider == provider.peer;
+}
+
 // An answer that was asked for, by tool.call or by tool.cancel.
 bool takeAnswer(const Turn& turn, Provider& provider, ProviderMessageType type,
                 const std::string& callId) {
+  if (type == ProviderMessageType::GateResult) {
+    return isAskedOf(turn.state.checks.gates, provider, callId);
+  }
+  if (type == ProviderMessageType::TransformResult) {
+    return isAskedOf(turn.state.sections.transforms, provider, callId);
+  }
   if (type != ProviderMessageType::ToolResult) return false;
   const CallInFlight* call = turn.state.calls.find(callId);
   if (call != nullptr && call->provider == provider.peer) return true;
@@ -300,10 +333,7 @@ void Gateway::providerText(PeerId peer, const Slice& text, Now now, Effects& eff
     if (isBeforeAuth(state)) {
       return refuse(turn, *provider, notAuthenticated(message.error().message, "auth"));
     }
-    if (opened.value() == ProviderMessageType::ToolResult) {
-      return refuseBadResult(turn, *provider, callId, message.error());
-    }
-    return refuse(turn, *provider, message.error());
+    return refuseBadAnswer(turn, *provider, opened.value(), callId, message.error());
   }
   std::visit(Receiver{turn, *provider}, message.value());
 }

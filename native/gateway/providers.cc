@@ -189,6 +189,17 @@ std::vector<Provider*> Providers::inSession(std::string_view sessionId) {
   return providers;
 }
 
+std::vector<BoundProvider> Providers::inOrder(std::string_view sessionId) {
+  std::vector<BoundProvider> bound;
+  for (Provider* provider : inSession(sessionId)) {
+    bound.push_back({provider, provider->in(sessionId)});
+  }
+  std::sort(bound.begin(), bound.end(), [](const BoundProvider& a, const BoundProvider& b) {
+    return a.binding->order < b.binding->order;
+  });
+  return bound;
+}
+
 bool Providers::anyInSession(std::string_view sessionId) const {
   return bound_.find(sessionId) != bound_.end();
 }

@@ -21,12 +21,31 @@
 
 namespace tap::gateway {
 
+// A change of hooks that is answered when the session has them in force.
+struct PendingHooks {
+  std::string_view type;  // of the message, as in the table
+  std::string requestId;  // empty: only a refusal is told
+  int64_t revision = 0;   // of the binding
+  int64_t hooks = 0;      // revision of the session's hooks
+};
+
 // What one provider has in one session.
 struct Binding {
   std::string sessionId;
   uint64_t order = 0;    // of registration: decides whose text comes first
   int64_t revision = 0;  // of everything below; never falls
   std::vector<protocol::ToolDefinition> tools;
+  std::vector<protocol::HookRule> rules;
+  protocol::Transforms transforms;
+  std::string context;                     // for every prompt
+  std::string startupContext;              // for the first one; then empty
+  std::vector<PendingHooks> pendingHooks;  // one for each message type
+};
+
+struct Provider;
+struct BoundProvider {
+  Provider* provider;
+  Binding* binding;
 };
 
 // Who a connection is allowed to be (decisions: tokens).
@@ -115,6 +134,8 @@ class Providers {
   [[nodiscard]] std::vector<Served> serving(std::string_view sessionId, std::string_view name,
                                             std::string_view tool);
   [[nodiscard]] std::vector<Provider*> inSession(std::string_view sessionId);  // by name, instance
+  // In the order in which they were bound.
+  [[nodiscard]] std::vector<BoundProvider> inOrder(std::string_view sessionId);
   [[nodiscard]] bool anyInSession(std::string_view sessionId) const;
   [[nodiscard]] const std::vector<std::string>& definitions(std::string_view sessionId,
                                                             std::string_view name);

@@ -64,6 +64,19 @@ struct Stranger {
     if (!ended()) return refuseUnregistered();
     turn.effect(SendEvent{peer, sessionOver(call)});
   }
+  // None of its rules hold any more.
+  void operator()(const protocol::HookCheck& check) const {
+    if (!ended()) return refuseUnregistered();
+    turn.effect(SendEvent{peer, protocol::HookVerdict{check.checkId, std::nullopt, ""}});
+  }
+  void operator()(const protocol::PromptSubmitted& prompt) const {
+    if (!ended()) return refuseUnregistered();
+    turn.effect(SendEvent{peer, protocol::PromptContext{prompt.promptId, ""}});
+  }
+  void operator()(const protocol::SectionBuild& build) const {
+    if (!ended()) return refuseUnregistered();
+    turn.effect(SendEvent{peer, protocol::SectionText{build.buildId, std::nullopt}});
+  }
   template <class Other>
   void operator()(const Other&) const {
     if (!ended()) refuseUnregistered();
@@ -134,6 +147,12 @@ struct Receiver {
   void operator()(const protocol::EventOccurred& event) const {
     forwardEvent(turn, session, event);
   }
+  void operator()(const protocol::HookCheck& check) const { startCheck(turn, session, check); }
+  void operator()(const protocol::PromptSubmitted& prompt) const {
+    answerPrompt(turn, session, prompt);
+  }
+  void operator()(const protocol::SectionBuild& build) const { startBuild(turn, session, build); }
+  void operator()(const protocol::HooksState& hooks) const { hooksSettled(turn, session, hooks); }
   void operator()(const protocol::EndSession& end) const { endSession(turn, session, end.reason); }
   void operator()(const protocol::Ping&) const { turn.effect(SendEvent{peer, protocol::Pong{}}); }
 

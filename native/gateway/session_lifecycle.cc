@@ -80,13 +80,27 @@ bool isQuiet(const Turn& turn, const Session& session) {
          turn.state.calls.countOfSession(session.id) == 0;
 }
 
-void welcome(const Turn& turn, Session& session, bool joined) {
+// What is scheduled must know of what it waits for.
+void lookAround(const Turn& turn, Session& session) {
+  session.sync.setQuiet(isQuiet(turn, session));
+  session.sync.setGated(turn.state.checks.anyOfSession(session.id));
+}
+
+// Nobody is left in the session who could answer or be answered.
+void dropQuestions(const Turn& turn, Session& session) {
+  dropChecks(turn, session.id);
+  dropBuilds(turn, session.id);
+  turn.cancel(session.hooksTimer);
+}
+
+void welcome(const Turn& turn, Session& session, bool isNew, bool joined) {
   const Config& config = turn.state.config;
   sendToSession(turn, session,
                 protocol::Welcome{protocol::kLinkVersion, config.version, config.pid, config.port});
   sendToSession(turn, session,
                 toEvent(turn, session, session.sync.firstPlan(joined, turn.now.steady)));
   introduceSubscriptions(turn, session);
+  introduceHooks(turn, session, isNew, joined);
   while (!session.outbox.empty()) {
     protocol::SessionEvent event = std::move(session.outbox.front());
     session.outbox.pop_front();
@@ -142,7 +156,7 @@ void registerSession(const Turn& turn, PeerId peer, const protocol::Register& me
   ToolSnapshot have = toSnapshot(message.have);
   if (isNew) keepKnownProviders(turn, *session, have);
   session->sync.sessionRegistered(std::move(have), message.mode, turn.now.steady);
-  welcome(turn, *session, message.joined);
+  welcome(turn, *session, isNew, message.joined);
   rescheduleSync(turn, *session);
   if (isNew) endReplacedSessions(turn, *session);
   turn.log(LogLevel::Info, "session " + session->id + " registered: " + session->label);
@@ -156,6 +170,7 @@ void registerSession(const Turn& turn, PeerId peer, const protocol::Register& me
 void sessionProcessGone(const Turn& turn, Session& session) {
   turn.state.sessions.detach(session);
   cancelCallsOfSession(turn, session, "the session's process is gone");
+  dropQuestions(turn, session);
   session.sync.linkLost();
   turn.cancel(session.syncTimer);
   if (session.ending) return;
@@ -188,7 +203,9 @@ void endSession(const Turn& turn, Session& session, std::string_view reason) {
 void finishSession(const Turn& turn, const std::string& sessionId) {
   Session* session = turn.state.sessions.find(sessionId);
   if (session == nullptr) return;
+  dropQuestions(turn, *session);
   for (Provider* provider : turn.state.providers.inSession(sessionId)) {
+    refusePendingHooks(turn, *provider, *provider->in(sessionId), "the session has ended");
     turn.state.providers.unbind(*provider, sessionId);
     if (provider->bindings.empty() && !provider->all) provider->state = ProviderState::Unbound;
   }
@@ -238,7 +255,7 @@ void toolsChanged(const Turn& turn, Session& session) {
 void rescheduleSync(const Turn& turn, Session& session) {
   turn.cancel(session.syncTimer);
   if (!session.peer || session.ending) return;
-  session.sync.setQuiet(isQuiet(turn, session));
+  lookAround(turn, session);
   if (const auto due = session.sync.due()) {
     session.syncTimer = turn.state.timers.schedule(*due, SyncDue{session.id});
   }
@@ -247,7 +264,7 @@ void rescheduleSync(const Turn& turn, Session& session) {
 void runSync(const Turn& turn, Session& session) {
   session.syncTimer = TimerId::None;
   if (!session.peer || session.ending) return;
-  session.sync.setQuiet(isQuiet(turn, session));
+  lookAround(turn, session);
   if (auto plan = session.sync.takePlan(turn.now.steady)) {
     sendToSession(turn, session, toEvent(turn, session, std::move(*plan)));
   }

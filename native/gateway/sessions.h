@@ -14,6 +14,7 @@
 #include "base/timer_queue.h"
 #include "gateway/effects.h"
 #include "gateway/event_streams.h"
+#include "gateway/hooks.h"
 #include "gateway/providers.h"
 #include "gateway/push_budget.h"
 #include "gateway/tool_sync.h"
@@ -32,6 +33,7 @@ struct KnownProvider {
   int64_t revision = 0;               // of its binding: does not fall when it comes back
   std::optional<Binding> saved;       // what it had when its connection was lost
   std::optional<Binding> declared;    // for all sessions, where it was bound to "all"
+  bool startupGiven = false;          // the session has had its startup_context
   TimerId departure = TimerId::None;  // forgotten when this is due
 };
 using Identity = std::pair<std::string, std::string>;  // name, instance
@@ -55,10 +57,12 @@ struct Session {
   std::map<std::string, PushBudget, std::less<>> budgets;    // likewise
   std::deque<protocol::SessionEvent> outbox;                 // waits for a process while it lingers
   uint8_t subscribed = 0;                                    // events that its process reports
+  SessionHooks hooks;
   bool warnedManyTools = false;
   TimerId lingerTimer = TimerId::None;
   TimerId shutdownTimer = TimerId::None;
   TimerId syncTimer = TimerId::None;
+  TimerId hooksTimer = TimerId::None;
 };
 
 class Sessions {

@@ -70,9 +70,8 @@ SyncPlan ToolSync::firstPlan(bool joined, Time now) {
 
 std::optional<Time> ToolSync::due() const {
   if (inFlight_) return std::nullopt;
-  if (!firstChange_ || !lastChange_) {
-    return holdUntil_;
-  }
+  if (!firstChange_ || !lastChange_) return holdUntil_;
+  if (mode_ == SyncMode::Reload && gated_) return holdUntil_;
   Time at = std::min(*lastChange_ + limits_->time(Limit::DebounceMs),
                      *firstChange_ + limits_->time(Limit::DebounceMaxMs));
   if (mode_ == SyncMode::Reload) {

@@ -41,6 +41,8 @@ class ToolSync {
   void wantedChanged(ToolSnapshot wanted, Time now);
   // Reloads wait for an idle session without calls.
   void setQuiet(bool quiet) { quiet_ = quiet; }
+  // None is forced while an action waits for a gate: it would pass (host facts: reload).
+  void setGated(bool gated) { gated_ = gated; }
 
   // The plan for a process that has just registered, at once. One that has not joined cannot do so
   // before it has all its tools; one that has gets an empty plan, and changes come as they are due.
@@ -88,6 +90,7 @@ class ToolSync {
   std::optional<Time> lastChange_;
   std::optional<Time> holdUntil_;  // no removals before
   bool quiet_ = true;
+  bool gated_ = false;
   std::optional<Time> lastReload_;
   Millis reloadFloor_{0};
 };

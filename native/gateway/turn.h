@@ -18,7 +18,9 @@
 #include "base/timer_queue.h"
 #include "gateway/authenticator.h"
 #include "gateway/effects.h"
+#include "gateway/hook_checks.h"
 #include "gateway/providers.h"
+#include "gateway/sections.h"
 #include "gateway/sessions.h"
 #include "gateway/tool_router.h"
 
@@ -33,6 +35,15 @@ struct ThrottleDue {
 };
 struct CallDue {
   std::string id;
+};
+struct GateDue {
+  std::string callId;
+};
+struct TransformDue {
+  std::string callId;
+};
+struct HooksDue {
+  std::string sessionId;
 };
 struct SyncDue {
   std::string sessionId;
@@ -49,8 +60,9 @@ struct DepartureDue {
 };
 struct GraceDue {};
 struct DrainDue {};
-using Timer = std::variant<UnauthenticatedDue, ThrottleDue, CallDue, SyncDue, LingerDue,
-                           ShutdownDue, DepartureDue, GraceDue, DrainDue>;
+using Timer =
+    std::variant<UnauthenticatedDue, ThrottleDue, CallDue, GateDue, TransformDue, HooksDue, SyncDue,
+                 LingerDue, ShutdownDue, DepartureDue, GraceDue, DrainDue>;
 
 struct Config {
   Limits limits;
@@ -74,6 +86,8 @@ struct State {
   Sessions sessions;
   Providers providers;
   ToolRouter calls;
+  HookChecks checks;
+  Sections sections;
   TimerQueue<Timer> timers;
   Authenticator authenticator;
   // What providers were last told of the sessions, by id.

@@ -5,6 +5,7 @@
 
 #include "base/encoding.h"
 #include "gateway/binding.h"
+#include "gateway/hooks.h"
 #include "gateway/session_lifecycle.h"
 
 namespace tap::gateway {
@@ -38,6 +39,43 @@ std::vector<ToolDefinition> toolsAfter(std::vector<ToolDefinition> tools,
 void restamp(Refusal& refusal, std::string_view type, const std::string& requestId) {
   refusal.replyTo = type;
   refusal.requestId = requestId;
+}
+
+// Whether an ack of this type is still due for one of these sessions: the next update has to wait
+// (specification v2, "Update acknowledgments").
+bool isPending(const std::vector<Binding*>& bindings, std::string_view type) {
+  return std::any_of(bindings.begin(), bindings.end(), [&](const Binding* binding) {
+    return std::any_of(binding->pendingHooks.begin(), binding->pendingHooks.end(),
+                       [&](const PendingHooks& pending) {
+                         return pending.type == type && !pending.requestId.empty();
+                       });
+  });
+}
+
+// Applies a change of hooks or context to the bindings that it is about.
+template <class Change>
+std::optional<Refusal> updateBindings(const Turn& turn, Provider& provider, std::string_view type,
+                                      const std::optional<std::string>& sessionId,
+                                      const std::string& requestId, Change change) {
+  auto bindings = bindingsFor(provider, sessionId, type);
+  if (!bindings) {
+    restamp(bindings.error(), type, requestId);
+    return bindings.error();
+  }
+  if (isPending(bindings.value(), type)) {
+    return Refusal{ErrorCode::RateLimited,
+                   "the last " + std::string(type) + " is not in force yet: wait for its ack",
+                   std::string(type), requestId};
+  }
+  if (!sessionId) change(provider.declared);
+  for (Binding* binding : bindings.value()) {
+    change(*binding);
+    ++binding->revision;
+    if (Session* session = turn.state.sessions.find(binding->sessionId)) {
+      answerWhenInForce(turn, *session, provider, *binding, type, requestId);
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -101,6 +139,23 @@ std::optional<Refusal> updateTools(const Turn& turn, Provider& provider,
     acknowledge(turn, provider, binding, update.requestId);
   }
   return std::nullopt;
+}
+
+std::optional<Refusal> updateHooks(const Turn& turn, Provider& provider,
+                                   const protocol::HooksUpdate& update) {
+  constexpr std::string_view kType = "hooks.update";
+  if (auto reason = forbiddenHooks(provider, update.change)) {
+    return Refusal{ErrorCode::Unauthorized, std::move(*reason), std::string(kType),
+                   update.requestId};
+  }
+  return updateBindings(turn, provider, kType, update.sessionId, update.requestId,
+                        [&](Binding& binding) { applyHooks(binding, update.change); });
+}
+
+std::optional<Refusal> updateContext(const Turn& turn, Provider& provider,
+                                     const protocol::ContextUpdate& update) {
+  return updateBindings(turn, provider, "context.update", update.sessionId, update.requestId,
+                        [&](Binding& binding) { binding.context = update.context; });
 }
 
 }  // namespace tap::gateway

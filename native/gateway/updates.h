@@ -15,6 +15,11 @@ namespace tap::gateway {
 [[nodiscard]] std::optional<protocol::Refusal> updateTools(const Turn& turn, Provider& provider,
                                                            const protocol::ToolsUpdate& update);
 
+[[nodiscard]] std::optional<protocol::Refusal> updateHooks(const Turn& turn, Provider& provider,
+                                                           const protocol::HooksUpdate& update);
+[[nodiscard]] std::optional<protocol::Refusal> updateContext(const Turn& turn, Provider& provider,
+                                                             const protocol::ContextUpdate& update);
+
 // The bindings a message is about: that of sessionId, or all. Refused where it names a session that
 // the provider is not bound to.
 [[nodiscard]] Result<std::vector<Binding*>, protocol::Refusal> bindingsFor(

@@ -30,10 +30,14 @@ class ProviderDecoder {
   // Slices in it have the text's owner: they borrow where the text does.
   [[nodiscard]] Result<ProviderMessage, Refusal> body();
 
-  // The opened message's `id`, if it has one that can be read: whose call a bad result answers.
+  // The id of what the opened message answers, if it has one that can be read: a call, a gate.check
+  // or a transform.request.
   [[nodiscard]] std::string callId() const;
 
  private:
+  // That member of the opened message, if it is a text of the length of an identifier.
+  [[nodiscard]] std::string shortText(std::string_view key) const;
+
   const Limits& limits_;
   json::Scanner scanner_;
   json::Value root_;

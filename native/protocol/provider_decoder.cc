@@ -1,3 +1,6 @@
+#include <array>
+#include <utility>
+
 #include "base/encoding.h"
 #include "base/json_writer.h"
 #include "base/utf8.h"
@@ -32,28 +35,37 @@ size_t countElements(std::optional<json::Value> array) {
 
 // The list of a message that is bounded in number, and by what: known before any of it is read.
 struct CountedList {
+  ProviderMessageType type;
+  std::string_view within;  // the member that has the list; empty: the message itself
   std::string_view key;
   Limit limit;
 };
+constexpr std::array<CountedList, 6> kCountedLists{{
+    {ProviderMessageType::Hello, "", "tools", Limit::ToolsPerProvider},
+    {ProviderMessageType::Hello, "hooks", "onPreToolUse", Limit::RulesPerProvider},
+    {ProviderMessageType::ToolsUpdate, "", "tools", Limit::ToolsPerProvider},
+    {ProviderMessageType::HooksUpdate, "", "onPreToolUse", Limit::RulesPerProvider},
+    {ProviderMessageType::FilterSet, "", "rules", Limit::FilterRules},
+    {ProviderMessageType::StreamQuery, "", "streams", Limit::StreamsPerProvider},
+}};
 
-std::optional<CountedList> countedList(ProviderMessageType type) {
-  switch (type) {
-    case ProviderMessageType::Hello:
-    case ProviderMessageType::ToolsUpdate:
-      return CountedList{"tools", Limit::ToolsPerProvider};
-    case ProviderMessageType::FilterSet:
-      return CountedList{"rules", Limit::FilterRules};
-    case ProviderMessageType::StreamQuery:
-      return CountedList{"streams", Limit::StreamsPerProvider};
-    case ProviderMessageType::Auth:
-    case ProviderMessageType::AuthConfirm:
-    case ProviderMessageType::ToolResult:
-    case ProviderMessageType::ToolProgress:
-    case ProviderMessageType::Push:
-    case ProviderMessageType::SessionReady:
-    case ProviderMessageType::ShutdownReady:
-    case ProviderMessageType::Goodbye:
-      return std::nullopt;
+std::optional<json::Value> findList(json::Value message, const CountedList& list) {
+  if (list.within.empty()) return json::find(message, list.key);
+  const std::optional<json::Value> holder = json::find(message, list.within);
+  if (!holder || holder->kind != json::Kind::Object) return std::nullopt;
+  return json::find(*holder, list.key);
+}
+
+// What the message has too many of, in words.
+std::optional<std::string> overCount(ProviderMessageType type, json::Value message,
+                                     const Limits& limits) {
+  for (const CountedList& list : kCountedLists) {
+    if (list.type != type) continue;
+    const size_t most = limits.count(list.limit);
+    if (countElements(findList(message, list)) <= most) continue;
+    const std::string holder = list.within.empty() ? "" : std::string(list.within) + ".";
+    return std::string(row(type).type) + "." + holder + std::string(list.key) + ": at most " +
+           std::to_string(most);
   }
   return std::nullopt;
 }
@@ -140,6 +152,14 @@ ProviderMessage decodeHello(Body& body) {
     hello.metadata = std::string(metadata->raw);
   }
   hello.subscribe = readSubscribe(body);
+  if (const auto hooks = body.fields.optional("hooks", json::Kind::Object)) {
+    hello.declaresHooks = true;
+    hello.hooks = readHooks(*hooks, "hello.hooks", body.limits, body.problem);
+  }
+  if (body.fields.optional("context", json::Kind::String)) {
+    hello.context = readText(body, "context", body.limits.bytes(Limit::HookTextBytes));
+  }
+  hello.startupContext = readText(body, "startup_context", body.limits.bytes(Limit::HookTextBytes));
   if (const auto tools = body.fields.optional("tools", json::Kind::Array)) {
     hello.declaresTools = true;
     hello.tools = readTools(*tools, "hello.tools", body.limits, body.problem);
@@ -226,6 +246,49 @@ ProviderMessage decodeToolsUpdate(Body& body) {
   return update;
 }
 
+ProviderMessage decodeHooksUpdate(Body& body) {
+  HooksUpdate update;
+  update.sessionId = body.fields.optionalText("sessionId", kMaxIdBytes);
+  update.requestId = readText(body, "requestId", kMaxIdBytes);
+  update.change = readHooks(body.object, "hooks.update", body.limits, body.problem);
+  return update;
+}
+
+ProviderMessage decodeContextUpdate(Body& body) {
+  ContextUpdate update;
+  update.sessionId = body.fields.optionalText("sessionId", kMaxIdBytes);
+  update.requestId = readText(body, "requestId", kMaxIdBytes);
+  if (!body.fields.find("context")) body.fields.reportExpected("context", "a string", {});
+  update.context = readText(body, "context", body.limits.bytes(Limit::HookTextBytes));
+  return update;
+}
+
+ProviderMessage decodeGateResult(Body& body) {
+  GateResult result;
+  result.callId = body.fields.requiredText("callId", kMaxIdBytes);
+  result.gateId = readText(body, "gateId", kMaxIdBytes);
+  result.reason = readText(body, "reason", body.limits.bytes(Limit::HookTextBytes));
+  const std::string decision = body.fields.requiredText("decision", kMaxIdBytes);
+  if (decision == "allow") {
+    result.decision = GateDecision::Allow;
+  } else if (decision == "context") {
+    result.decision = GateDecision::Context;
+  } else if (decision != "deny") {
+    body.problem.report(
+        "gate.result.decision: expected \"allow\", \"deny\" or \"context\", got \"" +
+        visible(decision, false, 64) + "\"");
+  }
+  return result;
+}
+
+ProviderMessage decodeTransformResult(Body& body) {
+  TransformResult result;
+  result.callId = body.fields.requiredText("callId", kMaxIdBytes);
+  if (!body.fields.find("content")) body.fields.reportExpected("content", "a string", {});
+  result.content = readText(body, "content", body.limits.bytes(Limit::HookTextBytes));
+  return result;
+}
+
 FilterRule readFilterRule(json::Value value, const std::string& path, Body& body) {
   FilterRule rule;
   FieldReader fields(value, path, body.problem);
@@ -310,6 +373,14 @@ ProviderMessage decode(ProviderMessageType type, Body& body) {
       return decodePush(body);
     case ProviderMessageType::ToolsUpdate:
       return decodeToolsUpdate(body);
+    case ProviderMessageType::HooksUpdate:
+      return decodeHooksUpdate(body);
+    case ProviderMessageType::ContextUpdate:
+      return decodeContextUpdate(body);
+    case ProviderMessageType::GateResult:
+      return decodeGateResult(body);
+    case ProviderMessageType::TransformResult:
+      return decodeTransformResult(body);
     case ProviderMessageType::FilterSet:
       return decodeFilterSet(body);
     case ProviderMessageType::StreamQuery:
@@ -372,29 +443,30 @@ Result<ProviderMessageType, Refusal> ProviderDecoder::open(const Slice& text) {
   return type_;
 }
 
-std::string ProviderDecoder::callId() const {
+std::string ProviderDecoder::shortText(std::string_view key) const {
   if (root_.kind != json::Kind::Object) return {};
-  const std::optional<json::Value> id = scanner_.find("id");
-  if (!id || id->kind != json::Kind::String || id->raw.size() > kMaxIdBytes) return {};
-  return json::decodeString(*id);
+  const std::optional<json::Value> text = scanner_.find(key);
+  if (!text || text->kind != json::Kind::String || text->raw.size() > kMaxIdBytes) return {};
+  return json::decodeString(*text);
+}
+
+std::string ProviderDecoder::callId() const {
+  const bool isHook =
+      type_ == ProviderMessageType::GateResult || type_ == ProviderMessageType::TransformResult;
+  return shortText(isHook ? "callId" : "id");
 }
 
 Result<ProviderMessage, Refusal> ProviderDecoder::body() {
   const std::string type(row(type_).type);
   Problem problem;
   FieldReader fields(root_, type, problem);
-  if (const auto list = countedList(type_)) {
-    const size_t most = limits_.count(list->limit);
-    if (countElements(scanner_.find(list->key)) > most) {
-      return Refusal{ErrorCode::PayloadTooLarge,
-                     type + "." + std::string(list->key) + ": at most " + std::to_string(most),
-                     type};
-    }
+  if (auto complaint = overCount(type_, root_, limits_)) {
+    return Refusal{ErrorCode::PayloadTooLarge, std::move(*complaint), type, shortText("requestId")};
   }
   Body body{root_, fields, problem, limits_, text_};
   ProviderMessage message = decode(type_, body);
-  if (problem.any()) return invalid(problem.text(), type);
-  return message;
+  if (!problem.any()) return message;
+  return Refusal{ErrorCode::InvalidJson, problem.text(), type, shortText("requestId")};
 }
 
 }  // namespace tap::protocol

@@ -19,6 +19,7 @@
 #include "base/slice.h"
 #include "base/time.h"
 #include "protocol/errors.h"
+#include "protocol/hook_rules.h"
 
 namespace tap::protocol {
 
@@ -61,6 +62,10 @@ struct Hello {
   std::vector<ToolDefinition> tools;
   bool declaresTools = false;  // the field was there, be it empty
   uint8_t subscribe = 0;       // SubscribedEvent bits
+  HooksChange hooks;
+  bool declaresHooks = false;  // as with tools
+  std::optional<std::string> context;
+  std::string startupContext;
 };
 struct ToolResult {
   std::string id;
@@ -93,6 +98,27 @@ struct ToolsUpdate {
   std::optional<std::string> sessionId;
   std::string requestId;
 };
+struct HooksUpdate {
+  HooksChange change;
+  std::optional<std::string> sessionId;
+  std::string requestId;
+};
+struct ContextUpdate {
+  std::string context;  // empty: there is none any more
+  std::optional<std::string> sessionId;
+  std::string requestId;
+};
+enum class GateDecision : uint8_t { Allow, Deny, Context };
+struct GateResult {
+  std::string gateId;  // empty: not said
+  std::string callId;
+  GateDecision decision = GateDecision::Deny;
+  std::string reason;
+};
+struct TransformResult {
+  std::string callId;
+  std::string content;
+};
 enum class FilterOutcome : uint8_t { Drop, Keep, Surface, Inject };
 struct FilterRule {
   std::shared_ptr<const Pattern> match;
@@ -121,8 +147,9 @@ struct Goodbye {
 };
 
 using ProviderMessage =
-    std::variant<Auth, AuthConfirm, Hello, ToolResult, ToolProgress, Push, ToolsUpdate, FilterSet,
-                 StreamQuery, SessionReady, ShutdownReady, Goodbye>;
+    std::variant<Auth, AuthConfirm, Hello, ToolResult, ToolProgress, Push, ToolsUpdate, HooksUpdate,
+                 ContextUpdate, GateResult, TransformResult, FilterSet, StreamQuery, SessionReady,
+                 ShutdownReady, Goodbye>;
 
 // Where a provider's connection stands (specification v2, "Connection states").
 enum class ProviderState : uint8_t { AwaitAuth, AwaitPairing, AwaitHello, Bound, Unbound };
@@ -153,6 +180,13 @@ inline constexpr std::array<ProviderMessageRow, std::variant_size_v<ProviderMess
          Limit::MessageBytes},
         {"push", in(ProviderState::Bound), Trust::External, Limit::MessageBytes},
         {"tools.update", in(ProviderState::Bound), Trust::External, Limit::MessageBytes},
+        {"hooks.update", in(ProviderState::Bound), Trust::External, Limit::MessageBytes},
+        {"context.update", in(ProviderState::Bound), Trust::Project, Limit::MessageBytes},
+        // Unbound too: an answer may cross the end of the session.
+        {"gate.result", in(ProviderState::Bound) | in(ProviderState::Unbound), Trust::Project,
+         Limit::MessageBytes},
+        {"transform.result", in(ProviderState::Bound) | in(ProviderState::Unbound), Trust::Project,
+         Limit::MessageBytes},
         {"filter.set", in(ProviderState::Bound), Trust::External, Limit::MessageBytes},
         {"stream.query", in(ProviderState::Bound), Trust::External, Limit::MessageBytes},
         {"session.ready", in(ProviderState::Bound), Trust::Project, Limit::MessageBytes},
@@ -172,6 +206,10 @@ enum class ProviderMessageType : uint8_t {
   ToolProgress,
   Push,
   ToolsUpdate,
+  HooksUpdate,
+  ContextUpdate,
+  GateResult,
+  TransformResult,
   FilterSet,
   StreamQuery,
   SessionReady,

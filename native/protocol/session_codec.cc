@@ -74,6 +74,7 @@ std::optional<std::string> readOptionalString(Fields& fields, std::string_view k
 constexpr std::array<std::string_view, 2> kModes{"live", "reload"};
 constexpr std::array<std::string_view, 3> kActivities{"idle", "busy", "user-prompt"};
 constexpr std::array<std::string_view, 3> kLevels{"info", "warning", "error"};
+constexpr std::array<std::string_view, 3> kHookOutcomes{"in-force", "denied", "unavailable"};
 
 template <class Enum, size_t N>
 Enum oneOf(Fields& fields, std::string_view key, const std::array<std::string_view, N>& names) {
@@ -166,7 +167,90 @@ EventOccurred readEventOccurred(Fields& fields, const Slice& text) {
   return message;
 }
 
+// The value as it is written; any JSON will do.
+Slice readRaw(Fields& fields, std::string_view key, const Slice& text) {
+  const std::optional<json::Value> value = fields.find(key);
+  if (!value) fields.reportExpected(key, "a value", value);
+  return value ? text.part(value->raw) : Slice();
+}
+
+HookCheck readHookCheck(Fields& fields, const Slice& text) {
+  HookCheck message;
+  message.checkId = fields.requiredText("checkId", 256);
+  message.tool = fields.string("tool");
+  message.args = readRaw(fields, "args", text);
+  return message;
+}
+
+PromptSubmitted readPromptSubmitted(Fields& fields, const Slice&) {
+  return {fields.requiredText("promptId", 256)};
+}
+
+SectionBuild readSectionBuild(Fields& fields, const Slice&) {
+  return {fields.requiredText("buildId", 256), fields.string("section"), fields.string("current")};
+}
+
+HooksState readHooksState(Fields& fields, const Slice&) {
+  return {fields.integer("revision"), oneOf<HookOutcome>(fields, "hooks", kHookOutcomes),
+          oneOf<HookOutcome>(fields, "sections", kHookOutcomes)};
+}
+
 // --- Gateway → session ---
+
+ProviderGuards readGuards(json::Value value, Problem& problem) {
+  Fields fields(value, "hooks.guards[]", problem);
+  ProviderGuards guards;
+  guards.provider = fields.string("provider");
+  if (const auto rules = fields.required("rules", json::Kind::Array)) {
+    json::Elements elements(*rules);
+    for (json::Value rule; elements.next(rule);) guards.rules.emplace_back(rule.raw);
+  }
+  return guards;
+}
+
+SectionEdit readSectionEdit(json::Value value, Problem& problem) {
+  Fields fields(value, "hooks.sections[]", problem);
+  SectionEdit edit;
+  edit.section = fields.string("section");
+  edit.prepend = readOptionalString(fields, "prepend").value_or("");
+  edit.append = readOptionalString(fields, "append").value_or("");
+  edit.replace = readOptionalString(fields, "replace");
+  edit.callback = fields.boolean("callback");
+  return edit;
+}
+
+template <class Item>
+std::vector<Item> readItems(Fields& fields, std::string_view key, Problem& problem,
+                            Item (*read)(json::Value, Problem&)) {
+  std::vector<Item> items;
+  const std::optional<json::Value> array = fields.required(key, json::Kind::Array);
+  if (!array) return items;
+  json::Elements elements(*array);
+  for (json::Value element; elements.next(element);) {
+    if (element.kind == json::Kind::Object) {
+      items.push_back(read(element, problem));
+    } else {
+      fields.reportExpected(key, "objects only", element);
+    }
+  }
+  return items;
+}
+
+Hooks readHooksEvent(Fields& fields, Problem& problem) {
+  Hooks event;
+  event.revision = fields.integer("revision");
+  event.wanted = fields.boolean("wanted");
+  event.prompts = fields.boolean("prompts");
+  event.gateMs = fields.integer("gateMs");
+  event.guards = readItems<ProviderGuards>(fields, "guards", problem, readGuards);
+  event.sections = readItems<SectionEdit>(fields, "sections", problem, readSectionEdit);
+  return event;
+}
+
+HookVerdict readHookVerdict(Fields& fields, const Slice&) {
+  return {fields.requiredText("checkId", 256), readOptionalString(fields, "deny"),
+          readOptionalString(fields, "context").value_or("")};
+}
 
 Welcome readWelcome(Fields& fields, const Slice&) {
   return {fields.integer("linkVersion"), fields.string("version"), fields.integer("pid"),
@@ -194,16 +278,7 @@ Tools readTools(Fields& fields, Problem& problem) {
   event.revision = fields.integer("revision");
   event.reload = fields.boolean("reload");
   event.drop = readStrings(fields, "drop");
-  if (const auto set = fields.required("set", json::Kind::Array)) {
-    json::Elements elements(*set);
-    for (json::Value element; elements.next(element);) {
-      if (element.kind == json::Kind::Object) {
-        event.set.push_back(readProviderTools(element, problem));
-      } else {
-        fields.reportExpected("set", "objects only", element);
-      }
-    }
-  }
+  event.set = readItems<ProviderTools>(fields, "set", problem, readProviderTools);
   return event;
 }
 
@@ -284,6 +359,49 @@ struct FieldWriter {
     writer.rawField("data", m.data.empty() ? "{}" : m.data.view());
   }
 
+  void operator()(const HookCheck& m) const {
+    writer.field("type", "hook.check").field("checkId", m.checkId).field("tool", m.tool);
+    writer.rawField("args", m.args.empty() ? "{}" : m.args.view());
+  }
+  void operator()(const PromptSubmitted& m) const {
+    writer.field("type", "prompt.submitted").field("promptId", m.promptId);
+  }
+  void operator()(const SectionBuild& m) const {
+    writer.field("type", "section.build").field("buildId", m.buildId);
+    writer.field("section", m.section).field("current", m.current);
+  }
+  void operator()(const HooksState& m) const {
+    writer.field("type", "hooks.state").field("revision", m.revision);
+    writer.field("hooks", kHookOutcomes[static_cast<size_t>(m.hooks)]);
+    writer.field("sections", kHookOutcomes[static_cast<size_t>(m.sections)]);
+  }
+
+  void operator()(const Hooks& e) const {
+    writer.field("type", "hooks").field("revision", e.revision);
+    writer.field("wanted", e.wanted).field("prompts", e.prompts).field("gateMs", e.gateMs);
+    writer.key("guards").beginArray();
+    for (const ProviderGuards& guards : e.guards) {
+      writer.beginObject().field("provider", guards.provider).key("rules").beginArray();
+      for (const std::string& rule : guards.rules) writer.raw(rule);
+      writer.endArray().endObject();
+    }
+    writer.endArray().key("sections").beginArray();
+    for (const SectionEdit& edit : e.sections) write(edit);
+    writer.endArray();
+  }
+  void operator()(const HookVerdict& e) const {
+    writer.field("type", "hook.verdict").field("checkId", e.checkId);
+    if (e.deny) writer.field("deny", *e.deny);
+    if (!e.context.empty()) writer.field("context", e.context);
+  }
+  void operator()(const PromptContext& e) const {
+    writer.field("type", "prompt.context").field("promptId", e.promptId);
+    writer.field("context", e.context);
+  }
+  void operator()(const SectionText& e) const {
+    writer.field("type", "section.text").field("buildId", e.buildId);
+    if (e.content) writer.field("content", *e.content);
+  }
   void operator()(const Subscribe& e) const {
     writer.field("type", "subscribe");
     writeStrings(writer, "events", e.events);
@@ -326,6 +444,16 @@ struct FieldWriter {
   void operator()(const Draining& e) const {
     writer.field("type", "draining").field("reason", e.reason);
   }
+
+ private:
+  void write(const SectionEdit& edit) const {
+    writer.beginObject().field("section", edit.section);
+    if (!edit.prepend.empty()) writer.field("prepend", edit.prepend);
+    if (!edit.append.empty()) writer.field("append", edit.append);
+    if (edit.replace) writer.field("replace", *edit.replace);
+    if (edit.callback) writer.field("callback", true);
+    writer.endObject();
+  }
 };
 
 template <class Variant>
@@ -361,6 +489,10 @@ constexpr std::array<Reader<SessionMessage>, std::variant_size_v<SessionMessage>
     {"ping", reading<SessionMessage, readPing>},
     {"drain", reading<SessionMessage, readDrain>},
     {"event", reading<SessionMessage, readEventOccurred>},
+    {"hook.check", reading<SessionMessage, readHookCheck>},
+    {"prompt.submitted", reading<SessionMessage, readPromptSubmitted>},
+    {"section.build", reading<SessionMessage, readSectionBuild>},
+    {"hooks.state", reading<SessionMessage, readHooksState>},
 }};
 
 constexpr std::array<Reader<SessionEvent>, std::variant_size_v<SessionEvent>> kEventReaders{{
@@ -387,6 +519,20 @@ constexpr std::array<Reader<SessionEvent>, std::variant_size_v<SessionEvent>> kE
     {"inject",
      [](Fields& fields, const Slice&, Problem&) -> SessionEvent {
        return Inject{fields.string("provider"), fields.string("prompt")};
+     }},
+    {"hooks",
+     [](Fields& fields, const Slice&, Problem& problem) -> SessionEvent {
+       return readHooksEvent(fields, problem);
+     }},
+    {"hook.verdict", reading<SessionEvent, readHookVerdict>},
+    {"prompt.context",
+     [](Fields& fields, const Slice&, Problem&) -> SessionEvent {
+       return PromptContext{fields.requiredText("promptId", 256), fields.string("context")};
+     }},
+    {"section.text",
+     [](Fields& fields, const Slice&, Problem&) -> SessionEvent {
+       return SectionText{fields.requiredText("buildId", 256),
+                          readOptionalString(fields, "content")};
      }},
     {"pong", [](Fields&, const Slice&, Problem&) -> SessionEvent { return Pong{}; }},
     {"draining",

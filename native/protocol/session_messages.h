@@ -94,8 +94,33 @@ struct EventOccurred {
   Slice data;  // JSON text of an object
 };
 
+// The agent is about to use a tool, and the session has hooks. Answered by HookVerdict.
+struct HookCheck {
+  std::string checkId;  // the session's own, unique on its link
+  std::string tool;
+  Slice args;  // JSON text
+};
+// A prompt was submitted. Answered by PromptContext.
+struct PromptSubmitted {
+  std::string promptId;
+};
+// The CLI builds its system message, with this section. Answered by SectionText.
+struct SectionBuild {
+  std::string buildId;
+  std::string section;
+  std::string current;
+};
+// How far the hooks of that revision have come.
+enum class HookOutcome : uint8_t { InForce, Denied, Unavailable };
+struct HooksState {
+  int64_t revision = 0;
+  HookOutcome hooks = HookOutcome::InForce;     // InForce also where none are wanted
+  HookOutcome sections = HookOutcome::InForce;  // the edits of the system message
+};
+
 using SessionMessage = std::variant<Register, Update, ActivityChanged, Call, CancelCall, Synced,
-                                    SyncFailed, EndSession, Ping, Drain, EventOccurred>;
+                                    SyncFailed, EndSession, Ping, Drain, EventOccurred, HookCheck,
+                                    PromptSubmitted, SectionBuild, HooksState>;
 
 // --- Gateway → session ---
 
@@ -148,13 +173,52 @@ struct Inject {
 struct Subscribe {
   std::vector<std::string> events;
 };
+// What the session's hooks are to do from now on. Answered by HooksState, once it is so.
+struct ProviderGuards {
+  std::string provider;
+  std::vector<std::string> rules;  // JSON text, HookRule::json
+  bool operator==(const ProviderGuards&) const = default;
+};
+struct SectionEdit {
+  std::string section;
+  std::string prepend;
+  std::string append;
+  std::optional<std::string> replace;
+  bool callback = false;  // a SectionBuild whenever the section is built
+  bool operator==(const SectionEdit&) const = default;
+};
+struct Hooks {
+  int64_t revision = 0;
+  bool wanted = false;   // a HookCheck before each tool call
+  bool prompts = false;  // a PromptSubmitted for each prompt
+  int64_t gateMs = 0;    // how long a HookCheck may take
+  // What the session denies by itself while it has no gateway.
+  std::vector<ProviderGuards> guards;
+  std::vector<SectionEdit> sections;  // sorted by name
+  bool operator==(const Hooks&) const = default;
+};
+// Neither a denial nor a context: nothing speaks against it.
+struct HookVerdict {
+  std::string checkId;
+  std::optional<std::string> deny;  // the reason, for the model
+  std::string context;
+};
+struct PromptContext {
+  std::string promptId;
+  std::string context;  // may be empty
+};
+struct SectionText {
+  std::string buildId;
+  std::optional<std::string> content;  // nothing: it stays as it is
+};
 struct Pong {};
 // The gateway is going away on purpose: connect again, a new one will be there.
 struct Draining {
   std::string reason;
 };
 
-using SessionEvent = std::variant<Welcome, Refused, Tools, CallResult, CallProgress, Timeline,
-                                  Inject, Subscribe, Pong, Draining>;
+using SessionEvent =
+    std::variant<Welcome, Refused, Tools, CallResult, CallProgress, Timeline, Inject, Subscribe,
+                 Hooks, HookVerdict, PromptContext, SectionText, Pong, Draining>;
 
 }  // namespace tap::protocol

@@ -41,6 +41,12 @@ std::vector<SessionMessage> someMessages() {
       Ping{},
       Drain{"secret", "2.0"},
       EventOccurred{"user.message", Slice(std::string(R"({ "content":"hi"})"))},
+      HookCheck{"1", "bash", Slice(std::string(R"({ "command":"ls"})"))},
+      HookCheck{"2", odd, Slice(std::string("7"))},
+      PromptSubmitted{"1"},
+      SectionBuild{"1", "tone", odd},
+      HooksState{7, HookOutcome::Denied, HookOutcome::InForce},
+      HooksState{0, HookOutcome::InForce, HookOutcome::Unavailable},
   };
 }
 
@@ -62,6 +68,20 @@ std::vector<SessionEvent> someEvents() {
       CallProgress{odd},
       Subscribe{{}},
       Subscribe{{"user.message", odd}},
+      Hooks{},
+      Hooks{9,
+            true,
+            true,
+            5000,
+            {{"p", {R"({"action":"deny"})"}}, {odd, {}}},
+            {{"tone", odd, "", std::nullopt, false}, {"safety", "", "a", "", true}}},
+      HookVerdict{"1", std::nullopt, ""},
+      HookVerdict{"1", "", ""},
+      HookVerdict{"1", odd, ""},
+      HookVerdict{"1", std::nullopt, odd},
+      PromptContext{"1", odd},
+      SectionText{"1", std::nullopt},
+      SectionText{"1", odd},
       Pong{},
       Draining{odd},
   };

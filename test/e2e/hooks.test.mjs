@@ -1,0 +1,238 @@
+// Rules, gates, transforms and context of providers, on the real CLI: what the agent may do, and
+// what its model reads.
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { describe, test } from "node:test";
+import { callTool, say, systemText, toolNames, toolResults, userTexts } from "../support/model.mjs";
+import { answering, onceOffered, startTap, steps } from "../support/tap.mjs";
+import { deferred, waitFor } from "../support/wait.mjs";
+
+const DENIED = "Denied by preToolUse hook:";
+const bash = (command) => callTool("bash", { command, description: "a command" });
+
+/** A step that waits for the test. */
+const held = (gate, step) => async (request) => {
+  await gate.promise;
+  return typeof step === "function" ? step(request) : step;
+};
+
+/** The acknowledgement says that the session has it in force. */
+async function inForce(provider, message) {
+  const requestId = `r${Math.random()}`;
+  provider.send({ requestId, ...message });
+  const answer = await provider.waitFor(
+    (received) => received.requestId === requestId && ["ack", "error"].includes(received.type),
+    30_000,
+  );
+  assert.equal(answer.type, "ack", JSON.stringify(answer));
+  return answer;
+}
+
+/** Answers every gate.check. @param {(check: any) => object | undefined} decide */
+function gatekeeper(provider, decide) {
+  provider.onMessage((message) => {
+    if (message.type !== "gate.check") return;
+    const answer = decide(message);
+    if (answer) {
+      const { gateId, callId } = message;
+      provider.send({ type: "gate.result", gateId, callId, ...answer });
+    }
+  });
+}
+
+/** One turn in which the calls are made once the rules are in force. */
+async function turnWith(t, calls, prepare, options) {
+  const ready = deferred();
+  const rig = await startTap(t, undefined, options);
+  const [first, ...rest] = calls;
+  rig.model.script(steps([held(ready, first), ...rest, say("bye")]));
+  const started = rig.cli.startPrompt("go");
+  await rig.model.waitForRequest();
+  const provider = await rig.provide({ helper: answering("help") }, { name: "guardian" });
+  await prepare(provider, rig);
+  ready.resolve();
+  await rig.ended(started);
+  const results = toolResults(rig.model.last).filter(({ name }) => name !== "tap_status");
+  return { rig, results: results.map(({ text }) => text) };
+}
+
+describe("hooks of providers", { concurrency: 1 }, () => {
+  test("a gate is asked before bash runs: it denies, and it lets pass", async (t) => {
+    const asked = [];
+    const { rig, results } = await turnWith(
+      t,
+      [bash("touch pushed # git push"), bash("touch harmless # git push --dry-run"), bash("ls")],
+      async (provider) => {
+        gatekeeper(provider, (check) => {
+          asked.push(check);
+          return check.args.command.includes("dry-run")
+            ? { decision: "allow" }
+            : { decision: "deny", reason: "CI is red" };
+        });
+        await inForce(provider, {
+          type: "hooks.update",
+          onPreToolUse: [
+            { match: { tool: "shell", args: "git push" }, action: "gate", gateId: "ci" },
+          ],
+        });
+      },
+    );
+    assert.equal(results[0], `${DENIED} tap provider "guardian": CI is red`);
+    assert.match(results[2], /harmless/);
+    assert.doesNotMatch(results[2], /pushed/);
+    assert.equal(asked.length, 2);
+    assert.equal(asked[0].tool, "shell");
+    assert.equal(asked[0].gateId, "ci");
+    assert.ok(!existsSync(path.join(rig.cli.workFolder, "pushed")));
+  });
+
+  test("a deny rule blocks a provider's tool, a context rule speaks to the model", async (t) => {
+    const { rig, results } = await turnWith(
+      t,
+      [onceOffered("helper"), bash("echo hello")],
+      (provider) =>
+        inForce(provider, {
+          type: "hooks.update",
+          onPreToolUse: [
+            { match: { tool: "helper" }, action: "deny", reason: "not today" },
+            { match: { tool: "shell" }, action: "context", content: "Mind the gap." },
+          ],
+        }),
+    );
+    assert.equal(results[0], `${DENIED} tap provider "guardian": not today`);
+    assert.match(results[1], /hello/);
+    assert.ok(
+      userTexts(rig.model.last).some((text) =>
+        text.includes('From tap provider "guardian": Mind the gap.'),
+      ),
+      JSON.stringify(userTexts(rig.model.last)),
+    );
+  });
+
+  test("a gate that never answers denies in its time, one that fails open does not", async (t) => {
+    const { results } = await turnWith(
+      t,
+      [bash("echo closed"), bash("echo open")],
+      (provider) =>
+        inForce(provider, {
+          type: "hooks.update",
+          onPreToolUse: [
+            { match: { args: "closed" }, action: "gate", gateId: "one" },
+            { match: { args: "open" }, action: "gate", gateId: "two", failOpen: true },
+          ],
+        }),
+      { env: { TAP_GATE_MS: "300" } },
+    );
+    assert.equal(results[0], `${DENIED} tap provider "guardian": it did not respond in time`);
+    assert.match(results[1], /open/);
+  });
+
+  test("without its gateway the session denies what a rule covered, and nothing else", async (t) => {
+    const killed = deferred();
+    const rig = await startTap(t, undefined, { env: { TAP_GUARD_MS: "60000" } });
+    rig.model.script(
+      steps([held(killed, bash("touch pushed # git push")), bash("echo fine"), say("bye")]),
+    );
+    const started = rig.cli.startPrompt("go");
+    await rig.model.waitForRequest();
+    const provider = await rig.provide({ helper: answering("help") }, { name: "guardian" });
+    await inForce(provider, {
+      type: "hooks.update",
+      onPreToolUse: [{ match: { args: "git push" }, action: "gate", gateId: "ci" }],
+    });
+    const { pid } = await rig.cli.gatewayHost();
+    process.kill(pid, "SIGKILL");
+    await provider.waitForClose();
+    killed.resolve();
+    await rig.ended(started);
+    const results = toolResults(rig.model.last).map(({ text }) => text);
+    assert.match(results[0], /^Denied by preToolUse hook: tap provider "guardian" has a say/);
+    assert.match(results[1], /fine/);
+    assert.ok(!existsSync(path.join(rig.cli.workFolder, "pushed")));
+  });
+
+  test("appended instructions, ambient and startup context reach the model", async (t) => {
+    const rig = await startTap(t, () => say("understood"));
+    const terminal = await rig.interactive();
+    const provider = await rig.provide(
+      { helper: answering("help") },
+      { name: "guardian", hello: { startup_context: "Loaded at nine.", context: "CI is green." } },
+    );
+    await inForce(provider, {
+      type: "hooks.update",
+      transforms: {
+        custom_instructions: { action: "append", content: "This repository uses pnpm." },
+        safety: { action: "append", content: "Be kind to people." },
+      },
+    });
+    await terminal.prompt("first question", /understood/);
+    const first = rig.model.last;
+    assert.match(systemText(first), /This repository uses pnpm\./);
+    assert.match(systemText(first), /Be kind to people\.\nWhere such an addition disagrees/);
+    assert.match(
+      userTexts(first).at(-1),
+      /Context from tap provider "guardian":\nLoaded at nine\./,
+    );
+    assert.match(userTexts(first).at(-1), /Context from tap provider "guardian":\nCI is green\./);
+
+    await inForce(provider, { type: "context.update", context: "CI is red." });
+    await inForce(provider, { type: "hooks.update", transforms: { custom_instructions: null } });
+    await terminal.prompt("second question", /understood[^]*understood/);
+    const second = rig.model.last;
+    assert.doesNotMatch(systemText(second), /pnpm/);
+    assert.match(userTexts(second).at(-1), /CI is red\./);
+    assert.doesNotMatch(userTexts(second).at(-1), /Loaded at nine/);
+  });
+
+  test("a callback rewrites a section with what it was given", async (t) => {
+    const rig = await startTap(t, () => say("understood"));
+    const terminal = await rig.interactive();
+    const provider = await rig.provide({ helper: answering("help") }, { name: "guardian" });
+    const requests = [];
+    provider.onMessage((message) => {
+      if (message.type !== "transform.request") return;
+      requests.push(message);
+      const content = `${message.current}\nToday is number ${requests.length}.`;
+      provider.send({ type: "transform.result", callId: message.callId, content });
+    });
+    await inForce(provider, {
+      type: "hooks.update",
+      transforms: { code_change_rules: { action: "callback" } },
+    });
+    await terminal.prompt("first question", /understood/);
+    await terminal.prompt("second question", /understood[^]*understood/);
+    assert.equal(requests.length, 2);
+    assert.ok(requests[1].current.length > 100, "the section's own text");
+    assert.doesNotMatch(requests[1].current, /Today is number/);
+    rig.model.requests.forEach((request, turn) => {
+      assert.ok(systemText(request).includes(`Today is number ${turn + 1}.`), `turn ${turn + 1}`);
+      assert.ok(systemText(request).includes(requests[turn].current.slice(0, 100)));
+    });
+  });
+
+  test("consent is asked for; where it is denied, provider and user are told and tools stay", async (t) => {
+    const rig = await startTap(t, () => say("finished"));
+    const terminal = await rig.interactive({ allow: [] });
+    const provider = await rig.provide({ helper: answering("help") }, { name: "guardian" });
+    provider.send({
+      type: "hooks.update",
+      requestId: "r",
+      onPreToolUse: [{ action: "deny", reason: "never" }],
+    });
+    await terminal.waitForScreen(/wants elevated permissions/);
+    terminal.press("escape");
+    const answer = await provider.waitFor(({ requestId }) => requestId === "r");
+    assert.equal(answer.type, "error", JSON.stringify(answer));
+    assert.equal(answer.code, "UNAUTHORIZED");
+    await waitFor(async () => (await rig.log("extension.log")).includes(": 1 provider tools"), {
+      what: () => rig.report(),
+    });
+    await terminal.prompt("go on", /finished/);
+    assert.ok(toolNames(rig.model.last).includes("helper"));
+    assert.ok(
+      (await rig.timeline()).some((line) => /hooks, and those were not allowed/.test(line)),
+    );
+  });
+});

@@ -1,0 +1,416 @@
+// What a session is told to do with hooks, when changes are acknowledged, transforms, and the
+// context that goes with a prompt.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "gateway/harness.h"
+
+namespace tap::gateway::test {
+namespace {
+
+using protocol::HookOutcome;
+using protocol::Hooks;
+
+std::string helloWith(std::string_view name, std::string_view session, std::string_view more) {
+  return R"({"type":"hello","protocolVersion":2,"name":)" + quote(name) + R"(,"session":)" +
+         quote(session) + "," + std::string(more) + "}";
+}
+std::string transforms(std::string_view map) {
+  return R"("hooks":{"transforms":{)" + std::string(map) + "}}";
+}
+std::string append(std::string_view section, std::string_view text) {
+  return quote(section) + R"(:{"action":"append","content":)" + quote(text) + "}";
+}
+
+class HooksOfASession : public testing::Test {
+ protected:
+  PeerId with(std::string_view name, std::string_view more, std::string_view target = "s") {
+    const PeerId peer = tap.authed();
+    tap.say(peer, helloWith(name, target, more));
+    EXPECT_EQ(tap.take(peer).type(), "hello.ack");
+    return peer;
+  }
+  // What the session was told last.
+  std::optional<Hooks> told() {
+    std::optional<Hooks> last;
+    while (auto next = tap.find<Hooks>(session)) last = next;
+    return last;
+  }
+  void settle(int64_t revision, HookOutcome hooks = HookOutcome::InForce,
+              HookOutcome sections = HookOutcome::InForce) {
+    tap.send(session, protocol::HooksState{revision, hooks, sections});
+  }
+  // Appends, prepends and replacements of a section, as "prepend|replace|append".
+  static std::string edit(const std::optional<Hooks>& hooks, std::string_view section) {
+    if (!hooks) return "nothing told";
+    for (const protocol::SectionEdit& edit : hooks->sections) {
+      if (edit.section != section) continue;
+      return edit.prepend + "|" + edit.replace.value_or("-") + "|" + edit.append +
+             (edit.callback ? " callback" : "");
+    }
+    return "no such section";
+  }
+  std::string build(std::string id, std::string section, std::string current) {
+    tap.send(session,
+             protocol::SectionBuild{std::move(id), std::move(section), std::move(current)});
+    return text();
+  }
+  std::string text() {
+    const auto found = tap.find<protocol::SectionText>(session);
+    if (!found) return "none";
+    return found->buildId + (found->content ? ": " + *found->content : " as it is");
+  }
+  static std::string transformed(std::string_view callId, std::string_view content) {
+    return R"({"type":"transform.result","callId":)" + quote(callId) + R"(,"content":)" +
+           quote(content) + "}";
+  }
+  std::string prompt(std::string id) {
+    tap.send(session, protocol::PromptSubmitted{std::move(id)});
+    const auto found = tap.find<protocol::PromptContext>(session);
+    return found ? found->promptId + ": " + found->context : "none";
+  }
+
+  Harness tap;
+  PeerId session = tap.session("s");
+};
+
+TEST_F(HooksOfASession, AreNotSpokenOfWhereNobodyNeedsThem) {
+  tap.bound("plain", "s", {"tool"});
+  EXPECT_FALSE(told());
+}
+
+TEST_F(HooksOfASession, AreWantedForRulesAndContextOnly) {
+  with("words", transforms(append("tone", "Be brief.")));
+  auto hooks = told();
+  ASSERT_TRUE(hooks);
+  EXPECT_FALSE(hooks->wanted);
+  EXPECT_FALSE(hooks->prompts);
+  with("ambient", R"("context":"CI is green")");
+  hooks = told();
+  ASSERT_TRUE(hooks);
+  EXPECT_TRUE(hooks->wanted);
+  EXPECT_TRUE(hooks->prompts);
+}
+
+TEST_F(HooksOfASession, CarryTheRulesThatTheSessionGuardsByItself) {
+  with("ci", R"("hooks":{"onPreToolUse":[{"action":"deny","reason":"r"},
+               {"action":"context","content":"c"},
+               {"action":"gate","gateId":"open","failOpen":true},
+               {"action":"gate","gateId":"closed"}]})");
+  const auto hooks = told();
+  ASSERT_TRUE(hooks);
+  EXPECT_TRUE(hooks->wanted);
+  EXPECT_FALSE(hooks->prompts);
+  ASSERT_EQ(hooks->guards.size(), 1u);
+  EXPECT_EQ(hooks->guards[0].provider, "ci");
+  ASSERT_EQ(hooks->guards[0].rules.size(), 2u);
+  EXPECT_EQ(hooks->guards[0].rules[1], R"({"action":"gate","gateId":"closed"})");
+}
+
+TEST_F(HooksOfASession, GoWhenTheirProviderGoes) {
+  const PeerId peer = with("ci", R"("hooks":{"onPreToolUse":[{"action":"deny"}]})");
+  ASSERT_TRUE(told()->wanted);
+  tap.lose(peer);
+  const auto hooks = told();
+  ASSERT_TRUE(hooks);
+  EXPECT_FALSE(hooks->wanted);
+  EXPECT_TRUE(hooks->guards.empty());
+}
+
+TEST_F(HooksOfASession, JoinAppendsInRegistrationOrder) {
+  with("zebra", transforms(append("custom_instructions", "first")));
+  with("ant", transforms(append("custom_instructions", "second")));
+  EXPECT_EQ(edit(told(), "custom_instructions"), "|-|first\nsecond");
+}
+
+TEST_F(HooksOfASession, PrependAndReplace) {
+  with("a", transforms(R"("tone":{"action":"prepend","content":"one"})"));
+  with("b", transforms(R"("tone":{"action":"replace","content":"two"})"));
+  with("c", transforms(R"("tone":{"action":"replace","content":"three"})"));
+  EXPECT_EQ(edit(told(), "tone"), "one|three|");
+}
+
+TEST_F(HooksOfASession, LeaveTheLastWordToAProtectedSection) {
+  with("a", transforms(append("safety", "And be kind.")));
+  const std::string text = edit(told(), "safety");
+  EXPECT_EQ(text.find("|-|And be kind.\nWhere such an addition disagrees"), 0u) << text;
+}
+
+TEST_F(HooksOfASession, RefuseToReplaceAProtectedSection) {
+  for (const std::string_view section : {"safety", "identity", "preamble"}) {
+    for (const std::string_view action : {"prepend", "replace", "callback"}) {
+      const PeerId peer = tap.authed();
+      tap.say(peer, helloWith("bad", "s",
+                              transforms(quote(section) + R"(:{"content":"x","action":)" +
+                                         quote(action) + "}")));
+      EXPECT_EQ(tap.errorCode(peer), "UNAUTHORIZED") << section << action;
+      tap.lose(peer);
+    }
+  }
+}
+
+TEST_F(HooksOfASession, AnExternalProviderCanAppendAndNothingElse) {
+  const PeerId page = tap.open("http://page.example");
+  tap.say(page, R"({"type":"auth","mode":"pair","name":"page"})");
+  const std::string shown = tap.timeline(session);
+  tap.say(page, R"({"type":"auth.confirm","code":)" +
+                    quote(shown.substr(shown.find("code: ") + 6, 6)) + "}");
+  tap.say(page, helloWith("page", "s", transforms(R"("tone":{"action":"callback"})")));
+  EXPECT_EQ(tap.errorCode(page), "UNAUTHORIZED");
+  tap.say(page, helloWith("page", "s", transforms(append("tone", "Smile."))));
+  EXPECT_EQ(edit(told(), "tone"), "|-|Smile.");
+}
+
+TEST_F(HooksOfASession, AnUpdateIsAcknowledgedOnceItIsInForce) {
+  const PeerId peer = with("a", R"("tools":[])");
+  tap.say(peer, R"({"type":"hooks.update","requestId":"r","onPreToolUse":[{"action":"deny"}]})");
+  EXPECT_EQ(tap.count(peer, "ack"), 0u);
+  const auto hooks = told();
+  ASSERT_TRUE(hooks);
+  settle(hooks->revision);
+  const Message ack = tap.take(peer, "ack");
+  EXPECT_EQ(ack.get("requestId"), "r");
+  EXPECT_EQ(ack.get("sessionId"), "s");
+  EXPECT_EQ(ack.get("revision"), "1");
+}
+
+TEST_F(HooksOfASession, AnUpdateThatChangesNothingIsAcknowledgedAtOnce) {
+  const PeerId peer = with("a", R"("context":"x")");
+  settle(told()->revision);
+  tap.say(peer, R"({"type":"context.update","requestId":"r","context":"y"})");
+  EXPECT_EQ(tap.take(peer, "ack").get("requestId"), "r");
+  EXPECT_FALSE(told());
+}
+
+TEST_F(HooksOfASession, ASecondUpdateBeforeTheAckIsRefused) {
+  const PeerId peer = with("a", R"("tools":[])");
+  tap.say(peer, R"({"type":"hooks.update","requestId":"1","onPreToolUse":[{"action":"deny"}]})");
+  tap.say(peer, R"({"type":"hooks.update","requestId":"2","onPreToolUse":[]})");
+  const Message error = tap.take(peer, "error");
+  EXPECT_EQ(error.get("code"), "RATE_LIMITED");
+  EXPECT_EQ(error.get("requestId"), "2");
+  // Another type is not concerned.
+  tap.say(peer, R"({"type":"context.update","requestId":"3","context":"c"})");
+  EXPECT_EQ(tap.count(peer, "error"), 0u);
+  settle(told()->revision);
+  EXPECT_EQ(tap.count(peer, "ack"), 2u);
+}
+
+TEST_F(HooksOfASession, DeniedConsentIsToldToTheProviderAndTheUser) {
+  const PeerId peer = with("a", R"("hooks":{"onPreToolUse":[{"action":"deny"}]})");
+  settle(told()->revision, HookOutcome::Denied);
+  const Message first = tap.take(peer, "error");
+  EXPECT_EQ(first.get("code"), "UNAUTHORIZED");
+  EXPECT_EQ(first.get("replyTo"), "hello");
+  EXPECT_NE(tap.timeline(session).find("hooks, and those were not allowed"), std::string::npos);
+  tap.say(peer, R"({"type":"context.update","requestId":"r","context":"c"})");
+  settle(told()->revision, HookOutcome::Denied);
+  EXPECT_EQ(tap.take(peer, "error").get("requestId"), "r");
+  EXPECT_EQ(tap.timeline(session), "") << "said once";
+}
+
+TEST_F(HooksOfASession, EditsOfTheSystemMessageNeedNoConsent) {
+  with("rules", R"("hooks":{"onPreToolUse":[{"action":"deny"}]})");
+  settle(told()->revision, HookOutcome::Denied);
+  const PeerId words = with("words", R"("tools":[])");
+  tap.say(words, R"({"type":"hooks.update","requestId":"r","transforms":{)" +
+                     append("tone", "Be brief.") + "}}");
+  settle(told()->revision, HookOutcome::Denied);
+  EXPECT_EQ(tap.take(words, "ack").get("requestId"), "r");
+}
+
+TEST_F(HooksOfASession, AnUpdateLeavesAloneWhatItDoesNotMention) {
+  const PeerId peer =
+      with("a", R"("hooks":{"onPreToolUse":[{"action":"deny"}],"transforms":{)" +
+                    append("tone", "one") + "," + append("guidelines", "two") + "}}");
+  tap.say(peer, R"({"type":"hooks.update","transforms":{"tone":null}})");
+  auto hooks = told();
+  EXPECT_EQ(edit(hooks, "tone"), "no such section");
+  EXPECT_EQ(edit(hooks, "guidelines"), "|-|two");
+  EXPECT_TRUE(hooks->wanted);
+  tap.say(peer, R"({"type":"hooks.update","onPreToolUse":[]})");
+  hooks = told();
+  EXPECT_FALSE(hooks->wanted);
+  EXPECT_EQ(edit(hooks, "guidelines"), "|-|two");
+}
+
+TEST_F(HooksOfASession, AnUpdateForAnotherSessionIsRefused) {
+  tap.session("other");
+  const PeerId peer = with("a", R"("tools":[])");
+  for (const std::string type : {"hooks.update", "context.update"}) {
+    tap.say(peer, R"({"type":")" + type +
+                      R"(","requestId":"r","sessionId":"other","context":"c","onPreToolUse":[]})");
+    const Message error = tap.take(peer, "error");
+    EXPECT_EQ(error.get("code"), "INVALID_SESSION");
+    EXPECT_EQ(error.get("requestId"), "r");
+  }
+}
+
+TEST_F(HooksOfASession, AMalformedUpdateIsRefusedWithItsRequestIdAndChangesNothing) {
+  const PeerId peer = with("a", R"("hooks":{"onPreToolUse":[{"action":"deny"}]})");
+  (void)told();
+  tap.say(peer, R"({"type":"hooks.update","requestId":"r","onPreToolUse":[{"action":"x"}]})");
+  const Message error = tap.take(peer, "error");
+  EXPECT_EQ(error.get("code"), "INVALID_JSON");
+  EXPECT_EQ(error.get("requestId"), "r");
+  EXPECT_FALSE(told());
+}
+
+TEST_F(HooksOfASession, AnUpdateThatWaitsIsRefusedWhenTheSessionEnds) {
+  const PeerId peer = with("a", R"("tools":[])");
+  tap.say(peer, R"({"type":"hooks.update","requestId":"r","onPreToolUse":[{"action":"deny"}]})");
+  tap.send(session, protocol::EndSession{"over"});
+  tap.advance(11'000);
+  const Message error = tap.take(peer, "error");
+  EXPECT_EQ(error.get("code"), "INVALID_SESSION");
+  EXPECT_EQ(error.get("requestId"), "r");
+}
+
+TEST_F(HooksOfASession, ANewProcessIsToldAnewAndAnswersForWhatWaits) {
+  const PeerId peer = with("a", R"("tools":[])");
+  tap.say(peer, R"({"type":"hooks.update","requestId":"r","onPreToolUse":[{"action":"deny"}]})");
+  tap.cut(session);
+  session = tap.link("s");
+  const auto hooks = told();
+  ASSERT_TRUE(hooks);
+  EXPECT_TRUE(hooks->wanted);
+  settle(hooks->revision);
+  EXPECT_EQ(tap.take(peer, "ack").get("requestId"), "r");
+}
+
+TEST_F(HooksOfASession, ALinkThatComesBackIsToldEvenOfNothing) {
+  const PeerId peer = with("a", R"("hooks":{"onPreToolUse":[{"action":"deny"}]})");
+  tap.cut(session);
+  tap.lose(peer);
+  session = tap.link("s", [](protocol::Register& message) { message.joined = true; });
+  const auto hooks = told();
+  ASSERT_TRUE(hooks);
+  EXPECT_FALSE(hooks->wanted);
+}
+
+TEST_F(HooksOfASession, ANewGatewayGivesProvidersTimeBeforeItTakesHooksAway) {
+  session = tap.link("fresh", [](protocol::Register& message) { message.joined = true; });
+  tap.advance(5'999);
+  EXPECT_FALSE(told());
+  tap.advance(1);
+  const auto hooks = told();
+  ASSERT_TRUE(hooks);
+  EXPECT_FALSE(hooks->wanted);
+}
+
+TEST_F(HooksOfASession, ComeBackWithAReconnect) {
+  const PeerId peer = tap.authed();
+  tap.say(peer,
+          helloWith("a", "s", R"("context":"c","hooks":{"onPreToolUse":[{"action":"deny"}]})"));
+  const std::string token = tap.take(peer, "hello.ack").get("reconnectToken");
+  tap.lose(peer);
+  EXPECT_FALSE(told()->wanted);
+  const PeerId again = tap.authed();
+  tap.say(again, helloWith("a", "s", R"("reconnectToken":)" + quote(token)));
+  EXPECT_TRUE(told()->wanted);
+  EXPECT_NE(prompt("1").find(": Context from tap provider \"a\":\nc"), std::string::npos);
+}
+
+TEST_F(HooksOfASession, ForAllSessionsComeWithSessionReady) {
+  const PeerId peer = with("a", R"("hooks":{"onPreToolUse":[{"action":"deny"}]})", "all");
+  const PeerId late = tap.session("late");
+  EXPECT_EQ(tap.count<Hooks>(late), 0u);
+  tap.say(peer, R"({"type":"session.ready","sessionId":"late"})");
+  EXPECT_TRUE(tap.expect<Hooks>(late).wanted);
+}
+
+// --- Prompts
+
+TEST_F(HooksOfASession, AmbientContextGoesWithEveryPrompt) {
+  const PeerId peer = with("ci", R"("context":"CI is green")");
+  EXPECT_EQ(prompt("1"), "1: Context from tap provider \"ci\":\nCI is green");
+  tap.say(peer, R"({"type":"context.update","context":"CI is red"})");
+  EXPECT_EQ(prompt("2"), "2: Context from tap provider \"ci\":\nCI is red");
+  tap.say(peer, R"({"type":"context.update","context":""})");
+  EXPECT_EQ(prompt("3"), "3: ");
+}
+
+TEST_F(HooksOfASession, StartupContextGoesWithTheFirstPromptOnly) {
+  const PeerId peer = with("ci", R"("startup_context":"Loaded.","context":"green")");
+  EXPECT_EQ(prompt("1"),
+            "1: Context from tap provider \"ci\":\nLoaded.\n\nContext from tap provider "
+            "\"ci\":\ngreen");
+  EXPECT_EQ(prompt("2"), "2: Context from tap provider \"ci\":\ngreen");
+  tap.lose(peer);
+  with("ci", R"("startup_context":"Loaded.")");
+  EXPECT_EQ(prompt("3"), "3: ") << "the session has had it";
+}
+
+TEST_F(HooksOfASession, ACallbackIsAskedWithTheSectionsText) {
+  const PeerId peer = with("ci", transforms(R"("code_change_rules":{"action":"callback"})"));
+  const auto hooks = told();
+  EXPECT_EQ(edit(hooks, "code_change_rules"), "|-| callback");
+  EXPECT_FALSE(hooks->wanted) << "nobody has to be asked for that";
+  EXPECT_EQ(build("1", "code_change_rules", "Be careful."), "none");
+  const Message asked = tap.take(peer, "transform.request");
+  EXPECT_EQ(asked.get("section"), "code_change_rules");
+  EXPECT_EQ(asked.get("current"), "Be careful.");
+  EXPECT_EQ(asked.get("sessionId"), "s");
+  tap.say(peer, transformed(asked.get("callId"), "Be bold."));
+  EXPECT_EQ(text(), "1: Be bold.");
+}
+
+TEST_F(HooksOfASession, ASectionWithoutACallbackStaysAsItIs) {
+  with("ci", transforms(append("tone", "loud")));
+  EXPECT_EQ(build("1", "tone", "calm"), "1 as it is");
+}
+
+TEST_F(HooksOfASession, TheCallbackThatRegisteredLastHasTheLastWord) {
+  const std::string callback = transforms(R"("tone":{"action":"callback"})");
+  const PeerId first = with("first", callback);
+  const PeerId last = with("last", callback);
+  (void)build("1", "tone", "calm");
+  tap.say(last, transformed(tap.take(last, "transform.request").get("callId"), "last"));
+  EXPECT_EQ(text(), "none");
+  tap.say(first, transformed(tap.take(first, "transform.request").get("callId"), "first"));
+  EXPECT_EQ(text(), "1: last");
+}
+
+TEST_F(HooksOfASession, ACallbackThatDoesNotAnswerLeavesTheSectionAsItIs) {
+  const PeerId peer = with("ci", transforms(R"("tone":{"action":"callback"})"));
+  (void)build("1", "tone", "calm");
+  tap.advance(1'999);
+  EXPECT_EQ(text(), "none");
+  tap.advance(1);
+  EXPECT_EQ(text(), "1 as it is");
+  tap.say(peer, transformed(tap.take(peer, "transform.request").get("callId"), "late"));
+  EXPECT_EQ(text(), "none");
+}
+
+TEST_F(HooksOfASession, ACallbackAnswersOnceForItselfAndInShape) {
+  const PeerId peer = with("ci", transforms(R"("tone":{"action":"callback"})"));
+  const PeerId thief = tap.bound("thief", "s");
+  (void)build("1", "tone", "calm");
+  const std::string id = tap.take(peer, "transform.request").get("callId");
+  tap.say(thief, transformed(id, "x"));
+  EXPECT_EQ(text(), "none");
+  tap.say(peer, R"({"type":"transform.result","callId":)" + quote(id) + "}");
+  EXPECT_EQ(tap.errorCode(peer), "INVALID_JSON");
+  EXPECT_EQ(text(), "1 as it is");
+  tap.say(peer, transformed(id, "x"));
+  EXPECT_EQ(text(), "none");
+}
+
+TEST_F(HooksOfASession, ADisconnectLeavesTheSectionAsItIs) {
+  const PeerId peer = with("ci", transforms(R"("tone":{"action":"callback"})"));
+  (void)build("1", "tone", "calm");
+  tap.lose(peer);
+  EXPECT_EQ(text(), "1 as it is");
+}
+
+TEST_F(HooksOfASession, ASectionOfAProcessThatIsGoneIsForgotten) {
+  with("ci", transforms(R"("tone":{"action":"callback"})"));
+  (void)build("1", "tone", "calm");
+  tap.cut(session);
+  EXPECT_TRUE(tap.state().sections.waiting.empty());
+  EXPECT_TRUE(tap.state().sections.transforms.empty());
+}
+
+}  // namespace
+}  // namespace tap::gateway::test

@@ -1,0 +1,160 @@
+// Hook rules and transforms as providers declare them, and which tool uses a rule is about.
+#include "protocol/hook_rules.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace tap::protocol {
+namespace {
+
+json::Value parse(json::Scanner& scanner, const std::string& text) {
+  auto value = scanner.scan(text);
+  EXPECT_TRUE(bool(value)) << text;
+  return value ? value.value() : json::Value{};
+}
+
+HookRule rule(const std::string& text) {
+  json::Scanner scanner;
+  Problem problem;
+  HookRule read = readHookRule(parse(scanner, text), "rule", Limits(), problem);
+  EXPECT_FALSE(problem.any()) << problem.text();
+  return read;
+}
+
+std::string complaint(const std::string& text) {
+  json::Scanner scanner;
+  Problem problem;
+  (void)readHooks(parse(scanner, text), "hooks", Limits(), problem);
+  return problem.text();
+}
+
+bool isAbout(const std::string& match, std::string_view tool, std::string_view args = "{}",
+             std::string_view provider = "") {
+  const HookRule read = rule(R"({"match":)" + match + R"(,"action":"deny"})");
+  return matches(read, {tool, provider, args}) == Match::Yes;
+}
+
+TEST(HookRules, ARuleWithoutAMatchIsAboutEveryTool) {
+  EXPECT_EQ(matches(rule(R"({"action":"deny"})"), {"bash", "", "{}"}), Match::Yes);
+  EXPECT_TRUE(isAbout("{}", "anything"));
+}
+
+TEST(HookRules, AToolIsMatchedByItsWholeName) {
+  EXPECT_TRUE(isAbout(R"({"tool":"edit"})", "edit"));
+  EXPECT_FALSE(isAbout(R"({"tool":"edit"})", "edit2"));
+  EXPECT_FALSE(isAbout(R"({"tool":"edit"})", "Edit"));
+}
+
+TEST(HookRules, ShellIsTheClisBashToo) {
+  EXPECT_TRUE(isAbout(R"({"tool":"shell"})", "bash"));
+  EXPECT_TRUE(isAbout(R"({"tool":"shell"})", "shell"));
+  EXPECT_FALSE(isAbout(R"({"tool":"bash"})", "shell"));
+}
+
+TEST(HookRules, ArgsAreMatchedAsJsonText) {
+  const std::string match = R"({"tool":"shell","args":"git push"})";
+  EXPECT_TRUE(isAbout(match, "bash", R"({"command":"git push origin main"})"));
+  EXPECT_FALSE(isAbout(match, "bash", R"({"command":"git pull"})"));
+  EXPECT_TRUE(isAbout(R"({"args":"^\\{\"command\":"})", "bash", R"({"command":"x"})"));
+}
+
+TEST(HookRules, AFileIsMatchedByTheToolsPathArgument) {
+  const std::string match = R"({"file":"*.sql"})";
+  EXPECT_TRUE(isAbout(match, "edit", R"({"path":"/code/db/001.sql","old_str":"a"})"));
+  EXPECT_FALSE(isAbout(match, "edit", R"({"path":"/code/db/001.sql.txt"})"));
+  EXPECT_FALSE(isAbout(match, "edit", R"({"file":"001.sql"})"));
+  EXPECT_FALSE(isAbout(match, "edit", R"({"path":7})"));
+  EXPECT_FALSE(isAbout(match, "edit", R"("001.sql")"));
+  EXPECT_TRUE(isAbout(R"({"file":"**/db/*.sql"})", "edit", R"({"path":"/code/db/001.sql"})"));
+}
+
+TEST(HookRules, AProviderScopesARuleToItsTools) {
+  EXPECT_TRUE(isAbout(R"({"provider":"ci"})", "deploy", "{}", "ci"));
+  EXPECT_FALSE(isAbout(R"({"provider":"ci"})", "deploy", "{}", "other"));
+  EXPECT_FALSE(isAbout(R"({"provider":"ci"})", "bash"));
+}
+
+TEST(HookRules, AllThatIsNamedMustMatch) {
+  const std::string match = R"({"tool":"edit","args":"DROP","file":"*.sql"})";
+  EXPECT_TRUE(isAbout(match, "edit", R"({"path":"a.sql","new_str":"DROP TABLE"})"));
+  EXPECT_FALSE(isAbout(match, "edit", R"({"path":"a.sql","new_str":"SELECT"})"));
+  EXPECT_FALSE(isAbout(match, "create", R"({"path":"a.sql","new_str":"DROP"})"));
+}
+
+TEST(HookRules, APatternThatRunsOutOfTimeSaysSo) {
+  const HookRule slow = rule(R"({"match":{"args":"(a+)+$"},"action":"deny"})");
+  const std::string args = R"({"command":")" + std::string(5000, 'a') + R"(!"})";
+  EXPECT_EQ(matches(slow, {"bash", "", args}), Match::TimedOut);
+}
+
+TEST(HookRules, MistakesAreNamedWithTheirPlace) {
+  EXPECT_EQ(complaint(R"({"onPreToolUse":[{"action":"deny"},{"action":"allow"}]})"),
+            "hooks.onPreToolUse[1].action: expected \"deny\", \"context\" or \"gate\", got "
+            "\"allow\"");
+  EXPECT_NE(complaint(R"({"onPreToolUse":[{"action":"gate"}]})").find(".gateId: expected a string"),
+            std::string::npos);
+  EXPECT_NE(complaint(R"({"onPreToolUse":[{"action":"context"}]})").find(".content: expected"),
+            std::string::npos);
+  EXPECT_NE(complaint(R"({"onPreToolUse":[7]})").find("[0]: expected an object, got a number"),
+            std::string::npos);
+  EXPECT_NE(complaint(R"({"onPreToolUse":{}})").find("hooks.onPreToolUse: expected an array"),
+            std::string::npos);
+  EXPECT_NE(complaint(R"({"onPreToolUse":[{"match":"x","action":"deny"}]})").find("[0].match:"),
+            std::string::npos);
+}
+
+TEST(HookRules, APatternThatCannotCompileIsRefusedWithItsPosition) {
+  const std::string text =
+      complaint(R"({"onPreToolUse":[{"match":{"args":"ab(c"},"action":"deny"}]})");
+  EXPECT_NE(text.find("onPreToolUse[0].match.args: not a regular expression, at character 4"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(complaint(R"({"onPreToolUse":[{"match":{"file":"[a"},"action":"deny"}]})")
+                .find(".match.file: not a glob, at character"),
+            std::string::npos);
+}
+
+TEST(HookRules, TransformsAreReadBySection) {
+  json::Scanner scanner;
+  Problem problem;
+  const HooksChange change = readHooks(
+      parse(scanner, R"({"transforms":{"custom_instructions":{"action":"append","content":"pnpm"},
+                         "code_change_rules":{"action":"callback"},"tone":null}})"),
+      "hooks", Limits(), problem);
+  ASSERT_FALSE(problem.any()) << problem.text();
+  EXPECT_FALSE(change.rules);
+  ASSERT_EQ(change.transforms.size(), 3u);
+  EXPECT_EQ(change.transforms.at("custom_instructions")->content, "pnpm");
+  EXPECT_EQ(change.transforms.at("code_change_rules")->action, TransformAction::Callback);
+  EXPECT_FALSE(change.transforms.at("tone"));
+}
+
+TEST(HookRules, ASectionThatDoesNotExistIsRefusedWithThoseThatDo) {
+  const std::string text = complaint(R"({"transforms":{"instructions":null}})");
+  EXPECT_NE(text.find("no section \"instructions\""), std::string::npos);
+  EXPECT_NE(text.find("custom_instructions"), std::string::npos);
+}
+
+TEST(HookRules, ATransformNeedsAnActionAndItsContent) {
+  EXPECT_NE(complaint(R"({"transforms":{"tone":{"action":"shout","content":"a"}}})")
+                .find("hooks.transforms.tone.action: expected"),
+            std::string::npos);
+  EXPECT_NE(complaint(R"({"transforms":{"tone":{"action":"append"}}})").find(".tone.content"),
+            std::string::npos);
+  EXPECT_NE(complaint(R"({"transforms":{"tone":"append"}})").find("expected an object or null"),
+            std::string::npos);
+}
+
+TEST(HookRules, TextsAreBounded) {
+  const auto withContent = [](size_t bytes) {
+    return R"({"onPreToolUse":[{"action":"context","content":")" + std::string(bytes, 'x') +
+           R"("}]})";
+  };
+  EXPECT_EQ(complaint(withContent(65535)), "");
+  EXPECT_EQ(complaint(withContent(65536)), "");
+  EXPECT_NE(complaint(withContent(65537)).find("at most 65536 bytes"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tap::protocol
