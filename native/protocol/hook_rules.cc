@@ -114,7 +114,8 @@ void readTransforms(HooksChange& change, json::Value object, const std::string& 
                      "\"; there are " + sectionNames());
       return;
     }
-    const std::string where = path + "." + section;
+    std::string where = path;
+    where.append(".").append(section);
     if (member.value.kind == json::Kind::Null) {
       change.transforms[section] = std::nullopt;
     } else if (member.value.kind == json::Kind::Object) {
