@@ -1,15 +1,29 @@
-// npm test: everything, with its own set-up. `npm test -- native js e2e lint format sanitize` runs parts;
-// without any: native, js and e2e.
+// npm test: everything, with its own set-up. `npm test -- native js e2e conformance lint format sanitize`
+// runs parts; without any: the first four.
 
-import { readdirSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { attempt, CommandFailed, root, run, say, seconds, step } from "./commands.mjs";
+import { conformanceRules, readResults, unshown } from "./conformance.mjs";
 import { format, lint } from "./lint.mjs";
 import { setUp } from "./setup.mjs";
 
 const nativeFolder = process.env.TAP_NATIVE_BUILD ?? path.join(root, "build-native");
 const sanitizedFolder = path.join(root, "build-asan");
+
+/** What became of each test, by the part that ran it. @type {Map<string, string>} */
+const resultFiles = new Map();
+
+/** Where a part's results go, and nothing of an earlier run. @param {string} part @param {string} ending */
+function resultFile(part, ending) {
+  const folder = path.join(nativeFolder, "results");
+  const file = path.join(folder, part + ending);
+  mkdirSync(folder, { recursive: true });
+  rmSync(file, { force: true });
+  resultFiles.set(part, file);
+  return file;
+}
 
 // ---- the native core -----------------------------------------------------------------------------
 
@@ -25,9 +39,10 @@ async function buildNative(folder, options, targets = []) {
 const buildCore = (targets) =>
   buildNative(nativeFolder, ["-DCMAKE_BUILD_TYPE=RelWithDebInfo"], targets);
 
-/** @param {string} folder */
-async function ctest(folder) {
-  const args = ["--test-dir", folder, "--output-on-failure", "--no-tests=error", "-j2"];
+/** @param {string} folder @param {string[]} [more] */
+async function ctest(folder, more = []) {
+  const usual = ["--output-on-failure", "--no-tests=error", "-j2"];
+  const args = ["--test-dir", folder, ...usual, ...more];
   const { ok, output } = await attempt("ctest", args, { quiet: true });
   // One line per test that passed says nothing that the last lines do not.
   const lines = output
@@ -40,7 +55,7 @@ async function ctest(folder) {
 
 async function native() {
   await buildCore();
-  return ctest(nativeFolder);
+  return ctest(nativeFolder, ["--output-junit", resultFile("native", ".xml")]);
 }
 
 async function sanitize() {
@@ -61,10 +76,18 @@ const testFiles = (folder) =>
 const countOf = (output, what) =>
   Number(new RegExp(`^ℹ ${what} (\\d+)$`, "m").exec(stripVTControlCharacters(output))?.[1] ?? 0);
 
-/** @param {string[]} files */
-async function nodeTest(files) {
+/** @param {string} part @param {string[]} files */
+async function nodeTest(part, files) {
   if (files.length === 0) return { ok: true, detail: "no test files" };
-  const args = ["--test", "--test-reporter=spec", "--test-concurrency=2", ...files];
+  const reporters = {
+    spec: "stdout",
+    [path.join(root, "test", "results-reporter.mjs")]: resultFile(part, ".jsonl"),
+  };
+  const reporting = Object.entries(reporters).flatMap(([reporter, destination]) => [
+    `--test-reporter=${reporter}`,
+    `--test-reporter-destination=${destination}`,
+  ]);
+  const args = ["--test", ...reporting, "--test-concurrency=2", ...files];
   const env = { TAP_NATIVE_BUILD: nativeFolder, ...(process.stdout.isTTY && { FORCE_COLOR: "1" }) };
   const { ok, output } = await attempt(process.execPath, args, { env });
   const tests = countOf(output, "tests");
@@ -82,10 +105,22 @@ const oracles = () =>
 
 async function js() {
   await buildCore(oracles());
-  return nodeTest([...testFiles("test/js"), ...testFiles("test/support")]);
+  return nodeTest("js", [...testFiles("test/js"), ...testFiles("test/support")]);
 }
 
-const e2e = () => nodeTest(testFiles("test/e2e"));
+const e2e = () => nodeTest("e2e", testFiles("test/e2e"));
+
+/** Every test that docs/conformance.md names has run, in the parts of this run, and has passed. */
+async function conformance() {
+  if (resultFiles.size === 0)
+    return { ok: false, detail: "it judges native, js, e2e: run one, too" };
+  const rules = conformanceRules();
+  const results = new Map([...resultFiles].map(([part, file]) => [part, readResults(file)]));
+  const problems = unshown(rules, results);
+  for (const problem of problems) say(problem);
+  const detail = `${rules.length} rules, by ${[...resultFiles.keys()].join(", ")}`;
+  return { ok: problems.length === 0, detail };
+}
 
 async function linted() {
   await run("cmake", ["-S", ".", "-B", nativeFolder], { quiet: true });
@@ -98,8 +133,8 @@ async function linted() {
  * @typedef {{ok: boolean, detail: string}} Outcome
  * @type {Record<string, () => Promise<Outcome>>}
  */
-const parts = { format, lint: linted, native, js, e2e, sanitize };
-const usual = ["native", "js", "e2e"];
+const parts = { format, lint: linted, native, js, e2e, conformance, sanitize };
+const usual = ["native", "js", "e2e", "conformance"];
 
 /** @type {string[]} */
 const summary = [];
@@ -117,7 +152,7 @@ async function perform(name, work) {
     outcome = { ok: false, detail: error.message };
   }
   const { ok, detail } = outcome;
-  const line = `${name.padEnd(9)}${ok ? "passed" : "FAILED"}  ${seconds(startedAt).padStart(8)}  ${detail}`;
+  const line = `${name.padEnd(12)}${ok ? "passed" : "FAILED"}  ${seconds(startedAt).padStart(8)}  ${detail}`;
   say(`==== ${line}`);
   summary.push(line);
   return ok;

@@ -55,8 +55,9 @@ const needs = {
   e2e: [...forAddon, "git", "python3-websockets"],
   lint: [...forNative, "git", "clang-format", "clang-tidy"],
   format: ["git", "clang-format"],
+  conformance: [],
 };
-const withoutAddon = ["native", "sanitize", "lint", "format"];
+const withoutAddon = ["native", "sanitize", "lint", "format", "conformance"];
 
 const mayInstall = () => process.getuid?.() === 0 && existsSync("/usr/bin/apt-get");
 

@@ -1,0 +1,98 @@
+// docs/conformance.md names, for every rule of the specifications, the tests that show it. Here it is
+// read, and held to what became of those tests in a run.
+
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { root } from "./commands.mjs";
+
+/**
+ * @typedef {{chapter: string, rule: string, where: string, tests: string[], line: number}} Rule
+ * @typedef {{file: string, title: string, outcome: "passed" | "failed" | "skipped"}} TestResult
+ *   file: empty for native tests; title: from the outermost suite inwards, joined by " > "
+ */
+
+/** The rows of all tables, in order. @param {string} markdown @returns {Rule[]} */
+export function readRules(markdown) {
+  /** @type {Rule[]} */
+  const rules = [];
+  let chapter = "";
+  for (const [index, line] of markdown.split("\n").entries()) {
+    if (line.startsWith("#")) chapter = line.replace(/^#+\s*/, "");
+    const cells = line.split("|").map((cell) => cell.trim());
+    const isRow = line.startsWith("|") && cells.length === 5 && !/^(Rule|-+)$/.test(cells[1]);
+    if (!isRow) continue;
+    const [, rule, where, named] = cells;
+    const tests = [...named.matchAll(/`([^`]+)`/g)].map(([, name]) => name);
+    rules.push({ chapter, rule, where, tests, line: index + 1 });
+  }
+  return rules;
+}
+
+export const conformanceRules = () =>
+  readRules(readFileSync(path.join(root, "docs", "conformance.md"), "utf8"));
+
+/**
+ * `Suite.Name` is a GoogleTest; `js/file: title` is in test/js/file.test.mjs, likewise e2e and support.
+ * @param {string} name
+ * @returns {{part: "native" | "js" | "e2e", file: string, title: string} | undefined}
+ */
+export function parseTestName(name) {
+  if (/^\w+\.\w+$/.test(name)) return { part: "native", file: "", title: name };
+  const [, folder, file, title] = /^(js|support|e2e)\/([\w.-]+): (.+)$/.exec(name) ?? [];
+  if (!folder) return undefined;
+  const part = folder === "e2e" ? "e2e" : "js";
+  return { part, file: `test/${folder}/${file}.test.mjs`, title };
+}
+
+// ---- what became of the tests --------------------------------------------------------------------
+
+/** @param {string} xml as ctest writes it @returns {TestResult[]} */
+export function readJunit(xml) {
+  /** @type {Record<string, TestResult["outcome"]>} */
+  const outcomes = { run: "passed", fail: "failed" };
+  return [...xml.matchAll(/<testcase name="([^"]*)"[^>]*? status="(\w+)"/g)].map(
+    ([, title, status]) => ({ file: "", title, outcome: outcomes[status] ?? "skipped" }),
+  );
+}
+
+/** @param {string} lines as test/results-reporter.mjs writes them @returns {TestResult[]} */
+export const readResultLines = (lines) =>
+  lines
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+
+/** @param {string} file of a part's results @returns {TestResult[]} */
+export function readResults(file) {
+  if (!existsSync(file)) return [];
+  const text = readFileSync(file, "utf8");
+  return file.endsWith(".xml") ? readJunit(text) : readResultLines(text);
+}
+
+/**
+ * What keeps the rules from being shown by these parts: nothing, if all is well. Tests of parts that
+ * did not run are passed over.
+ * @param {Rule[]} rules @param {Map<string, TestResult[]>} parts
+ * @returns {string[]}
+ */
+export function unshown(rules, parts) {
+  return rules.flatMap(({ rule, line, tests }) => {
+    const problems = tests.map((name) => problemOf(name, parts)).filter(Boolean);
+    return problems.map((problem) => `docs/conformance.md:${line}: ${problem} (${rule})`);
+  });
+}
+
+/** @param {string} name @param {Map<string, TestResult[]>} parts */
+function problemOf(name, parts) {
+  const test = parseTestName(name);
+  if (!test) return `"${name}" is no name of a test`;
+  const results = parts.get(test.part);
+  if (!results) return undefined;
+  const found = results.filter(
+    ({ file, title }) =>
+      file === test.file && (title === test.title || title.endsWith(` > ${test.title}`)),
+  );
+  if (found.length === 0) return `"${name}" did not run`;
+  const bad = found.find(({ outcome }) => outcome !== "passed");
+  return bad && `"${name}" ${bad.outcome === "failed" ? "has failed" : "was skipped"}`;
+}

@@ -1,0 +1,26 @@
+// A reporter of node:test: one line of JSON for each test that has ended, for conformance.mjs.
+
+import path from "node:path";
+import { root } from "./commands.mjs";
+
+/** @param {any} data of an event */
+function outcomeOf({ skip, todo }, type) {
+  if (skip !== undefined || todo !== undefined) return "skipped";
+  return type === "test:pass" ? "passed" : "failed";
+}
+
+/** @param {AsyncIterable<{type: string, data: any}>} events */
+export default async function* results(events) {
+  /** The names of the tests that contain the current one, by file. @type {Map<string, string[]>} */
+  const open = new Map();
+  for await (const { type, data } of events) {
+    const file = data?.file ?? "";
+    const outer = (open.get(file) ?? []).slice(0, data?.nesting);
+    if (type === "test:start") open.set(file, [...outer, data.name]);
+    if (type !== "test:pass" && type !== "test:fail") continue;
+    if (data.details?.type === "suite") continue;
+    const where = path.relative(root, file).split(path.sep).join("/");
+    const title = [...outer, data.name].join(" > ");
+    yield `${JSON.stringify({ file: where, title, outcome: outcomeOf(data, type) })}\n`;
+  }
+}
