@@ -60,7 +60,9 @@ const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /** The titles of a file's tests; what a template leaves open may be anything. @param {string} file */
 function titlesIn(file) {
-  const titles = read(file).matchAll(/\btest\(\s*(?:"([^"\n]+)"|'([^'\n]+)'|`([^`\n]+)`)/g);
+  const titles = read(file).matchAll(
+    /\b(?:test\(|example\("[\w-]+",)\s*(?:"([^"\n]+)"|'([^'\n]+)'|`([^`\n]+)`)/g,
+  );
   return [...titles].map(([, double, single, template]) => {
     const fixed = template?.split(/\$\{[^}]*\}/) ?? [double ?? single];
     return new RegExp(`^${fixed.map(escaped).join(".+")}$`);

@@ -1,0 +1,218 @@
+// The examples of one feature each, in both languages, against a real gateway host: the feature does
+// what the example says of it.
+
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { after, before, describe, test } from "node:test";
+import { pythonWithWebsockets } from "../setup.mjs";
+import { REPO_ROOT } from "../support/cli.mjs";
+import { Gateway, Session } from "../support/gateway-host.mjs";
+import { waitFor } from "../support/wait.mjs";
+
+const python = await pythonWithWebsockets();
+const languages = { mjs: process.execPath, py: python };
+
+/** @typedef {{gateway: Gateway, start: (env?: object, ...args: string[]) => any}} Place */
+
+/**
+ * The same test for an example in both languages, each with a gateway of its own.
+ * @param {string} name @param {string} what @param {(place: Place) => Promise<void>} body
+ */
+function example(name, what, body) {
+  for (const [ending, command] of Object.entries(languages)) {
+    const file = `${name}.${ending}`;
+    describe(`examples/${file}`, { skip: !command && "no python3-websockets here" }, () => {
+      /** @type {Gateway} */
+      let gateway;
+      before(async () => (gateway = await Gateway.create()));
+      after(() => gateway?.dispose());
+      const start = (env = {}, ...args) =>
+        gateway.start(command, [path.join(REPO_ROOT, "examples", file), ...args], env);
+      test(what, () => body({ gateway, start }));
+    });
+  }
+}
+
+/** A session, and the example once it may read the token. @param {Place} place */
+async function begin({ gateway, start }, env = {}, ...args) {
+  const session = await Session.register(gateway, "session");
+  await gateway.token();
+  return { session, program: start(env, ...args) };
+}
+
+example("streams", "its filter drops, shows and injects lines of the log", async (place) => {
+  const { session } = await begin(place, { LOG_EVERY_MS: "5" });
+  await session.shows("tap: shop/log: WARN the disk is 91 % full");
+  await waitFor(() => session.injected.length > 0, { what: "an inject" });
+  assert.match(session.injected[0], /"shop", stream "log"[^]*ERROR POST \/order/);
+  assert.ok(!session.timeline.some((line) => line.includes("GET")));
+  const log = (await session.call("shop_log")).split("\n");
+  // The latest first, and nothing of what the filter has dropped.
+  assert.equal(log.length, 3, log.join("\n"));
+  assert.match(log[0], /^\d{4}-\S+Z ERROR POST/);
+  assert.match(log[2], /GET \/cart 200 in 12 ms$/);
+});
+
+example("all-sessions", "keeps each session's own, also of one that comes later", async (place) => {
+  const { gateway, start } = place;
+  const one = await Session.register(gateway, "one");
+  const two = await Session.register(gateway, "two");
+  const note = async (session, args) => JSON.parse(await session.call("note", args));
+  await gateway.token();
+  const program = start();
+  for (const session of [one, two]) await gateway.tools(session, "note");
+  assert.deepEqual(await note(one, { text: "milk" }), ["milk"]);
+  assert.deepEqual(await note(two), []);
+  const three = await Session.register(gateway, "three");
+  await gateway.tools(three, "note");
+  assert.deepEqual(await note(three, { text: "bread" }), ["bread"]);
+
+  one.end();
+  await program.says(/1 notes are gone, \d+ ms were left/);
+  assert.deepEqual(await note(three, { text: "eggs" }), ["bread", "eggs"]);
+  one.close();
+  // The session did not wait for its deadline: one of that name is new, and begins empty.
+  const again = await Session.register(gateway, "one");
+  await gateway.tools(again, "note");
+  assert.deepEqual(await note(again), []);
+});
+
+example("instances", "two of them share a tool, and target picks one", async (place) => {
+  const { gateway, start } = place;
+  const { session } = await begin(place, {}, "left");
+  await gateway.tools(session, "open_file", "list_editor_instances");
+  assert.ok(session.tools.get("open_file").parameters.properties.target);
+  start({}, "right");
+  const listed = async () => JSON.parse(await session.call("list_editor_instances"));
+  await waitFor(async () => (await listed()).length === 2, { what: "two instances" });
+  const [right, left] = await listed();
+  assert.equal(right.metadata.title, "the right window");
+  assert.equal(left.target, "left");
+  assert.equal(await session.call("open_file", { target: "left" }), "left.txt");
+  assert.equal(await session.call("open_file"), "left.txt", "it was the last to be called");
+  assert.equal(await session.call("open_file", { target: "right" }), "right.txt");
+  assert.equal((await session.call("open_file", { target: "top" })).code, "NOT_FOUND");
+
+  const twin = start({}, "right");
+  assert.equal(await twin.exited, 1);
+  assert.match(twin.output, /DUPLICATE_INSTANCE/);
+});
+
+example("long-job", "says how far it is, and stops when it is cancelled", async (place) => {
+  const { session, program } = await begin(place, { STEP_MS: "20" });
+  await place.gateway.tools(session, "render");
+  assert.equal(await session.call("render", { pages: 3 }), "3 pages are rendered");
+  assert.deepEqual(
+    session.timeline.filter((line) => line.includes("page ")),
+    [1, 2, 3].map((page) => `tap: renderer render: page ${page} of 3`),
+  );
+  const endless = session.start("render", { pages: 1_000_000 });
+  await session.shows("page 2 of 1000000");
+  session.cancel(endless.id);
+  assert.equal((await endless.result).code, "CANCELLED");
+  await program.says("stopped: ");
+  const shown = session.timeline.length;
+  assert.equal(await session.call("render", { pages: 1 }), "1 pages are rendered");
+  assert.equal(session.timeline.length, shown + 1, "the endless one goes on");
+});
+
+example("tools-update", "has two more tools while the sheet is open", async (place) => {
+  const { gateway } = place;
+  const { session } = await begin(place);
+  await gateway.tools(session, "open_sheet");
+  assert.equal(await session.call("open_sheet"), "done, in revision 1");
+  await gateway.tools(session, "open_sheet", "sum_sheet", "close_sheet");
+  assert.equal(await session.call("sum_sheet"), "42");
+  assert.equal(await session.call("close_sheet"), "done, in revision 2");
+  await gateway.tools(session, "open_sheet");
+});
+
+example("events", "counts prompts and the time of tools", async (place) => {
+  const { session, program } = await begin(place);
+  await waitFor(() => session.wanted.length === 3, { what: "a subscription" });
+  for (const content of ["fix it", "thank you"]) session.report("user.message", { content });
+  const complete = (tool, durationMs, more = {}) =>
+    session.report("tool.execution_complete", {
+      ...{ tool, args: {}, result: { type: "success" }, durationMs },
+      ...more,
+    });
+  complete("bash", 30);
+  complete("greet", 500, { provider: "hello" });
+  complete("bash", 12);
+  session.report("assistant.message", { content: "done" });
+  await program.says("assistant: done");
+  assert.equal(await session.call("statistics"), "2 prompts\nhello/greet: 500 ms\nbash: 42 ms");
+});
+
+/** Runs an example over a connection that can be cut. @param {Place} place */
+async function withDetour({ gateway, start }, body) {
+  const detour = await gateway.detour();
+  try {
+    await body(detour, () => start({ TAP_GATEWAY_PORT: String(detour.port) }));
+  } finally {
+    detour.close();
+  }
+}
+
+example("reconnect", "is the same provider after its connection was cut", (place) =>
+  withDetour(place, async (detour, start) => {
+    const { gateway } = place;
+    const session = await Session.register(gateway, "session");
+    await gateway.token();
+    const program = start();
+    await gateway.tools(session, "count");
+    assert.equal(await session.call("count"), "1");
+    const [line] = program.output.match(/bound to session as p-\w+/);
+    detour.cut();
+    await waitFor(() => program.output.split(line).length === 3, { what: () => program.output });
+    await gateway.tools(session, "count");
+    assert.equal(await session.call("count"), "2");
+    assert.deepEqual(session.timeline, ["tap: counter connected with 1 tool"]);
+
+    // Another gateway does not know it: it begins anew.
+    await gateway.host.stop("SIGKILL");
+    await gateway.startHost();
+    const next = await Session.register(gateway, "next");
+    await gateway.tools(next, "count");
+    assert.equal(await next.call("count"), "3");
+    assert.match(program.output, /bound to next/);
+  }),
+);
+
+example("pairing", "asks for the code once, comes back by its token, and pairs anew", (place) =>
+  withDetour(place, async (detour, start) => {
+    const { gateway } = place;
+    const session = await Session.register(gateway, "session");
+    const program = start();
+    const codeIn = async (where) => {
+      const line = await where.shows(/outsider[^]*\d{6}$/);
+      return /\d{6}$/.exec(line)[0];
+    };
+    await program.says("six digits");
+    program.type(await codeIn(session));
+    await gateway.tools(session, "where_am_i");
+    assert.equal(await session.call("where_am_i"), "outside");
+    detour.cut();
+    const twice = () => program.output.split("bound to session").length === 3;
+    await waitFor(twice, { what: () => program.output });
+    assert.equal(session.timeline.filter((line) => /\d{6}/.test(line)).length, 1);
+
+    await gateway.host.stop("SIGKILL");
+    await gateway.startHost();
+    const next = await Session.register(gateway, "next");
+    await program.says("AUTH_FAILED");
+    program.type(await codeIn(next));
+    await gateway.tools(next, "where_am_i");
+  }),
+);
+
+test("every example is run by a test", () => {
+  const tests = ["examples.test.mjs", "examples.features.test.mjs"]
+    .map((file) => readFileSync(path.join(REPO_ROOT, "test", "js", file), "utf8"))
+    .join("");
+  const untested = readdirSync(path.join(REPO_ROOT, "examples")).filter(
+    (file) => !tests.includes(`"${file}"`) && !tests.includes(`example("${path.parse(file).name}"`),
+  );
+  assert.deepEqual(untested, []);
+});
