@@ -56,6 +56,14 @@ TEST_F(Calls, FailAsInternalWhereTheCodeIsUnknown) {
   EXPECT_EQ(tap.outcome(session), "2 TIMEOUT");
 }
 
+TEST_F(Calls, FailWithEveryCodeThatAProviderMaySend) {
+  for (const std::string code :
+       {"NOT_FOUND", "TIMEOUT", "CANCELLED", "DISCONNECTED", "UNAUTHORIZED", "INTERNAL"}) {
+    tap.say(peer, failure(open("1"), code, "no"));
+    EXPECT_EQ(tap.outcome(session), "1 " + code);
+  }
+}
+
 TEST_F(Calls, ShowControlCharactersOfAFailure) {
   tap.say(peer, failure(open("1"), "INTERNAL", "\x1b[2Jgone"));
   const auto settled = tap.expect<protocol::CallResult>(session);

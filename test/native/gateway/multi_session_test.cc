@@ -108,6 +108,18 @@ TEST_F(All, StaysBoundToTheOthersWhenOneEnds) {
   EXPECT_EQ(tap.state().providers.find(peer)->state, protocol::ProviderState::Bound);
 }
 
+TEST_F(All, AtTheDeadlineOfOneSessionStaysBoundToTheOthers) {
+  const PeerId peer = tap.bound("p", "all", {"greet"});
+  tap.send(one, protocol::EndSession{""});
+  tap.advance(9'999);
+  EXPECT_NE(tap.state().sessions.find("one"), nullptr);
+  tap.advance(1);
+  EXPECT_EQ(tap.state().sessions.find("one"), nullptr);
+  tap.clear();
+  tap.call(two, "1", "greet");
+  EXPECT_EQ(tap.take(peer).type(), "tool.call");
+}
+
 TEST_F(All, ShutdownReadyIsForSessionsThatEnd) {
   const PeerId peer = tap.bound("p", "one");
   const PeerId other = tap.bound("q", "one");

@@ -160,6 +160,18 @@ TEST_F(Filter, IsAcknowledgedWhereThatIsAskedFor) {
             R"({"type":"ack","requestId":"f","sessionId":"s","revision":1})");
 }
 
+TEST_F(Filter, OfAllSessionsIsAcknowledgedForEach) {
+  const PeerId all = tap.bound("omni", "all");
+  tap.clear();
+  tap.say(all, filterSet(R"([{"match":".","outcome":"drop"}])", R"(,"requestId":"f")"));
+  EXPECT_EQ(tap.take(all).get("sessionId"), "s");
+  EXPECT_EQ(tap.take(all).get("sessionId"), "t");
+  for (const char* session : {"s", "t"}) {
+    tap.say(all, asked("keep", "e", R"(,"sessionId":)" + quote(session)));
+    EXPECT_EQ(tap.take(all).get("outcome"), "dropped") << session;
+  }
+}
+
 TEST_F(Filter, NamesASessionOfItsProvider) {
   tap.say(peer, filterSet("[]", R"(,"requestId":"f","sessionId":"t")"));
   const Message error = tap.take(peer);
@@ -281,6 +293,18 @@ TEST_F(Query, OfAProviderOfAllSessionsNamesOne) {
   EXPECT_EQ(tap.take(all).size("streams.omni@omni"), 0u);
   tap.say(all, query(R"(["omni"])", R"(,"sessionId":"t")"));
   EXPECT_EQ(tap.take(all).size("streams.omni@omni"), 1u);
+}
+
+TEST_F(Query, NamesTwentyStreamsAtMost) {
+  const auto named = [](int count) {
+    std::string names;
+    for (int i = 0; i < count; ++i) names += std::string(i > 0 ? "," : "") + quote("s");
+    return "[" + names + "]";
+  };
+  tap.say(peer, query(named(20)));
+  EXPECT_EQ(tap.take(peer).type(), "stream.history");
+  tap.say(peer, query(named(21)));
+  EXPECT_EQ(tap.errorCode(peer), "PAYLOAD_TOO_LARGE");
 }
 
 TEST_F(Query, OfAnotherShapeIsRefused) {
