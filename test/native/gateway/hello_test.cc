@@ -89,6 +89,21 @@ TEST(Hello, WithoutASessionTakesTheOnlyOne) {
   EXPECT_EQ(tap.errorCode(other), "INVALID_SESSION");
 }
 
+TEST(Hello, OfASpawnedProviderIsForItsSessionOnly) {
+  Harness tap;
+  tap.session("s");
+  tap.session("t");
+  const PeerId peer = tap.open();
+  tap.say(peer, auth(tap.state().authenticator.issueSpawnToken("s")));
+  EXPECT_EQ(tap.take(peer).type(), "sessions");
+  tap.say(peer, hello("p", "t"));
+  EXPECT_EQ(tap.errorCode(peer), "INVALID_SESSION");
+  tap.say(peer, hello("p", "all"));
+  EXPECT_EQ(tap.errorCode(peer), "UNAUTHORIZED");
+  tap.say(peer, R"({"type":"hello","name":"p","protocolVersion":2})");
+  EXPECT_EQ(tap.take(peer).get("sessionId"), "s");
+}
+
 TEST(Hello, NamesTheFieldThatIsWrong) {
   Harness tap;
   tap.session("s");
