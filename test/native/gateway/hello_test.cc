@@ -95,7 +95,10 @@ TEST(Hello, OfASpawnedProviderIsForItsSessionOnly) {
   tap.session("t");
   const PeerId peer = tap.open();
   tap.say(peer, auth(tap.state().authenticator.issueSpawnToken("s")));
-  EXPECT_EQ(tap.take(peer).type(), "sessions");
+  const Message list = tap.take(peer, "sessions");
+  EXPECT_EQ(list.get("active.0.id"), "t");
+  EXPECT_EQ(list.get("active.0.cwd"), kAbsent);
+  EXPECT_EQ(list.get("active.1.cwd"), "/code/s");
   tap.say(peer, hello("p", "t"));
   EXPECT_EQ(tap.errorCode(peer), "INVALID_SESSION");
   tap.say(peer, hello("p", "all"));
