@@ -1,5 +1,4 @@
-// Streams beyond a plain push: filters, history, what a push is answered with, and how much one
-// provider may push.
+// Streams beyond a plain push: filters, history, prompts, and what a push is answered with.
 #include <gtest/gtest.h>
 
 #include "gateway/harness.h"
@@ -33,16 +32,6 @@ struct Streams : ::testing::Test {
     const Message answer = tap.take(peer, "ack");
     const std::string rule = answer.get("rule");
     return answer.get("outcome") + (rule == kAbsent ? "" : " by " + rule);
-  }
-  void becomes(protocol::Activity activity) {
-    tap.send(session, protocol::ActivityChanged{activity});
-  }
-  void speak() { becomes(protocol::Activity::UserPrompt); }
-  void idle() { becomes(protocol::Activity::Idle); }
-  size_t injected() {
-    const size_t count = tap.count<protocol::Inject>(session);
-    while (tap.find<protocol::Inject>(session)) continue;
-    return count;
   }
 };
 
@@ -323,82 +312,6 @@ TEST_F(Query, AnswersWithNoMoreThanAMessageMayHold) {
   const Message history = tap.take(peer);
   EXPECT_EQ(history.size("streams.p@p"), 2u);
   EXPECT_LE(history.text().size(), 2u * 1024 * 1024);
-}
-
-// --- How much
-
-TEST(PushRate, IsTenASecondToEachSession) {
-  Harness tap;
-  tap.session("s");
-  tap.session("t");
-  const PeerId peer = tap.bound("p", "all");
-  tap.clear();
-  const auto refused = [&](std::string_view session) {
-    tap.say(peer, push("keep", "e", R"(,"sessionId":)" + quote(session)));
-    return tap.errorCode(peer) == "RATE_LIMITED";
-  };
-  for (int i = 0; i < 10; ++i) EXPECT_FALSE(refused("s")) << i;
-  EXPECT_TRUE(refused("s"));
-  EXPECT_FALSE(refused("t"));
-  tap.advance(999);
-  EXPECT_TRUE(refused("s"));
-  tap.advance(1);
-  EXPECT_FALSE(refused("s"));
-}
-
-using InjectBudget = Streams;
-
-TEST_F(InjectBudget, TheNextOneWaitsUntilTheSessionIsIdleInOrder) {
-  for (const char* event : {"one", "two", "three"}) tap.say(peer, push("inject", event));
-  EXPECT_NE(tap.expect<protocol::Inject>(session).prompt.find("one"), std::string::npos);
-  EXPECT_EQ(injected(), 0u);
-  becomes(protocol::Activity::Busy);
-  EXPECT_EQ(injected(), 0u);
-  idle();
-  EXPECT_NE(tap.expect<protocol::Inject>(session).prompt.find("two"), std::string::npos);
-  EXPECT_EQ(injected(), 0u);
-  becomes(protocol::Activity::Busy);
-  idle();
-  EXPECT_NE(tap.expect<protocol::Inject>(session).prompt.find("three"), std::string::npos);
-}
-
-TEST_F(InjectBudget, HasTenInLine) {
-  EXPECT_EQ(outcome(asked("inject", "e")), "injected");
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(outcome(asked("inject", "e")), "queued") << i;
-  EXPECT_EQ(outcome(asked("inject", "e")), "RATE_LIMITED");
-  EXPECT_EQ(outcome(asked("surface", "e")), "surfaced");
-}
-
-TEST_F(InjectBudget, AfterThreeInARowItPausesUntilTheUserSpeaks) {
-  for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(outcome(asked("inject", "e")), "injected") << i;
-    becomes(protocol::Activity::Busy);
-    idle();
-  }
-  tap.timeline(session);
-  EXPECT_EQ(outcome(asked("inject", "e")), "queued");
-  const std::string warning = tap.timeline(session);
-  EXPECT_NE(warning.find("p has started several turns in a row"), std::string::npos) << warning;
-  idle();
-  EXPECT_EQ(outcome(asked("inject", "e")), "queued");
-  EXPECT_EQ(tap.timeline(session).find("in a row"), std::string::npos);
-  injected();
-  speak();
-  EXPECT_EQ(injected(), 0u);
-  idle();
-  EXPECT_EQ(injected(), 1u);
-}
-
-TEST_F(InjectBudget, IsOfOneProviderInOneSession) {
-  const PeerId neighbour = tap.bound("q", "s");
-  tap.clear();
-  EXPECT_EQ(outcome(asked("inject", "e")), "injected");
-  tap.say(neighbour, asked("inject", "e"));
-  EXPECT_EQ(tap.take(neighbour).get("outcome"), "injected");
-  const PeerId elsewhere = tap.bound("p", "t");
-  tap.clear();
-  tap.say(elsewhere, asked("inject", "e"));
-  EXPECT_EQ(tap.take(elsewhere).get("outcome"), "injected");
 }
 
 }  // namespace
