@@ -200,7 +200,18 @@ export class SessionRunner {
     } else if (event.type === "timeline") {
       this.#tell(session.log(event.text, event.level));
     } else if (event.type === "inject") {
-      this.#tell(session.send(event.prompt));
+      this.#tell(this.#inject(session, event.prompt));
+    }
+  }
+
+  /** @param {CopilotSessionAdapter} session @param {string} prompt */
+  async #inject(session, prompt) {
+    try {
+      await session.send(prompt);
+    } catch (error) {
+      // No turn will come of it whose end the gateway could wait for.
+      if (!this.#busy) this.#link.send({ type: "activity", activity: "idle" });
+      throw error;
     }
   }
 

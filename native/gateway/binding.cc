@@ -6,6 +6,7 @@
 #include "base/encoding.h"
 #include "gateway/calls.h"
 #include "gateway/events.h"
+#include "gateway/pushes.h"
 #include "gateway/session_lifecycle.h"
 #include "gateway/status.h"
 #include "gateway/updates.h"
@@ -99,7 +100,13 @@ void takeOver(const Turn& turn, const Provider& provider, const protocol::Hello&
 }
 
 std::optional<Refusal> identityTaken(const Turn& turn, const Session& session,
-                                     const std::string& name, const std::string& instance) {
+                                     const Provider& provider, const std::string& name,
+                                     const std::string& instance) {
+  if (isNameOfAnother(turn, session, provider, name)) {
+    return refused(ErrorCode::DuplicateInstance, "the name " + inQuotes(name) +
+                                                     " belongs to another program in session " +
+                                                     inQuotes(session.id) + "; choose another");
+  }
   if (turn.state.providers.byIdentity(session.id, name, instance) == nullptr) return std::nullopt;
   return refused(ErrorCode::DuplicateInstance,
                  "a provider named " + inQuotes(name) +
@@ -175,6 +182,7 @@ void adopt(Provider& provider, const protocol::Hello& hello) {
   provider.all = hello.session == kAll;
   provider.subscribe = hello.subscribe;
   provider.declared = declaredBy(hello);
+  provider.filters.clear();
 }
 
 std::string persistDir(const Turn& turn, const Provider& provider) {
@@ -214,6 +222,15 @@ std::optional<std::string> toolConflict(const Turn& turn, const Session& session
              "providers with instances";
     }
   }
+  if (provider.instance.empty() || providers.isTargeted(session.id, provider.name)) return {};
+  // The first instance gives all tools of the name a target.
+  for (const Provider* other : providers.instances(session.id, provider.name)) {
+    for (const protocol::ToolDefinition& tool : other->bindings.find(session.id)->second.tools) {
+      if (!protocol::declaresTarget(tool)) continue;
+      return inQuotes(tool.name) + " of another " + inQuotes(provider.name) +
+             " has a parameter \"target\", so that there can be no instances of it";
+    }
+  }
   return std::nullopt;
 }
 
@@ -245,7 +262,8 @@ std::optional<Refusal> bindProvider(const Turn& turn, Provider& provider, protoc
   adopt(provider, hello);
   if (formerly) restore(provider.declared, *formerly, hello);
   for (const Session* session : chosen.value()) {
-    std::optional<Refusal> refusal = identityTaken(turn, *session, hello.name, hello.instance);
+    std::optional<Refusal> refusal =
+        identityTaken(turn, *session, provider, hello.name, hello.instance);
     bindings.push_back(declaration.in(*session));
     if (const auto reason = toolConflict(turn, *session, provider, bindings.back().tools);
         reason && !refusal) {
@@ -261,6 +279,7 @@ std::optional<Refusal> bindProvider(const Turn& turn, Provider& provider, protoc
   provider.reconnectToken = turn.state.authenticator.issueReconnectToken();
   provider.state = ProviderState::Bound;
   turn.cancel(provider.deadline);
+  for (Session* session : chosen.value()) forgetOthers(turn, *session, provider);
   for (size_t i = 0; i < bindings.size(); ++i) {
     turn.state.providers.bind(provider, std::move(bindings[i]));
     introduce(turn, provider, *chosen.value()[i]);
@@ -287,7 +306,7 @@ std::optional<Refusal> sessionReady(const Turn& turn, Provider& provider,
                    "there is no session " + inQuotes(visible(sessionId, false, 128)), type};
   }
   if (provider.in(sessionId) != nullptr) return std::nullopt;
-  if (auto refusal = identityTaken(turn, *session, provider.name, provider.instance)) {
+  if (auto refusal = identityTaken(turn, *session, provider, provider.name, provider.instance)) {
     refusal->replyTo = type;
     return refusal;
   }
@@ -298,6 +317,7 @@ std::optional<Refusal> sessionReady(const Turn& turn, Provider& provider,
   binding.sessionId = sessionId;
   turn.state.providers.bind(provider, std::move(binding));
   introduce(turn, provider, *session);
+  bringFilters(turn, provider, *session);
   greet(turn, provider, *session);
   return std::nullopt;
 }
@@ -305,11 +325,15 @@ std::optional<Refusal> sessionReady(const Turn& turn, Provider& provider,
 std::optional<Refusal> shutdownReady(const Turn& turn, Provider& provider,
                                      const std::string& sessionId) {
   const Session* session = turn.state.sessions.find(sessionId);
-  if (session == nullptr || provider.in(sessionId) == nullptr) return std::nullopt;  // too late
+  if (session == nullptr) return std::nullopt;  // too late
+  const bool bound = provider.in(sessionId) != nullptr;
   if (!session->ending) {
-    return Refusal{ErrorCode::InvalidSession, "session " + inQuotes(sessionId) + " is not ending",
+    return Refusal{ErrorCode::InvalidSession,
+                   "session " + inQuotes(sessionId) +
+                       (bound ? " is not ending" : " is none that you are bound to"),
                    "shutdown.ready"};
   }
+  if (!bound) return std::nullopt;  // said twice
   unbind(turn, provider, sessionId, Departure::Goodbye, "the session has ended");
   return std::nullopt;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/encoding.h"
 #include "gateway/session_lifecycle.h"
@@ -48,7 +49,46 @@ void forget(const Turn& turn, Session& session, const Identity& identity) {
   }
 }
 
+// Programs of the user's are one party; each paired program is another, and a web page the same in
+// each of its tabs.
+struct Party {
+  const Credentials& credentials;
+  const std::optional<std::string>& origin;
+
+  [[nodiscard]] bool isTrusted() const { return credentials.trust >= protocol::Trust::Project; }
+  [[nodiscard]] bool isKnown() const { return credentials.trust != protocol::Trust::None; }
+  [[nodiscard]] bool isSame(const Party& other) const {
+    if (isTrusted() || other.isTrusted()) return isTrusted() && other.isTrusted();
+    return credentials.token == other.credentials.token || (origin && origin == other.origin);
+  }
+};
+
 }  // namespace
+
+bool isNameOfAnother(const Turn& turn, const Session& session, const Provider& provider,
+                     const std::string& name) {
+  const Party party{provider.credentials, provider.origin};
+  for (const Provider* other : turn.state.providers.instances(session.id, name)) {
+    if (!party.isSame({other->credentials, other->origin})) return true;
+  }
+  if (party.isTrusted()) return false;
+  return std::any_of(session.known.begin(), session.known.end(), [&](const auto& entry) {
+    const Party departed{entry.second.credentials, entry.second.origin};
+    return entry.first.first == name && departed.isKnown() && !party.isSame(departed);
+  });
+}
+
+void forgetOthers(const Turn& turn, Session& session, const Provider& provider) {
+  const Party party{provider.credentials, provider.origin};
+  std::vector<Identity> others;
+  for (const auto& [identity, known] : session.known) {
+    const Party departed{known.credentials, known.origin};
+    if (identity.first == provider.name && departed.isKnown() && !party.isSame(departed)) {
+      others.push_back(identity);
+    }
+  }
+  for (const Identity& identity : others) forget(turn, session, identity);
+}
 
 void arrive(const Turn& turn, Session& session, Provider& provider) {
   KnownProvider& known = session.known[identityOf(provider)];

@@ -25,6 +25,13 @@ void forgetDeparted(const Turn& turn, Session& session, const Identity& identity
 // Names that the session had before this gateway met it are no news to it.
 void expectReturn(const Turn& turn, Session& session, const std::string& name);
 
+// Whether the session knows the name as that of a program with which this connection can have
+// nothing in common: its streams and calls are not for everybody who takes the name.
+[[nodiscard]] bool isNameOfAnother(const Turn& turn, const Session& session,
+                                   const Provider& provider, const std::string& name);
+// What is left of such a program, where the connection has the better right to the name.
+void forgetOthers(const Turn& turn, Session& session, const Provider& provider);
+
 // A departed identity that this token belongs to, in whatever session, if the connection may have
 // it.
 struct Departed {

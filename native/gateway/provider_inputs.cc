@@ -31,8 +31,9 @@ bool isBeforeAuth(ProviderState state) {
   return state == ProviderState::AwaitAuth || state == ProviderState::AwaitPairing;
 }
 
-// The session to name in an error: that of a provider bound to just one.
-std::string_view sessionOf(Provider& provider) {
+// The session to name in an error: that of the message, or of a provider bound to just one.
+std::string_view sessionOf(Provider& provider, const Refusal& refusal) {
+  if (!refusal.sessionId.empty()) return refusal.sessionId;
   const Binding* binding = provider.onlyBinding();
   return binding == nullptr ? std::string_view() : std::string_view(binding->sessionId);
 }
@@ -51,7 +52,7 @@ void dropProvider(const Turn& turn, Provider& provider, uint16_t code, std::stri
 // Sends the error; a fatal one costs the connection.
 void refuse(const Turn& turn, Provider& provider, const Refusal& refusal) {
   turn.send(provider.peer,
-            protocol::encodeError(refusal, provider.providerId, sessionOf(provider)));
+            protocol::encodeError(refusal, provider.providerId, sessionOf(provider, refusal)));
   turn.log(LogLevel::Warning,
            "refused " + (refusal.replyTo.empty() ? std::string("a message") : refusal.replyTo) +
                " of " + (provider.name.empty() ? "a provider" : "\"" + provider.name + "\"") +
@@ -127,9 +128,12 @@ std::optional<Refusal> confirmPairing(const Turn& turn, Provider& provider,
 struct Receiver {
   const Turn& turn;
   Provider& provider;
+  const protocol::ProviderDecoder& decoder;  // with the message opened
 
-  void answer(const std::optional<Refusal>& refusal) const {
-    if (refusal) refuse(turn, provider, *refusal);
+  void answer(std::optional<Refusal> refusal) const {
+    if (!refusal) return;
+    refusal->sessionId = decoder.sessionId();
+    refuse(turn, provider, *refusal);
   }
 
   void operator()(const protocol::Auth& auth) const {
@@ -335,7 +339,7 @@ void Gateway::providerText(PeerId peer, const Slice& text, Now now, Effects& eff
     }
     return refuseBadAnswer(turn, *provider, opened.value(), callId, message.error());
   }
-  std::visit(Receiver{turn, *provider}, message.value());
+  std::visit(Receiver{turn, *provider, decoder_}, message.value());
 }
 
 void Gateway::providerOversize(PeerId peer, uint64_t size, Now now, Effects& effects) {

@@ -86,6 +86,8 @@ struct Provider {
   uint8_t subscribe = 0;
   uint64_t lastActive = 0;                               // larger is later
   std::map<std::string, Binding, std::less<>> bindings;  // by session
+  // Filters for all its sessions, by stream.
+  std::map<std::string, std::vector<protocol::FilterRule>, std::less<>> filters;
   Binding declared;  // what it said for all of them: a session that it gets ready for starts here
 
   [[nodiscard]] bool isWebPage() const { return origin.has_value(); }

@@ -24,6 +24,8 @@ class PushBudget {
 
   // The session is idle: the inject under way has been answered. The next one to send, if any.
   [[nodiscard]] std::string idle(const Limits& limits);
+  // The session's process is gone: whatever was under way will not be answered.
+  void interrupted() { underWay_ = false; }
   // The user has spoken: the loop, if it was one, is broken.
   void userHasSpoken();
 

@@ -47,6 +47,16 @@ std::string injected(const Provider& provider, std::string_view stream,
   return "From tap provider " + jsonQuoted(provider.name) + ":\n" + push.prompt;
 }
 
+// "stream@provider"; without a provider it is the asker's own. Either name may have an "@" in it.
+std::pair<std::string, std::string> splitStream(const std::string& wanted, const std::string& own) {
+  if (wanted.ends_with("@" + own)) {
+    return {wanted.substr(0, wanted.size() - own.size() - 1), own};
+  }
+  const size_t at = wanted.rfind('@');
+  if (at == std::string::npos) return {wanted, own};
+  return {wanted.substr(0, at), wanted.substr(at + 1)};
+}
+
 struct Filtered {
   protocol::FilterOutcome outcome;
   int64_t rule = -1;  // -1: none decided it
@@ -149,24 +159,36 @@ std::optional<Refusal> acceptPush(const Turn& turn, Provider& provider,
                    "a provider bound to \"all\" says push.sessionId, or \"broadcast\": true",
                    "push", push.requestId};
   }
+  std::optional<Refusal> refusal;  // one session's budget is no other's
   for (const Binding* binding : bindings.value()) {
     Session* session = turn.state.sessions.find(binding->sessionId);
     if (session == nullptr) continue;
     int64_t rule = -1;
     const auto outcome = pushTo(turn, provider, *session, push, rule);
-    if (!outcome) return outcome.error();
+    if (!outcome) {
+      refusal = outcome.error();
+      continue;
+    }
     turn.state.providers.touch(provider);
     if (push.requestId.empty()) continue;
     turn.send(provider.peer, protocol::encodeAck({push.requestId, session->id, binding->revision,
                                                   outcome.value(), rule}));
   }
-  return std::nullopt;
+  return refusal;
 }
 
 std::optional<Refusal> setFilter(const Turn& turn, Provider& provider,
                                  const protocol::FilterSet& set) {
   auto bindings = bindingsFor(provider, set.sessionId, "filter.set");
   if (!bindings) return stamped(bindings.error(), set.requestId);
+  if (provider.all && !set.sessionId) {
+    if (!provider.filters.contains(set.stream) &&
+        provider.filters.size() >= turn.limits().count(Limit::StreamsPerProvider)) {
+      return Refusal{ErrorCode::PayloadTooLarge, "this would be one stream too many", "filter.set",
+                     set.requestId};
+    }
+    provider.filters[set.stream] = set.rules;
+  }
   for (Binding* binding : bindings.value()) {
     Session* session = turn.state.sessions.find(binding->sessionId);
     if (session == nullptr) continue;
@@ -177,6 +199,13 @@ std::optional<Refusal> setFilter(const Turn& turn, Provider& provider,
     acknowledge(turn, provider, *binding, set.requestId);
   }
   return std::nullopt;
+}
+
+void bringFilters(const Turn& turn, const Provider& provider, Session& session) {
+  for (const auto& [stream, rules] : provider.filters) {
+    // As many streams as the provider may have: there is room for each.
+    (void)session.streams[provider.name].setFilter(stream, rules, turn.limits());
+  }
 }
 
 std::optional<Refusal> queryStreams(const Turn& turn, Provider& provider,
@@ -192,9 +221,7 @@ std::optional<Refusal> queryStreams(const Turn& turn, Provider& provider,
   std::vector<protocol::StreamHistory> answer;
   size_t room = turn.limits().bytes(Limit::MessageBytes);  // of the whole answer
   for (const std::string& wanted : query.streams) {
-    const size_t at = wanted.rfind('@');
-    const std::string stream = wanted.substr(0, at);
-    const std::string owner = at == std::string::npos ? provider.name : wanted.substr(at + 1);
+    const auto [stream, owner] = splitStream(wanted, provider.name);
     if (owner != provider.name && provider.credentials.trust < protocol::Trust::Internal) {
       return Refusal{ErrorCode::Unauthorized, "only your own streams can be queried",
                      "stream.query"};

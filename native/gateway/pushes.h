@@ -12,6 +12,8 @@ namespace tap::gateway {
 
 [[nodiscard]] std::optional<protocol::Refusal> setFilter(const Turn& turn, Provider& provider,
                                                          const protocol::FilterSet& filter);
+// A session that the provider has just got ready for filters as its others do.
+void bringFilters(const Turn& turn, const Provider& provider, Session& session);
 [[nodiscard]] std::optional<protocol::Refusal> queryStreams(const Turn& turn, Provider& provider,
                                                             const protocol::StreamQuery& query);
 // The session has become idle: an inject that was held goes out.

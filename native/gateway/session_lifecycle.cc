@@ -101,6 +101,7 @@ void welcome(const Turn& turn, Session& session, bool isNew, bool joined) {
                 toEvent(turn, session, session.sync.firstPlan(joined, turn.now.steady)));
   introduceSubscriptions(turn, session);
   introduceHooks(turn, session, isNew, joined);
+  session.activity = protocol::Activity::Idle;  // it says so where it is not
   while (!session.outbox.empty()) {
     protocol::SessionEvent event = std::move(session.outbox.front());
     session.outbox.pop_front();
@@ -171,6 +172,7 @@ void sessionProcessGone(const Turn& turn, Session& session) {
   turn.state.sessions.detach(session);
   cancelCallsOfSession(turn, session, "the session's process is gone");
   dropQuestions(turn, session);
+  for (auto& [name, budget] : session.budgets) budget.interrupted();
   session.sync.linkLost();
   turn.cancel(session.syncTimer);
   if (session.ending) return;

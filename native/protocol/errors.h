@@ -71,6 +71,7 @@ struct Refusal {
   std::string message;  // what was wrong and what to do, for a person
   std::string replyTo;  // type of the offending message, empty if it could not be read
   std::string requestId = {};
+  std::string sessionId = {};  // that the message named; empty: none
 };
 
 }  // namespace tap::protocol

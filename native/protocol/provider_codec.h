@@ -33,6 +33,8 @@ class ProviderDecoder {
   // The id of what the opened message answers, if it has one that can be read: a call, a gate.check
   // or a transform.request.
   [[nodiscard]] std::string callId() const;
+  // Its `sessionId`, likewise.
+  [[nodiscard]] std::string sessionId() const { return shortText("sessionId"); }
 
  private:
   // That member of the opened message, if it is a text of the length of an identifier.

@@ -150,6 +150,10 @@ ProviderMessage decodeHello(Body& body) {
   hello.reconnectToken = readText(body, "reconnectToken", kMaxTokenBytes);
   if (const auto metadata = body.fields.optional("metadata", json::Kind::Object)) {
     hello.metadata = std::string(metadata->raw);
+    const size_t most = body.limits.bytes(Limit::MetadataBytes);
+    if (hello.metadata.size() > most) {
+      body.problem.report("hello.metadata: at most " + std::to_string(most) + " bytes");
+    }
   }
   hello.subscribe = readSubscribe(body);
   if (const auto hooks = body.fields.optional("hooks", json::Kind::Object)) {

@@ -157,9 +157,48 @@ TEST_F(Identity, TheTokenIsForTheSameTrustOnly) {
   tap.lose(peer);
   tap.clear();
   tap.say(thief, again("p", token));
-  EXPECT_EQ(tap.take(thief).type(), "hello.ack");
+  EXPECT_EQ(tap.errorCode(thief), "DUPLICATE_INSTANCE") << "the name is still the other's";
+  tap.advance(30'000);
+  tap.say(thief, again("p", token));
+  EXPECT_EQ(tap.take(thief, "hello.ack").type(), "hello.ack");
   tap.call(session, "1", "greet");
   EXPECT_EQ(tap.outcome(session), "1 DISCONNECTED");  // its tools did not come along
+}
+
+TEST_F(Identity, AnotherProgramCannotJoinANameAsAnInstance) {
+  const std::string paired = tap.state().authenticator.issuePairedToken({"x", "s", {}});
+  const PeerId external = tap.open();
+  tap.say(external, auth(paired));
+  tap.say(external,
+          R"({"type":"hello","name":"p","instance":"2","protocolVersion":2,"session":"s"})");
+  EXPECT_EQ(tap.errorCode(external), "DUPLICATE_INSTANCE");
+}
+
+TEST_F(Identity, TabsOfOnePageShareAName) {
+  Authenticator& authenticator = tap.state().authenticator;
+  for (const std::string instance : {"1", "2"}) {
+    const PeerId tab = tap.open("https://a.example");
+    tap.say(tab, auth(authenticator.issuePairedToken({"x", "s", "https://a.example"})));
+    tap.clear();
+    tap.say(tab, R"({"type":"hello","name":"page","protocolVersion":2,"session":"s","instance":)" +
+                     quote(instance) + "}");
+    EXPECT_EQ(tap.take(tab).type(), "hello.ack");
+  }
+}
+
+TEST_F(Identity, ATrustedProgramTakesANameWithoutWhatAPairedOneLeftThere) {
+  const std::string paired = tap.state().authenticator.issuePairedToken({"x", "s", {}});
+  const PeerId external = tap.open();
+  tap.say(external, auth(paired));
+  tap.say(external, hello("shared", "s"));
+  const std::string id = tap.take(external, "hello.ack").get("providerId");
+  tap.say(external, push("keep", "bait"));
+  tap.lose(external);
+  const PeerId trusted = tap.authed();
+  tap.say(trusted, hello("shared", "s"));
+  EXPECT_NE(tap.take(trusted, "hello.ack").get("providerId"), id);
+  tap.say(trusted, R"({"type":"stream.query","queryId":"q","streams":["shared"]})");
+  EXPECT_EQ(tap.take(trusted, "stream.history").size("streams.shared@shared"), 0u);
 }
 
 TEST_F(Identity, TheTokenIsForTheSameOriginOnly) {

@@ -165,5 +165,38 @@ TEST_F(Instances, TargetIsTheGateways) {
   EXPECT_EQ(tap.take(peer).get("args"), R"({"target":7})");
 }
 
+TEST(InstancesOfATargetedTool, AreRefusedWhereAToolOfThatNameHasATargetItself) {
+  Harness tap;
+  const PeerId session = tap.session("s");
+  tap.boundWith("deploy", "s",
+                "[" +
+                    tool("ship", R"(,"parameters":{"type":"object",)"
+                                 R"("properties":{"target":{"type":"string"}}})") +
+                    "]");
+  const PeerId late = tap.authed();
+  tap.say(late, R"({"type":"hello","protocolVersion":2,"name":"deploy","instance":"2",)"
+                R"("session":"s"})");
+  EXPECT_EQ(tap.errorCode(late), "TOOL_CONFLICT");
+  (void)session;
+}
+
+TEST(Metadata, IsBoundedSinceTheModelReadsIt) {
+  Harness tap;
+  tap.session("s");
+  const auto with = [](size_t bytes) {
+    return R"({"type":"hello","protocolVersion":2,"name":"m","session":"s","metadata":{"a":")" +
+           std::string(bytes - 8, 'x') + R"("}})";
+  };
+  for (const size_t bytes : {16383, 16384}) {
+    const PeerId peer = tap.authed();
+    tap.say(peer, with(bytes));
+    EXPECT_EQ(tap.take(peer).type(), "hello.ack");
+    tap.lose(peer);
+  }
+  const PeerId peer = tap.authed();
+  tap.say(peer, with(16385));
+  EXPECT_EQ(tap.errorCode(peer), "INVALID_JSON");
+}
+
 }  // namespace
 }  // namespace tap::gateway::test

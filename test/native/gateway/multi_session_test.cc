@@ -256,5 +256,25 @@ TEST(Foreground, IsTheSessionThatTheUserSpokeToLast) {
   EXPECT_TRUE(tap.quiet(peer));
 }
 
+TEST(Errors, NameTheSessionThatTheMessageNamed) {
+  Harness tap;
+  tap.session("a");
+  tap.session("b");
+  const PeerId peer = tap.bound("p", "all");
+  tap.say(peer, R"({"type":"tools.update","sessionId":"a","tools":[{"name":"tap_status"}]})");
+  EXPECT_EQ(tap.take(peer, "error").get("sessionId"), "a");
+  tap.say(peer, R"({"type":"tools.update","sessionId":"nonsuch","tools":[]})");
+  EXPECT_EQ(tap.take(peer, "error").get("sessionId"), "nonsuch");
+}
+
+TEST(ShutdownReady, OfASessionThatOneIsNotBoundToIsRefused) {
+  Harness tap;
+  tap.session("a");
+  tap.session("b");
+  const PeerId peer = tap.bound("p", "a");
+  tap.say(peer, R"({"type":"shutdown.ready","sessionId":"b"})");
+  EXPECT_EQ(tap.errorCode(peer), "INVALID_SESSION");
+}
+
 }  // namespace
 }  // namespace tap::gateway::test

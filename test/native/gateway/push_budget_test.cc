@@ -106,5 +106,24 @@ TEST_F(InjectBudget, IsOfOneProviderInOneSession) {
   EXPECT_EQ(tap.take(elsewhere).get("outcome"), "injected");
 }
 
+TEST_F(InjectBudget, WhatWasOnItsWayToAProcessThatIsGoneHoldsNothingUp) {
+  EXPECT_EQ(outcome(asked("inject", "one")), "injected");
+  tap.cut(session);
+  session = tap.session("s");
+  EXPECT_EQ(outcome(asked("inject", "two")), "injected");
+}
+
+TEST(Broadcast, IsTriedInEverySession) {
+  Harness tap;
+  tap.session("a");
+  const PeerId last = tap.session("b");
+  const PeerId peer = tap.bound("p", "all");
+  for (int i = 0; i < 10; ++i) tap.say(peer, push("keep", "e", R"(,"sessionId":"a")"));
+  tap.clear();
+  tap.say(peer, push("surface", "all of you", R"(,"broadcast":true)"));
+  EXPECT_EQ(tap.errorCode(peer), "RATE_LIMITED");
+  EXPECT_NE(tap.timeline(last).find("all of you"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tap::gateway::test

@@ -16,12 +16,20 @@ const std::vector<std::pair<std::string, std::string>> kMessages{
     {"tool.progress", R"({"type":"tool.progress","id":"nobody's","message":"m"})"},
     {"push", push("keep", "e")},
     {"tools.update", update("[]")},
+    {"hooks.update", R"({"type":"hooks.update"})"},
+    {"context.update", R"({"type":"context.update","context":"c"})"},
+    {"gate.result", R"({"type":"gate.result","callId":"nobody's","decision":"allow"})"},
+    {"transform.result", R"({"type":"transform.result","callId":"nobody's","content":"c"})"},
     {"filter.set", R"({"type":"filter.set","stream":"p","rules":[]})"},
     {"stream.query", R"({"type":"stream.query","queryId":"q","streams":["p"]})"},
     {"session.ready", R"({"type":"session.ready","sessionId":"s"})"},
     {"shutdown.ready", R"({"type":"shutdown.ready","sessionId":"s"})"},
     {"goodbye", kGoodbye},
 };
+
+TEST(Gateway, IsTriedHereWithEveryTypeOfMessage) {
+  EXPECT_EQ(kMessages.size(), protocol::kProviderMessageTable.size());
+}
 
 TEST(Gateway, AnswersAuthWithTheSessions) {
   Harness tap;
@@ -189,10 +197,13 @@ TEST(Gateway, AllowsANewHelloAfterTheSessionHasEnded) {
     } else if (type == "goodbye") {
       EXPECT_TRUE(tap.closed(peer));
     } else {
-      // These may have crossed the end of the session: they are dropped.
-      const bool dropped =
-          type == "tool.result" || type == "tool.progress" || type == "shutdown.ready";
-      EXPECT_EQ(tap.errorCode(peer), dropped ? kAbsent : "UNAUTHORIZED") << type;
+      // Answers may have crossed the end of the session: they are dropped. The session that
+      // shutdown.ready names is another.
+      const bool answer = type == "tool.result" || type == "tool.progress" ||
+                          type == "gate.result" || type == "transform.result";
+      const std::string_view other =
+          type == "shutdown.ready" ? "INVALID_SESSION" : std::string_view("UNAUTHORIZED");
+      EXPECT_EQ(tap.errorCode(peer), answer ? kAbsent : other) << type;
       EXPECT_FALSE(tap.closed(peer));
     }
   }

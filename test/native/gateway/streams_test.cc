@@ -314,5 +314,23 @@ TEST_F(Query, AnswersWithNoMoreThanAMessageMayHold) {
   EXPECT_LE(history.text().size(), 2u * 1024 * 1024);
 }
 
+TEST_F(Filter, OfAllSessionsHoldsInThoseThatComeLater) {
+  const PeerId everywhere = tap.bound("all", "all");
+  tap.say(everywhere, filterSet(R"([{"match":"noise","outcome":"drop"}])"));
+  tap.session("late");
+  tap.say(everywhere, R"({"type":"session.ready","sessionId":"late"})");
+  tap.clear();
+  tap.say(everywhere, asked("keep", "noise", R"(,"sessionId":"late")"));
+  EXPECT_EQ(tap.take(everywhere, "ack").get("outcome"), "dropped");
+}
+
+TEST_F(Query, FindsTheStreamsOfAProviderWithAnAtInItsName) {
+  const PeerId odd = tap.bound("a@b", "s");
+  tap.say(odd, asked("keep", "event"));
+  tap.clear();
+  tap.say(odd, query(R"(["ci@a@b"])"));
+  EXPECT_EQ(tap.take(odd, "stream.history").size("streams.ci@a@b"), 1u);
+}
+
 }  // namespace
 }  // namespace tap::gateway::test
