@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "gateway/call_places.h"
 #include "gateway/calls.h"
 #include "gateway/events.h"
 #include "gateway/session_lifecycle.h"
@@ -149,6 +150,7 @@ void adopt(Provider& provider, const protocol::Hello& hello) {
   provider.metadata = hello.metadata;
   provider.all = hello.session == kAll;
   provider.subscribe = hello.subscribe;
+  provider.concurrency = hello.concurrency;
   provider.declared = {};
   provider.declared.tools = hello.tools;
 }
@@ -314,6 +316,7 @@ void unbindAll(const Turn& turn, Provider& provider, Departure departure, std::s
   while (!provider.bindings.empty()) {
     unbind(turn, provider, std::string(provider.bindings.begin()->first), departure, detail);
   }
+  freeHeldPlaces(turn, provider);
   provider.all = false;
   if (provider.state == ProviderState::Bound) provider.state = ProviderState::Unbound;
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "gateway/binding.h"
+#include "gateway/call_places.h"
 #include "gateway/calls.h"
 #include "gateway/session_lifecycle.h"
 #include "ws/frame.h"
@@ -45,6 +46,8 @@ struct Due {
     turn.effect(ResumeReading{due.peer});
   }
   void operator()(const CallDue& due) const { timeOutCall(turn, due.id); }
+  void operator()(const LineDue& due) const { callNext(turn, due.key); }
+  void operator()(const PlaceDue& due) const { heldPlaceDue(turn, due.callId); }
   void operator()(const SyncDue& due) const {
     if (Session* session = turn.state.sessions.find(due.sessionId)) runSync(turn, *session);
   }

@@ -222,8 +222,7 @@ void countMessage(const Turn& turn, Provider& provider) {
 bool takeAnswer(const Turn& turn, Provider& provider, ProviderMessageType type,
                 const std::string& callId) {
   if (type != ProviderMessageType::ToolResult) return false;
-  const CallInFlight* call = turn.state.calls.find(callId);
-  if (call != nullptr && call->provider == provider.peer) return true;
+  if (isAwaited(turn, provider, callId)) return true;
   if (provider.cancelsToAnswer == 0) return false;
   --provider.cancelsToAnswer;
   return true;

@@ -65,6 +65,7 @@ struct Provider {
   std::string metadata;  // JSON text of an object, or empty
   bool all = false;      // bound to every session that it says it is ready for
   uint8_t subscribe = 0;
+  protocol::Concurrency concurrency;
   uint64_t lastActive = 0;                               // larger is later
   std::map<std::string, Binding, std::less<>> bindings;  // by session
   Binding declared;  // what it said for all of them: a session that it gets ready for starts here

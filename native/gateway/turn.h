@@ -17,6 +17,7 @@
 #include "base/time.h"
 #include "base/timer_queue.h"
 #include "gateway/authenticator.h"
+#include "gateway/call_queue.h"
 #include "gateway/effects.h"
 #include "gateway/providers.h"
 #include "gateway/sessions.h"
@@ -34,6 +35,12 @@ struct ThrottleDue {
 struct CallDue {
   std::string id;
 };
+struct LineDue {
+  std::string key;  // CallQueue's
+};
+struct PlaceDue {
+  std::string callId;
+};
 struct SyncDue {
   std::string sessionId;
 };
@@ -49,8 +56,8 @@ struct DepartureDue {
 };
 struct GraceDue {};
 struct DrainDue {};
-using Timer = std::variant<UnauthenticatedDue, ThrottleDue, CallDue, SyncDue, LingerDue,
-                           ShutdownDue, DepartureDue, GraceDue, DrainDue>;
+using Timer = std::variant<UnauthenticatedDue, ThrottleDue, CallDue, LineDue, PlaceDue, SyncDue,
+                           LingerDue, ShutdownDue, DepartureDue, GraceDue, DrainDue>;
 
 struct Config {
   Limits limits;
@@ -74,6 +81,7 @@ struct State {
   Sessions sessions;
   Providers providers;
   ToolRouter calls;
+  CallQueue queue;  // of those for which there is no place yet
   TimerQueue<Timer> timers;
   Authenticator authenticator;
   // What providers were last told of the sessions, by id.

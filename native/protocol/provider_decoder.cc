@@ -1,6 +1,7 @@
 #include "base/encoding.h"
 #include "base/json_writer.h"
 #include "base/utf8.h"
+#include "protocol/concurrency.h"
 #include "protocol/field_reader.h"
 #include "protocol/provider_codec.h"
 #include "protocol/tool_definition.h"
@@ -140,6 +141,7 @@ ProviderMessage decodeHello(Body& body) {
     hello.metadata = std::string(metadata->raw);
   }
   hello.subscribe = readSubscribe(body);
+  hello.concurrency = readConcurrency(body.fields, body.problem);
   if (const auto tools = body.fields.optional("tools", json::Kind::Array)) {
     hello.declaresTools = true;
     hello.tools = readTools(*tools, "hello.tools", body.limits, body.problem);

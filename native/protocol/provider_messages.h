@@ -42,6 +42,14 @@ enum class SubscribedEvent : uint8_t {
   AssistantIntent = 8,
 };
 
+// How many calls of a provider may run at once, and which of them count together: those of the
+// connection, of all connections of its name, or of one of its tools.
+struct Concurrency {
+  enum class Scope : uint8_t { Instance, Provider, Tool };
+  size_t max = 0;  // 0: as many as there are
+  Scope scope = Scope::Instance;
+};
+
 struct Auth {
   bool pair = false;  // mode "pair": no token yet
   std::string token;
@@ -61,6 +69,7 @@ struct Hello {
   std::vector<ToolDefinition> tools;
   bool declaresTools = false;  // the field was there, be it empty
   uint8_t subscribe = 0;       // SubscribedEvent bits
+  Concurrency concurrency;
 };
 struct ToolResult {
   std::string id;
