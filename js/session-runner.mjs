@@ -5,6 +5,7 @@ import { execFile } from "node:child_process";
 import path from "node:path";
 import { CopilotSessionAdapter, LiveSyncUnavailable, toolsNamedIn } from "./copilot-session.mjs";
 import { SessionEvents } from "./session-events.mjs";
+import { toToolResult } from "./tool-result.mjs";
 import { ToolTable } from "./tool-table.mjs";
 
 /** @typedef {import("./copilot-session.mjs").SessionTool} SessionTool */
@@ -17,7 +18,7 @@ import { ToolTable } from "./tool-table.mjs";
  * What carries messages to the gateway.
  * @typedef {object} Link
  * @property {(message: object) => void} send docs/session-link.md
- * @property {(tool: string, args: unknown, timeoutMs?: number) => {id: string, result: Promise<string | import("./addon.js").CallFailure>}} call
+ * @property {(tool: string, args: unknown, timeoutMs?: number) => {id: string, result: Promise<import("./addon.js").CallOutcome>}} call
  * @property {(id: string, reason: string) => void} cancel
  */
 
@@ -402,7 +403,6 @@ export class SessionRunner {
     const outcome = await result;
     --this.#calls;
     signal?.removeEventListener("abort", abort);
-    if (typeof outcome === "string") return { textResultForLlm: outcome, resultType: "success" };
-    return { textResultForLlm: outcome.text, resultType: "failure", error: outcome.text };
+    return toToolResult(outcome);
   }
 }

@@ -40,6 +40,7 @@
       'protocol/concurrency.cc',
       'protocol/errors.cc',
       'protocol/field_reader.cc',
+      'protocol/image_result.cc',
       'protocol/provider_decoder.cc',
       'protocol/provider_encoder.cc',
       'protocol/session_codec.cc',

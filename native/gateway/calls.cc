@@ -10,6 +10,7 @@
 #include "gateway/session_lifecycle.h"
 #include "gateway/settle.h"
 #include "gateway/status.h"
+#include "protocol/image_result.h"
 #include "protocol/target.h"
 
 namespace tap::gateway {
@@ -176,6 +177,17 @@ void completeFailed(const Turn& turn, const Provider& provider, const CallInFlig
   settle(turn, call, failure({}, result.errorCode, std::move(text)));
 }
 
+CallResult successWith(const Slice& data) {
+  CallResult result;
+  if (auto image = protocol::takeImage(data)) {
+    result.data = std::move(image->rest);
+    result.binary = std::move(image->image);
+  } else {
+    result.data = data;
+  }
+  return result;
+}
+
 }  // namespace
 
 void startCall(const Turn& turn, Session& session, const protocol::Call& call) {
@@ -228,7 +240,7 @@ void completeCall(const Turn& turn, Provider& provider, const protocol::ToolResu
   const CallInFlight call = takeAnswered(turn, result.id);
   turn.state.providers.touch(provider);
   if (result.failed) return completeFailed(turn, provider, call, result);
-  settle(turn, call, CallResult{{}, false, result.data, {}, {}});
+  settle(turn, call, successWith(result.data));
 }
 
 void progressCall(const Turn& turn, Provider& provider, const protocol::ToolProgress& progress) {

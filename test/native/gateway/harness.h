@@ -379,6 +379,7 @@ class Harness {
       } else if (auto* event = std::get_if<SendEvent>(&effect)) {
         if (auto* settled = std::get_if<protocol::CallResult>(&event->event)) {
           settled->data = settled->data.keep();
+          settled->binary.base64 = settled->binary.base64.keep();
         }
         openInbox(event->peer).events.push_back(std::move(event->event));
       } else if (auto* close = std::get_if<ClosePeer>(&effect)) {
