@@ -10,6 +10,8 @@
         'native/addon/gateway_class.cc',
         'native/addon/session_class.cc',
         'native/uv/deadline.cc',
+        'native/uv/file_reads.cc',
+        'native/uv/files.cc',
         'native/uv/link_socket.cc',
         'native/uv/provider_socket.cc',
         'native/uv/server.cc',

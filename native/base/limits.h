@@ -16,6 +16,7 @@ namespace tap {
 
 enum class Limit : uint8_t {
   ResultBytes,
+  FileBytes,
   MessageBytes,
   ToolsPerProvider,
   Connections,
@@ -75,6 +76,8 @@ inline constexpr int64_t kMegabyte = int64_t{1024} * 1024;
 inline constexpr std::array<LimitRow, static_cast<size_t>(Limit::Count_)> kLimitTable{{
     {"result-bytes", 5 * kMegabyte, 1024, "bytes", "TAP_MAX_RESULT_BYTES",
      "one tool.result message; larger output does not help a model"},
+    {"file-bytes", 50 * kMegabyte, 1, "bytes", "TAP_MAX_FILE_BYTES",
+     "a file that a tool.result points at"},
     {"message-bytes", 2 * kMegabyte, 1024, "bytes", "TAP_MAX_MESSAGE_BYTES",
      "any other message of a provider"},
     {"tools-per-provider", 100, 1, "count", "TAP_MAX_TOOLS",
@@ -99,8 +102,8 @@ inline constexpr std::array<LimitRow, static_cast<size_t>(Limit::Count_)> kLimit
      "a tool's description; the rest is cut off"},
     {"outbound-bytes", 16 * kMegabyte, 65536, "bytes", "TAP_MAX_OUTBOUND_BYTES",
      "what waits for a provider that does not read; more closes its connection"},
-    {"link-frame-bytes", 64 * kMegabyte, 65536, "bytes", "TAP_MAX_LINK_FRAME_BYTES",
-     "one frame between gateway and session"},
+    {"link-frame-bytes", 80 * kMegabyte, 65536, "bytes", "TAP_MAX_LINK_FRAME_BYTES",
+     "one frame between gateway and session; the largest file fits in base64 (67 MB)"},
     {"message-burst", 200, 1, "count", "TAP_MESSAGE_BURST",
      "messages a provider may send at once, answers to calls not counted"},
     {"messages-per-second", 100, 1, "count", "TAP_MESSAGES_PER_SECOND",

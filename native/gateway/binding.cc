@@ -7,6 +7,7 @@
 #include "gateway/call_places.h"
 #include "gateway/calls.h"
 #include "gateway/events.h"
+#include "gateway/file_results.h"
 #include "gateway/session_lifecycle.h"
 #include "gateway/status.h"
 #include "gateway/updates.h"
@@ -155,13 +156,6 @@ void adopt(Provider& provider, const protocol::Hello& hello) {
   provider.declared.tools = hello.tools;
 }
 
-std::string persistDir(const Turn& turn, const Provider& provider) {
-  const std::string& root = turn.state.config.persistRoot;
-  // A web page has no files here.
-  if (root.empty() || provider.credentials.trust < Trust::Project) return {};
-  return root + "/" + fileName(provider.name) + "/";
-}
-
 }  // namespace
 
 std::optional<std::string> toolConflict(const Turn& turn, const Session& session,
@@ -244,10 +238,11 @@ std::optional<Refusal> bindProvider(const Turn& turn, Provider& provider, protoc
     introduce(turn, provider, *chosen.value()[i]);
   }
   if (provider.providerId.empty()) provider.providerId = "p-" + turn.state.ids.shortId();
+  const std::string folder = preparePersistDir(turn, provider);
   turn.send(provider.peer, protocol::encodeHelloAck(
                                {provider.providerId,
                                 provider.all ? kAll : std::string_view(chosen.value().front()->id),
-                                provider.reconnectToken, persistDir(turn, provider)}));
+                                provider.reconnectToken, folder}));
   for (Session* session : chosen.value()) greet(turn, provider, *session);
   return std::nullopt;
 }

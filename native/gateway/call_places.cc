@@ -39,8 +39,7 @@ std::string placeKey(const Provider& provider, const std::string& tool) {
   return "provider\n" + provider.name + "\n" + provider.credentials.onlySession;
 }
 
-void release(const Turn& turn, CallInFlight& call) {
-  turn.cancel(call.deadline);
+void freePlaceOf(const Turn& turn, CallInFlight& call) {
   if (call.place.empty()) return;
   if (call.stage == CallStage::Waiting) {
     leaveLine(turn, call);
@@ -48,6 +47,11 @@ void release(const Turn& turn, CallInFlight& call) {
     freePlace(turn, call.place);
   }
   call.place.clear();
+}
+
+void release(const Turn& turn, CallInFlight& call) {
+  turn.cancel(call.deadline);
+  freePlaceOf(turn, call);
 }
 
 void callOff(const Turn& turn, CallInFlight& call, std::string_view reason) {

@@ -13,6 +13,9 @@ namespace tap::gateway {
 
 // The provider has answered, or is gone: the call's deadline ends and its place is free.
 void release(const Turn& turn, CallInFlight& call);
+// The provider has answered, and more is to be done before the call is over: only the place is
+// free.
+void freePlaceOf(const Turn& turn, CallInFlight& call);
 // Nobody waits for it any more. The provider is told, if it knows of the call, and keeps the place
 // until it has replied, or for a while (decisions: settling).
 void callOff(const Turn& turn, CallInFlight& call, std::string_view reason);

@@ -7,6 +7,7 @@
 #include "base/encoding.h"
 #include "base/json_writer.h"
 #include "gateway/call_places.h"
+#include "gateway/file_results.h"
 #include "gateway/session_lifecycle.h"
 #include "gateway/settle.h"
 #include "gateway/status.h"
@@ -234,11 +235,13 @@ CallResult sessionOver(const protocol::Call& call) {
 }
 
 void completeCall(const Turn& turn, Provider& provider, const protocol::ToolResult& result) {
-  if (awaited(turn, provider, result.id) == nullptr) {
-    return freeHeldPlace(turn, provider, result.id);
+  CallInFlight* answered = awaited(turn, provider, result.id);
+  if (answered == nullptr) return freeHeldPlace(turn, provider, result.id);
+  turn.state.providers.touch(provider);
+  if (result.file && !result.failed) {
+    return readResultFile(turn, provider, *answered, *result.file);
   }
   const CallInFlight call = takeAnswered(turn, result.id);
-  turn.state.providers.touch(provider);
   if (result.failed) return completeFailed(turn, provider, call, result);
   settle(turn, call, successWith(result.data));
 }

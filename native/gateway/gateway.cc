@@ -5,6 +5,7 @@
 #include "gateway/binding.h"
 #include "gateway/call_places.h"
 #include "gateway/calls.h"
+#include "gateway/file_results.h"
 #include "gateway/session_lifecycle.h"
 #include "ws/frame.h"
 
@@ -84,6 +85,10 @@ Gateway::Gateway(Config config) : state_(std::move(config)), decoder_(state_.con
 
 void Gateway::start(Now now, Effects& effects) {
   watchGrace(Turn{state_, now, effects});
+}
+
+void Gateway::fileRead(const std::string& callId, FileOutcome outcome, Now now, Effects& effects) {
+  completeFileResult(Turn{state_, now, effects}, callId, std::move(outcome));
 }
 
 void Gateway::timersDue(Now now, Effects& effects) {

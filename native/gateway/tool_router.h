@@ -17,6 +17,7 @@ namespace tap::gateway {
 enum class CallStage : uint8_t {
   Waiting,  // in line for a place: its provider does not know of it
   Called,   // the provider has it
+  Reading,  // the provider has answered with a file, which is being read
 };
 
 struct CallInFlight {
@@ -31,6 +32,7 @@ struct CallInFlight {
   Time started{};     // when it was asked for
   std::string place;  // CallQueue's key; empty: nothing is limited
   Slice message;      // what the provider will get, while it waits
+  Time readBy{};      // while its file is read: when that may be gone
   Slice args;         // while another instance may be tried; else empty
 };
 

@@ -71,10 +71,18 @@ struct Hello {
   uint8_t subscribe = 0;       // SubscribedEvent bits
   Concurrency concurrency;
 };
+// A result that is in a file of the provider's.
+struct FileReference {
+  std::string path;
+  std::string mimeType;
+  uint64_t size = 0;
+  Millis ttl{};  // from now on it may be relied on for so long
+};
 struct ToolResult {
   std::string id;
   // Success: the JSON text of `data` (empty: there was none). Failure: code and text.
   Slice data;
+  std::optional<FileReference> file;  // instead of data
   bool failed = false;
   bool retryable = false;
   ErrorCode errorCode = ErrorCode::Internal;

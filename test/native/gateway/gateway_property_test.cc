@@ -295,12 +295,26 @@ class World {
       case 2:
         tap_.say(pick(providers_), result(pick(ids_)));
         break;
+      case 3:
+        tap_.say(peer, R"({"type":"tool.result","file":{"path":"/f","mimeType":"text/plain",)"
+                       R"("size":1,"ttl":2},"id":")" +
+                           id + "\"}");
+        break;
       default:
         tap_.say(peer, result(id));
     }
   }
 
+  // Some files are read at once, some late, and some twice.
+  void readFiles() {
+    for (ReadFile& read : tap_.reads()) unread_.push_back(read.callId);
+    if (unread_.empty() || below(3) != 0) return;
+    tap_.fileRead(pick(unread_), FileContent{Slice(std::string("1")), {}});
+    if (below(2) == 0) unread_.pop_back();
+  }
+
   void check() {
+    readFiles();
     for (Process& process : processes_) {
       while (const auto settled = tap_.find<protocol::CallResult>(process.peer)) {
         ASSERT_EQ(process.cancelled.count(settled->callId), 0u) << "an outcome after the cancel";
@@ -338,6 +352,7 @@ class World {
   std::vector<Process> processes_;
   std::vector<std::string> ids_{"never"};
   std::vector<std::string> tokens_{"tok-never"};
+  std::vector<std::string> unread_;
   int calls_ = 0;
   int settled_ = 0;  // well
   const std::vector<std::string> scopes_{"instance", "provider", "tool"};
