@@ -1,6 +1,8 @@
 // The specification's multi-session, instance, pairing and event chapters, on the real CLI.
 
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
 import { describe, test } from "node:test";
 import { callTool, say, toolNames } from "../support/model.mjs";
 import { TestProvider, declareTools } from "../support/provider.mjs";
@@ -107,6 +109,53 @@ describe("specification v2", { concurrency: 1 }, () => {
     const thief = await TestProvider.connect({ port: rig.port, origin: "https://evil.example" });
     t.after(() => thief.terminate());
     await assert.rejects(thief.auth(admitted.token), /AUTH_FAILED/);
+  });
+
+  test("an image of a page, and a file of a provider, reach the CLI as attachments", async (t) => {
+    const rig = await startTap(t);
+    const ready = deferred();
+    rig.model.script(
+      steps([
+        held(ready, callTool("tap_status")),
+        onceOffered("screenshot"),
+        onceOffered("read_report"),
+        say("done"),
+      ]),
+    );
+    const started = rig.cli.startPrompt("what is on the page?");
+    await rig.model.waitForRequest();
+    const png =
+      "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    const { provider, sessions } = await rig.connect();
+    const tools = {
+      screenshot: answering({ image: `data:image/png;base64,${png}`, title: "Dashboard" }),
+      read_report: { handler: () => "unused" },
+    };
+    provider.onMessage(async ({ type, id, tool }) => {
+      if (type !== "tool.call") return;
+      if (tool === "screenshot") return provider.result(id, tools.screenshot.handler());
+      const file = path.join(persistDir, "report.txt");
+      await writeFile(file, "all is well");
+      const reference = { path: file, mimeType: "text/plain", size: 11, ttl: 60 };
+      provider.send({ type: "tool.result", id, file: reference });
+    });
+    const { persistDir } = await provider.hello({
+      name: "camera",
+      session: sessions.active[0].id,
+      tools: declareTools(tools),
+    });
+    assert.equal(persistDir, path.join(rig.cli.home, "providers", "camera") + path.sep);
+    ready.resolve();
+    await rig.ended(started);
+    assert.match(rig.result("screenshot"), /^{"title":"Dashboard"}/);
+    assert.equal(rig.result("read_report"), "all is well");
+    const complete = (await rig.cli.events()).filter(
+      ({ type }) => type === "tool.execution_complete",
+    );
+    const images = complete.flatMap(({ data }) => data.result?.binaryResultsForLlm ?? []);
+    assert.equal(images.length, 1, JSON.stringify(complete).slice(0, 2000));
+    const [{ mimeType, type, data }] = images;
+    assert.deepEqual({ mimeType, type, data }, { mimeType: "image/png", type: "image", data: png });
   });
 
   test("a subscriber hears of prompts, answers and tools; progress shows in the timeline", async (t) => {
