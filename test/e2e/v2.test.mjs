@@ -1,6 +1,7 @@
 // The specification's multi-session, instance, pairing and event chapters, on the real CLI.
 
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, test } from "node:test";
@@ -154,8 +155,15 @@ describe("specification v2", { concurrency: 1 }, () => {
     );
     const images = complete.flatMap(({ data }) => data.result?.binaryResultsForLlm ?? []);
     assert.equal(images.length, 1, JSON.stringify(complete).slice(0, 2000));
-    const [{ mimeType, type, data }] = images;
-    assert.deepEqual({ mimeType, type, data }, { mimeType: "image/png", type: "image", data: png });
+    // The CLI keeps the bytes beside its log, by their digest.
+    const bytes = Buffer.from(png, "base64");
+    const assetId = `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+    const [{ type, mimeType, byteLength }] = images;
+    assert.deepEqual(
+      { type, mimeType, byteLength },
+      { type: "image", mimeType: "image/png", byteLength: bytes.length },
+    );
+    assert.equal(images[0].assetId, assetId);
   });
 
   test("a subscriber hears of prompts, answers and tools; progress shows in the timeline", async (t) => {
