@@ -1,7 +1,5 @@
 #include "uv/file_reads.h"
 
-#include <atomic>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -10,15 +8,16 @@
 
 namespace tap::uv {
 
-// Owned by libuv from queueing to the end; it may outlive the one who asked.
+// One file on a thread of its own: a file system that hangs then holds up nobody else. Unlike a
+// request of libuv's pool it can be ended where the loop ends.
 struct FileReads::Job {
-  uv_work_t work{};
   FileReads* owner = nullptr;
   gateway::ReadFile request;
   std::optional<gateway::FileOutcome> outcome;
-  std::atomic<bool> worked = false;
+  uv_thread_t thread{};
+  bool started = false;
+  uv_async_t over{};  // tells the loop
 
-  // On a thread of the pool.
   void run() {
     auto bytes = readInside(request.folder, request.path, request.size);
     if (bytes) {
@@ -26,8 +25,13 @@ struct FileReads::Job {
     } else {
       outcome.emplace(bytes.error());
     }
-    worked = true;
-    worked.notify_all();
+    uv_async_send(&over);
+  }
+  // On the loop: the thread has done its work, or is waited for. The job goes when libuv lets go.
+  void end() {
+    if (std::exchange(started, false)) uv_thread_join(&thread);
+    uv_close(reinterpret_cast<uv_handle_t*>(&over),
+             [](uv_handle_t* handle) { delete static_cast<Job*>(handle->data); });
   }
 };
 
@@ -35,7 +39,9 @@ FileReads::FileReads(uv_loop_t* loop, Ready ready, Done done)
     : loop_(loop), ready_(std::move(ready)), done_(std::move(done)) {}
 
 FileReads::~FileReads() {
-  close(false);
+  for (auto& [session, line] : lines_) {
+    if (line.job != nullptr) line.job->end();
+  }
 }
 
 void FileReads::add(gateway::ReadFile request) {
@@ -50,30 +56,36 @@ void FileReads::resume(gateway::PeerId session) {
   if (at->second.waiting.empty()) {
     lines_.erase(at);
   } else if (ready_(session)) {
-    start(session, at->second);
+    start(at->second);
   }
 }
 
-void FileReads::start(gateway::PeerId session, Line& line) {
-  auto job = std::make_unique<Job>();
+void FileReads::start(Line& line) {
+  auto* job = new Job;
+  line.job = job;
   job->owner = this;
   job->request = std::move(line.waiting.front());
   line.waiting.pop_front();
-  job->work.data = job.get();
-  const int failure = uv_queue_work(
-      loop_, &job->work, [](uv_work_t* work) { static_cast<Job*>(work->data)->run(); },
-      [](uv_work_t* work, int) {
-        const std::unique_ptr<Job> over(static_cast<Job*>(work->data));
-        if (over->owner != nullptr) over->owner->finished(*over);
-      });
-  // It fails for a missing function only.
-  if (failure == 0) lines_[session].job = job.release();
+  job->over.data = job;
+  uv_async_init(loop_, &job->over, [](uv_async_t* over) {
+    const auto* done = static_cast<Job*>(over->data);
+    done->owner->finished(done->request.session);
+  });
+  job->started = uv_thread_create(
+                     &job->thread, [](void* self) { static_cast<Job*>(self)->run(); }, job) == 0;
+  if (job->started) return;
+  job->outcome.emplace(protocol::Refusal{protocol::ErrorCode::Internal,
+                                         "its file cannot be read: there is no thread to do it",
+                                         "tool.result"});
+  uv_async_send(&job->over);
 }
 
-void FileReads::finished(const Job& job) {
-  const gateway::PeerId session = job.request.session;
-  lines_[session].job = nullptr;
-  done_(job.request.callId, *job.outcome);
+void FileReads::finished(gateway::PeerId session) {
+  Job* job = std::exchange(lines_[session].job, nullptr);
+  const std::string callId = job->request.callId;
+  gateway::FileOutcome outcome = std::move(*job->outcome);
+  job->end();
+  if (!closed_) done_(callId, std::move(outcome));
   resume(session);
 }
 
@@ -84,14 +96,9 @@ void FileReads::drop(gateway::PeerId session) {
   resume(session);
 }
 
-void FileReads::close(bool wait) {
-  for (auto& [session, line] : std::exchange(lines_, {})) {
-    if (line.job == nullptr) continue;
-    line.job->owner = nullptr;
-    if (wait && uv_cancel(reinterpret_cast<uv_req_t*>(&line.job->work)) != 0) {
-      line.job->worked.wait(false);
-    }
-  }
+void FileReads::close() {
+  closed_ = true;
+  for (auto& [session, line] : lines_) line.waiting.clear();
 }
 
 }  // namespace tap::uv

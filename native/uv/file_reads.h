@@ -24,15 +24,15 @@ class FileReads {
   FileReads(uv_loop_t* loop, Ready ready, Done done);
   FileReads(const FileReads&) = delete;
   FileReads& operator=(const FileReads&) = delete;
+  // Waits for what is being read: libuv must be done with it before a loop ends.
   ~FileReads();
 
   void add(gateway::ReadFile request);
   void resume(gateway::PeerId session);
   // Its link has ended: what waits for it is not read any more.
   void drop(gateway::PeerId session);
-  // Nothing is reported from now on. Where the loop itself ends (`wait`), what is being read is
-  // waited for, since libuv must be done with it.
-  void close(bool wait);
+  // Nothing more is read, and nothing reported.
+  void close();
 
  private:
   struct Job;
@@ -41,13 +41,14 @@ class FileReads {
     Job* job = nullptr;  // what is being read for it
   };
 
-  void start(gateway::PeerId session, Line& line);
-  void finished(const Job& job);
+  void start(Line& line);
+  void finished(gateway::PeerId session);
 
   uv_loop_t* loop_;
   Ready ready_;
   Done done_;
   std::unordered_map<gateway::PeerId, Line> lines_;
+  bool closed_ = false;
 };
 
 }  // namespace tap::uv

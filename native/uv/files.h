@@ -1,4 +1,4 @@
-// Files of providers, by blocking calls: for one short one, or for a thread of libuv's pool.
+// Files of providers, by blocking calls: a short one, and one for a thread of its own.
 #pragma once
 
 #include <cstdint>

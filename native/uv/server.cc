@@ -346,7 +346,7 @@ void Server::flush() {
 void Server::close(bool restarting) {
   closed_ = true;
   stopListening();
-  reads_.close(false);
+  reads_.close();
   const auto code =
       static_cast<uint16_t>(restarting ? ws::CloseCode::ServiceRestart : ws::CloseCode::GoingAway);
   for (auto& [peer, socket] : providers_) {
@@ -360,7 +360,6 @@ void Server::close(bool restarting) {
 }
 
 void Server::abandon() {
-  reads_.close(true);
   close(false);
   streams_->closeAll();
 }
