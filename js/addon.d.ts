@@ -73,12 +73,7 @@ export class SessionPort {
    * @param args JSON text of an object
    * @param timeoutMs the tool's own timeout, if it has one
    */
-  call(
-    callId: string,
-    tool: string,
-    args: string,
-    timeoutMs?: number,
-  ): Promise<CallOutcome>;
+  call(callId: string, tool: string, args: string, timeoutMs?: number): Promise<CallOutcome>;
   cancel(callId: string, reason: string): void;
   close(why?: string): void;
 }
