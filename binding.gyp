@@ -11,6 +11,8 @@
         'native/addon/guards_class.cc',
         'native/addon/session_class.cc',
         'native/uv/deadline.cc',
+        'native/uv/file_reads.cc',
+        'native/uv/files.cc',
         'native/uv/link_socket.cc',
         'native/uv/provider_socket.cc',
         'native/uv/server.cc',
@@ -23,7 +25,12 @@
         '<!(node js/pcre2.mjs include)',
       ],
       'libraries': ['<!(node js/pcre2.mjs library)'],
-      'defines': ['NAPI_VERSION=8', 'NODE_ADDON_API_DISABLE_CPP_EXCEPTIONS'],
+      'defines': [
+        'NAPI_VERSION=8',
+        'NODE_ADDON_API_DISABLE_CPP_EXCEPTIONS',
+        # A worker that is being ended cannot be told of anything: what is due then is no error.
+        'NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS',
+      ],
       'cflags_cc!': ['-std=gnu++17'],
       'cflags_cc': ['-std=c++20', '-O2', '-Wall', '-Wextra', '-fvisibility=hidden'],
       'conditions': [

@@ -50,6 +50,17 @@ export interface CallFailure {
   text: string;
 }
 
+/** A result with bytes that are no text. */
+export interface Attachment {
+  /** What there is besides, as text; may be empty. */
+  text: string;
+  mimeType: string;
+  /** In base64. */
+  data: string;
+}
+
+export type CallOutcome = string | Attachment | CallFailure;
+
 /** A session's connection to a gateway, detached or in this process. */
 export class SessionPort {
   constructor(handlers: SessionPortHandlers);
@@ -62,12 +73,7 @@ export class SessionPort {
    * @param args JSON text of an object
    * @param timeoutMs the tool's own timeout, if it has one
    */
-  call(
-    callId: string,
-    tool: string,
-    args: string,
-    timeoutMs?: number,
-  ): Promise<string | CallFailure>;
+  call(callId: string, tool: string, args: string, timeoutMs?: number): Promise<CallOutcome>;
   cancel(callId: string, reason: string): void;
   close(why?: string): void;
 }

@@ -89,7 +89,7 @@ export class GatewayLink {
 
   /**
    * @param {string} tool @param {unknown} args @param {number | undefined} timeoutMs
-   * @returns {{id: string, result: Promise<string | import("./addon.js").CallFailure>}}
+   * @returns {{id: string, result: Promise<import("./addon.js").CallOutcome>}}
    */
   call(tool, args, timeoutMs) {
     const id = String(++this.#callCount);

@@ -6,6 +6,7 @@ import path from "node:path";
 import { CopilotSessionAdapter, LiveSyncUnavailable, toolsNamedIn } from "./copilot-session.mjs";
 import { SessionEvents } from "./session-events.mjs";
 import { SessionHooks } from "./session-hooks.mjs";
+import { toToolResult } from "./tool-result.mjs";
 import { ToolTable } from "./tool-table.mjs";
 
 /** @typedef {import("./copilot-session.mjs").SessionTool} SessionTool */
@@ -19,7 +20,7 @@ import { ToolTable } from "./tool-table.mjs";
  * @typedef {object} Link
  * @property {boolean} connected
  * @property {(message: object) => void} send docs/session-link.md
- * @property {(tool: string, args: unknown, timeoutMs?: number) => {id: string, result: Promise<string | import("./addon.js").CallFailure>}} call
+ * @property {(tool: string, args: unknown, timeoutMs?: number) => {id: string, result: Promise<import("./addon.js").CallOutcome>}} call
  * @property {(id: string, reason: string) => void} cancel
  */
 
@@ -445,7 +446,6 @@ export class SessionRunner {
     const outcome = await result;
     --this.#calls;
     signal?.removeEventListener("abort", abort);
-    if (typeof outcome === "string") return { textResultForLlm: outcome, resultType: "success" };
-    return { textResultForLlm: outcome.text, resultType: "failure", error: outcome.text };
+    return toToolResult(outcome);
   }
 }

@@ -26,7 +26,19 @@ Napi::String modelText(Napi::Env env, std::string_view data) {
   return {env, value};
 }
 
+Napi::Value attachment(Napi::Env env, const protocol::CallResult& result) {
+  Napi::Object with = Napi::Object::New(env);
+  const std::string_view base64 = result.binary.base64.view();
+  napi_value data = nullptr;
+  napi_create_string_latin1(env, base64.data(), base64.size(), &data);
+  with.Set("text", modelText(env, result.data.view()));
+  with.Set("mimeType", Napi::String::New(env, result.binary.mimeType));
+  with.Set("data", Napi::String(env, data));
+  return with;
+}
+
 Napi::Value toJs(Napi::Env env, const protocol::CallResult& result) {
+  if (!result.failed && !result.binary.base64.empty()) return attachment(env, result);
   if (!result.failed) return modelText(env, result.data.view());
   Napi::Object failure = Napi::Object::New(env);
   const std::string_view code = protocol::wireName(result.code);

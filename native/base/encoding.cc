@@ -7,6 +7,8 @@
 namespace tap {
 namespace {
 
+constexpr std::string_view kBase64 =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 [[nodiscard]] uint32_t byteAt(std::string_view bytes, size_t at) {
@@ -111,8 +113,6 @@ void showNext(std::string& out, std::string_view& text, bool keepLines) {
 }  // namespace
 
 std::string base64(std::string_view bytes) {
-  constexpr std::string_view kAlphabet =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string out;
   out.reserve((bytes.size() + 2) / 3 * 4);
   for (size_t at = 0; at < bytes.size(); at += 3) {
@@ -120,12 +120,26 @@ std::string base64(std::string_view bytes) {
     uint32_t group = byteAt(bytes, at) << 16;
     if (left > 1) group |= byteAt(bytes, at + 1) << 8;
     if (left > 2) group |= byteAt(bytes, at + 2);
-    out += kAlphabet[group >> 18];
-    out += kAlphabet[group >> 12 & 0x3F];
-    out += left > 1 ? kAlphabet[group >> 6 & 0x3F] : '=';
-    out += left > 2 ? kAlphabet[group & 0x3F] : '=';
+    out += kBase64[group >> 18];
+    out += kBase64[group >> 12 & 0x3F];
+    out += left > 1 ? kBase64[group >> 6 & 0x3F] : '=';
+    out += left > 2 ? kBase64[group & 0x3F] : '=';
   }
   return out;
+}
+
+bool isBase64(std::string_view text) {
+  constexpr auto kInAlphabet = [] {
+    std::array<bool, 256> in{};
+    for (const char c : kBase64) in[static_cast<uint8_t>(c)] = true;
+    return in;
+  }();
+  if (text.empty() || text.size() % 4 != 0) return false;
+  const size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
+  text.remove_suffix(padding);
+  bool good = true;  // no early end: the whole is looked at anyway where it is good
+  for (const char c : text) good &= kInAlphabet[static_cast<uint8_t>(c)];
+  return good;
 }
 
 std::array<uint8_t, 20> sha1(std::string_view bytes) {

@@ -9,6 +9,7 @@
 namespace tap {
 
 [[nodiscard]] std::string base64(std::string_view bytes);            // RFC 4648, padded
+[[nodiscard]] bool isBase64(std::string_view text);                  // of that form, not empty
 [[nodiscard]] std::array<uint8_t, 20> sha1(std::string_view bytes);  // RFC 3174; no secrecy
 [[nodiscard]] std::string hex(std::string_view bytes);               // lower case
 

@@ -108,4 +108,18 @@ std::optional<Value> find(Value object, std::string_view key) {
   return found;
 }
 
+std::string openWithout(Value object, std::string_view name) {
+  std::string out = "{";
+  Members members(object);
+  for (Member member; members.next(member);) {
+    if (keyEquals(member.key, name)) continue;
+    if (out.size() > 1) out += ',';
+    out += '"';
+    out += member.key;
+    out += "\":";
+    out += member.value.raw;
+  }
+  return out;
+}
+
 }  // namespace tap::json

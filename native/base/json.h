@@ -79,6 +79,10 @@ class Elements {
 // The member of that name in a validated object; same rules as Scanner::find.
 [[nodiscard]] std::optional<Value> find(Value object, std::string_view key);
 
+// The text of a validated object without its members of that name, and without its closing brace:
+// others can be added.
+[[nodiscard]] std::string openWithout(Value object, std::string_view name);
+
 // True if the raw key (text between quotes) means `name` once its escapes are resolved.
 [[nodiscard]] bool keyEquals(std::string_view rawKey, std::string_view name);
 

@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "gateway/call_places.h"
 #include "gateway/calls.h"
 #include "gateway/events.h"
+#include "gateway/file_results.h"
 #include "gateway/pushes.h"
 #include "gateway/session_lifecycle.h"
 #include "gateway/status.h"
@@ -183,13 +185,7 @@ void adopt(Provider& provider, const protocol::Hello& hello) {
   provider.subscribe = hello.subscribe;
   provider.declared = declaredBy(hello);
   provider.filters.clear();
-}
-
-std::string persistDir(const Turn& turn, const Provider& provider) {
-  const std::string& root = turn.state.config.persistRoot;
-  // A web page has no files here.
-  if (root.empty() || provider.credentials.trust < Trust::Project) return {};
-  return root + "/" + fileName(provider.name) + "/";
+  provider.concurrency = hello.concurrency;
 }
 
 }  // namespace
@@ -285,10 +281,11 @@ std::optional<Refusal> bindProvider(const Turn& turn, Provider& provider, protoc
     introduce(turn, provider, *chosen.value()[i]);
   }
   if (provider.providerId.empty()) provider.providerId = "p-" + turn.state.ids.shortId();
+  const std::string folder = preparePersistDir(turn, provider);
   turn.send(provider.peer, protocol::encodeHelloAck(
                                {provider.providerId,
                                 provider.all ? kAll : std::string_view(chosen.value().front()->id),
-                                provider.reconnectToken, persistDir(turn, provider)}));
+                                provider.reconnectToken, folder}));
   for (Session* session : chosen.value()) greet(turn, provider, *session);
   return std::nullopt;
 }
@@ -366,6 +363,7 @@ void unbindAll(const Turn& turn, Provider& provider, Departure departure, std::s
   while (!provider.bindings.empty()) {
     unbind(turn, provider, std::string(provider.bindings.begin()->first), departure, detail);
   }
+  freeHeldPlaces(turn, provider);
   provider.all = false;
   if (provider.state == ProviderState::Bound) provider.state = ProviderState::Unbound;
 }

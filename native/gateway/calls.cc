@@ -6,8 +6,12 @@
 
 #include "base/encoding.h"
 #include "base/json_writer.h"
+#include "gateway/call_places.h"
+#include "gateway/file_results.h"
 #include "gateway/session_lifecycle.h"
+#include "gateway/settle.h"
 #include "gateway/status.h"
+#include "protocol/image_result.h"
 #include "protocol/target.h"
 
 namespace tap::gateway {
@@ -16,48 +20,6 @@ using protocol::CallResult;
 using protocol::ErrorCode;
 
 namespace {
-
-// What the model reads: who failed, with which code, why, and what to do next.
-std::string failureText(std::string_view who, ErrorCode code, std::string_view detail) {
-  std::string text(who);
-  text += " failed with ";
-  text += protocol::wireName(code);
-  text += ": ";
-  text += visible(detail, true);
-  if (!detail.empty() && detail.back() != '.' && detail.back() != '!' && detail.back() != '?') {
-    text += '.';
-  }
-  text += ' ';
-  text += protocol::row(code).advice;
-  return text;
-}
-
-CallResult failure(std::string callId, ErrorCode code, std::string text) {
-  return {std::move(callId), true, {}, code, std::move(text)};
-}
-
-// There is one call less: a reload or a drain may have waited for that.
-void oneCallLess(const Turn& turn, Session& session) {
-  rescheduleSync(turn, session);
-  drainIfDone(turn);
-}
-
-// Calls settle only here and by a good result.
-void settleFailed(const Turn& turn, const CallInFlight& call, std::string_view who, ErrorCode code,
-                  std::string_view detail) {
-  Session* session = turn.state.sessions.find(call.sessionId);
-  if (session == nullptr) return;
-  sendToSession(turn, *session, failure(call.sessionCallId, code, failureText(who, code, detail)));
-  oneCallLess(turn, *session);
-}
-
-std::string inQuotes(std::string_view name) {
-  return "\"" + std::string(name) + "\"";
-}
-
-std::string providerLabel(const Provider& provider) {
-  return "Provider " + inQuotes(provider.name);
-}
 
 CallResult refused(const protocol::Call& call, ErrorCode code, std::string_view detail) {
   const std::string who = "Tool " + inQuotes(visible(call.tool, false, 80));
@@ -73,11 +35,6 @@ void answerStatus(const Turn& turn, Session& session, const protocol::Call& call
   std::string json;
   json::appendQuoted(json, describeStatus(turn, session));
   sendToSession(turn, session, CallResult{call.callId, false, Slice(std::move(json)), {}, {}});
-}
-
-void tellProviderToCancel(const Turn& turn, const CallInFlight& call, std::string_view reason) {
-  if (Provider* provider = turn.state.providers.find(call.provider)) ++provider->cancelsToAnswer;
-  turn.send(call.provider, protocol::encodeToolCancel(call.id, call.sessionId, reason));
 }
 
 std::string instanceNames(const Turn& turn, const Session& session, const std::string& owner) {
@@ -115,28 +72,121 @@ Millis timeoutOf(const Turn& turn, const protocol::ToolDefinition& tool) {
   return tool.timeout.value_or(turn.limits().time(Limit::CallTimeoutMs));
 }
 
-void dispatch(const Turn& turn, Session& session, const protocol::Call& call,
-              const Providers::Served& served, std::string_view args) {
+// From now on it has so long; in all, never more than the cap (decisions: call ids).
+void startTimeout(const Turn& turn, CallInFlight& call) {
+  const Time cap = call.started + turn.limits().time(Limit::CallTimeoutMaxMs);
+  turn.cancel(call.deadline);
+  call.deadline =
+      turn.state.timers.schedule(std::min(turn.now.steady + call.timeout, cap), CallDue{call.id});
+}
+
+// The session's own deadline for the call starts again, too.
+void tellPatience(const Turn& turn, const CallInFlight& call) {
+  if (Session* session = turn.state.sessions.find(call.sessionId)) {
+    sendToSession(turn, *session, protocol::CallProgress{call.sessionCallId});
+  }
+}
+
+// A tool call for one of a provider's instances.
+struct Errand {
+  const std::string& callId;
+  const std::string& tool;
+  Slice args;
+  Time started;
+  bool anyInstance = false;  // nobody named one, and none has been tried
+};
+
+struct Obstacle {
+  ErrorCode code;
+  std::string_view detail;
+};
+
+// Calls the instance now, or lets the call stand in line. Says why neither can be done.
+std::optional<Obstacle> dispatch(const Turn& turn, const Session& session, const Errand& errand,
+                                 const Providers::Served& served) {
   State& state = turn.state;
+  Provider& provider = *served.provider;
+  const size_t places = provider.concurrency.max;
+  const std::string place = placeKey(provider, errand.tool);
+  const bool free = place.empty() || state.queue.isFree(place, places);
+  if (!free && state.queue.waiting(place) >= turn.limits().count(Limit::QueuedCalls)) {
+    return Obstacle{ErrorCode::RateLimited,
+                    "its provider is busy, and as many calls as may wait for it do"};
+  }
   CallInFlight flight;
   flight.id = state.ids.uuid();
   flight.sessionId = session.id;
-  flight.sessionCallId = call.callId;
-  flight.tool = call.tool;
-  flight.provider = served.provider->peer;
+  flight.sessionCallId = errand.callId;
+  flight.tool = errand.tool;
+  flight.provider = provider.peer;
   flight.timeout = timeoutOf(turn, *served.tool);
-  flight.started = turn.now.steady;
-  flight.deadline = state.timers.schedule(turn.now.steady + flight.timeout, CallDue{flight.id});
-  state.providers.touch(*served.provider);
-  Slice text = protocol::encodeToolCall(flight.id, session.id, call.tool, args);
-  const PeerId provider = flight.provider;
-  TimerId deadline = flight.deadline;
-  if (!state.calls.open(std::move(flight))) {
-    turn.cancel(deadline);
-    return refuseCall(turn, session, call, ErrorCode::Internal,
-                      "the session used one call id twice");
+  flight.started = errand.started;
+  flight.place = place;
+  if (errand.anyInstance) flight.args = errand.args.keep();
+  CallInFlight* call = state.calls.open(std::move(flight));
+  if (call == nullptr) {
+    return Obstacle{ErrorCode::Internal, "the session used one call id twice"};
   }
-  turn.send(provider, std::move(text));
+  startTimeout(turn, *call);
+  Slice message = protocol::encodeToolCall(call->id, session.id, call->tool, errand.args.view());
+  if (free) {
+    if (!place.empty()) state.queue.enter(place);
+    state.providers.touch(provider);
+    turn.send(provider.peer, std::move(message));
+    return std::nullopt;
+  }
+  call->stage = CallStage::Waiting;
+  call->message = std::move(message);
+  state.queue.standInLine(place, call->id, places);
+  return std::nullopt;
+}
+
+CallInFlight* awaited(const Turn& turn, const Provider& provider, std::string_view id) {
+  CallInFlight* call = turn.state.calls.find(id);
+  const bool its = call != nullptr && call->provider == provider.peer;
+  return its && call->stage == CallStage::Called ? call : nullptr;
+}
+
+// The provider has answered: the call leaves the router.
+CallInFlight takeAnswered(const Turn& turn, std::string_view id) {
+  CallInFlight call = *turn.state.calls.take(id);
+  release(turn, call);
+  return call;
+}
+
+// Once, and where nobody asked for this instance (specification v2, "tool.result").
+bool tryAnother(const Turn& turn, const Provider& failed, const CallInFlight& call) {
+  const Session* session = turn.state.sessions.find(call.sessionId);
+  if (session == nullptr || call.args.empty()) return false;
+  const Errand errand{call.sessionCallId, call.tool, call.args, call.started};
+  for (const Providers::Served& served :
+       turn.state.providers.serving(session->id, failed.name, call.tool)) {
+    if (served.provider->peer == failed.peer || dispatch(turn, *session, errand, served)) continue;
+    tellPatience(turn, call);
+    return true;
+  }
+  return false;
+}
+
+void completeFailed(const Turn& turn, const Provider& provider, const CallInFlight& call,
+                    const protocol::ToolResult& result) {
+  if (result.retryable && tryAnother(turn, provider, call)) return;
+  const std::string_view detail =
+      result.error.empty() ? std::string_view("it gave no reason") : result.error;
+  std::string text = failureText(labelOf(provider), result.errorCode, detail);
+  if (result.retryable) text += " The provider says that the call may be tried again.";
+  settle(turn, call, failure({}, result.errorCode, std::move(text)));
+}
+
+CallResult successWith(const Slice& data) {
+  CallResult result;
+  if (auto image = protocol::takeImage(data)) {
+    result.data = std::move(image->rest);
+    result.binary = std::move(image->image);
+  } else {
+    result.data = data;
+  }
+  return result;
 }
 
 }  // namespace
@@ -162,8 +212,9 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call) {
   if (call.tool == protocol::metaToolName(owner) && state.providers.isTargeted(session.id, owner)) {
     return answerInstances(turn, session, call, owner);
   }
+  const bool targeted = state.providers.isTargeted(session.id, owner);
   protocol::TargetedArgs args;
-  if (state.providers.isTargeted(session.id, owner)) args = protocol::takeTarget(call.args.view());
+  if (targeted) args = protocol::takeTarget(call.args.view());
   const auto served =
       chooseInstance(state.providers.serving(session.id, owner, call.tool), args.target);
   if (!served) {
@@ -171,8 +222,12 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call) {
                       "there is no instance " + inQuotes(visible(args.target, false, 128)) +
                           " of " + owner + "; there are " + instanceNames(turn, session, owner));
   }
-  dispatch(turn, session, call, *served,
-           args.args.empty() ? call.args.view() : std::string_view(args.args));
+  const Errand errand{call.callId, call.tool,
+                      args.args.empty() ? call.args : Slice(std::move(args.args)), turn.now.steady,
+                      targeted && args.target.empty()};
+  if (const auto obstacle = dispatch(turn, session, errand, *served)) {
+    refuseCall(turn, session, call, obstacle->code, obstacle->detail);
+  }
 }
 
 CallResult sessionOver(const protocol::Call& call) {
@@ -180,86 +235,96 @@ CallResult sessionOver(const protocol::Call& call) {
 }
 
 void completeCall(const Turn& turn, Provider& provider, const protocol::ToolResult& result) {
-  const CallInFlight* found = turn.state.calls.find(result.id);
-  if (found == nullptr || found->provider != provider.peer) return;
-  CallInFlight call = *turn.state.calls.take(result.id);
-  turn.cancel(call.deadline);
+  CallInFlight* answered = awaited(turn, provider, result.id);
+  if (answered == nullptr) return freeHeldPlace(turn, provider, result.id);
   turn.state.providers.touch(provider);
-  if (result.failed) {
-    const std::string_view detail =
-        result.error.empty() ? std::string_view("it gave no reason") : result.error;
-    return settleFailed(turn, call, providerLabel(provider), result.errorCode, detail);
+  if (result.file && !result.failed) {
+    return readResultFile(turn, provider, *answered, *result.file);
   }
-  Session* session = turn.state.sessions.find(call.sessionId);
-  if (session == nullptr) return;
-  sendToSession(turn, *session,
-                CallResult{std::move(call.sessionCallId), false, result.data, {}, {}});
-  oneCallLess(turn, *session);
+  const CallInFlight call = takeAnswered(turn, result.id);
+  if (result.failed) return completeFailed(turn, provider, call, result);
+  settle(turn, call, successWith(result.data));
 }
 
 void progressCall(const Turn& turn, Provider& provider, const protocol::ToolProgress& progress) {
-  CallInFlight* call = turn.state.calls.find(progress.id);
-  if (call == nullptr || call->provider != provider.peer) return;
+  CallInFlight* call = awaited(turn, provider, progress.id);
+  if (call == nullptr) return;
   turn.state.providers.touch(provider);
-  // Renewed, but never beyond the absolute cap (decisions: call ids).
-  const Time cap = call->started + turn.limits().time(Limit::CallTimeoutMaxMs);
-  turn.cancel(call->deadline);
-  call->deadline =
-      turn.state.timers.schedule(std::min(turn.now.steady + call->timeout, cap), CallDue{call->id});
+  startTimeout(turn, *call);
   Session* session = turn.state.sessions.find(call->sessionId);
   if (session == nullptr) return;
   tellTimeline(turn, *session, protocol::LogLevel::Info,
                "tap: " + provider.name + " " + call->tool + ": " + progress.message);
-  sendToSession(turn, *session, protocol::CallProgress{call->sessionCallId});
+  tellPatience(turn, *call);
+}
+
+bool isAwaited(const Turn& turn, const Provider& provider, std::string_view id) {
+  return awaited(turn, provider, id) != nullptr;
+}
+
+void callNext(const Turn& turn, const std::string& key) {
+  while (const auto id = turn.state.queue.next(key)) {
+    CallInFlight* call = turn.state.calls.find(*id);
+    if (call == nullptr) continue;
+    call->stage = CallStage::Called;
+    if (Provider* provider = turn.state.providers.find(call->provider)) {
+      turn.state.providers.touch(*provider);
+    }
+    startTimeout(turn, *call);
+    tellPatience(turn, *call);
+    turn.send(call->provider, std::exchange(call->message, {}));
+  }
 }
 
 void cancelCall(const Turn& turn, Session& session, const protocol::CancelCall& cancel) {
   std::optional<CallInFlight> call = turn.state.calls.take(session.id, cancel.callId);
   if (!call) return;
-  turn.cancel(call->deadline);
-  tellProviderToCancel(turn, *call,
-                       cancel.reason.empty() ? "aborted" : std::string_view(cancel.reason));
+  callOff(turn, *call, cancel.reason.empty() ? "aborted" : std::string_view(cancel.reason));
   oneCallLess(turn, session);
 }
 
 void timeOutCall(const Turn& turn, const std::string& id) {
-  std::optional<CallInFlight> call = turn.state.calls.take(id);
-  if (!call) return;
-  tellProviderToCancel(turn, *call, "timeout");
-  const Provider* provider = turn.state.providers.find(call->provider);
-  settleFailed(turn, *call, provider != nullptr ? providerLabel(*provider) : "The provider",
-               ErrorCode::Timeout, inQuotes(call->tool) + " did not answer in time");
+  CallInFlight* late = turn.state.calls.find(id);
+  if (late == nullptr) return;
+  late->deadline = TimerId::None;
+  const bool inLine = late->stage == CallStage::Waiting;
+  if (inLine && turn.now.steady < late->started + turn.limits().time(Limit::CallTimeoutMaxMs)) {
+    startTimeout(turn, *late);
+    return tellPatience(turn, *late);
+  }
+  CallInFlight call = *turn.state.calls.take(id);
+  callOff(turn, call, "timeout");
+  const Provider* provider = turn.state.providers.find(call.provider);
+  settleFailed(turn, call, provider != nullptr ? labelOf(*provider) : "The provider",
+               ErrorCode::Timeout,
+               inQuotes(call.tool) + (inLine ? " stood in line for too long behind other calls"
+                                             : " did not answer in time"));
 }
 
 void failCall(const Turn& turn, const Provider& provider, std::string_view id, ErrorCode code,
               std::string_view detail) {
-  const CallInFlight* found = turn.state.calls.find(id);
-  if (found == nullptr || found->provider != provider.peer) return;
-  CallInFlight call = *turn.state.calls.take(id);
-  turn.cancel(call.deadline);
-  settleFailed(turn, call, providerLabel(provider), code, detail);
+  if (!isAwaited(turn, provider, id)) return freeHeldPlace(turn, provider, std::string(id));
+  settleFailed(turn, takeAnswered(turn, id), labelOf(provider), code, detail);
 }
 
 void failCallsOfProvider(const Turn& turn, const Provider& provider, std::string_view sessionId,
                          std::string_view detail) {
   for (CallInFlight& call : turn.state.calls.takeOfBinding(provider.peer, sessionId)) {
-    turn.cancel(call.deadline);
-    settleFailed(turn, call, providerLabel(provider), ErrorCode::Disconnected, detail);
+    release(turn, call);
+    settleFailed(turn, call, labelOf(provider), ErrorCode::Disconnected, detail);
   }
 }
 
 void cancelCallsOfProvider(const Turn& turn, const Provider& provider, std::string_view reason) {
   for (CallInFlight& call : turn.state.calls.takeOfProvider(provider.peer)) {
-    turn.cancel(call.deadline);
-    tellProviderToCancel(turn, call, reason);
-    settleFailed(turn, call, providerLabel(provider), ErrorCode::Disconnected, reason);
+    callOff(turn, call, reason);
+    settleFailed(turn, call, labelOf(provider), ErrorCode::Disconnected, reason);
   }
 }
 
 void cancelCallsOfSession(const Turn& turn, Session& session, std::string_view reason) {
   for (CallInFlight& call : turn.state.calls.takeOfSession(session.id)) {
-    turn.cancel(call.deadline);
-    tellProviderToCancel(turn, call, reason);
+    callOff(turn, call, reason);
     // Where the session still listens (it has ended, but its process is draining) it gets its one
     // outcome all the same.
     if (session.peer) {
@@ -269,20 +334,11 @@ void cancelCallsOfSession(const Turn& turn, Session& session, std::string_view r
   drainIfDone(turn);
 }
 
-void drainIfDone(const Turn& turn) {
-  State& state = turn.state;
-  if (state.drainTimer == TimerId::None || !state.calls.empty()) return;
-  turn.cancel(state.drainTimer);
-  state.drainTimer = state.timers.schedule(turn.now.steady, DrainDue{});
-}
-
 bool failFast(const Turn& turn, const Provider& provider, const protocol::Refusal& refusal) {
-  const size_t pending = turn.state.calls.countOfProvider(provider.peer);
-  if (pending > 1) return true;
-  for (CallInFlight& call : turn.state.calls.takeOfProvider(provider.peer)) {
-    turn.cancel(call.deadline);
-    settleFailed(turn, call, providerLabel(provider), refusal.code,
-                 "its answer could not be read: " + refusal.message);
+  const std::vector<std::string> pending = turn.state.calls.calledOf(provider.peer);
+  if (pending.size() > 1) return true;
+  for (const std::string& id : pending) {
+    failCall(turn, provider, id, refusal.code, "its answer could not be read: " + refusal.message);
   }
   return false;
 }

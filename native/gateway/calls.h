@@ -19,7 +19,11 @@ void cancelCall(const Turn& turn, Session& session, const protocol::CancelCall& 
 void completeCall(const Turn& turn, Provider& provider, const protocol::ToolResult& result);
 // The provider is still at it: the user is told, and the timeout starts again.
 void progressCall(const Turn& turn, Provider& provider, const protocol::ToolProgress& progress);
-// The call has taken too long.
+// Whether this is a call that the provider has still to answer.
+[[nodiscard]] bool isAwaited(const Turn& turn, const Provider& provider, std::string_view id);
+// There may be a place for those who stand in line.
+void callNext(const Turn& turn, const std::string& key);
+// The call has taken too long, or waits in line for long.
 void timeOutCall(const Turn& turn, const std::string& id);
 
 // Fails one call of a provider, for what it sent instead of an answer.
@@ -32,8 +36,6 @@ void failCallsOfProvider(const Turn& turn, const Provider& provider, std::string
 void cancelCallsOfProvider(const Turn& turn, const Provider& provider, std::string_view reason);
 // Nobody waits for these any more: the providers are told.
 void cancelCallsOfSession(const Turn& turn, Session& session, std::string_view reason);
-// A drain need not wait any longer once the last call is through.
-void drainIfDone(const Turn& turn);
 // What the provider sent cannot be told apart from an answer: one pending call fails with it, more
 // cost the provider its connection (terminal semantics, 4). True if the provider must go.
 [[nodiscard]] bool failFast(const Turn& turn, const Provider& provider,

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/result.h"
 #include "base/slice.h"
 #include "protocol/session_messages.h"
 
@@ -39,6 +40,20 @@ struct PauseReading {
 struct ResumeReading {
   PeerId peer;
 };
+// Make this folder and those above it, for this user only.
+struct MakeFolder {
+  std::string path;
+};
+// Read a file that a call was answered with. Gateway::fileRead says how it went, exactly once,
+// unless the session's link has ended.
+struct ReadFile {
+  std::string callId;
+  PeerId session;      // the link of the session that waits for it
+  std::string folder;  // it must lie in here, whatever links say
+  std::string path;
+  std::string mimeType;
+  uint64_t size;  // exactly
+};
 struct LogLine {
   protocol::LogLevel level;
   std::string text;
@@ -53,8 +68,15 @@ struct TellHost {
   std::string reason;
 };
 
-using Effect =
-    std::variant<SendText, SendEvent, ClosePeer, PauseReading, ResumeReading, LogLine, TellHost>;
+using Effect = std::variant<SendText, SendEvent, ClosePeer, PauseReading, ResumeReading, MakeFolder,
+                            ReadFile, LogLine, TellHost>;
 using Effects = std::vector<Effect>;
+
+// What has come of a ReadFile.
+struct FileContent {
+  Slice data;  // JSON text, as in CallResult
+  protocol::Binary binary;
+};
+using FileOutcome = Result<FileContent, protocol::Refusal>;
 
 }  // namespace tap::gateway

@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "gateway/binding.h"
+#include "gateway/call_places.h"
 #include "gateway/calls.h"
+#include "gateway/file_results.h"
 #include "gateway/session_lifecycle.h"
 #include "ws/frame.h"
 
@@ -61,6 +63,8 @@ struct Due {
       tellHooks(turn, *session);
     }
   }
+  void operator()(const LineDue& due) const { callNext(turn, due.key); }
+  void operator()(const PlaceDue& due) const { heldPlaceDue(turn, due.callId); }
   void operator()(const SyncDue& due) const {
     if (Session* session = turn.state.sessions.find(due.sessionId)) runSync(turn, *session);
   }
@@ -97,6 +101,10 @@ Gateway::Gateway(Config config) : state_(std::move(config)), decoder_(state_.con
 
 void Gateway::start(Now now, Effects& effects) {
   watchGrace(Turn{state_, now, effects});
+}
+
+void Gateway::fileRead(const std::string& callId, FileOutcome outcome, Now now, Effects& effects) {
+  completeFileResult(Turn{state_, now, effects}, callId, std::move(outcome));
 }
 
 void Gateway::timersDue(Now now, Effects& effects) {

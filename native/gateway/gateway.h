@@ -49,6 +49,9 @@ class Gateway {
                       Effects& effects);
   void sessionGone(PeerId peer, Now now, Effects& effects);
 
+  // --- Files: what has come of the effect ReadFile.
+  void fileRead(const std::string& callId, FileOutcome outcome, Now now, Effects& effects);
+
   // --- Time
   [[nodiscard]] std::optional<Time> nextDeadline() const { return state_.timers.next(); }
   void timersDue(Now now, Effects& effects);

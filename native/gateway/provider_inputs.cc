@@ -259,8 +259,7 @@ bool takeAnswer(const Turn& turn, Provider& provider, ProviderMessageType type,
     return isAskedOf(turn.state.sections.transforms, provider, callId);
   }
   if (type != ProviderMessageType::ToolResult) return false;
-  const CallInFlight* call = turn.state.calls.find(callId);
-  if (call != nullptr && call->provider == provider.peer) return true;
+  if (isAwaited(turn, provider, callId)) return true;
   if (provider.cancelsToAnswer == 0) return false;
   --provider.cancelsToAnswer;
   return true;

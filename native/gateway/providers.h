@@ -84,6 +84,7 @@ struct Provider {
   std::string metadata;  // JSON text of an object, or empty
   bool all = false;      // bound to every session that it says it is ready for
   uint8_t subscribe = 0;
+  protocol::Concurrency concurrency;
   uint64_t lastActive = 0;                               // larger is later
   std::map<std::string, Binding, std::less<>> bindings;  // by session
   // Filters for all its sessions, by stream.

@@ -8,6 +8,7 @@
 #include "gateway/gateway.h"
 #include "gateway/pushes.h"
 #include "gateway/session_lifecycle.h"
+#include "gateway/settle.h"
 
 namespace tap::gateway {
 

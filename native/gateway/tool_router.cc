@@ -4,13 +4,12 @@
 
 namespace tap::gateway {
 
-bool ToolRouter::open(CallInFlight call) {
+CallInFlight* ToolRouter::open(CallInFlight call) {
   auto& ofSession = bySession_[call.sessionId];
-  if (!ofSession.emplace(call.sessionCallId, call.id).second) return false;
+  if (!ofSession.emplace(call.sessionCallId, call.id).second) return nullptr;
   byProvider_[call.provider].insert(call.id);
   std::string id = call.id;
-  calls_.emplace(std::move(id), std::move(call));
-  return true;
+  return &calls_.emplace(std::move(id), std::move(call)).first->second;
 }
 
 std::optional<CallInFlight> ToolRouter::take(std::string_view id) {
@@ -71,6 +70,16 @@ std::vector<CallInFlight> ToolRouter::takeOfSession(std::string_view sessionId) 
 CallInFlight* ToolRouter::find(std::string_view id) {
   const auto at = calls_.find(std::string(id));
   return at == calls_.end() ? nullptr : &at->second;
+}
+
+std::vector<std::string> ToolRouter::calledOf(PeerId provider) const {
+  std::vector<std::string> called;
+  const auto of = byProvider_.find(provider);
+  if (of == byProvider_.end()) return called;
+  for (const std::string& id : of->second) {
+    if (calls_.at(id).stage == CallStage::Called) called.push_back(id);
+  }
+  return called;
 }
 
 size_t ToolRouter::countOfProvider(PeerId provider) const {

@@ -17,6 +17,7 @@
 #include "base/time.h"
 #include "base/timer_queue.h"
 #include "gateway/authenticator.h"
+#include "gateway/call_queue.h"
 #include "gateway/effects.h"
 #include "gateway/hook_checks.h"
 #include "gateway/providers.h"
@@ -45,6 +46,12 @@ struct TransformDue {
 struct HooksDue {
   std::string sessionId;
 };
+struct LineDue {
+  std::string key;  // CallQueue's
+};
+struct PlaceDue {
+  std::string callId;
+};
 struct SyncDue {
   std::string sessionId;
 };
@@ -61,8 +68,8 @@ struct DepartureDue {
 struct GraceDue {};
 struct DrainDue {};
 using Timer =
-    std::variant<UnauthenticatedDue, ThrottleDue, CallDue, GateDue, TransformDue, HooksDue, SyncDue,
-                 LingerDue, ShutdownDue, DepartureDue, GraceDue, DrainDue>;
+    std::variant<UnauthenticatedDue, ThrottleDue, CallDue, LineDue, PlaceDue, GateDue, TransformDue,
+                 HooksDue, SyncDue, LingerDue, ShutdownDue, DepartureDue, GraceDue, DrainDue>;
 
 struct Config {
   Limits limits;
@@ -88,6 +95,7 @@ struct State {
   ToolRouter calls;
   HookChecks checks;
   Sections sections;
+  CallQueue queue;  // of those for which there is no place yet
   TimerQueue<Timer> timers;
   Authenticator authenticator;
   // What providers were last told of the sessions, by id.

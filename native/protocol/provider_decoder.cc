@@ -4,9 +4,11 @@
 #include "base/encoding.h"
 #include "base/json_writer.h"
 #include "base/utf8.h"
+#include "protocol/concurrency.h"
 #include "protocol/field_reader.h"
 #include "protocol/provider_codec.h"
 #include "protocol/tool_definition.h"
+#include "protocol/tool_result.h"
 
 namespace tap::protocol {
 
@@ -164,6 +166,7 @@ ProviderMessage decodeHello(Body& body) {
     hello.context = readText(body, "context", body.limits.bytes(Limit::HookTextBytes));
   }
   hello.startupContext = readText(body, "startup_context", body.limits.bytes(Limit::HookTextBytes));
+  hello.concurrency = readConcurrency(body.fields, body.problem);
   if (const auto tools = body.fields.optional("tools", json::Kind::Array)) {
     hello.declaresTools = true;
     hello.tools = readTools(*tools, "hello.tools", body.limits, body.problem);
@@ -172,17 +175,7 @@ ProviderMessage decodeHello(Body& body) {
 }
 
 ProviderMessage decodeToolResult(Body& body) {
-  ToolResult result;
-  result.id = body.fields.requiredText("id", kMaxIdBytes);
-  const std::optional<json::Value> code = body.fields.optional("errorCode", json::Kind::String);
-  const std::optional<json::Value> error = body.fields.optional("error", json::Kind::String);
-  result.failed = code || error;
-  if (code) result.errorCode = callErrorFromWire(json::decodeString(*code));
-  if (error) result.error = json::decodeString(*error);
-  const auto retryable = body.fields.optional("retryable", json::Kind::Boolean);
-  result.retryable = retryable && json::decodeBoolean(*retryable);
-  if (const auto data = body.fields.find("data")) result.data = body.text.part(data->raw);
-  return result;
+  return readToolResult(body.fields, body.text, body.problem);
 }
 
 ProviderMessage decodeToolProgress(Body& body) {

@@ -43,6 +43,14 @@ enum class SubscribedEvent : uint8_t {
   AssistantIntent = 8,
 };
 
+// How many calls of a provider may run at once, and which of them count together: those of the
+// connection, of all connections of its name, or of one of its tools.
+struct Concurrency {
+  enum class Scope : uint8_t { Instance, Provider, Tool };
+  size_t max = 0;  // 0: as many as there are
+  Scope scope = Scope::Instance;
+};
+
 struct Auth {
   bool pair = false;  // mode "pair": no token yet
   std::string token;
@@ -66,11 +74,20 @@ struct Hello {
   bool declaresHooks = false;  // as with tools
   std::optional<std::string> context;
   std::string startupContext;
+  Concurrency concurrency;
+};
+// A result that is in a file of the provider's.
+struct FileReference {
+  std::string path;
+  std::string mimeType;
+  uint64_t size = 0;
+  Millis ttl{};  // from now on it may be relied on for so long
 };
 struct ToolResult {
   std::string id;
   // Success: the JSON text of `data` (empty: there was none). Failure: code and text.
   Slice data;
+  std::optional<FileReference> file;  // instead of data
   bool failed = false;
   bool retryable = false;
   ErrorCode errorCode = ErrorCode::Internal;

@@ -282,9 +282,23 @@ Tools readTools(Fields& fields, Problem& problem) {
   return event;
 }
 
-CallResult readCallResult(Fields& fields, const Slice& text) {
+// Base64 has nothing to unescape: what stands between the quotes is it.
+Binary readBinary(json::Value value, const Slice& text, Problem& problem) {
+  Fields fields(value, "call.result.binary", problem);
+  Binary binary;
+  binary.mimeType = fields.string("mimeType");
+  if (const auto data = fields.required("data", json::Kind::String)) {
+    binary.base64 = text.part(data->raw.substr(1, data->raw.size() - 2));
+  }
+  return binary;
+}
+
+CallResult readCallResult(Fields& fields, const Slice& text, Problem& problem) {
   CallResult event;
   event.callId = fields.requiredText("callId", 256);
+  if (const auto binary = fields.optional("binary", json::Kind::Object)) {
+    event.binary = readBinary(*binary, text, problem);
+  }
   if (const auto data = fields.find("data")) event.data = text.part(data->raw);
   if (const auto code = readOptionalString(fields, "code")) {
     event.failed = true;
@@ -466,6 +480,25 @@ std::string encodeWhole(const Variant& variant) {
   return out;
 }
 
+// The largest part of a result stands between head and tail as it is.
+void splitResult(SplitText& text, const CallResult& result) {
+  const bool isBinary = !result.binary.base64.empty();
+  if (!isBinary && result.data.empty()) return;
+  text.head.pop_back();
+  if (!result.data.empty()) text.head += ",\"data\":";
+  if (!isBinary) {
+    text.middle = result.data;
+    text.tail = "}";
+    return;
+  }
+  text.head += result.data.view();
+  text.head += ",\"binary\":{\"mimeType\":";
+  json::appendQuoted(text.head, result.binary.mimeType);
+  text.head += ",\"data\":\"";
+  text.middle = result.binary.base64;
+  text.tail = "\"}}";
+}
+
 template <class Variant>
 struct Reader {
   std::string_view type;
@@ -502,7 +535,10 @@ constexpr std::array<Reader<SessionEvent>, std::variant_size_v<SessionEvent>> kE
      [](Fields& fields, const Slice&, Problem& problem) -> SessionEvent {
        return readTools(fields, problem);
      }},
-    {"call.result", reading<SessionEvent, readCallResult>},
+    {"call.result",
+     [](Fields& fields, const Slice& text, Problem& problem) -> SessionEvent {
+       return readCallResult(fields, text, problem);
+     }},
     {"subscribe",
      [](Fields& fields, const Slice&, Problem&) -> SessionEvent {
        return Subscribe{readStrings(fields, "events")};
@@ -578,12 +614,7 @@ SplitText encode(const SessionMessage& message) {
 SplitText encode(const SessionEvent& event) {
   SplitText text{encodeWhole(event), {}, {}};
   const auto* result = std::get_if<CallResult>(&event);
-  if (result != nullptr && !result->failed && !result->data.empty()) {
-    text.head.pop_back();
-    text.head += ",\"data\":";
-    text.middle = result->data;
-    text.tail = "}";
-  }
+  if (result != nullptr && !result->failed) splitResult(text, *result);
   return text;
 }
 

@@ -147,12 +147,18 @@ struct Tools {
   std::vector<ProviderTools> set;  // sorted by provider
   std::vector<std::string> drop;   // providers whose tools go
 };
+// Bytes that a model does not read as text: an image, or a file of another sort.
+struct Binary {
+  std::string mimeType;
+  Slice base64;
+};
 struct CallResult {
   std::string callId;
   bool failed = false;
   Slice data;                            // JSON text of the result; empty: nothing
   ErrorCode code = ErrorCode::Internal;  // where failed
   std::string text;                      // where failed: for the model
+  Binary binary = {};                    // beside the data; empty: none
 };
 // The provider is still at it: the session's own deadline for that call starts again.
 struct CallProgress {

@@ -16,34 +16,17 @@ json::Value objectOf(std::string_view text) {
   return {json::Kind::Object, text};
 }
 
-void appendMember(std::string& out, const json::Member& member) {
-  if (out.size() > 1) out += ',';
-  out += '"';
-  out += member.key;
-  out += "\":";
-  out += member.value.raw;
-}
-
-// The object's text without the members of that name, still open at its end.
-std::string openWithout(json::Value object, std::string_view name) {
-  std::string out = "{";
-  json::Members members(object);
-  for (json::Member member; members.next(member);) {
-    if (!json::keyEquals(member.key, name)) appendMember(out, member);
-  }
-  return out;
-}
-
 std::string addTarget(json::Value schema, std::string_view provider) {
   const auto declared = json::find(schema, "properties");
-  std::string properties =
-      declared && declared->kind == json::Kind::Object ? openWithout(*declared, kTarget) : "{";
+  std::string properties = declared && declared->kind == json::Kind::Object
+                               ? json::openWithout(*declared, kTarget)
+                               : "{";
   if (properties.size() > 1) properties += ',';
   properties += R"("target":{"type":"string","description":)";
   json::appendQuoted(properties, "Which instance to use: an id from " + metaToolName(provider) +
                                      ". Without it, the most recently active one.");
   properties += "}}";
-  std::string out = openWithout(schema, "properties");
+  std::string out = json::openWithout(schema, "properties");
   if (out.size() > 1) out += ',';
   return out + "\"properties\":" + properties + "}";
 }
@@ -53,7 +36,7 @@ std::string addTarget(json::Value schema, std::string_view provider) {
 std::string withTarget(const ToolDefinition& tool, std::string_view provider) {
   const json::Value definition = objectOf(tool.json);
   const auto parameters = json::find(definition, "parameters");
-  std::string out = openWithout(definition, "parameters");
+  std::string out = json::openWithout(definition, "parameters");
   out += ",\"parameters\":";
   out += parameters ? addTarget(*parameters, provider) : "{}";
   return out + "}";
@@ -72,7 +55,7 @@ TargetedArgs takeTarget(std::string_view args) {
   const json::Value object = objectOf(args.empty() ? "{}" : args);
   const auto target = json::find(object, kTarget);
   if (target && target->kind == json::Kind::String) taken.target = json::decodeString(*target);
-  taken.args = openWithout(object, kTarget) + "}";
+  taken.args = json::openWithout(object, kTarget) + "}";
   return taken;
 }
 

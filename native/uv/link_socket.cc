@@ -24,6 +24,10 @@ void LinkSocket::onEnd(std::string_view reason) {
   server_.linkGone(peer_, reason);
 }
 
+void LinkSocket::onDrained() {
+  if (!over_) server_.linkDrained(peer_);
+}
+
 void LinkSocket::send(const protocol::SessionEvent& event) {
   const protocol::SplitText text = protocol::encode(event);
   std::string header;

@@ -19,11 +19,13 @@ class LinkSocket final : public StreamHandler {
   void start() { stream_->start(*this); }
   void send(const protocol::SessionEvent& event);
   size_t flush();
+  [[nodiscard]] size_t backlog() const { return stream_->backlog(); }
   // What is queued still goes out; nothing is read or reported any more.
   void close();
 
   void onBytes(char* bytes, size_t size) override;
   void onEnd(std::string_view reason) override;
+  void onDrained() override;
 
  private:
   Server& server_;

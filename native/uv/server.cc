@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #endif
 
+#include "uv/files.h"
 #include "uv/link_socket.h"
 #include "uv/provider_socket.h"
 
@@ -42,10 +43,24 @@ bool noSuchAddress(int failure) {
 }  // namespace
 
 Server::Server(uv_loop_t* loop, gateway::Config config, ServerEvents events)
-    : loop_(loop), gateway_(std::move(config)), events_(std::move(events)), deadline_(loop, [this] {
-        gateway_.timersDue(now(loop_), effects_);
-        settle();
-      }) {}
+    : loop_(loop),
+      gateway_(std::move(config)),
+      events_(std::move(events)),
+      deadline_(loop,
+                [this] {
+                  gateway_.timersDue(now(loop_), effects_);
+                  settle();
+                }),
+      reads_(
+          loop,
+          [this](PeerId session) {
+            const auto link = links_.find(session);
+            return link == links_.end() || link->second->backlog() == 0;
+          },
+          [this](const std::string& callId, gateway::FileOutcome outcome) {
+            gateway_.fileRead(callId, std::move(outcome), now(loop_), effects_);
+            settle();
+          }) {}
 
 Server::~Server() {
   close(false);
@@ -205,6 +220,7 @@ void Server::linkGone(PeerId peer, std::string_view reason) {
   at->second->close();
   retire(std::move(at->second));
   links_.erase(at);
+  reads_.drop(peer);
   effects_.emplace_back(
       gateway::LogLine{LogLevel::Info, "a session's link ended: " + std::string(reason)});
   gateway_.sessionGone(peer, now(loop_), effects_);
@@ -269,6 +285,10 @@ void Server::run(gateway::Effect& effect) {
     if (const auto at = providers_.find(pause->peer); at != providers_.end()) at->second->pause();
   } else if (const auto* resume = std::get_if<gateway::ResumeReading>(&effect)) {
     if (const auto at = providers_.find(resume->peer); at != providers_.end()) at->second->resume();
+  } else if (const auto* folder = std::get_if<gateway::MakeFolder>(&effect)) {
+    prepareFolder(folder->path);
+  } else if (auto* read = std::get_if<gateway::ReadFile>(&effect)) {
+    reads_.add(std::move(*read));
   } else if (const auto* line = std::get_if<gateway::LogLine>(&effect)) {
     if (events_.log) events_.log(line->level, line->text);
   } else if (const auto* tell = std::get_if<gateway::TellHost>(&effect)) {
@@ -286,6 +306,12 @@ void Server::sendEvent(const gateway::SendEvent& send) {
   }
 }
 
+void Server::prepareFolder(const std::string& path) {
+  const int failure = makeFolder(path);
+  if (failure == 0 || !events_.log) return;
+  events_.log(LogLevel::Warning, "cannot make the folder " + path + ": " + uv_strerror(failure));
+}
+
 void Server::closePeer(const gateway::ClosePeer& close) {
   if (const auto at = providers_.find(close.peer); at != providers_.end()) {
     at->second->close(close.code, close.reason);
@@ -295,6 +321,7 @@ void Server::closePeer(const gateway::ClosePeer& close) {
     link->second->close();
     retire(std::move(link->second));
     links_.erase(link);
+    reads_.drop(close.peer);
     gateway_.sessionGone(close.peer, now(loop_), effects_);
   } else if (locals_.contains(close.peer)) {
     endLocal(close.peer, close.reason);
@@ -309,7 +336,7 @@ void Server::flush() {
       if (waiting > 0) gateway_.providerBacklog(peer, waiting, now(loop_), effects_);
     } else if (const auto link = links_.find(peer); link != links_.end()) {
       // A session's process that does not read is as good as gone.
-      if (link->second->flush() > limits().bytes(Limit::LinkFrameBytes)) {
+      if (link->second->flush() > 2 * limits().bytes(Limit::LinkFrameBytes)) {
         linkGone(peer, "it does not read");
       }
     }
@@ -319,6 +346,7 @@ void Server::flush() {
 void Server::close(bool restarting) {
   closed_ = true;
   stopListening();
+  reads_.close();
   const auto code =
       static_cast<uint16_t>(restarting ? ws::CloseCode::ServiceRestart : ws::CloseCode::GoingAway);
   for (auto& [peer, socket] : providers_) {

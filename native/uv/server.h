@@ -16,6 +16,7 @@
 #include "gateway/gateway.h"
 #include "protocol/session_codec.h"
 #include "uv/deadline.h"
+#include "uv/file_reads.h"
 #include "uv/stream.h"
 #include "ws/connection.h"
 
@@ -77,6 +78,7 @@ class Server {
   // So much waits for it to read.
   void providerBacklog(gateway::PeerId peer, size_t bytes);
   void linkGone(gateway::PeerId peer, std::string_view reason);
+  void linkDrained(gateway::PeerId peer) { reads_.resume(peer); }
 
  private:
   using Listener = std::unique_ptr<uv_handle_t, void (*)(uv_handle_t*)>;
@@ -93,6 +95,7 @@ class Server {
   void run(gateway::Effect& effect);
   void closePeer(const gateway::ClosePeer& close);
   void sendEvent(const gateway::SendEvent& send);
+  void prepareFolder(const std::string& path);
   void endLocal(gateway::PeerId peer, const std::string& reason);
   void flush();
   // A socket may end while its own bytes are being handled: it is freed at the end of the loop's
@@ -105,6 +108,7 @@ class Server {
   std::shared_ptr<StreamHome> streams_ = std::make_shared<StreamHome>();
   protocol::SessionDecoder decoder_;
   Deadline deadline_;
+  FileReads reads_;
   std::string plainAnswer_ = "{}";
   int port_ = 0;
   uint64_t lastPeer_ = 0;

@@ -134,6 +134,7 @@ void Stream::onWritten() {
   if (closing_) return;
   flush();
   if (finishing_) shutdownWhenWritten();
+  if (backlog() == 0 && handler_ != nullptr) handler_->onDrained();
 }
 
 void Stream::finish() {

@@ -42,6 +42,8 @@ class StreamHandler {
   virtual void onBytes(char* bytes, size_t size) = 0;
   // The peer has ended the connection, or it failed. `reason` is for logs.
   virtual void onEnd(std::string_view reason) = 0;
+  // What had to wait has been written.
+  virtual void onDrained() {}
 };
 
 struct ReleaseStream {

@@ -1,6 +1,9 @@
 // The specification's multi-session, instance, pairing and event chapters, on the real CLI.
 
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
 import { describe, test } from "node:test";
 import { callTool, say, toolNames } from "../support/model.mjs";
 import { TestProvider, declareTools } from "../support/provider.mjs";
@@ -107,6 +110,60 @@ describe("specification v2", { concurrency: 1 }, () => {
     const thief = await TestProvider.connect({ port: rig.port, origin: "https://evil.example" });
     t.after(() => thief.terminate());
     await assert.rejects(thief.auth(admitted.token), /AUTH_FAILED/);
+  });
+
+  test("an image of a page, and a file of a provider, reach the CLI as attachments", async (t) => {
+    const rig = await startTap(t);
+    const ready = deferred();
+    rig.model.script(
+      steps([
+        held(ready, callTool("tap_status")),
+        onceOffered("screenshot"),
+        onceOffered("read_report"),
+        say("done"),
+      ]),
+    );
+    const started = rig.cli.startPrompt("what is on the page?");
+    await rig.model.waitForRequest();
+    const png =
+      "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    const { provider, sessions } = await rig.connect();
+    const tools = {
+      screenshot: answering({ image: `data:image/png;base64,${png}`, title: "Dashboard" }),
+      read_report: { handler: () => "unused" },
+    };
+    provider.onMessage(async ({ type, id, tool }) => {
+      if (type !== "tool.call") return;
+      if (tool === "screenshot") return provider.result(id, tools.screenshot.handler());
+      const file = path.join(persistDir, "report.txt");
+      await writeFile(file, "all is well");
+      const reference = { path: file, mimeType: "text/plain", size: 11, ttl: 60 };
+      provider.send({ type: "tool.result", id, file: reference });
+    });
+    const { persistDir } = await provider.hello({
+      name: "camera",
+      session: sessions.active[0].id,
+      tools: declareTools(tools),
+    });
+    assert.equal(persistDir, path.join(rig.cli.home, "providers", "camera") + path.sep);
+    ready.resolve();
+    await rig.ended(started);
+    assert.match(rig.result("screenshot"), /^{"title":"Dashboard"}/);
+    assert.equal(rig.result("read_report"), "all is well");
+    const complete = (await rig.cli.events()).filter(
+      ({ type }) => type === "tool.execution_complete",
+    );
+    const images = complete.flatMap(({ data }) => data.result?.binaryResultsForLlm ?? []);
+    assert.equal(images.length, 1, JSON.stringify(complete).slice(0, 2000));
+    // The CLI keeps the bytes beside its log, by their digest.
+    const bytes = Buffer.from(png, "base64");
+    const assetId = `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+    const [{ type, mimeType, byteLength }] = images;
+    assert.deepEqual(
+      { type, mimeType, byteLength },
+      { type: "image", mimeType: "image/png", byteLength: bytes.length },
+    );
+    assert.equal(images[0].assetId, assetId);
   });
 
   test("a subscriber hears of prompts, answers and tools; progress shows in the timeline", async (t) => {

@@ -58,9 +58,9 @@ export class TestGateway {
 
   /**
    * @param {TestContext} t
-   * @param {{limits?: Record<string, string>, listen?: boolean, token?: string}} [options]
+   * @param {{limits?: Record<string, string>, listen?: boolean, token?: string, persistRoot?: string}} [options]
    */
-  constructor(t, { limits = {}, listen = true, token } = {}) {
+  constructor(t, { limits = {}, listen = true, token, persistRoot } = {}) {
     this.test = t;
     if (token) this.token = token;
     this.addon = withEnvironment(
@@ -71,6 +71,7 @@ export class TestGateway {
           token: this.token,
           linkSecret: this.secret,
           pid: process.pid,
+          persistRoot,
           onLog: (level, text) => this.log.push(`${level} ${text}`),
           onHost: (action, reason) => this.told.push(`${action} ${reason}`.trim()),
         }),

@@ -14,6 +14,7 @@ import * as hostFiles from "../../js/host-files.mjs";
 import { askPort, findNode, hostEnvironment } from "../../js/host-process.mjs";
 import { openLog } from "../../js/log.mjs";
 import { copilotHome, gatewayFiles, gatewayPort } from "../../js/paths.mjs";
+import { toToolResult } from "../../js/tool-result.mjs";
 import { ToolTable } from "../../js/tool-table.mjs";
 import { temporaryFolder } from "./harness.mjs";
 import { waitFor } from "../support/wait.mjs";
@@ -239,4 +240,22 @@ test("a log is rotated, shows control characters, and keeps its level", async (t
   await waitFor(() => sizes().length > 2 && total() < 5 * 1024 * 1024, {
     what: () => JSON.stringify(sizes()),
   });
+});
+
+test("results: text, bytes and failures as the SDK wants them", () => {
+  assert.deepEqual(toToolResult("12 °C"), { textResultForLlm: "12 °C", resultType: "success" });
+  const failure = { code: "TIMEOUT", text: "too late" };
+  assert.deepEqual(toToolResult(failure), {
+    textResultForLlm: "too late",
+    resultType: "failure",
+    error: "too late",
+  });
+  const image = toToolResult({ text: '{"w":7}', mimeType: "image/png", data: "AAAA" });
+  assert.equal(image.textResultForLlm, '{"w":7}');
+  assert.deepEqual(image.binaryResultsForLlm, [
+    { data: "AAAA", mimeType: "image/png", type: "image" },
+  ]);
+  const file = toToolResult({ text: "", mimeType: "application/pdf", data: "AAAA" });
+  assert.match(file.textResultForLlm, /application\/pdf/);
+  assert.equal(file.binaryResultsForLlm?.[0].type, "resource");
 });

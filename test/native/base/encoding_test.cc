@@ -22,6 +22,16 @@ TEST(Base64, EncodesTheVectorsOfRfc4648) {
   EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
 }
 
+TEST(Base64, IsKnownByItsForm) {
+  for (const char* good : {"AAAA", "Zg==", "Zm8=", "AZaz09+/", "Zm9vYg=="}) {
+    EXPECT_TRUE(isBase64(good)) << good;
+  }
+  for (const char* bad : {"", "A", "AA", "AAA", "AAAAA", "====", "A===", "AA=A", "AAAA====", "AA-_",
+                          "AA A", "AA\nA", "AA\xC3\xA9"}) {
+    EXPECT_FALSE(isBase64(bad)) << bad;
+  }
+}
+
 TEST(Base64, UsesTheStandardAlphabet) {
   EXPECT_EQ(base64("\xFB\xEF\xBE\xFF\xFF\xFF"), "++++////");
   EXPECT_EQ(base64(std::string(3, '\0')), "AAAA");

@@ -34,6 +34,15 @@ TEST_F(Calls, ComeBackWithTheirDataUntouched) {
   }
 }
 
+TEST_F(Calls, ComeBackWithTheImageBesideTheRestOfTheirData) {
+  tap.say(peer, result(open("1"), R"({"w":7,"image":"data:image/png;base64,AAAA"})"));
+  const auto settled = tap.expect<protocol::CallResult>(session);
+  EXPECT_FALSE(settled.failed);
+  EXPECT_EQ(settled.data.view(), R"({"w":7})");
+  EXPECT_EQ(settled.binary.mimeType, "image/png");
+  EXPECT_EQ(settled.binary.base64.view(), "AAAA");
+}
+
 TEST_F(Calls, WithoutDataSucceedWithNothing) {
   tap.say(peer, R"({"type":"tool.result","id":")" + open("1") + "\"}");
   EXPECT_EQ(tap.outcome(session), "1 ok ");

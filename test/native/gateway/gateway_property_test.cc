@@ -70,6 +70,7 @@ class World {
     }
     tap_.advance(Millis(120'000));
     ASSERT_TRUE(tap_.state().calls.empty());
+    ASSERT_TRUE(tap_.state().queue.empty()) << "a place of somebody who has gone";
     ASSERT_TRUE(tap_.state().sessions.all().empty());
     ASSERT_EQ(tap_.state().providers.size(), 0u);
     ASSERT_EQ(tap_.state().timers.size(), 0u) << "a timer of somebody who has gone";
@@ -83,6 +84,7 @@ class World {
     limits.set(Limit::Sessions, 4);
     limits.set(Limit::CallsPerSession, 6);
     limits.set(Limit::CallTimeoutMs, 4'000);
+    limits.set(Limit::QueuedCalls, 2);
     limits.set(Limit::StreamsPerProvider, 2);
     limits.set(Limit::StreamEntries, 5);
     limits.set(Limit::MessageBurst, 60);
@@ -246,6 +248,10 @@ class World {
     if (below(3) == 0) text += R"(,"instance":"i)" + std::to_string(below(3)) + "\"";
     if (below(2) == 0) text += R"(,"reconnectToken":")" + pick(tokens_) + "\"";
     if (below(4) == 0) text += R"(,"subscribe":["user.message"])";
+    if (below(3) == 0) {
+      text += R"(,"concurrency":{"max":)" + std::to_string(1 + below(2)) + R"(,"scope":")" +
+              pick(scopes_) + "\"}";
+    }
     return text + "}";
   }
   std::string anyUpdate() {
@@ -279,7 +285,9 @@ class World {
     }
     switch (below(6)) {
       case 0:
-        tap_.say(peer, failure(id, "NOT_FOUND", "no"));
+        tap_.say(peer,
+                 R"({"type":"tool.result","error":"no","errorCode":"NOT_FOUND","retryable":)" +
+                     std::string(below(2) == 0 ? "true" : "false") + R"(,"id":")" + id + "\"}");
         break;
       case 1:
         tap_.say(peer, R"({"type":"tool.result","error":5,"id":")" + id + "\"}");
@@ -287,12 +295,26 @@ class World {
       case 2:
         tap_.say(pick(providers_), result(pick(ids_)));
         break;
+      case 3:
+        tap_.say(peer, R"({"type":"tool.result","file":{"path":"/f","mimeType":"text/plain",)"
+                       R"("size":1,"ttl":2},"id":")" +
+                           id + "\"}");
+        break;
       default:
         tap_.say(peer, result(id));
     }
   }
 
+  // Some files are read at once, some late, and some twice.
+  void readFiles() {
+    for (ReadFile& read : tap_.reads()) unread_.push_back(read.callId);
+    if (unread_.empty() || below(3) != 0) return;
+    tap_.fileRead(pick(unread_), FileContent{Slice(std::string("1")), {}});
+    if (below(2) == 0) unread_.pop_back();
+  }
+
   void check() {
+    readFiles();
     for (Process& process : processes_) {
       while (const auto settled = tap_.find<protocol::CallResult>(process.peer)) {
         ASSERT_EQ(process.cancelled.count(settled->callId), 0u) << "an outcome after the cancel";
@@ -330,8 +352,10 @@ class World {
   std::vector<Process> processes_;
   std::vector<std::string> ids_{"never"};
   std::vector<std::string> tokens_{"tok-never"};
+  std::vector<std::string> unread_;
   int calls_ = 0;
   int settled_ = 0;  // well
+  const std::vector<std::string> scopes_{"instance", "provider", "tool"};
   const std::vector<std::string> levels_{"keep", "surface", "inject", "loud"};
   const std::vector<std::string> nonsense_{"",
                                            "{",

@@ -226,6 +226,16 @@ class Harness {
     return event;
   }
 
+  // --- Files
+
+  // What is to be read, and not yet taken.
+  std::vector<ReadFile> reads() { return std::exchange(reads_, {}); }
+  void fileRead(const std::string& callId, FileOutcome outcome) {
+    gateway_.fileRead(callId, std::move(outcome), now_, effects_);
+    sort();
+  }
+  [[nodiscard]] const std::vector<std::string>& folders() const { return folders_; }
+
   // --- Time
 
   void advance(Millis by) {
@@ -379,6 +389,7 @@ class Harness {
       } else if (auto* event = std::get_if<SendEvent>(&effect)) {
         if (auto* settled = std::get_if<protocol::CallResult>(&event->event)) {
           settled->data = settled->data.keep();
+          settled->binary.base64 = settled->binary.base64.keep();
         }
         openInbox(event->peer).events.push_back(std::move(event->event));
       } else if (auto* close = std::get_if<ClosePeer>(&effect)) {
@@ -387,6 +398,10 @@ class Harness {
         openInbox(pause->peer).paused = true;
       } else if (auto* resume = std::get_if<ResumeReading>(&effect)) {
         openInbox(resume->peer).paused = false;
+      } else if (auto* folder = std::get_if<MakeFolder>(&effect)) {
+        folders_.push_back(folder->path);
+      } else if (auto* read = std::get_if<ReadFile>(&effect)) {
+        reads_.push_back(*read);
       } else if (auto* line = std::get_if<LogLine>(&effect)) {
         EXPECT_EQ(line->text.find(kToken), std::string::npos) << "the token is in the log";
         log_ += line->text + "\n";
@@ -402,6 +417,8 @@ class Harness {
   uint64_t lastPeer_ = 0;
   std::map<PeerId, Inbox> inboxes_;
   std::vector<TellHost> host_;
+  std::vector<std::string> folders_;
+  std::vector<ReadFile> reads_;
   std::string log_;
 };
 

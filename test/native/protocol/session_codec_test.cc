@@ -158,6 +158,25 @@ TEST(SessionCodec, DoesNotCopyALargeResult) {
   EXPECT_LT(text.head.size() + text.tail.size(), 100u);
 }
 
+TEST(SessionCodec, CarriesBytesBesideTheDataWithoutACopy) {
+  SessionDecoder decoder;
+  const Slice base64(std::string(1'000'000, 'A'));
+  for (const char* data : {"", R"({"width":7})"}) {
+    const CallResult result{"c", false, Slice::borrow(data), {}, {}, {"image/\"x\"", base64}};
+    const SplitText text = encode(SessionEvent(result));
+    EXPECT_EQ(text.middle.view().data(), base64.view().data());
+    EXPECT_LT(text.head.size() + text.tail.size(), 200u);
+    const Slice whole(text.head + std::string(text.middle.view()) + text.tail);
+    const auto decoded = decoder.event(whole);
+    ASSERT_TRUE(decoded.ok()) << decoded.error();
+    const auto& read = std::get<CallResult>(decoded.value());
+    EXPECT_EQ(read.data.view(), data);
+    EXPECT_EQ(read.binary.mimeType, "image/\"x\"");
+    EXPECT_EQ(read.binary.base64.view(), base64.view());
+    EXPECT_FALSE(read.binary.base64.borrowed());
+  }
+}
+
 TEST(SessionCodec, SlicesKeepTheOwnerOfTheText) {
   SessionDecoder decoder;
   const Slice text(std::string(R"({"type":"call","callId":"c","tool":"t","args":{"a":1}})"));
@@ -227,6 +246,10 @@ TEST(SessionCodec, RefusesEventsWithFieldsOfAnotherKind) {
         R"("type":"tools","revision":1,"set":[],"reload":"yes")",
         R"("type":"call.result","data":1)", R"("type":"call.result","callId":"c","code":1)",
         R"("type":"call.result","callId":"c","code":"TIMEOUT")",
+        R"("type":"call.result","callId":"c","binary":"AAAA")",
+        R"("type":"call.result","callId":"c","binary":{"data":"AAAA"})",
+        R"("type":"call.result","callId":"c","binary":{"mimeType":"a/b"})",
+        R"("type":"call.result","callId":"c","binary":{"mimeType":"a/b","data":1})",
         R"("type":"timeline","level":"loud","text":"")", R"("type":"timeline","level":"info")",
         R"("type":"inject","provider":"p")", R"("type":"draining")"}) {
     const std::string text = "{" + std::string(fields) + "}";

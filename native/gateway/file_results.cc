@@ -1,0 +1,122 @@
+#include "gateway/file_results.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/encoding.h"
+#include "base/json_writer.h"
+#include "base/utf8.h"
+#include "gateway/call_places.h"
+#include "gateway/settle.h"
+
+namespace tap::gateway {
+
+using protocol::ErrorCode;
+using protocol::Refusal;
+
+namespace {
+
+constexpr size_t kEnvelopeBytes = 1024;  // of a link frame, around the content
+
+Refusal refused(ErrorCode code, std::string message) {
+  return {code, std::move(message), "tool.result"};
+}
+
+Refusal tooLarge(std::string_view what, size_t size, size_t most) {
+  return refused(ErrorCode::PayloadTooLarge, std::string(what) + " has " + std::to_string(size) +
+                                                 " bytes, at most " + std::to_string(most) +
+                                                 " are possible");
+}
+
+// The call fails, and the provider's author can see why.
+void fail(const Turn& turn, const std::string& callId, const Refusal& why) {
+  CallInFlight call = *turn.state.calls.take(callId);
+  release(turn, call);
+  const Provider* provider = turn.state.providers.find(call.provider);
+  if (provider != nullptr) {
+    turn.send(provider->peer, protocol::encodeError(why, provider->providerId, call.sessionId));
+  }
+  settleFailed(turn, call, provider != nullptr ? labelOf(*provider) : "The provider", why.code,
+               why.message);
+}
+
+std::optional<Refusal> whyNot(const Turn& turn, const Provider& provider,
+                              const protocol::FileReference& file) {
+  if (provider.credentials.trust < protocol::Trust::Project) {
+    return refused(ErrorCode::Unauthorized, "an external provider cannot answer with a file");
+  }
+  if (persistDir(turn, provider).empty()) {
+    return refused(ErrorCode::Unauthorized, "this gateway has no folder for files of providers");
+  }
+  const size_t most = turn.limits().bytes(Limit::FileBytes);
+  if (file.size > most) return tooLarge("its file", file.size, most);
+  return std::nullopt;
+}
+
+bool isText(std::string_view mimeType) {
+  return mimeType.starts_with("text/") || mimeType == "application/json";
+}
+
+}  // namespace
+
+std::string persistDir(const Turn& turn, const Provider& provider) {
+  const std::string& root = turn.state.config.persistRoot;
+  // A web page has no files here.
+  if (root.empty() || provider.credentials.trust < protocol::Trust::Project) return {};
+  return root + "/" + fileName(provider.name) + "/";
+}
+
+std::string preparePersistDir(const Turn& turn, const Provider& provider) {
+  std::string folder = persistDir(turn, provider);
+  if (!folder.empty()) turn.effect(MakeFolder{folder});
+  return folder;
+}
+
+void readResultFile(const Turn& turn, const Provider& provider, CallInFlight& call,
+                    const protocol::FileReference& file) {
+  if (const auto refusal = whyNot(turn, provider, file)) return fail(turn, call.id, *refusal);
+  const Session* session = turn.state.sessions.find(call.sessionId);
+  if (session == nullptr || !session->peer) return;
+  call.stage = CallStage::Reading;
+  call.readBy = turn.now.steady + file.ttl;
+  freePlaceOf(turn, call);
+  turn.effect(ReadFile{call.id, *session->peer, persistDir(turn, provider), file.path,
+                       file.mimeType, file.size});
+}
+
+void completeFileResult(const Turn& turn, const std::string& callId, FileOutcome outcome) {
+  const CallInFlight* found = turn.state.calls.find(callId);
+  if (found == nullptr || found->stage != CallStage::Reading) return;
+  if (!outcome) return fail(turn, callId, outcome.error());
+  if (turn.now.steady >= found->readBy) {
+    return fail(turn, callId, refused(ErrorCode::NotFound, "the ttl of its file has passed"));
+  }
+  FileContent& content = outcome.value();
+  const size_t size = content.data.size() + content.binary.base64.size() + kEnvelopeBytes;
+  const size_t most = turn.limits().bytes(Limit::LinkFrameBytes);
+  if (size > most) return fail(turn, callId, tooLarge("its file, encoded,", size, most));
+  CallInFlight call = *turn.state.calls.take(callId);
+  release(turn, call);
+  protocol::CallResult result;
+  result.data = std::move(content.data);
+  result.binary = std::move(content.binary);
+  settle(turn, call, std::move(result));
+}
+
+FileOutcome contentOf(const std::string& bytes, const std::string& mimeType) {
+  FileContent content;
+  // Without bytes there is nothing to attach.
+  if (!isText(mimeType) && !bytes.empty()) {
+    content.binary = {mimeType, Slice(base64(bytes))};
+    return content;
+  }
+  if (!utf8::isValid(bytes)) {
+    return refused(ErrorCode::Internal, "its file is not UTF-8, though it says " + mimeType);
+  }
+  std::string text;
+  json::appendQuoted(text, bytes);
+  content.data = Slice(std::move(text));
+  return content;
+}
+
+}  // namespace tap::gateway

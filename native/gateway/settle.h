@@ -1,0 +1,30 @@
+// The one outcome of a call, on its way to the session.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "gateway/turn.h"
+
+namespace tap::gateway {
+
+[[nodiscard]] std::string inQuotes(std::string_view name);
+// Who failed, for the model.
+[[nodiscard]] std::string labelOf(const Provider& provider);
+// What the model reads: who failed, with which code, why, and what to do next.
+[[nodiscard]] std::string failureText(std::string_view who, protocol::ErrorCode code,
+                                      std::string_view detail);
+[[nodiscard]] protocol::CallResult failure(std::string callId, protocol::ErrorCode code,
+                                           std::string text);
+
+// Settles a call that has been taken out of the router, with a result whose callId is set here.
+void settle(const Turn& turn, const CallInFlight& call, protocol::CallResult result);
+void settleFailed(const Turn& turn, const CallInFlight& call, std::string_view who,
+                  protocol::ErrorCode code, std::string_view detail);
+
+// A drain need not wait any longer once the last call is through.
+void drainIfDone(const Turn& turn);
+// There is one call less: a reload or a drain may have waited for that.
+void oneCallLess(const Turn& turn, Session& session);
+
+}  // namespace tap::gateway

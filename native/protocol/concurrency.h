@@ -1,0 +1,12 @@
+// hello.concurrency (specification v2, "Tool concurrency").
+#pragma once
+
+#include "protocol/field_reader.h"
+#include "protocol/provider_messages.h"
+
+namespace tap::protocol {
+
+// Reads it out of a hello; no limit where it is not there.
+[[nodiscard]] Concurrency readConcurrency(FieldReader& hello, Problem& problem);
+
+}  // namespace tap::protocol

@@ -1,0 +1,54 @@
+// Reads the files that calls were answered with, off the loop's thread. For each session one after
+// another, and none while its link still has much to take: a large result waits on the disk, not
+// in memory.
+#pragma once
+
+#include <uv.h>
+
+#include <deque>
+#include <functional>
+#include <string>
+#include <unordered_map>
+
+#include "gateway/effects.h"
+
+namespace tap::uv {
+
+class FileReads {
+ public:
+  // Called on the loop.
+  using Done = std::function<void(const std::string& callId, gateway::FileOutcome outcome)>;
+  // Whether this session's link can take a large result now; if not, resume() follows when it can.
+  using Ready = std::function<bool(gateway::PeerId session)>;
+
+  FileReads(uv_loop_t* loop, Ready ready, Done done);
+  FileReads(const FileReads&) = delete;
+  FileReads& operator=(const FileReads&) = delete;
+  // Waits for what is being read: libuv must be done with it before a loop ends.
+  ~FileReads();
+
+  void add(gateway::ReadFile request);
+  void resume(gateway::PeerId session);
+  // Its link has ended: what waits for it is not read any more.
+  void drop(gateway::PeerId session);
+  // Nothing more is read, and nothing reported.
+  void close();
+
+ private:
+  struct Job;
+  struct Line {
+    std::deque<gateway::ReadFile> waiting;
+    Job* job = nullptr;  // what is being read for it
+  };
+
+  void start(Line& line);
+  void finished(gateway::PeerId session);
+
+  uv_loop_t* loop_;
+  Ready ready_;
+  Done done_;
+  std::unordered_map<gateway::PeerId, Line> lines_;
+  bool closed_ = false;
+};
+
+}  // namespace tap::uv
