@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/slice.h"
 #include "base/time.h"
@@ -48,6 +49,14 @@ class Gateway {
   void sessionMessage(PeerId peer, const protocol::SessionMessage& message, Now now,
                       Effects& effects);
   void sessionGone(PeerId peer, Now now, Effects& effects);
+
+  // --- The process around it, which starts providers of its own. A token for one of a session's;
+  // empty if there is no such session (any more). With the token goes the connection that it let
+  // in.
+  [[nodiscard]] std::string issueSpawnToken(const std::string& sessionId);
+  void forgetSpawnToken(const std::string& token, Now now, Effects& effects);
+  void tellTimeline(const std::string& sessionId, protocol::LogLevel level, std::string_view text,
+                    Now now, Effects& effects);
 
   // --- Time
   [[nodiscard]] std::optional<Time> nextDeadline() const { return state_.timers.next(); }

@@ -6,6 +6,7 @@
 #include "gateway/calls.h"
 #include "gateway/gateway.h"
 #include "gateway/pushes.h"
+#include "gateway/refusal.h"
 #include "gateway/session_lifecycle.h"
 #include "gateway/updates.h"
 #include "ws/frame.h"
@@ -29,38 +30,6 @@ constexpr auto kTryLater = static_cast<uint16_t>(ws::CloseCode::TryAgainLater);
 // Before a valid auth nothing but the next step of it is taken.
 bool isBeforeAuth(ProviderState state) {
   return state == ProviderState::AwaitAuth || state == ProviderState::AwaitPairing;
-}
-
-// The session to name in an error: that of a provider bound to just one.
-std::string_view sessionOf(Provider& provider) {
-  const Binding* binding = provider.onlyBinding();
-  return binding == nullptr ? std::string_view() : std::string_view(binding->sessionId);
-}
-
-// Forgets the provider and closes its connection. The reference is dead afterwards.
-void dropProvider(const Turn& turn, Provider& provider, uint16_t code, std::string reason,
-                  Departure departure) {
-  const PeerId peer = provider.peer;
-  unbindAll(turn, provider, departure, "its connection was closed: " + reason);
-  turn.cancel(provider.deadline);
-  turn.state.authenticator.cancelPairing(peer);
-  turn.state.providers.erase(peer);
-  turn.effect(ClosePeer{peer, code, std::move(reason)});
-}
-
-// Sends the error; a fatal one costs the connection.
-void refuse(const Turn& turn, Provider& provider, const Refusal& refusal) {
-  turn.send(provider.peer,
-            protocol::encodeError(refusal, provider.providerId, sessionOf(provider)));
-  turn.log(LogLevel::Warning,
-           "refused " + (refusal.replyTo.empty() ? std::string("a message") : refusal.replyTo) +
-               " of " + (provider.name.empty() ? "a provider" : "\"" + provider.name + "\"") +
-               ": " + std::string(protocol::wireName(refusal.code)) + " " +
-               visible(refusal.message, false, 512));
-  if (protocol::row(refusal.code).fatal) {
-    dropProvider(turn, provider, kPolicy, std::string(protocol::wireName(refusal.code)),
-                 Departure::Lost);
-  }
 }
 
 // Before a valid auth nothing else is explained to a stranger (decisions: errors for bad shapes).

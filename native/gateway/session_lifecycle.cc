@@ -148,9 +148,7 @@ void registerSession(const Turn& turn, PeerId peer, const protocol::Register& me
   turn.log(LogLevel::Info, "session " + session->id + " registered: " + session->label);
   watchGrace(turn);
   announceSessions(turn);
-  if (!std::exchange(state.everRegistered, true)) {
-    turn.effect(TellHost{HostAction::SessionRegistered, ""});
-  }
+  if (isNew) turn.effect(TellHost{HostAction::SessionOpened, session->id, session->cwd, ""});
 }
 
 void sessionProcessGone(const Turn& turn, Session& session) {
@@ -171,6 +169,7 @@ void endSession(const Turn& turn, Session& session, std::string_view reason) {
   turn.cancel(session.syncTimer);
   cancelCallsOfSession(turn, session, "the session has ended");
   turn.log(LogLevel::Info, "session " + session.id + " ends: " + visible(reason, false, 256));
+  turn.effect(TellHost{HostAction::SessionEnded, session.id, "", ""});
   const std::vector<Provider*> bound = turn.state.providers.inSession(session.id);
   for (const Provider* provider : bound) {
     turn.send(provider->peer,

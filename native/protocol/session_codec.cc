@@ -157,6 +157,14 @@ Drain readDrain(Fields& fields, const Slice&) {
   return {fields.string("secret"), fields.string("version")};
 }
 
+ListPaired readListPaired(Fields& fields, const Slice&) {
+  return {fields.string("secret")};
+}
+
+RevokePaired readRevokePaired(Fields& fields, const Slice&) {
+  return {fields.string("secret"), fields.string("name")};
+}
+
 EventOccurred readEventOccurred(Fields& fields, const Slice& text) {
   EventOccurred message;
   message.event = fields.requiredText("event", 256);
@@ -189,21 +197,35 @@ ProviderTools readProviderTools(json::Value value, Problem& problem) {
   return tools;
 }
 
+PairedEntry readPairedEntry(json::Value value, Problem& problem) {
+  Fields fields(value, "paired.providers[]", problem);
+  return {fields.string("name"), fields.string("origin"), fields.string("sessionId"),
+          fields.string("label")};
+}
+
+template <class Item>
+std::vector<Item> readObjects(Fields& fields, std::string_view key, Problem& problem,
+                              Item (*read)(json::Value, Problem&)) {
+  std::vector<Item> items;
+  const std::optional<json::Value> array = fields.required(key, json::Kind::Array);
+  if (!array) return items;
+  json::Elements elements(*array);
+  for (json::Value element; elements.next(element);) {
+    if (element.kind == json::Kind::Object) {
+      items.push_back(read(element, problem));
+    } else {
+      fields.reportExpected(key, "objects only", element);
+    }
+  }
+  return items;
+}
+
 Tools readTools(Fields& fields, Problem& problem) {
   Tools event;
   event.revision = fields.integer("revision");
   event.reload = fields.boolean("reload");
   event.drop = readStrings(fields, "drop");
-  if (const auto set = fields.required("set", json::Kind::Array)) {
-    json::Elements elements(*set);
-    for (json::Value element; elements.next(element);) {
-      if (element.kind == json::Kind::Object) {
-        event.set.push_back(readProviderTools(element, problem));
-      } else {
-        fields.reportExpected("set", "objects only", element);
-      }
-    }
-  }
+  event.set = readObjects(fields, "set", problem, readProviderTools);
   return event;
 }
 
@@ -279,6 +301,12 @@ struct FieldWriter {
   void operator()(const Drain& m) const {
     writer.field("type", "drain").field("secret", m.secret).field("version", m.version);
   }
+  void operator()(const ListPaired& m) const {
+    writer.field("type", "paired.list").field("secret", m.secret);
+  }
+  void operator()(const RevokePaired& m) const {
+    writer.field("type", "paired.revoke").field("secret", m.secret).field("name", m.name);
+  }
   void operator()(const EventOccurred& m) const {
     writer.field("type", "event").field("event", m.event);
     writer.rawField("data", m.data.empty() ? "{}" : m.data.view());
@@ -326,6 +354,14 @@ struct FieldWriter {
   void operator()(const Draining& e) const {
     writer.field("type", "draining").field("reason", e.reason);
   }
+  void operator()(const Paired& e) const {
+    writer.field("type", "paired").key("providers").beginArray();
+    for (const PairedEntry& one : e.providers) {
+      writer.beginObject().field("name", one.name).field("origin", one.origin);
+      writer.field("sessionId", one.sessionId).field("label", one.label).endObject();
+    }
+    writer.endArray();
+  }
 };
 
 template <class Variant>
@@ -360,6 +396,8 @@ constexpr std::array<Reader<SessionMessage>, std::variant_size_v<SessionMessage>
     {"end", reading<SessionMessage, readEnd>},
     {"ping", reading<SessionMessage, readPing>},
     {"drain", reading<SessionMessage, readDrain>},
+    {"paired.list", reading<SessionMessage, readListPaired>},
+    {"paired.revoke", reading<SessionMessage, readRevokePaired>},
     {"event", reading<SessionMessage, readEventOccurred>},
 }};
 
@@ -392,6 +430,10 @@ constexpr std::array<Reader<SessionEvent>, std::variant_size_v<SessionEvent>> kE
     {"draining",
      [](Fields& fields, const Slice&, Problem&) -> SessionEvent {
        return Draining{fields.string("reason")};
+     }},
+    {"paired",
+     [](Fields& fields, const Slice&, Problem& problem) -> SessionEvent {
+       return Paired{readObjects(fields, "providers", problem, readPairedEntry)};
      }},
 }};
 

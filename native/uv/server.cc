@@ -229,6 +229,20 @@ void Server::closeLocal(PeerId peer) {
   settle();
 }
 
+std::string Server::issueSpawnToken(const std::string& sessionId) {
+  return closed_ ? std::string() : gateway_.issueSpawnToken(sessionId);
+}
+
+void Server::forgetSpawnToken(const std::string& token) {
+  gateway_.forgetSpawnToken(token, now(loop_), effects_);
+  settle();
+}
+
+void Server::tellTimeline(const std::string& sessionId, LogLevel level, std::string_view text) {
+  gateway_.tellTimeline(sessionId, level, text, now(loop_), effects_);
+  settle();
+}
+
 void Server::settle() {
   // What an effect sets off in this process (a session here answers at once) comes after the
   // effects that are due already: peers see everything in the order in which it was decided.
@@ -272,7 +286,7 @@ void Server::run(gateway::Effect& effect) {
   } else if (const auto* line = std::get_if<gateway::LogLine>(&effect)) {
     if (events_.log) events_.log(line->level, line->text);
   } else if (const auto* tell = std::get_if<gateway::TellHost>(&effect)) {
-    if (events_.host) events_.host(tell->action, tell->reason);
+    if (events_.host) events_.host(*tell);
   }
 }
 

@@ -27,7 +27,7 @@ class ProviderSocket;
 // What the process around the gateway hears. Called on the loop, never from inside the core.
 struct ServerEvents {
   std::function<void(protocol::LogLevel, const std::string&)> log;
-  std::function<void(gateway::HostAction, const std::string&)> host;
+  std::function<void(const gateway::TellHost&)> host;
 };
 
 class Server {
@@ -58,6 +58,12 @@ class Server {
   [[nodiscard]] gateway::PeerId openLocal(LocalSession session);
   void localMessage(gateway::PeerId peer, const protocol::SessionMessage& message);
   void closeLocal(gateway::PeerId peer);
+
+  // For the providers that the process starts itself (gateway/host_inputs.cc). A closed server
+  // issues no token.
+  [[nodiscard]] std::string issueSpawnToken(const std::string& sessionId);
+  void forgetSpawnToken(const std::string& token);
+  void tellTimeline(const std::string& sessionId, protocol::LogLevel level, std::string_view text);
 
   // Ends everything: no listener, every connection told to go away (WebSocket close 1001 or, where
   // another gateway follows, 1012).

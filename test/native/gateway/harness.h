@@ -226,6 +226,18 @@ class Harness {
     return event;
   }
 
+  // --- The host
+
+  std::string spawnToken(const std::string& session) { return gateway_.issueSpawnToken(session); }
+  void forgetSpawnToken(const std::string& token) {
+    gateway_.forgetSpawnToken(token, now_, effects_);
+    sort();
+  }
+  void tellTimeline(const std::string& session, protocol::LogLevel level, std::string_view text) {
+    gateway_.tellTimeline(session, level, text, now_, effects_);
+    sort();
+  }
+
   // --- Time
 
   void advance(Millis by) {
@@ -328,6 +340,18 @@ class Harness {
                        [&](const TellHost& tell) { return tell.action == action; });
   }
   [[nodiscard]] size_t toldCount() const { return host_.size(); }
+  // What the host was told of sessions, in order: "opened s in /code/s, ended s, ".
+  [[nodiscard]] std::string toldOfSessions() const {
+    std::string all;
+    for (const TellHost& tell : host_) {
+      if (tell.action == HostAction::SessionOpened) {
+        all += "opened " + tell.sessionId + " in " + tell.cwd + ", ";
+      } else if (tell.action == HostAction::SessionEnded) {
+        all += "ended " + tell.sessionId + ", ";
+      }
+    }
+    return all;
+  }
   void clear() {
     for (auto& [peer, box] : inboxes_) {
       box.texts.clear();

@@ -40,6 +40,8 @@ std::vector<SessionMessage> someMessages() {
       EndSession{odd},
       Ping{},
       Drain{"secret", "2.0"},
+      ListPaired{"secret"},
+      RevokePaired{"secret", odd},
       EventOccurred{"user.message", Slice(std::string(R"({ "content":"hi"})"))},
   };
 }
@@ -64,6 +66,8 @@ std::vector<SessionEvent> someEvents() {
       Subscribe{{"user.message", odd}},
       Pong{},
       Draining{odd},
+      Paired{},
+      Paired{{{"browser", "https://a.example", "s", odd}, {odd, "", "t", ""}}},
   };
 }
 
@@ -188,6 +192,9 @@ TEST(SessionCodec, RefusesMessagesWithFieldsOfAnotherKind) {
       R"("type":"sync.failed","revision":1,"message":"","refused":[1])",
       R"("type":"end")",
       R"("type":"drain","secret":"s")",
+      R"("type":"paired.list")",
+      R"("type":"paired.revoke","secret":"s")",
+      R"("type":"paired.revoke","name":"n")",
   };
   for (const std::string& fields : bad) {
     const std::string text = "{" + fields + "}";
@@ -208,7 +215,8 @@ TEST(SessionCodec, RefusesEventsWithFieldsOfAnotherKind) {
         R"("type":"call.result","data":1)", R"("type":"call.result","callId":"c","code":1)",
         R"("type":"call.result","callId":"c","code":"TIMEOUT")",
         R"("type":"timeline","level":"loud","text":"")", R"("type":"timeline","level":"info")",
-        R"("type":"inject","provider":"p")", R"("type":"draining")"}) {
+        R"("type":"inject","provider":"p")", R"("type":"draining")", R"("type":"paired")",
+        R"("type":"paired","providers":[1])", R"("type":"paired","providers":[{"name":"n"}])"}) {
     const std::string text = "{" + std::string(fields) + "}";
     EXPECT_FALSE(decoder.event(Slice::borrow(text)).ok()) << text;
   }
