@@ -72,7 +72,9 @@ export class TestGateway {
           linkSecret: this.secret,
           pid: process.pid,
           onLog: (level, text) => this.log.push(`${level} ${text}`),
-          onHost: (action, reason) => this.told.push(`${action} ${reason}`.trim()),
+          onSessionOpened: (id, cwd) => this.told.push(`opened ${id} ${cwd}`),
+          onSessionEnded: (id) => this.told.push(`ended ${id}`),
+          onExit: (reason) => this.told.push(`exit ${reason}`),
         }),
     );
     t.after(() => this.addon.close());
