@@ -36,6 +36,15 @@ export class Gateway {
   /** JSON text that a plain GET / is answered with. */
   setPlainAnswer(json: string): void;
   /**
+   * A provider in this process (js/local-provider.mjs), which may do everything.
+   * @returns what sendProvider knows it by; its first messages come from inside this call
+   */
+  openProvider(handlers: LocalProviderHandlers): number;
+  /** A message of that provider (docs/protocol.md), as JSON text. */
+  sendProvider(id: number, json: string): void;
+  /** What tap_status says of the session; empty if there is no such session. */
+  status(sessionId: string): string;
+  /**
    * A token for a provider that is started for this session.
    * @returns an empty string if there is no such session any more
    */
@@ -46,6 +55,13 @@ export class Gateway {
   tellTimeline(sessionId: string, level: LogLevel, text: string): void;
   /** Ends every connection. `restarting`: another gateway follows. */
   close(restarting?: boolean): void;
+}
+
+export interface LocalProviderHandlers {
+  /** JSON text of a message from the gateway (docs/protocol.md). */
+  onMessage?(json: string): void;
+  /** Once, when the gateway has dropped it, after `goodbye` too. */
+  onClosed?(reason: string): void;
 }
 
 export interface SessionPortHandlers {

@@ -9,6 +9,7 @@ import { addon } from "./addon.mjs";
 import { makePrivateFolder, readIfThere, removeIfOurs, writePrivate } from "./host-files.mjs";
 import { version } from "./paths.mjs";
 import { ProjectProviders } from "./project-providers.mjs";
+import { serveStatus } from "./tap-status.mjs";
 
 const TOKEN_CHECK_MS = 2000;
 
@@ -48,6 +49,7 @@ export class GatewayHost {
       onSessionEnded: (sessionId) => this.#projects.ended(sessionId),
       onExit: (reason) => this.#onExit(reason),
     });
+    serveStatus(this.gateway, log);
     this.#projects = new ProjectProviders(this.gateway, files);
   }
 

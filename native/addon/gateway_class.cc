@@ -59,6 +59,9 @@ Napi::Function GatewayClass::define(Napi::Env env) {
                          InstanceMethod<&GatewayClass::listen>("listen"),
                          InstanceMethod<&GatewayClass::listenLink>("listenLink"),
                          InstanceMethod<&GatewayClass::setPlainAnswer>("setPlainAnswer"),
+                         InstanceMethod<&GatewayClass::openProvider>("openProvider"),
+                         InstanceMethod<&GatewayClass::sendProvider>("sendProvider"),
+                         InstanceMethod<&GatewayClass::status>("status"),
                          InstanceMethod<&GatewayClass::issueSpawnToken>("issueSpawnToken"),
                          InstanceMethod<&GatewayClass::forgetSpawnToken>("forgetSpawnToken"),
                          InstanceMethod<&GatewayClass::tellTimeline>("tellTimeline"),
@@ -165,6 +168,41 @@ void GatewayClass::listenLink(const Napi::CallbackInfo& info) {
 
 void GatewayClass::setPlainAnswer(const Napi::CallbackInfo& info) {
   server_->setPlainAnswer(info[0].ToString().Utf8Value());
+}
+
+Napi::Value GatewayClass::openProvider(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (!info[0].IsObject() || server_->closed()) {
+    Napi::TypeError::New(env, "openProvider(handlers): expected an object, and an open gateway")
+        .ThrowAsJavaScriptException();
+    return env.Undefined();
+  }
+  const auto handlers = info[0].As<Napi::Object>();
+  // Shared: one may still run when the gateway has let go of it.
+  const auto onMessage = std::make_shared<Callback>(handlers, "onMessage");
+  const auto onClosed = std::make_shared<Callback>(handlers, "onClosed");
+  uv::Server::LocalProvider provider;
+  provider.receive = [this, onMessage](std::string_view text) {
+    if (!liveness_.alive()) return;
+    const Napi::HandleScope scope(onMessage->env());
+    (*onMessage)({Napi::String::New(onMessage->env(), text.data(), text.size())});
+  };
+  provider.ended = [this, onClosed](const std::string& reason) {
+    if (!liveness_.alive()) return;
+    const Napi::HandleScope scope(onClosed->env());
+    (*onClosed)({Napi::String::New(onClosed->env(), reason)});
+  };
+  const gateway::PeerId peer = server_->openLocalProvider(std::move(provider));
+  return Napi::Number::New(env, static_cast<double>(peer));
+}
+
+void GatewayClass::sendProvider(const Napi::CallbackInfo& info) {
+  const gateway::PeerId peer{static_cast<uint64_t>(info[0].ToNumber().Int64Value())};
+  server_->localProviderText(peer, Slice(info[1].ToString().Utf8Value()));
+}
+
+Napi::Value GatewayClass::status(const Napi::CallbackInfo& info) {
+  return Napi::String::New(info.Env(), server_->status(info[0].ToString().Utf8Value()));
 }
 
 Napi::Value GatewayClass::issueSpawnToken(const Napi::CallbackInfo& info) {

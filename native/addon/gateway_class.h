@@ -27,6 +27,9 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   Napi::Value listen(const Napi::CallbackInfo& info);
   void listenLink(const Napi::CallbackInfo& info);
   void setPlainAnswer(const Napi::CallbackInfo& info);
+  Napi::Value openProvider(const Napi::CallbackInfo& info);
+  void sendProvider(const Napi::CallbackInfo& info);
+  Napi::Value status(const Napi::CallbackInfo& info);
   Napi::Value issueSpawnToken(const Napi::CallbackInfo& info);
   void forgetSpawnToken(const Napi::CallbackInfo& info);
   void tellTimeline(const Napi::CallbackInfo& info);

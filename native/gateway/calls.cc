@@ -7,7 +7,6 @@
 #include "base/encoding.h"
 #include "base/json_writer.h"
 #include "gateway/session_lifecycle.h"
-#include "gateway/status.h"
 #include "protocol/target.h"
 
 namespace tap::gateway {
@@ -67,12 +66,6 @@ CallResult refused(const protocol::Call& call, ErrorCode code, std::string_view 
 void refuseCall(const Turn& turn, Session& session, const protocol::Call& call, ErrorCode code,
                 std::string_view detail) {
   sendToSession(turn, session, refused(call, code, detail));
-}
-
-void answerStatus(const Turn& turn, Session& session, const protocol::Call& call) {
-  std::string json;
-  json::appendQuoted(json, describeStatus(turn, session));
-  sendToSession(turn, session, CallResult{call.callId, false, Slice(std::move(json)), {}, {}});
 }
 
 void tellProviderToCancel(const Turn& turn, const CallInFlight& call, std::string_view reason) {
@@ -144,7 +137,6 @@ void dispatch(const Turn& turn, Session& session, const protocol::Call& call,
 void startCall(const Turn& turn, Session& session, const protocol::Call& call) {
   State& state = turn.state;
   state.sessions.touch(session);
-  if (call.tool == kStatusTool) return answerStatus(turn, session, call);
   const std::string owner = state.providers.ownerOf(session.id, call.tool);
   if (owner.empty()) {
     return refuseCall(turn, session, call, ErrorCode::Disconnected,

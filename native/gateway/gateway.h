@@ -39,6 +39,8 @@ class Gateway {
   // the client is a web page); it sent a text message, or one too large to be kept; it is gone.
   void providerAccepted(PeerId peer, Now now, Effects& effects);
   void providerUpgraded(PeerId peer, std::optional<std::string> origin, Now now, Effects& effects);
+  // One in this process: there is no connection, and nothing to prove.
+  void providerAdmitted(PeerId peer, Now now, Effects& effects);
   void providerText(PeerId peer, const Slice& text, Now now, Effects& effects);
   void providerOversize(PeerId peer, uint64_t size, Now now, Effects& effects);
   void providerGone(PeerId peer, Now now, Effects& effects);
@@ -57,6 +59,8 @@ class Gateway {
   void forgetSpawnToken(const std::string& token, Now now, Effects& effects);
   void tellTimeline(const std::string& sessionId, protocol::LogLevel level, std::string_view text,
                     Now now, Effects& effects);
+  // For tap_status: a few readable lines; empty if there is no such session.
+  [[nodiscard]] std::string status(const std::string& sessionId, Now now);
 
   // --- Time
   [[nodiscard]] std::optional<Time> nextDeadline() const { return state_.timers.next(); }

@@ -1,8 +1,9 @@
 // What the process around the gateway can do to it: tokens and timeline lines for the providers
-// that it starts itself.
+// that it starts itself, and a look at a session.
 #include "gateway/gateway.h"
 #include "gateway/refusal.h"
 #include "gateway/session_lifecycle.h"
+#include "gateway/status.h"
 
 namespace tap::gateway {
 
@@ -22,6 +23,13 @@ void Gateway::tellTimeline(const std::string& sessionId, protocol::LogLevel leve
   Session* session = state_.sessions.find(sessionId);
   if (session == nullptr || session->ending) return;
   gateway::tellTimeline(Turn{state_, now, effects}, *session, level, text);
+}
+
+std::string Gateway::status(const std::string& sessionId, Now now) {
+  const Session* session = state_.sessions.find(sessionId);
+  if (session == nullptr) return {};
+  Effects none;
+  return describeStatus(Turn{state_, now, none}, *session);
 }
 
 }  // namespace tap::gateway

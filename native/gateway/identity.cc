@@ -66,7 +66,9 @@ void arrive(const Turn& turn, Session& session, Provider& provider) {
   if (Binding* binding = provider.in(session.id)) {
     binding->revision = std::max(binding->revision, known.revision);
   }
-  if (session.announced.insert(provider.name).second) {
+  if (provider.isInternal()) {
+    session.announced.erase(provider.name);
+  } else if (session.announced.insert(provider.name).second) {
     const Binding* binding = provider.in(session.id);
     tellTimeline(turn, session, LogLevel::Info,
                  "tap: " + provider.name + " connected with " +

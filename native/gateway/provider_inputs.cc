@@ -174,7 +174,7 @@ void refuseBadResult(const Turn& turn, Provider& provider, const std::string& ca
 // Unasked-for messages are counted; a provider over its allowance is read more slowly, and one that
 // never stops is closed.
 void countMessage(const Turn& turn, Provider& provider) {
-  if (provider.allowance.take(turn.now.steady)) return;
+  if (provider.isInternal() || provider.allowance.take(turn.now.steady)) return;
   const Time now = turn.now.steady;
   const Time before = std::exchange(provider.lastThrottled, now);
   if (!provider.throttledSince || now - before > kCalm) {
@@ -202,7 +202,8 @@ bool takeAnswer(const Turn& turn, Provider& provider, ProviderMessageType type,
 
 void Gateway::providerAccepted(PeerId peer, Now now, Effects& effects) {
   const Turn turn{state_, now, effects};
-  if (state_.providers.size() >= turn.limits().count(Limit::Connections) || state_.draining) {
+  if (state_.providers.connections() >= turn.limits().count(Limit::Connections) ||
+      state_.draining) {
     turn.log(LogLevel::Warning, "refused a connection: too many are open");
     turn.effect(ClosePeer{peer, kTryLater, "too many connections; try again later"});
     return;
@@ -220,6 +221,13 @@ void Gateway::providerUpgraded(PeerId peer, std::optional<std::string> origin, N
   provider->origin = std::move(origin);
   turn.cancel(provider->deadline);
   provider->deadline = turn.schedule(Limit::AuthMs, UnauthenticatedDue{peer});
+}
+
+void Gateway::providerAdmitted(PeerId peer, Now now, Effects& effects) {
+  const Turn turn{state_, now, effects};
+  Provider& provider = state_.providers.add(peer, turn.limits());
+  provider.upgraded = true;
+  admit(turn, provider, {protocol::Trust::Internal, "", ""}, "");
 }
 
 void Gateway::providerText(PeerId peer, const Slice& text, Now now, Effects& effects) {

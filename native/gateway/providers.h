@@ -69,6 +69,8 @@ struct Provider {
   std::map<std::string, Binding, std::less<>> bindings;  // by session
   Binding declared;  // what it said for all of them: a session that it gets ready for starts here
 
+  // In the gateway's own process: part of tap, and nobody's concern in a session.
+  [[nodiscard]] bool isInternal() const { return credentials.trust == protocol::Trust::Internal; }
   [[nodiscard]] bool isWebPage() const { return origin.has_value(); }
   [[nodiscard]] Binding* in(std::string_view sessionId);
   // The session of a provider that is bound to just one; null otherwise.
@@ -80,7 +82,8 @@ class Providers {
   [[nodiscard]] Provider* find(PeerId peer);
   Provider& add(PeerId peer, const Limits& limits);
   void erase(PeerId peer);  // unbinds first
-  [[nodiscard]] size_t size() const { return providers_.size(); }
+  // Those with a connection of their own.
+  [[nodiscard]] size_t connections() const;
   [[nodiscard]] std::vector<Provider*> all();
 
   // --- Identity: (session, name, instance)
@@ -115,7 +118,8 @@ class Providers {
   [[nodiscard]] std::vector<Served> serving(std::string_view sessionId, std::string_view name,
                                             std::string_view tool);
   [[nodiscard]] std::vector<Provider*> inSession(std::string_view sessionId);  // by name, instance
-  [[nodiscard]] bool anyInSession(std::string_view sessionId) const;
+  // Whether any is bound that the session's end waits for.
+  [[nodiscard]] bool anyToWaitFor(std::string_view sessionId);
   [[nodiscard]] const std::vector<std::string>& definitions(std::string_view sessionId,
                                                             std::string_view name);
   [[nodiscard]] ToolSnapshot snapshot(std::string_view sessionId);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "gateway/binding.h"
 #include "gateway/calls.h"
 #include "gateway/events.h"
 #include "gateway/identity.h"
@@ -132,6 +133,11 @@ void registerSession(const Turn& turn, PeerId peer, const protocol::Register& me
     closeLink(turn, peer, "too many sessions");
     return;
   }
+  ToolSnapshot have = toSnapshot(message.have);
+  if (isNew) {
+    keepKnownProviders(turn, *session, have);
+    bindInternalProviders(turn, *session);
+  }
   takeOver(turn, *session);
   turn.cancel(session->lingerTimer);
   state.sessions.attach(*session, peer);
@@ -139,8 +145,6 @@ void registerSession(const Turn& turn, PeerId peer, const protocol::Register& me
   session->label = visible(message.label, false, 256);
   session->cwd = message.cwd;
   session->cliPid = message.cliPid;
-  ToolSnapshot have = toSnapshot(message.have);
-  if (isNew) keepKnownProviders(turn, *session, have);
   session->sync.sessionRegistered(std::move(have), message.mode, turn.now.steady);
   welcome(turn, *session, message.joined);
   rescheduleSync(turn, *session);
@@ -170,15 +174,14 @@ void endSession(const Turn& turn, Session& session, std::string_view reason) {
   cancelCallsOfSession(turn, session, "the session has ended");
   turn.log(LogLevel::Info, "session " + session.id + " ends: " + visible(reason, false, 256));
   turn.effect(TellHost{HostAction::SessionEnded, session.id, "", ""});
-  const std::vector<Provider*> bound = turn.state.providers.inSession(session.id);
-  for (const Provider* provider : bound) {
+  for (const Provider* provider : turn.state.providers.inSession(session.id)) {
     turn.send(provider->peer,
               protocol::encodeShutdownPending(session.id, turn.limits().time(Limit::ShutdownMs)));
   }
-  if (bound.empty()) {
-    finishSession(turn, std::string(session.id));
-  } else {
+  if (turn.state.providers.anyToWaitFor(session.id)) {
     session.shutdownTimer = turn.schedule(Limit::ShutdownMs, ShutdownDue{session.id});
+  } else {
+    finishSession(turn, std::string(session.id));
   }
   announceSessions(turn);
   watchGrace(turn);

@@ -229,6 +229,24 @@ void Server::closeLocal(PeerId peer) {
   settle();
 }
 
+PeerId Server::openLocalProvider(LocalProvider provider) {
+  const PeerId peer = newPeer();
+  localProviders_.emplace(peer, std::move(provider));
+  gateway_.providerAdmitted(peer, now(loop_), effects_);
+  settle();
+  return peer;
+}
+
+void Server::localProviderText(PeerId peer, const Slice& text) {
+  if (!localProviders_.contains(peer)) return;
+  gateway_.providerText(peer, text, now(loop_), effects_);
+  settle();
+}
+
+std::string Server::status(const std::string& sessionId) {
+  return gateway_.status(sessionId, now(loop_));
+}
+
 std::string Server::issueSpawnToken(const std::string& sessionId) {
   return closed_ ? std::string() : gateway_.issueSpawnToken(sessionId);
 }
@@ -271,10 +289,7 @@ void Server::retire(std::unique_ptr<StreamHandler> socket) {
 
 void Server::run(gateway::Effect& effect) {
   if (const auto* send = std::get_if<gateway::SendText>(&effect)) {
-    const auto at = providers_.find(send->peer);
-    if (at == providers_.end()) return;
-    at->second->send(send->text);
-    unflushed_.insert(send->peer);
+    sendText(*send);
   } else if (const auto* event = std::get_if<gateway::SendEvent>(&effect)) {
     sendEvent(*event);
   } else if (const auto* close = std::get_if<gateway::ClosePeer>(&effect)) {
@@ -287,6 +302,16 @@ void Server::run(gateway::Effect& effect) {
     if (events_.log) events_.log(line->level, line->text);
   } else if (const auto* tell = std::get_if<gateway::TellHost>(&effect)) {
     if (events_.host) events_.host(*tell);
+  }
+}
+
+void Server::sendText(const gateway::SendText& send) {
+  if (const auto at = providers_.find(send.peer); at != providers_.end()) {
+    at->second->send(send.text);
+    unflushed_.insert(send.peer);
+  } else if (const auto local = localProviders_.find(send.peer); local != localProviders_.end()) {
+    const auto receive = local->second.receive;  // it may end itself
+    receive(send.text.view());
   }
 }
 
@@ -310,6 +335,8 @@ void Server::closePeer(const gateway::ClosePeer& close) {
     retire(std::move(link->second));
     links_.erase(link);
     gateway_.sessionGone(close.peer, now(loop_), effects_);
+  } else if (localProviders_.contains(close.peer)) {
+    endLocalProvider(close.peer, close.reason);
   } else if (locals_.contains(close.peer)) {
     endLocal(close.peer, close.reason);
     gateway_.sessionGone(close.peer, now(loop_), effects_);
@@ -342,6 +369,9 @@ void Server::close(bool restarting) {
   for (auto& [peer, socket] : std::exchange(providers_, {})) retire(std::move(socket));
   for (auto& [peer, socket] : std::exchange(links_, {})) retire(std::move(socket));
   while (!locals_.empty()) endLocal(locals_.begin()->first, "the gateway was closed");
+  while (!localProviders_.empty()) {
+    endLocalProvider(localProviders_.begin()->first, "the gateway was closed");
+  }
   deadline_.set(std::nullopt);
 }
 
@@ -355,6 +385,14 @@ void Server::endLocal(PeerId peer, const std::string& reason) {
   if (at == locals_.end()) return;
   const auto ended = std::move(at->second.ended);
   locals_.erase(at);
+  if (ended) ended(reason);
+}
+
+void Server::endLocalProvider(PeerId peer, const std::string& reason) {
+  const auto at = localProviders_.find(peer);
+  if (at == localProviders_.end()) return;
+  const auto ended = std::move(at->second.ended);
+  localProviders_.erase(at);
   if (ended) ended(reason);
 }
 

@@ -160,6 +160,13 @@ class Harness {
     inbox(peer).texts.clear();
     return peer;
   }
+  // One in this process; its inbox is as the gateway filled it.
+  PeerId admitted() {
+    const PeerId peer = newPeer();
+    gateway_.providerAdmitted(peer, now_, effects_);
+    sort();
+    return peer;
+  }
   void say(PeerId peer, const std::string& text) {
     gateway_.providerText(peer, Slice::borrow(text), now_, effects_);
     sort();
@@ -237,6 +244,8 @@ class Harness {
     gateway_.tellTimeline(session, level, text, now_, effects_);
     sort();
   }
+
+  std::string status(const std::string& session) { return gateway_.status(session, now_); }
 
   // --- Time
 
