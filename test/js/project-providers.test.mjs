@@ -6,10 +6,14 @@ import path from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { allow, consentFile, revoke } from "../../js/consent.mjs";
+import { GatewayHost } from "../../js/gateway-host.mjs";
+import { gatewayFiles } from "../../js/paths.mjs";
 import { loadProjectConfig } from "../../js/project-config.mjs";
+import { freePort } from "../support/cli.mjs";
 import { isAlive } from "../support/processes.mjs";
 import { TestProvider } from "../support/provider.mjs";
 import { waitFor } from "../support/wait.mjs";
+import { TestSession } from "./harness.mjs";
 import { Host } from "./test-host.mjs";
 import { temporaryFolder } from "./temporary.mjs";
 
@@ -25,7 +29,7 @@ const entry = (name, ...more) => ({
 });
 
 class Workspace {
-  /** @param {import("node:test").TestContext} t @param {Host} host @param {unknown} [config] */
+  /** @param {import("node:test").TestContext} t @param {Pick<Host, "files">} host @param {unknown} [config] */
   constructor(t, host, config = { providers: [entry("ci")] }) {
     this.folder = fs.realpathSync(temporaryFolder(t));
     this.file = path.join(this.folder, "tap.config.json");
@@ -221,6 +225,31 @@ test("the host ends its providers before it leaves, and waits for stubborn ones"
   const { pid } = await running(t, host, workspace);
   host.process.kill("SIGTERM");
   assert.deepEqual(await host.exit(), { code: 0, signal: null });
+  assert.equal(await isAlive(pid), false);
+});
+
+test("a gateway inside a session's process serves and ends them as well", async (t) => {
+  const files = gatewayFiles({
+    COPILOT_HOME: temporaryFolder(t),
+    TAP_GATEWAY_PORT: String(await freePort()),
+  });
+  const host = new GatewayHost(
+    files,
+    () => {},
+    () => {},
+  );
+  t.after(() => host.close(false));
+  host.start();
+  const workspace = new Workspace(t, { files });
+  workspace.allow();
+  const session = new TestSession();
+  t.after(() => session.close());
+  session.attach(host.gateway);
+  const { secret } = JSON.parse(fs.readFileSync(files.descriptor, "utf8"));
+  session.register({ cwd: workspace.folder, secret });
+  await offered(session, "ci");
+  const pid = await pidOf(session);
+  await host.close(false);
   assert.equal(await isAlive(pid), false);
 });
 
