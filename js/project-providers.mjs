@@ -3,6 +3,7 @@
 // change of consent while nothing of the session runs: what runs is what was consented to.
 
 import fs from "node:fs";
+import path from "node:path";
 import { consentFile, consentNotice, isAllowed } from "./consent.mjs";
 import { loadProjectConfig } from "./project-config.mjs";
 import { Supervisor } from "./supervisor.mjs";
@@ -25,10 +26,14 @@ import { visible } from "./visible.mjs";
 /** How often the user's consent is looked at. */
 const POLL_MS = 1000;
 
-/** What changes with every change of a file. @param {string} file */
+/** What changes with every change of a file; empty where it cannot be seen. @param {string} file */
 function stampOf(file) {
-  const stat = fs.statSync(file, { throwIfNoEntry: false });
-  return stat ? `${stat.ino} ${stat.ctimeMs} ${stat.size}` : "";
+  try {
+    const { ino, ctimeMs, size } = fs.statSync(file);
+    return `${ino} ${ctimeMs} ${size}`;
+  } catch {
+    return "";
+  }
 }
 
 export class ProjectProviders {
@@ -53,7 +58,8 @@ export class ProjectProviders {
 
   /** A session has begun; it is dealt with when its welcome is on its way. @param {string} id @param {string} cwd */
   opened(id, cwd) {
-    if (this.#stopped) return;
+    // A folder that is none is not to be taken for one of this process's.
+    if (this.#stopped || !path.isAbsolute(cwd)) return;
     const session = { id, cwd };
     this.#sessions.set(id, session);
     this.#watch();
