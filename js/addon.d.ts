@@ -13,8 +13,11 @@ export interface GatewayOptions {
   /** Holds the providers' own folders (hello.ack's persistDir); without it they get none. */
   persistRoot?: string;
   onLog?(level: LogLevel, text: string): void;
-  /** "session-registered": the first one is there. "exit": nobody needs this gateway any more. */
-  onHost?(action: "session-registered" | "exit", reason: string): void;
+  /** A new session, not just a new process of one that is known. */
+  onSessionOpened?(sessionId: string, cwd: string): void;
+  onSessionEnded?(sessionId: string): void;
+  /** Nobody needs this gateway any more. */
+  onExit?(reason: string): void;
 }
 
 /** One gateway on Node's event loop. */
@@ -32,8 +35,33 @@ export class Gateway {
   listenLink(path: string): void;
   /** JSON text that a plain GET / is answered with. */
   setPlainAnswer(json: string): void;
+  /**
+   * A provider in this process (js/local-provider.mjs), which may do everything.
+   * @returns what sendProvider knows it by; its first messages come from inside this call
+   */
+  openProvider(handlers: LocalProviderHandlers): number;
+  /** A message of that provider (docs/protocol.md), as JSON text. */
+  sendProvider(id: number, json: string): void;
+  /** What tap_status says of the session; empty if there is no such session. */
+  status(sessionId: string): string;
+  /**
+   * A token for a provider that is started for this session.
+   * @returns an empty string if there is no such session any more
+   */
+  issueSpawnToken(sessionId: string): string;
+  /** The token is void, and a connection that it let in is closed. */
+  forgetSpawnToken(token: string): void;
+  /** A line in the session's timeline; nothing if there is no such session. */
+  tellTimeline(sessionId: string, level: LogLevel, text: string): void;
   /** Ends every connection. `restarting`: another gateway follows. */
   close(restarting?: boolean): void;
+}
+
+export interface LocalProviderHandlers {
+  /** JSON text of a message from the gateway (docs/protocol.md). */
+  onMessage?(json: string): void;
+  /** Once, when the gateway has dropped it, after `goodbye` too. */
+  onClosed?(reason: string): void;
 }
 
 export interface SessionPortHandlers {

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The `tap` command: allowing what a repository wants started, and looking at what runs.
+// The `tap` command: allowing what a repository wants started, looking at what runs, and turning paired
+// providers out.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -19,6 +20,8 @@ const HELP = `tap ${version}: tools for GitHub Copilot CLI from any process
   tap allow [path] [--yes]   show what a ${CONFIG_NAME} would start, and allow it
   tap revoke [path]          take that back, for every content of the file
   tap status                 show whether a gateway runs, and what is allowed
+  tap paired                 list the providers that were let in by a pairing code
+  tap unpair <name>          void their tokens, and end their connections
   tap --help | --version
   --home <folder>            the COPILOT_HOME that is meant
 
@@ -152,6 +155,46 @@ async function runStatus(files) {
   return holder === "ours" ? 0 : 1;
 }
 
+/** @param {import("./paired.mjs").PairedProvider} provider */
+function pairedLine({ name, origin, sessionId, label }) {
+  const from = origin ? ` (${origin})` : "";
+  return `${name}${from}, in session ${label || sessionId}`;
+}
+
+/** @param {GatewayFiles} files */
+async function runPaired(files) {
+  const providers = await ask(files, { type: "paired.list" });
+  say(providers.length === 0 ? "paired providers: none" : "paired providers:");
+  for (const provider of providers) say(`  ${pairedLine(provider)}`);
+  return 0;
+}
+
+/** @param {string | undefined} name @param {GatewayFiles} files */
+async function runUnpair(name, files) {
+  if (name === undefined) throw new Usage("unpair: expected the name of a paired provider");
+  const revoked = await ask(files, { type: "paired.revoke", name });
+  for (const provider of revoked) say(`${pairedLine(provider)}: its token is void`);
+  if (revoked.length > 0) return 0;
+  complain(`no provider is paired by the name "${name}"; tap paired lists them`);
+  return 1;
+}
+
+/** Only these two need the addon. @type {typeof import("./paired.mjs").askPaired} */
+const ask = async (files, question) => (await import("./paired.mjs")).askPaired(files, question);
+
+/**
+ * @typedef {{given: string | undefined, yes: boolean, files: GatewayFiles}} Arguments
+ * @typedef {{takes: boolean, run: (given: Arguments) => number | Promise<number>}} Command
+ */
+/** @type {Map<string, Command>} */
+const COMMANDS = new Map([
+  ["allow", { takes: true, run: ({ given, yes, files }) => runAllow(given, yes, files) }],
+  ["revoke", { takes: true, run: ({ given, files }) => runRevoke(given, files) }],
+  ["status", { takes: false, run: ({ files }) => runStatus(files) }],
+  ["paired", { takes: false, run: ({ files }) => runPaired(files) }],
+  ["unpair", { takes: true, run: ({ given, files }) => runUnpair(given, files) }],
+]);
+
 /** @param {string[]} args */
 function parse(args) {
   try {
@@ -170,6 +213,13 @@ function parse(args) {
   }
 }
 
+/** @param {string} name @returns {Command} */
+function commandNamed(name) {
+  const command = COMMANDS.get(name);
+  if (!command) throw new Usage(`unknown command "${name}"`);
+  return command;
+}
+
 /** @param {string[]} args @returns {Promise<number>} the exit code */
 async function main(args) {
   const { values, positionals } = parse(args);
@@ -183,15 +233,13 @@ async function main(args) {
     return 0;
   }
   if (command === undefined) throw new Usage("expected a command");
-  if (surplus.length > 0) throw new Usage(`unexpected argument "${surplus[0]}"`);
+  const { takes, run } = commandNamed(command);
+  const unexpected = takes ? surplus[0] : given;
+  if (unexpected !== undefined) throw new Usage(`unexpected argument "${unexpected}"`);
   if (values.yes && command !== "allow") throw new Usage("--yes goes with allow only");
   const home = values.home === undefined ? {} : { COPILOT_HOME: values.home };
   const files = gatewayFiles({ ...process.env, ...home });
-  if (command === "allow") return runAllow(given, values.yes ?? false, files);
-  if (command === "revoke") return runRevoke(given, files);
-  if (command !== "status") throw new Usage(`unknown command "${command}"`);
-  if (given !== undefined) throw new Usage(`unexpected argument "${given}"`);
-  return runStatus(files);
+  return run({ given, yes: values.yes ?? false, files });
 }
 
 try {

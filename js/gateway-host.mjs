@@ -8,6 +8,8 @@ import path from "node:path";
 import { addon } from "./addon.mjs";
 import { makePrivateFolder, readIfThere, removeIfOurs, writePrivate } from "./host-files.mjs";
 import { version } from "./paths.mjs";
+import { ProjectProviders } from "./project-providers.mjs";
+import { serveStatus } from "./tap-status.mjs";
 
 const TOKEN_CHECK_MS = 2000;
 
@@ -18,9 +20,11 @@ export class GatewayHost {
   #token = `ptk-${randomBytes(32).toString("hex")}`;
   #secret = randomBytes(32).toString("hex");
   #descriptor = "";
+  #projects;
   /** @type {NodeJS.Timeout | undefined} */
   #tokenCheck;
-  #closed = false;
+  /** @type {Promise<void> | undefined} */
+  #closed;
 
   /**
    * @param {import("./paths.mjs").GatewayFiles} files
@@ -38,8 +42,15 @@ export class GatewayHost {
       pid: process.pid,
       persistRoot: path.join(files.home, "providers"),
       onLog: log,
-      onHost: (action, reason) => (action === "exit" ? this.#onExit(reason) : this.#publishToken()),
+      onSessionOpened: (sessionId, cwd) => {
+        this.#publishToken();
+        this.#projects.opened(sessionId, cwd);
+      },
+      onSessionEnded: (sessionId) => this.#projects.ended(sessionId),
+      onExit: (reason) => this.#onExit(reason),
     });
+    serveStatus(this.gateway, log);
+    this.#projects = new ProjectProviders(this.gateway, files);
   }
 
   /**
@@ -56,18 +67,27 @@ export class GatewayHost {
     this.#log("info", `gateway ${version} on port ${port}, pid ${process.pid}`);
   }
 
-  /** @param {boolean} restarting another gateway follows */
+  /**
+   * @param {boolean} restarting another gateway follows
+   * @returns {Promise<void>} once no provider that it has started is left; everything else is done at once
+   */
   close(restarting) {
-    if (this.#closed) return;
-    this.#closed = true;
+    this.#closed ??= this.#close(restarting);
+    return this.#closed;
+  }
+
+  /** @param {boolean} restarting */
+  #close(restarting) {
     clearInterval(this.#tokenCheck);
     this.gateway.close(restarting);
+    const stopped = this.#projects.stop();
     this.#attempt("the token file cannot be removed", () =>
       removeIfOurs(this.#files.token, this.#token),
     );
     this.#attempt("the descriptor cannot be removed", () =>
       removeIfOurs(this.#files.descriptor, this.#descriptor),
     );
+    return stopped;
   }
 
   /** A full disk or a read-only home costs a file, not the gateway. @param {string} what @param {() => void} action */
@@ -97,6 +117,7 @@ export class GatewayHost {
 
   /** From the first session on, and again whenever the file goes missing. */
   #publishToken() {
+    if (this.#tokenCheck) return;
     const write = () =>
       this.#attempt("the token file cannot be written", () =>
         writePrivate(this.#files.token, this.#token),

@@ -74,12 +74,16 @@ export class GatewayLink {
     if (!this.#connecting && !this.#port) void this.#connect();
   }
 
-  /** Ends the link for good. Calls that wait are settled. @param {string} why */
-  stop(why) {
+  /**
+   * Ends the link for good. Calls that wait are settled.
+   * @param {string} why
+   * @returns {Promise<void>} once nothing is left of a gateway in this process
+   */
+  async stop(why) {
     this.#stopped = true;
     this.#port?.close(why);
     this.#port = undefined;
-    this.#embedded?.close(false);
+    await this.#embedded?.close(false);
   }
 
   /** Sends a message, if there is a link. @param {object} message */

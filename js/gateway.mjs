@@ -6,6 +6,9 @@ import { addon } from "./addon.mjs";
 import { LocalLink } from "./local-link.mjs";
 import { version } from "./paths.mjs";
 import { SessionRunner } from "./session-runner.mjs";
+import { serveStatus } from "./tap-status.mjs";
+
+export { LocalProvider, ProviderError } from "./local-provider.mjs";
 
 /**
  * @typedef {object} EmbeddedOptions
@@ -40,6 +43,7 @@ export class EmbeddedGateway {
       pid: process.pid,
       onLog: this.#onLog,
     });
+    serveStatus(this.#gateway, this.#onLog);
     /** The port that providers connect to. */
     this.port = this.#gateway.listen(options.port ?? 0);
     this.#gateway.setPlainAnswer(JSON.stringify({ program: "tap", version }));
@@ -74,6 +78,16 @@ export class EmbeddedGateway {
     };
     this.#detachers.add(detach);
     return { detach };
+  }
+
+  /** For LocalProvider. @param {import("./addon.js").LocalProviderHandlers} handlers */
+  openProvider(handlers) {
+    return this.#gateway.openProvider(handlers);
+  }
+
+  /** For LocalProvider. @param {number} id @param {string} json */
+  sendProvider(id, json) {
+    this.#gateway.sendProvider(id, json);
   }
 
   /** Ends every session and connection. */

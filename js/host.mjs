@@ -7,6 +7,8 @@ import { gatewayFiles } from "./paths.mjs";
 
 /** For close frames and last words to leave. */
 const FAREWELL_MS = 1500;
+/** A provider is killed after 3 s, and waited for no longer than this in all. */
+const MOST_MS = 6000;
 
 const files = gatewayFiles();
 const log = openLog(files.logs, "host.log");
@@ -21,9 +23,12 @@ const host = new GatewayHost(files, log, (reason) => {
 function leave(restarting, code) {
   if (leaving) return;
   leaving = true;
-  host.close(restarting);
-  log.end();
-  setTimeout(() => process.exit(code), FAREWELL_MS);
+  setTimeout(() => process.exit(code), MOST_MS);
+  const farewell = new Promise((resolve) => setTimeout(resolve, FAREWELL_MS));
+  void Promise.all([host.close(restarting), farewell]).then(() => {
+    log.end();
+    process.exit(code);
+  });
 }
 
 process.on("uncaughtException", (error) => {
@@ -41,7 +46,7 @@ try {
   // Another one was elected; whoever started this one will find it.
   if (code === "EADDRINUSE") log("info", `not elected: ${message}`);
   else log("error", `cannot start: ${message}`);
-  host.close(false);
+  void host.close(false);
   log.end();
   process.exitCode = code === "EADDRINUSE" ? 0 : 1;
   setTimeout(() => process.exit(), FAREWELL_MS).unref();

@@ -9,6 +9,8 @@ import { SessionRunner } from "./session-runner.mjs";
 
 /** After SIGTERM the CLI gives about a second, five where it reloads us. */
 const DRAIN_MS = 4000;
+/** For the providers of a gateway in this process; what is left of them then is killed. */
+const STOP_MS = 500;
 /** session.shutdown follows SIGTERM by 10 to 20 ms, where the session ends. */
 const SHUTDOWN_EVENT_MS = 150;
 
@@ -18,7 +20,9 @@ function syncPreference(env = process.env) {
   return wanted === "live" || wanted === "reload" ? wanted : "auto";
 }
 
-const tick = () => new Promise((resolve) => setTimeout(resolve, 10));
+/** @param {number} ms */
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const tick = () => sleep(10);
 
 export class Runtime {
   #log;
@@ -72,8 +76,8 @@ export class Runtime {
     const wait = this.#session.reloading ? 0 : SHUTDOWN_EVENT_MS;
     while (!this.#session.ended && Date.now() - start < wait) await tick();
     while (this.#session.callsInFlight > 0 && Date.now() - start < DRAIN_MS) await tick();
-    this.#link.stop("the session's process ends");
-    await tick();
+    const stopped = this.#link.stop("the session's process ends");
+    await Promise.all([tick(), Promise.race([stopped, sleep(STOP_MS)])]);
     this.#log.end();
     process.exit(0);
   }

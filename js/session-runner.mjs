@@ -6,6 +6,7 @@ import path from "node:path";
 import { CopilotSessionAdapter, LiveSyncUnavailable, toolsNamedIn } from "./copilot-session.mjs";
 import { SessionEvents } from "./session-events.mjs";
 import { SessionHooks } from "./session-hooks.mjs";
+import { withStatus } from "./tap-status.mjs";
 import { toToolResult } from "./tool-result.mjs";
 import { ToolTable } from "./tool-table.mjs";
 
@@ -37,15 +38,6 @@ import { ToolTable } from "./tool-table.mjs";
 
 /** Without a gateway a session waits so long for its first tools; later ones are swapped in. */
 const FIRST_TOOLS_MS = 8000;
-
-/** @type {ToolDefinition} */
-const STATUS_TOOL = {
-  name: "tap_status",
-  description:
-    "Lists the tap providers that are connected to this session and the tools they offer. Use it " +
-    "when a provider's tool is missing or fails.",
-  parameters: { type: "object", properties: {} },
-};
 
 /** Messages of the gateway that are about hooks. */
 const HOOK_EVENTS = new Set(["hooks", "hook.verdict", "prompt.context", "section.text"]);
@@ -269,7 +261,7 @@ export class SessionRunner {
         return { session, table, refused };
       } catch (error) {
         this.#log("error", `the join failed: ${messageOf(error)}`);
-        const left = table.definitions().map((tool) => tool.name);
+        const [, ...left] = withStatus(table).map((tool) => tool.name);
         if (left.length === 0) throw error;
         const culprits = table.ours(toolsNamedIn(messageOf(error)));
         const dropped = culprits.length > 0 ? culprits : left;
@@ -348,16 +340,21 @@ export class SessionRunner {
     const session = this.#session;
     if (!session) return;
     await this.#named;
-    if (event.set.length === 0 && event.drop.length === 0) {
+    const next = this.#table.with(event);
+    // Nothing that the CLI would see.
+    if (JSON.stringify(withStatus(next)) === JSON.stringify(withStatus(this.#table))) {
+      this.#table = next;
       return this.#answer(event.revision, [], "");
     }
-    const next = this.#table.with(event);
     try {
       if (event.reload) return await this.#reload(session, next);
       this.#keepRemoved(this.#table, next);
       await session.swapTools(this.#tools(next), this.#removedTools());
       this.#table = next;
-      this.#log("info", `revision ${event.revision}: ${next.definitions().length} provider tools`);
+      this.#log(
+        "info",
+        `revision ${event.revision}: ${withStatus(next).length - 1} provider tools`,
+      );
       this.#answer(event.revision, [], "");
     } catch (error) {
       if (error instanceof LiveSyncUnavailable && this.#hooks.asking) {
@@ -405,7 +402,7 @@ export class SessionRunner {
    * @param {ToolTable} former @param {ToolTable} next
    */
   #keepRemoved(former, next) {
-    const names = new Set(next.definitions().map((tool) => tool.name));
+    const names = new Set(withStatus(next).map((tool) => tool.name));
     for (const tool of former.definitions()) {
       if (!names.has(tool.name)) this.#removed.set(tool.name, tool);
     }
@@ -424,7 +421,7 @@ export class SessionRunner {
 
   /** @param {ToolTable} table @returns {SessionTool[]} */
   #tools(table) {
-    const ours = [STATUS_TOOL, ...table.definitions()].map((tool) => this.#toTool(tool));
+    const ours = withStatus(table).map((tool) => this.#toTool(tool));
     return [...(this.#options.ownTools ?? []), ...ours];
   }
 

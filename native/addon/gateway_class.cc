@@ -1,6 +1,7 @@
 #include "addon/gateway_class.h"
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,11 @@ const char* levelName(protocol::LogLevel level) {
   return "error";
 }
 
+protocol::LogLevel levelOf(std::string_view name) {
+  if (name == "error") return protocol::LogLevel::Error;
+  return name == "warning" ? protocol::LogLevel::Warning : protocol::LogLevel::Info;
+}
+
 }  // namespace
 
 Napi::Function GatewayClass::define(Napi::Env env) {
@@ -53,6 +59,12 @@ Napi::Function GatewayClass::define(Napi::Env env) {
                          InstanceMethod<&GatewayClass::listen>("listen"),
                          InstanceMethod<&GatewayClass::listenLink>("listenLink"),
                          InstanceMethod<&GatewayClass::setPlainAnswer>("setPlainAnswer"),
+                         InstanceMethod<&GatewayClass::openProvider>("openProvider"),
+                         InstanceMethod<&GatewayClass::sendProvider>("sendProvider"),
+                         InstanceMethod<&GatewayClass::status>("status"),
+                         InstanceMethod<&GatewayClass::issueSpawnToken>("issueSpawnToken"),
+                         InstanceMethod<&GatewayClass::forgetSpawnToken>("forgetSpawnToken"),
+                         InstanceMethod<&GatewayClass::tellTimeline>("tellTimeline"),
                          InstanceMethod<&GatewayClass::close>("close"),
                      });
 }
@@ -67,7 +79,9 @@ GatewayClass::GatewayClass(const Napi::CallbackInfo& info)
   }
   const auto options = info[0].As<Napi::Object>();
   onLog_ = std::make_unique<Callback>(options, "onLog");
-  onHost_ = std::make_unique<Callback>(options, "onHost");
+  onSessionOpened_ = std::make_unique<Callback>(options, "onSessionOpened");
+  onSessionEnded_ = std::make_unique<Callback>(options, "onSessionEnded");
+  onExit_ = std::make_unique<Callback>(options, "onExit");
   std::vector<std::string> complaints;
   gateway::Config config;
   config.limits = limitsFromEnvironment(complaints);
@@ -85,17 +99,26 @@ GatewayClass::GatewayClass(const Napi::CallbackInfo& info)
     (*onLog_)({Napi::String::New(onLog_->env(), levelName(level)),
                Napi::String::New(onLog_->env(), text)});
   };
-  events.host = [this](gateway::HostAction action, const std::string& reason) {
-    if (!liveness_.alive()) return;
-    const Napi::HandleScope scope(onHost_->env());
-    const char* name = action == gateway::HostAction::Exit ? "exit" : "session-registered";
-    (*onHost_)(
-        {Napi::String::New(onHost_->env(), name), Napi::String::New(onHost_->env(), reason)});
-  };
+  events.host = [this](const gateway::TellHost& tell) { onHost(tell); };
   server_ = std::make_unique<uv::Server>(loopOf(env), std::move(config), std::move(events));
   info.This().As<Napi::Object>().TypeTag(&kTypeTag);
   for (const std::string& complaint : complaints) {
     (*onLog_)({Napi::String::New(env, "warning"), Napi::String::New(env, complaint)});
+  }
+}
+
+void GatewayClass::onHost(const gateway::TellHost& tell) {
+  if (!liveness_.alive()) return;
+  const Napi::Env env = onExit_->env();
+  const Napi::HandleScope scope(env);
+  switch (tell.action) {
+    case gateway::HostAction::SessionOpened:
+      return (*onSessionOpened_)(
+          {Napi::String::New(env, tell.sessionId), Napi::String::New(env, tell.cwd)});
+    case gateway::HostAction::SessionEnded:
+      return (*onSessionEnded_)({Napi::String::New(env, tell.sessionId)});
+    case gateway::HostAction::Exit:
+      return (*onExit_)({Napi::String::New(env, tell.reason)});
   }
 }
 
@@ -145,6 +168,54 @@ void GatewayClass::listenLink(const Napi::CallbackInfo& info) {
 
 void GatewayClass::setPlainAnswer(const Napi::CallbackInfo& info) {
   server_->setPlainAnswer(info[0].ToString().Utf8Value());
+}
+
+Napi::Value GatewayClass::openProvider(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (!info[0].IsObject() || server_->closed()) {
+    Napi::TypeError::New(env, "openProvider(handlers): expected an object, and an open gateway")
+        .ThrowAsJavaScriptException();
+    return env.Undefined();
+  }
+  const auto handlers = info[0].As<Napi::Object>();
+  // Shared: one may still run when the gateway has let go of it.
+  const auto onMessage = std::make_shared<Callback>(handlers, "onMessage");
+  const auto onClosed = std::make_shared<Callback>(handlers, "onClosed");
+  uv::Server::LocalProvider provider;
+  provider.receive = [this, onMessage](std::string_view text) {
+    if (!liveness_.alive()) return;
+    const Napi::HandleScope scope(onMessage->env());
+    (*onMessage)({Napi::String::New(onMessage->env(), text.data(), text.size())});
+  };
+  provider.ended = [this, onClosed](const std::string& reason) {
+    if (!liveness_.alive()) return;
+    const Napi::HandleScope scope(onClosed->env());
+    (*onClosed)({Napi::String::New(onClosed->env(), reason)});
+  };
+  const gateway::PeerId peer = server_->openLocalProvider(std::move(provider));
+  return Napi::Number::New(env, static_cast<double>(peer));
+}
+
+void GatewayClass::sendProvider(const Napi::CallbackInfo& info) {
+  const gateway::PeerId peer{static_cast<uint64_t>(info[0].ToNumber().Int64Value())};
+  server_->localProviderText(peer, Slice(info[1].ToString().Utf8Value()));
+}
+
+Napi::Value GatewayClass::status(const Napi::CallbackInfo& info) {
+  return Napi::String::New(info.Env(), server_->status(info[0].ToString().Utf8Value()));
+}
+
+Napi::Value GatewayClass::issueSpawnToken(const Napi::CallbackInfo& info) {
+  return Napi::String::New(info.Env(), server_->issueSpawnToken(info[0].ToString().Utf8Value()));
+}
+
+void GatewayClass::forgetSpawnToken(const Napi::CallbackInfo& info) {
+  server_->forgetSpawnToken(info[0].ToString().Utf8Value());
+}
+
+void GatewayClass::tellTimeline(const Napi::CallbackInfo& info) {
+  server_->tellTimeline(info[0].ToString().Utf8Value(), levelOf(info[1].ToString().Utf8Value()),
+                        info[2].ToString().Utf8Value());
 }
 
 void GatewayClass::close(const Napi::CallbackInfo& info) {

@@ -27,7 +27,15 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   Napi::Value listen(const Napi::CallbackInfo& info);
   void listenLink(const Napi::CallbackInfo& info);
   void setPlainAnswer(const Napi::CallbackInfo& info);
+  Napi::Value openProvider(const Napi::CallbackInfo& info);
+  void sendProvider(const Napi::CallbackInfo& info);
+  Napi::Value status(const Napi::CallbackInfo& info);
+  Napi::Value issueSpawnToken(const Napi::CallbackInfo& info);
+  void forgetSpawnToken(const Napi::CallbackInfo& info);
+  void tellTimeline(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);
+
+  void onHost(const gateway::TellHost& tell);
 
   // A gateway in use must not be collected, whoever still knows it.
   void hold();
@@ -35,7 +43,9 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   Liveness liveness_;
   bool held_ = false;
   std::unique_ptr<Callback> onLog_;
-  std::unique_ptr<Callback> onHost_;
+  std::unique_ptr<Callback> onSessionOpened_;
+  std::unique_ptr<Callback> onSessionEnded_;
+  std::unique_ptr<Callback> onExit_;
   std::unique_ptr<uv::Server> server_;
 };
 

@@ -103,13 +103,13 @@ void Authenticator::forgetSession(std::string_view sessionId) {
                 [&](const auto& entry) { return entry.second.provider.sessionId == sessionId; });
 }
 
-std::vector<std::string> Authenticator::revoke(std::string_view name) {
-  std::vector<std::string> tokens;
+std::vector<RevokedToken> Authenticator::revoke(std::string_view name) {
+  std::vector<RevokedToken> revoked;
   for (const auto& [token, provider] : paired_) {
-    if (provider.name == name) tokens.push_back(token);
+    if (provider.name == name) revoked.push_back({token, provider});
   }
-  for (const std::string& token : tokens) paired_.erase(token);
-  return tokens;
+  for (const RevokedToken& one : revoked) paired_.erase(one.token);
+  return revoked;
 }
 
 std::vector<PairedProvider> Authenticator::paired() const {

@@ -25,6 +25,11 @@ struct PairedProvider {
   std::optional<std::string> origin;  // a web page may use its token from there only
 };
 
+struct RevokedToken {
+  std::string token;
+  PairedProvider provider;
+};
+
 class Authenticator {
  public:
   using FillSecret = std::function<void(uint8_t*, size_t)>;
@@ -39,6 +44,10 @@ class Authenticator {
 
   // A token of its own for a provider that the host starts for this session.
   [[nodiscard]] std::string issueSpawnToken(const std::string& sessionId);
+  // That provider has ended; false if there was no such token.
+  [[nodiscard]] bool forgetSpawnToken(const std::string& token) {
+    return spawned_.erase(token) > 0;
+  }
   // After the user has confirmed the code.
   [[nodiscard]] std::string issuePairedToken(PairedProvider provider);
 
@@ -51,8 +60,8 @@ class Authenticator {
 
   // The session is over: its spawn and paired tokens are, too.
   void forgetSession(std::string_view sessionId);
-  // Takes a paired provider's token back, by the name it is listed with; the tokens that are void.
-  [[nodiscard]] std::vector<std::string> revoke(std::string_view name);
+  // Takes the tokens of paired providers back, by the name they are listed with; those now void.
+  [[nodiscard]] std::vector<RevokedToken> revoke(std::string_view name);
   [[nodiscard]] std::vector<PairedProvider> paired() const;
 
   // For one return within the reconnect window.

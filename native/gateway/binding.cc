@@ -195,7 +195,8 @@ std::optional<std::string> toolConflict(const Turn& turn, const Session& session
                                         const std::vector<protocol::ToolDefinition>& tools) {
   Providers& providers = turn.state.providers;
   for (const protocol::ToolDefinition& tool : tools) {
-    if (tool.name == kStatusTool) return inQuotes(tool.name) + " is tap's own tool";
+    if (tool.name == kStatusTool && !provider.isInternal())
+      return inQuotes(tool.name) + " is tap's own tool";
     if (session.builtins.contains(tool.name))
       return inQuotes(tool.name) + " is a tool of the CLI itself";
     const std::string owner = providers.ownerOf(session.id, tool.name);
@@ -319,6 +320,18 @@ std::optional<Refusal> sessionReady(const Turn& turn, Provider& provider,
   return std::nullopt;
 }
 
+void bindInternalProviders(const Turn& turn, const Session& session) {
+  std::vector<Provider*> internal = turn.state.providers.all();
+  std::erase_if(internal, [](const Provider* one) { return !one->isInternal() || !one->all; });
+  std::sort(internal.begin(), internal.end(),
+            [](const Provider* a, const Provider* b) { return a->peer < b->peer; });
+  for (Provider* provider : internal) {
+    if (const auto refusal = sessionReady(turn, *provider, session.id)) {
+      turn.send(provider->peer, protocol::encodeError(*refusal, provider->providerId, session.id));
+    }
+  }
+}
+
 std::optional<Refusal> shutdownReady(const Turn& turn, Provider& provider,
                                      const std::string& sessionId) {
   const Session* session = turn.state.sessions.find(sessionId);
@@ -350,7 +363,7 @@ void unbind(const Turn& turn, Provider& provider, const std::string& sessionId, 
   Session* session = turn.state.sessions.find(sessionId);
   if (session == nullptr) return;
   if (session->ending) {
-    if (!turn.state.providers.anyInSession(sessionId)) finishSession(turn, sessionId);
+    if (!turn.state.providers.anyToWaitFor(sessionId)) finishSession(turn, sessionId);
     return;
   }
   depart(turn, *session, provider, departure, std::move(saved));

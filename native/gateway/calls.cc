@@ -10,7 +10,6 @@
 #include "gateway/file_results.h"
 #include "gateway/session_lifecycle.h"
 #include "gateway/settle.h"
-#include "gateway/status.h"
 #include "protocol/image_result.h"
 #include "protocol/target.h"
 
@@ -29,12 +28,6 @@ CallResult refused(const protocol::Call& call, ErrorCode code, std::string_view 
 void refuseCall(const Turn& turn, Session& session, const protocol::Call& call, ErrorCode code,
                 std::string_view detail) {
   sendToSession(turn, session, refused(call, code, detail));
-}
-
-void answerStatus(const Turn& turn, Session& session, const protocol::Call& call) {
-  std::string json;
-  json::appendQuoted(json, describeStatus(turn, session));
-  sendToSession(turn, session, CallResult{call.callId, false, Slice(std::move(json)), {}, {}});
 }
 
 std::string instanceNames(const Turn& turn, const Session& session, const std::string& owner) {
@@ -194,7 +187,6 @@ CallResult successWith(const Slice& data) {
 void startCall(const Turn& turn, Session& session, const protocol::Call& call) {
   State& state = turn.state;
   state.sessions.touch(session);
-  if (call.tool == kStatusTool) return answerStatus(turn, session, call);
   const std::string owner = state.providers.ownerOf(session.id, call.tool);
   if (owner.empty()) {
     return refuseCall(turn, session, call, ErrorCode::Disconnected,

@@ -60,11 +60,14 @@ struct LogLine {
 };
 // Something only the process around the gateway can do.
 enum class HostAction : uint8_t {
-  SessionRegistered,  // the first one: publish the token
-  Exit,               // no session for the grace time, or drained: leave
+  SessionOpened,  // a new one, not just a new process of one; it works in `cwd`
+  SessionEnded,   // its processes and its folder are of no more concern
+  Exit,           // no session for the grace time, or drained: leave, for this `reason`
 };
 struct TellHost {
   HostAction action;
+  std::string sessionId;
+  std::string cwd;
   std::string reason;
 };
 

@@ -82,7 +82,7 @@ struct Due {
   }
   void operator()(const GraceDue&) const {
     turn.state.graceTimer = TimerId::None;
-    turn.effect(TellHost{HostAction::Exit, "no session is left"});
+    turn.effect(TellHost{HostAction::Exit, "", "", "no session is left"});
   }
   void operator()(const DrainDue&) const {
     turn.state.drainTimer = TimerId::None;
@@ -91,7 +91,7 @@ struct Due {
         turn.effect(SendEvent{*session.peer, protocol::Draining{"a newer version takes over"}});
       }
     }
-    turn.effect(TellHost{HostAction::Exit, "a newer version takes over"});
+    turn.effect(TellHost{HostAction::Exit, "", "", "a newer version takes over"});
   }
 };
 

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/slice.h"
 #include "base/time.h"
@@ -38,6 +39,8 @@ class Gateway {
   // the client is a web page); it sent a text message, or one too large to be kept; it is gone.
   void providerAccepted(PeerId peer, Now now, Effects& effects);
   void providerUpgraded(PeerId peer, std::optional<std::string> origin, Now now, Effects& effects);
+  // One in this process: there is no connection, and nothing to prove.
+  void providerAdmitted(PeerId peer, Now now, Effects& effects);
   void providerText(PeerId peer, const Slice& text, Now now, Effects& effects);
   void providerOversize(PeerId peer, uint64_t size, Now now, Effects& effects);
   void providerGone(PeerId peer, Now now, Effects& effects);
@@ -51,6 +54,16 @@ class Gateway {
 
   // --- Files: what has come of the effect ReadFile.
   void fileRead(const std::string& callId, FileOutcome outcome, Now now, Effects& effects);
+
+  // --- The process around it, which starts providers of its own. A token for one of a session's;
+  // empty if there is no such session (any more). With the token goes the connection that it let
+  // in.
+  [[nodiscard]] std::string issueSpawnToken(const std::string& sessionId);
+  void forgetSpawnToken(const std::string& token, Now now, Effects& effects);
+  void tellTimeline(const std::string& sessionId, protocol::LogLevel level, std::string_view text,
+                    Now now, Effects& effects);
+  // For tap_status: a few readable lines; empty if there is no such session.
+  [[nodiscard]] std::string status(const std::string& sessionId, Now now);
 
   // --- Time
   [[nodiscard]] std::optional<Time> nextDeadline() const { return state_.timers.next(); }

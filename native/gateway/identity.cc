@@ -107,7 +107,9 @@ void arrive(const Turn& turn, Session& session, Provider& provider) {
     binding->revision = std::max(binding->revision, known.revision);
     if (known.startupGiven) binding->startupContext.clear();
   }
-  if (session.announced.insert(provider.name).second) {
+  if (provider.isInternal()) {
+    session.announced.erase(provider.name);
+  } else if (session.announced.insert(provider.name).second) {
     const Binding* binding = provider.in(session.id);
     tellTimeline(turn, session, LogLevel::Info,
                  "tap: " + provider.name + " connected with " +

@@ -6,6 +6,7 @@
 #include "gateway/calls.h"
 #include "gateway/gateway.h"
 #include "gateway/pushes.h"
+#include "gateway/refusal.h"
 #include "gateway/session_lifecycle.h"
 #include "gateway/updates.h"
 #include "ws/frame.h"
@@ -29,39 +30,6 @@ constexpr auto kTryLater = static_cast<uint16_t>(ws::CloseCode::TryAgainLater);
 // Before a valid auth nothing but the next step of it is taken.
 bool isBeforeAuth(ProviderState state) {
   return state == ProviderState::AwaitAuth || state == ProviderState::AwaitPairing;
-}
-
-// The session to name in an error: that of the message, or of a provider bound to just one.
-std::string_view sessionOf(Provider& provider, const Refusal& refusal) {
-  if (!refusal.sessionId.empty()) return refusal.sessionId;
-  const Binding* binding = provider.onlyBinding();
-  return binding == nullptr ? std::string_view() : std::string_view(binding->sessionId);
-}
-
-// Forgets the provider and closes its connection. The reference is dead afterwards.
-void dropProvider(const Turn& turn, Provider& provider, uint16_t code, std::string reason,
-                  Departure departure) {
-  const PeerId peer = provider.peer;
-  unbindAll(turn, provider, departure, "its connection was closed: " + reason);
-  turn.cancel(provider.deadline);
-  turn.state.authenticator.cancelPairing(peer);
-  turn.state.providers.erase(peer);
-  turn.effect(ClosePeer{peer, code, std::move(reason)});
-}
-
-// Sends the error; a fatal one costs the connection.
-void refuse(const Turn& turn, Provider& provider, const Refusal& refusal) {
-  turn.send(provider.peer,
-            protocol::encodeError(refusal, provider.providerId, sessionOf(provider, refusal)));
-  turn.log(LogLevel::Warning,
-           "refused " + (refusal.replyTo.empty() ? std::string("a message") : refusal.replyTo) +
-               " of " + (provider.name.empty() ? "a provider" : "\"" + provider.name + "\"") +
-               ": " + std::string(protocol::wireName(refusal.code)) + " " +
-               visible(refusal.message, false, 512));
-  if (protocol::row(refusal.code).fatal) {
-    dropProvider(turn, provider, kPolicy, std::string(protocol::wireName(refusal.code)),
-                 Departure::Lost);
-  }
 }
 
 // Before a valid auth nothing else is explained to a stranger (decisions: errors for bad shapes).
@@ -231,7 +199,7 @@ void refuseBadAnswer(const Turn& turn, Provider& provider, ProviderMessageType t
 // Unasked-for messages are counted; a provider over its allowance is read more slowly, and one that
 // never stops is closed.
 void countMessage(const Turn& turn, Provider& provider) {
-  if (provider.allowance.take(turn.now.steady)) return;
+  if (provider.isInternal() || provider.allowance.take(turn.now.steady)) return;
   const Time now = turn.now.steady;
   const Time before = std::exchange(provider.lastThrottled, now);
   if (!provider.throttledSince || now - before > kCalm) {
@@ -269,7 +237,8 @@ bool takeAnswer(const Turn& turn, Provider& provider, ProviderMessageType type,
 
 void Gateway::providerAccepted(PeerId peer, Now now, Effects& effects) {
   const Turn turn{state_, now, effects};
-  if (state_.providers.size() >= turn.limits().count(Limit::Connections) || state_.draining) {
+  if (state_.providers.connections() >= turn.limits().count(Limit::Connections) ||
+      state_.draining) {
     turn.log(LogLevel::Warning, "refused a connection: too many are open");
     turn.effect(ClosePeer{peer, kTryLater, "too many connections; try again later"});
     return;
@@ -287,6 +256,13 @@ void Gateway::providerUpgraded(PeerId peer, std::optional<std::string> origin, N
   provider->origin = std::move(origin);
   turn.cancel(provider->deadline);
   provider->deadline = turn.schedule(Limit::AuthMs, UnauthenticatedDue{peer});
+}
+
+void Gateway::providerAdmitted(PeerId peer, Now now, Effects& effects) {
+  const Turn turn{state_, now, effects};
+  Provider& provider = state_.providers.add(peer, turn.limits());
+  provider.upgraded = true;
+  admit(turn, provider, {protocol::Trust::Internal, "", ""}, "");
 }
 
 void Gateway::providerText(PeerId peer, const Slice& text, Now now, Effects& effects) {

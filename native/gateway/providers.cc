@@ -44,6 +44,12 @@ void Providers::erase(PeerId peer) {
   providers_.erase(peer);
 }
 
+size_t Providers::connections() const {
+  return static_cast<size_t>(
+      std::count_if(providers_.begin(), providers_.end(),
+                    [](const auto& one) { return !one.second.isInternal(); }));
+}
+
 std::vector<Provider*> Providers::all() {
   std::vector<Provider*> all;
   for (auto& [peer, provider] : providers_) all.push_back(&provider);
@@ -200,8 +206,10 @@ std::vector<BoundProvider> Providers::inOrder(std::string_view sessionId) {
   return bound;
 }
 
-bool Providers::anyInSession(std::string_view sessionId) const {
-  return bound_.find(sessionId) != bound_.end();
+bool Providers::anyToWaitFor(std::string_view sessionId) {
+  const std::vector<Provider*> bound = inSession(sessionId);
+  return std::any_of(bound.begin(), bound.end(),
+                     [](const Provider* provider) { return !provider->isInternal(); });
 }
 
 const std::vector<std::string>& Providers::definitions(std::string_view sessionId,

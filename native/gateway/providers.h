@@ -91,6 +91,8 @@ struct Provider {
   std::map<std::string, std::vector<protocol::FilterRule>, std::less<>> filters;
   Binding declared;  // what it said for all of them: a session that it gets ready for starts here
 
+  // In the gateway's own process: part of tap, and nobody's concern in a session.
+  [[nodiscard]] bool isInternal() const { return credentials.trust == protocol::Trust::Internal; }
   [[nodiscard]] bool isWebPage() const { return origin.has_value(); }
   [[nodiscard]] Binding* in(std::string_view sessionId);
   // The session of a provider that is bound to just one; null otherwise.
@@ -102,7 +104,8 @@ class Providers {
   [[nodiscard]] Provider* find(PeerId peer);
   Provider& add(PeerId peer, const Limits& limits);
   void erase(PeerId peer);  // unbinds first
-  [[nodiscard]] size_t size() const { return providers_.size(); }
+  // Those with a connection of their own.
+  [[nodiscard]] size_t connections() const;
   [[nodiscard]] std::vector<Provider*> all();
 
   // --- Identity: (session, name, instance)
@@ -139,7 +142,8 @@ class Providers {
   [[nodiscard]] std::vector<Provider*> inSession(std::string_view sessionId);  // by name, instance
   // In the order in which they were bound.
   [[nodiscard]] std::vector<BoundProvider> inOrder(std::string_view sessionId);
-  [[nodiscard]] bool anyInSession(std::string_view sessionId) const;
+  // Whether any is bound that the session's end waits for.
+  [[nodiscard]] bool anyToWaitFor(std::string_view sessionId);
   [[nodiscard]] const std::vector<std::string>& definitions(std::string_view sessionId,
                                                             std::string_view name);
   [[nodiscard]] ToolSnapshot snapshot(std::string_view sessionId);

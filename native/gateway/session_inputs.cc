@@ -7,6 +7,7 @@
 #include "gateway/events.h"
 #include "gateway/gateway.h"
 #include "gateway/pushes.h"
+#include "gateway/refusal.h"
 #include "gateway/session_lifecycle.h"
 #include "gateway/settle.h"
 
@@ -29,15 +30,19 @@ bool secretIsRight(const Turn& turn, const std::string& secret) {
   return expected.empty() || equalConstantTime(secret, expected);
 }
 
+protocol::PairedEntry describe(const Turn& turn, const PairedProvider& provider) {
+  const Session* session = turn.state.sessions.find(provider.sessionId);
+  return {provider.name, provider.origin.value_or(""), provider.sessionId,
+          session == nullptr ? std::string() : session->label};
+}
+
 // Messages of a peer that may have no session yet.
 struct Stranger {
   const Turn& turn;
   PeerId peer;
 
   void operator()(const protocol::Register& message) const {
-    if (!secretIsRight(turn, message.secret)) {
-      return refuseLink(turn, peer, "SECRET", "the link's secret is wrong");
-    }
+    if (!knows(message.secret)) return;
     if (message.linkVersion != protocol::kLinkVersion) {
       return refuseLink(turn, peer, "LINK_VERSION",
                         "gateway " + turn.state.config.version + " speaks link version " +
@@ -47,14 +52,31 @@ struct Stranger {
     registerSession(turn, peer, message);
   }
   void operator()(const protocol::Drain& message) const {
-    if (!secretIsRight(turn, message.secret)) {
-      return refuseLink(turn, peer, "SECRET", "the link's secret is wrong");
-    }
+    if (!knows(message.secret)) return;
     State& state = turn.state;
     if (std::exchange(state.draining, true)) return;
     turn.log(LogLevel::Info, "making room for version " + visible(message.version, false, 64));
     state.drainTimer = turn.schedule(Limit::DrainMs, DrainDue{});
     drainIfDone(turn);
+  }
+  void operator()(const protocol::ListPaired& message) const {
+    if (!knows(message.secret)) return;
+    protocol::Paired answer;
+    for (const PairedProvider& provider : turn.state.authenticator.paired()) {
+      answer.providers.push_back(describe(turn, provider));
+    }
+    turn.effect(SendEvent{peer, std::move(answer)});
+  }
+  void operator()(const protocol::RevokePaired& message) const {
+    if (!knows(message.secret)) return;
+    protocol::Paired answer;
+    for (const RevokedToken& revoked : turn.state.authenticator.revoke(message.name)) {
+      answer.providers.push_back(describe(turn, revoked.provider));
+      endToken(turn, revoked.token, "the user has revoked this provider's token; pair again");
+      turn.log(LogLevel::Info, "the user revoked the paired provider \"" +
+                                   visible(message.name, false, 128) + "\"");
+    }
+    turn.effect(SendEvent{peer, std::move(answer)});
   }
   // The process of a session that has ended may still be about: it is answered.
   void operator()(const protocol::Ping&) const {
@@ -84,6 +106,12 @@ struct Stranger {
   }
 
  private:
+  // Whoever does not is refused.
+  [[nodiscard]] bool knows(const std::string& secret) const {
+    const bool right = secretIsRight(turn, secret);
+    if (!right) refuseLink(turn, peer, "SECRET", "the link's secret is wrong");
+    return right;
+  }
   [[nodiscard]] bool ended() const { return turn.state.endedLinks.contains(peer); }
   void refuseUnregistered() const {
     refuseLink(turn, peer, "NOT_REGISTERED", "a session's first message is register");
@@ -97,6 +125,8 @@ struct Receiver {
 
   void operator()(const protocol::Register& message) const { Stranger{turn, peer}(message); }
   void operator()(const protocol::Drain& message) const { Stranger{turn, peer}(message); }
+  void operator()(const protocol::ListPaired& message) const { Stranger{turn, peer}(message); }
+  void operator()(const protocol::RevokePaired& message) const { Stranger{turn, peer}(message); }
 
   void operator()(const protocol::Update& update) const {
     if (update.mode) session.sync.setMode(*update.mode, turn.now.steady);

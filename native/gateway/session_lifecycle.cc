@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "gateway/binding.h"
 #include "gateway/calls.h"
 #include "gateway/events.h"
 #include "gateway/identity.h"
@@ -147,6 +148,11 @@ void registerSession(const Turn& turn, PeerId peer, const protocol::Register& me
     closeLink(turn, peer, "too many sessions");
     return;
   }
+  ToolSnapshot have = toSnapshot(message.have);
+  if (isNew) {
+    keepKnownProviders(turn, *session, have);
+    bindInternalProviders(turn, *session);
+  }
   takeOver(turn, *session);
   turn.cancel(session->lingerTimer);
   state.sessions.attach(*session, peer);
@@ -154,8 +160,6 @@ void registerSession(const Turn& turn, PeerId peer, const protocol::Register& me
   session->label = visible(message.label, false, 256);
   session->cwd = message.cwd;
   session->cliPid = message.cliPid;
-  ToolSnapshot have = toSnapshot(message.have);
-  if (isNew) keepKnownProviders(turn, *session, have);
   session->sync.sessionRegistered(std::move(have), message.mode, turn.now.steady);
   welcome(turn, *session, isNew, message.joined);
   rescheduleSync(turn, *session);
@@ -163,9 +167,7 @@ void registerSession(const Turn& turn, PeerId peer, const protocol::Register& me
   turn.log(LogLevel::Info, "session " + session->id + " registered: " + session->label);
   watchGrace(turn);
   announceSessions(turn);
-  if (!std::exchange(state.everRegistered, true)) {
-    turn.effect(TellHost{HostAction::SessionRegistered, ""});
-  }
+  if (isNew) turn.effect(TellHost{HostAction::SessionOpened, session->id, session->cwd, ""});
 }
 
 void sessionProcessGone(const Turn& turn, Session& session) {
@@ -188,15 +190,15 @@ void endSession(const Turn& turn, Session& session, std::string_view reason) {
   turn.cancel(session.syncTimer);
   cancelCallsOfSession(turn, session, "the session has ended");
   turn.log(LogLevel::Info, "session " + session.id + " ends: " + visible(reason, false, 256));
-  const std::vector<Provider*> bound = turn.state.providers.inSession(session.id);
-  for (const Provider* provider : bound) {
+  turn.effect(TellHost{HostAction::SessionEnded, session.id, "", ""});
+  for (const Provider* provider : turn.state.providers.inSession(session.id)) {
     turn.send(provider->peer,
               protocol::encodeShutdownPending(session.id, turn.limits().time(Limit::ShutdownMs)));
   }
-  if (bound.empty()) {
-    finishSession(turn, std::string(session.id));
-  } else {
+  if (turn.state.providers.anyToWaitFor(session.id)) {
     session.shutdownTimer = turn.schedule(Limit::ShutdownMs, ShutdownDue{session.id});
+  } else {
+    finishSession(turn, std::string(session.id));
   }
   announceSessions(turn);
   watchGrace(turn);

@@ -55,9 +55,12 @@ std::vector<protocol::SessionSummary> Sessions::summaries(const Credentials& for
   for (const Session* session : active()) {
     protocol::SessionSummary summary{session->id, session->label, session->cwd,
                                      session->id == foreground_};
+    // What it may bind to comes first: many a provider takes the first one.
+    const bool mayBind = for_.onlySession.empty() || for_.onlySession == session->id;
     // The folder is only for those who may bind to the session (specification v2, "sessions").
-    if (!for_.onlySession.empty() && for_.onlySession != session->id) summary.cwd.reset();
-    summaries.push_back(std::move(summary));
+    if (!mayBind) summary.cwd.reset();
+    const bool first = mayBind && !for_.onlySession.empty();
+    summaries.insert(first ? summaries.begin() : summaries.end(), std::move(summary));
   }
   return summaries;
 }

@@ -106,7 +106,6 @@ struct State {
   std::unordered_set<PeerId> endedLinks;
   TimerId graceTimer = TimerId::None;
   TimerId drainTimer = TimerId::None;
-  bool everRegistered = false;
   bool draining = false;
 };
 

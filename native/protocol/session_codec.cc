@@ -158,6 +158,14 @@ Drain readDrain(Fields& fields, const Slice&) {
   return {fields.string("secret"), fields.string("version")};
 }
 
+ListPaired readListPaired(Fields& fields, const Slice&) {
+  return {fields.string("secret")};
+}
+
+RevokePaired readRevokePaired(Fields& fields, const Slice&) {
+  return {fields.string("secret"), fields.string("name")};
+}
+
 EventOccurred readEventOccurred(Fields& fields, const Slice& text) {
   EventOccurred message;
   message.event = fields.requiredText("event", 256);
@@ -220,8 +228,8 @@ SectionEdit readSectionEdit(json::Value value, Problem& problem) {
 }
 
 template <class Item>
-std::vector<Item> readItems(Fields& fields, std::string_view key, Problem& problem,
-                            Item (*read)(json::Value, Problem&)) {
+std::vector<Item> readObjects(Fields& fields, std::string_view key, Problem& problem,
+                              Item (*read)(json::Value, Problem&)) {
   std::vector<Item> items;
   const std::optional<json::Value> array = fields.required(key, json::Kind::Array);
   if (!array) return items;
@@ -242,8 +250,8 @@ Hooks readHooksEvent(Fields& fields, Problem& problem) {
   event.wanted = fields.boolean("wanted");
   event.prompts = fields.boolean("prompts");
   event.gateMs = fields.integer("gateMs");
-  event.guards = readItems<ProviderGuards>(fields, "guards", problem, readGuards);
-  event.sections = readItems<SectionEdit>(fields, "sections", problem, readSectionEdit);
+  event.guards = readObjects(fields, "guards", problem, readGuards);
+  event.sections = readObjects(fields, "sections", problem, readSectionEdit);
   return event;
 }
 
@@ -273,12 +281,18 @@ ProviderTools readProviderTools(json::Value value, Problem& problem) {
   return tools;
 }
 
+PairedEntry readPairedEntry(json::Value value, Problem& problem) {
+  Fields fields(value, "paired.providers[]", problem);
+  return {fields.string("name"), fields.string("origin"), fields.string("sessionId"),
+          fields.string("label")};
+}
+
 Tools readTools(Fields& fields, Problem& problem) {
   Tools event;
   event.revision = fields.integer("revision");
   event.reload = fields.boolean("reload");
   event.drop = readStrings(fields, "drop");
-  event.set = readItems<ProviderTools>(fields, "set", problem, readProviderTools);
+  event.set = readObjects(fields, "set", problem, readProviderTools);
   return event;
 }
 
@@ -367,6 +381,12 @@ struct FieldWriter {
   void operator()(const Ping&) const { writer.field("type", "ping"); }
   void operator()(const Drain& m) const {
     writer.field("type", "drain").field("secret", m.secret).field("version", m.version);
+  }
+  void operator()(const ListPaired& m) const {
+    writer.field("type", "paired.list").field("secret", m.secret);
+  }
+  void operator()(const RevokePaired& m) const {
+    writer.field("type", "paired.revoke").field("secret", m.secret).field("name", m.name);
   }
   void operator()(const EventOccurred& m) const {
     writer.field("type", "event").field("event", m.event);
@@ -458,6 +478,14 @@ struct FieldWriter {
   void operator()(const Draining& e) const {
     writer.field("type", "draining").field("reason", e.reason);
   }
+  void operator()(const Paired& e) const {
+    writer.field("type", "paired").key("providers").beginArray();
+    for (const PairedEntry& one : e.providers) {
+      writer.beginObject().field("name", one.name).field("origin", one.origin);
+      writer.field("sessionId", one.sessionId).field("label", one.label).endObject();
+    }
+    writer.endArray();
+  }
 
  private:
   void write(const SectionEdit& edit) const {
@@ -521,6 +549,8 @@ constexpr std::array<Reader<SessionMessage>, std::variant_size_v<SessionMessage>
     {"end", reading<SessionMessage, readEnd>},
     {"ping", reading<SessionMessage, readPing>},
     {"drain", reading<SessionMessage, readDrain>},
+    {"paired.list", reading<SessionMessage, readListPaired>},
+    {"paired.revoke", reading<SessionMessage, readRevokePaired>},
     {"event", reading<SessionMessage, readEventOccurred>},
     {"hook.check", reading<SessionMessage, readHookCheck>},
     {"prompt.submitted", reading<SessionMessage, readPromptSubmitted>},
@@ -574,6 +604,10 @@ constexpr std::array<Reader<SessionEvent>, std::variant_size_v<SessionEvent>> kE
     {"draining",
      [](Fields& fields, const Slice&, Problem&) -> SessionEvent {
        return Draining{fields.string("reason")};
+     }},
+    {"paired",
+     [](Fields& fields, const Slice&, Problem& problem) -> SessionEvent {
+       return Paired{readObjects(fields, "providers", problem, readPairedEntry)};
      }},
 }};
 

@@ -88,6 +88,17 @@ struct Drain {
   std::string version;
 };
 
+// What the tap command asks, on a link of its own: the providers that the user has paired, or an
+// end to those of a name. Answered by Paired: with all of them, or with those that have been
+// revoked.
+struct ListPaired {
+  std::string secret;
+};
+struct RevokePaired {
+  std::string secret;
+  std::string name;
+};
+
 // Something has happened that a provider has subscribed to, in the specification's payload shape.
 struct EventOccurred {
   std::string event;
@@ -118,9 +129,10 @@ struct HooksState {
   HookOutcome sections = HookOutcome::InForce;  // the edits of the system message
 };
 
-using SessionMessage = std::variant<Register, Update, ActivityChanged, Call, CancelCall, Synced,
-                                    SyncFailed, EndSession, Ping, Drain, EventOccurred, HookCheck,
-                                    PromptSubmitted, SectionBuild, HooksState>;
+using SessionMessage =
+    std::variant<Register, Update, ActivityChanged, Call, CancelCall, Synced, SyncFailed,
+                 EndSession, Ping, Drain, ListPaired, RevokePaired, EventOccurred, HookCheck,
+                 PromptSubmitted, SectionBuild, HooksState>;
 
 // --- Gateway → session ---
 
@@ -223,8 +235,19 @@ struct Draining {
   std::string reason;
 };
 
+// The answer to ListPaired and RevokePaired.
+struct PairedEntry {
+  std::string name;
+  std::string origin;  // of a web page; else empty
+  std::string sessionId;
+  std::string label;  // of the session
+};
+struct Paired {
+  std::vector<PairedEntry> providers;
+};
+
 using SessionEvent =
     std::variant<Welcome, Refused, Tools, CallResult, CallProgress, Timeline, Inject, Subscribe,
-                 Hooks, HookVerdict, PromptContext, SectionText, Pong, Draining>;
+                 Hooks, HookVerdict, PromptContext, SectionText, Pong, Draining, Paired>;
 
 }  // namespace tap::protocol

@@ -245,6 +245,38 @@ void Server::closeLocal(PeerId peer) {
   settle();
 }
 
+PeerId Server::openLocalProvider(LocalProvider provider) {
+  const PeerId peer = newPeer();
+  localProviders_.emplace(peer, std::move(provider));
+  gateway_.providerAdmitted(peer, now(loop_), effects_);
+  settle();
+  return peer;
+}
+
+void Server::localProviderText(PeerId peer, const Slice& text) {
+  if (!localProviders_.contains(peer)) return;
+  gateway_.providerText(peer, text, now(loop_), effects_);
+  settle();
+}
+
+std::string Server::status(const std::string& sessionId) {
+  return gateway_.status(sessionId, now(loop_));
+}
+
+std::string Server::issueSpawnToken(const std::string& sessionId) {
+  return closed_ ? std::string() : gateway_.issueSpawnToken(sessionId);
+}
+
+void Server::forgetSpawnToken(const std::string& token) {
+  gateway_.forgetSpawnToken(token, now(loop_), effects_);
+  settle();
+}
+
+void Server::tellTimeline(const std::string& sessionId, LogLevel level, std::string_view text) {
+  gateway_.tellTimeline(sessionId, level, text, now(loop_), effects_);
+  settle();
+}
+
 void Server::settle() {
   // What an effect sets off in this process (a session here answers at once) comes after the
   // effects that are due already: peers see everything in the order in which it was decided.
@@ -273,10 +305,7 @@ void Server::retire(std::unique_ptr<StreamHandler> socket) {
 
 void Server::run(gateway::Effect& effect) {
   if (const auto* send = std::get_if<gateway::SendText>(&effect)) {
-    const auto at = providers_.find(send->peer);
-    if (at == providers_.end()) return;
-    at->second->send(send->text);
-    unflushed_.insert(send->peer);
+    sendText(*send);
   } else if (const auto* event = std::get_if<gateway::SendEvent>(&effect)) {
     sendEvent(*event);
   } else if (const auto* close = std::get_if<gateway::ClosePeer>(&effect)) {
@@ -292,7 +321,17 @@ void Server::run(gateway::Effect& effect) {
   } else if (const auto* line = std::get_if<gateway::LogLine>(&effect)) {
     if (events_.log) events_.log(line->level, line->text);
   } else if (const auto* tell = std::get_if<gateway::TellHost>(&effect)) {
-    if (events_.host) events_.host(tell->action, tell->reason);
+    if (events_.host) events_.host(*tell);
+  }
+}
+
+void Server::sendText(const gateway::SendText& send) {
+  if (const auto at = providers_.find(send.peer); at != providers_.end()) {
+    at->second->send(send.text);
+    unflushed_.insert(send.peer);
+  } else if (const auto local = localProviders_.find(send.peer); local != localProviders_.end()) {
+    const auto receive = local->second.receive;  // it may end itself
+    receive(send.text.view());
   }
 }
 
@@ -323,6 +362,8 @@ void Server::closePeer(const gateway::ClosePeer& close) {
     links_.erase(link);
     reads_.drop(close.peer);
     gateway_.sessionGone(close.peer, now(loop_), effects_);
+  } else if (localProviders_.contains(close.peer)) {
+    endLocalProvider(close.peer, close.reason);
   } else if (locals_.contains(close.peer)) {
     endLocal(close.peer, close.reason);
     gateway_.sessionGone(close.peer, now(loop_), effects_);
@@ -356,6 +397,9 @@ void Server::close(bool restarting) {
   for (auto& [peer, socket] : std::exchange(providers_, {})) retire(std::move(socket));
   for (auto& [peer, socket] : std::exchange(links_, {})) retire(std::move(socket));
   while (!locals_.empty()) endLocal(locals_.begin()->first, "the gateway was closed");
+  while (!localProviders_.empty()) {
+    endLocalProvider(localProviders_.begin()->first, "the gateway was closed");
+  }
   deadline_.set(std::nullopt);
 }
 
@@ -369,6 +413,14 @@ void Server::endLocal(PeerId peer, const std::string& reason) {
   if (at == locals_.end()) return;
   const auto ended = std::move(at->second.ended);
   locals_.erase(at);
+  if (ended) ended(reason);
+}
+
+void Server::endLocalProvider(PeerId peer, const std::string& reason) {
+  const auto at = localProviders_.find(peer);
+  if (at == localProviders_.end()) return;
+  const auto ended = std::move(at->second.ended);
+  localProviders_.erase(at);
   if (ended) ended(reason);
 }
 

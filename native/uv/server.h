@@ -28,7 +28,7 @@ class ProviderSocket;
 // What the process around the gateway hears. Called on the loop, never from inside the core.
 struct ServerEvents {
   std::function<void(protocol::LogLevel, const std::string&)> log;
-  std::function<void(gateway::HostAction, const std::string&)> host;
+  std::function<void(const gateway::TellHost&)> host;
 };
 
 class Server {
@@ -59,6 +59,24 @@ class Server {
   [[nodiscard]] gateway::PeerId openLocal(LocalSession session);
   void localMessage(gateway::PeerId peer, const protocol::SessionMessage& message);
   void closeLocal(gateway::PeerId peer);
+
+  // A provider in this process: the same messages, without a connection. `receive` may be called
+  // from inside openLocalProvider; `ended` is called once, when the gateway drops it (after
+  // goodbye, too).
+  struct LocalProvider {
+    std::function<void(std::string_view text)> receive;
+    std::function<void(const std::string& reason)> ended;
+  };
+  [[nodiscard]] gateway::PeerId openLocalProvider(LocalProvider provider);
+  // The text must own its bytes.
+  void localProviderText(gateway::PeerId peer, const Slice& text);
+
+  // For the providers that the process starts itself (gateway/host_inputs.cc). A closed server
+  // issues no token.
+  [[nodiscard]] std::string issueSpawnToken(const std::string& sessionId);
+  void forgetSpawnToken(const std::string& token);
+  void tellTimeline(const std::string& sessionId, protocol::LogLevel level, std::string_view text);
+  [[nodiscard]] std::string status(const std::string& sessionId);
 
   // Ends everything: no listener, every connection told to go away (WebSocket close 1001 or, where
   // another gateway follows, 1012).
@@ -94,9 +112,11 @@ class Server {
   void settle();
   void run(gateway::Effect& effect);
   void closePeer(const gateway::ClosePeer& close);
+  void sendText(const gateway::SendText& send);
   void sendEvent(const gateway::SendEvent& send);
   void prepareFolder(const std::string& path);
   void endLocal(gateway::PeerId peer, const std::string& reason);
+  void endLocalProvider(gateway::PeerId peer, const std::string& reason);
   void flush();
   // A socket may end while its own bytes are being handled: it is freed at the end of the loop's
   // turn. It has let go of its stream.
@@ -116,6 +136,7 @@ class Server {
   std::unordered_map<gateway::PeerId, std::unique_ptr<ProviderSocket>> providers_;
   std::unordered_map<gateway::PeerId, std::unique_ptr<LinkSocket>> links_;
   std::unordered_map<gateway::PeerId, LocalSession> locals_;
+  std::unordered_map<gateway::PeerId, LocalProvider> localProviders_;
   std::unordered_set<gateway::PeerId> unflushed_;
   gateway::Effects effects_;
   bool settling_ = false;

@@ -125,7 +125,9 @@ describe("two versions", { concurrency: 1 }, () => {
     });
     const other = await ScriptedModel.start();
     t.after(() => other.close());
-    const { bindings } = rig.keepProviding({ ping: answering("pong") }, { name: "server" });
+    /** @type {{name: string, session?: string}} */
+    const served = { name: "server" };
+    const { bindings } = rig.keepProviding({ ping: answering("pong") }, served);
     let over = false;
     rig.model.script(steps([onceOffered("ping"), () => over && callTool("ping"), say("bye")]));
     const older = rig.cli.startPrompt("first");
@@ -133,6 +135,7 @@ describe("two versions", { concurrency: 1 }, () => {
       timeoutMs: 20_000,
       what: () => rig.report(),
     });
+    served.session = bindings[0].sessionId; // it comes back to this one, whoever registers first
     const host = await rig.cli.gatewayHost();
     await reinstall(rig, await copyOfProject(t, second));
     const startSecond = (script) => {

@@ -55,7 +55,7 @@ describe("tools by reload", { concurrency: 1 }, () => {
     const types = provider.received.map(({ type, state }) => state ?? type);
     assert.equal(types.filter((type) => type === "hello.ack").length, 1);
     assert.ok(!types.slice(0, types.lastIndexOf("tool.call")).includes("shutdown.pending"));
-    assert.equal(await rig.countInLog("host.log", /bound to session/), 1);
+    assert.equal(await rig.countInLog("host.log", /"steady" .*bound to session/), 1);
   });
 
   test("two providers that come together cost one reload", async (t) => {

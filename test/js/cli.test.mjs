@@ -12,7 +12,9 @@ import { isAllowed } from "../../js/consent.mjs";
 import { gatewayFiles, version } from "../../js/paths.mjs";
 import { loadProjectConfig } from "../../js/project-config.mjs";
 import { waitFor, withTimeout } from "../support/wait.mjs";
+import { TestProvider } from "../support/provider.mjs";
 import { temporaryFolder } from "./temporary.mjs";
+import { Host } from "./test-host.mjs";
 
 const CLI = fileURLToPath(new URL("../../js/cli.mjs", import.meta.url));
 const GOOD = JSON.stringify({
@@ -189,6 +191,71 @@ describe("tap status", () => {
   });
 });
 
+describe("tap paired and tap unpair", () => {
+  /** A host, and a web page that the user has let in. */
+  async function paired(t) {
+    const host = await Host.elected(t);
+    const session = await host.session(t, { label: "shop (main)" });
+    const page = await TestProvider.connect({ port: host.files.port, origin: "https://a.example" });
+    t.after(() => page.terminate());
+    page.send({ type: "auth", mode: "pair", name: "browser" });
+    const { text } = await session.waitFor("timeline", (event) => /Pairing code/.test(event.text));
+    page.send({ type: "auth.confirm", code: /code: (\d{6})/.exec(text)?.[1] });
+    const { token } = await page.waitFor("sessions");
+    return { page, token, host, at: { env: host.env, workspace: host.files.home } };
+  }
+
+  test("lists what the user has let in, without its token", async (t) => {
+    const { at, token } = await paired(t);
+    const { code, out } = await tap(["paired"], at);
+    assert.equal(code, 0);
+    assert.equal(out, "paired providers:\n  browser (https://a.example), in session shop (main)\n");
+    assert.ok(!out.includes(token));
+  });
+
+  test("unpair voids the token and ends the connection", async (t) => {
+    const { at, page, token, host } = await paired(t);
+    const { code, out } = await tap(["unpair", "browser"], at);
+    assert.equal(code, 0);
+    assert.equal(out, "browser (https://a.example), in session shop (main): its token is void\n");
+    assert.equal((await page.waitFor("error")).code, "AUTH_FAILED");
+    assert.equal((await page.waitForClose()).code, 1008);
+    const origin = "https://a.example";
+    const back = await TestProvider.connect({ port: host.files.port, origin });
+    t.after(() => back.terminate());
+    await assert.rejects(back.auth(token), /AUTH_FAILED/);
+    assert.equal((await tap(["paired"], at)).out, "paired providers: none\n");
+  });
+
+  test("unpair of a name that nobody has says so", async (t) => {
+    const { at, page } = await paired(t);
+    const { code, err } = await tap(["unpair", "brows"], at);
+    assert.equal(code, 1);
+    assert.match(err, /no provider is paired by the name "brows"/);
+    assert.equal(page.closed, undefined);
+  });
+
+  test("without a gateway says so", async (t) => {
+    const { code, err } = await tap(["paired"], place(t));
+    assert.equal(code, 1);
+    assert.match(err, /no gateway runs/);
+  });
+
+  test("with a gateway that is gone, or a secret that is not its own, says so", async (t) => {
+    const { at, host } = await paired(t);
+    const { descriptor } = host.files;
+    const good = fs.readFileSync(descriptor, "utf8");
+    fs.writeFileSync(descriptor, JSON.stringify({ ...JSON.parse(good), secret: "guess" }));
+    const refused = await tap(["paired"], at);
+    assert.equal(refused.code, 1);
+    assert.match(refused.err, /the link's secret is wrong/);
+    fs.writeFileSync(descriptor, JSON.stringify({ ...JSON.parse(good), link: `${descriptor}-no` }));
+    const gone = await tap(["paired"], at);
+    assert.equal(gone.code, 1);
+    assert.match(gone.err, /does not answer: no such file/);
+  });
+});
+
 describe("usage", () => {
   test("--help and --version", async (t) => {
     const at = place(t);
@@ -204,6 +271,9 @@ describe("usage", () => {
     ["allow", "--force"],
     ["allow", "a", "b"],
     ["status", "x"],
+    ["paired", "x"],
+    ["unpair"],
+    ["unpair", "a", "b"],
     ["revoke", "-y"],
     ["allow", "package.json"],
   ];

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createGateway } from "copilot-tap/gateway";
+import { createGateway, LocalProvider } from "copilot-tap/gateway";
 import { TestProvider } from "../support/provider.mjs";
 import { waitFor } from "../support/wait.mjs";
 
@@ -12,6 +12,7 @@ class Session {
   handlers = new Map();
   /** The tools that a model would be offered. @type {string[]} */
   offered = [];
+  resumes = 0;
   lines = [];
   prompts = [];
   #listeners = new Set();
@@ -22,6 +23,7 @@ class Session {
   connection = {
     sendRequest: async (method, { tools }) => {
       assert.equal(method, "session.resume");
+      this.resumes += 1;
       this.offered = tools.map((tool) => tool.name);
     },
   };
@@ -87,6 +89,44 @@ test("a provider's tool appears in the session, is called, and leaves with it", 
   assert.deepEqual(session.lines, ["tap: greeter connected with 1 tool"]);
   await provider.close();
   await waitFor(() => !session.offered.includes("greet"), { what: "greet gone" });
+});
+
+test("tap_status is there once and first, and served by the gateway as long as there is one", async (t) => {
+  const { gateway, session } = await embedded(t, greet);
+  await waitFor(() => session.offered.includes("greet"), { what: "greet in the session" });
+  assert.deepEqual(session.offered, ["tap_status", "greet"]);
+  // The gateway's tap_status took the place of the session's own without a request.
+  assert.equal(session.resumes, 2);
+  const served = await session.call("tap_status", {});
+  assert.match(served.textResultForLlm, /- greeter \(p-.*: greet/);
+  assert.equal(served.resultType, "success");
+  gateway.close();
+  const alone = await session.call("tap_status", {});
+  assert.match(alone.textResultForLlm, /no connection to the tap gateway/);
+  assert.equal(alone.resultType, "failure");
+});
+
+test("a local provider serves every attached session", async (t) => {
+  const gateway = createGateway();
+  t.after(() => gateway.close());
+  const first = new Session("s-1");
+  await gateway.attachSession(first);
+  const handler = (_args, { sessionId }) => `here in ${sessionId}`;
+  const provider = new LocalProvider(gateway, {
+    name: "mine",
+    tools: [{ name: "where", description: "Where it is", handler }],
+  });
+  await provider.ready;
+  const second = new Session("s-2");
+  await gateway.attachSession(second);
+  for (const session of [first, second]) {
+    await waitFor(() => session.offered.includes("where"), { what: "where in the session" });
+    const { textResultForLlm } = await session.call("where", {});
+    assert.equal(textResultForLlm, `here in ${session.sessionId}`);
+  }
+  provider.dispose();
+  await waitFor(() => !first.offered.includes("where"), { what: "where gone" });
+  assert.deepEqual([...first.lines, ...second.lines], []);
 });
 
 test("an abort reaches the provider as tool.cancel", async (t) => {

@@ -89,7 +89,7 @@ for (const way of /** @type {const} */ (["attached", "linked"])) {
     assert.equal((await pending).code, "CANCELLED");
     assert.equal((await provider.waitFor("tool.cancel")).id, id);
     provider.result(id, "too late");
-    assert.match(await session.call("tap_status"), /slow/);
+    assert.match(gateway.addon.status(session.id), /slow/);
   });
 
   test(`${way}: a gateway that closes settles what is open`, async (t) => {

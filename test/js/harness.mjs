@@ -73,7 +73,9 @@ export class TestGateway {
           pid: process.pid,
           persistRoot,
           onLog: (level, text) => this.log.push(`${level} ${text}`),
-          onHost: (action, reason) => this.told.push(`${action} ${reason}`.trim()),
+          onSessionOpened: (id, cwd) => this.told.push(`opened ${id} ${cwd}`),
+          onSessionEnded: (id) => this.told.push(`ended ${id}`),
+          onExit: (reason) => this.told.push(`exit ${reason}`),
         }),
     );
     t.after(() => this.addon.close());

@@ -1,99 +1,16 @@
 // The detached gateway host, as a process with a home of its own.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import fs from "node:fs";
-import net from "node:net";
 import path from "node:path";
 import test from "node:test";
-import { readDescriptor } from "../../js/host-files.mjs";
-import { hostEnvironment, askPort } from "../../js/host-process.mjs";
-import { gatewayFiles, programFolder } from "../../js/paths.mjs";
-import { temporaryFolder, TestSession } from "./harness.mjs";
+import { askPort } from "../../js/host-process.mjs";
+import { gatewayFiles } from "../../js/paths.mjs";
+import { temporaryFolder } from "./harness.mjs";
+import { Host } from "./test-host.mjs";
 import { RawClient } from "./raw-client.mjs";
 import { TestProvider } from "../support/provider.mjs";
-import { waitFor, withTimeout } from "../support/wait.mjs";
-
-async function freePort() {
-  const server = net.createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = /** @type {net.AddressInfo} */ (server.address());
-  server.close();
-  await once(server, "close");
-  return port;
-}
-
-class Host {
-  output = "";
-  errors = "";
-
-  /** @param {import("node:test").TestContext} t @param {Record<string, string>} [env] */
-  static async start(t, env = {}) {
-    const host = new Host();
-    const all = {
-      ...hostEnvironment(process.env),
-      COPILOT_HOME: temporaryFolder(t),
-      TAP_GATEWAY_PORT: String(await freePort()),
-      ...env,
-    };
-    host.env = all;
-    host.files = gatewayFiles(all);
-    host.process = spawn(process.execPath, [path.join(programFolder, "js", "host.mjs")], {
-      env: all,
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    host.process.stdout.on("data", (text) => (host.output += text));
-    host.process.stderr.on("data", (text) => (host.errors += text));
-    host.gone = once(host.process, "close").then(([code, signal]) => ({ code, signal }));
-    t.after(async () => {
-      host.process.kill("SIGKILL");
-      await host.gone;
-    });
-    return host;
-  }
-
-  /** Started, and the one that was elected. */
-  static async elected(t, env) {
-    const host = await Host.start(t, env);
-    await waitFor(() => host.descriptor, { what: () => `a descriptor\n${host.log}${host.errors}` });
-    return host;
-  }
-
-  get descriptor() {
-    const descriptor = readDescriptor(this.files.descriptor);
-    return descriptor?.pid === this.process.pid ? descriptor : undefined;
-  }
-
-  get log() {
-    const file = path.join(this.files.logs, "host.log");
-    return fs.existsSync(file) ? fs.readFileSync(file, "utf8") : "";
-  }
-
-  get token() {
-    return fs.existsSync(this.files.token) ? fs.readFileSync(this.files.token, "utf8") : undefined;
-  }
-
-  async session(t) {
-    const session = new TestSession();
-    t.after(() => session.close());
-    await session.connect(this.descriptor.link);
-    session.register({ secret: this.descriptor.secret });
-    await session.waitFor("welcome");
-    return session;
-  }
-
-  /** With a session, and its token published. */
-  async withToken(t) {
-    const session = await this.session(t);
-    await waitFor(() => this.token, { what: "a token file" });
-    return session;
-  }
-
-  exit() {
-    return withTimeout(this.gone, 10_000, () => `the host's exit\n${this.log}`);
-  }
-}
+import { waitFor } from "../support/wait.mjs";
 
 const modeOf = (file) => fs.statSync(file).mode & 0o777;
 

@@ -61,6 +61,18 @@ describe("a good config", () => {
     ]);
   });
 
+  test("is the one of the documentation", () => {
+    const page = new URL("../../docs/project-providers.md", import.meta.url);
+    const text = /```json\n(.*?)```/s.exec(fs.readFileSync(page, "utf8"))?.[1] ?? "";
+    assert.deepEqual(
+      readProjectConfig(text).providers?.map(({ name, restart }) => [name, restart]),
+      [
+        ["ci", { policy: "on-failure" }],
+        ["database", { policy: "always", maxRestarts: 5 }],
+      ],
+    );
+  });
+
   test("may name the restart policy alone", () => {
     assert.deepEqual(readProjectConfig(one({ restart: "never" })).providers[0].restart, {
       policy: "never",

@@ -264,8 +264,6 @@ TEST_F(Calls, OfASessionThatHasEndedFailAtOnce) {
   tap.advance(10'000);
   tap.call(session, "2", "greet");
   EXPECT_EQ(tap.outcome(session), "2 DISCONNECTED");
-  tap.call(session, "3", "tap_status");
-  EXPECT_EQ(tap.outcome(session), "3 DISCONNECTED");
 }
 
 TEST_F(Calls, AreBoundedPerSession) {
@@ -286,8 +284,7 @@ TEST_F(Calls, MayUseAnIdAgainOnceItIsSettled) {
 }
 
 TEST_F(Calls, StatusNamesProvidersToolsAndPort) {
-  tap.call(session, "1", "tap_status");
-  const std::string status = tap.outcome(session);
+  const std::string status = tap.status("s");
   EXPECT_NE(status.find("port 9400"), std::string::npos) << status;
   EXPECT_NE(status.find("- p (p-"), std::string::npos) << status;
   EXPECT_NE(status.find("greet, other"), std::string::npos) << status;
@@ -295,16 +292,15 @@ TEST_F(Calls, StatusNamesProvidersToolsAndPort) {
   tap.advance(200);
   (void)tap.confirmTools(session);
   open("2");
-  tap.call(session, "3", "tap_status");
-  const std::string later = tap.outcome(session);
+  const std::string later = tap.status("s");
   EXPECT_EQ(later.find("on its way"), std::string::npos) << later;
   EXPECT_NE(later.find("1 calls in flight"), std::string::npos) << later;
 }
 
 TEST_F(Calls, StatusSaysThatThereIsNoProvider) {
-  const PeerId other = tap.session("t");
-  tap.call(other, "1", "tap_status");
-  EXPECT_NE(tap.outcome(other).find("No provider is connected"), std::string::npos);
+  tap.session("t");
+  EXPECT_NE(tap.status("t").find("No provider is connected"), std::string::npos);
+  EXPECT_EQ(tap.status("nobody"), "");
 }
 
 }  // namespace

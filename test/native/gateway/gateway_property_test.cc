@@ -21,7 +21,9 @@ struct Process {
 
 class World {
  public:
-  explicit World(uint32_t seed) : random_(seed), tap_(limits()) {}
+  explicit World(uint32_t seed) : random_(seed), tap_(limits()) {
+    tap_.say(internal_, hello("tap", "all", tools({"tap_status"})));
+  }
 
   void step() {
     switch (below(14)) {
@@ -63,6 +65,7 @@ class World {
   // Everybody leaves: nothing may be left open.
   void finish() {
     for (const PeerId peer : providers_) tap_.lose(peer);
+    tap_.say(internal_, kGoodbye);
     check();
     for (const Process& process : processes_) {
       ASSERT_TRUE(process.open.empty()) << "a call without an outcome";
@@ -72,7 +75,7 @@ class World {
     ASSERT_TRUE(tap_.state().calls.empty());
     ASSERT_TRUE(tap_.state().queue.empty()) << "a place of somebody who has gone";
     ASSERT_TRUE(tap_.state().sessions.all().empty());
-    ASSERT_EQ(tap_.state().providers.size(), 0u);
+    ASSERT_EQ(tap_.state().providers.connections(), 0u);
     ASSERT_EQ(tap_.state().timers.size(), 0u) << "a timer of somebody who has gone";
     ASSERT_TRUE(tap_.told(HostAction::Exit));
   }
@@ -155,6 +158,9 @@ class World {
     process->open.insert(id);
     tap_.call(process->peer, id, below(10) == 0 ? "tap_status" : anyTool(),
               below(4) == 0 ? R"({"target":"i)" + std::to_string(below(3)) + "\"}" : "{}");
+    while (tap_.count(internal_, "tool.call") > 0) {
+      tap_.say(internal_, result(tap_.take(internal_, "tool.call").get("id")));
+    }
   }
 
   void cancel() {
@@ -348,6 +354,7 @@ class World {
 
   std::mt19937 random_;
   Harness tap_;
+  PeerId internal_ = tap_.admitted();  // serves tap_status, at once
   std::vector<PeerId> providers_;
   std::vector<Process> processes_;
   std::vector<std::string> ids_{"never"};

@@ -160,6 +160,13 @@ class Harness {
     inbox(peer).texts.clear();
     return peer;
   }
+  // One in this process; its inbox is as the gateway filled it.
+  PeerId admitted() {
+    const PeerId peer = newPeer();
+    gateway_.providerAdmitted(peer, now_, effects_);
+    sort();
+    return peer;
+  }
   void say(PeerId peer, const std::string& text) {
     gateway_.providerText(peer, Slice::borrow(text), now_, effects_);
     sort();
@@ -235,6 +242,19 @@ class Harness {
     sort();
   }
   [[nodiscard]] const std::vector<std::string>& folders() const { return folders_; }
+  // --- The host
+
+  std::string spawnToken(const std::string& session) { return gateway_.issueSpawnToken(session); }
+  void forgetSpawnToken(const std::string& token) {
+    gateway_.forgetSpawnToken(token, now_, effects_);
+    sort();
+  }
+  void tellTimeline(const std::string& session, protocol::LogLevel level, std::string_view text) {
+    gateway_.tellTimeline(session, level, text, now_, effects_);
+    sort();
+  }
+
+  std::string status(const std::string& session) { return gateway_.status(session, now_); }
 
   // --- Time
 
@@ -338,6 +358,18 @@ class Harness {
                        [&](const TellHost& tell) { return tell.action == action; });
   }
   [[nodiscard]] size_t toldCount() const { return host_.size(); }
+  // What the host was told of sessions, in order: "opened s in /code/s, ended s, ".
+  [[nodiscard]] std::string toldOfSessions() const {
+    std::string all;
+    for (const TellHost& tell : host_) {
+      if (tell.action == HostAction::SessionOpened) {
+        all += "opened " + tell.sessionId + " in " + tell.cwd + ", ";
+      } else if (tell.action == HostAction::SessionEnded) {
+        all += "ended " + tell.sessionId + ", ";
+      }
+    }
+    return all;
+  }
   void clear() {
     for (auto& [peer, box] : inboxes_) {
       box.texts.clear();

@@ -96,9 +96,10 @@ TEST(Hello, OfASpawnedProviderIsForItsSessionOnly) {
   const PeerId peer = tap.open();
   tap.say(peer, auth(tap.state().authenticator.issueSpawnToken("s")));
   const Message list = tap.take(peer, "sessions");
-  EXPECT_EQ(list.get("active.0.id"), "t");
-  EXPECT_EQ(list.get("active.0.cwd"), kAbsent);
-  EXPECT_EQ(list.get("active.1.cwd"), "/code/s");
+  // Its own comes first, since many take active[0].
+  EXPECT_EQ(list.get("active.0.id"), "s");
+  EXPECT_EQ(list.get("active.0.cwd"), "/code/s");
+  EXPECT_EQ(list.get("active.1.cwd"), kAbsent);
   tap.say(peer, hello("p", "t"));
   EXPECT_EQ(tap.errorCode(peer), "INVALID_SESSION");
   tap.say(peer, hello("p", "all"));

@@ -106,17 +106,6 @@ TEST(Link, ServesSixtyFourSessions) {
   EXPECT_EQ(tap.count<protocol::Welcome>(known), 1u);
 }
 
-TEST(Link, TellsTheHostOfTheFirstSessionOnly) {
-  Harness tap;
-  EXPECT_EQ(tap.toldCount(), 0u);
-  tap.session("a");
-  EXPECT_TRUE(tap.told(HostAction::SessionRegistered));
-  tap.session("b");
-  tap.cut(tap.session("a"));
-  tap.session("a");
-  EXPECT_EQ(tap.toldCount(), 1u);
-}
-
 TEST(Linger, ProvidersHearNothingOfAReload) {
   Harness tap;
   const PeerId session = tap.session("s");

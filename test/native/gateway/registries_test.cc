@@ -123,7 +123,7 @@ TEST_F(Registry, ForgetsAProvidersToolsWithIt) {
   providers.erase(kTwo);
   EXPECT_EQ(providers.toolCount("s"), 0u);
   EXPECT_TRUE(providers.snapshot("s").empty());
-  EXPECT_FALSE(providers.anyInSession("s"));
+  EXPECT_FALSE(providers.anyToWaitFor("s"));
 }
 
 TEST_F(Registry, ReplacesTools) {

@@ -86,8 +86,7 @@ TEST(Sync, TheStatusNamesWhatTheCliHasNotAccepted) {
   tap.advance(200);
   const auto event = tap.expect<protocol::Tools>(session);
   tap.send(session, protocol::SyncFailed{event.revision, "clash: a", {"a"}});
-  tap.call(session, "1", "tap_status");
-  const std::string text(tap.expect<protocol::CallResult>(session).data.view());
+  const std::string text = tap.status("s");
   EXPECT_NE(text.find("a (not accepted by the CLI), b"), std::string::npos) << text;
 }
 

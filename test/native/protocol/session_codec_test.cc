@@ -40,6 +40,8 @@ std::vector<SessionMessage> someMessages() {
       EndSession{odd},
       Ping{},
       Drain{"secret", "2.0"},
+      ListPaired{"secret"},
+      RevokePaired{"secret", odd},
       EventOccurred{"user.message", Slice(std::string(R"({ "content":"hi"})"))},
       HookCheck{"1", "bash", Slice(std::string(R"({ "command":"ls"})"))},
       HookCheck{"2", odd, Slice(std::string("7"))},
@@ -84,6 +86,8 @@ std::vector<SessionEvent> someEvents() {
       SectionText{"1", odd},
       Pong{},
       Draining{odd},
+      Paired{},
+      Paired{{{"browser", "https://a.example", "s", odd}, {odd, "", "t", ""}}},
   };
 }
 
@@ -227,6 +231,9 @@ TEST(SessionCodec, RefusesMessagesWithFieldsOfAnotherKind) {
       R"("type":"sync.failed","revision":1,"message":"","refused":[1])",
       R"("type":"end")",
       R"("type":"drain","secret":"s")",
+      R"("type":"paired.list")",
+      R"("type":"paired.revoke","secret":"s")",
+      R"("type":"paired.revoke","name":"n")",
   };
   for (const std::string& fields : bad) {
     const std::string text = "{" + fields + "}";
@@ -238,20 +245,27 @@ TEST(SessionCodec, RefusesEventsWithFieldsOfAnotherKind) {
   SessionDecoder decoder;
   for (const char* fields :
        {R"("type":"welcome","linkVersion":1,"version":"1","pid":"7","port":1)",
-        R"("type":"refused","code":"X")", R"("type":"tools","revision":1)",
+        R"("type":"refused","code":"X")",
+        R"("type":"tools","revision":1)",
         R"("type":"tools","revision":1,"set":[1])",
         R"("type":"tools","revision":1,"set":[{"provider":"p","digest":"d"}])",
         R"("type":"tools","revision":1,"set":[{"provider":1,"digest":"d","definitions":[]}])",
         R"("type":"tools","revision":1,"set":[],"drop":[1])",
         R"("type":"tools","revision":1,"set":[],"reload":"yes")",
-        R"("type":"call.result","data":1)", R"("type":"call.result","callId":"c","code":1)",
+        R"("type":"call.result","data":1)",
+        R"("type":"call.result","callId":"c","code":1)",
         R"("type":"call.result","callId":"c","code":"TIMEOUT")",
         R"("type":"call.result","callId":"c","binary":"AAAA")",
         R"("type":"call.result","callId":"c","binary":{"data":"AAAA"})",
         R"("type":"call.result","callId":"c","binary":{"mimeType":"a/b"})",
         R"("type":"call.result","callId":"c","binary":{"mimeType":"a/b","data":1})",
-        R"("type":"timeline","level":"loud","text":"")", R"("type":"timeline","level":"info")",
-        R"("type":"inject","provider":"p")", R"("type":"draining")"}) {
+        R"("type":"timeline","level":"loud","text":"")",
+        R"("type":"timeline","level":"info")",
+        R"("type":"inject","provider":"p")",
+        R"("type":"draining")",
+        R"("type":"paired")",
+        R"("type":"paired","providers":[1])",
+        R"("type":"paired","providers":[{"name":"n"}])"}) {
     const std::string text = "{" + std::string(fields) + "}";
     EXPECT_FALSE(decoder.event(Slice::borrow(text)).ok()) << text;
   }

@@ -1,0 +1,35 @@
+// What the process around the gateway can do to it: tokens and timeline lines for the providers
+// that it starts itself, and a look at a session.
+#include "gateway/gateway.h"
+#include "gateway/refusal.h"
+#include "gateway/session_lifecycle.h"
+#include "gateway/status.h"
+
+namespace tap::gateway {
+
+std::string Gateway::issueSpawnToken(const std::string& sessionId) {
+  const Session* session = state_.sessions.find(sessionId);
+  if (session == nullptr || session->ending) return {};
+  return state_.authenticator.issueSpawnToken(sessionId);
+}
+
+void Gateway::forgetSpawnToken(const std::string& token, Now now, Effects& effects) {
+  if (!state_.authenticator.forgetSpawnToken(token)) return;
+  endToken(Turn{state_, now, effects}, token, "the process that this token was given to has ended");
+}
+
+void Gateway::tellTimeline(const std::string& sessionId, protocol::LogLevel level,
+                           std::string_view text, Now now, Effects& effects) {
+  Session* session = state_.sessions.find(sessionId);
+  if (session == nullptr || session->ending) return;
+  gateway::tellTimeline(Turn{state_, now, effects}, *session, level, text);
+}
+
+std::string Gateway::status(const std::string& sessionId, Now now) {
+  const Session* session = state_.sessions.find(sessionId);
+  if (session == nullptr) return {};
+  Effects none;
+  return describeStatus(Turn{state_, now, none}, *session);
+}
+
+}  // namespace tap::gateway
