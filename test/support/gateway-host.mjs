@@ -222,11 +222,12 @@ export class Gateway {
     return { port, cut, close: () => (server.close(), cut()) };
   }
 
-  /** Waits until the session has exactly these tools. */
+  /** Waits until the session has exactly these tools, and tap's own. */
   async tools(session, ...names) {
-    const same = () => [...session.tools.keys()].sort().join() === names.sort().join();
+    const wanted = ["tap_status", ...names].sort().join();
+    const same = () => [...session.tools.keys()].sort().join() === wanted;
     const what = () =>
-      `the tools are ${names}, not ${[...session.tools.keys()]}:\n${this.report()}`;
+      `the tools are ${wanted}, not ${[...session.tools.keys()]}:\n${this.report()}`;
     await waitFor(same, { what, timeoutMs: 15_000 });
   }
 
