@@ -2,7 +2,7 @@
 // "Messages: Provider → Gateway").
 //
 // To add one: a struct, a place in ProviderMessage, a row in kProviderMessageTable, a decoder in
-// provider_decoder.cc, and an overload in gateway/provider_inputs.cc; the compiler asks for each.
+// provider_bodies.cc, and an overload in gateway/provider_inputs.cc; the compiler asks for each.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // The messages between a session and the gateway: the same set over the link and in one process.
 // docs/session-link.md describes them for people.
 //
-// To add one: a struct, a place in the variant, a line in session_codec.cc, an overload in
+// To add one: a struct, a place in the variant, lines in session_*coder.cc, an overload in
 // gateway/session_inputs.cc (to the gateway) or link/session_client.cc (to the session).
 #pragma once
 

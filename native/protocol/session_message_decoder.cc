@@ -1,0 +1,148 @@
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "protocol/session_codec.h"
+#include "protocol/session_fields.h"
+
+namespace tap::protocol {
+
+using namespace session;
+
+namespace {
+
+Register readRegister(Fields& fields, const Slice&) {
+  Register message;
+  message.linkVersion = fields.integer("linkVersion");
+  message.secret = fields.string("secret");
+  // Another version may look different from here on; it is refused for its version.
+  if (message.linkVersion != kLinkVersion) return message;
+  message.version = fields.string("version");
+  message.sessionId = fields.requiredText("sessionId", 128);
+  message.label = fields.string("label");
+  message.cwd = fields.string("cwd");
+  message.cliPid = fields.integer("cliPid");
+  message.mode = readMode(fields).value_or(SyncMode::Live);
+  message.joined = fields.boolean("joined");
+  message.have = readDigests(fields, "have");
+  return message;
+}
+
+Update readUpdate(Fields& fields, const Slice&) {
+  Update message;
+  message.label = readOptionalString(fields, "label");
+  message.cwd = readOptionalString(fields, "cwd");
+  message.mode = readMode(fields);
+  message.builtins = readOptionalStrings(fields, "builtins");
+  return message;
+}
+
+ActivityChanged readActivity(Fields& fields, const Slice&) {
+  return {oneOf<Activity>(fields, "activity", kActivities)};
+}
+
+Call readCall(Fields& fields, const Slice& text) {
+  Call message;
+  message.callId = fields.requiredText("callId", 256);
+  message.tool = fields.requiredText("tool", 256);
+  const std::optional<json::Value> args = fields.required("args", json::Kind::Object);
+  if (args) message.args = text.part(args->raw);
+  return message;
+}
+
+CancelCall readCancelCall(Fields& fields, const Slice&) {
+  return {fields.string("callId"), fields.string("reason")};
+}
+
+Synced readSynced(Fields& fields, const Slice&) {
+  return {fields.integer("revision")};
+}
+
+SyncFailed readSyncFailed(Fields& fields, const Slice&) {
+  return {fields.integer("revision"), fields.string("message"), readStrings(fields, "refused")};
+}
+
+EndSession readEnd(Fields& fields, const Slice&) {
+  return {fields.string("reason")};
+}
+
+Ping readPing(Fields&, const Slice&) {
+  return {};
+}
+
+Drain readDrain(Fields& fields, const Slice&) {
+  return {fields.string("secret"), fields.string("version")};
+}
+
+ListPaired readListPaired(Fields& fields, const Slice&) {
+  return {fields.string("secret")};
+}
+
+RevokePaired readRevokePaired(Fields& fields, const Slice&) {
+  return {fields.string("secret"), fields.string("name")};
+}
+
+EventOccurred readEventOccurred(Fields& fields, const Slice& text) {
+  EventOccurred message;
+  message.event = fields.requiredText("event", 256);
+  if (const auto data = fields.required("data", json::Kind::Object)) {
+    message.data = text.part(data->raw);
+  }
+  return message;
+}
+
+// The value as it is written; any JSON will do.
+Slice readRaw(Fields& fields, std::string_view key, const Slice& text) {
+  const std::optional<json::Value> value = fields.find(key);
+  if (!value) fields.reportExpected(key, "a value", value);
+  return value ? text.part(value->raw) : Slice();
+}
+
+HookCheck readHookCheck(Fields& fields, const Slice& text) {
+  HookCheck message;
+  message.checkId = fields.requiredText("checkId", 256);
+  message.tool = fields.string("tool");
+  message.args = readRaw(fields, "args", text);
+  return message;
+}
+
+PromptSubmitted readPromptSubmitted(Fields& fields, const Slice&) {
+  return {fields.requiredText("promptId", 256)};
+}
+
+SectionBuild readSectionBuild(Fields& fields, const Slice&) {
+  return {fields.requiredText("buildId", 256), fields.string("section"), fields.string("current")};
+}
+
+HooksState readHooksState(Fields& fields, const Slice&) {
+  return {fields.integer("revision"), oneOf<HookOutcome>(fields, "hooks", kHookOutcomes),
+          oneOf<HookOutcome>(fields, "sections", kHookOutcomes)};
+}
+
+constexpr std::array<Reader<SessionMessage>, std::variant_size_v<SessionMessage>> kMessageReaders{{
+    {"register", reading<SessionMessage, readRegister>},
+    {"update", reading<SessionMessage, readUpdate>},
+    {"activity", reading<SessionMessage, readActivity>},
+    {"call", reading<SessionMessage, readCall>},
+    {"cancel", reading<SessionMessage, readCancelCall>},
+    {"synced", reading<SessionMessage, readSynced>},
+    {"sync.failed", reading<SessionMessage, readSyncFailed>},
+    {"end", reading<SessionMessage, readEnd>},
+    {"ping", reading<SessionMessage, readPing>},
+    {"drain", reading<SessionMessage, readDrain>},
+    {"paired.list", reading<SessionMessage, readListPaired>},
+    {"paired.revoke", reading<SessionMessage, readRevokePaired>},
+    {"event", reading<SessionMessage, readEventOccurred>},
+    {"hook.check", reading<SessionMessage, readHookCheck>},
+    {"prompt.submitted", reading<SessionMessage, readPromptSubmitted>},
+    {"section.build", reading<SessionMessage, readSectionBuild>},
+    {"hooks.state", reading<SessionMessage, readHooksState>},
+}};
+
+}  // namespace
+
+Result<SessionMessage, std::string> SessionDecoder::message(const Slice& text) {
+  return decode(scanner_, text, kMessageReaders);
+}
+
+}  // namespace tap::protocol
