@@ -6,6 +6,7 @@
 
 #include "gateway/session_lifecycle.h"
 #include "gateway/turn.h"
+#include "gateway/updates.h"
 #include "protocol/provider_codec.h"
 
 namespace tap::gateway {
@@ -18,6 +19,9 @@ using protocol::TransformAction;
 using protocol::Trust;
 
 namespace {
+
+// Of PendingHooks::type: nothing is acknowledged, since hello.ack has been sent.
+constexpr std::string_view kHello = "hello";
 
 // What stands last in a protected section, whatever was appended to it.
 constexpr std::string_view kLastWord =
@@ -118,8 +122,10 @@ std::string obstacle(HookOutcome outcome) {
   return {};
 }
 
-void answer(const Turn& turn, const Session& session, const Provider& provider,
-            const Binding& binding, const PendingHooks& pending) {
+// The binding's revision counts up with the answer: acks of different updates may overtake each
+// other, and it must not fall.
+void answer(const Turn& turn, const Session& session, const Provider& provider, Binding& binding,
+            const PendingHooks& pending) {
   const protocol::HooksState& state = session.hooks.state;
   std::string why = needsHooks(binding) ? obstacle(state.hooks) : std::string();
   if (why.empty() && !binding.transforms.empty()) why = obstacle(state.sections);
@@ -127,10 +133,9 @@ void answer(const Turn& turn, const Session& session, const Provider& provider,
     const protocol::Refusal refusal{protocol::ErrorCode::Unauthorized, std::move(why),
                                     std::string(pending.type), pending.requestId};
     turn.send(provider.peer, protocol::encodeError(refusal, provider.providerId, session.id));
-  } else if (!pending.requestId.empty()) {
-    turn.send(provider.peer,
-              protocol::encodeAck({pending.requestId, session.id, pending.revision, {}}));
+    return;
   }
+  if (pending.type != kHello) acknowledge(turn, provider, binding, pending.requestId);
 }
 
 }  // namespace
@@ -213,7 +218,7 @@ void applyHooks(Binding& binding, const protocol::HooksChange& change) {
 void answerWhenInForce(const Turn& turn, Session& session, Provider& provider, Binding& binding,
                        std::string_view type, const std::string& requestId) {
   hooksChanged(turn, session);
-  const PendingHooks pending{type, requestId, binding.revision, session.hooks.told.revision};
+  const PendingHooks pending{type, requestId, session.hooks.told.revision};
   if (pending.hooks <= session.hooks.inForce) {
     return answer(turn, session, provider, binding, pending);
   }

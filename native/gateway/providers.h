@@ -25,7 +25,6 @@ namespace tap::gateway {
 struct PendingHooks {
   std::string_view type;  // of the message, as in the table
   std::string requestId;  // empty: only a refusal is told
-  int64_t revision = 0;   // of the binding
   int64_t hooks = 0;      // revision of the session's hooks
 };
 

@@ -70,7 +70,6 @@ std::optional<Refusal> updateBindings(const Turn& turn, Provider& provider, std:
   if (!sessionId) change(provider.declared);
   for (Binding* binding : bindings.value()) {
     change(*binding);
-    ++binding->revision;
     if (Session* session = turn.state.sessions.find(binding->sessionId)) {
       answerWhenInForce(turn, *session, provider, *binding, type, requestId);
     }

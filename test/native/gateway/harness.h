@@ -297,6 +297,8 @@ class Harness {
     texts.erase(at);
     return message;
   }
+  // As if it had not been looked at yet.
+  void putBack(PeerId peer, Message message) { inbox(peer).texts.push_back(std::move(message)); }
   size_t count(PeerId peer, std::string_view type) {
     const auto& texts = inbox(peer).texts;
     return static_cast<size_t>(
