@@ -580,6 +580,7 @@ constexpr std::array<Reader<SessionEvent>, std::variant_size_v<SessionEvent>> kE
 template <class Variant, size_t N>
 Result<Variant, std::string> decode(json::Scanner& scanner, const Slice& text,
                                     const std::array<Reader<Variant>, N>& readers) {
+  if (!utf8::isValid(text.view())) return std::string("link frame is not UTF-8");
   Result<json::Value, json::SyntaxError> root = scanner.scan(text.view());
   if (!root) return std::string("link frame is not JSON: ") + root.error().reason;
   if (root.value().kind != json::Kind::Object) return std::string("link frame is no object");
