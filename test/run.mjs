@@ -1,16 +1,21 @@
 // npm test: everything, with its own set-up. `npm test -- native js e2e conformance lint format sanitize`
-// runs parts; without any: the first four.
+// runs parts; without any: the first four. `fuzz` and
+// `chaos` are short runs of what npm run fuzz and npm run chaos do at length.
 
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { attempt, CommandFailed, root, run, say, seconds, step } from "./commands.mjs";
 import { conformanceRules, readResults, unshown } from "./conformance.mjs";
+import { buildFuzzers, fuzzAll, fuzzTargets } from "./fuzz.mjs";
 import { format, lint } from "./lint.mjs";
 import { setUp } from "./setup.mjs";
 
 const nativeFolder = process.env.TAP_NATIVE_BUILD ?? path.join(root, "build-native");
 const sanitizedFolder = path.join(root, "build-asan");
+
+/** For each target: enough to see that it runs, and that nothing fails at once. */
+const FUZZ_SECONDS = 3;
 
 /** What became of each test, by the part that ran it. @type {Map<string, string>} */
 const resultFiles = new Map();
@@ -61,6 +66,11 @@ async function native() {
 async function sanitize() {
   await buildNative(sanitizedFolder, ["-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DTAP_SANITIZE=ON"]);
   return ctest(sanitizedFolder);
+}
+
+async function fuzz() {
+  await buildFuzzers();
+  return fuzzAll(fuzzTargets(), FUZZ_SECONDS);
 }
 
 // ---- JavaScript ----------------------------------------------------------------------------------
@@ -133,7 +143,7 @@ async function linted() {
  * @typedef {{ok: boolean, detail: string}} Outcome
  * @type {Record<string, () => Promise<Outcome>>}
  */
-const parts = { format, lint: linted, native, js, e2e, conformance, sanitize };
+const parts = { format, lint: linted, native, js, e2e, conformance, sanitize, fuzz };
 const usual = ["native", "js", "e2e", "conformance"];
 
 /** @type {string[]} */
