@@ -5,6 +5,7 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { stripVTControlCharacters } from "node:util";
+import { chaos } from "./chaos.mjs";
 import { attempt, CommandFailed, root, run, say, seconds, step } from "./commands.mjs";
 import { conformanceRules, readResults, unshown } from "./conformance.mjs";
 import { buildFuzzers, fuzzAll, fuzzTargets } from "./fuzz.mjs";
@@ -16,6 +17,8 @@ const sanitizedFolder = path.join(root, "build-asan");
 
 /** For each target: enough to see that it runs, and that nothing fails at once. */
 const FUZZ_SECONDS = 3;
+/** The same schedule each time. */
+const CHAOS_SEED = 1;
 
 /** What became of each test, by the part that ran it. @type {Map<string, string>} */
 const resultFiles = new Map();
@@ -143,7 +146,17 @@ async function linted() {
  * @typedef {{ok: boolean, detail: string}} Outcome
  * @type {Record<string, () => Promise<Outcome>>}
  */
-const parts = { format, lint: linted, native, js, e2e, conformance, sanitize, fuzz };
+const parts = {
+  format,
+  lint: linted,
+  native,
+  js,
+  e2e,
+  conformance,
+  sanitize,
+  fuzz,
+  chaos: () => chaos(CHAOS_SEED, 1),
+};
 const usual = ["native", "js", "e2e", "conformance"];
 
 /** @type {string[]} */

@@ -64,6 +64,7 @@ const needs = {
   fuzz: [...forNative, "clang", "libclang-rt-14-dev"],
   js: [...forAddon, ...forNative, "git", "python3-websockets"],
   e2e: [...forAddon, "git", "python3-websockets"],
+  chaos: forAddon,
   lint: [...forNative, "git", "clang-format", "clang-tidy"],
   format: ["git", "clang-format"],
   conformance: [],
