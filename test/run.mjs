@@ -110,14 +110,14 @@ async function nodeTest(part, files) {
   return { ok, detail: detail.filter(Boolean).join(", ") };
 }
 
-/** Programs of the core that the JavaScript tests compare it by. */
+/** Programs of the core that the JavaScript tests compare it by; besides them there is `ws_echo`. */
 const oracles = () =>
   readdirSync(path.join(root, "test/native"), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith("_oracle.cc"))
     .map((file) => path.basename(file, ".cc"));
 
 async function js() {
-  await buildCore(oracles());
+  await buildCore([...oracles(), "ws_echo"]);
   return nodeTest("js", [...testFiles("test/js"), ...testFiles("test/support")]);
 }
 

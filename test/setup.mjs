@@ -25,6 +25,8 @@ const gtestHeaders = [
   ...["/usr/include", "/usr/local/include", "/opt/homebrew/include"],
 ].map((folder) => path.join(folder, "gtest", "gtest.h"));
 
+const uvHeaders = ["/usr/include/uv.h", "/usr/local/include/uv.h", "/opt/homebrew/include/uv.h"];
+
 /** Whether clang has its libFuzzer. @returns {Promise<boolean>} */
 async function linksFuzzer() {
   const args = ["-print-file-name=libclang_rt.fuzzer-x86_64.a"];
@@ -41,6 +43,7 @@ const packages = {
   git: () => answers("git"),
   "libgtest-dev": async () => gtestHeaders.some(existsSync),
   "libpcre2-dev": async () => Boolean(findPcre2()),
+  "libuv1-dev": async () => uvHeaders.some(existsSync),
   "python3-websockets": async () => Boolean(await pythonWithWebsockets()),
   clang: () => answers("clang++"),
   // libFuzzer and the sanitizers; named for the version of clang that Debian 12 has.
@@ -62,7 +65,7 @@ const needs = {
   native: forNative,
   sanitize: forNative,
   fuzz: [...forNative, "clang", "libclang-rt-14-dev"],
-  js: [...forAddon, ...forNative, "git", "python3-websockets"],
+  js: [...forAddon, ...forNative, "git", "libuv1-dev", "python3-websockets"],
   e2e: [...forAddon, "git", "python3-websockets"],
   chaos: forAddon,
   lint: [...forNative, "git", "clang-format", "clang-tidy"],
