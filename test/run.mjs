@@ -1,16 +1,24 @@
 // npm test: everything, with its own set-up. `npm test -- native js e2e conformance lint format sanitize`
-// runs parts; without any: the first four.
+// runs parts; without any: the first four. `fuzz` and
+// `chaos` are short runs of what npm run fuzz and npm run chaos do at length.
 
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { stripVTControlCharacters } from "node:util";
+import { chaos } from "./chaos.mjs";
 import { attempt, CommandFailed, root, run, say, seconds, step } from "./commands.mjs";
 import { conformanceRules, readResults, unshown } from "./conformance.mjs";
+import { buildFuzzers, fuzzAll, fuzzTargets } from "./fuzz.mjs";
 import { format, lint } from "./lint.mjs";
 import { setUp } from "./setup.mjs";
 
 const nativeFolder = process.env.TAP_NATIVE_BUILD ?? path.join(root, "build-native");
 const sanitizedFolder = path.join(root, "build-asan");
+
+/** For each target: enough to see that it runs, and that nothing fails at once. */
+const FUZZ_SECONDS = 3;
+/** The same schedule each time. */
+const CHAOS_SEED = 1;
 
 /** What became of each test, by the part that ran it. @type {Map<string, string>} */
 const resultFiles = new Map();
@@ -63,6 +71,11 @@ async function sanitize() {
   return ctest(sanitizedFolder);
 }
 
+async function fuzz() {
+  await buildFuzzers();
+  return fuzzAll(fuzzTargets(), FUZZ_SECONDS);
+}
+
 // ---- JavaScript ----------------------------------------------------------------------------------
 
 /** @param {string} folder */
@@ -97,14 +110,14 @@ async function nodeTest(part, files) {
   return { ok, detail: detail.filter(Boolean).join(", ") };
 }
 
-/** Programs of the core that the JavaScript tests compare it by. */
+/** Programs of the core that the JavaScript tests compare it by; besides them there is `ws_echo`. */
 const oracles = () =>
   readdirSync(path.join(root, "test/native"), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith("_oracle.cc"))
     .map((file) => path.basename(file, ".cc"));
 
 async function js() {
-  await buildCore(oracles());
+  await buildCore([...oracles(), "ws_echo"]);
   return nodeTest("js", [...testFiles("test/js"), ...testFiles("test/support")]);
 }
 
@@ -133,7 +146,17 @@ async function linted() {
  * @typedef {{ok: boolean, detail: string}} Outcome
  * @type {Record<string, () => Promise<Outcome>>}
  */
-const parts = { format, lint: linted, native, js, e2e, conformance, sanitize };
+const parts = {
+  format,
+  lint: linted,
+  native,
+  js,
+  e2e,
+  conformance,
+  sanitize,
+  fuzz,
+  chaos: () => chaos(CHAOS_SEED, 1),
+};
 const usual = ["native", "js", "e2e", "conformance"];
 
 /** @type {string[]} */

@@ -25,6 +25,15 @@ const gtestHeaders = [
   ...["/usr/include", "/usr/local/include", "/opt/homebrew/include"],
 ].map((folder) => path.join(folder, "gtest", "gtest.h"));
 
+const uvHeaders = ["/usr/include/uv.h", "/usr/local/include/uv.h", "/opt/homebrew/include/uv.h"];
+
+/** Whether clang has its libFuzzer. @returns {Promise<boolean>} */
+async function linksFuzzer() {
+  const args = ["-print-file-name=libclang_rt.fuzzer-x86_64.a"];
+  const { ok, output } = await attempt("clang++", args, { quiet: true });
+  return ok && existsSync(output.trim());
+}
+
 /** Debian's package, and how to see that nothing of it is missing. */
 const packages = {
   "g++": () => answers("g++"),
@@ -34,7 +43,11 @@ const packages = {
   git: () => answers("git"),
   "libgtest-dev": async () => gtestHeaders.some(existsSync),
   "libpcre2-dev": async () => Boolean(findPcre2()),
+  "libuv1-dev": async () => uvHeaders.some(existsSync),
   "python3-websockets": async () => Boolean(await pythonWithWebsockets()),
+  clang: () => answers("clang++"),
+  // libFuzzer and the sanitizers; named for the version of clang that Debian 12 has.
+  "libclang-rt-14-dev": linksFuzzer,
   "clang-format": () => answers("clang-format"),
   "clang-tidy": () => answers("clang-tidy"),
 };
@@ -51,13 +64,15 @@ const needs = {
   demo: [...forAddon, "git"],
   native: forNative,
   sanitize: forNative,
-  js: [...forAddon, ...forNative, "git", "python3-websockets"],
+  fuzz: [...forNative, "clang", "libclang-rt-14-dev"],
+  js: [...forAddon, ...forNative, "git", "libuv1-dev", "python3-websockets"],
   e2e: [...forAddon, "git", "python3-websockets"],
+  chaos: forAddon,
   lint: [...forNative, "git", "clang-format", "clang-tidy"],
   format: ["git", "clang-format"],
   conformance: [],
 };
-const withoutAddon = ["native", "sanitize", "lint", "format", "conformance"];
+const withoutAddon = ["native", "sanitize", "fuzz", "lint", "format", "conformance"];
 
 const mayInstall = () => process.getuid?.() === 0 && existsSync("/usr/bin/apt-get");
 

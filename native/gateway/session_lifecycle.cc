@@ -87,7 +87,7 @@ void lookAround(const Turn& turn, Session& session) {
   session.sync.setGated(turn.state.checks.anyOfSession(session.id));
 }
 
-// Nobody is left in the session who could answer or be answered.
+// Nobody is left in the session who could be answered.
 void dropQuestions(const Turn& turn, Session& session) {
   dropChecks(turn, session.id);
   dropBuilds(turn, session.id);
@@ -207,12 +207,14 @@ void endSession(const Turn& turn, Session& session, std::string_view reason) {
 void finishSession(const Turn& turn, const std::string& sessionId) {
   Session* session = turn.state.sessions.find(sessionId);
   if (session == nullptr) return;
-  dropQuestions(turn, *session);
   for (Provider* provider : turn.state.providers.inSession(sessionId)) {
+    failGatesOfBinding(turn, *provider, sessionId, "the session has ended");
+    failTransformsOfBinding(turn, *provider, sessionId);
     refusePendingHooks(turn, *provider, *provider->in(sessionId), "the session has ended");
     turn.state.providers.unbind(*provider, sessionId);
     if (provider->bindings.empty() && !provider->all) provider->state = ProviderState::Unbound;
   }
+  dropQuestions(turn, *session);
   for (auto& [identity, known] : session->known) turn.cancel(known.departure);
   turn.state.authenticator.forgetSession(sessionId);
   turn.cancel(session->shutdownTimer);

@@ -22,7 +22,8 @@ struct SplitText {
 
 class SessionDecoder {
  public:
-  // Slices in the result have the text's owner. The error is a sentence for the log.
+  // Slices in the result have the text's owner. The error is a sentence for the log. What the
+  // gateway sends has been checked to be UTF-8 already; what a session sends is checked here.
   [[nodiscard]] Result<SessionMessage, std::string> message(const Slice& text);
   [[nodiscard]] Result<SessionEvent, std::string> event(const Slice& text);
 

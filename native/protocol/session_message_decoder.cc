@@ -2,6 +2,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/utf8.h"
 #include "protocol/session_codec.h"
 #include "protocol/session_fields.h"
 
@@ -142,6 +143,7 @@ constexpr std::array<Reader<SessionMessage>, std::variant_size_v<SessionMessage>
 }  // namespace
 
 Result<SessionMessage, std::string> SessionDecoder::message(const Slice& text) {
+  if (!utf8::isValid(text.view())) return std::string("link frame is not UTF-8");
   return decode(scanner_, text, kMessageReaders);
 }
 

@@ -136,6 +136,29 @@ TEST_F(Gates, AllGatesMustAllow) {
   EXPECT_EQ(verdict(), "1 pass");
 }
 
+TEST_F(Gates, AGateThatIsOpenWhenItsSessionEndsDenies) {
+  const PeerId gate = with("ci", kGate);
+  tap.send(session, protocol::EndSession{"over"});
+  check("1", "bash", kPush);
+  EXPECT_EQ(verdict(), "none");
+  tap.say(gate, R"({"type":"shutdown.ready","sessionId":"s"})");
+  EXPECT_EQ(verdict(), "1 deny: tap provider \"ci\": the session has ended");
+  EXPECT_TRUE(tap.state().checks.gates.empty());
+}
+
+TEST_F(Gates, AGateThatIsOpenWhenItsSessionIsUnboundDenies) {
+  Limits limits;
+  limits.set(Limit::ShutdownMs, 1'000);
+  Harness hasty(limits);
+  const PeerId link = hasty.session("s");
+  const PeerId gate = hasty.authed();
+  hasty.say(gate, helloWith("ci", "s", rules(kGate)));
+  hasty.send(link, protocol::EndSession{"over"});
+  hasty.send(link, protocol::HookCheck{"1", "bash", Slice(kPush)});
+  hasty.advance(1'000);
+  EXPECT_EQ(hasty.count<protocol::HookVerdict>(link), 1u);
+}
+
 TEST_F(Gates, AGateThatDoesNotAnswerDeniesAfterFiveSeconds) {
   const PeerId gate = with("ci", kGate);
   check("1", "bash", kPush);

@@ -28,7 +28,7 @@ inline constexpr std::string_view kAbsent = "<absent>";
 // A JSON object that the gateway sent.
 class Message {
  public:
-  explicit Message(std::string text) : text_(std::move(text)) {}
+  explicit Message(std::string text) : text_(std::move(text)), type_(get("type")) {}
 
   // The member at a path ("active.0.id"): a string's text, anything else as it is written.
   [[nodiscard]] std::string get(std::string_view path) const {
@@ -45,7 +45,7 @@ class Message {
     }
     return value.kind == json::Kind::String ? json::decodeString(value) : std::string(value.raw);
   }
-  [[nodiscard]] std::string type() const { return get("type"); }
+  [[nodiscard]] const std::string& type() const { return type_; }
   [[nodiscard]] const std::string& text() const { return text_; }
   // How many elements the array at this path has.
   [[nodiscard]] size_t size(std::string_view path) const {
@@ -67,6 +67,7 @@ class Message {
   }
 
   std::string text_;
+  std::string type_;
 };
 
 // --- Texts that providers say

@@ -271,6 +271,13 @@ TEST(SessionCodec, RefusesEventsWithFieldsOfAnotherKind) {
   }
 }
 
+TEST(SessionCodec, RefusesWhatIsNotUtf8) {
+  const std::string text = "{\"type\":\"end\",\"reason\":\"\xC3\"}";
+  const auto message = SessionDecoder().message(Slice::borrow(text));
+  ASSERT_FALSE(message.ok());
+  EXPECT_EQ(message.error(), "link frame is not UTF-8");
+}
+
 TEST(SessionCodec, SaysWhatIsWrong) {
   SessionDecoder decoder;
   const std::string text = R"({"type":"cancel","callId":"c","reason":5})";

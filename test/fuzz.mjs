@@ -1,0 +1,96 @@
+// npm run fuzz -- <target> <seconds>: one target, or all of them, under libFuzzer. What it learns is
+// kept in .cache/fuzz, what fails in .cache/fuzz/failures; a failure that is understood is moved to
+// test/fuzz/corpus/<target>, where test/fuzz/replay_test.cc runs it from then on.
+
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import { attempt, CommandFailed, root, run, say, step } from "./commands.mjs";
+import { setUp } from "./setup.mjs";
+
+const folder = path.join(root, "build-fuzz");
+const found = path.join(root, ".cache", "fuzz");
+const corpus = path.join(root, "test", "fuzz", "corpus");
+
+/** Beyond these sizes inputs only get slower. @type {Record<string, number>} */
+const maxBytes = { gateway: 2000, pattern: 512, glob: 512 };
+
+export const fuzzTargets = () =>
+  [
+    ...readFileSync(path.join(root, "test/fuzz/targets.h"), "utf8").matchAll(/\{"(\w+)", \w+\}/g),
+  ].map(([, name]) => name);
+
+export async function buildFuzzers() {
+  const options = ["-DCMAKE_CXX_COMPILER=clang++", "-DCMAKE_BUILD_TYPE=None", "-DTAP_FUZZ=ON"];
+  await run("cmake", ["-S", ".", "-B", folder, ...options], { quiet: true });
+  await step("building build-fuzz", () =>
+    run("cmake", ["--build", folder, "-j2", "--target", "tap_fuzz"], { quiet: true }),
+  );
+}
+
+/**
+ * @param {string} target @param {number} seconds
+ * @returns {Promise<{ok: boolean, executions: number, output: string}>}
+ */
+export async function fuzz(target, seconds) {
+  const kept = path.join(found, target);
+  const failures = path.join(found, "failures");
+  for (const one of [kept, failures]) mkdirSync(one, { recursive: true });
+  const args = [
+    `-max_total_time=${seconds}`,
+    `-max_len=${maxBytes[target] ?? 2048}`,
+    "-timeout=20",
+    "-rss_limit_mb=1024",
+    "-print_final_stats=1",
+    `-artifact_prefix=${failures}/${target}-`,
+    kept,
+    path.join(corpus, target),
+  ];
+  const env = { TAP_FUZZ_TARGET: target };
+  const program = path.join(folder, "tap_fuzz");
+  const { ok, output } = await attempt(program, args, { env, quiet: true });
+  const [, executions] = /stat::number_of_executed_units: *(\d+)/.exec(output) ?? [];
+  return { ok, executions: Number(executions ?? 0), output };
+}
+
+/** @param {string[]} targets @param {number} seconds for each */
+export async function fuzzAll(targets, seconds) {
+  const failed = [];
+  let total = 0;
+  for (const target of targets) {
+    const { ok, executions, output } = await fuzz(target, seconds);
+    say(`   ${target}: ${seconds} s, ${executions} executions, ${ok ? "no failure" : "FAILED"}`);
+    total += executions;
+    if (ok) continue;
+    failed.push(target);
+    say(output.slice(-6000));
+  }
+  const detail = `${targets.length} targets, ${total} executions`;
+  return { ok: failed.length === 0, detail: [detail, ...failed].join(", failed: ") };
+}
+
+async function main(target = "all", seconds = "60") {
+  const known = fuzzTargets();
+  const targets = target === "all" ? known : known.filter((name) => name === target);
+  if (targets.length === 0 || !(Number(seconds) > 0)) {
+    say(`npm run fuzz -- <target> <seconds>; targets: all, ${known.join(", ")}`);
+    return 2;
+  }
+  await setUp({ for: "fuzz" });
+  await buildFuzzers();
+  const { ok } = await fuzzAll(targets, Number(seconds));
+  say(
+    `${readdirSync(path.join(found, "failures")).length} files in ${path.join(found, "failures")}`,
+  );
+  return ok ? 0 : 1;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  try {
+    process.exitCode = await main(...process.argv.slice(2));
+  } catch (error) {
+    if (!(error instanceof CommandFailed)) throw error;
+    say(error.message);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,109 @@
+// What must hold in a gateway's state between any two inputs, and what a session's process is owed.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "gateway/harness.h"
+
+namespace tap::gateway::test {
+
+// What a session's process has asked for, and what it has heard.
+struct Process {
+  PeerId peer{};
+  std::string sessionId;
+  std::set<std::string> open;       // calls
+  std::set<std::string> cancelled;  // no outcome may follow
+  std::set<std::string> questions;  // checks, prompts and sections without an answer
+  int64_t toolsRevision = 0;
+  int64_t hooksRevision = 0;
+};
+
+class Promises {
+ public:
+  // Takes the answers out of the process's inbox. `settled` counts the calls that went well.
+  static void checkProcess(Harness& tap, Process& process, int& settled) {
+    while (const auto outcome = tap.find<protocol::CallResult>(process.peer)) {
+      ASSERT_EQ(process.cancelled.count(outcome->callId), 0u) << "an outcome after the cancel";
+      ASSERT_EQ(process.open.erase(outcome->callId), 1u) << "two outcomes";
+      if (!outcome->failed) ++settled;
+    }
+    while (const auto verdict = tap.find<protocol::HookVerdict>(process.peer)) {
+      ASSERT_EQ(process.questions.erase(verdict->checkId), 1u) << "two verdicts";
+    }
+    while (const auto context = tap.find<protocol::PromptContext>(process.peer)) {
+      ASSERT_EQ(process.questions.erase(context->promptId), 1u) << "two contexts";
+    }
+    while (const auto section = tap.find<protocol::SectionText>(process.peer)) {
+      ASSERT_EQ(process.questions.erase(section->buildId), 1u) << "two texts of a section";
+    }
+    while (const auto hooks = tap.find<protocol::Hooks>(process.peer)) {
+      ASSERT_GE(hooks->revision, std::exchange(process.hooksRevision, hooks->revision));
+    }
+  }
+  static void checkTools(Process& process, const protocol::Tools& tools) {
+    ASSERT_GE(tools.revision, std::exchange(process.toolsRevision, tools.revision));
+  }
+
+  void check(State& state) {
+    checkProviders(state);
+    for (auto& [id, session] : state.sessions.all()) checkSession(state, session);
+    const Limits& limits = state.config.limits;
+    ASSERT_LE(state.providers.size(), limits.count(Limit::Connections));
+    ASSERT_LE(state.sessions.all().size(), limits.count(Limit::Sessions));
+  }
+
+ private:
+  using Name = std::tuple<PeerId, std::string, std::string, std::string>;
+
+  void checkProviders(State& state) {
+    boundIn_.clear();
+    std::map<Name, int64_t> revisions;
+    for (Provider* provider : state.providers.all()) {
+      const bool isBound = provider->state == protocol::ProviderState::Bound;
+      ASSERT_EQ(isBound, provider->all || !provider->bindings.empty());
+      ASSERT_TRUE(isBound || state.calls.countOfProvider(provider->peer) == 0);
+      for (const auto& [sessionId, binding] : provider->bindings) {
+        ASSERT_NE(state.sessions.find(sessionId), nullptr);
+        ASSERT_EQ(state.providers.byIdentity(sessionId, provider->name, provider->instance),
+                  provider);
+        boundIn_.insert(sessionId + "/" + provider->name);
+        const Name name{provider->peer, sessionId, provider->name, provider->instance};
+        ASSERT_GE(binding.revision, revisions_[name]) << "a revision fell";
+        revisions[name] = binding.revision;
+        ASSERT_LE(binding.tools.size(), state.config.limits.count(Limit::ToolsPerProvider));
+        ASSERT_LE(binding.rules.size(), state.config.limits.count(Limit::RulesPerProvider));
+      }
+    }
+    revisions_ = std::move(revisions);
+  }
+
+  void checkSession(State& state, const Session& session) {
+    const Limits& limits = state.config.limits;
+    for (const auto& [name, digest] : state.providers.snapshot(session.id)) {
+      ASSERT_TRUE(boundIn_.contains(session.id + "/" + name)) << "tools of nobody";
+    }
+    ASSERT_TRUE(session.peer || state.calls.countOfSession(session.id) == 0);
+    ASSERT_LE(state.calls.countOfSession(session.id), limits.count(Limit::CallsPerSession));
+    for (const auto& [name, streams] : session.streams) {
+      ASSERT_LE(streams.size(), limits.count(Limit::StreamsPerProvider));
+      const EventStream* stream = streams.find(session.id);
+      if (stream == nullptr) continue;
+      ASSERT_LE(stream->entries().size(), limits.count(Limit::StreamEntries));
+      ASSERT_LE(stream->bytes(), limits.bytes(Limit::StreamBytes));
+    }
+    for (const auto& [name, budget] : session.budgets) {
+      ASSERT_LE(budget.waiting(), limits.count(Limit::HeldInjects));
+    }
+  }
+
+  std::set<std::string> boundIn_;
+  std::map<Name, int64_t> revisions_;
+};
+
+}  // namespace tap::gateway::test

@@ -1,0 +1,479 @@
+// Several providers and sessions around a gateway, which do what a source of choices says, legal or
+// not. After each step the gateway's promises are checked: one outcome for each call and one
+// verdict for each check, nothing for closed peers, no tools of unbound providers, no revision that
+// falls, no limit that is passed.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gateway/harness.h"
+#include "gateway/promises.h"
+#include "protocol/session_codec.h"
+
+namespace tap::gateway::test {
+
+// Where the world's choices come from: chance, or the bytes of a fuzzer.
+struct Choices {
+  std::function<uint32_t(uint32_t bound)> below;  // less than `bound`
+  std::function<std::string()> text = [] { return std::string(); };
+};
+
+class World {
+ public:
+  explicit World(Choices choices) : choices_(std::move(choices)), tap_(limits()) {
+    tap_.say(internal_, hello("tap", "all", tools({"tap_status"})));
+  }
+
+  void step() {
+    switch (below(18)) {
+      case 0:
+        if (processes_.size() < 3 || below(10) == 0) startProcess();
+        break;
+      case 1:
+        if (below(10) == 0) endProcess();
+        break;
+      case 2:
+        if (providers_.size() < 10) openProvider();
+        break;
+      case 3:
+        if (below(12) == 0) loseProvider();
+        break;
+      case 4:
+      case 5:
+      case 6:
+        call();
+        break;
+      case 7:
+        cancel();
+        break;
+      case 8:
+        tap_.advance(Millis(below(3) == 0 ? below(8'000) : below(150)));
+        break;
+      case 9:
+        sessionChatter();
+        break;
+      case 10:
+        ask();
+        break;
+      case 11:
+        anybodySaysAnything();
+        break;
+      default:
+        providerSays();
+    }
+    check();
+  }
+
+  [[nodiscard]] int calls() const { return calls_; }
+  [[nodiscard]] int settled() const { return settled_; }
+
+  // Everybody leaves: nothing may be left open.
+  void finish() {
+    for (const PeerId peer : providers_) tap_.lose(peer);
+    tap_.say(internal_, kGoodbye);
+    check();
+    for (const Process& process : processes_) {
+      ASSERT_TRUE(process.open.empty()) << "a call without an outcome";
+      ASSERT_TRUE(process.questions.empty()) << "a check without a verdict";
+      tap_.cut(process.peer);
+    }
+    tap_.advance(Millis(120'000));
+    ASSERT_TRUE(tap_.state().calls.empty());
+    ASSERT_TRUE(tap_.state().checks.gates.empty());
+    ASSERT_TRUE(tap_.state().sections.transforms.empty());
+    ASSERT_TRUE(tap_.state().queue.empty()) << "a place of somebody who has gone";
+    ASSERT_TRUE(tap_.state().sessions.all().empty());
+    ASSERT_EQ(tap_.state().providers.connections(), 0u);
+    ASSERT_EQ(tap_.state().timers.size(), 0u) << "a timer of somebody who has gone";
+    ASSERT_TRUE(tap_.told(HostAction::Exit));
+  }
+
+ private:
+  static Limits limits() {
+    Limits limits;
+    limits.set(Limit::Connections, 8);
+    limits.set(Limit::Sessions, 4);
+    limits.set(Limit::CallsPerSession, 6);
+    limits.set(Limit::CallTimeoutMs, 4'000);
+    limits.set(Limit::QueuedCalls, 2);
+    limits.set(Limit::StreamsPerProvider, 2);
+    limits.set(Limit::StreamEntries, 5);
+    limits.set(Limit::MessageBurst, 60);
+    limits.set(Limit::HellosPerMinute, 100);
+    limits.set(Limit::HeldInjects, 3);
+    return limits;
+  }
+
+  uint32_t below(uint32_t bound) { return choices_.below(bound); }
+  template <class T>
+  const T& pick(const std::vector<T>& from) {
+    return from[below(static_cast<uint32_t>(from.size()))];
+  }
+  Process* anyProcess() {
+    return processes_.empty() ? nullptr : &processes_[below(processes_.size())];
+  }
+  std::string anySession() {
+    const Process* process = anyProcess();
+    return process != nullptr && below(8) != 0 ? process->sessionId
+                                               : "s" + std::to_string(below(5));
+  }
+  std::string anyTool() { return "tool" + std::to_string(below(6)); }
+  std::string anyTools() {
+    std::vector<std::string> names;
+    for (uint32_t i = below(4); i > 0; --i) names.push_back(anyTool());
+    return tools(names);
+  }
+
+  void startProcess() {
+    const std::string id = "s" + std::to_string(below(5));
+    const PeerId peer = tap_.link(id, [&](protocol::Register& r) {
+      r.cliPid = below(3);
+      r.mode = below(2) == 0 ? protocol::SyncMode::Live : protocol::SyncMode::Reload;
+      r.joined = below(2) == 0;
+      if (below(3) == 0) r.have.push_back({"p" + std::to_string(below(4)), "digest"});
+      if (below(20) == 0) r.linkVersion = 99;
+    });
+    processes_.push_back({peer, id, {}, {}, {}, 0, 0});
+  }
+
+  void endProcess() {
+    if (processes_.empty()) return;
+    const size_t at = below(processes_.size());
+    if (below(2) == 0) tap_.send(processes_[at].peer, protocol::EndSession{"over"});
+    check();
+    if (below(2) == 0) return;
+    tap_.cut(processes_[at].peer);
+    processes_.erase(processes_.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+
+  void openProvider() {
+    providers_.push_back(tap_.open());
+    if (below(5) == 0) return;
+    tap_.say(providers_.back(), auth());
+    tap_.say(providers_.back(), hello("p" + std::to_string(below(4)), anySession(), anyTools()));
+  }
+
+  void loseProvider() {
+    if (providers_.empty()) return;
+    const size_t at = below(providers_.size());
+    tap_.lose(providers_[at]);
+    providers_.erase(providers_.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+
+  void call() {
+    Process* process = anyProcess();
+    if (process == nullptr || tap_.closed(process->peer)) return;
+    const std::string id = "c" + std::to_string(++calls_);
+    process->open.insert(id);
+    tap_.call(process->peer, id, below(10) == 0 ? "tap_status" : anyTool(),
+              below(4) == 0 ? R"({"target":"i)" + std::to_string(below(3)) + "\"}" : "{}");
+    while (tap_.count(internal_, "tool.call") > 0) {
+      tap_.say(internal_, result(tap_.take(internal_, "tool.call").get("id")));
+    }
+  }
+
+  void cancel() {
+    Process* process = anyProcess();
+    if (process == nullptr || process->open.empty() || tap_.closed(process->peer)) return;
+    const std::string id = *process->open.begin();
+    process->open.erase(id);
+    process->cancelled.insert(id);
+    tap_.send(process->peer, protocol::CancelCall{id, "aborted"});
+  }
+
+  void sessionChatter() {
+    Process* process = anyProcess();
+    if (process == nullptr) return;
+    switch (below(7)) {
+      case 0:
+        tap_.send(process->peer,
+                  protocol::ActivityChanged{static_cast<protocol::Activity>(below(3))});
+        break;
+      case 1:
+        tap_.send(process->peer, protocol::Synced{static_cast<int64_t>(below(20))});
+        break;
+      case 2:
+        tap_.send(
+            process->peer,
+            protocol::Update{
+                "label" + std::to_string(below(3)), {}, {}, std::vector<std::string>{anyTool()}});
+        break;
+      case 3:
+        tap_.send(process->peer, protocol::Ping{});
+        break;
+      case 4:
+        if (const auto event = tap_.find<protocol::Tools>(process->peer)) {
+          tap_.send(process->peer, protocol::SyncFailed{event->revision, "no", {anyTool()}});
+        }
+        break;
+      default:
+        if (const auto event = tap_.confirmTools(process->peer)) {
+          Promises::checkTools(*process, *event);
+        }
+    }
+  }
+
+  // What is answered once, and may have to wait for providers.
+  void ask() {
+    Process* process = anyProcess();
+    if (process == nullptr || tap_.closed(process->peer)) return;
+    const std::string id = "q" + std::to_string(++questions_);
+    process->questions.insert(id);
+    switch (below(4)) {
+      case 0:
+        tap_.send(process->peer, protocol::PromptSubmitted{id});
+        break;
+      case 1:
+        tap_.send(process->peer, protocol::SectionBuild{id, pick(sections_), "now"});
+        break;
+      default:
+        tap_.send(process->peer,
+                  protocol::HookCheck{id, below(2) == 0 ? "bash" : anyTool(), Slice(kArgs)});
+    }
+  }
+
+  void anybodySaysAnything() {
+    const std::string text = choices_.text();
+    if (text.empty()) return;
+    if (below(3) == 0) return sessionSaysAnything(text);
+    if (!providers_.empty()) tap_.say(pick(providers_), text);
+  }
+  // Identifiers are a process's own to keep apart.
+  void sessionSaysAnything(const std::string& text) {
+    Process* process = anyProcess();
+    if (process == nullptr || tap_.closed(process->peer)) return;
+    protocol::SessionDecoder decoder;
+    auto decoded = decoder.message(Slice::borrow(text));
+    if (!decoded.ok()) return;
+    protocol::SessionMessage& message = decoded.value();
+    if (auto* call = std::get_if<protocol::Call>(&message)) {
+      call->callId = "c" + std::to_string(++calls_);
+      process->open.insert(call->callId);
+    } else if (auto* cancel = std::get_if<protocol::CancelCall>(&message)) {
+      if (process->open.erase(cancel->callId) > 0) process->cancelled.insert(cancel->callId);
+    } else if (auto* check = std::get_if<protocol::HookCheck>(&message)) {
+      process->questions.insert(check->checkId = "q" + std::to_string(++questions_));
+    } else if (auto* prompt = std::get_if<protocol::PromptSubmitted>(&message)) {
+      process->questions.insert(prompt->promptId = "q" + std::to_string(++questions_));
+    } else if (auto* build = std::get_if<protocol::SectionBuild>(&message)) {
+      process->questions.insert(build->buildId = "q" + std::to_string(++questions_));
+    } else if (std::holds_alternative<protocol::Register>(message)) {
+      giveUp(*process);
+    }
+    tap_.send(process->peer, message);
+  }
+
+  // Who registers anew does not wait for what it has asked before.
+  static void giveUp(Process& process) {
+    process.cancelled.merge(process.open);
+    process.open.clear();
+    process.questions.clear();
+    process.toolsRevision = process.hooksRevision = 0;
+  }
+
+  void providerSays() {
+    if (providers_.empty()) return;
+    const PeerId peer = pick(providers_);
+    switch (below(19)) {
+      case 0:
+      case 1:
+      case 2:
+        if (below(4) == 0) tap_.say(peer, auth(below(40) == 0 ? "wrong" : kToken));
+        break;
+      case 3:
+      case 4:
+      case 5:
+        if (isBound(peer) && below(4) != 0) break;  // else nobody stays anywhere
+        tap_.say(peer, anyHello());
+        if (tap_.count(peer, "hello.ack") > 0) {
+          tokens_.push_back(tap_.take(peer, "hello.ack").get("reconnectToken"));
+        }
+        break;
+      case 6:
+        tap_.say(peer, anyUpdate());
+        break;
+      case 7:
+        tap_.say(peer, push(pick(levels_), "event", R"(,"stream":")" + anySession() + "\""));
+        break;
+      case 8:
+        if (below(4) == 0) tap_.say(peer, kGoodbye);
+        break;
+      case 9:
+        if (below(4) == 0) tap_.say(peer, pick(nonsense_));
+        break;
+      case 10:
+        if (below(6) == 0) tap_.oversize(peer, 6'000'000);
+        break;
+      case 11:
+        tap_.backlog(peer, below(40) == 0 ? 20'000'000 : 1'000);
+        break;
+      case 12:
+        tap_.say(peer, R"({"type":"hooks.update",)" + anyHooks() + R"(,"requestId":"h"})");
+        break;
+      case 13:
+        tap_.say(peer, pick(requests_));
+        break;
+      case 14:
+        judge();
+        break;
+      default:
+        answer(peer);
+    }
+  }
+
+  bool isBound(PeerId peer) {
+    const Provider* provider = tap_.state().providers.find(peer);
+    return provider != nullptr && provider->state == protocol::ProviderState::Bound;
+  }
+  std::string anyHello() {
+    std::string text = hello("p" + std::to_string(below(4)),
+                             below(6) == 0 ? std::string("all") : anySession(), anyTools());
+    text.pop_back();
+    if (below(3) == 0) text += R"(,"instance":"i)" + std::to_string(below(3)) + "\"";
+    if (below(2) == 0) text += R"(,"reconnectToken":")" + pick(tokens_) + "\"";
+    if (below(4) == 0) text += R"(,"subscribe":["user.message"])";
+    if (below(3) == 0) text += R"(,"context":"c","hooks":{)" + anyHooks() + "}";
+    if (below(3) == 0) {
+      text += R"(,"concurrency":{"max":)" + std::to_string(1 + below(2)) + R"(,"scope":")" +
+              pick(scopes_) + "\"}";
+    }
+    return text + "}";
+  }
+  std::string anyUpdate() {
+    switch (below(5)) {
+      case 0:
+        return R"({"type":"tools.update","remove":[")" + anyTool() + R"("],"tools":)" + anyTools() +
+               R"(,"requestId":"r"})";
+      case 1:
+        return R"({"type":"tools.update","sessionId":")" + anySession() + R"(","tools":)" +
+               anyTools() + "}";
+      case 2:
+        return R"({"type":"session.ready","sessionId":")" + anySession() + "\"}";
+      case 3:
+        return R"({"type":"shutdown.ready","sessionId":")" + anySession() + "\"}";
+      default:
+        return update(anyTools());
+    }
+  }
+
+  std::string anyHooks() {
+    return R"("onPreToolUse":[)" + pick(rules_) + R"(],"transforms":{")" + pick(sections_) +
+           R"(":)" + pick(transforms_) + "}";
+  }
+  // An answer to a gate or a transform that somebody was asked for, right or wrong.
+  void judge() {
+    for (const PeerId peer : providers_) {
+      const Message gate = tap_.take(peer, "gate.check");
+      if (const std::string id = gate.get("callId"); id != kAbsent) {
+        tap_.say(below(8) == 0 ? pick(providers_) : peer,
+                 R"({"type":"gate.result","gateId":"g","callId":")" + id + R"(","decision":")" +
+                     pick(decisions_) + R"("})");
+      }
+      const Message transform = tap_.take(peer, "transform.request");
+      if (const std::string id = transform.get("callId"); id != kAbsent) {
+        tap_.say(below(8) == 0 ? pick(providers_) : peer,
+                 R"({"type":"transform.result","content":"new","callId":")" + id + R"("})");
+      }
+      if (below(3) != 0) return;
+    }
+  }
+
+  // An answer to a call that somebody has got, right or wrong.
+  void answer(PeerId peer) {
+    for (const PeerId other : providers_) {
+      if (tap_.count(other, "tool.call") > 0 && below(2) == 0) peer = other;
+    }
+    const Message message = tap_.take(peer, below(2) == 0 ? "tool.call" : "tool.cancel");
+    const std::string id = message.get("id");
+    if (id == kAbsent) return;
+    ids_.push_back(id);
+    if (below(4) == 0) {
+      tap_.say(peer, R"({"type":"tool.progress","message":"m","id":")" + id + "\"}");
+    }
+    switch (below(6)) {
+      case 0:
+        tap_.say(peer,
+                 R"({"type":"tool.result","error":"no","errorCode":"NOT_FOUND","retryable":)" +
+                     std::string(below(2) == 0 ? "true" : "false") + R"(,"id":")" + id + "\"}");
+        break;
+      case 1:
+        tap_.say(peer, R"({"type":"tool.result","error":5,"id":")" + id + "\"}");
+        break;
+      case 2:
+        tap_.say(pick(providers_), result(pick(ids_)));
+        break;
+      case 3:
+        tap_.say(peer, R"({"type":"tool.result","file":{"path":"/f","mimeType":"text/plain",)"
+                       R"("size":1,"ttl":2},"id":")" +
+                           id + "\"}");
+        break;
+      default:
+        tap_.say(peer, result(id));
+    }
+  }
+
+  // Some files are read at once, some late, and some twice.
+  void readFiles() {
+    for (ReadFile& read : tap_.reads()) unread_.push_back(read.callId);
+    if (unread_.empty() || below(3) != 0) return;
+    tap_.fileRead(pick(unread_), FileContent{Slice(std::string("1")), {}});
+    if (below(2) == 0) unread_.pop_back();
+  }
+
+  void check() {
+    readFiles();
+    for (Process& process : processes_) Promises::checkProcess(tap_, process, settled_);
+    // A closed link's process settles what was open by itself.
+    std::erase_if(processes_, [&](const Process& process) { return tap_.closed(process.peer); });
+    std::erase_if(providers_, [&](PeerId peer) { return tap_.closed(peer) && below(4) == 0; });
+    promises_.check(tap_.state());
+  }
+
+  Choices choices_;
+  Harness tap_;
+  PeerId internal_ = tap_.admitted();  // serves tap_status, at once
+  Promises promises_;
+  std::vector<PeerId> providers_;
+  std::vector<Process> processes_;
+  std::vector<std::string> ids_{"never"};
+  std::vector<std::string> tokens_{"tok-never"};
+  std::vector<std::string> unread_;
+  int calls_ = 0;
+  int questions_ = 0;
+  int settled_ = 0;  // well
+  const std::vector<std::string> scopes_{"instance", "provider", "tool"};
+  const std::vector<std::string> levels_{"keep", "surface", "inject", "loud"};
+  const std::string kArgs = R"({"command":"git push"})";
+  const std::vector<std::string> sections_{"tone", "safety", "custom_instructions"};
+  const std::vector<std::string> rules_{
+      "", R"({"action":"gate","gateId":"g"})", R"({"action":"gate","gateId":"g","failOpen":true})",
+      R"({"match":{"tool":"shell","args":"git .*"},"action":"deny","reason":"no"})",
+      R"({"action":"context","content":"mind the gap"})"};
+  const std::vector<std::string> transforms_{"null", R"({"action":"callback"})",
+                                             R"({"action":"append","content":"a"})"};
+  const std::vector<std::string> decisions_{"allow", "deny", "context", "maybe"};
+  const std::vector<std::string> requests_{
+      R"({"type":"stream.query","queryId":"1","streams":["s1"]})",
+      R"({"type":"filter.set","stream":"s1","rules":[{"match":"ev","outcome":"drop"}]})",
+      R"({"type":"context.update","context":"new"})",
+      R"({"type":"context.update","context":"new","sessionId":"s1","requestId":"r"})"};
+  const std::vector<std::string> nonsense_{"",
+                                           "{",
+                                           "[]",
+                                           R"({"type":"wave"})",
+                                           R"({"type":5})",
+                                           R"({"type":"tool.result"})",
+                                           R"({"type":"auth"})",
+                                           R"({"type":"auth","mode":"pair"})",
+                                           R"({"type":"auth.confirm","code":"000000"})"};
+};
+
+}  // namespace tap::gateway::test
