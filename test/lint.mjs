@@ -17,7 +17,9 @@ function projectFiles(...patterns) {
 }
 
 const cppFiles = () =>
-  projectFiles("native/*.cc", "native/*.h", "test/native/*.cc", "test/native/*.h");
+  projectFiles(
+    ...["native", "test/native", "test/bench"].flatMap((at) => [`${at}/*.cc`, `${at}/*.h`]),
+  );
 const scripts = () => projectFiles("*.mjs", "*.ts", "*.json", ":!package-lock.json");
 
 /** One of node_modules' programs. @param {string} file @param {string[]} args */
