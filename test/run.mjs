@@ -1,9 +1,10 @@
-// npm test: everything, with its own set-up. `npm test -- native js e2e conformance lint format sanitize`
-// runs parts; without any: the first four.
+// npm test: everything, with its own set-up. `npm test -- native js e2e conformance lint format
+// sanitize budget` runs parts; without any: the first four.
 
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { stripVTControlCharacters } from "node:util";
+import { checkBudget } from "./bench/budget.mjs";
 import { attempt, CommandFailed, root, run, say, seconds, step } from "./commands.mjs";
 import { conformanceRules, readResults, unshown } from "./conformance.mjs";
 import { format, lint } from "./lint.mjs";
@@ -122,6 +123,11 @@ async function conformance() {
   return { ok: problems.length === 0, detail };
 }
 
+async function budget() {
+  await buildCore(["bench_micro"]);
+  return checkBudget(nativeFolder);
+}
+
 async function linted() {
   await run("cmake", ["-S", ".", "-B", nativeFolder], { quiet: true });
   return lint(nativeFolder);
@@ -133,7 +139,7 @@ async function linted() {
  * @typedef {{ok: boolean, detail: string}} Outcome
  * @type {Record<string, () => Promise<Outcome>>}
  */
-const parts = { format, lint: linted, native, js, e2e, conformance, sanitize };
+const parts = { format, lint: linted, native, js, e2e, conformance, sanitize, budget };
 const usual = ["native", "js", "e2e", "conformance"];
 
 /** @type {string[]} */

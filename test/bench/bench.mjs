@@ -2,7 +2,7 @@
 // without results; `-- --rounds=9` for more rounds.
 
 import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
@@ -12,7 +12,7 @@ import { phases } from "./cases.mjs";
 import { hostMemory, providerMemory } from "./memory.mjs";
 import { plots } from "./plots.mjs";
 import { jsonOf, Provider, Subject } from "./processes.mjs";
-import { judge, table } from "./report.mjs";
+import { judge, table, withResults } from "./report.mjs";
 import { spread } from "./statistics.mjs";
 
 const { values: flags } = parseArgs({
@@ -20,7 +20,7 @@ const { values: flags } = parseArgs({
 });
 const rounds = Number(flags.rounds ?? (flags.quick ? 2 : 7));
 const effort = flags.quick ? 0.2 : 1;
-const build = path.join(root, "build-bench");
+const build = process.env.TAP_NATIVE_BUILD ?? path.join(root, "build-native");
 const program = (/** @type {string} */ name) => path.join(build, name);
 
 /** Everything that was measured: case → rival → metric → one value a round. */
@@ -38,35 +38,48 @@ class Samples {
 /** @param {number} ms */
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** @param {Samples} samples @param {Map<string, Subject>} subjects @param {typeof phases[number]} phase */
-async function measure(samples, subjects, { connections, tools, cases }) {
-  const names = new Set(cases.flatMap((one) => one.of));
+/**
+ * One provider program for each rival. @param {Subject[]} among
+ * @param {{connections: number, tools: number}} options
+ */
+async function startProviders(among, { connections, tools }) {
   /** @type {Provider[]} */
   const providers = [];
-  for (const name of names) {
-    const subject = subjects.get(name);
-    if (!subject || name === "nothing") continue;
-    providers.push(
-      await Provider.start(program("bench_provider"), subject, { connections, tools }),
-    );
+  for (const subject of among) {
+    if (subject.name === "nothing") continue;
+    const options = { connections, tools };
+    providers.push(await Provider.start(program("bench_provider"), subject, options));
     if (subject.speaks === "tools") await subject.ask("tools", { count: connections * tools });
   }
-  for (let round = -1; round < rounds; ++round) {
-    for (const { name, of, load } of cases) {
-      const calls = Math.ceil(load.calls * (round < 0 ? 0.25 : 1) * effort);
-      for (const rival of of) {
-        const measured = await subjects.get(rival)?.ask("load", { ...load, calls });
-        if (round >= 0) samples.add(name, rival, measured);
-      }
-      if (name === "latency" && round >= 0) {
-        samples.add(name, "floor", await jsonOf(program("bench_provider"), ["floor"]));
-      }
+  return providers;
+}
+
+/**
+ * Every case of every rival, once. @param {Samples | undefined} samples none: to warm up
+ * @param {Map<string, Subject>} subjects @param {import("./cases.mjs").Case[]} cases
+ */
+async function takeRound(samples, subjects, cases) {
+  for (const { name, of, load } of cases) {
+    const calls = Math.ceil(load.calls * (samples ? 1 : 0.25) * effort);
+    for (const rival of of) {
+      const measured = await subjects.get(rival)?.ask("load", { ...load, calls });
+      samples?.add(name, rival, measured);
     }
+    if (name !== "latency") continue;
+    samples?.add(name, "floor", await jsonOf(program("bench_provider"), ["floor"]));
   }
+}
+
+/** @param {Samples} samples @param {Map<string, Subject>} subjects @param {typeof phases[number]} phase */
+async function measure(samples, subjects, phase) {
+  const names = new Set(phase.cases.flatMap((one) => one.of));
+  const among = [...subjects.values()].filter(({ name }) => names.has(name));
+  const providers = await startProviders(among, phase);
+  await takeRound(undefined, subjects, phase.cases);
+  for (let round = 0; round < rounds; ++round) await takeRound(samples, subjects, phase.cases);
   for (const provider of providers) provider.stop();
-  for (const name of names) {
-    const subject = subjects.get(name);
-    if (subject?.speaks === "tools") await subject.ask("tools", { count: 0 });
+  for (const subject of among) {
+    if (subject.speaks === "tools") await subject.ask("tools", { count: 0 });
   }
 }
 
@@ -79,14 +92,13 @@ async function storm(samples, subjects) {
       const before = await subject.ask("tools", { count: 0 });
       const options = { connections: 50, tools: 2 };
       const provider = await Provider.start(program("bench_provider"), subject, options);
-      const after = await subject.ask("tools", { count: 100 });
+      await subject.ask("tools", { count: 100 });
       await pause(300); // one more synchronisation would have come by now
       const late = await subject.ask("tools", { count: 100 });
       if (round >= 0) {
         samples.add("storm", name, { ms: provider.ms, syncs: late.syncs - before.syncs });
       }
       provider.stop();
-      void after;
       await subject.ask("tools", { count: 0 });
     }
   }
@@ -143,11 +155,7 @@ function machine() {
 
 await setUp({ for: ["bench"] });
 const about = machine();
-await run(
-  "cmake",
-  ["-S", ".", "-B", build, "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DTAP_BENCH=ON"],
-  { quiet: true },
-);
+await run("cmake", ["-S", ".", "-B", build, "-DCMAKE_BUILD_TYPE=RelWithDebInfo"], { quiet: true });
 await step("building the bench's programs", () =>
   run("cmake", ["--build", build, "-j2", "--target", "bench_provider", "bench_memory"], {
     quiet: true,
@@ -191,5 +199,11 @@ if (!flags.quick) {
   for (const [file, svg] of Object.entries(await plots(samples.all))) {
     writeFileSync(path.join(folder, file), svg);
   }
+  const page = path.join(root, "docs", "performance.md");
+  const circumstances = `Measured on ${about.date} at ${about.commit}: ${about.cores} cores of an ${about.cpu}, ${about.kernel}, Node.js ${about.node}, ${rounds} rounds. The machine's load was ${about.loadBefore[0]} before and ${loadAfter[0]} after, the bench's own included.`;
+  writeFileSync(
+    page,
+    withResults(readFileSync(page, "utf8"), `${circumstances}\n\n${table(samples.all, verdicts)}`),
+  );
   say(`results and plots are in ${path.relative(process.cwd(), folder) || folder}`);
 }

@@ -172,7 +172,7 @@ export const targets = [
     150,
   ),
   target(
-    "an idle host, in MB more than Node.js",
+    "an idle host, in KB more than Node.js",
     ["memory", "tap detached", "bytes"],
     undefined,
     4 * MB,

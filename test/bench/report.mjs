@@ -27,7 +27,9 @@ export function judge(all) {
     const reached = at(all, value).median / (than ? at(all, than).median : 1);
     const met = atLeast ? reached >= factor : reached <= factor;
     const rival = than ? `${than[1]} ${than[2] === value[2] ? "" : than[2]}`.trim() : "";
-    return { what, wanted: `${atLeast ? "≥" : "≤"} ${factor}`, than: rival, reached, met };
+    const scale = than ? 1 : metrics[value[2]].scale;
+    const wanted = `${atLeast ? "≥" : "≤"} ${factor * scale}`;
+    return { what, wanted, than: rival, reached: reached * scale, met };
   });
 }
 
@@ -74,4 +76,12 @@ export function targetTable(verdicts) {
 export function table(all, verdicts) {
   const cases = Object.keys(shown).filter((name) => all[name]);
   return [...cases.map((name) => caseTable(all, name)), targetTable(verdicts)].join("\n\n");
+}
+
+const MARKS = ["<!-- results of npm run bench -->", "<!-- end of the results -->"];
+
+/** The page with other results in it. @param {string} page @param {string} results */
+export function withResults(page, results) {
+  const [start, end] = MARKS.map((mark) => page.indexOf(mark));
+  return `${page.slice(0, start + MARKS[0].length)}\n\n${results}\n\n${page.slice(end)}`;
 }

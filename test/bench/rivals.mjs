@@ -7,6 +7,7 @@ import fs from "node:fs";
 import net from "node:net";
 import os from "node:os";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { createGateway } from "copilot-tap/gateway";
 import { WebSocketServer } from "ws";
 import { GatewayLink } from "../../js/gateway-link.mjs";
@@ -30,7 +31,7 @@ import { onFrames, sendFrame } from "./js-link.mjs";
  * @property {() => void} close
  */
 
-const here = import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname);
+const here = path.dirname(fileURLToPath(import.meta.url));
 const nothing = () => {};
 
 /** What a gateway needs of a CopilotSession, with the CLI's side of it played here. */
@@ -76,6 +77,7 @@ const callerOf = (session) => ({
   preToolUse: (use) => session.hooks.onPreToolUse(use, {}),
 });
 
+/** @returns {Promise<Rival>} */
 async function tapEmbedded() {
   const gateway = createGateway();
   const session = new BenchSession();
@@ -99,6 +101,7 @@ function freePort() {
   });
 }
 
+/** @returns {Promise<Rival>} */
 async function tapDetached() {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), "tap-bench-"));
   const port = await freePort();
@@ -109,8 +112,6 @@ async function tapDetached() {
     env,
     stdio: "ignore",
   });
-  /** @type {SessionRunner} */
-  let runner;
   let welcomed = false;
   const link = new GatewayLink({
     files,
@@ -125,7 +126,7 @@ async function tapDetached() {
     onTrouble: (text) => process.stderr.write(`${text}\n`),
   });
   const session = new BenchSession();
-  runner = new SessionRunner(link, {
+  const runner = new SessionRunner(link, {
     id: session.sessionId,
     cwd: process.cwd(),
     cliPid: process.pid,
@@ -160,6 +161,7 @@ function countTools(gateway) {
   return { toolCount: () => count.tools, syncCount: () => count.syncs };
 }
 
+/** @returns {Promise<Rival>} */
 async function jsEmbedded() {
   const token = randomUUID();
   const gateway = new JsGateway({ token });
@@ -175,6 +177,7 @@ async function jsEmbedded() {
   };
 }
 
+/** @returns {Promise<Rival>} */
 async function jsDetached() {
   const token = randomUUID();
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "js-bench-"));
@@ -219,7 +222,7 @@ async function jsDetached() {
   };
 }
 
-/** A message there and back: no gateway at all. */
+/** A message there and back: no gateway at all. @returns {Promise<Rival>} */
 async function wsEcho() {
   const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
   await new Promise((resolve) => server.once("listening", resolve));
@@ -239,7 +242,7 @@ async function wsEcho() {
   });
 }
 
-/** The same with nothing but a socket of Node.js's. Only one in flight: there are no frames. */
+/** The same with nothing but a socket of Node.js's. Only one in flight: there are no frames. @returns {Promise<Rival>} */
 async function nodeTcp() {
   /** @type {net.Socket} */
   let socket;
