@@ -18,7 +18,10 @@ function projectFiles(...patterns) {
 
 const cppFiles = () =>
   projectFiles(
-    ...["native", "test/native", "test/fuzz"].flatMap((at) => [`${at}/*.cc`, `${at}/*.h`]),
+    ...["native", "test/native", "test/fuzz", "test/bench"].flatMap((at) => [
+      `${at}/*.cc`,
+      `${at}/*.h`,
+    ]),
   );
 const scripts = () => projectFiles("*.mjs", "*.ts", "*.json", ":!package-lock.json");
 

@@ -1,10 +1,11 @@
-// npm test: everything, with its own set-up. `npm test -- native js e2e conformance lint format sanitize`
-// runs parts; without any: the first four. `fuzz` and
-// `chaos` are short runs of what npm run fuzz and npm run chaos do at length.
+// npm test: everything, with its own set-up. `npm test -- native js e2e conformance lint format
+// sanitize budget fuzz chaos` runs parts; without any: the first four. `fuzz` and `chaos` are short
+// runs of what npm run fuzz and npm run chaos do at length.
 
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { stripVTControlCharacters } from "node:util";
+import { checkBudget } from "./bench/budget.mjs";
 import { chaos } from "./chaos.mjs";
 import { attempt, CommandFailed, root, run, say, seconds, step } from "./commands.mjs";
 import { conformanceRules, readResults, unshown } from "./conformance.mjs";
@@ -135,6 +136,11 @@ async function conformance() {
   return { ok: problems.length === 0, detail };
 }
 
+async function budget() {
+  await buildCore(["bench_micro"]);
+  return checkBudget(nativeFolder);
+}
+
 async function linted() {
   await run("cmake", ["-S", ".", "-B", nativeFolder], { quiet: true });
   return lint(nativeFolder);
@@ -154,6 +160,7 @@ const parts = {
   e2e,
   conformance,
   sanitize,
+  budget,
   fuzz,
   chaos: () => chaos(CHAOS_SEED, 1),
 };

@@ -19,11 +19,13 @@ export async function pythonWithWebsockets() {
   return undefined;
 }
 
-const gtestHeaders = [
+const includeFolders = [
   ...(process.env.GTEST_ROOT ? [path.join(process.env.GTEST_ROOT, "include")] : []),
   ...(process.env.CPLUS_INCLUDE_PATH ?? "").split(path.delimiter).filter(Boolean),
   ...["/usr/include", "/usr/local/include", "/opt/homebrew/include"],
-].map((folder) => path.join(folder, "gtest", "gtest.h"));
+];
+/** Where a header may be. @param {string} file */
+const headers = (file) => includeFolders.map((folder) => path.join(folder, file));
 
 const uvHeaders = ["/usr/include/uv.h", "/usr/local/include/uv.h", "/opt/homebrew/include/uv.h"];
 
@@ -41,7 +43,9 @@ const packages = {
   python3: () => answers("python3"),
   cmake: () => answers("cmake"),
   git: () => answers("git"),
-  "libgtest-dev": async () => gtestHeaders.some(existsSync),
+  "libbenchmark-dev": async () => headers("benchmark/benchmark.h").some(existsSync),
+  valgrind: () => answers("valgrind"),
+  "libgtest-dev": async () => headers("gtest/gtest.h").some(existsSync),
   "libpcre2-dev": async () => Boolean(findPcre2()),
   "libuv1-dev": async () => uvHeaders.some(existsSync),
   "python3-websockets": async () => Boolean(await pythonWithWebsockets()),
@@ -59,6 +63,9 @@ const forAddon = ["g++", "make", "python3", "libpcre2-dev"];
 /** @type {SystemPackage[]} */
 const forNative = ["g++", "cmake", "make", "libgtest-dev", "libpcre2-dev"];
 
+/** @type {SystemPackage[]} */
+const forBench = ["libbenchmark-dev", "valgrind"];
+
 /** What each purpose needs of the system. @type {Record<string, SystemPackage[]>} */
 const needs = {
   demo: [...forAddon, "git"],
@@ -71,8 +78,10 @@ const needs = {
   lint: [...forNative, "git", "clang-format", "clang-tidy"],
   format: ["git", "clang-format"],
   conformance: [],
+  bench: [...forAddon, ...forNative, ...forBench, "git"],
+  budget: [...forNative, ...forBench],
 };
-const withoutAddon = ["native", "sanitize", "fuzz", "lint", "format", "conformance"];
+const withoutAddon = ["native", "sanitize", "fuzz", "lint", "format", "conformance", "budget"];
 
 const mayInstall = () => process.getuid?.() === 0 && existsSync("/usr/bin/apt-get");
 

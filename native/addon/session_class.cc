@@ -1,5 +1,7 @@
 #include "addon/session_class.h"
 
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,14 +18,13 @@ namespace {
 Napi::String modelText(Napi::Env env, std::string_view data) {
   if (data.empty() || data.front() != '"') return Napi::String::New(env, data.data(), data.size());
   const json::Value string{json::Kind::String, data};
-  if (!json::isAsciiString(string)) {
-    const std::u16string text = json::decodeString16(string);
-    return Napi::String::New(env, text.data(), text.size());
+  if (const std::optional<std::string> ascii = json::decodeAscii(string)) {
+    napi_value value = nullptr;
+    napi_create_string_latin1(env, ascii->data(), ascii->size(), &value);
+    return {env, value};
   }
-  const std::string text = json::decodeString(string);
-  napi_value value = nullptr;
-  napi_create_string_latin1(env, text.data(), text.size(), &value);
-  return {env, value};
+  const std::u16string text = json::decodeString16(string);
+  return Napi::String::New(env, text.data(), text.size());
 }
 
 Napi::Value attachment(Napi::Env env, const protocol::CallResult& result) {

@@ -90,8 +90,8 @@ class Elements {
 [[nodiscard]] std::string decodeString(Value string);
 // The same as UTF-16 code units; lone surrogates stay what they are, as in JavaScript.
 [[nodiscard]] std::u16string decodeString16(Value string);
-// True if the decoded text is ASCII only (then decodeString is also its Latin-1 form).
-[[nodiscard]] bool isAsciiString(Value string);
+// The same where the decoded text is ASCII only (which then is its Latin-1 form, too); else nothing.
+[[nodiscard]] std::optional<std::string> decodeAscii(Value string);
 
 // The number's double value (overflow gives infinity, as in JavaScript).
 [[nodiscard]] double decodeNumber(Value number);

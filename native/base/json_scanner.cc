@@ -203,13 +203,28 @@ bool Pass::readString() {
   return text::isDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
+[[nodiscard]] bool isEscape(char letter) {
+  switch (letter) {
+    case '"':
+    case '\\':
+    case '/':
+    case 'b':
+    case 'f':
+    case 'n':
+    case 'r':
+    case 't':
+    case 'u':
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool Pass::readEscape() {
   ++p_;
   if (p_ == end_) return refuse("the text ends inside a string");
   const char letter = *p_;
-  if (letter == '\0' || std::strchr("\"\\/bfnrtu", letter) == nullptr) {
-    return refuse("no such escape in JSON");
-  }
+  if (!isEscape(letter)) return refuse("no such escape in JSON");
   ++p_;
   if (letter != 'u') return true;
   for (int digits = 0; digits < 4; ++digits, ++p_) {

@@ -95,6 +95,26 @@ constexpr char32_t kReplacement = 0xFFFD;
   return out;
 }
 
+// Copies ASCII up to the first byte that is none, or a backslash; steps `p` there.
+[[nodiscard]] char* copyPlain(char* out, const char*& p, const char* end) {
+#if defined(__SSE2__)
+  const __m128i escape = _mm_set1_epi8('\\');
+  for (; end - p >= 16; p += 16, out += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const int stops = _mm_movemask_epi8(_mm_or_si128(bytes, _mm_cmpeq_epi8(bytes, escape)));
+    // All sixteen, also where fewer count: there is room, since no text gets longer by decoding.
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), bytes);
+    if (stops != 0) {
+      const int plain = std::countr_zero(static_cast<unsigned>(stops));
+      p += plain;
+      return out + plain;
+    }
+  }
+#endif
+  while (p != end && static_cast<uint8_t>(*p) < 0x80 && *p != '\\') *out++ = *p++;
+  return out;
+}
+
 }  // namespace
 
 bool keyEquals(std::string_view rawKey, std::string_view name) {
@@ -152,14 +172,21 @@ std::u16string decodeString16(Value string) {
   return units;
 }
 
-bool isAsciiString(Value string) {
+std::optional<std::string> decodeAscii(Value string) {
   const std::string_view raw = withoutQuotes(string);
-  if (utf8::asciiPrefix(raw) != raw.size()) return false;
-  const char* const end = raw.data() + raw.size();
-  for (const char* p = findEscape(raw.data(), end); p != end; p = findEscape(p, end)) {
-    if (takeEscape(p, end) >= 0x80) return false;
+  const char* p = raw.data();
+  const char* const end = p + raw.size();
+  std::string text(raw.size(), '\0');
+  char* out = text.data();
+  for (;;) {
+    out = copyPlain(out, p, end);
+    if (p == end) break;
+    const char32_t point = *p == '\\' ? takeEscape(p, end) : 0x80;
+    if (point >= 0x80) return std::nullopt;
+    *out++ = static_cast<char>(point);
   }
-  return true;
+  text.resize(static_cast<size_t>(out - text.data()));
+  return text;
 }
 
 }  // namespace tap::json

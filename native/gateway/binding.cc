@@ -183,7 +183,7 @@ void adopt(Provider& provider, const protocol::Hello& hello) {
   provider.metadata = hello.metadata;
   provider.all = hello.session == kAll;
   provider.subscribe = hello.subscribe;
-  provider.declared = declaredBy(hello);
+  provider.declared = provider.all ? declaredBy(hello) : Binding();
   provider.filters.clear();
   provider.concurrency = hello.concurrency;
 }

@@ -67,7 +67,7 @@ std::optional<Refusal> updateBindings(const Turn& turn, Provider& provider, std:
                    "the last " + std::string(type) + " is not in force yet: wait for its ack",
                    std::string(type), requestId};
   }
-  if (!sessionId) change(provider.declared);
+  if (provider.all && !sessionId) change(provider.declared);
   for (Binding* binding : bindings.value()) {
     change(*binding);
     if (Session* session = turn.state.sessions.find(binding->sessionId)) {
@@ -128,7 +128,8 @@ std::optional<Refusal> updateTools(const Turn& turn, Provider& provider,
                      std::string(kType), update.requestId};
     }
   }
-  if (!update.sessionId) provider.declared.tools = toolsAfter(provider.declared.tools, update);
+  if (provider.all && !update.sessionId)
+    provider.declared.tools = toolsAfter(provider.declared.tools, update);
   for (size_t i = 0; i < next.size(); ++i) {
     Binding& binding = *bindings.value()[i];
     turn.state.providers.setTools(provider, binding, std::move(next[i]));

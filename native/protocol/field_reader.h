@@ -32,9 +32,13 @@ class FieldReader {
   // `object` is validated JSON text of kind Object. `path` and `problem` must outlive the reader.
   FieldReader(json::Value object, std::string_view path, Problem& problem)
       : object_(object), path_(path), problem_(problem) {}
+  // The root of what `scanned` has read last: it knows the members, and a long one is not walked
+  // through once more for each field. `scanned` must outlive the reader, too.
+  FieldReader(const json::Scanner& scanned, std::string_view path, Problem& problem)
+      : scanned_(&scanned), path_(path), problem_(problem) {}
 
   [[nodiscard]] std::optional<json::Value> find(std::string_view key) const {
-    return json::find(object_, key);
+    return scanned_ != nullptr ? scanned_->find(key) : json::find(object_, key);
   }
 
   // Absent, null and (for optional fields) nothing else count as "not there".
@@ -58,7 +62,8 @@ class FieldReader {
   [[nodiscard]] int64_t integer(std::string_view key, json::Value value, int64_t least,
                                 int64_t most);
 
-  json::Value object_;
+  const json::Scanner* scanned_ = nullptr;
+  json::Value object_;  // where there is no scanner
   std::string_view path_;
   Problem& problem_;
 };

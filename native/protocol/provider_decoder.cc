@@ -121,7 +121,7 @@ std::string ProviderDecoder::callId() const {
 Result<ProviderMessage, Refusal> ProviderDecoder::body() {
   const std::string type(row(type_).type);
   Problem problem;
-  FieldReader fields(root_, type, problem);
+  FieldReader fields(scanner_, type, problem);
   if (auto complaint = overCount(type_, root_, limits_)) {
     return Refusal{ErrorCode::PayloadTooLarge, std::move(*complaint), type, shortText("requestId")};
   }

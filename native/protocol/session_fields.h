@@ -139,7 +139,7 @@ Result<Variant, std::string> decode(json::Scanner& scanner, const Slice& text,
   for (const Reader<Variant>& reader : readers) {
     if (reader.type != name) continue;
     Problem problem;
-    Fields fields(root.value(), name, problem);
+    Fields fields(scanner, name, problem);
     Variant message = reader.read(fields, text, problem);
     if (problem.any()) return problem.text();
     return message;

@@ -29,7 +29,7 @@ ProviderSocket::ProviderSocket(Server& server, gateway::PeerId peer, StreamPtr s
     : server_(server),
       peer_(peer),
       stream_(std::move(stream)),
-      handshake_(server.plainAnswer()),
+      handshake_(std::make_unique<ws::Handshake>(server.plainAnswer())),
       connection_(capsFrom(server.limits())) {}
 
 void ProviderSocket::onBytes(char* bytes, size_t size) {
@@ -42,9 +42,9 @@ void ProviderSocket::onBytes(char* bytes, size_t size) {
 }
 
 void ProviderSocket::shakeHands(std::string_view bytes) {
-  const ws::HandshakeState state = handshake_.feed(bytes);
+  const ws::HandshakeState state = handshake_->feed(bytes);
   if (state == ws::HandshakeState::Incomplete) return;
-  stream_->queue(handshake_.response());
+  stream_->queue(handshake_->response());
   stream_->flush();
   if (state == ws::HandshakeState::Answered) {
     closed_ = true;
@@ -52,8 +52,8 @@ void ProviderSocket::shakeHands(std::string_view bytes) {
   }
   upgraded_ = true;
   // Unmasking works in place: the leftover is a view into bytes that are ours to change.
-  std::string leftover(handshake_.leftover());
-  const ws::Request& request = handshake_.request();
+  std::string leftover(handshake_->leftover());
+  const ws::Request request = std::exchange(handshake_, nullptr)->request();
   // An empty header is one, too.
   server_.upgraded(peer_, request.hasOrigin ? std::optional(request.origin) : std::nullopt);
   if (!leftover.empty() && !closed_) receive(leftover.data(), leftover.size());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -42,7 +43,7 @@ class ProviderSocket final : public StreamHandler {
   Server& server_;
   gateway::PeerId peer_;
   StreamPtr stream_;
-  ws::Handshake handshake_;
+  std::unique_ptr<ws::Handshake> handshake_;  // until it is done
   ws::Connection connection_;
   bool upgraded_ = false;
   bool closed_ = false;

@@ -54,7 +54,7 @@ void appendNumber(std::string& out, Value number) {
 void appendString(std::string& out, Value string) {
   out += 's';
   for (const char16_t unit : json::decodeString16(string)) appendHex(out, unit, 4);
-  if (json::isAsciiString(string)) out += 'a';
+  if (json::decodeAscii(string)) out += 'a';
   json::appendQuoted(out, json::decodeString(string));
 }
 

@@ -147,14 +147,24 @@ TEST(JsonDecodeString16, ReadsUtf8OfEveryLengthAtEveryPlace) {
   }
 }
 
-TEST(JsonIsAsciiString, LooksThroughEscapes) {
-  EXPECT_TRUE(isAsciiString(scanned("\"\"")));
-  EXPECT_TRUE(isAsciiString(scanned(R"("abc\n\u007f")")));
-  EXPECT_FALSE(isAsciiString(scanned(R"("abc\u0080")")));
-  EXPECT_FALSE(isAsciiString(scanned(R"("\ud83d\ude00")")));
-  for (size_t at = 0; at < 40; ++at) {
-    const std::string text = '"' + std::string(at, 'x') + "é" + std::string(20, 'x') + '"';
-    EXPECT_FALSE(isAsciiString(scanned(text))) << at;
+TEST(JsonDecodeAscii, DecodesWhatIsAsciiAndNothingElse) {
+  EXPECT_EQ(decodeAscii(scanned("\"\"")), "");
+  EXPECT_EQ(decodeAscii(scanned(R"("abc\n\u007f")")), "abc\n\x7f");
+  EXPECT_EQ(decodeAscii(scanned(R"("abc\u0080")")), std::nullopt);
+  EXPECT_EQ(decodeAscii(scanned(R"("\ud83d\ude00")")), std::nullopt);
+  EXPECT_EQ(decodeAscii(scanned(R"("\ud800")")), std::nullopt);
+}
+
+TEST(JsonDecodeAscii, SeesWhatIsNotPlainAtEveryPlaceOfABlock) {
+  for (size_t size = 0; size < 50; ++size) {
+    for (size_t at = 0; at <= size; ++at) {
+      const std::string before(at, 'x');
+      const std::string after(size - at, 'y');
+      const std::string escaped = "\"" + before + "\\t" + after + "\"";
+      EXPECT_EQ(decodeAscii(scanned(escaped)), before + "\t" + after) << size << " " << at;
+      const std::string umlaut = "\"" + before + "\xC3\xA4" + after + "\"";
+      EXPECT_EQ(decodeAscii(scanned(umlaut)), std::nullopt) << size << " " << at;
+    }
   }
 }
 

@@ -1,0 +1,209 @@
+// npm run bench: tap beside its rivals, all in one run, round by round. `-- --quick` for a look,
+// without results; `-- --rounds=9` for more rounds.
+
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { root, run, say, step } from "../commands.mjs";
+import { setUp } from "../setup.mjs";
+import { phases } from "./cases.mjs";
+import { hostMemory, providerMemory } from "./memory.mjs";
+import { plots } from "./plots.mjs";
+import { jsonOf, Provider, Subject } from "./processes.mjs";
+import { judge, table, withResults } from "./report.mjs";
+import { spread } from "./statistics.mjs";
+
+const { values: flags } = parseArgs({
+  options: { quick: { type: "boolean", default: false }, rounds: { type: "string" } },
+});
+const rounds = Number(flags.rounds ?? (flags.quick ? 2 : 7));
+const effort = flags.quick ? 0.2 : 1;
+const build = process.env.TAP_NATIVE_BUILD ?? path.join(root, "build-native");
+const program = (/** @type {string} */ name) => path.join(build, name);
+
+/** Everything that was measured: case → rival → metric → one value a round. */
+class Samples {
+  /** @type {Record<string, Record<string, Record<string, number[]>>>} */
+  all = {};
+
+  /** @param {string} name @param {string} rival @param {Record<string, number>} measured */
+  add(name, rival, measured) {
+    const of = ((this.all[name] ??= {})[rival] ??= {});
+    for (const [metric, value] of Object.entries(measured)) (of[metric] ??= []).push(value);
+  }
+}
+
+/** @param {number} ms */
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/**
+ * One provider program for each rival. @param {Subject[]} among
+ * @param {{connections: number, tools: number}} options
+ */
+async function startProviders(among, { connections, tools }) {
+  /** @type {Provider[]} */
+  const providers = [];
+  for (const subject of among) {
+    if (subject.name === "nothing") continue;
+    const options = { connections, tools };
+    providers.push(await Provider.start(program("bench_provider"), subject, options));
+    if (subject.speaks === "tools") await subject.ask("tools", { count: connections * tools });
+  }
+  return providers;
+}
+
+/**
+ * Every case of every rival, once. @param {Samples | undefined} samples none: to warm up
+ * @param {Map<string, Subject>} subjects @param {import("./cases.mjs").Case[]} cases
+ */
+async function takeRound(samples, subjects, cases) {
+  for (const { name, of, load } of cases) {
+    const calls = Math.ceil(load.calls * (samples ? 1 : 0.25) * effort);
+    for (const rival of of) {
+      const measured = await subjects.get(rival)?.ask("load", { ...load, calls });
+      samples?.add(name, rival, measured);
+    }
+    if (name !== "latency") continue;
+    samples?.add(name, "floor", await jsonOf(program("bench_provider"), ["floor"]));
+  }
+}
+
+/** @param {Samples} samples @param {Map<string, Subject>} subjects @param {typeof phases[number]} phase */
+async function measure(samples, subjects, phase) {
+  const names = new Set(phase.cases.flatMap((one) => one.of));
+  const among = [...subjects.values()].filter(({ name }) => names.has(name));
+  const providers = await startProviders(among, phase);
+  await takeRound(undefined, subjects, phase.cases);
+  for (let round = 0; round < rounds; ++round) await takeRound(samples, subjects, phase.cases);
+  for (const provider of providers) provider.stop();
+  for (const subject of among) {
+    if (subject.speaks === "tools") await subject.ask("tools", { count: 0 });
+  }
+}
+
+/** 50 providers connect at once. @param {Samples} samples @param {Map<string, Subject>} subjects */
+async function storm(samples, subjects) {
+  const names = ["tap embedded", "tap detached", "js embedded", "js detached"];
+  for (let round = -1; round < rounds; ++round) {
+    for (const name of names) {
+      const subject = /** @type {Subject} */ (subjects.get(name));
+      const before = await subject.ask("tools", { count: 0 });
+      const options = { connections: 50, tools: 2 };
+      const provider = await Provider.start(program("bench_provider"), subject, options);
+      await subject.ask("tools", { count: 100 });
+      await pause(300); // one more synchronisation would have come by now
+      const late = await subject.ask("tools", { count: 100 });
+      if (round >= 0) {
+        samples.add("storm", name, { ms: provider.ms, syncs: late.syncs - before.syncs });
+      }
+      provider.stop();
+      await subject.ask("tools", { count: 0 });
+    }
+  }
+}
+
+/** @param {Samples} samples @param {Map<string, Subject>} subjects */
+async function rules(samples, subjects) {
+  const calls = 3000 * effort;
+  for (const name of ["tap embedded", "tap detached"]) {
+    const subject = /** @type {Subject} */ (subjects.get(name));
+    const options = { rules: 50 };
+    const provider = await Provider.start(program("bench_provider"), subject, options);
+    await subject.ask("hooks", { calls: calls / 4 });
+    for (let round = 0; round < rounds; ++round) {
+      samples.add("50 rules", name, await subject.ask("hooks", { calls }));
+    }
+    provider.stop();
+  }
+}
+
+/** The caller's own loop is not the rivals' doing. @param {Samples["all"]} all */
+function subtractCaller(all) {
+  for (const name of ["latency", "64 in flight"]) {
+    const own = all[name].nothing;
+    for (const [rival, of] of Object.entries(all[name])) {
+      if (rival === "nothing" || rival === "floor") continue;
+      for (const metric of ["p50", "cpuPer100k"]) {
+        if (metric === "cpuPer100k" && rival.endsWith("detached")) continue; // another process's
+        if (metric === "p50" && name !== "latency") continue;
+        const { median } = spread(own[metric]);
+        of[metric] = of[metric].map((value) => value - median);
+      }
+    }
+  }
+}
+
+function machine() {
+  const compiler = execFileSync("c++", ["--version"], { encoding: "utf8" }).split("\n")[0];
+  return {
+    date: new Date().toISOString().slice(0, 10),
+    commit: execFileSync("git", ["rev-parse", "--short", "HEAD"], {
+      cwd: root,
+      encoding: "utf8",
+    }).trim(),
+    cpu: os.cpus()[0].model.trim(),
+    cores: os.cpus().length,
+    kernel: `${os.type()} ${os.release()}`,
+    node: process.version,
+    compiler,
+    loadBefore: os.loadavg().map((value) => Number(value.toFixed(2))),
+    rounds,
+  };
+}
+
+await setUp({ for: ["bench"] });
+const about = machine();
+await run("cmake", ["-S", ".", "-B", build, "-DCMAKE_BUILD_TYPE=RelWithDebInfo"], { quiet: true });
+await step("building the bench's programs", () =>
+  run("cmake", ["--build", build, "-j2", "--target", "bench_provider", "bench_memory"], {
+    quiet: true,
+  }),
+);
+
+const samples = new Samples();
+/** @type {Map<string, Subject>} */
+const subjects = new Map();
+await step("starting the rivals", async () => {
+  const names = new Set(phases.flatMap(({ cases }) => cases.flatMap(({ of }) => of)));
+  for (const name of names) subjects.set(name, await Subject.start(name));
+});
+const detached = /** @type {Subject} */ (subjects.get("tap detached"));
+samples.add("memory", "tap detached", { bytes: await hostMemory(detached) });
+samples.add("memory", "provider", { bytes: await providerMemory(program("bench_memory")) });
+for (const phase of phases) {
+  await step(phase.cases.map(({ name }) => name).join(", "), () =>
+    measure(samples, subjects, phase),
+  );
+}
+await step("storm", () => storm(samples, subjects));
+await step("50 rules", () => rules(samples, subjects));
+for (const subject of subjects.values()) await subject.close();
+
+subtractCaller(samples.all);
+const verdicts = judge(samples.all);
+say(`\n${table(samples.all, verdicts)}`);
+say(
+  `\nload before ${about.loadBefore.join(" ")}, after ${os
+    .loadavg()
+    .map((value) => value.toFixed(2))
+    .join(" ")}`,
+);
+if (!flags.quick) {
+  const folder = path.join(root, "bench", "results");
+  mkdirSync(folder, { recursive: true });
+  const loadAfter = os.loadavg().map((value) => Number(value.toFixed(2)));
+  const results = { ...about, loadAfter, targets: verdicts, samples: samples.all };
+  writeFileSync(path.join(folder, "run.json"), `${JSON.stringify(results, undefined, 1)}\n`);
+  for (const [file, svg] of Object.entries(await plots(samples.all))) {
+    writeFileSync(path.join(folder, file), svg);
+  }
+  const page = path.join(root, "docs", "performance.md");
+  const circumstances = `Measured on ${about.date} at ${about.commit}: ${about.cores} cores of an ${about.cpu}, ${about.kernel}, Node.js ${about.node}, ${rounds} rounds. The machine's load was ${about.loadBefore[0]} before and ${loadAfter[0]} after, the bench's own included.`;
+  writeFileSync(
+    page,
+    withResults(readFileSync(page, "utf8"), `${circumstances}\n\n${table(samples.all, verdicts)}`),
+  );
+  say(`results and plots are in ${path.relative(process.cwd(), folder) || folder}`);
+}

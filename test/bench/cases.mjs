@@ -1,0 +1,207 @@
+// What is measured, of whom, and what tap is to reach in the same run.
+
+/**
+ * @typedef {"p50" | "p99" | "perSecond" | "cpuPer100k" | "mbPerSecond" | "cpuPerMb" | "ms" | "syncs" | "bytes"} Metric
+ * @typedef {object} Case
+ * @property {string} name
+ * @property {string[]} of names of rivals
+ * @property {{calls: number, inFlight: number, providers?: number, bytes?: number}} load
+ */
+
+const gateways = ["tap embedded", "tap detached", "js embedded", "js detached"];
+const MB = 1048576;
+
+/**
+ * Cases that share a set of providers run round by round with it.
+ * @type {{connections: number, tools: number, cases: Case[]}[]}
+ */
+export const phases = [
+  {
+    connections: 1,
+    tools: 10,
+    cases: [
+      {
+        name: "latency",
+        of: [...gateways, "ws echo", "tcp from node", "nothing"],
+        load: { calls: 4000, inFlight: 1 },
+      },
+      {
+        name: "64 in flight",
+        of: [...gateways, "ws echo", "nothing"],
+        load: { calls: 40_000, inFlight: 64 },
+      },
+      { name: "1 MB", of: gateways, load: { calls: 100, inFlight: 4, bytes: MB } },
+      { name: "4.5 MB", of: gateways, load: { calls: 24, inFlight: 4, bytes: 4.5 * MB } },
+    ],
+  },
+  {
+    connections: 16,
+    tools: 1,
+    cases: [
+      {
+        name: "16 providers",
+        of: gateways,
+        load: { calls: 20_000, inFlight: 16, providers: 16 },
+      },
+    ],
+  },
+  {
+    connections: 50,
+    tools: 1,
+    cases: [
+      {
+        name: "50 providers",
+        of: gateways,
+        load: { calls: 20_000, inFlight: 50, providers: 50 },
+      },
+    ],
+  },
+];
+
+/**
+ * `factor` is the most that value / than may be, or with `atLeast` the least; without `than` the value
+ * itself is held against it.
+ * @typedef {[string, string, Metric]} Place case, rival, metric
+ * @type {{what: string, value: Place, than?: Place, factor: number, atLeast?: boolean}[]}
+ */
+export const targets = [
+  target(
+    "p50 of a call, embedded",
+    ["latency", "tap embedded", "p50"],
+    ["latency", "floor", "p50"],
+    1.35,
+  ),
+  target("the same", ["latency", "tap embedded", "p50"], ["latency", "js embedded", "p50"], 1),
+  target(
+    "p50 of a call, detached",
+    ["latency", "tap detached", "p50"],
+    ["latency", "floor", "p50"],
+    2.2,
+  ),
+  target(
+    "p99 of a call, detached",
+    ["latency", "tap detached", "p99"],
+    ["latency", "js detached", "p99"],
+    1,
+  ),
+  target(
+    "CPU per call, 64 in flight, embedded",
+    ["64 in flight", "tap embedded", "cpuPer100k"],
+    ["64 in flight", "js embedded", "cpuPer100k"],
+    0.25,
+  ),
+  target(
+    "calls per second, 64 in flight, detached",
+    ["64 in flight", "tap detached", "perSecond"],
+    ["64 in flight", "js detached", "perSecond"],
+    3,
+    true,
+  ),
+  target(
+    "the same",
+    ["64 in flight", "tap detached", "perSecond"],
+    ["64 in flight", "js embedded", "perSecond"],
+    2,
+    true,
+  ),
+  ...["16 providers", "50 providers"].flatMap((name) => [
+    target(
+      `p99, ${name} at once, embedded`,
+      [name, "tap embedded", "p99"],
+      [name, "js embedded", "p99"],
+      0.5,
+    ),
+    target(
+      `p99, ${name} at once, detached`,
+      [name, "tap detached", "p99"],
+      [name, "js detached", "p99"],
+      0.5,
+    ),
+  ]),
+  ...["1 MB", "4.5 MB"].flatMap((name) => [
+    target(
+      `MB/s, results of ${name}, embedded`,
+      [name, "tap embedded", "mbPerSecond"],
+      [name, "js embedded", "mbPerSecond"],
+      3,
+      true,
+    ),
+    target(
+      `MB/s, results of ${name}, detached`,
+      [name, "tap detached", "mbPerSecond"],
+      [name, "js detached", "mbPerSecond"],
+      2,
+      true,
+    ),
+    target(
+      `CPU per MB, results of ${name}, embedded`,
+      [name, "tap embedded", "cpuPerMb"],
+      [name, "js embedded", "cpuPerMb"],
+      0.35,
+    ),
+    target(
+      `CPU per MB, results of ${name}, detached`,
+      [name, "tap detached", "cpuPerMb"],
+      [name, "js detached", "cpuPerMb"],
+      0.35,
+    ),
+  ]),
+  target(
+    "50 connect at once, embedded",
+    ["storm", "tap embedded", "ms"],
+    ["storm", "js embedded", "ms"],
+    0.5,
+  ),
+  target(
+    "50 connect at once, detached",
+    ["storm", "tap detached", "ms"],
+    ["storm", "js detached", "ms"],
+    0.5,
+  ),
+  target("synchronisations for these 50", ["storm", "tap detached", "syncs"], undefined, 1),
+  target(
+    "a tool use past 50 rules, embedded, in µs",
+    ["50 rules", "tap embedded", "p50"],
+    undefined,
+    150,
+  ),
+  target(
+    "a tool use past 50 rules, detached, in µs",
+    ["50 rules", "tap detached", "p50"],
+    undefined,
+    150,
+  ),
+  target(
+    "an idle host, in KB more than Node.js",
+    ["memory", "tap detached", "bytes"],
+    undefined,
+    4 * MB,
+  ),
+  target(
+    "an idle provider with 10 tools, in KB",
+    ["memory", "provider", "bytes"],
+    undefined,
+    12 * 1024,
+  ),
+];
+
+/**
+ * @param {string} what @param {Place} value @param {Place | undefined} than @param {number} factor
+ * @param {boolean} [atLeast]
+ */
+function target(what, value, than, factor, atLeast = false) {
+  return { what, value, than, factor, atLeast };
+}
+
+/** How a metric is shown. @type {Record<Metric, {unit: string, scale: number, digits: number}>} */
+export const metrics = {
+  p50: { unit: "µs", scale: 1, digits: 1 },
+  p99: { unit: "µs", scale: 1, digits: 1 },
+  perSecond: { unit: "calls/s", scale: 1, digits: 0 },
+  cpuPer100k: { unit: "CPU s per 100k calls", scale: 1, digits: 2 },
+  mbPerSecond: { unit: "MB/s", scale: 1, digits: 0 },
+  cpuPerMb: { unit: "CPU ms per MB", scale: 1, digits: 2 },
+  ms: { unit: "ms", scale: 1, digits: 1 },
+  syncs: { unit: "synchronisations", scale: 1, digits: 0 },
+  bytes: { unit: "KB", scale: 1 / 1024, digits: 1 },
+};

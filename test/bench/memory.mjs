@@ -1,0 +1,48 @@
+// Memory: of the host beside a bare Node.js, and of a provider as a heap profiler counts it.
+
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { run } from "../commands.mjs";
+
+/** @param {number} pid */
+function rssOf(pid) {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
+}
+
+/**
+ * What the idle host has beyond a Node.js that does nothing.
+ * @param {import("./processes.mjs").Subject} detached
+ */
+export async function hostMemory(detached) {
+  const bare = spawn(process.execPath, ["-e", "setInterval(() => {}, 1e6)"], { stdio: "ignore" });
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  const ofBare = rssOf(Number(bare.pid));
+  bare.kill();
+  const { rss } = await detached.ask("memory");
+  return rss - ofBare;
+}
+
+/** What massif has counted last: the heap of a program that ends without letting go of anything. */
+async function heapOf(program, providers, folder) {
+  const out = path.join(folder, `massif.${providers}`);
+  const tool = ["--tool=massif", "--stacks=no", `--massif-out-file=${out}`];
+  await run("valgrind", [...tool, program, String(providers)], { quiet: true });
+  const text = readFileSync(out, "utf8");
+  const last = (/** @type {string} */ key) =>
+    Number([...text.matchAll(new RegExp(`^${key}=(\\d+)$`, "gm"))].at(-1)?.[1]);
+  return last("mem_heap_B") + last("mem_heap_extra_B");
+}
+
+/** One of many: what a hundred more providers cost. @param {string} program */
+export async function providerMemory(program) {
+  const folder = mkdtempSync(path.join(os.tmpdir(), "tap-massif-"));
+  try {
+    const few = await heapOf(program, 20, folder);
+    const many = await heapOf(program, 120, folder);
+    return (many - few) / 100;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

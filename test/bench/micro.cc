@@ -1,0 +1,194 @@
+// The parts of a call, each on its own. Two ways to run them:
+//
+//   bench_micro                    times them (Google Benchmark, with its flags)
+//   bench_micro --count <case>     runs one a fixed number of times, within measured(): for
+//                                  callgrind --toggle-collect=measured (budget.mjs)
+//   bench_micro --list             names those whose instructions can be counted
+
+#include <benchmark/benchmark.h>
+
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/timer_queue.h"
+#include "core_rig.h"
+#include "protocol/provider_codec.h"
+#include "protocol/session_codec.h"
+#include "websocket_client.h"
+#include "ws/connection.h"
+#include "ws/frame_parser.h"
+
+namespace tap::bench {
+namespace {
+
+using Body = std::function<void()>;
+
+constexpr std::string_view kCallId = "96355f9b-9e0f-4a75-b352-5277b6ca5bf0";
+constexpr std::string_view kSessionId = "0d6f7c1e-6a3b-4f6e-9f0e-5d8a3c1b2a40";
+constexpr std::string_view kArgs = R"({"city":"Oslo","bytes":64})";
+
+std::string resultOf(std::string_view id, size_t bytes) {
+  constexpr std::string_view kLine =
+      R"(2026-04-26 14:01:00 INFO build 214: \"unit tests\" passed in 12.4 s, 318 of 318\n)";
+  std::string text = R"({"type":"tool.result","id":")" + std::string(id) + R"(","data":")";
+  do {
+    text += kLine;
+  } while (text.size() < bytes);
+  return text + "\"}";
+}
+
+Body frameParser() {
+  std::string frame;
+  appendText(frame, std::string(1000, 'x'));
+  return [frame] {
+    ws::FrameParser parser;
+    std::string_view bytes = frame;
+    benchmark::DoNotOptimize(parser.read(bytes));
+  };
+}
+
+Body unmasking() {
+  auto bytes = std::make_shared<std::string>(64 * 1024, 'x');
+  return [bytes] { ws::unmask(bytes->data(), bytes->size(), {0x37, 0xfa, 0x21, 0x3d}, 1); };
+}
+
+Body connection() {
+  std::string frame;
+  appendText(frame, resultOf(kCallId, 0));
+  auto receiver = std::make_shared<ws::Connection>(ws::Caps{});
+  return [frame, receiver] {
+    std::string bytes = frame;  // unmasked in place
+    std::vector<ws::Event> events;
+    receiver->receive(bytes.data(), bytes.size(), events);
+    benchmark::DoNotOptimize(events);
+  };
+}
+
+Body jsonScan() {
+  const std::string text = resultOf(kCallId, 64 * 1024);
+  auto scanner = std::make_shared<json::Scanner>();
+  return [text, scanner] { benchmark::DoNotOptimize(scanner->scan(text)); };
+}
+
+Body jsonDecode() {
+  auto text = std::make_shared<std::string>(resultOf(kCallId, 64 * 1024));
+  json::Scanner scanner;
+  (void)scanner.scan(*text);
+  const json::Value data = *scanner.find("data");
+  return [text, data] { benchmark::DoNotOptimize(json::decodeAscii(data)); };
+}
+
+Body providerCodec() {
+  static const Limits limits;
+  const std::string text = resultOf(kCallId, 0);
+  auto decoder = std::make_shared<protocol::ProviderDecoder>(limits);
+  return [text, decoder] {
+    benchmark::DoNotOptimize(decoder->open(Slice::borrow(text)));
+    benchmark::DoNotOptimize(decoder->body());
+    benchmark::DoNotOptimize(protocol::encodeToolCall(kCallId, kSessionId, "bench0_0", kArgs));
+  };
+}
+
+Body sessionCodec() {
+  auto decoder = std::make_shared<protocol::SessionDecoder>();
+  return [decoder] {
+    const protocol::Call call{"4711", "bench0_0", Slice(std::string(kArgs))};
+    const std::string text = protocol::encode(protocol::SessionMessage(call)).head;
+    benchmark::DoNotOptimize(decoder->message(Slice::borrow(text)));
+  };
+}
+
+// One call through the whole core, with ten providers of ten tools.
+Body routing() {
+  auto rig = std::make_shared<CoreRig>();
+  gateway::PeerId last{};
+  for (int i = 0; i < 10; ++i) last = rig->bind(helloOf(i, 10));
+  rig->synchronise();
+  return [rig, last] {
+    rig->send(protocol::Call{"4711", "bench9_3", Slice(std::string(kArgs))});
+    const std::string_view call = rig->lastText();
+    const size_t at = call.find(R"("id":")") + 6;
+    rig->say(last, resultOf(call.substr(at, kCallId.size()), 0));
+    benchmark::DoNotOptimize(rig->effects());
+  };
+}
+
+// A push past fifty rules of its stream's filter, the last of which drops it.
+Body filters() {
+  auto rig = std::make_shared<CoreRig>();
+  const gateway::PeerId peer = rig->bind(helloOf(0, 1));
+  std::string set = R"({"type":"filter.set","stream":"builds","rules":[)";
+  for (int i = 0; i < 50; ++i) {
+    if (i > 0) set += ',';
+    set +=
+        R"({"match":"build )" + std::to_string(1000 + i) + R"( is (red|green)$","outcome":"drop"})";
+  }
+  rig->say(peer, set + "]}");
+  const std::string push =
+      R"({"type":"push","level":"keep","stream":"builds","event":"build 1049 is green"})";
+  return [rig, peer, push] { rig->say(peer, push); };
+}
+
+// A call's deadline, among those of a thousand others.
+Body timers() {
+  auto queue = std::make_shared<TimerQueue<int>>();
+  for (int i = 0; i < 1000; ++i) (void)queue->schedule(Time(Millis(300'000 + i)), i);
+  return [queue] { (void)queue->cancel(queue->schedule(Time(Millis(300'500)), 0)); };
+}
+
+struct Case {
+  const char* name;
+  Body (*make)();
+  int iterations;  // where instructions are counted; 0: they depend on the clock
+};
+
+constexpr Case kCases[] = {
+    {"frame-parser", frameParser, 2000},
+    {"unmask-64k", unmasking, 50},
+    {"connection", connection, 1000},
+    {"json-scan-64k", jsonScan, 30},
+    {"json-decode-64k", jsonDecode, 30},
+    {"provider-codec", providerCodec, 500},
+    {"session-codec", sessionCodec, 500},
+    {"routing", routing, 300},
+    {"filters", filters, 0},
+    {"timer-queue", timers, 2000},
+};
+
+}  // namespace
+}  // namespace tap::bench
+
+// What is counted, and nothing else.
+extern "C" [[gnu::noinline]] void measured(const tap::bench::Body& body, int iterations) {
+  for (int i = 0; i < iterations; ++i) body();
+}
+
+int main(int argc, char** argv) {
+  using tap::bench::kCases;
+  const std::string_view mode = argc > 1 ? argv[1] : "";
+  for (const auto& one : kCases) {
+    if (mode == "--list" && one.iterations > 0) std::printf("%s %d\n", one.name, one.iterations);
+    if (mode != "--count" || argc < 3 || std::string_view(argv[2]) != one.name) continue;
+    const tap::bench::Body body = one.make();
+    for (int i = 0; i < 10; ++i) body();  // memory that is kept is there
+    measured(body, one.iterations);
+    return 0;
+  }
+  if (mode == "--list") return 0;
+  if (mode == "--count") return 1;
+  for (const auto& one : kCases) {
+    benchmark::RegisterBenchmark(one.name, [make = one.make](benchmark::State& state) {
+      const tap::bench::Body body = make();
+      for (auto _ : state) body();
+    });
+  }
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

@@ -1,0 +1,110 @@
+// The plots of a run, as SVG: bars for the medians, whiskers for the lowest and highest round.
+
+import * as vega from "vega";
+import { spread } from "./statistics.mjs";
+
+/** @typedef {import("./report.mjs").All} All */
+
+const COLORS = { tap: "#2f6f9f", js: "#c9a227", other: "#9a9a9a" };
+
+/** @param {string} rival */
+const family = (rival) =>
+  rival.startsWith("tap") ? "tap" : rival.startsWith("js") ? "js" : "other";
+
+/**
+ * @param {All} all @param {string} name @param {string} metric @param {string} title
+ * @param {string[]} rivals
+ */
+async function bars(all, name, metric, title, rivals) {
+  const values = rivals.map((rival) => ({
+    rival,
+    color: COLORS[family(rival)],
+    ...spread(all[name][rival][metric]),
+  }));
+  const bar = {
+    y: { scale: "y", field: "rival" },
+    height: { scale: "y", band: 1 },
+    x: { scale: "x", value: 0 },
+    x2: { scale: "x", field: "median" },
+    fill: { field: "color" },
+  };
+  const whisker = {
+    y: { scale: "y", field: "rival", band: 0.5 },
+    x: { scale: "x", field: "min" },
+    x2: { scale: "x", field: "max" },
+    stroke: { value: "#222" },
+    strokeWidth: { value: 1.5 },
+  };
+  /** @type {import("vega").Spec} */
+  const spec = {
+    width: 460,
+    height: values.length * 26,
+    padding: 8,
+    background: "white",
+    title: { text: title, anchor: "start", fontSize: 13 },
+    data: [{ name: "rivals", values }],
+    scales: [
+      { name: "y", type: "band", domain: rivals, range: "height", padding: 0.25 },
+      {
+        name: "x",
+        domain: { data: "rivals", field: "max" },
+        range: "width",
+        zero: true,
+        nice: true,
+      },
+    ],
+    axes: [
+      { orient: "left", scale: "y", ticks: false, domain: false, labelFontSize: 12 },
+      { orient: "bottom", scale: "x", grid: true, tickCount: 6 },
+    ],
+    marks: [
+      { type: "rect", from: { data: "rivals" }, encode: { enter: bar } },
+      { type: "rule", from: { data: "rivals" }, encode: { enter: whisker } },
+    ],
+  };
+  return new vega.View(vega.parse(spec), { renderer: "none" }).toSVG();
+}
+
+const gateways = ["tap embedded", "js embedded", "tap detached", "js detached"];
+
+/** @param {All} all @returns {Promise<Record<string, string>>} file name → SVG */
+export async function plots(all) {
+  const reference = ["floor", "tcp from node", "ws echo"];
+  return {
+    "latency.svg": await bars(
+      all,
+      "latency",
+      "p50",
+      "One call at a time: p50 in µs, less is better",
+      [...reference, ...gateways],
+    ),
+    "throughput.svg": await bars(
+      all,
+      "64 in flight",
+      "perSecond",
+      "64 calls in flight: calls per second, more is better",
+      gateways,
+    ),
+    "cpu.svg": await bars(
+      all,
+      "64 in flight",
+      "cpuPer100k",
+      "64 calls in flight: CPU seconds of the gateway per 100,000 calls",
+      gateways,
+    ),
+    "providers.svg": await bars(
+      all,
+      "50 providers",
+      "p99",
+      "50 providers at once: p99 in µs, less is better",
+      gateways,
+    ),
+    "large.svg": await bars(
+      all,
+      "1 MB",
+      "mbPerSecond",
+      "Results of 1 MB: MB per second, more is better",
+      gateways,
+    ),
+  };
+}

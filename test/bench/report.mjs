@@ -1,0 +1,87 @@
+// The table of a run: every figure as median (min to max), and what was to be reached beside it.
+
+import { metrics, targets } from "./cases.mjs";
+import { spread } from "./statistics.mjs";
+
+/** @typedef {Record<string, Record<string, Record<string, number[]>>>} All case → rival → metric → values */
+
+/** Which metrics of a case tell something. @type {Record<string, import("./cases.mjs").Metric[]>} */
+const shown = {
+  latency: ["p50", "p99"],
+  "64 in flight": ["perSecond", "cpuPer100k", "p99"],
+  "1 MB": ["mbPerSecond", "cpuPerMb"],
+  "4.5 MB": ["mbPerSecond", "cpuPerMb"],
+  "16 providers": ["p50", "p99", "perSecond"],
+  "50 providers": ["p50", "p99", "perSecond"],
+  storm: ["ms", "syncs"],
+  "50 rules": ["p50", "p99"],
+  memory: ["bytes"],
+};
+
+/** @param {All} all @param {[string, string, string]} place @returns {import("./statistics.mjs").Spread} */
+const at = (all, [name, rival, metric]) => spread(all[name][rival][metric]);
+
+/** @param {All} all */
+export function judge(all) {
+  return targets.map(({ what, value, than, factor, atLeast }) => {
+    const reached = at(all, value).median / (than ? at(all, than).median : 1);
+    const met = atLeast ? reached >= factor : reached <= factor;
+    const rival = than ? `${than[1]} ${than[2] === value[2] ? "" : than[2]}`.trim() : "";
+    const scale = than ? 1 : metrics[value[2]].scale;
+    const wanted = `${atLeast ? "≥" : "≤"} ${factor * scale}`;
+    return { what, wanted, than: rival, reached: reached * scale, met };
+  });
+}
+
+/** @param {number} value */
+const short = (value) => (value >= 1000 ? value.toFixed(0) : value.toFixed(2));
+
+/** @param {string[][]} rows @returns {string} a table in Markdown */
+export function markdown([head, ...rows]) {
+  const line = (/** @type {string[]} */ cells) => `| ${cells.join(" | ")} |`;
+  return [line(head), `|${head.map(() => "---|").join("")}`, ...rows.map(line)].join("\n");
+}
+
+/** @param {All} all @param {string} name */
+function caseTable(all, name) {
+  const columns = shown[name];
+  const rows = Object.entries(all[name]).map(([rival, of]) => [
+    rival,
+    ...columns.map((metric) => {
+      if (!of[metric]) return "";
+      const { scale, digits } = metrics[metric];
+      const { median, min, max } = spread(of[metric]);
+      const [middle, low, high] = [median, min, max].map((value) =>
+        (value * scale).toFixed(digits),
+      );
+      return of[metric].length > 1 ? `${middle} (${low} to ${high})` : middle;
+    }),
+  ]);
+  const head = [name, ...columns.map((metric) => `${metric}, ${metrics[metric].unit}`)];
+  return markdown([head, ...rows]);
+}
+
+/** @param {ReturnType<typeof judge>} verdicts */
+export function targetTable(verdicts) {
+  const rows = verdicts.map(({ what, wanted, than, reached, met }) => [
+    what,
+    than ? `${wanted} × ${than}` : wanted,
+    short(reached),
+    met ? "reached" : "missed",
+  ]);
+  return markdown([["target", "wanted", "measured", ""], ...rows]);
+}
+
+/** @param {All} all @param {ReturnType<typeof judge>} verdicts */
+export function table(all, verdicts) {
+  const cases = Object.keys(shown).filter((name) => all[name]);
+  return [...cases.map((name) => caseTable(all, name)), targetTable(verdicts)].join("\n\n");
+}
+
+const MARKS = ["<!-- results of npm run bench -->", "<!-- end of the results -->"];
+
+/** The page with other results in it. @param {string} page @param {string} results */
+export function withResults(page, results) {
+  const [start, end] = MARKS.map((mark) => page.indexOf(mark));
+  return `${page.slice(0, start + MARKS[0].length)}\n\n${results}\n\n${page.slice(end)}`;
+}

@@ -1,0 +1,105 @@
+// The process of one rival and its caller. The bench tells it what to measure, one thing at a time.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { waitFor } from "../support/wait.mjs";
+import { rivals } from "./rivals.mjs";
+import { percentile } from "./statistics.mjs";
+
+const rival = await rivals[process.argv[2]]();
+
+/** CPU time of the gateway's process in microseconds. */
+function gatewayCpu() {
+  if (rival.gatewayPid === process.pid) {
+    const { user, system } = process.cpuUsage();
+    return user + system;
+  }
+  const folder = `/proc/${rival.gatewayPid}/task`;
+  const ofThread = (/** @type {string} */ id) => {
+    const [nanoseconds] = readFileSync(`${folder}/${id}/schedstat`, "utf8").split(" ");
+    return Number(nanoseconds) / 1000;
+  };
+  return readdirSync(folder).reduce((sum, id) => sum + ofThread(id), 0);
+}
+
+/** @param {any} result @param {number} bytes */
+function check(result, bytes) {
+  const size = result?.textResultForLlm?.length;
+  // Escapes are gone, and whole lines were sent.
+  if (bytes < 256 || rival.speaks !== "tools" || size > bytes * 0.9) return;
+  throw new Error(`expected ${bytes} bytes, got ${JSON.stringify(result).slice(0, 200)}`);
+}
+
+/**
+ * Calls, so many at once, and what they took. The time of a single one is from the call to its
+ * promise's settling.
+ * @param {{calls: number, inFlight: number, providers?: number, bytes?: number}} load
+ */
+async function load({ calls, inFlight, providers = 1, bytes = 64 }) {
+  const times = new Float64Array(calls);
+  let next = 0;
+  const work = async (/** @type {number} */ worker) => {
+    const tool = `bench${worker % providers}_0`;
+    while (next < calls) {
+      const call = next++;
+      const startedAt = performance.now();
+      const result = await rival.call(tool, { city: "Oslo", bytes });
+      times[call] = (performance.now() - startedAt) * 1000;
+      check(result, bytes);
+    }
+  };
+  const cpuBefore = gatewayCpu();
+  const startedAt = performance.now();
+  await Promise.all(Array.from({ length: inFlight }, (_, worker) => work(worker)));
+  const seconds = (performance.now() - startedAt) / 1000;
+  const cpu = gatewayCpu() - cpuBefore;
+  times.sort();
+  return {
+    p50: percentile(times, 50),
+    p99: percentile(times, 99),
+    perSecond: calls / seconds,
+    cpuPer100k: (cpu / calls) * 0.1, // in seconds
+    mbPerSecond: (calls * bytes) / 1048576 / seconds,
+    cpuPerMb: cpu / 1000 / ((calls * bytes) / 1048576), // in milliseconds
+  };
+}
+
+/** A tool use of the CLI that no rule is about. @param {{calls: number}} options */
+async function hooks({ calls }) {
+  await waitFor(() => rival.hooksInForce(), { what: "hooks in force" });
+  const times = new Float64Array(calls);
+  for (let i = 0; i < calls; ++i) {
+    const startedAt = performance.now();
+    await rival.preToolUse({ toolName: "bash", toolArgs: { command: "git status --short" } });
+    times[i] = (performance.now() - startedAt) * 1000;
+  }
+  times.sort();
+  return { p50: percentile(times, 50), p99: percentile(times, 99) };
+}
+
+/** @param {{count: number}} options @returns {Promise<{syncs: number}>} how often they have changed in all */
+async function tools({ count }) {
+  await waitFor(() => rival.toolCount() === count, {
+    intervalMs: 5,
+    timeoutMs: 20_000,
+    what: () => `${count} tools; there are ${rival.toolCount()}`,
+  });
+  return { syncs: rival.syncCount() };
+}
+
+/** Memory of the gateway's process, in bytes. */
+function memory() {
+  const status = readFileSync(`/proc/${rival.gatewayPid}/status`, "utf8");
+  return { rss: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024 };
+}
+
+/** @type {Record<string, (options: any) => unknown>} */
+const requests = { load, hooks, tools, memory, close: () => rival.close() };
+
+process.on("message", async (/** @type {any} */ { id, request, options }) => {
+  try {
+    process.send?.({ id, value: await requests[request](options) });
+  } catch (error) {
+    process.send?.({ id, error: String(error instanceof Error ? error.stack : error) });
+  }
+});
+process.send?.({ id: 0, value: { port: rival.port, token: rival.token, speaks: rival.speaks } });
