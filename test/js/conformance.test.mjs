@@ -36,11 +36,13 @@ const CHAPTERS = {
     sessions.updated; hello.ack; tool.call; tool.cancel; session.event; session.lifecycle;
     Rebinding; stream.history; auth; auth.confirm; hello; tool.result; tool.progress; push;
     tools.update; filter.set; stream.query; session.ready; shutdown.ready; goodbye;
-    Multi-instance providers; What a minimal provider looks like`,
+    Multi-instance providers; What a minimal provider looks like; Gate timeout behavior;
+    Protected prompt sections; Tool concurrency; Internal providers; gate.check; transform.request;
+    gate.result; transform.result; hooks.update; context.update; onPreToolUse rules; Transform rules`,
 };
 /** What the gateway sends. */
 const TO_PROVIDERS = `auth.pairing sessions sessions.updated hello.ack ack error tool.call tool.cancel
-  session.event session.lifecycle stream.history`;
+  session.event session.lifecycle stream.history gate.check transform.request`;
 
 const rules = conformanceRules();
 const read = (file) => readFileSync(path.join(root, file), "utf8");

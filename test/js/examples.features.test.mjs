@@ -2,7 +2,7 @@
 // what the example says of it.
 
 import assert from "node:assert/strict";
-import { readFileSync, readdirSync } from "node:fs";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pythonWithWebsockets } from "../setup.mjs";
@@ -206,6 +206,105 @@ example("pairing", "asks for the code once, comes back by its token, and pairs a
     await gateway.tools(next, "where_am_i");
   }),
 );
+
+example("gate", "lets a push pass while CI is green, and says why else", async (place) => {
+  const ci = path.join(place.gateway.home, "ci");
+  const { session, program } = await begin(place, { CI_FILE: ci });
+  await waitFor(() => session.hooks?.wanted, { what: "hooks" });
+  const shell = (command) => session.check("bash", { command });
+  assert.match((await shell("git push")).deny, /^tap provider "ci-gate": .*cannot be read/);
+  writeFileSync(ci, "red\n");
+  assert.match((await shell("git push")).deny, /CI is red/);
+  writeFileSync(ci, "running\n");
+  assert.match((await shell("git push")).context, /CI is running/);
+  writeFileSync(ci, "green\n");
+  assert.deepEqual(await shell("git push"), {});
+  await program.says(/shell \{"command": ?"git push"\}: allow/);
+
+  const asked = program.output;
+  assert.deepEqual(await shell("git push --dry-run"), {});
+  assert.match((await shell("git push --force")).deny, /Nobody force-pushes/);
+  assert.match((await session.check("edit", { path: "db/001.sql" })).context, /migration/);
+  assert.deepEqual(await session.check("edit", { path: "db/001.md" }), {});
+  assert.equal(program.output, asked, "none of these was a question for the program");
+
+  await program.stop("SIGKILL");
+  await waitFor(() => session.hooks.wanted === false, { what: "no hooks" });
+});
+
+example("context", "speaks with prompts, and changes the system message", async (place) => {
+  const { session } = await begin(place);
+  await waitFor(() => session.hooks?.sections.length === 2, { what: "edits of sections" });
+  const edit = (name) => session.hooks.sections.find(({ section }) => section === name);
+  assert.match(edit("custom_instructions").append, /^This repository uses pnpm/);
+  assert.ok(edit("code_change_rules").callback);
+  const first = await session.prompt();
+  assert.match(first, /The deployment helper is there\.[^]*Deployments go to staging now\./);
+  assert.equal(await session.build("code_change_rules", "Old."), "Old.\nBe quick and bold.");
+
+  const chosen = await session.call("choose_environment", { name: "production" });
+  assert.equal(chosen, "Deployments go to production now.");
+  const second = await session.prompt();
+  assert.match(second, /to production now\.$/);
+  assert.doesNotMatch(second, /helper/, "once");
+  assert.match(
+    await session.build("code_change_rules", "Old."),
+    /^Old\.\nEvery change needs a test/,
+  );
+});
+
+example("file-result", "answers with a file, one call after the other", async (place) => {
+  const { session } = await begin(place, { WORK_MS: "300" });
+  await place.gateway.tools(session, "export_table");
+  const rows = 400_000; // more than a message may hold
+  const [table, numbers] = [await session.call("export_table", { rows }), rows - 1];
+  assert.ok(table.startsWith("number,square\n0,0\n1,1\n2,4\n"), table.slice(0, 200));
+  assert.ok(table.endsWith(`\n${numbers},${numbers ** 2}\n`), table.slice(-200));
+
+  const ended = [];
+  const begun = performance.now();
+  const small = async (name) => {
+    await session.call("export_table", { rows: 1 });
+    ended.push({ name, ms: performance.now() - begun });
+  };
+  await Promise.all(["one", "two", "three"].map(small));
+  assert.deepEqual(
+    ended.map(({ name }) => name),
+    ["one", "two", "three"],
+  );
+  // Timers may fire a little early.
+  ended.forEach(({ ms }, at) => assert.ok(ms > (at + 1) * 290, JSON.stringify(ended)));
+
+  const stopped = session.start("export_table", { rows: 1 });
+  const next = session.call("export_table", { rows: 1 });
+  session.cancel(stopped.id);
+  assert.equal((await stopped.result).code, "CANCELLED");
+  assert.equal(await next, "number,square\n0,0\n");
+});
+
+describe("examples/project", () => {
+  const folder = path.join(REPO_ROOT, "examples", "project");
+  /** @type {Gateway} */
+  let gateway;
+  before(async () => (gateway = await Gateway.create()));
+  after(() => gateway?.dispose());
+
+  test("its provider runs once it is allowed, and ends when that is taken back", async () => {
+    const session = await Session.register(gateway, "session", folder);
+    await session.shows(/glossary: node tools\/glossary\.mjs/);
+    const tap = (...args) =>
+      gateway.start(process.execPath, [path.join(REPO_ROOT, "js", "cli.mjs"), ...args]);
+    assert.equal(await tap("allow", folder, "--yes").exited, 0, gateway.report());
+    await gateway.tools(session, "glossary");
+    assert.match(await session.call("glossary", { word: "order" }), /^A basket that is paid for/);
+    assert.equal((await session.call("glossary", { word: "cart" })).code, "NOT_FOUND");
+
+    assert.equal(await tap("revoke", folder).exited, 0, gateway.report());
+    await gateway.tools(session);
+    const log = path.join(gateway.home, "logs", "tap", "providers", "glossary.log");
+    assert.match(readFileSync(log, "utf8"), /serving session$/m);
+  });
+});
 
 test("every example is run by a test", () => {
   const tests = ["examples.test.mjs", "examples.features.test.mjs"]

@@ -70,16 +70,21 @@ export class Session {
   injected = [];
   /** Events that providers have subscribed to. @type {string[]} */
   wanted = [];
+  /** What its hooks are to do. @type {any} */
+  hooks;
   #providers = new Map();
   #port;
   #lastCall = 0;
+  /** Answers of the gateway to what only the CLI asks, by their kind and id. */
+  #answers = new Map();
 
-  static async register(gateway, id) {
+  /** @param {Gateway} gateway @param {string} id @param {string} [cwd] */
+  static async register(gateway, id, cwd = "/") {
     const session = new Session();
     const { link, secret } = await gateway.descriptor();
     await new Promise((resolve, reject) => {
       session.#port = new addon.SessionPort({
-        onConnected: () => session.send({ ...session.#registration(id), secret }),
+        onConnected: () => session.send({ ...session.#registration(id, cwd), secret }),
         onEvent: (json) => session.#onEvent(JSON.parse(json), resolve),
         onClosed: (reason) => reject(new Error(`the link ended: ${reason}`)),
       });
@@ -88,14 +93,14 @@ export class Session {
     return session;
   }
 
-  #registration(sessionId) {
+  #registration(sessionId, cwd) {
     return {
       type: "register",
       linkVersion: addon.linkVersion,
       version: "0.0.0",
       sessionId,
       label: sessionId,
-      cwd: "/",
+      cwd,
       cliPid: 0,
       mode: "live",
       joined: true,
@@ -120,7 +125,48 @@ export class Session {
       this.injected.push(event.prompt);
     } else if (event.type === "subscribe") {
       this.wanted = event.events;
+    } else {
+      this.#onHookEvent(event);
     }
+  }
+
+  #onHookEvent({ type, ...event }) {
+    if (type === "hooks") {
+      this.hooks = event;
+      const { revision } = event;
+      this.send({ type: "hooks.state", revision, hooks: "in-force", sections: "in-force" });
+    } else if (type === "hook.verdict") {
+      this.#answers.set(`check ${event.checkId}`, event);
+    } else if (type === "prompt.context") {
+      this.#answers.set(`prompt ${event.promptId}`, event);
+    } else if (type === "section.text") {
+      this.#answers.set(`build ${event.buildId}`, event);
+    }
+  }
+
+  /** @param {"check" | "prompt" | "build"} kind @param {object} question */
+  async #ask(kind, question) {
+    const id = String(++this.#lastCall);
+    this.send({ ...question, [`${kind}Id`]: id });
+    return waitFor(() => this.#answers.get(`${kind} ${id}`), {
+      what: `an answer to ${kind} ${id}`,
+    });
+  }
+
+  /** What the gateway says before a tool is used. @returns {Promise<{deny?: string, context?: string}>} */
+  async check(tool, args) {
+    const { deny, context } = await this.#ask("check", { type: "hook.check", tool, args });
+    return { ...(deny !== undefined && { deny }), ...(context && { context }) };
+  }
+
+  /** @returns {Promise<string>} what goes with a prompt of the user */
+  async prompt() {
+    return (await this.#ask("prompt", { type: "prompt.submitted" })).context;
+  }
+
+  /** @returns {Promise<string | undefined>} a section's new text */
+  async build(section, current) {
+    return (await this.#ask("build", { type: "section.build", section, current })).content;
   }
 
   /** @param {"idle" | "busy" | "user-prompt"} activity */
@@ -169,9 +215,12 @@ export class Gateway {
   home = "";
   port = 0;
   #children = [];
+  #hostEnv = {};
 
-  static async create() {
+  /** @param {object} [hostEnv] further variables of the host */
+  static async create(hostEnv = {}) {
     const gateway = new Gateway();
+    gateway.#hostEnv = hostEnv;
     // Short, since the link's socket path must fit 104 bytes.
     gateway.home = await mkdtemp(path.join(os.tmpdir(), "tap-ex-"));
     await mkdir(path.join(gateway.home, "extensions", "tap"), { recursive: true });
@@ -181,7 +230,11 @@ export class Gateway {
   }
 
   async startHost() {
-    this.host = this.start(process.execPath, [path.join(REPO_ROOT, "js", "host.mjs")]);
+    this.host = this.start(
+      process.execPath,
+      [path.join(REPO_ROOT, "js", "host.mjs")],
+      this.#hostEnv,
+    );
     const { pid } = this.host.process;
     await waitFor(async () => (await this.descriptor()).pid === pid, {
       what: () => `the host is up:\n${this.report()}`,
