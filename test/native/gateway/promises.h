@@ -54,7 +54,7 @@ class Promises {
     checkProviders(state);
     for (auto& [id, session] : state.sessions.all()) checkSession(state, session);
     const Limits& limits = state.config.limits;
-    ASSERT_LE(state.providers.size(), limits.count(Limit::Connections));
+    ASSERT_LE(state.providers.connections(), limits.count(Limit::Connections));
     ASSERT_LE(state.sessions.all().size(), limits.count(Limit::Sessions));
   }
 
