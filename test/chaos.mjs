@@ -190,10 +190,11 @@ class Chaos {
   }
 
   report() {
-    const { counts, codes, slowestMs } = this.ledger;
+    const { counts, codes, slowestMs, latestMs } = this.ledger;
     say(`   done to them: ${JSON.stringify(this.done)}`);
     say(`   calls: ${JSON.stringify(counts)}, failures: ${JSON.stringify(codes)}`);
     say(`   the slowest took ${Math.round(slowestMs)} ms`);
+    say(`   a session's process did not run for up to ${Math.round(latestMs)} ms`);
     say(`   hosts: ${this.watch.hosts.size}, at most ${Math.round(this.watch.mostMb)} MB`);
   }
 }

@@ -2,13 +2,12 @@
 // kept in .cache/fuzz, what fails in .cache/fuzz/failures; a failure that is understood is moved to
 // test/fuzz/corpus/<target>, where test/fuzz/replay_test.cc runs it from then on.
 
-import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { attempt, CommandFailed, root, run, say, step } from "./commands.mjs";
 import { setUp } from "./setup.mjs";
 
-const folder = path.join(root, "build-fuzz");
 const found = path.join(root, ".cache", "fuzz");
 const corpus = path.join(root, "test", "fuzz", "corpus");
 
@@ -20,21 +19,31 @@ export const fuzzTargets = () =>
     ...readFileSync(path.join(root, "test/fuzz/targets.h"), "utf8").matchAll(/\{"(\w+)", \w+\}/g),
   ].map(([, name]) => name);
 
-export async function buildFuzzers() {
+/**
+ * Builds quickly what runs for seconds, and well what runs for minutes.
+ * @param {{quickly: boolean}} options @returns {Promise<string>} the program
+ */
+export async function buildFuzzers({ quickly }) {
+  const name = quickly ? "build-fuzz-quick" : "build-fuzz";
+  const folder = path.join(root, name);
+  const flags = quickly ? "-O0" : "-O1";
   const options = ["-DCMAKE_CXX_COMPILER=clang++", "-DCMAKE_BUILD_TYPE=None", "-DTAP_FUZZ=ON"];
-  await run("cmake", ["-S", ".", "-B", folder, ...options], { quiet: true });
-  await step("building build-fuzz", () =>
-    run("cmake", ["--build", folder, "-j2", "--target", "tap_fuzz"], { quiet: true }),
-  );
+  const configure = ["-S", ".", "-B", folder, ...options, `-DCMAKE_CXX_FLAGS=${flags}`];
+  await run("cmake", configure, { quiet: true });
+  const build = ["--build", folder, "-j2", "--target", "tap_fuzz"];
+  await step(`building ${name}`, () => run("cmake", build, { quiet: true }));
+  return path.join(folder, "tap_fuzz");
 }
 
 /**
- * @param {string} target @param {number} seconds
+ * @param {string} program @param {string} target @param {number} seconds
  * @returns {Promise<{ok: boolean, executions: number, output: string}>}
  */
-export async function fuzz(target, seconds) {
-  const kept = path.join(found, target);
+async function fuzz(program, target, seconds) {
+  // A short run would spend its time on what the long ones have kept.
+  const kept = path.join(found, program.includes("quick") ? "quick" : "kept", target);
   const failures = path.join(found, "failures");
+  if (program.includes("quick")) rmSync(kept, { recursive: true, force: true });
   for (const one of [kept, failures]) mkdirSync(one, { recursive: true });
   const args = [
     `-max_total_time=${seconds}`,
@@ -47,18 +56,17 @@ export async function fuzz(target, seconds) {
     path.join(corpus, target),
   ];
   const env = { TAP_FUZZ_TARGET: target };
-  const program = path.join(folder, "tap_fuzz");
   const { ok, output } = await attempt(program, args, { env, quiet: true });
   const [, executions] = /stat::number_of_executed_units: *(\d+)/.exec(output) ?? [];
   return { ok, executions: Number(executions ?? 0), output };
 }
 
-/** @param {string[]} targets @param {number} seconds for each */
-export async function fuzzAll(targets, seconds) {
+/** @param {string} program @param {string[]} targets @param {number} seconds for each */
+export async function fuzzAll(program, targets, seconds) {
   const failed = [];
   let total = 0;
   for (const target of targets) {
-    const { ok, executions, output } = await fuzz(target, seconds);
+    const { ok, executions, output } = await fuzz(program, target, seconds);
     say(`   ${target}: ${seconds} s, ${executions} executions, ${ok ? "no failure" : "FAILED"}`);
     total += executions;
     if (ok) continue;
@@ -77,8 +85,8 @@ async function main(target = "all", seconds = "60") {
     return 2;
   }
   await setUp({ for: "fuzz" });
-  await buildFuzzers();
-  const { ok } = await fuzzAll(targets, Number(seconds));
+  const program = await buildFuzzers({ quickly: false });
+  const { ok } = await fuzzAll(program, targets, Number(seconds));
   say(
     `${readdirSync(path.join(found, "failures")).length} files in ${path.join(found, "failures")}`,
   );

@@ -30,6 +30,8 @@ export class Ledger {
   /** @type {Record<string, number>} failures by code */
   codes = {};
   slowestMs = 0;
+  /** The longest that a session's process did not run, stopped or starved. */
+  latestMs = 0;
 
   /** @param {{owner: object, name: string, mode: string}} call @returns {number} its id */
   open(call) {

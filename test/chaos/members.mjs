@@ -96,6 +96,7 @@ export class SessionMember extends Member {
     if (message.settled) this.ledger.settle(message.settled, message.outcome, this.stoppedMs);
     if (message.tools) this.tools = message.tools;
     if (message.up !== undefined) this.up = message.up;
+    if (message.late) this.ledger.latestMs = Math.max(this.ledger.latestMs, message.late);
   }
 
   /** @override */

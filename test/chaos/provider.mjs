@@ -71,8 +71,9 @@ const orders = {
   // It reads nothing for a while, and says nothing.
   deaf: ({ ms }) => {
     const stalled = socket;
-    stalled?.pause();
-    setTimeout(() => stalled?.readyState === WebSocket.OPEN && stalled.resume(), ms);
+    if (stalled?.readyState !== WebSocket.OPEN) return;
+    stalled.pause();
+    setTimeout(() => stalled.readyState === WebSocket.OPEN && stalled.resume(), ms);
   },
 };
 

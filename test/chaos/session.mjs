@@ -38,6 +38,15 @@ const link = new GatewayLink({
   log: () => {},
 });
 
+/** How late this process is at most: stopped, or kept from the processor. */
+const BEAT_MS = 500;
+let beatAt = performance.now();
+setInterval(() => {
+  const late = performance.now() - beatAt - BEAT_MS;
+  beatAt += late + BEAT_MS;
+  if (late > 1000) tell({ late });
+}, BEAT_MS).unref();
+
 const orders = {
   call: ({ id, tool, args, timeoutMs }) => {
     const call = link.call(tool, args, timeoutMs);
