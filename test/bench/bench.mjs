@@ -170,7 +170,7 @@ await step("starting the rivals", async () => {
   for (const name of names) subjects.set(name, await Subject.start(name));
 });
 const detached = /** @type {Subject} */ (subjects.get("tap detached"));
-samples.add("memory", "tap detached", { bytes: await hostMemory(detached) });
+samples.add("memory", "tap detached", await hostMemory(detached));
 samples.add("memory", "provider", { bytes: await providerMemory(program("bench_memory")) });
 for (const phase of phases) {
   await step(phase.cases.map(({ name }) => name).join(", "), () =>

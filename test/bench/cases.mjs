@@ -1,7 +1,7 @@
 // What is measured, of whom, and what tap is to reach in the same run.
 
 /**
- * @typedef {"p50" | "p99" | "perSecond" | "cpuPer100k" | "mbPerSecond" | "cpuPerMb" | "ms" | "syncs" | "bytes"} Metric
+ * @typedef {"p50" | "p99" | "perSecond" | "cpuPer100k" | "mbPerSecond" | "cpuPerMb" | "ms" | "syncs" | "bytes" | "privateBytes"} Metric
  * @typedef {object} Case
  * @property {string} name
  * @property {string[]} of names of rivals
@@ -178,6 +178,12 @@ export const targets = [
     4 * MB,
   ),
   target(
+    "the same, without pages of files",
+    ["memory", "tap detached", "privateBytes"],
+    undefined,
+    4 * MB,
+  ),
+  target(
     "an idle provider with 10 tools, in KB",
     ["memory", "provider", "bytes"],
     undefined,
@@ -204,4 +210,5 @@ export const metrics = {
   ms: { unit: "ms", scale: 1, digits: 1 },
   syncs: { unit: "synchronisations", scale: 1, digits: 0 },
   bytes: { unit: "KB", scale: 1 / 1024, digits: 1 },
+  privateBytes: { unit: "KB", scale: 1 / 1024, digits: 1 },
 };
