@@ -195,9 +195,12 @@ if (!flags.quick) {
   mkdirSync(folder, { recursive: true });
   const loadAfter = os.loadavg().map((value) => Number(value.toFixed(2)));
   const results = { ...about, loadAfter, targets: verdicts, samples: samples.all };
-  writeFileSync(path.join(folder, "run.json"), `${JSON.stringify(results, undefined, 1)}\n`);
-  for (const [file, svg] of Object.entries(await plots(samples.all))) {
-    writeFileSync(path.join(folder, file), svg);
+  const file = path.join(folder, "run.json");
+  writeFileSync(file, JSON.stringify(results));
+  const prettier = path.join("node_modules", "prettier", "bin", "prettier.cjs");
+  await run(process.execPath, [prettier, "--write", file], { quiet: true });
+  for (const [name, svg] of Object.entries(await plots(samples.all))) {
+    writeFileSync(path.join(folder, name), svg);
   }
   const page = path.join(root, "docs", "performance.md");
   const circumstances = `Measured on ${about.date} at ${about.commit}: ${about.cores} cores of an ${about.cpu}, ${about.kernel}, Node.js ${about.node}, ${rounds} rounds. The machine's load was ${about.loadBefore[0]} before and ${loadAfter[0]} after, the bench's own included.`;
