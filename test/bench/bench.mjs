@@ -1,5 +1,5 @@
 // npm run bench: tap beside its rivals, all in one run, round by round. `-- --quick` for a look,
-// without results; `-- --rounds=9` for more rounds.
+// without results; `-- --rounds=31` for more rounds.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -18,7 +18,7 @@ import { spread } from "./statistics.mjs";
 const { values: flags } = parseArgs({
   options: { quick: { type: "boolean", default: false }, rounds: { type: "string" } },
 });
-const rounds = Number(flags.rounds ?? (flags.quick ? 2 : 7));
+const rounds = Number(flags.rounds ?? (flags.quick ? 2 : 15));
 const effort = flags.quick ? 0.2 : 1;
 const build = process.env.TAP_NATIVE_BUILD ?? path.join(root, "build-native");
 const program = (/** @type {string} */ name) => path.join(build, name);

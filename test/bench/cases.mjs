@@ -23,15 +23,15 @@ export const phases = [
       {
         name: "latency",
         of: [...gateways, "ws echo", "tcp from node", "nothing"],
-        load: { calls: 4000, inFlight: 1 },
+        load: { calls: 1500, inFlight: 1 },
       },
       {
         name: "64 in flight",
         of: [...gateways, "ws echo", "nothing"],
-        load: { calls: 40_000, inFlight: 64 },
+        load: { calls: 12_000, inFlight: 64 },
       },
-      { name: "1 MB", of: gateways, load: { calls: 100, inFlight: 4, bytes: MB } },
-      { name: "4.5 MB", of: gateways, load: { calls: 24, inFlight: 4, bytes: 4.5 * MB } },
+      { name: "1 MB", of: gateways, load: { calls: 40, inFlight: 4, bytes: MB } },
+      { name: "4.5 MB", of: gateways, load: { calls: 12, inFlight: 4, bytes: 4.5 * MB } },
     ],
   },
   {
@@ -41,7 +41,7 @@ export const phases = [
       {
         name: "16 providers",
         of: gateways,
-        load: { calls: 20_000, inFlight: 16, providers: 16 },
+        load: { calls: 6000, inFlight: 16, providers: 16 },
       },
     ],
   },
@@ -52,7 +52,7 @@ export const phases = [
       {
         name: "50 providers",
         of: gateways,
-        load: { calls: 20_000, inFlight: 50, providers: 50 },
+        load: { calls: 6000, inFlight: 50, providers: 50 },
       },
     ],
   },
