@@ -109,7 +109,7 @@ export class ProjectProviders {
     const config = loadProjectConfig(session.cwd);
     if (!config) return;
     const { file, digest, result } = config;
-    if (!result.ok) {
+    if (result.ok === false) {
       const lines = result.problems.map(({ text }) => `  ${text}`);
       const text = ["tap: no provider is started, since the config has mistakes:", ...lines];
       return this.#tellOnce(session, digest, "error", text.join("\n"));

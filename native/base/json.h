@@ -90,7 +90,7 @@ class Elements {
 [[nodiscard]] std::string decodeString(Value string);
 // The same as UTF-16 code units; lone surrogates stay what they are, as in JavaScript.
 [[nodiscard]] std::u16string decodeString16(Value string);
-// The same where the decoded text is ASCII only (which then is its Latin-1 form, too); else nothing.
+// The same where the decoded text is ASCII only (it then is its Latin-1 form, too); else nothing.
 [[nodiscard]] std::optional<std::string> decodeAscii(Value string);
 
 // The number's double value (overflow gives infinity, as in JavaScript).

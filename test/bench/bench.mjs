@@ -1,5 +1,5 @@
 // npm run bench: tap beside its rivals, all in one run, round by round. `-- --quick` for a look,
-// without results; `-- --rounds=9` for more rounds.
+// without results; `-- --rounds=31` for more rounds.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -18,7 +18,7 @@ import { spread } from "./statistics.mjs";
 const { values: flags } = parseArgs({
   options: { quick: { type: "boolean", default: false }, rounds: { type: "string" } },
 });
-const rounds = Number(flags.rounds ?? (flags.quick ? 2 : 7));
+const rounds = Number(flags.rounds ?? (flags.quick ? 2 : 15));
 const effort = flags.quick ? 0.2 : 1;
 const build = process.env.TAP_NATIVE_BUILD ?? path.join(root, "build-native");
 const program = (/** @type {string} */ name) => path.join(build, name);
@@ -170,7 +170,7 @@ await step("starting the rivals", async () => {
   for (const name of names) subjects.set(name, await Subject.start(name));
 });
 const detached = /** @type {Subject} */ (subjects.get("tap detached"));
-samples.add("memory", "tap detached", { bytes: await hostMemory(detached) });
+samples.add("memory", "tap detached", await hostMemory(detached));
 samples.add("memory", "provider", { bytes: await providerMemory(program("bench_memory")) });
 for (const phase of phases) {
   await step(phase.cases.map(({ name }) => name).join(", "), () =>
@@ -195,9 +195,12 @@ if (!flags.quick) {
   mkdirSync(folder, { recursive: true });
   const loadAfter = os.loadavg().map((value) => Number(value.toFixed(2)));
   const results = { ...about, loadAfter, targets: verdicts, samples: samples.all };
-  writeFileSync(path.join(folder, "run.json"), `${JSON.stringify(results, undefined, 1)}\n`);
-  for (const [file, svg] of Object.entries(await plots(samples.all))) {
-    writeFileSync(path.join(folder, file), svg);
+  const file = path.join(folder, "run.json");
+  writeFileSync(file, JSON.stringify(results));
+  const prettier = path.join("node_modules", "prettier", "bin", "prettier.cjs");
+  await run(process.execPath, [prettier, "--write", file], { quiet: true });
+  for (const [name, svg] of Object.entries(await plots(samples.all))) {
+    writeFileSync(path.join(folder, name), svg);
   }
   const page = path.join(root, "docs", "performance.md");
   const circumstances = `Measured on ${about.date} at ${about.commit}: ${about.cores} cores of an ${about.cpu}, ${about.kernel}, Node.js ${about.node}, ${rounds} rounds. The machine's load was ${about.loadBefore[0]} before and ${loadAfter[0]} after, the bench's own included.`;

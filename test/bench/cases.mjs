@@ -1,7 +1,7 @@
 // What is measured, of whom, and what tap is to reach in the same run.
 
 /**
- * @typedef {"p50" | "p99" | "perSecond" | "cpuPer100k" | "mbPerSecond" | "cpuPerMb" | "ms" | "syncs" | "bytes"} Metric
+ * @typedef {"p50" | "p99" | "perSecond" | "cpuPer100k" | "mbPerSecond" | "cpuPerMb" | "ms" | "syncs" | "bytes" | "privateBytes"} Metric
  * @typedef {object} Case
  * @property {string} name
  * @property {string[]} of names of rivals
@@ -23,15 +23,15 @@ export const phases = [
       {
         name: "latency",
         of: [...gateways, "ws echo", "tcp from node", "nothing"],
-        load: { calls: 4000, inFlight: 1 },
+        load: { calls: 1500, inFlight: 1 },
       },
       {
         name: "64 in flight",
         of: [...gateways, "ws echo", "nothing"],
-        load: { calls: 40_000, inFlight: 64 },
+        load: { calls: 12_000, inFlight: 64 },
       },
-      { name: "1 MB", of: gateways, load: { calls: 100, inFlight: 4, bytes: MB } },
-      { name: "4.5 MB", of: gateways, load: { calls: 24, inFlight: 4, bytes: 4.5 * MB } },
+      { name: "1 MB", of: gateways, load: { calls: 40, inFlight: 4, bytes: MB } },
+      { name: "4.5 MB", of: gateways, load: { calls: 12, inFlight: 4, bytes: 4.5 * MB } },
     ],
   },
   {
@@ -41,7 +41,7 @@ export const phases = [
       {
         name: "16 providers",
         of: gateways,
-        load: { calls: 20_000, inFlight: 16, providers: 16 },
+        load: { calls: 6000, inFlight: 16, providers: 16 },
       },
     ],
   },
@@ -52,7 +52,7 @@ export const phases = [
       {
         name: "50 providers",
         of: gateways,
-        load: { calls: 20_000, inFlight: 50, providers: 50 },
+        load: { calls: 6000, inFlight: 50, providers: 50 },
       },
     ],
   },
@@ -178,6 +178,12 @@ export const targets = [
     4 * MB,
   ),
   target(
+    "the same, without pages of files",
+    ["memory", "tap detached", "privateBytes"],
+    undefined,
+    4 * MB,
+  ),
+  target(
     "an idle provider with 10 tools, in KB",
     ["memory", "provider", "bytes"],
     undefined,
@@ -204,4 +210,5 @@ export const metrics = {
   ms: { unit: "ms", scale: 1, digits: 1 },
   syncs: { unit: "synchronisations", scale: 1, digits: 0 },
   bytes: { unit: "KB", scale: 1 / 1024, digits: 1 },
+  privateBytes: { unit: "KB", scale: 1 / 1024, digits: 1 },
 };

@@ -6,22 +6,30 @@ import os from "node:os";
 import path from "node:path";
 import { run } from "../commands.mjs";
 
-/** @param {number} pid */
-function rssOf(pid) {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
+/** @typedef {{bytes: number, privateBytes: number}} Memory resident; of it, what no file backs */
+
+/** @param {number} pid @returns {Memory} */
+export function memoryOf(pid) {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  const of = (/** @type {string} */ key) =>
+    Number(new RegExp(`${key}:\\s+(\\d+)`).exec(status)?.[1]) * 1024;
+  return { bytes: of("VmRSS"), privateBytes: of("RssAnon") };
 }
 
 /**
  * What the idle host has beyond a Node.js that does nothing.
- * @param {import("./processes.mjs").Subject} detached
+ * @param {import("./processes.mjs").Subject} detached @returns {Promise<Memory>}
  */
 export async function hostMemory(detached) {
   const bare = spawn(process.execPath, ["-e", "setInterval(() => {}, 1e6)"], { stdio: "ignore" });
-  await new Promise((resolve) => setTimeout(resolve, 1000));
-  const ofBare = rssOf(Number(bare.pid));
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  const ofBare = memoryOf(Number(bare.pid));
   bare.kill();
-  const { rss } = await detached.ask("memory");
-  return rss - ofBare;
+  const ofHost = await detached.ask("memory");
+  return {
+    bytes: ofHost.bytes - ofBare.bytes,
+    privateBytes: ofHost.privateBytes - ofBare.privateBytes,
+  };
 }
 
 /** What massif has counted last: the heap of a program that ends without letting go of anything. */

@@ -15,7 +15,7 @@ const shown = {
   "50 providers": ["p50", "p99", "perSecond"],
   storm: ["ms", "syncs"],
   "50 rules": ["p50", "p99"],
-  memory: ["bytes"],
+  memory: ["bytes", "privateBytes"],
 };
 
 /** @param {All} all @param {[string, string, string]} place @returns {import("./statistics.mjs").Spread} */

@@ -2,6 +2,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { waitFor } from "../support/wait.mjs";
+import { memoryOf } from "./memory.mjs";
 import { rivals } from "./rivals.mjs";
 import { percentile } from "./statistics.mjs";
 
@@ -86,14 +87,14 @@ async function tools({ count }) {
   return { syncs: rival.syncCount() };
 }
 
-/** Memory of the gateway's process, in bytes. */
-function memory() {
-  const status = readFileSync(`/proc/${rival.gatewayPid}/status`, "utf8");
-  return { rss: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024 };
-}
-
 /** @type {Record<string, (options: any) => unknown>} */
-const requests = { load, hooks, tools, memory, close: () => rival.close() };
+const requests = {
+  load,
+  hooks,
+  tools,
+  memory: () => memoryOf(rival.gatewayPid),
+  close: () => rival.close(),
+};
 
 process.on("message", async (/** @type {any} */ { id, request, options }) => {
   try {
