@@ -93,7 +93,7 @@ describe("sessions", { concurrency: 1 }, () => {
       },
       { what: () => rig.report() },
     );
-    const hosts = await rig.cli.gatewayHosts();
+    await rig.cli.gatewayHost(); // the one that was not elected leaves
     await Promise.all(
       [...ids].map((session) =>
         rig.provide({ shared: answering(`in ${session}`) }, { session, name: "p" }),
@@ -104,7 +104,6 @@ describe("sessions", { concurrency: 1 }, () => {
       new Set([rig.result("shared"), resultOf(other.last, "shared")]),
       new Set([...ids].map((id) => `in ${id}`)),
     );
-    assert.equal(hosts.length, 1, await rig.report());
     assert.equal(await rig.countInLog("host.log", /gateway \S+ on port/), 1);
   });
 });
