@@ -52,6 +52,8 @@ async function fuzz(program, target, seconds) {
     "-rss_limit_mb=1024",
     "-print_final_stats=1",
     `-artifact_prefix=${failures}/${target}-`,
+    // The same inputs each time, where it is a gate for changes.
+    ...(program.includes("quick") ? ["-seed=1"] : []),
     kept,
     path.join(corpus, target),
   ];
