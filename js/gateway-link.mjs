@@ -7,6 +7,7 @@ import { GatewayHost } from "./gateway-host.mjs";
 import { readDescriptor } from "./host-files.mjs";
 import { askPort, findNode, startHost } from "./host-process.mjs";
 import { version } from "./paths.mjs";
+import { PendingCalls } from "./pending-calls.mjs";
 
 const RETRY_MS = [20, 40, 80, 150, 250];
 /** A host that has been started is given so long to answer, before another is. */
@@ -53,7 +54,7 @@ export class GatewayLink {
   #embedded;
   #stopped = false;
   #connecting = false;
-  #callCount = 0;
+  #calls = new PendingCalls();
   /** @type {Set<string>} */
   #reported = new Set();
   /** Why there can be no gateway, where only the user can help. */
@@ -93,12 +94,11 @@ export class GatewayLink {
 
   /**
    * @param {string} tool @param {unknown} args @param {number | undefined} timeoutMs
-   * @returns {{id: string, result: Promise<import("./addon.js").CallOutcome>}}
+   * @returns {{id: number, result: Promise<import("./addon.js").CallOutcome>}}
    */
   call(tool, args, timeoutMs) {
-    const id = String(++this.#callCount);
-    if (!this.#port) return { id, result: Promise.resolve(this.#noGateway()) };
-    return { id, result: this.#port.call(id, tool, JSON.stringify(args ?? {}), timeoutMs) };
+    if (!this.#port) return { id: 0, result: Promise.resolve(this.#noGateway()) };
+    return this.#calls.call(this.#port, tool, args, timeoutMs);
   }
 
   /** @returns {import("./addon.js").CallFailure} with what only the user can help, where it is that */
@@ -109,7 +109,7 @@ export class GatewayLink {
     return { code: "DISCONNECTED", text };
   }
 
-  /** @param {string} id @param {string} reason */
+  /** @param {number} id @param {string} reason */
   cancel(id, reason) {
     this.#port?.cancel(id, reason);
   }
@@ -145,6 +145,7 @@ export class GatewayLink {
           this.#onWelcome(event, descriptor?.secret ?? "");
           resolve(true);
         },
+        onSettled: (pairs) => this.#calls.settle(pairs),
         onClosed: (reason, silent) => {
           clearTimeout(deadline);
           if (silent && welcome) this.#killHung(welcome.pid);

@@ -199,7 +199,7 @@ std::optional<std::string> toolConflict(const Turn& turn, const Session& session
       return inQuotes(tool.name) + " is tap's own tool";
     if (session.builtins.contains(tool.name))
       return inQuotes(tool.name) + " is a tool of the CLI itself";
-    const std::string owner = providers.ownerOf(session.id, tool.name);
+    const std::string owner(providers.ownerOf(session.id, tool.name));
     if (!owner.empty() && owner != provider.name) {
       return inQuotes(tool.name) + " is a tool of provider " + inQuotes(owner);
     }
@@ -385,7 +385,7 @@ void refuseTools(const Turn& turn, Session& session, const std::vector<std::stri
                  std::string_view reason) {
   Providers& providers = turn.state.providers;
   for (const std::string& name : names) {
-    const std::string owner = providers.ownerOf(session.id, name);
+    const std::string owner(providers.ownerOf(session.id, name));
     if (owner.empty()) continue;
     providers.refuse(session.id, name);
     const Refusal why{ErrorCode::ToolConflict,

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/random.h"
 #include "base/result.h"
 #include "base/slice.h"
 #include "protocol/session_messages.h"
@@ -15,6 +16,9 @@ namespace tap::gateway {
 
 // A connection, named by the uv layer, never used twice.
 enum class PeerId : uint64_t {};
+
+// A tool call on its way; providers know it by the text of this.
+using CallId = Uuid;
 
 // One text message to a provider.
 struct SendText {
@@ -47,7 +51,7 @@ struct MakeFolder {
 // Read a file that a call was answered with. Gateway::fileRead says how it went, exactly once,
 // unless the session's link has ended.
 struct ReadFile {
-  std::string callId;
+  CallId callId;
   PeerId session;      // the link of the session that waits for it
   std::string folder;  // it must lie in here, whatever links say
   std::string path;

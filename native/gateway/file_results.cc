@@ -29,7 +29,7 @@ Refusal tooLarge(std::string_view what, size_t size, size_t most) {
 }
 
 // The call fails, and the provider's author can see why.
-void fail(const Turn& turn, const std::string& callId, const Refusal& why) {
+void fail(const Turn& turn, const CallId& callId, const Refusal& why) {
   CallInFlight call = *turn.state.calls.take(callId);
   release(turn, call);
   const Provider* provider = turn.state.providers.find(call.provider);
@@ -84,7 +84,7 @@ void readResultFile(const Turn& turn, const Provider& provider, CallInFlight& ca
                        file.mimeType, file.size});
 }
 
-void completeFileResult(const Turn& turn, const std::string& callId, FileOutcome outcome) {
+void completeFileResult(const Turn& turn, const CallId& callId, FileOutcome outcome) {
   const CallInFlight* found = turn.state.calls.find(callId);
   if (found == nullptr || found->stage != CallStage::Reading) return;
   if (!outcome) return fail(turn, callId, outcome.error());

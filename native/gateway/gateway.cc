@@ -103,7 +103,7 @@ void Gateway::start(Now now, Effects& effects) {
   watchGrace(Turn{state_, now, effects});
 }
 
-void Gateway::fileRead(const std::string& callId, FileOutcome outcome, Now now, Effects& effects) {
+void Gateway::fileRead(const CallId& callId, FileOutcome outcome, Now now, Effects& effects) {
   completeFileResult(Turn{state_, now, effects}, callId, std::move(outcome));
 }
 

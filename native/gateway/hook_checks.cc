@@ -125,7 +125,7 @@ void ask(const Turn& turn, const Session& session, const protocol::HookCheck& ch
          const Matched& matched, AskedBy asker, size_t place) {
   const Provider& provider = *matched.bound->provider;
   Question gate;
-  gate.callId = turn.state.ids.uuid();
+  gate.callId = turn.state.ids.uuid().text();
   gate.asker = asker;
   gate.provider = provider.peer;
   gate.sessionId = session.id;
@@ -150,7 +150,7 @@ bool HookChecks::anyOfSession(std::string_view sessionId) const {
 void startCheck(const Turn& turn, Session& session, const protocol::HookCheck& message) {
   State& state = turn.state;
   CheckInFlight check{session.id, message.checkId, {}, 0};
-  const std::string owner = state.providers.ownerOf(session.id, message.tool);
+  const std::string owner(state.providers.ownerOf(session.id, message.tool));
   const protocol::ToolUse use{message.tool, owner, message.args.view()};
   const std::vector<BoundProvider> bindings = state.providers.inOrder(session.id);
   Review review;

@@ -82,7 +82,7 @@ void FileReads::start(Line& line) {
 
 void FileReads::finished(gateway::PeerId session) {
   Job* job = std::exchange(lines_[session].job, nullptr);
-  const std::string callId = job->request.callId;
+  const gateway::CallId callId = job->request.callId;
   gateway::FileOutcome outcome = std::move(*job->outcome);
   job->end();
   if (!closed_) done_(callId, std::move(outcome));

@@ -8,6 +8,7 @@ import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { addon } from "../../js/addon.mjs";
+import { PendingCalls } from "../../js/pending-calls.mjs";
 import { freePort, REPO_ROOT } from "./cli.mjs";
 import { waitFor } from "./wait.mjs";
 
@@ -74,7 +75,8 @@ export class Session {
   hooks;
   #providers = new Map();
   #port;
-  #lastCall = 0;
+  #calls = new PendingCalls();
+  #lastQuestion = 0;
   /** Answers of the gateway to what only the CLI asks, by their kind and id. */
   #answers = new Map();
 
@@ -86,6 +88,7 @@ export class Session {
       session.#port = new addon.SessionPort({
         onConnected: () => session.send({ ...session.#registration(id, cwd), secret }),
         onEvent: (json) => session.#onEvent(JSON.parse(json), resolve),
+        onSettled: (pairs) => session.#calls.settle(pairs),
         onClosed: (reason) => reject(new Error(`the link ended: ${reason}`)),
       });
       session.#port.connect(link);
@@ -146,7 +149,7 @@ export class Session {
 
   /** @param {"check" | "prompt" | "build"} kind @param {object} question */
   async #ask(kind, question) {
-    const id = String(++this.#lastCall);
+    const id = String(++this.#lastQuestion);
     this.send({ ...question, [`${kind}Id`]: id });
     return waitFor(() => this.#answers.get(`${kind} ${id}`), {
       what: `an answer to ${kind} ${id}`,
@@ -187,10 +190,9 @@ export class Session {
     });
   }
 
-  /** @returns {{id: string, result: Promise<any>}} */
+  /** @returns {{id: number, result: Promise<any>}} */
   start(tool, args) {
-    const id = String(++this.#lastCall);
-    return { id, result: this.#port.call(id, tool, JSON.stringify(args)) };
+    return this.#calls.call(this.#port, tool, args);
   }
 
   call(tool, args = {}) {
