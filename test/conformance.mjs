@@ -46,12 +46,18 @@ export function parseTestName(name) {
 
 // ---- what became of the tests --------------------------------------------------------------------
 
-/** @param {string} xml as ctest writes it @returns {TestResult[]} */
-export function readJunit(xml) {
-  /** @type {Record<string, TestResult["outcome"]>} */
-  const outcomes = { run: "passed", fail: "failed" };
-  return [...xml.matchAll(/<testcase name="([^"]*)"[^>]*? status="(\w+)"/g)].map(
-    ([, title, status]) => ({ file: "", title, outcome: outcomes[status] ?? "skipped" }),
+/** @param {string} json as GoogleTest writes it @returns {TestResult[]} */
+export function readGoogleTest(json) {
+  const outcomeOf = (/** @type {any} */ { result, failures }) => {
+    if (result !== "COMPLETED") return "skipped";
+    return failures ? "failed" : "passed";
+  };
+  return JSON.parse(json).testsuites.flatMap((/** @type {any} */ suite) =>
+    suite.testsuite.map((/** @type {any} */ one) => ({
+      file: "",
+      title: `${suite.name}.${one.name}`,
+      outcome: outcomeOf(one),
+    })),
   );
 }
 
@@ -64,9 +70,7 @@ export const readResultLines = (lines) =>
 
 /** @param {string} file of a part's results @returns {TestResult[]} */
 export function readResults(file) {
-  if (!existsSync(file)) return [];
-  const text = readFileSync(file, "utf8");
-  return file.endsWith(".xml") ? readJunit(text) : readResultLines(text);
+  return existsSync(file) ? readResultLines(readFileSync(file, "utf8")) : [];
 }
 
 /**

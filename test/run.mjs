@@ -2,19 +2,18 @@
 // sanitize budget fuzz chaos` runs parts; without any: the first four. `fuzz` and `chaos` are short
 // runs of what npm run fuzz and npm run chaos do at length.
 
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { checkBudget } from "./bench/budget.mjs";
 import { chaos } from "./chaos.mjs";
-import { attempt, CommandFailed, root, run, say, seconds, step } from "./commands.mjs";
+import { attempt, CommandFailed, root, run, say, seconds } from "./commands.mjs";
 import { conformanceRules, readResults, unshown } from "./conformance.mjs";
 import { buildFuzzers, fuzzAll, fuzzTargets } from "./fuzz.mjs";
 import { format, lint } from "./lint.mjs";
+import { buildCore, nativeFolder, nativeTests } from "./native.mjs";
+import { sanitize } from "./sanitize.mjs";
 import { setUp } from "./setup.mjs";
-
-const nativeFolder = process.env.TAP_NATIVE_BUILD ?? path.join(root, "build-native");
-const sanitizedFolder = path.join(root, "build-asan");
 
 /** For each target: enough to see that it runs, and that nothing fails at once. */
 const FUZZ_SECONDS = 2;
@@ -36,40 +35,12 @@ function resultFile(part, ending) {
 
 // ---- the native core -----------------------------------------------------------------------------
 
-/** @param {string} folder @param {string[]} options @param {string[]} [targets] */
-async function buildNative(folder, options, targets = []) {
-  const name = path.basename(folder);
-  await run("cmake", ["-S", ".", "-B", folder, ...options], { quiet: true });
-  const chosen = targets.flatMap((target) => ["--target", target]);
-  await step(`building ${name}`, () => run("cmake", ["--build", folder, "-j2", ...chosen]));
-}
-
-/** @param {string[]} [targets] */
-const buildCore = (targets) =>
-  buildNative(nativeFolder, ["-DCMAKE_BUILD_TYPE=RelWithDebInfo"], targets);
-
-/** @param {string} folder @param {string[]} [more] */
-async function ctest(folder, more = []) {
-  const usual = ["--output-on-failure", "--no-tests=error", "-j2"];
-  const args = ["--test-dir", folder, ...usual, ...more];
-  const { ok, output } = await attempt("ctest", args, { quiet: true });
-  // One line per test that passed says nothing that the last lines do not.
-  const lines = output
-    .split("\n")
-    .filter((line) => !/^ *(Start +\d+:|.* Passed +[\d.]+ sec$)/.test(line));
-  say(lines.join("\n").trim());
-  const [, count] = /out of (\d+)/.exec(output) ?? [];
-  return { ok, detail: count ? `${count} tests` : "" };
-}
-
 async function native() {
-  await buildCore();
-  return ctest(nativeFolder, ["--output-junit", resultFile("native", ".xml")]);
-}
-
-async function sanitize() {
-  await buildNative(sanitizedFolder, ["-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DTAP_SANITIZE=ON"]);
-  return ctest(sanitizedFolder);
+  await buildCore(["tap_tests"]);
+  const file = resultFile("native", ".jsonl");
+  const { ok, results } = await nativeTests(path.join(nativeFolder, "tap_tests"));
+  writeFileSync(file, results.map((result) => `${JSON.stringify(result)}\n`).join(""));
+  return { ok, detail: `${results.length} tests` };
 }
 
 async function fuzz() {
@@ -141,8 +112,9 @@ async function budget() {
 }
 
 async function linted() {
-  await run("cmake", ["-S", ".", "-B", nativeFolder], { quiet: true });
-  return lint(nativeFolder);
+  const folder = path.join(root, "build-lint");
+  await run("cmake", ["-S", ".", "-B", folder], { quiet: true });
+  return lint(folder);
 }
 
 // ---- parts and summary ---------------------------------------------------------------------------

@@ -164,5 +164,5 @@ export async function setUp({ for: purpose }) {
   await ensureSystemPackages(purposes);
   await ensureNpmPackages();
   if (purposes.every((name) => withoutAddon.includes(name))) return;
-  if (!buildAddon()) throw new CommandFailed("the addon could not be built");
+  if (!(await buildAddon())) throw new CommandFailed("the addon could not be built");
 }

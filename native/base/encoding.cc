@@ -207,4 +207,8 @@ std::string fileName(std::string_view name) {
   return out.front() == '.' ? "%2e" + out.substr(1) : out;
 }
 
+std::string inQuotes(std::string_view name) {
+  return "\"" + std::string(name) + "\"";
+}
+
 }  // namespace tap

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/slice.h"
 #include "protocol/session_messages.h"
+#include "ws/frame.h"
 
 namespace tap::gateway {
 
@@ -37,6 +38,7 @@ struct ClosePeer {
   uint16_t code;
   std::string reason;
 };
+inline constexpr auto kPolicyViolation = static_cast<uint16_t>(ws::CloseCode::PolicyViolation);
 // Read nothing from this peer, or read again: TCP then slows the sender.
 struct PauseReading {
   PeerId peer;

@@ -17,10 +17,6 @@ using protocol::HookVerdict;
 
 namespace {
 
-std::string inQuotes(std::string_view name) {
-  return "\"" + std::string(name) + "\"";
-}
-
 std::string denial(const std::string& provider, std::string_view reason) {
   return "tap provider " + inQuotes(provider) +
          (reason.empty() ? " does not allow this" : ": " + std::string(reason));

@@ -23,7 +23,6 @@ namespace {
 
 // A flood is over when this long nothing had to be slowed.
 constexpr Millis kCalm{10'000};
-constexpr auto kPolicy = static_cast<uint16_t>(ws::CloseCode::PolicyViolation);
 constexpr auto kNormal = static_cast<uint16_t>(ws::CloseCode::Normal);
 constexpr auto kTryLater = static_cast<uint16_t>(ws::CloseCode::TryAgainLater);
 
@@ -93,7 +92,7 @@ std::optional<Refusal> confirmPairing(const Turn& turn, Provider& provider,
   return std::nullopt;
 }
 
-struct Receiver {
+struct ProviderReceiver {
   const Turn& turn;
   Provider& provider;
   const protocol::ProviderDecoder& decoder;  // with the message opened
@@ -172,7 +171,7 @@ void refuseUncorrelated(const Turn& turn, Provider& provider, const Refusal& ref
   refuse(turn, provider, refusal);
   if (!drop) return;
   if (Provider* still = turn.state.providers.find(peer)) {
-    dropProvider(turn, *still, kPolicy,
+    dropProvider(turn, *still, kPolicyViolation,
                  "it sent something unreadable while several calls were pending", Departure::Lost);
   }
 }
@@ -314,7 +313,7 @@ void Gateway::providerText(PeerId peer, const Slice& text, Now now, Effects& eff
     }
     return refuseBadAnswer(turn, *provider, opened.value(), callId, message.error());
   }
-  std::visit(Receiver{turn, *provider, decoder_}, message.value());
+  std::visit(ProviderReceiver{turn, *provider, decoder_}, message.value());
 }
 
 void Gateway::providerOversize(PeerId peer, uint64_t size, Now now, Effects& effects) {
@@ -345,7 +344,8 @@ void Gateway::providerBacklog(PeerId peer, size_t bytes, Now now, Effects& effec
   const Turn turn{state_, now, effects};
   Provider* provider = state_.providers.find(peer);
   if (provider == nullptr || bytes <= turn.limits().bytes(Limit::OutboundBytes)) return;
-  dropProvider(turn, *provider, kPolicy, "it does not read what is sent to it", Departure::Lost);
+  dropProvider(turn, *provider, kPolicyViolation, "it does not read what is sent to it",
+               Departure::Lost);
 }
 
 }  // namespace tap::gateway

@@ -10,8 +10,6 @@ namespace tap::protocol {
 
 namespace {
 
-constexpr size_t kMaxIdBytes = 128;
-
 // Those that the CLI has (host facts: system message); others would end up anywhere.
 constexpr std::array<std::string_view, 12> kSections{"preamble",
                                                      "identity",

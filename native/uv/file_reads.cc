@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "gateway/file_results.h"
+#include "gateway/file_content.h"
 #include "uv/files.h"
 
 namespace tap::uv {
@@ -83,8 +83,8 @@ void FileReads::start(Line& line) {
 void FileReads::finished(gateway::PeerId session) {
   Job* job = std::exchange(lines_[session].job, nullptr);
   const gateway::CallId callId = job->request.callId;
-  gateway::FileOutcome outcome = std::move(*job->outcome);
   job->end();
+  gateway::FileOutcome outcome = std::move(*job->outcome);
   if (!closed_) done_(callId, std::move(outcome));
   resume(session);
 }

@@ -10,7 +10,7 @@ import { root } from "../commands.mjs";
 import {
   conformanceRules,
   parseTestName,
-  readJunit,
+  readGoogleTest,
   readResultLines,
   readRules,
   unshown,
@@ -170,14 +170,18 @@ describe("a run", () => {
     assert.equal(judged({ js: [...PASSED.js, { ...PASSED.js[0], outcome: "failed" }] }).length, 1);
   });
 
-  test("is read from ctest's file", () => {
-    const xml = `<testsuite tests="3">
-      <testcase name="A.B" classname="A.B" time="0.1" status="run"><system-out>x</system-out></testcase>
-      <testcase name="A.C" classname="A.C" time="0.1" status="fail"><failure message=""/></testcase>
-      <testcase name="A.D" classname="A.D" time="0" status="notrun"><skipped/></testcase>`;
+  test("is read from GoogleTest's file", () => {
+    const testsuite = [
+      { name: "B", status: "RUN", result: "COMPLETED" },
+      { name: "C", status: "RUN", result: "COMPLETED", failures: [{ failure: "no" }] },
+      { name: "D", status: "RUN", result: "SKIPPED" },
+      { name: "E", status: "NOTRUN", result: "SUPPRESSED" },
+    ];
     assert.deepEqual(
-      readJunit(xml).map(({ title, outcome }) => `${title} ${outcome}`),
-      ["A.B passed", "A.C failed", "A.D skipped"],
+      readGoogleTest(JSON.stringify({ testsuites: [{ name: "A", testsuite }] })).map(
+        ({ title, outcome }) => `${title} ${outcome}`,
+      ),
+      ["A.B passed", "A.C failed", "A.D skipped", "A.E skipped"],
     );
   });
 

@@ -16,12 +16,13 @@ const TIMERS = { TAP_RELOAD_DEBOUNCE_MS: "20", TAP_SHUTDOWN_MS: "3000", TAP_GRAC
 
 /** The environment of every process here: nothing of the surrounding shell but what is named. */
 function environment(home, port) {
-  const { PATH, HOME, LANG, TMPDIR } = process.env;
+  const { PATH, HOME, LANG, TMPDIR, LD_PRELOAD, ASAN_OPTIONS, UBSAN_OPTIONS } = process.env;
   const env = {
     PATH,
     HOME,
     LANG,
     TMPDIR,
+    ...{ LD_PRELOAD, ASAN_OPTIONS, UBSAN_OPTIONS }, // a sanitized addon needs them
     COPILOT_HOME: home,
     TAP_GATEWAY_PORT: String(port),
     ...TIMERS,

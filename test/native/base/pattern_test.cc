@@ -45,7 +45,7 @@ void expectNo(std::string_view source, std::string_view subject) {
 }
 
 // Precondition: the pattern is refused.
-PatternError errorOf(std::string_view source) {
+PatternError patternErrorOf(std::string_view source) {
   auto pattern = Pattern::compile(source);
   EXPECT_FALSE(pattern.ok()) << source;
   return pattern.ok() ? PatternError{} : pattern.error();
@@ -109,19 +109,19 @@ TEST(Pattern, RefusesMistakesAndSaysWhere) {
       {"*", 0}, {"ab**c*+*", 3}, {"\\", 1}, {"\\C", 2},
   };
   for (const auto& [source, offset] : mistakes) {
-    const PatternError error = errorOf(source);
+    const PatternError error = patternErrorOf(source);
     EXPECT_EQ(error.offset, offset) << source << ": " << error.message;
     EXPECT_FALSE(error.message.empty()) << source;
   }
   for (const auto source : {"a{2,1}", "[z-a]", "(?<n>a)(?<n>b)", "(?<=a*)b", "(?:a)(?", "\\p{X}"}) {
-    EXPECT_LE(errorOf(source).offset, std::string_view(source).size()) << source;
+    EXPECT_LE(patternErrorOf(source).offset, std::string_view(source).size()) << source;
   }
 }
 
 TEST(Pattern, RefusesWhatIsNotUtf8) {
-  EXPECT_EQ(errorOf("ab\xFF").offset, 2U);
-  EXPECT_EQ(errorOf("\xC3").offset, 0U);
-  EXPECT_EQ(errorOf("a\xED\xA0\x80").offset, 1U);
+  EXPECT_EQ(patternErrorOf("ab\xFF").offset, 2U);
+  EXPECT_EQ(patternErrorOf("\xC3").offset, 0U);
+  EXPECT_EQ(patternErrorOf("a\xED\xA0\x80").offset, 1U);
 }
 
 TEST(Pattern, IsAtMostAKilobyteLong) {
@@ -129,12 +129,12 @@ TEST(Pattern, IsAtMostAKilobyteLong) {
     const std::string text(size, 'a');
     expectYes(text, text);
   }
-  EXPECT_EQ(errorOf(std::string(1025, 'a')).offset, 1024U);
+  EXPECT_EQ(patternErrorOf(std::string(1025, 'a')).offset, 1024U);
 }
 
 TEST(Pattern, RefusesAnExpansionBeyondAllMeasure) {
-  errorOf("((((((a{1,9}){1,9}){1,9}){1,9}){1,9}){1,9}){1,9}");
-  errorOf("(?:a{65535}){65535}");
+  patternErrorOf("((((((a{1,9}){1,9}){1,9}){1,9}){1,9}){1,9}){1,9}");
+  patternErrorOf("(?:a{65535}){65535}");
 }
 
 TEST(Pattern, LooksAtTheFirst64Kilobytes) {

@@ -12,10 +12,6 @@ namespace {
 std::string rules(std::string_view list) {
   return R"("hooks":{"onPreToolUse":[)" + std::string(list) + "]}";
 }
-std::string helloWith(std::string_view name, std::string_view session, std::string_view more) {
-  return R"({"type":"hello","protocolVersion":2,"name":)" + quote(name) + R"(,"session":)" +
-         quote(session) + "," + std::string(more) + "}";
-}
 std::string gateResult(std::string_view callId, std::string_view decision,
                        std::string_view reason = "") {
   return R"({"type":"gate.result","gateId":"g","callId":)" + quote(callId) + R"(,"decision":)" +
