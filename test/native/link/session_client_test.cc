@@ -26,9 +26,10 @@ class Client {
   void result(const std::string& id) {
     client_.received(CallResult{id, false, Slice(std::string("1")), {}, {}}, now, actions);
   }
+  // Up to where the gateway is silent: its owner then gives it up.
   void advance(Millis by) {
     const Time target = now + by;
-    while (client_.nextDeadline() && *client_.nextDeadline() <= target) {
+    while (!silent() && client_.nextDeadline() && *client_.nextDeadline() <= target) {
       now = std::max(now, *client_.nextDeadline());
       client_.timersDue(now, actions);
     }
@@ -46,6 +47,9 @@ class Client {
   Actions actions;
 
  private:
+  [[nodiscard]] bool silent() const {
+    return !actions.empty() && std::holds_alternative<GatewaySilent>(actions.back());
+  }
   static std::string describe(const Action& action) {
     if (const auto* send = std::get_if<SendMessage>(&action)) {
       if (const auto* call = std::get_if<protocol::Call>(&send->message)) {
