@@ -244,7 +244,7 @@ class Chaos {
     const { counts, codes, pushes, slowestMs, hearingMs, mostMs } = this.ledger;
     const late = Math.max(...this.sessions.map(({ lateMs }) => lateMs));
     const round = (ms) => `${Math.round(ms)} ms`;
-    say(`   done to them: ${JSON.stringify(this.done)}`);
+    say(`   done to them: ${JSON.stringify(this.done)}; the disk is ${this.machine.disk}`);
     say(`   outcomes: ${JSON.stringify(counts)}, failures: ${JSON.stringify(codes)}`);
     say(`   pushes that were answered: ${pushes}`);
     say(

@@ -36,12 +36,24 @@ export class Machine {
     this.#clock = path.join(tools, "clock");
   }
 
+  /** @returns {boolean} false: not here, or not for this user */
+  #mount() {
+    try {
+      run("mount", ["-t", "tmpfs", "-o", `size=${DISK},mode=700`, "tap-chaos", this.home]);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** What fillDisk fills. */
+  get disk() {
+    return this.#mounted ? "the home's own file system" : "what the host may write";
+  }
+
   /** @returns {NodeJS.ProcessEnv} what its processes run with */
   start() {
-    if (process.getuid?.() === 0) {
-      run("mount", ["-t", "tmpfs", "-o", `size=${DISK},mode=700`, "tap-chaos", this.home]);
-      this.#mounted = true;
-    }
+    this.#mounted = this.#mount();
     const library = path.join(this.tools, "clock.so");
     run("cc", ["-shared", "-fPIC", "-O1", "-o", library, path.join(here, "clock.c")]);
     fs.writeFileSync(this.#clock, Buffer.alloc(8));
