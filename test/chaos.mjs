@@ -29,7 +29,8 @@ const HANG_MS = 9000;
 const REPORT_MS = 10_000;
 /** What the last steps have begun. */
 const AFTERMATH_MS = 3000;
-const WHOLE_MS = 60_000;
+/** For everybody to come back, or to go; also where the machine is busy. */
+const PATIENCE_MS = 60_000;
 const HOST_MEMORY_MB = 400;
 /** What a host that has served a run may have more than when it was new. */
 const GROWTH_MB = 40;
@@ -91,12 +92,12 @@ class Chaos {
       for (const session of this.sessions) {
         for (const { name } of this.providers) session.call(name, "echo");
       }
-      await waitFor(() => this.ledger.unsettled.length === 0, { timeoutMs: WHOLE_MS });
+      await waitFor(() => this.ledger.unsettled.length === 0, { timeoutMs: PATIENCE_MS });
       missing = SESSIONS * PROVIDERS - (this.ledger.counts.answered - before);
       return missing === 0;
     };
     const what = () => `${when}: ${missing} of ${SESSIONS * PROVIDERS} calls are not answered`;
-    await waitFor(complete, { timeoutMs: WHOLE_MS, intervalMs: 250, what });
+    await waitFor(complete, { timeoutMs: PATIENCE_MS, intervalMs: 250, what });
   }
 
   /** @param {import("./chaos/schedule.mjs").Step} step */
@@ -124,7 +125,7 @@ class Chaos {
       rawStorm: () => this.storm(count, ms),
       reconnectStorm: () => this.providers.forEach((one) => one.tell({ do: "reconnect" })),
       stopHost: () => host && this.stopHost(host, ms),
-      hangHost: () => host && this.stopHost(host, HANG_MS),
+      hangHost: () => host && this.hang(host, by, of),
       killHost: () => host && signalTo(host, "SIGKILL"),
       fullDisk: () => {
         machine.fillDisk(host);
@@ -152,6 +153,16 @@ class Chaos {
   stopHost(pid, ms) {
     signalTo(pid, "SIGSTOP");
     setTimeout(() => this.watch.isHost(pid) && signalTo(pid, "SIGCONT"), ms);
+  }
+
+  /**
+   * It hangs while a session calls and calls: deadlines are due all the time in which it is found hung.
+   * @param {number} pid @param {SessionMember} session @param {ProviderMember} provider
+   */
+  hang(pid, session, provider) {
+    this.stopHost(pid, HANG_MS);
+    const calls = setInterval(() => session.call(provider.name, "echo"), 20);
+    setTimeout(() => clearInterval(calls), 2500);
   }
 
   /** @param {number} count @param {number} ms */
@@ -199,7 +210,7 @@ class Chaos {
     this.machine.setClock(0);
     const open = () => JSON.stringify(this.ledger.unsettled.slice(0, 5), ["id", "kind", "mode"]);
     await waitFor(() => this.ledger.unsettled.length === 0, {
-      timeoutMs: 20_000,
+      timeoutMs: PATIENCE_MS,
       what: () => `an outcome of ${this.ledger.unsettled.length}: ${open()}`,
     });
     await this.whole("after it all");
@@ -211,7 +222,7 @@ class Chaos {
     const grown = this.watch.memoryMb - this.freshMb;
     await Promise.all([...this.sessions, ...this.providers].map((member) => member.end()));
     const left = async () => (await processesOf(this.home)).map(describeProcess);
-    const gone = waitFor(async () => (await left()).length === 0, { timeoutMs: 20_000 });
+    const gone = waitFor(async () => (await left()).length === 0, { timeoutMs: PATIENCE_MS });
     const processes = await gone.then(() => [], left);
     const files = readdirSync(this.files.folder, { recursive: true })
       .map(String)
