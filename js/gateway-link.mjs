@@ -7,6 +7,7 @@ import { GatewayHost } from "./gateway-host.mjs";
 import { readDescriptor } from "./host-files.mjs";
 import { askPort, findNode, startHost } from "./host-process.mjs";
 import { version } from "./paths.mjs";
+import { afterRunning } from "./patience.mjs";
 import { PendingCalls } from "./pending-calls.mjs";
 
 const RETRY_MS = [20, 40, 80, 150, 250];
@@ -15,6 +16,8 @@ const HOST_START_MS = 5000;
 /** Where only the user can help, we look again this often. */
 const PATIENT_RETRY_MS = 5000;
 const WELCOME_MS = 6000;
+/** Where gateways are hung one after another, it may be the machine: each is given twice the time. */
+const WELCOME_MAX_MS = 48_000;
 /** Another session starts the newer gateway for which this one's makes room: its turn. */
 const YIELD_MS = 3000;
 
@@ -61,6 +64,7 @@ export class GatewayLink {
   #obstacle = "";
   #askedToDrain = false;
   #yieldUntil = 0;
+  #welcomeMs = WELCOME_MS;
 
   /** @param {LinkOptions} options */
   constructor(options) {
@@ -116,12 +120,13 @@ export class GatewayLink {
 
   async #connect() {
     this.#connecting = true;
-    let startedAt = 0;
+    /** @type {number | undefined} when we last started one */
+    let startedAt;
     for (let round = 0; !this.#stopped; ++round) {
       const welcome = await this.#tryLink();
       if (welcome) break;
       const patience = await this.#makeHost(startedAt);
-      if (patience === "started") startedAt = Date.now();
+      if (patience === "started") startedAt = performance.now();
       await sleep(patience === "wait" ? PATIENT_RETRY_MS : (RETRY_MS[round] ?? 250));
     }
     this.#connecting = false;
@@ -140,25 +145,26 @@ export class GatewayLink {
           const event = JSON.parse(json);
           if (event.type !== "welcome") return this.#onEvent(event, descriptor);
           welcome = event;
-          clearTimeout(deadline);
+          neverMind();
           this.#port = port;
           this.#onWelcome(event, descriptor?.secret ?? "");
           resolve(true);
         },
         onSettled: (pairs) => this.#calls.settle(pairs),
         onClosed: (reason, silent) => {
-          clearTimeout(deadline);
+          neverMind();
           if (silent && welcome) this.#killHung(welcome.pid);
           this.#onClosed(port, reason);
           resolve(false);
         },
       });
-      const deadline = setTimeout(() => {
+      const neverMind = afterRunning(this.#welcomeMs, () => {
         port.close("no welcome");
         // It holds its socket, so it is alive; it says nothing, so it is hung.
         if (descriptor) this.#killHung(descriptor.pid);
+        this.#welcomeMs = Math.min(2 * this.#welcomeMs, WELCOME_MAX_MS);
         resolve(false);
-      }, WELCOME_MS);
+      });
       if (this.#embedded) port.attach(this.#embedded.gateway);
       else if (descriptor) port.connect(descriptor.link);
     });
@@ -180,6 +186,7 @@ export class GatewayLink {
     this.#options.log("info", `linked to gateway ${welcome.version}, pid ${welcome.pid}`);
     this.#reported.clear();
     this.#obstacle = "";
+    this.#welcomeMs = WELCOME_MS;
     this.#options.onWelcome();
     if (isNewer(version, welcome.version)) {
       this.#options.log("info", `asking gateway ${welcome.version} to make room for ${version}`);
@@ -199,7 +206,7 @@ export class GatewayLink {
   #onEvent(event, descriptor) {
     // The link will end, and #onClosed sees to the rest.
     if (event.type === "draining") {
-      if (!this.#askedToDrain) this.#yieldUntil = Date.now() + YIELD_MS;
+      if (!this.#askedToDrain) this.#yieldUntil = performance.now() + YIELD_MS;
       this.#askedToDrain = false;
       return;
     }
@@ -254,16 +261,18 @@ export class GatewayLink {
 
   /**
    * Sees to it that a host is there, or will be.
-   * @param {number} startedAt when we last started one
+   * @param {number | undefined} startedAt when we last started one
    * @returns {Promise<"started" | "soon" | "wait">}
    */
   async #makeHost(startedAt) {
     const { files } = this.#options;
-    if (Date.now() - startedAt < HOST_START_MS || Date.now() < this.#yieldUntil) return "soon";
+    const now = performance.now();
+    if (startedAt !== undefined && now - startedAt < HOST_START_MS) return "soon";
+    if (now < this.#yieldUntil) return "soon";
     const holder = await askPort(files.port, files.homeHash);
     switch (holder) {
       case "nobody":
-        if (startedAt === 0) this.#obstacle = "";
+        if (startedAt === undefined) this.#obstacle = "";
         else this.#obstructed(`the gateway does not start; ${files.logs} has its logs`);
         return this.#startHost();
       case "ours":

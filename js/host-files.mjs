@@ -16,15 +16,20 @@ import path from "node:path";
 
 /**
  * Writes beside, then renames: nobody reads half a file, and a symbolic link in its place is
- * replaced, not followed.
+ * replaced, not followed. Where the disk is full nothing is left of it.
  * @param {string} file @param {string} content
  */
 export function writePrivate(file, content) {
   fs.mkdirSync(path.dirname(file), { recursive: true });
   const beside = `${file}.${process.pid}.tmp`;
   fs.rmSync(beside, { force: true });
-  fs.writeFileSync(beside, content, { mode: 0o600, flag: "wx" });
-  fs.renameSync(beside, file);
+  try {
+    fs.writeFileSync(beside, content, { mode: 0o600, flag: "wx" });
+    fs.renameSync(beside, file);
+  } catch (error) {
+    fs.rmSync(beside, { force: true });
+    throw error;
+  }
 }
 
 /** @param {string} file @returns {string | undefined} */

@@ -5,6 +5,7 @@ import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
 import { programFolder } from "./paths.mjs";
+import { afterRunning } from "./patience.mjs";
 
 /** What the host needs, rather than what it must not have: no session identity, no secrets. */
 const PASSED =
@@ -112,13 +113,13 @@ function askAddress(host, port, homeHash, patienceMs) {
       response.on("close", () => settle(readAnswer(body, homeHash)));
     });
     // For the whole answer: one that drips in byte by byte is none.
-    const timer = setTimeout(() => {
+    const neverMind = afterRunning(patienceMs, () => {
       resolve("silent");
       request.destroy();
-    }, patienceMs);
+    });
     /** @param {PortHolder} holder */
     const settle = (holder) => {
-      clearTimeout(timer);
+      neverMind();
       resolve(holder);
     };
     request.on("error", (/** @type {NodeJS.ErrnoException} */ error) =>

@@ -71,11 +71,11 @@ export class Runtime {
   async #drain() {
     if (this.#draining) return;
     this.#draining = true;
-    const start = Date.now();
+    const start = performance.now();
     await this.#session.denyPending();
     const wait = this.#session.reloading ? 0 : SHUTDOWN_EVENT_MS;
-    while (!this.#session.ended && Date.now() - start < wait) await tick();
-    while (this.#session.callsInFlight > 0 && Date.now() - start < DRAIN_MS) await tick();
+    while (!this.#session.ended && performance.now() - start < wait) await tick();
+    while (this.#session.callsInFlight > 0 && performance.now() - start < DRAIN_MS) await tick();
     const stopped = this.#link.stop("the session's process ends");
     await Promise.all([tick(), Promise.race([stopped, sleep(STOP_MS)])]);
     this.#log.end();

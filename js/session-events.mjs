@@ -42,7 +42,7 @@ export class SessionEvents {
     this.#running.set(data.toolCallId, {
       tool: data.toolName,
       args: data.arguments ?? {},
-      since: Date.now(),
+      since: performance.now(),
     });
   }
 
@@ -66,7 +66,7 @@ export class SessionEvents {
           type: data.success ? "success" : "failure",
           ...(output === undefined ? {} : { output: String(output) }),
         },
-        durationMs: Date.now() - started.since,
+        durationMs: Math.round(performance.now() - started.since),
       },
     };
   }

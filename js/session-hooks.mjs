@@ -70,13 +70,13 @@ class Replies {
 
 /** What each provider wants to have a say in, for when nobody can ask it. */
 class Guards {
-  /** @type {Map<string, {covers: import("./addon.js").HookGuards, until: number}>} */
+  /** @type {Map<string, {covers: import("./addon.js").HookGuards, expiry?: NodeJS.Timeout}>} */
   #byProvider = new Map();
 
   /** @param {HooksEvent["guards"]} guards those of providers that are not back yet stay for a while */
   replace(guards) {
-    for (const [provider, { until }] of this.#byProvider) {
-      if (until === Infinity) this.#byProvider.delete(provider);
+    for (const [provider, { expiry }] of this.#byProvider) {
+      if (!expiry) this.#byProvider.delete(provider);
     }
     /** @type {Map<string, object[]>} */
     const rules = new Map();
@@ -84,15 +84,17 @@ class Guards {
       rules.set(one.provider, [...(rules.get(one.provider) ?? []), ...one.rules]);
     }
     for (const [provider, list] of rules) {
-      const covers = new addon.HookGuards(JSON.stringify(list));
-      this.#byProvider.set(provider, { covers, until: Infinity });
+      clearTimeout(this.#byProvider.get(provider)?.expiry);
+      this.#byProvider.set(provider, { covers: new addon.HookGuards(JSON.stringify(list)) });
     }
   }
 
-  /** The gateway is gone: from now on they hold for some time only. */
+  /** The gateway is gone: from now on they hold for some time only, whatever the wall clock does. */
   age() {
-    const until = Date.now() + guardMs();
-    for (const guard of this.#byProvider.values()) guard.until = Math.min(guard.until, until);
+    for (const [provider, guard] of this.#byProvider) {
+      guard.expiry ??= setTimeout(() => this.#byProvider.delete(provider), guardMs());
+      guard.expiry.unref?.();
+    }
   }
 
   get none() {
@@ -106,10 +108,9 @@ class Guards {
    */
   covering(tool, owner, args, asked) {
     const text = this.none ? "" : JSON.stringify(args);
-    for (const [provider, { covers, until }] of this.#byProvider) {
-      if (until < Date.now()) this.#byProvider.delete(provider);
-      else if (asked && until === Infinity) continue;
-      else if (covers.covers(tool, owner, text)) return provider;
+    for (const [provider, { covers, expiry }] of this.#byProvider) {
+      if (asked && !expiry) continue;
+      if (covers.covers(tool, owner, text)) return provider;
     }
     return undefined;
   }

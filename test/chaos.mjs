@@ -1,6 +1,7 @@
 // npm run chaos -- [--minutes N] [--seed S]: a real host with many providers and sessions, which are
-// killed, stopped, made deaf and cut off by a schedule that the seed decides. Every call is in a
-// ledger, and at the end nothing may be left: no call, no process, no descriptor, no file.
+// killed, stopped, made deaf and cut off by a schedule that the seed decides, on a machine without
+// disk, descriptors or a clock to rely on. Every call and every check is in a ledger, and at the end
+// nothing may be left: no call, no process, no descriptor, no file.
 
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import net from "node:net";
@@ -8,8 +9,11 @@ import os from "node:os";
 import path from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
-import { Ledger, TIMEOUT_MS } from "./chaos/ledger.mjs";
-import { Member, SessionMember, signalTo } from "./chaos/members.mjs";
+import { gatewayFiles } from "../js/paths.mjs";
+import { GATE_MS, Ledger } from "./chaos/ledger.mjs";
+import { Machine } from "./chaos/machine.mjs";
+import { ProviderMember, SessionMember, signalTo } from "./chaos/members.mjs";
+import { Pulse } from "./chaos/pulse.mjs";
 import { makeSchedule } from "./chaos/schedule.mjs";
 import { HostWatch } from "./chaos/watch.mjs";
 import { CommandFailed, say } from "./commands.mjs";
@@ -23,7 +27,13 @@ const PROVIDERS = 8;
 /** A stopped host is killed by its sessions after 6 s. */
 const HANG_MS = 9000;
 const REPORT_MS = 10_000;
+/** What the last steps have begun. */
+const AFTERMATH_MS = 3000;
+/** For everybody to come back, or to go; also where the machine is busy. */
+const PATIENCE_MS = 60_000;
 const HOST_MEMORY_MB = 400;
+/** What a host that has served a run may have more than when it was new. */
+const GROWTH_MB = 40;
 
 /** @param {number} ms */
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -33,7 +43,7 @@ function environment(home, port) {
   const { PATH, HOME, LANG, TMPDIR } = process.env;
   const timers = { TAP_GRACE_MS: "1500", TAP_LINGER_MS: "1000", TAP_SHUTDOWN_MS: "1000" };
   const env = { PATH, HOME, LANG, TMPDIR, ...timers, COPILOT_HOME: home };
-  return { ...env, TAP_GATEWAY_PORT: String(port) };
+  return { ...env, TAP_GATE_MS: String(GATE_MS), TAP_GATEWAY_PORT: String(port) };
 }
 
 /** Bytes of a client that does not go on. */
@@ -47,73 +57,117 @@ const FRAGMENTS = [
 
 class Chaos {
   ledger = new Ledger();
+  pulse = new Pulse();
   /** @type {Record<string, number>} */
   done = {};
+  /** What is to be put right again, by what is wrong. @type {Map<string, NodeJS.Timeout>} */
+  #wrong = new Map();
 
   constructor() {
-    this.home = mkdtempSync(path.join(os.tmpdir(), "tap-ch-"));
+    const folder = (name) => mkdtempSync(path.join(os.tmpdir(), `tap-${name}-`));
+    this.home = folder("ch");
+    this.tools = folder("ct");
+    this.machine = new Machine(this.home, this.tools);
+    this.leave = () => this.machine.dispose();
+    process.once("exit", this.leave);
   }
 
   async start() {
     this.port = await freePort();
-    const env = environment(this.home, this.port);
-    this.sessions = Array.from(
-      { length: SESSIONS },
-      (_, i) => new SessionMember(`s${i}`, env, this.ledger),
-    );
-    this.providers = Array.from(
-      { length: PROVIDERS },
-      (_, i) => new Member("provider.mjs", `p${i}`, env),
-    );
-    this.watch = new HostWatch(this.home);
+    const env = { ...environment(this.home, this.port), ...this.machine.start() };
+    const many = (count, make) => Array.from({ length: count }, (_, i) => make(i));
+    this.sessions = many(SESSIONS, (i) => new SessionMember(`s${i}`, env, this.ledger));
+    this.providers = many(PROVIDERS, (i) => new ProviderMember(`p${i}`, env, this.ledger));
+    this.files = gatewayFiles(env);
+    this.watch = new HostWatch(this.files.descriptor);
     await this.whole("at the start");
+    this.freshMb = this.watch.memoryMb;
   }
 
-  /** Everybody is there and sees everybody. @param {string} when */
+  /** Everybody reaches everybody. @param {string} when */
   async whole(when) {
-    const wanted = this.providers.map(({ name }) => `do_${name}`);
-    const complete = () =>
-      this.sessions.every(({ up, tools }) => up && wanted.every((tool) => tools.includes(tool)));
-    const what = () =>
-      `${when}: ${JSON.stringify(this.sessions.map(({ name, up, tools }) => ({ name, up, tools })))}`;
-    await waitFor(complete, { timeoutMs: 40_000, what });
+    let missing = 0;
+    const complete = async () => {
+      const before = this.ledger.counts.answered;
+      for (const session of this.sessions) {
+        for (const { name } of this.providers) session.call(name, "echo");
+      }
+      await waitFor(() => this.ledger.unsettled.length === 0, { timeoutMs: PATIENCE_MS });
+      missing = SESSIONS * PROVIDERS - (this.ledger.counts.answered - before);
+      return missing === 0;
+    };
+    const what = () => `${when}: ${missing} of ${SESSIONS * PROVIDERS} calls are not answered`;
+    await waitFor(complete, { timeoutMs: PATIENCE_MS, intervalMs: 250, what });
   }
 
   /** @param {import("./chaos/schedule.mjs").Step} step */
   perform(step) {
-    const { session, provider, mode, ms, count } = step;
+    const { session, provider, mode, verdict, ms, count } = step;
     const by = this.sessions[session];
     const of = this.providers[provider];
+    const { machine } = this;
     const { host } = this.watch;
     /** @type {Record<string, () => unknown>} */
     const kinds = {
-      call: () => by.call(of.name, mode, TIMEOUT_MS),
+      call: () => by.call(of.name, mode),
       burst: () => {
-        for (let i = 0; i < count; ++i) by.call(of.name, "echo", TIMEOUT_MS);
+        for (let i = 0; i < count; ++i) by.call(of.name, "echo");
       },
       cancel: () => by.tell({ do: "cancel", id: this.ledger.anyOpen(by) }),
+      check: () => by.check(verdict),
       killProvider: () => of.kill(),
       stopProvider: () => of.stop(ms),
       deafProvider: () => of.tell({ do: "deaf", ms }),
       killSession: () => by.kill(),
       stopSession: () => by.stop(ms),
+      reloadSession: () => by.reload(),
       halfOpen: () => this.halfOpen(FRAGMENTS[count % FRAGMENTS.length], ms),
-      rawStorm: () => {
-        for (let i = 0; i < count; ++i) this.halfOpen(FRAGMENTS[i % FRAGMENTS.length], ms / 10);
-      },
+      rawStorm: () => this.storm(count, ms),
       reconnectStorm: () => this.providers.forEach((one) => one.tell({ do: "reconnect" })),
       stopHost: () => host && this.stopHost(host, ms),
-      hangHost: () => host && this.stopHost(host, HANG_MS),
+      hangHost: () => host && this.hang(host, by, of),
       killHost: () => host && signalTo(host, "SIGKILL"),
+      fullDisk: () => {
+        machine.fillDisk(host);
+        this.putRight("disk", ms, () => machine.freeDisk(host));
+      },
+      noDescriptors: () => {
+        if (!host) return;
+        machine.takeDescriptors(host);
+        this.storm(count, ms);
+        this.putRight(`descriptors ${host}`, ms, () => machine.giveDescriptors(host));
+      },
+      clockJump: () => machine.setClock((count - 20) * 3600),
     };
     kinds[step.kind]();
     this.done[step.kind] = (this.done[step.kind] ?? 0) + 1;
   }
 
+  /** Later, and once if it goes wrong twice. @param {string} what @param {number} ms @param {() => void} action */
+  putRight(what, ms, action) {
+    clearTimeout(this.#wrong.get(what));
+    this.#wrong.set(what, setTimeout(action, ms));
+  }
+
   /** @param {number} pid @param {number} ms */
   stopHost(pid, ms) {
     signalTo(pid, "SIGSTOP");
-    setTimeout(() => this.watch.isOurs(pid) && signalTo(pid, "SIGCONT"), ms);
+    setTimeout(() => this.watch.isHost(pid) && signalTo(pid, "SIGCONT"), ms);
+  }
+
+  /**
+   * It hangs while a session calls and calls: deadlines are due all the time in which it is found hung.
+   * @param {number} pid @param {SessionMember} session @param {ProviderMember} provider
+   */
+  hang(pid, session, provider) {
+    this.stopHost(pid, HANG_MS);
+    const calls = setInterval(() => session.call(provider.name, "echo"), 20);
+    setTimeout(() => clearInterval(calls), 2500);
+  }
+
+  /** @param {number} count @param {number} ms */
+  storm(count, ms) {
+    for (let i = 0; i < count; ++i) this.halfOpen(FRAGMENTS[i % FRAGMENTS.length], ms / 10);
   }
 
   /** A connection that says this and then nothing. @param {string} bytes @param {number} ms */
@@ -135,67 +189,87 @@ class Chaos {
       this.perform(step);
       if (step.at < reportAt) continue;
       reportAt += REPORT_MS;
-      const { calls, answered, failed, lost } = this.ledger.counts;
-      say(
-        `   ${Math.round(step.at / 1000)} s: ${calls} calls, ${answered} answered, ${failed} failed, ` +
-          `${lost} lost with their session; the host has ${Math.round(this.watch.memoryMb)} MB`,
-      );
+      this.ledger.lookForForgotten();
+      this.progress(step.at);
     }
   }
 
-  /** All is quiet: everything works again, and every call has its outcome. */
+  /** @param {number} at */
+  progress(at) {
+    const { calls, answered, failed, checks, lost } = this.ledger.counts;
+    const memory = Math.round(this.watch.memoryMb);
+    say(
+      `   ${Math.round(at / 1000)} s: ${calls} calls, ${answered} answered, ${failed} failed, ${checks} checks, ` +
+        `${lost} lost with their session; the host has ${memory} MB; ${this.ledger.problems.length} problems`,
+    );
+  }
+
+  /** All is quiet: every call has its outcome, and everything works again. */
   async settle() {
-    await pause(2600); // what was stopped goes on
-    await waitFor(() => this.ledger.openCalls.length === 0, {
-      timeoutMs: 20_000,
-      what: () =>
-        `an outcome of ${JSON.stringify(this.ledger.openCalls.map(({ id, mode }) => ({ id, mode })).slice(0, 5))}`,
+    await pause(AFTERMATH_MS);
+    this.machine.setClock(0);
+    const open = () => JSON.stringify(this.ledger.unsettled.slice(0, 5), ["id", "kind", "mode"]);
+    await waitFor(() => this.ledger.unsettled.length === 0, {
+      timeoutMs: PATIENCE_MS,
+      what: () => `an outcome of ${this.ledger.unsettled.length}: ${open()}`,
     });
     await this.whole("after it all");
-    const before = this.ledger.counts.answered;
-    for (const session of this.sessions) {
-      for (const { name } of this.providers) session.call(name, "echo", TIMEOUT_MS);
-    }
-    await waitFor(() => this.ledger.counts.answered === before + SESSIONS * PROVIDERS, {
-      what: () => `all answers once it is quiet: ${this.ledger.counts.answered - before}`,
-    });
   }
 
   /** Everybody leaves; the host goes by itself. @returns {Promise<string[]>} what is wrong */
   async end() {
     const descriptors = await this.watch.descriptorsWithin(SESSIONS + PROVIDERS);
-    await Promise.all(this.sessions.map((session) => session.end()));
-    await Promise.all(this.providers.map((provider) => provider.end()));
+    const grown = this.watch.memoryMb - this.freshMb;
+    await Promise.all([...this.sessions, ...this.providers].map((member) => member.end()));
     const left = async () => (await processesOf(this.home)).map(describeProcess);
-    const gone = waitFor(async () => (await left()).length === 0, { timeoutMs: 20_000 });
+    const gone = waitFor(async () => (await left()).length === 0, { timeoutMs: PATIENCE_MS });
     const processes = await gone.then(() => [], left);
-    const files = readdirSync(path.join(this.home, "extensions", "tap"), { recursive: true })
+    const files = readdirSync(this.files.folder, { recursive: true })
       .map(String)
       .filter((file) => file !== ".run");
-    const { calls, answered } = this.ledger.counts;
+    const { calls, answered, absent, lost } = this.ledger.counts;
+    const asked = calls - absent - lost;
     return [
       ...this.ledger.problems,
-      ...(answered * 2 < calls ? [`only ${answered} of ${calls} calls were answered`] : []),
+      ...(answered * 3 < asked ? [`only ${answered} of ${asked} calls were answered`] : []),
       ...descriptors,
       ...processes.map((one) => `a process is left: ${one}`),
       ...files.map((file) => `a file is left: ${file}`),
       ...(this.watch.mostMb > HOST_MEMORY_MB ? [`the host took ${this.watch.mostMb} MB`] : []),
+      ...(grown > GROWTH_MB ? [`the host has ${grown} MB more than a new one`] : []),
     ];
   }
 
   async dispose() {
     this.watch?.close();
+    this.pulse.stop();
     await killAll(this.home);
-    rmSync(this.home, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+    this.machine.dispose();
+    process.off("exit", this.leave);
+    for (const folder of [this.home, this.tools]) {
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+    }
   }
 
   report() {
-    const { counts, codes, slowestMs, latestMs } = this.ledger;
-    say(`   done to them: ${JSON.stringify(this.done)}`);
-    say(`   calls: ${JSON.stringify(counts)}, failures: ${JSON.stringify(codes)}`);
-    say(`   the slowest took ${Math.round(slowestMs)} ms`);
-    say(`   a session's process did not run for up to ${Math.round(latestMs)} ms`);
-    say(`   hosts: ${this.watch.hosts.size}, at most ${Math.round(this.watch.mostMb)} MB`);
+    const { counts, codes, pushes, slowestMs, hearingMs, mostMs } = this.ledger;
+    const late = Math.max(...this.sessions.map(({ lateMs }) => lateMs));
+    const round = (ms) => `${Math.round(ms)} ms`;
+    say(`   done to them: ${JSON.stringify(this.done)}; the disk is ${this.machine.disk}`);
+    say(`   outcomes: ${JSON.stringify(counts)}, failures: ${JSON.stringify(codes)}`);
+    say(`   pushes that were answered: ${pushes}`);
+    say(
+      `   while its process ran, a call took ${round(slowestMs.call)}, a check ${round(slowestMs.check)} at most`,
+    );
+    say(
+      `   a session's process did not run for up to ${round(late)}, this one for up to ${round(this.pulse.most)}`,
+    );
+    say(
+      `   so an order was heard after up to ${round(hearingMs)}, and settled after up to ${round(mostMs)}`,
+    );
+    say(
+      `   hosts: ${this.watch.hosts.size}, from ${Math.round(this.freshMb)} to ${Math.round(this.watch.mostMb)} MB`,
+    );
   }
 }
 

@@ -71,22 +71,23 @@ void SessionClient::lost(const std::string& why, Actions& actions) {
   }
 }
 
-void SessionClient::ping(Time now, Actions& actions) {
+bool SessionClient::ping(Time now, Actions& actions) {
   pingTimer_ = TimerId::None;
   // This process itself was stopped or slept: the silence says nothing about the gateway.
   if (now - std::exchange(lastPing_, now) > 2 * limits_.time(Limit::PingMs)) lastHeard_ = now;
   if (now - lastHeard_ >= limits_.time(Limit::LinkDeadMs)) {
     actions.emplace_back(GatewaySilent{});
-    return;
+    return false;
   }
   actions.emplace_back(SendMessage{protocol::Ping{}});
   pingTimer_ = timers_.schedule(now + limits_.time(Limit::PingMs), PingDue{});
+  return true;
 }
 
 void SessionClient::timersDue(Time now, Actions& actions) {
   while (std::optional<Timer> due = timers_.popDue(now)) {
     if (std::holds_alternative<PingDue>(*due)) {
-      ping(now, actions);
+      if (!ping(now, actions)) return;
       continue;
     }
     const std::string callId = std::get<CallDue>(*due).callId;

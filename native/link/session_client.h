@@ -32,7 +32,8 @@ struct SettleCall {
 struct Deliver {
   protocol::SessionEvent event;
 };
-// The gateway is silent for too long: drop the link. Its process may be hung.
+// The gateway is silent for too long: drop the link. Its process may be hung. Always the last
+// action: what still waits is for lost() to settle.
 struct GatewaySilent {};
 using Action = std::variant<SendMessage, SettleCall, Deliver, GatewaySilent>;
 using Actions = std::vector<Action>;
@@ -68,7 +69,8 @@ class SessionClient {
 
   void settle(const std::string& callId, protocol::ErrorCode code, std::string text,
               Actions& actions);
-  void ping(Time now, Actions& actions);
+  // False if the gateway is silent for too long.
+  [[nodiscard]] bool ping(Time now, Actions& actions);
 
   const Limits& limits_;
   bool watch_;

@@ -1,14 +1,13 @@
 // npm run bench: tap beside its rivals, all in one run, round by round. `-- --quick` for a look,
 // without results; `-- --rounds=31` for more rounds.
 
-import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { root, run, say, step } from "../commands.mjs";
 import { setUp } from "../setup.mjs";
 import { phases } from "./cases.mjs";
+import { loadAverage, machine } from "./machine.mjs";
 import { hostMemory, providerMemory } from "./memory.mjs";
 import { plots } from "./plots.mjs";
 import { jsonOf, Provider, Subject } from "./processes.mjs";
@@ -135,26 +134,8 @@ function subtractCaller(all) {
   }
 }
 
-function machine() {
-  const compiler = execFileSync("c++", ["--version"], { encoding: "utf8" }).split("\n")[0];
-  return {
-    date: new Date().toISOString().slice(0, 10),
-    commit: execFileSync("git", ["rev-parse", "--short", "HEAD"], {
-      cwd: root,
-      encoding: "utf8",
-    }).trim(),
-    cpu: os.cpus()[0].model.trim(),
-    cores: os.cpus().length,
-    kernel: `${os.type()} ${os.release()}`,
-    node: process.version,
-    compiler,
-    loadBefore: os.loadavg().map((value) => Number(value.toFixed(2))),
-    rounds,
-  };
-}
-
 await setUp({ for: ["bench"] });
-const about = machine();
+const about = { ...machine(), rounds };
 await run("cmake", ["-S", ".", "-B", build, "-DCMAKE_BUILD_TYPE=RelWithDebInfo"], { quiet: true });
 await step("building the bench's programs", () =>
   run("cmake", ["--build", build, "-j2", "--target", "bench_provider", "bench_memory"], {
@@ -184,16 +165,11 @@ for (const subject of subjects.values()) await subject.close();
 subtractCaller(samples.all);
 const verdicts = judge(samples.all);
 say(`\n${table(samples.all, verdicts)}`);
-say(
-  `\nload before ${about.loadBefore.join(" ")}, after ${os
-    .loadavg()
-    .map((value) => value.toFixed(2))
-    .join(" ")}`,
-);
+say(`\nload before ${about.loadBefore.join(" ")}, after ${loadAverage().join(" ")}`);
 if (!flags.quick) {
   const folder = path.join(root, "bench", "results");
   mkdirSync(folder, { recursive: true });
-  const loadAfter = os.loadavg().map((value) => Number(value.toFixed(2)));
+  const loadAfter = loadAverage();
   const results = { ...about, loadAfter, targets: verdicts, samples: samples.all };
   const file = path.join(folder, "run.json");
   writeFileSync(file, JSON.stringify(results));

@@ -22,8 +22,9 @@ function gatewayCpu() {
   return readdirSync(folder).reduce((sum, id) => sum + ofThread(id), 0);
 }
 
-/** @param {any} result @param {number} bytes */
+/** What is wrong with a result ends the run. @param {any} result @param {number} bytes */
 function check(result, bytes) {
+  if (result?.resultType === "failure") throw new Error(result.textResultForLlm);
   const size = result?.textResultForLlm?.length;
   // Escapes are gone, and whole lines were sent.
   if (bytes < 256 || rival.speaks !== "tools" || size > bytes * 0.9) return;

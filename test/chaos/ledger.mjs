@@ -1,94 +1,165 @@
-// Every call of a run: who asked for it, and what became of it. Each settles exactly once, with the
-// right answer or a failure that says which, within its deadline.
+// Every call and every check of a run: who asked for it, and what became of it. Each settles exactly
+// once, within its deadline: a call with the right answer or a failure that says which, a check with
+// a verdict that its gates can have led to.
+
+import { clock } from "./pulse.mjs";
 
 export const TIMEOUT_MS = 2000;
-/** The session's own deadline is the tool's timeout and 5 s; the rest is a busy machine's. */
-const PATIENCE_MS = TIMEOUT_MS + 5000 + 5000;
+export const GATE_MS = 2000;
+/** Of the time in which the session's process ran: its own deadlines, and what a busy machine takes. */
+const PATIENCE_MS = { call: TIMEOUT_MS + 5000 + 1000, check: GATE_MS + 1000 + 1000 };
+/** Whatever the machine is busy with. */
+const FOREVER_MS = 60_000;
 
 /** Failures that a call may have while things are killed around it. */
-const DISTURBED = new Set([
-  "DISCONNECTED",
-  "TIMEOUT",
-  "NOT_FOUND",
-  "CANCELLED",
-  "RATE_LIMITED",
-  "INTERNAL",
-]);
+const DISTURBED = new Set(["DISCONNECTED", "TIMEOUT", "NOT_FOUND", "CANCELLED", "RATE_LIMITED"]);
 
-/** @param {{name: string, mode: string, say: string}} call */
-function expected({ name, mode, say }) {
-  if (mode === "big") return `${name}: ${say}${"x".repeat(300_000)}`;
-  return `${name}: ${say}`;
+/** @param {{name: string, mode: string}} call @param {number} id */
+function expected({ name, mode }, id) {
+  return `${name}: say ${id}${mode === "big" ? "x".repeat(300_000) : ""}`;
 }
 
+/** @param {string} text of a failure */
+function codeIn(text) {
+  return /failed with ([A-Z_]+)|\((CANCELLED)\)/.exec(text)?.slice(1).find(Boolean) ?? "none";
+}
+
+/**
+ * @typedef {{kind: "call" | "check", owner: object, name: string, mode: string}} Question
+ * @typedef {Question & {id: number, openedAt: number, done: boolean, asked: boolean, overdue: boolean, allowed?: boolean}} Entry
+ */
+
 export class Ledger {
-  #calls = new Map();
+  /** @type {Map<number, Entry>} */
+  #open = new Map();
+  /** Checks that have been allowed, or that a gate was asked about. @type {Map<number, Entry>} */
+  #checks = new Map();
   #last = 0;
+  /** Pushes whose outcome was heard. */
+  pushes = 0;
   /** @type {string[]} */
   problems = [];
-  counts = { calls: 0, answered: 0, failed: 0, lost: 0 };
+  counts = {
+    calls: 0,
+    answered: 0,
+    failed: 0,
+    checks: 0,
+    allowed: 0,
+    denied: 0,
+    absent: 0,
+    lost: 0,
+  };
   /** @type {Record<string, number>} failures by code */
   codes = {};
-  slowestMs = 0;
-  /** The longest that a session's process did not run, stopped or starved. */
-  latestMs = 0;
+  /** Of the time in which its process ran. */
+  slowestMs = { call: 0, check: 0 };
+  /** From the order to the report: what the parent's and the session's waiting for the processor add. */
+  mostMs = 0;
+  /** The longest that an order took to be heard. */
+  hearingMs = 0;
 
-  /** @param {{owner: object, name: string, mode: string}} call @returns {number} its id */
-  open(call) {
+  /** @param {Question} question @returns {number} its id */
+  open(question) {
     const id = ++this.#last;
-    this.counts.calls += 1;
-    this.#calls.set(id, { ...call, id, say: `say ${id}`, startedAt: performance.now() });
+    const entry = { ...question, id, openedAt: clock(), done: false, asked: false, overdue: false };
+    this.#open.set(id, entry);
+    this.counts[question.kind === "call" ? "calls" : "checks"] += 1;
+    if (question.kind === "check") this.#checks.set(id, entry);
     return id;
-  }
-
-  of(id) {
-    return this.#calls.get(id);
   }
 
   /** @param {object} owner @returns {number | undefined} one of its open calls */
   anyOpen(owner) {
-    for (const call of this.#calls.values()) if (call.owner === owner && !call.done) return call.id;
+    for (const entry of this.#open.values()) {
+      if (entry.owner === owner && entry.kind === "call") return entry.id;
+    }
     return undefined;
   }
 
-  /** @param {number} id @param {any} outcome @param {number} stoppedMs for how long the session could not listen */
-  settle(id, outcome, stoppedMs) {
-    const call = this.#calls.get(id);
-    if (call.done) return this.problems.push(`call ${id} has settled twice`);
-    call.done = true;
-    const ms = performance.now() - call.startedAt - stoppedMs;
-    this.slowestMs = Math.max(this.slowestMs, ms);
-    if (ms > PATIENCE_MS) this.problems.push(`call ${id} has taken ${Math.round(ms)} ms`);
-    call.say = "";
-    return outcome?.code ? this.#failed(call, outcome) : this.#answered(call, id, outcome);
+  /** @param {number} id @param {any} outcome @param {number} heardAt */
+  settle(id, outcome, heardAt) {
+    const entry = this.#open.get(id);
+    if (!entry) return void this.problems.push(`${id} has settled twice`);
+    this.#close(entry);
+    this.mostMs = Math.max(this.mostMs, clock() - entry.openedAt);
+    this.hearingMs = Math.max(this.hearingMs, heardAt - entry.openedAt);
+    if (outcome.absent) return void (this.counts.absent += 1);
+    this.slowestMs[entry.kind] = Math.max(this.slowestMs[entry.kind], outcome.ms);
+    if (outcome.ms > PATIENCE_MS[entry.kind])
+      this.#blame(entry, `took ${Math.round(outcome.ms)} ms`);
+    if (entry.kind === "check") this.#judged(entry, outcome.denied);
+    else if (outcome.failed) this.#failed(entry, outcome.text);
+    else this.#answered(entry, outcome.text);
   }
 
-  #failed(call, { code, text }) {
+  /** @param {Entry} entry */
+  #close(entry) {
+    entry.done = true;
+    this.#open.delete(entry.id);
+  }
+
+  /** @param {Entry} entry @param {string} what */
+  #blame({ kind, id, name, mode }, what) {
+    this.problems.push(`${kind} ${id} (${mode} of ${name}) ${what}`);
+  }
+
+  /** @param {Entry} entry @param {string} text */
+  #failed(entry, text) {
+    const code = codeIn(text);
     this.counts.failed += 1;
     this.codes[code] = (this.codes[code] ?? 0) + 1;
-    if (!DISTURBED.has(code)) this.problems.push(`call ${call.id} failed with ${code}: ${text}`);
-    if (!text) this.problems.push(`call ${call.id} failed with ${code} and no text`);
+    const meant = entry.mode === "fail" && code === "NOT_FOUND";
+    if (!meant && !DISTURBED.has(code)) this.#blame(entry, `failed: ${text}`);
   }
 
-  #answered(call, id, outcome) {
+  /** @param {Entry} entry @param {string} text */
+  #answered(entry, text) {
     this.counts.answered += 1;
-    const wanted = expected({ ...call, say: `say ${id}` });
-    const right = call.mode !== "silent" && call.mode !== "fail" && outcome === wanted;
-    if (!right) {
-      this.problems.push(`call ${id} (${call.mode}) got ${JSON.stringify(outcome).slice(0, 200)}`);
-    }
+    const right = !["silent", "fail"].includes(entry.mode) && text === expected(entry, entry.id);
+    if (!right) this.#blame(entry, `got ${JSON.stringify(text).slice(0, 200)}`);
   }
 
-  /** The session's process was killed: nobody waits for its calls any more. @param {object} owner */
+  /** @param {Entry} entry @param {boolean} denied */
+  #judged(entry, denied) {
+    this.counts[denied ? "denied" : "allowed"] += 1;
+    entry.allowed = !denied;
+    this.#agree(entry);
+  }
+
+  /** A provider was asked about it, and does what its mode says. @param {number} id */
+  gateAsked(id) {
+    const entry = this.#checks.get(id);
+    if (!entry) return;
+    entry.asked = true;
+    this.#agree(entry);
+  }
+
+  /** Who is asked and does not allow it has denied it, however it ends. @param {Entry} entry */
+  #agree(entry) {
+    if (entry.allowed && entry.asked && entry.mode !== "allow") this.#blame(entry, "was allowed");
+  }
+
+  /** The session's process has ended: nobody waits for its calls any more. @param {object} owner */
   lose(owner) {
-    for (const call of this.#calls.values()) {
-      if (call.owner !== owner || call.done) continue;
-      call.done = true;
+    for (const entry of this.#open.values()) {
+      if (entry.owner !== owner) continue;
+      this.#close(entry);
       this.counts.lost += 1;
     }
   }
 
-  get openCalls() {
-    return [...this.#calls.values()].filter(({ done }) => !done);
+  /** What has been open for so long that no starvation excuses it. */
+  lookForForgotten() {
+    for (const entry of this.#open.values()) {
+      const ms = clock() - entry.openedAt;
+      if (entry.overdue || ms < FOREVER_MS) continue;
+      entry.overdue = true;
+      this.#blame(entry, `has no outcome after ${Math.round(ms / 1000)} s`);
+    }
+  }
+
+  /** @returns {Entry[]} */
+  get unsettled() {
+    return [...this.#open.values()];
   }
 }

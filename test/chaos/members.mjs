@@ -1,4 +1,4 @@
-// The processes of a run, each started again when it was killed, and what is known of them.
+// The processes of a run, each started again when it has ended, and what is known of them.
 
 import { fork } from "node:child_process";
 import path from "node:path";
@@ -7,37 +7,43 @@ import { fileURLToPath } from "node:url";
 
 const folder = path.dirname(fileURLToPath(import.meta.url));
 const RESTART_MS = 200;
+/** The CLI gives an extension so long to end, when it reloads it. */
+const RELOAD_MS = 5000;
 
 /** A child that speaks over IPC, and its successors. */
 export class Member {
   #stopping = false;
-  /** When it was stopped, and for how long in all before. */
-  #stoppedAt = 0;
-  stoppedMs = 0;
-  lives = 0;
+  /** The child that does not run at the moment. @type {import("node:child_process").ChildProcess | undefined} */
+  #stopped;
 
-  /** @param {string} program @param {string} name @param {NodeJS.ProcessEnv} env */
-  constructor(program, name, env) {
+  /**
+   * @param {string} program @param {string} name @param {NodeJS.ProcessEnv} env
+   * @param {import("./ledger.mjs").Ledger} ledger
+   */
+  constructor(program, name, env, ledger) {
     this.program = program;
     this.name = name;
     this.env = env;
+    this.ledger = ledger;
     this.start();
   }
 
   start() {
-    this.lives += 1;
-    this.stoppedMs = 0;
     const child = fork(path.join(folder, this.program), [this.name], {
       env: this.env,
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
     this.child = child;
+    this.alive = true;
     child.on("message", (message) => this.hears(message));
     child.on("error", () => {}); // it has gone while it was told something
     this.exited = new Promise((resolve) => {
       child.once("exit", () => {
-        if (this.child === child) this.gone();
-        resolve(undefined);
+        this.alive = false;
+        // Its last words are heard before its channel ends.
+        const over = () => resolve(this.gone());
+        if (child.connected) child.once("disconnect", over);
+        else over();
       });
     });
   }
@@ -49,8 +55,11 @@ export class Member {
     if (!this.#stopping) setTimeout(() => this.#stopping || this.start(), RESTART_MS);
   }
 
+  /** @returns {boolean} whether there is somebody to hear it */
   tell(order) {
-    if (this.child.connected) this.child.send(order, () => {});
+    if (!this.alive || !this.child.connected) return false;
+    this.child.send(order, () => {});
+    return true;
   }
 
   kill() {
@@ -59,60 +68,81 @@ export class Member {
 
   /** @param {number} ms */
   stop(ms) {
-    if (this.#stoppedAt) return;
     const { child } = this;
-    this.#stoppedAt = performance.now();
+    if (this.#stopped === child) return;
+    this.#stopped = child;
     child.kill("SIGSTOP");
     setTimeout(() => {
-      this.stoppedMs += performance.now() - this.#stoppedAt;
-      this.#stoppedAt = 0;
+      if (this.#stopped === child) this.#stopped = undefined;
       child.kill("SIGCONT");
     }, ms);
   }
 
   async end() {
     this.#stopping = true;
-    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    if (!this.alive) return;
     this.child.kill("SIGCONT");
     this.tell({ do: "end" });
-    setTimeout(() => this.child.connected && this.child.disconnect(), 1000).unref();
     await this.exited;
   }
 }
 
 export class SessionMember extends Member {
-  up = false;
-  /** @type {string[]} */
-  tools = [];
+  /** For how long its processes did not run, at most. */
+  lateMs = 0;
 
   /** @param {string} name @param {NodeJS.ProcessEnv} env @param {import("./ledger.mjs").Ledger} ledger */
   constructor(name, env, ledger) {
-    super("session.mjs", name, env);
-    this.ledger = ledger;
+    super("session.mjs", name, { ...env, SESSION_ID: name }, ledger);
   }
 
   /** @override */
-  hears(message) {
-    if (message.settled) this.ledger.settle(message.settled, message.outcome, this.stoppedMs);
-    if (message.tools) this.tools = message.tools;
-    if (message.up !== undefined) this.up = message.up;
-    if (message.late) this.ledger.latestMs = Math.max(this.ledger.latestMs, message.late);
+  hears({ settled, outcome, heardAt, lateMs, busyMs }) {
+    if (settled) this.ledger.settle(settled, outcome, heardAt);
+    if (lateMs) this.lateMs = Math.max(this.lateMs, lateMs);
+    if (busyMs) this.ledger.problems.push(`${this.name} was busy for ${Math.round(busyMs)} ms`);
   }
 
   /** @override */
   gone() {
     this.ledger.lose(this);
-    this.up = false;
-    this.tools = [];
     super.gone();
   }
 
-  /** @param {string} name of a provider @param {string} mode @param {number} timeoutMs */
-  call(name, mode, timeoutMs) {
-    if (!this.child.connected) return;
-    const id = this.ledger.open({ owner: this, name, mode });
-    const args = { mode, say: `say ${id}` };
-    this.tell({ do: "call", id, tool: `do_${name}`, args, timeoutMs });
+  /** The CLI's way to have an extension read its tools anew: it ends, and another joins. */
+  reload() {
+    const { child } = this;
+    child.kill("SIGTERM");
+    setTimeout(() => child.kill("SIGKILL"), RELOAD_MS);
+  }
+
+  /** @param {string} name of a provider @param {string} mode @returns {number | undefined} its id */
+  call(name, mode) {
+    if (!this.alive) return undefined;
+    const id = this.ledger.open({ kind: "call", owner: this, name, mode });
+    this.tell({ do: "call", id, tool: `do_${name}`, args: { mode, say: `say ${id}` } });
+    return id;
+  }
+
+  /** A use of a tool that gates have a say in. @param {string} mode what they say */
+  check(mode) {
+    if (!this.alive) return;
+    const id = this.ledger.open({ kind: "check", owner: this, name: "bash", mode });
+    this.tell({ do: "check", id, command: `push ${mode} ${id}` });
+  }
+}
+
+export class ProviderMember extends Member {
+  /** @param {string} name @param {NodeJS.ProcessEnv} env @param {import("./ledger.mjs").Ledger} ledger */
+  constructor(name, env, ledger) {
+    super("provider.mjs", name, env, ledger);
+  }
+
+  /** @override */
+  hears({ gate, pushed, problem }) {
+    if (gate) this.ledger.gateAsked(gate);
+    if (pushed) this.ledger.pushes += pushed;
+    if (problem) this.ledger.problems.push(`${this.name}: ${problem}`);
   }
 }
 

@@ -3,28 +3,35 @@
 import { Random } from "./random.mjs";
 
 /**
- * @typedef {{at: number, kind: string, session: number, provider: number, mode: string, ms: number, count: number}} Step
+ * @typedef {{at: number, kind: string, session: number, provider: number, mode: string, verdict: string, ms: number, count: number}} Step
  *   at: milliseconds from the start; what a kind does not need is drawn all the same
  */
 
 /** How often each comes, in parts of the sum. @type {Record<string, number>} */
 const WEIGHTS = {
-  call: 700,
+  call: 600,
   burst: 30,
   cancel: 30,
+  check: 150,
   killProvider: 10,
   stopProvider: 10,
   deafProvider: 5,
   killSession: 3,
   stopSession: 4,
+  reloadSession: 4,
   halfOpen: 8,
   rawStorm: 3,
   reconnectStorm: 3,
   stopHost: 3,
   hangHost: 1,
   killHost: 3,
+  fullDisk: 2,
+  noDescriptors: 3,
+  clockJump: 6,
 };
 
+/** What a gate says. */
+const VERDICTS = ["allow", "allow", "deny", "silent"];
 const MODES = ["echo", "echo", "echo", "echo", "late", "big", "fail", "silent"];
 
 /** @param {Random} random */
@@ -50,6 +57,7 @@ export function makeSchedule({ seed, durationMs, sessions, providers }) {
       session: random.below(sessions),
       provider: random.below(providers),
       mode: MODES[random.below(MODES.length)],
+      verdict: VERDICTS[random.below(VERDICTS.length)],
       ms: random.between(50, 2500),
       count: random.between(5, 40),
     });

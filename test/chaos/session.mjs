@@ -1,71 +1,62 @@
-// A session's process, without a CLI: the link as an extension has it, and the parent's orders.
+// A session's process: the extension's runtime in a CLI that is played, and the parent's orders. It
+// measures its calls itself, and for how long it did not run meanwhile.
 
 import process from "node:process";
-import { GatewayLink } from "../../js/gateway-link.mjs";
-import { gatewayFiles } from "../../js/paths.mjs";
+import { Runtime } from "../../js/runtime.mjs";
+import { PlayedCli } from "./played-cli.mjs";
+import { clock, Pulse } from "./pulse.mjs";
 
-const [sessionId] = process.argv.slice(2);
-/** Provider to digest and names, as the gateway has told. @type {Map<string, {digest: string, tools: string[]}>} */
-const has = new Map();
-/** The gateway's id of a call, by the parent's. @type {Map<number, string>} */
+const cli = new PlayedCli(process.env.SESSION_ID ?? "");
+/** How a call is given up, by the parent's id. @type {Map<number, AbortController>} */
 const open = new Map();
 
 const tell = (message) => process.connected && process.send(message);
+const pulse = new Pulse((busyMs) => tell({ busyMs }));
 
-const link = new GatewayLink({
-  files: gatewayFiles(),
-  register: () => ({
-    sessionId,
-    label: sessionId,
-    cwd: "/",
-    cliPid: process.pid,
-    mode: "live",
-    joined: true,
-    have: Object.fromEntries([...has].map(([name, { digest }]) => [name, digest])),
-  }),
-  onEvent: (event) => {
-    if (event.type !== "tools") return;
-    for (const name of event.drop) has.delete(name);
-    for (const { provider, digest, definitions } of event.set) {
-      has.set(provider, { digest, tools: definitions.map(({ name }) => name) });
-    }
-    link.send({ type: "synced", revision: event.revision });
-    tell({ tools: [...has.values()].flatMap(({ tools }) => tools) });
-  },
-  onWelcome: () => tell({ up: true }),
-  onLost: () => tell({ up: false }),
-  onTrouble: (text) => tell({ trouble: text }),
-  log: () => {},
-});
+/** @param {() => Promise<object>} work @returns {Promise<object>} its outcome, and how long it took */
+async function measured(work) {
+  const startedAt = clock();
+  const before = pulse.lateMs;
+  const outcome = await work();
+  const lateMs = pulse.lateMs - before;
+  return { ...outcome, ms: clock() - startedAt - lateMs, lateMs };
+}
 
-/** How late this process is at most: stopped, or kept from the processor. */
-const BEAT_MS = 500;
-let beatAt = performance.now();
-setInterval(() => {
-  const late = performance.now() - beatAt - BEAT_MS;
-  beatAt += late + BEAT_MS;
-  if (late > 1000) tell({ late });
-}, BEAT_MS).unref();
+async function call(id, tool, args) {
+  const handler = cli.handlers.get(tool);
+  if (!handler) return { absent: true };
+  const control = new AbortController();
+  open.set(id, control);
+  const { resultType, textResultForLlm } = await handler(args, { signal: control.signal });
+  open.delete(id);
+  return { failed: resultType === "failure", text: textResultForLlm };
+}
+
+async function check(command) {
+  const hook = cli.hooks?.onPreToolUse;
+  if (!hook) return { absent: true };
+  const use = { toolName: "bash", toolArgs: { command }, workingDirectory: "/", timestamp: 0 };
+  const { permissionDecision } = await hook({ ...use, sessionId: cli.sessionId }, {});
+  return { denied: permissionDecision === "deny" };
+}
 
 const orders = {
-  call: ({ id, tool, args, timeoutMs }) => {
-    const call = link.call(tool, args, timeoutMs);
-    open.set(id, call.id);
-    call.result.then((outcome) => {
-      open.delete(id);
-      tell({ settled: id, outcome });
-    });
-  },
-  cancel: ({ id }) => {
-    if (open.has(id)) link.cancel(open.get(id), "not wanted any more");
-  },
+  call: ({ id, tool, args }) => report(id, () => call(id, tool, args)),
+  check: ({ id, command }) => report(id, () => check(command)),
+  cancel: ({ id }) => open.get(id)?.abort(),
   end: () => {
-    link.send({ type: "end", reason: "the session is over" });
-    // What was sent must leave before the process does.
-    setTimeout(() => process.exit(0), 300);
+    for (const listener of cli.listeners) listener({ type: "session.shutdown", data: {} });
+    process.kill(process.pid, "SIGTERM");
   },
 };
 
+/** @param {number} id @param {() => Promise<object>} work */
+async function report(id, work) {
+  const heardAt = clock();
+  tell({ settled: id, heardAt, outcome: await measured(work) });
+}
+
 process.on("message", (/** @type {any} */ order) => orders[order.do](order));
 process.on("disconnect", () => process.exit(0));
-link.start();
+setInterval(() => tell({ lateMs: pulse.most }), 1000).unref();
+void new Runtime().join(cli.join);

@@ -1,43 +1,59 @@
 // Which process is the host, and what it takes of the machine. Linux only (/proc).
 
 import { readdirSync, readFileSync } from "node:fs";
-import { isGatewayHost, processesOf } from "../support/processes.mjs";
+import { readDescriptor } from "../../js/host-files.mjs";
 import { waitFor } from "../support/wait.mjs";
 
 const LOOK_MS = 250;
 /** What Node.js, the listeners and the logs of a host hold open. */
 const OWN_DESCRIPTORS = 45;
 
+/** @param {number} pid @param {string} file @returns {string} empty where it has gone */
+function read(pid, file) {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+/** @param {number} pid */
+function residentMb(pid) {
+  const [, kilobytes] = /VmRSS:\s*(\d+) kB/.exec(read(pid, "status")) ?? [];
+  return kilobytes === undefined ? undefined : Number(kilobytes) / 1024;
+}
+
 export class HostWatch {
-  /** The host's pid, as far as it is known. @type {number | undefined} */
-  host;
+  /** Those that were elected. @type {Set<number>} */
   hosts = new Set();
   memoryMb = 0;
   mostMb = 0;
+  #descriptor;
   #timer;
-  #looking = false;
 
-  /** @param {string} home */
-  constructor(home) {
-    this.home = home;
+  /** @param {string} descriptor the file that a host is known by */
+  constructor(descriptor) {
+    this.#descriptor = descriptor;
     this.#timer = setInterval(() => this.#look(), LOOK_MS);
   }
 
-  isOurs(pid) {
-    return this.hosts.has(pid);
+  /** The host's pid, if it lives. @returns {number | undefined} */
+  get host() {
+    const pid = readDescriptor(this.#descriptor)?.pid;
+    return pid !== undefined && this.isHost(pid) ? pid : undefined;
   }
 
-  async #look() {
-    if (this.#looking) return;
-    this.#looking = true;
-    const hosts = (await processesOf(this.home)).filter(isGatewayHost);
-    this.host = hosts[0]?.pid;
-    for (const { pid } of hosts) {
-      this.hosts.add(pid);
-      this.memoryMb = residentMb(pid) ?? this.memoryMb;
-      this.mostMb = Math.max(this.mostMb, this.memoryMb);
-    }
-    this.#looking = false;
+  /** @param {number} pid */
+  isHost(pid) {
+    return read(pid, "cmdline").includes("js/host.mjs");
+  }
+
+  #look() {
+    const { host } = this;
+    if (host === undefined) return;
+    this.hosts.add(host);
+    this.memoryMb = residentMb(host) ?? this.memoryMb;
+    this.mostMb = Math.max(this.mostMb, this.memoryMb);
   }
 
   /** @param {number} peers that are connected @returns {Promise<string[]>} what is wrong */
@@ -46,21 +62,11 @@ export class HostWatch {
     const few = waitFor(() => count() <= peers + OWN_DESCRIPTORS, { timeoutMs: 15_000 });
     return few.then(
       () => [],
-      () => [`the host has ${count()} descriptors for ${peers} peers`],
+      (error) => [`the host has too many descriptors for ${peers} peers: ${error.message}`],
     );
   }
 
   close() {
     clearInterval(this.#timer);
-  }
-}
-
-/** @param {number} pid */
-function residentMb(pid) {
-  try {
-    const [, kilobytes] = /VmRSS:\s*(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
-    return Number(kilobytes) / 1024;
-  } catch {
-    return undefined; // it has gone meanwhile
   }
 }

@@ -1,10 +1,12 @@
 // The link's way to a gateway, where there is none to be had or only one of another version.
 
 import assert from "node:assert/strict";
+import { fork, spawn } from "node:child_process";
 import fs from "node:fs";
 import net from "node:net";
 import path from "node:path";
-import { test } from "node:test";
+import { mock, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { GatewayLink } from "../../js/gateway-link.mjs";
 import { writePrivate } from "../../js/host-files.mjs";
 import { gatewayFiles } from "../../js/paths.mjs";
@@ -94,4 +96,73 @@ test("a host that cannot start is told once, with where its logs are", async (t)
       what: "the reason in the host's log",
     },
   );
+});
+
+test("a session that was stopped itself does not take its gateway for hung", async (t) => {
+  const home = temporaryFolder(t);
+  const env = { ...process.env, COPILOT_HOME: home, TAP_GATEWAY_PORT: String(await freePort()) };
+  const files = gatewayFiles(env);
+  const gateway = spawn("sleep", ["60"], { stdio: "ignore" });
+  t.after(() => gateway.kill("SIGKILL"));
+  fs.mkdirSync(path.dirname(files.link), { recursive: true });
+  /** Messages of the first link. @type {string[]} */
+  const heard = [];
+  let links = 0;
+  const server = net.createServer((socket) => {
+    links += 1;
+    socket.on("error", () => {});
+    socket.once("data", () => {
+      // It has asked to register: now it sleeps, longer than it would wait for an answer.
+      session.kill("SIGSTOP");
+      const { pid } = gateway;
+      const welcome = { type: "welcome", linkVersion: 1, version: "0.1.0", pid, port: files.port };
+      socket.write(frame(welcome));
+      setTimeout(() => session.kill("SIGCONT"), 7000);
+      socket.on("data", (data) => heard.push(data.toString()));
+    });
+  });
+  await new Promise((resolve) => server.listen(files.link, () => resolve(undefined)));
+  t.after(() => server.close());
+  const { port, link } = files;
+  const descriptor = { pid: gateway.pid, port, link, secret: "s", version: "0.1.0" };
+  writePrivate(files.descriptor, JSON.stringify(descriptor));
+  const program = fileURLToPath(new URL("../chaos/session.mjs", import.meta.url));
+  const session = fork(program, [], { env: { ...env, SESSION_ID: "s-1" } });
+  t.after(() => session.kill("SIGKILL"));
+  await waitFor(() => heard.some((text) => text.includes('"ping"')), {
+    timeoutMs: 20_000,
+    what: () => `a ping; ${links} links, heard ${heard}`,
+  });
+  assert.equal(links, 1);
+  assert.equal(gateway.signalCode, null);
+});
+
+test("a wall clock that is set back does not keep a session from starting a gateway", async (t) => {
+  const home = temporaryFolder(t);
+  const starts = path.join(home, "starts");
+  const node = path.join(home, "node");
+  fs.writeFileSync(node, `#!/bin/sh\necho start >> '${starts}'\n`, { mode: 0o700 });
+  const before = process.env.TAP_NODE;
+  process.env.TAP_NODE = node;
+  t.after(() => {
+    if (before === undefined) delete process.env.TAP_NODE;
+    else process.env.TAP_NODE = before;
+  });
+  const env = { COPILOT_HOME: home, TAP_GATEWAY_PORT: String(await freePort()) };
+  const gatewayLink = new GatewayLink({
+    files: gatewayFiles(env),
+    register: () => ({ sessionId: "s-1", label: "", cwd: home, cliPid: 1, mode: "live" }),
+    onEvent: () => {},
+    onWelcome: () => {},
+    onTrouble: () => {},
+    log: () => {},
+  });
+  t.after(() => gatewayLink.stop("the test is over"));
+  const started = () =>
+    fs.existsSync(starts) ? fs.readFileSync(starts, "utf8").trim().split("\n").length : 0;
+  gatewayLink.start();
+  await waitFor(() => started() === 1, { what: "a first start" });
+  mock.timers.enable({ apis: ["Date"], now: Date.now() - 3_600_000 });
+  t.after(() => mock.timers.reset());
+  await waitFor(() => started() === 2, { timeoutMs: 20_000, what: "a second start" });
 });

@@ -131,6 +131,21 @@ describe("SessionHooks", () => {
     assert.deepEqual(await use(PUSH), {});
   });
 
+  test("a wall clock that jumps neither ends a guard nor prolongs it", async (t) => {
+    const { hooks, link, use } = await guarded();
+    const hour = 3_600_000;
+    let jump = 0;
+    const now = Date.now();
+    t.mock.method(Date, "now", () => now + jump);
+    link.connected = false;
+    hooks.gatewayGone();
+    jump = hour;
+    assert.match((await use(PUSH)).permissionDecisionReason, COVERED);
+    jump = -hour;
+    mock.timers.tick(10_001);
+    assert.deepEqual(await use(PUSH), {});
+  });
+
   test("a new gateway without the provider does not end its guard, with the provider it does", async () => {
     const { hooks, use, asked, tell } = await guarded();
     hooks.gatewayGone();

@@ -188,6 +188,14 @@ test("files for this user only: whole, replaced, and removed only if ours", (t) 
   hostFiles.removeIfOurs(file, "two");
 });
 
+test("of a file that cannot be put in its place nothing is left", (t) => {
+  const folder = temporaryFolder(t);
+  const file = path.join(folder, "file");
+  fs.mkdirSync(path.join(file, "in the way"), { recursive: true });
+  assert.throws(() => hostFiles.writePrivate(file, "one"), /EISDIR|ENOTEMPTY/);
+  assert.deepEqual(fs.readdirSync(folder), ["file"]);
+});
+
 test("a descriptor that cannot be used is none", (t) => {
   const file = path.join(temporaryFolder(t), "descriptor");
   const good = { pid: 1, port: 2, link: "l", secret: "s", version: "v" };

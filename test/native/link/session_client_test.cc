@@ -27,9 +27,10 @@ class Client {
   void result(const std::string& id) {
     client_.received(CallResult{id, false, Slice(std::string("1")), {}, {}}, now, actions);
   }
+  // Up to where the gateway is silent: its owner then gives it up.
   void advance(Millis by) {
     const Time target = now + by;
-    while (client_.nextDeadline() && *client_.nextDeadline() <= target) {
+    while (!silent() && client_.nextDeadline() && *client_.nextDeadline() <= target) {
       now = std::max(now, *client_.nextDeadline());
       client_.timersDue(now, actions);
     }
@@ -47,6 +48,9 @@ class Client {
   Actions actions;
 
  private:
+  [[nodiscard]] bool silent() const {
+    return !actions.empty() && std::holds_alternative<GatewaySilent>(actions.back());
+  }
   static std::string describe(const Action& action) {
     if (const auto* send = std::get_if<SendMessage>(&action)) {
       if (const auto* call = std::get_if<protocol::Call>(&send->message)) {
@@ -171,6 +175,21 @@ TEST(SessionClient, ReportsASilentGatewayAfterSixSeconds) {
   EXPECT_FALSE(client->nextDeadline());
 }
 
+// A busy machine rings late, and then for several timers at once.
+TEST(SessionClient, SettlesCallsThatAreDueWhenTheGatewayIsFoundSilent) {
+  Client client(true);
+  client.call("before", Millis(900));
+  client.call("after", Millis(1'100));
+  client.advance(Millis(5'000));
+  client.take();
+  client.now += Millis(1'500);
+  client->timersDue(client.now, client.actions);
+  EXPECT_EQ(client.take(),
+            (Words{"send cancel before timeout", "settle before TIMEOUT", "silent"}));
+  client->lost("the gateway does not answer.", client.actions);
+  EXPECT_EQ(client.take(), Words{"settle after DISCONNECTED"});
+}
+
 TEST(SessionClient, AnyEventShowsThatTheGatewayLives) {
   Client client(true);
   for (int i = 0; i < 20; ++i) {
@@ -205,7 +224,8 @@ TEST(SessionClient, MayBeOpenedAgain) {
   EXPECT_EQ(client.take(), (Words{"send call a", "send ping"}));
 }
 
-// Any order of results, cancels, losses and deadlines: one outcome for each call.
+// Any order of results, cancels, losses, deadlines and late timers: one outcome for each call, of
+// an owner that does nothing more once the gateway is silent.
 TEST(SessionClient, EveryCallSettlesExactlyOnce) {
   std::mt19937 random(11);
   for (int round = 0; round < 200; ++round) {
@@ -213,13 +233,17 @@ TEST(SessionClient, EveryCallSettlesExactlyOnce) {
     std::map<std::string, int> settled;
     int opened = 0;
     const auto collect = [&] {
+      bool silent = false;
       for (const Action& action : std::exchange(client.actions, {})) {
-        if (const auto* settle = std::get_if<SettleCall>(&action)) ++settled[settle->result.callId];
+        silent = silent || std::holds_alternative<GatewaySilent>(action);
+        const auto* settle = std::get_if<SettleCall>(&action);
+        if (settle != nullptr && !silent) ++settled[settle->result.callId];
       }
+      return silent;
     };
     const auto someId = [&] { return "c" + std::to_string(random() % (opened + 1)); };
     for (int step = 0; step < 150; ++step) {
-      switch (random() % 8) {
+      switch (random() % 9) {
         case 0:
         case 1:
         case 2: {
@@ -238,13 +262,20 @@ TEST(SessionClient, EveryCallSettlesExactlyOnce) {
         case 6:
           client.advance(Millis(random() % 2'000));
           break;
+        case 7:
+          client.now += Millis(random() % 4'000);
+          client->timersDue(client.now, client.actions);
+          break;
         default:
           if (random() % 10 == 0) {
             client->lost("cut", client.actions);
             client->opened(client.now);
           }
       }
+      if (!collect()) continue;
+      client->lost("silent", client.actions);
       collect();
+      client->opened(client.now);
     }
     client->lost("over", client.actions);
     collect();

@@ -29,16 +29,19 @@ class FileReadsTest : public ::testing::Test {
   gateway::ReadFile request(uint64_t session, const std::string& id, const std::string& text) {
     const std::string path = folder_ + "/" + id;
     std::ofstream(path) << text;
-    return {id, gateway::PeerId{session}, folder_, path, "text/plain", text.size()};
+    const gateway::CallId callId{session, names_.size()};
+    names_[callId] = id;
+    return {callId, gateway::PeerId{session}, folder_, path, "text/plain", text.size()};
   }
   FileReads::Done collect() {
-    return [this](const std::string& id, const gateway::FileOutcome& outcome) {
-      read_[id] = outcome ? std::string(outcome.value().data.view()) : outcome.error().message;
+    return [this](const gateway::CallId& id, const gateway::FileOutcome& outcome) {
+      read_[names_[id]] = outcome ? std::string(outcome.value().data.view()) : outcome.error().message;
     };
   }
 
   std::string folder_;
   uv_loop_t loop_{};
+  std::map<gateway::CallId, std::string> names_;
   std::map<std::string, std::string> read_;
 };
 

@@ -1,0 +1,26 @@
+// What was measured on.
+
+import { execFileSync } from "node:child_process";
+import os from "node:os";
+import process from "node:process";
+import { root } from "../commands.mjs";
+
+export const loadAverage = () => os.loadavg().map((value) => Number(value.toFixed(2)));
+
+export function machine() {
+  const compiler = execFileSync("c++", ["--version"], { encoding: "utf8" }).split("\n")[0];
+  const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], {
+    cwd: root,
+    encoding: "utf8",
+  }).trim();
+  return {
+    date: new Date().toISOString().slice(0, 10),
+    commit,
+    cpu: os.cpus()[0].model.trim(),
+    cores: os.cpus().length,
+    kernel: `${os.type()} ${os.release()}`,
+    node: process.version,
+    compiler,
+    loadBefore: loadAverage(),
+  };
+}

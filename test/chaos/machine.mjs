@@ -1,0 +1,121 @@
+// What the machine does to a run: a disk that is full, no descriptors left, a wall clock that jumps.
+// Linux only.
+
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+
+const DISK = "24m";
+const here = path.dirname(fileURLToPath(import.meta.url));
+
+/** @param {string} command @param {string[]} args */
+const run = (command, args) => execFileSync(command, args, { stdio: ["ignore", "pipe", "pipe"] });
+
+/** The soft limit of a process, and how it is put back. @param {number} pid @param {string} what @param {string} value */
+function limit(pid, what, value) {
+  try {
+    run("prlimit", ["--pid", String(pid), `--${what}=${value}:`]);
+  } catch {
+    // It has gone meanwhile.
+  }
+}
+
+export class Machine {
+  /** A file system of its own, where that may be mounted. */
+  #mounted = false;
+  #filler;
+  #clock;
+
+  /** @param {string} home @param {string} tools a folder outside of it */
+  constructor(home, tools) {
+    this.home = home;
+    this.tools = tools;
+    this.#filler = path.join(home, "filler");
+    this.#clock = path.join(tools, "clock");
+  }
+
+  /** @returns {boolean} false: not here, or not for this user */
+  #mount() {
+    try {
+      run("mount", ["-t", "tmpfs", "-o", `size=${DISK},mode=700`, "tap-chaos", this.home]);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** What fillDisk fills. */
+  get disk() {
+    return this.#mounted ? "the home's own file system" : "what the host may write";
+  }
+
+  /** @returns {NodeJS.ProcessEnv} what its processes run with */
+  start() {
+    this.#mounted = this.#mount();
+    const library = path.join(this.tools, "clock.so");
+    run("cc", ["-shared", "-fPIC", "-O1", "-o", library, path.join(here, "clock.c")]);
+    fs.writeFileSync(this.#clock, Buffer.alloc(8));
+    // A host is given a short environment: its Node brings the clock along.
+    const node = path.join(this.tools, "node");
+    const env = { LD_PRELOAD: library, TAP_CHAOS_CLOCK: this.#clock };
+    const set = Object.entries(env).map(([name, value]) => `${name}='${value}'`);
+    fs.writeFileSync(node, `#!/bin/sh\n${set.join(" ")} exec '${process.execPath}' "$@"\n`, {
+      mode: 0o700,
+    });
+    return { ...env, TAP_NODE: node };
+  }
+
+  /** @param {number} seconds that the wall clock is ahead from now on */
+  setClock(seconds) {
+    const offset = Buffer.alloc(8);
+    offset.writeBigInt64LE(BigInt(seconds));
+    const file = fs.openSync(this.#clock, "r+");
+    fs.writeSync(file, offset);
+    fs.closeSync(file);
+  }
+
+  /** Until nothing more can be written; of a host's files, where the disk is everybody's. @param {number | undefined} host */
+  fillDisk(host) {
+    if (!this.#mounted) return void (host && limit(host, "fsize", "0"));
+    const file = fs.openSync(this.#filler, "a");
+    try {
+      for (const size of [1 << 16, 1 << 10, 1]) {
+        try {
+          const bytes = Buffer.alloc(size);
+          for (;;) fs.writeSync(file, bytes);
+        } catch (error) {
+          if (error.code !== "ENOSPC") throw error;
+        }
+      }
+    } finally {
+      fs.closeSync(file);
+    }
+  }
+
+  /** @param {number | undefined} host */
+  freeDisk(host) {
+    if (!this.#mounted) return void (host && limit(host, "fsize", "unlimited"));
+    fs.rmSync(this.#filler, { force: true });
+  }
+
+  /** It can open nothing more. @param {number} host */
+  takeDescriptors(host) {
+    try {
+      limit(host, "nofile", String(fs.readdirSync(`/proc/${host}/fd`).length));
+    } catch {
+      // It has gone meanwhile.
+    }
+  }
+
+  /** @param {number} host */
+  giveDescriptors(host) {
+    limit(host, "nofile", "1024");
+  }
+
+  dispose() {
+    if (this.#mounted) run("umount", ["--lazy", this.home]);
+    this.#mounted = false;
+  }
+}
