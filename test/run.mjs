@@ -8,7 +8,7 @@ import { stripVTControlCharacters } from "node:util";
 import { checkBudget } from "./bench/budget.mjs";
 import { chaos } from "./chaos.mjs";
 import { attempt, CommandFailed, root, run, say, seconds } from "./commands.mjs";
-import { conformanceRules, readResults, unshown } from "./conformance.mjs";
+import { conformanceRules, readResults, securityRules, unshown } from "./conformance.mjs";
 import { buildFuzzers, fuzzAll, fuzzTargets } from "./fuzz.mjs";
 import { format, lint } from "./lint.mjs";
 import { buildCore, nativeFolder, nativeTests } from "./native.mjs";
@@ -95,15 +95,15 @@ async function js() {
 
 const e2e = () => nodeTest("e2e", testFiles("test/e2e"));
 
-/** Every test that docs/conformance.md names has run, in the parts of this run, and has passed. */
+/** Every test that docs/conformance.md or SECURITY.md names has run, in the parts of this run, and has passed. */
 async function conformance() {
   if (resultFiles.size === 0)
     return { ok: false, detail: "it judges native, js, e2e: run one, too" };
-  const rules = conformanceRules();
+  const rules = [...conformanceRules(), ...securityRules()];
   const results = new Map([...resultFiles].map(([part, file]) => [part, readResults(file)]));
   const problems = unshown(rules, results);
   for (const problem of problems) say(problem);
-  const detail = `${rules.length} rules, by ${[...resultFiles.keys()].join(", ")}`;
+  const detail = `${rules.length} rules and threats, by ${[...resultFiles.keys()].join(", ")}`;
   return { ok: problems.length === 0, detail };
 }
 

@@ -19,6 +19,14 @@ export async function pythonWithWebsockets() {
   return undefined;
 }
 
+/** Chromium or what is made of it. @returns {string | undefined} */
+export const findChromium = () =>
+  [
+    "/usr/bin/chromium",
+    "/usr/bin/google-chrome",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+  ].find(existsSync);
+
 const includeFolders = [
   ...(process.env.GTEST_ROOT ? [path.join(process.env.GTEST_ROOT, "include")] : []),
   ...(process.env.CPLUS_INCLUDE_PATH ?? "").split(path.delimiter).filter(Boolean),
@@ -49,6 +57,7 @@ const packages = {
   "libpcre2-dev": async () => Boolean(findPcre2()),
   "libuv1-dev": async () => uvHeaders.some(existsSync),
   "python3-websockets": async () => Boolean(await pythonWithWebsockets()),
+  chromium: async () => Boolean(findChromium()),
   clang: () => answers("clang++"),
   // libFuzzer and the sanitizers; named for the version of clang that Debian 12 has.
   "libclang-rt-14-dev": linksFuzzer,
@@ -72,7 +81,15 @@ const needs = {
   native: forNative,
   sanitize: forNative,
   fuzz: [...forNative, "clang", "libclang-rt-14-dev"],
-  js: [...forAddon, ...forNative, "git", "libuv1-dev", "python3-websockets"],
+  js: [
+    ...forAddon,
+    ...forNative,
+    "git",
+    "libuv1-dev",
+    "python3-websockets",
+    "chromium",
+    "valgrind",
+  ],
   e2e: [...forAddon, "git", "python3-websockets"],
   chaos: forAddon,
   lint: [...forNative, "git", "clang-format", "clang-tidy"],

@@ -211,6 +211,20 @@ void countMessage(const Turn& turn, Provider& provider) {
                              ThrottleDue{provider.peer});
 }
 
+// Who has not authenticated gives way, the longest of them first: strangers, a web page's among
+// them, cannot keep providers out.
+bool makeRoom(const Turn& turn) {
+  Provider* oldest = nullptr;
+  for (Provider* provider : turn.state.providers.all()) {
+    const bool stranger = provider->state == ProviderState::AwaitAuth;
+    if (stranger && (oldest == nullptr || provider->peer < oldest->peer)) oldest = provider;
+  }
+  if (oldest == nullptr) return false;
+  turn.log(LogLevel::Warning, "too many connections: one that has not authenticated gives way");
+  dropProvider(turn, *oldest, kTryLater, "others wait; authenticate at once", Departure::Lost);
+  return true;
+}
+
 bool isAskedOf(const Questions& questions, const Provider& provider, const std::string& callId) {
   const Question* question = questions.find(callId);
   return question != nullptr && question->provider == provider.peer;
@@ -236,8 +250,8 @@ bool takeAnswer(const Turn& turn, Provider& provider, ProviderMessageType type,
 
 void Gateway::providerAccepted(PeerId peer, Now now, Effects& effects) {
   const Turn turn{state_, now, effects};
-  if (state_.providers.connections() >= turn.limits().count(Limit::Connections) ||
-      state_.draining) {
+  const bool full = state_.providers.connections() >= turn.limits().count(Limit::Connections);
+  if (state_.draining || (full && !makeRoom(turn))) {
     turn.log(LogLevel::Warning, "refused a connection: too many are open");
     turn.effect(ClosePeer{peer, kTryLater, "too many connections; try again later"});
     return;
@@ -320,9 +334,11 @@ void Gateway::providerOversize(PeerId peer, uint64_t size, Now now, Effects& eff
   const Turn turn{state_, now, effects};
   Provider* provider = state_.providers.find(peer);
   if (provider == nullptr) return;
+  const bool first = provider->state == ProviderState::AwaitAuth;
+  const Limit limit = first ? Limit::AuthBytes : Limit::ResultBytes;
   const std::string message = "the message has at least " + std::to_string(size) +
-                              " bytes, at most " +
-                              std::to_string(turn.limits().get(Limit::ResultBytes)) + " are read";
+                              " bytes, at most " + std::to_string(turn.limits().get(limit)) +
+                              " are read";
   countMessage(turn, *provider);
   if (isBeforeAuth(provider->state)) {
     return refuse(turn, *provider, notAuthenticated(message, ""));

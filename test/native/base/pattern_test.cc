@@ -141,10 +141,9 @@ TEST(Pattern, LooksAtTheFirst64Kilobytes) {
   for (const size_t before : {kSubject - 2, kSubject - 1}) {
     EXPECT_EQ(match("b", std::string(before, 'a') + "b"), Match::Yes) << before;
   }
-  EXPECT_EQ(match("b", std::string(kSubject, 'a') + "b"), Match::No);
-  EXPECT_FALSE(Pattern::truncates(std::string(kSubject - 1, 'a')));
-  EXPECT_FALSE(Pattern::truncates(std::string(kSubject, 'a')));
-  EXPECT_TRUE(Pattern::truncates(std::string(kSubject + 1, 'a')));
+  EXPECT_EQ(match("b", std::string(kSubject, 'a')), Match::No);
+  EXPECT_EQ(match("b", std::string(kSubject, 'a') + "b"), Match::Unseen);
+  EXPECT_EQ(match("a", std::string(kSubject, 'a') + "b"), Match::Yes);
 }
 
 TEST(Pattern, CutsASubjectBetweenCharacters) {
@@ -201,6 +200,14 @@ TEST(Pattern, TakesTheDeadlineThatItIsGiven) {
     EXPECT_GE(steady_clock::now() - start, deadline);
     EXPECT_LT(steady_clock::now() - start, deadline + kGenerous);
   }
+}
+
+TEST(Pattern, SharesItsTimeWithOthers) {
+  const PatternTime much{std::chrono::hours{1}};
+  EXPECT_EQ(much.next(), Pattern::kMatchTime);
+  const PatternTime none{std::chrono::microseconds{0}};
+  EXPECT_LE(none.next().count(), 0);
+  EXPECT_EQ(compiled("a").matches("a", none.next()), Match::TimedOut);
 }
 
 TEST(Pattern, AnswersAfterATimeoutAsBefore) {
