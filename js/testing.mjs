@@ -52,6 +52,7 @@ export class TestTap {
   /** @type {import("node:child_process").ChildProcess | undefined} */
   #host;
   #hostOutput = "";
+  #stopped = false;
 
   /** @param {Record<string, string>} hostEnv */
   constructor(hostEnv) {
@@ -96,6 +97,7 @@ export class TestTap {
 
   /** @returns {Promise<boolean>} whether it is up: the port may have been taken meanwhile */
   async #startHost() {
+    if (this.#stopped) throw new Error("this test gateway has been stopped");
     const host = spawn(process.execPath, [path.join(programFolder, "js", "host.mjs")], {
       env: { ...hostEnvironment(process.env), ...TIMERS, ...this.#hostEnv, ...this.env },
       stdio: ["ignore", "pipe", "pipe"],
@@ -189,6 +191,7 @@ export class TestTap {
 
   /** Ends everything that was started, and removes the home. */
   async stop() {
+    this.#stopped = true;
     for (const session of this.#sessions) session.close();
     await this.killGateway();
     fs.rmSync(this.home, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
