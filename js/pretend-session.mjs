@@ -134,6 +134,12 @@ export class PretendSession {
     for (const watcher of [...this.#watchers]) watcher();
   }
 
+  /** Calls it now, and after each change. @param {() => void} watcher */
+  watch(watcher) {
+    this.#watchers.add(watcher);
+    watcher();
+  }
+
   /**
    * @template T
    * @param {() => T} look again after each change
@@ -154,8 +160,7 @@ export class PretendSession {
       };
       const late = () => new Error(`not within ${patienceMs} ms: ${what()}`);
       const timer = setTimeout(() => settle(() => reject(late())), patienceMs);
-      this.#watchers.add(watcher);
-      watcher();
+      this.watch(watcher);
     });
   }
 

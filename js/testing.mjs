@@ -46,8 +46,8 @@ export class TestTap {
   port = 0;
   /** @type {PretendSession} the one that `tool`, `call` and `events` are about */
   session = /** @type {any} */ (undefined);
-  /** @type {Set<PretendSession>} */
-  #sessions = new Set();
+  /** All that were added. @type {Set<PretendSession>} */
+  sessions = new Set();
   #hostEnv;
   /** @type {import("node:child_process").ChildProcess | undefined} */
   #host;
@@ -89,7 +89,7 @@ export class TestTap {
   /** @returns {Promise<void>} once providers can connect */
   async startGateway() {
     for (let attempt = 1; ; ++attempt) {
-      if (this.#sessions.size === 0) this.port = await freePort();
+      if (this.sessions.size === 0) this.port = await freePort();
       if (await this.#startHost()) return;
       if (attempt === ATTEMPTS) throw new Error(`no gateway started:\n${this.#hostOutput}`);
     }
@@ -128,11 +128,11 @@ export class TestTap {
    * A crash, then a new gateway, with another token. The session registers again, as the CLI's does.
    */
   async restartGateway() {
-    const ids = [...this.#sessions].map(({ id }) => id);
+    const ids = [...this.sessions].map(({ id }) => id);
     await this.killGateway();
-    for (const session of this.#sessions) session.close();
+    for (const session of this.sessions) session.close();
     if (!(await this.#startHost())) throw new Error(`no gateway started:\n${this.#hostOutput}`);
-    this.#sessions.clear();
+    this.sessions.clear();
     for (const id of ids) {
       const session = await this.addSession(id);
       if (this.session.id === id) this.session = session;
@@ -146,7 +146,7 @@ export class TestTap {
     const descriptor = readDescriptor(this.#files.descriptor);
     if (!descriptor) throw new Error("no gateway runs");
     const session = await PretendSession.register(id, cwd, descriptor);
-    this.#sessions.add(session);
+    this.sessions.add(session);
     return session;
   }
 
@@ -192,7 +192,7 @@ export class TestTap {
   /** Ends everything that was started, and removes the home. */
   async stop() {
     this.#stopped = true;
-    for (const session of this.#sessions) session.close();
+    for (const session of this.sessions) session.close();
     await this.killGateway();
     fs.rmSync(this.home, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
   }
