@@ -1,5 +1,5 @@
-// npm test: everything, with its own set-up. `npm test -- native js e2e conformance lint format
-// sanitize budget fuzz chaos` runs parts; without any: the first four. `fuzz` and `chaos` are short
+// npm test: everything, with its own set-up. `npm test -- native js python e2e conformance lint format
+// sanitize budget fuzz chaos` runs parts; without any: the first five. `fuzz` and `chaos` are short
 // runs of what npm run fuzz and npm run chaos do at length.
 
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
@@ -11,7 +11,7 @@ import { attempt, CommandFailed, root, run, say, seconds, step } from "./command
 import { conformanceRules, readResults, unshown } from "./conformance.mjs";
 import { buildFuzzers, fuzzAll, fuzzTargets } from "./fuzz.mjs";
 import { format, lint } from "./lint.mjs";
-import { setUp } from "./setup.mjs";
+import { pythonForSdk, setUp } from "./setup.mjs";
 
 const nativeFolder = process.env.TAP_NATIVE_BUILD ?? path.join(root, "build-native");
 const sanitizedFolder = path.join(root, "build-asan");
@@ -121,6 +121,14 @@ async function js() {
   return nodeTest("js", [...testFiles("test/js"), ...testFiles("test/support")]);
 }
 
+async function python() {
+  const command = (await pythonForSdk()) ?? "python3";
+  const args = ["-m", "pytest", "-q", path.join("sdk", "python")];
+  const env = { PYTHONDONTWRITEBYTECODE: "1" };
+  const { ok, output } = await attempt(command, [...args, "-p", "no:cacheprovider"], { env });
+  return { ok, detail: /^=*\s*(\d+ (?:passed|failed).*?) in /m.exec(output)?.[1] ?? "" };
+}
+
 const e2e = () => nodeTest("e2e", testFiles("test/e2e"));
 
 /** Every test that docs/conformance.md names has run, in the parts of this run, and has passed. */
@@ -156,6 +164,7 @@ const parts = {
   lint: linted,
   native,
   js,
+  python,
   e2e,
   conformance,
   sanitize,
@@ -163,7 +172,7 @@ const parts = {
   fuzz,
   chaos: () => chaos(CHAOS_SEED, 1),
 };
-const usual = ["native", "js", "e2e", "conformance"];
+const usual = ["native", "js", "python", "e2e", "conformance"];
 
 /** @type {string[]} */
 const summary = [];
