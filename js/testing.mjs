@@ -177,6 +177,10 @@ export class TestTap {
   async call(tool, args = {}, { signal, timeout } = {}) {
     signal?.throwIfAborted();
     const { session } = this;
+    if (!session.tools.has(tool)) {
+      const text = `the model has no tool "${tool}" (it has ${[...session.tools.keys()].join(", ")}): wait for it first`;
+      throw new CallFailed({ code: "NOT_FOUND", text });
+    }
     const { id, result } = session.start(tool, args, timeout);
     const cancel = () => session.cancel(id);
     signal?.addEventListener("abort", cancel, { once: true });
