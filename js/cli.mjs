@@ -192,6 +192,7 @@ async function runDevelopment(json, command) {
   const { runDev, runJsonDev } = await import("./dev.mjs");
   const streams = { input: process.stdin, output: process.stdout };
   await (json ? runJsonDev(streams) : runDev(command, streams));
+  process.stdin.destroy(); // it would keep the process alive
   return 0;
 }
 
