@@ -1,5 +1,5 @@
-// npm test: everything, with its own set-up. `npm test -- native js e2e conformance lint format
-// sanitize budget fuzz chaos` runs parts; without any: the first four. `fuzz` and `chaos` are short
+// npm test: everything, with its own set-up. `npm test -- native js python e2e conformance lint format
+// sanitize budget fuzz chaos` runs parts; without any: the first five. `fuzz` and `chaos` are short
 // runs of what npm run fuzz and npm run chaos do at length.
 
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { buildFuzzers, fuzzAll, fuzzTargets } from "./fuzz.mjs";
 import { format, lint } from "./lint.mjs";
 import { buildCore, nativeFolder, nativeTests } from "./native.mjs";
 import { sanitize } from "./sanitize.mjs";
-import { setUp } from "./setup.mjs";
+import { pythonForSdk, setUp } from "./setup.mjs";
 
 /** For each target: enough to see that it runs, and that nothing fails at once. */
 const FUZZ_SECONDS = 2;
@@ -93,6 +93,14 @@ async function js() {
   return nodeTest("js", [...testFiles("test/js"), ...testFiles("test/support")]);
 }
 
+async function python() {
+  const command = (await pythonForSdk()) ?? "python3";
+  const args = ["-m", "pytest", "-q", path.join("sdk", "python")];
+  const env = { PYTHONDONTWRITEBYTECODE: "1" };
+  const { ok, output } = await attempt(command, [...args, "-p", "no:cacheprovider"], { env });
+  return { ok, detail: /^=*\s*(\d+ (?:passed|failed).*?) in /m.exec(output)?.[1] ?? "" };
+}
+
 const e2e = () => nodeTest("e2e", testFiles("test/e2e"));
 
 /** Every test that docs/conformance.md or SECURITY.md names has run, in the parts of this run, and has passed. */
@@ -129,6 +137,7 @@ const parts = {
   lint: linted,
   native,
   js,
+  python,
   e2e,
   conformance,
   sanitize,
@@ -136,7 +145,7 @@ const parts = {
   fuzz,
   chaos: () => chaos(CHAOS_SEED, CHAOS_MINUTES),
 };
-const usual = ["native", "js", "e2e", "conformance"];
+const usual = ["native", "js", "python", "e2e", "conformance"];
 
 /** @type {string[]} */
 const summary = [];
