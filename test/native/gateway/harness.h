@@ -243,7 +243,10 @@ class Harness {
 
   // What is to be read, and not yet taken.
   std::vector<ReadFile> reads() { return std::exchange(reads_, {}); }
-  void fileRead(const std::string& callId, FileOutcome outcome) {
+  void fileRead(std::string_view callId, FileOutcome outcome) {
+    fileRead(CallId::parse(callId).value(), std::move(outcome));
+  }
+  void fileRead(const CallId& callId, FileOutcome outcome) {
     gateway_.fileRead(callId, std::move(outcome), now_, effects_);
     sort();
   }

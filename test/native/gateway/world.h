@@ -445,7 +445,7 @@ class World {
   std::vector<Process> processes_;
   std::vector<std::string> ids_{"never"};
   std::vector<std::string> tokens_{"tok-never"};
-  std::vector<std::string> unread_;
+  std::vector<CallId> unread_;
   int calls_ = 0;
   int questions_ = 0;
   int settled_ = 0;  // well
