@@ -1,23 +1,29 @@
 {
   'includes': ['native/sources.gypi'],
+  'variables': {
+    # What needs Node's headers: only the addon has it.
+    'outer_sources': [
+      'addon/addon.cc',
+      'addon/environment.cc',
+      'addon/gateway_class.cc',
+      'addon/guards_class.cc',
+      'addon/session_class.cc',
+      'uv/deadline.cc',
+      'uv/file_reads.cc',
+      'uv/files.cc',
+      'uv/link_socket.cc',
+      'uv/provider_socket.cc',
+      'uv/server.cc',
+      'uv/session_port.cc',
+      'uv/stream.cc',
+    ],
+  },
   'targets': [
     {
       'target_name': 'tap',
       'sources': [
-        '<!@(node -p "process.argv.slice(1).map((f) => \'native/\' + f).join(\' \')" <(core_sources))',
-        'native/addon/addon.cc',
-        'native/addon/environment.cc',
-        'native/addon/gateway_class.cc',
-        'native/addon/guards_class.cc',
-        'native/addon/session_class.cc',
-        'native/uv/deadline.cc',
-        'native/uv/file_reads.cc',
-        'native/uv/files.cc',
-        'native/uv/link_socket.cc',
-        'native/uv/provider_socket.cc',
-        'native/uv/server.cc',
-        'native/uv/session_port.cc',
-        'native/uv/stream.cc',
+        # Several in one: their headers are read once, and it takes a quarter of the time.
+        '<!@(node js/addon-units.mjs <(core_sources) <(outer_sources))',
       ],
       'include_dirs': [
         'native',
@@ -44,7 +50,7 @@
         'GCC_SYMBOLS_PRIVATE_EXTERN': 'YES',
       },
       'msvs_settings': {
-        'VCCLCompilerTool': { 'AdditionalOptions': ['/std:c++20', '/utf-8'] },
+        'VCCLCompilerTool': { 'AdditionalOptions': ['/std:c++20', '/utf-8', '/bigobj'] },
       },
     },
   ],

@@ -68,7 +68,9 @@ export interface SessionPortHandlers {
   onConnected?(): void;
   /** JSON text of a message from the gateway (docs/session-link.md). */
   onEvent?(json: string): void;
-  /** Once. `silent`: the gateway's process is there but does not answer. */
+  /** Calls that have their outcome: an id and its outcome, in turn. Each id comes exactly once. */
+  onSettled?(pairs: (number | CallOutcome)[]): void;
+  /** Once, after all calls have settled. `silent`: the gateway's process is there but does not answer. */
   onClosed?(reason: string, silent: boolean): void;
 }
 
@@ -97,12 +99,13 @@ export class SessionPort {
   /** Sends a message (docs/session-link.md), given as JSON text. */
   send(json: string): void;
   /**
-   * Calls a tool. Settles exactly once and never rejects.
+   * Calls a tool. Its outcome comes through onSettled, exactly once, perhaps from inside this call.
+   * @param id a whole number, new for this port
    * @param args JSON text of an object
    * @param timeoutMs the tool's own timeout, if it has one
    */
-  call(callId: string, tool: string, args: string, timeoutMs?: number): Promise<CallOutcome>;
-  cancel(callId: string, reason: string): void;
+  call(id: number, tool: string, args: string, timeoutMs?: number): void;
+  cancel(id: number, reason: string): void;
   close(why?: string): void;
 }
 

@@ -22,6 +22,10 @@ const HELP = `tap ${version}: tools for GitHub Copilot CLI from any process
   tap status                 show whether a gateway runs, and what is allowed
   tap paired                 list the providers that were let in by a pairing code
   tap unpair <name>          void their tokens, and end their connections
+  tap dev [--json] [-- command …]
+                             a gateway and a pretend session, to develop a provider with
+  tap new <node|python> <name>
+                             write a provider with a test into a new folder of that name
   tap --help | --version
   --home <folder>            the COPILOT_HOME that is meant
 
@@ -182,17 +186,40 @@ async function runUnpair(name, files) {
 /** Only these two need the addon. @type {typeof import("./paired.mjs").askPaired} */
 const ask = async (files, question) => (await import("./paired.mjs")).askPaired(files, question);
 
+/** @param {boolean} json @param {string[]} command */
+async function runDevelopment(json, command) {
+  if (json && command.length > 0) throw new Usage("--json takes no command");
+  const { runDev, runJsonDev } = await import("./dev.mjs");
+  const streams = { input: process.stdin, output: process.stdout };
+  await (json ? runJsonDev(streams) : runDev(command, streams));
+  process.stdin.destroy(); // it would keep the process alive
+  return 0;
+}
+
+/** @param {string[]} rest */
+async function runNew([language, name, ...surplus]) {
+  const { createProject, LANGUAGES } = await import("./new.mjs");
+  if (language === undefined || !LANGUAGES.includes(language)) {
+    throw new Usage(`new: expected one of ${LANGUAGES.join(", ")}`);
+  }
+  if (name === undefined || surplus.length > 0) throw new Usage("new: expected one name");
+  say(createProject(language, name));
+  return 0;
+}
+
 /**
- * @typedef {{given: string | undefined, yes: boolean, files: GatewayFiles}} Arguments
- * @typedef {{takes: boolean, run: (given: Arguments) => number | Promise<number>}} Command
+ * @typedef {{given: string | undefined, rest: string[], yes: boolean, json: boolean, files: GatewayFiles}} Arguments
+ * @typedef {{takes: number, run: (given: Arguments) => number | Promise<number>}} Command
  */
 /** @type {Map<string, Command>} */
 const COMMANDS = new Map([
-  ["allow", { takes: true, run: ({ given, yes, files }) => runAllow(given, yes, files) }],
-  ["revoke", { takes: true, run: ({ given, files }) => runRevoke(given, files) }],
-  ["status", { takes: false, run: ({ files }) => runStatus(files) }],
-  ["paired", { takes: false, run: ({ files }) => runPaired(files) }],
-  ["unpair", { takes: true, run: ({ given, files }) => runUnpair(given, files) }],
+  ["allow", { takes: 1, run: ({ given, yes, files }) => runAllow(given, yes, files) }],
+  ["revoke", { takes: 1, run: ({ given, files }) => runRevoke(given, files) }],
+  ["status", { takes: 0, run: ({ files }) => runStatus(files) }],
+  ["paired", { takes: 0, run: ({ files }) => runPaired(files) }],
+  ["unpair", { takes: 1, run: ({ given, files }) => runUnpair(given, files) }],
+  ["dev", { takes: Infinity, run: ({ rest, json }) => runDevelopment(json, rest) }],
+  ["new", { takes: Infinity, run: ({ rest }) => runNew(rest) }],
 ]);
 
 /** @param {string[]} args */
@@ -206,6 +233,7 @@ function parse(args) {
         version: { type: "boolean" },
         home: { type: "string" },
         yes: { type: "boolean", short: "y" },
+        json: { type: "boolean" },
       },
     });
   } catch (error) {
@@ -223,7 +251,7 @@ function commandNamed(name) {
 /** @param {string[]} args @returns {Promise<number>} the exit code */
 async function main(args) {
   const { values, positionals } = parse(args);
-  const [command, given, ...surplus] = positionals;
+  const [command, ...rest] = positionals;
   if (values.help || command === "help") {
     process.stdout.write(HELP);
     return 0;
@@ -234,12 +262,14 @@ async function main(args) {
   }
   if (command === undefined) throw new Usage("expected a command");
   const { takes, run } = commandNamed(command);
-  const unexpected = takes ? surplus[0] : given;
+  const unexpected = rest[takes];
   if (unexpected !== undefined) throw new Usage(`unexpected argument "${unexpected}"`);
   if (values.yes && command !== "allow") throw new Usage("--yes goes with allow only");
+  if (values.json && command !== "dev") throw new Usage("--json goes with dev only");
   const home = values.home === undefined ? {} : { COPILOT_HOME: values.home };
   const files = gatewayFiles({ ...process.env, ...home });
-  return run({ given, yes: values.yes ?? false, files });
+  const { yes = false, json = false } = values;
+  return run({ given: rest[0], rest, yes, json, files });
 }
 
 try {

@@ -3,7 +3,7 @@
 
 import fs from "node:fs";
 import path from "node:path";
-import { writePrivate } from "./host-files.mjs";
+import { isOurFile, writePrivate } from "./host-files.mjs";
 import { copilotHome, programFolder } from "./paths.mjs";
 import { quoted, shortened, visible } from "./visible.mjs";
 
@@ -34,17 +34,10 @@ function isGrant(value) {
   );
 }
 
-/** A file of this user that nobody else can write. @param {fs.Stats} stat */
-function isOurs(stat) {
-  if (!stat.isFile() || stat.size > MAX_FILE_BYTES) return false;
-  if (process.platform === "win32") return true;
-  return stat.uid === process.getuid?.() && (stat.mode & 0o022) === 0;
-}
-
 /** Everything that is allowed, oldest first. @param {string} store @returns {Grant[]} */
 export function list(store) {
   try {
-    if (!isOurs(fs.lstatSync(store))) return [];
+    if (!isOurFile(store) || fs.statSync(store).size > MAX_FILE_BYTES) return [];
     const { version, allowed } = JSON.parse(fs.readFileSync(store, "utf8"));
     const good = version === 1 && Array.isArray(allowed) && allowed.every(isGrant);
     return good ? allowed : [];

@@ -11,7 +11,7 @@ import { version } from "./paths.mjs";
 import { ProjectProviders } from "./project-providers.mjs";
 import { serveStatus } from "./tap-status.mjs";
 
-const TOKEN_CHECK_MS = 2000;
+const FILES_CHECK_MS = 2000;
 
 export class GatewayHost {
   #files;
@@ -21,8 +21,9 @@ export class GatewayHost {
   #secret = randomBytes(32).toString("hex");
   #descriptor = "";
   #projects;
+  #tokenPublished = false;
   /** @type {NodeJS.Timeout | undefined} */
-  #tokenCheck;
+  #filesCheck;
   /** @type {Promise<void> | undefined} */
   #closed;
 
@@ -63,6 +64,8 @@ export class GatewayHost {
     this.gateway.listen(port);
     this.#listenLink();
     this.#writeDescriptor();
+    this.#filesCheck = setInterval(() => this.#checkFiles(), FILES_CHECK_MS);
+    this.#filesCheck.unref();
     this.gateway.start();
     this.#log("info", `gateway ${version} on port ${port}, pid ${process.pid}`);
   }
@@ -78,7 +81,7 @@ export class GatewayHost {
 
   /** @param {boolean} restarting */
   #close(restarting) {
-    clearInterval(this.#tokenCheck);
+    clearInterval(this.#filesCheck);
     this.gateway.close(restarting);
     const stopped = this.#projects.stop();
     this.#attempt("the token file cannot be removed", () =>
@@ -115,17 +118,23 @@ export class GatewayHost {
     writePrivate(descriptor, this.#descriptor);
   }
 
-  /** From the first session on, and again whenever the file goes missing. */
+  /** From the first session on. */
   #publishToken() {
-    if (this.#tokenCheck) return;
-    const write = () =>
-      this.#attempt("the token file cannot be written", () =>
-        writePrivate(this.#files.token, this.#token),
-      );
-    write();
-    this.#tokenCheck = setInterval(() => {
-      if (readIfThere(this.#files.token) === undefined) write();
-    }, TOKEN_CHECK_MS);
-    this.#tokenCheck.unref();
+    if (this.#tokenPublished) return;
+    this.#tokenPublished = true;
+    this.#writeToken();
+  }
+
+  #writeToken() {
+    this.#attempt("the token file cannot be written", () =>
+      writePrivate(this.#files.token, this.#token),
+    );
+  }
+
+  /** A token that goes missing is written again; the descriptor, as long as we have the port, is ours. */
+  #checkFiles() {
+    if (this.#tokenPublished && readIfThere(this.#files.token) === undefined) this.#writeToken();
+    if (readIfThere(this.#files.descriptor) === this.#descriptor) return;
+    this.#attempt("the descriptor cannot be written", () => this.#writeDescriptor());
   }
 }

@@ -8,10 +8,13 @@ import { readDescriptor } from "./host-files.mjs";
 import { askPort, findNode, startHost } from "./host-process.mjs";
 import { version } from "./paths.mjs";
 import { afterRunning } from "./patience.mjs";
+import { PendingCalls } from "./pending-calls.mjs";
 
 const RETRY_MS = [20, 40, 80, 150, 250];
 /** A host that has been started is given so long to answer, before another is. */
 const HOST_START_MS = 5000;
+/** What answers as our gateway has so long to be one that can be linked to. */
+const OURS_MS = 10_000;
 /** Where only the user can help, we look again this often. */
 const PATIENT_RETRY_MS = 5000;
 const WELCOME_MS = 6000;
@@ -56,7 +59,7 @@ export class GatewayLink {
   #embedded;
   #stopped = false;
   #connecting = false;
-  #callCount = 0;
+  #calls = new PendingCalls();
   /** @type {Set<string>} */
   #reported = new Set();
   /** Why there can be no gateway, where only the user can help. */
@@ -64,6 +67,8 @@ export class GatewayLink {
   #askedToDrain = false;
   #yieldUntil = 0;
   #welcomeMs = WELCOME_MS;
+  /** Since when the port has answered as ours without a link, 0 if it does not. */
+  #oursSince = 0;
 
   /** @param {LinkOptions} options */
   constructor(options) {
@@ -97,12 +102,11 @@ export class GatewayLink {
 
   /**
    * @param {string} tool @param {unknown} args @param {number | undefined} timeoutMs
-   * @returns {{id: string, result: Promise<import("./addon.js").CallOutcome>}}
+   * @returns {{id: number, result: Promise<import("./addon.js").CallOutcome>}}
    */
   call(tool, args, timeoutMs) {
-    const id = String(++this.#callCount);
-    if (!this.#port) return { id, result: Promise.resolve(this.#noGateway()) };
-    return { id, result: this.#port.call(id, tool, JSON.stringify(args ?? {}), timeoutMs) };
+    if (!this.#port) return { id: 0, result: Promise.resolve(this.#noGateway()) };
+    return this.#calls.call(this.#port, tool, args, timeoutMs);
   }
 
   /** @returns {import("./addon.js").CallFailure} with what only the user can help, where it is that */
@@ -113,7 +117,7 @@ export class GatewayLink {
     return { code: "DISCONNECTED", text };
   }
 
-  /** @param {string} id @param {string} reason */
+  /** @param {number} id @param {string} reason */
   cancel(id, reason) {
     this.#port?.cancel(id, reason);
   }
@@ -150,6 +154,7 @@ export class GatewayLink {
           this.#onWelcome(event, descriptor?.secret ?? "");
           resolve(true);
         },
+        onSettled: (pairs) => this.#calls.settle(pairs),
         onClosed: (reason, silent) => {
           neverMind();
           if (silent && welcome) this.#killHung(welcome.pid);
@@ -186,6 +191,7 @@ export class GatewayLink {
     this.#reported.clear();
     this.#obstacle = "";
     this.#welcomeMs = WELCOME_MS;
+    this.#oursSince = 0;
     this.#options.onWelcome();
     if (isNewer(version, welcome.version)) {
       this.#options.log("info", `asking gateway ${welcome.version} to make room for ${version}`);
@@ -269,13 +275,17 @@ export class GatewayLink {
     if (startedAt !== undefined && now - startedAt < HOST_START_MS) return "soon";
     if (now < this.#yieldUntil) return "soon";
     const holder = await askPort(files.port, files.homeHash);
+    this.#oursSince = holder === "ours" ? this.#oursSince || now : 0;
     switch (holder) {
       case "nobody":
         if (startedAt === undefined) this.#obstacle = "";
         else this.#obstructed(`the gateway does not start; ${files.logs} has its logs`);
         return this.#startHost();
       case "ours":
-        return "soon"; // it is starting, or about to leave
+        if (performance.now() - this.#oursSince < OURS_MS) return "soon"; // it is starting, or about to leave
+        return this.#obstructed(
+          `port ${files.port} answers as the tap gateway of this COPILOT_HOME, but ${files.descriptor} leads to none; stop the program that has the port, or set TAP_GATEWAY_PORT to a free port and restart the CLI`,
+        );
       case "other-home":
         return this.#obstructed(
           `port ${files.port} is taken by the tap gateway of another COPILOT_HOME; set TAP_GATEWAY_PORT to another port for one of them`,

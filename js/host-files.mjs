@@ -32,10 +32,13 @@ export function writePrivate(file, content) {
   }
 }
 
-/** @param {string} file @returns {string | undefined} */
+/**
+ * Of a regular file: a pipe in its place is not waited for.
+ * @param {string} file @returns {string | undefined}
+ */
 export function readIfThere(file) {
   try {
-    return fs.readFileSync(file, "utf8");
+    return fs.lstatSync(file).isFile() ? fs.readFileSync(file, "utf8") : undefined;
   } catch {
     return undefined;
   }
@@ -47,18 +50,42 @@ export function removeIfOurs(file, content) {
 }
 
 /**
- * Undefined where there is none, or none that can be read: then there is no gateway to link to.
+ * Whether it is this user's, and others have none of these permissions.
+ * @param {fs.Stats} stat @param {number} permissions
+ */
+function isOursAlone(stat, permissions) {
+  if (process.platform === "win32") return true;
+  return stat.uid === process.getuid?.() && (stat.mode & permissions) === 0;
+}
+
+/** A file that nobody else could have written. @param {string} file */
+export function isOurFile(file) {
+  const stat = fs.lstatSync(file);
+  return stat.isFile() && isOursAlone(stat, 0o022);
+}
+
+/** In a folder that only this user can enter: nobody else can have put it there. @param {string} link */
+function isOurLink(link) {
+  if (process.platform === "win32") return true;
+  const stat = fs.lstatSync(path.dirname(link));
+  return stat.isDirectory() && isOursAlone(stat, 0o077);
+}
+
+/**
+ * Undefined where there is none, or none that can be read, or where somebody else may have had a
+ * hand in it: then there is no gateway to link to.
  * @param {string} file @returns {Descriptor | undefined}
  */
 export function readDescriptor(file) {
   try {
+    if (!isOurFile(file)) return undefined;
     const value = JSON.parse(fs.readFileSync(file, "utf8"));
     const good =
       Number.isInteger(value.pid) &&
       value.pid > 0 &&
       Number.isInteger(value.port) &&
       ["link", "secret", "version"].every((key) => typeof value[key] === "string");
-    return good ? value : undefined;
+    return good && isOurLink(value.link) ? value : undefined;
   } catch {
     return undefined;
   }

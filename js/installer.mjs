@@ -1,7 +1,7 @@
 // Builds the native addon: run by `npm install`, and by the set-up of `npm test` and `npm run demo`.
 // Compiles only if a source is newer than what was built. Prints to stderr, since npm shows that.
 
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,6 +9,7 @@ import { findPcre2, pcre2Hint } from "./pcre2.mjs";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const built = path.join(root, "build", "Release", "tap.node");
+const units = path.join(root, "build", "units");
 const nodeRecord = path.join(root, "build", "node-path.json");
 
 /** @param {string} message */
@@ -24,7 +25,8 @@ function sources() {
   const native = fs
     .readdirSync(path.join(root, "native"), { recursive: true, encoding: "utf8" })
     .map((file) => path.join(root, "native", file));
-  return [path.join(root, "binding.gyp"), path.join(root, "js", "pcre2.mjs"), ...native];
+  const asked = ["pcre2.mjs", "addon-units.mjs"].map((file) => path.join(root, "js", file));
+  return [path.join(root, "binding.gyp"), ...asked, ...native];
 }
 
 /** @returns {boolean} */
@@ -84,19 +86,43 @@ function ensurePcre2() {
   return false;
 }
 
-/** @returns {boolean} */
-function compile() {
+/** Says which of the units is being compiled, as the build names them. */
+function progress() {
+  /** @type {Set<string>} */
+  const begun = new Set();
+  return (/** @type {string} */ output) => {
+    for (const [, unit] of output.matchAll(/\bunit(\d+)\.(?:o|obj|cc)\b/g)) {
+      if (begun.has(unit)) continue;
+      begun.add(unit);
+      say(`compiling ${begun.size} of ${fs.readdirSync(units).length}`);
+    }
+  };
+}
+
+/** @returns {Promise<boolean>} */
+async function compile() {
   const { command, args } = nodeGyp();
   const options = ["configure", "build", "--jobs=2", ...headerOptions()];
-  const result = spawnSync(command, [...args, ...options], {
-    cwd: root,
-    encoding: "utf8",
-    maxBuffer: 64 * 1024 * 1024,
-    shell: args.length === 0 && process.platform === "win32",
+  const shell = args.length === 0 && process.platform === "win32";
+  const child = spawn(command, [...args, ...options], {
+    ...{ cwd: root, shell },
+    stdio: ["ignore", "pipe", "pipe"],
   });
-  if (result.status === 0) return true;
+  let output = "";
+  const tell = progress();
+  for (const pipe of [child.stdout, child.stderr]) {
+    pipe.setEncoding("utf8").on("data", (/** @type {string} */ text) => {
+      output += text;
+      tell(output);
+    });
+  }
+  const status = await new Promise((resolve) => {
+    child.once("error", (error) => resolve((output += `${error.message}\n`)));
+    child.once("close", resolve);
+  });
+  if (status === 0) return true;
   say("the native addon could not be built:");
-  process.stderr.write(result.error ? `${result.error.message}\n` : result.stdout + result.stderr);
+  process.stderr.write(output);
   say(
     "it needs a C++20 compiler, make and Python 3 (Debian, Ubuntu: apt-get install g++ make python3 libpcre2-dev; " +
       "macOS: xcode-select --install). Then run `npm install` here again.",
@@ -109,13 +135,13 @@ function recordNode() {
   fs.writeFileSync(nodeRecord, `${JSON.stringify({ node: process.execPath })}\n`);
 }
 
-/** @returns {boolean} whether the addon is there now */
-export function buildAddon() {
+/** @returns {Promise<boolean>} whether the addon is there now */
+export async function buildAddon() {
   if (!isUpToDate()) {
     if (!ensurePcre2()) return false;
     const start = Date.now();
-    say("compiling the native addon, about half a minute …");
-    if (!compile()) return false;
+    say("compiling the native addon …");
+    if (!(await compile())) return false;
     // A source that only changed its time stamp makes make do nothing: the result is current.
     fs.utimesSync(built, new Date(), new Date());
     say(`native addon built in ${Math.round((Date.now() - start) / 1000)} s`);
@@ -125,5 +151,5 @@ export function buildAddon() {
 }
 
 if (process.argv[1] && fs.realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
-  process.exitCode = buildAddon() ? 0 : 1;
+  process.exitCode = (await buildAddon()) ? 0 : 1;
 }

@@ -1,10 +1,11 @@
 // A session's connection to a gateway in the same process: the messages of the link, without it.
 
 import { addon } from "./addon.mjs";
+import { PendingCalls } from "./pending-calls.mjs";
 
 export class LocalLink {
   #port;
-  #callCount = 0;
+  #calls = new PendingCalls();
   connected = true;
   /** Resolves when the gateway has welcomed the session. */
   welcomed;
@@ -26,6 +27,7 @@ export class LocalLink {
         else if (event.type === "refused") fail(new Error(event.message));
         else onEvent(event);
       },
+      onSettled: (pairs) => this.#calls.settle(pairs),
     });
   }
 
@@ -49,11 +51,10 @@ export class LocalLink {
 
   /** @param {string} tool @param {unknown} args @param {number} [timeoutMs] */
   call(tool, args, timeoutMs) {
-    const id = String(++this.#callCount);
-    return { id, result: this.#port.call(id, tool, JSON.stringify(args ?? {}), timeoutMs) };
+    return this.#calls.call(this.#port, tool, args, timeoutMs);
   }
 
-  /** @param {string} id @param {string} reason */
+  /** @param {number} id @param {string} reason */
   cancel(id, reason) {
     this.#port.cancel(id, reason);
   }

@@ -12,7 +12,7 @@ const RANK = { info: 0, warning: 1, error: 2, none: 3 };
 function visible(text) {
   return text.replace(
     // eslint-disable-next-line no-control-regex -- these are what it is about
-    /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
+    /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
     (c) => `\\u{${c.charCodeAt(0).toString(16)}}`,
   );
 }

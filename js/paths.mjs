@@ -50,9 +50,9 @@ function linkPath(folder, home, port, env) {
   if (process.platform === "win32") return `\\\\.\\pipe\\${name}`;
   const near = path.join(folder, ".run", `link-${port}`);
   if (Buffer.byteLength(near) < MAX_SOCKET_PATH) return near;
-  const user = os.userInfo().uid;
-  const base = env.XDG_RUNTIME_DIR || path.join(os.tmpdir(), `tap-${user}`);
-  return path.join(base, name, "link");
+  // Right below the temp folder, where nobody can exchange what is another's.
+  const base = env.XDG_RUNTIME_DIR || os.tmpdir();
+  return path.join(base, `${name}-${os.userInfo().uid}`, "link");
 }
 
 /**

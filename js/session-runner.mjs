@@ -21,8 +21,8 @@ import { ToolTable } from "./tool-table.mjs";
  * @typedef {object} Link
  * @property {boolean} connected
  * @property {(message: object) => void} send docs/session-link.md
- * @property {(tool: string, args: unknown, timeoutMs?: number) => {id: string, result: Promise<import("./addon.js").CallOutcome>}} call
- * @property {(id: string, reason: string) => void} cancel
+ * @property {(tool: string, args: unknown, timeoutMs?: number) => {id: number, result: Promise<import("./addon.js").CallOutcome>}} call
+ * @property {(id: number, reason: string) => void} cancel
  */
 
 /**

@@ -21,6 +21,7 @@
       'gateway/calls.cc',
       'gateway/event_streams.cc',
       'gateway/events.cc',
+      'gateway/file_content.cc',
       'gateway/file_results.cc',
       'gateway/gateway.cc',
       'gateway/hook_checks.cc',

@@ -1,35 +1,50 @@
-// docs/conformance.md names, for every rule of the specifications, the tests that show it. Here it is
-// read, and held to what became of those tests in a run.
+// docs/conformance.md names, for every rule of the specifications, the tests that show it, and
+// SECURITY.md for every threat those that show how it is met. Here both are read, and held to what
+// became of those tests in a run.
 
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { root } from "./commands.mjs";
 
 /**
- * @typedef {{chapter: string, rule: string, where: string, tests: string[], line: number}} Rule
+ * @typedef {{file: string, chapter: string, rule: string, where: string, tests: string[], line: number}} Rule
  * @typedef {{file: string, title: string, outcome: "passed" | "failed" | "skipped"}} TestResult
  *   file: empty for native tests; title: from the outermost suite inwards, joined by " > "
  */
 
-/** The rows of all tables, in order. @param {string} markdown @returns {Rule[]} */
-export function readRules(markdown) {
+/** The rows of all tables, in order. @param {string} markdown @param {string} [file] @returns {Rule[]} */
+export function readRules(markdown, file = "docs/conformance.md") {
   /** @type {Rule[]} */
   const rules = [];
   let chapter = "";
   for (const [index, line] of markdown.split("\n").entries()) {
     if (line.startsWith("#")) chapter = line.replace(/^#+\s*/, "");
     const cells = line.split("|").map((cell) => cell.trim());
-    if (!line.startsWith("|") || /^(Rule|-+)$/.test(cells[1])) continue;
-    if (cells.length !== 5) throw new Error(`docs/conformance.md:${index + 1}: not three cells`);
+    if (!line.startsWith("|") || /^(Rule|Threat|-+)$/.test(cells[1])) continue;
+    if (cells.length !== 5) throw new Error(`${file}:${index + 1}: not three cells`);
     const [, rule, where, named] = cells;
     const tests = [...named.matchAll(/`([^`]+)`/g)].map(([, name]) => name);
-    rules.push({ chapter, rule, where, tests, line: index + 1 });
+    rules.push({ file, chapter, rule, where, tests, line: index + 1 });
   }
   return rules;
 }
 
-export const conformanceRules = () =>
-  readRules(readFileSync(path.join(root, "docs", "conformance.md"), "utf8"));
+/** @param {string} file */
+const read = (file) => readFileSync(path.join(root, file), "utf8");
+
+export const conformanceRules = () => readRules(read("docs/conformance.md"));
+
+const THREATS = "## Threats";
+
+/** The threats: one chapter of SECURITY.md, its lines where they are. */
+export function securityRules() {
+  const lines = read("SECURITY.md").split("\n");
+  const start = lines.findIndex((line) => line === THREATS);
+  if (start < 0) throw new Error(`SECURITY.md has no chapter "${THREATS}"`);
+  const next = lines.findIndex((line, index) => index > start && line.startsWith("## "));
+  const others = (/** @type {number} */ index) => index < start || index >= next;
+  return readRules(lines.map((line, i) => (others(i) ? "" : line)).join("\n"), "SECURITY.md");
+}
 
 /**
  * `Suite.Name` is a GoogleTest; `js/file: title` is in test/js/file.test.mjs, likewise e2e and support.
@@ -46,12 +61,18 @@ export function parseTestName(name) {
 
 // ---- what became of the tests --------------------------------------------------------------------
 
-/** @param {string} xml as ctest writes it @returns {TestResult[]} */
-export function readJunit(xml) {
-  /** @type {Record<string, TestResult["outcome"]>} */
-  const outcomes = { run: "passed", fail: "failed" };
-  return [...xml.matchAll(/<testcase name="([^"]*)"[^>]*? status="(\w+)"/g)].map(
-    ([, title, status]) => ({ file: "", title, outcome: outcomes[status] ?? "skipped" }),
+/** @param {string} json as GoogleTest writes it @returns {TestResult[]} */
+export function readGoogleTest(json) {
+  const outcomeOf = (/** @type {any} */ { result, failures }) => {
+    if (result !== "COMPLETED") return "skipped";
+    return failures ? "failed" : "passed";
+  };
+  return JSON.parse(json).testsuites.flatMap((/** @type {any} */ suite) =>
+    suite.testsuite.map((/** @type {any} */ one) => ({
+      file: "",
+      title: `${suite.name}.${one.name}`,
+      outcome: outcomeOf(one),
+    })),
   );
 }
 
@@ -64,9 +85,7 @@ export const readResultLines = (lines) =>
 
 /** @param {string} file of a part's results @returns {TestResult[]} */
 export function readResults(file) {
-  if (!existsSync(file)) return [];
-  const text = readFileSync(file, "utf8");
-  return file.endsWith(".xml") ? readJunit(text) : readResultLines(text);
+  return existsSync(file) ? readResultLines(readFileSync(file, "utf8")) : [];
 }
 
 /**
@@ -76,9 +95,9 @@ export function readResults(file) {
  * @returns {string[]}
  */
 export function unshown(rules, parts) {
-  return rules.flatMap(({ rule, line, tests }) => {
+  return rules.flatMap(({ file, rule, line, tests }) => {
     const problems = tests.map((name) => problemOf(name, parts)).filter(Boolean);
-    return problems.map((problem) => `docs/conformance.md:${line}: ${problem} (${rule})`);
+    return problems.map((problem) => `${file}:${line}: ${problem} (${rule})`);
   });
 }
 

@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { attempt, CommandFailed, root, run, say, step } from "./commands.mjs";
+import { nodeHeaders } from "./sanitize.mjs";
 
 const WORKERS = Math.max(2, os.availableParallelism());
 
@@ -32,15 +33,14 @@ const nodeTool = (file, args) => run(process.execPath, [path.join("node_modules"
 
 /** What uv/ and addon/ are compiled with, which CMake does not build. Undefined without headers. */
 function addonFlags() {
-  const prefix = path.resolve(path.dirname(process.execPath), "..");
-  const nodeHeaders = path.join(prefix, "include", "node");
-  if (!existsSync(path.join(nodeHeaders, "uv.h"))) return undefined;
+  const headers = nodeHeaders();
+  if (!headers) return undefined;
   const napiHeaders = path.join(root, "node_modules", "node-addon-api");
   return [
     "--",
     "-std=c++20",
     "-Inative",
-    ...["-isystem", nodeHeaders, "-isystem", napiHeaders],
+    ...["-isystem", headers, "-isystem", napiHeaders],
     ...["-DNAPI_VERSION=8", "-DNODE_ADDON_API_DISABLE_CPP_EXCEPTIONS"],
   ];
 }

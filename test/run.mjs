@@ -1,20 +1,19 @@
-// npm test: everything, with its own set-up. `npm test -- native js e2e conformance lint format
-// sanitize budget fuzz chaos` runs parts; without any: the first four. `fuzz` and `chaos` are short
+// npm test: everything, with its own set-up. `npm test -- native js python e2e conformance lint format
+// sanitize budget fuzz chaos` runs parts; without any: the first five. `fuzz` and `chaos` are short
 // runs of what npm run fuzz and npm run chaos do at length.
 
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { checkBudget } from "./bench/budget.mjs";
 import { chaos } from "./chaos.mjs";
-import { attempt, CommandFailed, root, run, say, seconds, step } from "./commands.mjs";
-import { conformanceRules, readResults, unshown } from "./conformance.mjs";
+import { attempt, CommandFailed, root, run, say, seconds } from "./commands.mjs";
+import { conformanceRules, readResults, securityRules, unshown } from "./conformance.mjs";
 import { buildFuzzers, fuzzAll, fuzzTargets } from "./fuzz.mjs";
 import { format, lint } from "./lint.mjs";
-import { setUp } from "./setup.mjs";
-
-const nativeFolder = process.env.TAP_NATIVE_BUILD ?? path.join(root, "build-native");
-const sanitizedFolder = path.join(root, "build-asan");
+import { buildCore, nativeFolder, nativeTests } from "./native.mjs";
+import { sanitize } from "./sanitize.mjs";
+import { pythonForSdk, setUp } from "./setup.mjs";
 
 /** For each target: enough to see that it runs, and that nothing fails at once. */
 const FUZZ_SECONDS = 2;
@@ -37,40 +36,12 @@ function resultFile(part, ending) {
 
 // ---- the native core -----------------------------------------------------------------------------
 
-/** @param {string} folder @param {string[]} options @param {string[]} [targets] */
-async function buildNative(folder, options, targets = []) {
-  const name = path.basename(folder);
-  await run("cmake", ["-S", ".", "-B", folder, ...options], { quiet: true });
-  const chosen = targets.flatMap((target) => ["--target", target]);
-  await step(`building ${name}`, () => run("cmake", ["--build", folder, "-j2", ...chosen]));
-}
-
-/** @param {string[]} [targets] */
-const buildCore = (targets) =>
-  buildNative(nativeFolder, ["-DCMAKE_BUILD_TYPE=RelWithDebInfo"], targets);
-
-/** @param {string} folder @param {string[]} [more] */
-async function ctest(folder, more = []) {
-  const usual = ["--output-on-failure", "--no-tests=error", "-j2"];
-  const args = ["--test-dir", folder, ...usual, ...more];
-  const { ok, output } = await attempt("ctest", args, { quiet: true });
-  // One line per test that passed says nothing that the last lines do not.
-  const lines = output
-    .split("\n")
-    .filter((line) => !/^ *(Start +\d+:|.* Passed +[\d.]+ sec$)/.test(line));
-  say(lines.join("\n").trim());
-  const [, count] = /out of (\d+)/.exec(output) ?? [];
-  return { ok, detail: count ? `${count} tests` : "" };
-}
-
 async function native() {
-  await buildCore();
-  return ctest(nativeFolder, ["--output-junit", resultFile("native", ".xml")]);
-}
-
-async function sanitize() {
-  await buildNative(sanitizedFolder, ["-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DTAP_SANITIZE=ON"]);
-  return ctest(sanitizedFolder);
+  await buildCore(["tap_tests"]);
+  const file = resultFile("native", ".jsonl");
+  const { ok, results } = await nativeTests(path.join(nativeFolder, "tap_tests"));
+  writeFileSync(file, results.map((result) => `${JSON.stringify(result)}\n`).join(""));
+  return { ok, detail: `${results.length} tests` };
 }
 
 async function fuzz() {
@@ -122,17 +93,25 @@ async function js() {
   return nodeTest("js", [...testFiles("test/js"), ...testFiles("test/support")]);
 }
 
+async function python() {
+  const command = (await pythonForSdk()) ?? "python3";
+  const args = ["-m", "pytest", "-q", path.join("sdk", "python")];
+  const env = { PYTHONDONTWRITEBYTECODE: "1" };
+  const { ok, output } = await attempt(command, [...args, "-p", "no:cacheprovider"], { env });
+  return { ok, detail: /^=*\s*(\d+ (?:passed|failed).*?) in /m.exec(output)?.[1] ?? "" };
+}
+
 const e2e = () => nodeTest("e2e", testFiles("test/e2e"));
 
-/** Every test that docs/conformance.md names has run, in the parts of this run, and has passed. */
+/** Every test that docs/conformance.md or SECURITY.md names has run, in the parts of this run, and has passed. */
 async function conformance() {
   if (resultFiles.size === 0)
     return { ok: false, detail: "it judges native, js, e2e: run one, too" };
-  const rules = conformanceRules();
+  const rules = [...conformanceRules(), ...securityRules()];
   const results = new Map([...resultFiles].map(([part, file]) => [part, readResults(file)]));
   const problems = unshown(rules, results);
   for (const problem of problems) say(problem);
-  const detail = `${rules.length} rules, by ${[...resultFiles.keys()].join(", ")}`;
+  const detail = `${rules.length} rules and threats, by ${[...resultFiles.keys()].join(", ")}`;
   return { ok: problems.length === 0, detail };
 }
 
@@ -142,8 +121,9 @@ async function budget() {
 }
 
 async function linted() {
-  await run("cmake", ["-S", ".", "-B", nativeFolder], { quiet: true });
-  return lint(nativeFolder);
+  const folder = path.join(root, "build-lint");
+  await run("cmake", ["-S", ".", "-B", folder], { quiet: true });
+  return lint(folder);
 }
 
 // ---- parts and summary ---------------------------------------------------------------------------
@@ -157,6 +137,7 @@ const parts = {
   lint: linted,
   native,
   js,
+  python,
   e2e,
   conformance,
   sanitize,
@@ -164,7 +145,7 @@ const parts = {
   fuzz,
   chaos: () => chaos(CHAOS_SEED, CHAOS_MINUTES),
 };
-const usual = ["native", "js", "e2e", "conformance"];
+const usual = ["native", "js", "python", "e2e", "conformance"];
 
 /** @type {string[]} */
 const summary = [];

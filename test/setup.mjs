@@ -10,14 +10,27 @@ import { attempt, CommandFailed, root, run, say, step } from "./commands.mjs";
 /** @param {string} command */
 const answers = async (command) => (await attempt(command, ["--version"], { quiet: true })).ok;
 
-/** The first Python that has the websockets module. @returns {Promise<string | undefined>} */
-export async function pythonWithWebsockets() {
+/** The first Python that has these modules. @param {string[]} modules @returns {Promise<string | undefined>} */
+async function pythonWith(...modules) {
   for (const python of ["python3", "/usr/bin/python3"]) {
-    const { ok } = await attempt(python, ["-c", "import websockets"], { quiet: true });
+    const { ok } = await attempt(python, ["-c", `import ${modules.join(", ")}`], { quiet: true });
     if (ok) return python;
   }
   return undefined;
 }
+
+/** Chromium or what is made of it. @returns {string | undefined} */
+export const findChromium = () =>
+  [
+    "/usr/bin/chromium",
+    "/usr/bin/google-chrome",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+  ].find(existsSync);
+
+export const pythonWithWebsockets = () => pythonWith("websockets");
+
+/** One that can run the Python SDK and its tests. */
+export const pythonForSdk = () => pythonWith("websockets", "jsonschema", "pytest");
 
 const includeFolders = [
   ...(process.env.GTEST_ROOT ? [path.join(process.env.GTEST_ROOT, "include")] : []),
@@ -49,6 +62,9 @@ const packages = {
   "libpcre2-dev": async () => Boolean(findPcre2()),
   "libuv1-dev": async () => uvHeaders.some(existsSync),
   "python3-websockets": async () => Boolean(await pythonWithWebsockets()),
+  chromium: async () => Boolean(findChromium()),
+  "python3-jsonschema": async () => Boolean(await pythonWith("websockets", "jsonschema")),
+  "python3-pytest": async () => Boolean(await pythonForSdk()),
   clang: () => answers("clang++"),
   // libFuzzer and the sanitizers; named for the version of clang that Debian 12 has.
   "libclang-rt-14-dev": linksFuzzer,
@@ -64,6 +80,8 @@ const forAddon = ["g++", "make", "python3", "libpcre2-dev"];
 const forNative = ["g++", "cmake", "make", "libgtest-dev", "libpcre2-dev"];
 
 /** @type {SystemPackage[]} */
+const forPython = ["python3-websockets", "python3-jsonschema", "python3-pytest"];
+/** @type {SystemPackage[]} */
 const forBench = ["libbenchmark-dev", "valgrind"];
 
 /** What each purpose needs of the system. @type {Record<string, SystemPackage[]>} */
@@ -72,8 +90,9 @@ const needs = {
   native: forNative,
   sanitize: forNative,
   fuzz: [...forNative, "clang", "libclang-rt-14-dev"],
-  js: [...forAddon, ...forNative, "git", "libuv1-dev", "python3-websockets"],
-  e2e: [...forAddon, "git", "python3-websockets"],
+  js: [...forAddon, ...forNative, "git", "libuv1-dev", "chromium", "valgrind", ...forPython],
+  python: [...forAddon, ...forPython],
+  e2e: [...forAddon, "git", ...forPython],
   chaos: forAddon,
   lint: [...forNative, "git", "clang-format", "clang-tidy"],
   format: ["git", "clang-format"],
@@ -164,5 +183,5 @@ export async function setUp({ for: purpose }) {
   await ensureSystemPackages(purposes);
   await ensureNpmPackages();
   if (purposes.every((name) => withoutAddon.includes(name))) return;
-  if (!buildAddon()) throw new CommandFailed("the addon could not be built");
+  if (!(await buildAddon())) throw new CommandFailed("the addon could not be built");
 }

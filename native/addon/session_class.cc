@@ -1,5 +1,8 @@
 #include "addon/session_class.h"
 
+#include <array>
+#include <charconv>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,6 +28,16 @@ Napi::String modelText(Napi::Env env, std::string_view data) {
   }
   const std::u16string text = json::decodeString16(string);
   return Napi::String::New(env, text.data(), text.size());
+}
+
+// A JavaScript string. Most fit into the first buffer: one way across instead of two.
+std::string textOf(const Napi::Value& value) {
+  std::array<char, 512> buffer;
+  size_t size = 0;
+  napi_get_value_string_utf8(value.Env(), value, buffer.data(), buffer.size(), &size);
+  // A character may be too long for what is left of it.
+  if (size + 4 < buffer.size()) return {buffer.data(), size};
+  return value.As<Napi::String>().Utf8Value();
 }
 
 Napi::Value attachment(Napi::Env env, const protocol::CallResult& result) {
@@ -63,9 +76,7 @@ Napi::Function SessionClass::define(Napi::Env env) {
 }
 
 SessionClass::SessionClass(const Napi::CallbackInfo& info)
-    : Napi::ObjectWrap<SessionClass>(info),
-      liveness_(info.Env()),
-      context_(info.Env(), "tap.SessionPort") {
+    : Napi::ObjectWrap<SessionClass>(info), liveness_(info.Env()) {
   const Napi::Env env = info.Env();
   if (info.Length() < 1 || !info[0].IsObject()) {
     Napi::TypeError::New(env, "new SessionPort(handlers): expected an object")
@@ -75,6 +86,7 @@ SessionClass::SessionClass(const Napi::CallbackInfo& info)
   const auto handlers = info[0].As<Napi::Object>();
   connected_ = std::make_unique<Callback>(handlers, "onConnected");
   event_ = std::make_unique<Callback>(handlers, "onEvent");
+  settled_ = std::make_unique<Callback>(handlers, "onSettled");
   closed_ = std::make_unique<Callback>(handlers, "onClosed");
   std::vector<std::string> complaints;  // the gateway's process reports them
   uv::SessionPortEvents events;
@@ -84,7 +96,7 @@ SessionClass::SessionClass(const Napi::CallbackInfo& info)
     (*connected_)({});
   };
   events.event = [this](const protocol::SessionEvent& event) { onEvent(event); };
-  events.settled = [this](const protocol::CallResult& result) { onSettled(result); };
+  events.settled = [this](std::span<const protocol::CallResult*> results) { onSettled(results); };
   events.closed = [this](const std::string& reason, bool silent) { onClosed(reason, silent); };
   port_ = std::make_unique<uv::SessionPort>(loopOf(env), limitsFromEnvironment(complaints),
                                             std::move(events));
@@ -143,25 +155,24 @@ void SessionClass::send(const Napi::CallbackInfo& info) {
   port_->send(message.value());
 }
 
-Napi::Value SessionClass::call(const Napi::CallbackInfo& info) {
-  const Napi::Env env = info.Env();
+void SessionClass::call(const Napi::CallbackInfo& info) {
+  if (!info[0].IsNumber() || !info[1].IsString() || !info[2].IsString()) {
+    Napi::TypeError::New(info.Env(), "call(id, tool, args): expected a number and two strings")
+        .ThrowAsJavaScriptException();
+    return;
+  }
   protocol::Call call;
-  call.callId = info[0].ToString().Utf8Value();
-  call.tool = info[1].ToString().Utf8Value();
-  call.args = Slice(info[2].ToString().Utf8Value());
+  call.callId = std::to_string(info[0].As<Napi::Number>().Int64Value());
+  call.tool = textOf(info[1]);
+  call.args = Slice(textOf(info[2]));
   std::optional<Millis> timeout;
   if (info[3].IsNumber()) timeout = Millis(info[3].As<Napi::Number>().Int64Value());
-  const auto deferred = Napi::Promise::Deferred::New(env);
-  if (!calls_.emplace(call.callId, deferred).second) {
-    Napi::TypeError::New(env, "call id used twice").ThrowAsJavaScriptException();
-    return env.Undefined();
-  }
-  port_->call(std::move(call), timeout);
-  return deferred.Promise();
+  if (port_->call(std::move(call), timeout)) return;
+  Napi::TypeError::New(info.Env(), "call id used twice").ThrowAsJavaScriptException();
 }
 
 void SessionClass::cancel(const Napi::CallbackInfo& info) {
-  port_->cancel(info[0].ToString().Utf8Value(), info[1].ToString().Utf8Value());
+  port_->cancel(std::to_string(info[0].ToNumber().Int64Value()), info[1].ToString().Utf8Value());
 }
 
 void SessionClass::close(const Napi::CallbackInfo& info) {
@@ -176,17 +187,20 @@ void SessionClass::onEvent(const protocol::SessionEvent& event) {
   (*event_)({Napi::String::New(event_->env(), text.head)});
 }
 
-void SessionClass::onSettled(const protocol::CallResult& result) {
+void SessionClass::onSettled(std::span<const protocol::CallResult*> results) {
   if (!liveness_.alive()) return;
-  const auto at = calls_.find(result.callId);
-  if (at == calls_.end()) return;
-  const Napi::Env env = event_->env();
+  const Napi::Env env = settled_->env();
   const Napi::HandleScope scope(env);
-  // Promise reactions run when this scope closes, unless JavaScript is on the stack below it.
-  const Napi::CallbackScope callback(env, context_);
-  const Napi::Promise::Deferred deferred = at->second;
-  calls_.erase(at);
-  deferred.Resolve(toJs(env, result));
+  const Napi::Array pairs = Napi::Array::New(env, 2 * results.size());
+  uint32_t at = 0;
+  for (const protocol::CallResult* result : results) {
+    int64_t id = 0;
+    std::from_chars(result->callId.data(), result->callId.data() + result->callId.size(), id);
+    pairs.Set(at++, Napi::Number::New(env, static_cast<double>(id)));
+    pairs.Set(at++, toJs(env, *result));
+  }
+  // Promise reactions run when this returns, unless JavaScript is on the stack below it.
+  (*settled_)({pairs});
 }
 
 void SessionClass::onClosed(const std::string& reason, bool silent) {

@@ -5,8 +5,8 @@
 #include <napi.h>
 
 #include <memory>
+#include <span>
 #include <string>
-#include <unordered_map>
 
 #include "addon/callbacks.h"
 #include "protocol/session_codec.h"
@@ -25,7 +25,7 @@ class SessionClass final : public Napi::ObjectWrap<SessionClass> {
   void connect(const Napi::CallbackInfo& info);
   void attach(const Napi::CallbackInfo& info);
   void send(const Napi::CallbackInfo& info);
-  Napi::Value call(const Napi::CallbackInfo& info);
+  void call(const Napi::CallbackInfo& info);
   void cancel(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);
 
@@ -36,15 +36,14 @@ class SessionClass final : public Napi::ObjectWrap<SessionClass> {
   void finish();
 
   void onEvent(const protocol::SessionEvent& event);
-  void onSettled(const protocol::CallResult& result);
+  void onSettled(std::span<const protocol::CallResult*> results);
   void onClosed(const std::string& reason, bool silent);
 
   Liveness liveness_;
   std::unique_ptr<Callback> connected_;
   std::unique_ptr<Callback> event_;
+  std::unique_ptr<Callback> settled_;
   std::unique_ptr<Callback> closed_;
-  Napi::AsyncContext context_;
-  std::unordered_map<std::string, Napi::Promise::Deferred> calls_;
   Napi::ObjectReference gateway_;  // kept alive while attached
   bool begun_ = false;
   bool held_ = false;

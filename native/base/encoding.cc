@@ -78,7 +78,8 @@ void shaBlocks(ShaState& state, std::string_view& bytes) {
   const bool separator = point == 0x2028 || point == 0x2029;
   const bool embedding = point >= 0x202A && point <= 0x202E;
   const bool isolate = point >= 0x2066 && point <= 0x2069;
-  return control || separator || embedding || isolate;
+  const bool mark = point == 0x061C || point == 0x200E || point == 0x200F;
+  return control || separator || embedding || isolate || mark;
 }
 
 [[nodiscard]] std::string hexEscape(uint32_t byte) {
@@ -205,6 +206,10 @@ std::string fileName(std::string_view name) {
   // A leading dot is encoded: no name is ".", ".." or hidden.
   if (out.empty()) return "%";
   return out.front() == '.' ? "%2e" + out.substr(1) : out;
+}
+
+std::string inQuotes(std::string_view name) {
+  return "\"" + std::string(name) + "\"";
 }
 
 }  // namespace tap

@@ -24,5 +24,6 @@ namespace tap {
 // Input that is not UTF-8 has its bad bytes shown as \xNN. Never longer than `maxBytes`: a cut text
 // ends in "…".
 [[nodiscard]] std::string visible(std::string_view text, bool keepLines, size_t maxBytes = 16384);
+[[nodiscard]] std::string inQuotes(std::string_view name);
 
 }  // namespace tap

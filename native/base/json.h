@@ -29,6 +29,7 @@ struct Value {
 struct Member {
   std::string_view key;
   Value value;
+  bool escaped = false;  // the key has escapes
 };
 
 struct SyntaxError {

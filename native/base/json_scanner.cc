@@ -69,7 +69,9 @@ class Pass {
   size_t depth_ = 0;
   Value root_;
   const char* rootStart_ = nullptr;
-  std::string_view memberKey_;         // of the root's member being read
+  std::string_view memberKey_;  // of the root's member being read
+  bool keyEscaped_ = false;
+  bool escapes_ = false;               // in the string that was read last
   const char* memberStart_ = nullptr;  // of its value
   std::vector<Member>& members_;
 };
@@ -140,7 +142,10 @@ Next Pass::readKey() {
   if (*p_ != '"') return fail("a key in double quotes is expected here");
   const char* const start = p_;
   if (!readString()) return Next::Failed;
-  if (depth_ == 1) memberKey_ = text::between(start + 1, p_ - 1);
+  if (depth_ == 1) {
+    memberKey_ = text::between(start + 1, p_ - 1);
+    keyEscaped_ = escapes_;
+  }
   p_ = text::skipBlanks(p_, end_);
   if (!at(':')) return fail("a colon is expected after the key");
   ++p_;
@@ -181,13 +186,14 @@ Next Pass::valueEnded() {
   }
   if (depth_ == 1 && inObject()) {
     members_.push_back(
-        {memberKey_, {text::kindOf(*memberStart_), text::between(memberStart_, p_)}});
+        {memberKey_, {text::kindOf(*memberStart_), text::between(memberStart_, p_)}, keyEscaped_});
   }
   return Next::Separator;
 }
 
 bool Pass::readString() {
   ++p_;
+  escapes_ = false;
   for (;;) {
     p_ = text::skipPlain(p_, end_);
     if (p_ == end_) return refuse("the text ends inside a string");
@@ -222,6 +228,7 @@ bool Pass::readString() {
 
 bool Pass::readEscape() {
   ++p_;
+  escapes_ = true;
   if (p_ == end_) return refuse("the text ends inside a string");
   const char letter = *p_;
   if (!isEscape(letter)) return refuse("no such escape in JSON");
@@ -282,7 +289,8 @@ Result<Value, SyntaxError> Scanner::scan(std::string_view text) {
 
 std::optional<Value> Scanner::find(std::string_view key) const {
   for (auto member = members_.rbegin(); member != members_.rend(); ++member) {
-    if (keyEquals(member->key, key)) return member->value;
+    const bool same = member->escaped ? keyEquals(member->key, key) : member->key == key;
+    if (same) return member->value;
   }
   return std::nullopt;
 }

@@ -93,6 +93,14 @@ Writer& Writer::key(std::string_view name) {
   return *this;
 }
 
+Writer& Writer::member(Name name) {
+  out_ += std::string_view(comma_ ? ",\"" : "\"");
+  out_ += name.text();
+  out_ += std::string_view("\":");
+  comma_ = false;
+  return *this;
+}
+
 Writer& Writer::string(std::string_view text) {
   separate();
   appendQuoted(out_, text);

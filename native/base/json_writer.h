@@ -2,11 +2,31 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace tap::json {
+
+// Not defined: a name that needs escaping must not compile.
+void nameNeedsEscaping();
+
+// The name of a member, as a literal that needs no escaping.
+class Name {
+ public:
+  template <size_t N>
+  // NOLINTNEXTLINE(google-explicit-constructor): literals are to be used as they are
+  consteval Name(const char (&text)[N]) : text_(text, N - 1) {
+    for (const char c : text_) {
+      if (c == '"' || c == '\\' || c < 0x20 || c > 0x7E) nameNeedsEscaping();
+    }
+  }
+  [[nodiscard]] constexpr std::string_view text() const { return text_; }
+
+ private:
+  std::string_view text_;
+};
 
 // Appends to `out`, which must outlive the writer. Text must be valid UTF-8.
 class Writer {
@@ -24,21 +44,22 @@ class Writer {
   Writer& null();
   Writer& raw(std::string_view json);  // validated JSON text, copied as it is
 
-  // key() and the value in one step.
-  Writer& field(std::string_view name, std::string_view text) { return key(name).string(text); }
-  Writer& field(std::string_view name, const char* text) { return key(name).string(text); }
+  // The name and the value in one step.
+  Writer& field(Name name, std::string_view text) { return member(name).string(text); }
+  Writer& field(Name name, const char* text) { return member(name).string(text); }
   // A template, so that neither a bool is written as 1 nor a literal 0 taken for a null pointer.
   template <std::integral Number>
-  Writer& field(std::string_view name, Number value) {
+  Writer& field(Name name, Number value) {
     if constexpr (std::same_as<Number, bool>) {
-      return key(name).boolean(value);
+      return member(name).boolean(value);
     } else {
-      return key(name).integer(static_cast<int64_t>(value));
+      return member(name).integer(static_cast<int64_t>(value));
     }
   }
-  Writer& rawField(std::string_view name, std::string_view json) { return key(name).raw(json); }
+  Writer& rawField(Name name, std::string_view json) { return member(name).raw(json); }
 
  private:
+  Writer& member(Name name);
   void separate();
 
   std::string& out_;

@@ -71,12 +71,20 @@ std::string messageOf(int error) {
   return reinterpret_cast<const char*>(text.data());
 }
 
-Match outcomeOf(int code) {
+Match outcomeOf(int code, bool whole) {
   if (code >= 0) return Match::Yes;
-  return code == PCRE2_ERROR_NOMATCH ? Match::No : Match::TimedOut;
+  if (code != PCRE2_ERROR_NOMATCH) return Match::TimedOut;
+  return whole ? Match::No : Match::Unseen;
 }
 
 }  // namespace
+
+PatternTime::PatternTime(std::chrono::microseconds all) : until_(Clock::now() + all) {}
+
+std::chrono::microseconds PatternTime::next() const {
+  const auto left = std::chrono::duration_cast<std::chrono::microseconds>(until_ - Clock::now());
+  return std::min(left, Pattern::kMatchTime);
+}
 
 void Pattern::Free::operator()(pcre2_real_code_8* code) const {
   pcre2_code_free(code);
@@ -102,6 +110,7 @@ Result<Pattern, PatternError> Pattern::compile(std::string_view pattern) {
 }
 
 Match Pattern::matches(std::string_view subject, std::chrono::microseconds deadline) const {
+  if (deadline.count() <= 0) return Match::TimedOut;
   Watch watch{Clock::now() + deadline};
   const std::string_view text = utf8::truncate(subject, kMaxSubjectBytes);
   const MatchContext context(pcre2_match_context_create(nullptr));
@@ -114,11 +123,12 @@ Match Pattern::matches(std::string_view subject, std::chrono::microseconds deadl
     return pcre2_match(code_.get(), units(text), text.size(), 0, 0, data.get(), context.get());
   };
   const int code = run();
-  if (code != PCRE2_ERROR_JIT_STACKLIMIT) return outcomeOf(code);
+  const bool whole = text.size() == subject.size();
+  if (code != PCRE2_ERROR_JIT_STACKLIMIT) return outcomeOf(code, whole);
   const JitStack stack(pcre2_jit_stack_create(kJitStackStart, kJitStackMost, nullptr));
   if (!stack) return Match::TimedOut;
   pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
-  return outcomeOf(run());
+  return outcomeOf(run(), whole);
 }
 
 }  // namespace tap

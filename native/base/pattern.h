@@ -25,9 +25,21 @@ struct PatternError {
   std::string message;  // for people
 };
 
-// TimedOut: the answer is not known. As a rule for want of time, at times for want of memory. What
-// follows from it is the caller's to say: a rule that denies must then deny.
-enum class Match : uint8_t { Yes, No, TimedOut };
+// TimedOut: the answer is not known. As a rule for want of time, at times for want of memory.
+// Unseen: not in the part that was looked at, and there is more. What follows from these two is the
+// caller's to say: a rule that denies must then deny.
+enum class Match : uint8_t { Yes, No, TimedOut, Unseen };
+
+// What several patterns may take together: many of them must not do what one cannot.
+class PatternTime {
+ public:
+  explicit PatternTime(std::chrono::microseconds all);
+  // For the next match: the time of one, or what is left of that of all.
+  [[nodiscard]] std::chrono::microseconds next() const;
+
+ private:
+  std::chrono::steady_clock::time_point until_;
+};
 
 // One compiled pattern. It is immutable: several threads may match with it at a time. A moved-from
 // Pattern can only be destroyed or assigned to.
@@ -42,14 +54,9 @@ class Pattern {
 
   // Whether the pattern matches anywhere in the subject, of which only the first 64 KB are looked
   // at, without a character cut in two. Memory stays below about 16 MB and is free again at the
-  // end. Precondition: the subject is UTF-8 (otherwise the answer is TimedOut).
+  // end. Without time the answer is TimedOut. Precondition: the subject is UTF-8 (otherwise, too).
   [[nodiscard]] Match matches(std::string_view subject,
                               std::chrono::microseconds deadline = kMatchTime) const;
-
-  // Whether matches() leaves the end of this subject out.
-  [[nodiscard]] static bool truncates(std::string_view subject) {
-    return subject.size() > kMaxSubjectBytes;
-  }
 
  private:
   struct Free {

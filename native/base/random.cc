@@ -8,12 +8,50 @@ namespace tap {
 namespace {
 constexpr std::string_view kDigits = "0123456789abcdef";
 
-void appendHex(std::string& out, uint64_t value, int digits) {
-  for (int shift = (digits - 1) * 4; shift >= 0; shift -= 4) {
-    out += kDigits[(value >> static_cast<unsigned>(shift)) & 0xF];
+constexpr size_t kUuidText = 36;
+// Where the text of each byte of a UUID begins.
+constexpr std::array<uint8_t, 16> kUuidBytes{0,  2,  4,  6,  9,  11, 14, 16,
+                                             19, 21, 24, 26, 28, 30, 32, 34};
+constexpr std::array<uint8_t, 4> kUuidHyphens{8, 13, 18, 23};
+
+// -1 for what is no digit in lower case.
+constexpr std::array<int8_t, 256> kDigitValues = [] {
+  std::array<int8_t, 256> values{};
+  values.fill(-1);
+  for (size_t i = 0; i < kDigits.size(); ++i) {
+    values[static_cast<uint8_t>(kDigits[i])] = static_cast<int8_t>(i);
   }
-}
+  return values;
+}();
 }  // namespace
+
+std::optional<Uuid> Uuid::parse(std::string_view text) {
+  if (text.size() != kUuidText) return std::nullopt;
+  for (const uint8_t at : kUuidHyphens) {
+    if (text[at] != '-') return std::nullopt;
+  }
+  std::array<uint64_t, 2> halves{};
+  int seen = 0;  // negative once a character is no digit
+  for (size_t i = 0; i < kUuidBytes.size(); ++i) {
+    const int high = kDigitValues[static_cast<uint8_t>(text[kUuidBytes[i]])];
+    const int low = kDigitValues[static_cast<uint8_t>(text[kUuidBytes[i] + 1])];
+    seen |= high | low;
+    halves[i / 8] = halves[i / 8] << 8 | static_cast<uint64_t>((high << 4 | low) & 0xFF);
+  }
+  if (seen < 0) return std::nullopt;
+  return Uuid{halves[0], halves[1]};
+}
+
+std::string Uuid::text() const {
+  std::string out(kUuidText, '-');
+  for (size_t i = 0; i < kUuidBytes.size(); ++i) {
+    const uint64_t half = i < 8 ? high : low;
+    const auto byte = static_cast<uint8_t>(half >> (56 - 8 * (i % 8)));
+    out[kUuidBytes[i]] = kDigits[byte >> 4];
+    out[kUuidBytes[i] + 1] = kDigits[byte & 0xF];
+  }
+  return out;
+}
 
 RandomIds::RandomIds(const std::array<uint64_t, 4>& seed) : state_(seed) {
   // All zero is the one state this generator never leaves.
@@ -32,27 +70,18 @@ uint64_t RandomIds::next() {
   return result;
 }
 
-std::string RandomIds::uuid() {
+Uuid RandomIds::uuid() {
+  constexpr uint64_t kVersion4 = 0x4000;
+  constexpr uint64_t kVariant = uint64_t{0b10} << 62;
   const uint64_t high = next();
   const uint64_t low = next();
-  std::string out;
-  out.reserve(36);
-  appendHex(out, high >> 32, 8);
-  out += '-';
-  appendHex(out, high >> 16, 4);
-  out += "-4";
-  appendHex(out, high, 3);
-  out += '-';
-  appendHex(out, 0x8 | ((low >> 62) & 0x3), 1);
-  appendHex(out, low >> 48, 3);
-  out += '-';
-  appendHex(out, low, 12);
-  return out;
+  return {(high & ~uint64_t{0xF000}) | kVersion4, (low >> 2) | kVariant};
 }
 
 std::string RandomIds::shortId() {
   std::string out;
-  appendHex(out, next(), 8);
+  uint64_t value = next();
+  for (int i = 0; i < 8; ++i, value >>= 4) out += kDigits[value & 0xF];
   return out;
 }
 

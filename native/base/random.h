@@ -2,17 +2,38 @@
 #pragma once
 
 #include <array>
+#include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace tap {
+
+// RFC 9562. As a key it is two numbers; as text 36 characters, in lower case.
+struct Uuid {
+  uint64_t high = 0;
+  uint64_t low = 0;
+
+  // Nothing if it is not exactly such text; upper case is another text.
+  [[nodiscard]] static std::optional<Uuid> parse(std::string_view text);
+  [[nodiscard]] std::string text() const;
+
+  auto operator<=>(const Uuid&) const = default;
+};
+
+// Good enough for those that are random.
+struct UuidHash {
+  [[nodiscard]] size_t operator()(const Uuid& id) const { return id.low; }
+};
 
 // xoshiro256** (Blackman and Vigna), seeded by the caller: a fixed seed makes a test repeatable.
 class RandomIds {
  public:
   explicit RandomIds(const std::array<uint64_t, 4>& seed);
 
-  [[nodiscard]] std::string uuid();     // RFC 9562, version 4
+  [[nodiscard]] Uuid uuid();            // version 4
   [[nodiscard]] std::string shortId();  // eight hexadecimal digits
 
  private:

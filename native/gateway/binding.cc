@@ -13,7 +13,6 @@
 #include "gateway/status.h"
 #include "gateway/updates.h"
 #include "protocol/target.h"
-#include "ws/frame.h"
 
 namespace tap::gateway {
 
@@ -25,12 +24,8 @@ using protocol::Trust;
 
 namespace {
 
-constexpr Millis kMinute{60'000};
+constexpr Millis kHelloWindow{60'000};
 constexpr std::string_view kAll = "all";
-
-std::string inQuotes(std::string_view name) {
-  return "\"" + std::string(name) + "\"";
-}
 
 Refusal refused(ErrorCode code, std::string message) {
   return {code, std::move(message), "hello"};
@@ -97,8 +92,7 @@ void takeOver(const Turn& turn, const Provider& provider, const protocol::Hello&
   const PeerId old = holder->peer;
   unbindAll(turn, *holder, Departure::Lost, "it has connected anew");
   turn.state.providers.erase(old);
-  turn.effect(ClosePeer{old, static_cast<uint16_t>(ws::CloseCode::PolicyViolation),
-                        "taken over by a new connection"});
+  turn.effect(ClosePeer{old, kPolicyViolation, "taken over by a new connection"});
 }
 
 std::optional<Refusal> identityTaken(const Turn& turn, const Session& session,
@@ -119,7 +113,7 @@ std::optional<Refusal> identityTaken(const Turn& turn, const Session& session,
 
 bool tooManyHellos(const Turn& turn, Provider& provider) {
   std::deque<Time>& hellos = provider.hellos;
-  while (!hellos.empty() && turn.now.steady - hellos.front() >= kMinute) hellos.pop_front();
+  while (!hellos.empty() && turn.now.steady - hellos.front() >= kHelloWindow) hellos.pop_front();
   if (hellos.size() >= turn.limits().count(Limit::HellosPerMinute)) return true;
   hellos.push_back(turn.now.steady);
   return false;
@@ -199,7 +193,7 @@ std::optional<std::string> toolConflict(const Turn& turn, const Session& session
       return inQuotes(tool.name) + " is tap's own tool";
     if (session.builtins.contains(tool.name))
       return inQuotes(tool.name) + " is a tool of the CLI itself";
-    const std::string owner = providers.ownerOf(session.id, tool.name);
+    const std::string owner(providers.ownerOf(session.id, tool.name));
     if (!owner.empty() && owner != provider.name) {
       return inQuotes(tool.name) + " is a tool of provider " + inQuotes(owner);
     }
@@ -385,7 +379,7 @@ void refuseTools(const Turn& turn, Session& session, const std::vector<std::stri
                  std::string_view reason) {
   Providers& providers = turn.state.providers;
   for (const std::string& name : names) {
-    const std::string owner = providers.ownerOf(session.id, name);
+    const std::string owner(providers.ownerOf(session.id, name));
     if (owner.empty()) continue;
     providers.refuse(session.id, name);
     const Refusal why{ErrorCode::ToolConflict,

@@ -58,13 +58,13 @@ void callOff(const Turn& turn, CallInFlight& call, std::string_view reason) {
   if (call.stage != CallStage::Called) return release(turn, call);
   turn.cancel(call.deadline);
   if (Provider* provider = turn.state.providers.find(call.provider)) ++provider->cancelsToAnswer;
-  turn.send(call.provider, protocol::encodeToolCancel(call.id, call.sessionId, reason));
+  turn.send(call.provider, protocol::encodeToolCancel(call.id.text(), call.sessionId, reason));
   if (call.place.empty()) return;
   const TimerId timer = turn.schedule(Limit::CancelledSlotMs, PlaceDue{call.id});
   turn.state.queue.hold(call.id, {std::exchange(call.place, {}), call.provider, timer});
 }
 
-void freeHeldPlace(const Turn& turn, const Provider& provider, const std::string& callId) {
+void freeHeldPlace(const Turn& turn, const Provider& provider, const CallId& callId) {
   const HeldPlace* held = turn.state.queue.held(callId);
   if (held == nullptr || held->provider != provider.peer) return;
   HeldPlace place = *turn.state.queue.letGo(callId);
@@ -72,7 +72,7 @@ void freeHeldPlace(const Turn& turn, const Provider& provider, const std::string
   freePlace(turn, place.key);
 }
 
-void heldPlaceDue(const Turn& turn, const std::string& callId) {
+void heldPlaceDue(const Turn& turn, const CallId& callId) {
   if (const auto place = turn.state.queue.letGo(callId)) freePlace(turn, place->key);
 }
 

@@ -21,8 +21,8 @@ void freePlaceOf(const Turn& turn, CallInFlight& call);
 void callOff(const Turn& turn, CallInFlight& call, std::string_view reason);
 
 // The reply to a call that was called off, or no reply in time.
-void freeHeldPlace(const Turn& turn, const Provider& provider, const std::string& callId);
-void heldPlaceDue(const Turn& turn, const std::string& callId);
+void freeHeldPlace(const Turn& turn, const Provider& provider, const CallId& callId);
+void heldPlaceDue(const Turn& turn, const CallId& callId);
 // Its connection is gone, or it binds itself anew.
 void freeHeldPlaces(const Turn& turn, const Provider& provider);
 

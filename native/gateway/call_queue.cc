@@ -23,38 +23,38 @@ size_t CallQueue::waiting(const std::string& key) const {
   return at == lines_.end() ? 0 : at->second.waiting.size();
 }
 
-void CallQueue::standInLine(const std::string& key, std::string callId, size_t places) {
-  lines_[key].waiting.push_back({std::move(callId), places});
+void CallQueue::standInLine(const std::string& key, const CallId& callId, size_t places) {
+  lines_[key].waiting.push_back({callId, places});
 }
 
-void CallQueue::leaveLine(const std::string& key, std::string_view callId) {
+void CallQueue::leaveLine(const std::string& key, const CallId& callId) {
   const auto at = lines_.find(key);
   if (at == lines_.end()) return;
   std::erase_if(at->second.waiting, [&](const Waiting& one) { return one.callId == callId; });
   if (at->second.waiting.empty() && at->second.taken == 0) lines_.erase(at);
 }
 
-std::optional<std::string> CallQueue::next(const std::string& key) {
+std::optional<CallId> CallQueue::next(const std::string& key) {
   const auto at = lines_.find(key);
   if (at == lines_.end() || at->second.waiting.empty()) return std::nullopt;
   Line& line = at->second;
   if (line.taken >= line.waiting.front().places) return std::nullopt;
-  std::string callId = std::move(line.waiting.front().callId);
+  const CallId callId = line.waiting.front().callId;
   line.waiting.pop_front();
   ++line.taken;
   return callId;
 }
 
-void CallQueue::hold(std::string callId, HeldPlace place) {
-  held_.emplace(std::move(callId), std::move(place));
+void CallQueue::hold(const CallId& callId, HeldPlace place) {
+  held_.emplace(callId, std::move(place));
 }
 
-const HeldPlace* CallQueue::held(const std::string& callId) const {
+const HeldPlace* CallQueue::held(const CallId& callId) const {
   const auto at = held_.find(callId);
   return at == held_.end() ? nullptr : &at->second;
 }
 
-std::optional<HeldPlace> CallQueue::letGo(const std::string& callId) {
+std::optional<HeldPlace> CallQueue::letGo(const CallId& callId) {
   const auto at = held_.find(callId);
   if (at == held_.end()) return std::nullopt;
   HeldPlace place = std::move(at->second);

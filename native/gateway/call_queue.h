@@ -8,7 +8,6 @@
 #include <deque>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -34,21 +33,21 @@ class CallQueue {
   [[nodiscard]] bool leave(const std::string& key);
 
   [[nodiscard]] size_t waiting(const std::string& key) const;
-  void standInLine(const std::string& key, std::string callId, size_t places);
-  void leaveLine(const std::string& key, std::string_view callId);
+  void standInLine(const std::string& key, const CallId& callId, size_t places);
+  void leaveLine(const std::string& key, const CallId& callId);
   // The call that is first in line, if there is a place for it: it has taken that.
-  [[nodiscard]] std::optional<std::string> next(const std::string& key);
+  [[nodiscard]] std::optional<CallId> next(const std::string& key);
 
-  void hold(std::string callId, HeldPlace place);
-  [[nodiscard]] const HeldPlace* held(const std::string& callId) const;
-  [[nodiscard]] std::optional<HeldPlace> letGo(const std::string& callId);
+  void hold(const CallId& callId, HeldPlace place);
+  [[nodiscard]] const HeldPlace* held(const CallId& callId) const;
+  [[nodiscard]] std::optional<HeldPlace> letGo(const CallId& callId);
   [[nodiscard]] std::vector<HeldPlace> letGoOf(PeerId provider);
 
   [[nodiscard]] bool empty() const { return lines_.empty() && held_.empty(); }
 
  private:
   struct Waiting {
-    std::string callId;
+    CallId callId;
     size_t places;  // how many there are, in the eyes of its provider
   };
   struct Line {
@@ -56,7 +55,7 @@ class CallQueue {
     std::deque<Waiting> waiting;
   };
   std::unordered_map<std::string, Line> lines_;
-  std::unordered_map<std::string, HeldPlace> held_;  // by the call's id
+  std::unordered_map<CallId, HeldPlace, UuidHash> held_;
 };
 
 }  // namespace tap::gateway

@@ -30,7 +30,7 @@ void refuseCall(const Turn& turn, Session& session, const protocol::Call& call, 
   sendToSession(turn, session, refused(call, code, detail));
 }
 
-std::string instanceNames(const Turn& turn, const Session& session, const std::string& owner) {
+std::string instanceNames(const Turn& turn, const Session& session, std::string_view owner) {
   std::string names;
   for (const Provider* provider : turn.state.providers.instances(session.id, owner)) {
     names += (names.empty() ? "" : ", ") + inQuotes(provider->instance);
@@ -40,7 +40,7 @@ std::string instanceNames(const Turn& turn, const Session& session, const std::s
 
 // list_<name>_instances: ids and what each says of itself, as JSON.
 void answerInstances(const Turn& turn, Session& session, const protocol::Call& call,
-                     const std::string& owner) {
+                     std::string_view owner) {
   std::string json;
   json::Writer writer(json);
   writer.beginArray();
@@ -50,15 +50,6 @@ void answerInstances(const Turn& turn, Session& session, const protocol::Call& c
   }
   writer.endArray();
   sendToSession(turn, session, CallResult{call.callId, false, Slice(std::move(json)), {}, {}});
-}
-
-// The instance that was asked for, or the most recently active one.
-std::optional<Providers::Served> chooseInstance(const std::vector<Providers::Served>& serving,
-                                                std::string_view target) {
-  for (const Providers::Served& served : serving) {
-    if (target.empty() || served.provider->instance == target) return served;
-  }
-  return std::nullopt;
 }
 
 Millis timeoutOf(const Turn& turn, const protocol::ToolDefinition& tool) {
@@ -121,7 +112,8 @@ std::optional<Obstacle> dispatch(const Turn& turn, const Session& session, const
     return Obstacle{ErrorCode::Internal, "the session used one call id twice"};
   }
   startTimeout(turn, *call);
-  Slice message = protocol::encodeToolCall(call->id, session.id, call->tool, errand.args.view());
+  Slice message =
+      protocol::encodeToolCall(call->id.text(), session.id, call->tool, errand.args.view());
   if (free) {
     if (!place.empty()) state.queue.enter(place);
     state.providers.touch(provider);
@@ -134,14 +126,14 @@ std::optional<Obstacle> dispatch(const Turn& turn, const Session& session, const
   return std::nullopt;
 }
 
-CallInFlight* awaited(const Turn& turn, const Provider& provider, std::string_view id) {
-  CallInFlight* call = turn.state.calls.find(id);
+CallInFlight* awaited(const Turn& turn, const Provider& provider, const std::optional<CallId>& id) {
+  CallInFlight* call = id ? turn.state.calls.find(*id) : nullptr;
   const bool its = call != nullptr && call->provider == provider.peer;
   return its && call->stage == CallStage::Called ? call : nullptr;
 }
 
 // The provider has answered: the call leaves the router.
-CallInFlight takeAnswered(const Turn& turn, std::string_view id) {
+CallInFlight takeAnswered(const Turn& turn, const CallId& id) {
   CallInFlight call = *turn.state.calls.take(id);
   release(turn, call);
   return call;
@@ -187,7 +179,7 @@ CallResult successWith(const Slice& data) {
 void startCall(const Turn& turn, Session& session, const protocol::Call& call) {
   State& state = turn.state;
   state.sessions.touch(session);
-  const std::string owner = state.providers.ownerOf(session.id, call.tool);
+  const std::string_view owner = state.providers.ownerOf(session.id, call.tool);
   if (owner.empty()) {
     return refuseCall(turn, session, call, ErrorCode::Disconnected,
                       "the provider of this tool is not connected now");
@@ -201,18 +193,18 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call) {
     return refuseCall(turn, session, call, ErrorCode::RateLimited,
                       "this session has too many calls in flight");
   }
-  if (call.tool == protocol::metaToolName(owner) && state.providers.isTargeted(session.id, owner)) {
+  const bool targeted = state.providers.isTargeted(session.id, owner);
+  if (targeted && call.tool == protocol::metaToolName(owner)) {
     return answerInstances(turn, session, call, owner);
   }
-  const bool targeted = state.providers.isTargeted(session.id, owner);
   protocol::TargetedArgs args;
   if (targeted) args = protocol::takeTarget(call.args.view());
-  const auto served =
-      chooseInstance(state.providers.serving(session.id, owner, call.tool), args.target);
+  const auto served = state.providers.server(session.id, owner, call.tool, args.target);
   if (!served) {
     return refuseCall(turn, session, call, ErrorCode::NotFound,
                       "there is no instance " + inQuotes(visible(args.target, false, 128)) +
-                          " of " + owner + "; there are " + instanceNames(turn, session, owner));
+                          " of " + std::string(owner) + "; there are " +
+                          instanceNames(turn, session, owner));
   }
   const Errand errand{call.callId, call.tool,
                       args.args.empty() ? call.args : Slice(std::move(args.args)), turn.now.steady,
@@ -227,19 +219,23 @@ CallResult sessionOver(const protocol::Call& call) {
 }
 
 void completeCall(const Turn& turn, Provider& provider, const protocol::ToolResult& result) {
-  CallInFlight* answered = awaited(turn, provider, result.id);
-  if (answered == nullptr) return freeHeldPlace(turn, provider, result.id);
+  const std::optional<CallId> id = CallId::parse(result.id);
+  CallInFlight* answered = awaited(turn, provider, id);
+  if (answered == nullptr) {
+    if (id) freeHeldPlace(turn, provider, *id);
+    return;
+  }
   turn.state.providers.touch(provider);
   if (result.file && !result.failed) {
     return readResultFile(turn, provider, *answered, *result.file);
   }
-  const CallInFlight call = takeAnswered(turn, result.id);
+  const CallInFlight call = takeAnswered(turn, *id);
   if (result.failed) return completeFailed(turn, provider, call, result);
   settle(turn, call, successWith(result.data));
 }
 
 void progressCall(const Turn& turn, Provider& provider, const protocol::ToolProgress& progress) {
-  CallInFlight* call = awaited(turn, provider, progress.id);
+  CallInFlight* call = awaited(turn, provider, CallId::parse(progress.id));
   if (call == nullptr) return;
   turn.state.providers.touch(provider);
   startTimeout(turn, *call);
@@ -251,7 +247,7 @@ void progressCall(const Turn& turn, Provider& provider, const protocol::ToolProg
 }
 
 bool isAwaited(const Turn& turn, const Provider& provider, std::string_view id) {
-  return awaited(turn, provider, id) != nullptr;
+  return awaited(turn, provider, CallId::parse(id)) != nullptr;
 }
 
 void callNext(const Turn& turn, const std::string& key) {
@@ -275,7 +271,7 @@ void cancelCall(const Turn& turn, Session& session, const protocol::CancelCall& 
   oneCallLess(turn, session);
 }
 
-void timeOutCall(const Turn& turn, const std::string& id) {
+void timeOutCall(const Turn& turn, const CallId& id) {
   CallInFlight* late = turn.state.calls.find(id);
   if (late == nullptr) return;
   late->deadline = TimerId::None;
@@ -293,10 +289,12 @@ void timeOutCall(const Turn& turn, const std::string& id) {
                                              : " did not answer in time"));
 }
 
-void failCall(const Turn& turn, const Provider& provider, std::string_view id, ErrorCode code,
+void failCall(const Turn& turn, const Provider& provider, std::string_view text, ErrorCode code,
               std::string_view detail) {
-  if (!isAwaited(turn, provider, id)) return freeHeldPlace(turn, provider, std::string(id));
-  settleFailed(turn, takeAnswered(turn, id), labelOf(provider), code, detail);
+  const std::optional<CallId> id = CallId::parse(text);
+  if (!id) return;
+  if (awaited(turn, provider, id) == nullptr) return freeHeldPlace(turn, provider, *id);
+  settleFailed(turn, takeAnswered(turn, *id), labelOf(provider), code, detail);
 }
 
 void failCallsOfProvider(const Turn& turn, const Provider& provider, std::string_view sessionId,
@@ -327,10 +325,11 @@ void cancelCallsOfSession(const Turn& turn, Session& session, std::string_view r
 }
 
 bool failFast(const Turn& turn, const Provider& provider, const protocol::Refusal& refusal) {
-  const std::vector<std::string> pending = turn.state.calls.calledOf(provider.peer);
+  const std::vector<CallId> pending = turn.state.calls.calledOf(provider.peer);
   if (pending.size() > 1) return true;
-  for (const std::string& id : pending) {
-    failCall(turn, provider, id, refusal.code, "its answer could not be read: " + refusal.message);
+  for (const CallId& id : pending) {
+    settleFailed(turn, takeAnswered(turn, id), labelOf(provider), refusal.code,
+                 "its answer could not be read: " + refusal.message);
   }
   return false;
 }

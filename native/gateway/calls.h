@@ -24,9 +24,9 @@ void progressCall(const Turn& turn, Provider& provider, const protocol::ToolProg
 // There may be a place for those who stand in line.
 void callNext(const Turn& turn, const std::string& key);
 // The call has taken too long, or waits in line for long.
-void timeOutCall(const Turn& turn, const std::string& id);
+void timeOutCall(const Turn& turn, const CallId& id);
 
-// Fails one call of a provider, for what it sent instead of an answer.
+// Fails one call of a provider, for what it sent instead of an answer. `id` is what it called it.
 void failCall(const Turn& turn, const Provider& provider, std::string_view id,
               protocol::ErrorCode code, std::string_view detail);
 // A binding has ended: its calls fail with DISCONNECTED.

@@ -7,14 +7,19 @@
 #include <variant>
 #include <vector>
 
+#include "base/random.h"
 #include "base/result.h"
 #include "base/slice.h"
 #include "protocol/session_messages.h"
+#include "ws/frame.h"
 
 namespace tap::gateway {
 
 // A connection, named by the uv layer, never used twice.
 enum class PeerId : uint64_t {};
+
+// A tool call on its way; providers know it by the text of this.
+using CallId = Uuid;
 
 // One text message to a provider.
 struct SendText {
@@ -33,6 +38,7 @@ struct ClosePeer {
   uint16_t code;
   std::string reason;
 };
+inline constexpr auto kPolicyViolation = static_cast<uint16_t>(ws::CloseCode::PolicyViolation);
 // Read nothing from this peer, or read again: TCP then slows the sender.
 struct PauseReading {
   PeerId peer;
@@ -47,7 +53,7 @@ struct MakeFolder {
 // Read a file that a call was answered with. Gateway::fileRead says how it went, exactly once,
 // unless the session's link has ended.
 struct ReadFile {
-  std::string callId;
+  CallId callId;
   PeerId session;      // the link of the session that waits for it
   std::string folder;  // it must lie in here, whatever links say
   std::string path;

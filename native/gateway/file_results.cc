@@ -4,8 +4,6 @@
 #include <utility>
 
 #include "base/encoding.h"
-#include "base/json_writer.h"
-#include "base/utf8.h"
 #include "gateway/call_places.h"
 #include "gateway/settle.h"
 
@@ -18,18 +16,18 @@ namespace {
 
 constexpr size_t kEnvelopeBytes = 1024;  // of a link frame, around the content
 
-Refusal refused(ErrorCode code, std::string message) {
+Refusal refusedFile(ErrorCode code, std::string message) {
   return {code, std::move(message), "tool.result"};
 }
 
 Refusal tooLarge(std::string_view what, size_t size, size_t most) {
-  return refused(ErrorCode::PayloadTooLarge, std::string(what) + " has " + std::to_string(size) +
-                                                 " bytes, at most " + std::to_string(most) +
-                                                 " are possible");
+  return refusedFile(ErrorCode::PayloadTooLarge, std::string(what) + " has " +
+                                                     std::to_string(size) + " bytes, at most " +
+                                                     std::to_string(most) + " are possible");
 }
 
 // The call fails, and the provider's author can see why.
-void fail(const Turn& turn, const std::string& callId, const Refusal& why) {
+void fail(const Turn& turn, const CallId& callId, const Refusal& why) {
   CallInFlight call = *turn.state.calls.take(callId);
   release(turn, call);
   const Provider* provider = turn.state.providers.find(call.provider);
@@ -43,18 +41,15 @@ void fail(const Turn& turn, const std::string& callId, const Refusal& why) {
 std::optional<Refusal> whyNot(const Turn& turn, const Provider& provider,
                               const protocol::FileReference& file) {
   if (provider.credentials.trust < protocol::Trust::Project) {
-    return refused(ErrorCode::Unauthorized, "an external provider cannot answer with a file");
+    return refusedFile(ErrorCode::Unauthorized, "an external provider cannot answer with a file");
   }
   if (persistDir(turn, provider).empty()) {
-    return refused(ErrorCode::Unauthorized, "this gateway has no folder for files of providers");
+    return refusedFile(ErrorCode::Unauthorized,
+                       "this gateway has no folder for files of providers");
   }
   const size_t most = turn.limits().bytes(Limit::FileBytes);
   if (file.size > most) return tooLarge("its file", file.size, most);
   return std::nullopt;
-}
-
-bool isText(std::string_view mimeType) {
-  return mimeType.starts_with("text/") || mimeType == "application/json";
 }
 
 }  // namespace
@@ -84,12 +79,12 @@ void readResultFile(const Turn& turn, const Provider& provider, CallInFlight& ca
                        file.mimeType, file.size});
 }
 
-void completeFileResult(const Turn& turn, const std::string& callId, FileOutcome outcome) {
+void completeFileResult(const Turn& turn, const CallId& callId, FileOutcome outcome) {
   const CallInFlight* found = turn.state.calls.find(callId);
   if (found == nullptr || found->stage != CallStage::Reading) return;
   if (!outcome) return fail(turn, callId, outcome.error());
   if (turn.now.steady >= found->readBy) {
-    return fail(turn, callId, refused(ErrorCode::NotFound, "the ttl of its file has passed"));
+    return fail(turn, callId, refusedFile(ErrorCode::NotFound, "the ttl of its file has passed"));
   }
   FileContent& content = outcome.value();
   const size_t size = content.data.size() + content.binary.base64.size() + kEnvelopeBytes;
@@ -101,22 +96,6 @@ void completeFileResult(const Turn& turn, const std::string& callId, FileOutcome
   result.data = std::move(content.data);
   result.binary = std::move(content.binary);
   settle(turn, call, std::move(result));
-}
-
-FileOutcome contentOf(const std::string& bytes, const std::string& mimeType) {
-  FileContent content;
-  // Without bytes there is nothing to attach.
-  if (!isText(mimeType) && !bytes.empty()) {
-    content.binary = {mimeType, Slice(base64(bytes))};
-    return content;
-  }
-  if (!utf8::isValid(bytes)) {
-    return refused(ErrorCode::Internal, "its file is not UTF-8, though it says " + mimeType);
-  }
-  std::string text;
-  json::appendQuoted(text, bytes);
-  content.data = Slice(std::move(text));
-  return content;
 }
 
 }  // namespace tap::gateway

@@ -18,10 +18,6 @@ namespace tap::gateway {
 void readResultFile(const Turn& turn, const Provider& provider, CallInFlight& call,
                     const protocol::FileReference& file);
 // It has been read, or cannot be. A call that is over by now is left alone.
-void completeFileResult(const Turn& turn, const std::string& callId, FileOutcome outcome);
-
-// What the bytes are for the session: text and JSON become text, other types stay bytes. Knows no
-// gateway: the uv layer calls it where it may take its time.
-[[nodiscard]] FileOutcome contentOf(const std::string& bytes, const std::string& mimeType);
+void completeFileResult(const Turn& turn, const CallId& callId, FileOutcome outcome);
 
 }  // namespace tap::gateway

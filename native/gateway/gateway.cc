@@ -7,13 +7,10 @@
 #include "gateway/calls.h"
 #include "gateway/file_results.h"
 #include "gateway/session_lifecycle.h"
-#include "ws/frame.h"
 
 namespace tap::gateway {
 
 namespace {
-
-constexpr auto kPolicy = static_cast<uint16_t>(ws::CloseCode::PolicyViolation);
 
 // What is due, one overload per timer.
 struct Due {
@@ -29,7 +26,7 @@ struct Due {
     }
     turn.state.authenticator.cancelPairing(due.peer);
     turn.state.providers.erase(due.peer);
-    turn.effect(ClosePeer{due.peer, kPolicy, "no valid auth in time"});
+    turn.effect(ClosePeer{due.peer, kPolicyViolation, "no valid auth in time"});
   }
   void operator()(const ThrottleDue& due) const {
     Provider* provider = turn.state.providers.find(due.peer);
@@ -41,7 +38,7 @@ struct Due {
       turn.cancel(provider->deadline);
       turn.state.authenticator.cancelPairing(due.peer);
       turn.state.providers.erase(due.peer);
-      turn.effect(ClosePeer{due.peer, kPolicy, "too many messages; slow down"});
+      turn.effect(ClosePeer{due.peer, kPolicyViolation, "too many messages; slow down"});
       return;
     }
     turn.effect(ResumeReading{due.peer});
@@ -103,7 +100,7 @@ void Gateway::start(Now now, Effects& effects) {
   watchGrace(Turn{state_, now, effects});
 }
 
-void Gateway::fileRead(const std::string& callId, FileOutcome outcome, Now now, Effects& effects) {
+void Gateway::fileRead(const CallId& callId, FileOutcome outcome, Now now, Effects& effects) {
   completeFileResult(Turn{state_, now, effects}, callId, std::move(outcome));
 }
 

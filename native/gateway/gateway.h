@@ -53,7 +53,7 @@ class Gateway {
   void sessionGone(PeerId peer, Now now, Effects& effects);
 
   // --- Files: what has come of the effect ReadFile.
-  void fileRead(const std::string& callId, FileOutcome outcome, Now now, Effects& effects);
+  void fileRead(const CallId& callId, FileOutcome outcome, Now now, Effects& effects);
 
   // --- The process around it, which starts providers of its own. A token for one of a session's;
   // empty if there is no such session (any more). With the token goes the connection that it let

@@ -17,9 +17,8 @@ using protocol::HookVerdict;
 
 namespace {
 
-std::string inQuotes(std::string_view name) {
-  return "\"" + std::string(name) + "\"";
-}
+// For the patterns of all rules that one use of a tool is held to.
+constexpr std::chrono::milliseconds kRulesTime{50};
 
 std::string denial(const std::string& provider, std::string_view reason) {
   return "tap provider " + inQuotes(provider) +
@@ -53,34 +52,45 @@ struct Review {
   std::vector<Matched> matched;  // contexts and gates, in registration order
 };
 
-void logTimeOut(const Turn& turn, const BoundProvider& bound, const HookRule& rule) {
-  turn.log(protocol::LogLevel::Warning, "the pattern of a rule of provider " +
-                                            inQuotes(bound.provider->name) +
-                                            " ran out of time: " + visible(rule.json, false, 256));
-}
-
-void logTruncation(const Turn& turn, const BoundProvider& bound, const HookRule& rule,
-                   const protocol::ToolUse& use) {
-  if (!rule.args || !Pattern::truncates(use.args)) return;
+void logRule(const Turn& turn, const BoundProvider& bound, const HookRule& rule,
+             std::string_view what) {
   turn.log(protocol::LogLevel::Warning, "a rule of provider " + inQuotes(bound.provider->name) +
-                                            " has seen the first 64 KB of the arguments only: " +
+                                            std::string(what) + ": " +
                                             visible(rule.json, false, 256));
 }
 
-void consider(const Turn& turn, Review& review, const BoundProvider& bound, const HookRule& rule,
-              const protocol::ToolUse& use) {
-  const Match match = protocol::matches(rule, use);
-  logTruncation(turn, bound, rule, use);
-  if (match == Match::TimedOut) logTimeOut(turn, bound, rule);
+// What a rule cannot decide by its pattern, it must not let pass either.
+void considerUndecided(const Turn& turn, Review& review, const BoundProvider& bound,
+                       const HookRule& rule, std::string_view why) {
+  logRule(turn, bound, rule, why);
   const bool guards = rule.action != HookAction::Context && !rule.failOpen;
-  if (match == Match::TimedOut && guards && !review.deny) {
-    review.deny = denial(bound.provider->name, "its rule could not be evaluated in time");
+  if (guards && !review.deny) {
+    review.deny = denial(bound.provider->name, "its rule" + std::string(why));
   }
-  if (match != Match::Yes) return;
+}
+
+void considerMatched(Review& review, const BoundProvider& bound, const HookRule& rule) {
   if (rule.action != HookAction::Deny) {
     review.matched.push_back({&bound, &rule});
   } else if (!review.deny) {
     review.deny = denial(bound.provider->name, rule.text);
+  }
+}
+
+void consider(const Turn& turn, Review& review, const BoundProvider& bound, const HookRule& rule,
+              const protocol::ToolUse& use, const PatternTime& time) {
+  switch (protocol::matches(rule, use, time.next())) {
+    case Match::No:
+      return;
+    case Match::Yes:
+      return considerMatched(review, bound, rule);
+    case Match::TimedOut:
+      return considerUndecided(turn, review, bound, rule, " ran out of time");
+    case Match::Unseen:
+      // A gate can look at all of them.
+      if (rule.action == HookAction::Gate) return considerMatched(review, bound, rule);
+      return considerUndecided(turn, review, bound, rule,
+                               " has seen the first 64 KB of the arguments only");
   }
 }
 
@@ -125,7 +135,7 @@ void ask(const Turn& turn, const Session& session, const protocol::HookCheck& ch
          const Matched& matched, AskedBy asker, size_t place) {
   const Provider& provider = *matched.bound->provider;
   Question gate;
-  gate.callId = turn.state.ids.uuid();
+  gate.callId = turn.state.ids.uuid().text();
   gate.asker = asker;
   gate.provider = provider.peer;
   gate.sessionId = session.id;
@@ -150,12 +160,15 @@ bool HookChecks::anyOfSession(std::string_view sessionId) const {
 void startCheck(const Turn& turn, Session& session, const protocol::HookCheck& message) {
   State& state = turn.state;
   CheckInFlight check{session.id, message.checkId, {}, 0};
-  const std::string owner = state.providers.ownerOf(session.id, message.tool);
+  const std::string owner(state.providers.ownerOf(session.id, message.tool));
   const protocol::ToolUse use{message.tool, owner, message.args.view()};
   const std::vector<BoundProvider> bindings = state.providers.inOrder(session.id);
   Review review;
+  const PatternTime time(kRulesTime);
   for (const BoundProvider& bound : bindings) {
-    for (const HookRule& rule : bound.binding->rules) consider(turn, review, bound, rule, use);
+    for (const HookRule& rule : bound.binding->rules) {
+      consider(turn, review, bound, rule, use, time);
+    }
   }
   if (review.deny) return sendVerdict(turn, check, std::move(review.deny));
   if (state.checks.waiting.size() >= turn.limits().count(Limit::CallsPerSession)) {

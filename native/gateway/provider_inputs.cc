@@ -23,7 +23,6 @@ namespace {
 
 // A flood is over when this long nothing had to be slowed.
 constexpr Millis kCalm{10'000};
-constexpr auto kPolicy = static_cast<uint16_t>(ws::CloseCode::PolicyViolation);
 constexpr auto kNormal = static_cast<uint16_t>(ws::CloseCode::Normal);
 constexpr auto kTryLater = static_cast<uint16_t>(ws::CloseCode::TryAgainLater);
 
@@ -93,7 +92,7 @@ std::optional<Refusal> confirmPairing(const Turn& turn, Provider& provider,
   return std::nullopt;
 }
 
-struct Receiver {
+struct ProviderReceiver {
   const Turn& turn;
   Provider& provider;
   const protocol::ProviderDecoder& decoder;  // with the message opened
@@ -172,7 +171,7 @@ void refuseUncorrelated(const Turn& turn, Provider& provider, const Refusal& ref
   refuse(turn, provider, refusal);
   if (!drop) return;
   if (Provider* still = turn.state.providers.find(peer)) {
-    dropProvider(turn, *still, kPolicy,
+    dropProvider(turn, *still, kPolicyViolation,
                  "it sent something unreadable while several calls were pending", Departure::Lost);
   }
 }
@@ -212,6 +211,20 @@ void countMessage(const Turn& turn, Provider& provider) {
                              ThrottleDue{provider.peer});
 }
 
+// Who has not authenticated gives way, the longest of them first: strangers, a web page's among
+// them, cannot keep providers out.
+bool makeRoom(const Turn& turn) {
+  Provider* oldest = nullptr;
+  for (Provider* provider : turn.state.providers.all()) {
+    const bool stranger = provider->state == ProviderState::AwaitAuth;
+    if (stranger && (oldest == nullptr || provider->peer < oldest->peer)) oldest = provider;
+  }
+  if (oldest == nullptr) return false;
+  turn.log(LogLevel::Warning, "too many connections: one that has not authenticated gives way");
+  dropProvider(turn, *oldest, kTryLater, "others wait; authenticate at once", Departure::Lost);
+  return true;
+}
+
 bool isAskedOf(const Questions& questions, const Provider& provider, const std::string& callId) {
   const Question* question = questions.find(callId);
   return question != nullptr && question->provider == provider.peer;
@@ -237,8 +250,8 @@ bool takeAnswer(const Turn& turn, Provider& provider, ProviderMessageType type,
 
 void Gateway::providerAccepted(PeerId peer, Now now, Effects& effects) {
   const Turn turn{state_, now, effects};
-  if (state_.providers.connections() >= turn.limits().count(Limit::Connections) ||
-      state_.draining) {
+  const bool full = state_.providers.connections() >= turn.limits().count(Limit::Connections);
+  if (state_.draining || (full && !makeRoom(turn))) {
     turn.log(LogLevel::Warning, "refused a connection: too many are open");
     turn.effect(ClosePeer{peer, kTryLater, "too many connections; try again later"});
     return;
@@ -314,16 +327,18 @@ void Gateway::providerText(PeerId peer, const Slice& text, Now now, Effects& eff
     }
     return refuseBadAnswer(turn, *provider, opened.value(), callId, message.error());
   }
-  std::visit(Receiver{turn, *provider, decoder_}, message.value());
+  std::visit(ProviderReceiver{turn, *provider, decoder_}, message.value());
 }
 
 void Gateway::providerOversize(PeerId peer, uint64_t size, Now now, Effects& effects) {
   const Turn turn{state_, now, effects};
   Provider* provider = state_.providers.find(peer);
   if (provider == nullptr) return;
+  const bool first = provider->state == ProviderState::AwaitAuth;
+  const Limit limit = first ? Limit::AuthBytes : Limit::ResultBytes;
   const std::string message = "the message has at least " + std::to_string(size) +
-                              " bytes, at most " +
-                              std::to_string(turn.limits().get(Limit::ResultBytes)) + " are read";
+                              " bytes, at most " + std::to_string(turn.limits().get(limit)) +
+                              " are read";
   countMessage(turn, *provider);
   if (isBeforeAuth(provider->state)) {
     return refuse(turn, *provider, notAuthenticated(message, ""));
@@ -345,7 +360,8 @@ void Gateway::providerBacklog(PeerId peer, size_t bytes, Now now, Effects& effec
   const Turn turn{state_, now, effects};
   Provider* provider = state_.providers.find(peer);
   if (provider == nullptr || bytes <= turn.limits().bytes(Limit::OutboundBytes)) return;
-  dropProvider(turn, *provider, kPolicy, "it does not read what is sent to it", Departure::Lost);
+  dropProvider(turn, *provider, kPolicyViolation, "it does not read what is sent to it",
+               Departure::Lost);
 }
 
 }  // namespace tap::gateway

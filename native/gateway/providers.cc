@@ -117,7 +117,7 @@ void Providers::setTools(Provider& provider, Binding& binding,
 }
 
 void Providers::refuse(std::string_view sessionId, const std::string& tool) {
-  const std::string name = ownerOf(sessionId, tool);
+  const std::string name(ownerOf(sessionId, tool));
   Group* named = group(sessionId, name);
   if (named == nullptr) return;
   named->refused.insert(tool);
@@ -156,11 +156,11 @@ void Providers::regroup(std::string_view sessionId, std::string_view name) {
   named->digest = digestOf(name, named->definitions);
 }
 
-std::string Providers::ownerOf(std::string_view sessionId, std::string_view tool) {
+std::string_view Providers::ownerOf(std::string_view sessionId, std::string_view tool) {
   const auto session = bound_.find(sessionId);
   if (session == bound_.end()) return {};
-  const auto at = session->second.owners.find(std::string(tool));
-  return at == session->second.owners.end() ? std::string() : at->second;
+  const auto at = session->second.owners.find(tool);
+  return at == session->second.owners.end() ? std::string_view() : at->second;
 }
 
 bool Providers::isRefused(std::string_view sessionId, std::string_view name,
@@ -183,6 +183,25 @@ std::vector<Providers::Served> Providers::serving(std::string_view sessionId, st
     }
   }
   return serving;
+}
+
+std::optional<Providers::Served> Providers::server(std::string_view sessionId,
+                                                   std::string_view name, std::string_view tool,
+                                                   std::string_view target) {
+  const Group* named = group(sessionId, name);
+  if (named == nullptr) return std::nullopt;
+  std::optional<Served> best;
+  for (const PeerId peer : named->peers) {
+    Provider* provider = find(peer);
+    if (!target.empty() && provider->instance != target) continue;
+    if (best && best->provider->lastActive > provider->lastActive) continue;
+    for (const protocol::ToolDefinition& definition : provider->in(sessionId)->tools) {
+      if (definition.name != tool) continue;
+      best = Served{provider, &definition};
+      break;
+    }
+  }
+  return best;
 }
 
 std::vector<Provider*> Providers::inSession(std::string_view sessionId) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/limits.h"
+#include "base/text_map.h"
 #include "base/timer_queue.h"
 #include "gateway/allowance.h"
 #include "gateway/effects.h"
@@ -124,8 +125,8 @@ class Providers {
   void refuse(std::string_view sessionId, const std::string& tool);
 
   // --- What a session sees. A name's tools are one group, however many instances there are.
-  // Whose tool it is; empty if nobody's.
-  [[nodiscard]] std::string ownerOf(std::string_view sessionId, std::string_view tool);
+  // Whose tool it is; empty if nobody's. Holds until the registry changes.
+  [[nodiscard]] std::string_view ownerOf(std::string_view sessionId, std::string_view tool);
   // Whether the session's CLI has refused this tool of that name.
   [[nodiscard]] bool isRefused(std::string_view sessionId, std::string_view name,
                                std::string_view tool);
@@ -138,6 +139,9 @@ class Providers {
   };
   [[nodiscard]] std::vector<Served> serving(std::string_view sessionId, std::string_view name,
                                             std::string_view tool);
+  // The first of these, or the instance `target` if one is named.
+  [[nodiscard]] std::optional<Served> server(std::string_view sessionId, std::string_view name,
+                                             std::string_view tool, std::string_view target);
   [[nodiscard]] std::vector<Provider*> inSession(std::string_view sessionId);  // by name, instance
   // In the order in which they were bound.
   [[nodiscard]] std::vector<BoundProvider> inOrder(std::string_view sessionId);
@@ -160,7 +164,7 @@ class Providers {
   };
   struct Bound {
     std::map<std::string, Group, std::less<>> groups;
-    std::unordered_map<std::string, std::string> owners;  // tool to name
+    TextMap<std::string> owners;  // tool to name
   };
   // Recomputes what the session sees of that name.
   void regroup(std::string_view sessionId, std::string_view name);

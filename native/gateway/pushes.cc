@@ -17,6 +17,9 @@ using protocol::Refusal;
 
 namespace {
 
+// For the patterns of all rules that one push to one session is held to.
+constexpr std::chrono::milliseconds kFilterTime{5};
+
 std::string jsonQuoted(std::string_view name) {
   std::string text;
   json::appendQuoted(text, name);
@@ -79,8 +82,9 @@ protocol::FilterOutcome outcomeOf(protocol::PushLevel level) {
 Filtered filter(const Turn& turn, const EventStreams& streams, std::string_view stream,
                 const protocol::Push& push) {
   const std::vector<protocol::FilterRule>& rules = streams.filter(stream);
+  const PatternTime time(kFilterTime);
   for (size_t i = 0; i < rules.size(); ++i) {
-    const Match match = rules[i].match->matches(push.event);
+    const Match match = rules[i].match->matches(push.event, time.next());
     if (match == Match::Yes) return {rules[i].outcome, static_cast<int64_t>(i)};
     if (match == Match::TimedOut) {
       turn.log(LogLevel::Warning, "filter rule " + std::to_string(i) + " of stream " +

@@ -4,7 +4,6 @@
 
 #include "base/encoding.h"
 #include "gateway/binding.h"
-#include "ws/frame.h"
 
 namespace tap::gateway {
 
@@ -31,8 +30,8 @@ void refuse(const Turn& turn, Provider& provider, const Refusal& refusal) {
                ": " + std::string(protocol::wireName(refusal.code)) + " " +
                visible(refusal.message, false, 512));
   if (protocol::row(refusal.code).fatal) {
-    dropProvider(turn, provider, static_cast<uint16_t>(ws::CloseCode::PolicyViolation),
-                 std::string(protocol::wireName(refusal.code)), Departure::Lost);
+    dropProvider(turn, provider, kPolicyViolation, std::string(protocol::wireName(refusal.code)),
+                 Departure::Lost);
   }
 }
 

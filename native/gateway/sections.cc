@@ -50,7 +50,7 @@ void goOn(const Turn& turn, const Question& transform, std::optional<std::string
 void ask(const Turn& turn, const Provider& provider, const Session& session,
          const protocol::SectionBuild& build, AskedBy asker, size_t place) {
   Question transform;
-  transform.callId = turn.state.ids.uuid();
+  transform.callId = turn.state.ids.uuid().text();
   transform.asker = asker;
   transform.provider = provider.peer;
   transform.sessionId = session.id;

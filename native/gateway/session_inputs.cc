@@ -118,7 +118,7 @@ struct Stranger {
   }
 };
 
-struct Receiver {
+struct SessionReceiver {
   const Turn& turn;
   PeerId peer;
   Session& session;
@@ -206,7 +206,7 @@ void Gateway::sessionMessage(PeerId peer, const protocol::SessionMessage& messag
   const Turn turn{state_, now, effects};
   if (state_.closedLinks.contains(peer)) return;
   if (Session* session = state_.sessions.byPeer(peer)) {
-    std::visit(Receiver{turn, peer, *session}, message);
+    std::visit(SessionReceiver{turn, peer, *session}, message);
   } else {
     std::visit(Stranger{turn, peer}, message);
   }

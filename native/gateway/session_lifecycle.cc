@@ -110,6 +110,16 @@ void welcome(const Turn& turn, Session& session, bool isNew, bool joined) {
   }
 }
 
+// Later lines of a text are indented: none can pass for a line of its own.
+std::string hangingLines(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    out += c;
+    if (c == '\n') out += "  ";
+  }
+  return out;
+}
+
 }  // namespace
 
 void sendToSession(const Turn& turn, Session& session, protocol::SessionEvent event) {
@@ -122,7 +132,7 @@ void sendToSession(const Turn& turn, Session& session, protocol::SessionEvent ev
 }
 
 void tellTimeline(const Turn& turn, Session& session, LogLevel level, std::string_view text) {
-  std::string shown = visible(text, true);
+  std::string shown = hangingLines(visible(text, true));
   turn.log(level, "session " + session.id + ": " + shown);
   sendToSession(turn, session, protocol::Timeline{level, std::move(shown)});
 }

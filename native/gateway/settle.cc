@@ -10,10 +10,6 @@ namespace tap::gateway {
 using protocol::CallResult;
 using protocol::ErrorCode;
 
-std::string inQuotes(std::string_view name) {
-  return "\"" + std::string(name) + "\"";
-}
-
 std::string labelOf(const Provider& provider) {
   return "Provider " + inQuotes(provider.name);
 }

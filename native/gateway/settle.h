@@ -8,7 +8,6 @@
 
 namespace tap::gateway {
 
-[[nodiscard]] std::string inQuotes(std::string_view name);
 // Who failed, for the model.
 [[nodiscard]] std::string labelOf(const Provider& provider);
 // What the model reads: who failed, with which code, why, and what to do next.

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
+#include "base/text_map.h"
 #include "base/timer_queue.h"
 #include "gateway/effects.h"
 
@@ -21,7 +21,7 @@ enum class CallStage : uint8_t {
 };
 
 struct CallInFlight {
-  std::string id;  // the router's, known to the provider
+  CallId id;  // the router's
   std::string sessionId;
   std::string sessionCallId;  // the session's, to answer with
   std::string tool;
@@ -41,26 +41,29 @@ class ToolRouter {
   // Null if the session has a call of this sessionCallId in flight already.
   [[nodiscard]] CallInFlight* open(CallInFlight call);
   // Takes the call out, if it is in flight.
-  [[nodiscard]] std::optional<CallInFlight> take(std::string_view id);
+  [[nodiscard]] std::optional<CallInFlight> take(const CallId& id);
   [[nodiscard]] std::optional<CallInFlight> take(std::string_view sessionId,
                                                  std::string_view sessionCallId);
-  // Takes all of a provider's, or of a session's, calls out.
+  // Takes all of a provider's, or of a session's, calls out. A session is remembered until then.
   [[nodiscard]] std::vector<CallInFlight> takeOfProvider(PeerId provider);
   [[nodiscard]] std::vector<CallInFlight> takeOfBinding(PeerId provider,
                                                         std::string_view sessionId);
   [[nodiscard]] std::vector<CallInFlight> takeOfSession(std::string_view sessionId);
 
-  [[nodiscard]] CallInFlight* find(std::string_view id);
+  [[nodiscard]] CallInFlight* find(const CallId& id);
   // Of those that the provider has to answer.
-  [[nodiscard]] std::vector<std::string> calledOf(PeerId provider) const;
+  [[nodiscard]] std::vector<CallId> calledOf(PeerId provider) const;
   [[nodiscard]] size_t countOfProvider(PeerId provider) const;
   [[nodiscard]] size_t countOfSession(std::string_view sessionId) const;
   [[nodiscard]] bool empty() const { return calls_.empty(); }
 
  private:
-  std::unordered_map<std::string, CallInFlight> calls_;
-  std::unordered_map<PeerId, std::unordered_set<std::string>> byProvider_;
-  std::unordered_map<std::string, std::unordered_map<std::string, std::string>> bySession_;
+  template <class Which>
+  [[nodiscard]] std::vector<CallId> idsIf(Which which) const;
+  [[nodiscard]] std::vector<CallInFlight> takeAll(const std::vector<CallId>& ids);
+
+  std::unordered_map<CallId, CallInFlight, UuidHash> calls_;
+  TextMap<TextMap<CallId>> bySession_;  // by the session's id, then by its own id of the call
 };
 
 }  // namespace tap::gateway

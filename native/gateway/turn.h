@@ -35,7 +35,7 @@ struct ThrottleDue {
   PeerId peer;
 };
 struct CallDue {
-  std::string id;
+  CallId id;
 };
 struct GateDue {
   std::string callId;
@@ -50,7 +50,7 @@ struct LineDue {
   std::string key;  // CallQueue's
 };
 struct PlaceDue {
-  std::string callId;
+  CallId callId;
 };
 struct SyncDue {
   std::string sessionId;

@@ -18,11 +18,14 @@ void SessionClient::opened(Time now) {
   if (watch_) pingTimer_ = timers_.schedule(now + limits_.time(Limit::PingMs), PingDue{});
 }
 
-void SessionClient::call(protocol::Call call, std::optional<Millis> timeout, Time now,
+bool SessionClient::call(protocol::Call call, std::optional<Millis> timeout, Time now,
                          Actions& actions) {
   const Millis patience = timeout.value_or(limits_.time(Limit::CallTimeoutMs)) + kCallMargin;
-  calls_[call.callId] = {timers_.schedule(now + patience, CallDue{call.callId}), patience};
+  const auto [at, isNew] = calls_.try_emplace(call.callId, Waiting{TimerId::None, patience});
+  if (!isNew) return false;
+  at->second.deadline = timers_.schedule(now + patience, CallDue{call.callId});
   actions.emplace_back(SendMessage{std::move(call)});
+  return true;
 }
 
 void SessionClient::settle(const std::string& callId, ErrorCode code, std::string text,

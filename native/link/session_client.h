@@ -45,8 +45,10 @@ class SessionClient {
 
   // The link is up; pings start.
   void opened(Time now);
-  // A call whose tool has this timeout (nothing: the default). callId must be new.
-  void call(protocol::Call call, std::optional<Millis> timeout, Time now, Actions& actions);
+  // A call whose tool has this timeout (nothing: the default). False, and nothing is done, if a
+  // call of this callId waits already.
+  [[nodiscard]] bool call(protocol::Call call, std::optional<Millis> timeout, Time now,
+                          Actions& actions);
   // Settles the call as cancelled, if it still waits.
   void cancel(const std::string& callId, const std::string& reason, Actions& actions);
   void received(const protocol::SessionEvent& event, Time now, Actions& actions);

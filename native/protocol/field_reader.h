@@ -11,6 +11,8 @@
 
 namespace tap::protocol {
 
+inline constexpr size_t kMaxIdBytes = 128;  // of ids and other words
+
 // Shared by all readers of one message; the first problem stays.
 class Problem {
  public:

@@ -10,8 +10,6 @@ namespace tap::protocol {
 
 namespace {
 
-constexpr size_t kMaxIdBytes = 128;
-
 // Those that the CLI has (host facts: system message); others would end up anywhere.
 constexpr std::array<std::string_view, 12> kSections{"preamble",
                                                      "identity",
@@ -147,14 +145,14 @@ bool isProtectedSection(std::string_view section) {
   return section == "identity" || section == "preamble" || section == "safety";
 }
 
-Match matches(const HookRule& rule, const ToolUse& use) {
+Match matches(const HookRule& rule, const ToolUse& use, std::chrono::microseconds deadline) {
   if (!isTool(rule.tool, use.tool)) return Match::No;
   if (!rule.provider.empty() && rule.provider != use.provider) return Match::No;
   if (rule.file) {
     const std::optional<std::string> path = pathIn(use.args);
     if (!path || !rule.file->matches(*path)) return Match::No;
   }
-  return rule.args ? rule.args->matches(use.args) : Match::Yes;
+  return rule.args ? rule.args->matches(use.args, deadline) : Match::Yes;
 }
 
 HookRule readHookRule(json::Value value, const std::string& path, const Limits& limits,

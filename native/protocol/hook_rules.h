@@ -2,6 +2,7 @@
 // a tool runs, and changes to sections of the system message (specification v2, "Hook rules").
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -40,8 +41,9 @@ struct ToolUse {
   std::string_view args;
 };
 
-// Whether the rule is about this use. TimedOut: its pattern ran out of time.
-[[nodiscard]] Match matches(const HookRule& rule, const ToolUse& use);
+// Whether the rule is about this use, as its pattern says in that time.
+[[nodiscard]] Match matches(const HookRule& rule, const ToolUse& use,
+                            std::chrono::microseconds deadline = Pattern::kMatchTime);
 
 enum class TransformAction : uint8_t { Append, Prepend, Replace, Callback };
 

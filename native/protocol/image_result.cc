@@ -15,7 +15,7 @@ constexpr std::string_view kImage = "image";
 constexpr std::string_view kScheme = "data:";
 constexpr std::string_view kType = "image/";
 constexpr std::string_view kEncoding = ";base64,";
-constexpr size_t kMaxTypeBytes = 64;
+constexpr size_t kMaxImageTypeBytes = 64;
 
 bool isTypeCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '+' || c == '-';
@@ -24,7 +24,7 @@ bool isTypeCharacter(char c) {
 // "image/png" of "data:image/png;base64,…"; empty where it is no such URL.
 std::string_view imageType(std::string_view url) {
   if (!url.starts_with(kScheme)) return {};
-  const std::string_view start = url.substr(kScheme.size(), kMaxTypeBytes + kEncoding.size());
+  const std::string_view start = url.substr(kScheme.size(), kMaxImageTypeBytes + kEncoding.size());
   if (!start.starts_with(kType)) return {};
   const size_t size = start.find(kEncoding);
   if (size == std::string_view::npos || size <= kType.size()) return {};

@@ -9,8 +9,6 @@
 
 namespace tap::protocol {
 
-inline constexpr size_t kMaxIdBytes = 128;
-
 // What every decoder gets: the fields, where to put a complaint, and the text for slices.
 struct Body {
   json::Value object;

@@ -185,7 +185,7 @@ struct ProviderMessageRow {
 // In the order of the variant's alternatives.
 inline constexpr std::array<ProviderMessageRow, std::variant_size_v<ProviderMessage>>
     kProviderMessageTable{{
-        {"auth", in(ProviderState::AwaitAuth), Trust::None, Limit::MessageBytes},
+        {"auth", in(ProviderState::AwaitAuth), Trust::None, Limit::AuthBytes},
         {"auth.confirm", in(ProviderState::AwaitPairing), Trust::None, Limit::MessageBytes},
         {"hello",
          in(ProviderState::AwaitHello) | in(ProviderState::Bound) | in(ProviderState::Unbound),

@@ -33,7 +33,7 @@ struct FieldWriter {
     writeMode(writer, m.mode);
     writer.key("joined").boolean(m.joined);
     writer.key("have").beginObject();
-    for (const ProviderDigest& one : m.have) writer.field(one.provider, one.digest);
+    for (const ProviderDigest& one : m.have) writer.key(one.provider).string(one.digest);
     writer.endObject();
   }
   void operator()(const Update& m) const {
@@ -184,9 +184,13 @@ struct FieldWriter {
   }
 };
 
+// Enough for most, in one allocation.
+constexpr size_t kUsualBytes = 256;
+
 template <class Variant>
-std::string encodeWhole(const Variant& variant) {
+std::string encodeWhole(const Variant& variant, size_t raw) {
   std::string out;
+  out.reserve(kUsualBytes + raw);
   json::Writer writer(out);
   writer.beginObject();
   std::visit(FieldWriter{writer}, variant);
@@ -216,11 +220,12 @@ void splitResult(SplitText& text, const CallResult& result) {
 }  // namespace
 
 SplitText encode(const SessionMessage& message) {
-  return {encodeWhole(message), {}, {}};
+  const auto* call = std::get_if<Call>(&message);
+  return {encodeWhole(message, call != nullptr ? call->args.size() : 0), {}, {}};
 }
 
 SplitText encode(const SessionEvent& event) {
-  SplitText text{encodeWhole(event), {}, {}};
+  SplitText text{encodeWhole(event, 0), {}, {}};
   const auto* result = std::get_if<CallResult>(&event);
   if (result != nullptr && !result->failed) splitResult(text, *result);
   return text;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/encoding.h"
 #include "base/json_writer.h"
 #include "base/utf8.h"
 
@@ -31,8 +32,7 @@ std::string_view readParameters(FieldReader& tool, std::string_view path, Proble
   FieldReader schema(*value, schemaPath, problem);
   const std::optional<json::Value> type = schema.required("type", json::Kind::String);
   if (type && json::decodeString(*type) != "object") {
-    problem.report(schemaPath + ".type: expected \"object\", got " +
-                   std::string(utf8::truncate(type->raw, 64)));
+    problem.report(schemaPath + ".type: expected \"object\", got " + visible(type->raw, false, 64));
   }
   (void)schema.optional("properties", json::Kind::Object);
   (void)schema.optional("required", json::Kind::Array);
@@ -45,7 +45,7 @@ std::string readName(FieldReader& tool, std::string_view path, Problem& problem)
   if (value && !isToolName(name)) {
     problem.report(std::string(path) +
                    ".name: expected 1 to 64 characters from [a-zA-Z0-9_-], got " +
-                   std::string(utf8::truncate(value->raw, 80)));
+                   visible(value->raw, false, 80));
   }
   return name;
 }

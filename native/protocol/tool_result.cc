@@ -8,7 +8,6 @@ namespace tap::protocol {
 namespace {
 
 constexpr std::string_view kPath = "tool.result.file";
-constexpr size_t kMaxIdBytes = 128;
 constexpr size_t kMaxPathBytes = 4096;
 constexpr size_t kMaxTypeBytes = 256;
 constexpr int64_t kMaxInteger = (int64_t{1} << 53) - 1;

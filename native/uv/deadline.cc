@@ -5,11 +5,17 @@
 
 namespace tap::uv {
 
-Now now(uv_loop_t* loop) {
+Time Clock::steady() const {
+  return Time(Millis(static_cast<int64_t>(uv_now(loop_))));
+}
+
+Now Clock::now() {
+  const Time time = steady();
+  if (last_ && last_->steady == time) return *last_;
   uv_timeval64_t wall{};
   uv_gettimeofday(&wall);
-  return {Time(Millis(static_cast<int64_t>(uv_now(loop)))),
-          wall.tv_sec * 1000 + wall.tv_usec / 1000};
+  last_ = Now{time, wall.tv_sec * 1000 + wall.tv_usec / 1000};
+  return *last_;
 }
 
 Deadline::Deadline(uv_loop_t* loop, std::function<void()> ring)
@@ -27,12 +33,8 @@ Deadline::~Deadline() {
 }
 
 void Deadline::set(std::optional<Time> at) {
-  if (at == handle_->at) return;
+  if (!at || (handle_->at && *handle_->at <= *at)) return;
   handle_->at = at;
-  if (!at) {
-    uv_timer_stop(&handle_->timer);
-    return;
-  }
   const auto due = static_cast<uint64_t>(std::max<int64_t>(at->time_since_epoch().count(), 0));
   const uint64_t current = uv_now(handle_->timer.loop);
   uv_timer_start(
@@ -43,6 +45,11 @@ void Deadline::set(std::optional<Time> at) {
         if (handle->ring) handle->ring();
       },
       due > current ? due - current : 0, 0);
+}
+
+void Deadline::stop() {
+  handle_->at.reset();
+  uv_timer_stop(&handle_->timer);
 }
 
 }  // namespace tap::uv

@@ -1,4 +1,4 @@
-// The one timer of a loop's owner: rings when the core's next deadline is due.
+// What time it is, and the one timer of a loop's owner: rings when the core's next deadline is due.
 #pragma once
 
 #include <uv.h>
@@ -10,19 +10,33 @@
 
 namespace tap::uv {
 
-// The loop's own monotonic time, and the wall clock for people.
-[[nodiscard]] Now now(uv_loop_t* loop);
+// The loop's own monotonic time, and the wall clock for people, which is read once for each time
+// that the loop has.
+class Clock {
+ public:
+  explicit Clock(uv_loop_t* loop) : loop_(loop) {}
+  [[nodiscard]] Now now();
+  [[nodiscard]] Time steady() const;
+
+ private:
+  uv_loop_t* loop_;
+  std::optional<Now> last_;
+};
 
 class Deadline {
  public:
-  // `ring` is called on the loop. It must not destroy the Deadline.
+  // `ring` is called on the loop, perhaps with nothing due, and sets it anew. It must not destroy
+  // the Deadline.
   Deadline(uv_loop_t* loop, std::function<void()> ring);
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
   ~Deadline();
 
-  // Rings then instead of whenever it was to; never, where there is nothing to wait for.
+  // Rings no later than then. Where it is to ring earlier already it still does: most deadlines
+  // are gone before they are due, and need not cost the loop's timer a change each.
   void set(std::optional<Time> at);
+  // Does not ring any more, until it is set.
+  void stop();
 
  private:
   struct Handle {

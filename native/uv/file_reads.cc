@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "gateway/file_results.h"
+#include "gateway/file_content.h"
 #include "uv/files.h"
 
 namespace tap::uv {
@@ -82,9 +82,9 @@ void FileReads::start(Line& line) {
 
 void FileReads::finished(gateway::PeerId session) {
   Job* job = std::exchange(lines_[session].job, nullptr);
-  const std::string callId = job->request.callId;
-  gateway::FileOutcome outcome = std::move(*job->outcome);
+  const gateway::CallId callId = job->request.callId;
   job->end();
+  gateway::FileOutcome outcome = std::move(*job->outcome);
   if (!closed_) done_(callId, std::move(outcome));
   resume(session);
 }

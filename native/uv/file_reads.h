@@ -17,7 +17,7 @@ namespace tap::uv {
 class FileReads {
  public:
   // Called on the loop.
-  using Done = std::function<void(const std::string& callId, gateway::FileOutcome outcome)>;
+  using Done = std::function<void(const gateway::CallId& callId, gateway::FileOutcome outcome)>;
   // Whether this session's link can take a large result now; if not, resume() follows when it can.
   using Ready = std::function<bool(gateway::PeerId session)>;
 

@@ -66,6 +66,22 @@ Result<std::string, int> realPath(const std::string& path) {
   return std::string(static_cast<const char*>(request.get()->ptr));
 }
 
+#ifdef _WIN32
+constexpr char kSeparator = '\\';
+#else
+constexpr char kSeparator = '/';
+#endif
+
+// Where a folder lies once the links above it are followed. It is not followed itself: a provider
+// can put a link in the place of its own.
+Result<std::string, int> realPlace(const std::string& folder) {
+  const size_t end = folder.find_last_not_of("/\\") + 1;
+  const size_t name = folder.find_last_of("/\\", end - 1) + 1;
+  auto parent = realPath(folder.substr(0, name));
+  if (!parent) return parent;
+  return parent.value() + kSeparator + folder.substr(name, end - name);
+}
+
 bool isInside(const std::string& path, const std::string& folder) {
   return path.size() > folder.size() && path.starts_with(folder) &&
          (path[folder.size()] == '/' || path[folder.size()] == '\\');
@@ -129,7 +145,7 @@ int makeFolder(const std::string& path) {
 
 Result<std::string, Refusal> readInside(const std::string& folder, const std::string& path,
                                         uint64_t size) {
-  const auto home = realPath(folder);
+  const auto home = realPlace(folder);
   if (!home) return refused(ErrorCode::Internal, "its persistDir is not there");
   const auto real = realPath(path);
   if (!real) return cannotBeRead(real.error());

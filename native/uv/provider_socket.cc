@@ -11,6 +11,7 @@ namespace {
 
 ws::Caps capsFrom(const Limits& limits) {
   ws::Caps caps;
+  caps.maxFirst = limits.bytes(Limit::AuthBytes);
   caps.maxMessage = limits.bytes(Limit::ResultBytes);
   return caps;
 }

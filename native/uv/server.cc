@@ -44,11 +44,12 @@ bool noSuchAddress(int failure) {
 
 Server::Server(uv_loop_t* loop, gateway::Config config, ServerEvents events)
     : loop_(loop),
+      clock_(loop),
       gateway_(std::move(config)),
       events_(std::move(events)),
       deadline_(loop,
                 [this] {
-                  gateway_.timersDue(now(loop_), effects_);
+                  gateway_.timersDue(clock_.now(), effects_);
                   settle();
                 }),
       reads_(
@@ -57,8 +58,8 @@ Server::Server(uv_loop_t* loop, gateway::Config config, ServerEvents events)
             const auto link = links_.find(session);
             return link == links_.end() || link->second->backlog() == 0;
           },
-          [this](const std::string& callId, gateway::FileOutcome outcome) {
-            gateway_.fileRead(callId, std::move(outcome), now(loop_), effects_);
+          [this](const gateway::CallId& callId, gateway::FileOutcome outcome) {
+            gateway_.fileRead(callId, std::move(outcome), clock_.now(), effects_);
             settle();
           }) {}
 
@@ -67,7 +68,7 @@ Server::~Server() {
 }
 
 void Server::start() {
-  gateway_.start(now(loop_), effects_);
+  gateway_.start(clock_.now(), effects_);
   settle();
 }
 
@@ -151,7 +152,7 @@ void Server::onTcpConnection(uv_stream_t* listener) {
   auto socket = std::make_unique<ProviderSocket>(*this, peer, std::move(stream));
   socket->start();
   providers_.emplace(peer, std::move(socket));
-  gateway_.providerAccepted(peer, now(loop_), effects_);
+  gateway_.providerAccepted(peer, clock_.now(), effects_);
   settle();
 }
 
@@ -166,12 +167,12 @@ void Server::onPipeConnection(uv_stream_t* listener) {
 }
 
 void Server::upgraded(PeerId peer, std::optional<std::string> origin) {
-  gateway_.providerUpgraded(peer, std::move(origin), now(loop_), effects_);
+  gateway_.providerUpgraded(peer, std::move(origin), clock_.now(), effects_);
   settle();
 }
 
 void Server::received(PeerId peer, std::vector<ws::Event>& events) {
-  const Now at = now(loop_);
+  const Now at = clock_.now();
   bool over = false;
   for (ws::Event& event : events) {
     if (const auto* text = std::get_if<ws::TextMessage>(&event)) {
@@ -190,7 +191,7 @@ void Server::received(PeerId peer, const std::vector<Slice>& bodies) {
   for (const Slice& body : bodies) {
     const Result<protocol::SessionMessage, std::string> message = decoder_.message(body);
     if (message) {
-      gateway_.sessionMessage(peer, message.value(), now(loop_), effects_);
+      gateway_.sessionMessage(peer, message.value(), clock_.now(), effects_);
     } else {
       effects_.emplace_back(gateway::LogLine{LogLevel::Error, message.error()});
     }
@@ -204,13 +205,13 @@ void Server::providerGone(PeerId peer) {
   at->second->forget();
   retire(std::move(at->second));
   providers_.erase(at);
-  gateway_.providerGone(peer, now(loop_), effects_);
+  gateway_.providerGone(peer, clock_.now(), effects_);
   settle();
 }
 
 void Server::providerBacklog(PeerId peer, size_t bytes) {
   if (bytes == 0) return;
-  gateway_.providerBacklog(peer, bytes, now(loop_), effects_);
+  gateway_.providerBacklog(peer, bytes, clock_.now(), effects_);
   settle();
 }
 
@@ -223,7 +224,7 @@ void Server::linkGone(PeerId peer, std::string_view reason) {
   reads_.drop(peer);
   effects_.emplace_back(
       gateway::LogLine{LogLevel::Info, "a session's link ended: " + std::string(reason)});
-  gateway_.sessionGone(peer, now(loop_), effects_);
+  gateway_.sessionGone(peer, clock_.now(), effects_);
   settle();
 }
 
@@ -235,32 +236,32 @@ PeerId Server::openLocal(LocalSession session) {
 
 void Server::localMessage(PeerId peer, const protocol::SessionMessage& message) {
   if (!locals_.contains(peer)) return;
-  gateway_.sessionMessage(peer, message, now(loop_), effects_);
+  gateway_.sessionMessage(peer, message, clock_.now(), effects_);
   settle();
 }
 
 void Server::closeLocal(PeerId peer) {
   if (locals_.erase(peer) == 0) return;
-  gateway_.sessionGone(peer, now(loop_), effects_);
+  gateway_.sessionGone(peer, clock_.now(), effects_);
   settle();
 }
 
 PeerId Server::openLocalProvider(LocalProvider provider) {
   const PeerId peer = newPeer();
   localProviders_.emplace(peer, std::move(provider));
-  gateway_.providerAdmitted(peer, now(loop_), effects_);
+  gateway_.providerAdmitted(peer, clock_.now(), effects_);
   settle();
   return peer;
 }
 
 void Server::localProviderText(PeerId peer, const Slice& text) {
   if (!localProviders_.contains(peer)) return;
-  gateway_.providerText(peer, text, now(loop_), effects_);
+  gateway_.providerText(peer, text, clock_.now(), effects_);
   settle();
 }
 
 std::string Server::status(const std::string& sessionId) {
-  return gateway_.status(sessionId, now(loop_));
+  return gateway_.status(sessionId, clock_.now());
 }
 
 std::string Server::issueSpawnToken(const std::string& sessionId) {
@@ -268,12 +269,12 @@ std::string Server::issueSpawnToken(const std::string& sessionId) {
 }
 
 void Server::forgetSpawnToken(const std::string& token) {
-  gateway_.forgetSpawnToken(token, now(loop_), effects_);
+  gateway_.forgetSpawnToken(token, clock_.now(), effects_);
   settle();
 }
 
 void Server::tellTimeline(const std::string& sessionId, LogLevel level, std::string_view text) {
-  gateway_.tellTimeline(sessionId, level, text, now(loop_), effects_);
+  gateway_.tellTimeline(sessionId, level, text, clock_.now(), effects_);
   settle();
 }
 
@@ -287,7 +288,7 @@ void Server::settle() {
     flush();
   }
   settling_ = false;
-  deadline_.set(closed_ ? std::nullopt : gateway_.nextDeadline());
+  if (!closed_) deadline_.set(gateway_.nextDeadline());
 }
 
 void Server::retire(std::unique_ptr<StreamHandler> socket) {
@@ -328,7 +329,7 @@ void Server::run(gateway::Effect& effect) {
 void Server::sendText(const gateway::SendText& send) {
   if (const auto at = providers_.find(send.peer); at != providers_.end()) {
     at->second->send(send.text);
-    unflushed_.insert(send.peer);
+    unflushed_.push_back(send.peer);
   } else if (const auto local = localProviders_.find(send.peer); local != localProviders_.end()) {
     const auto receive = local->second.receive;  // it may end itself
     receive(send.text.view());
@@ -338,10 +339,10 @@ void Server::sendText(const gateway::SendText& send) {
 void Server::sendEvent(const gateway::SendEvent& send) {
   if (const auto at = links_.find(send.peer); at != links_.end()) {
     at->second->send(send.event);
-    unflushed_.insert(send.peer);
+    unflushed_.push_back(send.peer);
   } else if (const auto local = locals_.find(send.peer); local != locals_.end()) {
-    const auto receive = local->second.receive;  // it may close itself
-    receive(send.event);
+    local->second.receive(send.event);
+    unflushed_.push_back(send.peer);
   }
 }
 
@@ -361,12 +362,12 @@ void Server::closePeer(const gateway::ClosePeer& close) {
     retire(std::move(link->second));
     links_.erase(link);
     reads_.drop(close.peer);
-    gateway_.sessionGone(close.peer, now(loop_), effects_);
+    gateway_.sessionGone(close.peer, clock_.now(), effects_);
   } else if (localProviders_.contains(close.peer)) {
     endLocalProvider(close.peer, close.reason);
   } else if (locals_.contains(close.peer)) {
     endLocal(close.peer, close.reason);
-    gateway_.sessionGone(close.peer, now(loop_), effects_);
+    gateway_.sessionGone(close.peer, clock_.now(), effects_);
   }
 }
 
@@ -374,12 +375,15 @@ void Server::flush() {
   for (const PeerId peer : std::exchange(unflushed_, {})) {
     if (const auto at = providers_.find(peer); at != providers_.end()) {
       const size_t waiting = at->second->flush();
-      if (waiting > 0) gateway_.providerBacklog(peer, waiting, now(loop_), effects_);
+      if (waiting > 0) gateway_.providerBacklog(peer, waiting, clock_.now(), effects_);
     } else if (const auto link = links_.find(peer); link != links_.end()) {
       // A session's process that does not read is as good as gone.
       if (link->second->flush() > 2 * limits().bytes(Limit::LinkFrameBytes)) {
         linkGone(peer, "it does not read");
       }
+    } else if (const auto local = locals_.find(peer); local != locals_.end()) {
+      const auto flushLocal = local->second.flush;  // it may close itself
+      flushLocal();
     }
   }
 }
@@ -400,7 +404,7 @@ void Server::close(bool restarting) {
   while (!localProviders_.empty()) {
     endLocalProvider(localProviders_.begin()->first, "the gateway was closed");
   }
-  deadline_.set(std::nullopt);
+  deadline_.stop();
 }
 
 void Server::abandon() {

@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "gateway/gateway.h"
@@ -54,6 +53,7 @@ class Server {
   // gateway drops it (not on closeLocal).
   struct LocalSession {
     std::function<void(const protocol::SessionEvent&)> receive;
+    std::function<void()> flush;  // that was all for now; what was received may borrow until here
     std::function<void(const std::string& reason)> ended;
   };
   [[nodiscard]] gateway::PeerId openLocal(LocalSession session);
@@ -123,6 +123,7 @@ class Server {
   void retire(std::unique_ptr<StreamHandler> socket);
 
   uv_loop_t* loop_;
+  Clock clock_;
   gateway::Gateway gateway_;
   ServerEvents events_;
   std::shared_ptr<StreamHome> streams_ = std::make_shared<StreamHome>();
@@ -137,7 +138,7 @@ class Server {
   std::unordered_map<gateway::PeerId, std::unique_ptr<LinkSocket>> links_;
   std::unordered_map<gateway::PeerId, LocalSession> locals_;
   std::unordered_map<gateway::PeerId, LocalProvider> localProviders_;
-  std::unordered_set<gateway::PeerId> unflushed_;
+  std::vector<gateway::PeerId> unflushed_;  // may name one twice
   gateway::Effects effects_;
   bool settling_ = false;
   bool closed_ = false;

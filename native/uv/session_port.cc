@@ -12,13 +12,13 @@ struct SessionPort::Connect {
 
 SessionPort::SessionPort(uv_loop_t* loop, const Limits& limits, SessionPortEvents events)
     : loop_(loop),
+      clock_(loop),
       limits_(limits),
       events_(std::move(events)),
       reader_(limits.bytes(Limit::LinkFrameBytes)),
       deadline_(loop, [this] {
-        link::Actions actions;
-        if (client_) client_->timersDue(now(loop_).steady, actions);
-        run(actions);
+        if (client_) client_->timersDue(clock_.steady(), actions_);
+        run();
       }) {}
 
 SessionPort::~SessionPort() {
@@ -50,6 +50,7 @@ void SessionPort::attach(Server& server) {
   client_.emplace(limits_, false);
   server_ = &server;
   peer_ = server.openLocal({[this](const protocol::SessionEvent& event) { received(event); },
+                            [this] { run(); },
                             [this](const std::string& reason) {
                               server_ = nullptr;
                               end(reason, false, true);
@@ -59,7 +60,7 @@ void SessionPort::attach(Server& server) {
 
 void SessionPort::opened() {
   open_ = true;
-  client_->opened(now(loop_).steady);
+  client_->opened(clock_.steady());
   deadline_.set(client_->nextDeadline());
   if (events_.connected) events_.connected();
 }
@@ -72,63 +73,95 @@ void SessionPort::transmit(const protocol::SessionMessage& message) {
   link::appendHeader(header, text.head.size());
   stream_->queue(header);
   stream_->queue(text.head);
-  stream_->flush();
+  if (!corked_) stream_->flush();
 }
 
 void SessionPort::send(const protocol::SessionMessage& message) {
-  transmit(message);
+  actions_.emplace_back(link::SendMessage{message});
+  run();
 }
 
-void SessionPort::call(protocol::Call call, std::optional<Millis> timeout) {
-  link::Actions actions;
-  if (!open_) {
+bool SessionPort::call(protocol::Call call, std::optional<Millis> timeout) {
+  if (open_) {
+    if (!client_->call(std::move(call), timeout, clock_.steady(), actions_)) return false;
+  } else {
     protocol::CallResult result;
     result.callId = call.callId;
     result.failed = true;
     result.code = protocol::ErrorCode::Disconnected;
     result.text = "The call failed with DISCONNECTED: there is no connection to the tap gateway.";
-    actions.emplace_back(link::SettleCall{std::move(result)});
-  } else {
-    client_->call(std::move(call), timeout, now(loop_).steady, actions);
+    actions_.emplace_back(link::SettleCall{std::move(result)});
   }
-  run(actions);
+  run();
+  return true;
 }
 
 void SessionPort::cancel(const std::string& callId, const std::string& reason) {
-  link::Actions actions;
-  if (client_) client_->cancel(callId, reason, actions);
-  run(actions);
+  if (client_) client_->cancel(callId, reason, actions_);
+  run();
 }
 
 void SessionPort::received(const protocol::SessionEvent& event) {
-  link::Actions actions;
-  client_->received(event, now(loop_).steady, actions);
-  run(actions);
+  client_->received(event, clock_.steady(), actions_);
+  if (!running_ || actions_.empty()) return;
+  // It is handled once this input is gone.
+  if (auto* settled = std::get_if<link::SettleCall>(&actions_.back())) {
+    settled->result.data = settled->result.data.keep();
+    settled->result.binary.base64 = settled->result.binary.base64.keep();
+  }
 }
 
-void SessionPort::run(link::Actions& actions) {
-  for (link::Action& action : actions) {
-    if (const auto* send = std::get_if<link::SendMessage>(&action)) {
-      transmit(send->message);
-    } else if (const auto* settle = std::get_if<link::SettleCall>(&action)) {
-      if (events_.settled) events_.settled(settle->result);
-    } else if (const auto* deliver = std::get_if<link::Deliver>(&action)) {
-      if (events_.event) events_.event(deliver->event);
-    } else {
-      return end("the gateway does not answer", true, true);
+void SessionPort::settle(std::vector<const protocol::CallResult*>& results) const {
+  if (!results.empty() && events_.settled) events_.settled(results);
+  results.clear();
+}
+
+void SessionPort::run() {
+  // JavaScript that is told of one thing may ask for the next: that comes afterwards.
+  if (std::exchange(running_, true)) return;
+  while (!actions_.empty()) {
+    const link::Actions actions = std::exchange(actions_, {});
+    std::vector<const protocol::CallResult*> results;
+    for (const link::Action& action : actions) {
+      if (const auto* settled = std::get_if<link::SettleCall>(&action)) {
+        results.push_back(&settled->result);
+      } else {
+        settle(results);
+        runOther(action);
+      }
     }
+    settle(results);
   }
-  if (client_) deadline_.set(over_ ? std::nullopt : client_->nextDeadline());
+  running_ = false;
+  if (client_ && !over_) deadline_.set(client_->nextDeadline());
+  // The last that is done: it may end the port.
+  const std::optional<Ending> ending = std::exchange(ending_, std::nullopt);
+  if (ending && events_.closed) events_.closed(ending->reason, ending->silent);
+}
+
+void SessionPort::runOther(const link::Action& action) {
+  if (over_) return;
+  if (const auto* send = std::get_if<link::SendMessage>(&action)) {
+    transmit(send->message);
+  } else if (const auto* deliver = std::get_if<link::Deliver>(&action)) {
+    if (events_.event) events_.event(deliver->event);
+  } else {
+    end("the gateway does not answer", true, true);
+  }
 }
 
 void SessionPort::onBytes(char* bytes, size_t size) {
   std::vector<Slice> bodies;
   const bool good = reader_.receive({bytes, size}, bodies);
   for (const Slice& body : bodies) {
-    if (over_) return;
     const Result<protocol::SessionEvent, std::string> event = decoder_.event(body);
-    if (event) received(event.value());
+    if (event && client_) received(event.value());
   }
+  // The calls that follow from these results leave in one write.
+  corked_ = true;
+  run();
+  corked_ = false;
+  if (stream_) stream_->flush();
   if (!good && !over_) end("the gateway sent a frame of an impossible size", false, true);
 }
 
@@ -151,15 +184,11 @@ void SessionPort::end(const std::string& reason, bool silent, bool report) {
   open_ = false;
   if (connecting_ != nullptr) connecting_->port = nullptr;
   if (server_ != nullptr) std::exchange(server_, nullptr)->closeLocal(peer_);
-  deadline_.set(std::nullopt);
+  deadline_.stop();
   stream_.reset();
-  link::Actions actions;
-  if (client_) client_->lost("the connection to the tap gateway ended: " + reason + ".", actions);
-  for (const link::Action& action : actions) {
-    const auto* settle = std::get_if<link::SettleCall>(&action);
-    if (settle != nullptr && events_.settled) events_.settled(settle->result);
-  }
-  if (report && events_.closed) events_.closed(reason, silent);
+  if (client_) client_->lost("the connection to the tap gateway ended: " + reason + ".", actions_);
+  if (report) ending_ = Ending{reason, silent};
+  run();
 }
 
 }  // namespace tap::uv

@@ -7,7 +7,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "link/frame.h"
 #include "link/session_client.h"
@@ -21,7 +23,8 @@ namespace tap::uv {
 struct SessionPortEvents {
   std::function<void()> connected;
   std::function<void(const protocol::SessionEvent&)> event;
-  std::function<void(const protocol::CallResult&)> settled;
+  // All that have settled at once: one way into JavaScript for many.
+  std::function<void(std::span<const protocol::CallResult*>)> settled;
   // The port is of no more use. `silent`: the gateway is there but does not answer.
   std::function<void(const std::string& reason, bool silent)> closed;
 };
@@ -39,8 +42,9 @@ class SessionPort final : public StreamHandler {
   void attach(Server& server);
 
   void send(const protocol::SessionMessage& message);
-  // Settles through settled(), exactly once.
-  void call(protocol::Call call, std::optional<Millis> timeout);
+  // Settles through settled(), exactly once. False, and nothing is done, if a call of this callId
+  // waits already.
+  [[nodiscard]] bool call(protocol::Call call, std::optional<Millis> timeout);
   void cancel(const std::string& callId, const std::string& reason);
   // Calls that wait settle as disconnected; closed() does not follow.
   void close(const std::string& why);
@@ -57,10 +61,14 @@ class SessionPort final : public StreamHandler {
   void opened();
   void transmit(const protocol::SessionMessage& message);
   void received(const protocol::SessionEvent& event);
-  void run(link::Actions& actions);
+  // Carries out what has gathered, in order.
+  void run();
+  void runOther(const link::Action& action);
+  void settle(std::vector<const protocol::CallResult*>& results) const;
   void end(const std::string& reason, bool silent, bool report);
 
   uv_loop_t* loop_;
+  Clock clock_;
   Limits limits_;
   SessionPortEvents events_;
   std::optional<link::SessionClient> client_;
@@ -69,9 +77,17 @@ class SessionPort final : public StreamHandler {
   Deadline deadline_;
   std::shared_ptr<StreamHome> streams_ = std::make_shared<StreamHome>();
   StreamPtr stream_;
+  link::Actions actions_;  // may borrow from the input that is being handled
+  bool running_ = false;
+  bool corked_ = false;  // what is sent waits: more follows before the loop goes on
   Connect* connecting_ = nullptr;
   Server* server_ = nullptr;  // of an attached session
   gateway::PeerId peer_{};
+  struct Ending {
+    std::string reason;
+    bool silent;
+  };
+  std::optional<Ending> ending_;  // to be reported once all calls have settled
   bool open_ = false;
   bool over_ = false;
 };

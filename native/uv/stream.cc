@@ -7,6 +7,7 @@ namespace tap::uv {
 namespace {
 
 constexpr size_t kShareFrom = size_t{16} * 1024;  // below it a copy is cheaper than another buffer
+constexpr size_t kKeptText = size_t{64} * 1024;
 constexpr uint64_t kFarewellMs = 1000;
 
 Stream* self(void* data) {
@@ -96,8 +97,20 @@ void Stream::sealText() {
   if (!text_.empty()) chunks_.emplace_back(std::exchange(text_, {}));
 }
 
+// What is small and the system takes at once: its memory serves for the next.
+bool Stream::writeText() {
+  if (!chunks_.empty()) return false;
+  const uv_buf_t buffer = uv_buf_init(text_.data(), static_cast<unsigned>(text_.size()));
+  const int sent = uv_try_write(&handle_.stream, &buffer, 1);
+  if (sent <= 0) return false;
+  text_.erase(0, static_cast<size_t>(sent));
+  queued_ = text_.size();
+  if (text_.empty() && text_.capacity() > kKeptText) text_ = {};
+  return text_.empty();
+}
+
 void Stream::flush() {
-  if (writing_ != 0 || queued_ == 0 || closing_) return;
+  if (writing_ != 0 || queued_ == 0 || closing_ || writeText()) return;
   sealText();
   writingChunks_ = std::exchange(chunks_, {});
   writing_ = std::exchange(queued_, 0);

@@ -83,6 +83,7 @@ class Stream {
   void finish();
   void close();
   void sealText();
+  [[nodiscard]] bool writeText();
   void shutdownWhenWritten();
   void onRead(ssize_t count, const uv_buf_t* buffer);
   void onWritten();

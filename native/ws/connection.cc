@@ -109,7 +109,7 @@ void Connection::admitMessageSize(Events& events) {
     return fail(CloseCode::MessageTooBig, "message too big", events);
   }
   announced_ += size;
-  if (stage_ == Stage::Text && announced_ > caps_.maxMessage) {
+  if (stage_ == Stage::Text && announced_ > cap_) {
     text_.clear();
     stage_ = Stage::Oversize;
     events.emplace_back(OversizeMessage{announced_});
@@ -124,9 +124,14 @@ bool Connection::isWholeText(std::span<char> bytes) const {
 
 void Connection::deliverBorrowed(std::string_view text, Events& events) {
   if (!utf8::isValid(text)) return fail(CloseCode::InvalidPayload, "invalid UTF-8", events);
-  events.emplace_back(TextMessage{Slice::borrow(text)});
+  deliver(Slice::borrow(text), events);
   stage_ = Stage::Between;
   inPayload_ = false;
+}
+
+void Connection::deliver(Slice text, Events& events) {
+  events.emplace_back(TextMessage{std::move(text)});
+  cap_ = caps_.maxMessage;
 }
 
 void Connection::takePayload(std::string_view piece, Events& events) {
@@ -157,7 +162,7 @@ void Connection::endDataFrame(Events& events) {
   if (!parser_.header().final) return;
   if (stage_ == Stage::Text) {
     if (!text_.complete()) return fail(CloseCode::InvalidPayload, "invalid UTF-8", events);
-    events.emplace_back(TextMessage{Slice(text_.take())});
+    deliver(Slice(text_.take()), events);
   }
   stage_ = Stage::Between;
 }

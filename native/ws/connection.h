@@ -3,6 +3,7 @@
 // no I/O and reads no clock.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -19,11 +20,13 @@
 
 namespace tap::ws {
 
-// Bounds on what one peer may make us hold: at most about twice maxMessage.
+// Bounds on what one peer may make us hold: at most about twice maxMessage, and before its first
+// message is complete about twice maxFirst.
 struct Caps {
   uint64_t maxMessage = uint64_t{5} * 1024 * 1024;     // bytes; longer: skipped and reported
   uint64_t maxAnnounced = uint64_t{64} * 1024 * 1024;  // bytes; a message beyond: close with 1009
   uint32_t maxFragments = 64 * 1024;                   // frames in one message; more: close, 1009
+  uint64_t maxFirst = UINT64_MAX;  // bytes; of the first message, if that is less than maxMessage
 };
 
 // A complete text message, valid UTF-8. Borrowed (Slice::borrowed) where it lay whole in the bytes
@@ -31,7 +34,7 @@ struct Caps {
 struct TextMessage {
   Slice text;
 };
-// A message over maxMessage was announced. Its bytes are skipped, not kept; reported once, when the
+// A message over its cap was announced. Its bytes are skipped, not kept; reported once, when the
 // limit is first known to be passed. `size` is what is known of its size by then.
 struct OversizeMessage {
   uint64_t size = 0;
@@ -48,7 +51,8 @@ using Event = std::variant<TextMessage, OversizeMessage, Closed>;
 
 class Connection {
  public:
-  explicit Connection(const Caps& caps) : caps_(caps), text_(caps.maxMessage) {}
+  explicit Connection(const Caps& caps)
+      : caps_(caps), cap_(std::min(caps.maxFirst, caps.maxMessage)), text_(caps.maxMessage) {}
 
   // Reads the next bytes from the peer and appends what happened to `events`, in order. The bytes
   // are unmasked in place. After Closed nothing more is read. Binary messages close with 1003,
@@ -89,6 +93,7 @@ class Connection {
   void onClose(std::string_view payload, Events& events);
   [[nodiscard]] bool isWholeText(std::span<char> bytes) const;
   void deliverBorrowed(std::string_view text, Events& events);
+  void deliver(Slice text, Events& events);
   void fail(CloseCode code, std::string_view reason, Events& events);
   void finish(Closed closed, Events& events);
   void dropMessage();
@@ -103,6 +108,7 @@ class Connection {
   Stage stage_ = Stage::Between;
   uint64_t announced_ = 0;  // payload sizes of the message's frames so far
   uint32_t fragments_ = 0;  // how many those are
+  uint64_t cap_;            // of the message
   TextBuffer text_;
 
   std::optional<std::string> pong_;  // the payload of the last ping, not yet answered

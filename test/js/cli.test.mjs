@@ -158,7 +158,13 @@ describe("tap status", () => {
     const port = await answering(t, JSON.stringify({ program: "tap", version, home: homeHash }));
     const files = gatewayFiles({ COPILOT_HOME: at.home, TAP_GATEWAY_PORT: String(port) });
     fs.mkdirSync(files.folder, { recursive: true });
-    const descriptor = { pid: 42, port, link: "l", secret: "hidden", version: "9.9.9" };
+    const descriptor = {
+      pid: 42,
+      port,
+      link: path.join(path.dirname(at.home), "link"),
+      secret: "hidden",
+      version: "9.9.9",
+    };
     fs.writeFileSync(files.descriptor, JSON.stringify(descriptor));
     await tap(["allow", "--yes"], at);
     const { code, out } = await tap(["status"], at, { TAP_GATEWAY_PORT: String(port) });

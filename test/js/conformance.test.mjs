@@ -1,5 +1,5 @@
 // docs/conformance.md: every rule has tests that exist, and nothing of the specifications is left
-// out. That the tests have run and passed is checked by test/run.mjs, after them.
+// out. SECURITY.md: every threat has tests that exist. That the tests have run and passed is checked by test/run.mjs, after them.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
@@ -10,9 +10,10 @@ import { root } from "../commands.mjs";
 import {
   conformanceRules,
   parseTestName,
-  readJunit,
+  readGoogleTest,
   readResultLines,
   readRules,
+  securityRules,
   unshown,
 } from "../conformance.mjs";
 import results from "../results-reporter.mjs";
@@ -81,6 +82,28 @@ function exists(name) {
   return titlesIn(named.file).some((pattern) => pattern.test(title));
 }
 
+/** @param {import("../conformance.mjs").Rule[]} named */
+const missingTests = (named) =>
+  named.flatMap(({ tests, line }) =>
+    tests.filter((name) => !exists(name)).map((name) => `${line}: ${name}`),
+  );
+
+describe("SECURITY.md", () => {
+  test("every threat has an answer, and tests that exist", () => {
+    const threats = securityRules();
+    assert.ok(threats.length >= 14, `only ${threats.length} threats were read`);
+    const bare = threats.filter(({ rule, where, tests }) => !rule || !where || tests.length === 0);
+    assert.deepEqual(bare, []);
+    assert.deepEqual(missingTests(threats), []);
+  });
+
+  test("a test that does not exist is noticed", () => {
+    const row =
+      "| a threat | an answer | `Gateway.ClosesOnAWrongToken` `js/security.text: no such test` |";
+    assert.deepEqual(missingTests(readRules(row)), ["1: js/security.text: no such test"]);
+  });
+});
+
 describe("docs/conformance.md", () => {
   test("every row has a rule, a chapter and tests, and no row is there twice", () => {
     assert.ok(rules.length > 150, `only ${rules.length} rows were read`);
@@ -92,12 +115,7 @@ describe("docs/conformance.md", () => {
     );
   });
 
-  test("every test that is named exists", () => {
-    const missing = rules.flatMap(({ tests, line }) =>
-      tests.filter((name) => !exists(name)).map((name) => `${line}: ${name}`),
-    );
-    assert.deepEqual(missing, []);
-  });
+  test("every test that is named exists", () => assert.deepEqual(missingTests(rules), []));
 
   test("every chapter of the specifications has a row, and every row names chapters that exist", () => {
     const split = (text) => text.split(";").map((name) => name.trim().replace(/\s+/g, " "));
@@ -170,14 +188,18 @@ describe("a run", () => {
     assert.equal(judged({ js: [...PASSED.js, { ...PASSED.js[0], outcome: "failed" }] }).length, 1);
   });
 
-  test("is read from ctest's file", () => {
-    const xml = `<testsuite tests="3">
-      <testcase name="A.B" classname="A.B" time="0.1" status="run"><system-out>x</system-out></testcase>
-      <testcase name="A.C" classname="A.C" time="0.1" status="fail"><failure message=""/></testcase>
-      <testcase name="A.D" classname="A.D" time="0" status="notrun"><skipped/></testcase>`;
+  test("is read from GoogleTest's file", () => {
+    const testsuite = [
+      { name: "B", status: "RUN", result: "COMPLETED" },
+      { name: "C", status: "RUN", result: "COMPLETED", failures: [{ failure: "no" }] },
+      { name: "D", status: "RUN", result: "SKIPPED" },
+      { name: "E", status: "NOTRUN", result: "SUPPRESSED" },
+    ];
     assert.deepEqual(
-      readJunit(xml).map(({ title, outcome }) => `${title} ${outcome}`),
-      ["A.B passed", "A.C failed", "A.D skipped"],
+      readGoogleTest(JSON.stringify({ testsuites: [{ name: "A", testsuite }] })).map(
+        ({ title, outcome }) => `${title} ${outcome}`,
+      ),
+      ["A.B passed", "A.C failed", "A.D skipped", "A.E skipped"],
     );
   });
 

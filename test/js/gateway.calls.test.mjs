@@ -83,10 +83,11 @@ for (const way of /** @type {const} */ (["attached", "linked"])) {
     const timedOut = await session.call("slow", {}, 30);
     assert.equal(timedOut.code, "TIMEOUT");
     assert.equal((await provider.waitFor("tool.cancel")).reason, "timeout");
-    const pending = session.port.call("mine", "endless", "{}");
+    const pending = session.start("endless");
     const { id } = await provider.waitFor((message) => message.tool === "endless");
-    session.port.cancel("mine", "enough");
-    assert.equal((await pending).code, "CANCELLED");
+    assert.throws(() => session.port.call(pending.id, "endless", "{}"), /used twice/);
+    session.port.cancel(pending.id, "enough");
+    assert.equal((await pending.result).code, "CANCELLED");
     assert.equal((await provider.waitFor("tool.cancel")).id, id);
     provider.result(id, "too late");
     assert.match(gateway.addon.status(session.id), /slow/);

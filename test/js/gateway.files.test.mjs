@@ -121,6 +121,15 @@ test("what lies outside is not read, however it is reached", async (t) => {
   assert.equal(await answer(path.join(persistDir, "inner"), "text/plain"), "real");
 });
 
+test("a folder that has become a link is not the provider's", async (t) => {
+  const { root, persistDir, refused } = await setUp(t);
+  fs.writeFileSync(path.join(root, "secret.txt"), "secret");
+  fs.rmSync(persistDir, { recursive: true });
+  fs.symlinkSync(root, persistDir.replace(/[/]$/, ""));
+  const file = path.join(persistDir, "secret.txt");
+  await refused("UNAUTHORIZED", /persistDir/, file, "text/plain");
+});
+
 test("only a regular file is read, and no pipe is waited for", async (t) => {
   const { persistDir, refused } = await setUp(t);
   const fifo = path.join(persistDir, "fifo");

@@ -190,7 +190,10 @@ test("the classes refuse what they cannot use", async (t) => {
   const gateway = new TestGateway(t);
   assert.throws(() => new addon.Gateway(), TypeError);
   assert.throws(() => new addon.SessionPort(), TypeError);
-  const port = new addon.SessionPort({});
+  /** @type {(pairs: any[]) => void} */
+  let settle = () => {};
+  const settled = new Promise((resolve) => (settle = resolve));
+  const port = new addon.SessionPort({ onSettled: settle });
   for (const wrong of [undefined, null, {}, port, "gateway"]) {
     assert.throws(() => port.attach(wrong), TypeError);
   }
@@ -201,8 +204,17 @@ test("the classes refuse what they cannot use", async (t) => {
   assert.throws(() => port.send("no JSON"), TypeError);
   port.attach(gateway.addon);
   assert.throws(() => port.attach(gateway.addon), /in use/);
-  const first = port.call("same", "tap_status", "{}");
-  assert.equal((await first).code, "DISCONNECTED", "it has not registered");
+  for (const wrong of [
+    ["1", "tap_status", "{}"],
+    [1, undefined, "{}"],
+    [1, "tap_status", {}],
+  ]) {
+    assert.throws(() => port.call(...wrong), TypeError);
+  }
+  port.call(1, "tap_status", "{}");
+  const [id, outcome] = await settled;
+  assert.equal(id, 1);
+  assert.equal(outcome.code, "DISCONNECTED", "it has not registered");
   port.close();
   gateway.addon.close();
   gateway.addon.close();

@@ -6,6 +6,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { addon } from "../../js/addon.mjs";
+import { PendingCalls } from "../../js/pending-calls.mjs";
 import { declareTools, TestProvider } from "../support/provider.mjs";
 import { waitFor } from "../support/wait.mjs";
 
@@ -146,7 +147,7 @@ export class TestSession {
   events = [];
   /** @type {{reason: string, silent: boolean} | undefined} */
   closed;
-  #calls = 0;
+  #calls = new PendingCalls();
   /** @type {() => void} */
   #connected = () => {};
   /** @type {(reason: string) => void} */
@@ -156,6 +157,7 @@ export class TestSession {
     this.port = new addon.SessionPort({
       onConnected: () => this.#connected(),
       onEvent: (json) => this.#receive(JSON.parse(json)),
+      onSettled: (pairs) => this.#calls.settle(pairs),
       onClosed: (reason, silent) => {
         this.closed = { reason, silent };
         this.#failed(reason);
@@ -193,8 +195,13 @@ export class TestSession {
   }
 
   /** @param {string} tool @param {object} [args] @param {number} [timeoutMs] */
+  start(tool, args = {}, timeoutMs) {
+    return this.#calls.call(this.port, tool, args, timeoutMs);
+  }
+
+  /** @param {string} tool @param {object} [args] @param {number} [timeoutMs] */
   call(tool, args = {}, timeoutMs) {
-    return this.port.call(`call-${++this.#calls}`, tool, JSON.stringify(args), timeoutMs);
+    return this.start(tool, args, timeoutMs).result;
   }
 
   /** @param {string} type @param {(event: any) => unknown} [fits] */

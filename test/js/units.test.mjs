@@ -198,7 +198,8 @@ test("of a file that cannot be put in its place nothing is left", (t) => {
 
 test("a descriptor that cannot be used is none", (t) => {
   const file = path.join(temporaryFolder(t), "descriptor");
-  const good = { pid: 1, port: 2, link: "l", secret: "s", version: "v" };
+  const link = path.join(path.dirname(file), "link");
+  const good = { pid: 1, port: 2, link, secret: "s", version: "v" };
   assert.equal(hostFiles.readDescriptor(file), undefined);
   for (const text of [
     "",

@@ -2,13 +2,10 @@
 // uv layers, and those that a gateway can be asked, too, against a gateway's own port.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import path from "node:path";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { waitFor } from "../support/wait.mjs";
 import { cases } from "../ws-conformance/cases.mjs";
+import { startEcho } from "../ws-conformance/echo.mjs";
 import "../ws-conformance/utf8-cases.mjs";
 import "../ws-conformance/size-cases.mjs";
 import { TestGateway } from "./harness.mjs";
@@ -16,20 +13,8 @@ import { frame, opcodes, RawClient } from "./raw-client.mjs";
 
 /** @typedef {import("../ws-conformance/cases.mjs").Case} Case */
 
-const repository = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
 /** A server that ends a connection says so at once. */
 const PROMPT_MS = 2000;
-
-async function startEcho() {
-  const folder = process.env.TAP_NATIVE_BUILD ?? path.join(repository, "build-native");
-  const program = path.join(folder, "ws_echo");
-  assert.ok(existsSync(program), `${program} is missing: npm test -- js builds it, with libuv`);
-  const child = spawn(program, { stdio: ["pipe", "pipe", "inherit"] });
-  let said = "";
-  child.stdout.setEncoding("utf8").on("data", (more) => (said += more));
-  await waitFor(() => said.endsWith("\n"), { what: "the port of the echo server" });
-  return { child, port: Number(said) };
-}
 
 /** @param {RawClient} client @param {Case} one */
 async function send(client, { sends, pieces }) {
@@ -85,7 +70,7 @@ describe("the echo server", () => {
   before(async () => {
     echo = await startEcho();
   });
-  after(() => echo.child.stdin.end());
+  after(() => echo.stop());
   for (const one of cases) {
     test(`${one.id}: ${one.what}`, (t) => perform(t, echo.port, one));
   }

@@ -7,7 +7,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import net from "node:net";
 import os from "node:os";
 import path from "node:path";
-import { addon } from "../../js/addon.mjs";
+import { PretendSession } from "../../js/pretend-session.mjs";
 import { freePort, REPO_ROOT } from "./cli.mjs";
 import { waitFor } from "./wait.mjs";
 
@@ -15,12 +15,13 @@ const TIMERS = { TAP_RELOAD_DEBOUNCE_MS: "20", TAP_SHUTDOWN_MS: "3000", TAP_GRAC
 
 /** The environment of every process here: nothing of the surrounding shell but what is named. */
 function environment(home, port) {
-  const { PATH, HOME, LANG, TMPDIR } = process.env;
+  const { PATH, HOME, LANG, TMPDIR, LD_PRELOAD, ASAN_OPTIONS, UBSAN_OPTIONS } = process.env;
   const env = {
     PATH,
     HOME,
     LANG,
     TMPDIR,
+    ...{ LD_PRELOAD, ASAN_OPTIONS, UBSAN_OPTIONS }, // a sanitized addon needs them
     COPILOT_HOME: home,
     TAP_GATEWAY_PORT: String(port),
     ...TIMERS,
@@ -62,153 +63,14 @@ class Child {
 }
 
 /** A session as an extension would be one, with every step in the hands of the test. */
-export class Session {
-  /** Tools in force, by name. */
-  tools = new Map();
-  /** Timeline lines and injected prompts. */
-  timeline = [];
-  injected = [];
-  /** Events that providers have subscribed to. @type {string[]} */
-  wanted = [];
-  /** What its hooks are to do. @type {any} */
-  hooks;
-  #providers = new Map();
-  #port;
-  #lastCall = 0;
-  /** Answers of the gateway to what only the CLI asks, by their kind and id. */
-  #answers = new Map();
-
+export const Session = {
   /** @param {Gateway} gateway @param {string} id @param {string} [cwd] */
-  static async register(gateway, id, cwd = "/") {
-    const session = new Session();
-    const { link, secret } = await gateway.descriptor();
-    await new Promise((resolve, reject) => {
-      session.#port = new addon.SessionPort({
-        onConnected: () => session.send({ ...session.#registration(id, cwd), secret }),
-        onEvent: (json) => session.#onEvent(JSON.parse(json), resolve),
-        onClosed: (reason) => reject(new Error(`the link ended: ${reason}`)),
-      });
-      session.#port.connect(link);
-    });
+  async register(gateway, id, cwd = "/") {
+    const session = new PretendSession(id, cwd, await gateway.descriptor());
+    await session.registered();
     return session;
-  }
-
-  #registration(sessionId, cwd) {
-    return {
-      type: "register",
-      linkVersion: addon.linkVersion,
-      version: "0.0.0",
-      sessionId,
-      label: sessionId,
-      cwd,
-      cliPid: 0,
-      mode: "live",
-      joined: true,
-      have: {},
-    };
-  }
-
-  send(message) {
-    this.#port.send(JSON.stringify(message));
-  }
-
-  #onEvent(event, welcomed) {
-    if (event.type === "tools") {
-      for (const name of event.drop) this.#providers.delete(name);
-      for (const { provider, definitions } of event.set) this.#providers.set(provider, definitions);
-      this.tools = new Map([...this.#providers.values()].flat().map((tool) => [tool.name, tool]));
-      this.send({ type: "synced", revision: event.revision });
-      welcomed();
-    } else if (event.type === "timeline") {
-      this.timeline.push(event.text);
-    } else if (event.type === "inject") {
-      this.injected.push(event.prompt);
-    } else if (event.type === "subscribe") {
-      this.wanted = event.events;
-    } else {
-      this.#onHookEvent(event);
-    }
-  }
-
-  #onHookEvent({ type, ...event }) {
-    if (type === "hooks") {
-      this.hooks = event;
-      const { revision } = event;
-      this.send({ type: "hooks.state", revision, hooks: "in-force", sections: "in-force" });
-    } else if (type === "hook.verdict") {
-      this.#answers.set(`check ${event.checkId}`, event);
-    } else if (type === "prompt.context") {
-      this.#answers.set(`prompt ${event.promptId}`, event);
-    } else if (type === "section.text") {
-      this.#answers.set(`build ${event.buildId}`, event);
-    }
-  }
-
-  /** @param {"check" | "prompt" | "build"} kind @param {object} question */
-  async #ask(kind, question) {
-    const id = String(++this.#lastCall);
-    this.send({ ...question, [`${kind}Id`]: id });
-    return waitFor(() => this.#answers.get(`${kind} ${id}`), {
-      what: `an answer to ${kind} ${id}`,
-    });
-  }
-
-  /** What the gateway says before a tool is used. @returns {Promise<{deny?: string, context?: string}>} */
-  async check(tool, args) {
-    const { deny, context } = await this.#ask("check", { type: "hook.check", tool, args });
-    return { ...(deny !== undefined && { deny }), ...(context && { context }) };
-  }
-
-  /** @returns {Promise<string>} what goes with a prompt of the user */
-  async prompt() {
-    return (await this.#ask("prompt", { type: "prompt.submitted" })).context;
-  }
-
-  /** @returns {Promise<string | undefined>} a section's new text */
-  async build(section, current) {
-    return (await this.#ask("build", { type: "section.build", section, current })).content;
-  }
-
-  /** @param {"idle" | "busy" | "user-prompt"} activity */
-  become(activity) {
-    this.send({ type: "activity", activity });
-  }
-
-  /** Something that a provider may have subscribed to. @param {string} event @param {object} data */
-  report(event, data) {
-    this.send({ type: "event", event, data });
-  }
-
-  /** @param {string | RegExp} text @returns {Promise<string>} the line of the timeline */
-  shows(text) {
-    const fits = (line) => (typeof text === "string" ? line.includes(text) : text.test(line));
-    return waitFor(() => this.timeline.find(fits), {
-      what: () => `${text} in the timeline:\n${this.timeline.join("\n")}`,
-    });
-  }
-
-  /** @returns {{id: string, result: Promise<any>}} */
-  start(tool, args) {
-    const id = String(++this.#lastCall);
-    return { id, result: this.#port.call(id, tool, JSON.stringify(args)) };
-  }
-
-  call(tool, args = {}) {
-    return this.start(tool, args).result;
-  }
-
-  cancel(id) {
-    this.#port.cancel(id, "the test does not want it any more");
-  }
-
-  end() {
-    this.send({ type: "end", reason: "the test ends it" });
-  }
-
-  close() {
-    this.#port.close("the test closes it");
-  }
-}
+  },
+};
 
 /** A host in a home of its own, and what a test starts beside it. */
 export class Gateway {

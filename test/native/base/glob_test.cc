@@ -26,7 +26,7 @@ void expectMisses(std::string_view glob, const std::vector<std::string_view>& pa
 }
 
 // Precondition: the glob is refused.
-PatternError errorOf(std::string_view source) {
+PatternError globErrorOf(std::string_view source) {
   auto glob = Glob::compile(source);
   EXPECT_FALSE(glob.ok()) << source;
   return glob.ok() ? PatternError{} : glob.error();
@@ -130,15 +130,15 @@ TEST(Glob, RefusesWhatIsNotClosed) {
       {"{a,{b}", 0}, {"{", 0},    {"{[}", 1}, {"[z-a]", 1}, {"a[xb-a]", 3},
   };
   for (const auto& [source, offset] : mistakes) {
-    const PatternError error = errorOf(source);
+    const PatternError error = globErrorOf(source);
     EXPECT_EQ(error.offset, offset) << source << ": " << error.message;
     EXPECT_FALSE(error.message.empty());
   }
 }
 
 TEST(Glob, RefusesWhatIsNotUtf8) {
-  EXPECT_EQ(errorOf("ab\xFF").offset, 2U);
-  EXPECT_EQ(errorOf("a\xC3").offset, 2U);
+  EXPECT_EQ(globErrorOf("ab\xFF").offset, 2U);
+  EXPECT_EQ(globErrorOf("a\xC3").offset, 2U);
 }
 
 TEST(Glob, IsAtMostAKilobyteLong) {
@@ -146,7 +146,7 @@ TEST(Glob, IsAtMostAKilobyteLong) {
     const std::string text(size, 'a');
     EXPECT_TRUE(matches(text, text));
   }
-  EXPECT_EQ(errorOf(std::string(1025, 'a')).offset, 1024U);
+  EXPECT_EQ(globErrorOf(std::string(1025, 'a')).offset, 1024U);
   EXPECT_TRUE(matches("{" + std::string(1022, ',') + "}", ""));
   EXPECT_TRUE(matches(std::string(512, '{') + std::string(512, '}'), ""));
 }

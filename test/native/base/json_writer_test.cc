@@ -69,7 +69,7 @@ TEST(JsonWriter, TellsFieldTypesApart) {
 
 TEST(JsonWriter, EscapesKeysLikeStrings) {
   std::string out;
-  Writer(out).beginObject().field("a\"\n", "").endObject();
+  Writer(out).beginObject().key("a\"\n").string("").endObject();
   EXPECT_EQ(out, R"({"a\"\n":""})");
 }
 

@@ -30,6 +30,8 @@ std::string answer(std::string_view source, std::string_view subject) {
       return "Y";
     case tap::Match::No:
       return "N";
+    case tap::Match::Unseen:
+      return "U";
     case tap::Match::TimedOut:
       return "T";
   }

@@ -45,7 +45,7 @@ void expectNo(std::string_view source, std::string_view subject) {
 }
 
 // Precondition: the pattern is refused.
-PatternError errorOf(std::string_view source) {
+PatternError patternErrorOf(std::string_view source) {
   auto pattern = Pattern::compile(source);
   EXPECT_FALSE(pattern.ok()) << source;
   return pattern.ok() ? PatternError{} : pattern.error();
@@ -109,19 +109,19 @@ TEST(Pattern, RefusesMistakesAndSaysWhere) {
       {"*", 0}, {"ab**c*+*", 3}, {"\\", 1}, {"\\C", 2},
   };
   for (const auto& [source, offset] : mistakes) {
-    const PatternError error = errorOf(source);
+    const PatternError error = patternErrorOf(source);
     EXPECT_EQ(error.offset, offset) << source << ": " << error.message;
     EXPECT_FALSE(error.message.empty()) << source;
   }
   for (const auto source : {"a{2,1}", "[z-a]", "(?<n>a)(?<n>b)", "(?<=a*)b", "(?:a)(?", "\\p{X}"}) {
-    EXPECT_LE(errorOf(source).offset, std::string_view(source).size()) << source;
+    EXPECT_LE(patternErrorOf(source).offset, std::string_view(source).size()) << source;
   }
 }
 
 TEST(Pattern, RefusesWhatIsNotUtf8) {
-  EXPECT_EQ(errorOf("ab\xFF").offset, 2U);
-  EXPECT_EQ(errorOf("\xC3").offset, 0U);
-  EXPECT_EQ(errorOf("a\xED\xA0\x80").offset, 1U);
+  EXPECT_EQ(patternErrorOf("ab\xFF").offset, 2U);
+  EXPECT_EQ(patternErrorOf("\xC3").offset, 0U);
+  EXPECT_EQ(patternErrorOf("a\xED\xA0\x80").offset, 1U);
 }
 
 TEST(Pattern, IsAtMostAKilobyteLong) {
@@ -129,22 +129,21 @@ TEST(Pattern, IsAtMostAKilobyteLong) {
     const std::string text(size, 'a');
     expectYes(text, text);
   }
-  EXPECT_EQ(errorOf(std::string(1025, 'a')).offset, 1024U);
+  EXPECT_EQ(patternErrorOf(std::string(1025, 'a')).offset, 1024U);
 }
 
 TEST(Pattern, RefusesAnExpansionBeyondAllMeasure) {
-  errorOf("((((((a{1,9}){1,9}){1,9}){1,9}){1,9}){1,9}){1,9}");
-  errorOf("(?:a{65535}){65535}");
+  patternErrorOf("((((((a{1,9}){1,9}){1,9}){1,9}){1,9}){1,9}){1,9}");
+  patternErrorOf("(?:a{65535}){65535}");
 }
 
 TEST(Pattern, LooksAtTheFirst64Kilobytes) {
   for (const size_t before : {kSubject - 2, kSubject - 1}) {
     EXPECT_EQ(match("b", std::string(before, 'a') + "b"), Match::Yes) << before;
   }
-  EXPECT_EQ(match("b", std::string(kSubject, 'a') + "b"), Match::No);
-  EXPECT_FALSE(Pattern::truncates(std::string(kSubject - 1, 'a')));
-  EXPECT_FALSE(Pattern::truncates(std::string(kSubject, 'a')));
-  EXPECT_TRUE(Pattern::truncates(std::string(kSubject + 1, 'a')));
+  EXPECT_EQ(match("b", std::string(kSubject, 'a')), Match::No);
+  EXPECT_EQ(match("b", std::string(kSubject, 'a') + "b"), Match::Unseen);
+  EXPECT_EQ(match("a", std::string(kSubject, 'a') + "b"), Match::Yes);
 }
 
 TEST(Pattern, CutsASubjectBetweenCharacters) {
@@ -201,6 +200,14 @@ TEST(Pattern, TakesTheDeadlineThatItIsGiven) {
     EXPECT_GE(steady_clock::now() - start, deadline);
     EXPECT_LT(steady_clock::now() - start, deadline + kGenerous);
   }
+}
+
+TEST(Pattern, SharesItsTimeWithOthers) {
+  const PatternTime much{std::chrono::hours{1}};
+  EXPECT_EQ(much.next(), Pattern::kMatchTime);
+  const PatternTime none{std::chrono::microseconds{0}};
+  EXPECT_LE(none.next().count(), 0);
+  EXPECT_EQ(compiled("a").matches("a", none.next()), Match::TimedOut);
 }
 
 TEST(Pattern, AnswersAfterATimeoutAsBefore) {

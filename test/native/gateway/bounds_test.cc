@@ -10,14 +10,34 @@ namespace {
 TEST(Connections, AreFiftyAtMost) {
   Harness tap;
   std::vector<PeerId> peers;
-  for (int i = 0; i < 50; ++i) peers.push_back(tap.open());
+  for (int i = 0; i < 50; ++i) peers.push_back(tap.authed());
   for (const PeerId peer : peers) EXPECT_FALSE(tap.closed(peer));
   const PeerId refused = tap.accept();
   EXPECT_EQ(tap.closeCode(refused), 1013);
   tap.lose(refused);
   tap.lose(peers[7]);
-  EXPECT_FALSE(tap.closed(tap.accept()));
-  EXPECT_TRUE(tap.closed(tap.accept()));
+  const PeerId late = tap.accept();
+  EXPECT_FALSE(tap.closed(late));
+  EXPECT_FALSE(tap.closed(tap.accept()));  // in place of the one before
+  EXPECT_TRUE(tap.closed(late));
+}
+
+TEST(Connections, OfStrangersGiveWayTheOldestFirst) {
+  Harness tap;
+  tap.session("s");
+  const PeerId pairing = tap.open("https://page.example");
+  tap.say(pairing, R"({"type":"auth","mode":"pair"})");
+  const PeerId provider = tap.bound("p", "s");
+  std::vector<PeerId> strangers;
+  for (int i = 0; i < 48; ++i) {
+    strangers.push_back(i % 2 == 0 ? tap.open("https://evil.example") : tap.accept());
+  }
+  for (const PeerId stranger : strangers) EXPECT_FALSE(tap.closed(stranger));
+  const PeerId honest = tap.authed();
+  EXPECT_EQ(tap.closeCode(strangers[0]), 1013);
+  EXPECT_FALSE(tap.closed(strangers[1]));
+  for (int i = 0; i < 1000; ++i) tap.open("https://evil.example");
+  for (const PeerId one : {pairing, provider, honest}) EXPECT_FALSE(tap.closed(one));
 }
 
 TEST(Connections, CountUntilTheyAreGone) {
@@ -26,9 +46,9 @@ TEST(Connections, CountUntilTheyAreGone) {
   Harness tap(limits);
   tap.session("s");
   tap.bound("p", "s");
-  const PeerId second = tap.open();
+  const PeerId second = tap.authed();
   EXPECT_TRUE(tap.closed(tap.accept()));
-  tap.say(second, auth("wrong"));
+  tap.say(second, R"({"type":"goodbye"})");
   EXPECT_FALSE(tap.closed(tap.accept()));
 }
 

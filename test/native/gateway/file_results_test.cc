@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gateway/file_content.h"
 #include "gateway/harness.h"
 
 namespace tap::gateway::test {

@@ -12,10 +12,6 @@ namespace {
 std::string rules(std::string_view list) {
   return R"("hooks":{"onPreToolUse":[)" + std::string(list) + "]}";
 }
-std::string helloWith(std::string_view name, std::string_view session, std::string_view more) {
-  return R"({"type":"hello","protocolVersion":2,"name":)" + quote(name) + R"(,"session":)" +
-         quote(session) + "," + std::string(more) + "}";
-}
 std::string gateResult(std::string_view callId, std::string_view decision,
                        std::string_view reason = "") {
   return R"({"type":"gate.result","gateId":"g","callId":)" + quote(callId) + R"(,"decision":)" +
@@ -256,15 +252,58 @@ TEST_F(Gates, ARuleThatRunsOutOfTimeDeniesUnlessItFailsOpen) {
   EXPECT_NE(tap.logged().find("ran out of time"), std::string::npos);
   with("closed", "{" + slow + R"(,"action":"gate","gateId":"g"})");
   check("3", "bash", args);
-  EXPECT_EQ(verdict(), "3 deny: tap provider \"closed\": its rule could not be evaluated in time");
+  EXPECT_EQ(verdict(), "3 deny: tap provider \"closed\": its rule ran out of time");
   EXPECT_EQ(tap.count(open, "gate.check"), 0u);
 }
 
-TEST_F(Gates, LongArgumentsAreMatchedOnTheirBeginningAndTheLogSaysSo) {
-  with("guard", R"({"match":{"args":"evil"},"action":"deny"})");
-  check("1", "bash", R"({"command":")" + std::string(70'000, 'a') + R"( evil"})");
-  EXPECT_EQ(verdict(), "1 pass");
+// What hides a command behind 64 KB of something else.
+std::string padded(std::string_view command) {
+  return R"({"command":")" + std::string(70'000, 'a') + std::string(command) + R"("})";
+}
+
+TEST_F(Gates, APaddedArgumentDoesNotGetPastADenyRule) {
+  with("guard", R"({"match":{"args":"evil"},"action":"deny","reason":"No."})");
+  check("1", "bash", padded(" evil"));
+  EXPECT_EQ(verdict(),
+            "1 deny: tap provider \"guard\": its rule has seen the first 64 KB of the arguments "
+            "only");
   EXPECT_NE(tap.logged().find("first 64 KB"), std::string::npos);
+}
+
+TEST_F(Gates, APaddedArgumentIsPutToTheGateThatCanReadItAll) {
+  for (const std::string more : {"", R"(,"failOpen":true)"}) {
+    const PeerId gate =
+        with("guard", R"({"match":{"args":"evil"},"action":"gate","gateId":"g")" + more + "}");
+    check("1", "bash", padded(" evil"));
+    EXPECT_EQ(verdict(), "none");
+    const Message question = tap.take(gate, "gate.check");
+    EXPECT_NE(question.get("args").find("evil"), std::string::npos);
+    tap.say(gate, gateResult(question.get("callId"), "deny", "evil it is"));
+    EXPECT_EQ(verdict(), "1 deny: tap provider \"guard\": evil it is");
+    tap.lose(gate);
+    tap.clear();
+  }
+}
+
+TEST_F(Gates, APaddedArgumentPassesWhereTheRuleFailsOpenOrOnlyAddsContext) {
+  with("open", R"({"match":{"args":"evil"},"action":"deny","failOpen":true})");
+  with("chatty", R"({"match":{"args":"evil"},"action":"context","content":"Careful."})");
+  check("1", "bash", padded(" evil"));
+  EXPECT_EQ(verdict(), "1 pass");
+}
+
+TEST_F(Gates, ManySlowRulesDenyInTheTimeOfAll) {
+  std::string slow;
+  for (int i = 0; i < 49; ++i)
+    slow += R"({"match":{"args":"(a+)+$"},"action":"context","content":"x"},)";
+  const std::string all = slow + R"({"match":{"args":"x^"},"action":"deny"})";
+  with("first", all);
+  with("second", all);
+  // The last rule matches nothing, but nobody has the time to say so.
+  check("1", "bash", R"({"command":")" + std::string(5'000, 'a') + R"(!"})");
+  const std::string denied = verdict();
+  EXPECT_TRUE(denied.starts_with("1 deny: ")) << denied;
+  EXPECT_NE(denied.find("ran out of time"), std::string::npos) << denied;
 }
 
 TEST_F(Gates, ARuleHoldsInItsOwnSessionOnly) {

@@ -90,6 +90,11 @@ inline std::string hello(std::string_view name, std::string_view session,
   return R"({"type":"hello","protocolVersion":2,"name":)" + quote(name) + R"(,"session":)" +
          quote(session) + R"(,"tools":)" + std::string(toolArray) + "}";
 }
+inline std::string helloWith(std::string_view name, std::string_view session,
+                             std::string_view more) {
+  return R"({"type":"hello","protocolVersion":2,"name":)" + quote(name) + R"(,"session":)" +
+         quote(session) + "," + std::string(more) + "}";
+}
 inline std::string auth(std::string_view token = kToken) {
   return R"({"type":"auth","token":)" + quote(token) + "}";
 }

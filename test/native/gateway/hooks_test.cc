@@ -12,10 +12,6 @@ namespace {
 using protocol::HookOutcome;
 using protocol::Hooks;
 
-std::string helloWith(std::string_view name, std::string_view session, std::string_view more) {
-  return R"({"type":"hello","protocolVersion":2,"name":)" + quote(name) + R"(,"session":)" +
-         quote(session) + "," + std::string(more) + "}";
-}
 std::string transforms(std::string_view map) {
   return R"("hooks":{"transforms":{)" + std::string(map) + "}}";
 }

@@ -116,7 +116,7 @@ TEST(HostTimeline, IsForOneSessionAndMadeVisible) {
   const PeerId session = tap.session("a");
   const PeerId other = tap.session("b");
   tap.tellTimeline("a", kInfo, "tap: \x1b[2J one\ntwo");
-  EXPECT_EQ(tap.timeline(session), "tap: \\x1b[2J one\ntwo\n");
+  EXPECT_EQ(tap.timeline(session), "tap: \\x1b[2J one\n  two\n");
   EXPECT_EQ(tap.timeline(other), "");
   tap.tellTimeline("nobody", kInfo, "lost");
 }

@@ -89,8 +89,8 @@ TEST_F(Internal, TakesNoPlaceAmongTheConnectionsAndIsNotSlowed) {
   small.say(peer, hello("p", "all"));
   for (int i = 0; i < 100; ++i) small.say(peer, update(tools({"a"})));
   EXPECT_FALSE(small.paused(peer));
-  EXPECT_FALSE(small.closed(small.open()));
-  EXPECT_TRUE(small.closed(small.open()));
+  EXPECT_FALSE(small.closed(small.authed()));
+  EXPECT_TRUE(small.closed(small.accept()));
 }
 
 TEST_F(Internal, ThatCannotBindHearsWhy) {

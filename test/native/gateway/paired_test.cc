@@ -4,7 +4,7 @@
 namespace tap::gateway::test {
 namespace {
 
-constexpr const char* kOrigin = "https://app.example.com";
+constexpr const char* kApp = "https://app.example.com";
 
 struct Paired : testing::Test {
   Harness tap{Limits{}, "s3cret"};
@@ -13,7 +13,7 @@ struct Paired : testing::Test {
 
   // A web page that the user has let in.
   PeerId pairedPage(const std::string& name) {
-    const PeerId page = tap.open(kOrigin);
+    const PeerId page = tap.open(kApp);
     tap.say(page, R"({"type":"auth","mode":"pair","session":"s","name":)" + quote(name) + "}");
     const std::string line = tap.timeline(session);
     const std::string code = line.substr(line.find("code: ") + 6, 6);
@@ -26,7 +26,7 @@ struct Paired : testing::Test {
     for (const auto& one : tap.expect<protocol::Paired>(command).providers) {
       EXPECT_EQ(one.sessionId, "s");
       EXPECT_EQ(one.label, "label of s");
-      EXPECT_EQ(one.origin, kOrigin);
+      EXPECT_EQ(one.origin, kApp);
       names.push_back(one.name);
     }
     std::sort(names.begin(), names.end());
@@ -59,7 +59,7 @@ TEST_F(Paired, AreRevokedByNameAndDisconnected) {
     EXPECT_EQ(tap.closeCode(page), 1008);
   }
   EXPECT_FALSE(tap.closed(other));
-  const PeerId back = tap.open(kOrigin);
+  const PeerId back = tap.open(kApp);
   tap.say(back, auth(firstToken));
   EXPECT_EQ(tap.errorCode(back), "AUTH_FAILED");
   tap.send(command, protocol::ListPaired{"s3cret"});

@@ -6,7 +6,7 @@
 namespace tap::gateway::test {
 namespace {
 
-std::string asked(std::string_view level, std::string_view event) {
+std::string answered(std::string_view level, std::string_view event) {
   return push(level, event, R"(,"requestId":"r")");
 }
 
@@ -68,24 +68,24 @@ TEST_F(InjectBudget, TheNextOneWaitsUntilTheSessionIsIdleInOrder) {
 }
 
 TEST_F(InjectBudget, HasTenInLine) {
-  EXPECT_EQ(outcome(asked("inject", "e")), "injected");
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(outcome(asked("inject", "e")), "queued") << i;
-  EXPECT_EQ(outcome(asked("inject", "e")), "RATE_LIMITED");
-  EXPECT_EQ(outcome(asked("surface", "e")), "surfaced");
+  EXPECT_EQ(outcome(answered("inject", "e")), "injected");
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(outcome(answered("inject", "e")), "queued") << i;
+  EXPECT_EQ(outcome(answered("inject", "e")), "RATE_LIMITED");
+  EXPECT_EQ(outcome(answered("surface", "e")), "surfaced");
 }
 
 TEST_F(InjectBudget, AfterThreeInARowItPausesUntilTheUserSpeaks) {
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(outcome(asked("inject", "e")), "injected") << i;
+    EXPECT_EQ(outcome(answered("inject", "e")), "injected") << i;
     becomes(protocol::Activity::Busy);
     idle();
   }
   tap.timeline(session);
-  EXPECT_EQ(outcome(asked("inject", "e")), "queued");
+  EXPECT_EQ(outcome(answered("inject", "e")), "queued");
   const std::string warning = tap.timeline(session);
   EXPECT_NE(warning.find("p has started several turns in a row"), std::string::npos) << warning;
   idle();
-  EXPECT_EQ(outcome(asked("inject", "e")), "queued");
+  EXPECT_EQ(outcome(answered("inject", "e")), "queued");
   EXPECT_EQ(tap.timeline(session).find("in a row"), std::string::npos);
   injected();
   speak();
@@ -97,20 +97,20 @@ TEST_F(InjectBudget, AfterThreeInARowItPausesUntilTheUserSpeaks) {
 TEST_F(InjectBudget, IsOfOneProviderInOneSession) {
   const PeerId neighbour = tap.bound("q", "s");
   tap.clear();
-  EXPECT_EQ(outcome(asked("inject", "e")), "injected");
-  tap.say(neighbour, asked("inject", "e"));
+  EXPECT_EQ(outcome(answered("inject", "e")), "injected");
+  tap.say(neighbour, answered("inject", "e"));
   EXPECT_EQ(tap.take(neighbour).get("outcome"), "injected");
   const PeerId elsewhere = tap.bound("p", "t");
   tap.clear();
-  tap.say(elsewhere, asked("inject", "e"));
+  tap.say(elsewhere, answered("inject", "e"));
   EXPECT_EQ(tap.take(elsewhere).get("outcome"), "injected");
 }
 
 TEST_F(InjectBudget, WhatWasOnItsWayToAProcessThatIsGoneHoldsNothingUp) {
-  EXPECT_EQ(outcome(asked("inject", "one")), "injected");
+  EXPECT_EQ(outcome(answered("inject", "one")), "injected");
   tap.cut(session);
   session = tap.session("s");
-  EXPECT_EQ(outcome(asked("inject", "two")), "injected");
+  EXPECT_EQ(outcome(answered("inject", "two")), "injected");
 }
 
 TEST(Broadcast, IsTriedInEverySession) {

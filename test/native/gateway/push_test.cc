@@ -68,7 +68,7 @@ TEST_F(Push, ShowsEscapeSequencesInTheTimeline) {
     EXPECT_EQ(line.find(hidden), std::string::npos);
   }
   EXPECT_NE(line.find("a\\x1b]0;title\\x07"), std::string::npos) << line;
-  EXPECT_NE(line.find("\nc\td"), std::string::npos) << line;
+  EXPECT_NE(line.find("\n  c\td"), std::string::npos) << line;
 }
 
 TEST_F(Push, CutsAVeryLongLineForTheTimelineOnly) {

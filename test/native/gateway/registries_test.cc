@@ -13,9 +13,13 @@ namespace {
 constexpr PeerId kOne{1};
 constexpr PeerId kTwo{2};
 
-CallInFlight call(std::string id, std::string session, std::string sessionCall, PeerId provider) {
+CallId id(uint64_t number) {
+  return {0, number};
+}
+
+CallInFlight call(uint64_t number, std::string session, std::string sessionCall, PeerId provider) {
   CallInFlight call;
-  call.id = std::move(id);
+  call.id = id(number);
   call.sessionId = std::move(session);
   call.sessionCallId = std::move(sessionCall);
   call.provider = provider;
@@ -24,44 +28,47 @@ CallInFlight call(std::string id, std::string session, std::string sessionCall, 
 
 TEST(ToolRouter, GivesEachCallOutOnce) {
   ToolRouter router;
-  EXPECT_TRUE(router.open(call("a", "s", "1", kOne)));
-  EXPECT_NE(router.find("a"), nullptr);
-  EXPECT_EQ(router.take("a")->sessionCallId, "1");
-  EXPECT_FALSE(router.take("a"));
+  EXPECT_TRUE(router.open(call(1, "s", "1", kOne)));
+  EXPECT_NE(router.find(id(1)), nullptr);
+  EXPECT_EQ(router.take(id(1))->sessionCallId, "1");
+  EXPECT_FALSE(router.take(id(1)));
   EXPECT_FALSE(router.take("s", "1"));
   EXPECT_TRUE(router.empty());
 }
 
 TEST(ToolRouter, FindsACallByTheSessionsOwnId) {
   ToolRouter router;
-  ASSERT_TRUE(router.open(call("a", "s", "1", kOne)));
-  ASSERT_TRUE(router.open(call("b", "t", "1", kOne)));
+  ASSERT_TRUE(router.open(call(1, "s", "1", kOne)));
+  ASSERT_TRUE(router.open(call(2, "t", "1", kOne)));
   EXPECT_FALSE(router.take("s", "2"));
   EXPECT_FALSE(router.take("u", "1"));
-  EXPECT_EQ(router.take("t", "1")->id, "b");
-  EXPECT_EQ(router.take("s", "1")->id, "a");
+  EXPECT_EQ(router.take("t", "1")->id, id(2));
+  EXPECT_EQ(router.take("s", "1")->id, id(1));
 }
 
 TEST(ToolRouter, RefusesAnIdThatTheSessionUsesAlready) {
   ToolRouter router;
-  ASSERT_TRUE(router.open(call("a", "s", "1", kOne)));
-  EXPECT_FALSE(router.open(call("b", "s", "1", kTwo)));
+  ASSERT_TRUE(router.open(call(1, "s", "1", kOne)));
+  EXPECT_FALSE(router.open(call(2, "s", "1", kTwo)));
   EXPECT_EQ(router.countOfSession("s"), 1u);
   EXPECT_EQ(router.countOfProvider(kTwo), 0u);
-  EXPECT_EQ(router.take("s", "1")->id, "a");
+  EXPECT_EQ(router.take("s", "1")->id, id(1));
+  ASSERT_TRUE(router.open(call(3, "s", "1", kTwo)));
 }
 
 TEST(ToolRouter, TakesAllOfAProviderOrASession) {
   ToolRouter router;
-  for (int i = 0; i < 12; ++i) {
-    ASSERT_TRUE(router.open(call(std::to_string(i), i % 2 == 0 ? "s" : "t", std::to_string(i),
-                                 i % 3 == 0 ? kOne : kTwo)));
+  for (uint64_t i = 0; i < 12; ++i) {
+    ASSERT_TRUE(
+        router.open(call(i, i % 2 == 0 ? "s" : "t", std::to_string(i), i % 3 == 0 ? kOne : kTwo)));
   }
   EXPECT_EQ(router.countOfProvider(kOne), 4u);
   EXPECT_EQ(router.takeOfProvider(kOne).size(), 4u);
   EXPECT_EQ(router.takeOfProvider(kOne).size(), 0u);
   EXPECT_EQ(router.countOfSession("s"), 4u);
-  EXPECT_EQ(router.takeOfSession("s").size(), 4u);
+  EXPECT_EQ(router.takeOfBinding(kTwo, "s").size(), 4u);
+  EXPECT_EQ(router.countOfSession("s"), 0u);
+  EXPECT_EQ(router.takeOfSession("s").size(), 0u);
   EXPECT_EQ(router.countOfProvider(kTwo), 4u);
   EXPECT_EQ(router.takeOfSession("t").size(), 4u);
   EXPECT_TRUE(router.empty());
@@ -93,7 +100,7 @@ struct Registry : ::testing::Test {
     providers.setTools(provider, *provider.in("s"), definitions(names));
   }
   std::string owner(const std::string& tool) {
-    const std::string owner = providers.ownerOf("s", tool);
+    const std::string owner(providers.ownerOf("s", tool));
     return owner.empty() ? "nobody" : owner;
   }
   std::string digest(const std::string& name) { return providers.snapshot("s")[name]; }

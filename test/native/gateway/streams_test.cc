@@ -218,6 +218,14 @@ TEST_F(Filter, ARuleThatRunsOutOfTimeIsNoMatchAndIsLogged) {
   EXPECT_NE(tap.logged().find("ran out of time"), std::string::npos);
 }
 
+TEST_F(Filter, ManySlowRulesHaveTheTimeOfAllTogether) {
+  std::string slow;
+  for (int i = 0; i < 49; ++i) slow += R"({"match":"(a+)+$","outcome":"drop"},)";
+  tap.say(peer, filterSet("[" + slow + R"({"match":"b","outcome":"drop"}])"));
+  // The last rule matches, and is not reached any more.
+  EXPECT_EQ(outcome(asked("surface", std::string(40, 'a') + "b")), "surfaced");
+}
+
 // --- stream.query
 
 using Query = Streams;

@@ -21,7 +21,8 @@ class Client {
   }
 
   void call(const std::string& id, std::optional<Millis> timeout = std::nullopt) {
-    client_.call({id, "greet", Slice(std::string("{}"))}, timeout, now, actions);
+    const bool isNew = client_.call({id, "greet", Slice(std::string("{}"))}, timeout, now, actions);
+    EXPECT_TRUE(isNew);
   }
   void result(const std::string& id) {
     client_.received(CallResult{id, false, Slice(std::string("1")), {}, {}}, now, actions);

@@ -31,6 +31,17 @@ TEST(ConnectionLimits, SkipsAMessageOverTheCap) {
             (Strings{"oversize 11", "text next"}));
 }
 
+TEST(ConnectionLimits, HasACapOfItsOwnForTheFirstMessage) {
+  constexpr Caps kCautious{.maxMessage = 10, .maxAnnounced = 300, .maxFragments = 4, .maxFirst = 5};
+  const std::string ten = frame(0x81, xs(10));
+  EXPECT_EQ(receive(frame(0x81, xs(5)) + ten, kCautious).events,
+            (Strings{"text " + xs(5), "text " + xs(10)}));
+  EXPECT_EQ(receive(frame(0x81, xs(6)) + ten + frame(0x81, xs(4)) + ten, kCautious).events,
+            (Strings{"oversize 6", "oversize 10", "text " + xs(4), "text " + xs(10)}));
+  EXPECT_EQ(receive(frame(0x01, xs(3)) + frame(0x80, xs(3)), kCautious).events,
+            (Strings{"oversize 6"}));
+}
+
 TEST(ConnectionLimits, SkipsFragmentsThatPassTheCapTogether) {
   const std::string next = frame(0x81, "next");
   EXPECT_EQ(receive(frame(0x01, xs(4)) + frame(0x80, xs(6)) + next, kSmall).events,

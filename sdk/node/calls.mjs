@@ -1,0 +1,100 @@
+// Calls in flight: each has one handler that runs, one signal, and at most one result.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { failure, TapError, ToolError } from "./errors.mjs";
+import { MOST_BUFFERED } from "./pace.mjs";
+
+/** What a tool.result may have; the rest of the message is small. */
+const MOST_RESULT_BYTES = 5 * 1024 * 1024 - 1024;
+const DRAIN_MS = 20;
+
+/** What Provider.file gives: a result that lies in a file. */
+export class FileResult {
+  /** @param {{path: string, mimeType: string, size: number, ttl: number}} file */
+  constructor(file) {
+    this.file = file;
+  }
+}
+
+/** @typedef {import("./link.mjs").Message} Message */
+/** @typedef {import("./tools.mjs").Tool} Tool */
+
+export class Calls {
+  #link;
+  #find;
+  /** @type {Map<string, AbortController>} */
+  #running = new Map();
+
+  /** @param {import("./link.mjs").Link} link @param {(name: string) => Tool | undefined} find */
+  constructor(link, find) {
+    this.#link = link;
+    this.#find = find;
+  }
+
+  /** @param {Message} message of type tool.call */
+  async start({ id, tool, args, sessionId }) {
+    const controller = new AbortController();
+    this.#running.set(id, controller);
+    const { signal } = controller;
+    const progress = (/** @type {unknown} */ message) => this.#progress(id, String(message));
+    const call = { signal, progress, callId: id, session: sessionId, tool };
+    const outcome = await this.#run(this.#find(tool), args, call);
+    while (this.#link.buffered > MOST_BUFFERED && !signal.aborted) await sleep(DRAIN_MS);
+    // Of those that were cancelled, or whose connection is gone, nobody waits for an answer.
+    if (this.#running.delete(id)) this.#answer(id, outcome);
+  }
+
+  /** @param {Tool | undefined} tool @param {unknown} args @param {import("./types.js").Call} call */
+  async #run(tool, args, call) {
+    try {
+      if (!tool) throw new ToolError("NOT_FOUND", `there is no tool ${call.tool} any more`);
+      const result = await tool.handler(await tool.validate(args), call);
+      return resultFields(result);
+    } catch (error) {
+      return failure(error);
+    }
+  }
+
+  /** Where it is sent too fast, or nobody waits any more, it is left out. @param {string} id @param {string} message */
+  #progress(id, message) {
+    if (!this.#running.has(id)) return;
+    try {
+      this.#link.send({ type: "tool.progress", id, message });
+    } catch (error) {
+      if (!(error instanceof TapError)) throw error;
+    }
+  }
+
+  /** @param {string} id @param {object} outcome */
+  #answer(id, outcome) {
+    if (this.#link.bound) this.#link.send({ type: "tool.result", id, ...outcome });
+  }
+
+  /** @param {Message} message of type tool.cancel */
+  cancel({ id, reason }) {
+    const controller = this.#running.get(id);
+    this.#running.delete(id);
+    this.#answer(id, { error: "cancelled", errorCode: "CANCELLED" });
+    const code = reason === "timeout" ? "TIMEOUT" : "CANCELLED";
+    controller?.abort(new ToolError(code, reason ?? "cancelled"));
+  }
+
+  /** @param {Error} error */
+  abortAll(error) {
+    const controllers = [...this.#running.values()];
+    this.#running.clear();
+    for (const controller of controllers) controller.abort(error);
+  }
+}
+
+/** @param {unknown} result what a handler has returned @returns {object} */
+function resultFields(result) {
+  if (result instanceof FileResult) return { file: result.file };
+  const data = result ?? "";
+  const size = Buffer.byteLength(JSON.stringify(data));
+  if (size <= MOST_RESULT_BYTES) return { data };
+  throw new ToolError(
+    "PAYLOAD_TOO_LARGE",
+    `the result has ${size} bytes of JSON; 5 MB are allowed`,
+  );
+}

@@ -1,0 +1,74 @@
+// What can go wrong, each with a code and what to do about it.
+
+/** What to do, by the code of an error of the gateway's. @type {Record<string, string>} */
+export const ADVICE = {
+  AUTH_FAILED: "Send auth with the token from the token file.",
+  UNSUPPORTED_VERSION: "Send protocolVersion 2 in hello.",
+  INVALID_SESSION: "Pick a session from the last sessions message.",
+  DUPLICATE_INSTANCE: "Choose another name, or close the other connection.",
+  TOOL_CONFLICT: "Rename the tool and send hello or tools.update again.",
+  PAYLOAD_TOO_LARGE: "Ask the tool for less at a time.",
+  RATE_LIMITED: "Wait a second, then try again.",
+  UNAUTHORIZED: "This message is not allowed in this state.",
+  INVALID_JSON: "The provider sent something unreadable: it needs a fix.",
+  UNKNOWN_TYPE: "Check the message type and protocolVersion.",
+  NOT_FOUND: "Check the arguments, or whether the thing asked for exists.",
+  TIMEOUT: "Try again with less work, or raise the tool's timeout.",
+  CANCELLED: "The call was cancelled; call again if it is still wanted.",
+  DISCONNECTED: "The call was not repeated. Check that the provider is running, then try again.",
+  INTERNAL: "The provider failed; its own log says more.",
+};
+
+/** What is meant for this program differs from what is meant for the model. @type {Record<string, string>} */
+const OWN_ADVICE = {
+  AUTH_FAILED: "Unset an old TAP_PROVIDER_TOKEN; COPILOT_HOME and the port must be the session's.",
+  DUPLICATE_INSTANCE: "Stop the other program, or give one of them another name or an instance.",
+  TOOL_CONFLICT: "Rename the tool.",
+  PAYLOAD_TOO_LARGE: "Send less, or a result as a file (tap.file).",
+  RATE_LIMITED: "Await each push before the next, and wait a second.",
+  UNAUTHORIZED: "The user has not allowed this, or a paired provider may not do it.",
+  DISCONNECTED: "It reconnects by itself; try again once it is bound.",
+  INVALID_SESSION: "Choose a session that is there, or leave the choice to the SDK.",
+  UNSUPPORTED_VERSION: "Update tap, or this SDK: both are in one package.",
+};
+
+/** The gateway has refused something, or cannot be reached. */
+export class TapError extends Error {
+  /** @param {string} code @param {string} message @param {{replyTo?: string, sessionId?: string}} [about] */
+  constructor(code, message, { replyTo, sessionId } = {}) {
+    const advice = OWN_ADVICE[code] ?? ADVICE[code] ?? "";
+    super(`${code}: ${message}${advice && `. ${advice}`}`);
+    this.name = "TapError";
+    this.code = code;
+    this.advice = advice;
+    /** The type of the message that was refused. */
+    this.replyTo = replyTo;
+    this.session = sessionId;
+  }
+
+  /** @param {{code: string, message: string, replyTo?: string, sessionId?: string}} message of type error */
+  static of(message) {
+    return new TapError(message.code, message.message, message);
+  }
+}
+
+/** Thrown by a tool: the call fails with this code, and the model reads the message. */
+export class ToolError extends Error {
+  /** @param {string} code @param {string} message @param {{retryable?: boolean}} [options] */
+  constructor(code, message, { retryable } = {}) {
+    super(message);
+    this.name = "ToolError";
+    this.code = code;
+    this.retryable = retryable;
+  }
+}
+
+/** @param {unknown} error */
+export const toError = (error) => (error instanceof Error ? error : new Error(String(error)));
+
+/** The fields of a failed tool.result. @param {unknown} thrown */
+export function failure(thrown) {
+  const error = toError(thrown);
+  const { code, retryable } = error instanceof ToolError ? error : { code: "INTERNAL" };
+  return { error: error.message || error.name, errorCode: code, ...(retryable && { retryable }) };
+}

@@ -1,0 +1,126 @@
+// A say in what the agent does: rules and gates, context, sections (docs/protocol.md, "Hooks").
+
+import { toError } from "./errors.mjs";
+
+/** @typedef {import("./link.mjs").Message} Message */
+/** @typedef {(check: import("./types.js").GateCheck) => unknown} Judge */
+/** @typedef {(current: string, about: {section: string, session: string}) => string | Promise<string>} Rewriter */
+
+/**
+ * Whatever is not an explicit permission denies.
+ * @param {any} verdict @returns {{decision: string, reason?: string}}
+ */
+function decisionOf(verdict) {
+  if (verdict === true) return { decision: "allow" };
+  if (typeof verdict === "string") return { decision: "deny", reason: verdict };
+  const { decision, reason } = verdict ?? {};
+  if (["allow", "deny", "context"].includes(decision)) return { decision, reason };
+  return { decision: "deny", reason: "the gate has not allowed it" };
+}
+
+export class Hooks {
+  /** @type {Map<number, object>} */
+  #rules = new Map();
+  /** @type {Map<string, Judge>} */
+  #judges = new Map();
+  /** @type {Map<string, object | null>} null: taken away */
+  #sections = new Map();
+  /** @type {Map<string, Rewriter>} */
+  #rewriters = new Map();
+  #context = "";
+  #count = 0;
+  #ask;
+  #onError;
+  /** @type {Promise<unknown>} one update at a time */
+  #last = Promise.resolve();
+
+  /**
+   * @param {(type: string, fields: object) => Promise<unknown> | undefined} ask undefined: not bound
+   * @param {(error: Error) => void} onError
+   */
+  constructor(ask, onError) {
+    this.#ask = ask;
+    this.#onError = onError;
+  }
+
+  /** For hello. */
+  declare() {
+    const transforms = Object.fromEntries([...this.#sections].filter(([, change]) => change));
+    const onPreToolUse = [...this.#rules.values()];
+    const some = onPreToolUse.length > 0 || Object.keys(transforms).length > 0;
+    return {
+      ...(some && { hooks: { onPreToolUse, transforms } }),
+      ...(this.#context && { context: this.#context }),
+    };
+  }
+
+  /** @param {string} type @param {() => object} fields @returns {Promise<void>} */
+  #update(type, fields) {
+    const work = this.#last.then(async () => void (await this.#ask(type, fields())));
+    this.#last = work.catch(() => {});
+    return work;
+  }
+
+  #updateRules = () =>
+    this.#update("hooks.update", () => ({ onPreToolUse: [...this.#rules.values()] }));
+
+  /** @param {object} rule @returns {import("./types.js").Rule} */
+  rule(rule) {
+    const key = ++this.#count;
+    this.#rules.set(key, rule);
+    const remove = () => (this.#rules.delete(key) ? this.#updateRules() : Promise.resolve());
+    return { remove, inForce: this.#updateRules() };
+  }
+
+  /** @param {object} rule @param {Judge} judge @returns {import("./types.js").Rule} */
+  gate(rule, judge) {
+    const gateId = `gate-${this.#count + 1}`;
+    this.#judges.set(gateId, judge);
+    return this.rule({ ...rule, action: "gate", gateId });
+  }
+
+  /** @param {string} text */
+  context(text) {
+    this.#context = text;
+    return this.#update("context.update", () => ({ context: this.#context }));
+  }
+
+  /** @param {string} name @param {import("./types.js").SectionChange} change */
+  section(name, change) {
+    this.#rewriters.delete(name);
+    if (typeof change === "function") {
+      this.#rewriters.set(name, change);
+      this.#sections.set(name, { action: "callback" });
+    } else {
+      const [[action, content] = []] = Object.entries(change ?? {});
+      this.#sections.set(name, action ? { action, content } : null);
+    }
+    const transforms = { [name]: this.#sections.get(name) };
+    return this.#update("hooks.update", () => ({ transforms }));
+  }
+
+  /** @param {Message} message of type gate.check @returns {Promise<Message>} */
+  async check({ gateId, callId, tool, args, sessionId }) {
+    const judge = this.#judges.get(gateId);
+    let decision;
+    try {
+      decision = decisionOf(await judge?.({ tool, args, session: sessionId }));
+    } catch (error) {
+      this.#onError(toError(error));
+      decision = { decision: "deny", reason: `the gate failed: ${toError(error).message}` };
+    }
+    return { type: "gate.result", gateId, callId, ...decision };
+  }
+
+  /** @param {Message} message of type transform.request @returns {Promise<Message>} */
+  async rewrite({ callId, section, current, sessionId }) {
+    let content = current;
+    try {
+      const rewriter = this.#rewriters.get(section);
+      if (rewriter) content = String(await rewriter(current, { section, session: sessionId }));
+    } catch (error) {
+      this.#onError(toError(error));
+    }
+    return { type: "transform.result", callId, content };
+  }
+}

@@ -1,0 +1,60 @@
+// Who wants to hear of what.
+
+import { toError } from "./errors.mjs";
+
+/** What is said by this SDK; every other name is an event of the session, to be subscribed to. */
+const OWN = ["status", "bound", "unbound", "error"];
+const LIFECYCLE = ["session.started", "session.idle", "session.end"];
+
+export class Listeners {
+  /** @type {Map<string, Set<(data: any) => unknown>>} */
+  #byEvent = new Map();
+  #name;
+
+  /** @param {string} name of the provider */
+  constructor(name) {
+    this.#name = name;
+  }
+
+  /** @param {string} event @param {(data: any) => unknown} listener */
+  add(event, listener) {
+    const set = this.#byEvent.get(event) ?? new Set();
+    this.#byEvent.set(event, set.add(listener));
+  }
+
+  /** @param {string} event @param {(data: any) => unknown} listener */
+  delete(event, listener) {
+    this.#byEvent.get(event)?.delete(listener);
+  }
+
+  /** @param {string} event */
+  isSessionEvent(event) {
+    return !OWN.includes(event) && !LIFECYCLE.includes(event);
+  }
+
+  /** For hello. */
+  get subscriptions() {
+    return [...this.#byEvent.keys()].filter((event) => this.isSessionEvent(event));
+  }
+
+  /** @param {string} event @param {any} data @returns {Promise<void>} once all are done; what they throw is an error event */
+  async tell(event, data) {
+    const listeners = [...(this.#byEvent.get(event) ?? [])];
+    await Promise.all(
+      listeners.map(async (listener) => {
+        try {
+          await listener(data);
+        } catch (error) {
+          if (event !== "error") this.error(toError(error));
+          else process.emitWarning(`provider ${this.#name}: ${toError(error).message}`);
+        }
+      }),
+    );
+  }
+
+  /** @param {Error} error */
+  error(error) {
+    if ((this.#byEvent.get("error")?.size ?? 0) > 0) void this.tell("error", error);
+    else process.emitWarning(`provider ${this.#name}: ${error.message}`);
+  }
+}

@@ -1,0 +1,286 @@
+// copilot-tap/provider: a process that lends tools to Copilot sessions. docs/sdk-node.md is its manual.
+
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { Calls, FileResult } from "./calls.mjs";
+import { TapError } from "./errors.mjs";
+import { Hooks } from "./hooks.mjs";
+import { Link } from "./link.mjs";
+import { Listeners } from "./listeners.mjs";
+import { Requests } from "./requests.mjs";
+import { Streams } from "./streams.mjs";
+import { makeTool, Tools } from "./tools.mjs";
+import { whereabouts } from "./where.mjs";
+
+export { TapError, ToolError } from "./errors.mjs";
+
+/** @typedef {import("./types.js").ProviderOptions} ProviderOptions */
+/** @typedef {import("./link.mjs").Message} Message */
+
+const FILE_TTL_S = 300;
+
+/** @typedef {import("./types.js").Provider} Interface */
+/** @implements {Interface} */
+class Provider {
+  /** @type {Set<string>} */
+  sessions = new Set();
+  /** @type {string | undefined} */
+  persistDir;
+  /** @type {Promise<void>} */
+  closed;
+  #options;
+  #listeners;
+  #link;
+  #calls;
+  #requests;
+  #tools;
+  #hooks;
+  #streams;
+  /** @type {Promise<void> | undefined} */
+  #connected;
+  /** @type {{resolve: () => void, reject: (error: Error) => void}} */
+  #connecting = { resolve() {}, reject() {} };
+  /** @type {{resolve: () => void, reject: (error: Error) => void}} */
+  #closing = { resolve() {}, reject() {} };
+
+  /** @param {string} name @param {ProviderOptions} [options] */
+  constructor(name, options = {}) {
+    this.name = name;
+    this.#options = options;
+    this.closed = new Promise((resolve, reject) => {
+      this.#closing = { resolve, reject };
+    });
+    this.#listeners = new Listeners(name);
+    this.#link = new Link({
+      name,
+      where: whereabouts(options),
+      session: options.session ?? "latest",
+      pair: options.pair,
+      hello: () => this.#hello(),
+      onBound: (ack) => this.#onBound(ack),
+      onLost: (error) => this.#onLost(error),
+      onMessage: (message) => this.#receive(message),
+      onSessionEnd: (sessionId, deadline) => this.#onSessionEnd(sessionId, deadline),
+      onError: (error) => this.#listeners.error(error),
+      onFatal: (error) => this.#onFatal(error),
+      onStatus: (text) => void this.#listeners.tell("status", text),
+    });
+    this.#requests = new Requests((message) => this.#link.send(message));
+    /** @type {(type: string, fields: object) => Promise<any> | undefined} */
+    const ifBound = (type, fields) =>
+      this.#link.bound ? this.#ask(type, { ...fields }) : undefined;
+    this.#tools = new Tools((delta) => ifBound("tools.update", delta));
+    this.#hooks = new Hooks(ifBound, (error) => this.#listeners.error(error));
+    this.#streams = new Streams(this.#requests, (type, fields) => this.#ask(type, fields), {
+      ifBound,
+      broadcast: options.session === "all",
+    });
+    this.#calls = new Calls(this.#link, (tool) => this.#tools.get(tool));
+  }
+
+  // ---- what is declared ----------------------------------------------------------------------------
+
+  /** @type {Interface["tool"]} */
+  tool(name, options, handler) {
+    return this.#tools.set(makeTool(name, options, /** @type {any} */ (handler)));
+  }
+
+  /** @param {string} name */
+  removeTool(name) {
+    return this.#tools.remove(name);
+  }
+
+  /** @type {Interface["deny"]} */
+  deny(match, reason) {
+    return this.#hooks.rule({ match, action: "deny", reason });
+  }
+
+  /** @type {Interface["note"]} */
+  note(match, content) {
+    return this.#hooks.rule({ match, action: "context", content });
+  }
+
+  /** @type {Interface["gate"]} */
+  gate(match, judge, { failOpen } = {}) {
+    return this.#hooks.gate({ match, failOpen }, judge);
+  }
+
+  /** @param {string} text */
+  context(text) {
+    return this.#hooks.context(text);
+  }
+
+  /** @type {Interface["section"]} */
+  section(name, change) {
+    return this.#hooks.section(name, change);
+  }
+
+  /** @type {Interface["on"]} */
+  on(event, listener) {
+    const late = this.#connected && !this.#listeners.subscriptions.includes(event);
+    if (late && this.#listeners.isSessionEvent(event)) {
+      throw new Error(`on("${event}"): events of the session are subscribed to before connect()`);
+    }
+    this.#listeners.add(event, listener);
+    return this;
+  }
+
+  /** @type {Interface["off"]} */
+  off(event, listener) {
+    this.#listeners.delete(event, listener);
+    return this;
+  }
+
+  /** @returns {object} */
+  #hello() {
+    const { instance, metadata, concurrency, startupContext } = this.#options;
+    return {
+      name: this.name,
+      instance,
+      metadata,
+      concurrency: typeof concurrency === "number" ? { max: concurrency } : concurrency,
+      startup_context: startupContext,
+      subscribe: this.#listeners.subscriptions,
+      ...this.#hooks.declare(),
+      tools: this.#tools.declare(),
+    };
+  }
+
+  // ---- what is sent --------------------------------------------------------------------------------
+
+  /** @param {string} type @param {{sessionId?: string}} fields @returns {Promise<any>} */
+  async #ask(type, fields) {
+    // Bound to "all" without a session there is nobody who would answer.
+    if (this.sessions.size > 0) return this.#requests.ask(type, fields);
+    this.#link.send({ ...fields, type });
+    return undefined;
+  }
+
+  /** @type {Interface["push"]} */
+  async push(stream, event, options) {
+    return this.#streams.push(stream, event, options);
+  }
+
+  /** @type {Interface["stream"]} */
+  stream(name) {
+    return this.#streams.named(name);
+  }
+
+  /** @type {Interface["file"]} */
+  async file(name, content, { mimeType, ttl = FILE_TTL_S }) {
+    if (!this.persistDir) throw new TapError("UNAUTHORIZED", "there is no folder for files");
+    const file = path.join(this.persistDir, path.basename(name));
+    const bytes = Buffer.from(content);
+    await writeFile(file, bytes, { mode: 0o600 });
+    return new FileResult({ path: file, mimeType, size: bytes.length, ttl });
+  }
+
+  // ---- what comes ----------------------------------------------------------------------------------
+
+  /** @param {Message} message */
+  #receive(message) {
+    const { sessionId: session } = message;
+    switch (message.type) {
+      case "tool.call":
+        return void this.#calls.start(message);
+      case "tool.cancel":
+        return this.#calls.cancel(message);
+      case "gate.check":
+        return void this.#hooks.check(message).then((answer) => this.#reply(answer));
+      case "transform.request":
+        return void this.#hooks.rewrite(message).then((answer) => this.#reply(answer));
+      case "ack":
+      case "stream.history":
+        return this.#requests.answered(message);
+      case "session.event":
+        return void this.#listeners.tell(message.event, { session, ...message.data });
+      case "session.lifecycle":
+        if (message.state === "started") this.sessions.add(session);
+        return void this.#listeners.tell(`session.${message.state}`, { session });
+      case "error":
+        if (!this.#requests.refused(message)) {
+          this.#listeners.error(TapError.of(/** @type {any} */ (message)));
+        }
+    }
+  }
+
+  /** @param {Message} answer to what nobody waits for once the connection is gone */
+  #reply(answer) {
+    if (this.#link.bound) this.#link.send(answer);
+  }
+
+  /** @param {Message} ack */
+  #onBound({ sessionId, providerId, persistDir }) {
+    this.persistDir = persistDir || undefined;
+    const all = this.#link.sessions.open.map(({ id }) => id);
+    for (const id of sessionId === "all" ? all : [sessionId]) this.sessions.add(id);
+    this.#connecting.resolve();
+    this.#streams.restore();
+    void this.#tools.sync().catch((error) => this.#listeners.error(error));
+    void this.#listeners.tell("bound", { session: sessionId, providerId });
+  }
+
+  /** @param {TapError} error */
+  #onLost(error) {
+    this.sessions.clear();
+    this.#requests.rejectAll(error);
+    this.#calls.abortAll(error);
+    void this.#listeners.tell("unbound", error);
+  }
+
+  /** @param {string} session @param {number} deadline */
+  async #onSessionEnd(session, deadline) {
+    this.sessions.delete(session);
+    this.#requests.settleEnded(this.sessions);
+    await this.#listeners.tell("session.end", { session, deadline });
+  }
+
+  /** @param {Error} error */
+  #onFatal(error) {
+    this.#connecting.reject(error);
+    if (this.#everConnected) this.#closing.reject(error);
+    else this.#closing.resolve();
+  }
+
+  // ---- coming and going ----------------------------------------------------------------------------
+
+  #everConnected = false;
+
+  /** @param {{signal?: AbortSignal}} [options] */
+  connect({ signal } = {}) {
+    this.#connected ??= this.#connect(signal);
+    return this.#connected;
+  }
+
+  /** @param {AbortSignal} [signal] */
+  async #connect(signal) {
+    const bound = new Promise((resolve, reject) => {
+      this.#connecting = { resolve: () => resolve(undefined), reject };
+    });
+    const onAbort = () => {
+      this.#connecting.reject(signal?.reason);
+      void this.close("connecting was aborted");
+    };
+    signal?.addEventListener("abort", onAbort, { once: true });
+    if (signal?.aborted) onAbort();
+    else this.#link.start();
+    try {
+      await bound;
+      this.#everConnected = true;
+    } finally {
+      signal?.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /** @param {string} [reason] */
+  async close(reason) {
+    const error = new TapError("DISCONNECTED", "the provider was closed");
+    this.#connecting.reject(error);
+    this.#calls.abortAll(error);
+    await this.#link.stop(reason);
+    this.#closing.resolve();
+  }
+}
+
+/** @type {typeof import("./types.js").provider} */
+export const provider = (name, options) => /** @type {any} */ (new Provider(name, options));

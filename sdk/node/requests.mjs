@@ -1,0 +1,77 @@
+// Messages that ask for an answer, and their answers.
+
+import { TapError } from "./errors.mjs";
+
+/** @typedef {import("./link.mjs").Message} Message */
+/**
+ * @typedef {object} Pending
+ * @property {string} type
+ * @property {string | undefined} sessionId that it is about; undefined: all
+ * @property {(answer?: any) => void} resolve
+ * @property {(error: Error) => void} reject
+ */
+
+export class Requests {
+  #send;
+  #count = 0;
+  /** @type {Map<string, Pending>} */
+  #pending = new Map();
+
+  /** @param {(message: Message) => void} send throws where it cannot */
+  constructor(send) {
+    this.#send = send;
+  }
+
+  /**
+   * @param {string} type @param {{sessionId?: string, [field: string]: unknown}} fields
+   * @param {string} idField
+   * @returns {Promise<any>} the answer; undefined where the session that it is about has ended
+   */
+  ask(type, fields, idField = "requestId") {
+    const id = `r-${++this.#count}`;
+    this.#send({ ...fields, type, [idField]: id });
+    return new Promise((resolve, reject) => {
+      this.#pending.set(id, { type, sessionId: fields.sessionId, resolve, reject });
+    });
+  }
+
+  /** @param {Message} message with the id of its request */
+  answered(message) {
+    this.#take(message.requestId ?? message.queryId)?.resolve(message);
+  }
+
+  /** Whether anybody waited for it. @param {Message} message of type error */
+  refused(message) {
+    const pending = this.#take(message.requestId) ?? this.#takeOldest(message.replyTo);
+    pending?.reject(TapError.of(/** @type {any} */ (message)));
+    return pending !== undefined;
+  }
+
+  /** @param {string} id */
+  #take(id) {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    return pending;
+  }
+
+  /** What could not be read has no id in its error. @param {string} type */
+  #takeOldest(type) {
+    for (const [id, pending] of this.#pending) if (pending.type === type) return this.#take(id);
+    return undefined;
+  }
+
+  /** Nobody will answer for a session that has ended. @param {ReadonlySet<string>} sessions those that are left */
+  settleEnded(sessions) {
+    for (const [id, { sessionId, resolve }] of this.#pending) {
+      if (sessionId === undefined ? sessions.size > 0 : sessions.has(sessionId)) continue;
+      this.#pending.delete(id);
+      resolve();
+    }
+  }
+
+  /** @param {Error} error */
+  rejectAll(error) {
+    for (const { reject } of this.#pending.values()) reject(error);
+    this.#pending.clear();
+  }
+}

@@ -1,0 +1,70 @@
+// Events that are pushed, filters that decide what becomes of them, and a look back.
+
+/** @typedef {import("./types.js").PushOptions} PushOptions */
+/** @typedef {import("./types.js").FilterRule} FilterRule */
+
+export class Streams {
+  #requests;
+  #ask;
+  #options;
+  /** The gateway forgets them with each hello. @type {Map<string, FilterRule[]>} */
+  #filters = new Map();
+
+  /**
+   * @param {import("./requests.mjs").Requests} requests
+   * @param {(type: string, fields: object) => Promise<any>} ask throws where we are not bound
+   * @param {{ifBound: (type: string, fields: object) => Promise<unknown> | undefined, broadcast: boolean}} options
+   */
+  constructor(requests, ask, options) {
+    this.#requests = requests;
+    this.#ask = ask;
+    this.#options = options;
+  }
+
+  /** @param {string} name @returns {import("./types.js").Stream} */
+  named(name) {
+    return {
+      push: (event, options) => this.push(name, event, options),
+      filter: (rules) => this.filter(name, rules),
+      history: (options) => this.history(name, options),
+    };
+  }
+
+  /** @param {string} stream @param {unknown} data @param {PushOptions} [options] */
+  async push(stream, data, { level = "keep", prompt, metadata, session } = {}) {
+    const event = typeof data === "string" ? data : JSON.stringify(data);
+    const whom = session || !this.#options.broadcast ? { sessionId: session } : { broadcast: true };
+    const push = { stream, event, level, prompt, metadata, ...whom };
+    const ack = await this.#ask("push", push);
+    return ack && { outcome: ack.outcome, session: ack.sessionId, rule: ack.rule };
+  }
+
+  /** @param {string} stream @param {FilterRule[]} rules */
+  async filter(stream, rules) {
+    const former = this.#filters.get(stream);
+    this.#filters.set(stream, rules);
+    try {
+      await this.#options.ifBound("filter.set", { stream, rules });
+    } catch (error) {
+      if (/** @type {any} */ (error).code !== "DISCONNECTED") {
+        if (former) this.#filters.set(stream, former);
+        else this.#filters.delete(stream);
+      }
+      throw error;
+    }
+  }
+
+  /** After a hello. */
+  restore() {
+    for (const [stream, rules] of this.#filters) {
+      if (rules.length > 0) this.#options.ifBound("filter.set", { stream, rules })?.catch(() => {});
+    }
+  }
+
+  /** @param {string} stream @param {{last?: number, session?: string}} [options] */
+  async history(stream, { last, session } = {}) {
+    const query = { streams: [stream], last, sessionId: session };
+    const answer = await this.#requests.ask("stream.query", query, "queryId");
+    return Object.values(answer?.streams ?? {})[0] ?? [];
+  }
+}

@@ -1,0 +1,103 @@
+// The tools that are declared, and those that the gateway knows of.
+
+import { readParameters } from "./schema.mjs";
+
+/**
+ * @typedef {object} Tool
+ * @property {{name: string, description: string, parameters?: object, timeout?: number}} definition
+ * @property {(args: any) => any} validate
+ * @property {(args: any, call: import("./types.js").Call) => unknown} handler
+ */
+
+/** @param {unknown} args */
+const asTheyAre = (args) => args;
+
+/** @param {string} name @param {import("./types.js").ToolOptions<any>} options @param {Tool["handler"]} handler @returns {Tool} */
+export function makeTool(name, { description, parameters, timeout }, handler) {
+  if (typeof handler !== "function") throw new TypeError(`tool ${name}: expected a function`);
+  const read = readParameters(parameters);
+  const definition = { name, description, parameters: read?.schema, timeout };
+  return { definition, validate: read?.validate ?? asTheyAre, handler };
+}
+
+export class Tools {
+  /** @type {Map<string, Tool>} */
+  #declared = new Map();
+  /** What the gateway has been told. @type {Map<string, Tool>} */
+  #told = new Map();
+  #update;
+  /** @type {Promise<void> | undefined} a change that is about to be sent */
+  #soon;
+  /** @type {Promise<unknown>} the last one that was sent */
+  #last = Promise.resolve();
+
+  /** @param {(delta: {tools: object[], remove: string[]}) => Promise<unknown> | undefined} update undefined: not bound */
+  constructor(update) {
+    this.#update = update;
+  }
+
+  /** @param {string} name */
+  get(name) {
+    return this.#declared.get(name);
+  }
+
+  /** @param {Tool} tool */
+  set(tool) {
+    this.#declared.set(tool.definition.name, tool);
+    return this.sync();
+  }
+
+  /** @param {string} name */
+  remove(name) {
+    this.#declared.delete(name);
+    return this.sync();
+  }
+
+  /** For hello: all of them. */
+  declare() {
+    this.#told = new Map(this.#declared);
+    return [...this.#declared.values()].map(({ definition }) => definition);
+  }
+
+  /** Tells the gateway of what has changed; changes made together go together. @returns {Promise<void>} */
+  sync() {
+    if (this.#soon) return this.#soon;
+    const work = this.#last.then(() => this.#tell());
+    this.#soon = work;
+    this.#last = work.catch(() => {});
+    return work;
+  }
+
+  async #tell() {
+    this.#soon = undefined;
+    const former = this.#told;
+    const changed = [...this.#declared].filter(([name, tool]) => former.get(name) !== tool);
+    const remove = [...former.keys()].filter((name) => !this.#declared.has(name));
+    if (changed.length === 0 && remove.length === 0) return;
+    const tools = changed.map(([, { definition }]) => definition);
+    const answer = this.#update({ tools, remove });
+    if (!answer) return;
+    this.#told = new Map(this.#declared);
+    try {
+      await answer;
+    } catch (error) {
+      if (/** @type {any} */ (error).code !== "DISCONNECTED")
+        this.#restore(former, changed, remove);
+      throw error;
+    }
+  }
+
+  /** The gateway has refused a change: the former tools are in force. */
+  #restore(
+    /** @type {Map<string, Tool>} */ former,
+    /** @type {[string, Tool][]} */ changed,
+    /** @type {string[]} */ removed,
+  ) {
+    for (const name of [...changed.map(([changedName]) => changedName), ...removed]) {
+      const before = former.get(name);
+      if (before) this.#declared.set(name, before);
+      else this.#declared.delete(name);
+    }
+    this.#told = former;
+  }
+}

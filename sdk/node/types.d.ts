@@ -1,0 +1,231 @@
+// What copilot-tap/provider exports. docs/sdk-node.md describes it.
+
+/** A schema of zod, Valibot, ArkType … (https://standardschema.dev). */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => unknown;
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+  };
+}
+export type JsonSchema = { readonly [keyword: string]: unknown };
+
+/** What a handler gets for these parameters. */
+export type ArgumentsOf<P> =
+  P extends StandardSchema<any, any>
+    ? NonNullable<P["~standard"]["types"]>["output"]
+    : Record<string, any>;
+
+export interface SessionInfo {
+  id: string;
+  label: string;
+  cwd?: string;
+  foreground: boolean;
+}
+/** The session last used, all of them, one by its id, or your own choice (undefined: wait). */
+export type SessionChoice =
+  "latest" | "all" | (string & {}) | ((sessions: SessionInfo[]) => string | undefined);
+
+export interface ProviderOptions {
+  /** Default: "latest". */
+  session?: SessionChoice;
+  /** Which of several programs of this name; a call's `target` picks one. */
+  instance?: string;
+  /** Says more about this instance, for the model. */
+  metadata?: object;
+  /** How many calls may run at once; the gateway holds the others back. */
+  concurrency?: number | { max: number; scope?: "instance" | "provider" | "tool" };
+  /** Text that goes with the session's first prompt from now on. */
+  startupContext?: string;
+  /** Asks the user for the code that the session shows, where there is no token to be read. */
+  pair?: (prompt: string) => string | Promise<string>;
+  /** Default: TAP_PROVIDER_TOKEN, else the token file. */
+  token?: string;
+  /** Default: COPILOT_HOME, else ~/.copilot. */
+  home?: string;
+  /** Default: TAP_GATEWAY_PORT, else 9400. */
+  port?: number;
+  /** Default: ws://localhost:<port>. */
+  url?: string;
+}
+
+export interface Call {
+  /** Aborted when nobody waits for the result any more: cancelled, too late, disconnected. */
+  signal: AbortSignal;
+  /** Shows in the timeline, and starts the call's timeout again. */
+  progress(message: string): void;
+  callId: string;
+  /** Its id. */
+  session: string;
+  tool: string;
+}
+
+export interface ToolOptions<P = JsonSchema | StandardSchema> {
+  /** For the model. */
+  description: string;
+  /** Of an object. Absent: no parameters. */
+  parameters?: P;
+  /** Milliseconds. Default: 5 minutes. */
+  timeout?: number;
+}
+export type ToolHandler<P> = (args: ArgumentsOf<P>, call: Call) => unknown;
+
+export type PushLevel = "keep" | "surface" | "inject";
+export interface PushOptions {
+  /** Default: "keep". */
+  level?: PushLevel;
+  /** With "inject": put before the model instead of the event. */
+  prompt?: string;
+  metadata?: object;
+  /** Default: every session that the provider is bound to. */
+  session?: string;
+}
+export interface Receipt {
+  outcome: "stored" | "surfaced" | "injected" | "queued" | "dropped";
+  session: string;
+  /** Of the stream's filter. */
+  rule?: number;
+}
+export interface FilterRule {
+  /** A regular expression. */
+  match: string;
+  outcome: "drop" | PushLevel;
+}
+export interface StreamEvent {
+  ts: string;
+  event: string;
+  metadata?: object;
+}
+export interface Stream {
+  push(event: unknown, options?: PushOptions): Promise<Receipt | undefined>;
+  /** Decides what becomes of each event. It holds after a reconnect, too. */
+  filter(rules: FilterRule[]): Promise<void>;
+  /** The latest events, the last one first. */
+  history(options?: { last?: number; session?: string }): Promise<StreamEvent[]>;
+}
+
+/** Which uses of tools a rule is about: all that is named must fit. */
+export interface Match {
+  tool?: string;
+  /** A regular expression over the arguments as JSON. */
+  args?: string;
+  /** A glob. */
+  file?: string;
+  provider?: string;
+}
+export interface GateCheck {
+  tool: string;
+  args: any;
+  session: string;
+}
+/** `true` allows; a text denies and says why; anything that is not clear denies. */
+export type Verdict =
+  boolean | string | { decision: "allow" | "deny" | "context"; reason?: string };
+export interface Rule {
+  remove(): Promise<void>;
+  /** Once the session has it in force, or the user has said no. */
+  inForce: Promise<void>;
+}
+export type SectionChange =
+  | { append: string }
+  | { prepend: string }
+  | { replace: string }
+  | ((current: string, about: { section: string; session: string }) => string | Promise<string>)
+  | null;
+
+export interface Events {
+  /** What the SDK is doing, in words: waiting, bound, connection lost. */
+  status: string;
+  bound: { session: string; providerId: string };
+  unbound: TapError;
+  /** What nobody waits for. Without a listener it is a process warning. */
+  error: Error;
+  "session.started": { session: string };
+  "session.idle": { session: string };
+  /** The session waits for what the listener returns, up to `deadline` milliseconds. */
+  "session.end": { session: string; deadline: number };
+  "user.message": { session: string; content: string };
+  "assistant.message": { session: string; content: string; toolRequests?: any[] };
+  "assistant.intent": { session: string; intent: string };
+  "tool.execution_complete": {
+    session: string;
+    tool: string;
+    provider?: string;
+    args: any;
+    result: any;
+    durationMs: number;
+  };
+}
+
+export interface Provider {
+  readonly name: string;
+  /** Those that it is bound to, by id. */
+  readonly sessions: ReadonlySet<string>;
+  /** A folder of this provider's own; undefined until it is bound, and where it is paired. */
+  readonly persistDir: string | undefined;
+  /** Resolves after close(); rejected where it cannot go on, such as with a token that is void. */
+  readonly closed: Promise<void>;
+
+  /** Declares or replaces a tool. The promise: once the gateway knows it (at once before connect). */
+  tool<P extends JsonSchema | StandardSchema<any, any>>(
+    name: string,
+    options: ToolOptions<P>,
+    handler: ToolHandler<P>,
+  ): Promise<void>;
+  removeTool(name: string): Promise<void>;
+
+  push(stream: string, event: unknown, options?: PushOptions): Promise<Receipt | undefined>;
+  stream(name: string): Stream;
+  /** A result too large for a message: return what this resolves to. */
+  file(
+    name: string,
+    content: string | Uint8Array,
+    options: { mimeType: string; ttl?: number },
+  ): Promise<object>;
+
+  deny(match: Match, reason: string): Rule;
+  /** Asks before the tool runs. `failOpen`: where no answer is to be had it runs. */
+  gate(
+    match: Match,
+    judge: (check: GateCheck) => Verdict | Promise<Verdict>,
+    options?: { failOpen?: boolean },
+  ): Rule;
+  /** The model reads `content` after the tool has run. */
+  note(match: Match, content: string): Rule;
+  /** Text that goes with every prompt of the user; "" ends it. */
+  context(text: string): Promise<void>;
+  /** Changes a section of the system message; null ends it. */
+  section(name: string, change: SectionChange): Promise<void>;
+
+  on<E extends keyof Events>(event: E, listener: (data: Events[E]) => unknown): Provider;
+  off<E extends keyof Events>(event: E, listener: (data: Events[E]) => unknown): Provider;
+
+  /** Once it is bound to a session; waits for a gateway and for a session. */
+  connect(options?: { signal?: AbortSignal }): Promise<void>;
+  /** Says goodbye. Calls that run are aborted; nothing keeps the process alive any more. */
+  close(reason?: string): Promise<void>;
+}
+
+export declare function provider(name: string, options?: ProviderOptions): Provider;
+
+/** The gateway has refused something, or cannot be reached. */
+export declare class TapError extends Error {
+  constructor(code: string, message: string, about?: { replyTo?: string; sessionId?: string });
+  readonly code: string;
+  /** What to do. */
+  readonly advice: string;
+  readonly replyTo?: string;
+  readonly session?: string;
+}
+
+/** Thrown by a tool: the call fails with this code, and the model reads the message. */
+export declare class ToolError extends Error {
+  constructor(
+    code: "NOT_FOUND" | "TIMEOUT" | "CANCELLED" | "INTERNAL" | (string & {}),
+    message: string,
+    options?: { retryable?: boolean },
+  );
+  readonly code: string;
+  readonly retryable?: boolean;
+}

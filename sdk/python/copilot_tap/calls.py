@@ -1,0 +1,114 @@
+"""Calls in flight: each has one function that runs, and at most one result."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+from .errors import TapError, ToolError, failure
+from .link import Link, Message
+from .tools import Tool
+
+MOST_RESULT_BYTES = 5 * 1024 * 1024 - 1024
+
+
+@dataclass(frozen=True)
+class FileResult:
+    """What Provider.file gives: a result that lies in a file."""
+
+    file: dict[str, Any]
+
+
+@dataclass
+class Call:
+    """What a tool may know of the call that it answers."""
+
+    id: str
+    session: str
+    tool: str
+    _progress: Callable[[str], None] = field(repr=False)
+    cancelled: bool = False
+    """For a function that is not async and runs long: nobody waits for it any more."""
+
+    def progress(self, message: str) -> None:
+        """Shows in the timeline, and starts the call's timeout again. From any thread."""
+        self._progress(message)
+
+
+class Calls:
+    def __init__(self, link: Link, find: Callable[[str], Tool | None]) -> None:
+        self._link, self._find = link, find
+        self._running: dict[str, tuple[asyncio.Task[Any], Call]] = {}
+
+    def start(self, message: Message) -> None:
+        call_id, loop = message["id"], asyncio.get_running_loop()
+
+        def progress(text: str) -> None:
+            loop.call_soon_threadsafe(self._progress, call_id, str(text))
+
+        call = Call(call_id, message["sessionId"], message["tool"], progress)
+        task = self._link.spawn(self._perform(call, message["args"]))
+        self._running[call_id] = (task, call)
+
+    async def _perform(self, call: Call, args: dict[str, Any]) -> None:
+        try:
+            outcome = _result_fields(await self._run(self._find(call.tool), args, call))
+        except Exception as error:  # whatever it is, the model must hear of it
+            outcome = failure(error)
+        # Of those that were cancelled, or whose connection is gone, nobody waits for an answer.
+        if self._running.pop(call.id, None):
+            await self._answer(call.id, outcome)
+
+    async def _run(self, tool: Tool | None, args: dict[str, Any], call: Call) -> Any:
+        if tool is None:
+            raise ToolError("NOT_FOUND", f"there is no tool {call.tool} any more")
+        given = tool.arguments(args)
+        if tool.takes_call:
+            given["call"] = call
+        if inspect.iscoroutinefunction(tool.function):
+            return await tool.function(**given)
+        return await asyncio.to_thread(tool.function, **given)
+
+    async def _answer(self, call_id: str, outcome: Message) -> None:
+        if self._link.bound:
+            await self._link.send({"type": "tool.result", "id": call_id, **outcome})
+
+    def _progress(self, call_id: str, message: str) -> None:
+        if call_id in self._running:
+            self._link.spawn(self._send_progress(call_id, message))
+
+    async def _send_progress(self, call_id: str, message: str) -> None:
+        """Where it is sent too fast it is left out."""
+        try:
+            await self._link.send({"type": "tool.progress", "id": call_id, "message": message})
+        except TapError:
+            pass
+
+    def cancel(self, message: Message) -> None:
+        self._abort(message["id"])
+        outcome = {"error": "cancelled", "errorCode": "CANCELLED"}
+        self._link.spawn(self._answer(message["id"], outcome))
+
+    def _abort(self, call_id: str) -> None:
+        task, call = self._running.pop(call_id, (None, None))
+        if task and call:
+            call.cancelled = True
+            task.cancel()
+
+    def abort_all(self) -> None:
+        for call_id in list(self._running):
+            self._abort(call_id)
+
+
+def _result_fields(result: Any) -> Message:
+    if isinstance(result, FileResult):
+        return {"file": result.file}
+    data = "" if result is None else result
+    size = len(json.dumps(data, allow_nan=False))
+    if size > MOST_RESULT_BYTES:
+        text = f"the result has {size} bytes of JSON; 5 MB are allowed"
+        raise ToolError("PAYLOAD_TOO_LARGE", text)
+    return {"data": data}

@@ -1,0 +1,291 @@
+"""The way to the gateway: waits for one, lets itself in, binds, and comes back when it is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any, Awaitable, Callable, Protocol
+
+try:
+    import websockets
+except ImportError as missing:  # pragma: no cover
+    raise ImportError(
+        "copilot_tap needs the package websockets: apt install python3-websockets, "
+        "or pip install websockets"
+    ) from missing
+
+from .errors import TapError
+from .pace import Pace, backoff
+from .sessions import SessionChoice, Sessions
+from .where import Whereabouts
+
+Message = dict[str, Any]
+
+ADMISSION_S = 10.0
+"""From a connection to the list of sessions, a code typed by the user aside."""
+FAREWELL_S = 1.0
+PATIENT_FAILURES = 3
+"""A wrong token may be one that is just being replaced; so often it is not."""
+FINAL = {"UNSUPPORTED_VERSION", "TOOL_CONFLICT", "DUPLICATE_INSTANCE"}
+FINAL |= {"UNAUTHORIZED", "INVALID_JSON", "PAYLOAD_TOO_LARGE"}
+ANSWERS = {"tool.result", "gate.result", "transform.result"}
+
+
+class Owner(Protocol):
+    """Who says what is declared, and hears what comes."""
+
+    name: str
+
+    def hello(self) -> Message: ...
+    def on_bound(self, ack: Message) -> None: ...
+    def on_lost(self, error: TapError) -> None: ...
+    def on_message(self, message: Message) -> None: ...
+    async def on_session_end(self, session: str, deadline: float) -> None: ...
+    def on_error(self, error: Exception) -> None: ...
+    def on_status(self, text: str) -> None: ...
+
+
+def _connect(url: str) -> Any:
+    options: dict[str, Any] = {"max_size": None, "compression": None, "open_timeout": ADMISSION_S}
+    if int(websockets.__version__.split(".")[0]) >= 15:
+        options["proxy"] = None  # the gateway is on this machine
+    return websockets.connect(url, **options)
+
+
+class Link:
+    def __init__(
+        self,
+        owner: Owner,
+        where: Whereabouts,
+        session: SessionChoice,
+        pair: Callable[[str], Awaitable[str]] | None,
+    ) -> None:
+        self.sessions = Sessions()
+        self._owner, self._where, self._choice, self._pair_with = owner, where, session, pair
+        self._ws: Any = None
+        self._state = "closed"  # admission, waiting, hello, bound, leaving
+        self._binding = ""
+        self._reconnect_token = ""
+        self._paired_token: str | None = None
+        self._pace = Pace()
+        self._attempts = self._refusals = 0
+        self._ever_bound = False
+        self._said = ""
+        self._fatal: Exception | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._admission: asyncio.TimerHandle | None = None
+
+    @property
+    def bound(self) -> bool:
+        return self._state == "bound"
+
+    def spawn(self, work: Any) -> asyncio.Task[Any]:
+        """Runs beside; what it raises is reported."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+        return task
+
+    def _finished(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, Exception):
+            self._owner.on_error(error)
+
+    # ---- coming and going ------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Until `stop`, or what a further attempt cannot mend, which it raises."""
+        while self._state != "leaving":
+            try:
+                await self._connection()
+            except (OSError, asyncio.TimeoutError, websockets.WebSocketException) as error:
+                self._on_close(str(error) or type(error).__name__)
+            if self._fatal:
+                raise self._fatal
+            if self._state == "leaving":
+                return
+            delay = backoff(self._refusals or self._attempts, self._refusals > 0)
+            self._attempts += 1
+            await asyncio.sleep(delay)
+
+    async def stop(self, run: asyncio.Task[None], reason: str | None) -> None:
+        if self._state in ("bound", "waiting", "hello"):
+            await self._transmit({"type": "goodbye", "reason": reason})
+        else:
+            run.cancel()
+        self._state = "leaving"
+        await asyncio.wait({run}, timeout=FAREWELL_S)
+        run.cancel()
+        await asyncio.wait({run})
+        for task in self._tasks:
+            task.cancel()
+
+    async def _connection(self) -> None:
+        token = self._paired_token or self._where.token()
+        if not token and not self._pair_with:
+            self._say(f"waiting for a session of the Copilot CLI (no {self._where.token_file})")
+            return
+        auth = {"token": token} if token else {"mode": "pair", "name": self._owner.name}
+        async with _connect(self._where.url) as ws:
+            self._ws, self._state, self._pace = ws, "admission", Pace()
+            loop = asyncio.get_running_loop()
+            self._admission = loop.call_later(ADMISSION_S, lambda: self.spawn(ws.close()))
+            try:
+                await self._transmit({"type": "auth", **auth})
+                async for raw in ws:
+                    await self._receive(json.loads(raw))
+            finally:
+                self._admission.cancel()
+        self._on_close(f"close code {ws.close_code} {ws.close_reason or ''}".strip())
+
+    def _on_close(self, why: str) -> None:
+        was_bound = self.bound
+        if self._state != "leaving":
+            self._state = "closed"
+        self.sessions.leave_all()
+        if was_bound or self._state == "leaving":
+            self._owner.on_lost(TapError("DISCONNECTED", f"the connection ended: {why}"))
+        if self._state != "leaving":
+            self._say(f"connection lost ({why})" if was_bound else f"waiting for a gateway ({why})")
+
+    def _say(self, text: str) -> None:
+        """Told once until another is."""
+        if self._said != text:
+            self._said = text
+            self._owner.on_status(text)
+
+    async def _fail(self, error: Exception) -> None:
+        self._fatal = error
+        self._state = "leaving"
+        await self._ws.close()
+
+    # ---- sending ---------------------------------------------------------------------------------
+
+    async def send(self, message: Message) -> None:
+        """Raises TapError where it cannot be sent now."""
+        kind = message["type"]
+        if not self.bound:
+            raise TapError("DISCONNECTED", f"{kind}: not bound to a session")
+        if kind not in ANSWERS and not self._pace.take():
+            raise TapError("RATE_LIMITED", f"{kind}: more messages than the gateway takes")
+        await self._transmit(message)
+
+    async def _transmit(self, message: Message) -> None:
+        try:
+            await self._ws.send(json.dumps({k: v for k, v in message.items() if v is not None}))
+        except websockets.ConnectionClosed:
+            pass  # the reader sees it, too
+
+    # ---- messages --------------------------------------------------------------------------------
+
+    async def _receive(self, message: Message) -> None:
+        kind = message["type"]
+        if self._state == "leaving":
+            return
+        if kind == "auth.pairing":
+            self.spawn(self._pair(message["prompt"]))
+        elif kind == "sessions":
+            if self._admission:
+                self._admission.cancel()
+            self._paired_token = message.get("token") or self._paired_token
+            self._state = "waiting"
+            await self._on_sessions(message["active"])
+        elif kind == "sessions.updated":
+            await self._on_sessions(message["active"])
+        elif kind == "hello.ack":
+            await self._on_bound(message)
+        elif kind == "session.lifecycle" and message["state"] == "shutdown.pending":
+            self.spawn(self._on_session_end(message["sessionId"], message["deadline"]))
+        elif kind == "error":
+            await self._on_error(message)
+        else:
+            if kind == "session.lifecycle" and message["state"] == "started":
+                self.sessions.join(message["sessionId"])
+            self._owner.on_message(message)
+
+    async def _pair(self, prompt: str) -> None:
+        if self._admission:
+            self._admission.cancel()
+        assert self._pair_with
+        try:
+            code = await self._pair_with(prompt)
+        except Exception as error:
+            await self._fail(error)
+        else:
+            await self._transmit({"type": "auth.confirm", "code": str(code).strip()})
+
+    async def _on_sessions(self, active: list[Message]) -> None:
+        self.sessions.update(active)
+        if self._state == "waiting":
+            await self._bind()
+        elif self.bound:
+            await self._join_others()
+
+    async def _join_others(self) -> None:
+        if self._binding != "all":
+            return
+        for session in self.sessions.unjoined:
+            self.sessions.join(session)
+            await self._transmit({"type": "session.ready", "sessionId": session})
+
+    async def _bind(self) -> None:
+        former = self._binding
+        session = self.sessions.choose(self._choice, former)
+        if session is None:
+            return self._say("connected; waiting for a session")
+        token = self._reconnect_token if session == former and self._reconnect_token else None
+        hello = {**self._owner.hello(), "type": "hello", "protocolVersion": 2, "session": session}
+        self._binding = session
+        self._state = "hello"
+        await self._transmit({**hello, "reconnectToken": token})
+
+    async def _on_bound(self, ack: Message) -> None:
+        self._state = "bound"
+        self._ever_bound = True
+        self._attempts = self._refusals = 0
+        self._reconnect_token = ack["reconnectToken"]
+        self._owner.on_bound(ack)
+        self._say(f"bound to {self.sessions.label(ack['sessionId'])}")
+        await self._join_others()
+
+    async def _on_session_end(self, session: str, deadline_ms: float) -> None:
+        self.sessions.end(session)
+        await self._owner.on_session_end(session, deadline_ms / 1000)
+        if not self.bound:
+            return
+        await self._transmit({"type": "shutdown.ready", "sessionId": session})
+        if self._binding == session:
+            self._state = "waiting"
+            self._owner.on_lost(TapError("DISCONNECTED", "the session has ended"))
+            await self._bind()
+
+    async def _on_error(self, message: Message) -> None:
+        error = TapError.of(message)
+        if error.code == "AUTH_FAILED":
+            return await self._on_auth_failed(error)
+        if self._state != "hello" or error.reply_to != "hello":
+            # A session that has ended meanwhile may be refused.
+            if (error.reply_to, error.code) != ("session.ready", "INVALID_SESSION"):
+                self._owner.on_message(message)
+            return
+        self._state = "waiting"
+        if error.code == "INVALID_SESSION":
+            self.sessions.end(self._binding)
+            return await self._bind()
+        if error.code == "UNSUPPORTED_VERSION" or (not self._ever_bound and error.code in FINAL):
+            return await self._fail(error)
+        self._owner.on_error(error)
+        self._refusals += 1
+        await self._ws.close()
+
+    async def _on_auth_failed(self, error: TapError) -> None:
+        if self.bound:
+            return self._owner.on_error(error)
+        self._refusals += 1
+        if self._paired_token:
+            self._paired_token = None  # it was taken back, or its session is over: pair again
+        elif self._where.given:
+            await self._fail(error)
+        elif self._refusals == PATIENT_FAILURES:
+            self._owner.on_error(error)

@@ -1,0 +1,378 @@
+"""A provider: what it declares, what it sends, and its life."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any, Awaitable, Callable
+
+from .calls import Calls, FileResult
+from .errors import TapError
+from .hooks import Hooks, call
+from .link import Link, Message
+from .requests import Requests
+from .sessions import SessionChoice
+from .streams import Receipt, Stream
+from .tools import Tools, make_tool
+from .where import Whereabouts
+
+Listener = Callable[..., Any]
+
+OWN_EVENTS = {"status", "bound", "unbound", "error"}
+LIFECYCLE = {"session.started", "session.idle", "session.end"}
+
+
+class Provider:
+    """Lends functions of this program to Copilot sessions as tools."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        session: SessionChoice = "latest",
+        instance: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        concurrency: int | dict[str, Any] | None = None,
+        startup_context: str | None = None,
+        pair: Callable[[str], Awaitable[str]] | None = None,
+        token: str | None = None,
+        home: str | os.PathLike[str] | None = None,
+        port: int | None = None,
+        url: str | None = None,
+    ) -> None:
+        self.name = name
+        self.sessions: set[str] = set()
+        self.persist_dir: Path | None = None
+        self._broadcasts = session == "all"
+        limit = {"max": concurrency} if isinstance(concurrency, int) else concurrency
+        self._hello = {"name": name, "instance": instance, "metadata": metadata}
+        self._hello |= {"concurrency": limit, "startup_context": startup_context}
+        self._listeners: dict[str, list[Listener]] = {}
+        self._tools, self._hooks = Tools(), Hooks(self.on_error)
+        self._filters: dict[str, list[dict[str, str]]] = {}
+        self._make_link = lambda: Link(self, Whereabouts(url, port, home, token), session, pair)
+        self._reset()
+
+    def _reset(self) -> None:
+        """A connection, and what belongs to it; a provider that was closed may connect again."""
+        self._link = self._make_link()
+        self._requests = Requests(self._link)
+        self._calls = Calls(self._link, self._tools.declared.get)
+        self._run: asyncio.Task[None] | None = None
+        self._connected: asyncio.Future[None] | None = None
+        self._syncing: asyncio.Task[None] | None = None
+        self._sync_lock = asyncio.Lock()
+
+    # ---- what is declared ------------------------------------------------------------------------
+
+    def tool(
+        self,
+        function: Callable[..., Any] | None = None,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        parameters: dict[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> Any:
+        """Makes a function a tool: `@tap.tool` or `@tap.tool(description=..., timeout=...)`.
+
+        Where they are not given, the name is the function's, the description its docstring, and the
+        parameters follow from its type hints. A parameter `call` gets the Call. `timeout` is in
+        seconds.
+        """
+
+        def declare(wrapped: Callable[..., Any]) -> Callable[..., Any]:
+            made = make_tool(wrapped, name, description, parameters, timeout)
+            self._tools.declared[made.definition["name"]] = made
+            self._changed()
+            return wrapped
+
+        return declare(function) if function else declare
+
+    def remove_tool(self, name: str) -> None:
+        self._tools.declared.pop(name, None)
+        self._changed()
+
+    def deny(self, reason: str, **match: str) -> Callable[[], None]:
+        """The tool does not run. `match`: tool, args, file, provider. Gives what takes it back."""
+        return self._rule(self._hooks.add({"match": match, "action": "deny", "reason": reason}))
+
+    def note(self, content: str, **match: str) -> Callable[[], None]:
+        """The model reads `content` after the tool has run."""
+        rule = {"match": match, "action": "context", "content": content}
+        return self._rule(self._hooks.add(rule))
+
+    def gate(self, *, fail_open: bool = False, **match: str) -> Callable[[Listener], Listener]:
+        """Asks the function before the tool runs: True allows, a text denies and says why."""
+
+        def declare(judge: Listener) -> Listener:
+            self._rule(self._hooks.gate({"match": match, "failOpen": fail_open}, judge))
+            return judge
+
+        return declare
+
+    def _rule(self, key: int) -> Callable[[], None]:
+        self._changed()
+
+        def remove() -> None:
+            self._hooks.rules.pop(key, None)
+            self._changed()
+
+        return remove
+
+    def context(self, text: str) -> None:
+        """Goes with every prompt of the user; "" ends it."""
+        self._hooks.context = text
+        self._changed()
+
+    def section(
+        self, name: str, action: str | Callable[[str], Any] | None, content: str = ""
+    ) -> None:
+        """Changes a section of the system message: `append`, `prepend`, `replace` by `content`, a
+        function of the current text, or None, which ends it."""
+        change = {"action": action, "content": content} if isinstance(action, str) else action
+        self._hooks.section(name, change)
+        self._changed()
+
+    def on(self, event: str, listener: Listener | None = None) -> Any:
+        """Calls a function with each event: `tap.on("status", print)` or `@tap.on("bound")`."""
+
+        def add(wrapped: Listener) -> Listener:
+            known = event in OWN_EVENTS | LIFECYCLE or event in self._listeners
+            if self._run and not known:
+                raise RuntimeError(f"{event}: events of the session are subscribed to before connect()")
+            self._listeners.setdefault(event, []).append(wrapped)
+            return wrapped
+
+        return add(listener) if listener else add
+
+    # ---- telling the gateway of changes ------------------------------------------------------------
+
+    def _changed(self) -> None:
+        if self._link.bound and not self._syncing:
+            self._syncing = self._link.spawn(self._sync_soon())
+
+    async def _sync_soon(self) -> None:
+        await asyncio.sleep(0)  # what is declared together is told together
+        self._syncing = None
+        await self.synced()
+
+    async def synced(self) -> None:
+        """Tells the gateway what has changed, and returns once it is in force. TapError where it is
+        refused: tools are as they were before."""
+        async with self._sync_lock:
+            if not self._link.bound:
+                return
+            change = self._tools.change()
+            if change:
+                delta, restore = change
+                try:
+                    await self._ask({"type": "tools.update", **delta})
+                except TapError as error:
+                    if error.code != "DISCONNECTED":
+                        restore()
+                    raise
+            for update in self._hooks.changes():
+                await self._ask(update)
+
+    async def _ask(self, message: Message) -> Any:
+        # Bound to "all" without a session there is nobody who would answer.
+        if self.sessions:
+            return await self._requests.ask(message)
+        await self._link.send(message)
+        return None
+
+    # ---- what is sent ------------------------------------------------------------------------------
+
+    async def push(
+        self,
+        stream: str,
+        event: Any,
+        *,
+        level: str = "keep",
+        prompt: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        session: str | None = None,
+    ) -> Receipt | None:
+        """An event: kept, shown (`surface`), or put before the model (`inject`)."""
+        text = event if isinstance(event, str) else json.dumps(event)
+        push: Message = {"type": "push", "stream": stream, "event": text, "level": level}
+        push |= {"prompt": prompt, "metadata": metadata, "sessionId": session}
+        if self._broadcasts and session is None:
+            push["broadcast"] = True
+        ack = await self._ask(push)
+        return ack and Receipt(ack["outcome"], ack["sessionId"], ack.get("rule"))
+
+    def stream(self, name: str) -> Stream:
+        return Stream(self, name)
+
+    async def _set_filter(self, stream: str, rules: list[dict[str, str]]) -> None:
+        if self._link.bound:
+            await self._ask({"type": "filter.set", "stream": stream, "rules": rules})
+        self._filters[stream] = rules
+
+    async def _history(self, stream: str, last: int, session: str | None) -> list[dict[str, Any]]:
+        query = {"type": "stream.query", "streams": [stream], "last": last, "sessionId": session}
+        answer = await self._requests.ask(query, "queryId")
+        return next(iter(answer["streams"].values()), []) if answer else []
+
+    async def file(
+        self, name: str, content: str | bytes, *, mime_type: str, ttl: int = 300
+    ) -> FileResult:
+        """A result too large for a message: return what this gives."""
+        if not self.persist_dir:
+            raise TapError("UNAUTHORIZED", "there is no folder for files")
+        path = self.persist_dir / Path(name).name
+        data = content.encode() if isinstance(content, str) else content
+        await asyncio.to_thread(path.write_bytes, data)
+        file = {"path": str(path), "mimeType": mime_type, "size": len(data), "ttl": ttl}
+        return FileResult(file)
+
+    # ---- what comes (called by Link) ---------------------------------------------------------------
+
+    def hello(self) -> Message:
+        subscribe = [event for event in self._listeners if event not in OWN_EVENTS | LIFECYCLE]
+        declared = {**self._hooks.declare(), "tools": self._tools.declare()}
+        return {k: v for k, v in {**self._hello, **declared}.items() if v is not None} | {
+            "subscribe": subscribe
+        }
+
+    def on_message(self, message: Message) -> None:
+        kind = message["type"]
+        if kind == "tool.call":
+            self._calls.start(message)
+        elif kind == "tool.cancel":
+            self._calls.cancel(message)
+        elif kind == "gate.check":
+            self._link.spawn(self._reply(self._hooks.check(message)))
+        elif kind == "transform.request":
+            self._link.spawn(self._reply(self._hooks.rewrite(message)))
+        elif kind in ("ack", "stream.history"):
+            self._requests.answered(message)
+        elif kind == "session.event":
+            event = {"session": message["sessionId"], **message["data"]}
+            self._link.spawn(self._tell(message["event"], event))
+        elif kind == "session.lifecycle":
+            if message["state"] == "started":
+                self.sessions.add(message["sessionId"])
+            event = {"session": message["sessionId"]}
+            self._link.spawn(self._tell(f"session.{message['state']}", event))
+        elif kind == "error" and not self._requests.refused(message):
+            self.on_error(TapError.of(message))
+
+    async def _reply(self, answer: Awaitable[Message]) -> None:
+        message = await answer
+        if self._link.bound:
+            await self._link.send(message)
+
+    def on_bound(self, ack: Message) -> None:
+        self.persist_dir = Path(ack["persistDir"]) if ack.get("persistDir") else None
+        session = ack["sessionId"]
+        every = [one["id"] for one in self._link.sessions.open]
+        self.sessions |= set(every if session == "all" else [session])
+        if self._connected and not self._connected.done():
+            self._connected.set_result(None)
+        self._link.spawn(self._restore())
+        event = {"session": session, "provider_id": ack["providerId"]}
+        self._link.spawn(self._tell("bound", event))
+
+    async def _restore(self) -> None:
+        """What the gateway forgets with each hello, and what was declared meanwhile."""
+        for stream, rules in self._filters.items():
+            await self._ask({"type": "filter.set", "stream": stream, "rules": rules})
+        await self.synced()
+
+    def on_lost(self, error: TapError) -> None:
+        self.sessions.clear()
+        self._requests.reject_all(error)
+        self._calls.abort_all()
+        self._link.spawn(self._tell("unbound", error))
+
+    async def on_session_end(self, session: str, deadline: float) -> None:
+        self.sessions.discard(session)
+        self._requests.settle_ended(self.sessions)
+        await self._tell("session.end", {"session": session, "deadline": deadline})
+
+    def on_status(self, text: str) -> None:
+        self._link.spawn(self._tell("status", text))
+
+    def on_error(self, error: Exception) -> None:
+        """What nobody waits for. Without a listener it goes to stderr."""
+        if self._listeners.get("error"):
+            self._link.spawn(self._tell("error", error))
+        elif not (isinstance(error, TapError) and error.code == "DISCONNECTED"):
+            print(f"provider {self.name}: {error}", file=sys.stderr, flush=True)
+
+    async def _tell(self, event: str, data: Any) -> None:
+        for listener in list(self._listeners.get(event, [])):
+            try:
+                await call(listener, data)
+            except Exception as error:
+                if event == "error":
+                    print(f"provider {self.name}: {error}", file=sys.stderr, flush=True)
+                else:
+                    self.on_error(error)
+
+    # ---- coming and going --------------------------------------------------------------------------
+
+    async def connect(self) -> None:
+        """Returns once it is bound to a session; waits for a gateway and for a session."""
+        if self._run is None:
+            self._connected = asyncio.get_running_loop().create_future()
+            self._run = asyncio.ensure_future(self._link.run())
+        assert self._connected
+        try:
+            await asyncio.wait({self._run, self._connected}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            await self.close()
+            raise
+        if self._run.done():
+            self._run.result()  # raises what has ended it
+
+    async def run(self) -> None:
+        """Until `close`, or until it cannot go on, such as with a token that is void: TapError."""
+        await self.connect()
+        assert self._run
+        try:
+            await asyncio.shield(self._run)
+        except asyncio.CancelledError:
+            await self.close()
+
+    async def close(self, reason: str | None = None) -> None:
+        """Says goodbye. Calls that run are cancelled."""
+        if self._run is None:
+            return
+        self._calls.abort_all()
+        run, link = self._run, self._link
+        await link.stop(run, reason)
+        self._requests.reject_all(TapError("DISCONNECTED", "the provider was closed"))
+        self._reset()
+
+    async def __aenter__(self) -> Provider:
+        await self.connect()
+        return self
+
+    async def __aexit__(self, *_: Any) -> None:
+        await self.close()
+
+    def main(self) -> None:
+        """Runs it until Ctrl-C or SIGTERM; the last line of a program."""
+        try:
+            asyncio.run(self._main())
+        except TapError as error:
+            sys.exit(f"provider {self.name}: {error}")
+        except KeyboardInterrupt:
+            pass
+
+    async def _main(self) -> None:
+        work = asyncio.ensure_future(self.run())
+        if sys.platform != "win32":
+            for number in (signal.SIGINT, signal.SIGTERM):
+                asyncio.get_running_loop().add_signal_handler(number, work.cancel)
+        await asyncio.wait({work})
+        if not work.cancelled():
+            work.result()

@@ -1,0 +1,99 @@
+"""The tools that are declared, and those that the gateway knows of."""
+
+from __future__ import annotations
+
+import typing
+from dataclasses import dataclass
+from typing import Any, Callable
+
+try:
+    import jsonschema
+except ImportError as missing:  # pragma: no cover
+    raise ImportError(
+        "copilot_tap needs the package jsonschema: apt install python3-jsonschema, "
+        "or pip install jsonschema"
+    ) from missing
+
+from .errors import ToolError
+from .signatures import CALL, convert, parameters_of, read_docstring, takes_call
+
+MOST_PROBLEMS = 5
+
+
+@dataclass(eq=False)
+class Tool:
+    definition: dict[str, Any]
+    function: Callable[..., Any]
+    validator: Any
+    hints: dict[str, Any]
+    takes_call: bool
+
+    def arguments(self, args: dict[str, Any]) -> dict[str, Any]:
+        """Those for the function. ToolError where they do not fit."""
+        problems = list(self.validator.iter_errors(args))
+        if problems:
+            raise ToolError("NOT_FOUND", "; ".join(map(_told, problems[:MOST_PROBLEMS])))
+        try:
+            return {name: convert(self.hints.get(name), value) for name, value in args.items()}
+        except ValueError as error:  # pydantic
+            raise ToolError("NOT_FOUND", str(error)) from error
+
+
+def _told(problem: Any) -> str:
+    place = ".".join(map(str, problem.absolute_path))
+    return f"{place}: {problem.message}" if place else problem.message
+
+
+def make_tool(
+    function: Callable[..., Any],
+    name: str | None,
+    description: str | None,
+    parameters: dict[str, Any] | None,
+    timeout: float | None,
+) -> Tool:
+    derived = parameters is None
+    schema = parameters_of(function) if parameters is None else parameters
+    validator = jsonschema.validators.validator_for(
+        schema, default=jsonschema.Draft202012Validator
+    )
+    validator.check_schema(schema)
+    definition = {
+        "name": name or function.__name__,
+        "description": description or read_docstring(function)[0],
+        "parameters": schema,
+    }
+    if timeout is not None:
+        definition["timeout"] = round(timeout * 1000)
+    hints = typing.get_type_hints(function, include_extras=True) if derived else {}
+    hints.pop(CALL, None)
+    return Tool(definition, function, validator(schema), hints, takes_call(function))
+
+
+class Tools:
+    def __init__(self) -> None:
+        self.declared: dict[str, Tool] = {}
+        self._told: dict[str, Tool] = {}
+
+    def declare(self) -> list[dict[str, Any]]:
+        """For hello: all of them."""
+        self._told = dict(self.declared)
+        return [tool.definition for tool in self.declared.values()]
+
+    def change(self) -> tuple[dict[str, Any], Callable[[], None]] | None:
+        """What to tell the gateway, and what to do where it refuses."""
+        former, now = self._told, dict(self.declared)
+        changed = [name for name, tool in now.items() if former.get(name) is not tool]
+        removed = [name for name in former if name not in now]
+        if not changed and not removed:
+            return None
+        self._told = now
+
+        def restore() -> None:
+            self._told = former
+            for name in changed + removed:
+                if name in former:
+                    self.declared[name] = former[name]
+                else:
+                    self.declared.pop(name, None)
+
+        return {"tools": [now[name].definition for name in changed], "remove": removed}, restore

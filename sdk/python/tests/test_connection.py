@@ -1,0 +1,170 @@
+"""Waiting, coming back, following sessions, pairing, refusals, leaving."""
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from copilot_tap import Call, Provider, TapError
+from copilot_tap.testing import CallFailed
+
+
+def make(kit, name, **options):
+    tap = Provider(name, **{**kit.where, **options})
+    tap.said = []
+    tap.bindings = asyncio.Queue()
+    tap.on("status", tap.said.append)
+    tap.on("bound", tap.bindings.put)
+
+    @tap.tool(name=f"who_{name}", description="Says its name")
+    async def who(*, call: Call):
+        return f"{name} in {call.session}"
+
+    return tap
+
+
+async def until(look):
+    async def wait():
+        while not look():
+            await asyncio.sleep(0.01)
+
+    await asyncio.wait_for(wait(), 15)
+
+
+async def test_waits_for_a_gateway_and_comes_back_to_a_new_one(kit):
+    await kit.ask("killGateway")
+    tap = make(kit, "loyal")
+    connecting = asyncio.ensure_future(tap.connect())
+    await until(lambda: tap.said and "waiting for a gateway" in tap.said[-1])
+    await kit.restart_gateway()
+    await connecting
+    started = asyncio.Event()
+    lost = []
+    tap.on("unbound", lost.append)
+
+    @tap.tool(description="")
+    async def hang():
+        started.set()
+        await asyncio.sleep(60)
+
+    await tap.synced()
+    await kit.tool("hang")
+    call = asyncio.ensure_future(kit.call("hang"))
+    await started.wait()
+    await tap.bindings.get()
+    await kit.restart_gateway()
+    with pytest.raises(CallFailed) as failed:
+        await call
+    assert failed.value.code == "DISCONNECTED"
+    await tap.bindings.get()
+    await kit.tool("who_loyal")
+    assert await kit.call("who_loyal") == "loyal in test"
+    assert [error.code for error in lost] == ["DISCONNECTED"]
+    await tap.close()
+
+
+async def test_follows_when_its_session_ends(kit):
+    tap = make(kit, "follower")
+    steps = []
+
+    @tap.on("session.end")
+    async def clean_up(event):
+        await asyncio.sleep(0.05)
+        steps.append(event)
+
+    async with tap:
+        await kit.tool("who_follower")
+        await kit.ask("addSession", name="second")
+        await kit.ask("endSession")
+        await kit.ask("use", session="second")
+        await kit.tool("who_follower")
+        assert steps == [{"session": "test", "deadline": 3.0}]
+        assert await kit.call("who_follower") == "follower in second"
+        assert tap.sessions == {"second"}
+
+
+async def test_all_sessions_also_later_ones(kit):
+    async with make(kit, "everywhere", session="all") as tap:
+        await kit.tool("who_everywhere")
+        assert (await tap.push("news", "hello")).session == "test"
+        await kit.ask("addSession", name="later")
+        await kit.ask("use", session="later")
+        await kit.tool("who_everywhere")
+        assert await kit.call("who_everywhere") == "everywhere in later"
+        await kit.ask("endSession", session="test")
+        await kit.ask("endSession", session="later")
+        await until(lambda: not tap.sessions)
+        assert await tap.push("news", "nobody hears it") is None
+
+
+async def test_instances(kit):
+    left, right = (Provider("editor", **kit.where, instance=one) for one in ("left", "right"))
+    for tap, answer in ((left, "on the left"), (right, "on the right")):
+        tap.tool(lambda answer=answer: answer, name="where", description="", parameters={})
+    async with left, right:
+        await kit.tool("list_editor_instances")
+        assert await kit.call("where", target="left") == "on the left"
+        assert await kit.call("where", target="right") == "on the right"
+
+
+async def test_pairs_where_there_is_no_token(kit, tmp_path):
+    def codes():
+        return re.findall(r"\b\d{6}\b", " ".join(event["text"] for event in kit.events))
+
+    prompts = []
+
+    async def pair(prompt):
+        prompts.append(prompt)
+        await until(lambda: len(codes()) == len(prompts))
+        return "wrong" if len(prompts) == 1 else f" {codes()[-1]}\n"
+
+    async with make(kit, "page", pair=pair, home=tmp_path) as tap:
+        assert len(prompts) == 2
+        assert tap.persist_dir is None
+        await kit.tool("who_page")
+        tap.context("x")
+        with pytest.raises(TapError) as refused:
+            await tap.synced()
+        assert refused.value.code == "UNAUTHORIZED"
+
+
+async def test_refusals_say_what_to_do(kit, tmp_path):
+    async with make(kit, "weather"):
+        with pytest.raises(TapError, match="another name") as refused:
+            await make(kit, "weather").connect()
+        assert refused.value.code == "DUPLICATE_INSTANCE"
+    with pytest.raises(TapError, match="TAP_PROVIDER_TOKEN"):
+        await make(kit, "wrong", token="ptk-wrong").connect()
+    with pytest.raises(TapError, match="not bound"):
+        await make(kit, "early").push("x", "y")
+
+    folder = tmp_path / "extensions" / "tap"
+    folder.mkdir(parents=True)
+    (folder / ".provider-token").write_text("ptk-of-another")
+    lost = make(kit, "lost", home=tmp_path)
+    errors = asyncio.Queue()
+    lost.on("error", errors.put)
+    connecting = asyncio.ensure_future(lost.connect())
+    assert (await errors.get()).code == "AUTH_FAILED"
+    connecting.cancel()
+    await asyncio.wait({connecting})
+
+
+async def test_a_program_ends_by_a_signal_and_says_goodbye(kit, tmp_path):
+    program = tmp_path / "brief.py"
+    program.write_text(
+        "from copilot_tap import Provider\n"
+        "tap = Provider('brief')\n"
+        "tap.on('status', lambda text: print(text, flush=True))\n"
+        "tap.main()\n"
+    )
+    sdk = Path(__file__).parents[1]
+    env = {**os.environ, **kit.env, "PYTHONPATH": str(sdk)}
+    process = subprocess.Popen([sys.executable, program], env=env)
+    await kit.shows("tap: brief connected")
+    process.terminate()
+    assert await asyncio.to_thread(process.wait, 10) == 0
+    await kit.shows("tap: brief left")

@@ -1,0 +1,189 @@
+// `dev` and `new`: writing a provider without Copilot. What `new` writes is run.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, test } from "node:test";
+import { pythonForSdk } from "../setup.mjs";
+import { root } from "../commands.mjs";
+import { waitFor, withTimeout } from "../support/wait.mjs";
+import { temporaryFolder } from "./temporary.mjs";
+
+const CLI = path.join(root, "js", "cli.mjs");
+const python = await pythonForSdk();
+
+/** The surroundings, without what another test runner says to its own children. */
+function surroundings() {
+  const { NODE_TEST_CONTEXT: _context, ...env } = process.env;
+  return env;
+}
+
+class Program {
+  output = "";
+
+  /** @param {import("node:test").TestContext} t */
+  constructor(t, command, args, cwd) {
+    this.child = spawn(command, args, { cwd, env: surroundings(), stdio: "pipe" });
+    for (const stream of [this.child.stdout, this.child.stderr]) {
+      stream.setEncoding("utf8").on("data", (text) => (this.output += text));
+    }
+    this.ended = new Promise((resolve) => this.child.on("close", (code) => resolve(code)));
+    t.after(() => this.child.kill());
+  }
+
+  /** @param {RegExp} pattern */
+  says(pattern) {
+    return waitFor(() => pattern.exec(this.output), { what: () => `${pattern}:\n${this.output}` });
+  }
+
+  /** @param {string} line */
+  type(line) {
+    this.child.stdin.write(`${line}\n`);
+  }
+
+  /** @returns {Promise<number>} its exit code, the input being at its end */
+  end() {
+    this.child.stdin.end();
+    return withTimeout(this.ended, 30_000, () => `its end:\n${this.output}`);
+  }
+}
+
+/** @param {import("node:test").TestContext} t */
+const tap = (t, ...args) => new Program(t, process.execPath, [CLI, ...args], temporaryFolder(t));
+
+const PROVIDER = `
+  import { provider } from ${JSON.stringify(path.join(root, "sdk/node/provider.mjs"))};
+  const tap = provider("weather");
+  const parameters = { type: "object", properties: { city: { type: "string" } } };
+  tap.tool("forecast", { description: "Tomorrow", parameters }, ({ city }) => \`rain in \${city}\`);
+  tap.deny({ tool: "bash", args: "rm" }, "Nobody removes anything here.");
+  tap.context("It is Tuesday.");
+  await tap.connect();
+`;
+
+describe("dev", () => {
+  test("starts a provider, calls its tools, and leaves nothing behind", async (t) => {
+    const folder = temporaryFolder(t);
+    const file = path.join(folder, "weather.mjs");
+    writeFileSync(file, PROVIDER);
+    const dev = tap(t, "dev", "--", process.execPath, file);
+    const [, home] = await dev.says(/COPILOT_HOME='(.*)'/);
+    await dev.says(/\[timeline\] tap: weather connected with 1 tool/);
+    await dev.says(/\[tools\] forecast/);
+    const say = async (line, answer) => (dev.type(line), dev.says(answer));
+    await say('forecast {"city":"Bern"}', /^rain in Bern$/m);
+    await say("forecast {", /JSON/);
+    await say("unknown", /the model has no tool "unknown" \(it has tap_status, forecast\)/);
+    await say("tools", /^forecast: Tomorrow$/m);
+    await say('check bash {"command":"rm x"}', /"deny":".*Nobody removes/);
+    await say("prompt", /It is Tuesday\./);
+    await say("help", /restart +kill the gateway/);
+    await say("idle", /./);
+    dev.output = "";
+    await say("restart", /\[tools\] forecast/);
+    dev.output = "";
+    await say("end", /\[tools\] forecast/);
+    await say('forecast {"city":"Rome"}', /^rain in Rome$/m);
+    assert.ok(existsSync(home));
+    dev.type("quit");
+    assert.equal(await withTimeout(dev.ended, 20_000, () => dev.output), 0);
+    assert.ok(!existsSync(home), "its home is gone");
+  });
+
+  test("ends in good order by a signal", async (t) => {
+    const dev = tap(t, "dev");
+    const [, home] = await dev.says(/COPILOT_HOME='(.*)'/);
+    await dev.says(/quit ends it/);
+    dev.child.kill("SIGINT");
+    assert.equal(await withTimeout(dev.ended, 20_000, () => dev.output), 0);
+    assert.ok(!existsSync(home));
+  });
+
+  test("says when the provider does not start, and when it has ended", async (t) => {
+    const missing = tap(t, "dev", "--", "no-such-program");
+    await missing.says(/the provider does not start: .*ENOENT/);
+    assert.equal(await missing.end(), 0);
+    const brief = tap(t, "dev", "--", process.execPath, "-e", "process.exitCode = 3");
+    await brief.says(/the provider has ended \(3\)/);
+    assert.equal(await brief.end(), 0);
+  });
+
+  test("--json answers each line, also those that are wrong", async (t) => {
+    const dev = tap(t, "dev", "--json");
+    const [, env] = await dev.says(/^\{"type":"ready","env":(.*)\}$/m);
+    assert.ok(JSON.parse(env).TAP_GATEWAY_PORT);
+    const ask = async (line, answer) => (dev.type(line), dev.says(answer));
+    await ask("{", /"error":\{"code":"ERROR","message":".*JSON/);
+    await ask('{"id":2,"do":"dance"}', /\{"id":2,"error":.*expected one of call, cancel, tool,/);
+    await ask('{"id":3,"do":"tools","session":"no"}', /\{"id":3,"error":.*no session no/);
+    await ask('{"id":4,"do":"tools"}', /\{"id":4,"result":\[\{"name":"tap_status"/);
+    await ask('{"id":5,"do":"call","tool":"none"}', /\{"id":5,"error":\{"code":"[A-Z_]+"/);
+    assert.equal(await dev.end(), 0);
+  });
+
+  test("takes no options of others", async (t) => {
+    const both = tap(t, "dev", "--json", "node");
+    assert.equal(await both.end(), 2);
+    assert.match(both.output, /--json takes no command/);
+    const status = tap(t, "status", "--json");
+    assert.equal(await status.end(), 2);
+  });
+});
+
+describe("new", () => {
+  test("node: its provider and test run at once", async (t) => {
+    const folder = temporaryFolder(t);
+    const made = new Program(t, process.execPath, [CLI, "new", "node", "my-weather"], folder);
+    assert.equal(await made.end(), 0, made.output);
+    assert.match(made.output, /npm test/);
+    const project = path.join(folder, "my-weather");
+    const { dependencies } = JSON.parse(readFileSync(path.join(project, "package.json"), "utf8"));
+    assert.equal(dependencies["copilot-tap"], `file:${root}`);
+    assert.ok(existsSync(path.join(project, ".gitignore")));
+    const tested = new Program(t, "npm", ["test"], project);
+    assert.equal(await tested.end(), 0, tested.output);
+    assert.match(tested.output, /pass 2/);
+  });
+
+  test("python: its provider and test run at once", async (t) => {
+    assert.ok(python, "a Python with websockets, jsonschema and pytest");
+    const folder = temporaryFolder(t);
+    const made = new Program(t, process.execPath, [CLI, "new", "python", "my-weather"], folder);
+    assert.equal(await made.end(), 0, made.output);
+    const project = path.join(folder, "my-weather");
+    const tested = new Program(t, python, ["-m", "pytest", "-q"], project);
+    assert.equal(await tested.end(), 0, tested.output);
+    assert.match(tested.output, /1 passed/);
+  });
+
+  test("overwrites nothing", async (t) => {
+    const folder = temporaryFolder(t);
+    mkdirSync(path.join(folder, "there"));
+    const made = new Program(t, process.execPath, [CLI, "new", "node", "there"], folder);
+    assert.equal(await made.end(), 1);
+    assert.match(made.output, /there is there already: choose another name/);
+    assert.deepEqual(readdirSync(path.join(folder, "there")), []);
+  });
+
+  for (const name of ["../x", "A", "9lives", "a--b", "a b", "", "x".repeat(41), "wetter-ü"]) {
+    test(`refuses the name ${JSON.stringify(name.slice(0, 12))}`, async (t) => {
+      const made = tap(t, "new", "python", name);
+      assert.equal(await made.end(), 1);
+      assert.match(made.output, /is no name for a provider: small letters/);
+    });
+  }
+
+  test("says which languages there are", async (t) => {
+    for (const args of [
+      ["new"],
+      ["new", "cobol", "x"],
+      ["new", "node"],
+      ["new", "node", "a", "b"],
+    ]) {
+      const made = tap(t, ...args);
+      assert.equal(await made.end(), 2, made.output);
+      assert.match(made.output, /new: expected one/);
+    }
+  });
+});

@@ -1,0 +1,85 @@
+// The sanitizers: AddressSanitizer and UndefinedBehaviorSanitizer over the core's tests and over the
+// addon inside Node, and ThreadSanitizer over what runs beside the loop's thread.
+
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { attempt, CommandFailed, root, run, say, step } from "./commands.mjs";
+import { buildNative, nativeTests } from "./native.mjs";
+
+const addressFolder = path.join(root, "build-asan");
+const threadFolder = path.join(root, "build-tsan");
+
+/** Tests of test/js that have a gateway in their own process, or in hosts that they start. */
+const FACING = /^(gateway\..*|embedded|local-provider|session-hooks)\.test\.mjs$/;
+
+/** Node's headers: beside it, or where node-gyp has put them for the addon that is used. */
+export function nodeHeaders() {
+  const prefix = path.resolve(path.dirname(process.execPath), "..");
+  const cached = path.join(os.homedir(), ".cache", "node-gyp", process.version.slice(1));
+  return [prefix, cached]
+    .map((folder) => path.join(folder, "include", "node"))
+    .find((folder) => existsSync(path.join(folder, "uv.h")));
+}
+
+/** What a program must have loaded before the addon. */
+async function runtimes() {
+  const find = async (/** @type {string} */ name) =>
+    (await run("g++", [`-print-file-name=${name}`], { quiet: true })).trim();
+  // Node has its own libstdc++ inside; AddressSanitizer looks for a shared one.
+  return [await find("libasan.so"), await find("libstdc++.so")].join(" ");
+}
+
+/** The tree as a user has it, with the addon of the sanitizers in it. @returns {string} */
+function sanitizedTree() {
+  const tree = path.join(addressFolder, "tree");
+  rmSync(tree, { recursive: true, force: true });
+  mkdirSync(path.join(tree, "build", "Release"), { recursive: true });
+  for (const name of ["js", "test", "package.json"]) {
+    cpSync(path.join(root, name), path.join(tree, name), { recursive: true });
+  }
+  symlinkSync(path.join(root, "node_modules"), path.join(tree, "node_modules"));
+  cpSync(path.join(addressFolder, "tap.node"), path.join(tree, "build/Release/tap.node"));
+  return tree;
+}
+
+/** The addon inside Node, from its tests. @returns {Promise<boolean>} */
+async function addonTests() {
+  const tree = sanitizedTree();
+  const files = readdirSync(path.join(tree, "test", "js")).filter((name) => FACING.test(name));
+  const args = ["--test", "--test-concurrency=2", ...files.map((name) => `test/js/${name}`)];
+  const env = {
+    LD_PRELOAD: await runtimes(),
+    // What Node has not let go of at its end is not ours to judge; the core's tests look for leaks.
+    ASAN_OPTIONS: "detect_leaks=0:abort_on_error=1",
+    UBSAN_OPTIONS: "print_stacktrace=1",
+  };
+  const { ok, output } = await attempt(process.execPath, args, { cwd: tree, env, quiet: true });
+  if (!ok) say(output.slice(-20_000));
+  return ok;
+}
+
+async function threadTests() {
+  const options = ["-DTAP_SANITIZE=thread", "-DCMAKE_CXX_FLAGS=-O1 -g1"];
+  await buildNative(threadFolder, options, ["tap_thread_tests"]);
+  return nativeTests(path.join(threadFolder, "tap_thread_tests"));
+}
+
+export async function sanitize() {
+  const headers = nodeHeaders();
+  if (!headers) throw new CommandFailed("Node's headers are not installed: the addon is not built");
+  const flags = ["-DTAP_SANITIZE=address,undefined", "-DCMAKE_CXX_FLAGS=-O1 -g1"];
+  const options = [...flags, `-DTAP_NODE_HEADERS=${headers}`];
+  await buildNative(addressFolder, options, ["tap_tests", "tap_addon"]);
+  const core = await step("the core's tests, ASan and UBSan", () =>
+    nativeTests(path.join(addressFolder, "tap_tests")),
+  );
+  const threads = await step("threads, TSan", threadTests);
+  const addon = await step("the addon inside Node, ASan and UBSan", addonTests);
+  const count = core.results.length + threads.results.length;
+  const failed = Object.entries({ core: core.ok, threads: threads.ok, addon }).filter(
+    ([, ok]) => !ok,
+  );
+  const detail = [`${count} native tests, the addon`, ...failed.map(([name]) => `${name} failed`)];
+  return { ok: failed.length === 0, detail: detail.join(", ") };
+}
