@@ -11,7 +11,7 @@ const BEATS = 8;
 export function afterRunning(ms, action) {
   let left = BEATS;
   const timer = setInterval(() => {
-    if (--left > 0) return;
+    if (--left !== 0) return;
     clearInterval(timer);
     action();
   }, ms / BEATS);

@@ -24,8 +24,11 @@ import { waitFor } from "./support/wait.mjs";
 
 const SESSIONS = 4;
 const PROVIDERS = 8;
-/** A stopped host is killed by its sessions after 6 s. */
 const HANG_MS = 9000;
+/** From then on its sessions find that a host hangs, and kill it. */
+const HUNG_MS = 6000;
+/** It pings every 2 s, and so finds out within them. */
+const FOUND_MS = 1900;
 const REPORT_MS = 10_000;
 /** What the last steps have begun. */
 const AFTERMATH_MS = 3000;
@@ -156,13 +159,16 @@ class Chaos {
   }
 
   /**
-   * It hangs while a session calls and calls: deadlines are due all the time in which it is found hung.
+   * It hangs while a session calls and calls, and no session runs in the time in which the gateway is
+   * found hung and the calls' deadlines pass: they have to see to all of that at once.
    * @param {number} pid @param {SessionMember} session @param {ProviderMember} provider
    */
   hang(pid, session, provider) {
     this.stopHost(pid, HANG_MS);
     const calls = setInterval(() => session.call(provider.name, "echo"), 20);
     setTimeout(() => clearInterval(calls), 2500);
+    const all = new Set([session, ...this.sessions]);
+    setTimeout(() => all.forEach((one) => one.stop(FOUND_MS)), HUNG_MS);
   }
 
   /** @param {number} count @param {number} ms */
@@ -243,6 +249,7 @@ class Chaos {
   async dispose() {
     this.watch?.close();
     this.pulse.stop();
+    for (const member of [...(this.sessions ?? []), ...(this.providers ?? [])]) member.last();
     await killAll(this.home);
     this.machine.dispose();
     process.off("exit", this.leave);

@@ -78,8 +78,13 @@ export class Member {
     }, ms);
   }
 
-  async end() {
+  /** No other follows this one. */
+  last() {
     this.#stopping = true;
+  }
+
+  async end() {
+    this.last();
     if (!this.alive) return;
     this.child.kill("SIGCONT");
     this.tell({ do: "end" });

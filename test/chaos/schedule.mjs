@@ -23,7 +23,7 @@ const WEIGHTS = {
   rawStorm: 3,
   reconnectStorm: 3,
   stopHost: 3,
-  hangHost: 1,
+  hangHost: 2,
   killHost: 3,
   fullDisk: 2,
   noDescriptors: 3,

@@ -137,8 +137,8 @@ test("a session that was stopped itself does not take its gateway for hung", asy
   assert.equal(gateway.signalCode, null);
 });
 
-test("a wall clock that is set back does not keep a session from starting a gateway", async (t) => {
-  const home = temporaryFolder(t);
+/** Sessions here start no gateway, but a program that writes down that it ran. @returns {() => number} how often */
+function countStarts(t, home) {
   const starts = path.join(home, "starts");
   const node = path.join(home, "node");
   fs.writeFileSync(node, `#!/bin/sh\necho start >> '${starts}'\n`, { mode: 0o700 });
@@ -148,6 +148,63 @@ test("a wall clock that is set back does not keep a session from starting a gate
     if (before === undefined) delete process.env.TAP_NODE;
     else process.env.TAP_NODE = before;
   });
+  return () =>
+    fs.existsSync(starts) ? fs.readFileSync(starts, "utf8").trim().split("\n").length : 0;
+}
+
+test("where gateways do not answer one after another, each is given twice the time", async (t) => {
+  const home = temporaryFolder(t);
+  countStarts(t, home);
+  const env = { COPILOT_HOME: home, TAP_GATEWAY_PORT: String(await freePort()) };
+  const files = gatewayFiles(env);
+  fs.mkdirSync(path.dirname(files.link), { recursive: true });
+  let asked = 0;
+  const server = net.createServer((socket) => {
+    socket.once("data", () => (asked += 1)).on("error", () => {});
+  });
+  await new Promise((resolve) => server.listen(files.link, () => resolve(undefined)));
+  t.after(() => server.close());
+  const published = () => {
+    const gateway = spawn("sleep", ["60"], { stdio: "ignore" });
+    t.after(() => gateway.kill("SIGKILL"));
+    const { port, link } = files;
+    const descriptor = { pid: gateway.pid, port, link, secret: "s", version: "0.1.0" };
+    writePrivate(files.descriptor, JSON.stringify(descriptor));
+    return gateway;
+  };
+  const gatewayLink = new GatewayLink({
+    files,
+    register: () => ({ sessionId: "s-1", label: "", cwd: home, cliPid: 1, mode: "live" }),
+    onEvent: () => {},
+    onWelcome: () => {},
+    onTrouble: () => {},
+    log: () => {},
+  });
+  t.after(() => gatewayLink.stop("the test is over"));
+  mock.timers.enable({ apis: ["setInterval"] });
+  t.after(() => mock.timers.reset());
+  const dead = (gateway) => gateway.signalCode === "SIGKILL";
+  let gateway = published();
+  let expected = 0;
+  gatewayLink.start();
+  for (const ms of [6000, 12_000, 24_000]) {
+    expected += 1;
+    await waitFor(() => asked === expected, { what: "a request to register" });
+    mock.timers.tick(ms - 1);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    assert.ok(!dead(gateway), `it lives for ${ms} ms`);
+    const hung = gateway;
+    gateway = published();
+    mock.timers.tick(1);
+    await waitFor(() => dead(hung), {
+      what: () => `the end of a gateway after ${ms} ms; ${asked} asked`,
+    });
+  }
+});
+
+test("a wall clock that is set back does not keep a session from starting a gateway", async (t) => {
+  const home = temporaryFolder(t);
+  const started = countStarts(t, home);
   const env = { COPILOT_HOME: home, TAP_GATEWAY_PORT: String(await freePort()) };
   const gatewayLink = new GatewayLink({
     files: gatewayFiles(env),
@@ -158,8 +215,6 @@ test("a wall clock that is set back does not keep a session from starting a gate
     log: () => {},
   });
   t.after(() => gatewayLink.stop("the test is over"));
-  const started = () =>
-    fs.existsSync(starts) ? fs.readFileSync(starts, "utf8").trim().split("\n").length : 0;
   gatewayLink.start();
   await waitFor(() => started() === 1, { what: "a first start" });
   mock.timers.enable({ apis: ["Date"], now: Date.now() - 3_600_000 });
