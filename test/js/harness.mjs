@@ -2,22 +2,16 @@
 // and providers that answer.
 
 import { randomBytes, randomUUID } from "node:crypto";
-import fs from "node:fs";
-import os from "node:os";
 import path from "node:path";
 import { addon } from "../../js/addon.mjs";
 import { PendingCalls } from "../../js/pending-calls.mjs";
 import { declareTools, TestProvider } from "../support/provider.mjs";
 import { waitFor } from "../support/wait.mjs";
+import { temporaryFolder } from "./temporary.mjs";
+
+export { temporaryFolder };
 
 /** @typedef {import("node:test").TestContext} TestContext */
-
-/** A folder for the time of one test. @param {TestContext} t */
-export function temporaryFolder(t) {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tap-"));
-  t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 /** Sets environment variables while `make` runs: limits are read when a gateway is made. */
 export function withEnvironment(variables, make) {

@@ -6,6 +6,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
+import { addon } from "../../js/addon.mjs";
 import { TestProvider } from "../support/provider.mjs";
 import { root } from "../commands.mjs";
 import { waitFor } from "../support/wait.mjs";
@@ -265,4 +266,17 @@ test("a folder that is exchanged all the time gives no file of another", async (
   assert.equal(racing.exitCode, null, "it has raced all the time");
   assert.ok(!seen.has("theirs"), [...seen].join());
   assert.ok(seen.has("my own"), [...seen].join());
+});
+
+// ---- past a rule ---------------------------------------------------------------------------------
+
+test("while the gateway is away a padded argument is covered by the rule that it hides from", () => {
+  const rule = { match: { tool: "shell", args: "git push" }, action: "deny" };
+  const guards = new addon.HookGuards(JSON.stringify([rule]));
+  const use = (/** @type {string} */ command) =>
+    guards.covers("bash", "", JSON.stringify({ command }));
+  assert.deepEqual(
+    [use("git push"), use("git status"), use(`: ${"x".repeat(70_000)}; git push`)],
+    [true, false, true],
+  );
 });

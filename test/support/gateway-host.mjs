@@ -125,9 +125,13 @@ export class Gateway {
     const sockets = new Set();
     const server = net.createServer((near) => {
       const far = net.connect(this.port, "127.0.0.1");
-      for (const socket of [near, far]) {
+      for (const [socket, other] of [
+        [near, far],
+        [far, near],
+      ]) {
         sockets.add(socket);
-        socket.on("error", () => {}).on("close", () => sockets.delete(socket));
+        // A pipe does not pass an error on: whoever waits at the other end would wait for long.
+        socket.on("error", () => other.destroy()).on("close", () => sockets.delete(socket));
       }
       near.pipe(far).pipe(near);
     });
