@@ -53,6 +53,7 @@ const packages = {
   // libFuzzer and the sanitizers; named for the version of clang that Debian 12 has.
   "libclang-rt-14-dev": linksFuzzer,
   "clang-format": () => answers("clang-format"),
+  cppcheck: () => answers("cppcheck"),
   "clang-tidy": () => answers("clang-tidy"),
 };
 
@@ -70,12 +71,12 @@ const forBench = ["libbenchmark-dev", "valgrind"];
 const needs = {
   demo: [...forAddon, "git"],
   native: forNative,
-  sanitize: forNative,
+  sanitize: [...forAddon, ...forNative, "libuv1-dev"],
   fuzz: [...forNative, "clang", "libclang-rt-14-dev"],
   js: [...forAddon, ...forNative, "git", "libuv1-dev", "python3-websockets"],
   e2e: [...forAddon, "git", "python3-websockets"],
   chaos: forAddon,
-  lint: [...forNative, "git", "clang-format", "clang-tidy"],
+  lint: [...forNative, "git", "clang-format", "clang-tidy", "cppcheck"],
   format: ["git", "clang-format"],
   conformance: [],
   bench: [...forAddon, ...forNative, ...forBench, "git"],
