@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { audit } from "./audit.mjs";
 import { attempt, CommandFailed, root, run, say, step } from "./commands.mjs";
 import { nodeHeaders } from "./sanitize.mjs";
 
@@ -100,6 +101,18 @@ async function clangTidy(nativeFolder) {
   if (failed.length > 0) throw new CommandFailed(`clang-tidy: ${failed.join(", ")}`);
 }
 
+// ---- cppcheck ------------------------------------------------------------------------------------
+
+/** What it finds beyond style, in all of native/. */
+const cppcheck = () =>
+  run("cppcheck", [
+    ...["-q", `-j${WORKERS}`, "--language=c++", "--std=c++20", "-Inative", "--inline-suppr"],
+    ...["--enable=warning,performance,portability", "--error-exitcode=1"],
+    // A json::Value is a view: two words and a kind, passed as std::string_view is.
+    "--suppress=passedByValue",
+    "native",
+  ]);
+
 // ---- package-lock.json ---------------------------------------------------------------------------
 
 /** The lock serves every registry: it names versions and checksums, and no host. */
@@ -124,6 +137,8 @@ const checks = (nativeFolder) => ({
   "tsc js": () => nodeTool("typescript/bin/tsc", ["-p", "."]),
   "tsc test": () => nodeTool("typescript/bin/tsc", ["-p", "test"]),
   "clang-format": () => run("clang-format", ["--dry-run", "-Werror", ...cppFiles()]),
+  "npm audit": audit,
+  cppcheck,
   "clang-tidy": () => clangTidy(nativeFolder),
 });
 

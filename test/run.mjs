@@ -1,5 +1,5 @@
 // npm test: everything, with its own set-up. `npm test -- native js python e2e conformance lint format
-// sanitize budget fuzz chaos` runs parts; without any: the first five. `fuzz` and `chaos` are short
+// sanitize budget bench fuzz chaos` runs parts; without any: the first five. `fuzz` and `chaos` are short
 // runs of what npm run fuzz and npm run chaos do at length.
 
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -120,6 +120,13 @@ async function budget() {
   return checkBudget(nativeFolder);
 }
 
+/** By what it has measured, not by how fast that was. */
+async function bench() {
+  const args = [path.join("test", "bench", "bench.mjs"), "--smoke"];
+  const { ok } = await attempt(process.execPath, args, { quiet: true });
+  return { ok, detail: ok ? "every case of every rival" : "npm run bench -- --smoke says why" };
+}
+
 async function linted() {
   const folder = path.join(root, "build-lint");
   await run("cmake", ["-S", ".", "-B", folder], { quiet: true });
@@ -142,6 +149,7 @@ const parts = {
   conformance,
   sanitize,
   budget,
+  bench,
   fuzz,
   chaos: () => chaos(CHAOS_SEED, CHAOS_MINUTES),
 };

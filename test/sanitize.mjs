@@ -44,10 +44,15 @@ function sanitizedTree() {
 }
 
 /** The addon inside Node, from its tests. @returns {Promise<boolean>} */
-async function addonTests() {
+export async function addonTests(facing = FACING) {
   const tree = sanitizedTree();
-  const files = readdirSync(path.join(tree, "test", "js")).filter((name) => FACING.test(name));
-  const args = ["--test", "--test-concurrency=2", ...files.map((name) => `test/js/${name}`)];
+  const files = readdirSync(path.join(tree, "test", "js")).filter((name) => facing.test(name));
+  const args = [
+    "--test",
+    "--test-reporter=spec",
+    "--test-concurrency=2",
+    ...files.map((name) => `test/js/${name}`),
+  ];
   const env = {
     LD_PRELOAD: await runtimes(),
     // What Node has not let go of at its end is not ours to judge; the core's tests look for leaks.

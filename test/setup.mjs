@@ -69,6 +69,7 @@ const packages = {
   // libFuzzer and the sanitizers; named for the version of clang that Debian 12 has.
   "libclang-rt-14-dev": linksFuzzer,
   "clang-format": () => answers("clang-format"),
+  cppcheck: () => answers("cppcheck"),
   "clang-tidy": () => answers("clang-tidy"),
 };
 
@@ -88,13 +89,13 @@ const forBench = ["libbenchmark-dev", "valgrind"];
 const needs = {
   demo: [...forAddon, "git"],
   native: forNative,
-  sanitize: forNative,
+  sanitize: [...forAddon, ...forNative, "libuv1-dev"],
   fuzz: [...forNative, "clang", "libclang-rt-14-dev"],
   js: [...forAddon, ...forNative, "git", "libuv1-dev", "chromium", "valgrind", ...forPython],
   python: [...forAddon, ...forPython],
   e2e: [...forAddon, "git", ...forPython],
   chaos: forAddon,
-  lint: [...forNative, "git", "clang-format", "clang-tidy"],
+  lint: [...forNative, "git", "clang-format", "clang-tidy", "cppcheck"],
   format: ["git", "clang-format"],
   conformance: [],
   bench: [...forAddon, ...forNative, ...forBench, "git"],

@@ -1,6 +1,7 @@
 #include "gateway/binding.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/encoding.h"
@@ -8,6 +9,7 @@
 #include "gateway/calls.h"
 #include "gateway/events.h"
 #include "gateway/file_results.h"
+#include "gateway/hooks.h"
 #include "gateway/pushes.h"
 #include "gateway/session_lifecycle.h"
 #include "gateway/status.h"
@@ -163,8 +165,8 @@ void introduce(const Turn& turn, Provider& provider, Session& session) {
 
 void greet(const Turn& turn, Provider& provider, Session& session) {
   turn.send(provider.peer, protocol::encodeLifecycle(session.id, "started"));
-  toolsChanged(turn, session);
-  subscriptionsChanged(turn, session);
+  toolsChanged(turn, session, {provider.name});
+  if (provider.subscribe != 0) subscriptionsChanged(turn, session);
   answerWhenInForce(turn, session, provider, *provider.in(session.id), "hello", "");
 }
 
@@ -182,12 +184,24 @@ void adopt(Provider& provider, const protocol::Hello& hello) {
   provider.concurrency = hello.concurrency;
 }
 
+// The other provider whose instances a tool of this name would list.
+const Provider* reservedFor(const Turn& turn, const Session& session, const Provider& provider,
+                            const protocol::ToolDefinition& tool) {
+  if (!protocol::isList(tool.name)) return nullptr;
+  for (const Provider* other : turn.state.providers.inSession(session.id)) {
+    if (other->name != provider.name && protocol::isListOf(other->name, tool.name)) return other;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::optional<std::string> toolConflict(const Turn& turn, const Session& session,
                                         const Provider& provider,
                                         const std::vector<protocol::ToolDefinition>& tools) {
   Providers& providers = turn.state.providers;
+  const bool targeted =
+      !provider.instance.empty() || providers.isTargeted(session.id, provider.name);
   for (const protocol::ToolDefinition& tool : tools) {
     if (tool.name == kStatusTool && !provider.isInternal())
       return inQuotes(tool.name) + " is tap's own tool";
@@ -197,13 +211,9 @@ std::optional<std::string> toolConflict(const Turn& turn, const Session& session
     if (!owner.empty() && owner != provider.name) {
       return inQuotes(tool.name) + " is a tool of provider " + inQuotes(owner);
     }
-    for (const Provider* other : providers.inSession(session.id)) {
-      if (other->name != provider.name && protocol::isListOf(other->name, tool.name)) {
-        return inQuotes(tool.name) + " is reserved for the instances of " + inQuotes(other->name);
-      }
+    if (const Provider* other = reservedFor(turn, session, provider, tool)) {
+      return inQuotes(tool.name) + " is reserved for the instances of " + inQuotes(other->name);
     }
-    const bool targeted =
-        !provider.instance.empty() || providers.isTargeted(session.id, provider.name);
     if (targeted && tool.name == protocol::metaToolName(provider.name)) {
       return inQuotes(tool.name) + " is the gateway's own list of your instances";
     }
@@ -360,10 +370,11 @@ void unbind(const Turn& turn, Provider& provider, const std::string& sessionId, 
     if (!turn.state.providers.anyToWaitFor(sessionId)) finishSession(turn, sessionId);
     return;
   }
+  const bool hadHooks = anyHooks(*session, saved);
   depart(turn, *session, provider, departure, std::move(saved));
-  toolsChanged(turn, *session);
-  subscriptionsChanged(turn, *session);
-  hooksChanged(turn, *session);
+  toolsChanged(turn, *session, {provider.name});
+  if (provider.subscribe != 0) subscriptionsChanged(turn, *session);
+  if (hadHooks) hooksChanged(turn, *session);
 }
 
 void unbindAll(const Turn& turn, Provider& provider, Departure departure, std::string_view detail) {
@@ -378,10 +389,12 @@ void unbindAll(const Turn& turn, Provider& provider, Departure departure, std::s
 void refuseTools(const Turn& turn, Session& session, const std::vector<std::string>& names,
                  std::string_view reason) {
   Providers& providers = turn.state.providers;
+  std::set<std::string> owners;
   for (const std::string& name : names) {
     const std::string owner(providers.ownerOf(session.id, name));
     if (owner.empty()) continue;
     providers.refuse(session.id, name);
+    owners.insert(owner);
     const Refusal why{ErrorCode::ToolConflict,
                       "the CLI does not take " + inQuotes(name) + ": " +
                           visible(reason, false, 512) + "; rename it in tools.update",
@@ -393,7 +406,7 @@ void refuseTools(const Turn& turn, Session& session, const std::vector<std::stri
         turn, session, LogLevel::Warning,
         "tap: " + owner + "'s tool " + inQuotes(name) + " is left out: the CLI does not take it");
   }
-  toolsChanged(turn, session);
+  toolsChanged(turn, session, owners);
 }
 
 }  // namespace tap::gateway

@@ -140,6 +140,10 @@ void answer(const Turn& turn, const Session& session, const Provider& provider, 
 
 }  // namespace
 
+bool anyHooks(const Session& session, const Binding& binding) {
+  return needsHooks(binding) || !binding.transforms.empty() || !isEmpty(session.hooks.told);
+}
+
 void hooksChanged(const Turn& turn, Session& session) {
   Hooks hooks = compose(turn, session);
   hooks.revision = session.hooks.told.revision;

@@ -24,6 +24,8 @@ struct SessionHooks {
   bool deniedTold = false;     // the timeline has said that the user's consent is missing
 };
 
+// Whether the binding, or any of its session, has declared something: else its end changes nothing.
+[[nodiscard]] bool anyHooks(const Session& session, const Binding& binding);
 // A provider's declaration has changed, or there is one more or less.
 void hooksChanged(const Turn& turn, Session& session);
 // A process of the session has registered. `joined`: it may have hooks from before.

@@ -238,6 +238,12 @@ const std::vector<std::string>& Providers::definitions(std::string_view sessionI
   return named == nullptr ? kNone : named->definitions;
 }
 
+std::optional<std::string> Providers::digest(std::string_view sessionId, std::string_view name) {
+  const Group* named = group(sessionId, name);
+  if (named == nullptr || named->definitions.empty()) return std::nullopt;
+  return named->digest;
+}
+
 ToolSnapshot Providers::snapshot(std::string_view sessionId) {
   ToolSnapshot snapshot;
   const auto session = bound_.find(sessionId);

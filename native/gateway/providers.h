@@ -149,6 +149,9 @@ class Providers {
   [[nodiscard]] bool anyToWaitFor(std::string_view sessionId);
   [[nodiscard]] const std::vector<std::string>& definitions(std::string_view sessionId,
                                                             std::string_view name);
+  // Of what the session sees of that name; nothing where that is nothing.
+  [[nodiscard]] std::optional<std::string> digest(std::string_view sessionId,
+                                                  std::string_view name);
   [[nodiscard]] ToolSnapshot snapshot(std::string_view sessionId);
   [[nodiscard]] size_t toolCount(std::string_view sessionId);
 

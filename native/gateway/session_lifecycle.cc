@@ -30,11 +30,10 @@ protocol::Tools toEvent(const Turn& turn, const Session& session, SyncPlan plan)
   event.revision = plan.revision;
   event.reload = plan.reload;
   event.drop = std::move(plan.drop);
-  const ToolSnapshot snapshot = turn.state.providers.snapshot(session.id);
+  Providers& providers = turn.state.providers;
   for (const std::string& name : plan.set) {
-    const auto wanted = snapshot.find(name);
-    if (wanted == snapshot.end()) continue;
-    event.set.push_back({name, wanted->second, turn.state.providers.definitions(session.id, name)});
+    const auto digest = providers.digest(session.id, name);
+    if (digest) event.set.push_back({name, *digest, providers.definitions(session.id, name)});
   }
   return event;
 }
@@ -256,8 +255,12 @@ void watchGrace(const Turn& turn) {
   }
 }
 
-void toolsChanged(const Turn& turn, Session& session) {
-  session.sync.wantedChanged(turn.state.providers.snapshot(session.id), turn.now.steady);
+void toolsChanged(const Turn& turn, Session& session, const std::set<std::string>& names) {
+  ToolChanges changes;
+  for (const std::string& name : names) {
+    changes[name] = turn.state.providers.digest(session.id, name);
+  }
+  session.sync.wantedChanged(changes, turn.now.steady);
   rescheduleSync(turn, session);
   if (turn.state.providers.toolCount(session.id) >= kManyTools &&
       !std::exchange(session.warnedManyTools, true)) {

@@ -2,6 +2,7 @@
 // is told meanwhile.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -33,8 +34,8 @@ void announceSessions(const Turn& turn);
 // Starts or stops the grace time.
 void watchGrace(const Turn& turn);
 
-// Recomputes what the session should have, and when to synchronise it next.
-void toolsChanged(const Turn& turn, Session& session);
+// What the session should have of these names has changed; and when to synchronise it next.
+void toolsChanged(const Turn& turn, Session& session, const std::set<std::string>& names);
 // Only the latter: something about timing has changed.
 void rescheduleSync(const Turn& turn, Session& session);
 // Sends what is due.

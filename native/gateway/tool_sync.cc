@@ -10,6 +10,9 @@ using protocol::SyncMode;
 void ToolSync::sessionRegistered(ToolSnapshot have, SyncMode mode, Time now) {
   mode_ = mode;
   confirmed_ = std::move(have);
+  missing_.clear();
+  for (const auto& [provider, digest] : wanted_) compare(provider);
+  for (const auto& [provider, digest] : confirmed_) compare(provider);
   inFlight_.reset();
   failed_.reset();
   holdUntil_.reset();
@@ -24,8 +27,29 @@ void ToolSync::setMode(SyncMode mode, Time now) {
   settle(now);
 }
 
-void ToolSync::wantedChanged(ToolSnapshot wanted, Time now) {
-  wanted_ = std::move(wanted);
+void ToolSync::compare(const std::string& provider) {
+  const auto wanted = wanted_.find(provider);
+  const auto has = confirmed_.find(provider);
+  const bool isWanted = wanted != wanted_.end();
+  const bool isThere = has != confirmed_.end();
+  if (isWanted && (!isThere || has->second != wanted->second)) {
+    missing_[provider] = wanted->second;
+  } else if (isThere && !isWanted) {
+    missing_[provider] = std::nullopt;
+  } else {
+    missing_.erase(provider);
+  }
+}
+
+void ToolSync::wantedChanged(const ToolChanges& changes, Time now) {
+  for (const auto& [provider, digest] : changes) {
+    if (digest) {
+      wanted_[provider] = *digest;
+    } else {
+      wanted_.erase(provider);
+    }
+    compare(provider);
+  }
   if (dirty()) {
     touch(now);
   } else {
@@ -34,17 +58,16 @@ void ToolSync::wantedChanged(ToolSnapshot wanted, Time now) {
   }
 }
 
-ToolSnapshot ToolSync::target() const {
-  ToolSnapshot target = wanted_;
-  if (holdUntil_) target.insert(confirmed_.begin(), confirmed_.end());
+ToolChanges ToolSync::target() const {
+  ToolChanges target = missing_;
+  if (holdUntil_) std::erase_if(target, [](const auto& change) { return !change.second; });
   return target;
 }
 
 bool ToolSync::dirty() const {
-  const ToolSnapshot next = target();
-  const ToolSnapshot& base = inFlight_ ? inFlight_->target : confirmed_;
+  const ToolChanges next = target();
   if (failed_ && next == *failed_) return false;
-  return next != base;
+  return inFlight_ ? next != inFlight_->changes : !next.empty();
 }
 
 void ToolSync::touch(Time now) {
@@ -63,7 +86,7 @@ void ToolSync::settle(Time now) {
 }
 
 SyncPlan ToolSync::firstPlan(bool joined, Time now) {
-  SyncPlan first = plan(joined ? confirmed_ : target(), false);
+  SyncPlan first = plan(joined ? ToolChanges() : target(), false);
   settle(now);
   return first;
 }
@@ -108,24 +131,27 @@ void ToolSync::countReload(Time now) {
   lastReload_ = now;
 }
 
-SyncPlan ToolSync::plan(ToolSnapshot target, bool reload) {
+SyncPlan ToolSync::plan(ToolChanges changes, bool reload) {
   SyncPlan plan;
   plan.revision = ++revision_;
   plan.reload = reload;
-  for (const auto& [provider, digest] : target) {
-    const auto had = confirmed_.find(provider);
-    if (had == confirmed_.end() || had->second != digest) plan.set.push_back(provider);
+  for (const auto& [provider, digest] : changes) {
+    (digest ? plan.set : plan.drop).push_back(provider);
   }
-  for (const auto& [provider, digest] : confirmed_) {
-    if (!target.contains(provider)) plan.drop.push_back(provider);
-  }
-  inFlight_ = Flight{revision_, std::move(target)};
+  inFlight_ = Flight{revision_, std::move(changes)};
   return plan;
 }
 
 bool ToolSync::confirmed(int64_t revision, Time now) {
   if (!inFlight_ || inFlight_->revision != revision) return false;
-  confirmed_ = std::move(inFlight_->target);
+  for (const auto& [provider, digest] : inFlight_->changes) {
+    if (digest) {
+      confirmed_[provider] = *digest;
+    } else {
+      confirmed_.erase(provider);
+    }
+    compare(provider);
+  }
   inFlight_.reset();
   failed_.reset();
   settle(now);
@@ -134,7 +160,7 @@ bool ToolSync::confirmed(int64_t revision, Time now) {
 
 bool ToolSync::failed(int64_t revision, Time now) {
   if (!inFlight_ || inFlight_->revision != revision) return false;
-  failed_ = std::move(inFlight_->target);
+  failed_ = std::move(inFlight_->changes);
   inFlight_.reset();
   settle(now);
   return true;

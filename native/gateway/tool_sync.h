@@ -1,7 +1,7 @@
 // When a session's tool set must be synchronised, and with what: the debounce, single flight, the
 // rule never to send what the session already has, and the manners of reloads (architecture: tool
 // synchronisation; decisions: when a reload may run). One object per session; a plain state
-// machine over times.
+// machine over times. A change costs what has changed, however many other providers there are.
 #pragma once
 
 #include <map>
@@ -17,6 +17,8 @@ namespace tap::gateway {
 
 // Provider name to digest of its tools.
 using ToolSnapshot = std::map<std::string, std::string>;
+// Between two of them: the new digest, or nothing where the provider's tools go.
+using ToolChanges = std::map<std::string, std::optional<std::string>>;
 
 // What one synchronisation changes.
 struct SyncPlan {
@@ -38,7 +40,7 @@ class ToolSync {
   void setMode(protocol::SyncMode mode, Time now);
 
   // The set that the session should have changed (or may have).
-  void wantedChanged(ToolSnapshot wanted, Time now);
+  void wantedChanged(const ToolChanges& changes, Time now);
   // Reloads wait for an idle session without calls.
   void setQuiet(bool quiet) { quiet_ = quiet; }
   // None is forced while an action waits for a gate: it would pass (host facts: reload).
@@ -62,28 +64,32 @@ class ToolSync {
 
   // Nothing is in flight, and nothing is left that would be sent.
   [[nodiscard]] bool settled() const { return !inFlight_ && !dirty(); }
+  [[nodiscard]] const ToolSnapshot& wantedSet() const { return wanted_; }
   [[nodiscard]] const ToolSnapshot& confirmedSet() const { return confirmed_; }
 
  private:
   struct Flight {
     int64_t revision;
-    ToolSnapshot target;
+    ToolChanges changes;
   };
 
-  // What to synchronise to now: wanted, and during the hold also what would be taken away.
-  [[nodiscard]] ToolSnapshot target() const;
+  // What to change now of what is confirmed: during the hold nothing is taken away.
+  [[nodiscard]] ToolChanges target() const;
+  // Of one provider, what is wanted with what is confirmed.
+  void compare(const std::string& provider);
   [[nodiscard]] bool dirty() const;
   void touch(Time now);
   void settle(Time now);
-  [[nodiscard]] SyncPlan plan(ToolSnapshot target, bool reload);
+  [[nodiscard]] SyncPlan plan(ToolChanges changes, bool reload);
   void countReload(Time now);
 
   const Limits* limits_;
   protocol::SyncMode mode_ = protocol::SyncMode::Live;
   ToolSnapshot wanted_;
   ToolSnapshot confirmed_;
+  ToolChanges missing_;  // from confirmed to wanted
   std::optional<Flight> inFlight_;
-  std::optional<ToolSnapshot> failed_;  // never retried as it is
+  std::optional<ToolChanges> failed_;  // never retried as it is
   int64_t revision_ = 0;
 
   std::optional<Time> firstChange_;  // of the changes not yet sent

@@ -134,7 +134,7 @@ std::optional<Refusal> updateTools(const Turn& turn, Provider& provider,
     Binding& binding = *bindings.value()[i];
     turn.state.providers.setTools(provider, binding, std::move(next[i]));
     if (Session* session = turn.state.sessions.find(binding.sessionId)) {
-      toolsChanged(turn, *session);
+      toolsChanged(turn, *session, {provider.name});
     }
     acknowledge(turn, provider, binding, update.requestId);
   }

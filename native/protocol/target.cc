@@ -10,6 +10,7 @@ namespace tap::protocol {
 namespace {
 
 constexpr std::string_view kTarget = "target";
+constexpr std::string_view kList = "list_";
 constexpr size_t kMaxListName = 50;  // leaves room for "_instances"
 
 json::Value objectOf(std::string_view text) {
@@ -62,7 +63,7 @@ TargetedArgs takeTarget(std::string_view args) {
 namespace {
 
 std::string listName(std::string_view provider) {
-  std::string name = "list_";
+  std::string name(kList);
   for (const char c : provider) {
     const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                       c == '_' || c == '-';
@@ -75,6 +76,10 @@ std::string listName(std::string_view provider) {
 
 std::string metaToolName(std::string_view provider) {
   return listName(provider) + "_instances";
+}
+
+bool isList(std::string_view tool) {
+  return tool.starts_with(kList);
 }
 
 bool isListOf(std::string_view provider, std::string_view tool) {

@@ -75,7 +75,7 @@ ToolDefinition readTool(json::Value value, std::string_view path, const Limits& 
 
 bool isToolName(std::string_view name) {
   return !name.empty() && name.size() <= kMaxToolName &&
-         std::all_of(name.begin(), name.end(), isToolNameChar);
+         std::ranges::all_of(name, isToolNameChar);
 }
 
 std::vector<ToolDefinition> readTools(json::Value array, std::string_view path,

@@ -1,26 +1,32 @@
 // npm run bench: tap beside its rivals, all in one run, round by round. `-- --quick` for a look,
-// without results; `-- --rounds=31` for more rounds.
+// without results; `-- --rounds=31` for more rounds; `-- --smoke` only shows that all of it works.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { root, run, say, step } from "../commands.mjs";
+import { buildCore, nativeFolder } from "../native.mjs";
 import { setUp } from "../setup.mjs";
 import { phases } from "./cases.mjs";
 import { loadAverage, machine } from "./machine.mjs";
 import { hostMemory, providerMemory } from "./memory.mjs";
 import { plots } from "./plots.mjs";
 import { jsonOf, Provider, Subject } from "./processes.mjs";
-import { judge, table, withResults } from "./report.mjs";
+import { scale } from "./scale.mjs";
+import { gaps, judge, table, withResults } from "./report.mjs";
 import { spread } from "./statistics.mjs";
 
 const { values: flags } = parseArgs({
-  options: { quick: { type: "boolean", default: false }, rounds: { type: "string" } },
+  options: {
+    quick: { type: "boolean", default: false },
+    smoke: { type: "boolean", default: false },
+    rounds: { type: "string" },
+  },
 });
-const rounds = Number(flags.rounds ?? (flags.quick ? 2 : 15));
-const effort = flags.quick ? 0.2 : 1;
-const build = process.env.TAP_NATIVE_BUILD ?? path.join(root, "build-native");
-const program = (/** @type {string} */ name) => path.join(build, name);
+const looksOnly = flags.quick || flags.smoke;
+const rounds = Number(flags.rounds ?? (flags.smoke ? 1 : flags.quick ? 2 : 15));
+const effort = flags.smoke ? 0.02 : flags.quick ? 0.2 : 1;
+const program = (/** @type {string} */ name) => path.join(nativeFolder, name);
 
 /** Everything that was measured: case → rival → metric → one value a round. */
 class Samples {
@@ -136,12 +142,7 @@ function subtractCaller(all) {
 
 await setUp({ for: ["bench"] });
 const about = { ...machine(), rounds };
-await run("cmake", ["-S", ".", "-B", build, "-DCMAKE_BUILD_TYPE=RelWithDebInfo"], { quiet: true });
-await step("building the bench's programs", () =>
-  run("cmake", ["--build", build, "-j2", "--target", "bench_provider", "bench_memory"], {
-    quiet: true,
-  }),
-);
+await buildCore(["bench_provider", "bench_memory", "bench_scale"]);
 
 const samples = new Samples();
 /** @type {Map<string, Subject>} */
@@ -161,12 +162,24 @@ for (const phase of phases) {
 await step("storm", () => storm(samples, subjects));
 await step("50 rules", () => rules(samples, subjects));
 for (const subject of subjects.values()) await subject.close();
+await step("one change of tools among many", async () => {
+  Object.assign(samples.all, await scale(program("bench_scale"), looksOnly ? 2 : 20));
+});
 
 subtractCaller(samples.all);
 const verdicts = judge(samples.all);
 say(`\n${table(samples.all, verdicts)}`);
 say(`\nload before ${about.loadBefore.join(" ")}, after ${loadAverage().join(" ")}`);
-if (!flags.quick) {
+const missing = gaps(samples.all);
+if (missing.length > 0) {
+  say(`not measured: ${missing.join(", ")}`);
+  process.exitCode = 1;
+}
+if (flags.smoke) {
+  const svgs = Object.values(await plots(samples.all));
+  if (!svgs.every((svg) => svg.startsWith("<svg"))) process.exitCode = 1;
+}
+if (!looksOnly) {
   const folder = path.join(root, "bench", "results");
   mkdirSync(folder, { recursive: true });
   const loadAfter = loadAverage();

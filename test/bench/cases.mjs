@@ -1,7 +1,7 @@
 // What is measured, of whom, and what tap is to reach in the same run.
 
 /**
- * @typedef {"p50" | "p99" | "perSecond" | "cpuPer100k" | "mbPerSecond" | "cpuPerMb" | "ms" | "syncs" | "bytes" | "privateBytes"} Metric
+ * @typedef {"p50" | "p99" | "perSecond" | "cpuPer100k" | "mbPerSecond" | "cpuPerMb" | "ms" | "syncs" | "bytes" | "privateBytes" | "instructions" | "linkBytes"} Metric
  * @typedef {object} Case
  * @property {string} name
  * @property {string[]} of names of rivals
@@ -171,6 +171,14 @@ export const targets = [
     undefined,
     150,
   ),
+  ...["a tool is added", "a provider leaves", "a provider comes"].map((name) =>
+    target(
+      `instructions where ${name}: 1,000 tools beside 100`,
+      [name, "1000 tools", "instructions"],
+      [name, "100 tools", "instructions"],
+      1.25,
+    ),
+  ),
   target(
     "an idle host, in KB more than Node.js",
     ["memory", "tap detached", "bytes"],
@@ -211,4 +219,6 @@ export const metrics = {
   syncs: { unit: "synchronisations", scale: 1, digits: 0 },
   bytes: { unit: "KB", scale: 1 / 1024, digits: 1 },
   privateBytes: { unit: "KB", scale: 1 / 1024, digits: 1 },
+  instructions: { unit: "thousands a session", scale: 1 / 1000, digits: 1 },
+  linkBytes: { unit: "KB a session", scale: 1 / 1024, digits: 2 },
 };

@@ -1,4 +1,4 @@
-// The core with one session and some providers, for what is measured without sockets. Effects are
+// The core with sessions and some providers, for what is measured without sockets. Effects are
 // looked at for what the next input needs, and dropped.
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gateway/gateway.h"
+#include "protocol/session_codec.h"
 
 namespace tap::bench {
 
@@ -15,13 +16,15 @@ constexpr std::string_view kToken = "ptk-0123456789abcdef";
 
 class CoreRig {
  public:
-  CoreRig() : gateway_(config()) {
+  explicit CoreRig(int sessions = 1) : gateway_(config()) {
     gateway_.start(now_, effects_);
-    protocol::Register message;
-    message.linkVersion = protocol::kLinkVersion;
-    message.sessionId = "0d6f7c1e-6a3b-4f6e-9f0e-5d8a3c1b2a40";
-    message.joined = true;
-    gateway_.sessionMessage(session, message, now_, effects_);
+    for (int i = 0; i < sessions; ++i) {
+      protocol::Register message;
+      message.linkVersion = protocol::kLinkVersion;
+      message.sessionId = "0d6f7c1e-6a3b-4f6e-9f0e-5d8a3c1b2a" + std::to_string(40 + i);
+      message.joined = true;
+      gateway_.sessionMessage(static_cast<gateway::PeerId>(++peers_), message, now_, effects_);
+    }
     confirm();
   }
 
@@ -39,12 +42,13 @@ class CoreRig {
     return peer;
   }
 
-  // Every tool is in the session.
-  void synchronise() {
+  // Every tool is in the sessions. Returns the bytes that their links have carried for that.
+  size_t synchronise() {
     now_.steady += Millis(2000);
     gateway_.timersDue(now_, effects_);
-    confirm();
+    return confirm();
   }
+  void leave(gateway::PeerId peer) { gateway_.providerGone(peer, now_, effects_); }
 
   void say(gateway::PeerId peer, const std::string& text) {
     effects_.clear();
@@ -80,33 +84,39 @@ class CoreRig {
     return config;
   }
 
-  void confirm() {
+  size_t confirm() {
+    size_t bytes = 0;
     for (const gateway::Effect& effect : std::exchange(effects_, {})) {
       const auto* sent = std::get_if<gateway::SendEvent>(&effect);
       if (sent == nullptr) continue;
       if (const auto* tools = std::get_if<protocol::Tools>(&sent->event)) {
-        gateway_.sessionMessage(session, protocol::Synced{tools->revision}, now_, effects_);
+        const protocol::SplitText text = protocol::encode(sent->event);
+        bytes += text.head.size() + text.middle.view().size() + text.tail.size();
+        gateway_.sessionMessage(sent->peer, protocol::Synced{tools->revision}, now_, effects_);
       }
     }
+    return bytes;
   }
 
   gateway::Gateway gateway_;
   gateway::Effects effects_;
   Now now_{};
-  uint64_t peers_ = 1;
+  uint64_t peers_ = 0;
 };
 
+inline std::string toolOf(const std::string& name, int index) {
+  return R"({"name":")" + name + "_" + std::to_string(index) +
+         R"(","description":"Answers with as many bytes as it is asked for, at once.",)"
+         R"("parameters":{"type":"object","properties":{"bytes":{"type":"integer",)"
+         R"("description":"how many"},"city":{"type":"string"}},"required":["bytes"]}})";
+}
+
 // A provider's hello with so many tools, none of them another's.
-inline std::string helloOf(int index, int tools) {
+inline std::string helloOf(int index, int tools, std::string_view more = "") {
   const std::string name = "bench" + std::to_string(index);
-  std::string text = R"({"type":"hello","protocolVersion":2,"name":")" + name + R"(","tools":[)";
-  for (int i = 0; i < tools; ++i) {
-    if (i > 0) text += ',';
-    text += R"({"name":")" + name + "_" + std::to_string(i) +
-            R"(","description":"Answers with as many bytes as it is asked for, at once.",)"
-            R"("parameters":{"type":"object","properties":{"bytes":{"type":"integer",)"
-            R"("description":"how many"},"city":{"type":"string"}},"required":["bytes"]}})";
-  }
+  std::string text = R"({"type":"hello","protocolVersion":2,"name":")" + name + "\"" +
+                     std::string(more) + R"(,"tools":[)";
+  for (int i = 0; i < tools; ++i) text += (i > 0 ? "," : "") + toolOf(name, i);
   return text + "]}";
 }
 

@@ -65,6 +65,64 @@ async function bars(all, name, metric, title, rivals) {
   return new vega.View(vega.parse(spec), { renderer: "none" }).toSVG();
 }
 
+/**
+ * What one change of tools costs beside how many there are.
+ * @param {All} all @param {string} metric @param {string} title @param {number} unit
+ */
+async function scaling(all, metric, title, unit) {
+  const names = ["a provider comes", "a tool is added", "a provider leaves"];
+  const values = names.flatMap((change) =>
+    Object.entries(all[change]).map(([tools, of]) => ({
+      change,
+      tools: Number.parseInt(tools, 10),
+      value: spread(of[metric]).median / unit,
+    })),
+  );
+  const at = {
+    x: { scale: "x", field: "tools" },
+    y: { scale: "y", field: "value" },
+  };
+  const color = { scale: "color", field: "change" };
+  const line = { ...at, stroke: color, strokeWidth: { value: 2 } };
+  const point = { ...at, fill: color, size: { value: 40 } };
+  /** @type {import("vega").Spec} */
+  const spec = {
+    width: 460,
+    height: 200,
+    padding: 8,
+    background: "white",
+    title: { text: title, anchor: "start", fontSize: 13 },
+    data: [{ name: "counts", values }],
+    scales: [
+      { name: "x", domain: { data: "counts", field: "tools" }, range: "width", zero: true },
+      {
+        name: "y",
+        domain: { data: "counts", field: "value" },
+        range: "height",
+        zero: true,
+        nice: true,
+      },
+      { name: "color", type: "ordinal", domain: names, range: Object.values(COLORS) },
+    ],
+    axes: [
+      { orient: "left", scale: "y", grid: true, tickCount: 5 },
+      { orient: "bottom", scale: "x", title: "tools that are there already", tickCount: 6 },
+    ],
+    legends: [{ stroke: "color", symbolType: "stroke", orient: "right" }],
+    marks: [
+      {
+        type: "group",
+        from: { facet: { name: "series", data: "counts", groupby: "change" } },
+        marks: [
+          { type: "line", from: { data: "series" }, encode: { enter: line } },
+          { type: "symbol", from: { data: "series" }, encode: { enter: point } },
+        ],
+      },
+    ],
+  };
+  return new vega.View(vega.parse(spec), { renderer: "none" }).toSVG();
+}
+
 const gateways = ["tap embedded", "js embedded", "tap detached", "js detached"];
 
 /** @param {All} all @returns {Promise<Record<string, string>>} file name → SVG */
@@ -98,6 +156,12 @@ export async function plots(all) {
       "p99",
       "50 providers at once: p99 in µs, less is better",
       gateways,
+    ),
+    "scale.svg": await scaling(
+      all,
+      "instructions",
+      "One change of tools: thousands of instructions for each session",
+      1000,
     ),
     "large.svg": await bars(
       all,

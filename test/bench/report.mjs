@@ -15,6 +15,9 @@ const shown = {
   "50 providers": ["p50", "p99", "perSecond"],
   storm: ["ms", "syncs"],
   "50 rules": ["p50", "p99"],
+  "a tool is added": ["instructions", "linkBytes"],
+  "a provider leaves": ["instructions", "linkBytes"],
+  "a provider comes": ["instructions", "linkBytes"],
   memory: ["bytes", "privateBytes"],
 };
 
@@ -30,6 +33,20 @@ export function judge(all) {
     const scale = than ? 1 : metrics[value[2]].scale;
     const wanted = `${atLeast ? "≥" : "≤"} ${factor * scale}`;
     return { what, wanted, than: rival, reached: reached * scale, met };
+  });
+}
+
+/** What a run should have measured and has not. @param {All} all @returns {string[]} */
+export function gaps(all) {
+  return Object.entries(shown).flatMap(([name, columns]) => {
+    const rivals = Object.entries(all[name] ?? {});
+    if (rivals.length === 0) return [name];
+    return rivals
+      .filter(([, of]) => {
+        const values = columns.flatMap((metric) => of[metric] ?? []);
+        return values.length === 0 || !values.every(Number.isFinite);
+      })
+      .map(([rival]) => `${name} of ${rival}`);
   });
 }
 

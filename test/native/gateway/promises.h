@@ -85,9 +85,11 @@ class Promises {
 
   void checkSession(State& state, const Session& session) {
     const Limits& limits = state.config.limits;
-    for (const auto& [name, digest] : state.providers.snapshot(session.id)) {
+    const ToolSnapshot tools = state.providers.snapshot(session.id);
+    for (const auto& [name, digest] : tools) {
       ASSERT_TRUE(boundIn_.contains(session.id + "/" + name)) << "tools of nobody";
     }
+    ASSERT_TRUE(session.ending || session.sync.wantedSet() == tools) << "a change was not told";
     ASSERT_TRUE(session.peer || state.calls.countOfSession(session.id) == 0);
     ASSERT_LE(state.calls.countOfSession(session.id), limits.count(Limit::CallsPerSession));
     for (const auto& [name, streams] : session.streams) {

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "gateway/tool_changes.h"
 #include "gateway/tool_sync.h"
 
 namespace tap::gateway {
@@ -26,7 +27,7 @@ class Model {
       case 1:
       case 2:
         wanted_ = someSet();
-        sync_.wantedChanged(wanted_, now_);
+        sync_.wantedChanged(changes(sync_.wantedSet(), wanted_), now_);
         break;
       case 3:
       case 4:

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "gateway/tool_changes.h"
+
 namespace tap::gateway {
 namespace {
 
@@ -19,7 +21,9 @@ class Driver {
     sync.confirmed(first.revision, now);
   }
 
-  void want(ToolSnapshot wanted) { sync.wantedChanged(std::move(wanted), now); }
+  void want(const ToolSnapshot& wanted) {
+    sync.wantedChanged(changes(sync.wantedSet(), wanted), now);
+  }
   // Lets time pass; plans are left in flight.
   void advance(int64_t millis) {
     const Time target = now + Millis(millis);
