@@ -30,6 +30,7 @@ export class PretendSession {
   #answers = new Map();
   /** @type {Set<() => void>} */
   #watchers = new Set();
+  #served = false;
   /** Why there is no link any more. @type {string | undefined} */
   #ended;
 
@@ -61,10 +62,10 @@ export class PretendSession {
     return session;
   }
 
-  /** Every session has tap_status. */
+  /** Once the gateway has given it its first tools, be they none. */
   async registered() {
     await this.until(
-      () => this.tools.size > 0 || this.#ended !== undefined,
+      () => this.#served || this.#ended !== undefined,
       () => "a welcome",
     );
     if (this.#ended !== undefined) throw new Error(`the link ended: ${this.#ended}`);
@@ -131,6 +132,7 @@ export class PretendSession {
     for (const { provider, definitions } of set) this.#providers.set(provider, definitions);
     this.tools = new Map([...this.#providers.values()].flat().map((tool) => [tool.name, tool]));
     this.send({ type: "synced", revision });
+    this.#served = true;
   }
 
   #changed() {

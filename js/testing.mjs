@@ -40,6 +40,8 @@ async function freePort() {
   return port;
 }
 
+/** @typedef {import("../sdk/node/testing.js").TestTap} Interface */
+/** @implements {Interface} */
 export class TestTap {
   /** A COPILOT_HOME of its own; gone after stop(). */
   home;

@@ -1,17 +1,23 @@
 // The documentation is held to the program: tables to the addon's own, links to files, and every code
 // block to its language. A block marked ```js, ```python, ```sh or ```json is parsed; one with `run`
-// after the language is executed in the repository's folder and has to end with 0.
+// after the language is executed in the repository's folder and has to end with 0. One with `run tap` is
+// a provider: it finds a gateway with a session, has to get there, and ends in good order.
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { addon } from "../../js/addon.mjs";
+import { startTap } from "../../js/testing.mjs";
+import { pythonForSdk } from "../setup.mjs";
+import { withTimeout } from "../support/wait.mjs";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
+
+const python = (await pythonForSdk()) ?? "python3";
 
 const read = (file) => readFileSync(path.join(root, file), "utf8");
 const documents = [
@@ -26,7 +32,7 @@ const documents = [
 // ---- reading Markdown ----------------------------------------------------------------------------
 
 /**
- * @typedef {{language: string, run: boolean, code: string, line: number}} Block
+ * @typedef {{language: string, run: boolean, tap: boolean, code: string, line: number}} Block
  * @param {string} text
  * @returns {{blocks: Block[], prose: string}} prose has the blocks' lines emptied
  */
@@ -38,8 +44,8 @@ function parseMarkdown(text) {
     const fence = /^ {0,3}(`{3,})([^`]*)$/.exec(line);
     if (fence && !block) {
       const [language = "", ...words] = fence[2].trim().split(/\s+/);
-      const run = words.includes("run");
-      block = { fence: fence[1], language, run, lines: [], line: index + 1 };
+      const [run, tap] = ["run", "tap"].map((word) => words.includes(word));
+      block = { fence: fence[1], language, run, tap, lines: [], line: index + 1 };
     } else if (block && fence?.[1].startsWith(block.fence) && fence[2].trim() === "") {
       blocks.push({ ...block, code: `${block.lines.join("\n")}\n` });
       block = undefined;
@@ -152,7 +158,9 @@ for (const file of documents) {
 
 /** Runs a program and gives what it complained about, or nothing. */
 function complaint(command, args, input) {
-  const run = spawnSync(command, args, { input, cwd: root, encoding: "utf8", timeout: 60_000 });
+  const env = { ...process.env, PYTHONPATH: path.join(root, "sdk", "python") };
+  const options = { input, cwd: root, env, timeout: 60_000 };
+  const run = spawnSync(command, args, { ...options, encoding: "utf8" });
   if (run.status === 0) return undefined;
   return `${run.error?.message ?? ""}${run.stderr}`.trim() || `ended with ${run.status}`;
 }
@@ -178,7 +186,7 @@ const LANGUAGES = {
   python: {
     check: (code) =>
       complaint("python3", ["-c", "import ast, sys; ast.parse(sys.stdin.read())"], code),
-    run: (code) => complaint("python3", ["-"], code),
+    run: (code) => complaint(python, ["-"], code),
   },
   sh: {
     check: (code) => complaint("bash", ["-n"], code),
@@ -199,15 +207,41 @@ const LANGUAGES = {
 /** Blocks that are not code. */
 const PLAIN = ["text", "md", "diff", "console"];
 
+/**
+ * Runs a provider until its code is at its end; one that is to run for good is told to end once it is
+ * connected.
+ * @param {string} language @param {string} code
+ */
+async function runProvider(language, code) {
+  const js = language === "js";
+  const forGood = code.includes("tap.main()");
+  const [command, ...args] = js ? [process.execPath, "--input-type=module", "-"] : [python, "-"];
+  const kit = await startTap();
+  try {
+    const env = { ...process.env, ...kit.env, PYTHONPATH: path.join(root, "sdk", "python") };
+    const child = spawn(command, args, { cwd: root, env, stdio: ["pipe", "ignore", "pipe"] });
+    let errors = "";
+    child.stderr.setEncoding("utf8").on("data", (text) => (errors += text));
+    const ended = new Promise((resolve) => child.on("close", resolve));
+    child.stdin.end(js ? `${code}\nawait tap.close();` : code);
+    await kit.session.shows("connected").catch(() => child.kill("SIGKILL"));
+    if (forGood) child.kill();
+    assert.equal(await withTimeout(ended, 20_000, () => errors), 0, errors);
+  } finally {
+    await kit.stop();
+  }
+}
+
 describe("code blocks", () => {
   for (const file of documents) {
-    for (const { language, run, code, line } of parseMarkdown(read(file)).blocks) {
-      test(`${file}:${line} ${language || "without a language"}${run ? ", run" : ""}`, () => {
+    for (const { language, run, tap, code, line } of parseMarkdown(read(file)).blocks) {
+      test(`${file}:${line} ${language || "without a language"}${run ? ", run" : ""}`, async () => {
         if (PLAIN.includes(language)) return;
         assert.ok(
           Object.hasOwn(LANGUAGES, language),
           `one of ${[...Object.keys(LANGUAGES), ...PLAIN].join(", ")} is needed`,
         );
+        if (tap) return runProvider(language, code);
         const problem = LANGUAGES[language][run ? "run" : "check"](code);
         assert.equal(problem, undefined);
       });

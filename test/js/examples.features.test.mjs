@@ -2,35 +2,42 @@
 // what the example says of it.
 
 import assert from "node:assert/strict";
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
-import { pythonWithWebsockets } from "../setup.mjs";
+import { pythonForSdk } from "../setup.mjs";
 import { REPO_ROOT } from "../support/cli.mjs";
 import { Gateway, Session } from "../support/gateway-host.mjs";
 import { waitFor } from "../support/wait.mjs";
 
-const python = await pythonWithWebsockets();
-const languages = { mjs: process.execPath, py: python };
+const inPython = {
+  command: (await pythonForSdk()) ?? "python3",
+  env: { PYTHONPATH: path.join(REPO_ROOT, "sdk", "python"), PYTHONDONTWRITEBYTECODE: "1" },
+};
+const languages = { mjs: { command: process.execPath, env: {} }, py: inPython };
+const EXAMPLES = path.join(REPO_ROOT, "examples");
 
 /** @typedef {{gateway: Gateway, start: (env?: object, ...args: string[]) => any}} Place */
 
 /**
- * The same test for an example in both languages, each with a gateway of its own.
+ * The same test for an example in both languages, and for what it is with the SDK; each with a gateway
+ * of its own.
  * @param {string} name @param {string} what @param {(place: Place) => Promise<void>} body
  */
 function example(name, what, body) {
-  for (const [ending, command] of Object.entries(languages)) {
-    const file = `${name}.${ending}`;
-    describe(`examples/${file}`, { skip: !command && "no python3-websockets here" }, () => {
-      /** @type {Gateway} */
-      let gateway;
-      before(async () => (gateway = await Gateway.create()));
-      after(() => gateway?.dispose());
-      const start = (env = {}, ...args) =>
-        gateway.start(command, [path.join(REPO_ROOT, "examples", file), ...args], env);
-      test(what, () => body({ gateway, start }));
-    });
+  for (const [ending, { command, env: own }] of Object.entries(languages)) {
+    for (const file of [`${name}.${ending}`, `sdk/${name}.${ending}`]) {
+      if (!existsSync(path.join(EXAMPLES, file))) continue;
+      describe(`examples/${file}`, () => {
+        /** @type {Gateway} */
+        let gateway;
+        before(async () => (gateway = await Gateway.create()));
+        after(() => gateway?.dispose());
+        const start = (env = {}, ...args) =>
+          gateway.start(command, [path.join(EXAMPLES, file), ...args], { ...own, ...env });
+        test(what, () => body({ gateway, start }));
+      });
+    }
   }
 }
 
@@ -306,12 +313,39 @@ describe("examples/project", () => {
   });
 });
 
+describe("examples/sdk/hello", () => {
+  for (const [ending, { command, env }] of Object.entries(languages)) {
+    test(`${ending}: serves its tool, and comes back to a new gateway`, async (t) => {
+      const gateway = await Gateway.create();
+      t.after(() => gateway.dispose());
+      const program = gateway.start(command, [path.join(EXAMPLES, "sdk", `hello.${ending}`)], {
+        ...env,
+        PYTHONUNBUFFERED: "1",
+      });
+      await program.says(/waiting for a session/);
+      const session = await Session.register(gateway, "first");
+      await gateway.tools(session, "greet");
+      assert.equal(await session.call("greet", { name: "Ada" }), "Hello, Ada!");
+      assert.equal((await session.call("greet", {})).code, "NOT_FOUND");
+      await gateway.host.stop("SIGKILL");
+      await gateway.startHost();
+      const second = await Session.register(gateway, "second");
+      await gateway.tools(second, "greet");
+      assert.equal(await second.call("greet", { name: "Alan" }), "Hello, Alan!");
+    });
+  }
+});
+
 test("every example is run by a test", () => {
   const tests = ["examples.test.mjs", "examples.features.test.mjs"]
     .map((file) => readFileSync(path.join(REPO_ROOT, "test", "js", file), "utf8"))
     .join("");
-  const untested = readdirSync(path.join(REPO_ROOT, "examples")).filter(
-    (file) => !tests.includes(`"${file}"`) && !tests.includes(`example("${path.parse(file).name}"`),
+  const files = ["", "sdk"].flatMap((folder) => readdirSync(path.join(EXAMPLES, folder)));
+  const untested = files.filter(
+    (file) =>
+      file !== "sdk" &&
+      !tests.includes(`"${file}"`) &&
+      !tests.includes(`example("${path.parse(file).name}"`),
   );
   assert.deepEqual(untested, []);
 });

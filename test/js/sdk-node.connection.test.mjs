@@ -93,6 +93,7 @@ describe("a provider", () => {
     detour.cut();
     await waitFor(() => ids.length === 2);
     assert.equal(ids[0], ids[1]);
+    await kit.tool("who_same");
     assert.equal(await kit.call("who_same"), "same");
     assert.deepEqual(kit.session.timeline, ["tap: same connected with 1 tool"]);
   });

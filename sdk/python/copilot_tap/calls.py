@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import threading
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
@@ -38,26 +39,38 @@ class Call:
         self._progress(message)
 
 
+@dataclass
+class _Running:
+    call: Call
+    task: asyncio.Task[Any] | None = None
+    progress: set[asyncio.Task[Any]] = field(default_factory=set)
+
+
 class Calls:
     def __init__(self, link: Link, find: Callable[[str], Tool | None]) -> None:
         self._link, self._find = link, find
-        self._running: dict[str, tuple[asyncio.Task[Any], Call]] = {}
+        self._running: dict[str, _Running] = {}
 
     def start(self, message: Message) -> None:
-        call_id, loop = message["id"], asyncio.get_running_loop()
+        call_id, loop, thread = message["id"], asyncio.get_running_loop(), threading.get_ident()
 
         def progress(text: str) -> None:
-            loop.call_soon_threadsafe(self._progress, call_id, str(text))
+            if threading.get_ident() == thread:
+                self._progress(call_id, str(text))
+            else:
+                loop.call_soon_threadsafe(self._progress, call_id, str(text))
 
         call = Call(call_id, message["sessionId"], message["tool"], progress)
-        task = self._link.spawn(self._perform(call, message["args"]))
-        self._running[call_id] = (task, call)
+        self._running[call_id] = running = _Running(call)
+        running.task = self._link.spawn(self._perform(running, message["args"]))
 
-    async def _perform(self, call: Call, args: dict[str, Any]) -> None:
+    async def _perform(self, running: _Running, args: dict[str, Any]) -> None:
+        call = running.call
         try:
             outcome = _result_fields(await self._run(self._find(call.tool), args, call))
         except Exception as error:  # whatever it is, the model must hear of it
             outcome = failure(error)
+        await asyncio.gather(*running.progress)  # it comes before the result
         # Of those that were cancelled, or whose connection is gone, nobody waits for an answer.
         if self._running.pop(call.id, None):
             await self._answer(call.id, outcome)
@@ -77,8 +90,10 @@ class Calls:
             await self._link.send({"type": "tool.result", "id": call_id, **outcome})
 
     def _progress(self, call_id: str, message: str) -> None:
-        if call_id in self._running:
-            self._link.spawn(self._send_progress(call_id, message))
+        running = self._running.get(call_id)
+        if running:
+            running.progress.add(task := self._link.spawn(self._send_progress(call_id, message)))
+            task.add_done_callback(running.progress.discard)
 
     async def _send_progress(self, call_id: str, message: str) -> None:
         """Where it is sent too fast it is left out."""
@@ -93,10 +108,10 @@ class Calls:
         self._link.spawn(self._answer(message["id"], outcome))
 
     def _abort(self, call_id: str) -> None:
-        task, call = self._running.pop(call_id, (None, None))
-        if task and call:
-            call.cancelled = True
-            task.cancel()
+        running = self._running.pop(call_id, None)
+        if running and running.task:
+            running.call.cancelled = True
+            running.task.cancel()
 
     def abort_all(self) -> None:
         for call_id in list(self._running):

@@ -196,6 +196,7 @@ class Link:
         elif kind == "hello.ack":
             await self._on_bound(message)
         elif kind == "session.lifecycle" and message["state"] == "shutdown.pending":
+            self.sessions.end(message["sessionId"])
             self.spawn(self._on_session_end(message["sessionId"], message["deadline"]))
         elif kind == "error":
             await self._on_error(message)
@@ -250,7 +251,6 @@ class Link:
         await self._join_others()
 
     async def _on_session_end(self, session: str, deadline_ms: float) -> None:
-        self.sessions.end(session)
         await self._owner.on_session_end(session, deadline_ms / 1000)
         if not self.bound:
             return

@@ -1,0 +1,28 @@
+"""One provider for every session, with something of its own kept for each."""
+
+from typing import Optional
+
+from copilot_tap import Call, Provider
+
+notes: dict[str, list[str]] = {}  # for each session
+
+tap = Provider("notes", session="all")
+
+
+@tap.tool
+async def note(text: Optional[str] = None, *, call: Call) -> list[str]:
+    """Notes a text for this session, and returns all its notes."""
+    mine = notes.setdefault(call.session, [])
+    if text:
+        mine.append(text)
+    return mine
+
+
+@tap.on("session.end")
+async def save(event):
+    """The session waits for this: here is the place to save what has to be saved."""
+    gone = notes.pop(event["session"], [])
+    print(f"{len(gone)} notes are gone, {event['deadline'] * 1000:.0f} ms were left", flush=True)
+
+
+tap.main()

@@ -1,0 +1,65 @@
+// What copilot-tap/testing exports. docs/testing.md describes it.
+
+export interface OfferedTool {
+  name: string;
+  description: string;
+  parameters: any;
+}
+/** A line of the timeline, or a prompt that was put before the model. */
+export interface Told {
+  type: "timeline" | "inject";
+  text: string;
+}
+
+/** A session without the CLI. */
+export interface PretendSession {
+  readonly id: string;
+  /** Those that the model has, by name. */
+  tools: Map<string, OfferedTool>;
+  told: Told[];
+  /** Waits for a line of the timeline. */
+  shows(text: string | RegExp): Promise<string>;
+  /** Waits until what `look` gives is not empty. */
+  until<T>(look: () => T, what: () => string, patienceMs?: number): Promise<NonNullable<T>>;
+  /** What the providers' rules and gates say before a tool is used. */
+  check(tool: string, args: object): Promise<{ deny?: string; context?: string }>;
+  /** What goes with a prompt of the user. */
+  prompt(): Promise<string>;
+  /** A section of the system message, as providers change it. */
+  build(section: string, current: string): Promise<string | undefined>;
+  become(activity: "idle" | "busy" | "user-prompt"): void;
+  /** Something that providers may have subscribed to. */
+  report(event: string, data: object): void;
+  end(reason?: string): void;
+}
+
+export interface TestTap {
+  readonly home: string;
+  readonly port: number;
+  readonly env: Record<"COPILOT_HOME" | "TAP_GATEWAY_PORT" | "TAP_PROVIDER_TOKEN", string>;
+  readonly where: { home: string; port: number; token: string };
+  readonly events: Told[];
+  session: PretendSession;
+  tool(name: string): Promise<OfferedTool>;
+  toolGone(name: string): Promise<void>;
+  call(
+    tool: string,
+    args?: object,
+    options?: { signal?: AbortSignal; timeout?: number },
+  ): Promise<any>;
+  addSession(id: string, cwd?: string): Promise<PretendSession>;
+  killGateway(): Promise<void>;
+  restartGateway(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export declare function startTap(options?: {
+  env?: Record<string, string>;
+  session?: string;
+}): Promise<TestTap>;
+
+/** A call that failed: its message is what the model reads. */
+export declare class CallFailed extends Error {
+  constructor(failure: { code: string; text: string });
+  readonly code: string;
+}
