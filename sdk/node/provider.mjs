@@ -245,9 +245,11 @@ class Provider {
   // ---- coming and going ----------------------------------------------------------------------------
 
   #everConnected = false;
+  #left = false;
 
   /** @param {{signal?: AbortSignal}} [options] */
   connect({ signal } = {}) {
+    if (this.#left) return Promise.reject(new Error("this provider was closed: make another"));
     this.#connected ??= this.#connect(signal);
     return this.#connected;
   }
@@ -274,6 +276,7 @@ class Provider {
 
   /** @param {string} [reason] */
   async close(reason) {
+    this.#left = true;
     const error = new TapError("DISCONNECTED", "the provider was closed");
     this.#connecting.reject(error);
     this.#calls.abortAll(error);
