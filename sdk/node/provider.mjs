@@ -216,7 +216,10 @@ class Provider {
     for (const id of sessionId === "all" ? all : [sessionId]) this.sessions.add(id);
     this.#connecting.resolve();
     this.#streams.restore();
-    void this.#tools.sync().catch((error) => this.#listeners.error(error));
+    // What was declared while hello was on its way.
+    for (const part of [this.#tools, this.#hooks]) {
+      void part.sync().catch((error) => this.#listeners.error(error));
+    }
     void this.#listeners.tell("bound", { session: sessionId, providerId });
   }
 

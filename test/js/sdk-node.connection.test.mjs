@@ -161,6 +161,19 @@ describe("a provider", () => {
     assert.deepEqual([...byId.tap.sessions], ["third"]);
   });
 
+  test("tells what was declared while its hello was on its way", async (t) => {
+    const kit = await start(t);
+    const late = () => {
+      tap.tool("late", { description: "" }, () => "in time");
+      tap.context("It is late.");
+    };
+    const session = ([first]) => (queueMicrotask(late), first.id);
+    const { tap } = make(t, kit, "busy", { session });
+    await tap.connect();
+    await kit.tool("late");
+    await waitFor(async () => /It is late\./.test(await kit.session.prompt()));
+  });
+
   test("may be several instances, of which target picks one", async (t) => {
     const kit = await start(t);
     for (const instance of ["left", "right"]) {

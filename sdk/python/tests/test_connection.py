@@ -103,6 +103,22 @@ async def test_all_sessions_also_later_ones(kit):
         assert await tap.push("news", "nobody hears it") is None
 
 
+async def test_tells_what_was_declared_while_its_hello_was_on_its_way(kit):
+    def late():
+        tap.tool(lambda: "in time", name="late", description="", parameters={"type": "object"})
+        tap.context("It is late.")
+
+    def choose(sessions):
+        asyncio.get_running_loop().call_soon(late)
+        return sessions[0]["id"]
+
+    tap = make(kit, "busy", session=choose)
+    async with tap:
+        await kit.tool("late")
+        while "It is late." not in (await kit.ask("prompt") or ""):
+            await asyncio.sleep(0.01)
+
+
 async def test_instances(kit):
     left, right = (Provider("editor", **kit.where, instance=one) for one in ("left", "right"))
     for tap, answer in ((left, "on the left"), (right, "on the right")):
