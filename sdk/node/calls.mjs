@@ -7,6 +7,7 @@ import { MOST_BUFFERED } from "./pace.mjs";
 /** What a tool.result may have; the rest of the message is small. */
 const MOST_RESULT_BYTES = 5 * 1024 * 1024 - 1024;
 const DRAIN_MS = 20;
+const CANCELLED = { error: "cancelled", errorCode: "CANCELLED" };
 
 /** What Provider.file gives: a result that lies in a file. */
 export class FileResult {
@@ -36,12 +37,14 @@ export class Calls {
     const controller = new AbortController();
     this.#running.set(id, controller);
     const { signal } = controller;
-    const progress = (/** @type {unknown} */ message) => this.#progress(id, String(message));
+    const progress = (/** @type {unknown} */ message) => {
+      if (!signal.aborted) this.#progress(id, String(message));
+    };
     const call = { signal, progress, callId: id, session: sessionId, tool };
     const outcome = await this.#run(this.#find(tool), args, call);
     while (this.#link.buffered > MOST_BUFFERED && !signal.aborted) await sleep(DRAIN_MS);
-    // Of those that were cancelled, or whose connection is gone, nobody waits for an answer.
-    if (this.#running.delete(id)) this.#answer(id, outcome);
+    // Where the connection is gone nobody waits for an answer. A cancelled call has its place until now.
+    if (this.#running.delete(id)) this.#answer(id, signal.aborted ? CANCELLED : outcome);
   }
 
   /** @param {Tool | undefined} tool @param {unknown} args @param {import("./types.js").Call} call */
@@ -72,11 +75,8 @@ export class Calls {
 
   /** @param {Message} message of type tool.cancel */
   cancel({ id, reason }) {
-    const controller = this.#running.get(id);
-    this.#running.delete(id);
-    this.#answer(id, { error: "cancelled", errorCode: "CANCELLED" });
     const code = reason === "timeout" ? "TIMEOUT" : "CANCELLED";
-    controller?.abort(new ToolError(code, reason ?? "cancelled"));
+    this.#running.get(id)?.abort(new ToolError(code, reason ?? "cancelled"));
   }
 
   /** @param {Error} error */

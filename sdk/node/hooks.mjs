@@ -18,6 +18,26 @@ function decisionOf(verdict) {
   return { decision: "deny", reason: "the gate has not allowed it" };
 }
 
+/** @typedef {{rules: object[], sections: Record<string, object | null>, context: string}} State */
+
+const same = (/** @type {unknown} */ one, /** @type {unknown} */ other) =>
+  JSON.stringify(one) === JSON.stringify(other);
+
+/** @param {State} former @param {State} now @returns {[type: string, fields: object][]} */
+function changes(former, now) {
+  const changed = Object.entries(now.sections).filter(
+    ([name, change]) => !same(change, former.sections[name]),
+  );
+  const hooks = {
+    ...(!same(former.rules, now.rules) && { onPreToolUse: now.rules }),
+    ...(changed.length > 0 && { transforms: Object.fromEntries(changed) }),
+  };
+  /** @type {[string, object][]} */
+  const updates = Object.keys(hooks).length > 0 ? [["hooks.update", hooks]] : [];
+  if (former.context !== now.context) updates.push(["context.update", { context: now.context }]);
+  return updates;
+}
+
 export class Hooks {
   /** @type {Map<number, object>} */
   #rules = new Map();
@@ -28,6 +48,8 @@ export class Hooks {
   /** @type {Map<string, Rewriter>} */
   #rewriters = new Map();
   #context = "";
+  /** What the gateway has been told. @type {State} */
+  #told = { rules: [], sections: {}, context: "" };
   #count = 0;
   #ask;
   #onError;
@@ -43,33 +65,47 @@ export class Hooks {
     this.#onError = onError;
   }
 
-  /** For hello. */
-  declare() {
-    const transforms = Object.fromEntries([...this.#sections].filter(([, change]) => change));
-    const onPreToolUse = [...this.#rules.values()];
-    const some = onPreToolUse.length > 0 || Object.keys(transforms).length > 0;
-    return {
-      ...(some && { hooks: { onPreToolUse, transforms } }),
-      ...(this.#context && { context: this.#context }),
-    };
+  /** @returns {State} */
+  #state() {
+    const sections = Object.fromEntries(this.#sections);
+    return { rules: [...this.#rules.values()], sections, context: this.#context };
   }
 
-  /** @param {string} type @param {() => object} fields @returns {Promise<void>} */
-  #update(type, fields) {
-    const work = this.#last.then(async () => void (await this.#ask(type, fields())));
+  /** For hello. */
+  declare() {
+    this.#told = this.#state();
+    const { rules: onPreToolUse, context } = this.#told;
+    const transforms = Object.fromEntries([...this.#sections].filter(([, change]) => change));
+    const some = onPreToolUse.length > 0 || Object.keys(transforms).length > 0;
+    return { ...(some && { hooks: { onPreToolUse, transforms } }), ...(context && { context }) };
+  }
+
+  /** Tells the gateway of what has changed, one update at a time. @returns {Promise<void>} */
+  sync() {
+    const work = this.#last.then(() => this.#tell());
     this.#last = work.catch(() => {});
     return work;
   }
 
-  #updateRules = () =>
-    this.#update("hooks.update", () => ({ onPreToolUse: [...this.#rules.values()] }));
+  async #tell() {
+    const now = this.#state();
+    for (const [type, fields] of changes(this.#told, now)) {
+      const answer = this.#ask(type, fields);
+      if (!answer) return;
+      this.#told = now;
+      await answer;
+    }
+  }
 
   /** @param {object} rule @returns {import("./types.js").Rule} */
   rule(rule) {
     const key = ++this.#count;
     this.#rules.set(key, rule);
-    const remove = () => (this.#rules.delete(key) ? this.#updateRules() : Promise.resolve());
-    return { remove, inForce: this.#updateRules() };
+    const remove = () => {
+      this.#rules.delete(key);
+      return this.sync();
+    };
+    return { remove, inForce: this.sync() };
   }
 
   /** @param {object} rule @param {Judge} judge @returns {import("./types.js").Rule} */
@@ -82,7 +118,7 @@ export class Hooks {
   /** @param {string} text */
   context(text) {
     this.#context = text;
-    return this.#update("context.update", () => ({ context: this.#context }));
+    return this.sync();
   }
 
   /** @param {string} name @param {import("./types.js").SectionChange} change */
@@ -95,8 +131,7 @@ export class Hooks {
       const [[action, content] = []] = Object.entries(change ?? {});
       this.#sections.set(name, action ? { action, content } : null);
     }
-    const transforms = { [name]: this.#sections.get(name) };
-    return this.#update("hooks.update", () => ({ transforms }));
+    return this.sync();
   }
 
   /** @param {Message} message of type gate.check @returns {Promise<Message>} */

@@ -83,13 +83,13 @@ export class Link {
   async stop(reason) {
     clearTimeout(this.#timer);
     const socket = this.#socket;
-    if (this.#state === "bound" || this.#state === "waiting" || this.#state === "hello") {
-      this.#transmit({ type: "goodbye", reason });
-    }
+    const greeted = ["waiting", "hello", "bound"].includes(this.#state);
     this.#state = "leaving";
     if (!socket || socket.readyState === socket.CLOSED) return;
     const closed = new Promise((resolve) => socket.addEventListener("close", resolve));
-    if (socket.readyState === socket.CONNECTING) socket.close();
+    // The gateway closes after a goodbye.
+    if (greeted) this.#transmit({ type: "goodbye", reason });
+    else socket.close();
     const late = setTimeout(() => {
       if ("terminate" in socket) /** @type {any} */ (socket).terminate();
       else socket.close();

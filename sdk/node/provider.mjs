@@ -216,7 +216,10 @@ class Provider {
     for (const id of sessionId === "all" ? all : [sessionId]) this.sessions.add(id);
     this.#connecting.resolve();
     this.#streams.restore();
-    void this.#tools.sync().catch((error) => this.#listeners.error(error));
+    // What was declared while hello was on its way.
+    for (const part of [this.#tools, this.#hooks]) {
+      void part.sync().catch((error) => this.#listeners.error(error));
+    }
     void this.#listeners.tell("bound", { session: sessionId, providerId });
   }
 
@@ -245,9 +248,11 @@ class Provider {
   // ---- coming and going ----------------------------------------------------------------------------
 
   #everConnected = false;
+  #left = false;
 
   /** @param {{signal?: AbortSignal}} [options] */
   connect({ signal } = {}) {
+    if (this.#left) return Promise.reject(new Error("this provider was closed: make another"));
     this.#connected ??= this.#connect(signal);
     return this.#connected;
   }
@@ -274,6 +279,7 @@ class Provider {
 
   /** @param {string} [reason] */
   async close(reason) {
+    this.#left = true;
     const error = new TapError("DISCONNECTED", "the provider was closed");
     this.#connecting.reject(error);
     this.#calls.abortAll(error);

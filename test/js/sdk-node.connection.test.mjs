@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import path from "node:path";
 import { describe, test } from "node:test";
@@ -161,6 +161,19 @@ describe("a provider", () => {
     assert.deepEqual([...byId.tap.sessions], ["third"]);
   });
 
+  test("tells what was declared while its hello was on its way", async (t) => {
+    const kit = await start(t);
+    const late = () => {
+      tap.tool("late", { description: "" }, () => "in time");
+      tap.context("It is late.");
+    };
+    const session = ([first]) => (queueMicrotask(late), first.id);
+    const { tap } = make(t, kit, "busy", { session });
+    await tap.connect();
+    await kit.tool("late");
+    await waitFor(async () => /It is late\./.test(await kit.session.prompt()));
+  });
+
   test("may be several instances, of which target picks one", async (t) => {
     const kit = await start(t);
     for (const instance of ["left", "right"]) {
@@ -192,6 +205,31 @@ describe("a provider", () => {
     await kit.tool("who_page");
     assert.equal(await kit.call("who_page"), "page");
     await assert.rejects(tap.context("x"), { code: "UNAUTHORIZED" });
+  });
+
+  test("of a gateway that hangs keeps little for it, and can leave", async (t) => {
+    const kit = await start(t);
+    const { tap } = make(t, kit, "patient");
+    await tap.connect();
+    const folder = path.join(kit.home, "extensions", "tap");
+    const [descriptor] = readdirSync(folder).filter((name) => name.startsWith(".gateway-"));
+    const { pid } = JSON.parse(readFileSync(path.join(folder, descriptor), "utf8"));
+    process.kill(pid, "SIGSTOP");
+    const refusals = [];
+    const pending = [];
+    for (let count = 0; count < 60; ++count) {
+      pending.push(tap.push("big", "x".repeat(1_000_000)).catch((error) => refusals.push(error)));
+      await sleep(5);
+    }
+    assert.ok(refusals.length > 20, `${refusals.length}`);
+    assert.ok(refusals.every(({ code }) => code === "RATE_LIMITED"));
+    const begun = performance.now();
+    await tap.close();
+    assert.ok(performance.now() - begun < 3000);
+    await Promise.all(pending);
+    assert.equal(refusals.length, 60, "those that were sent have failed by now");
+    await assert.rejects(tap.connect(), /make another/);
+    process.kill(pid, "SIGCONT");
   });
 
   test("with the token of another gateway keeps trying, and says why", async (t) => {

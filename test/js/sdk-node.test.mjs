@@ -203,6 +203,31 @@ describe("tools", () => {
     assert.equal(most, 1);
   });
 
+  test("a cancelled one has its place until it has ended", async (t) => {
+    const { kit, make } = await place(t);
+    const tap = make("narrow", { concurrency: 1 });
+    const steps = [];
+    let begun = deferred();
+    tap.tool("work", { description: "" }, async ({ name }, { signal }) => {
+      steps.push(`${name} begins`);
+      begun.resolve();
+      if (name === "first") await new Promise((done) => signal.addEventListener("abort", done));
+      await sleep(50);
+      steps.push(`${name} ends`);
+    });
+    await tap.connect();
+    await kit.tool("work");
+    const controller = new AbortController();
+    const first = kit.call("work", { name: "first" }, { signal: controller.signal });
+    const cancelled = assert.rejects(first, { code: "CANCELLED" });
+    await begun.promise;
+    begun = deferred();
+    const second = kit.call("work", { name: "second" });
+    controller.abort();
+    await Promise.all([cancelled, second]);
+    assert.deepEqual(steps, ["first begins", "first ends", "second begins", "second ends"]);
+  });
+
   test("names of providers, arguments and results may be in any script", async (t) => {
     const { kit, make } = await place(t);
     const tap = make("気象 ☔ «Wetter»");

@@ -13,6 +13,7 @@ from .errors import TapError, ToolError, failure
 from .link import Link, Message
 from .tools import Tool
 
+CANCELLED = {"error": "cancelled", "errorCode": "CANCELLED"}
 MOST_RESULT_BYTES = 5 * 1024 * 1024 - 1024
 
 
@@ -68,12 +69,16 @@ class Calls:
         call = running.call
         try:
             outcome = _result_fields(await self._run(self._find(call.tool), args, call))
+        except asyncio.CancelledError:
+            if not call.cancelled:
+                raise  # the program ends
         except Exception as error:  # whatever it is, the model must hear of it
             outcome = failure(error)
         await asyncio.gather(*running.progress)  # it comes before the result
-        # Of those that were cancelled, or whose connection is gone, nobody waits for an answer.
+        # Where the connection is gone nobody waits for an answer. A cancelled call has its place
+        # until now.
         if self._running.pop(call.id, None):
-            await self._answer(call.id, outcome)
+            await self._answer(call.id, CANCELLED if call.cancelled else outcome)
 
     async def _run(self, tool: Tool | None, args: dict[str, Any], call: Call) -> Any:
         if tool is None:
@@ -91,7 +96,7 @@ class Calls:
 
     def _progress(self, call_id: str, message: str) -> None:
         running = self._running.get(call_id)
-        if running:
+        if running and not running.call.cancelled:
             running.progress.add(task := self._link.spawn(self._send_progress(call_id, message)))
             task.add_done_callback(running.progress.discard)
 
@@ -103,19 +108,21 @@ class Calls:
             pass
 
     def cancel(self, message: Message) -> None:
-        self._abort(message["id"])
-        outcome = {"error": "cancelled", "errorCode": "CANCELLED"}
-        self._link.spawn(self._answer(message["id"], outcome))
+        running = self._running.get(message["id"])
+        if running:
+            self._abort(running)
 
-    def _abort(self, call_id: str) -> None:
-        running = self._running.pop(call_id, None)
-        if running and running.task:
-            running.call.cancelled = True
+    def _abort(self, running: _Running) -> None:
+        running.call.cancelled = True
+        tool = self._find(running.call.tool)
+        # A thread cannot be stopped: it looks at call.cancelled.
+        if running.task and tool and inspect.iscoroutinefunction(tool.function):
             running.task.cancel()
 
     def abort_all(self) -> None:
-        for call_id in list(self._running):
-            self._abort(call_id)
+        running, self._running = self._running, {}
+        for one in running.values():
+            self._abort(one)
 
 
 def _result_fields(result: Any) -> Message:

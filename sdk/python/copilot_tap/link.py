@@ -8,6 +8,7 @@ from typing import Any, Awaitable, Callable, Protocol
 
 try:
     import websockets
+    from websockets.exceptions import ConnectionClosed, WebSocketException
 except ImportError as missing:  # pragma: no cover
     raise ImportError(
         "copilot_tap needs the package websockets: apt install python3-websockets, "
@@ -46,10 +47,11 @@ class Owner(Protocol):
 
 
 def _connect(url: str) -> Any:
-    options: dict[str, Any] = {"max_size": None, "compression": None, "open_timeout": ADMISSION_S}
+    options: dict[str, Any] = {"max_size": None, "compression": None}
+    options |= {"open_timeout": ADMISSION_S, "close_timeout": FAREWELL_S}
     if int(websockets.__version__.split(".")[0]) >= 15:
         options["proxy"] = None  # the gateway is on this machine
-    return websockets.connect(url, **options)
+    return websockets.connect(url, **options)  # type: ignore[attr-defined]
 
 
 class Link:
@@ -99,7 +101,7 @@ class Link:
         while self._state != "leaving":
             try:
                 await self._connection()
-            except (OSError, asyncio.TimeoutError, websockets.WebSocketException) as error:
+            except (OSError, asyncio.TimeoutError, WebSocketException) as error:
                 self._on_close(str(error) or type(error).__name__)
             if self._fatal:
                 raise self._fatal
@@ -110,12 +112,14 @@ class Link:
             await asyncio.sleep(delay)
 
     async def stop(self, run: asyncio.Task[None], reason: str | None) -> None:
-        if self._state in ("bound", "waiting", "hello"):
-            await self._transmit({"type": "goodbye", "reason": reason})
-        else:
-            run.cancel()
+        greeted = self._state in ("bound", "waiting", "hello")
         self._state = "leaving"
-        await asyncio.wait({run}, timeout=FAREWELL_S)
+        if greeted:  # the gateway closes after a goodbye; one that hangs does not read it
+            goodbye = self.spawn(self._transmit({"type": "goodbye", "reason": reason}))
+            done, _ = await asyncio.wait({run}, timeout=FAREWELL_S)
+            if not done:
+                goodbye.cancel()
+                self._ws.transport.abort()
         run.cancel()
         await asyncio.wait({run})
         for task in self._tasks:
@@ -174,7 +178,7 @@ class Link:
     async def _transmit(self, message: Message) -> None:
         try:
             await self._ws.send(json.dumps({k: v for k, v in message.items() if v is not None}))
-        except websockets.ConnectionClosed:
+        except ConnectionClosed:
             pass  # the reader sees it, too
 
     # ---- messages --------------------------------------------------------------------------------

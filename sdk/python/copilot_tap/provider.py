@@ -49,8 +49,8 @@ class Provider:
         self.persist_dir: Path | None = None
         self._broadcasts = session == "all"
         limit = {"max": concurrency} if isinstance(concurrency, int) else concurrency
-        self._hello = {"name": name, "instance": instance, "metadata": metadata}
-        self._hello |= {"concurrency": limit, "startup_context": startup_context}
+        self._hello: Message = {"name": name, "instance": instance, "metadata": metadata}
+        self._hello.update(concurrency=limit, startup_context=startup_context)
         self._listeners: dict[str, list[Listener]] = {}
         self._tools, self._hooks = Tools(), Hooks(self.on_error)
         self._filters: dict[str, list[dict[str, str]]] = {}
@@ -65,7 +65,7 @@ class Provider:
         self._run: asyncio.Task[None] | None = None
         self._connected: asyncio.Future[None] | None = None
         self._syncing: asyncio.Task[None] | None = None
-        self._sync_lock = asyncio.Lock()
+        self._sync_lock: asyncio.Lock | None = None  # of the loop that it is connected in
 
     # ---- what is declared ------------------------------------------------------------------------
 
@@ -164,6 +164,8 @@ class Provider:
     async def synced(self) -> None:
         """Tells the gateway what has changed, and returns once it is in force. TapError where it is
         refused: tools are as they were before."""
+        if not self._sync_lock:
+            return
         async with self._sync_lock:
             if not self._link.bound:
                 return
@@ -236,10 +238,8 @@ class Provider:
 
     def hello(self) -> Message:
         subscribe = [event for event in self._listeners if event not in OWN_EVENTS | LIFECYCLE]
-        declared = {**self._hooks.declare(), "tools": self._tools.declare()}
-        return {k: v for k, v in {**self._hello, **declared}.items() if v is not None} | {
-            "subscribe": subscribe
-        }
+        hooks, tools = self._hooks.declare(), self._tools.declare()
+        return {**self._hello, "subscribe": subscribe, **hooks, "tools": tools}
 
     def on_message(self, message: Message) -> None:
         kind = message["type"]
@@ -254,7 +254,7 @@ class Provider:
         elif kind in ("ack", "stream.history"):
             self._requests.answered(message)
         elif kind == "session.event":
-            event = {"session": message["sessionId"], **message["data"]}
+            event: dict[str, Any] = {"session": message["sessionId"], **message["data"]}
             self._link.spawn(self._tell(message["event"], event))
         elif kind == "session.lifecycle":
             if message["state"] == "started":
@@ -323,6 +323,7 @@ class Provider:
         """Returns once it is bound to a session; waits for a gateway and for a session."""
         if self._run is None:
             self._connected = asyncio.get_running_loop().create_future()
+            self._sync_lock = asyncio.Lock()
             self._run = asyncio.ensure_future(self._link.run())
         assert self._connected
         try:

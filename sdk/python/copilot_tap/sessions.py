@@ -44,7 +44,7 @@ class Sessions:
         ids = [one["id"] for one in self.open]
         if choice == "latest":
             # The one that we had, if it is still there; else the one that was used last comes first.
-            return former if former in ids else next(iter(ids), None)
+            return former if former in ids else (ids[0] if ids else None)
         wanted = choice(self.open) if callable(choice) else choice
         return wanted if wanted in ids else None
 

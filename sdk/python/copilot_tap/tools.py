@@ -57,7 +57,7 @@ def make_tool(
         schema, default=jsonschema.Draft202012Validator
     )
     validator.check_schema(schema)
-    definition = {
+    definition: dict[str, Any] = {
         "name": name or function.__name__,
         "description": description or read_docstring(function)[0],
         "parameters": schema,

@@ -1,10 +1,13 @@
 """Waiting, coming back, following sessions, pairing, refusals, leaving."""
 
 import asyncio
+import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -100,6 +103,22 @@ async def test_all_sessions_also_later_ones(kit):
         assert await tap.push("news", "nobody hears it") is None
 
 
+async def test_tells_what_was_declared_while_its_hello_was_on_its_way(kit):
+    def late():
+        tap.tool(lambda: "in time", name="late", description="", parameters={"type": "object"})
+        tap.context("It is late.")
+
+    def choose(sessions):
+        asyncio.get_running_loop().call_soon(late)
+        return sessions[0]["id"]
+
+    tap = make(kit, "busy", session=choose)
+    async with tap:
+        await kit.tool("late")
+        while "It is late." not in (await kit.ask("prompt") or ""):
+            await asyncio.sleep(0.01)
+
+
 async def test_instances(kit):
     left, right = (Provider("editor", **kit.where, instance=one) for one in ("left", "right"))
     for tap, answer in ((left, "on the left"), (right, "on the right")):
@@ -162,9 +181,30 @@ async def test_a_program_ends_by_a_signal_and_says_goodbye(kit, tmp_path):
         "tap.main()\n"
     )
     sdk = Path(__file__).parents[1]
-    env = {**os.environ, **kit.env, "PYTHONPATH": str(sdk)}
+    paths = [str(sdk), os.environ.get("PYTHONPATH", "")]
+    env = {**os.environ, **kit.env, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     process = subprocess.Popen([sys.executable, program], env=env)
     await kit.shows("tap: brief connected")
     process.terminate()
     assert await asyncio.to_thread(process.wait, 10) == 0
     await kit.shows("tap: brief left")
+
+
+async def test_of_a_gateway_that_hangs_it_can_leave(kit):
+    tap = make(kit, "patient")
+    await tap.connect()
+    folder = Path(kit.env["COPILOT_HOME"]) / "extensions" / "tap"
+    (descriptor,) = folder.glob(".gateway-*.json")
+    pid = json.loads(descriptor.read_text())["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        text = "x" * 1_000_000
+        pushes = [asyncio.ensure_future(tap.push("big", text)) for _ in range(30)]
+        await asyncio.sleep(0.2)
+        begun = time.monotonic()
+        await tap.close()
+        assert time.monotonic() - begun < 4
+        outcomes = await asyncio.gather(*pushes, return_exceptions=True)
+        assert {one.code for one in outcomes} == {"DISCONNECTED"}
+    finally:
+        os.kill(pid, signal.SIGCONT)

@@ -180,6 +180,31 @@ async def test_progress_and_cancelling_of_a_coroutine_and_of_a_thread(kit):
         assert failed.value.code == "TIMEOUT"
 
 
+async def test_a_cancelled_call_has_its_place_until_it_has_ended(kit):
+    tap = Provider("narrow", **kit.where, concurrency=1)
+    steps = []
+
+    @tap.tool(description="")
+    async def work(name: str, *, call: Call):
+        steps.append(f"{name} begins")
+        call.progress(name)
+        try:
+            await asyncio.sleep(60 if name == "first" else 0)
+        finally:
+            await asyncio.sleep(0.05)
+            steps.append(f"{name} ends")
+
+    async with tap:
+        await kit.tool("work")
+        first = asyncio.ensure_future(kit.call("work", name="first"))
+        await kit.shows("first")
+        second = asyncio.ensure_future(kit.call("work", name="second"))
+        await asyncio.sleep(0)
+        first.cancel()
+        await second
+        assert steps == ["first begins", "first ends", "second begins", "second ends"]
+
+
 async def test_tools_come_change_and_go_while_it_is_connected(kit):
     tap = Provider("sheet", **kit.where)
 
