@@ -8,7 +8,7 @@ import path from "node:path";
 import { mock, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { GatewayLink } from "../../js/gateway-link.mjs";
-import { writePrivate } from "../../js/host-files.mjs";
+import { makePrivateFolder, writePrivate } from "../../js/host-files.mjs";
 import { gatewayFiles } from "../../js/paths.mjs";
 import { freePort } from "../support/cli.mjs";
 import { waitFor } from "../support/wait.mjs";
@@ -104,7 +104,7 @@ test("a session that was stopped itself does not take its gateway for hung", asy
   const files = gatewayFiles(env);
   const gateway = spawn("sleep", ["60"], { stdio: "ignore" });
   t.after(() => gateway.kill("SIGKILL"));
-  fs.mkdirSync(path.dirname(files.link), { recursive: true });
+  makePrivateFolder(path.dirname(files.link));
   /** Messages of the first link. @type {string[]} */
   const heard = [];
   let links = 0;
@@ -157,7 +157,7 @@ test("where gateways do not answer one after another, each is given twice the ti
   countStarts(t, home);
   const env = { COPILOT_HOME: home, TAP_GATEWAY_PORT: String(await freePort()) };
   const files = gatewayFiles(env);
-  fs.mkdirSync(path.dirname(files.link), { recursive: true });
+  makePrivateFolder(path.dirname(files.link));
   let asked = 0;
   const server = net.createServer((socket) => {
     socket.once("data", () => (asked += 1)).on("error", () => {});
