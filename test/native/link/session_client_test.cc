@@ -11,7 +11,6 @@ namespace tap::link {
 namespace {
 
 using protocol::CallResult;
-using protocol::ErrorCode;
 
 class Client {
  public:
