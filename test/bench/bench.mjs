@@ -8,6 +8,7 @@ import { root, run, say, step } from "../commands.mjs";
 import { buildCore, nativeFolder } from "../native.mjs";
 import { setUp } from "../setup.mjs";
 import { phases } from "./cases.mjs";
+import { helloToTool } from "./live.mjs";
 import { loadAverage, machine } from "./machine.mjs";
 import { hostMemory, providerMemory } from "./memory.mjs";
 import { plots } from "./plots.mjs";
@@ -162,6 +163,10 @@ for (const phase of phases) {
 await step("storm", () => storm(samples, subjects));
 await step("50 rules", () => rules(samples, subjects));
 for (const subject of subjects.values()) await subject.close();
+await step("hello until the tool is in the CLI's session", async () => {
+  const ms = await helloToTool(looksOnly ? 3 : 30);
+  samples.all["hello to tool"] = { "tap in the CLI": { ms } };
+});
 await step("one change of tools among many", async () => {
   Object.assign(samples.all, await scale(program("bench_scale"), looksOnly ? 2 : 20));
 });

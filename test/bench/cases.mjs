@@ -171,6 +171,12 @@ export const targets = [
     undefined,
     150,
   ),
+  target(
+    "hello until the tool is in the CLI's session, in ms",
+    ["hello to tool", "tap in the CLI", "ms"],
+    undefined,
+    260, // the debounce of 200 ms, and 60
+  ),
   ...["a tool is added", "a provider leaves", "a provider comes"].map((name) =>
     target(
       `instructions where ${name}: 1,000 tools beside 100`,

@@ -15,6 +15,7 @@ const shown = {
   "50 providers": ["p50", "p99", "perSecond"],
   storm: ["ms", "syncs"],
   "50 rules": ["p50", "p99"],
+  "hello to tool": ["ms"],
   "a tool is added": ["instructions", "linkBytes"],
   "a provider leaves": ["instructions", "linkBytes"],
   "a provider comes": ["instructions", "linkBytes"],
