@@ -14,15 +14,16 @@ constexpr std::array<uint8_t, 16> kUuidBytes{0,  2,  4,  6,  9,  11, 14, 16,
                                              19, 21, 24, 26, 28, 30, 32, 34};
 constexpr std::array<uint8_t, 4> kUuidHyphens{8, 13, 18, 23};
 
-// -1 for what is no digit in lower case.
-constexpr std::array<int8_t, 256> kDigitValues = [] {
-  std::array<int8_t, 256> values{};
-  values.fill(-1);
-  for (size_t i = 0; i < kDigits.size(); ++i) {
-    values[static_cast<uint8_t>(kDigits[i])] = static_cast<int8_t>(i);
-  }
+constexpr uint8_t kNoDigit = 0xFF;
+
+constexpr std::array<uint8_t, 256> digitValues() {
+  std::array<uint8_t, 256> values{};
+  values.fill(kNoDigit);
+  uint8_t value = 0;
+  for (const char digit : kDigits) values[static_cast<uint8_t>(digit)] = value++;
   return values;
-}();
+}
+constexpr std::array<uint8_t, 256> kDigitValues = digitValues();
 }  // namespace
 
 std::optional<Uuid> Uuid::parse(std::string_view text) {
@@ -31,14 +32,14 @@ std::optional<Uuid> Uuid::parse(std::string_view text) {
     if (text[at] != '-') return std::nullopt;
   }
   std::array<uint64_t, 2> halves{};
-  int seen = 0;  // negative once a character is no digit
+  unsigned seen = 0;  // of all digits
   for (size_t i = 0; i < kUuidBytes.size(); ++i) {
-    const int high = kDigitValues[static_cast<uint8_t>(text[kUuidBytes[i]])];
-    const int low = kDigitValues[static_cast<uint8_t>(text[kUuidBytes[i] + 1])];
+    const unsigned high = kDigitValues[static_cast<uint8_t>(text[kUuidBytes[i]])];
+    const unsigned low = kDigitValues[static_cast<uint8_t>(text[kUuidBytes[i] + 1])];
     seen |= high | low;
-    halves[i / 8] = halves[i / 8] << 8 | static_cast<uint64_t>((high << 4 | low) & 0xFF);
+    halves[i / 8] = halves[i / 8] << 8 | ((high << 4 | low) & 0xFF);
   }
-  if (seen < 0) return std::nullopt;
+  if (seen == kNoDigit) return std::nullopt;
   return Uuid{halves[0], halves[1]};
 }
 

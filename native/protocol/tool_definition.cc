@@ -74,8 +74,7 @@ ToolDefinition readTool(json::Value value, std::string_view path, const Limits& 
 }  // namespace
 
 bool isToolName(std::string_view name) {
-  return !name.empty() && name.size() <= kMaxToolName &&
-         std::ranges::all_of(name, isToolNameChar);
+  return !name.empty() && name.size() <= kMaxToolName && std::ranges::all_of(name, isToolNameChar);
 }
 
 std::vector<ToolDefinition> readTools(json::Value array, std::string_view path,

@@ -35,7 +35,8 @@ class FileReadsTest : public ::testing::Test {
   }
   FileReads::Done collect() {
     return [this](const gateway::CallId& id, const gateway::FileOutcome& outcome) {
-      read_[names_[id]] = outcome ? std::string(outcome.value().data.view()) : outcome.error().message;
+      read_[names_[id]] =
+          outcome ? std::string(outcome.value().data.view()) : outcome.error().message;
     };
   }
 
