@@ -28,6 +28,7 @@ export class LocalLink {
         else onEvent(event);
       },
       onSettled: (pairs) => this.#calls.settle(pairs),
+      onClosed: (reason) => fail(new Error(reason)),
     });
   }
 

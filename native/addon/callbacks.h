@@ -3,6 +3,7 @@
 
 #include <napi.h>
 
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 
@@ -32,17 +33,23 @@ class Liveness {
 // the process's uncaughtException handler, as with any event listener.
 class Callback {
  public:
-  // `owner[name]` must be a function; otherwise the callback does nothing.
-  Callback(const Napi::Object& owner, const char* name) : env_(owner.Env()), context_(env_, name) {
+  enum class Lives : uint8_t { ByItself, WithItsOwner };
+
+  // `owner[name]` must be a function; otherwise the callback does nothing. Where it lives with its
+  // owner, somebody else must keep that.
+  Callback(const Napi::Object& owner, const char* name, Lives lives = Lives::ByItself)
+      : env_(owner.Env()), context_(env_, name) {
     const Napi::Value value = owner.Get(name);
-    if (value.IsFunction()) function_ = Napi::Persistent(value.As<Napi::Function>());
+    if (!value.IsFunction()) return;
+    const auto function = value.As<Napi::Function>();
+    function_ = lives == Lives::ByItself ? Napi::Persistent(function) : Napi::Weak(function);
   }
 
   [[nodiscard]] Napi::Env env() const { return env_; }
 
   // Call within a HandleScope.
   void operator()(const std::initializer_list<napi_value>& arguments) {
-    if (function_.IsEmpty()) return;
+    if (function_.IsEmpty() || function_.Value().IsEmpty()) return;
     function_.MakeCallback(env_.Global(), arguments, context_);
     if (env_.IsExceptionPending()) {
       const Napi::Error error = env_.GetAndClearPendingException();

@@ -84,10 +84,13 @@ SessionClass::SessionClass(const Napi::CallbackInfo& info)
     return;
   }
   const auto handlers = info[0].As<Napi::Object>();
-  connected_ = std::make_unique<Callback>(handlers, "onConnected");
-  event_ = std::make_unique<Callback>(handlers, "onEvent");
-  settled_ = std::make_unique<Callback>(handlers, "onSettled");
-  closed_ = std::make_unique<Callback>(handlers, "onClosed");
+  // They know the port, as a rule: kept by anything but the port, both would stay for ever.
+  info.This().As<Napi::Object>().Set(Napi::Symbol::New(env, "handlers"), handlers);
+  using Lives = Callback::Lives;
+  connected_ = std::make_unique<Callback>(handlers, "onConnected", Lives::WithItsOwner);
+  event_ = std::make_unique<Callback>(handlers, "onEvent", Lives::WithItsOwner);
+  settled_ = std::make_unique<Callback>(handlers, "onSettled", Lives::WithItsOwner);
+  closed_ = std::make_unique<Callback>(handlers, "onClosed", Lives::WithItsOwner);
   std::vector<std::string> complaints;  // the gateway's process reports them
   uv::SessionPortEvents events;
   events.connected = [this] {
@@ -98,6 +101,7 @@ SessionClass::SessionClass(const Napi::CallbackInfo& info)
   events.event = [this](const protocol::SessionEvent& event) { onEvent(event); };
   events.settled = [this](std::span<const protocol::CallResult*> results) { onSettled(results); };
   events.closed = [this](const std::string& reason, bool silent) { onClosed(reason, silent); };
+  events.over = [this] { finish(); };
   port_ = std::make_unique<uv::SessionPort>(loopOf(env), limitsFromEnvironment(complaints),
                                             std::move(events));
 }
@@ -119,7 +123,7 @@ bool SessionClass::begin(Napi::Env env) {
 }
 
 void SessionClass::finish() {
-  begun_ = true;  // closed before it began: it must not begin any more
+  if (!liveness_.alive()) return;
   gateway_.Reset();
   if (std::exchange(held_, false)) Unref();
 }
@@ -176,8 +180,8 @@ void SessionClass::cancel(const Napi::CallbackInfo& info) {
 }
 
 void SessionClass::close(const Napi::CallbackInfo& info) {
+  begun_ = true;  // closed before it began: it must not begin any more
   port_->close(info[0].IsString() ? info[0].As<Napi::String>().Utf8Value() : "it was closed");
-  finish();
 }
 
 void SessionClass::onEvent(const protocol::SessionEvent& event) {
@@ -208,7 +212,6 @@ void SessionClass::onClosed(const std::string& reason, bool silent) {
   const Napi::Env env = closed_->env();
   const Napi::HandleScope scope(env);
   (*closed_)({Napi::String::New(env, reason), Napi::Boolean::New(env, silent)});
-  finish();
 }
 
 }  // namespace tap::addon

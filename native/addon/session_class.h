@@ -32,7 +32,7 @@ class SessionClass final : public Napi::ObjectWrap<SessionClass> {
   // Whether connect or attach may begin; it then has: a port serves once, and one in use must not
   // be collected.
   [[nodiscard]] bool begin(Napi::Env env);
-  // The port is over.
+  // The port is over, and may be collected.
   void finish();
 
   void onEvent(const protocol::SessionEvent& event);

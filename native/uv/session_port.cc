@@ -77,8 +77,7 @@ void SessionPort::transmit(const protocol::SessionMessage& message) {
 }
 
 void SessionPort::send(const protocol::SessionMessage& message) {
-  actions_.emplace_back(link::SendMessage{message});
-  run();
+  transmit(message);  // at once, from inside a callback too: it may close the port next
 }
 
 bool SessionPort::call(protocol::Call call, std::optional<Millis> timeout) {
@@ -119,7 +118,7 @@ void SessionPort::settle(std::vector<const protocol::CallResult*>& results) cons
 void SessionPort::run() {
   // JavaScript that is told of one thing may ask for the next: that comes afterwards.
   if (std::exchange(running_, true)) return;
-  while (!actions_.empty()) {
+  while (!actions_.empty() || ending_) {
     const link::Actions actions = std::exchange(actions_, {});
     std::vector<const protocol::CallResult*> results;
     for (const link::Action& action : actions) {
@@ -131,16 +130,22 @@ void SessionPort::run() {
       }
     }
     settle(results);
+    if (actions_.empty()) reportEnding();
   }
   running_ = false;
   if (client_ && !over_) deadline_.set(client_->nextDeadline());
   // The last that is done: it may end the port.
+  if (const auto over = over_ ? std::exchange(events_.over, nullptr) : nullptr) over();
+}
+
+void SessionPort::reportEnding() {
   const std::optional<Ending> ending = std::exchange(ending_, std::nullopt);
   if (ending && events_.closed) events_.closed(ending->reason, ending->silent);
 }
 
 void SessionPort::runOther(const link::Action& action) {
-  if (over_) return;
+  // What came before the gateway ended it is still told.
+  if (over_ && !ending_) return;
   if (const auto* send = std::get_if<link::SendMessage>(&action)) {
     transmit(send->message);
   } else if (const auto* deliver = std::get_if<link::Deliver>(&action)) {
@@ -170,6 +175,7 @@ void SessionPort::onEnd(std::string_view reason) {
 }
 
 void SessionPort::close(const std::string& why) {
+  ending_.reset();  // closed() does not follow
   end(why, false, false);
 }
 

@@ -27,6 +27,8 @@ struct SessionPortEvents {
   std::function<void(std::span<const protocol::CallResult*>)> settled;
   // The port is of no more use. `silent`: the gateway is there but does not answer.
   std::function<void(const std::string& reason, bool silent)> closed;
+  // Once, whoever has ended it: nothing more comes, but the outcome of calls that are made now.
+  std::function<void()> over;
 };
 
 class SessionPort final : public StreamHandler {
@@ -64,6 +66,7 @@ class SessionPort final : public StreamHandler {
   // Carries out what has gathered, in order.
   void run();
   void runOther(const link::Action& action);
+  void reportEnding();
   void settle(std::vector<const protocol::CallResult*>& results) const;
   void end(const std::string& reason, bool silent, bool report);
 

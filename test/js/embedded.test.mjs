@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createGateway, LocalProvider } from "copilot-tap/gateway";
+import { withEnvironment } from "./harness.mjs";
 import { TestProvider } from "../support/provider.mjs";
 import { waitFor } from "../support/wait.mjs";
 
@@ -158,6 +159,21 @@ test("a provider is told that a detached session ends, and can bind to another",
   t.after(() => again.terminate());
   assert.equal(again.sessionId, "s-2");
   await waitFor(() => other.offered.includes("greet"), { what: "greet in the other session" });
+});
+
+test("a session that is detached where a call has just settled ends, and does not linger", async (t) => {
+  const { attached, session, provider } = await embedded(t, greet);
+  await waitFor(() => session.offered.includes("greet"), { what: "greet in the session" });
+  await session.call("greet", {}).then(() => attached.detach());
+  const ended = await provider.waitFor((message) => message.state === "shutdown.pending");
+  assert.equal(ended.sessionId, "s-1");
+});
+
+test("a session that the gateway does not take is refused with the reason", async (t) => {
+  const gateway = withEnvironment({ TAP_MAX_SESSIONS: "1" }, () => createGateway());
+  t.after(() => gateway.close());
+  await gateway.attachSession(new Session("s-1"));
+  await assert.rejects(gateway.attachSession(new Session("s-2")), /sessions/);
 });
 
 test("closing the gateway settles what is in flight", async (t) => {

@@ -5,6 +5,8 @@ import fs from "node:fs";
 import net from "node:net";
 import path from "node:path";
 import test from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { addon } from "../../js/addon.mjs";
 import { registration, temporaryFolder, TestGateway, TestSession } from "./harness.mjs";
 import { RawClient } from "./raw-client.mjs";
@@ -29,10 +31,11 @@ function linkFrame(text) {
   return Buffer.concat([header, Buffer.from(text)]);
 }
 
-async function setUp(t) {
+/** @param {any} t @param {"linked" | "attached"} [way] */
+async function setUp(t, way = "linked") {
   const gateway = new TestGateway(t);
   gateway.listenLink();
-  const session = await gateway.session("linked");
+  const session = await gateway.session(way);
   return { gateway, session, bystander: await gateway.echo(session) };
 }
 
@@ -84,6 +87,39 @@ test("a second process of one session replaces the first", async (t) => {
   assert.equal((await session.waitFor("refused")).code, "REPLACED");
   await session.waitForClose();
   assert.equal(await second.call(bystander.tool, { say: "moved" }), "moved");
+});
+
+test("an attached session that another one replaces is told so before it ends", async (t) => {
+  const { gateway, session } = await setUp(t, "attached");
+  const second = new TestSession();
+  t.after(() => second.close());
+  second.id = session.id;
+  second.attach(gateway.addon);
+  second.register({ secret: gateway.secret });
+  assert.equal((await session.waitFor("refused")).code, "REPLACED");
+  await session.waitForClose();
+});
+
+test("a port that is over is collected, though its handlers know it", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc");
+  const used = () =>
+    new Promise((resolve) => {
+      const port = new addon.SessionPort({ onClosed: () => resolve(new WeakRef(port)) });
+      port.connect("/nowhere/link");
+    });
+  const closed = () => {
+    const port = new addon.SessionPort({ onClosed: () => port });
+    port.connect("/nowhere/link");
+    port.close();
+    return new WeakRef(port);
+  };
+  const ports = [await used(), closed()];
+  const gone = () => {
+    collect();
+    return ports.every((port) => port.deref() === undefined);
+  };
+  await waitFor(gone, { what: () => `an end to ${ports.filter((port) => port.deref()).length}` });
 });
 
 const garbage = {
