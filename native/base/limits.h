@@ -88,7 +88,8 @@ inline constexpr std::array<LimitRow, static_cast<size_t>(Limit::Count_)> kLimit
     {"message-bytes", 2 * kMegabyte, 1024, "bytes", "TAP_MAX_MESSAGE_BYTES",
      "any other message of a provider"},
     {"auth-bytes", 65536, 1024, "bytes", "TAP_MAX_AUTH_BYTES",
-     "a connection's first message, which is auth: all that a stranger can make the gateway hold"},
+     "a connection's first message: until it is complete a stranger makes the gateway hold no "
+     "more"},
     {"tools-per-provider", 100, 1, "count", "TAP_MAX_TOOLS",
      "each tool costs room in every prompt"},
     {"connections", 50, 1, "count", "TAP_MAX_CONNECTIONS",

@@ -18,7 +18,7 @@ export function machine() {
     commit,
     cpu: os.cpus()[0].model.trim(),
     cores: os.cpus().length,
-    kernel: `${os.type()} ${os.release()}`,
+    kernel: `${os.type()} ${os.release().split(".").slice(0, 2).join(".")}`,
     node: process.version,
     compiler,
     loadBefore: loadAverage(),
