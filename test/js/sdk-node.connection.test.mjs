@@ -2,7 +2,6 @@
 // pairing, leaving.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import path from "node:path";
@@ -11,7 +10,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { WebSocket as UndiciWebSocket } from "undici";
 import { startTap } from "../../js/testing.mjs";
 import { provider } from "../../sdk/node/provider.mjs";
-import { root } from "../commands.mjs";
 import { deferred, waitFor, withTimeout } from "../support/wait.mjs";
 import { temporaryFolder } from "./temporary.mjs";
 
@@ -338,82 +336,6 @@ describe("a provider", () => {
     controller.abort(new Error("enough"));
     await assert.rejects(connected, /enough/);
     await tap.closed;
-  });
-});
-
-/** A provider as a process. @param {TestContext} t @param {import("../../js/testing.mjs").TestTap} kit @param {string} code @param {string[]} flags */
-function run(t, kit, code, flags = []) {
-  const child = spawn(process.execPath, [...flags, "--input-type=module", "-e", code], {
-    cwd: root,
-    env: { ...process.env, ...kit.env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  t.after(() => child.kill("SIGKILL"));
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += text));
-  const ended = new Promise((resolve) => child.on("close", (status) => resolve(status)));
-  return withTimeout(ended, 20_000, () => output).then((status) => ({ status, output }));
-}
-
-const lifetime = `
-  import { provider } from "copilot-tap/provider";
-  const tap = provider("brief");
-  tap.tool("brief", { description: "" }, () => "x");
-  await tap.connect();
-  console.log("connected with", globalThis.WebSocket ? "its own WebSocket" : "ws");
-  await tap.close("that was all");
-  await tap.closed;
-`;
-
-describe("a process", () => {
-  const has = typeof globalThis.WebSocket === "function";
-  for (const [what, flags] of [
-    ["ws", has ? ["--no-experimental-websocket"] : []],
-    ["its own WebSocket", has ? [] : ["--experimental-websocket"]],
-  ]) {
-    test(`ends after close(), with ${what}`, async (t) => {
-      const kit = await start(t);
-      const { status, output } = await run(t, kit, lifetime, /** @type {string[]} */ (flags));
-      assert.equal(status, 0, output);
-      assert.ok(output.includes(`connected with ${what}`), output);
-      await kit.session.shows("tap: brief left");
-    });
-  }
-
-  test("that closes, or gives up, right after connect() ends in peace", async (t) => {
-    const kit = await start(t);
-    const { status, output } = await run(
-      t,
-      kit,
-      `import { provider } from "copilot-tap/provider";
-       for (const pauses of [0, 1, 2, 5]) {
-         const tap = provider("brief");
-         const connected = tap.connect().catch((error) => console.log(error.code));
-         for (let i = 0; i < pauses; ++i) await new Promise(setImmediate);
-         await tap.close();
-         await connected;
-       }
-       const signal = AbortSignal.abort(new Error("enough"));
-       await provider("brief").connect({ signal }).catch((error) => console.log(error.message));`,
-    );
-    assert.equal(status, 0, output);
-    assert.match(output, /DISCONNECTED[^]*enough/);
-  });
-
-  test("whose token is void later ends with the reason", async (t) => {
-    const kit = await start(t);
-    const token = readFileSync(path.join(kit.home, "extensions", "tap", ".provider-token"), "utf8");
-    const ended = run(
-      t,
-      { ...kit, env: { ...kit.env, TAP_PROVIDER_TOKEN: token } },
-      `import { provider } from "copilot-tap/provider";
-       await provider("stale").connect();`,
-    );
-    await kit.session.shows("tap: stale connected");
-    await kit.restartGateway();
-    const { status, output } = await ended;
-    assert.equal(status, 1, output);
-    assert.match(output, /AUTH_FAILED.*Unset an old TAP_PROVIDER_TOKEN/);
   });
 });
 
