@@ -28,7 +28,7 @@ await stream.filter([
   { match: "^WARN", outcome: "surface" }, // a line in the timeline
 ]);
 for (const line of log) {
-  const { outcome } = await stream.push(line);
-  console.log(`${outcome}: ${line}`);
+  const receipt = await stream.push(line); // undefined: the session has ended meanwhile
+  console.log(`${receipt?.outcome ?? "lost"}: ${line}`);
   await sleep(EVERY_MS);
 }

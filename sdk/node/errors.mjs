@@ -32,11 +32,12 @@ const OWN_ADVICE = {
   UNSUPPORTED_VERSION: "Update tap, or this SDK: both are in one package.",
 };
 
+const adviceFor = (/** @type {string} */ code) => OWN_ADVICE[code] ?? ADVICE[code] ?? "";
+
 /** The gateway has refused something, or cannot be reached. */
 export class TapError extends Error {
-  /** @param {string} code @param {string} message @param {{replyTo?: string, sessionId?: string}} [about] */
-  constructor(code, message, { replyTo, sessionId } = {}) {
-    const advice = OWN_ADVICE[code] ?? ADVICE[code] ?? "";
+  /** @param {string} code @param {string} message @param {{replyTo?: string, sessionId?: string}} [about] @param {string} [advice] */
+  constructor(code, message, { replyTo, sessionId } = {}, advice = adviceFor(code)) {
     super(`${code}: ${message}${advice && `. ${advice}`}`);
     this.name = "TapError";
     this.code = code;
@@ -51,6 +52,10 @@ export class TapError extends Error {
     return new TapError(message.code, message.message, message);
   }
 }
+
+/** Nothing comes back by itself after close(). @param {string} message */
+export const closedError = (message) =>
+  new TapError("DISCONNECTED", message, {}, "Make another provider to connect again.");
 
 /** Thrown by a tool: the call fails with this code, and the model reads the message. */
 export class ToolError extends Error {

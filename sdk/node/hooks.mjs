@@ -1,6 +1,7 @@
 // A say in what the agent does: rules and gates, context, sections (docs/protocol.md, "Hooks").
 
 import { toError } from "./errors.mjs";
+import { reported } from "./reported.mjs";
 
 /** @typedef {import("./link.mjs").Message} Message */
 /** @typedef {(check: import("./types.js").GateCheck) => unknown} Judge */
@@ -18,130 +19,212 @@ function decisionOf(verdict) {
   return { decision: "deny", reason: "the gate has not allowed it" };
 }
 
-/** @typedef {{rules: object[], sections: Record<string, object | null>, context: string}} State */
+/** Nothing was refused: there is no session, and the next hello tells all. */
+const LOST = ["DISCONNECTED", "INVALID_SESSION"];
 
-const same = (/** @type {unknown} */ one, /** @type {unknown} */ other) =>
-  JSON.stringify(one) === JSON.stringify(other);
+/**
+ * What is declared under one key: for the gateway, and what answers its questions about it.
+ * @typedef {{wire: any, judge?: Judge, rewriter?: Rewriter}} Declared
+ */
 
-/** @param {State} former @param {State} now @returns {[type: string, fields: object][]} */
-function changes(former, now) {
-  const changed = Object.entries(now.sections).filter(
-    ([name, change]) => !same(change, former.sections[name]),
-  );
-  const hooks = {
-    ...(!same(former.rules, now.rules) && { onPreToolUse: now.rules }),
-    ...(changed.length > 0 && { transforms: Object.fromEntries(changed) }),
-  };
-  /** @type {[string, object][]} */
-  const updates = Object.keys(hooks).length > 0 ? [["hooks.update", hooks]] : [];
-  if (former.context !== now.context) updates.push(["context.update", { context: now.context }]);
-  return updates;
-}
+/** Something that is declared bit by bit, and what of it the gateway has been told. */
+class Part {
+  /** @type {Map<number | string, Declared>} */
+  declared = new Map();
+  /** @type {Map<number | string, Declared>} */
+  told = new Map();
+  #message;
 
-export class Hooks {
-  /** @type {Map<number, object>} */
-  #rules = new Map();
-  /** @type {Map<string, Judge>} */
-  #judges = new Map();
-  /** @type {Map<string, object | null>} null: taken away */
-  #sections = new Map();
-  /** @type {Map<string, Rewriter>} */
-  #rewriters = new Map();
-  #context = "";
-  /** What the gateway has been told. @type {State} */
-  #told = { rules: [], sections: {}, context: "" };
-  #count = 0;
-  #ask;
-  #onError;
-  /** @type {Promise<unknown>} one update at a time */
-  #last = Promise.resolve();
-
-  /**
-   * @param {(type: string, fields: object) => Promise<unknown> | undefined} ask undefined: not bound
-   * @param {(error: Error) => void} onError
-   */
-  constructor(ask, onError) {
-    this.#ask = ask;
-    this.#onError = onError;
-  }
-
-  /** @returns {State} */
-  #state() {
-    const sections = Object.fromEntries(this.#sections);
-    return { rules: [...this.#rules.values()], sections, context: this.#context };
+  /** @param {(declared: Map<any, Declared>, changed: any[]) => [type: string, fields: object]} message */
+  constructor(message) {
+    this.#message = message;
   }
 
   /** For hello. */
   declare() {
-    this.#told = this.#state();
-    const { rules: onPreToolUse, context } = this.#told;
-    const transforms = Object.fromEntries([...this.#sections].filter(([, change]) => change));
-    const some = onPreToolUse.length > 0 || Object.keys(transforms).length > 0;
-    return { ...(some && { hooks: { onPreToolUse, transforms } }), ...(context && { context }) };
+    this.told = new Map(this.declared);
+    return [...this.declared.values()].map(({ wire }) => wire);
   }
 
-  /** Tells the gateway of what has changed, one update at a time. @returns {Promise<void>} */
+  /** What the gateway has to be told; undefined: nothing. */
+  change() {
+    const former = this.told;
+    const sent = new Map(this.declared);
+    const keys = [...new Set([...former.keys(), ...sent.keys()])];
+    const wire = (/** @type {Declared | undefined} */ one) => JSON.stringify(one?.wire);
+    const changed = keys.filter((key) => wire(former.get(key)) !== wire(sent.get(key)));
+    if (changed.length === 0) return undefined;
+    const undo = () => {
+      if (this.told === sent) this.told = former;
+      for (const key of changed) this.#undo(key, sent.get(key), former.get(key));
+    };
+    return { part: this, message: this.#message(sent, changed), sent, undo };
+  }
+
+  /** What was declared anew meanwhile stays. @param {any} key @param {Declared} [sent] @param {Declared} [former] */
+  #undo(key, sent, former) {
+    if (this.declared.get(key) !== sent) return;
+    if (former) this.declared.set(key, former);
+    else this.declared.delete(key);
+  }
+}
+
+/** @param {Map<number, Declared>} rules the oldest first, also after one was put back */
+const rulesOf = (rules) => [...rules].sort(([a], [b]) => a - b).map(([, { wire }]) => wire);
+
+/** Told in this order, each for itself: what is refused is only what was wrong. */
+const makeParts = () => ({
+  rules: new Part((rules) => ["hooks.update", { onPreToolUse: rulesOf(rules) }]),
+  sections: new Part((sections, changed) => {
+    const transforms = changed.map((name) => [name, sections.get(name)?.wire ?? null]);
+    return ["hooks.update", { transforms: Object.fromEntries(transforms) }];
+  }),
+  context: new Part((context) => ["context.update", { context: context.get("")?.wire ?? "" }]),
+});
+
+/**
+ * @typedef {object} HooksOptions
+ * @property {(type: string, fields: object) => Promise<unknown> | undefined} ask undefined: not bound
+ * @property {() => boolean} paired
+ * @property {(error: Error) => void} onError
+ */
+
+export class Hooks {
+  #parts = makeParts();
+  #count = 0;
+  #options;
+  /** @type {Promise<void> | undefined} a change that is about to be sent */
+  #soon;
+  /** @type {Promise<unknown>} one update at a time */
+  #last = Promise.resolve();
+
+  /** @param {HooksOptions} options */
+  constructor(options) {
+    this.#options = options;
+  }
+
+  /** For hello. */
+  declare() {
+    const { rules, sections, context } = this.#parts;
+    const [text] = context.declare();
+    const transforms = Object.fromEntries(
+      [...sections.declared].map(([name, { wire }]) => [name, wire]),
+    );
+    sections.declare();
+    rules.declare();
+    const onPreToolUse = rulesOf(/** @type {Map<any, Declared>} */ (rules.declared));
+    const some = onPreToolUse.length > 0 || sections.declared.size > 0;
+    return { ...(some && { hooks: { onPreToolUse, transforms } }), ...(text && { context: text }) };
+  }
+
+  /** Tells the gateway of what has changed; changes made together go together. @returns {Promise<void>} */
   sync() {
+    if (this.#soon) return this.#soon;
     const work = this.#last.then(() => this.#tell());
+    this.#soon = reported(work, this.#options.onError);
     this.#last = work.catch(() => {});
-    return work;
+    return this.#soon;
   }
 
   async #tell() {
-    const now = this.#state();
-    for (const [type, fields] of changes(this.#told, now)) {
-      const answer = this.#ask(type, fields);
-      if (!answer) return;
-      this.#told = now;
+    this.#soon = undefined;
+    // Looked at together: what comes while an answer is awaited is for the next update.
+    const changes = Object.values(this.#parts).flatMap((part) => part.change() ?? []);
+    const refusals = [];
+    for (const change of changes) {
+      try {
+        await this.#tellOne(change);
+      } catch (error) {
+        if (LOST.includes(/** @type {any} */ (error).code)) throw error;
+        refusals.push(error);
+      }
+    }
+    for (const error of refusals.slice(1)) this.#options.onError(toError(error));
+    if (refusals.length > 0) throw refusals[0];
+  }
+
+  /** @param {NonNullable<ReturnType<Part["change"]>>} change */
+  async #tellOne({ part, message, sent, undo }) {
+    const answer = this.#options.ask(...message);
+    if (!answer) return;
+    part.told = sent;
+    try {
       await answer;
+    } catch (error) {
+      if (!this.#kept(part, /** @type {any} */ (error).code)) undo();
+      throw error;
     }
   }
 
-  /** @param {object} rule @returns {import("./types.js").Rule} */
-  rule(rule) {
+  /**
+   * Whether what was told stays declared. The user's no does not take rules or context back: they are
+   * asked again in the next session. A paired provider may not have them at all.
+   * @param {Part} part @param {string} code
+   */
+  #kept(part, code) {
+    if (LOST.includes(code)) return true;
+    const { sections } = this.#parts;
+    return code === "UNAUTHORIZED" && part !== sections && !this.#options.paired();
+  }
+
+  /** @param {object} rule @param {Judge} [judge] @returns {import("./types.js").Rule} */
+  #rule(rule, judge) {
     const key = ++this.#count;
-    this.#rules.set(key, rule);
+    const { declared } = this.#parts.rules;
+    declared.set(key, { wire: judge ? { ...rule, gateId: `gate-${key}` } : rule, judge });
     const remove = () => {
-      this.#rules.delete(key);
+      declared.delete(key);
       return this.sync();
     };
     return { remove, inForce: this.sync() };
   }
 
-  /** @param {object} rule @param {Judge} judge @returns {import("./types.js").Rule} */
+  /** @param {object} rule */
+  rule(rule) {
+    return this.#rule(rule);
+  }
+
+  /** @param {object} rule @param {Judge} judge */
   gate(rule, judge) {
-    const gateId = `gate-${this.#count + 1}`;
-    this.#judges.set(gateId, judge);
-    return this.rule({ ...rule, action: "gate", gateId });
+    return this.#rule({ ...rule, action: "gate" }, judge);
   }
 
   /** @param {string} text */
   context(text) {
-    this.#context = text;
+    if (text) this.#parts.context.declared.set("", { wire: text });
+    else this.#parts.context.declared.delete("");
     return this.sync();
   }
 
   /** @param {string} name @param {import("./types.js").SectionChange} change */
   section(name, change) {
-    this.#rewriters.delete(name);
+    const { declared } = this.#parts.sections;
+    const [[action, content] = []] = Object.entries(change ?? {});
     if (typeof change === "function") {
-      this.#rewriters.set(name, change);
-      this.#sections.set(name, { action: "callback" });
+      declared.set(name, { wire: { action: "callback" }, rewriter: change });
+    } else if (action) {
+      declared.set(name, { wire: { action, content } });
     } else {
-      const [[action, content] = []] = Object.entries(change ?? {});
-      this.#sections.set(name, action ? { action, content } : null);
+      declared.delete(name);
     }
     return this.sync();
   }
 
+  /** The gateway may still ask about what is just being taken away. @param {string} gateId */
+  #judge(gateId) {
+    const { declared, told } = this.#parts.rules;
+    const all = [...declared.values(), ...told.values()];
+    return all.find(({ wire }) => wire.gateId === gateId)?.judge;
+  }
+
   /** @param {Message} message of type gate.check @returns {Promise<Message>} */
   async check({ gateId, callId, tool, args, sessionId }) {
-    const judge = this.#judges.get(gateId);
+    const judge = this.#judge(gateId);
     let decision;
     try {
       decision = decisionOf(await judge?.({ tool, args, session: sessionId }));
     } catch (error) {
-      this.#onError(toError(error));
+      this.#options.onError(toError(error));
       decision = { decision: "deny", reason: `the gate failed: ${toError(error).message}` };
     }
     return { type: "gate.result", gateId, callId, ...decision };
@@ -151,10 +234,11 @@ export class Hooks {
   async rewrite({ callId, section, current, sessionId }) {
     let content = current;
     try {
-      const rewriter = this.#rewriters.get(section);
+      const { declared, told } = this.#parts.sections;
+      const { rewriter } = declared.get(section) ?? told.get(section) ?? {};
       if (rewriter) content = String(await rewriter(current, { section, session: sessionId }));
     } catch (error) {
-      this.#onError(toError(error));
+      this.#options.onError(toError(error));
     }
     return { type: "transform.result", callId, content };
   }

@@ -1,7 +1,7 @@
 // The way to the gateway: waits for one, lets itself in, binds, and comes back when the connection is
 // lost. What is said over it is the provider's business.
 
-import { TapError, toError } from "./errors.mjs";
+import { closedError, TapError, toError } from "./errors.mjs";
 import { backoff, MOST_BUFFERED, Pace } from "./pace.mjs";
 import { Sessions } from "./sessions.mjs";
 
@@ -9,6 +9,8 @@ import { Sessions } from "./sessions.mjs";
 const ADMISSION_MS = 10_000;
 /** For the gateway's answer to a goodbye. */
 const FAREWELL_MS = 1000;
+/** Of the time that a session's end has, so much is the listener's: the answer must be in time. */
+const OF_DEADLINE = 0.9;
 /** A wrong token may be one that is just being replaced; so often it is not. */
 const PATIENT_FAILURES = 3;
 /** What a second attempt cannot mend. */
@@ -37,6 +39,16 @@ const FINAL = ["UNSUPPORTED_VERSION", "TOOL_CONFLICT", "DUPLICATE_INSTANCE", "UN
 async function openSocket(url) {
   const Socket = globalThis.WebSocket ?? (await import("ws")).WebSocket;
   return new Socket(url);
+}
+
+/** Whether it is done by then. @param {number} ms @param {Promise<unknown>} work */
+async function within(ms, work) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer;
+  const late = new Promise((resolve) => (timer = setTimeout(resolve, ms, false)));
+  const inTime = await Promise.race([work.then(() => true), late]);
+  clearTimeout(timer);
+  return inTime;
 }
 
 /** Given to answers: they are not counted, and must not be lost. */
@@ -90,16 +102,16 @@ export class Link {
     // The gateway closes after a goodbye.
     if (greeted) this.#transmit({ type: "goodbye", reason });
     else socket.close();
-    const late = setTimeout(() => {
-      if ("terminate" in socket) /** @type {any} */ (socket).terminate();
-      else socket.close();
-    }, FAREWELL_MS);
-    await closed;
-    clearTimeout(late);
+    if (await within(FAREWELL_MS, closed)) return;
+    // That of Node.js itself can only ask to be closed, and waits for an answer.
+    if ("terminate" in socket) /** @type {any} */ (socket).terminate();
+    else socket.close();
+    if (this.#socket === socket) this.#onClose(1006, "the gateway does not answer");
   }
 
   /** @param {Message} message @throws {TapError} where it cannot be sent now */
   send(message) {
+    if (this.#state === "leaving") throw closedError(`${message.type}: the provider was closed`);
     if (this.#state !== "bound") {
       throw new TapError("DISCONNECTED", `${message.type}: not bound to a session`);
     }
@@ -125,6 +137,7 @@ export class Link {
       return this.#again();
     }
     const socket = await openSocket(where.url);
+    socket.addEventListener("error", () => {}); // "close" follows
     if (this.#state === "leaving") return socket.close();
     this.#socket = socket;
     this.#state = "admission";
@@ -133,21 +146,25 @@ export class Link {
     const auth = token ? { token } : { mode: "pair", name: this.#options.name };
     socket.addEventListener("open", () => this.#transmit({ type: "auth", ...auth }));
     socket.addEventListener("message", ({ data }) => this.#receive(JSON.parse(String(data))));
-    socket.addEventListener("error", () => {}); // "close" follows
-    socket.addEventListener("close", ({ code, reason }) => this.#onClose(code, String(reason)));
+    socket.addEventListener("close", ({ code, reason }) => {
+      if (this.#socket === socket) this.#onClose(code, String(reason));
+    });
   }
 
   /** @param {number} code @param {string} reason */
   #onClose(code, reason) {
     clearTimeout(this.#timer);
+    this.#socket = undefined;
     const wasBound = this.bound;
     if (this.#state !== "leaving") this.#state = "closed";
     this.sessions.leaveAll();
     const why = reason || (code === 1006 ? "the gateway is not there" : `close code ${code}`);
-    if (wasBound || this.#state === "leaving") {
+    if (this.#state === "leaving") {
+      return this.#options.onLost(closedError(`the connection ended: ${why}`));
+    }
+    if (wasBound) {
       this.#options.onLost(new TapError("DISCONNECTED", `the connection ended: ${why}`));
     }
-    if (this.#state === "leaving") return;
     this.#say(wasBound ? `connection lost (${why})` : `waiting for a gateway (${why})`);
     this.#again();
   }
@@ -227,6 +244,14 @@ export class Link {
   }
 
   #bind() {
+    try {
+      this.#hello();
+    } catch (error) {
+      this.#fail(toError(error)); // the user's choice of a session has failed, or is none
+    }
+  }
+
+  #hello() {
     const former = this.#binding;
     const session = this.sessions.choose(this.#options.session, former);
     if (session === undefined) return this.#say("connected; waiting for a session");
@@ -251,9 +276,10 @@ export class Link {
 
   /** @param {Message} message */
   async #onSessionEnd({ sessionId, deadline }) {
+    const socket = this.#socket;
     this.sessions.end(sessionId);
-    await this.#options.onSessionEnd(sessionId, deadline);
-    if (this.#state !== "bound") return;
+    await within(deadline * OF_DEADLINE, this.#options.onSessionEnd(sessionId, deadline));
+    if (this.#socket !== socket || this.#state !== "bound") return;
     this.#transmit({ type: "shutdown.ready", sessionId });
     if (this.#binding !== sessionId) return;
     this.#state = "waiting";

@@ -1,9 +1,8 @@
 // copilot-tap/provider: a process that lends tools to Copilot sessions. docs/sdk-node.md is its manual.
 
-import { writeFile } from "node:fs/promises";
-import path from "node:path";
 import { Calls, FileResult } from "./calls.mjs";
-import { TapError } from "./errors.mjs";
+import { closedError, TapError } from "./errors.mjs";
+import { Files } from "./files.mjs";
 import { Hooks } from "./hooks.mjs";
 import { Link } from "./link.mjs";
 import { Listeners } from "./listeners.mjs";
@@ -36,6 +35,7 @@ class Provider {
   #tools;
   #hooks;
   #streams;
+  #files = new Files();
   /** @type {Promise<void> | undefined} */
   #connected;
   /** @type {{resolve: () => void, reject: (error: Error) => void}} */
@@ -69,11 +69,13 @@ class Provider {
     /** @type {(type: string, fields: object) => Promise<any> | undefined} */
     const ifBound = (type, fields) =>
       this.#link.bound ? this.#ask(type, { ...fields }) : undefined;
-    this.#tools = new Tools((delta) => ifBound("tools.update", delta));
-    this.#hooks = new Hooks(ifBound, (error) => this.#listeners.error(error));
+    const onError = (/** @type {Error} */ error) => this.#listeners.error(error);
+    this.#tools = new Tools((delta) => ifBound("tools.update", delta), onError);
+    this.#hooks = new Hooks({ ask: ifBound, paired: () => !this.persistDir, onError });
     this.#streams = new Streams(this.#requests, (type, fields) => this.#ask(type, fields), {
       ifBound,
       broadcast: options.session === "all",
+      onError,
     });
     this.#calls = new Calls(this.#link, (tool) => this.#tools.get(tool));
   }
@@ -169,10 +171,9 @@ class Provider {
   /** @type {Interface["file"]} */
   async file(name, content, { mimeType, ttl = FILE_TTL_S }) {
     if (!this.persistDir) throw new TapError("UNAUTHORIZED", "there is no folder for files");
-    const file = path.join(this.persistDir, path.basename(name));
     const bytes = Buffer.from(content);
-    await writeFile(file, bytes, { mode: 0o600 });
-    return new FileResult({ path: file, mimeType, size: bytes.length, ttl });
+    const path = await this.#files.write(this.persistDir, name, bytes, ttl);
+    return new FileResult({ path, mimeType, size: bytes.length, ttl });
   }
 
   // ---- what comes ----------------------------------------------------------------------------------
@@ -280,10 +281,11 @@ class Provider {
   /** @param {string} [reason] */
   async close(reason) {
     this.#left = true;
-    const error = new TapError("DISCONNECTED", "the provider was closed");
+    const error = closedError("the provider was closed");
     this.#connecting.reject(error);
     this.#calls.abortAll(error);
     await this.#link.stop(reason);
+    await this.#files.removeAll();
     this.#closing.resolve();
   }
 }

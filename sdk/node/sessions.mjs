@@ -53,7 +53,10 @@ export class Sessions {
     const find = (/** @type {string | undefined} */ id) => open.find((one) => one.id === id)?.id;
     // The one that we had, if it is still there; else the one that was used last comes first.
     if (choice === "latest") return find(former) ?? open[0]?.id;
-    return find(typeof choice === "function" ? choice(open) : choice);
+    if (typeof choice !== "function") return find(choice);
+    const id = choice(open);
+    if (id === undefined || id === null || typeof id === "string") return find(id ?? undefined);
+    throw new TypeError("session: the function must give an id at once, or undefined to wait");
   }
 
   /** @param {string} id */

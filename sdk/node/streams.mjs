@@ -13,7 +13,7 @@ export class Streams {
   /**
    * @param {import("./requests.mjs").Requests} requests
    * @param {(type: string, fields: object) => Promise<any>} ask throws where we are not bound
-   * @param {{ifBound: (type: string, fields: object) => Promise<unknown> | undefined, broadcast: boolean}} options
+   * @param {{ifBound: (type: string, fields: object) => Promise<unknown> | undefined, broadcast: boolean, onError: (error: Error) => void}} options
    */
   constructor(requests, ask, options) {
     this.#requests = requests;
@@ -56,8 +56,12 @@ export class Streams {
 
   /** After a hello. */
   restore() {
+    const { ifBound, onError } = this.#options;
+    const refused = (/** @type {any} */ error) => {
+      if (error.code !== "DISCONNECTED") onError(error); // else the next hello restores it
+    };
     for (const [stream, rules] of this.#filters) {
-      if (rules.length > 0) this.#options.ifBound("filter.set", { stream, rules })?.catch(() => {});
+      if (rules.length > 0) ifBound("filter.set", { stream, rules })?.catch(refused);
     }
   }
 

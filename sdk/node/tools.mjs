@@ -1,5 +1,6 @@
 // The tools that are declared, and those that the gateway knows of.
 
+import { reported } from "./reported.mjs";
 import { readParameters } from "./schema.mjs";
 
 /**
@@ -26,14 +27,19 @@ export class Tools {
   /** What the gateway has been told. @type {Map<string, Tool>} */
   #told = new Map();
   #update;
+  #onError;
   /** @type {Promise<void> | undefined} a change that is about to be sent */
   #soon;
   /** @type {Promise<unknown>} the last one that was sent */
   #last = Promise.resolve();
 
-  /** @param {(delta: {tools: object[], remove: string[]}) => Promise<unknown> | undefined} update undefined: not bound */
-  constructor(update) {
+  /**
+   * @param {(delta: {tools: object[], remove: string[]}) => Promise<unknown> | undefined} update undefined: not bound
+   * @param {(error: Error) => void} onError
+   */
+  constructor(update, onError) {
     this.#update = update;
+    this.#onError = onError;
   }
 
   /** @param {string} name */
@@ -63,9 +69,9 @@ export class Tools {
   sync() {
     if (this.#soon) return this.#soon;
     const work = this.#last.then(() => this.#tell());
-    this.#soon = work;
+    this.#soon = reported(work, this.#onError);
     this.#last = work.catch(() => {});
-    return work;
+    return this.#soon;
   }
 
   async #tell() {

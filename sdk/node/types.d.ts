@@ -123,8 +123,12 @@ export interface GateCheck {
 export type Verdict =
   boolean | string | { decision: "allow" | "deny" | "context"; reason?: string };
 export interface Rule {
+  /** Settles once the session goes without it. */
   remove(): Promise<void>;
-  /** Once the session has it in force, or the user has said no. */
+  /**
+   * Settles once the session has it in force; before connect() at once. Rejected with UNAUTHORIZED where
+   * the user has said no: it stays declared, and the next session asks again. Any other refusal takes it out.
+   */
   inForce: Promise<void>;
 }
 export type SectionChange =
@@ -139,7 +143,7 @@ export interface Events {
   status: string;
   bound: { session: string; providerId: string };
   unbound: TapError;
-  /** What nobody waits for. Without a listener it is a process warning. */
+  /** What nobody waits for, refused changes included. Without a listener it is a process warning. */
   error: Error;
   "session.started": { session: string };
   "session.idle": { session: string };
@@ -175,9 +179,13 @@ export interface Provider {
   ): Promise<void>;
   removeTool(name: string): Promise<void>;
 
+  /**
+   * The receipt is undefined where no session is left to give one. Rejected with DISCONNECTED where it is
+   * not bound: handle it, or the process ends as with every rejection that nobody handles.
+   */
   push(stream: string, event: unknown, options?: PushOptions): Promise<Receipt | undefined>;
   stream(name: string): Stream;
-  /** A result too large for a message: return what this resolves to. */
+  /** A result too large for a message: return what this resolves to. Removed after `ttl` seconds (300). */
   file(
     name: string,
     content: string | Uint8Array,
@@ -193,9 +201,9 @@ export interface Provider {
   ): Rule;
   /** The model reads `content` after the tool has run. */
   note(match: Match, content: string): Rule;
-  /** Text that goes with every prompt of the user; "" ends it. */
+  /** Text that goes with every prompt of the user; "" ends it. Settles as a rule's `inForce` does. */
   context(text: string): Promise<void>;
-  /** Changes a section of the system message; null ends it. */
+  /** Changes a section of the system message; null ends it. What is refused is undone. */
   section(name: string, change: SectionChange): Promise<void>;
 
   on<E extends keyof Events>(event: E, listener: (data: Events[E]) => unknown): Provider;

@@ -2,16 +2,15 @@
 // pairing, leaving.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { WebSocket as UndiciWebSocket } from "undici";
 import { startTap } from "../../js/testing.mjs";
 import { provider } from "../../sdk/node/provider.mjs";
-import { root } from "../commands.mjs";
-import { waitFor, withTimeout } from "../support/wait.mjs";
+import { deferred, waitFor, withTimeout } from "../support/wait.mjs";
 import { temporaryFolder } from "./temporary.mjs";
 
 /** @typedef {import("node:test").TestContext} TestContext */
@@ -31,6 +30,15 @@ function make(t, kit, name, options = {}) {
   tap.on("status", (text) => said.push(text));
   tap.tool(`who_${name}`, { description: "Says its name" }, () => name);
   return { tap, said };
+}
+
+/** Stops the gateway's process, until what this gives is called. @param {import("../../js/testing.mjs").TestTap} kit */
+function hang(kit) {
+  const folder = path.join(kit.home, "extensions", "tap");
+  const [descriptor] = readdirSync(folder).filter((name) => name.startsWith(".gateway-"));
+  const { pid } = JSON.parse(readFileSync(path.join(folder, descriptor), "utf8"));
+  process.kill(pid, "SIGSTOP");
+  return () => process.kill(pid, "SIGCONT");
 }
 
 /** @param {import("../../sdk/node/types.js").Provider} tap */
@@ -123,6 +131,75 @@ describe("a provider", () => {
     assert.equal((await tap.push("x", "y")).session, "second");
   });
 
+  test("does not wait for a listener of the session's end beyond the deadline", async (t) => {
+    const kit = await start(t);
+    const { tap } = make(t, kit, "stuck");
+    tap.on("session.end", () => new Promise(() => {}));
+    const errors = [];
+    tap.on("error", (error) => errors.push(error));
+    await tap.connect();
+    const second = await kit.addSession("second");
+    const next = nextBound(tap);
+    kit.session.end();
+    assert.equal((await withTimeout(next, 5000)).session, "second");
+    await second.until(
+      () => second.tools.has("who_stuck"),
+      () => "the tool in the second session",
+    );
+    assert.deepEqual(errors, []);
+  });
+
+  test("whose listener of a session's end outlasts the connection does nothing to the next", async (t) => {
+    const kit = await start(t);
+    const detour = await makeDetour(kit.port);
+    t.after(() => detour.close());
+    const { tap } = make(t, kit, "late", { port: detour.port });
+    const ended = deferred();
+    const release = deferred();
+    tap.on("session.end", () => (ended.resolve(), release.promise));
+    await tap.connect();
+    kit.session.end();
+    await ended.promise;
+    detour.cut();
+    // The same session, resumed.
+    const back = nextBound(tap);
+    await waitFor(() => kit.addSession("test"));
+    await back;
+    const lost = [];
+    tap.on("unbound", (error) => lost.push(error));
+    release.resolve();
+    assert.equal((await tap.push("x", "y")).session, "test");
+    assert.deepEqual(lost, []);
+  });
+
+  test("whose choice of a session throws, or is a promise, cannot connect", async (t) => {
+    const kit = await start(t);
+    const choose = () => {
+      throw new Error("no idea");
+    };
+    const throwing = make(t, kit, "throwing", { session: choose });
+    await assert.rejects(throwing.tap.connect(), /no idea/);
+    const slow = make(t, kit, "slow", { session: async () => "test" });
+    await assert.rejects(slow.tap.connect(), /must give an id at once/);
+  });
+
+  test("with Node's own WebSocket leaves a gateway that hangs", async (t) => {
+    const own = globalThis.WebSocket;
+    t.after(() => (globalThis.WebSocket = own));
+    globalThis.WebSocket = /** @type {any} */ (UndiciWebSocket);
+    const kit = await start(t);
+    const { tap } = make(t, kit, "patient");
+    await tap.connect();
+    hang(kit);
+    const lost = [];
+    tap.on("unbound", (error) => lost.push(error));
+    const push = assert.rejects(tap.push("x", "y"), { code: "DISCONNECTED" });
+    await withTimeout(tap.close(), 3000);
+    await push;
+    assert.equal(lost.length, 1);
+    assert.doesNotMatch(lost[0].message, /reconnects by itself/);
+  });
+
   test("of all sessions is in each, also in one that comes later", async (t) => {
     const kit = await start(t);
     const { tap } = make(t, kit, "everywhere", { session: "all" });
@@ -211,10 +288,7 @@ describe("a provider", () => {
     const kit = await start(t);
     const { tap } = make(t, kit, "patient");
     await tap.connect();
-    const folder = path.join(kit.home, "extensions", "tap");
-    const [descriptor] = readdirSync(folder).filter((name) => name.startsWith(".gateway-"));
-    const { pid } = JSON.parse(readFileSync(path.join(folder, descriptor), "utf8"));
-    process.kill(pid, "SIGSTOP");
+    const resume = hang(kit);
     const refusals = [];
     const pending = [];
     for (let count = 0; count < 60; ++count) {
@@ -229,7 +303,21 @@ describe("a provider", () => {
     await Promise.all(pending);
     assert.equal(refusals.length, 60, "those that were sent have failed by now");
     await assert.rejects(tap.connect(), /make another/);
-    process.kill(pid, "SIGCONT");
+    resume();
+  });
+
+  test("sends a context that was refused for its rate when it is said again", async (t) => {
+    const kit = await start(t);
+    const { tap } = make(t, kit, "ci");
+    await tap.connect();
+    const resume = hang(kit);
+    const big = "x".repeat(1_000_000);
+    const pushes = Array.from({ length: 40 }, () => tap.push("big", big).catch(() => {}));
+    await assert.rejects(tap.context("CI is red."), { code: "RATE_LIMITED" });
+    resume();
+    await Promise.all(pushes);
+    await tap.context("CI is red.");
+    assert.match(await kit.session.prompt(), /CI is red\./);
   });
 
   test("with the token of another gateway keeps trying, and says why", async (t) => {
@@ -248,62 +336,6 @@ describe("a provider", () => {
     controller.abort(new Error("enough"));
     await assert.rejects(connected, /enough/);
     await tap.closed;
-  });
-});
-
-/** A provider as a process. @param {TestContext} t @param {import("../../js/testing.mjs").TestTap} kit @param {string} code @param {string[]} flags */
-function run(t, kit, code, flags = []) {
-  const child = spawn(process.execPath, [...flags, "--input-type=module", "-e", code], {
-    cwd: root,
-    env: { ...process.env, ...kit.env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  t.after(() => child.kill("SIGKILL"));
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += text));
-  const ended = new Promise((resolve) => child.on("close", (status) => resolve(status)));
-  return withTimeout(ended, 20_000, () => output).then((status) => ({ status, output }));
-}
-
-const lifetime = `
-  import { provider } from "copilot-tap/provider";
-  const tap = provider("brief");
-  tap.tool("brief", { description: "" }, () => "x");
-  await tap.connect();
-  console.log("connected with", globalThis.WebSocket ? "its own WebSocket" : "ws");
-  await tap.close("that was all");
-  await tap.closed;
-`;
-
-describe("a process", () => {
-  const has = typeof globalThis.WebSocket === "function";
-  for (const [what, flags] of [
-    ["ws", has ? ["--no-experimental-websocket"] : []],
-    ["its own WebSocket", has ? [] : ["--experimental-websocket"]],
-  ]) {
-    test(`ends after close(), with ${what}`, async (t) => {
-      const kit = await start(t);
-      const { status, output } = await run(t, kit, lifetime, /** @type {string[]} */ (flags));
-      assert.equal(status, 0, output);
-      assert.ok(output.includes(`connected with ${what}`), output);
-      await kit.session.shows("tap: brief left");
-    });
-  }
-
-  test("whose token is void later ends with the reason", async (t) => {
-    const kit = await start(t);
-    const token = readFileSync(path.join(kit.home, "extensions", "tap", ".provider-token"), "utf8");
-    const ended = run(
-      t,
-      { ...kit, env: { ...kit.env, TAP_PROVIDER_TOKEN: token } },
-      `import { provider } from "copilot-tap/provider";
-       await provider("stale").connect();`,
-    );
-    await kit.session.shows("tap: stale connected");
-    await kit.restartGateway();
-    const { status, output } = await ended;
-    assert.equal(status, 1, output);
-    assert.match(output, /AUTH_FAILED.*Unset an old TAP_PROVIDER_TOKEN/);
   });
 });
 

@@ -38,6 +38,15 @@ describe("streams", () => {
     assert.deepEqual(await stream.push("DEBUG x", { level: "surface" }), dropped);
   });
 
+  test("a filter that is refused once it is connected is an error event", async (t) => {
+    const { make } = await place(t);
+    const tap = make("ci");
+    const problem = new Promise((resolve) => tap.on("error", resolve));
+    await tap.stream("log").filter([{ match: "(", outcome: "drop" }]);
+    await tap.connect();
+    assert.equal((await problem).replyTo, "filter.set");
+  });
+
   test("too many at once are refused, one by one; the connection goes on", async (t) => {
     const { kit, make } = await place(t);
     const tap = make("flood");
@@ -89,6 +98,60 @@ describe("hooks", () => {
     assert.match((await edit()).context, /append-only/);
     await rule.remove();
     assert.deepEqual(await edit(), {});
+  });
+
+  test("what is refused is taken out again: later changes, and a reconnect, go without it", async (t) => {
+    const { kit, make } = await place(t);
+    const tap = make("ci");
+    await tap.connect();
+    await assert.rejects(tap.deny({ tool: "shell", args: "(" }, "bad").inForce, TapError);
+    await assert.rejects(tap.section("safety", { replace: "None." }), { code: "UNAUTHORIZED" });
+    await assert.rejects(tap.context("x".repeat(70_000)), TapError);
+    await tap.deny({ tool: "shell", args: "--force" }, "Not here.").inForce;
+    await tap.section("guidelines", { append: "Use pnpm." });
+    await tap.context("CI is green.");
+    const inForce = async () => {
+      const forced = await kit.session.check("bash", { command: "git push --force" });
+      assert.match(forced.deny, /Not here/);
+      assert.match(await kit.session.prompt(), /CI is green\./);
+    };
+    await inForce();
+    const back = new Promise((resolve) => tap.on("bound", resolve));
+    await kit.restartGateway();
+    await back;
+    await inForce();
+  });
+
+  test("the user's no is told, and the rule stays declared for the next session", async (t) => {
+    const { kit, make } = await place(t);
+    const tap = make("ci");
+    await tap.connect();
+    const send = kit.session.send.bind(kit.session);
+    kit.session.send = (message) =>
+      send(message.type === "hooks.state" ? { ...message, hooks: "denied" } : message);
+    await assert.rejects(tap.deny({ tool: "shell" }, "Not here.").inForce, {
+      code: "UNAUTHORIZED",
+    });
+    const second = await kit.addSession("second");
+    const bound = new Promise((resolve) => tap.on("bound", resolve));
+    kit.session.end();
+    await bound;
+    assert.match((await second.check("bash", { command: "ls" })).deny, /Not here/);
+  });
+
+  test("a refused change leaves the former rules and sections, in their order", async (t) => {
+    const { kit, make } = await place(t);
+    const tap = make("ci");
+    const first = tap.gate({ tool: "shell" }, () => "the first says no");
+    await tap.section("guidelines", (current) => `${current} First.`);
+    await tap.connect();
+    const refused = { inForce: tap.deny({ args: "(" }, "bad").inForce, removed: first.remove() };
+    await assert.rejects(refused.inForce, TapError);
+    await assert.rejects(refused.removed, TapError);
+    assert.match((await kit.session.check("bash", { command: "ls" })).deny, /first says no/);
+    await first.remove();
+    assert.deepEqual(await kit.session.check("bash", { command: "ls" }), {});
+    assert.equal(await kit.session.build("guidelines", "Be brief."), "Be brief. First.");
   });
 
   test("context and sections", async (t) => {

@@ -1,8 +1,7 @@
 // copilot-tap/provider against a real gateway host: what is declared, called, cancelled, refused.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import path from "node:path";
+import { readdirSync } from "node:fs";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
@@ -108,7 +107,32 @@ describe("tools", () => {
     await tap.connect();
     await kit.tool("log");
     assert.equal(await kit.call("log"), text);
-    assert.equal(readFileSync(path.join(tap.persistDir, "log.txt"), "utf8"), text);
+  });
+
+  test("files of calls that run at once are apart, and go with their ttl or close()", async (t) => {
+    const { kit, make } = await place(t);
+    const tap = make("weather");
+    const texts = ["a".repeat(1_000_000), "b".repeat(2_000_000)];
+    const both = deferred();
+    let written = 0;
+    tap.tool("log", { description: "" }, async ({ which }) => {
+      const result = await tap.file("../log.txt", texts[which], { mimeType: "text/plain" });
+      if (++written === 2) both.resolve();
+      await both.promise;
+      return result;
+    });
+    await tap.connect();
+    await kit.tool("log");
+    const results = await Promise.all([0, 1].map((which) => kit.call("log", { which })));
+    assert.deepEqual(results, texts);
+    const left = () =>
+      readdirSync(tap.persistDir).filter((name) => name.endsWith("log.txt")).length;
+    assert.equal(left(), 2);
+    await tap.file("brief-log.txt", "x", { mimeType: "text/plain", ttl: 0.05 });
+    assert.equal(left(), 3);
+    await waitFor(() => left() === 2);
+    await tap.close();
+    assert.equal(left(), 0);
   });
 
   test("show progress, as far as it is not too fast, and none after the end", async (t) => {
@@ -185,6 +209,26 @@ describe("tools", () => {
     await tap.tool("close", { description: "" }, () => "closed");
     await kit.tool("close");
     assert.equal(await kit.call("open"), "opened");
+  });
+
+  test("a refusal that nobody waits for is an error event, one that is awaited is not", async (t) => {
+    const { make } = await place(t);
+    const tap = make("sheet");
+    const errors = [];
+    tap.on("error", (error) => errors.push(error));
+    await tap.connect();
+    await assert.rejects(
+      tap.tool("tap_status", { description: "" }, () => 1),
+      TapError,
+    );
+    await assert.rejects(tap.deny({ args: "(" }, "no").inForce, TapError);
+    assert.deepEqual(errors, []);
+    tap.tool("tap_status", { description: "" }, () => 1);
+    await waitFor(() => errors.length === 1);
+    assert.equal(errors[0].code, "TOOL_CONFLICT");
+    tap.deny({ args: "(" }, "no");
+    await waitFor(() => errors.length === 2);
+    assert.equal(errors[1].replyTo, "hooks.update");
   });
 
   test("as many as may run at once do, the others stand in line", async (t) => {
@@ -278,6 +322,8 @@ describe("errors", () => {
     const tap = make("weather");
     await assert.rejects(tap.push("x", "y"), { name: "TapError", code: "DISCONNECTED" });
     await assert.rejects(tap.file("a", "b", { mimeType: "text/plain" }), TapError);
+    await tap.close();
+    await assert.rejects(tap.push("x", "y"), { code: "DISCONNECTED", advice: /another provider/ });
   });
 
   test("without a listener are process warnings; a listener that throws is one", async (t) => {

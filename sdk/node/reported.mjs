@@ -1,0 +1,36 @@
+// Refusals that nobody waits for.
+
+import { toError } from "./errors.mjs";
+
+/** A promise that knows whether anybody waits for it. */
+class Watched extends Promise {
+  awaited = false;
+
+  /** @override */
+  static get [Symbol.species]() {
+    return Promise;
+  }
+
+  /** @override @type {Promise<any>["then"]} */
+  then(onFulfilled, onRejected) {
+    this.awaited = true;
+    return super.then(onFulfilled, onRejected);
+  }
+}
+
+/**
+ * The same promise; where it is refused and nobody waits for it, `onError` hears of it. What was lost
+ * with a connection is no refusal: the next hello declares it again.
+ * @param {Promise<void>} work @param {(error: Error) => void} onError
+ * @returns {Promise<void>}
+ */
+export function reported(work, onError) {
+  const watched = new Watched((resolve, reject) => {
+    work.then(resolve, (error) => {
+      reject(error);
+      if (!watched.awaited && error?.code !== "DISCONNECTED") onError(toError(error));
+    });
+  });
+  Promise.prototype.then.call(watched, undefined, () => {});
+  return watched;
+}
