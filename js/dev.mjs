@@ -2,6 +2,7 @@
 // test in another language sends JSON lines (docs/testing.md).
 
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import readline from "node:readline";
 import { startTap } from "./testing.mjs";
 import { visible } from "./visible.mjs";
@@ -9,6 +10,10 @@ import { visible } from "./visible.mjs";
 /** @typedef {import("./testing.mjs").TestTap} TestTap */
 /** @typedef {import("./pretend-session.mjs").PretendSession} PretendSession */
 /** @typedef {{input: NodeJS.ReadableStream, output: NodeJS.WritableStream}} Streams */
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
+/** For a provider to say goodbye. */
+const FAREWELL_MS = 3_000;
 
 const HELP = `  tools                  list the tools
   <tool> {"city":"Bern"} call one
@@ -117,40 +122,69 @@ function startProvider(tap, [program, ...args], say) {
   return child;
 }
 
-/** Lines until the input ends, or we are told to end. @param {NodeJS.ReadableStream} input */
-function linesOf(input) {
-  const lines = readline.createInterface({ input });
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => lines.close());
-  return lines;
+/** @param {import("node:child_process").ChildProcess} child one that does not listen is killed */
+async function endProvider(child) {
+  child.removeAllListeners("exit");
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  child.kill();
+  const timer = setTimeout(() => child.kill("SIGKILL"), FAREWELL_MS);
+  await exited;
+  clearTimeout(timer);
+}
+
+/**
+ * Does the work; by a signal it ends in good order, however many come.
+ * @param {(ending: AbortSignal) => Promise<void>} work
+ */
+async function untilSignal(work) {
+  const controller = new AbortController();
+  const end = () => controller.abort();
+  for (const signal of SIGNALS) process.on(signal, end);
+  try {
+    await work(controller.signal);
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, end);
+  }
+}
+
+/**
+ * @param {Console} dev @param {Streams["input"]} input
+ * @param {AbortSignal} ending @param {(text: string) => void} say
+ */
+async function converse(dev, input, ending, say) {
+  const ended = new Promise((resolve) => ending.addEventListener("abort", resolve));
+  for await (const line of readline.createInterface({ input, signal: ending })) {
+    if (ending.aborted || line.trim() === "quit") return;
+    await Promise.race([dev.run(line).catch((error) => say(error.message)), ended]);
+  }
 }
 
 /**
  * @param {string[]} command of a provider to be started; none: the user starts it
  * @param {Streams} streams
  */
-export async function runDev(command, { input, output }) {
-  const say = (/** @type {string} */ text) =>
-    void output.write(`${text.split("\n").map(visible).join("\n")}\n`);
-  const lines = linesOf(input);
-  const tap = await startTap({ session: "dev" });
-  const dev = new Console(tap, say);
-  say(`start a provider with\n\n${exports(tap.env)}\n\nhelp shows what to type; quit ends it`);
-  const provider = command.length > 0 ? startProvider(tap, command, say) : undefined;
-  try {
-    for await (const line of lines) {
-      if (line.trim() === "quit") break;
-      await dev.run(line).catch((error) => say(error.message));
+export const runDev = (command, { input, output }) =>
+  untilSignal(async (ending) => {
+    const say = (/** @type {string} */ text) =>
+      void output.write(`${text.split("\n").map(visible).join("\n")}\n`);
+    const tap = await startTap({ session: "dev" });
+    const dev = new Console(tap, say);
+    say(`start a provider with\n\n${exports(tap.env)}\n\nhelp shows what to type; quit ends it`);
+    const provider = command.length > 0 ? startProvider(tap, command, say) : undefined;
+    try {
+      await converse(dev, input, ending, say);
+    } finally {
+      if (provider) await endProvider(provider);
+      await tap.stop();
     }
-  } finally {
-    provider?.removeAllListeners("exit").kill();
-    await tap.stop();
-  }
-}
+  });
 
 // ---- for programs --------------------------------------------------------------------------------
 
 /**
- * What a line may ask for. `session` names one that was added; without it: the first.
+ * What a line may ask for. `session` names one that was added; without it: the one of the last `use`,
+ * at first the first.
  * @type {Record<string, (tap: TestTap, asked: any, session: PretendSession) => unknown>}
  */
 const REQUESTS = {
@@ -179,6 +213,8 @@ export class JsonLines {
   #send;
   /** Calls in flight, by the id of their line. @type {Map<unknown, AbortController>} */
   #calls = new Map();
+  /** @type {WeakSet<PretendSession>} */
+  #followed = new WeakSet();
 
   /** @param {TestTap} tap @param {(message: object) => void} send */
   constructor(tap, send) {
@@ -190,6 +226,8 @@ export class JsonLines {
 
   /** @param {PretendSession} session */
   #follow(session) {
+    if (this.#followed.has(session)) return;
+    this.#followed.add(session);
     let told = 0;
     session.watch(() => {
       for (const event of session.told.slice(told)) {
@@ -218,9 +256,8 @@ export class JsonLines {
     if (!request) {
       throw new Error(`do: expected one of call, cancel, ${Object.keys(REQUESTS).join(", ")}`);
     }
-    const before = new Set(this.#tap.sessions);
     const result = await request(this.#tap, asked, this.#sessionOf(asked));
-    for (const session of this.#tap.sessions) if (!before.has(session)) this.#follow(session);
+    for (const session of this.#tap.sessions) this.#follow(session);
     return result;
   }
 
@@ -247,13 +284,14 @@ export class JsonLines {
 }
 
 /** @param {Streams} streams */
-export async function runJsonDev({ input, output }) {
-  const lines = linesOf(input);
-  const tap = await startTap();
-  try {
-    const served = new JsonLines(tap, (message) => output.write(`${JSON.stringify(message)}\n`));
-    for await (const line of lines) void served.run(line);
-  } finally {
-    await tap.stop();
-  }
-}
+export const runJsonDev = ({ input, output }) =>
+  untilSignal(async (ending) => {
+    const tap = await startTap();
+    try {
+      const served = new JsonLines(tap, (message) => output.write(`${JSON.stringify(message)}\n`));
+      const lines = readline.createInterface({ input, signal: ending });
+      for await (const line of lines) void served.run(line);
+    } finally {
+      await tap.stop();
+    }
+  });

@@ -31,6 +31,8 @@ export class PretendSession {
   /** @type {Set<() => void>} */
   #watchers = new Set();
   #served = false;
+  /** By the CLI, as it looks. */
+  ended = false;
   /** Why there is no link any more. @type {string | undefined} */
   #ended;
 
@@ -40,14 +42,12 @@ export class PretendSession {
    */
   constructor(id, cwd, { link, secret }) {
     this.id = id;
+    this.cwd = cwd;
     this.#port = new addon.SessionPort({
-      onConnected: () => this.send({ ...registration(id, cwd), secret }),
+      onConnected: () => this.#register({ ...registration(id, cwd), secret }),
       onEvent: (json) => this.#receive(JSON.parse(json)),
       onSettled: (pairs) => this.#calls.settle(pairs),
-      onClosed: (reason) => {
-        this.#ended = reason;
-        this.#changed();
-      },
+      onClosed: (reason) => this.#onEnd(reason),
     });
     this.#port.connect(link);
   }
@@ -60,6 +60,22 @@ export class PretendSession {
     const session = new PretendSession(id, cwd, descriptor);
     await session.registered();
     return session;
+  }
+
+  /** @param {GatewayEvent} registration what is wrong in it is said by `registered` */
+  #register(registration) {
+    try {
+      this.send(registration);
+    } catch (error) {
+      this.#onEnd(/** @type {Error} */ (error).message);
+      this.close();
+    }
+  }
+
+  /** @param {string} reason */
+  #onEnd(reason) {
+    this.#ended ??= reason;
+    this.#changed();
   }
 
   /** Once the gateway has given it its first tools, be they none. */
@@ -239,6 +255,7 @@ export class PretendSession {
 
   /** As by /clear. @param {string} [reason] */
   end(reason = "the session has ended") {
+    this.ended = true;
     this.send({ type: "end", reason });
   }
 

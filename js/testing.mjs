@@ -127,16 +127,17 @@ export class TestTap {
   }
 
   /**
-   * A crash, then a new gateway, with another token. The session registers again, as the CLI's does.
+   * A crash, then a new gateway, with another token. The sessions that have not ended register again,
+   * as the CLI's do.
    */
   async restartGateway() {
-    const ids = [...this.sessions].map(({ id }) => id);
+    const former = [...this.sessions].filter(({ ended }) => !ended);
     await this.killGateway();
     for (const session of this.sessions) session.close();
     if (!(await this.#startHost())) throw new Error(`no gateway started:\n${this.#hostOutput}`);
     this.sessions.clear();
-    for (const id of ids) {
-      const session = await this.addSession(id);
+    for (const { id, cwd } of former) {
+      const session = await this.addSession(id, cwd);
       if (this.session.id === id) this.session = session;
     }
   }
@@ -216,7 +217,7 @@ export async function startTap({ env = {}, session = "test" } = {}) {
     tap.session = await tap.addSession(session);
     return tap;
   } catch (error) {
-    fs.rmSync(tap.home, { recursive: true, force: true });
+    await tap.stop();
     throw error;
   }
 }

@@ -5,6 +5,8 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
+import { provider } from "../../sdk/node/provider.mjs";
+import { startTap } from "../../js/testing.mjs";
 import { pythonForSdk } from "../setup.mjs";
 import { root } from "../commands.mjs";
 import { waitFor, withTimeout } from "../support/wait.mjs";
@@ -62,6 +64,57 @@ const PROVIDER = `
   await tap.connect();
 `;
 
+const STUBBORN = `
+  import { provider } from ${JSON.stringify(path.join(root, "sdk/node/provider.mjs"))};
+  process.on("SIGTERM", () => console.log("told to end"));
+  const tap = provider("stubborn");
+  tap.tool("hang", { description: "" }, async (_args, { progress }) => {
+    progress(\`hanging in \${process.pid}\`);
+    await new Promise(() => {});
+  });
+  await tap.connect();
+`;
+
+describe("the test kit", () => {
+  test("a new gateway has the sessions that have not ended, where they were", async (t) => {
+    const kit = await startTap();
+    t.after(() => kit.stop());
+    const folder = temporaryFolder(t);
+    const ended = await kit.addSession("ended");
+    await kit.addSession("elsewhere", folder);
+    ended.end();
+    await kit.restartGateway();
+    const sessions = [...kit.sessions].map(({ id, cwd }) => [id, cwd]);
+    assert.deepEqual(sessions, [
+      ["test", kit.home],
+      ["elsewhere", folder],
+    ]);
+  });
+
+  test("leaves nothing behind where it does not start", async (t) => {
+    const folder = temporaryFolder(t);
+    const { TMPDIR } = process.env;
+    process.env.TMPDIR = folder;
+    t.after(() =>
+      TMPDIR === undefined ? delete process.env.TMPDIR : (process.env.TMPDIR = TMPDIR),
+    );
+    await assert.rejects(startTap({ session: "x".repeat(200) }), /1 to 128 bytes/);
+    assert.deepEqual(readdirSync(folder), []);
+    const processes = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+    const environment = (pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/environ`, "utf8");
+      } catch {
+        return ""; // it has ended, or is another user's
+      }
+    };
+    assert.deepEqual(
+      processes.filter((pid) => environment(pid).includes(`COPILOT_HOME=${folder}`)),
+      [],
+    );
+  });
+});
+
 describe("dev", () => {
   test("starts a provider, calls its tools, and leaves nothing behind", async (t) => {
     const folder = temporaryFolder(t);
@@ -98,6 +151,58 @@ describe("dev", () => {
     dev.child.kill("SIGINT");
     assert.equal(await withTimeout(dev.ended, 20_000, () => dev.output), 0);
     assert.ok(!existsSync(home));
+  });
+
+  test("ends by a signal while a call runs, also if the provider does not listen", async (t) => {
+    const folder = temporaryFolder(t);
+    const file = path.join(folder, "stubborn.mjs");
+    writeFileSync(file, STUBBORN);
+    const dev = tap(t, "dev", "--", process.execPath, file);
+    const [, home] = await dev.says(/COPILOT_HOME='(.*)'/);
+    await dev.says(/\[tools\] hang/);
+    dev.type("hang");
+    const [, pid] = await dev.says(/\[timeline\].*hanging in (\d+)/);
+    dev.child.kill("SIGINT");
+    await dev.says(/told to end/);
+    dev.child.kill("SIGINT");
+    assert.equal(await withTimeout(dev.ended, 20_000, () => dev.output), 0);
+    assert.throws(() => process.kill(Number(pid), 0), { code: "ESRCH" });
+    assert.ok(!existsSync(home));
+  });
+
+  for (const options of [[], ["--json"]]) {
+    test(`reads what was typed before it was ready: ${options}`, async (t) => {
+      const dev = tap(t, "dev", ...options);
+      dev.type(options.length > 0 ? '{"id":1,"do":"tools"}' : "help");
+      await dev.says(/\{"id":1,"result"|kill the gateway/);
+      assert.equal(await dev.end(), 0);
+    });
+
+    test(`ends where there is no input at all: ${options}`, async (t) => {
+      const dev = tap(t, "dev", ...options);
+      assert.equal(await dev.end(), 0);
+      assert.match(dev.output, /COPILOT_HOME/);
+    });
+  }
+
+  test("--json tells each event once, also of a session added while a request waits", async (t) => {
+    const dev = tap(t, "dev", "--json");
+    const [, ready] = await dev.says(/^\{"type":"ready","env":(.*)\}$/m);
+    const env = JSON.parse(ready);
+    dev.type('{"id":1,"do":"tool","name":"late"}');
+    dev.type('{"id":2,"do":"addSession","name":"second"}');
+    await dev.says(/\{"id":2,"result"/);
+    const where = { home: env.COPILOT_HOME, port: Number(env.TAP_GATEWAY_PORT), token: "" };
+    const late = provider("late", { ...where, session: "all" });
+    t.after(() => late.close());
+    late.tool("late", { description: "" }, () => "x");
+    await late.connect();
+    await dev.says(/\{"id":1,"result"/);
+    await late.push("news", "only once", { level: "surface", session: "second" });
+    dev.type('{"id":3,"do":"prompt","session":"second"}');
+    await dev.says(/\{"id":3,/);
+    const told = dev.output.match(/"session":"second".*only once/g) ?? [];
+    assert.equal(told.length, 1, dev.output);
   });
 
   test("says when the provider does not start, and when it has ended", async (t) => {

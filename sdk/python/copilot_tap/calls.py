@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 import json
 import threading
@@ -11,6 +12,7 @@ from typing import Any, Callable
 
 from .errors import TapError, ToolError, failure
 from .link import Link, Message
+from .threads import in_thread
 from .tools import Tool
 
 CANCELLED = {"error": "cancelled", "errorCode": "CANCELLED"}
@@ -88,7 +90,7 @@ class Calls:
             given["call"] = call
         if inspect.iscoroutinefunction(tool.function):
             return await tool.function(**given)
-        return await asyncio.to_thread(tool.function, **given)
+        return await in_thread(functools.partial(tool.function, **given))
 
     async def _answer(self, call_id: str, outcome: Message) -> None:
         if self._link.bound:

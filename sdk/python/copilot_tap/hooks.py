@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from typing import Any, Callable
+from typing import Any, Callable, Union
 
 from .link import Message
 
 Judge = Callable[..., Any]
+Section = tuple[Union[Message, None], Union[Callable[..., Any], None]]
+"""The change, and the function that it calls back."""
+Change = tuple[Message, Callable[[], None]]
+"""What to tell the gateway, and what to do where it refuses."""
 
 
 def _decision(verdict: Any) -> Message:
@@ -28,16 +32,29 @@ async def call(function: Callable[..., Any], *args: Any) -> Any:
     return await result if inspect.isawaitable(result) else result
 
 
+def _undo(declared: dict[Any, Any], refused: dict[Any, Any], former: dict[Any, Any]) -> None:
+    """Takes back what was refused, not what was declared since."""
+    for key in refused.keys() | former.keys():
+        if declared.get(key) != refused.get(key):
+            continue
+        if key in former:
+            declared[key] = former[key]
+        else:
+            declared.pop(key, None)
+
+
 class Hooks:
     def __init__(self, on_error: Callable[[Exception], None]) -> None:
         self._on_error = on_error
         self._ids = itertools.count(1)
         self.rules: dict[int, Message] = {}
         self._judges: dict[str, Judge] = {}
-        self._sections: dict[str, Message | None] = {}
-        self._rewriters: dict[str, Callable[..., Any]] = {}
+        self._sections: dict[str, Section] = {}
         self.context: str | None = None
-        self._told: Message = {}
+        # What the gateway has, or is just being told.
+        self._told_rules: dict[int, Message] = {}
+        self._told_sections: dict[str, Section] = {}
+        self._told_context: str | None = None
 
     def add(self, rule: Message) -> int:
         key = next(self._ids)
@@ -50,47 +67,61 @@ class Hooks:
         return self.add({**rule, "action": "gate", "gateId": gate_id})
 
     def section(self, name: str, change: Message | Callable[..., Any] | None) -> None:
-        self._rewriters.pop(name, None)
         if callable(change):
-            self._rewriters[name] = change
-            change = {"action": "callback"}
-        self._sections[name] = change
-
-    def _state(self) -> Message:
-        rules = list(self.rules.values())
-        return {"rules": rules, "sections": dict(self._sections), "context": self.context}
+            self._sections[name] = ({"action": "callback"}, change)
+        else:
+            self._sections[name] = (change, None)
 
     def declare(self) -> Message:
         """For hello."""
-        self._told = self._state()
-        transforms = {name: change for name, change in self._sections.items() if change}
+        self._told_rules, self._told_sections = dict(self.rules), dict(self._sections)
+        self._told_context = self.context
+        rules = list(self._told_rules.values())
+        transforms = {name: change for name, (change, _) in self._told_sections.items() if change}
         hello: Message = {}
-        if self.rules or transforms:
-            hello["hooks"] = {"onPreToolUse": self._told["rules"], "transforms": transforms}
+        if rules or transforms:
+            hello["hooks"] = {"onPreToolUse": rules, "transforms": transforms}
         if self.context:
             hello["context"] = self.context
         return hello
 
-    def changes(self) -> list[Message]:
-        """What to tell the gateway."""
-        former, now = self._told, self._state()
-        self._told = now
-        updates: list[Message] = []
-        hooks: Message = {}
-        if now["rules"] != former["rules"]:
-            hooks["onPreToolUse"] = now["rules"]
-        sections = {
+    def change(self) -> Change | None:
+        """Of rules and sections."""
+        rules, sections = dict(self.rules), dict(self._sections)
+        former_rules, former_sections = self._told_rules, self._told_sections
+        self._told_rules, self._told_sections = rules, sections
+        update: Message = {}
+        if rules != former_rules:
+            update["onPreToolUse"] = list(rules.values())
+        transforms = {
             name: change
-            for name, change in now["sections"].items()
-            if former["sections"].get(name) != change
+            for name, (change, _) in sections.items()
+            if former_sections.get(name, (None, None))[0] != change
         }
-        if sections:
-            hooks["transforms"] = sections
-        if hooks:
-            updates.append({"type": "hooks.update", **hooks})
-        if now["context"] != former["context"]:
-            updates.append({"type": "context.update", "context": now["context"] or ""})
-        return updates
+        if transforms:
+            update["transforms"] = transforms
+        if not update:
+            return None
+
+        def restore() -> None:
+            self._told_rules, self._told_sections = former_rules, former_sections
+            _undo(self.rules, rules, former_rules)
+            _undo(self._sections, sections, former_sections)
+
+        return {"type": "hooks.update", **update}, restore
+
+    def context_change(self) -> Change | None:
+        former, now = self._told_context, self.context
+        if now == former:
+            return None
+        self._told_context = now
+
+        def restore() -> None:
+            self._told_context = former
+            if self.context == now:
+                self.context = former
+
+        return {"type": "context.update", "context": now or ""}, restore
 
     async def check(self, message: Message) -> Message:
         """The answer to gate.check."""
@@ -107,7 +138,7 @@ class Hooks:
         """The answer to transform.request."""
         content = message["current"]
         try:
-            rewriter = self._rewriters.get(message["section"])
+            _, rewriter = self._sections.get(message["section"], (None, None))
             if rewriter:
                 content = str(await call(rewriter, content))
         except Exception as error:

@@ -255,8 +255,14 @@ class Link:
         await self._join_others()
 
     async def _on_session_end(self, session: str, deadline_ms: float) -> None:
-        await self._owner.on_session_end(session, deadline_ms / 1000)
-        if not self.bound:
+        """The session waits until the deadline, and so do we."""
+        ws = self._ws
+        farewell = self.spawn(self._owner.on_session_end(session, deadline_ms / 1000))
+        done, _ = await asyncio.wait({farewell}, timeout=deadline_ms / 1000)
+        if not done:
+            farewell.cancel()
+            self._owner.on_error(TimeoutError("session.end: a listener took too long"))
+        if not self.bound or self._ws is not ws:
             return
         await self._transmit({"type": "shutdown.ready", "sessionId": session})
         if self._binding == session:

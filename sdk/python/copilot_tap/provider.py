@@ -12,6 +12,7 @@ from typing import Any, Awaitable, Callable
 
 from .calls import Calls, FileResult
 from .errors import TapError
+from .files import Files
 from .hooks import Hooks, call
 from .link import Link, Message
 from .requests import Requests
@@ -65,7 +66,10 @@ class Provider:
         self._run: asyncio.Task[None] | None = None
         self._connected: asyncio.Future[None] | None = None
         self._syncing: asyncio.Task[None] | None = None
-        self._sync_lock: asyncio.Lock | None = None  # of the loop that it is connected in
+        self._loop: asyncio.AbstractEventLoop | None = None  # that it is connected in
+        self._sync_lock: asyncio.Lock | None = None
+        self._awaited = False  # by run(), which raises what has ended it
+        self._files = Files()
 
     # ---- what is declared ------------------------------------------------------------------------
 
@@ -153,6 +157,11 @@ class Provider:
     # ---- telling the gateway of changes ------------------------------------------------------------
 
     def _changed(self) -> None:
+        """From any thread."""
+        if self._loop and self._link.bound:
+            self._loop.call_soon_threadsafe(self._sync_later)
+
+    def _sync_later(self) -> None:
         if self._link.bound and not self._syncing:
             self._syncing = self._link.spawn(self._sync_soon())
 
@@ -163,23 +172,27 @@ class Provider:
 
     async def synced(self) -> None:
         """Tells the gateway what has changed, and returns once it is in force. TapError where it is
-        refused: tools are as they were before."""
+        refused: what was refused is as it was before."""
         if not self._sync_lock:
             return
+        refusals: list[TapError] = []
         async with self._sync_lock:
-            if not self._link.bound:
-                return
-            change = self._tools.change()
-            if change:
-                delta, restore = change
+            for change in (self._tools.change, self._hooks.change, self._hooks.context_change):
+                told = change() if self._link.bound else None
+                if not told:
+                    continue
+                message, restore = told
                 try:
-                    await self._ask({"type": "tools.update", **delta})
+                    await self._ask(message)
                 except TapError as error:
-                    if error.code != "DISCONNECTED":
-                        restore()
-                    raise
-            for update in self._hooks.changes():
-                await self._ask(update)
+                    if error.code == "DISCONNECTED":
+                        raise  # the next hello has it all
+                    restore()
+                    refusals.append(error)
+        for further in refusals[1:]:
+            self.on_error(further)
+        if refusals:
+            raise refusals[0]
 
     async def _ask(self, message: Message) -> Any:
         # Bound to "all" without a session there is nobody who would answer.
@@ -225,12 +238,12 @@ class Provider:
     async def file(
         self, name: str, content: str | bytes, *, mime_type: str, ttl: int = 300
     ) -> FileResult:
-        """A result too large for a message: return what this gives."""
+        """A result too large for a message: return what this gives. After `ttl` seconds, or with
+        `close`, the file is gone."""
         if not self.persist_dir:
             raise TapError("UNAUTHORIZED", "there is no folder for files")
-        path = self.persist_dir / Path(name).name
         data = content.encode() if isinstance(content, str) else content
-        await asyncio.to_thread(path.write_bytes, data)
+        path = await self._files.add(self.persist_dir, Path(name), data, ttl)
         file = {"path": str(path), "mimeType": mime_type, "size": len(data), "ttl": ttl}
         return FileResult(file)
 
@@ -282,8 +295,11 @@ class Provider:
 
     async def _restore(self) -> None:
         """What the gateway forgets with each hello, and what was declared meanwhile."""
-        for stream, rules in self._filters.items():
-            await self._ask({"type": "filter.set", "stream": stream, "rules": rules})
+        for stream, rules in list(self._filters.items()):
+            try:
+                await self._ask({"type": "filter.set", "stream": stream, "rules": rules})
+            except TapError as error:
+                self.on_error(error)
         await self.synced()
 
     def on_lost(self, error: TapError) -> None:
@@ -321,27 +337,51 @@ class Provider:
 
     async def connect(self) -> None:
         """Returns once it is bound to a session; waits for a gateway and for a session."""
+        if not await self._bound(self._start()):
+            raise TapError("DISCONNECTED", "the provider was closed")
+
+    def _start(self) -> asyncio.Task[None]:
         if self._run is None:
-            self._connected = asyncio.get_running_loop().create_future()
+            self._loop = asyncio.get_running_loop()
+            self._connected = self._loop.create_future()
             self._sync_lock = asyncio.Lock()
             self._run = asyncio.ensure_future(self._link.run())
-        assert self._connected
+            self._run.add_done_callback(self._on_end)
+        return self._run
+
+    async def _bound(self, run: asyncio.Task[None]) -> bool:
+        """False where it is closed before."""
+        connected = self._connected
+        assert connected
         try:
-            await asyncio.wait({self._run, self._connected}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({run, connected}, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             await self.close()
             raise
-        if self._run.done():
-            self._run.result()  # raises what has ended it
+        if run.done() and not run.cancelled():
+            run.result()  # raises what has ended it
+        return connected.done()
+
+    def _on_end(self, run: asyncio.Task[None]) -> None:
+        """What ends it after it was bound is told, unless run() raises it."""
+        error = None if run.cancelled() else run.exception()
+        was_bound = self._connected and self._connected.done()
+        if isinstance(error, Exception) and was_bound and not self._awaited:
+            self.on_error(error)
 
     async def run(self) -> None:
         """Until `close`, or until it cannot go on, such as with a token that is void: TapError."""
-        await self.connect()
-        assert self._run
+        run = self._start()
+        self._awaited = True
+        if not await self._bound(run):
+            return
         try:
-            await asyncio.shield(self._run)
+            await asyncio.wait({run})
         except asyncio.CancelledError:
             await self.close()
+            raise
+        if not run.cancelled():
+            run.result()
 
     async def close(self, reason: str | None = None) -> None:
         """Says goodbye. Calls that run are cancelled."""
@@ -350,6 +390,7 @@ class Provider:
         self._calls.abort_all()
         run, link = self._run, self._link
         await link.stop(run, reason)
+        self._files.remove_all()
         self._requests.reject_all(TapError("DISCONNECTED", "the provider was closed"))
         self._reset()
 
@@ -357,8 +398,11 @@ class Provider:
         await self.connect()
         return self
 
-    async def __aexit__(self, *_: Any) -> None:
+    async def __aexit__(self, raised: type[BaseException] | None, *_: Any) -> None:
+        run = self._run
         await self.close()
+        if run and not raised and not run.cancelled():
+            run.result()  # raises what has ended it meanwhile
 
     def main(self) -> None:
         """Runs it until Ctrl-C or SIGTERM; the last line of a program."""

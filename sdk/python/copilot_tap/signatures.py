@@ -11,27 +11,31 @@ import types
 import typing
 from typing import Any, Callable, Literal, Union
 
+import jsonschema
+
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 UNIONS = (Union, getattr(types, "UnionType", Union))
 LISTS = (list, set, frozenset, tuple, collections.abc.Sequence, collections.abc.Iterable)
+MAPPINGS = (dict, collections.abc.Mapping)
 CALL = "call"
 """The parameter that gets the Call; it is not the model's."""
 
 
-def schema_of(hint: Any) -> dict[str, Any]:
-    """JSON Schema of a type hint. TypeError for what has none."""
+def schema_of(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    """JSON Schema of a type hint; what it refers to comes into `definitions`. TypeError for what has none."""
     if hint is Any or hint is inspect.Parameter.empty:
         return {}
     if hint in PLAIN:
         return {"type": PLAIN[hint]}
     if callable(getattr(hint, "model_json_schema", None)):  # pydantic
-        return hint.model_json_schema()
+        return _model_schema(hint, definitions)
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
         described = next((text for text in args[1:] if isinstance(text, str)), None)
-        return {**schema_of(args[0]), **({"description": described} if described else {})}
+        schema = schema_of(args[0], definitions)
+        return {**schema, **({"description": described} if described else {})}
     if origin in UNIONS:
-        return {"anyOf": [schema_of(one) for one in args]}
+        return {"anyOf": [schema_of(one, definitions) for one in args]}
     if origin is Literal:
         return {"enum": list(args)}
     if inspect.isclass(hint) and issubclass(hint, enum.Enum):
@@ -39,12 +43,21 @@ def schema_of(hint: Any) -> dict[str, Any]:
     if dataclasses.is_dataclass(hint):
         hints = typing.get_type_hints(hint, include_extras=True)
         needed = [f.name for f in dataclasses.fields(hint) if _is_needed(f)]
-        return _object({name: schema_of(hints[name]) for name in hints}, needed)
+        return _object({name: schema_of(hints[name], definitions) for name in hints}, needed)
     if typing.is_typeddict(hint) if hasattr(typing, "is_typeddict") else False:
         hints = typing.get_type_hints(hint, include_extras=True)
         needed = [name for name in hints if name in hint.__required_keys__]
-        return _object({name: schema_of(one) for name, one in hints.items()}, needed)
-    return _container(hint, origin or hint, args)
+        return _object({name: schema_of(one, definitions) for name, one in hints.items()}, needed)
+    return _container(hint, origin or hint, args, definitions)
+
+
+def _model_schema(model: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    """Its references start at the root of the whole schema."""
+    schema = dict(model.model_json_schema())
+    for name, definition in schema.pop("$defs", {}).items():
+        if definitions.setdefault(name, definition) != definition:
+            raise TypeError(f"two models are named {name}: rename one of them")
+    return schema
 
 
 def _is_needed(field: dataclasses.Field[Any]) -> bool:
@@ -52,18 +65,23 @@ def _is_needed(field: dataclasses.Field[Any]) -> bool:
     return field.default is missing and field.default_factory is missing
 
 
-def _container(hint: Any, origin: Any, args: tuple[Any, ...]) -> dict[str, Any]:
+def _container(
+    hint: Any, origin: Any, args: tuple[Any, ...], definitions: dict[str, Any]
+) -> dict[str, Any]:
+    if origin is tuple and args and args[-1] is not Ellipsis:
+        items = [schema_of(one, definitions) for one in args]
+        return {"type": "array", "prefixItems": items, "minItems": len(args), "maxItems": len(args)}
     if origin in LISTS:
-        items = schema_of(args[0]) if args else {}
-        return {"type": "array", **({"items": items} if items else {})}
-    if origin in (dict, collections.abc.Mapping):
-        values = schema_of(args[1]) if args else {}
+        item = schema_of(args[0], definitions) if args else {}
+        return {"type": "array", **({"items": item} if item else {})}
+    if origin in MAPPINGS:
+        values = schema_of(args[1], definitions) if args else {}
         return {"type": "object", **({"additionalProperties": values} if values else {})}
     raise TypeError(f"{hint!r} has no JSON Schema: give the tool `parameters` of its own")
 
 
 def _object(properties: dict[str, Any], needed: list[str]) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "object", "properties": properties}
+    schema = {"type": "object", "properties": properties, "additionalProperties": False}
     return {**schema, "required": needed} if needed else schema
 
 
@@ -71,13 +89,14 @@ def parameters_of(function: Callable[..., Any]) -> dict[str, Any]:
     hints = typing.get_type_hints(function, include_extras=True)
     _, described = read_docstring(function)
     properties: dict[str, Any] = {}
+    definitions: dict[str, Any] = {}
     needed = []
     for name, parameter in inspect.signature(function).parameters.items():
         if name == CALL:
             continue
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise TypeError(f"{name}: give a tool that takes * or ** `parameters` of its own")
-        schema = schema_of(hints.get(name, inspect.Parameter.empty))
+        schema = schema_of(hints.get(name, inspect.Parameter.empty), definitions)
         if name in described:
             schema = {"description": described[name], **schema}
         if parameter.default is parameter.empty:
@@ -85,7 +104,8 @@ def parameters_of(function: Callable[..., Any]) -> dict[str, Any]:
         elif isinstance(parameter.default, (str, int, float, bool)):
             schema = {**schema, "default": parameter.default}
         properties[name] = schema
-    return _object(properties, needed)
+    schema = _object(properties, needed)
+    return {**schema, "$defs": definitions} if definitions else schema
 
 
 def read_docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
@@ -106,13 +126,36 @@ def convert(hint: Any, value: Any) -> Any:
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
         return convert(args[0], value)
+    if origin in UNIONS:
+        return convert(next((one for one in args if _fits(one, value)), None), value)
     if callable(getattr(hint, "model_validate", None)):
         return hint.model_validate(value)
     if inspect.isclass(hint) and issubclass(hint, enum.Enum):
         return hint(value)
-    if dataclasses.is_dataclass(hint) and isinstance(value, dict):
-        hints = typing.get_type_hints(hint, include_extras=True)
-        return hint(**{name: convert(hints.get(name), one) for name, one in value.items()})  # type: ignore[operator]
-    if origin in (list, set, frozenset) and args and isinstance(value, list):
-        return origin(convert(args[0], one) for one in value)
+    if isinstance(value, dict):
+        return _convert_object(hint, origin, args, value)
+    if isinstance(value, list):
+        return _convert_list(origin or hint, args, value)
     return value
+
+
+def _fits(hint: Any, value: Any) -> bool:
+    definitions: dict[str, Any] = {}
+    schema = schema_of(hint, definitions)
+    return jsonschema.Draft202012Validator({**schema, "$defs": definitions}).is_valid(value)
+
+
+def _convert_object(hint: Any, origin: Any, args: tuple[Any, ...], value: dict[str, Any]) -> Any:
+    if origin in MAPPINGS and args:
+        return {name: convert(args[1], one) for name, one in value.items()}
+    if not (dataclasses.is_dataclass(hint) or hasattr(hint, "__required_keys__")):
+        return value
+    hints = typing.get_type_hints(hint, include_extras=True)
+    return hint(**{name: convert(hints.get(name), one) for name, one in value.items()})  # type: ignore[operator]
+
+
+def _convert_list(kind: Any, args: tuple[Any, ...], value: list[Any]) -> Any:
+    if kind is tuple and args and args[-1] is not Ellipsis:
+        return tuple(convert(one, item) for one, item in zip(args, value))
+    items = [convert(args[0], item) for item in value] if args else value
+    return kind(items) if kind in (set, frozenset, tuple) else items

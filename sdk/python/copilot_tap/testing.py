@@ -14,6 +14,9 @@ from typing import Any, AsyncIterator
 from .provider import Provider
 
 
+GONE = "the test gateway has ended"
+
+
 class CallFailed(Exception):
     """A call that failed: its text is what the model reads."""
 
@@ -48,6 +51,7 @@ class TestTap:
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._ready: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
         self._news = asyncio.Event()
+        self._ended = False
         self.env: dict[str, str] = {}
         """What the process of a provider needs in its environment."""
         self.events: list[dict[str, Any]] = []
@@ -70,10 +74,10 @@ class TestTap:
                 self._news.set()
             else:
                 self._answer(message)
-        gone = RuntimeError("the test gateway has ended")
+        self._ended = True
         for future in [*self._pending.values(), self._ready]:
             if not future.done():
-                future.set_exception(gone)
+                future.set_exception(RuntimeError(GONE))
 
     def _answer(self, message: dict[str, Any]) -> None:
         future = self._pending.pop(message["id"], None)
@@ -86,6 +90,8 @@ class TestTap:
 
     async def ask(self, do: str, **fields: Any) -> Any:
         """Any request of docs/testing.md."""
+        if self._ended:
+            raise RuntimeError(GONE)
         request_id = next(self._ids)
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._pending[request_id] = future

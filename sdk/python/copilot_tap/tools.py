@@ -77,7 +77,7 @@ class Tools:
     def declare(self) -> list[dict[str, Any]]:
         """For hello: all of them."""
         self._told = dict(self.declared)
-        return [tool.definition for tool in self.declared.values()]
+        return [tool.definition for tool in self._told.values()]
 
     def change(self) -> tuple[dict[str, Any], Callable[[], None]] | None:
         """What to tell the gateway, and what to do where it refuses."""
@@ -96,4 +96,5 @@ class Tools:
                 else:
                     self.declared.pop(name, None)
 
-        return {"tools": [now[name].definition for name in changed], "remove": removed}, restore
+        definitions = [now[name].definition for name in changed]
+        return {"type": "tools.update", "tools": definitions, "remove": removed}, restore

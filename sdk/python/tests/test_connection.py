@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from copilot_tap import Call, Provider, TapError
-from copilot_tap.testing import CallFailed
+from copilot_tap.testing import CallFailed, start_tap
 
 
 def make(kit, name, **options):
@@ -87,6 +87,97 @@ async def test_follows_when_its_session_ends(kit):
         assert steps == [{"session": "test", "deadline": 3.0}]
         assert await kit.call("who_follower") == "follower in second"
         assert tap.sessions == {"second"}
+
+
+async def test_a_listener_of_session_end_has_until_the_deadline(kit):
+    tap = make(kit, "follower")
+    errors, ended = [], []
+    tap.on("error", errors.append)
+
+    @tap.on("session.end")
+    async def never_ready(event):
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append(event["session"])
+
+    async with tap:
+        await kit.tool("who_follower")
+        await kit.ask("addSession", name="second")
+        await kit.ask("endSession")
+        await kit.ask("use", session="second")
+        await kit.tool("who_follower")
+        assert tap.sessions == {"second"}
+        assert ended == ["test"]
+        assert any("session.end: a listener took too long" in str(error) for error in errors)
+
+
+async def test_a_farewell_to_a_session_is_not_said_on_a_later_connection(kit):
+    tap = make(kit, "follower")
+    begun, go_on = asyncio.Event(), asyncio.Event()
+    unbound = []
+    tap.on("unbound", unbound.append)
+
+    @tap.on("session.end")
+    async def slow(event):
+        begun.set()
+        await go_on.wait()
+
+    async with tap:
+        await tap.bindings.get()
+        await kit.ask("endSession")
+        await begun.wait()
+        await kit.restart_gateway()
+        await kit.ask("addSession", name="test")
+        await kit.ask("use", session="test")
+        await tap.bindings.get()
+        await kit.tool("who_follower")
+        go_on.set()
+        await asyncio.sleep(0.2)
+        assert await kit.call("who_follower") == "follower in test"
+        assert tap.sessions == {"test"}
+        assert len(unbound) == 1
+
+
+async def test_a_token_that_is_void_after_a_restart_is_told(kit):
+    folder = Path(kit.env["COPILOT_HOME"]) / "extensions" / "tap"
+    token = (folder / ".provider-token").read_text().strip()
+    tap = make(kit, "loyal", token=token)
+    errors = asyncio.Queue()
+    tap.on("error", errors.put)
+    with pytest.raises(TapError) as void:
+        async with tap:
+            await kit.restart_gateway()
+            assert (await errors.get()).code == "AUTH_FAILED"
+    assert void.value.code == "AUTH_FAILED"
+    with pytest.raises(KeyError):
+        async with make(kit, "own", token=(folder / ".provider-token").read_text().strip()):
+            raise KeyError("its own error comes first")
+
+
+async def test_run_returns_when_closed_and_is_cancelled_when_cancelled(kit):
+    tap = make(kit, "runner", session="of nobody")
+    running = asyncio.ensure_future(tap.run())
+    await until(lambda: tap.said and "waiting for a session" in tap.said[-1])
+    connecting = asyncio.ensure_future(tap.connect())
+    await asyncio.sleep(0)
+    await tap.close()
+    assert await running is None
+    with pytest.raises(TapError, match="the provider was closed"):
+        await connecting
+
+    tap = make(kit, "runner")
+    for end in (tap.close, None):
+        running = asyncio.ensure_future(tap.run())
+        await tap.bindings.get()
+        if end:
+            await end()
+            assert await running is None
+        else:
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+    await kit.shows("tap: runner left")
 
 
 async def test_all_sessions_also_later_ones(kit):
@@ -188,6 +279,43 @@ async def test_a_program_ends_by_a_signal_and_says_goodbye(kit, tmp_path):
     process.terminate()
     assert await asyncio.to_thread(process.wait, 10) == 0
     await kit.shows("tap: brief left")
+
+
+async def test_a_program_ends_while_a_tool_sleeps_in_its_thread(kit, tmp_path):
+    program = tmp_path / "sleepy.py"
+    program.write_text(
+        "import time\n"
+        "from copilot_tap import Call, Provider\n"
+        "tap = Provider('sleepy')\n"
+        "@tap.tool\n"
+        "def doze(*, call: Call):\n"
+        "    call.progress('dozing')\n"
+        "    time.sleep(60)\n"
+        "tap.main()\n"
+    )
+    sdk = Path(__file__).parents[1]
+    env = {**os.environ, **kit.env, "PYTHONPATH": str(sdk)}
+    process = subprocess.Popen([sys.executable, program], env=env)
+    await kit.tool("doze")
+    call = asyncio.ensure_future(kit.call("doze"))
+    await kit.shows("dozing")
+    process.send_signal(signal.SIGINT)
+    assert await asyncio.to_thread(process.wait, 10) == 0
+    with pytest.raises(CallFailed):
+        await call
+
+
+async def test_the_kit_says_that_its_gateway_has_ended():
+    async with start_tap() as kit:
+        waiting = asyncio.ensure_future(kit.ask("tool", name="none"))
+        await asyncio.sleep(0)
+        kit._process.terminate()
+        for question in (waiting, kit.ask("prompt")):
+            with pytest.raises((RuntimeError, CallFailed)):
+                await question
+        await until(lambda: kit._ended)
+        with pytest.raises(RuntimeError, match="has ended"):
+            await kit.ask("prompt")
 
 
 async def test_of_a_gateway_that_hangs_it_can_leave(kit):

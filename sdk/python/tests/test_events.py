@@ -36,6 +36,19 @@ async def test_a_filter_holds_after_a_reconnect(kit):
         assert (await stream.push("DEBUG x", level="surface")).outcome == "dropped"
 
 
+async def test_a_refused_filter_stops_neither_later_ones_nor_tools(kit):
+    tap = Provider("ci", **kit.where)
+    errors = asyncio.Queue()
+    tap.on("error", errors.put)
+    await tap.stream("bad").filter([{"match": "(", "outcome": "drop"}])
+    await tap.stream("good").filter([{"match": "^DEBUG", "outcome": "drop"}])
+    tap.on("bound", lambda _: tap.tool(lambda: 1, name="late", description="", parameters={}))
+    async with tap:
+        assert (await errors.get()).code == "INVALID_JSON"
+        await kit.tool("late")
+        assert (await tap.push("good", "DEBUG x", level="surface")).outcome == "dropped"
+
+
 async def test_too_many_pushes_are_refused_one_by_one(kit):
     tap = Provider("flood", **kit.where)
 
@@ -98,6 +111,45 @@ async def test_hooks_before_and_after_connecting(kit):
         assert "CI is red." in await kit.ask("prompt")
         built = await kit.ask("build", section="code_change_rules", current="Be careful.")
         assert built == "Be careful.\nThe freeze is on."
+
+
+async def test_a_refused_rule_is_taken_out_and_what_was_told_beside_it_holds(kit):
+    tap = Provider("ci", **kit.where)
+    errors, bound = [], asyncio.Queue()
+    tap.on("error", errors.append)
+    tap.on("bound", bound.put)
+    tap.section("code_change_rules", lambda current: f"{current} Then test.")
+    remove = tap.deny("Nobody removes anything.", tool="shell", args="rm")
+    removal = {"tool": "bash", "args": {"command": "rm x"}}
+
+    async def in_force():
+        assert "Nobody removes" in (await kit.ask("check", **removal))["deny"]
+        built = await kit.ask("build", section="code_change_rules", current="Be careful.")
+        assert built == "Be careful. Then test."
+        assert "It is Tuesday." in await kit.ask("prompt")
+
+    async with tap:
+        await bound.get()
+        remove()
+        tap.deny("odd", tool="shell", args="(")
+        tap.section("code_change_rules", "append", "x")
+        tap.context("It is Tuesday.")
+        with pytest.raises(TapError) as refused:
+            await tap.synced()
+        assert refused.value.code == "INVALID_JSON"
+        await in_force()
+        tap.note("later", tool="edit")
+        await tap.synced()
+        await in_force()
+        await kit.restart_gateway()
+        await bound.get()
+        await in_force()
+        tap.context("x" * 1_000_000)
+        with pytest.raises(TapError):
+            await tap.synced()
+        await tap.synced()
+        await in_force()
+    assert errors == []
 
 
 async def test_events_of_the_session(kit):

@@ -5,7 +5,8 @@ import enum
 import json
 import time
 from dataclasses import dataclass
-from typing import Annotated, Literal, Optional
+from pathlib import Path
+from typing import Annotated, Literal, Optional, Union
 
 import pytest
 from copilot_tap import Call, Provider, TapError, ToolError
@@ -53,6 +54,7 @@ def test_parameters_follow_from_type_hints_and_docstring():
             "type": "object",
             "properties": {"city": {"type": "string"}, "country": {"type": "string"}},
             "required": ["city"],
+            "additionalProperties": False,
         },
         "unit": {"enum": ["c", "k"]},
         "days": {"type": "integer", "description": "How many", "default": 3},
@@ -68,6 +70,86 @@ def test_a_hint_without_a_schema_is_refused_at_once():
         @Provider("x").tool
         def odd(what: complex):
             pass
+
+
+class Person:
+    """What pydantic's models have."""
+
+    def __init__(self, name):
+        self.name = name
+
+    @staticmethod
+    def model_json_schema():
+        name = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+        schema = {"type": "object", "properties": {"name": {"$ref": "#/$defs/Name"}}}
+        return {**schema, "required": ["name"], "$defs": {"Name": name}}
+
+    @classmethod
+    def model_validate(cls, value):
+        return cls(value["name"]["text"])
+
+
+class Namesake(Person):
+    @staticmethod
+    def model_json_schema():
+        return {"$ref": "#/$defs/Name", "$defs": {"Name": {"type": "string"}}}
+
+
+def test_what_a_model_refers_to_is_at_the_root_of_the_schema():
+    def invite(guests: list[Person], host: Optional[Person] = None):
+        pass
+
+    schema = parameters_of(invite)
+    assert schema["$defs"] == Person.model_json_schema()["$defs"]
+    assert json.dumps(schema).count("$defs") == 3
+
+    def both(one: Person, other: Namesake):
+        pass
+
+    with pytest.raises(TypeError, match="two models are named Name"):
+        parameters_of(both)
+
+
+async def test_nested_arguments_are_of_the_hinted_types(kit):
+    tap = Provider("party", **kit.where)
+    got = []
+
+    @tap.tool(description="")
+    async def invite(
+        guests: list[Person],
+        unit: Optional[Unit] = None,
+        place: Union[Place, str, None] = None,
+        rooms: Optional[dict[str, Place]] = None,
+        pair: tuple[Unit, int] = (Unit.KELVIN, 1),
+        units: tuple[Unit, ...] = (),
+        seen: Optional[set[Unit]] = None,
+    ):
+        got.append((unit, place, rooms, pair, units, seen))
+        return ", ".join(guest.name for guest in guests)
+
+    async with tap:
+        await kit.tool("invite")
+        guests = [{"name": {"text": "Ada"}}]
+        given = {"unit": "k", "place": {"city": "Bern"}, "rooms": {"a": {"city": "Rom"}}}
+        given.update(pair=["c", 2], units=["k"], seen=["c"])
+        assert await kit.call("invite", guests=guests, **given) == "Ada"
+        assert got.pop() == (
+            Unit.KELVIN,
+            Place("Bern"),
+            {"a": Place("Rom")},
+            (Unit.CELSIUS, 2),
+            (Unit.KELVIN,),
+            {Unit.CELSIUS},
+        )
+        await kit.call("invite", guests=[], unit=None, place="anywhere")
+        assert got.pop()[:2] == (None, "anywhere")
+        for wrong in ({"guests": [{"name": {}}]}, {"guests": [], "pair": ["c"]}):
+            with pytest.raises(CallFailed) as failed:
+                await kit.call("invite", **wrong)
+            assert failed.value.code == "NOT_FOUND"
+        with pytest.raises(CallFailed, match="'gift' was unexpected") as failed:
+            await kit.call("invite", guests=[], gift=1)
+        assert failed.value.code == "NOT_FOUND"
 
 
 async def test_calls_with_arguments_of_the_hinted_types(kit):
@@ -114,9 +196,14 @@ async def test_failures_have_the_code_and_text_that_was_raised(kit):
     async def huge():
         return "x" * 6_000_000
 
+    @tap.tool(description="")
+    def empty():
+        return next(iter([]))
+
     async with tap:
         await kit.tool("huge")
         wanted = {
+            "empty": ("INTERNAL", "StopIteration"),
             "typed": ("NOT_FOUND", "there is no Atlantis"),
             "plain": ("INTERNAL", "no luck"),
             "unreadable": ("INTERNAL", "JSON compliant"),
@@ -139,7 +226,31 @@ async def test_a_file_is_as_large_as_it_likes(kit):
     async with tap:
         await kit.tool("log")
         assert await kit.call("log") == text
-        assert (tap.persist_dir / "log.txt").read_text() == text
+        (path,) = tap.persist_dir.glob("log-*.txt")
+        assert path.read_text() == text
+    assert not path.exists()
+
+
+async def test_files_of_one_name_do_not_meet_and_are_gone_after_their_time(kit):
+    tap = Provider("weather", **kit.where)
+    both = asyncio.Event()
+    made = []
+
+    @tap.tool(description="")
+    async def log(text: str):
+        result = await tap.file("log.txt", text, mime_type="text/plain", ttl=1)
+        made.append(Path(result.file["path"]))
+        if len(made) == 2:
+            both.set()
+        await both.wait()
+        return result
+
+    async with tap:
+        await kit.tool("log")
+        answers = await asyncio.gather(kit.call("log", text="a"), kit.call("log", text="b"))
+        assert answers == ["a", "b"]
+        while any(path.exists() for path in made):
+            await asyncio.sleep(0.01)
 
 
 async def test_progress_and_cancelling_of_a_coroutine_and_of_a_thread(kit):
@@ -232,6 +343,25 @@ async def test_tools_come_change_and_go_while_it_is_connected(kit):
             await tap.synced()
         assert refused.value.code == "TOOL_CONFLICT"
         assert await kit.call("open") == "1"
+
+
+async def test_tools_and_context_change_from_the_thread_of_a_tool(kit):
+    tap = Provider("sheet", **kit.where)
+
+    @tap.tool(name="open", description="")
+    def open_sheet():
+        tap.tool(lambda: 42, name="sum", description="", parameters={})
+        tap.remove_tool("open")
+        tap.context("The sheet is open.")
+        return "open"
+
+    async with tap:
+        await kit.tool("open")
+        assert await kit.call("open") == "open"
+        await kit.tool("sum")
+        await kit.tool_gone("open")
+        while "The sheet is open." not in (await kit.ask("prompt") or ""):
+            await asyncio.sleep(0.01)
 
 
 async def test_names_and_texts_may_be_in_any_script(kit):

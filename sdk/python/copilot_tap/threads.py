@@ -1,0 +1,38 @@
+"""Functions that are not async, beside the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import threading
+from typing import Any, Callable
+
+
+async def in_thread(function: Callable[[], Any]) -> Any:
+    """Runs it in a thread that does not keep the program from ending."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(result: Any, error: BaseException | None) -> None:
+        if future.done():
+            return
+        if isinstance(error, (StopIteration, asyncio.CancelledError)):  # they mean something else here
+            error = RuntimeError(f"the tool raised {type(error).__name__}")
+        if error:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    def work() -> None:
+        result, error = None, None
+        try:
+            result = context.run(function)
+        except BaseException as raised:
+            error = raised
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+            loop.call_soon_threadsafe(settle, result, error)
+
+    threading.Thread(target=work, daemon=True).start()
+    return await future
