@@ -34,7 +34,9 @@ async function once(rig, index) {
 export async function helloToTool(rounds) {
   /** @type {(() => unknown)[]} */
   const cleanUp = [];
-  const t = /** @type {any} */ ({ after: (/** @type {() => unknown} */ work) => cleanUp.push(work) });
+  const t = /** @type {any} */ ({
+    after: (/** @type {() => unknown} */ work) => cleanUp.push(work),
+  });
   /** @type {number[]} */
   const taken = [];
   try {
