@@ -23,14 +23,14 @@
       'target_name': 'tap',
       'sources': [
         # Several in one: their headers are read once, and it takes a quarter of the time.
-        '<!@(node js/addon-units.mjs <(core_sources) <(outer_sources))',
+        '<!@(node js/install/addon-units.mjs <(core_sources) <(outer_sources))',
       ],
       'include_dirs': [
         'native',
         '<!(node -p "require(\'node-addon-api\').include_dir")',
-        '<!(node js/pcre2.mjs include)',
+        '<!(node js/install/pcre2.mjs include)',
       ],
-      'libraries': ['<!(node js/pcre2.mjs library)'],
+      'libraries': ['<!(node js/install/pcre2.mjs library)'],
       'defines': [
         'NAPI_VERSION=8',
         'NODE_ADDON_API_DISABLE_CPP_EXCEPTIONS',

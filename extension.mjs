@@ -2,7 +2,7 @@
 import { joinSession } from "@github/copilot-sdk/extension";
 
 try {
-  const { runtime } = await import("./js/runtime.mjs");
+  const { runtime } = await import("./js/session/runtime.mjs");
   await runtime().join(joinSession);
 } catch (error) {
   // A process that never joins would hold the CLI up: say why, and leave. stdout is the CLI's.

@@ -9,7 +9,7 @@ import os from "node:os";
 import path from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
-import { gatewayFiles } from "../js/paths.mjs";
+import { gatewayFiles } from "../js/base/paths.mjs";
 import { GATE_MS, Ledger } from "./chaos/ledger.mjs";
 import { Machine } from "./chaos/machine.mjs";
 import { ProviderMember, SessionMember, signalTo } from "./chaos/members.mjs";

@@ -3,8 +3,8 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { buildAddon } from "../js/installer.mjs";
-import { findPcre2 } from "../js/pcre2.mjs";
+import { buildAddon } from "../js/install/installer.mjs";
+import { findPcre2 } from "../js/install/pcre2.mjs";
 import { attempt, CommandFailed, root, run, say, step } from "./commands.mjs";
 
 /** @param {string} command */

@@ -1,5 +1,5 @@
 // The JavaScript class `HookGuards`: hook rules that a session applies by itself while it has no
-// gateway. See js/addon.d.ts for its types.
+// gateway. See js/base/addon.d.ts for its types.
 #pragma once
 
 #include <napi.h>

@@ -8,7 +8,7 @@
 
 namespace tap::gateway {
 
-// Served by tap itself (js/tap-status.mjs); nobody else may have a tool of that name.
+// Served by tap itself (js/host/tap-status.mjs); nobody else may have a tool of that name.
 inline constexpr std::string_view kStatusTool = "tap_status";
 
 // A few readable lines about this session's providers.

@@ -10,9 +10,9 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { createGateway } from "copilot-tap/gateway";
 import { WebSocketServer } from "ws";
-import { GatewayLink } from "../../js/gateway-link.mjs";
-import { gatewayFiles, programFolder } from "../../js/paths.mjs";
-import { SessionRunner } from "../../js/session-runner.mjs";
+import { GatewayLink } from "../../js/session/gateway-link.mjs";
+import { gatewayFiles, programFolder } from "../../js/base/paths.mjs";
+import { SessionRunner } from "../../js/session/session-runner.mjs";
 import { waitFor } from "../support/wait.mjs";
 import { JsGateway, toToolResult } from "./js-gateway.mjs";
 import { onFrames, sendFrame } from "./js-link.mjs";
@@ -108,7 +108,7 @@ async function tapDetached() {
   const env = { ...process.env, COPILOT_HOME: home, TAP_GATEWAY_PORT: String(port) };
   const files = gatewayFiles(env);
   fs.mkdirSync(files.folder, { recursive: true });
-  const host = spawn(process.execPath, [path.join(programFolder, "js", "host.mjs")], {
+  const host = spawn(process.execPath, [path.join(programFolder, "js", "host", "host.mjs")], {
     env,
     stdio: "ignore",
   });

@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import WebSocket from "ws";
-import { gatewayFiles } from "../../js/paths.mjs";
+import { gatewayFiles } from "../../js/base/paths.mjs";
 import { clock, Pulse } from "./pulse.mjs";
 
 const [name] = process.argv.slice(2);

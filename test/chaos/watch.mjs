@@ -1,7 +1,7 @@
 // Which process is the host, and what it takes of the machine. Linux only (/proc).
 
 import { readdirSync, readFileSync } from "node:fs";
-import { readDescriptor } from "../../js/host-files.mjs";
+import { readDescriptor } from "../../js/base/host-files.mjs";
 import { waitFor } from "../support/wait.mjs";
 
 const LOOK_MS = 250;
@@ -45,7 +45,7 @@ export class HostWatch {
 
   /** @param {number} pid */
   isHost(pid) {
-    return read(pid, "cmdline").includes("js/host.mjs");
+    return read(pid, "cmdline").includes("js/host/host.mjs");
   }
 
   #look() {

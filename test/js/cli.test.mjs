@@ -8,15 +8,15 @@ import { createRequire } from "node:module";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { isAllowed } from "../../js/consent.mjs";
-import { gatewayFiles, version } from "../../js/paths.mjs";
-import { loadProjectConfig } from "../../js/project-config.mjs";
+import { isAllowed } from "../../js/projects/consent.mjs";
+import { gatewayFiles, version } from "../../js/base/paths.mjs";
+import { loadProjectConfig } from "../../js/projects/project-config.mjs";
 import { waitFor, withTimeout } from "../support/wait.mjs";
 import { TestProvider } from "../support/provider.mjs";
 import { temporaryFolder } from "./temporary.mjs";
 import { Host } from "./test-host.mjs";
 
-const CLI = fileURLToPath(new URL("../../js/cli.mjs", import.meta.url));
+const CLI = fileURLToPath(new URL("../../js/command/cli.mjs", import.meta.url));
 const GOOD = JSON.stringify({
   providers: [{ name: "ci", command: "node", args: ["ci.mjs", "a b"], env: { MODE: "x" } }],
 });

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { addon } from "../../js/addon.mjs";
+import { addon } from "../../js/base/addon.mjs";
 import { root } from "../commands.mjs";
 import {
   conformanceRules,

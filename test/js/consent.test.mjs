@@ -14,8 +14,8 @@ import {
   list,
   MAX_GRANTS,
   revoke,
-} from "../../js/consent.mjs";
-import { digestOf } from "../../js/project-config.mjs";
+} from "../../js/projects/consent.mjs";
+import { digestOf } from "../../js/projects/project-config.mjs";
 import { temporaryFolder } from "./temporary.mjs";
 
 const posix = { skip: process.platform === "win32" };
@@ -159,7 +159,7 @@ describe("the notice", () => {
     const text = consentNotice("/code/my app/tap.config.json", [provider], {});
     assert.match(text, /names a provider that this session would start/);
     assert.match(text, /^ {2}ci: MODE=/m);
-    assert.match(text, /node \S+js\/cli\.mjs allow '\/code\/my app\/tap\.config\.json'$/);
+    assert.match(text, /node \S+js\/command\/cli\.mjs allow '\/code\/my app\/tap\.config\.json'$/);
   });
 
   test("cuts long lines and says so", () => {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { HookFlight, SystemMessageFlight, refusedEdits } from "../../js/copilot-hooks.mjs";
+import { HookFlight, SystemMessageFlight, refusedEdits } from "../../js/session/copilot-hooks.mjs";
 import { deferred } from "../support/wait.mjs";
 
 /** A session that keeps what it is asked. */

@@ -6,13 +6,13 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 
 import path from "node:path";
 import { describe, test } from "node:test";
 import { provider } from "../../sdk/node/provider.mjs";
-import { startTap } from "../../js/testing.mjs";
+import { startTap } from "../../js/develop/testing.mjs";
 import { pythonForSdk } from "../setup.mjs";
 import { root } from "../commands.mjs";
 import { waitFor, withTimeout } from "../support/wait.mjs";
 import { temporaryFolder } from "./temporary.mjs";
 
-const CLI = path.join(root, "js", "cli.mjs");
+const CLI = path.join(root, "js", "command", "cli.mjs");
 const python = await pythonForSdk();
 
 /** The surroundings, without what another test runner says to its own children. */

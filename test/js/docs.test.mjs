@@ -10,8 +10,8 @@ import os from "node:os";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { addon } from "../../js/addon.mjs";
-import { startTap } from "../../js/testing.mjs";
+import { addon } from "../../js/base/addon.mjs";
+import { startTap } from "../../js/develop/testing.mjs";
 import { pythonForSdk } from "../setup.mjs";
 import { withTimeout } from "../support/wait.mjs";
 

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { LocalProvider } from "../../js/local-provider.mjs";
+import { LocalProvider } from "../../js/host/local-provider.mjs";
 import { deferred, waitFor } from "../support/wait.mjs";
 import { TestGateway } from "./harness.mjs";
 

@@ -11,7 +11,7 @@ import {
   loadProjectConfig,
   MAX_CONFIG_BYTES,
   readProjectConfig,
-} from "../../js/project-config.mjs";
+} from "../../js/projects/project-config.mjs";
 import { temporaryFolder } from "./temporary.mjs";
 
 /** The config of one provider with these fields. */

@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import { root } from "../commands.mjs";
 import { npm, pythonForSdk } from "../setup.mjs";
-import { startTap } from "../../js/testing.mjs";
+import { startTap } from "../../js/develop/testing.mjs";
 import { temporaryFolder } from "./temporary.mjs";
 
 const execute = promisify(execFile);

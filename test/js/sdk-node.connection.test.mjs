@@ -8,7 +8,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { WebSocket as UndiciWebSocket } from "undici";
-import { startTap } from "../../js/testing.mjs";
+import { startTap } from "../../js/develop/testing.mjs";
 import { provider } from "../../sdk/node/provider.mjs";
 import { deferred, waitFor, withTimeout } from "../support/wait.mjs";
 import { temporaryFolder } from "./temporary.mjs";
@@ -22,7 +22,7 @@ async function start(t, options) {
   return kit;
 }
 
-/** With a tool `who` that says its name. @param {TestContext} t @param {import("../../js/testing.mjs").TestTap} kit */
+/** With a tool `who` that says its name. @param {TestContext} t @param {import("../../js/develop/testing.mjs").TestTap} kit */
 function make(t, kit, name, options = {}) {
   const tap = provider(name, { ...kit.where, ...options });
   t.after(() => tap.close());
@@ -32,7 +32,7 @@ function make(t, kit, name, options = {}) {
   return { tap, said };
 }
 
-/** Stops the gateway's process, until what this gives is called. @param {import("../../js/testing.mjs").TestTap} kit */
+/** Stops the gateway's process, until what this gives is called. @param {import("../../js/develop/testing.mjs").TestTap} kit */
 function hang(kit) {
   const folder = path.join(kit.home, "extensions", "tap");
   const [descriptor] = readdirSync(folder).filter((name) => name.startsWith(".gateway-"));

@@ -11,7 +11,7 @@ import { place } from "./sdk-place.mjs";
 
 /** @typedef {import("node:test").TestContext} TestContext */
 
-/** A provider as a process. @param {TestContext} t @param {import("../../js/testing.mjs").TestTap} kit @param {string} code @param {string[]} flags */
+/** A provider as a process. @param {TestContext} t @param {import("../../js/develop/testing.mjs").TestTap} kit @param {string} code @param {string[]} flags */
 function run(t, kit, code, flags = []) {
   const child = spawn(process.execPath, [...flags, "--input-type=module", "-e", code], {
     cwd: root,

@@ -5,7 +5,7 @@ import { readdirSync } from "node:fs";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { addon } from "../../js/addon.mjs";
+import { addon } from "../../js/base/addon.mjs";
 import { ADVICE } from "../../sdk/node/errors.mjs";
 import { provider, TapError, ToolError } from "../../sdk/node/provider.mjs";
 import { deferred, waitFor } from "../support/wait.mjs";

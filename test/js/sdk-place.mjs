@@ -1,6 +1,6 @@
 // A gateway with a pretend session, and providers of the Node SDK, for the time of one test.
 
-import { startTap } from "../../js/testing.mjs";
+import { startTap } from "../../js/develop/testing.mjs";
 import { provider } from "../../sdk/node/provider.mjs";
 
 /** @typedef {import("node:test").TestContext} TestContext */

@@ -6,7 +6,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { addon } from "../../js/addon.mjs";
+import { addon } from "../../js/base/addon.mjs";
 import { TestProvider } from "../support/provider.mjs";
 import { root } from "../commands.mjs";
 import { waitFor } from "../support/wait.mjs";
@@ -131,7 +131,7 @@ test("what is let in under an evil name is listed tamely by tap paired", async (
   const { text } = await session.waitFor("timeline", (one) => /Pairing code/.test(one.text));
   page.send({ type: "auth.confirm", code: /Pairing code: (\d{6})/.exec(text)?.[1] });
   await page.waitFor("sessions");
-  const cli = path.join(root, "js", "cli.mjs");
+  const cli = path.join(root, "js", "command", "cli.mjs");
   const { stdout } = await run(process.execPath, [cli, "paired"], { env: host.env });
   assertTame(stdout, "tap paired");
   const status = await session.call("tap_status");

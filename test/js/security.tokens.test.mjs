@@ -6,8 +6,8 @@ import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { writePrivate } from "../../js/host-files.mjs";
-import { gatewayFiles } from "../../js/paths.mjs";
+import { writePrivate } from "../../js/base/host-files.mjs";
+import { gatewayFiles } from "../../js/base/paths.mjs";
 import { root } from "../commands.mjs";
 import { TestProvider } from "../support/provider.mjs";
 import { waitFor } from "../support/wait.mjs";
@@ -211,7 +211,7 @@ test("the host's secrets are in no argument and no environment", async (t) => {
   const ps = spawn("ps", ["-wwe", "-o", "args"], { stdio: ["ignore", "pipe", "ignore"] });
   let listed = "";
   for await (const piece of ps.stdout) listed += piece;
-  assert.match(listed, /js.host\.mjs/);
+  assert.match(listed, /js.host.host\.mjs/);
   const environment = fs.readFileSync(`/proc/${host.process.pid}/environ`, "utf8");
   for (const text of [listed, environment, host.log]) {
     assert.ok(!text.includes(secret));

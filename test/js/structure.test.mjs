@@ -32,6 +32,18 @@ const LIBRARIES = {
   "pcre2.h": ["base"],
 };
 
+/** What a folder of js/ may import at run time, besides itself; a type may come from anywhere. */
+const ROOMS = {
+  base: [],
+  install: [],
+  projects: ["base"],
+  host: ["base", "projects"],
+  session: ["base", "host"],
+  embedded: ["base", "host", "session"],
+  develop: ["base", "host", "session"],
+  command: ["base", "projects", "host", "session", "develop"],
+};
+
 const LONG_FILE = 400;
 
 const layers = Object.keys(LAYERS);
@@ -95,6 +107,25 @@ test("includes run one way through the layers", () => {
   });
   assert.deepEqual(
     wrong.map(({ where, name }) => `${where} includes ${name}`),
+    [],
+  );
+});
+
+test("every folder of js/ is a room, and imports run one way through them", () => {
+  const sources = tracked().filter((file) => /^js\/.*\.mjs$/.test(file));
+  const rooms = new Set(sources.map((file) => file.split("/")[1]));
+  assert.deepEqual([...rooms].sort(), Object.keys(ROOMS).sort());
+  const imports = sources.flatMap((file) =>
+    [
+      ...read(file).matchAll(
+        /^(?:import|export) [^;]*?from "\.\.\/(\w+)\/|await import\("\.\.\/(\w+)\//gm,
+      ),
+    ].map(([, fixed, lazy]) => ({ file, from: file.split("/")[1], to: fixed ?? lazy })),
+  );
+  assert.ok(imports.length > 50, "imports are found at all");
+  const wrong = imports.filter(({ from, to }) => !ROOMS[from].includes(to));
+  assert.deepEqual(
+    wrong.map(({ file, to }) => `${file} imports ${to}/`),
     [],
   );
 });

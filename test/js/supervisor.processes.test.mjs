@@ -7,8 +7,8 @@ import path from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import { providerLogFile } from "../../js/provider-log.mjs";
-import { Supervisor } from "../../js/supervisor.mjs";
+import { providerLogFile } from "../../js/projects/provider-log.mjs";
+import { Supervisor } from "../../js/projects/supervisor.mjs";
 import { isAlive } from "../support/processes.mjs";
 import { waitFor } from "../support/wait.mjs";
 import { temporaryFolder } from "./temporary.mjs";
@@ -141,7 +141,7 @@ test("no provider outlives the host's own exit", linux, async (t) => {
   );
   const url = (file) => JSON.stringify(pathToFileURL(path.resolve(file)).href);
   const host = `
-    import { Supervisor } from ${url("js/supervisor.mjs")};
+    import { Supervisor } from ${url("js/projects/supervisor.mjs")};
     import { waitFor } from ${url("test/support/wait.mjs")};
     import fs from "node:fs";
     const provider = { name: "p", command: process.execPath, args: ["provider.mjs"], env: {}, restart: { policy: "never" } };

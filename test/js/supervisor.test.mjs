@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { encodedName, providerLogFile } from "../../js/provider-log.mjs";
-import { delayBefore, Supervisor } from "../../js/supervisor.mjs";
+import { encodedName, providerLogFile } from "../../js/projects/provider-log.mjs";
+import { delayBefore, Supervisor } from "../../js/projects/supervisor.mjs";
 import { FakeSystem, settled } from "./fake-system.mjs";
 import { temporaryFolder } from "./temporary.mjs";
 

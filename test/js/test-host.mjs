@@ -4,9 +4,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
 import path from "node:path";
-import { readDescriptor } from "../../js/host-files.mjs";
-import { hostEnvironment } from "../../js/host-process.mjs";
-import { gatewayFiles, programFolder } from "../../js/paths.mjs";
+import { readDescriptor } from "../../js/base/host-files.mjs";
+import { hostEnvironment } from "../../js/base/node.mjs";
+import { gatewayFiles, programFolder } from "../../js/base/paths.mjs";
 import { freePort } from "../support/cli.mjs";
 import { waitFor, withTimeout } from "../support/wait.mjs";
 import { temporaryFolder, TestSession } from "./harness.mjs";
@@ -26,7 +26,7 @@ export class Host {
     };
     host.env = all;
     host.files = gatewayFiles(all);
-    host.process = spawn(process.execPath, [path.join(programFolder, "js", "host.mjs")], {
+    host.process = spawn(process.execPath, [path.join(programFolder, "js", "host", "host.mjs")], {
       env: all,
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -7,7 +7,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import net from "node:net";
 import os from "node:os";
 import path from "node:path";
-import { PretendSession } from "../../js/pretend-session.mjs";
+import { PretendSession } from "../../js/develop/pretend-session.mjs";
 import { freePort, REPO_ROOT } from "./cli.mjs";
 import { waitFor } from "./wait.mjs";
 
@@ -94,7 +94,7 @@ export class Gateway {
   async startHost() {
     this.host = this.start(
       process.execPath,
-      [path.join(REPO_ROOT, "js", "host.mjs")],
+      [path.join(REPO_ROOT, "js", "host", "host.mjs")],
       this.#hostEnv,
     );
     const { pid } = this.host.process;

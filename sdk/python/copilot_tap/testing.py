@@ -35,8 +35,8 @@ def _command() -> list[str]:
     places = [Path(named)] if named else []
     places += [Path(__file__).resolve().parents[3], home / "extensions" / "tap"]
     for folder in places:
-        if (folder / "js" / "cli.mjs").is_file():
-            return [node, str(folder / "js" / "cli.mjs")]
+        if (folder / "js" / "command" / "cli.mjs").is_file():
+            return [node, str(folder / "js" / "command" / "cli.mjs")]
     raise RuntimeError(f"tap is not in {', '.join(map(str, places))}: set TAP_FOLDER")
 
 

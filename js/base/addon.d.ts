@@ -1,0 +1,142 @@
+// The native addon as JavaScript sees it (native/addon/).
+
+export type LogLevel = "info" | "warning" | "error";
+
+export interface GatewayOptions {
+  /** Version of this program, for sessions and tap_status. */
+  version: string;
+  /** The instance token that providers authenticate with. */
+  token: string;
+  /** What a session's first frame must carry; empty: nothing is asked for. */
+  linkSecret: string;
+  pid: number;
+  /** Holds the providers' own folders (hello.ack's persistDir); without it they get none. */
+  persistRoot?: string;
+  onLog?(level: LogLevel, text: string): void;
+  /** A new session, not just a new process of one that is known. */
+  onSessionOpened?(sessionId: string, cwd: string): void;
+  onSessionEnded?(sessionId: string): void;
+  /** Nobody needs this gateway any more. */
+  onExit?(reason: string): void;
+}
+
+/** One gateway on Node's event loop. */
+export class Gateway {
+  constructor(options: GatewayOptions);
+  /** The grace time starts. */
+  start(): void;
+  /**
+   * Binds 127.0.0.1 and ::1; 0 means any port.
+   * @returns the port
+   * @throws with code "EADDRINUSE" if either address is taken; then nothing listens
+   */
+  listen(port: number): number;
+  /** Accepts sessions at this socket path or pipe name. */
+  listenLink(path: string): void;
+  /** JSON text that a plain GET / is answered with. */
+  setPlainAnswer(json: string): void;
+  /**
+   * A provider in this process (js/host/local-provider.mjs), which may do everything.
+   * @returns what sendProvider knows it by; its first messages come from inside this call
+   */
+  openProvider(handlers: LocalProviderHandlers): number;
+  /** A message of that provider (docs/protocol.md), as JSON text. */
+  sendProvider(id: number, json: string): void;
+  /** What tap_status says of the session; empty if there is no such session. */
+  status(sessionId: string): string;
+  /**
+   * A token for a provider that is started for this session.
+   * @returns an empty string if there is no such session any more
+   */
+  issueSpawnToken(sessionId: string): string;
+  /** The token is void, and a connection that it let in is closed. */
+  forgetSpawnToken(token: string): void;
+  /** A line in the session's timeline; nothing if there is no such session. */
+  tellTimeline(sessionId: string, level: LogLevel, text: string): void;
+  /** Ends every connection. `restarting`: another gateway follows. */
+  close(restarting?: boolean): void;
+}
+
+export interface LocalProviderHandlers {
+  /** JSON text of a message from the gateway (docs/protocol.md). */
+  onMessage?(json: string): void;
+  /** Once, when the gateway has dropped it, after `goodbye` too. */
+  onClosed?(reason: string): void;
+}
+
+export interface SessionPortHandlers {
+  onConnected?(): void;
+  /** JSON text of a message from the gateway (docs/session-link.md). */
+  onEvent?(json: string): void;
+  /** Calls that have their outcome: an id and its outcome, in turn. Each id comes exactly once. */
+  onSettled?(pairs: (number | CallOutcome)[]): void;
+  /** Once, after all calls have settled. `silent`: the gateway's process is there but does not answer. */
+  onClosed?(reason: string, silent: boolean): void;
+}
+
+export interface CallFailure {
+  code: string;
+  /** For the model: who failed, why, and what to do next. */
+  text: string;
+}
+
+/** A result with bytes that are no text. */
+export interface Attachment {
+  /** What there is besides, as text; may be empty. */
+  text: string;
+  mimeType: string;
+  /** In base64. */
+  data: string;
+}
+
+export type CallOutcome = string | Attachment | CallFailure;
+
+/** A session's connection to a gateway, detached or in this process. */
+export class SessionPort {
+  constructor(handlers: SessionPortHandlers);
+  connect(path: string): void;
+  attach(gateway: Gateway): void;
+  /** Sends a message (docs/session-link.md), given as JSON text. */
+  send(json: string): void;
+  /**
+   * Calls a tool. Its outcome comes through onSettled, exactly once, perhaps from inside this call.
+   * @param id a whole number, new for this port
+   * @param args JSON text of an object
+   * @param timeoutMs the tool's own timeout, if it has one
+   */
+  call(id: number, tool: string, args: string, timeoutMs?: number): void;
+  cancel(id: number, reason: string): void;
+  close(why?: string): void;
+}
+
+/** Rules of one provider that a session applies by itself while it has no gateway. */
+export class HookGuards {
+  /** @param rules JSON text of an array of onPreToolUse rules */
+  constructor(rules: string);
+  /** Whether one of them is about this tool use. @param args JSON text */
+  covers(tool: string, owner: string, args: string): boolean;
+}
+
+export interface LimitRow {
+  name: string;
+  value: number;
+  unit: string;
+  env: string;
+  why: string;
+}
+
+export interface ErrorRow {
+  name: string;
+  fatal: boolean;
+  advice: string;
+}
+
+export interface Addon {
+  Gateway: typeof Gateway;
+  SessionPort: typeof SessionPort;
+  HookGuards: typeof HookGuards;
+  linkVersion: number;
+  limits: LimitRow[];
+  errors: ErrorRow[];
+  providerMessageTypes: string[];
+}

@@ -1,0 +1,70 @@
+// `new`: a provider with a test, in a folder of its own, that runs at once.
+
+import fs from "node:fs";
+import path from "node:path";
+import { programFolder } from "../base/paths.mjs";
+
+const TEMPLATES = path.join(programFolder, "sdk", "templates");
+
+export const LANGUAGES = ["node", "python"];
+
+/** What npm, Python and a folder all take; a tool's name is made from it. */
+const NAME = /^[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*$/;
+const MOST_NAME = 40;
+
+/** Dots of hidden files would keep them out of a package: templates have an underscore instead. */
+const TARGETS = { _gitignore: ".gitignore" };
+
+/** What the SDK is called from the project, and where it is: npm and pip would make the same link. */
+const LINKS = {
+  node: { at: path.join("node_modules", "copilot-tap"), to: programFolder },
+  python: { at: "copilot_tap", to: path.join(programFolder, "sdk", "python", "copilot_tap") },
+};
+
+/** @param {string} name @throws where it is none that fits */
+function checkName(name) {
+  if (NAME.test(name) && name.length <= MOST_NAME) return;
+  throw new Error(
+    `"${name.slice(0, 60)}" is no name for a provider: small letters, digits, and - or _ between them, ` +
+      `beginning with a letter, at most ${MOST_NAME}`,
+  );
+}
+
+/** @param {string} text @param {Record<string, string>} values */
+const fill = (text, values) =>
+  text.replace(/\{\{(\w+)\}\}/g, (_whole, /** @type {string} */ key) => values[key]);
+
+/** @param {string} folder @param {keyof LINKS} language */
+function linkSdk(folder, language) {
+  const { at, to } = LINKS[language];
+  const link = path.join(folder, at);
+  fs.mkdirSync(path.dirname(link), { recursive: true });
+  fs.symlinkSync(to, link, "junction");
+}
+
+/**
+ * @param {string} language one of LANGUAGES @param {string} name @param {string} [parent]
+ * @returns {string} what to do next
+ * @throws where the name does not fit, or something of that name is there
+ */
+export function createProject(language, name, parent = ".") {
+  checkName(name);
+  const folder = path.resolve(parent, name);
+  try {
+    fs.mkdirSync(folder);
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== "EEXIST") throw error;
+    throw new Error(`${folder} is there already: choose another name, or remove it`, {
+      cause: error,
+    });
+  }
+  const templates = path.join(TEMPLATES, language);
+  const values = { name, tool: name.replaceAll("-", "_"), tap: programFolder };
+  for (const file of fs.readdirSync(templates)) {
+    const target = /** @type {Record<string, string>} */ (TARGETS)[file] ?? file;
+    const text = fs.readFileSync(path.join(templates, file), "utf8");
+    fs.writeFileSync(path.join(folder, target), fill(text, values), { flag: "wx" });
+  }
+  linkSdk(folder, /** @type {keyof LINKS} */ (language));
+  return fs.readFileSync(path.join(folder, "README.md"), "utf8").trim();
+}

@@ -1,0 +1,281 @@
+// A session of the Copilot CLI without the CLI: it registers with a gateway as an extension would, puts
+// what it gets into force at once, and leaves every step to whoever tests or develops a provider.
+
+import { addon } from "../base/addon.mjs";
+import { version } from "../base/paths.mjs";
+import { PendingCalls } from "../session/pending-calls.mjs";
+
+/** @typedef {{name: string, description: string, parameters: any}} OfferedTool */
+/** @typedef {import("../base/addon.js").CallOutcome} CallOutcome */
+/** @typedef {{type: string, [field: string]: any}} GatewayEvent */
+/** @typedef {{type: "timeline" | "inject", text: string}} Told a line, or a prompt put before the model */
+
+const PATIENCE_MS = 10_000;
+
+export class PretendSession {
+  /** Tools in force, by name. @type {Map<string, OfferedTool>} */
+  tools = new Map();
+  /** What the user sees and the model is given, in order. @type {Told[]} */
+  told = [];
+  /** Events that providers have subscribed to. @type {string[]} */
+  wanted = [];
+  /** What its hooks are to do. @type {any} */
+  hooks;
+  /** @type {Map<string, OfferedTool[]>} */
+  #providers = new Map();
+  #port;
+  #calls = new PendingCalls();
+  #lastQuestion = 0;
+  /** Answers of the gateway to what only the CLI asks, by their kind and id. @type {Map<string, any>} */
+  #answers = new Map();
+  /** @type {Set<() => void>} */
+  #watchers = new Set();
+  #served = false;
+  /** By the CLI, as it looks. */
+  ended = false;
+  /** Why there is no link any more. @type {string | undefined} */
+  #ended;
+
+  /**
+   * @param {string} id @param {string} cwd
+   * @param {import("../base/host-files.mjs").Descriptor} descriptor of the gateway
+   */
+  constructor(id, cwd, { link, secret }) {
+    this.id = id;
+    this.cwd = cwd;
+    this.#port = new addon.SessionPort({
+      onConnected: () => this.#register({ ...registration(id, cwd), secret }),
+      onEvent: (json) => this.#receive(JSON.parse(json)),
+      onSettled: (pairs) => this.#calls.settle(pairs),
+      onClosed: (reason) => this.#onEnd(reason),
+    });
+    this.#port.connect(link);
+  }
+
+  /**
+   * @param {string} id @param {string} cwd @param {import("../base/host-files.mjs").Descriptor} descriptor
+   * @returns {Promise<PretendSession>} once the gateway has given it its first tools
+   */
+  static async register(id, cwd, descriptor) {
+    const session = new PretendSession(id, cwd, descriptor);
+    await session.registered();
+    return session;
+  }
+
+  /** @param {GatewayEvent} registration what is wrong in it is said by `registered` */
+  #register(registration) {
+    try {
+      this.send(registration);
+    } catch (error) {
+      this.#onEnd(/** @type {Error} */ (error).message);
+      this.close();
+    }
+  }
+
+  /** @param {string} reason */
+  #onEnd(reason) {
+    this.#ended ??= reason;
+    this.#changed();
+  }
+
+  /** Once the gateway has given it its first tools, be they none. */
+  async registered() {
+    await this.until(
+      () => this.#served || this.#ended !== undefined,
+      () => "a welcome",
+    );
+    if (this.#ended !== undefined) throw new Error(`the link ended: ${this.#ended}`);
+  }
+
+  /** @param {Told["type"]} kind */
+  #toldAs(kind) {
+    return this.told.filter(({ type }) => type === kind).map(({ text }) => text);
+  }
+
+  /** Lines that the user would see. */
+  get timeline() {
+    return this.#toldAs("timeline");
+  }
+
+  /** Prompts that were put before the model. */
+  get injected() {
+    return this.#toldAs("inject");
+  }
+
+  /** @param {GatewayEvent} message */
+  send(message) {
+    this.#port.send(JSON.stringify(message));
+  }
+
+  // ---- what comes ----------------------------------------------------------------------------------
+
+  /** @param {GatewayEvent} event */
+  #receive(event) {
+    switch (event.type) {
+      case "tools":
+        this.#apply(event);
+        break;
+      case "timeline":
+        this.told.push({ type: "timeline", text: event.text });
+        break;
+      case "inject":
+        this.told.push({ type: "inject", text: event.prompt });
+        break;
+      case "subscribe":
+        this.wanted = event.events;
+        break;
+      case "hooks": {
+        this.hooks = event;
+        const { revision } = event;
+        this.send({ type: "hooks.state", revision, hooks: "in-force", sections: "in-force" });
+        break;
+      }
+      case "hook.verdict":
+        this.#answers.set(`check ${event.checkId}`, event);
+        break;
+      case "prompt.context":
+        this.#answers.set(`prompt ${event.promptId}`, event);
+        break;
+      case "section.text":
+        this.#answers.set(`build ${event.buildId}`, event);
+    }
+    this.#changed();
+  }
+
+  /** @param {GatewayEvent} change */
+  #apply({ drop, set, revision }) {
+    for (const name of drop) this.#providers.delete(name);
+    for (const { provider, definitions } of set) this.#providers.set(provider, definitions);
+    this.tools = new Map([...this.#providers.values()].flat().map((tool) => [tool.name, tool]));
+    this.send({ type: "synced", revision });
+    this.#served = true;
+  }
+
+  #changed() {
+    for (const watcher of [...this.#watchers]) watcher();
+  }
+
+  /** Calls it now, and after each change. @param {() => void} watcher */
+  watch(watcher) {
+    this.#watchers.add(watcher);
+    watcher();
+  }
+
+  /**
+   * @template T
+   * @param {() => T} look again after each change
+   * @param {() => string} what is waited for
+   * @param {number} [patienceMs]
+   * @returns {Promise<NonNullable<T>>} the first that is not empty
+   */
+  until(look, what, patienceMs = PATIENCE_MS) {
+    return new Promise((resolve, reject) => {
+      const settle = (/** @type {() => void} */ how) => {
+        clearTimeout(timer);
+        this.#watchers.delete(watcher);
+        how();
+      };
+      const watcher = () => {
+        const value = look();
+        if (value) settle(() => resolve(value));
+      };
+      const late = () => new Error(`not within ${patienceMs} ms: ${what()}`);
+      const timer = setTimeout(() => settle(() => reject(late())), patienceMs);
+      this.watch(watcher);
+    });
+  }
+
+  /** @param {string | RegExp} text @returns {Promise<string>} the line of the timeline */
+  shows(text) {
+    const fits = (/** @type {string} */ line) =>
+      typeof text === "string" ? line.includes(text) : text.test(line);
+    const what = () => `${text} in the timeline:\n${this.timeline.join("\n")}`;
+    return this.until(() => this.timeline.find(fits), what);
+  }
+
+  // ---- what the CLI does ---------------------------------------------------------------------------
+
+  /**
+   * @param {string} tool @param {object} [args] @param {number} [timeoutMs]
+   * @returns {{id: number, result: Promise<CallOutcome>}}
+   */
+  start(tool, args = {}, timeoutMs) {
+    return this.#calls.call(this.#port, tool, args, timeoutMs);
+  }
+
+  /** @param {string} tool @param {object} [args] */
+  call(tool, args) {
+    return this.start(tool, args).result;
+  }
+
+  /** @param {number} id of a call */
+  cancel(id) {
+    this.#port.cancel(id, "it is not wanted any more");
+  }
+
+  /** @param {"check" | "prompt" | "build"} kind @param {GatewayEvent} question */
+  #ask(kind, question) {
+    const id = String(++this.#lastQuestion);
+    this.send({ ...question, [`${kind}Id`]: id });
+    return this.until(
+      () => this.#answers.get(`${kind} ${id}`),
+      () => `an answer to ${kind} ${id}`,
+    );
+  }
+
+  /**
+   * What the gateway says before a tool is used.
+   * @param {string} tool @param {object} args
+   * @returns {Promise<{deny?: string, context?: string}>}
+   */
+  async check(tool, args) {
+    const { deny, context } = await this.#ask("check", { type: "hook.check", tool, args });
+    return { ...(deny !== undefined && { deny }), ...(context && { context }) };
+  }
+
+  /** @returns {Promise<string>} what goes with a prompt of the user */
+  async prompt() {
+    return (await this.#ask("prompt", { type: "prompt.submitted" })).context;
+  }
+
+  /** @param {string} section @param {string} current @returns {Promise<string | undefined>} its new text */
+  async build(section, current) {
+    return (await this.#ask("build", { type: "section.build", section, current })).content;
+  }
+
+  /** @param {"idle" | "busy" | "user-prompt"} activity */
+  become(activity) {
+    this.send({ type: "activity", activity });
+  }
+
+  /** Something that a provider may have subscribed to. @param {string} event @param {object} data */
+  report(event, data) {
+    this.send({ type: "event", event, data });
+  }
+
+  /** As by /clear. @param {string} [reason] */
+  end(reason = "the session has ended") {
+    this.ended = true;
+    this.send({ type: "end", reason });
+  }
+
+  close() {
+    this.#port.close("it is closed");
+  }
+}
+
+/** @param {string} sessionId @param {string} cwd */
+function registration(sessionId, cwd) {
+  return {
+    type: "register",
+    linkVersion: addon.linkVersion,
+    version,
+    sessionId,
+    label: sessionId,
+    cwd,
+    cliPid: 0,
+    mode: "live",
+    joined: true,
+    have: {},
+  };
+}

@@ -1,0 +1,107 @@
+// tap embedded: the same gateway inside any long-lived Node program, with sessions attached in the
+// same process. Detached is a way to run it, not another implementation.
+
+import { randomBytes } from "node:crypto";
+import { addon } from "../base/addon.mjs";
+import { LocalLink } from "./local-link.mjs";
+import { version } from "../base/paths.mjs";
+import { SessionRunner } from "../session/session-runner.mjs";
+import { serveStatus } from "../host/tap-status.mjs";
+
+export { LocalProvider, ProviderError } from "../host/local-provider.mjs";
+
+/**
+ * @typedef {object} EmbeddedOptions
+ * @property {number} [port] 0, the default, takes any free one
+ * @property {string} [token] what providers authenticate with; made up where it is not given
+ * @property {(level: "info" | "warning" | "error", text: string) => void} [onLog]
+ */
+
+/**
+ * @typedef {object} AttachOptions
+ * @property {string} [label] what providers see in `sessions`; the folder's name by default
+ * @property {string} [cwd] this process's by default
+ * @property {import("../session/copilot-session.mjs").SessionTool[]} [tools] your own, kept beside those of
+ *   the providers; the session's tools are replaced as a whole
+ */
+
+/** A gateway in this process. Close it, or it keeps the process alive. */
+export class EmbeddedGateway {
+  #gateway;
+  #onLog;
+  /** @type {Set<(reason: string) => void>} */
+  #detachers = new Set();
+
+  /** @param {EmbeddedOptions} options */
+  constructor(options) {
+    this.#onLog = options.onLog ?? (() => {});
+    this.token = options.token ?? `ptk-${randomBytes(32).toString("hex")}`;
+    this.#gateway = new addon.Gateway({
+      version,
+      token: this.token,
+      linkSecret: "",
+      pid: process.pid,
+      onLog: this.#onLog,
+    });
+    serveStatus(this.#gateway, this.#onLog);
+    /** The port that providers connect to. */
+    this.port = this.#gateway.listen(options.port ?? 0);
+    this.#gateway.setPlainAnswer(JSON.stringify({ program: "tap", version }));
+  }
+
+  /**
+   * Gives a session the tools of its providers, from now on until it is detached.
+   * @param {any} session a CopilotSession of the Copilot SDK, or anything with its `sessionId`,
+   *   `connection`, `registerTools`, `log`, `send`, `on` and `rpc`
+   * @param {AttachOptions} [options]
+   * @returns {Promise<{detach: (reason?: string) => void}>} once it is registered: providers can bind to it
+   */
+  async attachSession(session, options = {}) {
+    const link = new LocalLink((event) => runner.receive(event));
+    const runner = new SessionRunner(link, {
+      id: session.sessionId,
+      cwd: options.cwd ?? process.cwd(),
+      label: options.label,
+      ownTools: options.tools,
+      sync: "live",
+      log: this.#onLog,
+    });
+    runner.adopt(session);
+    await runner.install();
+    await link.attach(this.#gateway, runner.registration());
+    runner.introduceAgain();
+    const detach = (reason = "the session was detached") => {
+      if (!this.#detachers.delete(detach)) return;
+      runner.release();
+      link.send({ type: "end", reason });
+      link.close(reason);
+    };
+    this.#detachers.add(detach);
+    return { detach };
+  }
+
+  /** For LocalProvider. @param {import("../base/addon.js").LocalProviderHandlers} handlers */
+  openProvider(handlers) {
+    return this.#gateway.openProvider(handlers);
+  }
+
+  /** For LocalProvider. @param {number} id @param {string} json */
+  sendProvider(id, json) {
+    this.#gateway.sendProvider(id, json);
+  }
+
+  /** Ends every session and connection. */
+  close() {
+    for (const detach of [...this.#detachers]) detach("the gateway was closed");
+    this.#gateway.close();
+  }
+}
+
+/**
+ * @param {EmbeddedOptions} [options]
+ * @returns {EmbeddedGateway}
+ * @throws with code EADDRINUSE where the port is taken
+ */
+export function createGateway(options = {}) {
+  return new EmbeddedGateway(options);
+}

@@ -1,0 +1,140 @@
+// One gateway with everything that makes it findable: the port, the link for sessions, the
+// descriptor and the token file. The detached host runs it in a process of its own; where no Node is
+// to be found, an extension process runs it itself. Bytes of the protocol are the addon's business.
+
+import { randomBytes } from "node:crypto";
+import fs from "node:fs";
+import path from "node:path";
+import { addon } from "../base/addon.mjs";
+import { makePrivateFolder, readIfThere, removeIfOurs, writePrivate } from "../base/host-files.mjs";
+import { version } from "../base/paths.mjs";
+import { ProjectProviders } from "../projects/project-providers.mjs";
+import { serveStatus } from "./tap-status.mjs";
+
+const FILES_CHECK_MS = 2000;
+
+export class GatewayHost {
+  #files;
+  #log;
+  #onExit;
+  #token = `ptk-${randomBytes(32).toString("hex")}`;
+  #secret = randomBytes(32).toString("hex");
+  #descriptor = "";
+  #projects;
+  #tokenPublished = false;
+  /** @type {NodeJS.Timeout | undefined} */
+  #filesCheck;
+  /** @type {Promise<void> | undefined} */
+  #closed;
+
+  /**
+   * @param {import("../base/paths.mjs").GatewayFiles} files
+   * @param {import("../base/log.mjs").Log} log
+   * @param {(reason: string) => void} onExit nobody needs this gateway any more
+   */
+  constructor(files, log, onExit) {
+    this.#files = files;
+    this.#log = log;
+    this.#onExit = onExit;
+    this.gateway = new addon.Gateway({
+      version,
+      token: this.#token,
+      linkSecret: this.#secret,
+      pid: process.pid,
+      persistRoot: path.join(files.home, "providers"),
+      onLog: log,
+      onSessionOpened: (sessionId, cwd) => {
+        this.#publishToken();
+        this.#projects.opened(sessionId, cwd);
+      },
+      onSessionEnded: (sessionId) => this.#projects.ended(sessionId),
+      onExit: (reason) => this.#onExit(reason),
+    });
+    serveStatus(this.gateway, log);
+    this.#projects = new ProjectProviders(this.gateway, files);
+  }
+
+  /**
+   * The election: whoever binds the port is the gateway.
+   * @throws with code EADDRINUSE if it is not this one
+   */
+  start() {
+    const { port, homeHash } = this.#files;
+    this.gateway.setPlainAnswer(JSON.stringify({ program: "tap", version, home: homeHash }));
+    this.gateway.listen(port);
+    this.#listenLink();
+    this.#writeDescriptor();
+    this.#filesCheck = setInterval(() => this.#checkFiles(), FILES_CHECK_MS);
+    this.#filesCheck.unref();
+    this.gateway.start();
+    this.#log("info", `gateway ${version} on port ${port}, pid ${process.pid}`);
+  }
+
+  /**
+   * @param {boolean} restarting another gateway follows
+   * @returns {Promise<void>} once no provider that it has started is left; everything else is done at once
+   */
+  close(restarting) {
+    this.#closed ??= this.#close(restarting);
+    return this.#closed;
+  }
+
+  /** @param {boolean} restarting */
+  #close(restarting) {
+    clearInterval(this.#filesCheck);
+    this.gateway.close(restarting);
+    const stopped = this.#projects.stop();
+    this.#attempt("the token file cannot be removed", () =>
+      removeIfOurs(this.#files.token, this.#token),
+    );
+    this.#attempt("the descriptor cannot be removed", () =>
+      removeIfOurs(this.#files.descriptor, this.#descriptor),
+    );
+    return stopped;
+  }
+
+  /** A full disk or a read-only home costs a file, not the gateway. @param {string} what @param {() => void} action */
+  #attempt(what, action) {
+    try {
+      action();
+    } catch (error) {
+      this.#log("error", `${what}: ${error instanceof Error ? error.message : error}`);
+    }
+  }
+
+  #listenLink() {
+    const { link, linkFolder } = this.#files;
+    if (linkFolder) {
+      makePrivateFolder(linkFolder);
+      // The port is ours, so whoever left this socket is gone.
+      fs.rmSync(link, { force: true });
+    }
+    this.gateway.listenLink(link);
+  }
+
+  #writeDescriptor() {
+    const { port, link, descriptor } = this.#files;
+    this.#descriptor = `${JSON.stringify({ pid: process.pid, port, link, secret: this.#secret, version })}\n`;
+    writePrivate(descriptor, this.#descriptor);
+  }
+
+  /** From the first session on. */
+  #publishToken() {
+    if (this.#tokenPublished) return;
+    this.#tokenPublished = true;
+    this.#writeToken();
+  }
+
+  #writeToken() {
+    this.#attempt("the token file cannot be written", () =>
+      writePrivate(this.#files.token, this.#token),
+    );
+  }
+
+  /** A token that goes missing is written again; the descriptor, as long as we have the port, is ours. */
+  #checkFiles() {
+    if (this.#tokenPublished && readIfThere(this.#files.token) === undefined) this.#writeToken();
+    if (readIfThere(this.#files.descriptor) === this.#descriptor) return;
+    this.#attempt("the descriptor cannot be written", () => this.#writeDescriptor());
+  }
+}

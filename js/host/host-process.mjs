@@ -1,0 +1,93 @@
+// Starting the detached host from an extension process, and looking at what holds the port.
+
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+import http from "node:http";
+import path from "node:path";
+import { hostEnvironment } from "../base/node.mjs";
+import { programFolder } from "../base/paths.mjs";
+import { afterRunning } from "../base/patience.mjs";
+
+/**
+ * Starts a host that outlives this process. It elects itself, or leaves if another is faster.
+ * @param {string} node @param {import("../base/paths.mjs").GatewayFiles} files
+ */
+export function startHost(node, files) {
+  let stderr = /** @type {number | "ignore"} */ ("ignore");
+  try {
+    fs.mkdirSync(files.logs, { recursive: true, mode: 0o700 });
+    stderr = fs.openSync(path.join(files.logs, "host-stderr.log"), "w", 0o600);
+  } catch {
+    // Without a log folder it starts all the same.
+  }
+  const child = spawn(node, [path.join(programFolder, "js", "host", "host.mjs")], {
+    detached: true,
+    stdio: ["ignore", "ignore", stderr],
+    env: hostEnvironment(process.env),
+    cwd: programFolder,
+    windowsHide: true,
+  });
+  child.on("error", () => {}); // seen as a host that does not come up
+  child.unref();
+  if (stderr !== "ignore") fs.closeSync(stderr);
+}
+
+/**
+ * Who holds the port.
+ * @typedef {"nobody" | "ours" | "other-home" | "foreign" | "silent"} PortHolder
+ */
+
+/**
+ * Asks GET / of the port. A gateway needs it on both loopback addresses.
+ * @param {number} port @param {string} homeHash @param {number} patienceMs
+ * @returns {Promise<PortHolder>}
+ */
+export async function askPort(port, homeHash, patienceMs = 1000) {
+  const holder = await askAddress("127.0.0.1", port, homeHash, patienceMs);
+  return holder === "nobody" ? askAddress("::1", port, homeHash, patienceMs) : holder;
+}
+
+/** Nobody listens, or this machine has no such address. */
+const NOBODY = ["ECONNREFUSED", "EADDRNOTAVAIL", "EAFNOSUPPORT", "ENETUNREACH", "EHOSTUNREACH"];
+
+/**
+ * @param {string} host @param {number} port @param {string} homeHash @param {number} patienceMs
+ * @returns {Promise<PortHolder>}
+ */
+function askAddress(host, port, homeHash, patienceMs) {
+  return new Promise((resolve) => {
+    const request = http.get({ host, port, path: "/", agent: false }, (response) => {
+      let body = "";
+      response.setEncoding("utf8");
+      response.on("data", (piece) => {
+        body += piece;
+        if (body.length > 4096) request.destroy();
+      });
+      response.on("close", () => settle(readAnswer(body, homeHash)));
+    });
+    // For the whole answer: one that drips in byte by byte is none.
+    const neverMind = afterRunning(patienceMs, () => {
+      resolve("silent");
+      request.destroy();
+    });
+    /** @param {PortHolder} holder */
+    const settle = (holder) => {
+      neverMind();
+      resolve(holder);
+    };
+    request.on("error", (/** @type {NodeJS.ErrnoException} */ error) =>
+      settle(NOBODY.includes(error.code ?? "") ? "nobody" : "foreign"),
+    );
+  });
+}
+
+/** @param {string} body @param {string} homeHash @returns {PortHolder} */
+function readAnswer(body, homeHash) {
+  try {
+    const answer = JSON.parse(body);
+    if (answer.program !== "tap") return "foreign";
+    return answer.home === homeHash ? "ours" : "other-home";
+  } catch {
+    return "foreign";
+  }
+}

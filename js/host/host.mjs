@@ -1,0 +1,53 @@
+// The detached gateway host: one process per port and user, started by the first extension process
+// that finds none, alive until the last session has been gone for the grace time.
+
+import { GatewayHost } from "./gateway-host.mjs";
+import { openLog } from "../base/log.mjs";
+import { gatewayFiles } from "../base/paths.mjs";
+
+/** For close frames and last words to leave. */
+const FAREWELL_MS = 1500;
+/** A provider is killed after 3 s, and waited for no longer than this in all. */
+const MOST_MS = 6000;
+
+const files = gatewayFiles();
+const log = openLog(files.logs, "host.log");
+let leaving = false;
+
+const host = new GatewayHost(files, log, (reason) => {
+  log("info", `leaving: ${reason}`);
+  leave(reason.includes("newer"), 0);
+});
+
+/** @param {boolean} restarting @param {number} code */
+function leave(restarting, code) {
+  if (leaving) return;
+  leaving = true;
+  setTimeout(() => process.exit(code), MOST_MS);
+  const farewell = new Promise((resolve) => setTimeout(resolve, FAREWELL_MS));
+  void Promise.all([host.close(restarting), farewell]).then(() => {
+    log.end();
+    process.exit(code);
+  });
+}
+
+process.on("uncaughtException", (error) => {
+  log("error", `uncaught: ${error.stack ?? error.message}`);
+  leave(false, 1);
+});
+process.on("SIGHUP", () => {}); // a closed terminal is none of its business
+process.on("SIGTERM", () => leave(false, 0));
+process.on("SIGINT", () => leave(false, 0));
+
+try {
+  host.start();
+} catch (error) {
+  const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+  // Another one was elected; whoever started this one will find it.
+  if (code === "EADDRINUSE") log("info", `not elected: ${message}`);
+  else log("error", `cannot start: ${message}`);
+  void host.close(false);
+  log.end();
+  process.exitCode = code === "EADDRINUSE" ? 0 : 1;
+  setTimeout(() => process.exit(), FAREWELL_MS).unref();
+}

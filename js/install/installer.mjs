@@ -1,0 +1,157 @@
+// Builds the native addon: run by `npm install`, and by the set-up of `npm test` and `npm run demo`.
+// Compiles only if a source is newer than what was built. Prints to stderr, since npm shows that.
+
+import { spawn, spawnSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { findPcre2, pcre2Hint } from "./pcre2.mjs";
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
+const built = path.join(root, "build", "Release", "tap.node");
+const units = path.join(root, "build", "units");
+const nodeRecord = path.join(root, "build", "node-path.json");
+
+/** @param {string} message */
+function say(message) {
+  process.stderr.write(`tap: ${message}\n`);
+}
+
+/**
+ * Everything the addon is made from.
+ * @returns {string[]}
+ */
+function sources() {
+  const native = fs
+    .readdirSync(path.join(root, "native"), { recursive: true, encoding: "utf8" })
+    .map((file) => path.join(root, "native", file));
+  const asked = ["pcre2.mjs", "addon-units.mjs"].map((file) =>
+    path.join(root, "js", "install", file),
+  );
+  return [path.join(root, "binding.gyp"), ...asked, ...native];
+}
+
+/** @returns {boolean} */
+function isUpToDate() {
+  const stat = fs.statSync(built, { throwIfNoEntry: false });
+  if (!stat) return false;
+  return sources().every((file) => fs.statSync(file).mtimeMs <= stat.mtimeMs);
+}
+
+/**
+ * npm brings node-gyp along and says where; a global one serves outside of npm.
+ * @returns {{command: string, args: string[]}}
+ */
+function nodeGyp() {
+  const bundled = process.env.npm_config_node_gyp;
+  if (bundled && fs.existsSync(bundled)) return { command: process.execPath, args: [bundled] };
+  const withNode = path.resolve(
+    path.dirname(fs.realpathSync(process.execPath)),
+    "../lib/node_modules/npm/node_modules/node-gyp/bin/node-gyp.js",
+  );
+  if (fs.existsSync(withNode)) return { command: process.execPath, args: [withNode] };
+  return { command: process.platform === "win32" ? "node-gyp.cmd" : "node-gyp", args: [] };
+}
+
+/**
+ * The headers of the Node that runs this serve where it has them: then nothing is downloaded.
+ * @returns {string[]}
+ */
+function headerOptions() {
+  const prefix = path.resolve(path.dirname(fs.realpathSync(process.execPath)), "..");
+  const header = path.join(prefix, "include", "node", "node_api.h");
+  return fs.existsSync(header) ? [`--nodedir=${prefix}`] : [];
+}
+
+/**
+ * PCRE2 is the one library that is not here as source. Root on Debian or Ubuntu gets it installed,
+ * anybody else is told how to.
+ * @returns {boolean} whether it is there now
+ */
+function ensurePcre2() {
+  if (findPcre2()) return true;
+  if (process.getuid?.() === 0 && fs.existsSync("/usr/bin/apt-get")) {
+    say("PCRE2 is missing: installing libpcre2-dev with apt-get …");
+    const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+    const install = ["install", "-y", "--no-install-recommends", "libpcre2-dev"];
+    for (const args of [install, ["update"], install]) {
+      const run = spawnSync("apt-get", args, { env, encoding: "utf8" });
+      if (findPcre2()) return true;
+      if (run.status !== 0 && args !== install) process.stderr.write(run.stderr ?? "");
+    }
+    say("apt-get did not bring it.");
+  }
+  say(
+    `the native addon needs PCRE2 (pcre2.h and its library), which is missing here: ${pcre2Hint()}`,
+  );
+  say("Then run `npm install` here again.");
+  return false;
+}
+
+/** Says which of the units is being compiled, as the build names them. */
+function progress() {
+  /** @type {Set<string>} */
+  const begun = new Set();
+  return (/** @type {string} */ output) => {
+    for (const [, unit] of output.matchAll(/\bunit(\d+)\.(?:o|obj|cc)\b/g)) {
+      if (begun.has(unit)) continue;
+      begun.add(unit);
+      say(`compiling ${begun.size} of ${fs.readdirSync(units).length}`);
+    }
+  };
+}
+
+/** @returns {Promise<boolean>} */
+async function compile() {
+  const { command, args } = nodeGyp();
+  const options = ["configure", "build", "--jobs=2", ...headerOptions()];
+  const shell = args.length === 0 && process.platform === "win32";
+  const child = spawn(command, [...args, ...options], {
+    ...{ cwd: root, shell },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  const tell = progress();
+  for (const pipe of [child.stdout, child.stderr]) {
+    pipe.setEncoding("utf8").on("data", (/** @type {string} */ text) => {
+      output += text;
+      tell(output);
+    });
+  }
+  const status = await new Promise((resolve) => {
+    child.once("error", (error) => resolve((output += `${error.message}\n`)));
+    child.once("close", resolve);
+  });
+  if (status === 0) return true;
+  say("the native addon could not be built:");
+  process.stderr.write(output);
+  say(
+    "it needs a C++20 compiler, make and Python 3 (Debian, Ubuntu: apt-get install g++ make python3 libpcre2-dev; " +
+      "macOS: xcode-select --install). Then run `npm install` here again.",
+  );
+  return false;
+}
+
+/** The extension runs in the CLI's own binary, which is not Node: the host will need to find one. */
+function recordNode() {
+  fs.writeFileSync(nodeRecord, `${JSON.stringify({ node: process.execPath })}\n`);
+}
+
+/** @returns {Promise<boolean>} whether the addon is there now */
+export async function buildAddon() {
+  if (!isUpToDate()) {
+    if (!ensurePcre2()) return false;
+    const start = Date.now();
+    say("compiling the native addon …");
+    if (!(await compile())) return false;
+    // A source that only changed its time stamp makes make do nothing: the result is current.
+    fs.utimesSync(built, new Date(), new Date());
+    say(`native addon built in ${Math.round((Date.now() - start) / 1000)} s`);
+  }
+  recordNode();
+  return true;
+}
+
+if (process.argv[1] && fs.realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  process.exitCode = (await buildAddon()) ? 0 : 1;
+}

@@ -1,0 +1,119 @@
+// The user's consent to start what a repository names: once for each content of each config file.
+// Whatever cannot be read, or could have been written by somebody else, allows nothing.
+
+import fs from "node:fs";
+import path from "node:path";
+import { isOurFile, writePrivate } from "../base/host-files.mjs";
+import { copilotHome, programFolder } from "../base/paths.mjs";
+import { quoted, shortened, visible } from "../base/visible.mjs";
+
+/**
+ * @typedef {object} Grant
+ * @property {string} path of the config, absolute
+ * @property {string} digest of its content (digestOf in project-config.mjs)
+ * @property {string} at when, ISO 8601
+ */
+/** @typedef {import("./project-config.mjs").ProviderConfig} ProviderConfig */
+
+export const MAX_GRANTS = 500;
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
+const DIGEST = /^[0-9a-f]{64}$/;
+
+/** Where it is kept. @param {{folder: string}} files of gatewayFiles() */
+export const consentFile = ({ folder }) => path.join(folder, "consent.json");
+
+/** @param {unknown} value @returns {value is Grant} */
+function isGrant(value) {
+  if (typeof value !== "object" || value === null) return false;
+  const grant = /** @type {Record<string, unknown>} */ (value);
+  return (
+    typeof grant.path === "string" &&
+    typeof grant.digest === "string" &&
+    DIGEST.test(grant.digest) &&
+    typeof grant.at === "string"
+  );
+}
+
+/** Everything that is allowed, oldest first. @param {string} store @returns {Grant[]} */
+export function list(store) {
+  try {
+    if (!isOurFile(store) || fs.statSync(store).size > MAX_FILE_BYTES) return [];
+    const { version, allowed } = JSON.parse(fs.readFileSync(store, "utf8"));
+    const good = version === 1 && Array.isArray(allowed) && allowed.every(isGrant);
+    return good ? allowed : [];
+  } catch {
+    return [];
+  }
+}
+
+/** @param {string} store @param {Grant[]} grants */
+function save(store, grants) {
+  const allowed = grants.slice(-MAX_GRANTS);
+  writePrivate(store, `${JSON.stringify({ version: 1, allowed }, null, 2)}\n`);
+}
+
+/** @param {string} store @param {string} file the config, absolute @param {string} digest */
+export function isAllowed(store, file, digest) {
+  return list(store).some((grant) => grant.path === file && grant.digest === digest);
+}
+
+/**
+ * @param {string} store @param {string} file @param {string} digest of the content that was shown
+ * @throws if it cannot be written
+ */
+export function allow(store, file, digest, now = new Date()) {
+  if (!path.isAbsolute(file)) throw new Error(`not an absolute path: ${file}`);
+  if (!DIGEST.test(digest)) throw new Error("not a digest of a config");
+  const others = list(store).filter((grant) => grant.path !== file || grant.digest !== digest);
+  save(store, [...others, { path: file, digest, at: now.toISOString() }]);
+}
+
+/**
+ * Takes back the consent to every content of a config.
+ * @param {string} store @param {string} file
+ * @returns {number} how many contents had been allowed
+ */
+export function revoke(store, file) {
+  const before = list(store);
+  const after = before.filter((grant) => grant.path !== file);
+  if (after.length < before.length) save(store, after);
+  return before.length - after.length;
+}
+
+// ---- what the user is told -------------------------------------------------------------------------
+
+/** @param {ProviderConfig} provider @returns {string} one line: variables, command, arguments, folder */
+export function commandLine({ command, args, env, cwd }) {
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${quoted(value)}`);
+  const words = [...variables, quoted(command), ...args.map((arg) => quoted(arg))];
+  return visible(words.join(" ") + (cwd === undefined ? "" : `   (in ${quoted(cwd)})`));
+}
+
+/**
+ * What to type in a terminal to allow a config. It names the home where that is not the usual one,
+ * since a terminal need not have the same environment.
+ * @param {string} file @param {NodeJS.ProcessEnv} env
+ */
+export function allowCommand(file, env = process.env) {
+  const cli = path.join(programFolder, "js", "command", "cli.mjs");
+  const home = copilotHome(env);
+  const words = ["node", cli, "allow", file];
+  if (home !== copilotHome({})) words.push("--home", home);
+  return visible(words.map((word) => quoted(word)).join(" "));
+}
+
+/**
+ * For the timeline, while a config is not allowed: what it would run, and how to allow it.
+ * @param {string} file @param {ProviderConfig[]} providers
+ */
+export function consentNotice(file, providers, env = process.env) {
+  const count = providers.length === 1 ? "a provider" : `${providers.length} providers`;
+  const lines = providers.map(
+    (provider) => `  ${provider.name}: ${shortened(commandLine(provider), 200)}`,
+  );
+  return [
+    `tap: ${visible(file)} names ${count} that this session would start, which needs your consent:`,
+    ...lines,
+    `Nothing has been started. To allow it, run in a terminal: ${allowCommand(file, env)}`,
+  ].join("\n");
+}

@@ -1,0 +1,167 @@
+// What a started provider writes to its stdout and stderr: one bounded, rotated file for each name.
+// A log that cannot be written drops what it is given; the provider is never held up by it for long.
+
+import { createHash } from "node:crypto";
+import fs from "node:fs";
+import path from "node:path";
+import { createStream } from "rotating-file-stream";
+import { shortened, visible } from "../base/visible.mjs";
+
+const MAX_LINE = 8192;
+/** A file name has at most 255 bytes, and rotation adds to it. */
+const MAX_ENCODED = 200;
+
+/**
+ * A name as one part of a path: percent-encoded outside [a-zA-Z0-9._-], never "." or "..". One that
+ * gets too long is cut, and told apart by a digest.
+ * @param {string} name
+ */
+export function encodedName(name) {
+  const bytes = [...Buffer.from(name, "utf8")];
+  const encoded = bytes
+    .map(encodedByte)
+    .join("")
+    .replace(/^\.{1,2}$/, (dots) => "%2E".repeat(dots.length));
+  if (encoded.length <= MAX_ENCODED) return encoded || "%";
+  const digest = createHash("sha256").update(name).digest("hex").slice(0, 16);
+  return `${encoded.slice(0, MAX_ENCODED - 17)}-${digest}`;
+}
+
+/** @param {number} byte */
+function encodedByte(byte) {
+  const character = String.fromCharCode(byte);
+  if (/[a-zA-Z0-9._-]/.test(character)) return character;
+  return `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+}
+
+/** @param {string} logs <COPILOT_HOME>/logs/tap @param {string} name */
+export const providerLogFile = (logs, name) =>
+  path.join(logs, "providers", `${encodedName(name)}.log`);
+
+/**
+ * Cuts a stream of text into lines; one that does not end is cut where it gets too long.
+ * @param {(line: string) => void} onLine
+ */
+function lineCutter(onLine) {
+  let rest = "";
+  return {
+    /** @param {string} text */
+    push(text) {
+      const lines = (rest + text).split(/\r?\n/);
+      rest = lines.pop() ?? "";
+      for (const line of lines) onLine(line);
+      for (; rest.length > MAX_LINE; rest = rest.slice(MAX_LINE)) onLine(rest.slice(0, MAX_LINE));
+    },
+    end() {
+      if (rest !== "") onLine(rest);
+      rest = "";
+    },
+  };
+}
+
+/** Open files by path: providers of the same name in several sessions share one. @type {Map<string, ProviderLog>} */
+const open = new Map();
+
+export class ProviderLog {
+  #file;
+  #users = 0;
+  /** @type {import("rotating-file-stream").RotatingFileStream | undefined} */
+  #stream;
+  /** Paused until the file has taken what it was given. @type {Set<import("node:stream").Readable>} */
+  #held = new Set();
+
+  /** @param {string} logs @param {string} name @returns {ProviderLog} to be closed once for each opening */
+  static open(logs, name) {
+    const file = providerLogFile(logs, name);
+    const log = open.get(file) ?? new ProviderLog(file);
+    open.set(file, log);
+    log.#users += 1;
+    return log;
+  }
+
+  /** @param {string} file */
+  constructor(file) {
+    this.#file = file;
+    try {
+      const folder = path.dirname(file);
+      fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+      const stream = createStream(path.basename(file), {
+        path: folder,
+        size: "1M",
+        rotate: 2,
+        mode: 0o600,
+      });
+      stream.on("error", () => this.#fail());
+      stream.on("warning", () => {});
+      stream.on("drain", () => this.#resume());
+      this.#stream = stream;
+    } catch {
+      this.#stream = undefined;
+    }
+  }
+
+  get file() {
+    return this.#file;
+  }
+
+  /** @param {string} tag who says it @param {string} text */
+  note(tag, text) {
+    const line = `${new Date().toISOString()} ${tag} ${visible(shortened(text, MAX_LINE))}\n`;
+    return this.#stream?.write(line) ?? true;
+  }
+
+  /**
+   * Takes all that comes from a stream, as slowly as the file takes it.
+   * @param {import("node:stream").Readable} readable @param {string} tag
+   * @param {(line: string) => void} [onLine]
+   */
+  attach(readable, tag, onLine = () => {}) {
+    let taken = true;
+    const lines = lineCutter((line) => {
+      if (line.trim() !== "") onLine(line);
+      taken = this.note(tag, line) && taken;
+    });
+    readable.setEncoding("utf8");
+    readable.on("data", (/** @type {string} */ text) => {
+      taken = true;
+      lines.push(text);
+      if (!taken && this.#stream) this.#hold(readable);
+    });
+    readable.on("error", () => {});
+    readable.on("close", () => {
+      lines.end();
+      this.#held.delete(readable);
+    });
+  }
+
+  /** @param {import("node:stream").Readable} readable */
+  #hold(readable) {
+    this.#held.add(readable);
+    readable.pause();
+  }
+
+  #resume() {
+    for (const readable of this.#held) readable.resume();
+    this.#held.clear();
+  }
+
+  /** The disk is full, or the folder gone: what follows is dropped. */
+  #fail() {
+    this.#stream = undefined;
+    this.#resume();
+  }
+
+  /** @returns {Promise<void>} once all is written, where this was the last user */
+  close() {
+    this.#users -= 1;
+    if (this.#users > 0) return Promise.resolve();
+    open.delete(this.#file);
+    const stream = this.#stream;
+    this.#fail();
+    if (!stream) return Promise.resolve();
+    return new Promise((resolve) => {
+      stream.once("error", () => resolve());
+      stream.end(() => resolve());
+    });
+  }
+}

@@ -1,0 +1,256 @@
+// The providers that one session has started from its tap.config.json: kept running as their restart
+// policy says, and ended with the session, whole process groups at a time.
+
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { hostEnvironment } from "../base/node.mjs";
+import { signalGroup } from "./process-group.mjs";
+import { ProviderLog, providerLogFile } from "./provider-log.mjs";
+import { ProviderRun } from "./provider-run.mjs";
+import { shortened, visible } from "../base/visible.mjs";
+
+/** @typedef {import("./project-config.mjs").ProviderConfig} ProviderConfig */
+/** @typedef {import("./provider-run.mjs").End} End */
+/** @typedef {import("./provider-run.mjs").System} System */
+/** @typedef {"info" | "warning" | "error"} Level */
+/**
+ * @typedef {object} SupervisorOptions
+ * @property {string} sessionId
+ * @property {string} workspace the session's folder
+ * @property {number} port of the gateway
+ * @property {string} logs <COPILOT_HOME>/logs/tap
+ * @property {ProviderConfig[]} providers
+ * @property {(provider: string) => string} onToken asked before each start for the token of that run
+ * @property {(provider: string, token: string) => void} [onEnded] after each run: its token has served
+ * @property {(level: Level, text: string) => void} onMessage for the timeline
+ * @property {NodeJS.ProcessEnv} [env] of the host
+ * @property {Partial<System>} [system] replaced in tests
+ */
+/** @typedef {"starting" | "running" | "waiting" | "ended" | "failed" | "stopped"} State */
+
+export const FIRST_DELAY_MS = 500;
+export const MAX_DELAY_MS = 30_000;
+/** A run this long was a good one: counting starts anew. */
+export const GOOD_RUN_MS = 60_000;
+export const DEFAULT_MAX_RESTARTS = 10;
+/** What may go away by itself: too many processes or files, too little memory. */
+const PASSING = new Set(["EAGAIN", "EMFILE", "ENFILE", "ENOMEM"]);
+
+/** @type {System} */
+const realSystem = {
+  spawn,
+  signalGroup,
+  clock: {
+    now: () => performance.now(),
+    setTimeout: (action, ms) => setTimeout(action, ms),
+    clearTimeout: (timer) => clearTimeout(timer),
+  },
+};
+
+/** Before the nth restart in a row. @param {number} n from 1 */
+export const delayBefore = (n) => Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (n - 1));
+
+/** @param {unknown} error */
+const messageOf = (error) => visible(error instanceof Error ? error.message : String(error));
+
+/**
+ * The folder to run in; links that lead out of the workspace are out of it.
+ * @param {string} workspace @param {string} [cwd]
+ */
+function runFolder(workspace, cwd = ".") {
+  const root = fs.realpathSync(workspace);
+  const folder = fs.realpathSync(path.resolve(root, cwd));
+  const inside = path.relative(root, folder);
+  if (inside === ".." || inside.startsWith(`..${path.sep}`) || path.isAbsolute(inside)) {
+    throw new Error(`its folder "${cwd}" is outside of the workspace`);
+  }
+  if (!fs.statSync(folder).isDirectory()) throw new Error(`its "cwd" is no folder: ${folder}`);
+  return folder;
+}
+
+/** @param {End} end */
+function describeEnd({ error, code, signal }) {
+  if (error) {
+    const why = error.code === "ENOENT" ? ": its command was not found" : "";
+    return `could not be started${why} (${messageOf(error)})`;
+  }
+  return signal ? `was ended by ${signal}` : `ended with exit code ${code}`;
+}
+
+/** @param {number} n */
+const times = (n) => (n === 1 ? "once" : `${n} times`);
+
+class SupervisedProvider {
+  /** @type {State} */
+  state = "starting";
+  restarts = 0;
+  #config;
+  #options;
+  #system;
+  #log;
+  /** @type {ProviderRun | undefined} */
+  #run;
+  /** @type {any} */
+  #timer;
+  #stopping = false;
+  /** Settles when the run in progress, if any, has been dealt with. */
+  #dealtWith = Promise.resolve();
+
+  /** @param {ProviderConfig} config @param {SupervisorOptions} options @param {System} system */
+  constructor(config, options, system) {
+    this.#config = config;
+    this.#options = options;
+    this.#system = system;
+    this.#log = ProviderLog.open(options.logs, config.name);
+  }
+
+  get name() {
+    return this.#config.name;
+  }
+
+  get pid() {
+    return this.state === "running" ? this.#run?.pid : undefined;
+  }
+
+  start() {
+    if (this.#stopping) return;
+    let token;
+    try {
+      const cwd = runFolder(this.#options.workspace, this.#config.cwd);
+      token = this.#options.onToken(this.name);
+      const { command, args } = this.#config;
+      const env = this.#environment(token);
+      this.#run = new ProviderRun({ command, args, cwd, env }, this.#system, this.#log);
+    } catch (error) {
+      if (token !== undefined) this.#options.onEnded?.(this.name, token);
+      return this.#giveUp(`cannot be started: ${messageOf(error)}`);
+    }
+    this.state = "running";
+    this.#log.note("tap", `started, pid ${this.#run.pid ?? "none"}`);
+    this.#dealtWith = this.#watch(this.#run, token, this.#system.clock.now());
+  }
+
+  /** @param {string} token @returns {NodeJS.ProcessEnv} */
+  #environment(token) {
+    return {
+      ...hostEnvironment(this.#options.env ?? process.env),
+      ...this.#config.env,
+      TAP_PROVIDER_TOKEN: token,
+      TAP_SESSION_ID: this.#options.sessionId,
+      TAP_GATEWAY_PORT: String(this.#options.port),
+    };
+  }
+
+  /** @param {ProviderRun} run @param {string} token @param {number} since */
+  async #watch(run, token, since) {
+    const end = await run.ended;
+    this.#options.onEnded?.(this.name, token);
+    this.#log.note("tap", describeEnd(end));
+    if (this.#stopping) return;
+    if (this.#system.clock.now() - since >= GOOD_RUN_MS) this.restarts = 0;
+    this.#afterEnd(end);
+  }
+
+  /** @param {End} end */
+  #afterEnd(end) {
+    const { policy, maxRestarts = DEFAULT_MAX_RESTARTS } = this.#config.restart;
+    const well = !end.error && end.code === 0;
+    const how = describeEnd(end) + this.#lastWords(end);
+    if (end.error && !PASSING.has(end.error.code ?? "")) return this.#giveUp(how);
+    if (well && policy !== "always") {
+      this.state = "ended";
+      return this.#say("info", `${how} and is not restarted`);
+    }
+    if (policy === "never") return this.#giveUp(`${how}; its restart policy is "never"`);
+    if (this.restarts >= maxRestarts) return this.#giveUp(this.#afterRestarts(how));
+    this.#restartLater(how);
+  }
+
+  /** @param {string} how */
+  #afterRestarts(how) {
+    return this.restarts === 0 ? how : `${how}; it was restarted ${times(this.restarts)} in a row`;
+  }
+
+  /** @param {string} how */
+  #restartLater(how) {
+    this.restarts += 1;
+    const delay = delayBefore(this.restarts);
+    // Once in a row: the log has the others.
+    if (this.restarts === 1) this.#say("warning", `${how}; it is restarted in ${delay / 1000} s`);
+    this.#log.note("tap", `restart ${this.restarts} in ${delay / 1000} s`);
+    this.state = "waiting";
+    this.#timer = this.#system.clock.setTimeout(() => this.start(), delay);
+  }
+
+  /** @param {End} end */
+  #lastWords({ lastLine }) {
+    return lastLine === "" ? "" : `, saying "${visible(shortened(lastLine.trim(), 200))}"`;
+  }
+
+  /** @param {string} why */
+  #giveUp(why) {
+    this.state = "failed";
+    this.#log.note("tap", `given up: ${why}`);
+    this.#say("error", `${why}. It is not started again; its log: ${visible(this.#log.file)}`);
+  }
+
+  /** @param {Level} level @param {string} text */
+  #say(level, text) {
+    this.#options.onMessage(level, `tap: provider "${visible(this.name)}" ${text}`);
+  }
+
+  async stop() {
+    this.#stopping = true;
+    this.#system.clock.clearTimeout(this.#timer);
+    await this.#run?.terminate();
+    await this.#dealtWith;
+    this.state = "stopped";
+    await this.#log.close();
+  }
+}
+
+export class Supervisor {
+  #providers;
+  /** @type {Promise<void> | undefined} */
+  #stopped;
+  #started = false;
+
+  /** @param {SupervisorOptions} options */
+  constructor(options) {
+    const system = { ...realSystem, ...options.system };
+    this.#providers = options.providers.map(
+      (config) => new SupervisedProvider(config, options, system),
+    );
+  }
+
+  /** Starts them all. What goes wrong is told in the timeline; nothing is thrown. */
+  start() {
+    if (this.#started || this.#stopped) return;
+    this.#started = true;
+    for (const provider of this.#providers) provider.start();
+  }
+
+  /** @returns {{name: string, state: State, pid: number | undefined, restarts: number}[]} */
+  status() {
+    return this.#providers.map(({ name, state, pid, restarts }) => ({
+      name,
+      state,
+      pid,
+      restarts,
+    }));
+  }
+
+  /**
+   * SIGTERM, after 3 s SIGKILL, to whole groups.
+   * @returns {Promise<void>} once nothing of them is left
+   */
+  stop() {
+    this.#stopped ??= Promise.all(this.#providers.map((provider) => provider.stop())).then(
+      () => {},
+    );
+    return this.#stopped;
+  }
+}
+
+export { providerLogFile };

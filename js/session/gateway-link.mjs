@@ -1,0 +1,346 @@
+// A session's link to the detached gateway: finds it, starts it, notices when it is gone or hung,
+// and comes back. What travels on it is the runtime's business.
+
+import process from "node:process";
+import { addon } from "../base/addon.mjs";
+import { GatewayHost } from "../host/gateway-host.mjs";
+import { readDescriptor } from "../base/host-files.mjs";
+import { askPort, startHost } from "../host/host-process.mjs";
+import { findNode } from "../base/node.mjs";
+import { version } from "../base/paths.mjs";
+import { afterRunning } from "../base/patience.mjs";
+import { PendingCalls } from "./pending-calls.mjs";
+
+const RETRY_MS = [20, 40, 80, 150, 250];
+/** A host that has been started is given so long to answer, before another is. */
+const HOST_START_MS = 5000;
+/** What answers as our gateway has so long to be one that can be linked to. */
+const OURS_MS = 10_000;
+/** Where only the user can help, we look again this often. */
+const PATIENT_RETRY_MS = 5000;
+const WELCOME_MS = 6000;
+/** Where gateways are hung one after another, it may be the machine: each is given twice the time. */
+const WELCOME_MAX_MS = 48_000;
+/** Another session starts the newer gateway for which this one's makes room: its turn. */
+const YIELD_MS = 3000;
+
+/** @typedef {{type: string, [key: string]: any}} GatewayEvent */
+
+/**
+ * @typedef {object} LinkOptions
+ * @property {import("../base/paths.mjs").GatewayFiles} files
+ * @property {() => object} register the fields of the `register` message
+ * @property {(event: GatewayEvent) => void} onEvent every message but `welcome`
+ * @property {() => void} onWelcome a gateway serves the session now
+ * @property {() => void} onLost it does not any more
+ * @property {(text: string) => void} onTrouble a line for the user, once per kind of trouble
+ * @property {import("../base/log.mjs").Log} log
+ */
+
+/** Whether version a is later than b, by their numbers. @param {string} a @param {string} b */
+export function isNewer(a, b) {
+  const [left, right] = [a, b].map((text) =>
+    text.split(/[.+-]/, 3).map((part) => Number(part) || 0),
+  );
+  for (let i = 0; i < 3; ++i) {
+    const difference = (left[i] ?? 0) - (right[i] ?? 0);
+    if (difference !== 0) return difference > 0;
+  }
+  return false;
+}
+
+/** @param {number} ms */
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+export class GatewayLink {
+  #options;
+  /** @type {import("../base/addon.js").SessionPort | undefined} */
+  #port;
+  /** @type {GatewayHost | undefined} a gateway in this process, where no Node was found */
+  #embedded;
+  #stopped = false;
+  #connecting = false;
+  #calls = new PendingCalls();
+  /** @type {Set<string>} */
+  #reported = new Set();
+  /** Why there can be no gateway, where only the user can help. */
+  #obstacle = "";
+  #askedToDrain = false;
+  #yieldUntil = 0;
+  #welcomeMs = WELCOME_MS;
+  /** Since when the port has answered as ours without a link, 0 if it does not. */
+  #oursSince = 0;
+
+  /** @param {LinkOptions} options */
+  constructor(options) {
+    this.#options = options;
+  }
+
+  get connected() {
+    return this.#port !== undefined;
+  }
+
+  start() {
+    if (!this.#connecting && !this.#port) void this.#connect();
+  }
+
+  /**
+   * Ends the link for good. Calls that wait are settled.
+   * @param {string} why
+   * @returns {Promise<void>} once nothing is left of a gateway in this process
+   */
+  async stop(why) {
+    this.#stopped = true;
+    this.#port?.close(why);
+    this.#port = undefined;
+    await this.#embedded?.close(false);
+  }
+
+  /** Sends a message, if there is a link. @param {object} message */
+  send(message) {
+    this.#port?.send(JSON.stringify(message));
+  }
+
+  /**
+   * @param {string} tool @param {unknown} args @param {number | undefined} timeoutMs
+   * @returns {{id: number, result: Promise<import("../base/addon.js").CallOutcome>}}
+   */
+  call(tool, args, timeoutMs) {
+    if (!this.#port) return { id: 0, result: Promise.resolve(this.#noGateway()) };
+    return this.#calls.call(this.#port, tool, args, timeoutMs);
+  }
+
+  /** @returns {import("../base/addon.js").CallFailure} with what only the user can help, where it is that */
+  #noGateway() {
+    const text = this.#obstacle
+      ? `The call failed with DISCONNECTED: ${this.#obstacle}. Tell the user.`
+      : "The call failed with DISCONNECTED: the tap gateway is not running at the moment; it is being started again. Try again in a few seconds.";
+    return { code: "DISCONNECTED", text };
+  }
+
+  /** @param {number} id @param {string} reason */
+  cancel(id, reason) {
+    this.#port?.cancel(id, reason);
+  }
+
+  async #connect() {
+    this.#connecting = true;
+    /** @type {number | undefined} when we last started one */
+    let startedAt;
+    for (let round = 0; !this.#stopped; ++round) {
+      const welcome = await this.#tryLink();
+      if (welcome) break;
+      const patience = await this.#makeHost(startedAt);
+      if (patience === "started") startedAt = performance.now();
+      await sleep(patience === "wait" ? PATIENT_RETRY_MS : (RETRY_MS[round] ?? 250));
+    }
+    this.#connecting = false;
+  }
+
+  /** One attempt. @returns {Promise<boolean>} whether the link is up */
+  #tryLink() {
+    const descriptor = readDescriptor(this.#options.files.descriptor);
+    if (!descriptor && !this.#embedded) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      /** @type {GatewayEvent | undefined} */
+      let welcome;
+      const port = new addon.SessionPort({
+        onConnected: () => port.send(JSON.stringify(this.#register(descriptor?.secret ?? ""))),
+        onEvent: (json) => {
+          const event = JSON.parse(json);
+          if (event.type !== "welcome") return this.#onEvent(event, descriptor);
+          welcome = event;
+          neverMind();
+          this.#port = port;
+          this.#onWelcome(event, descriptor?.secret ?? "");
+          resolve(true);
+        },
+        onSettled: (pairs) => this.#calls.settle(pairs),
+        onClosed: (reason, silent) => {
+          neverMind();
+          if (silent && welcome) this.#killHung(welcome.pid);
+          this.#onClosed(port, reason);
+          resolve(false);
+        },
+      });
+      const neverMind = afterRunning(this.#welcomeMs, () => {
+        port.close("no welcome");
+        // It holds its socket, so it is alive; it says nothing, so it is hung.
+        if (descriptor) this.#killHung(descriptor.pid);
+        this.#welcomeMs = Math.min(2 * this.#welcomeMs, WELCOME_MAX_MS);
+        resolve(false);
+      });
+      if (this.#embedded) port.attach(this.#embedded.gateway);
+      else if (descriptor) port.connect(descriptor.link);
+    });
+  }
+
+  /** @param {string} secret */
+  #register(secret) {
+    return {
+      type: "register",
+      linkVersion: addon.linkVersion,
+      version,
+      secret,
+      ...this.#options.register(),
+    };
+  }
+
+  /** @param {GatewayEvent} welcome @param {string} secret */
+  #onWelcome(welcome, secret) {
+    this.#options.log("info", `linked to gateway ${welcome.version}, pid ${welcome.pid}`);
+    this.#reported.clear();
+    this.#obstacle = "";
+    this.#welcomeMs = WELCOME_MS;
+    this.#oursSince = 0;
+    this.#options.onWelcome();
+    if (isNewer(version, welcome.version)) {
+      this.#options.log("info", `asking gateway ${welcome.version} to make room for ${version}`);
+      this.#askedToDrain = true;
+      this.send({ type: "drain", secret, version });
+    } else if (isNewer(welcome.version, version)) {
+      this.#report(
+        `the gateway is tap ${welcome.version}, this session still runs ${version}; /clear or restart the CLI to bring it up to date`,
+      );
+    }
+  }
+
+  /**
+   * @param {GatewayEvent} event
+   * @param {import("../base/host-files.mjs").Descriptor | undefined} descriptor
+   */
+  #onEvent(event, descriptor) {
+    // The link will end, and #onClosed sees to the rest.
+    if (event.type === "draining") {
+      if (!this.#askedToDrain) this.#yieldUntil = performance.now() + YIELD_MS;
+      this.#askedToDrain = false;
+      return;
+    }
+    if (event.type !== "refused") return this.#options.onEvent(event);
+    this.#options.log("warning", `refused by the gateway: ${event.code} ${event.message}`);
+    if (event.code === "REPLACED") {
+      this.#stopped = true; // another process speaks for this session now
+    } else if (
+      event.code === "LINK_VERSION" &&
+      descriptor &&
+      isNewer(version, descriptor.version)
+    ) {
+      this.#askToDrain(descriptor);
+    } else {
+      this.#report(event.message);
+    }
+  }
+
+  /**
+   * A gateway that speaks an older link version has closed the link: `drain` is the one message that
+   * every version reads, and here the only one of a link of its own.
+   * @param {import("../base/host-files.mjs").Descriptor} descriptor
+   */
+  #askToDrain(descriptor) {
+    const { secret, link } = descriptor;
+    const port = new addon.SessionPort({
+      onConnected: () => port.send(JSON.stringify({ type: "drain", secret, version })),
+    });
+    port.connect(link);
+    setTimeout(() => port.close("asked to drain"), WELCOME_MS).unref();
+  }
+
+  /** @param {import("../base/addon.js").SessionPort} port @param {string} reason */
+  #onClosed(port, reason) {
+    if (this.#port !== port) return;
+    this.#port = undefined;
+    this.#options.log("warning", `the link ended: ${reason}`);
+    this.#options.onLost();
+    this.start();
+  }
+
+  /** A hung host keeps the port: nobody can take its place while it lives. @param {number} pid */
+  #killHung(pid) {
+    if (pid === process.pid) return;
+    this.#options.log("warning", `the gateway, pid ${pid}, does not answer: killing it`);
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It has gone by itself.
+    }
+  }
+
+  /**
+   * Sees to it that a host is there, or will be.
+   * @param {number | undefined} startedAt when we last started one
+   * @returns {Promise<"started" | "soon" | "wait">}
+   */
+  async #makeHost(startedAt) {
+    const { files } = this.#options;
+    const now = performance.now();
+    if (startedAt !== undefined && now - startedAt < HOST_START_MS) return "soon";
+    if (now < this.#yieldUntil) return "soon";
+    const holder = await askPort(files.port, files.homeHash);
+    this.#oursSince = holder === "ours" ? this.#oursSince || now : 0;
+    switch (holder) {
+      case "nobody":
+        if (startedAt === undefined) this.#obstacle = "";
+        else this.#obstructed(`the gateway does not start; ${files.logs} has its logs`);
+        return this.#startHost();
+      case "ours":
+        if (performance.now() - this.#oursSince < OURS_MS) return "soon"; // it is starting, or about to leave
+        return this.#obstructed(
+          `port ${files.port} answers as the tap gateway of this COPILOT_HOME, but ${files.descriptor} leads to none; stop the program that has the port, or set TAP_GATEWAY_PORT to a free port and restart the CLI`,
+        );
+      case "other-home":
+        return this.#obstructed(
+          `port ${files.port} is taken by the tap gateway of another COPILOT_HOME; set TAP_GATEWAY_PORT to another port for one of them`,
+        );
+      case "silent":
+        // #tryLink has looked for a hung host of ours, and killed it: this is another program.
+        return this.#obstructed(
+          `port ${files.port} is taken by a program that does not answer; stop it, or set TAP_GATEWAY_PORT to a free port and restart the CLI`,
+        );
+      case "foreign":
+        return this.#obstructed(
+          `port ${files.port} is taken by another program, so no provider can connect; stop it, or set TAP_GATEWAY_PORT to a free port and restart the CLI`,
+        );
+    }
+  }
+
+  /** @param {string} text @returns {"wait"} */
+  #obstructed(text) {
+    this.#obstacle = text;
+    this.#report(text);
+    return "wait";
+  }
+
+  /** @returns {"started" | "soon" | "wait"} */
+  #startHost() {
+    const { files, log } = this.#options;
+    const node = findNode();
+    if (node) {
+      log("info", `starting a gateway on ${node}`);
+      startHost(node, files);
+      return "started";
+    }
+    if (this.#embedded) return "soon";
+    const host = new GatewayHost(files, log, () => {});
+    try {
+      host.start();
+    } catch (error) {
+      log(
+        "warning",
+        `no gateway in this process: ${error instanceof Error ? error.message : error}`,
+      );
+      return "soon";
+    }
+    this.#embedded = host;
+    this.#report(
+      "no Node.js was found, so the gateway runs inside this session and ends with it; install Node.js or set TAP_NODE",
+    );
+    return "soon";
+  }
+
+  /** Once until the next good link. @param {string} text */
+  #report(text) {
+    if (this.#reported.has(text)) return;
+    this.#reported.add(text);
+    this.#options.onTrouble(`tap: ${text}`);
+  }
+}

@@ -1,0 +1,94 @@
+// The extension's runtime: one per process, kept on globalThis. It ties the session of this process
+// to the gateway, and sees to a good end. A host that imports the extension again in the same
+// process finds this runtime and joins anew.
+
+import { GatewayLink } from "./gateway-link.mjs";
+import { openLog } from "../base/log.mjs";
+import { gatewayFiles } from "../base/paths.mjs";
+import { SessionRunner } from "./session-runner.mjs";
+
+/** After SIGTERM the CLI gives about a second, five where it reloads us. */
+const DRAIN_MS = 4000;
+/** For the providers of a gateway in this process; what is left of them then is killed. */
+const STOP_MS = 500;
+/** session.shutdown follows SIGTERM by 10 to 20 ms, where the session ends. */
+const SHUTDOWN_EVENT_MS = 150;
+
+/** @returns {"auto" | "live" | "reload"} */
+function syncPreference(env = process.env) {
+  const wanted = env.TAP_TOOL_SYNC;
+  return wanted === "live" || wanted === "reload" ? wanted : "auto";
+}
+
+/** @param {number} ms */
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const tick = () => sleep(10);
+
+export class Runtime {
+  #log;
+  /** @type {GatewayLink} */
+  #link;
+  /** @type {SessionRunner} */
+  #session;
+  #draining = false;
+
+  constructor(env = process.env) {
+    const files = gatewayFiles(env);
+    this.#log = openLog(files.logs, "extension.log");
+    this.#link = new GatewayLink({
+      files,
+      log: this.#log,
+      register: () => this.#session.registration(),
+      onEvent: (event) => this.#session.receive(event),
+      onWelcome: () => this.#session.introduceAgain(),
+      onLost: () => this.#session.gatewayGone(),
+      onTrouble: (text) => {
+        this.#session.receive({ type: "timeline", level: "warning", text });
+        this.#session.stopWaiting();
+      },
+    });
+    this.#session = new SessionRunner(this.#link, {
+      id: env.SESSION_ID ?? "",
+      cwd: process.cwd(),
+      cliPid: Number(env.COPILOT_EXTENSION_PARENT_PID) || process.ppid,
+      sync: syncPreference(env),
+      log: this.#log,
+    });
+    process.on("SIGTERM", () => void this.#drain());
+    process.on("SIGHUP", () => void this.#drain());
+  }
+
+  /**
+   * Joins the session of this process, with the tools that the gateway has for it.
+   * @param {(config: object) => Promise<any>} joinSession the SDK's
+   */
+  async join(joinSession) {
+    this.#link.start();
+    await this.#session.join(joinSession);
+  }
+
+  /** The CLI ends this process: calls in flight get what time there is. */
+  async #drain() {
+    if (this.#draining) return;
+    this.#draining = true;
+    const start = performance.now();
+    await this.#session.denyPending();
+    const wait = this.#session.reloading ? 0 : SHUTDOWN_EVENT_MS;
+    while (!this.#session.ended && performance.now() - start < wait) await tick();
+    while (this.#session.callsInFlight > 0 && performance.now() - start < DRAIN_MS) await tick();
+    const stopped = this.#link.stop("the session's process ends");
+    await Promise.all([tick(), Promise.race([stopped, sleep(STOP_MS)])]);
+    this.#log.end();
+    process.exit(0);
+  }
+}
+
+const KEY = Symbol.for("copilot-tap.runtime");
+
+/** The runtime of this process. @returns {Runtime} */
+export function runtime() {
+  const holder = /** @type {Record<symbol, Runtime | undefined>} */ (
+    /** @type {unknown} */ (globalThis)
+  );
+  return (holder[KEY] ??= new Runtime());
+}

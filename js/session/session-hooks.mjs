@@ -1,0 +1,272 @@
+// A session's hooks, as its gateway wants them: each tool use and prompt is put to the gateway, the
+// system message is edited, and while there is no gateway the session guards by itself what its
+// providers had forbidden or wanted to be asked about.
+
+import { addon } from "../base/addon.mjs";
+import { HookFlight, SystemMessageFlight } from "./copilot-hooks.mjs";
+
+/** The gateway's own deadline comes first; ours is for one that hangs. */
+const MARGIN_MS = 500;
+/** The gateway waits 2 s for providers that rewrite a section. */
+const TEXT_MS = 2500;
+const guardMs = () => {
+  const row = addon.limits.find(({ name }) => name === "guard-ms");
+  return Number(process.env[row?.env ?? ""] ?? row?.value);
+};
+
+/** @typedef {import("./copilot-hooks.mjs").ToolUse} ToolUse */
+/** @typedef {import("./copilot-hooks.mjs").Prompt} Prompt */
+/** @typedef {import("./copilot-hooks.mjs").SectionEdit} SectionEdit */
+/** @typedef {{deny?: string, context?: string}} Verdict */
+/**
+ * @typedef {object} HooksEvent the gateway's `hooks` message (docs/session-link.md)
+ * @property {number} revision
+ * @property {boolean} wanted
+ * @property {boolean} prompts
+ * @property {number} gateMs
+ * @property {{provider: string, rules: object[]}[]} guards
+ * @property {(SectionEdit & {section: string})[]} sections
+ */
+/**
+ * @typedef {object} HooksOptions
+ * @property {{connected: boolean, send: (message: object) => void}} link
+ * @property {(tool: string) => string | undefined} providerOf whose tool it is
+ * @property {import("../base/log.mjs").Log} log
+ */
+
+/** Answers that are waited for, each for some time. */
+class Replies {
+  #count = 0;
+  /** @type {Map<string, (answer: any) => void>} */
+  #waiting = new Map();
+
+  /**
+   * @param {number} ms @param {(id: string) => void} ask
+   * @returns {Promise<any>} undefined where there is none in time, or nobody to give it
+   */
+  wait(ms, ask) {
+    const id = String(++this.#count);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.settle(id, undefined), ms);
+      this.#waiting.set(id, (answer) => {
+        clearTimeout(timer);
+        resolve(answer);
+      });
+      ask(id);
+    });
+  }
+
+  /** @param {string} id @param {unknown} answer */
+  settle(id, answer) {
+    const resolve = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    resolve?.(answer);
+  }
+
+  giveUp() {
+    for (const id of [...this.#waiting.keys()]) this.settle(id, undefined);
+  }
+}
+
+/** What each provider wants to have a say in, for when nobody can ask it. */
+class Guards {
+  /** @type {Map<string, {covers: import("../base/addon.js").HookGuards, expiry?: NodeJS.Timeout}>} */
+  #byProvider = new Map();
+
+  /** @param {HooksEvent["guards"]} guards those of providers that are not back yet stay for a while */
+  replace(guards) {
+    for (const [provider, { expiry }] of this.#byProvider) {
+      if (!expiry) this.#byProvider.delete(provider);
+    }
+    /** @type {Map<string, object[]>} */
+    const rules = new Map();
+    for (const one of guards) {
+      rules.set(one.provider, [...(rules.get(one.provider) ?? []), ...one.rules]);
+    }
+    for (const [provider, list] of rules) {
+      clearTimeout(this.#byProvider.get(provider)?.expiry);
+      this.#byProvider.set(provider, { covers: new addon.HookGuards(JSON.stringify(list)) });
+    }
+  }
+
+  /** The gateway is gone: from now on they hold for some time only, whatever the wall clock does. */
+  age() {
+    for (const [provider, guard] of this.#byProvider) {
+      guard.expiry ??= setTimeout(() => this.#byProvider.delete(provider), guardMs());
+      guard.expiry.unref?.();
+    }
+  }
+
+  get none() {
+    return this.#byProvider.size === 0;
+  }
+
+  /**
+   * A provider that has a rule about this use.
+   * @param {string} tool @param {string} owner whose tool it is @param {unknown} args
+   * @param {boolean} asked the gateway has been: what it knows of is settled
+   */
+  covering(tool, owner, args, asked) {
+    const text = this.none ? "" : JSON.stringify(args);
+    for (const [provider, { covers, expiry }] of this.#byProvider) {
+      if (asked && !expiry) continue;
+      if (covers.covers(tool, owner, text)) return provider;
+    }
+    return undefined;
+  }
+}
+
+export class SessionHooks {
+  #options;
+  #wanted = false;
+  #prompts = false;
+  #gateMs = 5000;
+  #guards = new Guards();
+  #verdicts = new Replies();
+  #contexts = new Replies();
+  /** @type {HookFlight | undefined} */
+  #flight;
+  /** @type {SystemMessageFlight | undefined} */
+  #message;
+  #texts = new Replies();
+  /** @type {Map<string, {current: string, text: Promise<string | undefined>}>} sections of this turn */
+  #built = new Map();
+
+  /** @param {HooksOptions} options */
+  constructor(options) {
+    this.#options = options;
+  }
+
+  /** @param {any} session what joinSession() resolves to */
+  adopt(session) {
+    const { log } = this.#options;
+    const handlers = {
+      preToolUse: (/** @type {ToolUse} */ use) => this.#preToolUse(use),
+      promptSubmitted: (/** @type {Prompt} */ prompt) => this.#promptSubmitted(prompt),
+    };
+    this.#flight = new HookFlight(session, handlers, { log });
+    this.#message = new SystemMessageFlight(session, (section, text) => this.#build(section, text));
+  }
+
+  /** A turn is over: what providers rewrite is asked for anew in the next one. */
+  idle() {
+    this.#built.clear();
+    this.#message?.rebuild().catch((error) => this.#noEdit(error));
+  }
+
+  /** The user may be looking at the question whether hooks are allowed. */
+  get asking() {
+    return this.#flight?.asking ?? false;
+  }
+
+  /** Settles when that question has been answered. */
+  async answered() {
+    await this.#flight?.register();
+  }
+
+  /** A message from the gateway. @param {{type: string, [key: string]: any}} event */
+  receive(event) {
+    if (event.type === "hooks") void this.#change(/** @type {any} */ (event));
+    else if (event.type === "hook.verdict") this.#verdicts.settle(event.checkId, event);
+    else if (event.type === "prompt.context") this.#contexts.settle(event.promptId, event);
+    else if (event.type === "section.text") this.#texts.settle(event.buildId, event);
+  }
+
+  /** There is no gateway any more. */
+  gatewayGone() {
+    this.#guards.age();
+    this.#verdicts.giveUp();
+    this.#contexts.giveUp();
+    this.#texts.giveUp();
+  }
+
+  /** This process ends: what is pending is denied. */
+  async drain() {
+    if (this.#wanted) await this.#flight?.drain();
+  }
+
+  /** @param {HooksEvent} event */
+  async #change({ revision, wanted, prompts, gateMs, guards, sections }) {
+    this.#wanted = wanted;
+    this.#prompts = prompts;
+    this.#gateMs = gateMs;
+    this.#guards.replace(guards);
+    if (this.#flight) this.#flight.timeoutMs = gateMs + 2 * MARGIN_MS;
+    const edits = Object.fromEntries(sections.map(({ section, ...edit }) => [section, edit]));
+    const edited = this.#edit(edits);
+    const hooked = wanted ? this.#flight?.register() : "in-force";
+    const outcome = { hooks: await hooked, sections: await edited };
+    this.#options.link.send({ type: "hooks.state", revision, ...outcome });
+  }
+
+  /** @param {Record<string, SectionEdit>} edits */
+  async #edit(edits) {
+    try {
+      return await this.#message?.apply(edits);
+    } catch (error) {
+      this.#noEdit(error);
+      return "unavailable";
+    }
+  }
+
+  /** @param {unknown} error */
+  #noEdit(error) {
+    this.#options.log("warning", `the system message is not edited: ${error}`);
+  }
+
+  /**
+   * The CLI builds its system message several times for one prompt: providers are asked once.
+   * @param {string} section @param {string} current @returns {Promise<string | undefined>}
+   */
+  #build(section, current) {
+    const known = this.#built.get(section);
+    if (known?.current === current) return known.text;
+    const text = this.#ask(section, current);
+    this.#built.set(section, { current, text });
+    return text;
+  }
+
+  /** @param {string} section @param {string} current @returns {Promise<string | undefined>} */
+  async #ask(section, current) {
+    const { link } = this.#options;
+    if (!link.connected) return undefined;
+    const answer = await this.#texts.wait(TEXT_MS, (buildId) =>
+      link.send({ type: "section.build", buildId, section, current }),
+    );
+    return answer?.content;
+  }
+
+  /** @param {ToolUse} use @returns {Promise<Verdict>} */
+  async #preToolUse({ toolName, toolArgs }) {
+    if (!this.#wanted && this.#guards.none) return {};
+    const args = toolArgs ?? {};
+    const verdict = this.#wanted ? await this.#verdict(toolName, args) : undefined;
+    if (verdict?.deny !== undefined) return { deny: verdict.deny };
+    const owner = this.#options.providerOf(toolName) ?? "";
+    const guard = this.#guards.covering(toolName, owner, args, verdict !== undefined);
+    if (guard === undefined) return { context: verdict?.context };
+    return {
+      deny: `tap provider "${guard}" has a say in this, and cannot be asked at the moment; try again in a few seconds`,
+    };
+  }
+
+  /** @param {string} tool @param {unknown} args */
+  async #verdict(tool, args) {
+    const { link } = this.#options;
+    if (!link.connected) return undefined;
+    return this.#verdicts.wait(this.#gateMs + MARGIN_MS, (checkId) =>
+      link.send({ type: "hook.check", checkId, tool, args }),
+    );
+  }
+
+  /** @param {Prompt} prompt @returns {Promise<{context?: string}>} */
+  async #promptSubmitted({ agentId }) {
+    const { link } = this.#options;
+    // A sub-agent's prompt is the agent's, not the user's.
+    if (!this.#prompts || agentId !== undefined || !link.connected) return {};
+    const answer = await this.#contexts.wait(TEXT_MS, (promptId) =>
+      link.send({ type: "prompt.submitted", promptId }),
+    );
+    return { context: answer?.context };
+  }
+}
