@@ -94,7 +94,7 @@ void takeOver(const Turn& turn, const Provider& provider, const protocol::Hello&
   const PeerId old = holder->peer;
   unbindAll(turn, *holder, Departure::Lost, "it has connected anew");
   turn.state.providers.erase(old);
-  turn.effect(ClosePeer{old, kPolicyViolation, "taken over by a new connection"});
+  turn.closeProvider(old, kPolicyViolation, "taken over by a new connection");
 }
 
 std::optional<Refusal> identityTaken(const Turn& turn, const Session& session,

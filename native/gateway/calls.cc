@@ -25,9 +25,22 @@ CallResult refused(const protocol::Call& call, ErrorCode code, std::string_view 
   return failure(call.callId, code, failureText(who, code, detail));
 }
 
-void refuseCall(const Turn& turn, Session& session, const protocol::Call& call, ErrorCode code,
+// Who wants a call in a session: its process, or an operator.
+struct Asker {
+  Session& session;
+  std::optional<PeerId> operatorLink;
+
+  void tell(const Turn& turn, CallResult result) const {
+    if (operatorLink) return turn.effect(SendEvent{*operatorLink, std::move(result)});
+    sendToSession(turn, session, std::move(result));
+  }
+};
+
+void refuseCall(const Turn& turn, const Asker& asker, const protocol::Call& call, ErrorCode code,
                 std::string_view detail) {
-  sendToSession(turn, session, refused(call, code, detail));
+  CallResult result = refused(call, code, detail);
+  recordFailure(turn, turn.state.providers.ownerOf(asker.session.id, call.tool), call.tool, result);
+  asker.tell(turn, std::move(result));
 }
 
 std::string instanceNames(const Turn& turn, const Session& session, std::string_view owner) {
@@ -39,17 +52,17 @@ std::string instanceNames(const Turn& turn, const Session& session, std::string_
 }
 
 // list_<name>_instances: ids and what each says of itself, as JSON.
-void answerInstances(const Turn& turn, Session& session, const protocol::Call& call,
+void answerInstances(const Turn& turn, const Asker& asker, const protocol::Call& call,
                      std::string_view owner) {
   std::string json;
   json::Writer writer(json);
   writer.beginArray();
-  for (const Provider* provider : turn.state.providers.instances(session.id, owner)) {
+  for (const Provider* provider : turn.state.providers.instances(asker.session.id, owner)) {
     writer.beginObject().field("target", provider->instance);
     writer.rawField("metadata", provider->metadata.empty() ? "{}" : provider->metadata).endObject();
   }
   writer.endArray();
-  sendToSession(turn, session, CallResult{call.callId, false, Slice(std::move(json)), {}, {}});
+  asker.tell(turn, CallResult{call.callId, false, Slice(std::move(json)), {}, {}});
 }
 
 Millis timeoutOf(const Turn& turn, const protocol::ToolDefinition& tool) {
@@ -66,9 +79,8 @@ void startTimeout(const Turn& turn, CallInFlight& call) {
 
 // The session's own deadline for the call starts again, too.
 void tellPatience(const Turn& turn, const CallInFlight& call) {
-  if (Session* session = turn.state.sessions.find(call.sessionId)) {
-    sendToSession(turn, *session, protocol::CallProgress{call.sessionCallId});
-  }
+  tellAsker(turn, call, turn.state.sessions.find(call.sessionId),
+            protocol::CallProgress{call.sessionCallId});
 }
 
 // A tool call for one of a provider's instances.
@@ -77,7 +89,8 @@ struct Errand {
   const std::string& tool;
   Slice args;
   Time started;
-  bool anyInstance = false;  // nobody named one, and none has been tried
+  std::optional<PeerId> operatorLink;  // who asked, where it is not the session's process
+  bool anyInstance = false;            // nobody named one, and none has been tried
 };
 
 struct Obstacle {
@@ -101,6 +114,7 @@ std::optional<Obstacle> dispatch(const Turn& turn, const Session& session, const
   flight.id = state.ids.uuid();
   flight.sessionId = session.id;
   flight.sessionCallId = errand.callId;
+  flight.operatorLink = errand.operatorLink;
   flight.tool = errand.tool;
   flight.provider = provider.peer;
   flight.timeout = timeoutOf(turn, *served.tool);
@@ -143,7 +157,7 @@ CallInFlight takeAnswered(const Turn& turn, const CallId& id) {
 bool tryAnother(const Turn& turn, const Provider& failed, const CallInFlight& call) {
   const Session* session = turn.state.sessions.find(call.sessionId);
   if (session == nullptr || call.args.empty()) return false;
-  const Errand errand{call.sessionCallId, call.tool, call.args, call.started};
+  const Errand errand{call.sessionCallId, call.tool, call.args, call.started, call.operatorLink};
   for (const Providers::Served& served :
        turn.state.providers.serving(session->id, failed.name, call.tool)) {
     if (served.provider->peer == failed.peer || dispatch(turn, *session, errand, served)) continue;
@@ -176,41 +190,45 @@ CallResult successWith(const Slice& data) {
 
 }  // namespace
 
-void startCall(const Turn& turn, Session& session, const protocol::Call& call) {
+void startCall(const Turn& turn, Session& session, const protocol::Call& call,
+               std::optional<PeerId> operatorLink) {
   State& state = turn.state;
-  state.sessions.touch(session);
+  const Asker asker{session, operatorLink};
+  if (!operatorLink) state.sessions.touch(session);
   const std::string_view owner = state.providers.ownerOf(session.id, call.tool);
   if (owner.empty()) {
-    return refuseCall(turn, session, call, ErrorCode::Disconnected,
+    return refuseCall(turn, asker, call, ErrorCode::Disconnected,
                       "the provider of this tool is not connected now");
   }
-  if (session.ending) return sendToSession(turn, session, sessionOver(call));
+  if (session.ending) return asker.tell(turn, sessionOver(call));
   if (state.draining) {
-    return refuseCall(turn, session, call, ErrorCode::Disconnected,
+    return refuseCall(turn, asker, call, ErrorCode::Disconnected,
                       "the gateway is being replaced by a newer one");
   }
-  if (state.calls.countOfSession(session.id) >= turn.limits().count(Limit::CallsPerSession)) {
-    return refuseCall(turn, session, call, ErrorCode::RateLimited,
+  const size_t inFlight = operatorLink ? state.calls.countOfOperator(*operatorLink)
+                                       : state.calls.countOfSession(session.id);
+  if (inFlight >= turn.limits().count(Limit::CallsPerSession)) {
+    return refuseCall(turn, asker, call, ErrorCode::RateLimited,
                       "this session has too many calls in flight");
   }
   const bool targeted = state.providers.isTargeted(session.id, owner);
   if (targeted && call.tool == protocol::metaToolName(owner)) {
-    return answerInstances(turn, session, call, owner);
+    return answerInstances(turn, asker, call, owner);
   }
   protocol::TargetedArgs args;
   if (targeted) args = protocol::takeTarget(call.args.view());
   const auto served = state.providers.server(session.id, owner, call.tool, args.target);
   if (!served) {
-    return refuseCall(turn, session, call, ErrorCode::NotFound,
+    return refuseCall(turn, asker, call, ErrorCode::NotFound,
                       "there is no instance " + inQuotes(visible(args.target, false, 128)) +
                           " of " + std::string(owner) + "; there are " +
                           instanceNames(turn, session, owner));
   }
-  const Errand errand{call.callId, call.tool,
-                      args.args.empty() ? call.args : Slice(std::move(args.args)), turn.now.steady,
-                      targeted && args.target.empty()};
+  const Errand errand{
+      call.callId,     call.tool,    args.args.empty() ? call.args : Slice(std::move(args.args)),
+      turn.now.steady, operatorLink, targeted && args.target.empty()};
   if (const auto obstacle = dispatch(turn, session, errand, *served)) {
-    refuseCall(turn, session, call, obstacle->code, obstacle->detail);
+    refuseCall(turn, asker, call, obstacle->code, obstacle->detail);
   }
 }
 

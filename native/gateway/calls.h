@@ -9,8 +9,9 @@
 
 namespace tap::gateway {
 
-// The session's model calls a tool.
-void startCall(const Turn& turn, Session& session, const protocol::Call& call);
+// The session's model calls a tool, or an operator does so in its name.
+void startCall(const Turn& turn, Session& session, const protocol::Call& call,
+               std::optional<PeerId> operatorLink = {});
 // What a call gets whose session has ended.
 [[nodiscard]] protocol::CallResult sessionOver(const protocol::Call& call);
 // The session no longer waits.

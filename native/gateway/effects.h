@@ -54,7 +54,7 @@ struct MakeFolder {
 // unless the session's link has ended.
 struct ReadFile {
   CallId callId;
-  PeerId session;      // the link of the session that waits for it
+  PeerId link;         // of whoever waits for it
   std::string folder;  // it must lie in here, whatever links say
   std::string path;
   std::string mimeType;

@@ -71,12 +71,14 @@ void readResultFile(const Turn& turn, const Provider& provider, CallInFlight& ca
                     const protocol::FileReference& file) {
   if (const auto refusal = whyNot(turn, provider, file)) return fail(turn, call.id, *refusal);
   const Session* session = turn.state.sessions.find(call.sessionId);
-  if (session == nullptr || !session->peer) return;
+  const std::optional<PeerId> link =
+      call.operatorLink || session == nullptr ? call.operatorLink : session->peer;
+  if (!link) return;
   call.stage = CallStage::Reading;
   call.readBy = turn.now.steady + file.ttl;
   freePlaceOf(turn, call);
-  turn.effect(ReadFile{call.id, *session->peer, persistDir(turn, provider), file.path,
-                       file.mimeType, file.size});
+  turn.effect(
+      ReadFile{call.id, *link, persistDir(turn, provider), file.path, file.mimeType, file.size});
 }
 
 void completeFileResult(const Turn& turn, const CallId& callId, FileOutcome outcome) {

@@ -26,7 +26,7 @@ struct Due {
     }
     turn.state.authenticator.cancelPairing(due.peer);
     turn.state.providers.erase(due.peer);
-    turn.effect(ClosePeer{due.peer, kPolicyViolation, "no valid auth in time"});
+    turn.closeProvider(due.peer, kPolicyViolation, "no valid auth in time");
   }
   void operator()(const ThrottleDue& due) const {
     Provider* provider = turn.state.providers.find(due.peer);
@@ -38,7 +38,7 @@ struct Due {
       turn.cancel(provider->deadline);
       turn.state.authenticator.cancelPairing(due.peer);
       turn.state.providers.erase(due.peer);
-      turn.effect(ClosePeer{due.peer, kPolicyViolation, "too many messages; slow down"});
+      turn.closeProvider(due.peer, kPolicyViolation, "too many messages; slow down");
       return;
     }
     turn.effect(ResumeReading{due.peer});
@@ -97,6 +97,7 @@ struct Due {
 Gateway::Gateway(Config config) : state_(std::move(config)), decoder_(state_.config.limits) {}
 
 void Gateway::start(Now now, Effects& effects) {
+  state_.startedUnixMillis = now.unixMillis;
   watchGrace(Turn{state_, now, effects});
 }
 

@@ -253,7 +253,7 @@ void Gateway::providerAccepted(PeerId peer, Now now, Effects& effects) {
   const bool full = state_.providers.connections() >= turn.limits().count(Limit::Connections);
   if (state_.draining || (full && !makeRoom(turn))) {
     turn.log(LogLevel::Warning, "refused a connection: too many are open");
-    turn.effect(ClosePeer{peer, kTryLater, "too many connections; try again later"});
+    turn.closeProvider(peer, kTryLater, "too many connections; try again later");
     return;
   }
   Provider& provider = state_.providers.add(peer, turn.limits());
@@ -267,6 +267,7 @@ void Gateway::providerUpgraded(PeerId peer, std::optional<std::string> origin, N
   if (provider == nullptr) return;
   provider->upgraded = true;
   provider->origin = std::move(origin);
+  turn.trace(peer, protocol::TraceKind::Opened, Slice(provider->origin.value_or("")));
   turn.cancel(provider->deadline);
   provider->deadline = turn.schedule(Limit::AuthMs, UnauthenticatedDue{peer});
 }
@@ -282,6 +283,7 @@ void Gateway::providerText(PeerId peer, const Slice& text, Now now, Effects& eff
   const Turn turn{state_, now, effects};
   Provider* provider = state_.providers.find(peer);
   if (provider == nullptr) return;
+  turn.trace(peer, protocol::TraceKind::Received, text);
   const ProviderState state = provider->state;
   const Result<ProviderMessageType, Refusal> opened = decoder_.open(text);
   const bool bad = !opened;
@@ -350,6 +352,7 @@ void Gateway::providerGone(PeerId peer, Now now, Effects& effects) {
   const Turn turn{state_, now, effects};
   Provider* provider = state_.providers.find(peer);
   if (provider == nullptr) return;
+  turn.trace(peer, protocol::TraceKind::Closed, Slice::borrow("its connection was lost"));
   unbindAll(turn, *provider, Departure::Lost, "its connection was lost");
   turn.cancel(provider->deadline);
   state_.authenticator.cancelPairing(peer);

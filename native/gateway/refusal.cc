@@ -42,7 +42,7 @@ void dropProvider(const Turn& turn, Provider& provider, uint16_t code, std::stri
   turn.cancel(provider.deadline);
   turn.state.authenticator.cancelPairing(peer);
   turn.state.providers.erase(peer);
-  turn.effect(ClosePeer{peer, code, std::move(reason)});
+  turn.closeProvider(peer, code, std::move(reason));
 }
 
 void endToken(const Turn& turn, std::string_view token, std::string_view why) {

@@ -49,6 +49,7 @@ struct Stranger {
                             std::to_string(protocol::kLinkVersion) + ", not " +
                             std::to_string(message.linkVersion));
     }
+    if (turn.state.operators.sessionOf(peer) != nullptr) operatorGone(turn, peer);
     registerSession(turn, peer, message);
   }
   void operator()(const protocol::Drain& message) const {
@@ -77,6 +78,13 @@ struct Stranger {
                                    visible(message.name, false, 128) + "\"");
     }
     turn.effect(SendEvent{peer, std::move(answer)});
+  }
+  void operator()(const protocol::Operate& message) const {
+    if (!knows(message.secret)) return;
+    const Config& config = turn.state.config;
+    turn.state.operators.admit(peer, message.sessionId);
+    turn.effect(SendEvent{
+        peer, protocol::Welcome{protocol::kLinkVersion, config.version, config.pid, config.port}});
   }
   // The process of a session that has ended may still be about: it is answered.
   void operator()(const protocol::Ping&) const {
@@ -118,6 +126,15 @@ struct Stranger {
   }
 };
 
+// What asks for the secret again is for anybody who knows it.
+bool isOperators(const protocol::SessionMessage& message) {
+  return !(std::holds_alternative<protocol::Register>(message) ||
+           std::holds_alternative<protocol::Drain>(message) ||
+           std::holds_alternative<protocol::ListPaired>(message) ||
+           std::holds_alternative<protocol::RevokePaired>(message) ||
+           std::holds_alternative<protocol::Operate>(message));
+}
+
 struct SessionReceiver {
   const Turn& turn;
   PeerId peer;
@@ -127,6 +144,10 @@ struct SessionReceiver {
   void operator()(const protocol::Drain& message) const { Stranger{turn, peer}(message); }
   void operator()(const protocol::ListPaired& message) const { Stranger{turn, peer}(message); }
   void operator()(const protocol::RevokePaired& message) const { Stranger{turn, peer}(message); }
+  // A session is no operator: each has a link of its own.
+  void operator()(const protocol::Operate&) const {}
+  void operator()(const protocol::Inspect&) const {}
+  void operator()(const protocol::Trace&) const {}
 
   void operator()(const protocol::Update& update) const {
     if (update.mode) session.sync.setMode(*update.mode, turn.now.steady);
@@ -160,11 +181,12 @@ struct SessionReceiver {
   void operator()(const protocol::Call& call) const { startCall(turn, session, call); }
   void operator()(const protocol::CancelCall& cancel) const { cancelCall(turn, session, cancel); }
   void operator()(const protocol::Synced& synced) const {
-    session.sync.confirmed(synced.revision, turn.now.steady);
+    if (session.sync.confirmed(synced.revision, turn.now.steady)) session.syncFailure.clear();
     rescheduleSync(turn, session);
   }
   void operator()(const protocol::SyncFailed& failed) const {
     if (!session.sync.failed(failed.revision, turn.now.steady)) return;
+    session.syncFailure = visible(failed.message, false, 512);
     turn.log(LogLevel::Warning, "session " + session.id + " could not take its tools: " +
                                     visible(failed.message, false, 512));
     if (failed.refused.empty()) {
@@ -207,6 +229,8 @@ void Gateway::sessionMessage(PeerId peer, const protocol::SessionMessage& messag
   if (state_.closedLinks.contains(peer)) return;
   if (Session* session = state_.sessions.byPeer(peer)) {
     std::visit(SessionReceiver{turn, peer, *session}, message);
+  } else if (state_.operators.sessionOf(peer) != nullptr && isOperators(message)) {
+    operatorMessage(turn, peer, message);
   } else {
     std::visit(Stranger{turn, peer}, message);
   }
@@ -216,6 +240,7 @@ void Gateway::sessionGone(PeerId peer, Now now, Effects& effects) {
   const Turn turn{state_, now, effects};
   state_.closedLinks.erase(peer);
   state_.endedLinks.erase(peer);
+  if (state_.operators.sessionOf(peer) != nullptr) operatorGone(turn, peer);
   if (Session* session = state_.sessions.byPeer(peer)) sessionProcessGone(turn, *session);
 }
 

@@ -59,6 +59,7 @@ struct Session {
   uint8_t subscribed = 0;                                    // events that its process reports
   SessionHooks hooks;
   bool warnedManyTools = false;
+  std::string syncFailure;  // why its tools could not be changed; empty: they could
   TimerId lingerTimer = TimerId::None;
   TimerId shutdownTimer = TimerId::None;
   TimerId syncTimer = TimerId::None;

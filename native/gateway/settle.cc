@@ -10,6 +10,33 @@ namespace tap::gateway {
 using protocol::CallResult;
 using protocol::ErrorCode;
 
+namespace {
+
+void recordOutcome(const Turn& turn, const CallInFlight& call, const CallResult& result) {
+  const Provider* provider = turn.state.providers.find(call.provider);
+  const std::string_view name = provider == nullptr ? std::string_view() : provider->name;
+  const auto took = std::chrono::duration_cast<Millis>(turn.now.steady - call.started);
+  turn.state.stats.settled({name, call.tool, took, result.failed}, turn.now);
+  if (result.failed) recordFailure(turn, name, call.tool, result);
+}
+
+}  // namespace
+
+void recordFailure(const Turn& turn, std::string_view provider, const std::string& tool,
+                   const CallResult& result) {
+  turn.state.stats.failed({turn.now.unixMillis, std::string(provider), visible(tool, false, 128),
+                           protocol::wireName(result.code), result.text});
+}
+
+void tellAsker(const Turn& turn, const CallInFlight& call, Session* session,
+               protocol::SessionEvent event) {
+  if (call.operatorLink) {
+    turn.effect(SendEvent{*call.operatorLink, std::move(event)});
+  } else if (session != nullptr) {
+    sendToSession(turn, *session, std::move(event));
+  }
+}
+
 std::string labelOf(const Provider& provider) {
   return "Provider " + inQuotes(provider.name);
 }
@@ -33,11 +60,15 @@ CallResult failure(std::string callId, ErrorCode code, std::string text) {
 }
 
 void settle(const Turn& turn, const CallInFlight& call, CallResult result) {
-  Session* session = turn.state.sessions.find(call.sessionId);
-  if (session == nullptr) return;
+  recordOutcome(turn, call, result);
   result.callId = call.sessionCallId;
-  sendToSession(turn, *session, std::move(result));
-  oneCallLess(turn, *session);
+  Session* session = turn.state.sessions.find(call.sessionId);
+  tellAsker(turn, call, session, std::move(result));
+  if (session != nullptr) {
+    oneCallLess(turn, *session);
+  } else {
+    drainIfDone(turn);
+  }
 }
 
 void settleFailed(const Turn& turn, const CallInFlight& call, std::string_view who, ErrorCode code,

@@ -16,6 +16,13 @@ namespace tap::gateway {
 [[nodiscard]] protocol::CallResult failure(std::string callId, protocol::ErrorCode code,
                                            std::string text);
 
+// The session's process, or the operator who has asked for the call.
+void tellAsker(const Turn& turn, const CallInFlight& call, Session* session,
+               protocol::SessionEvent event);
+// For people to see (ToolStats::failures). `provider`: its name, if there is one.
+void recordFailure(const Turn& turn, std::string_view provider, const std::string& tool,
+                   const protocol::CallResult& result);
+
 // Settles a call that has been taken out of the router, with a result whose callId is set here.
 void settle(const Turn& turn, const CallInFlight& call, protocol::CallResult result);
 void settleFailed(const Turn& turn, const CallInFlight& call, std::string_view who,

@@ -5,10 +5,14 @@
 
 namespace tap::gateway {
 
+TextMap<CallId>& ToolRouter::idsOfAsker(const CallInFlight& call) {
+  if (call.operatorLink) return byOperator_[*call.operatorLink];
+  const auto session = bySession_.find(call.sessionId);
+  return session != bySession_.end() ? session->second : bySession_[call.sessionId];
+}
+
 CallInFlight* ToolRouter::open(CallInFlight call) {
-  auto session = bySession_.find(call.sessionId);
-  if (session == bySession_.end()) session = bySession_.try_emplace(call.sessionId).first;
-  if (!session->second.emplace(call.sessionCallId, call.id).second) return nullptr;
+  if (!idsOfAsker(call).emplace(call.sessionCallId, call.id).second) return nullptr;
   const CallId id = call.id;
   return &calls_.emplace(id, std::move(call)).first->second;
 }
@@ -18,10 +22,17 @@ std::optional<CallInFlight> ToolRouter::take(const CallId& id) {
   if (at == calls_.end()) return std::nullopt;
   CallInFlight call = std::move(at->second);
   calls_.erase(at);
-  if (const auto session = bySession_.find(call.sessionId); session != bySession_.end()) {
-    session->second.erase(call.sessionCallId);
-  }
+  idsOfAsker(call).erase(call.sessionCallId);
   return call;
+}
+
+std::optional<CallInFlight> ToolRouter::take(PeerId operatorLink, std::string_view callId) {
+  const auto asker = byOperator_.find(operatorLink);
+  if (asker == byOperator_.end()) return std::nullopt;
+  const auto at = asker->second.find(callId);
+  if (at == asker->second.end()) return std::nullopt;
+  const CallId id = at->second;
+  return take(id);
 }
 
 std::optional<CallInFlight> ToolRouter::take(std::string_view sessionId,
@@ -71,6 +82,18 @@ std::vector<CallInFlight> ToolRouter::takeOfSession(std::string_view sessionId) 
   return taken;
 }
 
+std::vector<CallInFlight> ToolRouter::takeOfOperator(PeerId operatorLink) {
+  std::vector<CallInFlight> taken =
+      takeAll(idsIf([&](const CallInFlight& call) { return call.operatorLink == operatorLink; }));
+  byOperator_.erase(operatorLink);
+  return taken;
+}
+
+std::vector<CallInFlight> ToolRouter::takeOfOperators(std::string_view sessionId) {
+  return takeAll(idsIf(
+      [&](const CallInFlight& call) { return call.operatorLink && call.sessionId == sessionId; }));
+}
+
 CallInFlight* ToolRouter::find(const CallId& id) {
   const auto at = calls_.find(id);
   return at == calls_.end() ? nullptr : &at->second;
@@ -91,6 +114,11 @@ size_t ToolRouter::countOfProvider(PeerId provider) const {
 size_t ToolRouter::countOfSession(std::string_view sessionId) const {
   const auto session = bySession_.find(sessionId);
   return session == bySession_.end() ? 0 : session->second.size();
+}
+
+size_t ToolRouter::countOfOperator(PeerId operatorLink) const {
+  const auto asker = byOperator_.find(operatorLink);
+  return asker == byOperator_.end() ? 0 : asker->second.size();
 }
 
 }  // namespace tap::gateway

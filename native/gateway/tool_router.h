@@ -23,7 +23,8 @@ enum class CallStage : uint8_t {
 struct CallInFlight {
   CallId id;  // the router's
   std::string sessionId;
-  std::string sessionCallId;  // the session's, to answer with
+  std::string sessionCallId;                // its asker's, to answer with
+  std::optional<PeerId> operatorLink = {};  // who asked, where it is not the session's process
   std::string tool;
   PeerId provider{};
   CallStage stage = CallStage::Called;
@@ -38,32 +39,41 @@ struct CallInFlight {
 
 class ToolRouter {
  public:
-  // Null if the session has a call of this sessionCallId in flight already.
+  // Null if its asker has a call of this sessionCallId in flight already.
   [[nodiscard]] CallInFlight* open(CallInFlight call);
   // Takes the call out, if it is in flight.
   [[nodiscard]] std::optional<CallInFlight> take(const CallId& id);
   [[nodiscard]] std::optional<CallInFlight> take(std::string_view sessionId,
                                                  std::string_view sessionCallId);
+  [[nodiscard]] std::optional<CallInFlight> take(PeerId operatorLink, std::string_view callId);
   // Takes all of a provider's, or of a session's, calls out. A session is remembered until then.
   [[nodiscard]] std::vector<CallInFlight> takeOfProvider(PeerId provider);
   [[nodiscard]] std::vector<CallInFlight> takeOfBinding(PeerId provider,
                                                         std::string_view sessionId);
   [[nodiscard]] std::vector<CallInFlight> takeOfSession(std::string_view sessionId);
+  // Those of an operator, and those of all operators in a session.
+  [[nodiscard]] std::vector<CallInFlight> takeOfOperator(PeerId operatorLink);
+  [[nodiscard]] std::vector<CallInFlight> takeOfOperators(std::string_view sessionId);
 
   [[nodiscard]] CallInFlight* find(const CallId& id);
   // Of those that the provider has to answer.
   [[nodiscard]] std::vector<CallId> calledOf(PeerId provider) const;
   [[nodiscard]] size_t countOfProvider(PeerId provider) const;
+  // Of those that its process has asked for.
   [[nodiscard]] size_t countOfSession(std::string_view sessionId) const;
+  [[nodiscard]] size_t countOfOperator(PeerId operatorLink) const;
   [[nodiscard]] bool empty() const { return calls_.empty(); }
 
  private:
   template <class Which>
   [[nodiscard]] std::vector<CallId> idsIf(Which which) const;
+  // Its asker's ids of calls.
+  [[nodiscard]] TextMap<CallId>& idsOfAsker(const CallInFlight& call);
   [[nodiscard]] std::vector<CallInFlight> takeAll(const std::vector<CallId>& ids);
 
   std::unordered_map<CallId, CallInFlight, UuidHash> calls_;
   TextMap<TextMap<CallId>> bySession_;  // by the session's id, then by its own id of the call
+  std::unordered_map<PeerId, TextMap<CallId>> byOperator_;  // likewise, by the operator's link
 };
 
 }  // namespace tap::gateway

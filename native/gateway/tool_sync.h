@@ -64,6 +64,7 @@ class ToolSync {
 
   // Nothing is in flight, and nothing is left that would be sent.
   [[nodiscard]] bool settled() const { return !inFlight_ && !dirty(); }
+  [[nodiscard]] protocol::SyncMode mode() const { return mode_; }
   [[nodiscard]] const ToolSnapshot& wantedSet() const { return wanted_; }
   [[nodiscard]] const ToolSnapshot& confirmedSet() const { return confirmed_; }
 

@@ -20,10 +20,12 @@
 #include "gateway/call_queue.h"
 #include "gateway/effects.h"
 #include "gateway/hook_checks.h"
+#include "gateway/operators.h"
 #include "gateway/providers.h"
 #include "gateway/sections.h"
 #include "gateway/sessions.h"
 #include "gateway/tool_router.h"
+#include "gateway/tool_stats.h"
 
 namespace tap::gateway {
 
@@ -95,6 +97,9 @@ struct State {
   ToolRouter calls;
   HookChecks checks;
   Sections sections;
+  ToolStats stats;
+  Operators operators;
+  int64_t startedUnixMillis = 0;
   CallQueue queue;  // of those for which there is no place yet
   TimerQueue<Timer> timers;
   Authenticator authenticator;
@@ -124,7 +129,19 @@ struct Turn {
   void log(protocol::LogLevel level, std::string text) const {
     effect(LogLine{level, std::move(text)});
   }
-  void send(PeerId peer, Slice text) const { effect(SendText{peer, std::move(text)}); }
+  // What a provider's connection is used for, for operators who want to see it.
+  void trace(PeerId peer, protocol::TraceKind kind, const Slice& text) const {
+    if (!state.operators.tracers().empty()) traceProvider(*this, peer, kind, text);
+  }
+  // To a provider.
+  void send(PeerId peer, Slice text) const {
+    trace(peer, protocol::TraceKind::Sent, text);
+    effect(SendText{peer, std::move(text)});
+  }
+  void closeProvider(PeerId peer, uint16_t code, std::string reason) const {
+    trace(peer, protocol::TraceKind::Closed, Slice(std::string(reason)));
+    effect(ClosePeer{peer, code, std::move(reason)});
+  }
 
   // `limit` from now.
   TimerId schedule(Limit limit, Timer timer) const {

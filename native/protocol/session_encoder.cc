@@ -74,6 +74,11 @@ struct FieldWriter {
   void operator()(const RevokePaired& m) const {
     writer.field("type", "paired.revoke").field("secret", m.secret).field("name", m.name);
   }
+  void operator()(const Operate& m) const {
+    writer.field("type", "operate").field("secret", m.secret).field("sessionId", m.sessionId);
+  }
+  void operator()(const Inspect&) const { writer.field("type", "inspect"); }
+  void operator()(const Trace&) const { writer.field("type", "trace"); }
   void operator()(const EventOccurred& m) const {
     writer.field("type", "event").field("event", m.event);
     writer.rawField("data", m.data.empty() ? "{}" : m.data.view());
@@ -171,6 +176,14 @@ struct FieldWriter {
       writer.field("sessionId", one.sessionId).field("label", one.label).endObject();
     }
     writer.endArray();
+  }
+  void operator()(const Inspection& e) const {
+    writer.field("type", "inspection").rawField("report", e.report);
+  }
+  void operator()(const TraceFrame& e) const {
+    writer.field("type", "trace.frame").field("at", e.at).field("connection", e.connection);
+    writer.field("provider", e.provider);
+    writer.field("kind", kTraceKinds[static_cast<size_t>(e.kind)]).field("text", e.text.view());
   }
 
  private:

@@ -85,6 +85,21 @@ Tools readTools(Fields& fields, Problem& problem) {
   return event;
 }
 
+Inspection readInspection(Fields& fields, const Slice&) {
+  const std::optional<json::Value> report = fields.required("report", json::Kind::Object);
+  return {report ? std::string(report->raw) : std::string()};
+}
+
+TraceFrame readTraceFrame(Fields& fields, const Slice&) {
+  TraceFrame event;
+  event.at = fields.integer("at");
+  event.connection = fields.integer("connection");
+  event.provider = fields.string("provider");
+  event.kind = oneOf<TraceKind>(fields, "kind", kTraceKinds);
+  event.text = Slice(fields.string("text"));
+  return event;
+}
+
 // Base64 has nothing to unescape: what stands between the quotes is it.
 Binary readBinary(json::Value value, const Slice& text, Problem& problem) {
   Fields fields(value, "call.result.binary", problem);
@@ -162,6 +177,8 @@ constexpr std::array<Reader<SessionEvent>, std::variant_size_v<SessionEvent>> kE
      [](Fields& fields, const Slice&, Problem& problem) -> SessionEvent {
        return Paired{readObjects(fields, "providers", problem, readPairedEntry)};
      }},
+    {"inspection", reading<SessionEvent, readInspection>},
+    {"trace.frame", reading<SessionEvent, readTraceFrame>},
 }};
 
 }  // namespace

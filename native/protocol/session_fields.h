@@ -23,6 +23,9 @@ inline constexpr std::array<std::string_view, 3> kActivities{"idle", "busy", "us
 inline constexpr std::array<std::string_view, 3> kLevels{"info", "warning", "error"};
 inline constexpr std::array<std::string_view, 3> kHookOutcomes{"in-force", "denied", "unavailable"};
 
+inline constexpr std::array<std::string_view, 4> kTraceKinds{"opened", "received", "sent",
+                                                             "closed"};
+
 // Both ends are ours and the secret has been checked: bounds here only stop nonsense.
 constexpr int64_t kMaxInteger = (int64_t{1} << 53) - 1;
 

@@ -83,6 +83,18 @@ RevokePaired readRevokePaired(Fields& fields, const Slice&) {
   return {fields.string("secret"), fields.string("name")};
 }
 
+Operate readOperate(Fields& fields, const Slice&) {
+  return {fields.string("secret"), readOptionalString(fields, "sessionId").value_or("")};
+}
+
+Inspect readInspect(Fields&, const Slice&) {
+  return {};
+}
+
+Trace readTrace(Fields&, const Slice&) {
+  return {};
+}
+
 EventOccurred readEventOccurred(Fields& fields, const Slice& text) {
   EventOccurred message;
   message.event = fields.requiredText("event", 256);
@@ -133,6 +145,9 @@ constexpr std::array<Reader<SessionMessage>, std::variant_size_v<SessionMessage>
     {"drain", reading<SessionMessage, readDrain>},
     {"paired.list", reading<SessionMessage, readListPaired>},
     {"paired.revoke", reading<SessionMessage, readRevokePaired>},
+    {"operate", reading<SessionMessage, readOperate>},
+    {"inspect", reading<SessionMessage, readInspect>},
+    {"trace", reading<SessionMessage, readTrace>},
     {"event", reading<SessionMessage, readEventOccurred>},
     {"hook.check", reading<SessionMessage, readHookCheck>},
     {"prompt.submitted", reading<SessionMessage, readPromptSubmitted>},

@@ -99,6 +99,18 @@ struct RevokePaired {
   std::string name;
 };
 
+// The user's own hand: the copilot-tap command, on a link of its own. Answered by Welcome, or by
+// Refused. From then on the link may look at the gateway, and call tools, with Call and CancelCall,
+// in this session's name.
+struct Operate {
+  std::string secret;
+  std::string sessionId;  // empty: the session last in use that has the tool
+};
+// An operator wants to see the state of everything. Answered by Inspection.
+struct Inspect {};
+// An operator wants to see what providers say and are told: TraceFrames, until its link ends.
+struct Trace {};
+
 // Something has happened that a provider has subscribed to, in the specification's payload shape.
 struct EventOccurred {
   std::string event;
@@ -131,8 +143,8 @@ struct HooksState {
 
 using SessionMessage =
     std::variant<Register, Update, ActivityChanged, Call, CancelCall, Synced, SyncFailed,
-                 EndSession, Ping, Drain, ListPaired, RevokePaired, EventOccurred, HookCheck,
-                 PromptSubmitted, SectionBuild, HooksState>;
+                 EndSession, Ping, Drain, ListPaired, RevokePaired, Operate, Inspect, Trace,
+                 EventOccurred, HookCheck, PromptSubmitted, SectionBuild, HooksState>;
 
 // --- Gateway → session ---
 
@@ -246,8 +258,22 @@ struct Paired {
   std::vector<PairedEntry> providers;
 };
 
-using SessionEvent =
-    std::variant<Welcome, Refused, Tools, CallResult, CallProgress, Timeline, Inject, Subscribe,
-                 Hooks, HookVerdict, PromptContext, SectionText, Pong, Draining, Paired>;
+// The answer to Inspect.
+struct Inspection {
+  std::string report;  // JSON text of an object: native/gateway/inspection.cc
+};
+enum class TraceKind : uint8_t { Opened, Received, Sent, Closed };
+// What an operator sees of a provider's connection, secrets included.
+struct TraceFrame {
+  int64_t at = 0;  // Unix time in ms
+  int64_t connection = 0;
+  std::string provider;  // its name, once it has one
+  TraceKind kind = TraceKind::Opened;
+  Slice text;  // the message as it is; of Closed the reason
+};
+
+using SessionEvent = std::variant<Welcome, Refused, Tools, CallResult, CallProgress, Timeline,
+                                  Inject, Subscribe, Hooks, HookVerdict, PromptContext, SectionText,
+                                  Pong, Draining, Paired, Inspection, TraceFrame>;
 
 }  // namespace tap::protocol

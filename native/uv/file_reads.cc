@@ -45,7 +45,7 @@ FileReads::~FileReads() {
 }
 
 void FileReads::add(gateway::ReadFile request) {
-  const gateway::PeerId session = request.session;
+  const gateway::PeerId session = request.link;
   lines_[session].waiting.push_back(std::move(request));
   resume(session);
 }
@@ -69,7 +69,7 @@ void FileReads::start(Line& line) {
   job->over.data = job;
   uv_async_init(loop_, &job->over, [](uv_async_t* over) {
     const auto* done = static_cast<Job*>(over->data);
-    done->owner->finished(done->request.session);
+    done->owner->finished(done->request.link);
   });
   job->started = uv_thread_create(
                      &job->thread, [](void* self) { static_cast<Job*>(self)->run(); }, job) == 0;

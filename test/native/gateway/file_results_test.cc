@@ -43,7 +43,7 @@ TEST_F(FileResults, AreReadInTheProvidersOwnFolder) {
   const auto reads = tap.reads();
   ASSERT_EQ(reads.size(), 1u);
   EXPECT_EQ(reads[0].callId.text(), id);
-  EXPECT_EQ(reads[0].session, session);
+  EXPECT_EQ(reads[0].link, session);
   EXPECT_EQ(reads[0].folder, "/home/u/providers/p/");
   EXPECT_EQ(reads[0].path, "/home/u/providers/p/shot.png");
   EXPECT_EQ(reads[0].mimeType, "image/png");

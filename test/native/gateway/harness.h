@@ -433,6 +433,8 @@ class Harness {
         if (auto* settled = std::get_if<protocol::CallResult>(&event->event)) {
           settled->data = settled->data.keep();
           settled->binary.base64 = settled->binary.base64.keep();
+        } else if (auto* frame = std::get_if<protocol::TraceFrame>(&event->event)) {
+          frame->text = frame->text.keep();
         }
         openInbox(event->peer).events.push_back(std::move(event->event));
       } else if (auto* close = std::get_if<ClosePeer>(&effect)) {

@@ -42,6 +42,11 @@ class Promises {
     while (const auto section = tap.find<protocol::SectionText>(process.peer)) {
       ASSERT_EQ(process.questions.erase(section->buildId), 1u) << "two texts of a section";
     }
+    while (const auto inspection = tap.find<protocol::Inspection>(process.peer)) {
+      ASSERT_TRUE(json::Scanner().scan(inspection->report)) << inspection->report;
+    }
+    while (tap.find<protocol::TraceFrame>(process.peer)) {
+    }
     while (const auto hooks = tap.find<protocol::Hooks>(process.peer)) {
       ASSERT_GE(hooks->revision, std::exchange(process.hooksRevision, hooks->revision));
     }

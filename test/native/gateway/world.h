@@ -133,6 +133,7 @@ class World {
   }
 
   void startProcess() {
+    if (below(6) == 0) return startOperator();
     const std::string id = "s" + std::to_string(below(5));
     const PeerId peer = tap_.link(id, [&](protocol::Register& r) {
       r.cliPid = below(3);
@@ -142,6 +143,16 @@ class World {
       if (below(20) == 0) r.linkVersion = 99;
     });
     processes_.push_back({peer, id, {}, {}, {}, 0, 0});
+  }
+
+  // What it asks for is promised the same.
+  void startOperator() {
+    const PeerId peer = tap_.newPeer();
+    const std::string sessionId = below(2) == 0 ? "" : "s" + std::to_string(below(5));
+    tap_.send(peer, protocol::Operate{"", sessionId});
+    if (below(3) == 0) tap_.send(peer, protocol::Trace{});
+    tap_.send(peer, protocol::Inspect{});
+    processes_.push_back({peer, sessionId, {}, {}, {}, 0, 0});
   }
 
   void endProcess() {

@@ -42,6 +42,10 @@ std::vector<SessionMessage> someMessages() {
       Drain{"secret", "2.0"},
       ListPaired{"secret"},
       RevokePaired{"secret", odd},
+      Operate{"secret", ""},
+      Operate{odd, odd},
+      Inspect{},
+      Trace{},
       EventOccurred{"user.message", Slice(std::string(R"({ "content":"hi"})"))},
       HookCheck{"1", "bash", Slice(std::string(R"({ "command":"ls"})"))},
       HookCheck{"2", odd, Slice(std::string("7"))},
@@ -88,6 +92,9 @@ std::vector<SessionEvent> someEvents() {
       Draining{odd},
       Paired{},
       Paired{{{"browser", "https://a.example", "s", odd}, {odd, "", "t", ""}}},
+      Inspection{R"({"version":"1","sessions":[]})"},
+      TraceFrame{1'700'000'000'000, 7, odd, TraceKind::Received, Slice(odd)},
+      TraceFrame{0, 0, "", TraceKind::Closed, Slice(std::string())},
   };
 }
 

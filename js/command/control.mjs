@@ -1,0 +1,246 @@
+// What the command asks a running gateway: one link of its own, as an operator (docs/session-link.md,
+// "operate").
+
+import { addon } from "../base/addon.mjs";
+import { readDescriptor } from "../base/host-files.mjs";
+import { PendingCalls } from "../session/pending-calls.mjs";
+
+/** @typedef {{type: string, [field: string]: any}} GatewayEvent */
+/** @typedef {import("../base/addon.js").CallOutcome} CallOutcome */
+/** @typedef {{name: string, origin: string, sessionId: string, label: string}} PairedProvider */
+
+/**
+ * A tool as it was declared.
+ * @typedef {{name: string, description: string, parameters?: object, timeout?: number}} Tool
+ *
+ * `refused`: names of tools that the CLI does not take; `rules`: how many hook rules it has there.
+ * @typedef {{session: string, tools: Tool[], refused: string[], rules: number}} InspectedBinding
+ *
+ * `linked`: its extension process is there; `inUse`: larger is later; `settled`: its tools are in force;
+ * `syncFailure`: why they could not be put in force; `hooks`: whether what its hooks should do is in force.
+ * @typedef {object} InspectedSession
+ * @property {string} id
+ * @property {string} label
+ * @property {string} cwd
+ * @property {number} cliPid
+ * @property {boolean} linked
+ * @property {boolean} ending
+ * @property {"live" | "reload"} mode
+ * @property {"idle" | "busy"} activity
+ * @property {number} inUse
+ * @property {number} tools
+ * @property {boolean} settled
+ * @property {string} [syncFailure]
+ * @property {number} callsInFlight
+ * @property {boolean} hooksWanted
+ * @property {"in-force" | "denied" | "unavailable"} hooks
+ *
+ * `name` and `id` are empty before its hello, `trust` is "none" before its auth; `onlySession`: the only one
+ * that it may bind to; `all`: bound to every session that it says it is ready for.
+ * @typedef {object} InspectedProvider
+ * @property {number} connection
+ * @property {string} id
+ * @property {string} name
+ * @property {string} instance
+ * @property {"none" | "external" | "project" | "internal"} trust
+ * @property {string} [origin] of a web page
+ * @property {string} onlySession
+ * @property {boolean} all
+ * @property {number} callsInFlight
+ * @property {InspectedBinding[]} bindings
+ *
+ * Of the calls that were answered or failed since the gateway has started; `perSecond` is of the last minute.
+ * Percentiles are in ms, too long by an eighth at most.
+ * @typedef {{provider: string, tool: string, calls: number, failed: number, perSecond: number,
+ *   p50Ms: number, p95Ms: number, p99Ms: number, lastAt: number}} InspectedTool
+ *
+ * @typedef {{at: number, provider: string, tool: string, code: string, message: string}} FailedCall
+ * @typedef {{name: string, value: number, default: number, unit: "bytes" | "ms" | "count", env: string, why: string}} LimitInForce
+ *
+ * Times are Unix times in ms. `failures`: the last 20, the oldest first.
+ * @typedef {{version: string, pid: number, port: number, startedAt: number, now: number, draining: boolean,
+ *   sessions: InspectedSession[], providers: InspectedProvider[], tools: InspectedTool[],
+ *   failures: FailedCall[], limits: LimitInForce[]}} Inspection
+ *
+ * `text` is the message as it is, secrets included; of `closed` the reason, of `opened` a web page's origin.
+ * @typedef {{at: number, connection: number, provider: string, kind: "opened" | "received" | "sent" | "closed", text: string}} TraceFrame
+ */
+
+const ANSWER_MS = 5000;
+
+/** No gateway can be asked; `message` says why, and what to do. */
+export class NoGateway extends Error {
+  code = "NO_GATEWAY";
+}
+
+export class Control {
+  #port;
+  #secret;
+  #calls = new PendingCalls();
+  /** What waits for an answer. @type {((event: GatewayEvent) => void) | undefined} */
+  #onAnswer;
+  /** One question after another. @type {Promise<unknown>} */
+  #turn = Promise.resolve();
+  /** In whose name it calls tools now. */
+  #session = "";
+  /** @type {((frame: TraceFrame) => void) | undefined} */
+  #onTrace;
+  /** @type {Promise<string>} why the link has ended */
+  #ended;
+
+  /**
+   * @param {import("../base/host-files.mjs").Descriptor} descriptor
+   * @param {() => void} onConnected
+   */
+  constructor({ link, secret }, onConnected) {
+    this.#secret = secret;
+    /** @type {(reason: string) => void} */
+    let end = () => {};
+    this.#ended = new Promise((resolve) => {
+      end = resolve;
+    });
+    this.#port = new addon.SessionPort({
+      onConnected,
+      onEvent: (json) => this.#receive(JSON.parse(json)),
+      onSettled: (pairs) => this.#calls.settle(pairs),
+      onClosed: (reason) => end(reason),
+    });
+    this.#port.connect(link);
+  }
+
+  /** @param {GatewayEvent} event */
+  #receive(event) {
+    if (event.type === "trace.frame") this.#onTrace?.(/** @type {any} */ (event));
+    else this.#onAnswer?.(event);
+  }
+
+  /**
+   * @template T
+   * @param {() => Promise<T>} work begins once what was begun before is done
+   * @returns {Promise<T>}
+   */
+  #inTurn(work) {
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => {});
+    return done;
+  }
+
+  /**
+   * @param {object} message @param {string} answer its type
+   * @returns {Promise<GatewayEvent>}
+   */
+  async #ask(message, answer) {
+    /** @type {Promise<GatewayEvent>} */
+    const given = new Promise((resolve) => {
+      this.#onAnswer = resolve;
+    });
+    /** @type {NodeJS.Timeout | undefined} */
+    let timer;
+    /** @type {Promise<string>} */
+    const late = new Promise((resolve) => {
+      timer = setTimeout(resolve, ANSWER_MS, `nothing came within ${ANSWER_MS / 1000} s`);
+    });
+    this.#port.send(JSON.stringify({ ...message, secret: this.#secret }));
+    const event = await Promise.race([given, late, this.#ended]);
+    clearTimeout(timer);
+    this.#onAnswer = undefined;
+    if (typeof event === "object" && event.type === answer) return event;
+    const why = typeof event === "string" ? event : (event.message ?? `it says ${event.type}`);
+    throw new NoGateway(`the gateway does not answer: ${why}; see its log`);
+  }
+
+  /** @returns {Promise<Inspection>} */
+  async inspect() {
+    return this.#inTurn(async () => (await this.#ask({ type: "inspect" }, "inspection")).report);
+  }
+
+  /**
+   * Calls a provider's tool as a session would; hooks are not asked.
+   * @param {{tool: string, args?: unknown, session?: string, timeoutMs?: number, signal?: AbortSignal}} what `session`:
+   *   its id; without it, the one last in use that has the tool
+   * @returns {Promise<CallOutcome>}
+   */
+  async call({ tool, args = {}, session, timeoutMs, signal }) {
+    const { id, result } = await this.#inTurn(async () => {
+      await this.#operate(session ?? "");
+      return this.#calls.call(this.#port, tool, args, timeoutMs);
+    });
+    const cancel = () => this.#port.cancel(id, "the user has cancelled it");
+    signal?.addEventListener("abort", cancel, { once: true });
+    if (signal?.aborted) cancel();
+    try {
+      return await result;
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+    }
+  }
+
+  /**
+   * Shows what providers say and are told, from now on.
+   * @param {(frame: TraceFrame) => void} onFrame
+   * @returns {Promise<string>} why it has ended
+   */
+  trace(onFrame) {
+    this.#onTrace = onFrame;
+    this.#port.send(JSON.stringify({ type: "trace" }));
+    return this.#ended;
+  }
+
+  /** @returns {Promise<PairedProvider[]>} */
+  async paired() {
+    return this.#inTurn(async () => (await this.#ask({ type: "paired.list" }, "paired")).providers);
+  }
+
+  /** @param {string} name @returns {Promise<PairedProvider[]>} whose tokens are void now */
+  async unpair(name) {
+    const message = { type: "paired.revoke", name };
+    return this.#inTurn(async () => (await this.#ask(message, "paired")).providers);
+  }
+
+  /** @param {string} session whose tools it calls */
+  async #operate(session) {
+    if (session === this.#session) return;
+    await this.#ask({ type: "operate", sessionId: session }, "welcome");
+    this.#session = session;
+  }
+
+  close() {
+    this.#port.close("it has its answers");
+  }
+
+  /** @param {import("../base/host-files.mjs").Descriptor} descriptor @returns {Promise<Control>} */
+  static async open(descriptor) {
+    /** @type {Control | undefined} */
+    let control;
+    const connected = new Promise((resolve) => {
+      control = new Control(descriptor, () => resolve(undefined));
+    });
+    const opened = /** @type {Control} */ (/** @type {unknown} */ (control));
+    const reason = await Promise.race([connected, opened.#ended]);
+    if (reason !== undefined) {
+      throw new NoGateway(
+        `no gateway runs: ${reason}; one starts with the next session of the Copilot CLI`,
+      );
+    }
+    try {
+      await opened.#ask({ type: "operate" }, "welcome");
+    } catch (error) {
+      opened.close();
+      throw error;
+    }
+    return opened;
+  }
+}
+
+/**
+ * @param {import("../base/paths.mjs").GatewayFiles} files
+ * @returns {Promise<Control>} close it
+ * @throws {NoGateway}
+ */
+export async function openControl(files) {
+  const descriptor = readDescriptor(files.descriptor);
+  if (!descriptor) {
+    throw new NoGateway("no gateway runs; one starts with the next session of the Copilot CLI");
+  }
+  return Control.open(descriptor);
+}

@@ -1,0 +1,130 @@
+#include "gateway/inspection.h"
+
+#include <array>
+#include <cstdio>
+#include <string_view>
+
+#include "base/json_writer.h"
+
+namespace tap::gateway {
+
+namespace {
+
+constexpr std::array<std::string_view, 4> kTrusts{"none", "external", "project", "internal"};
+constexpr std::array<std::string_view, 3> kActivities{"idle", "busy", "busy"};
+constexpr std::array<std::string_view, 3> kHookOutcomes{"in-force", "denied", "unavailable"};
+
+struct Report {
+  const Turn& turn;
+  json::Writer& writer;
+
+  void all() const {
+    const State& state = turn.state;
+    writer.beginObject().field("version", state.config.version).field("pid", state.config.pid);
+    writer.field("port", state.config.port).field("startedAt", state.startedUnixMillis);
+    writer.field("now", turn.now.unixMillis).field("draining", state.draining);
+    list("sessions", turn.state.sessions.all(), [&](const auto& one) { session(one.second); });
+    list("providers", turn.state.providers.all(), [&](Provider* one) { provider(*one); });
+    tools();
+    list("failures", state.stats.failures(), [&](const FailedCall& one) { failure(one); });
+    limits();
+    writer.endObject();
+  }
+
+ private:
+  template <class Items, class Write>
+  void list(std::string_view key, Items&& items, Write write) const {
+    writer.key(key).beginArray();
+    for (auto& item : items) write(item);
+    writer.endArray();
+  }
+
+  void session(const Session& one) const {
+    writer.beginObject().field("id", one.id).field("label", one.label).field("cwd", one.cwd);
+    writer.field("cliPid", one.cliPid).field("linked", one.peer.has_value());
+    writer.field("ending", one.ending);
+    writer.field("mode", one.sync.mode() == protocol::SyncMode::Live ? "live" : "reload");
+    writer.field("activity", kActivities[static_cast<size_t>(one.activity)]);
+    writer.field("inUse", one.lastActive);
+    writer.field("tools", turn.state.providers.toolCount(one.id));
+    writer.field("settled", one.sync.settled());
+    if (!one.syncFailure.empty()) writer.field("syncFailure", one.syncFailure);
+    writer.field("callsInFlight", turn.state.calls.countOfSession(one.id));
+    writer.field("hooksWanted", one.hooks.told.wanted);
+    writer.field("hooks", kHookOutcomes[static_cast<size_t>(one.hooks.state.hooks)]);
+    writer.endObject();
+  }
+
+  void provider(Provider& one) const {
+    writer.beginObject().field("connection", static_cast<uint64_t>(one.peer));
+    writer.field("id", one.providerId).field("name", one.name).field("instance", one.instance);
+    writer.field("trust", kTrusts[static_cast<size_t>(one.credentials.trust)]);
+    if (one.origin) writer.field("origin", *one.origin);
+    writer.field("onlySession", one.credentials.onlySession);
+    writer.field("all", one.all);
+    writer.field("callsInFlight", turn.state.calls.countOfProvider(one.peer));
+    list("bindings", one.bindings, [&](const auto& bound) { binding(one, bound.second); });
+    writer.endObject();
+  }
+
+  void binding(const Provider& provider, const Binding& one) const {
+    writer.beginObject().field("session", one.sessionId);
+    list("tools", one.tools, [&](const protocol::ToolDefinition& tool) { writer.raw(tool.json); });
+    writer.key("refused").beginArray();
+    for (const protocol::ToolDefinition& tool : one.tools) {
+      if (turn.state.providers.isRefused(one.sessionId, provider.name, tool.name)) {
+        writer.string(tool.name);
+      }
+    }
+    writer.endArray().field("rules", one.rules.size()).endObject();
+  }
+
+  void tools() const {
+    writer.key("tools").beginArray();
+    for (const auto& [provider, ofProvider] : turn.state.stats.tools()) {
+      for (const auto& [tool, record] : ofProvider) toolRecord(provider, tool, record);
+    }
+    writer.endArray();
+  }
+
+  void toolRecord(std::string_view provider, std::string_view tool,
+                  const ToolRecord& record) const {
+    std::array<char, 32> rate{};
+    const int size =
+        std::snprintf(rate.data(), rate.size(), "%.2f", record.rate.perSecond(turn.now.steady));
+    writer.beginObject().field("provider", provider).field("tool", tool);
+    writer.field("calls", record.calls).field("failed", record.failed);
+    writer.rawField("perSecond", std::string_view(rate.data(), static_cast<size_t>(size)));
+    writer.field("p50Ms", record.durations.percentile(0.5).count());
+    writer.field("p95Ms", record.durations.percentile(0.95).count());
+    writer.field("p99Ms", record.durations.percentile(0.99).count());
+    writer.field("lastAt", record.lastUnixMillis).endObject();
+  }
+
+  void failure(const FailedCall& one) const {
+    writer.beginObject().field("at", one.unixMillis).field("provider", one.provider);
+    writer.field("tool", one.tool).field("code", one.code).field("message", one.text).endObject();
+  }
+
+  void limits() const {
+    writer.key("limits").beginArray();
+    for (size_t i = 0; i < kLimitTable.size(); ++i) {
+      const LimitRow& row = kLimitTable[i];
+      writer.beginObject().field("name", row.name);
+      writer.field("value", turn.limits().get(static_cast<Limit>(i))).field("default", row.value);
+      writer.field("unit", row.unit).field("env", row.env).field("why", row.why).endObject();
+    }
+    writer.endArray();
+  }
+};
+
+}  // namespace
+
+std::string describeEverything(const Turn& turn) {
+  std::string report;
+  json::Writer writer(report);
+  Report{turn, writer}.all();
+  return report;
+}
+
+}  // namespace tap::gateway
