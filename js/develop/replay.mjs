@@ -1,0 +1,131 @@
+// Makes the calls of a recording again, and compares what comes back: a recording as a test
+// (docs/tracing.md).
+
+import { isDeepStrictEqual } from "node:util";
+import { REMOVED } from "./trace.mjs";
+
+/** @typedef {import("./trace.mjs").TraceEvent} TraceEvent */
+/** @typedef {import("./testing.mjs").TestTap} TestTap */
+/**
+ * A call with its answer. `code` instead of `data` where it failed.
+ * @typedef {{provider: string, tool: string, args: object, data?: unknown, code?: string}} RecordedCall
+ * @typedef {"equal" | "shape" | "outcome"} Comparison
+ * @typedef {{call: RecordedCall, ok: boolean, detail: string, skipped?: boolean}} Replayed
+ */
+
+/** @type {readonly Comparison[]} */
+export const COMPARISONS = ["equal", "shape", "outcome"];
+
+/**
+ * The calls that were answered, in the order in which they were made.
+ * @param {TraceEvent[]} events @param {{provider?: string}} [options]
+ * @returns {RecordedCall[]}
+ */
+export function callsOf(events, { provider } = {}) {
+  /** @type {Map<string, TraceEvent>} */
+  const answers = new Map();
+  for (const event of events) {
+    const { kind, message } = event;
+    if (kind === "received" && message?.type === "tool.result") answers.set(message.id, event);
+  }
+  return events.flatMap((event) => {
+    const { kind, message } = event;
+    if (kind !== "sent" || message?.type !== "tool.call") return [];
+    if (provider !== undefined && event.provider !== provider) return [];
+    const answer = answers.get(message.id)?.message;
+    if (!answer) return [];
+    const { tool, args = {} } = message;
+    const failed = answer.error !== undefined || answer.errorCode !== undefined;
+    const outcome = failed
+      ? { code: String(answer.errorCode ?? "INTERNAL") }
+      : { data: answer.data };
+    return [{ provider: event.provider, tool, args, ...outcome }];
+  });
+}
+
+/** Whether anything in it was taken out. @param {unknown} value */
+const isRedacted = (value) => JSON.stringify(value ?? null).includes(REMOVED);
+
+/** The types of a value in place of what is in it; of an array, those of its elements. @param {any} value @returns {any} */
+function shapeOf(value) {
+  if (Array.isArray(value)) {
+    return [...new Set(value.map((item) => JSON.stringify(shapeOf(item))))].sort();
+  }
+  if (typeof value !== "object" || value === null) return value === null ? "null" : typeof value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((name) => [name, shapeOf(value[name])]),
+  );
+}
+
+/** What the model reads of a result, as data again where it is JSON. @param {any} read */
+function dataOf(read) {
+  if (typeof read !== "string") return read;
+  try {
+    return JSON.parse(read);
+  } catch {
+    return read;
+  }
+}
+
+/** @param {unknown} value */
+const short = (value) => {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+};
+
+/**
+ * @param {RecordedCall} call @param {{read?: unknown, code?: string}} now @param {Comparison} compare
+ * @returns {{ok: boolean, detail: string}}
+ */
+function compareOutcome(call, now, compare) {
+  if (call.code !== undefined || now.code !== undefined) {
+    const ok = call.code === now.code;
+    const said = (/** @type {string | undefined} */ code) =>
+      code ? `failed with ${code}` : "succeeded";
+    return { ok, detail: ok ? said(now.code) : `it ${said(call.code)}, and now ${said(now.code)}` };
+  }
+  if (compare === "outcome") return { ok: true, detail: "succeeded" };
+  const before = typeof call.data === "string" ? dataOf(call.data) : (call.data ?? "");
+  const data = dataOf(now.read);
+  const [left, right] = compare === "shape" ? [shapeOf(before), shapeOf(data)] : [before, data];
+  if (isDeepStrictEqual(left, right)) return { ok: true, detail: "the same" };
+  return { ok: false, detail: `was ${short(left)}, is ${short(right)}` };
+}
+
+/**
+ * @param {TestTap} tap with the provider connected, or on its way
+ * @param {RecordedCall[]} calls
+ * @param {{compare?: Comparison, onCall?: (done: Replayed) => void}} [options]
+ * @returns {Promise<Replayed[]>}
+ */
+export async function replay(tap, calls, { compare = "equal", onCall = () => {} } = {}) {
+  const all = [];
+  for (const call of calls) {
+    const done = await replayOne(tap, call, compare);
+    onCall(done);
+    all.push(done);
+  }
+  return all;
+}
+
+/** @param {TestTap} tap @param {RecordedCall} call @param {Comparison} compare @returns {Promise<Replayed>} */
+async function replayOne(tap, call, compare) {
+  if (isRedacted(call.args)) {
+    const detail = "not made: a secret was taken out of its arguments";
+    return { call, ok: true, skipped: true, detail };
+  }
+  try {
+    await tap.tool(call.tool);
+  } catch (error) {
+    return { call, ok: false, detail: error instanceof Error ? error.message : String(error) };
+  }
+  /** @type {{read?: unknown, code?: string}} */
+  const now = await tap.call(call.tool, call.args).then(
+    (read) => ({ read }),
+    (error) => ({ code: String(error.code ?? "INTERNAL") }),
+  );
+  const weakest = isRedacted(call.data) && compare === "equal" ? "shape" : compare;
+  return { call, ...compareOutcome(call, now, weakest) };
+}

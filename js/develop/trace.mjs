@@ -1,0 +1,161 @@
+// A recording of what providers say and are told: JSON lines, with secrets taken out (docs/tracing.md).
+// The first line says what it is; each other is one event of a provider's connection.
+
+import fs from "node:fs";
+
+/** @typedef {import("../command/control.mjs").TraceFrame} TraceFrame */
+/**
+ * `message`: what was sent, parsed; `text`: the same where it is no JSON, or why a connection was closed.
+ * @typedef {{at: number, connection: number, provider: string, kind: TraceFrame["kind"], message?: any, text?: string}} TraceEvent
+ */
+
+export const REMOVED = "<removed>";
+const FORMAT = 1;
+
+/** Names of members that hold a secret, in the protocol and in what people send with it. */
+const SECRET_NAME =
+  /(^|[^a-z])(token|secret|passw(or)?d|passphrase|authorization|cookie|credentials?|api[-_]?key|private[-_]?key)s?($|[^a-z])|(Token|Secret|Password|ApiKey|PrivateKey|Credentials?)$/;
+/** Tokens of tap, and the best-known ones of others, wherever they stand in a text. */
+const SECRET_TEXT =
+  /\b(ptk|tok|stk)-[0-9a-f]{16,}\b|\bgh[opsur]_\w{20,}\b|\bgithub_pat_\w{20,}\b|\bsk-[\w-]{20,}\b|\bxox[abprs]-[\w-]{10,}\b|\bAKIA[0-9A-Z]{16}\b|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]+|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(-----END [A-Z ]*PRIVATE KEY-----)?/g;
+
+/** @param {string} name */
+const isSecretName = (name) => SECRET_NAME.test(name) || SECRET_NAME.test(name.toLowerCase());
+
+/**
+ * The value without secrets. What stands under a telling name goes as a whole; a schema that only
+ * describes such a member stays.
+ * @param {any} value
+ * @returns {any}
+ */
+export function redact(value) {
+  if (typeof value === "string") return value.replace(SECRET_TEXT, REMOVED);
+  if (Array.isArray(value)) return value.map(redact);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [
+      name,
+      isSecretName(name) && isPlain(inner) ? REMOVED : redact(inner),
+    ]),
+  );
+}
+
+/** @param {unknown} value */
+const isPlain = (value) => ["string", "number"].includes(typeof value) && value !== "";
+
+/** @param {TraceFrame} frame @returns {TraceEvent} */
+export function toEvent({ at, connection, provider, kind, text }) {
+  const event = { at, connection, provider, kind };
+  if (kind === "opened" || kind === "closed") return { ...event, text: redact(text) };
+  try {
+    const message = JSON.parse(text);
+    // The code that a person types while pairing is one as well.
+    if (message?.type === "auth.confirm") message.code = REMOVED;
+    return { ...event, message: redact(message) };
+  } catch {
+    return { ...event, text: redact(text) };
+  }
+}
+
+/** The first line of a recording. @param {{version: string, at: number}} about */
+export const headerLine = ({ version, at }) =>
+  `${JSON.stringify({ tapTrace: FORMAT, version, at })}\n`;
+
+/** @param {TraceEvent} event */
+export const eventLine = (event) => `${JSON.stringify(event)}\n`;
+
+/**
+ * Which events belong to a provider or a session. What comes before a connection has said hello is
+ * kept until it does.
+ */
+export class TraceFilter {
+  #wanted;
+  /** By connection: what it is known to be, or what it has said so far. @type {Map<number, {fits: boolean, before: TraceEvent[]}>} */
+  #connections = new Map();
+
+  /** @param {{provider?: string, session?: string}} wanted */
+  constructor(wanted) {
+    this.#wanted = wanted;
+  }
+
+  /** A connection that was there before. @param {number} connection @param {string} provider @param {string[]} sessions */
+  know(connection, provider, sessions) {
+    const { provider: name, session } = this.#wanted;
+    const fits =
+      (name === undefined || provider === name) &&
+      (session === undefined || sessions.includes(session));
+    this.#connections.set(connection, { fits, before: [] });
+  }
+
+  /** @param {TraceEvent} event @returns {TraceEvent[]} those that are to be recorded now */
+  take(event) {
+    const { provider, session } = this.#wanted;
+    if (provider === undefined && session === undefined) return [event];
+    const connection = this.#connection(event);
+    if (event.kind === "closed") this.#connections.delete(event.connection);
+    if (event.kind === "received" && event.message?.type === "hello") {
+      return this.#meet(event, connection.before);
+    }
+    if (connection.fits) return session === undefined || isOf(event, session) ? [event] : [];
+    if (event.provider === "" && connection.before.length < MOST_BEFORE) {
+      connection.before.push(event);
+    }
+    return [];
+  }
+
+  /** It says who it is. @param {TraceEvent} hello @param {TraceEvent[]} before what it has said until then */
+  #meet(hello, before) {
+    const { name, session } = hello.message;
+    const any = session === undefined || session === "all";
+    this.know(hello.connection, String(name), [
+      any ? (this.#wanted.session ?? "") : String(session),
+    ]);
+    return this.#connections.get(hello.connection)?.fits ? [...before, hello] : [];
+  }
+
+  /** @param {TraceEvent} event */
+  #connection(event) {
+    let known = this.#connections.get(event.connection);
+    if (!known) this.#connections.set(event.connection, (known = { fits: false, before: [] }));
+    return known;
+  }
+}
+
+/** More than that nobody says before hello. */
+const MOST_BEFORE = 20;
+
+/** A message that names no session may be about any. @param {TraceEvent} event @param {string} session */
+const isOf = ({ message }, session) =>
+  typeof message?.sessionId !== "string" || message.sessionId === session;
+
+/**
+ * @param {string} file
+ * @returns {{version: string, at: number, events: TraceEvent[]}}
+ * @throws where it is no recording
+ */
+export function readTrace(file) {
+  const lines = fs.readFileSync(file, "utf8").split("\n");
+  const parsed = lines.flatMap((line, index) =>
+    line.trim() ? [parseLine(line, file, index)] : [],
+  );
+  const [header, ...events] = parsed;
+  if (header?.tapTrace !== FORMAT) {
+    throw new Error(
+      header?.tapTrace === undefined
+        ? `${file} is no recording of copilot-tap trace`
+        : `${file} was recorded in format ${header.tapTrace}, and this version reads ${FORMAT}`,
+    );
+  }
+  return { version: String(header.version), at: Number(header.at), events };
+}
+
+/** @param {string} line @param {string} file @param {number} index */
+function parseLine(line, file, index) {
+  try {
+    const value = JSON.parse(line);
+    if (typeof value === "object" && value !== null) return value;
+  } catch {
+    // Said below.
+  }
+  throw new Error(`${file}:${index + 1} is no line of a recording`);
+}
