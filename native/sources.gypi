@@ -11,6 +11,7 @@
       'base/json_string.cc',
       'base/json_writer.cc',
       'base/limits.cc',
+      'base/paths.cc',
       'base/pattern.cc',
       'base/random.cc',
       'base/utf8.cc',

@@ -113,8 +113,12 @@ export class SessionPort {
 export class HookGuards {
   /** @param rules JSON text of an array of onPreToolUse rules */
   constructor(rules: string);
-  /** Whether one of them is about this tool use. @param args JSON text */
-  covers(tool: string, owner: string, args: string): boolean;
+  /**
+   * Whether one of them is about this tool use.
+   * @param args JSON text
+   * @param folder where the session works
+   */
+  covers(tool: string, owner: string, args: string, folder: string): boolean;
 }
 
 export interface LimitRow {

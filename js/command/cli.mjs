@@ -10,7 +10,8 @@ import { allow, commandLine, consentFile, isAllowed, list, revoke } from "../pro
 import { readDescriptor } from "../base/host-files.mjs";
 import { askPort } from "../host/host-process.mjs";
 import { gatewayFiles, version } from "../base/paths.mjs";
-import { CONFIG_NAME, loadProjectConfig } from "../projects/project-config.mjs";
+import { CONFIG_NAME } from "../projects/config-file.mjs";
+import { loadProjectConfig } from "../projects/project-config.mjs";
 import { visible } from "../base/visible.mjs";
 
 /** @typedef {import("../base/paths.mjs").GatewayFiles} GatewayFiles */

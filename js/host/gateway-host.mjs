@@ -8,7 +8,7 @@ import path from "node:path";
 import { addon } from "../base/addon.mjs";
 import { makePrivateFolder, readIfThere, removeIfOurs, writePrivate } from "../base/host-files.mjs";
 import { version } from "../base/paths.mjs";
-import { ProjectProviders } from "../projects/project-providers.mjs";
+import { ProjectSessions } from "../projects/project-sessions.mjs";
 import { serveStatus } from "./tap-status.mjs";
 
 const FILES_CHECK_MS = 2000;
@@ -51,7 +51,7 @@ export class GatewayHost {
       onExit: (reason) => this.#onExit(reason),
     });
     serveStatus(this.gateway, log);
-    this.#projects = new ProjectProviders(this.gateway, files);
+    this.#projects = new ProjectSessions(this.gateway, files, log);
   }
 
   /**

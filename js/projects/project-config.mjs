@@ -4,6 +4,7 @@
 import { createHash } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
+import { CONFIG_NAME, configFile } from "./config-file.mjs";
 import { parsePositioned, problemAt, valueOf } from "./json-positions.mjs";
 import { hasHidden, shortened, visible } from "../base/visible.mjs";
 
@@ -23,7 +24,6 @@ import { hasHidden, shortened, visible } from "../base/visible.mjs";
  * @typedef {{ok: true, providers: ProviderConfig[]} | {ok: false, problems: Problem[]}} ConfigResult
  */
 
-export const CONFIG_NAME = "tap.config.json";
 export const MAX_CONFIG_BYTES = 256 * 1024;
 export const MAX_PROVIDERS = 20;
 export const MAX_NAME_BYTES = 128;
@@ -68,9 +68,7 @@ const TOO_LARGE = `expected at most ${MAX_CONFIG_BYTES / 1024} KB`;
  * @returns {LoadedConfig | undefined} undefined where there is no such file
  */
 export function loadProjectConfig(folder, name = CONFIG_NAME) {
-  // The folder's real path, so that a link to it is the same workspace; the file itself stays under
-  // its own name, so that a link to an allowed config elsewhere is not allowed here.
-  const file = path.join(realFolder(folder), name);
+  const file = configFile(folder, name);
   try {
     const bytes = readBounded(file);
     if (!bytes) return undefined;
@@ -85,15 +83,6 @@ export function loadProjectConfig(folder, name = CONFIG_NAME) {
 
 /** @param {unknown} error */
 const messageOf = (error) => visible(error instanceof Error ? error.message : String(error));
-
-/** @param {string} folder */
-function realFolder(folder) {
-  try {
-    return fs.realpathSync(folder);
-  } catch {
-    return path.resolve(folder);
-  }
-}
 
 /** Never waits on a pipe and never reads more than it may. @param {string} file */
 function readBounded(file) {

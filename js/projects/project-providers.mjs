@@ -1,111 +1,42 @@
 // The providers that sessions want started: what a tap.config.json names runs as long as its session
 // does and the user's consent holds. The file is read when the session starts, and again with each
 // change of consent while nothing of the session runs: what runs is what was consented to.
+// project-sessions.mjs knows when that is.
 
-import fs from "node:fs";
-import path from "node:path";
-import { consentFile, consentNotice, isAllowed } from "./consent.mjs";
+import { consentNotice, isAllowed } from "./consent.mjs";
 import { loadProjectConfig } from "./project-config.mjs";
 import { Supervisor } from "./supervisor.mjs";
 import { visible } from "../base/visible.mjs";
 
 /** @typedef {import("./project-config.mjs").LoadedConfig} LoadedConfig */
 /** @typedef {import("./project-config.mjs").ProviderConfig} ProviderConfig */
-/**
- * What is used of the addon's Gateway.
- * @typedef {Pick<import("../base/addon.js").Gateway, "issueSpawnToken" | "forgetSpawnToken" | "tellTimeline">} Tokens
- */
+/** @typedef {import("./project-sessions.mjs").Tokens} Tokens */
 /**
  * @typedef {object} ProjectSession
  * @property {string} id
  * @property {string} cwd
  * @property {string} [told] the digest of the content that the timeline has spoken of
+ * @property {boolean} [failed] the timeline has said that this module cannot be loaded
  * @property {{file: string, digest: string, supervisor: Supervisor}} [running]
  */
-
-/** How often the user's consent is looked at. */
-const POLL_MS = 1000;
-
-/** What changes with every change of a file; empty where it cannot be seen. @param {string} file */
-function stampOf(file) {
-  try {
-    const { ino, ctimeMs, size } = fs.statSync(file);
-    return `${ino} ${ctimeMs} ${size}`;
-  } catch {
-    return "";
-  }
-}
 
 export class ProjectProviders {
   #gateway;
   #files;
   #store;
-  /** @type {Map<string, ProjectSession>} */
-  #sessions = new Map();
   /** By the config's path: two runs of the same provider might be after the same thing. @type {Map<string, Promise<void>>} */
   #stopping = new Map();
-  /** @type {NodeJS.Timeout | undefined} */
-  #poll;
-  #stamp = "";
-  #stopped = false;
 
-  /** @param {Tokens} gateway @param {import("../base/paths.mjs").GatewayFiles} files */
-  constructor(gateway, files) {
+  /** @param {Tokens} gateway @param {import("../base/paths.mjs").GatewayFiles} files @param {string} store the user's consent */
+  constructor(gateway, files, store) {
     this.#gateway = gateway;
     this.#files = files;
-    this.#store = consentFile(files);
+    this.#store = store;
   }
 
-  /** A session has begun; it is dealt with when its welcome is on its way. @param {string} id @param {string} cwd */
-  opened(id, cwd) {
-    // A folder that is none is not to be taken for one of this process's.
-    if (this.#stopped || !path.isAbsolute(cwd)) return;
-    const session = { id, cwd };
-    this.#sessions.set(id, session);
-    this.#watch();
-    setImmediate(() => this.#look(session));
-  }
-
-  /** @param {string} id */
-  ended(id) {
-    const session = this.#sessions.get(id);
-    this.#sessions.delete(id);
-    if (session) void this.#stopRunning(session);
-    if (this.#sessions.size === 0) this.#unwatch();
-  }
-
-  /** @returns {Promise<void>} once nothing that was started is left */
-  async stop() {
-    this.#stopped = true;
-    for (const id of [...this.#sessions.keys()]) this.ended(id);
-    await Promise.all(this.#stopping.values());
-  }
-
-  #watch() {
-    if (this.#poll) return;
-    this.#stamp = stampOf(this.#store);
-    this.#poll = setInterval(() => this.#lookAgain(), POLL_MS);
-    this.#poll.unref();
-  }
-
-  #unwatch() {
-    clearInterval(this.#poll);
-    this.#poll = undefined;
-  }
-
-  #lookAgain() {
-    const stamp = stampOf(this.#store);
-    if (stamp === this.#stamp) return;
-    this.#stamp = stamp;
-    for (const session of this.#sessions.values()) {
-      if (session.running) this.#lookAtConsent(session, session.running);
-      else this.#look(session);
-    }
-  }
-
-  /** Nothing of the session runs: should it? @param {ProjectSession} session */
-  #look(session) {
-    if (this.#sessions.get(session.id) !== session || session.running) return;
+  /** The session has begun, or the user's consent has changed. @param {ProjectSession} session */
+  look(session) {
+    if (session.running) return this.#lookAtConsent(session, session.running);
     const config = loadProjectConfig(session.cwd);
     if (!config) return;
     const { file, digest, result } = config;
@@ -117,6 +48,16 @@ export class ProjectProviders {
     if (result.providers.length === 0) return;
     if (isAllowed(this.#store, file, digest)) return void this.#start(session, config);
     this.#tellOnce(session, digest, "warning", consentNotice(file, result.providers));
+  }
+
+  /** @param {ProjectSession} session */
+  ended(session) {
+    void this.#stopRunning(session);
+  }
+
+  /** @returns {Promise<void>} once nothing is left of what has ended */
+  async stopped() {
+    await Promise.all(this.#stopping.values());
   }
 
   /** @param {ProjectSession} session @param {NonNullable<ProjectSession["running"]>} running */

@@ -31,6 +31,7 @@ const guardMs = () => {
  * @typedef {object} HooksOptions
  * @property {{connected: boolean, send: (message: object) => void}} link
  * @property {(tool: string) => string | undefined} providerOf whose tool it is
+ * @property {string} folder where the session works: the paths that its tools are given begin there
  * @property {import("../base/log.mjs").Log} log
  */
 
@@ -103,14 +104,14 @@ class Guards {
 
   /**
    * A provider that has a rule about this use.
-   * @param {string} tool @param {string} owner whose tool it is @param {unknown} args
+   * @param {{tool: string, owner: string, args: unknown, folder: string}} use `owner`: whose tool it is
    * @param {boolean} asked the gateway has been: what it knows of is settled
    */
-  covering(tool, owner, args, asked) {
+  covering({ tool, owner, args, folder }, asked) {
     const text = this.none ? "" : JSON.stringify(args);
     for (const [provider, { covers, expiry }] of this.#byProvider) {
       if (asked && !expiry) continue;
-      if (covers.covers(tool, owner, text)) return provider;
+      if (covers.covers(tool, owner, text, folder)) return provider;
     }
     return undefined;
   }
@@ -242,8 +243,9 @@ export class SessionHooks {
     const args = toolArgs ?? {};
     const verdict = this.#wanted ? await this.#verdict(toolName, args) : undefined;
     if (verdict?.deny !== undefined) return { deny: verdict.deny };
-    const owner = this.#options.providerOf(toolName) ?? "";
-    const guard = this.#guards.covering(toolName, owner, args, verdict !== undefined);
+    const { providerOf, folder } = this.#options;
+    const owned = { tool: toolName, owner: providerOf(toolName) ?? "", args, folder };
+    const guard = this.#guards.covering(owned, verdict !== undefined);
     if (guard === undefined) return { context: verdict?.context };
     return {
       deny: `tap provider "${guard}" has a say in this, and cannot be asked at the moment; try again in a few seconds`,

@@ -99,6 +99,7 @@ export class SessionRunner {
     this.#hooks = new SessionHooks({
       link,
       providerOf: (tool) => this.#table.providerOf(tool),
+      folder: options.cwd,
       log: options.log,
     });
   }

@@ -39,7 +39,8 @@ Napi::Value GuardsClass::covers(const Napi::CallbackInfo& info) {
   const std::string tool = info[0].ToString().Utf8Value();
   const std::string owner = info[1].ToString().Utf8Value();
   const std::string args = info[2].ToString().Utf8Value();
-  const protocol::ToolUse use{tool, owner, args};
+  const std::string folder = info[3].ToString().Utf8Value();
+  const protocol::ToolUse use(tool, owner, args, folder);
   // What cannot be decided in time is covered.
   const bool covered = std::any_of(
       rules_.begin(), rules_.end(),

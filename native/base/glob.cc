@@ -50,6 +50,7 @@ class GlobCompiler {
   explicit GlobCompiler(std::string_view glob) : text_(glob) {}
 
   Result<Glob, PatternError> run() {
+    skipHere();
     while (!rest().empty() && !error_) item();
     if (!error_ && !braces_.empty()) fail(braces_.back().offset, "this { is never closed");
     if (error_) return *std::move(error_);
@@ -81,6 +82,13 @@ class GlobCompiler {
     const utf8::Decoded decoded = utf8::decodeValid(rest());
     at_ += decoded.size;
     return decoded.point;
+  }
+
+  // "./" and, as in a path, more separators than one.
+  void skipHere() {
+    while (rest().starts_with("./") || rest().starts_with(".\\")) {
+      at_ = std::min(text_.find_first_not_of("/\\", at_ + 1), text_.size());
+    }
   }
 
   void item() {

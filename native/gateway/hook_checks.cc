@@ -161,7 +161,7 @@ void startCheck(const Turn& turn, Session& session, const protocol::HookCheck& m
   State& state = turn.state;
   CheckInFlight check{session.id, message.checkId, {}, 0};
   const std::string owner(state.providers.ownerOf(session.id, message.tool));
-  const protocol::ToolUse use{message.tool, owner, message.args.view()};
+  const protocol::ToolUse use(message.tool, owner, message.args.view(), session.cwd);
   const std::vector<BoundProvider> bindings = state.providers.inOrder(session.id);
   Review review;
   const PatternTime time(kRulesTime);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "base/paths.h"
 
 namespace tap::protocol {
 
@@ -145,14 +146,23 @@ bool isProtectedSection(std::string_view section) {
   return section == "identity" || section == "preamble" || section == "safety";
 }
 
-Match matches(const HookRule& rule, const ToolUse& use, std::chrono::microseconds deadline) {
-  if (!isTool(rule.tool, use.tool)) return Match::No;
-  if (!rule.provider.empty() && rule.provider != use.provider) return Match::No;
-  if (rule.file) {
-    const std::optional<std::string> path = pathIn(use.args);
-    if (!path || !rule.file->matches(*path)) return Match::No;
+const std::vector<std::string>& ToolUse::files() const {
+  if (!files_) {
+    const std::optional<std::string> path = pathIn(args_);
+    files_ = path ? spellingsOf(*path, folder_) : std::vector<std::string>();
   }
-  return rule.args ? rule.args->matches(use.args, deadline) : Match::Yes;
+  return *files_;
+}
+
+Match matches(const HookRule& rule, const ToolUse& use, std::chrono::microseconds deadline) {
+  if (!isTool(rule.tool, use.tool())) return Match::No;
+  if (!rule.provider.empty() && rule.provider != use.provider()) return Match::No;
+  if (rule.file && std::ranges::none_of(use.files(), [&rule](const std::string& file) {
+        return rule.file->matches(file);
+      })) {
+    return Match::No;
+  }
+  return rule.args ? rule.args->matches(use.args(), deadline) : Match::Yes;
 }
 
 HookRule readHookRule(json::Value value, const std::string& path, const Limits& limits,

@@ -34,14 +34,32 @@ struct HookRule {
   std::string json;  // the rule as it was declared
 };
 
-// A tool that is about to run. `args` is JSON text, as JSON.stringify writes it.
-struct ToolUse {
-  std::string_view tool;
-  std::string_view provider;  // empty: one of the CLI's own
-  std::string_view args;
+// A tool that is about to run. It views what it is made of.
+class ToolUse {
+ public:
+  // `provider`: empty for one of the CLI's own; `args`: JSON text, as JSON.stringify writes it;
+  // `folder`: where the session works, which relative paths begin in.
+  ToolUse(std::string_view tool, std::string_view provider, std::string_view args,
+          std::string_view folder)
+      : tool_(tool), provider_(provider), args_(args), folder_(folder) {}
+
+  [[nodiscard]] std::string_view tool() const { return tool_; }
+  [[nodiscard]] std::string_view provider() const { return provider_; }
+  [[nodiscard]] std::string_view args() const { return args_; }
+  // The spellings (base/paths.h) of the file that it names; none: it names none. They are made when
+  // the first rule asks for them, and once for all rules.
+  [[nodiscard]] const std::vector<std::string>& files() const;
+
+ private:
+  std::string_view tool_;
+  std::string_view provider_;
+  std::string_view args_;
+  std::string_view folder_;
+  mutable std::optional<std::vector<std::string>> files_;
 };
 
-// Whether the rule is about this use, as its pattern says in that time.
+// Whether the rule is about this use, as its pattern says in that time. Of a file any spelling will
+// do: what was caught under one name is not let go under another.
 [[nodiscard]] Match matches(const HookRule& rule, const ToolUse& use,
                             std::chrono::microseconds deadline = Pattern::kMatchTime);
 

@@ -19,6 +19,7 @@ void providerMessages(std::string_view input);
 void sessionMessages(std::string_view input);
 void linkFrames(std::string_view input);
 void globs(std::string_view input);
+void paths(std::string_view input);
 void patterns(std::string_view input);
 void gateway(std::string_view input);
 
@@ -27,7 +28,7 @@ struct Target {
   void (*run)(std::string_view input);
 };
 
-inline constexpr std::array<Target, 9> kTargets{{
+inline constexpr std::array<Target, 10> kTargets{{
     {"frames", frames},
     {"handshake", handshake},
     {"json", jsonText},
@@ -35,6 +36,7 @@ inline constexpr std::array<Target, 9> kTargets{{
     {"session", sessionMessages},
     {"link", linkFrames},
     {"glob", globs},
+    {"path", paths},
     {"pattern", patterns},
     {"gateway", gateway},
 }};

@@ -2,13 +2,17 @@
 // what is refused says why.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/glob.h"
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "base/paths.h"
 #include "base/pattern.h"
 #include "base/utf8.h"
 #include "protocol/provider_codec.h"
@@ -169,6 +173,32 @@ void globs(std::string_view input) {
   const bool matched = glob.value().matches(path);
   EXPECT_EQ(glob.value().matches(path), matched);
   EXPECT_TRUE(matched || source != "**");
+}
+
+// Against the library's own idea of a plain path, which keeps slashes at both ends.
+void paths(std::string_view input) {
+  Bytes bytes(input);
+  const std::string folder(bytes.until('\n'));
+  const std::string path(bytes.rest());
+  const Patience patience;
+  const std::vector<std::string> spellings = spellingsOf(path, folder);
+  ASSERT_FALSE(spellings.empty());
+  EXPECT_EQ(spellings.front(), path);
+  for (const std::string& spelling : spellings) {
+    EXPECT_LE(spelling.size(), folder.size() + path.size() + 2);
+    EXPECT_EQ(std::ranges::count(spellings, spelling), 1);
+  }
+  if (!folder.starts_with('/')) return;
+  for (size_t i = 1; i < spellings.size(); ++i) {
+    const std::string segments = "/" + spellings[i] + "/";
+    EXPECT_EQ(segments.find("/./"), std::string::npos) << segments;
+    EXPECT_EQ(segments.find("/../"), std::string::npos) << segments;
+  }
+  std::string plain = (std::filesystem::path(folder) / path).lexically_normal().string();
+  plain.erase(0, std::min(plain.find_first_not_of('/'), plain.size()));
+  plain.insert(0, "/");
+  if (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();
+  EXPECT_NE(std::ranges::find(spellings, plain), spellings.end()) << plain;
 }
 
 void patterns(std::string_view input) {

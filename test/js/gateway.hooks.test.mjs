@@ -56,6 +56,30 @@ test("rules go with goodbye and with a new hello", async (t) => {
   assert.deepEqual(await session.check("bash", {}), {});
 });
 
+test("a rule about a file holds however the file is written", async (t) => {
+  const session = await Session.register(gateway, "paths", "/home/ada/shop");
+  t.after(() => session.end());
+  const rule = { match: { file: "{/etc,src}/**" }, action: "deny", reason: "no" };
+  await bound(t, "paths", "ci", { hooks: { onPreToolUse: [rule] } });
+  await wanted(session, true);
+  for (const path of [
+    "/etc/hosts",
+    "/tmp/../etc/hosts",
+    "//etc//./hosts",
+    "../../../etc/hosts",
+    `/etc/${"../etc/".repeat(2000)}hosts`,
+    "/etc/hosts\0",
+    "/tmp/\n/../../etc/hosts",
+    "src/a.c",
+    "/home/ada/shop/lib/../src/a.c",
+  ]) {
+    assert.ok((await session.check("edit", { path })).deny, path);
+  }
+  for (const path of ["/tmp/etc/hosts", "../src/a.c", "/home/ada/shop/srcs/a.c"]) {
+    assert.deepEqual(await session.check("edit", { path }), {}, path);
+  }
+});
+
 test("contexts are joined in the order in which their providers were bound", async (t) => {
   const { session, id } = await registered(t);
   await bound(t, id, "zebra", { context: "first" });

@@ -114,6 +114,16 @@ test("a config with a mistake is told with its place, and starts once it is mend
   await offered(session, "ci");
 });
 
+test("a config that comes while its session runs starts what it names once it is allowed", async (t) => {
+  const host = await Host.elected(t);
+  const workspace = new Workspace(t, host);
+  fs.rmSync(workspace.file);
+  const session = await host.session(t, { cwd: workspace.folder });
+  workspace.write({ providers: [entry("ci")] });
+  workspace.allow();
+  await offered(session, "ci");
+});
+
 test("an allowed provider belongs to its session alone", async (t) => {
   const host = await Host.elected(t);
   const workspace = new Workspace(t, host);

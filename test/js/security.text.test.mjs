@@ -274,7 +274,7 @@ test("while the gateway is away a padded argument is covered by the rule that it
   const rule = { match: { tool: "shell", args: "git push" }, action: "deny" };
   const guards = new addon.HookGuards(JSON.stringify([rule]));
   const use = (/** @type {string} */ command) =>
-    guards.covers("bash", "", JSON.stringify({ command }));
+    guards.covers("bash", "", JSON.stringify({ command }), "/");
   assert.deepEqual(
     [use("git push"), use("git status"), use(`: ${"x".repeat(70_000)}; git push`)],
     [true, false, true],

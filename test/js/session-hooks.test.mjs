@@ -39,6 +39,7 @@ function rig() {
   const hooks = new SessionHooks({
     link,
     providerOf: (tool) => (tool === "deploy" ? "ci" : undefined),
+    folder: "/home/ada/shop",
     log: (_level, text) => log.push(text),
   });
   const session = new FakeSession();
@@ -116,6 +117,19 @@ describe("SessionHooks", () => {
     mock.timers.tick(5500);
     assert.match((await push).permissionDecisionReason, COVERED);
     assert.deepEqual(await list, {});
+  });
+
+  test("alone it judges a file however it is written, from the session's folder", async () => {
+    const { hooks, link, use, tell } = rig();
+    const rule = { match: { file: "{/etc,src}/**" }, action: "deny" };
+    await tell({ wanted: true, guards: [{ provider: "ci", rules: [rule] }] });
+    link.connected = false;
+    hooks.gatewayGone();
+    const edit = (path) => use({ toolName: "edit", toolArgs: { path } });
+    for (const path of ["/tmp/../etc/hosts", "../../../etc/hosts", "/home/ada/shop/src/a.c"]) {
+      assert.match((await edit(path)).permissionDecisionReason, COVERED, path);
+    }
+    for (const path of ["/tmp/hosts", "../src/a.c"]) assert.deepEqual(await edit(path), {}, path);
   });
 
   test("a link that breaks settles what waits, and the guard holds for ten seconds", async () => {

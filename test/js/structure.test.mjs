@@ -130,6 +130,27 @@ test("every folder of js/ is a room, and imports run one way through them", () =
   );
 });
 
+/** What is imported before anything runs. @param {string} file @param {Set<string>} seen */
+function importsOf(file, seen = new Set()) {
+  if (seen.has(file)) return seen;
+  seen.add(file);
+  for (const [, from] of read(file).matchAll(/^(?:import|export) [^;]*?from "([^"]+)"/gm)) {
+    if (from.startsWith(".")) importsOf(path.posix.join(path.posix.dirname(file), from), seen);
+    else seen.add(from);
+  }
+  return seen;
+}
+
+test("a host without project providers does not load what runs them", () => {
+  const loaded = importsOf("js/host/host.mjs");
+  assert.ok(loaded.has("js/projects/project-sessions.mjs"), "imports are found at all");
+  const heavy = ["node:http", "node:child_process", "jsonc-parser", "js/projects/supervisor.mjs"];
+  assert.deepEqual(
+    heavy.filter((one) => loaded.has(one)),
+    [],
+  );
+});
+
 test("what is included is there, by its path from native/", () => {
   const missing = allIncludes().filter(
     ({ own, name }) => own && !existsSync(path.join(native, name)),

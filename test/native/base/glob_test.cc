@@ -46,6 +46,17 @@ TEST(Glob, WithASeparatorMatchesTheWholePath) {
   expectMatches("src\\*.ts", {"src/a.ts", "src\\a.ts"});
 }
 
+TEST(Glob, ADotSlashAtTheBeginningIsLeftOut) {
+  expectMatches("./src/*.ts", {"src/a.ts"});
+  expectMatches("././/src/*.ts", {"src/a.ts"});
+  expectMatches(".\\src\\*.ts", {"src/a.ts"});
+  expectMatches("./*.ts", {"a.ts"});
+  expectMisses("./*.ts", {"src/a.ts", "/a.ts", "./a.ts"});
+  expectMatches(".../*.ts", {".../a.ts"});
+  expectMatches("./", {""});
+  EXPECT_EQ(globErrorOf("./[a").offset, 2U);
+}
+
 TEST(Glob, AStarStaysInItsSegment) {
   expectMatches("a/*/c", {"a/b/c", "a//c", "a/.b/c"});
   expectMisses("a/*/c", {"a/c", "a/b/b/c", "a/b\\b/c"});

@@ -60,6 +60,17 @@ TEST_F(Gates, ADenyRuleBlocksWithItsReasonAndItsProvidersName) {
   EXPECT_EQ(verdict(), "2 pass");
 }
 
+TEST_F(Gates, AFileIsJudgedFromTheSessionsFolder) {  // which is /code/s
+  with("guard", R"({"match":{"file":"{/code/etc,src}/**"},"action":"deny","reason":"No."})");
+  for (const char* path :
+       {"/code/s/../etc/hosts", "../etc/hosts", "./src//a.c", "/code/s/src/a.c"}) {
+    check(path, "edit", R"({"path":")" + std::string(path) + R"("})");
+    EXPECT_EQ(verdict(), std::string(path) + " deny: tap provider \"guard\": No.");
+  }
+  check("2", "edit", R"({"path":"../src/a.c"})");
+  EXPECT_EQ(verdict(), "2 pass");
+}
+
 TEST_F(Gates, ADenyWithoutAReasonSaysWhoDenies) {
   with("guard", R"({"action":"deny"})");
   check("1", "view");

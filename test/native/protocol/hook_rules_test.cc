@@ -32,11 +32,18 @@ std::string complaint(const std::string& text) {
 bool isAbout(const std::string& match, std::string_view tool, std::string_view args = "{}",
              std::string_view provider = "") {
   const HookRule read = rule(R"({"match":)" + match + R"(,"action":"deny"})");
-  return matches(read, {tool, provider, args}) == Match::Yes;
+  return matches(read, {tool, provider, args, "/code"}) == Match::Yes;
+}
+
+// The file as the agent writes it, in JSON, by a session that works in `folder`.
+bool isAboutFile(const std::string& glob, const std::string& path,
+                 std::string_view folder = "/code") {
+  const HookRule read = rule(R"({"match":{"file":")" + glob + R"("},"action":"deny"})");
+  return matches(read, {"edit", "", R"({"path":")" + path + R"("})", folder}) == Match::Yes;
 }
 
 TEST(HookRules, ARuleWithoutAMatchIsAboutEveryTool) {
-  EXPECT_EQ(matches(rule(R"({"action":"deny"})"), {"bash", "", "{}"}), Match::Yes);
+  EXPECT_EQ(matches(rule(R"({"action":"deny"})"), {"bash", "", "{}", ""}), Match::Yes);
   EXPECT_TRUE(isAbout("{}", "anything"));
 }
 
@@ -69,6 +76,57 @@ TEST(HookRules, AFileIsMatchedByTheToolsPathArgument) {
   EXPECT_TRUE(isAbout(R"({"file":"**/db/*.sql"})", "edit", R"({"path":"/code/db/001.sql"})"));
 }
 
+TEST(HookRules, AFileIsMatchedHoweverItIsWritten) {
+  for (const char* path :
+       {"/etc/hosts", "/tmp/../etc/hosts", "/etc//hosts", "//etc/hosts", "/./etc/./hosts",
+        "/../etc/hosts", "../etc/hosts", "../../../etc/hosts", "./../etc/hosts", "/etc/x/../hosts",
+        "/code/../etc/hosts", "/etc/hosts/", "/etc/hosts/.", "/tmp/\\n/../../etc/hosts",
+        "/tmp/../etc/hosts\\u0000", "/tmp\\\\..\\\\etc\\\\hosts", "\\u002fetc\\u002f/hosts"}) {
+    EXPECT_TRUE(isAboutFile("/etc/**", path)) << path;
+  }
+  for (const char* path :
+       {"/tmp/hosts", "/code/../tmp/etc/hosts", "etc/hosts", "~/etc/hosts", ""}) {
+    EXPECT_FALSE(isAboutFile("/etc/**", path)) << path;
+  }
+  EXPECT_TRUE(isAboutFile("/etc/hosts", "/tmp/../etc/hosts/"));
+  EXPECT_TRUE(isAboutFile("hosts", "/etc/hosts/x/.."));
+  EXPECT_FALSE(isAboutFile("/etc/hosts", "/etc/.../hosts"));
+}
+
+TEST(HookRules, ARelativePatternIsAboutTheSessionsFolder) {
+  for (const char* path : {"src/a.ts", "./src/a.ts", "/code/src/a.ts", "../code/src/a.ts",
+                           "/tmp/../code//src/a.ts", "lib/../src/a.ts"}) {
+    EXPECT_TRUE(isAboutFile("src/*.ts", path)) << path;
+    EXPECT_TRUE(isAboutFile("./src/*.ts", path)) << path;
+    EXPECT_TRUE(isAboutFile("/code/src/*.ts", path)) << path;
+  }
+  for (const char* path : {"../src/a.ts", "/src/a.ts", "lib/src/a.ts", "/other/src/a.ts"}) {
+    EXPECT_FALSE(isAboutFile("src/*.ts", path)) << path;
+  }
+  EXPECT_TRUE(isAboutFile("src/*.ts", "src//a.ts", "")) << "a folder that is not known";
+  EXPECT_TRUE(isAboutFile("src/**", "x\\\\..\\\\src\\\\a.ts", "C:\\shop"));
+  EXPECT_TRUE(isAboutFile("C:/shop/src/**", "src\\\\a.ts", "C:\\shop"));
+}
+
+TEST(HookRules, AFileUnderItsOwnNameStaysCaught) {
+  EXPECT_TRUE(isAboutFile("**/../**", "/tmp/../etc/hosts")) << "who forbids .. goes on doing so";
+  EXPECT_TRUE(isAboutFile("/link/**", "/link/../hosts")) << "which may lie behind a link";
+  EXPECT_TRUE(isAboutFile("~/.ssh/**", "~/.ssh/id"));
+  EXPECT_FALSE(isAboutFile(".*", "/code")) << "nobody has written a dot";
+}
+
+TEST(HookRules, AFileIsNotHiddenByTheLengthOfItsPath) {
+  const auto padded = [](std::string_view with) {
+    std::string path = "/etc/";
+    while (path.size() < 100'000) path += with;
+    return path + "hosts";
+  };
+  for (const char* with : {"./", "/", "x/../", "../etc/"}) {
+    EXPECT_TRUE(isAboutFile("/etc/hosts", padded(with))) << with;
+    EXPECT_FALSE(isAboutFile("/etc/passwd", padded(with))) << with;
+  }
+}
+
 TEST(HookRules, AProviderScopesARuleToItsTools) {
   EXPECT_TRUE(isAbout(R"({"provider":"ci"})", "deploy", "{}", "ci"));
   EXPECT_FALSE(isAbout(R"({"provider":"ci"})", "deploy", "{}", "other"));
@@ -85,7 +143,7 @@ TEST(HookRules, AllThatIsNamedMustMatch) {
 TEST(HookRules, APatternThatRunsOutOfTimeSaysSo) {
   const HookRule slow = rule(R"({"match":{"args":"(a+)+$"},"action":"deny"})");
   const std::string args = R"({"command":")" + std::string(5000, 'a') + R"(!"})";
-  EXPECT_EQ(matches(slow, {"bash", "", args}), Match::TimedOut);
+  EXPECT_EQ(matches(slow, {"bash", "", args, ""}), Match::TimedOut);
 }
 
 TEST(HookRules, MistakesAreNamedWithTheirPlace) {

@@ -1,0 +1,143 @@
+// The sessions of a gateway, as far as their projects matter: when each is to be looked at. What
+// reads a tap.config.json and runs what it names (project-providers.mjs) is imported with the first
+// folder that has one: a host without any does not need its memory.
+
+import fs from "node:fs";
+import path from "node:path";
+import { mayHaveConfig } from "./config-file.mjs";
+import { consentFile } from "./consent.mjs";
+
+/** @typedef {import("./project-providers.mjs").ProjectProviders} ProjectProviders */
+/** @typedef {import("./project-providers.mjs").ProjectSession} ProjectSession */
+/**
+ * What is used of the addon's Gateway.
+ * @typedef {Pick<import("../base/addon.js").Gateway, "issueSpawnToken" | "forgetSpawnToken" | "tellTimeline">} Tokens
+ */
+
+/** How often the user's consent is looked at. */
+const POLL_MS = 1000;
+
+/** What changes with every change of a file; empty where it cannot be seen. @param {string} file */
+function stampOf(file) {
+  try {
+    const { ino, ctimeMs, size } = fs.statSync(file);
+    return `${ino} ${ctimeMs} ${size}`;
+  } catch {
+    return "";
+  }
+}
+
+const importProviders = () => import("./project-providers.mjs");
+
+export class ProjectSessions {
+  #gateway;
+  #files;
+  #log;
+  #import;
+  #store;
+  /** @type {Map<string, ProjectSession>} */
+  #sessions = new Map();
+  /** @type {Promise<ProjectProviders> | undefined} */
+  #loading;
+  /** @type {ProjectProviders | undefined} once a folder had a config */
+  #providers;
+  /** @type {NodeJS.Timeout | undefined} */
+  #poll;
+  #stamp = "";
+  #stopped = false;
+
+  /**
+   * @param {Tokens} gateway @param {import("../base/paths.mjs").GatewayFiles} files
+   * @param {import("../base/log.mjs").Log} log @param {typeof importProviders} load
+   */
+  constructor(gateway, files, log, load = importProviders) {
+    this.#gateway = gateway;
+    this.#files = files;
+    this.#log = log;
+    this.#import = load;
+    this.#store = consentFile(files);
+  }
+
+  /** A session has begun; it is dealt with when its welcome is on its way. @param {string} id @param {string} cwd */
+  opened(id, cwd) {
+    // A folder that is none is not to be taken for one of this process's.
+    if (this.#stopped || !path.isAbsolute(cwd)) return;
+    const session = { id, cwd };
+    this.#sessions.set(id, session);
+    this.#watch();
+    setImmediate(() => this.#look(session));
+  }
+
+  /** @param {string} id */
+  ended(id) {
+    const session = this.#sessions.get(id);
+    this.#sessions.delete(id);
+    if (session) this.#providers?.ended(session);
+    if (this.#sessions.size === 0) this.#unwatch();
+  }
+
+  /** @returns {Promise<void>} once nothing that was started is left */
+  async stop() {
+    this.#stopped = true;
+    for (const id of [...this.#sessions.keys()]) this.ended(id);
+    await this.#providers?.stopped();
+  }
+
+  #watch() {
+    if (this.#poll) return;
+    this.#stamp = stampOf(this.#store);
+    this.#poll = setInterval(() => this.#lookAgain(), POLL_MS);
+    this.#poll.unref();
+  }
+
+  #unwatch() {
+    clearInterval(this.#poll);
+    this.#poll = undefined;
+  }
+
+  #lookAgain() {
+    const stamp = stampOf(this.#store);
+    if (stamp === this.#stamp) return;
+    this.#stamp = stamp;
+    for (const session of this.#sessions.values()) void this.#look(session);
+  }
+
+  /** @param {ProjectSession} session */
+  async #look(session) {
+    if (!this.#isOurs(session)) return;
+    if (this.#providers) return this.#providers.look(session);
+    if (!mayHaveConfig(session.cwd)) return;
+    try {
+      const providers = await this.#load();
+      // It may have ended meanwhile.
+      if (this.#isOurs(session)) providers.look(session);
+    } catch (error) {
+      this.#onFailure(session, error);
+    }
+  }
+
+  /** @param {ProjectSession} session */
+  #isOurs(session) {
+    return this.#sessions.get(session.id) === session;
+  }
+
+  /** Once for all sessions that wait for it; anew after a failure. */
+  #load() {
+    this.#loading ??= this.#import().then(
+      ({ ProjectProviders }) =>
+        (this.#providers = new ProjectProviders(this.#gateway, this.#files, this.#store)),
+    );
+    this.#loading.catch(() => (this.#loading = undefined));
+    return this.#loading;
+  }
+
+  /** @param {ProjectSession} session @param {unknown} error */
+  #onFailure(session, error) {
+    const why = error instanceof Error ? error.message : String(error);
+    this.#log("error", `project providers cannot be loaded: ${why}`);
+    if (!this.#isOurs(session) || session.failed) return;
+    session.failed = true;
+    const text = `tap: the providers of this folder are not started: ${why}. Run npm install --omit=dev in the folder of the extension, then /clear`;
+    this.#gateway.tellTimeline(session.id, "error", text);
+  }
+}

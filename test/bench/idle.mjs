@@ -1,0 +1,60 @@
+// node test/bench/idle.mjs [module …]: what an idle host has beyond a Node.js that does nothing, and
+// what one has that has imported a module of the host and nothing else. Medians of five.
+
+import { spawn } from "node:child_process";
+import path from "node:path";
+import { root, say } from "../commands.mjs";
+import { hostMemory, memoryOf } from "./memory.mjs";
+import { Subject } from "./processes.mjs";
+import { spread } from "./statistics.mjs";
+
+const ROUNDS = 5;
+const MODULES = [
+  "rotating-file-stream",
+  "jsonc-parser",
+  ...["base/addon", "base/log", "host/gateway-host", "projects/project-providers"].map((name) =>
+    path.join(root, "js", `${name}.mjs`),
+  ),
+];
+
+/** @param {string[]} modules @returns {Promise<import("./memory.mjs").Memory>} */
+async function memoryWith(modules) {
+  const imports = modules.map((name) => `await import(${JSON.stringify(name)});`);
+  const code = [...imports, "setInterval(() => {}, 1e6)"].join("\n");
+  const args = ["--input-type=module", "-e", code];
+  const child = spawn(process.execPath, args, { stdio: "ignore", cwd: root });
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  const memory = memoryOf(Number(child.pid));
+  child.kill();
+  return memory;
+}
+
+async function hostOnce() {
+  const subject = await Subject.start("tap detached");
+  const memory = await hostMemory(subject);
+  await subject.close();
+  return memory;
+}
+
+/** @param {() => Promise<import("./memory.mjs").Memory>} measure */
+async function medians(measure) {
+  const all = [];
+  for (let round = 0; round < ROUNDS; ++round) all.push(await measure());
+  return {
+    bytes: spread(all.map(({ bytes }) => bytes)).median,
+    privateBytes: spread(all.map(({ privateBytes }) => privateBytes)).median,
+  };
+}
+
+/** @param {string} what @param {import("./memory.mjs").Memory} memory @param {import("./memory.mjs").Memory} [than] */
+function show(what, { bytes, privateBytes }, than = { bytes: 0, privateBytes: 0 }) {
+  const kb = (/** @type {number} */ more) => String(Math.round(more / 1024)).padStart(7);
+  say(`${kb(bytes - than.bytes)} KB, private ${kb(privateBytes - than.privateBytes)} KB: ${what}`);
+}
+
+show("the idle host", await medians(hostOnce));
+const bare = await medians(() => memoryWith([]));
+const named = process.argv.slice(2);
+for (const name of named.length > 0 ? named : MODULES) {
+  show(name.replace(`${root}/`, ""), await medians(() => memoryWith([name])), bare);
+}
