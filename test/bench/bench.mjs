@@ -7,6 +7,7 @@ import { parseArgs } from "node:util";
 import { root, run, say, step } from "../commands.mjs";
 import { buildCore, nativeFolder } from "../native.mjs";
 import { setUp } from "../setup.mjs";
+import { keepAwake } from "./awake.mjs";
 import { phases } from "./cases.mjs";
 import { helloToTool } from "./live.mjs";
 import { loadAverage, machine } from "./machine.mjs";
@@ -155,6 +156,7 @@ await step("starting the rivals", async () => {
 const detached = /** @type {Subject} */ (subjects.get("tap detached"));
 samples.add("memory", "tap detached", await hostMemory(detached));
 samples.add("memory", "provider", { bytes: await providerMemory(program("bench_memory")) });
+const letSleep = keepAwake();
 for (const phase of phases) {
   await step(phase.cases.map(({ name }) => name).join(", "), () =>
     measure(samples, subjects, phase),
@@ -162,6 +164,7 @@ for (const phase of phases) {
 }
 await step("storm", () => storm(samples, subjects));
 await step("50 rules", () => rules(samples, subjects));
+letSleep();
 for (const subject of subjects.values()) await subject.close();
 await step("hello until the tool is in the CLI's session", async () => {
   const ms = await helloToTool(looksOnly ? 3 : 30);
