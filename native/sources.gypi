@@ -31,6 +31,7 @@
       'gateway/identity.cc',
       'gateway/inspection.cc',
       'gateway/operators.cc',
+      'gateway/pairing.cc',
       'gateway/provider_inputs.cc',
       'gateway/providers.cc',
       'gateway/push_budget.cc',

@@ -82,7 +82,7 @@ std::optional<std::string> Authenticator::startPairing(PeerId peer, PairedProvid
     pairingTimes_.pop_front();
   if (pairingTimes_.size() >= limits.count(Limit::PairingsPerMinute)) return std::nullopt;
   pairingTimes_.push_back(now);
-  Pairing& pairing = pairings_[peer];
+  WaitingPairing& pairing = pairings_[peer];
   pairing = {code(), std::move(provider)};
   return pairing.code;
 }
@@ -90,10 +90,18 @@ std::optional<std::string> Authenticator::startPairing(PeerId peer, PairedProvid
 std::optional<PairedProvider> Authenticator::confirmPairing(PeerId peer, std::string_view code) {
   const auto at = pairings_.find(peer);
   if (at == pairings_.end()) return std::nullopt;
-  const Pairing pairing = std::move(at->second);
+  const WaitingPairing pairing = std::move(at->second);
   pairings_.erase(at);
   if (!equalConstantTime(pairing.code, code)) return std::nullopt;
   return pairing.provider;
+}
+
+std::vector<WaitingPairing> Authenticator::waiting(std::string_view sessionId) const {
+  std::vector<WaitingPairing> all;
+  for (const auto& [peer, pairing] : pairings_) {
+    if (pairing.provider.sessionId == sessionId) all.push_back(pairing);
+  }
+  return all;
 }
 
 void Authenticator::forgetSession(std::string_view sessionId) {

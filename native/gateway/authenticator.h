@@ -25,6 +25,12 @@ struct PairedProvider {
   std::optional<std::string> origin;  // a web page may use its token from there only
 };
 
+// One who has been shown a code, and has not typed it yet.
+struct WaitingPairing {
+  std::string code;
+  PairedProvider provider;
+};
+
 struct RevokedToken {
   std::string token;
   PairedProvider provider;
@@ -56,6 +62,7 @@ class Authenticator {
                                                         const Limits& limits, Time now);
   // The provider, if this is its code. Right or wrong, the code is used up.
   [[nodiscard]] std::optional<PairedProvider> confirmPairing(PeerId peer, std::string_view code);
+  [[nodiscard]] std::vector<WaitingPairing> waiting(std::string_view sessionId) const;
   void cancelPairing(PeerId peer) { pairings_.erase(peer); }
 
   // The session is over: its spawn and paired tokens are, too.
@@ -70,17 +77,13 @@ class Authenticator {
  private:
   // That prefix and random bytes in hexadecimal digits; empty without randomness.
   [[nodiscard]] std::string token(std::string_view prefix, size_t bytes) const;
-  struct Pairing {
-    std::string code;
-    PairedProvider provider;
-  };
   [[nodiscard]] std::string code() const;
 
   std::string instanceToken_;
   FillSecret fillSecret_;
   std::map<std::string, std::string, std::less<>> spawned_;    // token to session
   std::map<std::string, PairedProvider, std::less<>> paired_;  // by token
-  std::map<PeerId, Pairing> pairings_;
+  std::map<PeerId, WaitingPairing> pairings_;
   std::deque<Time> pairingTimes_;  // of the last minute
 };
 

@@ -5,6 +5,7 @@
 #include "gateway/binding.h"
 #include "gateway/calls.h"
 #include "gateway/gateway.h"
+#include "gateway/pairing.h"
 #include "gateway/pushes.h"
 #include "gateway/refusal.h"
 #include "gateway/session_lifecycle.h"
@@ -29,67 +30,6 @@ constexpr auto kTryLater = static_cast<uint16_t>(ws::CloseCode::TryAgainLater);
 // Before a valid auth nothing but the next step of it is taken.
 bool isBeforeAuth(ProviderState state) {
   return state == ProviderState::AwaitAuth || state == ProviderState::AwaitPairing;
-}
-
-// Before a valid auth nothing else is explained to a stranger (decisions: errors for bad shapes).
-Refusal notAuthenticated(std::string message, std::string replyTo) {
-  return {ErrorCode::AuthFailed, std::move(message), std::move(replyTo)};
-}
-
-// The provider has shown who it is; `token` is one just issued to it.
-void admit(const Turn& turn, Provider& provider, const Credentials& credentials,
-           std::string_view token) {
-  provider.credentials = credentials;
-  provider.state = ProviderState::AwaitHello;
-  turn.cancel(provider.deadline);
-  turn.send(provider.peer, protocol::encodeSessions(
-                               "sessions", turn.state.sessions.summaries(credentials), token));
-}
-
-// The code goes to the user's timeline only (decisions: pairing).
-std::optional<Refusal> startPairing(const Turn& turn, Provider& provider,
-                                    const protocol::Auth& auth) {
-  Sessions& sessions = turn.state.sessions;
-  const std::vector<const Session*> active = sessions.active();
-  std::string id = auth.session.value_or("");
-  if (id.empty() && !active.empty()) id = active.front()->id;
-  Session* session = sessions.find(id);
-  if (session == nullptr || session->ending) {
-    return notAuthenticated("there is no such session to pair with", "auth");
-  }
-  const std::string name =
-      auth.name.empty() ? std::string(provider.origin ? "a web page" : "a program") : auth.name;
-  const auto code = turn.state.authenticator.startPairing(
-      provider.peer, {name, id, provider.origin}, turn.limits(), turn.now.steady);
-  if (!code) {
-    return Refusal{ErrorCode::RateLimited, "too many pairings; wait a minute", "auth"};
-  }
-  provider.state = ProviderState::AwaitPairing;
-  turn.cancel(provider.deadline);
-  provider.deadline = turn.schedule(Limit::PairingMs, UnauthenticatedDue{provider.peer});
-  const std::string from = provider.origin ? " (" + *provider.origin + ")" : std::string();
-  sendToSession(turn, *session,
-                protocol::Timeline{LogLevel::Warning,
-                                   visible("tap: " + name + from +
-                                               " asks to connect to this session. If that was you, "
-                                               "type the code there.",
-                                           false) +
-                                       "\nPairing code: " + *code});
-  turn.log(LogLevel::Info, "a pairing code was shown in session " + id);
-  turn.send(provider.peer,
-            protocol::encodeAuthPairing("Type the six digits that the Copilot session shows"));
-  return std::nullopt;
-}
-
-std::optional<Refusal> confirmPairing(const Turn& turn, Provider& provider,
-                                      const protocol::AuthConfirm& confirm) {
-  auto paired = turn.state.authenticator.confirmPairing(provider.peer, confirm.code);
-  if (!paired)
-    return notAuthenticated("wrong pairing code; connect again for a new one", "auth.confirm");
-  const std::string sessionId = paired->sessionId;
-  const std::string token = turn.state.authenticator.issuePairedToken(std::move(*paired));
-  admit(turn, provider, {protocol::Trust::External, sessionId, token}, token);
-  return std::nullopt;
 }
 
 struct ProviderReceiver {

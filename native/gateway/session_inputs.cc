@@ -6,6 +6,7 @@
 #include "gateway/calls.h"
 #include "gateway/events.h"
 #include "gateway/gateway.h"
+#include "gateway/pairing.h"
 #include "gateway/pushes.h"
 #include "gateway/refusal.h"
 #include "gateway/session_lifecycle.h"
@@ -144,6 +145,7 @@ struct SessionReceiver {
   void operator()(const protocol::Drain& message) const { Stranger{turn, peer}(message); }
   void operator()(const protocol::ListPaired& message) const { Stranger{turn, peer}(message); }
   void operator()(const protocol::RevokePaired& message) const { Stranger{turn, peer}(message); }
+  void operator()(const protocol::ShowPairings&) const { showPairings(turn, session); }
   // A session is no operator: each has a link of its own.
   void operator()(const protocol::Operate&) const {}
   void operator()(const protocol::Inspect&) const {}

@@ -74,6 +74,7 @@ struct FieldWriter {
   void operator()(const RevokePaired& m) const {
     writer.field("type", "paired.revoke").field("secret", m.secret).field("name", m.name);
   }
+  void operator()(const ShowPairings&) const { writer.field("type", "pairings.show"); }
   void operator()(const Operate& m) const {
     writer.field("type", "operate").field("secret", m.secret).field("sessionId", m.sessionId);
   }

@@ -83,6 +83,10 @@ RevokePaired readRevokePaired(Fields& fields, const Slice&) {
   return {fields.string("secret"), fields.string("name")};
 }
 
+ShowPairings readShowPairings(Fields&, const Slice&) {
+  return {};
+}
+
 Operate readOperate(Fields& fields, const Slice&) {
   return {fields.string("secret"), readOptionalString(fields, "sessionId").value_or("")};
 }
@@ -145,6 +149,7 @@ constexpr std::array<Reader<SessionMessage>, std::variant_size_v<SessionMessage>
     {"drain", reading<SessionMessage, readDrain>},
     {"paired.list", reading<SessionMessage, readListPaired>},
     {"paired.revoke", reading<SessionMessage, readRevokePaired>},
+    {"pairings.show", reading<SessionMessage, readShowPairings>},
     {"operate", reading<SessionMessage, readOperate>},
     {"inspect", reading<SessionMessage, readInspect>},
     {"trace", reading<SessionMessage, readTrace>},

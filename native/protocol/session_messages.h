@@ -99,6 +99,9 @@ struct RevokePaired {
   std::string name;
 };
 
+// The session's user wants to see the codes that wait to be typed, in the timeline.
+struct ShowPairings {};
+
 // The user's own hand: the copilot-tap command, on a link of its own. Answered by Welcome, or by
 // Refused. From then on the link may look at the gateway, and call tools, with Call and CancelCall,
 // in this session's name.
@@ -143,8 +146,8 @@ struct HooksState {
 
 using SessionMessage =
     std::variant<Register, Update, ActivityChanged, Call, CancelCall, Synced, SyncFailed,
-                 EndSession, Ping, Drain, ListPaired, RevokePaired, Operate, Inspect, Trace,
-                 EventOccurred, HookCheck, PromptSubmitted, SectionBuild, HooksState>;
+                 EndSession, Ping, Drain, ListPaired, RevokePaired, ShowPairings, Operate, Inspect,
+                 Trace, EventOccurred, HookCheck, PromptSubmitted, SectionBuild, HooksState>;
 
 // --- Gateway → session ---
 

@@ -222,5 +222,23 @@ TEST_F(Pairing, AnExternalProviderSeesNoOtherSessionsFolder) {
   EXPECT_EQ(updated.get("active.1.cwd"), kAbsent);
 }
 
+TEST_F(Pairing, ShowsTheUserWhichCodesWaitAndWhoIsPaired) {
+  tap.send(session, protocol::ShowPairings{});
+  EXPECT_NE(tap.timeline(session).find("nobody asks to be paired"), std::string::npos);
+  const PeerId page = tap.open(kOrigin);
+  tap.say(page, R"({"type":"auth","mode":"pair","session":"s","name":"browser"})");
+  const std::string code = codeIn(session);
+  tap.send(session, protocol::ShowPairings{});
+  EXPECT_EQ(codeIn(session), code);
+  tap.send(other, protocol::ShowPairings{});
+  EXPECT_EQ(codeIn(other), "none") << "it is not this session's";
+  tap.say(page, confirm(code));
+  tap.send(session, protocol::ShowPairings{});
+  const std::string shown = tap.timeline(session);
+  EXPECT_NE(shown.find("nobody asks"), std::string::npos) << "a code serves once";
+  EXPECT_NE(shown.find("paired with this session: browser (https://page.example)"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace tap::gateway::test

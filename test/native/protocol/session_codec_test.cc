@@ -42,6 +42,7 @@ std::vector<SessionMessage> someMessages() {
       Drain{"secret", "2.0"},
       ListPaired{"secret"},
       RevokePaired{"secret", odd},
+      ShowPairings{},
       Operate{"secret", ""},
       Operate{odd, odd},
       Inspect{},
