@@ -1,18 +1,18 @@
-// One session's side of tap: its tool table, its calls, what the gateway tells it and what it tells
-// the gateway. It does not know how messages travel (a link or one process) nor whose session it is.
+// One session's side of tap: what the gateway tells it and what it tells the gateway. Its join
+// (session-join.mjs), its tools (session-tools.mjs), its calls (session-calls.mjs) and its hooks
+// (session-hooks.mjs) have files of their own. It does not know how messages travel (a link or one
+// process) nor whose session it is.
 
 import { execFile } from "node:child_process";
 import path from "node:path";
-import { CopilotSessionAdapter, LiveSyncUnavailable, toolsNamedIn } from "./copilot-session.mjs";
+import { CopilotSessionAdapter } from "./copilot-session.mjs";
+import { SessionCalls } from "./session-calls.mjs";
 import { SessionEvents } from "./session-events.mjs";
 import { SessionHooks } from "./session-hooks.mjs";
-import { withStatus } from "../host/tap-status.mjs";
-import { toToolResult } from "./tool-result.mjs";
-import { ToolTable } from "./tool-table.mjs";
+import { FirstTools } from "./session-join.mjs";
+import { SessionTools } from "./session-tools.mjs";
 
 /** @typedef {import("./copilot-session.mjs").SessionTool} SessionTool */
-/** @typedef {import("./copilot-session.mjs").Invocation} Invocation */
-/** @typedef {import("./tool-table.mjs").ToolDefinition} ToolDefinition */
 /** @typedef {import("./tool-table.mjs").ToolsEvent} ToolsEvent */
 /** @typedef {{type: string, [key: string]: any}} GatewayEvent */
 
@@ -36,9 +36,6 @@ import { ToolTable } from "./tool-table.mjs";
  * @property {import("../base/log.mjs").Log} log
  */
 
-/** Without a gateway a session waits so long for its first tools; later ones are swapped in. */
-const FIRST_TOOLS_MS = 8000;
-
 /** Messages of the gateway that are about hooks. */
 const HOOK_EVENTS = new Set(["hooks", "hook.verdict", "prompt.context", "section.text"]);
 
@@ -58,26 +55,16 @@ export class SessionRunner {
   #link;
   #log;
   #label;
-  /** @type {"live" | "reload"} */
-  #mode;
   #joined = false;
-  #calls = 0;
-
-  /** In force in the CLI. */
-  #table = new ToolTable();
-  /** @type {Map<string, ToolDefinition>} removed in this turn, and still answered for */
-  #removed = new Map();
-  /** @type {ToolsEvent | undefined} what the join waits for */
-  #first;
-  /** @type {(() => void) | undefined} */
-  #onFirst;
+  #first = new FirstTools();
+  /** @type {SessionTools} */
+  #tools;
+  #calls;
   /** Settled when the gateway has heard the names of the CLI's own tools. */
   #named = Promise.resolve();
   /** @type {string[]} */
   #builtins = [];
   #busy = false;
-  /** One change of tools after another. */
-  #syncing = Promise.resolve();
   /** @type {CopilotSessionAdapter | undefined} */
   #session;
   /** @type {(() => void) | undefined} */
@@ -95,23 +82,25 @@ export class SessionRunner {
     this.#options = options;
     this.#log = options.log;
     this.#label = options.label ?? path.basename(options.cwd);
-    this.#mode = options.sync === "reload" ? "reload" : "live";
-    this.#hooks = new SessionHooks({
-      link,
-      providerOf: (tool) => this.#table.providerOf(tool),
-      folder: options.cwd,
-      log: options.log,
-    });
+    const { log, sync, ownTools, cwd: folder } = options;
+    const providerOf = (/** @type {string} */ tool) => this.#tools.providerOf(tool);
+    this.#hooks = new SessionHooks({ link, providerOf, folder, log });
+    this.#calls = new SessionCalls(link);
+    const serving = { link, calls: this.#calls, hooks: this.#hooks };
+    this.#tools = new SessionTools({ ...serving, sync, ownTools, log });
   }
 
-  /** This process will end because we asked for it. */
-  reloading = false;
   /** The session itself has ended, not just its process. */
   ended = false;
 
+  /** This process will end because we asked for it. */
+  get reloading() {
+    return this.#tools.reloading;
+  }
+
   /** Calls that wait for their outcome. */
   get callsInFlight() {
-    return this.#calls;
+    return this.#calls.inFlight;
   }
 
   /** The fields of `register`. */
@@ -121,25 +110,23 @@ export class SessionRunner {
       label: this.#label,
       cwd: this.#options.cwd,
       cliPid: this.#options.cliPid ?? 0,
-      mode: this.#mode,
+      mode: this.#tools.mode,
       joined: this.#joined,
-      have: this.#table.digests(),
+      have: this.#tools.digests(),
     };
   }
 
   /**
    * Joins with the tools that the gateway has for this session; again, with those it has by now.
-   * @param {(config: {tools: SessionTool[]}) => Promise<any>} joinSession the SDK's
+   * @param {import("./session-join.mjs").JoinSession} joinSession
    */
   async join(joinSession) {
-    if (!this.#joined) await this.#firstTools();
-    const first = this.#takeFirst();
-    const wanted = first ? this.#table.with(first) : this.#table;
-    const { session, table, refused } = await this.#joinWith(joinSession, wanted);
-    this.#table = table;
+    if (!this.#joined) await this.#first.wait();
+    const first = this.#first.take();
+    const { session, refused } = await this.#tools.join(joinSession, first);
     this.adopt(session);
     await this.#named;
-    if (first) this.#answer(first.revision, refused, "the CLI does not take them");
+    if (first) this.#tools.answer(first.revision, refused, "the CLI does not take them");
   }
 
   /** Serves a session that is already joined. @param {any} session */
@@ -159,15 +146,16 @@ export class SessionRunner {
       },
     });
     this.#named = this.#nameBuiltins(adapter);
+    this.#tools.serve(adapter, this.#named);
     void this.#introduce(adapter);
-    const late = this.#takeFirst();
+    const late = this.#first.take();
     if (late) this.#onTools(late);
     for (const event of this.#waiting.splice(0)) this.receive(event);
   }
 
   /** Puts the tools in force that it has now: for a session that did not join with them. */
   async install() {
-    await this.#session?.swapTools(this.#tools(this.#table), []);
+    await this.#tools.install();
   }
 
   /** Stops serving the session; its handlers stay and answer that there is no gateway. */
@@ -178,7 +166,7 @@ export class SessionRunner {
 
   /** There is no gateway to wait for: a join goes on without one. */
   stopWaiting() {
-    this.#onFirst?.();
+    this.#first.stopWaiting();
   }
 
   /** A message from the gateway. @param {GatewayEvent} event */
@@ -221,7 +209,7 @@ export class SessionRunner {
 
   /** Passes on what a provider has subscribed to. @param {{type: string, data: any}} event */
   #forward(event) {
-    const translated = this.#events.translate(event, (tool) => this.#table.providerOf(tool));
+    const translated = this.#events.translate(event, (tool) => this.#tools.providerOf(tool));
     if (translated && this.#subscribed.has(translated.event)) {
       this.#link.send({ type: "event", ...translated });
     }
@@ -236,7 +224,7 @@ export class SessionRunner {
   #onActivity(activity) {
     this.#busy = activity !== "idle";
     if (!this.#busy) {
-      this.#forgetRemoved();
+      this.#tools.forgetRemoved();
       this.#hooks.idle();
     }
     this.#link.send({ type: "activity", activity });
@@ -247,47 +235,6 @@ export class SessionRunner {
     if (!label || label === this.#label) return;
     this.#label = label;
     this.#link.send({ type: "update", label });
-  }
-
-  /**
-   * Without the tools that the CLI refuses: one bad name would cost the whole join.
-   * @param {(config: {tools: SessionTool[]}) => Promise<any>} joinSession @param {ToolTable} wanted
-   */
-  async #joinWith(joinSession, wanted) {
-    /** @type {string[]} */
-    const refused = [];
-    for (let table = wanted; ;) {
-      try {
-        const session = await joinSession({ tools: this.#tools(table) });
-        return { session, table, refused };
-      } catch (error) {
-        this.#log("error", `the join failed: ${messageOf(error)}`);
-        const [, ...left] = withStatus(table).map((tool) => tool.name);
-        if (left.length === 0) throw error;
-        const culprits = table.ours(toolsNamedIn(messageOf(error)));
-        const dropped = culprits.length > 0 ? culprits : left;
-        refused.push(...dropped);
-        table = table.without(dropped);
-      }
-    }
-  }
-
-  /** Waits for the first tools; for some time only, since there may be no gateway. @returns {Promise<void>} */
-  #firstTools() {
-    if (this.#first) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, FIRST_TOOLS_MS);
-      this.#onFirst = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
-  #takeFirst() {
-    const first = this.#first;
-    this.#first = undefined;
-    return first;
   }
 
   /**
@@ -324,126 +271,7 @@ export class SessionRunner {
 
   /** @param {ToolsEvent} event */
   #onTools(event) {
-    if (!this.#joined) {
-      this.#first = event;
-      this.#onFirst?.();
-      return;
-    }
-    this.#syncing = this.#syncing.then(() => this.#apply(event));
-  }
-
-  /**
-   * One synchronisation: the tools of the event are in force, or the gateway hears why not.
-   * @param {ToolsEvent} event
-   * @returns {Promise<void>}
-   */
-  async #apply(event) {
-    const session = this.#session;
-    if (!session) return;
-    await this.#named;
-    const next = this.#table.with(event);
-    // Nothing that the CLI would see.
-    if (JSON.stringify(withStatus(next)) === JSON.stringify(withStatus(this.#table))) {
-      this.#table = next;
-      return this.#answer(event.revision, [], "");
-    }
-    try {
-      if (event.reload) return await this.#reload(session, next);
-      this.#keepRemoved(this.#table, next);
-      await session.swapTools(this.#tools(next), this.#removedTools());
-      this.#table = next;
-      this.#log(
-        "info",
-        `revision ${event.revision}: ${withStatus(next).length - 1} provider tools`,
-      );
-      this.#answer(event.revision, [], "");
-    } catch (error) {
-      if (error instanceof LiveSyncUnavailable && this.#hooks.asking) {
-        await this.#hooks.answered();
-        return this.#apply(event);
-      }
-      this.#onSyncError(event, next, error);
-    }
-  }
-
-  /** @param {CopilotSessionAdapter} session @param {ToolTable} next */
-  async #reload(session, next) {
-    this.#log("info", "reloading to change the tools");
-    this.reloading = true;
-    session.setHandlers(this.#tools(next));
-    try {
-      await session.reload();
-    } finally {
-      this.reloading = false;
-    }
-  }
-
-  /** @param {ToolsEvent} event @param {ToolTable} next @param {unknown} error */
-  #onSyncError(event, next, error) {
-    const message = messageOf(error);
-    this.#log("warning", `revision ${event.revision} failed: ${message}`);
-    this.#session?.setHandlers([...this.#removedTools(), ...this.#tools(this.#table)]);
-    if (error instanceof LiveSyncUnavailable && this.#options.sync === "auto") {
-      this.#mode = "reload";
-      this.#link.send({ type: "update", mode: "reload" });
-    } else {
-      const refused = next.ours(toolsNamedIn(message));
-      this.#link.send({ type: "sync.failed", revision: event.revision, message, refused });
-    }
-  }
-
-  /** @param {number} revision @param {string[]} refused @param {string} why */
-  #answer(revision, refused, why) {
-    if (refused.length === 0) this.#link.send({ type: "synced", revision });
-    else this.#link.send({ type: "sync.failed", revision, message: why, refused });
-  }
-
-  /**
-   * A tool that has just gone may still be called in this turn; silence is never an answer.
-   * @param {ToolTable} former @param {ToolTable} next
-   */
-  #keepRemoved(former, next) {
-    const names = new Set(withStatus(next).map((tool) => tool.name));
-    for (const tool of former.definitions()) {
-      if (!names.has(tool.name)) this.#removed.set(tool.name, tool);
-    }
-    for (const name of names) this.#removed.delete(name);
-  }
-
-  #forgetRemoved() {
-    if (this.#removed.size === 0) return;
-    this.#removed.clear();
-    this.#session?.setHandlers(this.#tools(this.#table));
-  }
-
-  #removedTools() {
-    return [...this.#removed.values()].map((tool) => this.#toTool(tool));
-  }
-
-  /** @param {ToolTable} table @returns {SessionTool[]} */
-  #tools(table) {
-    const ours = withStatus(table).map((tool) => this.#toTool(tool));
-    return [...(this.#options.ownTools ?? []), ...ours];
-  }
-
-  /** @param {ToolDefinition} tool @returns {SessionTool} */
-  #toTool(tool) {
-    return { ...tool, handler: (args, invocation) => this.#call(tool, args, invocation) };
-  }
-
-  /**
-   * One call: to the gateway and back. Never throws, since the CLI would lose the message.
-   * @param {ToolDefinition} tool @param {unknown} args @param {Invocation} invocation
-   */
-  async #call(tool, args, invocation) {
-    const { id, result } = this.#link.call(tool.name, args, tool.timeout);
-    const abort = () => this.#link.cancel(id, "aborted by the user");
-    const signal = invocation?.signal;
-    signal?.addEventListener("abort", abort, { once: true });
-    ++this.#calls;
-    const outcome = await result;
-    --this.#calls;
-    signal?.removeEventListener("abort", abort);
-    return toToolResult(outcome);
+    if (this.#joined) this.#tools.change(event);
+    else this.#first.give(event);
   }
 }

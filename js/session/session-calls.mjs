@@ -1,0 +1,43 @@
+// One session's calls: from the handlers that the CLI has to the gateway, and back.
+
+import { toToolResult } from "./tool-result.mjs";
+
+/** @typedef {import("./copilot-session.mjs").SessionTool} SessionTool */
+/** @typedef {import("./copilot-session.mjs").Invocation} Invocation */
+/** @typedef {import("./tool-table.mjs").ToolDefinition} ToolDefinition */
+
+export class SessionCalls {
+  #link;
+  #inFlight = 0;
+
+  /** @param {Pick<import("./session-runner.mjs").Link, "call" | "cancel">} link */
+  constructor(link) {
+    this.#link = link;
+  }
+
+  /** Those that wait for their outcome. */
+  get inFlight() {
+    return this.#inFlight;
+  }
+
+  /** As the CLI is given it. @param {ToolDefinition} tool @returns {SessionTool} */
+  toTool(tool) {
+    return { ...tool, handler: (args, invocation) => this.#call(tool, args, invocation) };
+  }
+
+  /**
+   * One call: to the gateway and back. Never throws, since the CLI would lose the message.
+   * @param {ToolDefinition} tool @param {unknown} args @param {Invocation} invocation
+   */
+  async #call(tool, args, invocation) {
+    const { id, result } = this.#link.call(tool.name, args, tool.timeout);
+    const abort = () => this.#link.cancel(id, "aborted by the user");
+    const signal = invocation?.signal;
+    signal?.addEventListener("abort", abort, { once: true });
+    ++this.#inFlight;
+    const outcome = await result;
+    --this.#inFlight;
+    signal?.removeEventListener("abort", abort);
+    return toToolResult(outcome);
+  }
+}
