@@ -1,8 +1,9 @@
-// What the tap command asks a running gateway about paired providers: one message on a link of its
+// What the command asks a running gateway about paired providers: one message on a link of its
 // own, and one answer (docs/session-link.md, "paired.list").
 
 import { addon } from "../base/addon.mjs";
 import { readDescriptor } from "../base/host-files.mjs";
+import { noGateway } from "./failure.mjs";
 
 /** @typedef {{name: string, origin: string, sessionId: string, label: string}} PairedProvider */
 
@@ -16,7 +17,7 @@ const ANSWER_MS = 3000;
  */
 export async function askPaired(files, question) {
   const descriptor = readDescriptor(files.descriptor);
-  if (!descriptor) throw new Error("no gateway runs, so no provider is paired");
+  if (!descriptor) throw noGateway("no gateway runs, so no provider is paired");
   /** @type {import("../base/addon.js").SessionPort | undefined} */
   let port;
   /** @type {NodeJS.Timeout | undefined} */

@@ -1,16 +1,28 @@
 // The documentation is held to the program: tables to the addon's own, links to files, and every code
 // block to its language. A block marked ```js, ```python, ```sh or ```json is parsed; one with `run`
 // after the language is executed in the repository's folder and has to end with 0. One with `run tap` is
-// a provider: it finds a gateway with a session, has to get there, and ends in good order.
+// a provider: it finds a gateway with a session, has to get there, and ends in good order. ```sh run tap is
+// what a user types beside such a gateway; the command copilot-tap is on its PATH.
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { addon } from "../../js/base/addon.mjs";
+import { COMMANDS } from "../../js/command/commands/index.mjs";
+import { EXIT_CODES } from "../../js/command/failure.mjs";
 import { startTap } from "../../js/develop/testing.mjs";
 import { pythonForSdk } from "../setup.mjs";
 import { withTimeout } from "../support/wait.mjs";
@@ -111,6 +123,21 @@ test("docs/protocol.md describes every message that a provider may send", () => 
   const headings = anchorsOf("docs/protocol.md").join("\n");
   const missing = addon.providerMessageTypes.filter((type) => !headings.includes(anchorOf(type)));
   assert.deepEqual(missing, []);
+});
+
+test("docs/command.md repeats the table of exit codes", () => {
+  assert.deepEqual(
+    table("docs/command.md", ["exit code", "meaning"]),
+    EXIT_CODES.map(([code, meaning]) => [String(code), meaning]),
+  );
+});
+
+test("docs/command.md has a section with an example for every command", () => {
+  const sections = read("docs/command.md").split(/^### /m);
+  for (const name of COMMANDS.map(({ command }) => command.split(" ")[0])) {
+    const section = sections.find((text) => text.startsWith(`${name}\n`)) ?? "";
+    assert.match(section, new RegExp(`\`\`\`sh[^\`]*copilot-tap ${name}\\b`), name);
+  }
 });
 
 test("docs/dependencies.md names every package, in the version of package.json", () => {
@@ -232,6 +259,26 @@ async function runProvider(language, code) {
   }
 }
 
+/** Runs what a user types, with the command, a gateway and a home of its own. @param {string} code */
+async function runShell(code) {
+  const kit = await startTap();
+  try {
+    const bin = path.join(kit.home, "bin");
+    mkdirSync(bin);
+    symlinkSync(path.join(root, "js", "command", "cli.mjs"), path.join(bin, "copilot-tap"));
+    const PATH = `${bin}${path.delimiter}${process.env.PATH}`;
+    const env = { ...process.env, ...kit.env, PATH, TMPDIR: kit.home };
+    const child = spawn("bash", ["-e"], { cwd: root, env, stdio: ["pipe", "ignore", "pipe"] });
+    let errors = "";
+    child.stderr.setEncoding("utf8").on("data", (text) => (errors += text));
+    const ended = new Promise((resolve) => child.on("close", resolve));
+    child.stdin.end(code);
+    assert.equal(await withTimeout(ended, 60_000, () => errors), 0, errors);
+  } finally {
+    await kit.stop();
+  }
+}
+
 describe("code blocks", () => {
   for (const file of documents) {
     for (const { language, run, tap, code, line } of parseMarkdown(read(file)).blocks) {
@@ -241,7 +288,7 @@ describe("code blocks", () => {
           Object.hasOwn(LANGUAGES, language),
           `one of ${[...Object.keys(LANGUAGES), ...PLAIN].join(", ")} is needed`,
         );
-        if (tap) return runProvider(language, code);
+        if (tap) return language === "sh" ? runShell(code) : runProvider(language, code);
         const problem = LANGUAGES[language][run ? "run" : "check"](code);
         assert.equal(problem, undefined);
       });

@@ -121,7 +121,7 @@ test("a page that asks to pair cannot draw on the terminal, nor forge a second c
   assert.ok(session.events.length > 0);
 });
 
-test("what is let in under an evil name is listed tamely by tap paired", async (t) => {
+test("what is let in under an evil name is listed tamely by copilot-tap pair", async (t) => {
   const host = await Host.elected(t);
   const session = await host.session(t, { label: FORGED });
   const origin = "https://\u001b.example";
@@ -132,8 +132,8 @@ test("what is let in under an evil name is listed tamely by tap paired", async (
   page.send({ type: "auth.confirm", code: /Pairing code: (\d{6})/.exec(text)?.[1] });
   await page.waitFor("sessions");
   const cli = path.join(root, "js", "command", "cli.mjs");
-  const { stdout } = await run(process.execPath, [cli, "paired"], { env: host.env });
-  assertTame(stdout, "tap paired");
+  const { stdout } = await run(process.execPath, [cli, "pair"], { env: host.env });
+  assertTame(stdout, "copilot-tap pair");
   const status = await session.call("tap_status");
   assert.doesNotMatch(status, OBEYED);
 });

@@ -1,0 +1,115 @@
+// `allow`: the user's consent to what a tap.config.json starts.
+
+import readline from "node:readline";
+import { allow, commandLine, consentFile, isAllowed } from "../../projects/consent.mjs";
+import { load, PATH_ARGUMENT } from "../config-file.mjs";
+import { Failure } from "../failure.mjs";
+import { filesOf } from "../given.mjs";
+import { Output, strong } from "../output.mjs";
+
+/** @typedef {import("../../projects/project-config.mjs").ProviderConfig} ProviderConfig */
+
+/**
+ * The consent is the user's: a command that the agent runs cannot give it.
+ * @param {NodeJS.ProcessEnv} env
+ */
+const runByAgent = (env) => Boolean(env.COPILOT_AGENT_SESSION_ID);
+
+/**
+ * Anything but a clear yes is a no, the end of the input included.
+ * @param {string} question @returns {Promise<boolean>}
+ */
+function confirmed(question) {
+  const terminal = readline.createInterface({ input: process.stdin, output: process.stdout });
+  return new Promise((resolve) => {
+    terminal.on("close", () => resolve(false));
+    terminal.question(question, (answer) => {
+      resolve(/^\s*y(es)?\s*$/i.test(answer));
+      terminal.close();
+    });
+  });
+}
+
+/** @param {Output} output @param {string} file @param {ProviderConfig[]} providers */
+function show(output, file, providers) {
+  output.say(`${file} would start, in each session of that folder:`);
+  for (const provider of providers) {
+    output.say("  ", strong(provider.name), ` (restart: ${provider.restart.policy})`);
+    output.say(`    ${commandLine(provider)}`);
+  }
+}
+
+/** @param {Output} output @param {boolean} yes @throws where nobody agrees */
+async function askForConsent(output, yes) {
+  if (yes) return;
+  if (output.json || !(process.stdin.isTTY && process.stdout.isTTY)) {
+    throw new Failure(
+      "nobody to ask, since this is no terminal: use --yes if you have read the above",
+      {
+        advice: "or run it in a terminal, without --json",
+        code: "CONSENT_NEEDED",
+      },
+    );
+  }
+  if (await confirmed("Allow this? [y/N] ")) return;
+  throw new Failure("Not allowed; nothing will be started.", { code: "REFUSED" });
+}
+
+/** @param {import("../given.mjs").Given & {path: string, yes: boolean}} given */
+async function run(given) {
+  const output = new Output(given);
+  const { file, digest, result } = load(given.path);
+  if (!result.ok) {
+    const [first, ...others] = result.problems.map(({ text }) => text);
+    throw new Failure(first, { advice: others.join("\n"), code: "INVALID_CONFIG" });
+  }
+  if (runByAgent(process.env)) {
+    throw new Failure("consent is yours to give, not the agent's", {
+      advice: "run this in a terminal of your own",
+      code: "NOT_FOR_AGENTS",
+    });
+  }
+  const store = consentFile(filesOf(given));
+  const providers = result.providers.map((provider) => ({
+    name: provider.name,
+    restart: provider.restart.policy,
+    commandLine: commandLine(provider),
+  }));
+  const summary = { path: file, digest, providers };
+  if (isAllowed(store, file, digest)) {
+    output.result({ ...summary, allowed: true, changed: false }, () =>
+      output.say(`${file} is allowed already`),
+    );
+    return;
+  }
+  show(output, file, result.providers);
+  await askForConsent(output, given.yes);
+  allow(store, file, digest);
+  output.result({ ...summary, allowed: true, changed: true }, () =>
+    output.say("Allowed, until the file changes."),
+  );
+}
+
+/** @type {import("../given.mjs").Command} */
+export default {
+  command: "allow [path]",
+  describe: "let a tap.config.json start its providers",
+  builder: (yargs) =>
+    yargs
+      .usage(
+        "$0 allow [path]\n\n" +
+          "Shows what the file would start in each session of its folder, asks, and allows it. " +
+          "Consent holds for the content that was shown: a changed file asks again. It does not cover " +
+          "the files that a command runs. It is not the agent's to give.",
+      )
+      .positional("path", PATH_ARGUMENT)
+      .option("yes", {
+        alias: "y",
+        describe: "allow without asking: you have read what it starts",
+        type: "boolean",
+        default: false,
+      })
+      .example("$0 allow", "the config of this folder")
+      .example("$0 allow ~/shop --yes", "without a question, for scripts"),
+  handler: run,
+};

@@ -1,0 +1,40 @@
+// `dev`: a gateway and a pretend session, to develop a provider with (docs/testing.md).
+
+import { usage } from "../failure.mjs";
+
+/** @param {import("../given.mjs").Given & {program?: string[], "--"?: string[]}} given */
+async function run({ json, program: words = [], "--": rest = [] }) {
+  const program = [...words, ...rest];
+  if (json && program.length > 0) {
+    throw usage(
+      "--json takes no command",
+      "start the provider yourself, with the env of the first line",
+    );
+  }
+  const { runDev, runJsonDev } = await import("../../develop/dev.mjs");
+  const streams = { input: process.stdin, output: process.stdout };
+  await (json ? runJsonDev(streams) : runDev(program, streams));
+  process.stdin.destroy(); // it would keep the process alive
+}
+
+/** @type {import("../given.mjs").Command} */
+export default {
+  command: "dev [program..]",
+  describe: "try a provider without Copilot",
+  builder: (yargs) =>
+    yargs
+      .usage(
+        "$0 dev [-- program…]\n\n" +
+          "Starts a gateway and a pretend session, and the program if one is given. Type the name of a " +
+          "tool to call it; `help` shows what else there is, and Ctrl-D ends it. With --json it is " +
+          "driven by JSON lines on stdin.",
+      )
+      .positional("program", {
+        describe: "a provider and its arguments, after --",
+        type: "string",
+        array: true,
+      })
+      .example("$0 dev -- node provider.mjs", "and then call its tools by hand"),
+  takesRest: true,
+  handler: run,
+};

@@ -1,0 +1,13 @@
+// Every command, in the order in which --help shows them. A new one is a file here and a line below.
+
+import allow from "./allow.mjs";
+import completion from "./completion.mjs";
+import dev from "./dev.mjs";
+import create from "./new.mjs";
+import pair from "./pair.mjs";
+import revoke from "./revoke.mjs";
+import status from "./status.mjs";
+import unpair from "./unpair.mjs";
+
+/** @type {import("../given.mjs").Command[]} */
+export const COMMANDS = [status, allow, revoke, pair, unpair, dev, create, completion];

@@ -1,0 +1,36 @@
+// `new`: a provider with a test, in a folder of its own.
+
+import path from "node:path";
+import { createProject, LANGUAGES } from "../../develop/new.mjs";
+import { Output } from "../output.mjs";
+
+/** @param {import("../given.mjs").Given & {language: string, name: string}} given */
+function run(given) {
+  const output = new Output(given);
+  const readme = createProject(given.language, given.name);
+  output.result({ folder: path.resolve(given.name), language: given.language }, () =>
+    output.sayAll(readme),
+  );
+}
+
+/** @type {import("../given.mjs").Command} */
+export default {
+  command: "new <language> <name>",
+  describe: "write a provider with a test",
+  builder: (yargs) =>
+    yargs
+      .usage(
+        "$0 new <language> <name>\n\nWrites a provider with a test into a new folder of that name.",
+      )
+      .positional("language", {
+        describe: "what it is written in: node or python",
+        type: "string",
+        choices: LANGUAGES,
+      })
+      .positional("name", {
+        describe: "of the provider and its folder: small letters, digits, - and _",
+        type: "string",
+      })
+      .example("$0 new node weather", "then: cd weather; npm test"),
+  handler: run,
+};

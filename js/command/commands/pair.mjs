@@ -1,0 +1,33 @@
+// `pair`: which providers were let in by a code.
+
+import { pairedLine } from "../paired-line.mjs";
+import { filesOf } from "../given.mjs";
+import { Output } from "../output.mjs";
+
+/** @param {import("../given.mjs").Given} given */
+async function run(given) {
+  const output = new Output(given);
+  const { askPaired } = await import("../paired.mjs");
+  const providers = await askPaired(filesOf(given), { type: "paired.list" });
+  output.result(providers, () => {
+    output.say(providers.length === 0 ? "paired providers: none" : "paired providers:");
+    for (const provider of providers) output.say(`  ${pairedLine(provider)}`);
+  });
+}
+
+/** @type {import("../given.mjs").Command} */
+export default {
+  command: "pair",
+  describe: "list who was let in by a pairing code",
+  builder: (yargs) =>
+    yargs
+      .usage(
+        "$0 pair\n\n" +
+          "Lists the providers that were let in by a pairing code.\n\n" +
+          "A web page, or a program that cannot read the token file, asks to be let in by itself: the " +
+          "session's timeline then shows a code of six digits, and you type it into that page or " +
+          "program. It is let into that session only, until `$0 unpair <name>` or the end of the gateway.",
+      )
+      .example("$0 pair", "who was let in, from where, into which session"),
+  handler: run,
+};

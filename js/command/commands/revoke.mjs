@@ -1,0 +1,34 @@
+// `revoke`: takes back what `allow` allowed. A config that is gone or broken can be revoked all the same.
+
+import fs from "node:fs";
+import path from "node:path";
+import { consentFile, revoke } from "../../projects/consent.mjs";
+import { locate, PATH_ARGUMENT } from "../config-file.mjs";
+import { filesOf } from "../given.mjs";
+import { Output } from "../output.mjs";
+
+/** @param {import("../given.mjs").Given & {path: string}} given */
+function run(given) {
+  const output = new Output(given);
+  const { folder, name } = locate(given.path);
+  const real = fs.existsSync(folder) ? fs.realpathSync(folder) : folder;
+  const file = path.join(real, name);
+  const revoked = revoke(consentFile(filesOf(given)), file);
+  output.result({ path: file, revoked }, () =>
+    output.say(revoked > 0 ? `${file} is not allowed any more` : `${file} was not allowed`),
+  );
+}
+
+/** @type {import("../given.mjs").Command} */
+export default {
+  command: "revoke [path]",
+  describe: "take that back",
+  builder: (yargs) =>
+    yargs
+      .usage(
+        "$0 revoke [path]\n\nTakes back the consent to every content of the file. What runs of it is stopped within a second.",
+      )
+      .positional("path", PATH_ARGUMENT)
+      .example("$0 revoke ~/shop", "its providers are stopped, and not started again"),
+  handler: run,
+};

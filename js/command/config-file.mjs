@@ -1,0 +1,36 @@
+// The tap.config.json that a command line means.
+
+import fs from "node:fs";
+import path from "node:path";
+import { CONFIG_NAME } from "../projects/config-file.mjs";
+import { loadProjectConfig } from "../projects/project-config.mjs";
+import { Failure, usage } from "./failure.mjs";
+
+/** The argument of commands about a config. @type {import("yargs").PositionalOptions} */
+export const PATH_ARGUMENT = {
+  describe: `a ${CONFIG_NAME} or its folder; else that of this folder`,
+  type: "string",
+  default: ".",
+};
+
+/** @param {string} given @returns {{folder: string, name: string}} */
+export function locate(given) {
+  const target = path.resolve(given);
+  const isFolder = fs.statSync(target, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  const file = isFolder ? path.join(target, CONFIG_NAME) : target;
+  if (path.basename(file) !== CONFIG_NAME) {
+    throw usage(`${file} is not a ${CONFIG_NAME}`, "name that file, or the folder that it is in");
+  }
+  return { folder: path.dirname(file), name: CONFIG_NAME };
+}
+
+/** @param {string} given */
+export function load(given) {
+  const { folder, name } = locate(given);
+  const config = loadProjectConfig(folder, name);
+  if (config) return config;
+  throw new Failure(`there is no ${path.join(folder, name)}`, {
+    advice: "name the folder that has one",
+    code: "NOT_FOUND",
+  });
+}

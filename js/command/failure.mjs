@@ -1,0 +1,58 @@
+// How a command ends: the one table of exit codes, and the error that carries one.
+
+export const EXIT = /** @type {const} */ ({
+  done: 0,
+  notDone: 1,
+  usage: 2,
+  noGateway: 3,
+  portTaken: 4,
+  interrupted: 130,
+});
+
+/** What each means; docs/command.md repeats it. @type {[number, string][]} */
+export const EXIT_CODES = [
+  [EXIT.done, "done"],
+  [EXIT.notDone, "not done, or there was nothing to do it to; the message says why"],
+  [EXIT.usage, "wrong usage: nothing has been tried"],
+  [EXIT.noGateway, "no gateway runs"],
+  [EXIT.portTaken, "something else has the gateway's port"],
+  [EXIT.interrupted, "interrupted (Ctrl-C)"],
+];
+
+/** A command that did not do what it was to do, and what the user can do about it. */
+export class Failure extends Error {
+  /**
+   * @param {string} message what is wrong
+   * @param {{advice?: string, code?: string, exit?: number, cause?: unknown}} [options] advice: what to
+   *   do next; code: for programs, in capitals
+   */
+  constructor(message, { advice = "", code = "FAILED", exit = EXIT.notDone, cause } = {}) {
+    super(message, { cause });
+    this.advice = advice;
+    this.code = code;
+    this.exit = exit;
+  }
+}
+
+/** @param {string} message @param {string} [advice] */
+export const usage = (message, advice) =>
+  new Failure(message, { advice, code: "USAGE", exit: EXIT.usage });
+
+export const NO_GATEWAY_ADVICE = "one starts with the next session of the Copilot CLI";
+
+/** @param {string} message */
+export const noGateway = (message) =>
+  new Failure(message, { advice: NO_GATEWAY_ADVICE, code: "NO_GATEWAY", exit: EXIT.noGateway });
+
+/** Any error as a failure. @param {unknown} error @returns {Failure} */
+export function asFailure(error) {
+  if (error instanceof Failure) return error;
+  if (!(error instanceof Error)) return new Failure(String(error));
+  const { code, advice } = /** @type {{code?: unknown, advice?: unknown}} */ (error);
+  return new Failure(error.message, {
+    advice: typeof advice === "string" ? advice : "",
+    code: typeof code === "string" ? code : "FAILED",
+    exit: code === "NO_GATEWAY" ? EXIT.noGateway : EXIT.notDone,
+    cause: error,
+  });
+}

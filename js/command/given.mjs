@@ -1,0 +1,33 @@
+// What every command is given on its command line, and what follows from it.
+
+import { gatewayFiles } from "../base/paths.mjs";
+
+/** @typedef {{home?: string, json?: boolean}} Given */
+/**
+ * A module of yargs: what the command is called, what its help says, and what it does. It ends well, or
+ * throws a Failure.
+ * @typedef {object} Command
+ * @property {string} command with its arguments
+ * @property {string} describe
+ * @property {(parser: import("yargs").Argv<any>) => import("yargs").Argv<any>} builder with an example
+ * @property {(given: any) => void | Promise<void>} handler
+ * @property {boolean} [takesRest] whether words may follow after --; they are given["--"]
+ */
+
+/** The options of all commands. @type {Record<string, import("yargs").Options>} */
+export const GLOBAL_OPTIONS = {
+  home: {
+    describe: "the COPILOT_HOME that is meant",
+    type: "string",
+    requiresArg: true,
+    global: true,
+  },
+  json: { describe: "print JSON, for programs", type: "boolean", global: true },
+};
+
+/** The environment, with the home that is meant. @param {Given} given @returns {NodeJS.ProcessEnv} */
+export const environmentOf = ({ home }) =>
+  home === undefined ? process.env : { ...process.env, COPILOT_HOME: home };
+
+/** @param {Given} given */
+export const filesOf = (given) => gatewayFiles(environmentOf(given));

@@ -1,0 +1,115 @@
+// The one place that prints. Whatever is printed is made safe here; colours are for terminals whose
+// user has not said NO_COLOR; with --json stdout is JSON and nothing else.
+
+import { styleText } from "node:util";
+import { visible } from "../base/visible.mjs";
+
+/** @typedef {Parameters<typeof styleText>[0]} Style */
+/** @typedef {{style: Style, text: string}} Styled */
+/** A piece of a line. @typedef {string | Styled} Part */
+
+/** @param {Style} style @param {unknown} text @returns {Styled} */
+export const styled = (style, text) => ({ style, text: String(text) });
+/** @param {unknown} text */
+export const strong = (text) => styled("bold", text);
+/** @param {unknown} text */
+export const faint = (text) => styled("dim", text);
+/** @param {unknown} text */
+export const good = (text) => styled("green", text);
+/** @param {unknown} text */
+export const warning = (text) => styled("yellow", text);
+/** @param {unknown} text */
+export const bad = (text) => styled("red", text);
+
+/** https://no-color.org @param {{isTTY?: boolean}} stream @param {NodeJS.ProcessEnv} env */
+export const hasColours = (stream, env = process.env) =>
+  Boolean(stream.isTTY) && !env.NO_COLOR && env.TERM !== "dumb";
+
+/** What a terminal would obey or a reader be misled by, as JSON can say it, too. @param {string} json */
+const safeJson = (json) =>
+  json.replace(/(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (character) =>
+    [...Array(character.length).keys()]
+      .map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`)
+      .join(""),
+  );
+
+/** Whether there are colours is decided here, for each stream. */
+const OURS = { validateStream: false };
+
+/** @typedef {NodeJS.WritableStream & {isTTY?: boolean, columns?: number}} Sink */
+
+export class Output {
+  json;
+  #out;
+  #err;
+  #env;
+
+  /**
+   * @param {{json?: boolean}} [given] of the command line
+   * @param {{out?: Sink, err?: Sink, env?: NodeJS.ProcessEnv}} [where]
+   */
+  constructor({ json = false } = {}, where = {}) {
+    const { out = process.stdout, err = process.stderr, env = process.env } = where;
+    this.json = json;
+    this.#out = out;
+    this.#err = err;
+    this.#env = env;
+  }
+
+  /** How many columns a line may have; what is no terminal takes any. */
+  get width() {
+    return this.#out.isTTY ? this.#out.columns || 80 : Infinity;
+  }
+
+  /** @param {Part[]} parts @param {Sink} stream @returns {string} */
+  #line(parts, stream) {
+    const colours = hasColours(stream, this.#env);
+    return parts
+      .map((part) => {
+        if (typeof part === "string") return visible(part);
+        const text = visible(part.text);
+        return colours ? styleText(part.style, text, OURS) : text;
+      })
+      .join("");
+  }
+
+  /** One line for people: a line break in it is shown, not obeyed. @param {Part[]} parts */
+  say(...parts) {
+    if (!this.json) this.#out.write(`${this.#line(parts, this.#out)}\n`);
+  }
+
+  /** A text of several lines, for people. @param {string} text */
+  sayAll(text) {
+    for (const line of text.split("\n")) this.say(line);
+  }
+
+  /**
+   * What the command found or did: with --json the value, else what `show` says of it.
+   * @template T @param {T} value @param {(value: T) => void} [show]
+   */
+  result(value, show = () => {}) {
+    if (this.json) this.#out.write(`${safeJson(JSON.stringify(value, null, 2))}\n`);
+    else show(value);
+  }
+
+  /** The same for one of many that come by and by: with --json one line each. @template T @param {T} value @param {(value: T) => void} show */
+  item(value, show) {
+    if (this.json) this.#out.write(`${safeJson(JSON.stringify(value))}\n`);
+    else show(value);
+  }
+
+  /** To stderr, for people. @param {string} text @param {string} [advice] what to do next */
+  complain(text, advice = "") {
+    const head = this.#line([bad("copilot-tap:"), ` ${text}`], this.#err);
+    this.#err.write(`${head}\n`);
+    for (const line of advice === "" ? [] : advice.split("\n")) {
+      this.#err.write(`${this.#line([line], this.#err)}\n`);
+    }
+  }
+
+  /** A failure: on stderr, or as the JSON that is asked for. @param {import("./failure.mjs").Failure} failure */
+  fail({ code, message, advice }) {
+    if (this.json) this.result({ error: { code, message, ...(advice && { advice }) } });
+    else this.complain(message, advice);
+  }
+}

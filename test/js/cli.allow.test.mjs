@@ -1,0 +1,143 @@
+// copilot-tap allow and revoke, as processes of their own and in a real terminal.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { describe, test } from "node:test";
+import { GOOD, InTerminal, place, tap, tapJson } from "./cli-process.mjs";
+
+describe("copilot-tap allow", () => {
+  test("shows what would run and, with --yes, allows it", async (t) => {
+    const at = place(t);
+    const { code, out } = await tap(["allow", "--yes"], at);
+    assert.equal(code, 0);
+    assert.ok(out.includes(`${at.config} would start`), out);
+    assert.match(out, /ci \(restart: on-failure\)\n {4}MODE=x node ci\.mjs ['"]a b['"]\n/);
+    assert.match(out, /Allowed, until the file changes/);
+    assert.equal(at.allowed(), true);
+    assert.match((await tap(["allow", at.config], at)).out, /allowed already/);
+  });
+
+  test("asks again once the file has changed", async (t) => {
+    const at = place(t);
+    await tap(["allow", "--yes"], at);
+    fs.writeFileSync(at.config, `${GOOD}\n`);
+    assert.equal(at.allowed(), false);
+    assert.equal((await tap(["allow"], at)).code, 1);
+  });
+
+  test("without a terminal and without --yes allows nothing", async (t) => {
+    const at = place(t);
+    const { code, out, err } = await tap(["allow", "."], at);
+    assert.equal(code, 1);
+    assert.match(out, /would start/);
+    assert.match(err, /no terminal: use --yes/);
+    assert.equal(at.allowed(), false);
+  });
+
+  test("is not for the agent", async (t) => {
+    const at = place(t);
+    const { code, err } = await tap(["allow", "--yes"], at, { COPILOT_AGENT_SESSION_ID: "s" });
+    assert.equal(code, 1);
+    assert.match(err, /not the agent's/);
+    assert.equal(at.allowed(), false);
+  });
+
+  test("of a file with mistakes names them and allows nothing", async (t) => {
+    const at = place(t, '{\n  "providers" []\n}');
+    const { code, err } = await tap(["allow", "--yes"], at);
+    assert.equal(code, 1);
+    assert.ok(err.includes(`${at.config}:2:15: expected a colon`), err);
+    assert.equal(fs.existsSync(at.store), false);
+  });
+
+  test("without a file says so", async (t) => {
+    const at = place(t);
+    fs.rmSync(at.config);
+    const { code, err } = await tap(["allow", "--yes"], at);
+    assert.equal(code, 1);
+    assert.ok(err.includes(`there is no ${at.config}`), err);
+  });
+
+  test("shows control characters instead of sending them", async (t) => {
+    const at = place(t, GOOD.replace("a b", "\\u001b[2K\\rsafe\\u202e"));
+    const { out } = await tap(["allow", "--yes"], at);
+    assert.ok(out.includes("\\u{1b}[2K\\u{d}safe\\u{202e}"), out);
+    for (const character of "\u001b\r\u202e") assert.equal(out.includes(character), false);
+  });
+
+  test("keeps consent in the home that is named", async (t) => {
+    const at = place(t);
+    const { code } = await tap(["allow", "--yes", "--home", at.home], at, {
+      COPILOT_HOME: "/nowhere",
+    });
+    assert.equal(code, 0);
+    assert.equal(at.allowed(), true);
+  });
+
+  test("with --json tells the same, and asks nothing", async (t) => {
+    const at = place(t);
+    const asked = await tapJson(["allow"], at);
+    assert.equal(asked.code, 1);
+    assert.equal(asked.value.error.code, "CONSENT_NEEDED");
+    assert.equal(at.allowed(), false);
+    const given = await tapJson(["allow", "--yes"], at);
+    assert.equal(given.code, 0);
+    const { path, allowed, changed, providers } = given.value;
+    assert.deepEqual({ path, allowed, changed }, { path: at.config, allowed: true, changed: true });
+    assert.match(providers[0].commandLine, /^MODE=x node ci\.mjs/);
+    assert.equal((await tapJson(["allow"], at)).value.changed, false);
+    assert.deepEqual((await tapJson(["revoke"], at)).value, { path: at.config, revoked: 1 });
+  });
+
+  test("takes nothing after --, rather than allow another folder than was meant", async (t) => {
+    const at = place(t);
+    const { code, err } = await tap(["allow", "--yes", "--", "elsewhere"], at);
+    assert.equal(code, 2);
+    assert.match(err, /nothing goes after -- here, such as "elsewhere"/);
+    assert.equal(at.allowed(), false);
+  });
+});
+
+describe("copilot-tap revoke", () => {
+  test("takes consent back, also once the file is gone", async (t) => {
+    const at = place(t);
+    await tap(["allow", "--yes"], at);
+    const saved = fs.readFileSync(at.config);
+    fs.rmSync(at.config);
+    assert.match((await tap(["revoke"], at)).out, /not allowed any more/);
+    fs.writeFileSync(at.config, saved);
+    assert.equal(at.allowed(), false);
+    const again = await tap(["revoke", at.workspace], at);
+    assert.match(again.out, /was not allowed/);
+    assert.equal(again.code, 0);
+  });
+});
+
+describe("in a terminal", () => {
+  /** Answers the question with these keys. */
+  async function answered(t, keys) {
+    const at = place(t);
+    const terminal = new InTerminal(t, ["allow"], at);
+    await terminal.shows("Allow this? [y/N]");
+    assert.match(terminal.text, /MODE=x node ci\.mjs/);
+    assert.equal(at.allowed(), false);
+    terminal.type(keys);
+    const code = await terminal.end();
+    return { code, allowed: at.allowed(), screen: terminal.text };
+  }
+
+  for (const keys of ["y\r", "YES\r"]) {
+    test(`${JSON.stringify(keys)} allows`, async (t) => {
+      const { code, allowed } = await answered(t, keys);
+      assert.deepEqual([code, allowed], [0, true]);
+    });
+  }
+
+  for (const keys of ["\r", "n\r", "yes please\r", "\x04", "\x03"]) {
+    test(`${JSON.stringify(keys)} does not`, async (t) => {
+      const { code, allowed, screen } = await answered(t, keys);
+      assert.deepEqual([code, allowed], [1, false]);
+      assert.match(screen, /Not allowed/);
+    });
+  }
+});
