@@ -123,7 +123,10 @@ export class HookGuards {
 
 export interface LimitRow {
   name: string;
+  /** The default. */
   value: number;
+  /** The smallest that its variable may say. */
+  least: number;
   unit: string;
   env: string;
   why: string;

@@ -49,8 +49,11 @@ export function asFailure(error) {
   if (error instanceof Failure) return error;
   if (!(error instanceof Error)) return new Failure(String(error));
   const { code, advice } = /** @type {{code?: unknown, advice?: unknown}} */ (error);
-  return new Failure(error.message, {
-    advice: typeof advice === "string" ? advice : "",
+  const next = typeof advice === "string" ? advice : "";
+  // The SDK's errors say it in their message, too.
+  const repeated = next !== "" && error.message.endsWith(`. ${next}`);
+  return new Failure(repeated ? error.message.slice(0, -next.length - 2) : error.message, {
+    advice: next,
     code: typeof code === "string" ? code : "FAILED",
     exit: code === "NO_GATEWAY" ? EXIT.noGateway : EXIT.notDone,
     cause: error,

@@ -3,11 +3,26 @@
 import allow from "./allow.mjs";
 import completion from "./completion.mjs";
 import dev from "./dev.mjs";
+import limits from "./limits.mjs";
+import logs from "./logs.mjs";
 import create from "./new.mjs";
 import pair from "./pair.mjs";
+import push from "./push.mjs";
 import revoke from "./revoke.mjs";
 import status from "./status.mjs";
 import unpair from "./unpair.mjs";
 
 /** @type {import("../given.mjs").Command[]} */
-export const COMMANDS = [status, allow, revoke, pair, unpair, dev, create, completion];
+export const COMMANDS = [
+  status,
+  logs,
+  limits,
+  push,
+  allow,
+  revoke,
+  pair,
+  unpair,
+  dev,
+  create,
+  completion,
+];

@@ -3,25 +3,9 @@
 import { readDescriptor } from "../../base/host-files.mjs";
 import { askPort } from "../../host/host-process.mjs";
 import { consentFile, list } from "../../projects/consent.mjs";
-import { EXIT, NO_GATEWAY_ADVICE } from "../failure.mjs";
+import { exitFor, HOLDERS } from "../gateway-port.mjs";
 import { filesOf } from "../given.mjs";
 import { Output } from "../output.mjs";
-
-/** @type {Record<import("../../host/host-process.mjs").PortHolder, string>} */
-const HOLDERS = {
-  ours: "a gateway runs",
-  nobody: `no gateway runs; ${NO_GATEWAY_ADVICE}`,
-  "other-home":
-    "the gateway of another COPILOT_HOME or user has the port; TAP_GATEWAY_PORT names another",
-  foreign: "a program other than tap has the port; TAP_GATEWAY_PORT names another",
-  silent: "what has the port does not answer",
-};
-
-/** @param {import("../../host/host-process.mjs").PortHolder} holder */
-function exitFor(holder) {
-  if (holder === "ours") return EXIT.done;
-  return holder === "nobody" ? EXIT.noGateway : EXIT.portTaken;
-}
 
 /** @param {import("../given.mjs").Given} given */
 async function run(given) {
@@ -34,7 +18,9 @@ async function run(given) {
   const { port, home, logs } = files;
   output.result({ port, holder, gateway, home, logs, allowed }, () => {
     const detail = gateway ? ` (version ${gateway.version}, pid ${gateway.pid})` : "";
-    output.say(`port ${port}: ${HOLDERS[holder]}${detail}`);
+    const { text, advice } = HOLDERS[holder];
+    output.say(`port ${port}: ${text}${detail}`);
+    if (advice) output.say(`  ${advice}`);
     output.say(`home: ${home}`);
     output.say(`logs: ${logs}`);
     output.say(allowed.length === 0 ? "allowed configs: none" : "allowed configs:");

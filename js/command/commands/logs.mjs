@@ -1,0 +1,96 @@
+// `logs`: what the gateway and the extensions have written, merged by time.
+
+import { Failure, usage } from "../failure.mjs";
+import { filesOf } from "../given.mjs";
+import { pause, untilInterrupted } from "../interruption.mjs";
+import { LogFiles, SOURCES } from "../log-files.mjs";
+import { bad, faint, Output, strong, warning } from "../output.mjs";
+
+/** @typedef {import("../log-files.mjs").Entry} Entry */
+/** @typedef {import("../given.mjs").Given & {follow: boolean, level: string, lines: string, source?: string}} LogsGiven */
+
+const LEVELS = ["info", "warning", "error"];
+const LOOK_MS = 250;
+const MOST_NAME = Math.max(...Object.keys(SOURCES).map((name) => name.length));
+const COLOURS = { info: faint, warning, error: bad };
+
+/** @param {Output} output @param {Entry} entry */
+const show = (output, { at, level, from, text }) =>
+  output.say(
+    faint(at),
+    " ",
+    strong(from.padEnd(MOST_NAME)),
+    " ",
+    COLOURS[level](level.padEnd(7)),
+    ` ${text}`,
+  );
+
+/** @param {string} text @returns {number} */
+function countOf(text) {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw usage(`-n is "${text}", and has to be a number of lines`, "copilot-tap logs -n 200");
+}
+
+/** @param {LogsGiven} given */
+async function run(given) {
+  const output = new Output(given);
+  const count = countOf(given.lines);
+  const { logs } = filesOf(given);
+  const files = new LogFiles(logs, given.source === undefined ? undefined : [given.source]);
+  const least = LEVELS.indexOf(given.level);
+  const wanted = (/** @type {Entry} */ { level }) => LEVELS.indexOf(level) >= least;
+  const history = files.news();
+  if (history.length === 0 && !given.follow) {
+    throw new Failure(`there is no log in ${logs}`, {
+      advice: "the next session of the Copilot CLI writes one; --home names another COPILOT_HOME",
+      code: "NOT_FOUND",
+    });
+  }
+  const last = count === 0 ? [] : history.filter(wanted).slice(-count);
+  if (!given.follow) return output.result(last, () => last.forEach((one) => show(output, one)));
+  await untilInterrupted(async (ending) => {
+    const print = (/** @type {Entry} */ one) => output.item(one, () => show(output, one));
+    for (last.forEach(print); !ending.aborted; await pause(LOOK_MS, ending)) {
+      files.news().filter(wanted).forEach(print);
+    }
+  });
+}
+
+/** @type {import("../given.mjs").Command} */
+export default {
+  command: "logs",
+  describe: "show what the gateway and the extensions log",
+  builder: (parser) =>
+    parser
+      .usage(
+        "$0 logs\n\n" +
+          "Shows the last lines of the gateway's log and of that of the extensions, merged by time. " +
+          "With --json it is an array; with --follow, too, one line for each entry.",
+      )
+      .option("follow", {
+        alias: "f",
+        describe: "go on with what comes, until Ctrl-C",
+        type: "boolean",
+        default: false,
+      })
+      .option("level", {
+        alias: "l",
+        describe: "the least: info (default), warning or error",
+        choices: LEVELS,
+        default: "info",
+      })
+      .option("lines", {
+        alias: "n",
+        describe: "how many at most; else 50",
+        type: "string",
+        default: "50",
+        requiresArg: true,
+      })
+      .option("source", {
+        describe: "one of both: host or extension",
+        choices: Object.keys(SOURCES),
+      })
+      .example("$0 logs -n 200", "the last 200 lines")
+      .example("$0 logs -f --level warning", "what goes wrong, as it does"),
+  handler: run,
+};

@@ -1,0 +1,102 @@
+// `push`: one event into a session, by a provider that lives as long as that takes.
+
+import { text as textOf } from "node:stream/consumers";
+import { Failure, usage } from "../failure.mjs";
+import { requireGateway } from "../gateway-port.mjs";
+import { filesOf } from "../given.mjs";
+import { Output } from "../output.mjs";
+
+const LEVELS = ["keep", "surface", "inject"];
+/** To bind to a session, and then for its receipt. */
+const PATIENCE_MS = 5000;
+
+/** @typedef {import("../given.mjs").Given & {text?: string, "--"?: string[], level: string, stream: string, name: string, session?: string}} PushGiven */
+
+/** @param {PushGiven} given @returns {Promise<string>} */
+async function eventOf(given) {
+  const { text, "--": rest = [] } = given;
+  const words = [...(text === undefined ? [] : [text]), ...rest];
+  const piped = words.length === 0 && !process.stdin.isTTY;
+  const event = piped || text === "-" ? (await textOf(process.stdin)).trim() : words.join(" ");
+  if (event !== "") return event;
+  throw usage(
+    "there is no text to push",
+    'give it as an argument, as in copilot-tap push "build 5 is red", or on stdin',
+  );
+}
+
+/** @param {PushGiven} given @param {string} status what the provider was doing @returns {Failure} */
+function unbound({ session }, status) {
+  const what = session === undefined ? "no session took it" : `there is no session "${session}"`;
+  return new Failure(`${what} within ${PATIENCE_MS / 1000} s${status && ` (${status})`}`, {
+    advice: "copilot-tap status lists the sessions; one starts with the Copilot CLI",
+    code: "INVALID_SESSION",
+  });
+}
+
+/** @param {PushGiven} given */
+async function run(given) {
+  const output = new Output(given);
+  const event = await eventOf(given);
+  const files = filesOf(given);
+  await requireGateway(files);
+  const { provider } = await import("../../../sdk/node/provider.mjs");
+  const { name, session = "latest", level, stream } = given;
+  // Several may run at once.
+  const instance = String(process.pid);
+  const pusher = provider(name, { home: files.home, port: files.port, session, instance });
+  let status = "";
+  pusher.on("status", (text) => (status = text));
+  pusher.on("error", () => {}); // it waits, or is refused for good
+  try {
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    await pusher.connect({ signal }).catch((error) => {
+      throw error?.name === "TimeoutError" ? unbound(given, status) : error;
+    });
+    const receipt = await pusher.push(stream, event, { level: /** @type {any} */ (level) });
+    if (!receipt) throw unbound(given, "the session has ended");
+    output.result(receipt, () => output.say(`${receipt.outcome} in session ${receipt.session}`));
+  } finally {
+    await pusher.close("it has pushed its event");
+  }
+}
+
+/** @type {import("../given.mjs").Command} */
+export default {
+  command: "push [text]",
+  describe: "send an event to a session",
+  builder: (parser) =>
+    parser
+      .usage(
+        "$0 push [text]\n\n" +
+          "Sends one event to a session and says what became of it. Without a text it is read from stdin.",
+      )
+      .positional("text", { describe: "the event; - or nothing: stdin", type: "string" })
+      .option("level", {
+        alias: "l",
+        describe: "keep it, surface it in the timeline (default), or inject it before the model",
+        choices: LEVELS,
+        default: "surface",
+      })
+      .option("session", {
+        describe: "its id; else the one last used",
+        type: "string",
+        requiresArg: true,
+      })
+      .option("stream", {
+        describe: "else events",
+        type: "string",
+        default: "events",
+        requiresArg: true,
+      })
+      .option("name", {
+        describe: "of the provider; else shell",
+        type: "string",
+        default: "shell",
+        requiresArg: true,
+      })
+      .example('$0 push "build 5 is red"', "a line in the timeline")
+      .example("make 2>&1 | tail -20 | $0 push --level inject", "the model reacts to it"),
+  handler: run,
+  takesRest: true,
+};

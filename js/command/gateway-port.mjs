@@ -1,0 +1,40 @@
+// Who has the gateway's port, in words, and what that means for a command that needs the gateway.
+
+import { askPort } from "../host/host-process.mjs";
+import { EXIT, Failure, NO_GATEWAY_ADVICE, noGateway } from "./failure.mjs";
+
+/** @typedef {import("../host/host-process.mjs").PortHolder} PortHolder */
+/** @typedef {import("../base/paths.mjs").GatewayFiles} GatewayFiles */
+
+/** @type {Record<PortHolder, {text: string, advice: string}>} */
+export const HOLDERS = {
+  ours: { text: "a gateway runs", advice: "" },
+  nobody: { text: "no gateway runs", advice: NO_GATEWAY_ADVICE },
+  "other-home": {
+    text: "the gateway of another COPILOT_HOME or user has the port",
+    advice: "--home names a home, TAP_GATEWAY_PORT another port",
+  },
+  foreign: {
+    text: "a program other than tap has the port",
+    advice: "stop it, or let TAP_GATEWAY_PORT name another port, here and where you start copilot",
+  },
+  silent: {
+    text: "what has the port does not answer",
+    advice: "try again; if it stays so, end the process that has the port",
+  },
+};
+
+/** @param {PortHolder} holder @returns {number} the exit code that says so */
+export function exitFor(holder) {
+  if (holder === "ours") return EXIT.done;
+  return holder === "nobody" ? EXIT.noGateway : EXIT.portTaken;
+}
+
+/** @param {GatewayFiles} files @throws {Failure} where the gateway of this home does not run */
+export async function requireGateway({ port, homeHash }) {
+  const holder = await askPort(port, homeHash);
+  if (holder === "ours") return;
+  const { text, advice } = HOLDERS[holder];
+  if (holder === "nobody") throw noGateway(`${text} on port ${port}`);
+  throw new Failure(`${text} ${port}`, { advice, code: "PORT_TAKEN", exit: EXIT.portTaken });
+}

@@ -1,0 +1,156 @@
+// Reading the log files of js/base/log.mjs: the last lines of all, merged by time, and what comes after
+// them, over rotations.
+
+import fs from "node:fs";
+import path from "node:path";
+
+/** @typedef {import("../base/log.mjs").Level} Level */
+/** @typedef {{at: string, level: Level, from: string, text: string}} Entry */
+
+/** Who writes which. */
+export const SOURCES = { host: "host.log", extension: "extension.log" };
+
+/** Of one file: a log is rotated at 1 MB, but nobody can be made to hold to that. */
+const MOST_BYTES = 4 * 1024 * 1024;
+const MOST_LINE = 16 * 1024;
+const ATTEMPTS = 5;
+const LINE = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) (info|warning|error) (.*)$/s;
+
+/**
+ * What is no line of a log (a file that somebody has written to) is kept with the time of the one before.
+ * @param {string} from @param {string} line @param {string} before
+ * @returns {Entry}
+ */
+function entryOf(from, line, before) {
+  const [, at, level, text] = LINE.exec(line) ?? ["", before, "info", line];
+  return { at: String(at), level: /** @type {Level} */ (level), from, text: String(text) };
+}
+
+/** Cuts what a file has into entries; the last line may still be written. */
+class Lines {
+  #from;
+  #decoder = new TextDecoder();
+  #rest = "";
+  #at = "";
+
+  /** @param {string} from */
+  constructor(from) {
+    this.#from = from;
+  }
+
+  /** @param {Uint8Array} bytes @returns {Entry[]} */
+  push(bytes) {
+    const lines = (this.#rest + this.#decoder.decode(bytes, { stream: true })).split("\n");
+    this.#rest = lines.pop() ?? "";
+    if (this.#rest.length > MOST_LINE) {
+      lines.push(this.#rest);
+      this.#rest = "";
+    }
+    return lines.filter((line) => line !== "").map((line) => this.#entry(line));
+  }
+
+  /** @param {string} line */
+  #entry(line) {
+    const entry = entryOf(this.#from, line, this.#at);
+    this.#at = entry.at;
+    return entry;
+  }
+}
+
+/**
+ * A log and what was rotated away of it, oldest first: those names begin with the time.
+ * @param {string} folder @param {string} name
+ */
+function filesOf(folder, name) {
+  const files = fs.existsSync(folder) ? fs.readdirSync(folder) : [];
+  const rotated = files.filter((file) => /^\d{8}-\d{4}-\d+-/.exec(file)?.[0] + name === file);
+  return [...rotated.sort(), name].map((file) => path.join(folder, file));
+}
+
+/**
+ * A pipe in its place is not waited for. None, where it has just gone.
+ * @param {string} file @returns {number[]}
+ */
+function opened(file) {
+  try {
+    return fs.lstatSync(file).isFile() ? [fs.openSync(file, "r")] : [];
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * All of them at one time: a rotation while they are being opened would hide one.
+ * @param {string} folder @param {string} name @returns {number[]} file descriptors, oldest first
+ */
+function openAll(folder, name) {
+  for (let attempt = 1; ; ++attempt) {
+    const files = filesOf(folder, name);
+    const all = files.flatMap(opened);
+    if (filesOf(folder, name).join() === files.join() || attempt === ATTEMPTS) return all;
+    for (const fd of all) fs.closeSync(fd);
+  }
+}
+
+/**
+ * One log, read as it grows. Files are known by their inodes, under whatever name: after a rotation those
+ * who had the old file open may still write to it.
+ */
+class Tail {
+  #folder;
+  #from;
+  /** @type {Map<number, {lines: Lines, position: number}> | undefined} before the first look: none */
+  #known;
+
+  /** @param {string} folder @param {string} from one of SOURCES */
+  constructor(folder, from) {
+    this.#folder = folder;
+    this.#from = from;
+  }
+
+  /** @param {number} fd @param {Map<number, {lines: Lines, position: number}>} seen @returns {Entry[]} */
+  #more(fd, seen) {
+    const { ino, size } = fs.fstatSync(fd);
+    const file = this.#known?.get(ino) ?? { lines: new Lines(this.#from), position: 0 };
+    seen.set(ino, file);
+    // Of the past the end is enough.
+    if (!this.#known) file.position = Math.max(0, size - MOST_BYTES);
+    if (size < file.position) file.position = 0; // it was emptied
+    const bytes = new Uint8Array(Math.min(size - file.position, MOST_BYTES));
+    const read = fs.readSync(fd, bytes, 0, bytes.length, file.position);
+    file.position += read;
+    return file.lines.push(bytes.subarray(0, read));
+  }
+
+  /** What has come since the last time, in the order of the files. @returns {Entry[]} */
+  news() {
+    const seen = new Map();
+    const name = SOURCES[/** @type {keyof typeof SOURCES} */ (this.#from)];
+    const entries = openAll(this.#folder, name).flatMap((fd) => {
+      try {
+        return this.#more(fd, seen);
+      } finally {
+        fs.closeSync(fd);
+      }
+    });
+    this.#known = seen;
+    return entries;
+  }
+}
+
+/** @param {Entry[]} entries in the order of their files @returns {Entry[]} in that of time; ISO 8601 sorts as text */
+const byTime = (entries) => entries.toSorted((a, b) => (a.at === b.at ? 0 : a.at < b.at ? -1 : 1));
+
+export class LogFiles {
+  #tails;
+
+  /** @param {string} folder @param {string[]} [sources] */
+  constructor(folder, sources = Object.keys(SOURCES)) {
+    this.#tails = sources.map((from) => new Tail(folder, from));
+  }
+
+  /** At first everything there is, then what has come since the last call. @returns {Entry[]} by time */
+  news() {
+    return byTime(this.#tails.flatMap((tail) => tail.news()));
+  }
+}

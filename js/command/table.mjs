@@ -1,0 +1,63 @@
+// Columns for people: as wide as what is in them, cut where the terminal ends.
+
+import stringWidth from "string-width";
+import { visible } from "../base/visible.mjs";
+
+/** @typedef {import("./output.mjs").Part} Part */
+/** @typedef {{title: string, right?: boolean, flexible?: boolean}} Column a flexible one gives way where the line is too long */
+
+const GAP = 2;
+const NARROWEST = 8;
+
+/** @param {Part} part */
+const textOf = (part) => visible(typeof part === "string" ? part : part.text);
+
+/** @param {string} text @param {number} width in columns of a terminal @returns {string} */
+export function cut(text, width) {
+  if (stringWidth(text) <= width) return text;
+  let kept = "";
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    if (stringWidth(kept + segment) >= width) break;
+    kept += segment;
+  }
+  return `${kept}…`;
+}
+
+/** @param {Column[]} columns @param {Part[][]} rows @param {number} room @param {number} indent */
+function widthsOf(columns, rows, room, indent) {
+  const widths = columns.map(({ title }, at) =>
+    Math.max(stringWidth(title), ...rows.map((row) => stringWidth(textOf(row[at])))),
+  );
+  const used = () => indent + widths.reduce((sum, width) => sum + width + GAP, -GAP);
+  const flexible = columns.flatMap((column, at) => (column.flexible ? [at] : []));
+  // The widest gives way first.
+  while (used() > room) {
+    const widest = flexible.toSorted((a, b) => widths[b] - widths[a])[0];
+    if (widest === undefined || widths[widest] <= NARROWEST) break;
+    widths[widest] -= 1;
+  }
+  return widths;
+}
+
+/**
+ * @param {import("./output.mjs").Output} output @param {Column[]} columns @param {Part[][]} rows
+ * @param {number} [indent] spaces before each line
+ */
+export function table(output, columns, rows, indent = 0) {
+  const widths = widthsOf(columns, rows, output.width, indent);
+  const last = columns.length - 1;
+  /** @param {Part[]} cells */
+  const line = (cells) =>
+    output.say(
+      " ".repeat(indent),
+      ...cells.flatMap((part, at) => {
+        const text = cut(textOf(part), widths[at]);
+        const cell = typeof part === "string" ? text : { ...part, text };
+        const blank = " ".repeat(widths[at] - stringWidth(text));
+        if (columns[at].right) return [blank, cell, at < last ? " ".repeat(GAP) : ""];
+        return [cell, at < last ? blank + " ".repeat(GAP) : ""];
+      }),
+    );
+  line(columns.map(({ title }) => ({ style: "dim", text: title })));
+  for (const row of rows) line(row);
+}
