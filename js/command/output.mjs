@@ -35,14 +35,18 @@ const safeJson = (json) =>
 
 /** Whether there are colours is decided here, for each stream. */
 const OURS = { validateStream: false };
+/** The cursor at the top left, and nothing below it. */
+const CLEAR = "\u001b[H\u001b[J";
 
-/** @typedef {NodeJS.WritableStream & {isTTY?: boolean, columns?: number}} Sink */
+/** @typedef {NodeJS.WritableStream & {isTTY?: boolean, columns?: number, rows?: number}} Sink */
 
 export class Output {
   json;
   #out;
   #err;
   #env;
+  /** What is said for a screen. @type {string[] | undefined} */
+  #lines;
 
   /**
    * @param {{json?: boolean}} [given] of the command line
@@ -75,12 +79,29 @@ export class Output {
 
   /** One line for people: a line break in it is shown, not obeyed. @param {Part[]} parts */
   say(...parts) {
-    if (!this.json) this.#out.write(`${this.#line(parts, this.#out)}\n`);
+    if (this.json) return;
+    const line = `${this.#line(parts, this.#out)}\n`;
+    if (this.#lines) this.#lines.push(line);
+    else this.#out.write(line);
   }
 
   /** A text of several lines, for people. @param {string} text */
   sayAll(text) {
-    for (const line of text.split("\n")) this.say(line);
+    for (const line of text.split(/\r?\n/)) this.say(line.replaceAll("\t", "    "));
+  }
+
+  /**
+   * What `show` says, in place of what was there: for a terminal that is looked at again and again. What has
+   * no room in it is left out.
+   * @param {() => void} show
+   */
+  screen(show) {
+    const rows = this.#out.isTTY && this.#env.TERM !== "dumb" ? this.#out.rows || 24 : 0;
+    const lines = (this.#lines = /** @type {string[]} */ ([]));
+    show();
+    this.#lines = undefined;
+    if (rows === 0) return void this.#out.write(lines.join(""));
+    this.#out.write(`${CLEAR}${lines.slice(0, rows - 1).join("")}`);
   }
 
   /**

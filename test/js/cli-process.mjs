@@ -6,8 +6,10 @@ import { createRequire } from "node:module";
 import path from "node:path";
 import xterm from "@xterm/headless";
 import { programFolder } from "../../js/base/paths.mjs";
+import { startTap } from "../../js/develop/testing.mjs";
 import { isAllowed } from "../../js/projects/consent.mjs";
 import { loadProjectConfig } from "../../js/projects/project-config.mjs";
+import { provider } from "../../sdk/node/provider.mjs";
 import { waitFor, withTimeout } from "../support/wait.mjs";
 import { temporaryFolder } from "./temporary.mjs";
 
@@ -21,6 +23,14 @@ export const GOOD = JSON.stringify({
 /** What would change what a command prints. */
 const SURROUNDINGS = ["TAP_GATEWAY_PORT", "COPILOT_AGENT_SESSION_ID", "NO_COLOR", "FORCE_COLOR"];
 
+/** @returns {Record<string, string | undefined>} */
+function plainEnvironment() {
+  /** @type {Record<string, string | undefined>} */
+  const env = { ...process.env };
+  for (const name of SURROUNDINGS) delete env[name];
+  return env;
+}
+
 /** A home, and a folder with a config. @param {import("node:test").TestContext} t */
 export function place(t, content = GOOD) {
   const folder = fs.realpathSync(temporaryFolder(t));
@@ -29,9 +39,7 @@ export function place(t, content = GOOD) {
   const config = path.join(workspace, "tap.config.json");
   fs.mkdirSync(workspace);
   fs.writeFileSync(config, content);
-  /** @type {Record<string, string | undefined>} */
-  const env = { ...process.env, COPILOT_HOME: home };
-  for (const name of SURROUNDINGS) delete env[name];
+  const env = { ...plainEnvironment(), COPILOT_HOME: home };
   const store = path.join(home, "extensions", "tap", "consent.json");
   const allowed = () => {
     const loaded = loadProjectConfig(workspace);
@@ -42,6 +50,36 @@ export function place(t, content = GOOD) {
 
 /** The place of a host. @param {import("./test-host.mjs").Host} host @returns {Place} */
 export const placeOf = (host) => ({ env: host.env, workspace: host.files.home });
+
+/**
+ * A gateway with a pretend session and a provider of tools.
+ * @param {import("node:test").TestContext} t
+ */
+export async function served(t) {
+  const kit = await startTap();
+  t.after(() => kit.stop());
+  const tools = provider("weather", kit.where);
+  const weather = { waits: 0, aborted: 0 };
+  const parameters = { type: "object", properties: { city: { type: "string" } } };
+  tools.tool("forecast", { description: "The weather.\nOf a city.", parameters }, ({ city }) => {
+    if (!city) throw new Error("no city");
+    return `rain in ${city}`;
+  });
+  tools.tool("wait", { description: "Waits." }, (_args, { signal }) => {
+    weather.waits += 1;
+    return new Promise((_resolve, reject) => {
+      signal.addEventListener("abort", () => {
+        weather.aborted += 1;
+        reject(new Error("aborted"));
+      });
+    });
+  });
+  await tools.connect();
+  t.after(() => tools.close());
+  await kit.tool("forecast");
+  const env = { ...plainEnvironment(), ...kit.env };
+  return { kit, tools, weather, at: { env, workspace: kit.home } };
+}
 
 /** A command that runs. */
 export class Running {

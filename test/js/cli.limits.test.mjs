@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { addon } from "../../js/base/addon.mjs";
-import { InTerminal, place, tap, tapJson } from "./cli-process.mjs";
+import { InTerminal, place, served, tap, tapJson } from "./cli-process.mjs";
 
 /** Without what this machine may have set. */
 function plain(t) {
@@ -16,6 +16,7 @@ describe("copilot-tap limits", () => {
   test("has every limit of the table", async (t) => {
     const { code, value } = await tapJson(["limits"], plain(t));
     assert.equal(code, 0);
+    assert.equal(value.from, "environment");
     assert.deepEqual(
       value.limits.map((limit) => [limit.name, limit.value, limit.unit, limit.env]),
       addon.limits.map((limit) => [limit.name, limit.value, limit.unit, limit.env]),
@@ -39,7 +40,17 @@ describe("copilot-tap limits", () => {
     const terminal = new InTerminal(t, ["limits"], plain(t));
     assert.equal(await terminal.end(), 0);
     const lines = terminal.text.split("\n");
-    assert.equal(lines.length, addon.limits.length + 1);
-    assert.match(lines[0], /^limit +value {2}unit +variable$/);
+    assert.equal(lines.length, addon.limits.length + 2);
+    assert.match(lines[1], /^limit +value {2}unit +variable$/);
+  });
+
+  test("are those of the gateway, where one runs", async (t) => {
+    const { at } = await served(t);
+    const { value } = await tapJson(["limits"], at, { TAP_MAX_TOOLS: "1" });
+    assert.equal(value.from, "gateway");
+    const valueOf = (wanted) => value.limits.find(({ name }) => name === wanted).value;
+    assert.equal(valueOf("tools-per-provider"), 100);
+    assert.equal(valueOf("debounce-ms"), 20);
+    assert.match((await tap(["limits"], at)).out, /^of the gateway that runs\n/);
   });
 });

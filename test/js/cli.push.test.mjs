@@ -2,19 +2,11 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { startTap } from "../../js/develop/testing.mjs";
-import { place, Running, tap, tapJson } from "./cli-process.mjs";
-
-/** @param {import("node:test").TestContext} t */
-async function withSession(t) {
-  const kit = await startTap();
-  t.after(() => kit.stop());
-  return { kit, at: { env: { ...process.env, ...kit.env }, workspace: kit.home } };
-}
+import { place, Running, served, tap, tapJson } from "./cli-process.mjs";
 
 describe("copilot-tap push", () => {
   test("surfaces a text, and says what became of it", async (t) => {
-    const { kit, at } = await withSession(t);
+    const { kit, at } = await served(t);
     const { code, out } = await tap(["push", "build 5 is red"], at);
     assert.equal(code, 0);
     assert.equal(out, "surfaced in session test\n");
@@ -22,7 +14,7 @@ describe("copilot-tap push", () => {
   });
 
   test("injects what comes on stdin, into the session, stream and name that are given", async (t) => {
-    const { kit, at } = await withSession(t);
+    const { kit, at } = await served(t);
     const other = await kit.addSession("other");
     const args = ["push", "-l", "inject", "--session", "other", "--stream", "ci", "--name", "make"];
     const running = new Running([...args, "--json"], at, { input: "it is red\n" });
@@ -38,7 +30,7 @@ describe("copilot-tap push", () => {
   });
 
   test("keeps what is neither shown nor injected, also a text that begins with a dash", async (t) => {
-    const { kit, at } = await withSession(t);
+    const { kit, at } = await served(t);
     const { code, out } = await tap(["push", "--level", "keep", "--", "--red"], at);
     assert.equal(code, 0);
     assert.equal(out, "stored in session test\n");
@@ -46,7 +38,7 @@ describe("copilot-tap push", () => {
   });
 
   test("several at once do not stand in each other's way", async (t) => {
-    const { at } = await withSession(t);
+    const { at } = await served(t);
     const all = await Promise.all(["a", "b", "c"].map((text) => tap(["push", text], at)));
     assert.deepEqual(
       all.map(({ code }) => code),
@@ -55,7 +47,7 @@ describe("copilot-tap push", () => {
   });
 
   test("without a session of that id says so", async (t) => {
-    const { at } = await withSession(t);
+    const { at } = await served(t);
     const { code, value } = await tapJson(["push", "x", "--session", "nope"], at);
     assert.equal(code, 1);
     assert.equal(value.error.code, "INVALID_SESSION");
@@ -63,7 +55,7 @@ describe("copilot-tap push", () => {
   });
 
   test("what the gateway refuses is said once, with what to do", async (t) => {
-    const { at } = await withSession(t);
+    const { at } = await served(t);
     const { code, err } = await tap(["push", "x", "--stream", "a\nb"], at);
     assert.equal(code, 1);
     assert.match(err, /^copilot-tap: INVALID_JSON: push\.stream: .*\n.*needs a fix\.\n$/);

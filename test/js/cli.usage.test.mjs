@@ -5,10 +5,13 @@ import { execFileSync, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
+import stringWidth from "string-width";
 import { version } from "../../js/base/paths.mjs";
 import { COMMANDS } from "../../js/command/commands/index.mjs";
 import { EXIT_CODES } from "../../js/command/failure.mjs";
 import { hasColours, Output, strong } from "../../js/command/output.mjs";
+import { table } from "../../js/command/table.mjs";
+import { duration, latency, perSecond } from "../../js/command/wording.mjs";
 import { CLI, InTerminal, place, tap, tapJson } from "./cli-process.mjs";
 
 const NAMES = COMMANDS.map(({ command }) => command.split(" ")[0]);
@@ -143,7 +146,7 @@ describe("output", () => {
   /** What is printed to a terminal. */
   function printed(given, print) {
     let text = "";
-    const out = /** @type {any} */ ({ isTTY: true, write: (more) => (text += more) });
+    const out = /** @type {any} */ ({ isTTY: true, columns: 80, write: (more) => (text += more) });
     print(new Output(given, { out, err: out, env: {} }));
     return text;
   }
@@ -159,6 +162,33 @@ describe("output", () => {
     const text = printed({ json: true }, (output) => output.result({ [EVIL]: EVIL }));
     assert.match(text, /^[\n\x20-\x7e]*$/);
     assert.deepEqual(JSON.parse(text), { [EVIL]: EVIL });
+  });
+
+  test("of a table is cut where the terminal ends, by what it takes there", () => {
+    const lines = printed({}, (output) =>
+      table(
+        output,
+        [
+          { title: "name", flexible: true },
+          { title: "n", right: true },
+        ],
+        [
+          ["日本".repeat(30), "1"],
+          ["e\u0301".repeat(10), "22"],
+        ],
+      ),
+    ).split("\n");
+    const widths = lines.slice(1, 3).map((line) => stringWidth(line));
+    assert.deepEqual(widths, [80, 80]);
+    assert.match(lines[1], /^(日本)+日?… +1$/);
+    assert.match(lines[2], /^(e\u0301){10} +22$/);
+  });
+
+  test("of numbers and times is short", () => {
+    const durations = [0, 999, 1000, 61_000, 3_600_000, 90_000_000, -5].map(duration);
+    assert.deepEqual(durations, ["0 s", "0 s", "1 s", "1 min 1 s", "1 h", "1 d 1 h", "0 s"]);
+    assert.deepEqual([1, 9999, 12_340].map(latency), ["1 ms", "9999 ms", "12.3 s"]);
+    assert.deepEqual([0, 0.25, 12.6].map(perSecond), ["0.0", "0.3", "13"]);
   });
 
   test("that nobody reads any more ends the command in peace", () => {

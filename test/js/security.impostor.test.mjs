@@ -8,7 +8,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { GatewayLink } from "../../js/session/gateway-link.mjs";
 import { makePrivateFolder, readDescriptor, writePrivate } from "../../js/base/host-files.mjs";
-import { askPaired } from "../../js/command/paired.mjs";
+import { openControl } from "../../js/command/control.mjs";
 import { gatewayFiles } from "../../js/base/paths.mjs";
 import { freePort } from "../support/cli.mjs";
 import { waitFor } from "../support/wait.mjs";
@@ -115,7 +115,7 @@ test("a descriptor that others can write, or that is a link, is none", async (t)
     fs.chmodSync(files.descriptor, mode);
     assert.equal(readDescriptor(files.descriptor), undefined, mode.toString(8));
   }
-  await assert.rejects(askPaired(files, { type: "paired.list" }), /no gateway runs/);
+  await assert.rejects(openControl(files), /no gateway runs/);
   assert.equal(heard.connections, 0);
 });
 

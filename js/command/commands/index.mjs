@@ -1,6 +1,7 @@
 // Every command, in the order in which --help shows them. A new one is a file here and a line below.
 
 import allow from "./allow.mjs";
+import call from "./call.mjs";
 import completion from "./completion.mjs";
 import dev from "./dev.mjs";
 import limits from "./limits.mjs";
@@ -10,14 +11,17 @@ import pair from "./pair.mjs";
 import push from "./push.mjs";
 import revoke from "./revoke.mjs";
 import status from "./status.mjs";
+import tools from "./tools.mjs";
 import unpair from "./unpair.mjs";
 
 /** @type {import("../given.mjs").Command[]} */
 export const COMMANDS = [
   status,
+  tools,
+  call,
+  push,
   logs,
   limits,
-  push,
   allow,
   revoke,
   pair,

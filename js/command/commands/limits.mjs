@@ -1,7 +1,9 @@
 // `limits`: every limit, with the value in force.
 
-import { environmentOf } from "../given.mjs";
-import { Output, strong } from "../output.mjs";
+import { Failure } from "../failure.mjs";
+import { withGateway } from "../gateway.mjs";
+import { environmentOf, filesOf } from "../given.mjs";
+import { faint, Output, strong } from "../output.mjs";
 import { table } from "../table.mjs";
 
 /** What the gateway takes at most (native/base/limits.cc). */
@@ -43,12 +45,26 @@ function show(output, limits) {
   table(output, columns, rows);
 }
 
+/** @param {import("../given.mjs").Given} given @returns {Promise<{from: "gateway" | "environment", limits: LimitInForce[]}>} */
+async function limitsOf(given) {
+  try {
+    const { limits } = await withGateway(filesOf(given), (control) => control.inspect());
+    return { from: "gateway", limits };
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const { addon } = await import("../../base/addon.mjs");
+    const limits = addon.limits.map((row) => inForce(row, environmentOf(given)));
+    return { from: "environment", limits };
+  }
+}
+
 /** @param {import("../given.mjs").Given} given */
 async function run(given) {
   const output = new Output(given);
-  const { addon } = await import("../../base/addon.mjs");
-  const limits = addon.limits.map((row) => inForce(row, environmentOf(given)));
-  output.result({ limits }, () => {
+  const found = await limitsOf(given);
+  output.result(found, ({ from, limits }) => {
+    const running = from === "gateway";
+    output.say(faint(running ? "of the gateway that runs" : "of a gateway that starts from here"));
     show(output, limits);
     for (const { ignored } of limits) if (ignored) output.complain(`${ignored}: it is ignored`);
   });
@@ -62,10 +78,10 @@ export default {
     parser
       .usage(
         "$0 limits\n\n" +
-          "Shows every limit with the value in force, its unit and the environment variable that " +
-          "changes it. docs/limits.md says why each is there.",
+          "Shows every limit with its unit and the environment variable that changes it: of the gateway " +
+          "that runs, or of one that would start from here. docs/limits.md says why each is there.",
       )
       .example("$0 limits", "all of them")
-      .example("TAP_CALL_TIMEOUT_MS=60000 $0 limits", "what a variable would do"),
+      .example("TAP_MAX_TOOLS=50 $0 limits", "what a variable would do"),
   handler: run,
 };

@@ -1,14 +1,19 @@
 // `pair`: which providers were let in by a code.
 
-import { pairedLine } from "../paired-line.mjs";
+import { withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
 import { Output } from "../output.mjs";
+
+/** @param {import("../control.mjs").PairedProvider} provider @returns {string} */
+export function pairedLine({ name, origin, sessionId, label }) {
+  const from = origin ? ` (${origin})` : "";
+  return `${name}${from}, in session ${label || sessionId}`;
+}
 
 /** @param {import("../given.mjs").Given} given */
 async function run(given) {
   const output = new Output(given);
-  const { askPaired } = await import("../paired.mjs");
-  const providers = await askPaired(filesOf(given), { type: "paired.list" });
+  const providers = await withGateway(filesOf(given), (control) => control.paired());
   output.result(providers, () => {
     output.say(providers.length === 0 ? "paired providers: none" : "paired providers:");
     for (const provider of providers) output.say(`  ${pairedLine(provider)}`);

@@ -2,7 +2,7 @@
 
 import { text as textOf } from "node:stream/consumers";
 import { Failure, usage } from "../failure.mjs";
-import { requireGateway } from "../gateway-port.mjs";
+import { requireGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
 import { Output } from "../output.mjs";
 
@@ -17,7 +17,7 @@ async function eventOf(given) {
   const { text, "--": rest = [] } = given;
   const words = [...(text === undefined ? [] : [text]), ...rest];
   const piped = words.length === 0 && !process.stdin.isTTY;
-  const event = piped || text === "-" ? (await textOf(process.stdin)).trim() : words.join(" ");
+  const event = piped ? (await textOf(process.stdin)).trim() : words.join(" ");
   if (event !== "") return event;
   throw usage(
     "there is no text to push",
@@ -71,7 +71,7 @@ export default {
         "$0 push [text]\n\n" +
           "Sends one event to a session and says what became of it. Without a text it is read from stdin.",
       )
-      .positional("text", { describe: "the event; - or nothing: stdin", type: "string" })
+      .positional("text", { describe: "the event; else stdin", type: "string" })
       .option("level", {
         alias: "l",
         describe: "keep it, surface it in the timeline (default), or inject it before the model",

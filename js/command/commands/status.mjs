@@ -1,42 +1,100 @@
 // `status`: whether a gateway runs, and what it is doing.
 
-import { readDescriptor } from "../../base/host-files.mjs";
 import { askPort } from "../../host/host-process.mjs";
 import { consentFile, list } from "../../projects/consent.mjs";
-import { exitFor, HOLDERS } from "../gateway-port.mjs";
+import { asFailure } from "../failure.mjs";
+import { exitFor, HOLDERS, withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
-import { Output } from "../output.mjs";
+import { pause, untilInterrupted } from "../interruption.mjs";
+import { faint, Output, strong, warning } from "../output.mjs";
+import { showInspection } from "../status-view.mjs";
 
-/** @param {import("../given.mjs").Given} given */
+/** @typedef {import("../given.mjs").Given & {watch: boolean}} StatusGiven */
+/** @typedef {import("../../base/paths.mjs").GatewayFiles} GatewayFiles */
+/** @typedef {Awaited<ReturnType<typeof look>>} Seen */
+
+const LOOK_MS = 1000;
+
+/** @param {GatewayFiles} files */
+async function look(files) {
+  const { port, home, logs } = files;
+  const allowed = list(consentFile(files)).map(({ path, at }) => ({ path, at }));
+  const about = { port, home, logs, allowed };
+  try {
+    const gateway = await withGateway(files, (control) => control.inspect());
+    return { ...about, holder: /** @type {const} */ ("ours"), gateway };
+  } catch (error) {
+    const { code, message, advice, exit } = asFailure(error);
+    const holder = await askPort(port, files.homeHash);
+    return { ...about, holder, error: { code, message, advice }, exit };
+  }
+}
+
+/** @param {Output} output @param {Seen} seen */
+function show(output, { port, holder, home, logs, allowed, ...found }) {
+  if ("gateway" in found) {
+    showInspection(output, found.gateway);
+  } else if (holder === "ours") {
+    output.say(warning(found.error.message));
+    output.say(`  ${found.error.advice}`);
+  } else {
+    const { text, advice } = HOLDERS[holder];
+    output.say(`port ${port}: `, strong(text));
+    output.say(`  ${advice}`);
+  }
+  output.say();
+  output.say(strong("Allowed configs"), allowed.length === 0 ? ": none" : "");
+  for (const { path, at } of allowed) output.say(`  ${path} `, faint(`(since ${at})`));
+  output.say();
+  output.say(faint("home "), home);
+  output.say(faint("logs "), logs);
+}
+
+/** @param {Seen} seen */
+const exitOf = (seen) =>
+  "gateway" in seen || seen.holder !== "ours" ? exitFor(seen.holder) : seen.exit;
+
+/** What programs get. @param {Seen} seen */
+const asJson = (seen) => ("exit" in seen ? { ...seen, exit: undefined } : seen);
+
+/** @param {StatusGiven} given */
 async function run(given) {
   const output = new Output(given);
   const files = filesOf(given);
-  const holder = await askPort(files.port, files.homeHash);
-  const descriptor = holder === "ours" ? readDescriptor(files.descriptor) : undefined;
-  const gateway = descriptor && { version: descriptor.version, pid: descriptor.pid };
-  const allowed = list(consentFile(files)).map(({ path, at }) => ({ path, at }));
-  const { port, home, logs } = files;
-  output.result({ port, holder, gateway, home, logs, allowed }, () => {
-    const detail = gateway ? ` (version ${gateway.version}, pid ${gateway.pid})` : "";
-    const { text, advice } = HOLDERS[holder];
-    output.say(`port ${port}: ${text}${detail}`);
-    if (advice) output.say(`  ${advice}`);
-    output.say(`home: ${home}`);
-    output.say(`logs: ${logs}`);
-    output.say(allowed.length === 0 ? "allowed configs: none" : "allowed configs:");
-    for (const grant of allowed) output.say(`  ${grant.path} (since ${grant.at})`);
+  if (!given.watch) {
+    const seen = await look(files);
+    output.result(asJson(seen), () => show(output, seen));
+    process.exitCode = exitOf(seen);
+    return;
+  }
+  await untilInterrupted(async (ending) => {
+    for (; !ending.aborted; await pause(LOOK_MS, ending)) {
+      const seen = await look(files);
+      output.item(asJson(seen), () => output.screen(() => show(output, seen)));
+    }
   });
-  process.exitCode = exitFor(holder);
 }
 
 /** @type {import("../given.mjs").Command} */
 export default {
   command: "status",
   describe: "show what runs, and what is allowed",
-  builder: (yargs) =>
-    yargs
-      .usage("$0 status\n\nShows whether a gateway runs, and what is allowed.")
+  builder: (parser) =>
+    parser
+      .usage(
+        "$0 status\n\n" +
+          "Shows the gateway with its sessions and providers, the tools that were called, how often and " +
+          "how fast, what has failed last, and which configs are allowed. Without a gateway it says who " +
+          "has its port.",
+      )
+      .option("watch", {
+        alias: "w",
+        describe: "look again every second, until Ctrl-C",
+        type: "boolean",
+        default: false,
+      })
       .example("$0 status", "at a glance")
+      .example("$0 status --watch", "while something is going on")
       .example("$0 status --json", "for a script"),
   handler: run,
 };

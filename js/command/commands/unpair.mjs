@@ -1,16 +1,16 @@
 // `unpair`: turns out a provider that was let in by a code.
 
 import { Failure } from "../failure.mjs";
+import { withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
 import { Output } from "../output.mjs";
-import { pairedLine } from "../paired-line.mjs";
+import { pairedLine } from "./pair.mjs";
 
 /** @param {import("../given.mjs").Given & {name: string}} given */
 async function run(given) {
   const output = new Output(given);
   const { name } = given;
-  const { askPaired } = await import("../paired.mjs");
-  const revoked = await askPaired(filesOf(given), { type: "paired.revoke", name });
+  const revoked = await withGateway(filesOf(given), (control) => control.unpair(name));
   if (revoked.length === 0) {
     throw new Failure(`no provider is paired by the name "${name}"`, {
       advice: "copilot-tap pair lists them",

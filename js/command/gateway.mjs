@@ -1,10 +1,11 @@
-// Who has the gateway's port, in words, and what that means for a command that needs the gateway.
+// The running gateway, asked over a link of our own, and who has its port where there is none.
 
 import { askPort } from "../host/host-process.mjs";
 import { EXIT, Failure, NO_GATEWAY_ADVICE, noGateway } from "./failure.mjs";
 
 /** @typedef {import("../host/host-process.mjs").PortHolder} PortHolder */
 /** @typedef {import("../base/paths.mjs").GatewayFiles} GatewayFiles */
+/** @typedef {import("./control.mjs").Control} Control */
 
 /** @type {Record<PortHolder, {text: string, advice: string}>} */
 export const HOLDERS = {
@@ -37,4 +38,29 @@ export async function requireGateway({ port, homeHash }) {
   const { text, advice } = HOLDERS[holder];
   if (holder === "nobody") throw noGateway(`${text} on port ${port}`);
   throw new Failure(`${text} ${port}`, { advice, code: "PORT_TAKEN", exit: EXIT.portTaken });
+}
+
+/**
+ * Asks the gateway, and lets it go.
+ * @template T @param {GatewayFiles} files @param {(control: Control) => Promise<T>} work @returns {Promise<T>}
+ * @throws {Failure} where there is none, or it does not answer
+ */
+export async function withGateway(files, work) {
+  const { NoGateway, openControl } = await import("./control.mjs");
+  try {
+    const control = await openControl(files);
+    try {
+      return await work(control);
+    } finally {
+      control.close();
+    }
+  } catch (error) {
+    if (!(error instanceof NoGateway)) throw error;
+    await requireGateway(files);
+    throw new Failure(`a gateway runs, but cannot be asked: ${error.message}`, {
+      advice: "copilot-tap logs shows what it does; it may just have ended: try again",
+      code: "NO_ANSWER",
+      cause: error,
+    });
+  }
 }

@@ -1,0 +1,140 @@
+// `call`: a tool without a model.
+
+import fs from "node:fs";
+import { text as textOf } from "node:stream/consumers";
+import { EXIT, Failure, usage } from "../failure.mjs";
+import { withGateway } from "../gateway.mjs";
+import { filesOf } from "../given.mjs";
+import { untilInterrupted } from "../interruption.mjs";
+import { Output } from "../output.mjs";
+
+/** @typedef {import("../given.mjs").Given & {tool: string, arguments?: string, stdin: boolean, session?: string, timeout?: string, output?: string}} CallGiven */
+/** @typedef {import("../../base/addon.js").CallOutcome} CallOutcome */
+/** @typedef {import("../../base/addon.js").Attachment} Attachment */
+
+/** What a timer takes. */
+const MOST_MS = 2 ** 31;
+const SHAPE = `write a JSON object, as in copilot-tap call forecast '{"city":"Bern"}'`;
+
+/** @param {CallGiven} given @returns {Promise<object>} */
+async function argumentsOf({ arguments: typed, stdin }) {
+  if (stdin && typed !== undefined) {
+    throw usage(
+      "the arguments are typed, and --stdin says that they are not",
+      "give one of the two",
+    );
+  }
+  const text = stdin ? await textOf(process.stdin) : (typed ?? "{}");
+  let value;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw usage(`the arguments are no JSON: ${/** @type {Error} */ (error).message}`, SHAPE);
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  throw usage("the arguments are no object", SHAPE);
+}
+
+/** @param {string | undefined} text in seconds @returns {number | undefined} in ms */
+function timeoutOf(text) {
+  if (text === undefined) return undefined;
+  const ms = Math.round(Number(text) * 1000);
+  if (text.trim() !== "" && ms > 0 && ms < MOST_MS) return ms;
+  throw usage(`--timeout is "${text}", and has to be a number of seconds`, "--timeout 30");
+}
+
+/**
+ * @param {{code: string, text: string}} outcome
+ * @param {AbortSignal} ending by the user @param {AbortSignal | undefined} late
+ */
+function failed({ code, text }, ending, late) {
+  if (ending.aborted) return new Failure(text, { code, exit: EXIT.interrupted });
+  if (late?.aborted) {
+    return new Failure("there was no result in time, and the call was cancelled", {
+      code: "TIMEOUT",
+      advice: "ask for less, or give it more time with --timeout",
+    });
+  }
+  const advice =
+    code === "NOT_FOUND" ? "copilot-tap tools lists the tools, and what one takes" : "";
+  return new Failure(text, { code, advice });
+}
+
+/** @param {string | Attachment} result @param {string} file */
+function save(result, file) {
+  const content = typeof result === "string" ? result : Buffer.from(result.data, "base64");
+  try {
+    fs.writeFileSync(file, content);
+  } catch (error) {
+    throw new Failure(`${file} cannot be written: ${/** @type {Error} */ (error).message}`, {
+      advice: "name another file; the tool has run",
+      code: "NOT_WRITTEN",
+    });
+  }
+}
+
+/** @param {Output} output @param {string | Attachment} result @param {string | undefined} file */
+function show(output, result, file) {
+  if (typeof result === "string") return file ? undefined : output.sayAll(result);
+  if (result.text) output.sayAll(result.text);
+  const size = Buffer.from(result.data, "base64").length;
+  if (!file) output.say(`(${result.mimeType}, ${size} bytes: --output <file> writes them)`);
+}
+
+/** @param {CallGiven} given */
+async function run(given) {
+  const output = new Output(given);
+  const { tool, session, output: file } = given;
+  const args = await argumentsOf(given);
+  const timeoutMs = timeoutOf(given.timeout);
+  const outcome = await untilInterrupted((ending) =>
+    withGateway(filesOf(given), async (control) => {
+      const late = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
+      const signal = late ? AbortSignal.any([ending, late]) : ending;
+      const result = await control.call({ tool, args, session, signal });
+      if (typeof result === "object" && "code" in result) throw failed(result, ending, late);
+      return result;
+    }),
+  );
+  if (file !== undefined) save(outcome, file);
+  output.result({ tool, result: outcome }, () => show(output, outcome, file));
+}
+
+/** @type {import("../given.mjs").Command} */
+export default {
+  command: "call <tool> [arguments]",
+  describe: "call a tool without a model",
+  builder: (parser) =>
+    parser
+      .usage(
+        "$0 call <tool> [arguments]\n\n" +
+          "Calls a tool of a provider as a session would, and prints the result. No hook is asked. " +
+          "Ctrl-C cancels the call.",
+      )
+      .positional("tool", { describe: "its name", type: "string" })
+      .positional("arguments", { describe: "a JSON object; else {}", type: "string" })
+      .option("session", {
+        describe: "its id; else the one last used that has the tool",
+        type: "string",
+        requiresArg: true,
+      })
+      .option("timeout", {
+        describe: "in seconds; else the tool's own",
+        type: "string",
+        requiresArg: true,
+      })
+      .option("stdin", {
+        describe: "read the arguments from stdin",
+        type: "boolean",
+        default: false,
+      })
+      .option("output", {
+        alias: "o",
+        describe: "a file for the result",
+        type: "string",
+        requiresArg: true,
+      })
+      .example(`$0 call forecast '{"city":"Bern"}'`, "by hand")
+      .example("$0 call screenshot -o page.png", "a result that is no text"),
+  handler: run,
+};

@@ -1,0 +1,109 @@
+// `tools`: which tools there are, and what they take.
+
+import { Failure } from "../failure.mjs";
+import { withGateway } from "../gateway.mjs";
+import { filesOf } from "../given.mjs";
+import { Output, strong, warning } from "../output.mjs";
+import { nameOf } from "../status-view.mjs";
+import { table } from "../table.mjs";
+import { firstLine } from "../wording.mjs";
+
+/** @typedef {import("../given.mjs").Given & {name?: string, session?: string}} ToolsGiven */
+/** @typedef {import("../control.mjs").Inspection} Inspection */
+/**
+ * `offered`: whether the CLI takes it.
+ * @typedef {import("../control.mjs").Tool & {provider: string, session: string, label: string, offered: boolean}} OfferedTool
+ */
+
+/** @param {Inspection} seen @returns {OfferedTool[]} */
+function toolsIn({ providers, sessions }) {
+  const labels = new Map(sessions.map(({ id, label }) => [id, label]));
+  return providers.flatMap((provider) =>
+    provider.bindings.flatMap(({ session, tools, refused }) =>
+      tools.map((tool) => ({
+        ...tool,
+        provider: nameOf(provider),
+        session,
+        label: labels.get(session) ?? "",
+        offered: !refused.includes(tool.name),
+      })),
+    ),
+  );
+}
+
+/** @param {Output} output @param {OfferedTool[]} tools */
+function showAll(output, tools) {
+  if (tools.length === 0) output.say("tools: none; no provider is bound to a session");
+  const columns = [
+    { title: "tool" },
+    { title: "provider", flexible: true },
+    { title: "description", flexible: true },
+  ];
+  for (const session of new Set(tools.map((tool) => tool.session))) {
+    const its = tools.filter((tool) => tool.session === session);
+    output.say(strong(its[0].label || session), ` ${session}`);
+    const rows = its.map(({ name, provider, description, offered }) => [
+      offered ? strong(name) : warning(name),
+      provider,
+      firstLine(description),
+    ]);
+    table(output, columns, rows, 2);
+    for (const { name, offered } of its) {
+      if (!offered) output.say("    ", warning(`${name}: the CLI does not take it`));
+    }
+  }
+}
+
+/** @param {Output} output @param {OfferedTool} tool */
+function showOne(output, { name, provider, label, session, description, parameters, timeout }) {
+  output.say(strong(name), ` of ${provider}, in ${label || session}`);
+  if (timeout !== undefined) output.say(`timeout: ${timeout} ms`);
+  output.say();
+  output.sayAll(description);
+  output.say();
+  output.sayAll(JSON.stringify(parameters ?? {}, null, 2));
+}
+
+/** @param {ToolsGiven} given */
+async function run(given) {
+  const output = new Output(given);
+  const { name, session } = given;
+  const seen = await withGateway(filesOf(given), (control) => control.inspect());
+  if (session !== undefined && !seen.sessions.some(({ id }) => id === session)) {
+    throw new Failure(`there is no session "${session}"`, {
+      advice: "copilot-tap status lists them",
+      code: "INVALID_SESSION",
+    });
+  }
+  const tools = toolsIn(seen).filter((tool) => session === undefined || tool.session === session);
+  if (name === undefined) return output.result(tools, () => showAll(output, tools));
+  const named = tools.filter((tool) => tool.name === name);
+  if (named.length === 0) {
+    throw new Failure(`there is no tool "${name}"`, {
+      advice: "copilot-tap tools lists them",
+      code: "NOT_FOUND",
+    });
+  }
+  output.result(named, () => named.forEach((tool) => showOne(output, tool)));
+}
+
+/** @type {import("../given.mjs").Command} */
+export default {
+  command: "tools [name]",
+  describe: "list the tools, or show what one takes",
+  builder: (parser) =>
+    parser
+      .usage(
+        "$0 tools [name]\n\n" +
+          "Lists the tools of the providers in each session, or shows one with its parameters.",
+      )
+      .positional("name", { describe: "of a tool, to see its parameters", type: "string" })
+      .option("session", {
+        describe: "only of this one, by its id",
+        type: "string",
+        requiresArg: true,
+      })
+      .example("$0 tools", "all of them")
+      .example("$0 tools forecast", "what it takes"),
+  handler: run,
+};

@@ -1,0 +1,193 @@
+// What `status` shows of an inspection, in 80 columns.
+
+import { bad, faint, good, strong, warning } from "./output.mjs";
+import { table } from "./table.mjs";
+import { counted, duration, firstLine, latency, perSecond } from "./wording.mjs";
+
+/** @typedef {import("./output.mjs").Output} Output */
+/** @typedef {import("./output.mjs").Part} Part */
+/** @typedef {import("./control.mjs").Inspection} Inspection */
+/** @typedef {import("./control.mjs").InspectedSession} InspectedSession */
+/** @typedef {import("./control.mjs").InspectedProvider} InspectedProvider */
+
+const INDENT = 2;
+const MOST_TOOLS = 15;
+const MOST_FAILURES = 5;
+
+/** @param {Output} output @param {string} title @param {number} count */
+function heading(output, title, count) {
+  output.say();
+  if (count === 0) output.say(strong(title), ": none");
+  else output.say(strong(title));
+}
+
+/** @param {Output} output @param {string} text what is not as it should be, below its row */
+const remark = (output, text) => output.say(" ".repeat(INDENT * 2), warning(text));
+
+// ---- sessions --------------------------------------------------------------------------------------
+
+/** @param {InspectedSession} session @returns {Part} */
+function stateOf({ ending, linked, activity }) {
+  if (ending) return warning("ending");
+  if (!linked) return warning("away");
+  return activity === "busy" ? good("busy") : "idle";
+}
+
+/** @param {InspectedSession} session @returns {string[]} */
+function remarksOn({ label, linked, mode, settled, syncFailure, hooksWanted, hooks }) {
+  return [
+    ...(linked ? [] : [`${label}: its extension is being replaced, or has ended`]),
+    ...(mode === "reload" ? [`${label}: its tools change by a reload (docs/architecture.md)`] : []),
+    ...(settled ? [] : [`${label}: its tools are not in force yet`]),
+    ...(syncFailure ? [`${label}: ${firstLine(syncFailure)}`] : []),
+    ...(hooksWanted && hooks !== "in-force"
+      ? [`${label}: its rules are not in force: ${hooks}`]
+      : []),
+  ];
+}
+
+/** @param {Output} output @param {Inspection} seen */
+function showSessions(output, { sessions }) {
+  heading(output, "Sessions, the last used first", sessions.length);
+  if (sessions.length === 0) return;
+  const inOrder = sessions.toSorted((a, b) => b.inUse - a.inUse);
+  const columns = [
+    { title: "id" },
+    { title: "label", flexible: true },
+    { title: "state" },
+    { title: "tools", right: true },
+    { title: "calls", right: true },
+  ];
+  const rows = inOrder.map((session) => [
+    session.id,
+    session.label,
+    stateOf(session),
+    String(session.tools),
+    String(session.callsInFlight),
+  ]);
+  table(output, columns, rows, INDENT);
+  for (const text of inOrder.flatMap(remarksOn)) remark(output, text);
+}
+
+// ---- providers -------------------------------------------------------------------------------------
+
+/** @param {InspectedProvider} provider @returns {string} */
+export const nameOf = ({ name, instance }) =>
+  (name || "(has not said hello)") + (instance ? `/${instance}` : "");
+
+/** @param {InspectedProvider} provider @param {Map<string, string>} labels of sessions */
+function whereOf({ all, bindings }, labels) {
+  if (bindings.length === 0) return "none";
+  if (all || bindings.length > 1) return counted(bindings.length, "session");
+  const [{ session }] = bindings;
+  return labels.get(session) ?? session;
+}
+
+/** Its most; an instance has the same tools in each session. @param {InspectedProvider} provider */
+const toolsOf = ({ bindings }) => Math.max(0, ...bindings.map(({ tools }) => tools.length));
+
+/** @param {Output} output @param {Inspection} seen */
+function showProviders(output, { providers, sessions }) {
+  const shown = providers.filter(({ trust }) => trust !== "internal");
+  heading(output, "Providers", shown.length);
+  if (shown.length === 0) return;
+  const labels = new Map(sessions.map(({ id, label }) => [id, label]));
+  const columns = [
+    { title: "name", flexible: true },
+    { title: "session", flexible: true },
+    { title: "let in as" },
+    { title: "tools", right: true },
+    { title: "calls", right: true },
+  ];
+  const rows = shown.map((provider) => [
+    strong(nameOf(provider)),
+    whereOf(provider, labels),
+    provider.origin ?? provider.trust,
+    String(toolsOf(provider)),
+    String(provider.callsInFlight),
+  ]);
+  table(output, columns, rows, INDENT);
+  for (const provider of shown) {
+    const refused = [...new Set(provider.bindings.flatMap((binding) => binding.refused))];
+    if (refused.length === 0) continue;
+    remark(output, `${nameOf(provider)}: the CLI does not take its ${refused.join(", ")}`);
+  }
+}
+
+// ---- calls -----------------------------------------------------------------------------------------
+
+/** @param {Output} output @param {Inspection} seen */
+function showTools(output, { tools }) {
+  heading(output, "Tools that were called", tools.length);
+  if (tools.length === 0) return;
+  const columns = [
+    { title: "tool", flexible: true },
+    { title: "provider", flexible: true },
+    { title: "calls", right: true },
+    { title: "failed", right: true },
+    { title: "per s", right: true },
+    { title: "p50", right: true },
+    { title: "p95", right: true },
+    { title: "p99", right: true },
+  ];
+  const rows = tools
+    .toSorted((a, b) => b.calls - a.calls)
+    .slice(0, MOST_TOOLS)
+    .map((one) => [
+      strong(one.tool),
+      one.provider,
+      String(one.calls),
+      one.failed > 0 ? bad(one.failed) : "0",
+      perSecond(one.perSecond),
+      latency(one.p50Ms),
+      latency(one.p95Ms),
+      latency(one.p99Ms),
+    ]);
+  table(output, columns, rows, INDENT);
+  const more = tools.length - rows.length;
+  if (more > 0) output.say(" ".repeat(INDENT), faint(`and ${more} more: --json has all`));
+}
+
+/** Who failed with which code stands beside it. @param {import("./control.mjs").FailedCall} failure */
+function reasonOf({ code, message }) {
+  const line = firstLine(message);
+  const at = line.indexOf(`${code}: `);
+  return at < 0 ? line : line.slice(at + code.length + 2);
+}
+
+/** @param {Output} output @param {Inspection} seen */
+function showFailures(output, { failures, now }) {
+  heading(output, "Last failures", failures.length);
+  if (failures.length === 0) return;
+  const columns = [
+    { title: "ago", right: true },
+    { title: "tool", flexible: true },
+    { title: "code" },
+    { title: "message", flexible: true },
+  ];
+  const rows = failures
+    .slice(-MOST_FAILURES)
+    .toReversed()
+    .map((failure) => [
+      duration(now - failure.at),
+      strong(failure.tool),
+      bad(failure.code),
+      reasonOf(failure),
+    ]);
+  table(output, columns, rows, INDENT);
+}
+
+/** @param {Output} output @param {Inspection} seen */
+export function showInspection(output, seen) {
+  const inFlight = seen.providers.reduce((sum, { callsInFlight }) => sum + callsInFlight, 0);
+  const up = duration(seen.now - seen.startedAt);
+  output.say(
+    strong(`gateway ${seen.version}`),
+    `, pid ${seen.pid}, port ${seen.port}, up ${up}, ${counted(inFlight, "call")} in flight`,
+  );
+  if (seen.draining) remark(output, "it makes room for a newer one");
+  showSessions(output, seen);
+  showProviders(output, seen);
+  showTools(output, seen);
+  showFailures(output, seen);
+}
