@@ -178,12 +178,13 @@ export class Control {
   /**
    * Shows what providers say and are told, from now on.
    * @param {(frame: TraceFrame) => void} onFrame
-   * @returns {Promise<string>} why it has ended
+   * @returns {Promise<{ended: Promise<string>}>} once it does; `ended`: why it does not any more
    */
-  trace(onFrame) {
+  async trace(onFrame) {
     this.#onTrace = onFrame;
     this.#port.send(JSON.stringify({ type: "trace" }));
-    return this.#ended;
+    await this.inspect(); // what comes after is traced
+    return { ended: this.#ended };
   }
 
   /** @returns {Promise<PairedProvider[]>} */

@@ -1,9 +1,8 @@
 // `dev`: a gateway and a pretend session to develop a provider with. A person types tools' names; a
 // test in another language sends JSON lines (docs/testing.md).
 
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import readline from "node:readline";
+import { endProvider, startProvider } from "./provider-process.mjs";
 import { startTap } from "./testing.mjs";
 import { visible } from "../base/visible.mjs";
 
@@ -12,8 +11,6 @@ import { visible } from "../base/visible.mjs";
 /** @typedef {{input: NodeJS.ReadableStream, output: NodeJS.WritableStream}} Streams */
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
-/** For a provider to say goodbye. */
-const FAREWELL_MS = 3_000;
 
 const HELP = `  tools                  list the tools
   <tool> {"city":"Bern"} call one
@@ -109,28 +106,6 @@ export class Console {
     if (Object.hasOwn(this.#commands, word)) await this.#commands[word](rest);
     else if (word !== "") await this.#call(word, rest);
   }
-}
-
-/** @param {TestTap} tap @param {string[]} command of a provider @param {(text: string) => void} say */
-function startProvider(tap, [program, ...args], say) {
-  const child = spawn(program, args, {
-    env: { ...process.env, ...tap.env },
-    stdio: ["ignore", "inherit", "inherit"],
-  });
-  child.once("error", (error) => say(`the provider does not start: ${error.message}`));
-  child.once("exit", (code, signal) => say(`the provider has ended (${signal ?? code})`));
-  return child;
-}
-
-/** @param {import("node:child_process").ChildProcess} child one that does not listen is killed */
-async function endProvider(child) {
-  child.removeAllListeners("exit");
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, "exit");
-  child.kill();
-  const timer = setTimeout(() => child.kill("SIGKILL"), FAREWELL_MS);
-  await exited;
-  clearTimeout(timer);
 }
 
 /**

@@ -31,6 +31,8 @@ export class PretendSession {
   /** @type {Set<() => void>} */
   #watchers = new Set();
   #served = false;
+  /** By us: nothing will change any more. */
+  #closed = false;
   /** By the CLI, as it looks. */
   ended = false;
   /** Why there is no link any more. @type {string | undefined} */
@@ -178,6 +180,7 @@ export class PretendSession {
       const watcher = () => {
         const value = look();
         if (value) settle(() => resolve(value));
+        else if (this.#closed) settle(() => reject(new Error(`it is closed before ${what()}`)));
       };
       const late = () => new Error(`not within ${patienceMs} ms: ${what()}`);
       const timer = setTimeout(() => settle(() => reject(late())), patienceMs);
@@ -259,8 +262,11 @@ export class PretendSession {
     this.send({ type: "end", reason });
   }
 
+  /** Whoever still waits for something waits no longer. */
   close() {
+    this.#closed = true;
     this.#port.close("it is closed");
+    this.#changed();
   }
 }
 

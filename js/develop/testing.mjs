@@ -221,3 +221,6 @@ export async function startTap({ env = {}, session = "test" } = {}) {
     throw error;
   }
 }
+
+export { callsOf, replay } from "./replay.mjs";
+export { readTrace } from "./trace.mjs";

@@ -63,3 +63,46 @@ export declare class CallFailed extends Error {
   constructor(failure: { code: string; text: string });
   readonly code: string;
 }
+
+/** A call of a recording (docs/tracing.md); `code` in place of `data` where it failed. */
+export interface RecordedCall {
+  provider: string;
+  tool: string;
+  args: object;
+  data?: unknown;
+  code?: string;
+}
+export interface TraceEvent {
+  at: number;
+  connection: number;
+  provider: string;
+  kind: "opened" | "received" | "sent" | "closed";
+  message?: any;
+  text?: string;
+}
+/** Reads what copilot-tap trace has recorded. Throws where the file is no recording. */
+export declare function readTrace(file: string): {
+  version: string;
+  at: number;
+  events: TraceEvent[];
+};
+/** The calls that were answered, in order. */
+export declare function callsOf(
+  events: TraceEvent[],
+  options?: { provider?: string },
+): RecordedCall[];
+/** Makes the calls again. `ok`: it went as recorded; `skipped`: it was not made. */
+export declare function replay(
+  tap: TestTap,
+  calls: RecordedCall[],
+  options?: {
+    compare?: "equal" | "shape" | "outcome";
+    onCall?: (done: Replayed) => void;
+  },
+): Promise<Replayed[]>;
+export interface Replayed {
+  call: RecordedCall;
+  ok: boolean;
+  detail: string;
+  skipped?: boolean;
+}

@@ -130,8 +130,7 @@ test("a trace shows both directions, until the gateway ends", async (t) => {
   /** @type {import("../../js/command/control.mjs").TraceFrame[]} */
   const frames = [];
   const tracer = await openControl(files);
-  const ended = tracer.trace((frame) => frames.push(frame));
-  await tracer.inspect();
+  const { ended } = await tracer.trace((frame) => frames.push(frame));
   await control.call({ tool: "forecast", args: { city: "Bodø" } });
   const kinds = () => frames.map(({ kind, text }) => `${kind} ${JSON.parse(text).type}`);
   await waitFor(() => kinds().includes("received tool.result"), { what: "the answer" });

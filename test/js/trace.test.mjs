@@ -218,8 +218,7 @@ async function record(kit, work, answers) {
   const control = await openControl(gatewayFiles(/** @type {any} */ (kit.env)));
   /** @type {import("../../js/develop/trace.mjs").TraceEvent[]} */
   const events = [];
-  void control.trace((frame) => events.push(toEvent(frame)));
-  await control.inspect();
+  await control.trace((frame) => events.push(toEvent(frame)));
   await work();
   const answered = () => events.filter(({ message }) => message?.type === "tool.result").length;
   await waitFor(() => answered() === answers, { what: "the answers in the recording" });

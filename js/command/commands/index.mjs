@@ -9,9 +9,11 @@ import logs from "./logs.mjs";
 import create from "./new.mjs";
 import pair from "./pair.mjs";
 import push from "./push.mjs";
+import replay from "./replay.mjs";
 import revoke from "./revoke.mjs";
 import status from "./status.mjs";
 import tools from "./tools.mjs";
+import trace from "./trace.mjs";
 import unpair from "./unpair.mjs";
 
 /** @type {import("../given.mjs").Command[]} */
@@ -22,6 +24,8 @@ export const COMMANDS = [
   push,
   logs,
   limits,
+  trace,
+  replay,
   allow,
   revoke,
   pair,

@@ -1,0 +1,131 @@
+// `replay`: a recording as a test (docs/tracing.md).
+
+import { once } from "node:events";
+import { Failure, usage } from "../failure.mjs";
+import { bad, faint, good, Output, strong } from "../output.mjs";
+import { untilInterrupted } from "../interruption.mjs";
+import { callsOf, COMPARISONS, replay } from "../../develop/replay.mjs";
+import { readTrace } from "../../develop/trace.mjs";
+
+/** @typedef {import("../../develop/replay.mjs").Replayed} Replayed */
+/** @typedef {import("../given.mjs").Given & {file: string, program?: string[], "--"?: string[], provider?: string, compare: import("../../develop/replay.mjs").Comparison}} ReplayGiven */
+
+/** What the provider prints is not the command's result. */
+const STDERR = 2;
+
+/** @param {ReplayGiven} given */
+function recordedCalls({ file, provider }) {
+  let trace;
+  try {
+    trace = readTrace(file);
+  } catch (error) {
+    throw new Failure(/** @type {Error} */ (error).message, {
+      advice: "copilot-tap trace FILE makes a recording",
+    });
+  }
+  const calls = callsOf(trace.events, { provider });
+  if (calls.length > 0) return calls;
+  const whose = provider === undefined ? "" : ` of the provider "${provider}"`;
+  throw new Failure(`${file} has no answered call${whose}`, {
+    advice: "record one while the provider's tools are called",
+  });
+}
+
+/** @param {Output} output @param {Replayed} done */
+function show(output, { call, ok, skipped, detail }) {
+  const sign = skipped ? faint("-") : ok ? good("✓") : bad("✗");
+  output.say(sign, " ", strong(call.tool), ` ${JSON.stringify(call.args)}: ${detail}`);
+}
+
+/**
+ * Rejects when nobody is left to be called.
+ * @param {import("node:child_process").ChildProcess} provider @param {string[]} program
+ * @returns {Promise<never>}
+ */
+function untilGone(provider, program) {
+  const advice = `try it by itself: copilot-tap dev -- ${program.join(" ")}`;
+  return once(provider, "exit").then(
+    ([code, signal]) => {
+      const how = `(${signal ?? `exit code ${code}`})`;
+      throw new Failure(`the provider has ended ${how} before all calls were made`, { advice });
+    },
+    (error) => {
+      throw new Failure(`the provider does not start: ${error.message}`, { advice });
+    },
+  );
+}
+
+/** @param {ReplayGiven} given */
+async function run(given) {
+  const output = new Output(given);
+  const program = [...(given.program ?? []), ...(given["--"] ?? [])];
+  if (program.length === 0) {
+    throw usage("expected the provider's program", "copilot-tap replay ci.jsonl -- node ci.mjs");
+  }
+  const calls = recordedCalls(given);
+  const { startTap } = await import("../../develop/testing.mjs");
+  const { endProvider, startProvider } = await import("../../develop/provider-process.mjs");
+  const tap = await startTap();
+  const provider = startProvider(tap, program, () => {}, STDERR);
+  try {
+    const results = await untilInterrupted((ending) => {
+      const stopped = new Promise((_resolve, reject) => {
+        ending.addEventListener("abort", () => reject(new Failure("interrupted", { exit: 130 })));
+      });
+      const gone = untilGone(provider, program);
+      const onCall = (/** @type {Replayed} */ done) => show(output, done);
+      const all = replay(tap, calls, { compare: given.compare, onCall });
+      return Promise.race([all, stopped, gone]);
+    });
+    report(output, /** @type {Replayed[]} */ (results));
+  } finally {
+    await endProvider(provider);
+    await tap.stop();
+  }
+}
+
+/** @param {Output} output @param {Replayed[]} results */
+function report(output, results) {
+  const failed = results.filter(({ ok }) => !ok).length;
+  const skipped = results.filter((one) => one.skipped).length;
+  const all = results.map(({ call: { tool, args }, ...rest }) => ({ tool, args, ...rest }));
+  output.result({ calls: results.length, failed, skipped, results: all }, () => {
+    const same = results.length - failed - skipped;
+    const notMade = skipped > 0 ? `, ${skipped} not made` : "";
+    output.say(`${same} of ${results.length} calls went as recorded${notMade}`);
+  });
+  if (failed > 0) process.exitCode = 1;
+}
+
+/** @type {import("../given.mjs").Command} */
+export default {
+  command: "replay <file> [program..]",
+  describe: "make the calls of a recording again",
+  builder: (parser) =>
+    parser
+      .usage(
+        "$0 replay <file> -- program…\n\n" +
+          "Starts the provider beside a gateway of its own, makes the calls of the recording, and " +
+          "compares what comes back: a recording as a test. Nothing of what runs is touched.",
+      )
+      .positional("file", { describe: "made by copilot-tap trace", type: "string" })
+      .positional("program", {
+        describe: "the provider and its arguments, after --",
+        type: "string",
+        array: true,
+      })
+      .option("provider", { describe: "only its calls", type: "string", requiresArg: true })
+      .option("compare", {
+        describe:
+          "equal: the data (default); shape: its names and types; outcome: success or the error code",
+        choices: COMPARISONS,
+        default: "equal",
+      })
+      .example("$0 replay ci.jsonl -- node ci.mjs", "does ci still answer as it did?")
+      .example(
+        "$0 replay ci.jsonl --compare shape -- python3 ci.py",
+        "where values differ from day to day",
+      ),
+  handler: run,
+  takesRest: true,
+};
