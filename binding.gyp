@@ -12,6 +12,7 @@
       'uv/file_reads.cc',
       'uv/files.cc',
       'uv/link_socket.cc',
+      'uv/listeners.cc',
       'uv/provider_socket.cc',
       'uv/server.cc',
       'uv/session_port.cc',

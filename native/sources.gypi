@@ -44,6 +44,7 @@
       'gateway/sessions.cc',
       'gateway/settle.cc',
       'gateway/status.cc',
+      'gateway/tool_names.cc',
       'gateway/tool_router.cc',
       'gateway/tool_stats.cc',
       'gateway/tool_sync.cc',

@@ -27,8 +27,10 @@ export async function buildFuzzers({ quickly }) {
   const name = quickly ? "build-fuzz-quick" : "build-fuzz";
   const folder = path.join(root, name);
   const flags = quickly ? "-O0" : "-O1";
-  const options = ["-DCMAKE_CXX_COMPILER=clang++", "-DCMAKE_BUILD_TYPE=None", "-DTAP_FUZZ=ON"];
-  const configure = ["-S", ".", "-B", folder, ...options, `-DCMAKE_CXX_FLAGS=${flags}`];
+  const options = ["-DCMAKE_CXX_COMPILER=clang++", "-DTAP_FUZZ=ON", `-DCMAKE_CXX_FLAGS=${flags}`];
+  // What libFuzzer counts are the edges of each function, whichever file it came in.
+  const unity = ["-DCMAKE_BUILD_TYPE=None", "-DCMAKE_UNITY_BUILD=ON"];
+  const configure = ["-S", ".", "-B", folder, ...unity, ...options];
   await run("cmake", configure, { quiet: true });
   const build = ["--build", folder, "-j2", "--target", "tap_fuzz"];
   await step(`building ${name}`, () => run("cmake", build, { quiet: true }));

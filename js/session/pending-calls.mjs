@@ -1,4 +1,5 @@
-// The calls of one SessionPort that wait for their outcome.
+// The calls of one session that wait for their outcome, whichever SessionPort they went to: a link that
+// breaks settles its own, and the next one goes on counting.
 
 /** @typedef {import("../base/addon.js").CallOutcome} CallOutcome */
 

@@ -12,9 +12,8 @@
 #include "gateway/hooks.h"
 #include "gateway/pushes.h"
 #include "gateway/session_lifecycle.h"
-#include "gateway/status.h"
+#include "gateway/tool_names.h"
 #include "gateway/updates.h"
-#include "protocol/target.h"
 
 namespace tap::gateway {
 
@@ -184,56 +183,7 @@ void adopt(Provider& provider, const protocol::Hello& hello) {
   provider.concurrency = hello.concurrency;
 }
 
-// The other provider whose instances a tool of this name would list.
-const Provider* reservedFor(const Turn& turn, const Session& session, const Provider& provider,
-                            const protocol::ToolDefinition& tool) {
-  if (!protocol::isList(tool.name)) return nullptr;
-  for (const Provider* other : turn.state.providers.inSession(session.id)) {
-    if (other->name != provider.name && protocol::isListOf(other->name, tool.name)) return other;
-  }
-  return nullptr;
-}
-
 }  // namespace
-
-std::optional<std::string> toolConflict(const Turn& turn, const Session& session,
-                                        const Provider& provider,
-                                        const std::vector<protocol::ToolDefinition>& tools) {
-  Providers& providers = turn.state.providers;
-  const bool targeted =
-      !provider.instance.empty() || providers.isTargeted(session.id, provider.name);
-  for (const protocol::ToolDefinition& tool : tools) {
-    if (tool.name == kStatusTool && !provider.isInternal())
-      return inQuotes(tool.name) + " is tap's own tool";
-    if (session.builtins.contains(tool.name))
-      return inQuotes(tool.name) + " is a tool of the CLI itself";
-    const std::string owner(providers.ownerOf(session.id, tool.name));
-    if (!owner.empty() && owner != provider.name) {
-      return inQuotes(tool.name) + " is a tool of provider " + inQuotes(owner);
-    }
-    if (const Provider* other = reservedFor(turn, session, provider, tool)) {
-      return inQuotes(tool.name) + " is reserved for the instances of " + inQuotes(other->name);
-    }
-    if (targeted && tool.name == protocol::metaToolName(provider.name)) {
-      return inQuotes(tool.name) + " is the gateway's own list of your instances";
-    }
-    if (targeted && protocol::declaresTarget(tool)) {
-      return inQuotes(tool.name) +
-             " has a parameter \"target\", which is the gateway's for "
-             "providers with instances";
-    }
-  }
-  if (provider.instance.empty() || providers.isTargeted(session.id, provider.name)) return {};
-  // The first instance gives all tools of the name a target.
-  for (const Provider* other : providers.instances(session.id, provider.name)) {
-    for (const protocol::ToolDefinition& tool : other->bindings.find(session.id)->second.tools) {
-      if (!protocol::declaresTarget(tool)) continue;
-      return inQuotes(tool.name) + " of another " + inQuotes(provider.name) +
-             " has a parameter \"target\", so that there can be no instances of it";
-    }
-  }
-  return std::nullopt;
-}
 
 std::optional<Refusal> bindProvider(const Turn& turn, Provider& provider, protocol::Hello hello) {
   if (hello.protocolVersion != protocol::kProtocolVersion) {

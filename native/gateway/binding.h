@@ -31,11 +31,6 @@ void unbind(const Turn& turn, Provider& provider, const std::string& sessionId, 
 // Ends all of them: the connection is over, or a new hello has come.
 void unbindAll(const Turn& turn, Provider& provider, Departure departure, std::string_view detail);
 
-// A name that another part of this session already uses (decisions: tool names); in words.
-[[nodiscard]] std::optional<std::string> toolConflict(
-    const Turn& turn, const Session& session, const Provider& provider,
-    const std::vector<protocol::ToolDefinition>& tools);
-
 // Tools that the session's CLI does not take: they leave the session, the provider is told why.
 void refuseTools(const Turn& turn, Session& session, const std::vector<std::string>& names,
                  std::string_view reason);

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/encoding.h"
-#include "gateway/binding.h"
 #include "gateway/hooks.h"
 #include "gateway/session_lifecycle.h"
+#include "gateway/tool_names.h"
 
 namespace tap::gateway {
 

@@ -2,10 +2,6 @@
 
 #include <utility>
 
-#ifndef _WIN32
-#include <sys/un.h>
-#endif
-
 #include "uv/files.h"
 #include "uv/link_socket.h"
 #include "uv/provider_socket.h"
@@ -14,33 +10,6 @@ namespace tap::uv {
 
 using gateway::PeerId;
 using protocol::LogLevel;
-
-namespace {
-
-constexpr int kBacklog = 511;  // as Node: a full queue costs a client a second
-constexpr int kAnyPortTries = 10;
-
-void closeTcp(uv_handle_t* handle) {
-  uv_close(handle, [](uv_handle_t* closed) { delete reinterpret_cast<uv_tcp_t*>(closed); });
-}
-void closePipe(uv_handle_t* handle) {
-  uv_close(handle, [](uv_handle_t* closed) { delete reinterpret_cast<uv_pipe_t*>(closed); });
-}
-
-int boundPort(const uv_tcp_t* tcp) {
-  sockaddr_storage address{};
-  int size = sizeof address;
-  if (uv_tcp_getsockname(tcp, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
-  // The port lies at the same place in both families, in network byte order.
-  const auto* bytes = reinterpret_cast<const unsigned char*>(&address);
-  return bytes[2] << 8 | bytes[3];
-}
-
-bool noSuchAddress(int failure) {
-  return failure == UV_EADDRNOTAVAIL || failure == UV_EAFNOSUPPORT || failure == UV_EINVAL;
-}
-
-}  // namespace
 
 Server::Server(uv_loop_t* loop, gateway::Config config, ServerEvents events)
     : loop_(loop),
@@ -61,7 +30,10 @@ Server::Server(uv_loop_t* loop, gateway::Config config, ServerEvents events)
           [this](const gateway::CallId& callId, gateway::FileOutcome outcome) {
             gateway_.fileRead(callId, std::move(outcome), clock_.now(), effects_);
             settle();
-          }) {}
+          }),
+      listeners_(
+          loop, [this](uv_stream_t* listener) { onTcpConnection(listener); },
+          [this](uv_stream_t* listener) { onPipeConnection(listener); }) {}
 
 Server::~Server() {
   close(false);
@@ -72,77 +44,15 @@ void Server::start() {
   settle();
 }
 
-int Server::listenOn(const char* address, int port) {
-  sockaddr_storage storage{};
-  const bool v6 = std::string_view(address).find(':') != std::string_view::npos;
-  const int parsed = v6 ? uv_ip6_addr(address, port, reinterpret_cast<sockaddr_in6*>(&storage))
-                        : uv_ip4_addr(address, port, reinterpret_cast<sockaddr_in*>(&storage));
-  if (parsed != 0) return parsed;
-  auto* tcp = new uv_tcp_t;
-  uv_tcp_init(loop_, tcp);
-  tcp->data = this;
-  Listener listener(reinterpret_cast<uv_handle_t*>(tcp), closeTcp);
-  int failure = uv_tcp_bind(tcp, reinterpret_cast<const sockaddr*>(&storage),
-                            v6 ? static_cast<unsigned>(UV_TCP_IPV6ONLY) : 0U);
-  // libuv reports a taken address here, not from bind.
-  if (failure == 0) {
-    failure = uv_listen(reinterpret_cast<uv_stream_t*>(tcp), kBacklog,
-                        [](uv_stream_t* stream, int status) {
-                          if (status == 0)
-                            static_cast<Server*>(stream->data)->onTcpConnection(stream);
-                        });
-  }
-  if (failure != 0) return failure;
-  port_ = boundPort(tcp);
-  listeners_.push_back(std::move(listener));
-  return 0;
-}
-
-int Server::listenOnBoth(int port) {
-  if (const int failure = listenOn("127.0.0.1", port)) return failure;
-  const int failure = listenOn("::1", port_);
-  if (failure == 0 || noSuchAddress(failure)) return 0;
-  stopListening();
-  return failure;
-}
-
 int Server::listenTcp(int port) {
   if (closed_) return UV_ESHUTDOWN;
-  int failure = listenOnBoth(port);
-  // Any port: the one that is free on the one address may be taken on the other.
-  for (int tries = 0; failure == UV_EADDRINUSE && port == 0 && tries < kAnyPortTries; ++tries) {
-    failure = listenOnBoth(port);
-  }
-  if (failure == 0) gateway_.setPort(port_);
+  const int failure = listeners_.listenTcp(port);
+  if (failure == 0) gateway_.setPort(listeners_.port());
   return failure;
-}
-
-void Server::stopListening() {
-  // The link first: once the port is free another gateway may bind a socket of the same name, and
-  // that one must not be unlinked.
-  while (!listeners_.empty()) listeners_.pop_back();
 }
 
 int Server::listenPipe(const std::string& path) {
-  if (closed_) return UV_ESHUTDOWN;
-#ifndef _WIN32
-  // libuv would cut it short: two gateways could then meet at one path.
-  if (path.size() >= sizeof(sockaddr_un::sun_path)) return UV_ENAMETOOLONG;
-#endif
-  auto* pipe = new uv_pipe_t;
-  uv_pipe_init(loop_, pipe, 0);
-  pipe->data = this;
-  Listener listener(reinterpret_cast<uv_handle_t*>(pipe), closePipe);
-  int failure = uv_pipe_bind(pipe, path.c_str());
-  if (failure == 0) {
-    failure = uv_listen(reinterpret_cast<uv_stream_t*>(pipe), kBacklog,
-                        [](uv_stream_t* stream, int status) {
-                          if (status == 0)
-                            static_cast<Server*>(stream->data)->onPipeConnection(stream);
-                        });
-  }
-  if (failure == 0) listeners_.push_back(std::move(listener));
-  return failure;
+  return closed_ ? static_cast<int>(UV_ESHUTDOWN) : listeners_.listenPipe(path);
 }
 
 void Server::onTcpConnection(uv_stream_t* listener) {
@@ -390,7 +300,7 @@ void Server::flush() {
 
 void Server::close(bool restarting) {
   closed_ = true;
-  stopListening();
+  listeners_.close();
   reads_.close();
   const auto code =
       static_cast<uint16_t>(restarting ? ws::CloseCode::ServiceRestart : ws::CloseCode::GoingAway);

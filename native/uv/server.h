@@ -1,4 +1,4 @@
-// The gateway on a loop: listeners, connections and the timer around the core. It turns what
+// The gateway on a loop: connections and the timer around the core. It turns what
 // happens on sockets into the core's inputs, and carries the effects out.
 #pragma once
 
@@ -16,6 +16,7 @@
 #include "protocol/session_codec.h"
 #include "uv/deadline.h"
 #include "uv/file_reads.h"
+#include "uv/listeners.h"
 #include "uv/stream.h"
 #include "ws/connection.h"
 
@@ -39,13 +40,10 @@ class Server {
 
   // Starts the grace time. Call once.
   void start();
-  // Binds 127.0.0.1 and then ::1, the same port on both (0: any). A machine without IPv6 gets the
-  // first only. Returns 0 or a libuv error: UV_EADDRINUSE if either address is taken, since a
-  // client of "localhost" might reach the other one. On an error nothing listens.
+  // Listeners' own, for providers and for sessions. A closed server gives UV_ESHUTDOWN.
   [[nodiscard]] int listenTcp(int port);
-  // Sessions connect here. Returns 0 or a libuv error.
   [[nodiscard]] int listenPipe(const std::string& path);
-  [[nodiscard]] int port() const { return port_; }
+  [[nodiscard]] int port() const { return listeners_.port(); }
   // The body of a plain GET / (JSON text).
   void setPlainAnswer(std::string json) { plainAnswer_ = std::move(json); }
 
@@ -99,11 +97,6 @@ class Server {
   void linkDrained(gateway::PeerId peer) { reads_.resume(peer); }
 
  private:
-  using Listener = std::unique_ptr<uv_handle_t, void (*)(uv_handle_t*)>;
-
-  [[nodiscard]] int listenOn(const char* address, int port);
-  [[nodiscard]] int listenOnBoth(int port);
-  void stopListening();
   void onTcpConnection(uv_stream_t* listener);
   void onPipeConnection(uv_stream_t* listener);
   [[nodiscard]] gateway::PeerId newPeer() { return gateway::PeerId{++lastPeer_}; }
@@ -130,10 +123,9 @@ class Server {
   protocol::SessionDecoder decoder_;
   Deadline deadline_;
   FileReads reads_;
+  Listeners listeners_;
   std::string plainAnswer_ = "{}";
-  int port_ = 0;
   uint64_t lastPeer_ = 0;
-  std::vector<Listener> listeners_;
   std::unordered_map<gateway::PeerId, std::unique_ptr<ProviderSocket>> providers_;
   std::unordered_map<gateway::PeerId, std::unique_ptr<LinkSocket>> links_;
   std::unordered_map<gateway::PeerId, LocalSession> locals_;

@@ -12,7 +12,7 @@ import { phases } from "./cases.mjs";
 import { helloToTool } from "./live.mjs";
 import { loadAverage, machine } from "./machine.mjs";
 import { hostMemory, providerMemory } from "./memory.mjs";
-import { plots } from "./plots.mjs";
+import { plots } from "./plots/run.mjs";
 import { jsonOf, Provider, Subject } from "./processes.mjs";
 import { scale } from "./scale.mjs";
 import { gaps, judge, table, withResults } from "./report.mjs";

@@ -11,10 +11,10 @@ import { setUp } from "../setup.mjs";
 import { loadAverage, machine } from "./machine.mjs";
 import { memoryOf } from "./memory.mjs";
 import { Provider, Subject } from "./processes.mjs";
-import { soakPlot } from "./soak-plot.mjs";
+import { soakPlot } from "./plots/soak.mjs";
 import { spread } from "./statistics.mjs";
 
-/** @typedef {import("./soak-plot.mjs").Sample} Sample */
+/** @typedef {import("./plots/soak.mjs").Sample} Sample */
 
 const ALL = 10_000_000;
 const SAMPLES = 200;

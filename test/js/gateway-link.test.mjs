@@ -22,6 +22,24 @@ function frame(message) {
   return Buffer.concat([header, body]);
 }
 
+/**
+ * A link that is stopped after the test.
+ * @param {import("node:test").TestContext} t @param {any} files
+ * @param {{cwd: string, onTrouble?: (text: string) => void}} options
+ */
+function linkTo(t, files, { cwd, onTrouble = () => {} }) {
+  const link = new GatewayLink({
+    files,
+    register: () => ({ sessionId: "s-1", label: "", cwd, cliPid: 1, mode: "live" }),
+    onEvent: () => {},
+    onWelcome: () => {},
+    onTrouble,
+    log: () => {},
+  });
+  t.after(() => link.stop("the test is over"));
+  return link;
+}
+
 test("a gateway of an older link version is asked to drain by the first frame of a new link", async (t) => {
   const folder = temporaryFolder(t);
   const link = path.join(folder, "link");
@@ -44,15 +62,11 @@ test("a gateway of an older link version is asked to drain by the first frame of
     descriptor,
     JSON.stringify({ pid: process.pid, port: 1, link, secret, version: "0.0.1" }),
   );
-  const gatewayLink = new GatewayLink({
-    files: /** @type {any} */ ({ descriptor, port: 1, homeHash: "", logs: folder }),
-    register: () => ({ sessionId: "s-1", label: "", cwd: folder, cliPid: 1, mode: "live" }),
-    onEvent: () => {},
-    onWelcome: () => {},
-    onTrouble: () => {},
-    log: () => {},
-  });
-  t.after(() => gatewayLink.stop("the test is over"));
+  const gatewayLink = linkTo(
+    t,
+    { descriptor, port: 1, homeHash: "", logs: folder },
+    { cwd: folder },
+  );
   gatewayLink.start();
   await waitFor(() => first.some((message) => message.type === "drain"), { what: "a drain" });
   const drain = first.find((message) => message.type === "drain");
@@ -76,15 +90,7 @@ test("a host that cannot start is told once, with where its logs are", async (t)
   fs.mkdirSync(path.join(files.descriptor, "in the way"), { recursive: true });
   /** @type {string[]} */
   const troubles = [];
-  const gatewayLink = new GatewayLink({
-    files,
-    register: () => ({ sessionId: "s-1", label: "", cwd: home, cliPid: 1, mode: "live" }),
-    onEvent: () => {},
-    onWelcome: () => {},
-    onTrouble: (text) => troubles.push(text),
-    log: () => {},
-  });
-  t.after(() => gatewayLink.stop("the test is over"));
+  const gatewayLink = linkTo(t, files, { cwd: home, onTrouble: (text) => troubles.push(text) });
   gatewayLink.start();
   await waitFor(() => troubles.length > 0, { what: "a line for the user", timeoutMs: 30_000 });
   assert.deepEqual(troubles, [`tap: the gateway does not start; ${files.logs} has its logs`]);
@@ -172,15 +178,7 @@ test("where gateways do not answer one after another, each is given twice the ti
     writePrivate(files.descriptor, JSON.stringify(descriptor));
     return gateway;
   };
-  const gatewayLink = new GatewayLink({
-    files,
-    register: () => ({ sessionId: "s-1", label: "", cwd: home, cliPid: 1, mode: "live" }),
-    onEvent: () => {},
-    onWelcome: () => {},
-    onTrouble: () => {},
-    log: () => {},
-  });
-  t.after(() => gatewayLink.stop("the test is over"));
+  const gatewayLink = linkTo(t, files, { cwd: home });
   mock.timers.enable({ apis: ["setInterval"] });
   t.after(() => mock.timers.reset());
   const dead = (gateway) => gateway.signalCode === "SIGKILL";
@@ -206,15 +204,7 @@ test("a wall clock that is set back does not keep a session from starting a gate
   const home = temporaryFolder(t);
   const started = countStarts(t, home);
   const env = { COPILOT_HOME: home, TAP_GATEWAY_PORT: String(await freePort()) };
-  const gatewayLink = new GatewayLink({
-    files: gatewayFiles(env),
-    register: () => ({ sessionId: "s-1", label: "", cwd: home, cliPid: 1, mode: "live" }),
-    onEvent: () => {},
-    onWelcome: () => {},
-    onTrouble: () => {},
-    log: () => {},
-  });
-  t.after(() => gatewayLink.stop("the test is over"));
+  const gatewayLink = linkTo(t, gatewayFiles(env), { cwd: home });
   gatewayLink.start();
   await waitFor(() => started() === 1, { what: "a first start" });
   mock.timers.enable({ apis: ["Date"], now: Date.now() - 3_600_000 });

@@ -13,18 +13,14 @@ from typing import Any, Awaitable, Callable
 from .calls import Calls, FileResult
 from .errors import TapError
 from .files import Files
-from .hooks import Hooks, call
+from .hooks import Hooks
 from .link import Link, Message
+from .listeners import Listener, Listeners
 from .requests import Requests
 from .sessions import SessionChoice
 from .streams import Receipt, Stream
 from .tools import Tools, make_tool
 from .where import Whereabouts
-
-Listener = Callable[..., Any]
-
-OWN_EVENTS = {"status", "bound", "unbound", "error"}
-LIFECYCLE = {"session.started", "session.idle", "session.end"}
 
 
 class Provider:
@@ -52,7 +48,7 @@ class Provider:
         limit = {"max": concurrency} if isinstance(concurrency, int) else concurrency
         self._hello: Message = {"name": name, "instance": instance, "metadata": metadata}
         self._hello.update(concurrency=limit, startup_context=startup_context)
-        self._listeners: dict[str, list[Listener]] = {}
+        self._listeners = Listeners(name, lambda coroutine: self._link.spawn(coroutine))
         self._tools, self._hooks = Tools(), Hooks(self.on_error)
         self._filters: dict[str, list[dict[str, str]]] = {}
         self._make_link = lambda: Link(self, Whereabouts(url, port, home, token), session, pair)
@@ -146,10 +142,7 @@ class Provider:
         """Calls a function with each event: `tap.on("status", print)` or `@tap.on("bound")`."""
 
         def add(wrapped: Listener) -> Listener:
-            known = event in OWN_EVENTS | LIFECYCLE or event in self._listeners
-            if self._run and not known:
-                raise RuntimeError(f"{event}: events of the session are subscribed to before connect()")
-            self._listeners.setdefault(event, []).append(wrapped)
+            self._listeners.add(event, wrapped, connected=self._run is not None)
             return wrapped
 
         return add(listener) if listener else add
@@ -250,8 +243,8 @@ class Provider:
     # ---- what comes (called by Link) ---------------------------------------------------------------
 
     def hello(self) -> Message:
-        subscribe = [event for event in self._listeners if event not in OWN_EVENTS | LIFECYCLE]
         hooks, tools = self._hooks.declare(), self._tools.declare()
+        subscribe = self._listeners.subscribed()
         return {**self._hello, "subscribe": subscribe, **hooks, "tools": tools}
 
     def on_message(self, message: Message) -> None:
@@ -268,12 +261,12 @@ class Provider:
             self._requests.answered(message)
         elif kind == "session.event":
             event: dict[str, Any] = {"session": message["sessionId"], **message["data"]}
-            self._link.spawn(self._tell(message["event"], event))
+            self._listeners.tell_later(message["event"], event)
         elif kind == "session.lifecycle":
             if message["state"] == "started":
                 self.sessions.add(message["sessionId"])
             event = {"session": message["sessionId"]}
-            self._link.spawn(self._tell(f"session.{message['state']}", event))
+            self._listeners.tell_later(f"session.{message['state']}", event)
         elif kind == "error" and not self._requests.refused(message):
             self.on_error(TapError.of(message))
 
@@ -291,7 +284,7 @@ class Provider:
             self._connected.set_result(None)
         self._link.spawn(self._restore())
         event = {"session": session, "provider_id": ack["providerId"]}
-        self._link.spawn(self._tell("bound", event))
+        self._listeners.tell_later("bound", event)
 
     async def _restore(self) -> None:
         """What the gateway forgets with each hello, and what was declared meanwhile."""
@@ -306,32 +299,19 @@ class Provider:
         self.sessions.clear()
         self._requests.reject_all(error)
         self._calls.abort_all()
-        self._link.spawn(self._tell("unbound", error))
+        self._listeners.tell_later("unbound", error)
 
     async def on_session_end(self, session: str, deadline: float) -> None:
         self.sessions.discard(session)
         self._requests.settle_ended(self.sessions)
-        await self._tell("session.end", {"session": session, "deadline": deadline})
+        await self._listeners.tell("session.end", {"session": session, "deadline": deadline})
 
     def on_status(self, text: str) -> None:
-        self._link.spawn(self._tell("status", text))
+        self._listeners.tell_later("status", text)
 
     def on_error(self, error: Exception) -> None:
-        """What nobody waits for. Without a listener it goes to stderr."""
-        if self._listeners.get("error"):
-            self._link.spawn(self._tell("error", error))
-        elif not (isinstance(error, TapError) and error.code == "DISCONNECTED"):
-            print(f"provider {self.name}: {error}", file=sys.stderr, flush=True)
-
-    async def _tell(self, event: str, data: Any) -> None:
-        for listener in list(self._listeners.get(event, [])):
-            try:
-                await call(listener, data)
-            except Exception as error:
-                if event == "error":
-                    print(f"provider {self.name}: {error}", file=sys.stderr, flush=True)
-                else:
-                    self.on_error(error)
+        """What nobody waits for."""
+        self._listeners.on_error(error)
 
     # ---- coming and going --------------------------------------------------------------------------
 

@@ -1,11 +1,9 @@
 // The plots of a run, as SVG: bars for the medians, whiskers for the lowest and highest round.
 
-import * as vega from "vega";
-import { spread } from "./statistics.mjs";
+import { spread } from "../statistics.mjs";
+import { COLORS, draw, forEach, fromZero } from "./chart.mjs";
 
-/** @typedef {import("./report.mjs").All} All */
-
-const COLORS = { tap: "#2f6f9f", js: "#c9a227", other: "#9a9a9a" };
+/** @typedef {import("../report.mjs").All} All */
 
 /** @param {string} rival */
 const family = (rival) =>
@@ -35,23 +33,13 @@ async function bars(all, name, metric, title, rivals) {
     stroke: { value: "#222" },
     strokeWidth: { value: 1.5 },
   };
-  /** @type {import("vega").Spec} */
-  const spec = {
+  return draw(title, {
     width: 460,
     height: values.length * 26,
-    padding: 8,
-    background: "white",
-    title: { text: title, anchor: "start", fontSize: 13 },
     data: [{ name: "rivals", values }],
     scales: [
       { name: "y", type: "band", domain: rivals, range: "height", padding: 0.25 },
-      {
-        name: "x",
-        domain: { data: "rivals", field: "max" },
-        range: "width",
-        zero: true,
-        nice: true,
-      },
+      fromZero("x", "rivals", "max", "width"),
     ],
     axes: [
       { orient: "left", scale: "y", ticks: false, domain: false, labelFontSize: 12 },
@@ -61,8 +49,7 @@ async function bars(all, name, metric, title, rivals) {
       { type: "rect", from: { data: "rivals" }, encode: { enter: bar } },
       { type: "rule", from: { data: "rivals" }, encode: { enter: whisker } },
     ],
-  };
-  return new vega.View(vega.parse(spec), { renderer: "none" }).toSVG();
+  });
 }
 
 /**
@@ -85,23 +72,13 @@ async function scaling(all, metric, title, unit) {
   const color = { scale: "color", field: "change" };
   const line = { ...at, stroke: color, strokeWidth: { value: 2 } };
   const point = { ...at, fill: color, size: { value: 40 } };
-  /** @type {import("vega").Spec} */
-  const spec = {
+  return draw(title, {
     width: 460,
     height: 200,
-    padding: 8,
-    background: "white",
-    title: { text: title, anchor: "start", fontSize: 13 },
     data: [{ name: "counts", values }],
     scales: [
       { name: "x", domain: { data: "counts", field: "tools" }, range: "width", zero: true },
-      {
-        name: "y",
-        domain: { data: "counts", field: "value" },
-        range: "height",
-        zero: true,
-        nice: true,
-      },
+      fromZero("y", "counts", "value", "height"),
       { name: "color", type: "ordinal", domain: names, range: Object.values(COLORS) },
     ],
     axes: [
@@ -109,18 +86,11 @@ async function scaling(all, metric, title, unit) {
       { orient: "bottom", scale: "x", title: "tools that are there already", tickCount: 6 },
     ],
     legends: [{ stroke: "color", symbolType: "stroke", orient: "right" }],
-    marks: [
-      {
-        type: "group",
-        from: { facet: { name: "series", data: "counts", groupby: "change" } },
-        marks: [
-          { type: "line", from: { data: "series" }, encode: { enter: line } },
-          { type: "symbol", from: { data: "series" }, encode: { enter: point } },
-        ],
-      },
-    ],
-  };
-  return new vega.View(vega.parse(spec), { renderer: "none" }).toSVG();
+    marks: forEach("counts", "change", [
+      { type: "line", from: { data: "series" }, encode: { enter: line } },
+      { type: "symbol", from: { data: "series" }, encode: { enter: point } },
+    ]),
+  });
 }
 
 const gateways = ["tap embedded", "js embedded", "tap detached", "js detached"];

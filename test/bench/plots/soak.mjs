@@ -1,8 +1,8 @@
 // Memory over a soak, as SVG: a line for what is resident and one for what is private, of each process.
 
-import * as vega from "vega";
+import { COLORS, draw, forEach, fromZero } from "./chart.mjs";
 
-/** @typedef {import("./memory.mjs").Memory} Memory */
+/** @typedef {import("../memory.mjs").Memory} Memory */
 /** @typedef {{calls: number, host: Memory, extension: Memory}} Sample */
 
 const MB = 1048576;
@@ -10,20 +10,20 @@ const MB = 1048576;
 const lines = [
   {
     name: "extension, resident",
-    color: "#c9a227",
+    color: COLORS.js,
     dash: [],
     of: ({ extension }) => extension.bytes,
   },
   {
     name: "extension, private",
-    color: "#c9a227",
+    color: COLORS.js,
     dash: [4, 3],
     of: ({ extension }) => extension.privateBytes,
   },
-  { name: "gateway, resident", color: "#2f6f9f", dash: [], of: ({ host }) => host.bytes },
+  { name: "gateway, resident", color: COLORS.tap, dash: [], of: ({ host }) => host.bytes },
   {
     name: "gateway, private",
-    color: "#2f6f9f",
+    color: COLORS.tap,
     dash: [4, 3],
     of: ({ host }) => host.privateBytes,
   },
@@ -36,23 +36,13 @@ export function soakPlot(samples, title) {
   );
   const names = lines.map(({ name }) => name);
   const scaled = (/** @type {string} */ scale, /** @type {string} */ field) => ({ scale, field });
-  /** @type {import("vega").Spec} */
-  const spec = {
+  return draw(title, {
     width: 520,
     height: 240,
-    padding: 8,
-    background: "white",
-    title: { text: title, anchor: "start", fontSize: 13 },
     data: [{ name: "memory", values }],
     scales: [
       { name: "x", domain: { data: "memory", field: "calls" }, range: "width", zero: true },
-      {
-        name: "y",
-        domain: { data: "memory", field: "mb" },
-        range: "height",
-        zero: true,
-        nice: true,
-      },
+      fromZero("y", "memory", "mb", "height"),
       { name: "color", type: "ordinal", domain: names, range: lines.map(({ color }) => color) },
       { name: "dash", type: "ordinal", domain: names, range: lines.map(({ dash }) => dash) },
     ],
@@ -61,27 +51,20 @@ export function soakPlot(samples, title) {
       { orient: "left", scale: "y", title: "MB", grid: true, tickCount: 6 },
     ],
     legends: [{ stroke: "color", strokeDash: "dash", symbolType: "stroke", symbolSize: 400 }],
-    marks: [
+    marks: forEach("memory", "name", [
       {
-        type: "group",
-        from: { facet: { name: "series", data: "memory", groupby: "name" } },
-        marks: [
-          {
-            type: "line",
-            from: { data: "series" },
-            encode: {
-              enter: {
-                x: scaled("x", "calls"),
-                y: scaled("y", "mb"),
-                stroke: scaled("color", "name"),
-                strokeDash: scaled("dash", "name"),
-                strokeWidth: { value: 1.5 },
-              },
-            },
+        type: "line",
+        from: { data: "series" },
+        encode: {
+          enter: {
+            x: scaled("x", "calls"),
+            y: scaled("y", "mb"),
+            stroke: scaled("color", "name"),
+            strokeDash: scaled("dash", "name"),
+            strokeWidth: { value: 1.5 },
           },
-        ],
+        },
       },
-    ],
-  };
-  return new vega.View(vega.parse(spec), { renderer: "none" }).toSVG();
+    ]),
+  });
 }
