@@ -223,7 +223,7 @@ describe("completion", () => {
 
   test("in bash, also where SHELL is another, knows commands and options", (t) => {
     const extra = { SHELL: "/bin/zsh" };
-    assert.deepEqual(offered(t, ["copilot-tap", "re"], extra), ["revoke"]);
+    assert.deepEqual(offered(t, ["copilot-tap", "rev"], extra), ["revoke"]);
     assert.deepEqual(offered(t, ["copilot-tap", ""], extra), NAMES);
     assert.ok(offered(t, ["copilot-tap", "allow", "--"]).includes("--yes"));
     assert.ok(offered(t, ["copilot-tap", "new", ""]).includes("python"));
