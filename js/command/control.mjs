@@ -3,7 +3,7 @@
 
 import { addon } from "../base/addon.mjs";
 import { readDescriptor } from "../base/host-files.mjs";
-import { PendingCalls } from "../session/pending-calls.mjs";
+import { PendingCalls } from "../base/pending-calls.mjs";
 
 /** @typedef {{type: string, [field: string]: any}} GatewayEvent */
 /** @typedef {import("../base/addon.js").CallOutcome} CallOutcome */

@@ -3,7 +3,7 @@
 
 import { addon } from "../base/addon.mjs";
 import { version } from "../base/paths.mjs";
-import { PendingCalls } from "../session/pending-calls.mjs";
+import { PendingCalls } from "../base/pending-calls.mjs";
 
 /** @typedef {{name: string, description: string, parameters: any}} OfferedTool */
 /** @typedef {import("../base/addon.js").CallOutcome} CallOutcome */

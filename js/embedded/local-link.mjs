@@ -1,7 +1,7 @@
 // A session's connection to a gateway in the same process: the messages of the link, without it.
 
 import { addon } from "../base/addon.mjs";
-import { PendingCalls } from "../session/pending-calls.mjs";
+import { PendingCalls } from "../base/pending-calls.mjs";
 
 export class LocalLink {
   #port;

@@ -9,7 +9,7 @@ import { askPort, startHost } from "../host/host-process.mjs";
 import { findNode } from "../base/node.mjs";
 import { version } from "../base/paths.mjs";
 import { afterRunning } from "../base/patience.mjs";
-import { PendingCalls } from "./pending-calls.mjs";
+import { PendingCalls } from "../base/pending-calls.mjs";
 
 const RETRY_MS = [20, 40, 80, 150, 250];
 /** A host that has been started is given so long to answer, before another is. */

@@ -6,6 +6,7 @@ import { GatewayLink } from "./gateway-link.mjs";
 import { openLog } from "../base/log.mjs";
 import { gatewayFiles } from "../base/paths.mjs";
 import { SessionRunner } from "./session-runner.mjs";
+import { slashCommands } from "./slash-commands.mjs";
 
 /** After SIGTERM the CLI gives about a second, five where it reloads us. */
 const DRAIN_MS = 4000;
@@ -30,6 +31,7 @@ export class Runtime {
   #link;
   /** @type {SessionRunner} */
   #session;
+  #commands;
   #draining = false;
 
   constructor(env = process.env) {
@@ -54,6 +56,14 @@ export class Runtime {
       sync: syncPreference(env),
       log: this.#log,
     });
+    this.#commands = slashCommands({
+      files,
+      show: (text) => this.#session.receive({ type: "timeline", level: "info", text }),
+      showPairings: () => {
+        this.#link.send({ type: "pairings.show" });
+        return this.#link.connected;
+      },
+    });
     process.on("SIGTERM", () => void this.#drain());
     process.on("SIGHUP", () => void this.#drain());
   }
@@ -64,7 +74,7 @@ export class Runtime {
    */
   async join(joinSession) {
     this.#link.start();
-    await this.#session.join(joinSession);
+    await this.#session.join((config) => joinSession({ ...config, commands: this.#commands }));
   }
 
   /** The CLI ends this process: calls in flight get what time there is. */

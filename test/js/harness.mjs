@@ -4,7 +4,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import path from "node:path";
 import { addon } from "../../js/base/addon.mjs";
-import { PendingCalls } from "../../js/session/pending-calls.mjs";
+import { PendingCalls } from "../../js/base/pending-calls.mjs";
 import { declareTools, TestProvider } from "../support/provider.mjs";
 import { waitFor } from "../support/wait.mjs";
 import { temporaryFolder } from "./temporary.mjs";

@@ -38,9 +38,9 @@ const ROOMS = {
   install: [],
   projects: ["base"],
   host: ["base", "projects"],
-  session: ["base", "host"],
+  session: ["base", "host", "command"],
   embedded: ["base", "host", "session"],
-  develop: ["base", "host", "session"],
+  develop: ["base", "host"],
   command: ["base", "projects", "host", "session", "develop", "sdk"],
 };
 

@@ -57,14 +57,19 @@ const exitOf = (seen) =>
 /** What programs get. @param {Seen} seen */
 const asJson = (seen) => ("exit" in seen ? { ...seen, exit: undefined } : seen);
 
+/** @param {Output} output @param {GatewayFiles} files */
+export async function showStatus(output, files) {
+  const seen = await look(files);
+  output.result(asJson(seen), () => show(output, seen));
+  return seen;
+}
+
 /** @param {StatusGiven} given */
 async function run(given) {
   const output = new Output(given);
   const files = filesOf(given);
   if (!given.watch) {
-    const seen = await look(files);
-    output.result(asJson(seen), () => show(output, seen));
-    process.exitCode = exitOf(seen);
+    process.exitCode = exitOf(await showStatus(output, files));
     return;
   }
   await untilInterrupted(async (ending) => {

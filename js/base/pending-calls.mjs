@@ -1,7 +1,7 @@
 // The calls of one session that wait for their outcome, whichever SessionPort they went to: a link that
 // breaks settles its own, and the next one goes on counting.
 
-/** @typedef {import("../base/addon.js").CallOutcome} CallOutcome */
+/** @typedef {import("./addon.js").CallOutcome} CallOutcome */
 
 export class PendingCalls {
   #last = 0;
@@ -9,7 +9,7 @@ export class PendingCalls {
   #waiting = new Map();
 
   /**
-   * @param {import("../base/addon.js").SessionPort} port
+   * @param {import("./addon.js").SessionPort} port
    * @param {string} tool @param {unknown} args @param {number} [timeoutMs]
    * @returns {{id: number, result: Promise<CallOutcome>}} the result settles once and never rejects
    */

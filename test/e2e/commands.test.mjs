@@ -1,0 +1,48 @@
+// The slash commands, typed into the real CLI.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { callTool, say, toolNames } from "../support/model.mjs";
+import { TestProvider } from "../support/provider.mjs";
+import { startTap } from "../support/tap.mjs";
+
+const TOOLS = { ping: { handler: () => "pong" } };
+
+describe("in the terminal", { concurrency: 1 }, () => {
+  test("/tap shows sessions, providers and calls, and the model sees none of it", async (t) => {
+    let requests = 0;
+    const rig = await startTap(t, (request) => {
+      requests += 1;
+      if (request.body.messages.at(-1).role === "tool") return say("done");
+      return toolNames(request).includes("ping") ? callTool("ping") : say("no ping");
+    });
+    const terminal = await rig.interactive({ rows: 60, cols: 100 });
+    await rig.provide(TOOLS, { name: "echo" });
+    await terminal.submit("/tap");
+    await terminal.waitForScreen(/gateway \d+\.\d+\.\d+, pid \d+, port \d+/);
+    await terminal.waitForScreen(/echo +\S.* project +1/);
+    assert.equal(requests, 0);
+    await terminal.prompt("call it", /done/);
+    await terminal.submit("/tap");
+    await terminal.waitForScreen(/ping +echo +1 +0/);
+    await terminal.exit();
+  });
+
+  test("/tap-pair shows the code of a page that waits, once more", async (t) => {
+    const rig = await startTap(t, () => say("hello"));
+    const terminal = await rig.interactive({ rows: 60, cols: 100 });
+    await terminal.submit("/tap-pair");
+    await terminal.waitForScreen(/nobody asks to be paired/);
+    const origin = "https://app.example.com";
+    const page = await TestProvider.connect({ port: rig.port, origin });
+    t.after(() => page.terminate());
+    page.send({ type: "auth", mode: "pair", name: "Example App" });
+    await terminal.waitForScreen(/Pairing code: \d{6}/);
+    const [, code] = /Pairing code: (\d{6})/.exec(terminal.screenText()) ?? [];
+    await terminal.submit("/tap-pair");
+    const times = (/** @type {string} */ screen) =>
+      screen.split(`Pairing code: ${code}`).length - 1;
+    await terminal.waitForScreen((screen) => times(screen) === 2, 20_000, "the code, twice");
+    await terminal.exit();
+  });
+});
