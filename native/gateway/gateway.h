@@ -52,6 +52,9 @@ class Gateway {
                       Effects& effects);
   void sessionGone(PeerId peer, Now now, Effects& effects);
 
+  // Whether that link only watches (docs/session-link.md, "trace").
+  [[nodiscard]] bool traces(PeerId peer) const { return state_.operators.traces(peer); }
+
   // --- Files: what has come of the effect ReadFile.
   void fileRead(const CallId& callId, FileOutcome outcome, Now now, Effects& effects);
 

@@ -29,9 +29,10 @@ class Operators {
   }
   // It wants to see the traffic of providers from now on.
   void trace(PeerId link) {
-    if (std::find(tracers_.begin(), tracers_.end(), link) == tracers_.end()) {
-      tracers_.push_back(link);
-    }
+    if (!traces(link)) tracers_.push_back(link);
+  }
+  [[nodiscard]] bool traces(PeerId link) const {
+    return std::find(tracers_.begin(), tracers_.end(), link) != tracers_.end();
   }
   [[nodiscard]] const std::vector<PeerId>& tracers() const { return tracers_; }
 

@@ -287,8 +287,9 @@ void Server::flush() {
       const size_t waiting = at->second->flush();
       if (waiting > 0) gateway_.providerBacklog(peer, waiting, clock_.now(), effects_);
     } else if (const auto link = links_.find(peer); link != links_.end()) {
-      // A session's process that does not read is as good as gone.
-      if (link->second->flush() > 2 * limits().bytes(Limit::LinkFrameBytes)) {
+      // A session's process that does not read is as good as gone; one that watches, all the more.
+      const Limit most = gateway_.traces(peer) ? Limit::OutboundBytes : Limit::LinkFrameBytes;
+      if (link->second->flush() > 2 * limits().bytes(most)) {
         linkGone(peer, "it does not read");
       }
     } else if (const auto local = locals_.find(peer); local != locals_.end()) {

@@ -1,6 +1,7 @@
 // The command's link to a running gateway: looking at it, and calling tools without a model.
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import net from "node:net";
 import path from "node:path";
 import { test } from "node:test";
@@ -139,6 +140,37 @@ test("a trace shows both directions, until the gateway ends", async (t) => {
   assert.equal(JSON.parse(frames[1]?.text ?? "").data, "rain in Bodø");
   await kit.stop();
   assert.notEqual(await ended, "");
+});
+
+test("who traces and does not read loses the link, and nobody else notices", async (t) => {
+  const kit = await startTap({ env: { TAP_MAX_OUTBOUND_BYTES: "65536" } });
+  t.after(() => kit.stop());
+  const talker = provider("talker", kit.where);
+  talker.tool("talk", { description: "A lot." }, () => "x".repeat(60_000));
+  await talker.connect();
+  t.after(() => talker.close());
+  await kit.tool("talk");
+
+  const descriptor = readDescriptor(gatewayFiles(/** @type {any} */ (kit.env)).descriptor);
+  const socket = net.connect(descriptor?.link ?? "");
+  t.after(() => socket.destroy());
+  let isOver = false;
+  socket.on("close", () => (isOver = true)).on("error", () => {});
+  const send = (/** @type {object} */ message) => {
+    const body = Buffer.from(JSON.stringify(message));
+    const header = Buffer.alloc(4);
+    header.writeUInt32LE(body.length);
+    socket.write(Buffer.concat([header, body]));
+  };
+  send({ type: "operate", secret: descriptor?.secret });
+  await once(socket, "data");
+  socket.pause();
+  send({ type: "trace" });
+  for (let calls = 0; calls < 20; ++calls) {
+    assert.equal((await kit.call("talk")).length, 60_000);
+  }
+  socket.resume();
+  await waitFor(() => isOver, { what: "the end of its link" });
 });
 
 test("where no gateway runs, it is said what to do", async (t) => {
