@@ -27,7 +27,8 @@ export const COMPILE_ONLY = ["node-addon-api"];
 /** Left behind by tools, or for those who work on it. */
 const IGNORED = /^(__pycache__|\.pytest_cache|tests|.*\.egg-info|\..*|node_modules)$/;
 /** What nothing reads while a package runs is more than half of some. Licences stay. */
-const UNREAD = /\.(map|ts|mts|cts|flow)$|^(readme|changelog|changes|history|security)\b.*\.md$/i;
+const UNREAD =
+  /\.(map|ts|mts|cts|flow|tsbuildinfo)$|^(readme|changelog|changes|history|security)\b.*\.md$/i;
 /** The same code once more for `require`, or for bundlers; and what yargs would say in other languages. */
 const UNLOADED = [
   /^node_modules\/@cfworker\/json-schema\/dist\/commonjs$/,
