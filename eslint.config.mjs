@@ -2,7 +2,7 @@ import js from "@eslint/js";
 import globals from "globals";
 
 export default [
-  { ignores: ["build/", "build-*/", "node_modules/", ".cache/"] },
+  { ignores: ["build/", "build-*/", "dist/", "node_modules/", ".cache/"] },
   js.configs.recommended,
   {
     files: ["**/*.mjs", "**/*.js"],

@@ -1,6 +1,6 @@
-// npm test: everything, with its own set-up. `npm test -- native js python e2e conformance lint format
-// sanitize budget bench fuzz chaos` runs parts; without any: the first five. `fuzz` and `chaos` are short
-// runs of what npm run fuzz and npm run chaos do at length.
+// npm test: everything, with its own set-up. `npm test -- native js python e2e package conformance lint
+// format sanitize budget bench fuzz chaos` runs parts; without any: the first six. `fuzz` and `chaos` are
+// short runs of what npm run fuzz and npm run chaos do at length.
 
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -103,6 +103,9 @@ async function python() {
 
 const e2e = () => nodeTest("e2e", testFiles("test/e2e"));
 
+/** What `npm run release` makes, installed and used. */
+const packaged = () => nodeTest("package", testFiles("test/package"));
+
 /** Every test that docs/conformance.md or SECURITY.md names has run, in the parts of this run, and has passed. */
 async function conformance() {
   if (resultFiles.size === 0)
@@ -146,6 +149,7 @@ const parts = {
   js,
   python,
   e2e,
+  package: packaged,
   conformance,
   sanitize,
   budget,
@@ -153,7 +157,7 @@ const parts = {
   fuzz,
   chaos: () => chaos(CHAOS_SEED, CHAOS_MINUTES),
 };
-const usual = ["native", "js", "python", "e2e", "conformance"];
+const usual = ["native", "js", "python", "e2e", "package", "conformance"];
 
 /** @type {string[]} */
 const summary = [];

@@ -53,6 +53,7 @@ async function linksFuzzer() {
 const packages = {
   "g++": () => answers("g++"),
   make: () => answers("make"),
+  binutils: () => answers("objdump"),
   python3: () => answers("python3"),
   cmake: () => answers("cmake"),
   git: () => answers("git"),
@@ -94,6 +95,7 @@ const needs = {
   js: [...forAddon, ...forNative, "git", "libuv1-dev", "chromium", "valgrind", ...forPython],
   python: [...forAddon, ...forPython],
   e2e: [...forAddon, "git", ...forPython],
+  package: [...forAddon, "binutils", "git"],
   chaos: forAddon,
   lint: [...forNative, "git", "clang-format", "clang-tidy", "cppcheck"],
   format: ["git", "clang-format"],

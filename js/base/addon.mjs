@@ -1,21 +1,23 @@
-// Loads the native addon, with an error that says what to do where it is not there.
+// Loads the native addon, with an error that says what to do where it is not there. What was compiled
+// here (build/) comes before what came with the package (prebuilds/): a checkout is to run what it has built.
 
 import { createRequire } from "node:module";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
+import { programFolder } from "./paths.mjs";
+import { isInstalled } from "./release-use.mjs";
 
-const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
+const remedy = isInstalled
+  ? "Install tap again on this machine, as docs/installing.md says."
+  : `Run \`npm install --omit=dev\` in ${programFolder}.`;
 
 /** @returns {import("./addon.js").Addon} */
 function load() {
   try {
-    return createRequire(import.meta.url)(path.join(root, "build", "Release", "tap.node"));
+    return createRequire(import.meta.url)("node-gyp-build")(programFolder);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(
-      `tap's native addon does not load. Run \`npm install --omit=dev\` in ${root}. (${reason})`,
-      { cause: error },
-    );
+    throw new Error(`tap's native addon does not load. ${remedy} (${reason.trim()})`, {
+      cause: error,
+    });
   }
 }
 

@@ -4,6 +4,7 @@
 import { GatewayHost } from "./gateway-host.mjs";
 import { openLog } from "../base/log.mjs";
 import { gatewayFiles } from "../base/paths.mjs";
+import { useRelease } from "../base/release-use.mjs";
 
 /** For close frames and last words to leave. */
 const FAREWELL_MS = 1500;
@@ -13,6 +14,7 @@ const MOST_MS = 6000;
 const files = gatewayFiles();
 const log = openLog(files.logs, "host.log");
 let leaving = false;
+useRelease();
 
 const host = new GatewayHost(files, log, (reason) => {
   log("info", `leaving: ${reason}`);

@@ -1,16 +1,22 @@
-// Builds the native addon: run by `npm install`, and by the set-up of `npm test` and `npm run demo`.
-// Compiles only if a source is newer than what was built. Prints to stderr, since npm shows that.
+// Sees to the native addon: run by `npm install`, and by the set-up of `npm test` and `npm run demo`.
+// A package brings it along for the usual systems; else it is compiled, if a source is newer than what
+// was built. Prints to stderr, since npm shows that.
 
 import { spawn, spawnSync } from "node:child_process";
 import fs from "node:fs";
+import { createRequire } from "node:module";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { headerFolder, nodeGyp } from "./node-gyp.mjs";
 import { findPcre2, pcre2Hint } from "./pcre2.mjs";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
 const built = path.join(root, "build", "Release", "tap.node");
 const units = path.join(root, "build", "units");
 const nodeRecord = path.join(root, "build", "node-path.json");
+const native = path.join(root, "native");
+/** A package has its sources in here, which nobody needs where the prebuilt addon loads. */
+const archive = path.join(root, "native-source.tgz");
 
 /** @param {string} message */
 function say(message) {
@@ -22,45 +28,64 @@ function say(message) {
  * @returns {string[]}
  */
 function sources() {
-  const native = fs
-    .readdirSync(path.join(root, "native"), { recursive: true, encoding: "utf8" })
-    .map((file) => path.join(root, "native", file));
+  const below = fs
+    .readdirSync(native, { recursive: true, encoding: "utf8" })
+    .map((file) => path.join(native, file));
   const asked = ["pcre2.mjs", "addon-units.mjs"].map((file) =>
     path.join(root, "js", "install", file),
   );
-  return [path.join(root, "binding.gyp"), ...asked, ...native];
+  return [path.join(root, "binding.gyp"), ...asked, ...below];
 }
 
 /** @returns {boolean} */
 function isUpToDate() {
   const stat = fs.statSync(built, { throwIfNoEntry: false });
-  if (!stat) return false;
+  if (!stat || !fs.existsSync(native)) return Boolean(stat);
   return sources().every((file) => fs.statSync(file).mtimeMs <= stat.mtimeMs);
 }
 
 /**
- * npm brings node-gyp along and says where; a global one serves outside of npm.
- * @returns {{command: string, args: string[]}}
+ * In a process of its own, so that one that crashes takes nothing along.
+ * @param {string} file @returns {string | undefined} why it does not load
  */
-function nodeGyp() {
-  const bundled = process.env.npm_config_node_gyp;
-  if (bundled && fs.existsSync(bundled)) return { command: process.execPath, args: [bundled] };
-  const withNode = path.resolve(
-    path.dirname(fs.realpathSync(process.execPath)),
-    "../lib/node_modules/npm/node_modules/node-gyp/bin/node-gyp.js",
+function loadFailure(file) {
+  const run = spawnSync(process.execPath, ["-e", "require(process.argv[1])", file], {
+    encoding: "utf8",
+  });
+  if (run.status === 0) return undefined;
+  return (
+    /^\w*Error: (.*)$/m.exec(run.stderr ?? "")?.[1] ?? `it ended with ${run.signal ?? run.status}`
   );
-  if (fs.existsSync(withNode)) return { command: process.execPath, args: [withNode] };
-  return { command: process.platform === "win32" ? "node-gyp.cmd" : "node-gyp", args: [] };
 }
 
 /**
- * The headers of the Node that runs this serve where it has them: then nothing is downloaded.
- * @returns {string[]}
+ * A checkout has none: what was compiled here is what is to run here.
+ * @returns {boolean} whether the package's prebuilt addon serves, so that nothing is to be compiled
  */
-function headerOptions() {
-  const prefix = path.resolve(path.dirname(fs.realpathSync(process.execPath)), "..");
-  const header = path.join(prefix, "include", "node", "node_api.h");
-  return fs.existsSync(header) ? [`--nodedir=${prefix}`] : [];
+function hasPrebuilt() {
+  if (fs.existsSync(built) || !fs.existsSync(path.join(root, "prebuilds"))) return false;
+  const platform = `${process.platform}-${process.arch}`;
+  /** @type {string} */
+  let file;
+  try {
+    file = createRequire(import.meta.url)("node-gyp-build").resolve(root);
+  } catch {
+    say(`this package has no prebuilt addon for ${platform}`);
+    return false;
+  }
+  const failure = loadFailure(file);
+  if (failure === undefined) say(`the prebuilt addon for ${platform} loads: nothing is compiled`);
+  else say(`the prebuilt addon for ${platform} does not load here: ${failure}`);
+  return failure === undefined;
+}
+
+/** @returns {boolean} whether the sources are there */
+function unpackSources() {
+  if (fs.existsSync(native)) return true;
+  const run = spawnSync("tar", ["-xzf", path.basename(archive)], { cwd: root, encoding: "utf8" });
+  if (run.status === 0) return true;
+  say(`${archive} could not be unpacked: ${run.error?.message ?? run.stderr.trim()}`);
+  return false;
 }
 
 /**
@@ -104,7 +129,8 @@ function progress() {
 /** @returns {Promise<boolean>} */
 async function compile() {
   const { command, args } = nodeGyp();
-  const options = ["configure", "build", "--jobs=2", ...headerOptions()];
+  const headers = headerFolder();
+  const options = ["configure", "build", "--jobs=2", ...(headers ? [`--nodedir=${headers}`] : [])];
   const shell = args.length === 0 && process.platform === "win32";
   const child = spawn(command, [...args, ...options], {
     ...{ cwd: root, shell },
@@ -134,13 +160,14 @@ async function compile() {
 
 /** The extension runs in the CLI's own binary, which is not Node: the host will need to find one. */
 function recordNode() {
+  fs.mkdirSync(path.dirname(nodeRecord), { recursive: true });
   fs.writeFileSync(nodeRecord, `${JSON.stringify({ node: process.execPath })}\n`);
 }
 
 /** @returns {Promise<boolean>} whether the addon is there now */
 export async function buildAddon() {
-  if (!isUpToDate()) {
-    if (!ensurePcre2()) return false;
+  if (!hasPrebuilt() && !isUpToDate()) {
+    if (!unpackSources() || !ensurePcre2()) return false;
     const start = Date.now();
     say("compiling the native addon …");
     if (!(await compile())) return false;

@@ -8,6 +8,7 @@ import { readDescriptor } from "../base/host-files.mjs";
 import { askPort, startHost } from "../host/host-process.mjs";
 import { findNode } from "../base/node.mjs";
 import { version } from "../base/paths.mjs";
+import { isNewer } from "../base/versions.mjs";
 import { afterRunning } from "../base/patience.mjs";
 import { PendingCalls } from "../base/pending-calls.mjs";
 
@@ -36,18 +37,6 @@ const YIELD_MS = 3000;
  * @property {(text: string) => void} onTrouble a line for the user, once per kind of trouble
  * @property {import("../base/log.mjs").Log} log
  */
-
-/** Whether version a is later than b, by their numbers. @param {string} a @param {string} b */
-export function isNewer(a, b) {
-  const [left, right] = [a, b].map((text) =>
-    text.split(/[.+-]/, 3).map((part) => Number(part) || 0),
-  );
-  for (let i = 0; i < 3; ++i) {
-    const difference = (left[i] ?? 0) - (right[i] ?? 0);
-    if (difference !== 0) return difference > 0;
-  }
-  return false;
-}
 
 /** @param {number} ms */
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));

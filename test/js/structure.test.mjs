@@ -35,13 +35,13 @@ const LIBRARIES = {
 /** What a folder of js/ may import at run time, besides itself; a type may come from anywhere. */
 const ROOMS = {
   base: [],
-  install: [],
+  install: ["base"],
   projects: ["base"],
   host: ["base", "projects"],
   session: ["base", "host", "command"],
   embedded: ["base", "host", "session"],
   develop: ["base", "host"],
-  command: ["base", "projects", "host", "session", "develop", "sdk"],
+  command: ["base", "projects", "host", "develop", "install", "sdk"],
 };
 
 const LONG_FILE = 400;

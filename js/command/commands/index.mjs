@@ -4,6 +4,7 @@ import allow from "./allow.mjs";
 import call from "./call.mjs";
 import completion from "./completion.mjs";
 import dev from "./dev.mjs";
+import install from "./install.mjs";
 import limits from "./limits.mjs";
 import logs from "./logs.mjs";
 import create from "./new.mjs";
@@ -14,10 +15,15 @@ import revoke from "./revoke.mjs";
 import status from "./status.mjs";
 import tools from "./tools.mjs";
 import trace from "./trace.mjs";
+import uninstall from "./uninstall.mjs";
 import unpair from "./unpair.mjs";
+import update from "./update.mjs";
 
 /** @type {import("../given.mjs").Command[]} */
 export const COMMANDS = [
+  install,
+  update,
+  uninstall,
   status,
   tools,
   call,

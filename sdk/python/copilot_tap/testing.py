@@ -33,7 +33,8 @@ def _command() -> list[str]:
     home = Path(os.environ.get("COPILOT_HOME") or Path.home() / ".copilot")
     named = os.environ.get("TAP_FOLDER")
     places = [Path(named)] if named else []
-    places += [Path(__file__).resolve().parents[3], home / "extensions" / "tap"]
+    installed = home / "extensions" / "tap"
+    places += [Path(__file__).resolve().parents[3], installed, installed / "current"]
     for folder in places:
         if (folder / "js" / "command" / "cli.mjs").is_file():
             return [node, str(folder / "js" / "command" / "cli.mjs")]

@@ -1,0 +1,38 @@
+// `update`: installs this tap where an older one is installed.
+
+import { version } from "../../base/paths.mjs";
+import { relationOf } from "../../install/update.mjs";
+import { performInstall, targetOf, withTarget } from "../installation.mjs";
+import { Output } from "../output.mjs";
+
+/** @param {import("../installation.mjs").InstallGiven} given */
+function run(given) {
+  const output = new Output(given);
+  const target = targetOf(given);
+  const { installed, relation } = relationOf(target, version);
+  output.say(`tap ${installed} is installed, this is ${version}`);
+  if (relation === "older" || given.force) return performInstall(target, given, output);
+  const { folder, scope } = target;
+  output.result({ folder, scope, version: installed, before: installed, copied: false }, () =>
+    output.say(
+      relation === "same"
+        ? "Nothing to do. --force installs it all the same."
+        : "The installed one is newer: nothing is done. --force installs this one.",
+    ),
+  );
+}
+
+/** @type {import("../given.mjs").Command} */
+export default {
+  command: "update [folder]",
+  describe: "install this tap where an older one is installed",
+  builder: (yargs) =>
+    withTarget(yargs)
+      .usage(
+        "$0 update [--local [folder]]\n\nCompares what is installed with the package that this command belongs to, and installs that if it is newer. " +
+          "Get the newer package first, or run its own command.",
+      )
+      .option("force", { describe: "install it in any case", type: "boolean" })
+      .example("$0 update", "after npm install -g of a newer tarball"),
+  handler: run,
+};

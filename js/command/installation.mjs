@@ -1,0 +1,106 @@
+// What install, update and uninstall have in common: where, and how an install is shown.
+
+import fs from "node:fs";
+import path from "node:path";
+import { programFolder } from "../base/paths.mjs";
+import { install } from "../install/install.mjs";
+import { projectTarget, userTarget } from "../install/target.mjs";
+import { usage } from "./failure.mjs";
+import { filesOf } from "./given.mjs";
+import { ProgressBar } from "./progress-bar.mjs";
+
+/** @typedef {import("../install/target.mjs").Target} Target */
+/** @typedef {import("./given.mjs").Given & {local?: boolean, folder?: string, force?: boolean}} InstallGiven */
+
+/** @param {import("yargs").Argv<any>} yargs */
+export const withTarget = (yargs) =>
+  yargs
+    .positional("folder", { describe: "of the project, with --local", type: "string" })
+    .option("local", {
+      describe: "for the project of the current folder: its .github/extensions/tap",
+      type: "boolean",
+    });
+
+/** @param {InstallGiven} given @returns {Target} */
+export function targetOf(given) {
+  if (given.local) return projectTarget(path.resolve(given.folder ?? "."));
+  if (given.folder === undefined) return userTarget(filesOf(given).home);
+  throw usage("a folder goes with --local only");
+}
+
+/** @param {Target} target @param {InstallGiven} given @returns {string | undefined} where tap is a second time */
+function otherInstall(target, given) {
+  const other =
+    target.scope === "user" ? projectTarget(process.cwd()) : userTarget(filesOf(given).home);
+  return fs.existsSync(path.join(other.folder, "extension.mjs")) ? other.folder : undefined;
+}
+
+const EXPERIMENTAL =
+  'Start the CLI with `copilot --experimental`, or put "experimental": true into its';
+
+/** What only the user can do, for each scope. @type {Record<Target["scope"], string[]>} */
+const REMAINING = {
+  user: [EXPERIMENTAL, "settings.json. Say that you trust the folder, when it asks."],
+  project: [
+    EXPERIMENTAL,
+    "settings.json, in this project. Say that you trust the folder: until then nothing of it is loaded.",
+  ],
+};
+const CONSENT = [
+  "If it asks whether tap may have elevated permissions (rules of providers need them), answer",
+  '"Yes, and always allow": a plain yes is asked for again after every reload.',
+];
+const PROMPT_MODE =
+  "`copilot -p` cannot ask: give it --allow-all-tools, or calls of tools wait for ever.";
+const PROMPT_MODE_IN_PROJECT =
+  "It loads a project's extensions only with GITHUB_COPILOT_PROMPT_MODE_EXTENSIONS=true.";
+
+/** @param {Target} target @param {import("./output.mjs").Output} output */
+function sayWhatRemains({ scope }, output) {
+  const last = scope === "project" ? [PROMPT_MODE, PROMPT_MODE_IN_PROJECT] : [PROMPT_MODE];
+  output.say("What is left for you to do:");
+  [REMAINING[scope], CONSENT, last].forEach((lines, at) =>
+    lines.forEach((line, row) => output.say(`  ${row === 0 ? `${at + 1}.` : "  "} ${line}`)),
+  );
+}
+
+/** @param {import("../install/target.mjs").Present} before */
+const formerOf = (before) => ("version" in before ? before.version : null);
+
+/**
+ * Installs this package, and says how it goes.
+ * @param {Target} target @param {InstallGiven} given @param {import("./output.mjs").Output} output
+ */
+export function performInstall(target, given, output) {
+  const bar = new ProgressBar(process.stderr, !given.json);
+  const onProgress = (/** @type {import("../install/install.mjs").Progress} */ progress) => {
+    if (progress.step === "copy") bar.show(progress);
+    else bar.clear();
+  };
+  output.say(`installing into ${target.folder} …`);
+  let done;
+  try {
+    done = install(programFolder, target, { force: given.force, onProgress });
+  } finally {
+    bar.clear();
+  }
+  const { version, id, before, copied } = done;
+  const also = otherInstall(target, given);
+  const result = {
+    ...{ folder: target.folder, scope: target.scope, version, release: id },
+    ...{ before: formerOf(before), copied, ...(also && { also }) },
+  };
+  output.result(result, () => {
+    output.say(
+      copied ? `tap ${version} is installed` : `tap ${version} was there already, complete`,
+    );
+    if (before.state === "installed" && before.id !== id) {
+      output.say(
+        `It replaces ${before.version}. Sessions that are open keep that one until they end;`,
+      );
+      output.say("the next session that starts replaces a gateway of an older version.");
+    }
+    if (also) output.complain(`tap is in ${also}, too`, "the CLI would start both; uninstall one");
+    sayWhatRemains(target, output);
+  });
+}

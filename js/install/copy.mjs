@@ -1,0 +1,105 @@
+// Copies a release so that it is on the disk, and complete, before anything names it.
+
+import { createHash } from "node:crypto";
+import fs from "node:fs";
+import path from "node:path";
+import { IN_USE } from "../base/release-use.mjs";
+
+/**
+ * @typedef {{to: string, from?: string, content?: string, size: number}} PlannedFile
+ *   from a file, or a text of its own
+ * @typedef {(done: {files: number, bytes: number}) => void} OnProgress
+ */
+
+/** @param {PlannedFile} file @returns {Buffer} */
+const contentOf = ({ from, content }) =>
+  from === undefined ? Buffer.from(content ?? "") : fs.readFileSync(from);
+
+/** @param {Iterable<[name: string, content: Buffer]>} files */
+function digest(files) {
+  const hash = createHash("sha256");
+  for (const [name, content] of files) {
+    hash.update(`${name}\0${content.length}\0`).update(content);
+  }
+  return hash.digest("hex");
+}
+
+/** @param {PlannedFile[]} plan */
+export const digestOfPlan = (plan) => digest(plan.map((file) => [file.to, contentOf(file)]));
+
+/** @param {string} folder @param {string} [below] @returns {string[] | undefined} undefined where something is neither file nor folder */
+function filesIn(folder, below = "") {
+  /** @type {string[]} */
+  const files = [];
+  for (const entry of fs.readdirSync(path.join(folder, below), { withFileTypes: true })) {
+    const name = path.posix.join(below, entry.name);
+    // What runs there has left these.
+    if (name === IN_USE || entry.name === "__pycache__") continue;
+    if (entry.isFile()) files.push(name);
+    else if (entry.isDirectory()) files.push(...(filesIn(folder, name) ?? [""]));
+    else return undefined;
+  }
+  return files;
+}
+
+/**
+ * Whether the folder has the planned files and no other: a module more could be found before one of ours.
+ * @param {PlannedFile[]} plan @param {string} folder @param {string} expected
+ */
+export function isComplete(plan, folder, expected) {
+  try {
+    if (!fs.lstatSync(folder).isDirectory()) return false;
+    const names = (filesIn(folder) ?? []).sort();
+    if (
+      names.join("\0") !==
+      plan
+        .map(({ to }) => to)
+        .sort()
+        .join("\0")
+    )
+      return false;
+    const read = (/** @type {string} */ name) => fs.readFileSync(path.join(folder, name));
+    return digest(plan.map(({ to }) => [to, read(to)])) === expected;
+  } catch {
+    return false;
+  }
+}
+
+/** A folder's entries. Windows has no such thing, and no need of it. @param {string} folder */
+export function syncFolder(folder) {
+  if (process.platform === "win32") return;
+  const descriptor = fs.openSync(folder, "r");
+  try {
+    fs.fsyncSync(descriptor);
+  } finally {
+    fs.closeSync(descriptor);
+  }
+}
+
+/** @param {string} file @param {Buffer | string} content @param {number} [mode] */
+export function writeSynced(file, content, mode = 0o644) {
+  const descriptor = fs.openSync(file, "wx", mode);
+  try {
+    fs.writeFileSync(descriptor, content);
+    fs.fsyncSync(descriptor);
+  } finally {
+    fs.closeSync(descriptor);
+  }
+}
+
+/** @param {PlannedFile[]} plan @param {string} folder that is not there yet @param {OnProgress} onProgress */
+export function copyPlan(plan, folder, onProgress) {
+  fs.mkdirSync(folder);
+  const folders = new Set([folder]);
+  let bytes = 0;
+  plan.forEach((file, index) => {
+    const target = path.join(folder, file.to);
+    for (let at = path.dirname(target); !folders.has(at); at = path.dirname(at)) folders.add(at);
+    fs.mkdirSync(path.dirname(target), { recursive: true });
+    const content = contentOf(file);
+    writeSynced(target, content, file.to.endsWith("cli.mjs") ? 0o755 : 0o644);
+    bytes += content.length;
+    onProgress({ files: index + 1, bytes });
+  });
+  for (const each of folders) syncFolder(each);
+}

@@ -1,0 +1,32 @@
+// The extension.mjs that `tap install` writes: it names the release that runs. Renamed into place, it is
+// the one step that makes another release the installed one.
+
+const SIGN = "// Written by `tap install`; `tap uninstall` removes it.";
+const ID = /^\d[\w.+-]{0,80}-[0-9a-f]{12}(\.\d+)?$/;
+
+/**
+ * @param {string} version @param {string} digest hexadecimal
+ * @param {number} again how often there is a damaged one of that digest, which is not touched: it may be in use
+ */
+export const releaseId = (version, digest, again) =>
+  `${version}-${digest.slice(0, 12)}${again === 0 ? "" : `.${again}`}`;
+
+/** @param {string} id @returns {string} the version in it */
+export const versionOf = (id) => id.slice(0, id.lastIndexOf("-"));
+
+/** @param {string} id */
+export const isReleaseId = (id) => ID.test(id);
+
+/** @param {string} id */
+export const entryText = (id) => `${SIGN}
+import { joinSession } from "@github/copilot-sdk/extension";
+import { start } from "./releases/${id}/js/session/start.mjs";
+
+await start(joinSession);
+`;
+
+/** The release that an entry names. @param {string} text @returns {string | undefined} where it is not one of ours */
+export function releaseNamedBy(text) {
+  const id = /^import .* from "\.\/releases\/([^/"]+)\/js\/session\/start\.mjs";$/m.exec(text)?.[1];
+  return id !== undefined && isReleaseId(id) && text === entryText(id) ? id : undefined;
+}

@@ -1,0 +1,258 @@
+// Puts a release of this package beside those that are there, then switches to it with one rename.
+// Whatever interrupts this, the entry names a complete release: the former one until the rename.
+
+import fs from "node:fs";
+import path from "node:path";
+import { isInUse, RELEASES } from "../base/release-use.mjs";
+import { copyPlan, digestOfPlan, isComplete, syncFolder, writeSynced } from "./copy.mjs";
+import { entryText, isReleaseId, releaseId } from "./entry.mjs";
+import { failureOf, releasePlan } from "./plan.mjs";
+import { InstallError } from "./install-error.mjs";
+import { checkPath, inspect, notOurs } from "./target.mjs";
+
+/** @typedef {import("./target.mjs").Target} Target */
+/** @typedef {import("./target.mjs").Present} Present */
+/**
+ * @typedef {{step: "copy", files: number, bytes: number, allFiles: number, allBytes: number}
+ *   | {step: "check" | "place" | "switch" | "tidy"}} Progress `place` and the later ones: it is done
+ * @typedef {{force?: boolean, onProgress?: (progress: Progress) => void}} InstallOptions
+ * @typedef {{id: string, version: string, before: Present, copied: boolean}} Installed
+ */
+
+export const ENTRY = "extension.mjs";
+/** What --force found in the entry's place; uninstall puts it back. */
+export const FORMER_ENTRY = "extension.mjs.before-install";
+/** Leads to the release in use, for people and for PYTHONPATH. */
+export const CURRENT = "current";
+const LOCK = ".install-lock";
+const INCOMING = /^\.incoming-\d+$/;
+const ENTRY_PART = /^\.extension-\d+\.mjs$/;
+
+/** @param {unknown} error @returns {string} */
+const codeOf = (error) => /** @type {NodeJS.ErrnoException} */ (error)?.code ?? "";
+
+const PERMISSIONS = "see whose it is and what its permissions are, then run this again";
+const FILE = "a file is in the place of a folder: move it away, then run this again";
+/** @type {Record<string, [reason: string, advice: string]>} */
+const REASONS = {
+  ENOSPC: ["the disk is full", "make room, then run this again"],
+  EDQUOT: ["your disk quota is used up", "make room, then run this again"],
+  EFBIG: [
+    "a file may not be as large as it is (ulimit -f)",
+    "raise that limit, then run this again",
+  ],
+  EROFS: ["its file system is read-only", "another COPILOT_HOME can be named with --home"],
+  EACCES: ["you may not", PERMISSIONS],
+  EPERM: ["you may not", PERMISSIONS],
+  ENOTDIR: ["it is not a folder", FILE],
+  EEXIST: ["it is there already", FILE],
+};
+
+/** @param {unknown} error @param {string} folder @returns {unknown} with what to do, where that is known */
+export function explained(error, folder) {
+  const known = REASONS[codeOf(error)];
+  if (known === undefined) return error;
+  const [reason, advice] = known;
+  const place = /** @type {NodeJS.ErrnoException} */ (error).path ?? folder;
+  const message = `${place} cannot be written: ${reason}. What was installed is as it was`;
+  return new InstallError("NOT_WRITABLE", message, advice, error);
+}
+
+/** @param {string} text @returns {number | undefined} a process that is alive, and not this one */
+function otherProcess(text) {
+  const pid = Number(text);
+  if (!Number.isInteger(pid) || pid <= 0 || pid === process.pid) return undefined;
+  try {
+    process.kill(pid, 0);
+    return pid;
+  } catch (error) {
+    return codeOf(error) === "EPERM" ? pid : undefined;
+  }
+}
+
+/**
+ * One at a time: two could remove each other's releases. A lock whose process is gone is no lock.
+ * @template T @param {string} folder @param {() => T} work @returns {T}
+ */
+export function locked(folder, work) {
+  const lock = path.join(folder, LOCK);
+  fs.mkdirSync(folder, { recursive: true });
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      fs.writeFileSync(lock, String(process.pid), { flag: "wx" });
+      break;
+    } catch (error) {
+      if (codeOf(error) !== "EEXIST" || attempt > 0) throw error;
+      const holder = otherProcess(fs.readFileSync(lock, "utf8"));
+      if (holder !== undefined) {
+        const message = `another install or uninstall (pid ${holder}) is at work in ${folder}`;
+        throw new InstallError("BUSY", message, "wait for it, then run this again");
+      }
+      fs.rmSync(lock);
+    }
+  }
+  try {
+    return work();
+  } finally {
+    fs.rmSync(lock, { force: true });
+  }
+}
+
+/** What an interrupted install has left. The lock is held: nobody is writing it. @param {string} folder */
+export function removeLeftovers(folder) {
+  const releases = path.join(folder, RELEASES);
+  const names = fs.existsSync(releases) ? fs.readdirSync(releases) : [];
+  for (const name of names.filter((each) => INCOMING.test(each))) {
+    fs.rmSync(path.join(releases, name), { recursive: true, force: true });
+  }
+  for (const name of fs.readdirSync(folder).filter((each) => ENTRY_PART.test(each))) {
+    fs.rmSync(path.join(folder, name), { force: true });
+  }
+}
+
+/** At once, and without following a link in its place. @param {string} folder @param {string} name @param {string | Buffer} content */
+function replace(folder, name, content) {
+  const part = path.join(folder, `.extension-${process.pid}.mjs`);
+  fs.rmSync(part, { force: true });
+  writeSynced(part, content);
+  fs.renameSync(part, path.join(folder, name));
+  syncFolder(folder);
+}
+
+/** A convenience, which some file systems do not have. @param {string} folder @param {string} id */
+function pointTo(folder, id) {
+  if (process.platform === "win32") return;
+  const part = path.join(folder, RELEASES, `.incoming-${process.pid}`);
+  try {
+    fs.symlinkSync(path.join(RELEASES, id), part);
+    fs.renameSync(part, path.join(folder, CURRENT));
+  } catch {
+    fs.rmSync(part, { force: true });
+  }
+}
+
+/** One that cannot be removed now is removed by a later install. @param {string} release */
+function tryToRemove(release) {
+  try {
+    fs.rmSync(release, { recursive: true, force: true });
+  } catch {
+    // as said
+  }
+}
+
+/** @param {string} folder @param {(string | undefined)[]} kept ids */
+function removeOldReleases(folder, kept) {
+  const releases = path.join(folder, RELEASES);
+  const old = fs.readdirSync(releases).filter((name) => isReleaseId(name) && !kept.includes(name));
+  for (const name of old) {
+    const release = path.join(releases, name);
+    if (!isInUse(release)) tryToRemove(release);
+  }
+}
+
+/**
+ * Copies the release, unless it is there as it should be.
+ * @param {string} root @param {string} folder @param {(progress: Progress) => void} tell
+ */
+function place(root, folder, tell) {
+  const plan = releasePlan(root);
+  const digest = digestOfPlan(plan);
+  const { version } = JSON.parse(fs.readFileSync(path.join(root, "package.json"), "utf8"));
+  const releases = path.join(folder, RELEASES);
+  for (let again = 0; ; again += 1) {
+    const id = releaseId(version, digest, again);
+    const release = path.join(releases, id);
+    if (isComplete(plan, release, digest)) return { id, version, copied: false };
+    if (fs.existsSync(release)) continue;
+    copyTo(release, { root, plan, digest, tell });
+    return { id, version, copied: true };
+  }
+}
+
+/**
+ * Copies it beside, and renames it once it is complete and runs.
+ * @param {string} release not there yet
+ * @param {{root: string, plan: import("./copy.mjs").PlannedFile[], digest: string, tell: (progress: Progress) => void}} what
+ */
+function copyTo(release, { root, plan, digest, tell }) {
+  const releases = path.dirname(release);
+  const allBytes = plan.reduce((sum, { size }) => sum + size, 0);
+
+  const incoming = path.join(releases, `.incoming-${process.pid}`);
+  fs.mkdirSync(releases, { recursive: true });
+  copyPlan(plan, incoming, (done) =>
+    tell({ step: "copy", ...done, allFiles: plan.length, allBytes }),
+  );
+  tell({ step: "check" });
+  if (!isComplete(plan, incoming, digest)) {
+    const message = `the files of ${root} changed while they were copied`;
+    throw new InstallError("SOURCE_CHANGED", message, "run this again");
+  }
+  const failure = failureOf(incoming);
+  if (failure !== undefined) {
+    throw new InstallError(
+      "DOES_NOT_RUN",
+      `the copy of ${root} does not run on this machine: ${failure}; what was installed is as it was`,
+      `this compiles it for this machine, or says what that needs:\nnode ${path.join(root, "js", "install", "installer.mjs")}`,
+    );
+  }
+  fs.renameSync(incoming, release);
+  syncFolder(releases);
+}
+
+/** @param {Target} target @param {boolean} force @returns {Present} */
+function acceptable(target, force) {
+  checkPath(target);
+  const present = inspect(target);
+  if (present.state === "nothing" || present.state === "installed" || force) return present;
+  const { what, advice } = notOurs(target, present);
+  throw new InstallError(
+    "NOT_OURS",
+    `${what}; nothing was changed`,
+    `${advice}\n--force puts an ${ENTRY} that runs this tap in the place of that one, which is kept as ${FORMER_ENTRY}`,
+  );
+}
+
+/**
+ * @param {string} root the package that is to run @param {Target} target @param {InstallOptions} [options]
+ * @returns {Installed}
+ * @throws {InstallError} with what to do; what was installed before is still
+ */
+export function install(root, target, { force = false, onProgress = () => {} } = {}) {
+  const { folder } = target;
+  try {
+    const before = acceptable(target, force);
+    return locked(folder, () => {
+      removeLeftovers(folder);
+      const { id, version, copied } = place(root, folder, onProgress);
+      onProgress({ step: "place" });
+      const entry = path.join(folder, ENTRY);
+      if (before.state !== "installed" && fs.existsSync(entry)) {
+        replace(folder, FORMER_ENTRY, fs.readFileSync(entry));
+      }
+      // For this machine and its platform: nothing of it is to get into a commit.
+      if (target.scope === "project") replace(folder, ".gitignore", "*\n");
+      replace(folder, ENTRY, entryText(id));
+      onProgress({ step: "switch" });
+      pointTo(folder, id);
+      const former = before.state === "installed" ? before.id : undefined;
+      if (former !== id) removeOldReleases(folder, [id, former]);
+      onProgress({ step: "tidy" });
+      return { id, version, before, copied };
+    });
+  } catch (error) {
+    tidyAfterFailure(folder);
+    throw explained(error, folder);
+  }
+}
+
+/** @param {string} folder */
+function tidyAfterFailure(folder) {
+  const part = path.join(folder, RELEASES, `.incoming-${process.pid}`);
+  try {
+    fs.rmSync(part, { recursive: true, force: true });
+    fs.rmSync(path.join(folder, `.extension-${process.pid}.mjs`), { force: true });
+  } catch {
+    // The next install does it.
+  }
+}

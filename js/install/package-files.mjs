@@ -1,0 +1,77 @@
+// What of this package a user runs: the files that `tap install` copies, and that a tarball carries.
+
+import fs from "node:fs";
+import path from "node:path";
+import { manifestOf, runtimeDependencies } from "./dependencies.mjs";
+
+/**
+ * @typedef {object} PackageFile
+ * @property {string} from absolute
+ * @property {string} to from the root of the copy, with /
+ * @property {number} size
+ */
+
+/** Pages for those who use it; the others are for those who work on it. */
+const PAGES = [
+  ...["installing", "command", "protocol", "sdk-node", "sdk-python", "testing", "limits"],
+  ...["project-providers", "local-providers", "embedding", "session-link"],
+];
+const PARTS = [
+  ...["js", "sdk/node", "sdk/python", "sdk/templates", "extension.mjs", "package.json"],
+  ...["README.md", "LICENSE", "SECURITY.md", "CHANGELOG.md"],
+  ...PAGES.map((page) => `docs/${page}.md`),
+];
+/** node-addon-api is needed to compile, and by nothing that runs. */
+export const COMPILE_ONLY = ["node-addon-api"];
+
+/** Left behind by tools, or for those who work on it. */
+const IGNORED = /^(__pycache__|\.pytest_cache|tests|.*\.egg-info|\..*|node_modules)$/;
+/** What nothing reads while a package runs is more than half of some. Licences stay. */
+const UNREAD =
+  /\.(map|ts|mts|cts|flow|tsbuildinfo)$|^(readme|changelog|changes|history|security)\b.*\.md$/i;
+/** The same code once more for `require`, or for bundlers; and what yargs would say in other languages. */
+const UNLOADED = [
+  /^node_modules\/@cfworker\/json-schema\/dist\/commonjs$/,
+  /^node_modules\/jsonc-parser\/lib\/esm$/,
+  /^node_modules\/rotating-file-stream\/(dist\/cjs|packages)$/,
+  /^node_modules\/yargs\/locales\/(?!en\.json$)/,
+];
+
+/**
+ * @param {string} from @param {string} to @param {(name: string, to: string) => boolean} leftOut name: the last part of to
+ * @returns {PackageFile[]}
+ */
+function walk(from, to, leftOut) {
+  const stat = fs.statSync(from);
+  if (stat.isFile()) return [{ from, to, size: stat.size }];
+  if (!stat.isDirectory()) return [];
+  return fs
+    .readdirSync(from)
+    .map((name) => ({ name, below: path.posix.join(to, name) }))
+    .filter(({ name, below }) => !leftOut(name, below))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap(({ name, below }) => walk(path.join(from, name), below, leftOut));
+}
+
+/** The package's own. @param {string} root @returns {PackageFile[]} */
+export function ownFiles(root) {
+  const there = PARTS.filter((part) => fs.existsSync(path.join(root, part)));
+  return there.flatMap((part) => walk(path.join(root, part), part, (name) => IGNORED.test(name)));
+}
+
+/** Those of its packages. @param {string} root @returns {PackageFile[]} */
+export function dependencyFiles(root) {
+  const leftOut = (/** @type {string} */ name, /** @type {string} */ to) =>
+    name === "node_modules" || UNREAD.test(name) || UNLOADED.some((pattern) => pattern.test(to));
+  return runtimeDependencies(root, COMPILE_ONLY).flatMap(({ from, to }) => walk(from, to, leftOut));
+}
+
+/** A package is not developed in: what only that needs is left out. @param {string} root */
+export function packedManifest(root) {
+  const { devDependencies: _development, allowScripts: _scripts, ...manifest } = manifestOf(root);
+  const names = Object.keys(manifest.dependencies).filter((name) => !COMPILE_ONLY.includes(name));
+  const dependencies = Object.fromEntries(names.map((name) => [name, manifest.dependencies[name]]));
+  // Brought along: an install needs no registry, and what was tested is what runs.
+  const bundled = { dependencies, bundleDependencies: names };
+  return { ...manifest, scripts: { install: manifest.scripts.install }, ...bundled };
+}

@@ -1,0 +1,115 @@
+// Where tap is installed, and what is there already.
+
+import fs from "node:fs";
+import path from "node:path";
+import { RELEASES } from "../base/release-use.mjs";
+import { manifestOf } from "./dependencies.mjs";
+import { InstallError } from "./install-error.mjs";
+import { releaseNamedBy, versionOf } from "./entry.mjs";
+
+/**
+ * @typedef {object} Target
+ * @property {"user" | "project"} scope
+ * @property {string} folder that of the extension
+ * @property {string[]} guarded folders on the way to it that must not be links
+ */
+
+/** @param {string} home COPILOT_HOME @returns {Target} */
+export function userTarget(home) {
+  const folder = path.join(home, "extensions", "tap");
+  return { scope: "user", folder, guarded: [folder] };
+}
+
+/** The work tree's top, else the folder itself. @param {string} start */
+function projectRoot(start) {
+  for (let folder = path.resolve(start); ; folder = path.dirname(folder)) {
+    if (fs.existsSync(path.join(folder, ".git"))) return folder;
+    if (folder === path.dirname(folder)) return path.resolve(start);
+  }
+}
+
+/**
+ * What a repository brings along may be meant to lead elsewhere, so no folder of it may be a link.
+ * @param {string} start @returns {Target}
+ */
+export function projectTarget(start) {
+  if (!fs.statSync(start, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new InstallError("NO_FOLDER", `${start} is not a folder`, "name the project's folder");
+  }
+  const root = projectRoot(start);
+  const steps = [".github", ".github/extensions", ".github/extensions/tap"];
+  const guarded = steps.map((step) => path.join(root, step));
+  return { scope: "project", folder: guarded[2], guarded };
+}
+
+/**
+ * Links and files in the place of folders: nothing is written through them, and nothing removed.
+ * @param {Target} target @throws {InstallError}
+ */
+export function checkPath({ folder, guarded }) {
+  for (const place of [...guarded, path.join(folder, RELEASES)]) {
+    const stat = fs.lstatSync(place, { throwIfNoEntry: false });
+    if (stat?.isSymbolicLink()) {
+      throw new InstallError(
+        "LINK_IN_THE_WAY",
+        `${place} is a symbolic link, to ${fs.readlinkSync(place)}; nothing was changed`,
+        "remove the link and run this again, or update what it leads to",
+      );
+    }
+    if (stat && !stat.isDirectory()) {
+      throw new InstallError(
+        "FILE_IN_THE_WAY",
+        `${place} is not a folder; nothing was changed`,
+        "move it away, then run this again",
+      );
+    }
+  }
+}
+
+/**
+ * @typedef {{state: "nothing"} | {state: "installed", id: string, version: string}
+ *   | {state: "checkout" | "in-place", version: string} | {state: "foreign"}} Present
+ */
+
+/** @param {string} folder @returns {string | undefined} the version of the tap whose own folder this is */
+function packageThere(folder) {
+  try {
+    const { name, version } = manifestOf(folder);
+    return name === "copilot-tap" ? String(version) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is in the folder of the extension. @param {Target} target @returns {Present} */
+export function inspect({ folder }) {
+  const entry = path.join(folder, "extension.mjs");
+  const stat = fs.lstatSync(entry, { throwIfNoEntry: false });
+  const text = stat?.isFile() ? fs.readFileSync(entry, "utf8") : "";
+  const id = releaseNamedBy(text);
+  if (id !== undefined) return { state: "installed", id, version: versionOf(id) };
+  const version = packageThere(folder);
+  if (version !== undefined) {
+    const isCheckout = fs.existsSync(path.join(folder, ".git"));
+    return { state: isCheckout ? "checkout" : "in-place", version };
+  }
+  return { state: stat ? "foreign" : "nothing" };
+}
+
+/** What is there that install did not put there, and how it is kept up to date. @param {Target} target @param {Present} present */
+export function notOurs({ folder }, { state }) {
+  if (state === "checkout") {
+    return {
+      what: `${folder} is a checkout of tap`,
+      advice: `to update it: cd ${folder} && git pull && npm install --omit=dev`,
+    };
+  }
+  if (state === "in-place") {
+    return {
+      what: `${folder} is a copy of tap that was put there by hand`,
+      advice: `to update it: replace its files, then cd ${folder} && npm install --omit=dev`,
+    };
+  }
+  const what = `${path.join(folder, "extension.mjs")} is not tap's`;
+  return { what, advice: "see whose extension it is, and move it away if you do not need it" };
+}

@@ -1,0 +1,16 @@
+// What the entry that the CLI runs does: the package's extension.mjs, and the one that `tap install` writes.
+// Only the entry itself can import the CLI's SDK for certain, so it hands joinSession on.
+
+/** @param {(config: object) => Promise<any>} joinSession the SDK's */
+export async function start(joinSession) {
+  try {
+    const { useRelease } = await import("../base/release-use.mjs");
+    const { runtime } = await import("./runtime.mjs");
+    useRelease();
+    await runtime().join(joinSession);
+  } catch (error) {
+    // A process that never joins would hold the CLI up: say why, and leave. stdout is the CLI's.
+    process.stderr.write(`tap: ${error instanceof Error ? error.message : error}\n`);
+    process.exit(1);
+  }
+}

@@ -1,0 +1,87 @@
+// What a package has to keep to before it is made into a tarball. docs/installing.md promises it.
+
+import fs from "node:fs";
+import path from "node:path";
+import { execute } from "./stage.mjs";
+
+/** Of the package with one platform's addon, its run-time packages included. */
+export const MOST_BYTES = 3 * 1024 * 1024;
+/** Newer symbols would shut out systems that docs/installing.md names. */
+const NEWEST = { GLIBC: "2.32", GLIBCXX: "3.4.29", CXXABI: "1.3.13" };
+/** What every Linux system has, libstdc++ and libgcc included where Node.js runs. */
+const SYSTEM_LIBRARIES =
+  /^(linux-vdso|ld-linux[\w-]*|libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s)\.so/;
+
+/** @param {string} a @param {string} b */
+const compareVersions = (a, b) => a.localeCompare(b, "en", { numeric: true });
+
+/** @param {string} file @returns {Record<string, string>} the newest version that it needs of each library's symbols */
+export function symbolVersions(file) {
+  const table = execute("objdump", ["-T", file], ".");
+  /** @type {Record<string, string>} */
+  const newest = {};
+  for (const [, library, version] of table.matchAll(/\b(GLIBC|GLIBCXX|CXXABI)_([\d.]+)/g)) {
+    if (compareVersions(newest[library] ?? "0", version) < 0) newest[library] = version;
+  }
+  return newest;
+}
+
+/** @param {string} file @returns {string[]} */
+function linuxLibraries(file) {
+  const dynamic = execute("objdump", ["-p", file], ".");
+  return [...dynamic.matchAll(/^\s+NEEDED\s+(\S+)$/gm)].map(([, name]) => name);
+}
+
+/** @param {string} file @returns {string[]} */
+function macLibraries(file) {
+  return [...execute("otool", ["-L", file], ".").matchAll(/^\t(\S+) /gm)].map(([, name]) => name);
+}
+
+/** What is wrong with this platform's addon: it is to need nothing that a system may lack. @param {string} file @returns {string[]} */
+export function addonProblems(file) {
+  if (process.platform === "linux") {
+    const strange = linuxLibraries(file).filter((name) => !SYSTEM_LIBRARIES.test(name));
+    const problems = strange.map((name) => `the addon needs ${name} at run time`);
+    for (const [library, version] of Object.entries(symbolVersions(file))) {
+      const most = NEWEST[/** @type {keyof typeof NEWEST} */ (library)];
+      if (compareVersions(version, most) > 0)
+        problems.push(`the addon needs ${library}_${version}; ${most} is promised`);
+    }
+    return problems;
+  }
+  if (process.platform === "darwin") {
+    const strange = macLibraries(file).filter((name) => /pcre2/.test(name));
+    return strange.map((name) => `the addon needs ${name} at run time`);
+  }
+  return []; // Windows: js/install/pcre2.mjs takes the static library first, and DLLs would not be found
+}
+
+/** @param {string} folder @returns {{to: string, size: number}[]} */
+export function filesIn(folder) {
+  return fs
+    .readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((to) => ({ to, stat: fs.statSync(path.join(folder, to)) }))
+    .filter(({ stat }) => stat.isFile())
+    .map(({ to, stat }) => ({ to: to.replaceAll("\\", "/"), size: stat.size }));
+}
+
+/** By part, largest first: what docs/installing.md has a table of. @param {string} folder @returns {[part: string, bytes: number][]} */
+export function sizes(folder) {
+  /** @type {Map<string, number>} */
+  const parts = new Map();
+  for (const { to, size } of filesIn(folder)) {
+    const part =
+      /^(prebuilds\/[^/]+|[^/]+)\//.exec(to)?.[1] ??
+      (/\.tgz$/.test(to) ? to : "texts, manifest, entry");
+    parts.set(part, (parts.get(part) ?? 0) + size);
+  }
+  return [...parts].sort(([, a], [, b]) => b - a);
+}
+
+/** The package as one platform has it: of the prebuilt addons the largest. @param {string} folder @returns {number} */
+export function bytesOnOnePlatform(folder) {
+  const all = sizes(folder);
+  const prebuilt = all.filter(([part]) => part.startsWith("prebuilds/")).map(([, size]) => size);
+  const rest = all.filter(([part]) => !part.startsWith("prebuilds/")).map(([, size]) => size);
+  return rest.reduce((sum, size) => sum + size, Math.max(0, ...prebuilt));
+}

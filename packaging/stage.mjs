@@ -1,0 +1,79 @@
+// The tarball's content as a folder: what users run, the packages that it needs, and the sources of the
+// addon in an archive, for systems on which the prebuilt one does not load.
+
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import {
+  COMPILE_ONLY,
+  dependencyFiles,
+  ownFiles,
+  packedManifest,
+} from "../js/install/package-files.mjs";
+
+/** What compiling reads, besides js/install. */
+const SOURCES = ["native", "binding.gyp"];
+const ARCHIVE = "native-source.tgz";
+
+/** @param {string} command @param {string[]} args @param {string} cwd @returns {string} what it printed */
+export function execute(command, args, cwd) {
+  const options = { cwd, encoding: /** @type {const} */ ("utf8"), maxBuffer: 1 << 26 };
+  const run = spawnSync(command, args, { ...options, shell: /\.cmd$/.test(command) });
+  if (run.status === 0) return run.stdout;
+  throw new Error(`${command} ${args.join(" ")}: ${run.error?.message ?? run.stderr.trim()}`);
+}
+
+/** What git knows: nothing that merely lies about gets into a package. @param {string} root @returns {Set<string>} */
+const trackedFiles = (root) =>
+  new Set(
+    execute("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], root).split(
+      "\0",
+    ),
+  );
+
+/** @param {{from: string, to: string}[]} files @param {string} folder */
+function copyAll(files, folder) {
+  for (const { from, to } of files) {
+    const target = path.join(folder, to);
+    fs.mkdirSync(path.dirname(target), { recursive: true });
+    fs.copyFileSync(from, target);
+    const { atime, mtime } = fs.statSync(from);
+    fs.utimesSync(target, atime, mtime);
+  }
+}
+
+/** The addon's sources and the headers that they need, as a folder in which node-gyp can build. @param {string} root @param {string} folder */
+export function copySources(root, folder) {
+  const tracked = [...trackedFiles(root)];
+  const own = tracked.filter((file) =>
+    SOURCES.some((part) => file === part || file.startsWith(`${part}/`)),
+  );
+  copyAll(
+    own.map((to) => ({ from: path.join(root, to), to })),
+    folder,
+  );
+  for (const name of COMPILE_ONLY) {
+    const from = fs.realpathSync(path.join(root, "node_modules", name));
+    const wanted = /^(package\.json|index\.js|LICENSE\.md|.*\.h|.*\.gypi?|.*\.c)$/;
+    const files = fs.readdirSync(from).filter((file) => wanted.test(file));
+    const to = path.join("node_modules", name);
+    copyAll(
+      files.map((file) => ({ from: path.join(from, file), to: path.join(to, file) })),
+      folder,
+    );
+  }
+}
+
+/** @param {string} root @param {string} folder empty; all but prebuilds/ is in it afterwards */
+export function stage(root, folder) {
+  const tracked = trackedFiles(root);
+  const own = ownFiles(root).filter(({ to }) => tracked.has(to));
+  copyAll([...own, ...dependencyFiles(root)], folder);
+  const manifest = `${JSON.stringify(packedManifest(root), null, 2)}\n`;
+  fs.writeFileSync(path.join(folder, "package.json"), manifest);
+
+  const sources = fs.mkdtempSync(path.join(path.dirname(folder), "sources-"));
+  copySources(root, sources);
+  execute("tar", ["-czf", path.join(folder, ARCHIVE), ...SOURCES, "node_modules"], sources);
+  fs.rmSync(sources, { recursive: true });
+}

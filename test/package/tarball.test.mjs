@@ -1,0 +1,149 @@
+// What `npm run release` makes: that it holds what it should, installs without a compiler and without a
+// registry, and serves a session of the real CLI.
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { describe, test } from "node:test";
+import { promisify } from "node:util";
+import { root } from "../commands.mjs";
+import { answering, onceOffered, startTap, steps } from "../support/tap.mjs";
+import { say } from "../support/model.mjs";
+import { bareMachine, runNpm, tarballOf, unpacked } from "./tarball.mjs";
+
+const execute = promisify(execFile);
+const MOST_BYTES = 3 * 1024 * 1024;
+const PLATFORM = `${process.platform}-${process.arch}`;
+const PREBUILT = path.join("prebuilds", PLATFORM, "copilot-tap.node");
+
+/** @param {string} folder */
+const filesBelow = (folder) =>
+  fs
+    .readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => fs.statSync(path.join(folder, name)).isFile());
+
+/** Its `install` script, as npm runs it. @param {string} folder @param {NodeJS.ProcessEnv} env */
+async function runInstaller(folder, env) {
+  const run = execute(process.execPath, ["js/install/installer.mjs"], { cwd: folder, env });
+  const { code = 0, stderr } = await run.catch((error) => error);
+  return { code, said: stderr };
+}
+
+/** Loads the addon as the program does. @param {string} folder */
+const loadAddon = (folder) =>
+  execute(process.execPath, ["-e", 'import("./js/base/addon.mjs")'], { cwd: folder });
+
+describe("the tarball", { concurrency: 1 }, () => {
+  test("holds what users run, and nothing that only developers need", async (t) => {
+    const { tarball } = await tarballOf(t);
+    const folder = await unpacked(t, tarball);
+    const files = filesBelow(folder);
+    const expected = [
+      ...["extension.mjs", "package.json", "README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md"],
+      ...["js/command/cli.mjs", "sdk/node/provider.mjs", "sdk/python/copilot_tap/__init__.py"],
+      ...["sdk/templates/node/_gitignore", "native-source.tgz", PREBUILT],
+      ...["node_modules/ws/LICENSE", "node_modules/node-gyp-build/index.js"],
+    ];
+    for (const file of expected) assert.ok(files.includes(file), `${file} is in it`);
+    const surplus = files.filter((file) =>
+      /^(test|bench|native|packaging|build)\/|\.map$|^node_modules\/(prebuildify|eslint)/.test(
+        file,
+      ),
+    );
+    assert.deepEqual(surplus, []);
+  });
+
+  test("has at most 3 MB unpacked, the packages that it needs included", async (t) => {
+    const { tarball, said } = await tarballOf(t);
+    const folder = await unpacked(t, tarball);
+    const needed = Object.keys(
+      JSON.parse(fs.readFileSync(path.join(folder, "package.json"), "utf8")).dependencies,
+    );
+    for (const name of needed) assert.ok(fs.existsSync(path.join(folder, "node_modules", name)));
+    const sizes = filesBelow(folder).map((file) => fs.statSync(path.join(folder, file)).size);
+    const bytes = sizes.reduce((sum, size) => sum + size, 0);
+    assert.ok(bytes <= MOST_BYTES, `${bytes} bytes:\n${said}`);
+  });
+
+  test("installs without a compiler and without a registry, and the real CLI calls a provider's tool", async (t) => {
+    const { tarball } = await tarballOf(t);
+    const machine = bareMachine(t);
+    for (const tool of ["g++", "cc", "make", "python3"]) {
+      assert.ok(!fs.existsSync(path.join(machine.env.PATH, tool)), `${tool} is out of reach`);
+    }
+    const install = ["install", "--global", "--offline", "--foreground-scripts"];
+    const said = await runNpm(machine, [...install, "--prefix", machine.prefix, tarball]);
+    assert.match(said, /the prebuilt addon for \S+ loads: nothing is compiled/);
+
+    const rig = await startTap(t, undefined, {
+      extension: undefined,
+      env: { PATH: machine.env.PATH },
+    });
+    const command = path.join(machine.prefix, "bin", "copilot-tap");
+    const env = { ...machine.env, COPILOT_HOME: rig.cli.home };
+    const { stdout } = await execute(command, ["install"], { cwd: machine.folder, env });
+    assert.match(stdout, /--experimental/);
+
+    // What runs is the home's own: the package may go.
+    fs.rmSync(machine.prefix, { recursive: true });
+    rig.model.script(steps([onceOffered("greet", {}), () => say("bye")]));
+    const running = rig.run();
+    await rig.provide({ greet: answering("Hello from a tarball") }, { name: "greeter" });
+    const host = await rig.cli.gatewayHost();
+    assert.match(host.cmdline.join(" "), new RegExp(`^.*${rig.cli.home}/extensions/tap/releases/`));
+    const current = path.join(rig.cli.home, "extensions", "tap", "current");
+    assert.ok(fs.existsSync(path.join(current, ".in-use", String(host.pid))), "it is in use");
+    await running;
+    assert.equal(rig.result("greet"), "Hello from a tarball");
+  });
+
+  test("installs into a project, whose sessions have its tools", async (t) => {
+    const { tarball } = await tarballOf(t);
+    const folder = await unpacked(t, tarball);
+    const env = { GITHUB_COPILOT_PROMPT_MODE_EXTENSIONS: "true" };
+    const rig = await startTap(t, undefined, { extension: undefined, env });
+    const command = path.join(folder, "js", "command", "cli.mjs");
+    const at = { cwd: rig.cli.workFolder, env: { ...process.env, COPILOT_HOME: rig.cli.home } };
+    await execute(process.execPath, [command, "install", "--local"], at);
+    const { stdout } = await execute("git", ["status", "--porcelain"], at);
+    assert.equal(stdout, "", "nothing of it is in the way of a commit");
+    rig.model.script(steps([onceOffered("greet", {}), () => say("bye")]));
+    const running = rig.run();
+    await rig.provide({ greet: answering("Hello from a project") }, { name: "greeter" });
+    await running;
+    assert.equal(rig.result("greet"), "Hello from a project");
+  });
+
+  test("compiles where it has no addon for the platform", async (t) => {
+    const { tarball } = await tarballOf(t);
+    const folder = await unpacked(t, tarball);
+    fs.renameSync(
+      path.join(folder, "prebuilds", PLATFORM),
+      path.join(folder, "prebuilds", "plan9-mips"),
+    );
+    // What make finds up to date it does not compile again: whatever is missing, it misses.
+    fs.cpSync(path.join(root, "build"), path.join(folder, "build"), {
+      recursive: true,
+      preserveTimestamps: true,
+    });
+    fs.rmSync(path.join(folder, "build", "Release", "tap.node"));
+    const { code, said } = await runInstaller(folder, process.env);
+    assert.equal(code, 0, said);
+    assert.match(said, new RegExp(`this package has no prebuilt addon for ${PLATFORM}`));
+    assert.match(said, /native addon built in/);
+    assert.ok(fs.existsSync(path.join(folder, "build", "Release", "tap.node")));
+    await loadAddon(folder);
+  });
+
+  test("says what is wrong and what it needs where its addon does not load and nothing can compile", async (t) => {
+    const { tarball } = await tarballOf(t);
+    const folder = await unpacked(t, tarball);
+    fs.writeFileSync(path.join(folder, PREBUILT), "from another world");
+    const { code, said } = await runInstaller(folder, bareMachine(t).env);
+    assert.equal(code, 1);
+    assert.match(said, /the prebuilt addon for \S+ does not load here: .+/);
+    assert.match(said, /it needs a C\+\+20 compiler, make and Python 3/);
+    await assert.rejects(loadAddon(folder), /tap's native addon does not load/);
+  });
+});
