@@ -85,9 +85,9 @@ export class Output {
     else this.#out.write(line);
   }
 
-  /** A text of several lines, for people. @param {string} text */
-  sayAll(text) {
-    for (const line of text.split(/\r?\n/)) this.say(line.replaceAll("\t", "    "));
+  /** A text of several lines, for people. @param {string} text @param {string} [indent] */
+  sayAll(text, indent = "") {
+    for (const line of text.split(/\r?\n/)) this.say(indent, line.replaceAll("\t", "    "));
   }
 
   /**

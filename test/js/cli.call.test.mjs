@@ -21,7 +21,10 @@ describe("copilot-tap tools", () => {
   test("shows what one takes", async (t) => {
     const { at } = await served(t);
     const { out } = await tap(["tools", "forecast"], at);
-    assert.match(out, /^forecast of weather, in test\n\nThe weather\.\nOf a city\.\n\n\{\n/);
+    assert.match(
+      out,
+      /^forecast of weather, in test\n\n {2}The weather\.\n {2}Of a city\.\n\n {2}\{\n/,
+    );
     assert.match(out, /"city"/);
     const { value } = await tapJson(["tools", "forecast", "--session", "test"], at);
     assert.deepEqual(

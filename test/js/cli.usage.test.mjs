@@ -12,7 +12,7 @@ import { EXIT_CODES } from "../../js/command/failure.mjs";
 import { hasColours, Output, strong } from "../../js/command/output.mjs";
 import { table } from "../../js/command/table.mjs";
 import { duration, latency, perSecond } from "../../js/command/wording.mjs";
-import { CLI, InTerminal, place, tap, tapJson } from "./cli-process.mjs";
+import { CLI, InTerminal, place, served, tap, tapJson } from "./cli-process.mjs";
 
 const NAMES = COMMANDS.map(({ command }) => command.split(" ")[0]);
 // eslint-disable-next-line no-control-regex -- this is what it is about
@@ -139,6 +139,45 @@ describe("colours", () => {
     assert.equal(hasColours({ isTTY: true }, { NO_COLOR: "" }), true);
     assert.equal(hasColours({ isTTY: true }, { NO_COLOR: "0" }), false);
     assert.equal(hasColours({}, {}), false);
+  });
+});
+
+describe("in a terminal", () => {
+  const commands = [
+    ["pair"],
+    ["revoke"],
+    ["push", "hello"],
+    ["tools"],
+    ["tools", "wait"],
+    ["call", "forecast", '{"city":"Bern"}'],
+    ["limits"],
+    ["completion", "bash"],
+  ];
+  for (const args of commands) {
+    test(`${args.join(" ")} says what it says elsewhere, without colours if they are not wanted`, async (t) => {
+      const { at } = await served(t);
+      const extra = { NO_COLOR: "1" };
+      const [terminal, plain] = [{}, extra].map(
+        (more) => new InTerminal(t, args, at, { cols: 160, rows: 100, extra: more }),
+      );
+      assert.equal(await terminal.end(), 0);
+      assert.equal(await plain.end(), 0);
+      const { out } = await tap(args, at);
+      assert.equal(terminal.text, out.trimEnd());
+      assert.equal(plain.text, out.trimEnd());
+      assert.doesNotMatch(plain.raw, ESCAPE);
+    });
+  }
+
+  test("new and dev work there, too", async (t) => {
+    const at = place(t);
+    const made = new InTerminal(t, ["new", "node", "weather"], at);
+    assert.equal(await made.end(), 0);
+    assert.match(made.text, /npm test/);
+    const dev = new InTerminal(t, ["dev"], at);
+    await dev.shows("help shows what to type");
+    dev.type("quit\r");
+    assert.equal(await dev.end(), 0);
   });
 });
 

@@ -134,6 +134,23 @@ test("what is let in under an evil name is listed tamely by copilot-tap pair", a
   const cli = path.join(root, "js", "command", "cli.mjs");
   const { stdout } = await run(process.execPath, [cli, "pair"], { env: host.env });
   assertTame(stdout, "copilot-tap pair");
+  const description = `evil ${FORGED}`;
+  const parameters = { type: "object", properties: {}, title: FORGED };
+  await page.hello({
+    name: "evil",
+    session: session.id,
+    tools: [{ name: "evil", description, parameters }],
+  });
+  for (const args of [
+    ["status"],
+    ["tools"],
+    ["tools", "evil"],
+    ["tools", "--json"],
+    ["status", "--json"],
+  ]) {
+    const shown = await run(process.execPath, [cli, ...args], { env: host.env });
+    assertTame(shown.stdout, args.join(" "));
+  }
   const status = await session.call("tap_status");
   assert.doesNotMatch(status, OBEYED);
 });

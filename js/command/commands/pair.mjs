@@ -31,7 +31,7 @@ export default {
           "Lists the providers that were let in by a pairing code.\n\n" +
           "A web page, or a program that cannot read the token file, asks to be let in by itself: the " +
           "session's timeline then shows a code of six digits, and you type it into that page or " +
-          "program. It is let into that session only, until `$0 unpair <name>` or the end of the gateway.",
+          "program. It is let into that session only, until `$0 unpair <name>` or the end of the gateway (docs/protocol.md).",
       )
       .example("$0 pair", "who was let in, from where, into which session"),
   handler: run,

@@ -59,9 +59,9 @@ function showOne(output, { name, provider, label, session, description, paramete
   output.say(strong(name), ` of ${provider}, in ${label || session}`);
   if (timeout !== undefined) output.say(`timeout: ${timeout} ms`);
   output.say();
-  output.sayAll(description);
+  output.sayAll(description, "  ");
   output.say();
-  output.sayAll(JSON.stringify(parameters ?? {}, null, 2));
+  output.sayAll(JSON.stringify(parameters ?? {}, null, 2), "  ");
 }
 
 /** @param {ToolsGiven} given */
