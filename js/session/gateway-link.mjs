@@ -9,6 +9,7 @@ import { askPort, startHost } from "../host/host-process.mjs";
 import { findNode } from "../base/node.mjs";
 import { version } from "../base/paths.mjs";
 import { afterRunning } from "../base/patience.mjs";
+import { isNewer } from "../base/versions.mjs";
 import { PendingCalls } from "./pending-calls.mjs";
 
 const RETRY_MS = [20, 40, 80, 150, 250];
@@ -36,18 +37,6 @@ const YIELD_MS = 3000;
  * @property {(text: string) => void} onTrouble a line for the user, once per kind of trouble
  * @property {import("../base/log.mjs").Log} log
  */
-
-/** Whether version a is later than b, by their numbers. @param {string} a @param {string} b */
-export function isNewer(a, b) {
-  const [left, right] = [a, b].map((text) =>
-    text.split(/[.+-]/, 3).map((part) => Number(part) || 0),
-  );
-  for (let i = 0; i < 3; ++i) {
-    const difference = (left[i] ?? 0) - (right[i] ?? 0);
-    if (difference !== 0) return difference > 0;
-  }
-  return false;
-}
 
 /** @param {number} ms */
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));

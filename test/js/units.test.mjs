@@ -9,7 +9,7 @@ import os from "node:os";
 import path from "node:path";
 import test from "node:test";
 import { toolsNamedIn } from "../../js/session/copilot-session.mjs";
-import { isNewer } from "../../js/session/gateway-link.mjs";
+import { isNewer } from "../../js/base/versions.mjs";
 import * as hostFiles from "../../js/base/host-files.mjs";
 import { findNode, hostEnvironment } from "../../js/base/node.mjs";
 import { askPort } from "../../js/host/host-process.mjs";
