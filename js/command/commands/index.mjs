@@ -4,6 +4,7 @@ import allow from "./allow.mjs";
 import call from "./call.mjs";
 import completion from "./completion.mjs";
 import dev from "./dev.mjs";
+import doctor from "./doctor.mjs";
 import limits from "./limits.mjs";
 import logs from "./logs.mjs";
 import create from "./new.mjs";
@@ -19,6 +20,7 @@ import unpair from "./unpair.mjs";
 /** @type {import("../given.mjs").Command[]} */
 export const COMMANDS = [
   status,
+  doctor,
   tools,
   call,
   push,
