@@ -37,15 +37,16 @@ function recordedNode() {
  * A Node to run the host on: TAP_NODE, this process if it is one (the CLI's own binary is not), the
  * first on PATH, or the one that installed us.
  * @param {NodeJS.ProcessEnv} env
+ * @param {string} running this process's program; none, to see what another would find
  * @returns {string | undefined}
  */
-export function findNode(env = process.env) {
+export function findNode(env = process.env, running = process.execPath) {
   const name = process.platform === "win32" ? "node.exe" : "node";
   const onPath = (env.PATH ?? "")
     .split(path.delimiter)
     .filter(Boolean)
     .map((folder) => path.join(folder, name));
-  const self = path.basename(process.execPath) === name ? [process.execPath] : [];
+  const self = path.basename(running) === name ? [running] : [];
   const candidates = [env.TAP_NODE, ...self, ...onPath, recordedNode()];
   return candidates.find(
     (file) => file !== undefined && path.isAbsolute(file) && isExecutable(file),

@@ -53,16 +53,16 @@ export class TestGateway {
 
   /**
    * @param {TestContext} t
-   * @param {{limits?: Record<string, string>, listen?: boolean, token?: string, persistRoot?: string}} [options]
+   * @param {{limits?: Record<string, string>, listen?: boolean, token?: string, persistRoot?: string, version?: string}} [options]
    */
-  constructor(t, { limits = {}, listen = true, token, persistRoot } = {}) {
+  constructor(t, { limits = {}, listen = true, token, persistRoot, version = "1.2.3" } = {}) {
     this.test = t;
     if (token) this.token = token;
     this.addon = withEnvironment(
       limits,
       () =>
         new addon.Gateway({
-          version: "1.2.3",
+          version,
           token: this.token,
           linkSecret: this.secret,
           pid: process.pid,
@@ -141,6 +141,8 @@ export class TestSession {
   events = [];
   /** @type {{reason: string, silent: boolean} | undefined} */
   closed;
+  /** Whether it confirms each synchronisation, at once. */
+  confirms = true;
   #calls = new PendingCalls();
   /** @type {() => void} */
   #connected = () => {};
@@ -159,10 +161,9 @@ export class TestSession {
     });
   }
 
-  /** Every synchronisation is confirmed at once. */
   #receive(event) {
     this.events.push(event);
-    if (event.type === "tools") this.send({ type: "synced", revision: event.revision });
+    if (event.type === "tools" && this.confirms) this.send({ type: "synced", revision: event.revision });
   }
 
   attach(gateway) {

@@ -4,6 +4,7 @@ import allow from "./allow.mjs";
 import call from "./call.mjs";
 import completion from "./completion.mjs";
 import dev from "./dev.mjs";
+import doctor from "./doctor.mjs";
 import install from "./install.mjs";
 import limits from "./limits.mjs";
 import logs from "./logs.mjs";
@@ -25,6 +26,7 @@ export const COMMANDS = [
   update,
   uninstall,
   status,
+  doctor,
   tools,
   call,
   push,

@@ -1,0 +1,105 @@
+// What may hang is asked for some time only, and read up to a size only.
+
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+
+const MOST_OUTPUT = 64 * 1024;
+
+/**
+ * @template T, F
+ * @param {Promise<T>} promise @param {number} ms @param {F} instead if nothing came by then
+ * @returns {Promise<T | F>}
+ */
+export function within(promise, ms, instead) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => resolve(instead), ms);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+/** @typedef {{code: number | null, out: string, late: boolean, error?: string}} Answer */
+
+/**
+ * Runs a program to its end, or ends it and what it has started.
+ * @param {string} command @param {string[]} args @param {{env?: NodeJS.ProcessEnv, cwd?: string, ms: number}} options
+ * @returns {Promise<Answer>} `out` is all that it has printed
+ */
+export function ask(command, args, { env = process.env, cwd, ms }) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, {
+      ...{ env, cwd, windowsHide: true },
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: process.platform !== "win32",
+    });
+    let out = "";
+    const settle = (/** @type {Omit<Answer, "out">} */ end) => {
+      clearTimeout(timer);
+      resolve({ ...end, out });
+    };
+    const timer = setTimeout(() => {
+      killAll(child);
+      settle({ code: null, late: true });
+    }, ms);
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (text) => {
+        if (out.length < MOST_OUTPUT) out += text;
+      });
+    }
+    child.on("error", (error) => settle({ code: null, late: false, error: error.message }));
+    child.on("close", (code) => settle({ code, late: false }));
+  });
+}
+
+/** @param {import("node:child_process").ChildProcess} child */
+function killAll(child) {
+  child.stdout?.destroy();
+  child.stderr?.destroy();
+  try {
+    if (child.pid !== undefined && process.platform !== "win32")
+      process.kill(-child.pid, "SIGKILL");
+    else child.kill("SIGKILL");
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+/** The first bytes of a regular file; empty where there is none. @param {string} file @param {number} bytes */
+export const headOf = (file, bytes) => partOf(file, bytes, () => 0);
+
+/** The last bytes of one. @param {string} file @param {number} bytes */
+export const tailOf = (file, bytes) => partOf(file, bytes, (size) => Math.max(0, size - bytes));
+
+/** A pipe in its place is not waited for. @param {string} file @param {number} bytes @param {(size: number) => number} from */
+function partOf(file, bytes, from) {
+  let handle;
+  try {
+    if (!fs.statSync(file).isFile()) return "";
+    handle = fs.openSync(file, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0));
+    const { size } = fs.fstatSync(handle);
+    const buffer = Buffer.alloc(Math.min(size, bytes));
+    const length = fs.readSync(handle, buffer, 0, buffer.length, from(size));
+    return buffer.toString("utf8", 0, length);
+  } catch {
+    return "";
+  } finally {
+    if (handle !== undefined) fs.closeSync(handle);
+  }
+}
+
+/** A JSON file of ours, or undefined. @param {string} file @returns {any} */
+export function jsonIn(file) {
+  try {
+    return JSON.parse(tailOf(file, MOST_OUTPUT));
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a folder has, sorted. @param {string} folder @returns {string[]} */
+export const namesIn = (folder) => {
+  try {
+    return fs.readdirSync(folder).sort();
+  } catch {
+    return [];
+  }
+};

@@ -1,0 +1,245 @@
+// Checks of the gateway: its port, the files by which it is found, whether it answers, and whether it lets
+// a provider in.
+
+import { version as ours } from "../../base/paths.mjs";
+import { quoted } from "../../base/visible.mjs";
+import { finding } from "./findings.mjs";
+
+/** @typedef {import("./place.mjs").Place} Place */
+/** @typedef {import("./checks.mjs").Check} Check */
+
+const ANOTHER_PORT =
+  "or set TAP_GATEWAY_PORT to a free port for the CLI and for your providers, and restart the CLI.";
+const START = "Start copilot, and say that you trust the folder. In a CLI that runs, type /clear.";
+
+/** @param {Place} place */
+function nobody({ descriptor, others: [other], files, start }) {
+  if (other) {
+    return finding("GATEWAY_OTHER_PORT", {
+      problem: `The gateway of this home, pid ${other.pid}, has port ${other.port}; here, ${files.port} is meant.`,
+      fix: "Mean the same port in the terminal of the CLI, in that of your provider, and here.",
+      command: `export TAP_GATEWAY_PORT=${other.port}`,
+    });
+  }
+  if (descriptor.state === "good" && !descriptor.alive) {
+    return finding("GATEWAY_DIED", {
+      problem: `The gateway, pid ${descriptor.pid}, has ended without a goodbye; a session would have started another.`,
+      fix: `${START} ${files.logs} has its logs, host-stderr.log the last words.`,
+      command: "copilot",
+    });
+  }
+  const before = start.everLinked
+    ? " One was there before: it ends 30 s after the last session."
+    : "";
+  return finding("GATEWAY_NOT_RUNNING", {
+    problem: `No gateway runs on port ${files.port}: no session of the CLI with tap is there.${before}`,
+    fix: START,
+    command: "copilot",
+  });
+}
+
+/** @param {Place} place */
+function port(place) {
+  const {
+    port: { asked, holder },
+    files,
+    descriptor,
+  } = place;
+  const who = holder ? `${holder.name} (pid ${holder.pid})` : "a program that this user cannot see";
+  const stop = holder ? `kill ${holder.pid}` : undefined;
+  switch (asked) {
+    case "nobody":
+      return nobody(place);
+    case "foreign":
+      return finding("PORT_FOREIGN", {
+        problem: `Port ${files.port} is taken by ${who}, which is not tap.`,
+        fix: `Stop it, ${ANOTHER_PORT}`,
+        command: stop,
+      });
+    case "other-home":
+      return finding("PORT_OTHER_HOME", {
+        problem: `Port ${files.port} is taken by the gateway of another COPILOT_HOME or user, ${who}; this one is ${files.home}.`,
+        fix: "Name that home with --home, or give one of the two another TAP_GATEWAY_PORT and restart its CLI.",
+      });
+    case "silent":
+      if (descriptor.state === "good" && descriptor.alive && holder?.pid === descriptor.pid) {
+        return finding("GATEWAY_HUNG", {
+          problem: `The gateway, pid ${descriptor.pid}, has port ${files.port} and does not answer.`,
+          fix: "End it: the sessions start another.",
+          command: `kill -9 ${descriptor.pid}`,
+        });
+      }
+      return finding("PORT_SILENT", {
+        problem: `Port ${files.port} is taken by ${who}, which does not answer.`,
+        fix: `Stop it, ${ANOTHER_PORT}`,
+        command: stop,
+      });
+    case "ours":
+      return undefined;
+  }
+}
+
+/** @param {Place} place */
+function descriptor({ descriptor: found, files, port: { holder } }) {
+  const file = files.descriptor;
+  const who = holder ? ` (${holder.name}, pid ${holder.pid})` : "";
+  const end = "Stop what has the port: a session then starts a gateway that can be found.";
+  const stop = holder ? `kill ${holder.pid}` : undefined;
+  switch (found.state) {
+    case "missing":
+      return finding("DESCRIPTOR_MISSING", {
+        problem: `Port ${files.port} answers as tap${who}, but there is no ${file} that says how sessions find it.`,
+        fix: end,
+        command: stop,
+      });
+    case "unsafe":
+      return finding("DESCRIPTOR_UNSAFE", {
+        problem: `${file} is no regular file of yours that nobody else can write, so it is not believed.`,
+        fix: "Make it yours alone.",
+        command: `chmod 600 ${quoted(file)}`,
+      });
+    case "unsafe-link":
+      return finding("LINK_UNSAFE", {
+        problem: `The folder of the sessions' socket ${found.link} is open to others, so it is not used.`,
+        fix: "Close the folder to everybody else.",
+        command: `chmod 700 ${quoted(found.link.replace(/[\\/][^\\/]*$/, ""))}`,
+      });
+    case "unreadable":
+      return finding("DESCRIPTOR_UNREADABLE", {
+        problem: `${file} does not say what it should.`,
+        fix: end,
+        command: stop,
+      });
+    case "good":
+      if (found.alive && (!holder || holder.pid === found.pid)) return undefined;
+      return finding("DESCRIPTOR_STALE", {
+        problem: `${file} names pid ${found.pid}, but port ${files.port} is that of another process${who}.`,
+        fix: end,
+        command: stop,
+      });
+  }
+}
+
+/** @param {Place} place */
+function answer({ descriptor: found, inspection, trouble, files }) {
+  if (found.state === "good" && !found.linked) {
+    return finding("LINK_MISSING", {
+      problem: `The sessions' socket ${found.link} has been removed, so no session can reach the gateway.`,
+      fix: "End the gateway: the sessions start another.",
+      command: `kill ${found.pid}`,
+    });
+  }
+  if (inspection) return undefined;
+  return finding("GATEWAY_MUTE", {
+    problem: `The gateway has its port, but says nothing of itself: ${trouble}`,
+    fix: `Restart it; ${files.logs}/host.log says more.`,
+    command: found.state === "good" ? `kill ${found.pid}` : undefined,
+  });
+}
+
+/** @param {Place} place */
+function version({ inspection, extension: { copies } }) {
+  const installed = copies.find(({ project }) => !project)?.version ?? ours;
+  if (!inspection || inspection.version === installed) return undefined;
+  return finding("GATEWAY_OTHER_VERSION", {
+    problem: `The gateway is tap ${inspection.version}, installed is ${installed}.`,
+    fix: "Restart the CLI, or type /clear in each of its sessions.",
+  });
+}
+
+/** @param {Place} place */
+function draining({ inspection }) {
+  if (!inspection?.draining) return undefined;
+  return finding("GATEWAY_DRAINING", {
+    problem: "The gateway is making room for a newer one: it takes no calls any more.",
+    fix: "Wait some seconds, and run the doctor again.",
+    command: "copilot-tap doctor",
+  });
+}
+
+// ---- what a provider needs ---------------------------------------------------------------------------
+
+/** @param {Place} place */
+function token({ token: { state, mode }, files, descriptor: found }) {
+  const file = files.token;
+  const pid = found.state === "good" ? found.pid : undefined;
+  const anew = {
+    fix: "Take it away: the gateway writes it anew within seconds, if it can write there.",
+    command: `${state === "no-file" ? "rm -rf" : "rm"} ${quoted(file)}`,
+  };
+  switch (state) {
+    case "missing":
+      return finding("TOKEN_MISSING", {
+        problem: `There is no ${file}, from which providers have their token, although a session is there.`,
+        fix: `Run the doctor again: the gateway writes it within seconds. If it cannot, ${files.logs}/host.log says why.`,
+        command: "copilot-tap doctor",
+      });
+    case "link":
+    case "no-file":
+      return finding("TOKEN_NOT_A_FILE", {
+        problem: `${file} is ${state === "link" ? "a symbolic link" : "no regular file"}; the gateway writes a file.`,
+        ...anew,
+      });
+    case "empty":
+      return finding("TOKEN_EMPTY", { problem: `${file} is empty.`, ...anew });
+    case "open":
+      return finding("TOKEN_OPEN", {
+        problem: `${file} has mode ${mode}: others on this machine can read what lets providers in.`,
+        fix: `Close it; end the gateway (${pid === undefined ? "its pid" : `kill ${pid}`}) where somebody may have read it.`,
+        command: `chmod 600 ${quoted(file)}`,
+      });
+  }
+}
+
+/** @param {Place} place */
+function admission({ auth, givenAuth, files, inspection }) {
+  if (auth && !auth.accepted) {
+    if (auth.code !== "AUTH_FAILED") return closed(auth, inspection);
+    return finding("TOKEN_WRONG", {
+      problem: `The gateway does not take the token in ${files.token}: ${auth.message}`,
+      fix: "Take it away: the gateway writes its own within seconds. Use one port for each COPILOT_HOME.",
+      command: `rm ${quoted(files.token)}`,
+    });
+  }
+  if (!givenAuth || givenAuth.accepted) return undefined;
+  return finding("TOKEN_OVERRIDDEN", {
+    problem: `TAP_PROVIDER_TOKEN is set here, goes before the token file, and is not taken: ${givenAuth.message}`,
+    fix: "Unset it where your provider is started.",
+    command: "unset TAP_PROVIDER_TOKEN",
+  });
+}
+
+/** @param {{message: string}} auth @param {Place["inspection"]} inspection */
+function closed({ message }, inspection) {
+  const most = inspection?.limits.find(({ env }) => env === "TAP_MAX_CONNECTIONS")?.value;
+  const open = inspection?.providers.filter(({ trust }) => trust !== "internal").length;
+  return finding("CONNECTION_REFUSED", {
+    problem: `A provider cannot connect: ${message}. ${open} of ${most} connections are in use.`,
+    fix: "End providers that are not needed, or set TAP_MAX_CONNECTIONS higher and restart the CLI.",
+  });
+}
+
+/** @type {Check[]} */
+export const FINDABLE = [
+  {
+    id: "port",
+    title: "port is the gateway's",
+    run: port,
+    seen: ({ port: { holder } }) => (holder ? `pid ${holder.pid}` : ""),
+  },
+  { id: "descriptor", title: "descriptor", run: descriptor },
+  { id: "answer", title: "gateway answers", run: answer },
+  {
+    id: "version",
+    title: "gateway's version",
+    run: version,
+    seen: (at) => at.inspection?.version ?? "",
+  },
+  { id: "draining", title: "gateway takes calls", run: draining },
+];
+
+/** @type {Check[]} */
+export const ADMITTING = [
+  { id: "token", title: "token file", run: token, seen: ({ files }) => files.token },
+  { id: "admission", title: "providers get in", run: admission },
+];

@@ -1,0 +1,315 @@
+// Checks of what has to be there before a session can begin: the home, the variables, Node.js, tap, the
+// CLI. Where an extension speaks for a session just now, what that proves is not asked about.
+
+import path from "node:path";
+import { programFolder, version as ours } from "../../base/paths.mjs";
+import { isNewer } from "../../base/versions.mjs";
+import { quoted } from "../../base/visible.mjs";
+import { finding } from "./findings.mjs";
+
+/** @typedef {import("./place.mjs").Place} Place */
+/** @typedef {import("./checks.mjs").Check} Check */
+
+/** What the gateway runs on (docs/compatibility.md). */
+const LEAST_NODE = "20.0.0";
+/** The first CLI that had extensions, and those that tap is tested with (docs/compatibility.md). */
+const FIRST_CLI = "1.0.3";
+export const TESTED_CLIS = { from: "1.0.48", to: "1.0.102" };
+/** Of what others say, in characters. */
+const MOST_TEXT = 500;
+
+/** @param {Place} place */
+function home({ home: { state, home: folder, folder: unwritable } }) {
+  if (state === "missing") {
+    return finding("HOME_MISSING", {
+      problem: `There is no folder ${folder}: the Copilot CLI has never run with it.`,
+      fix: "Start copilot once; or name the home that it has, with --home or COPILOT_HOME.",
+    });
+  }
+  if (state === "no-folder") {
+    return finding("HOME_NOT_FOLDER", {
+      problem: `${folder} is not a folder.`,
+      fix: "Set COPILOT_HOME to a folder, or move that file away.",
+    });
+  }
+  if (!unwritable) return undefined;
+  return finding("HOME_UNWRITABLE", {
+    problem: `Nothing can be written in ${unwritable.folder} (${unwritable.error}), where the gateway leaves its token and says where it is.`,
+    fix: "Give your user the right to write there, or make room on the disk.",
+  });
+}
+
+/** @param {Place} place */
+function logs({ home: { logs: unwritable } }) {
+  if (!unwritable) return undefined;
+  return finding("LOGS_UNWRITABLE", {
+    problem: `Nothing can be written in ${unwritable.folder} (${unwritable.error}): tap works, without logs.`,
+    fix: "Make it a folder that your user can write in, or make room on the disk.",
+  });
+}
+
+/** @param {Place} place */
+function portNumber({ portTrouble }) {
+  if (portTrouble === "") return undefined;
+  return finding("PORT_INVALID", {
+    problem: `${portTrouble}.`,
+    fix: "Set it to a port, or unset it: 9400 is meant then. The same goes for the terminal of the CLI.",
+    command: "unset TAP_GATEWAY_PORT",
+  });
+}
+
+/** @param {Place} place */
+function limits({ ignored, env }) {
+  if (ignored.length === 0) return undefined;
+  const [{ env: name, value, unit, least }] = ignored;
+  return finding("LIMIT_IGNORED", {
+    problem: `${name} is "${env[name]?.slice(0, 64)}", which is no whole number of at least ${least}: ${value} ${unit} is in force.`,
+    fix: `Set it to a number of ${unit}, or unset it; docs/limits.md has them all.`,
+    command: `unset ${ignored.map((limit) => limit.env).join(" ")}`,
+  });
+}
+
+/** @param {Place} place */
+function node({ node: { file, passedOver, version } }) {
+  const another =
+    "Install Node.js 20.19 or later, or set TAP_NODE to one, where you start copilot.";
+  if (file === undefined) {
+    return finding("NODE_NOT_FOUND", {
+      problem:
+        "There is no node on PATH, and TAP_NODE names none: the gateway then runs inside a session, and ends with it.",
+      fix: another,
+    });
+  }
+  if (version === undefined) {
+    return finding("NODE_FAILS", {
+      problem: `${file}, which would run the gateway, does not say its version.`,
+      fix: another,
+    });
+  }
+  if (isNewer(LEAST_NODE, version)) {
+    return finding("NODE_TOO_OLD", {
+      problem: `${file}, which would run the gateway, is Node.js ${version}; it needs 20 or later.`,
+      fix: another,
+    });
+  }
+  if (passedOver === undefined) return undefined;
+  return finding("TAP_NODE_UNUSABLE", {
+    problem: `TAP_NODE is "${passedOver}", which is not the absolute path of a program; ${file} is used in its place.`,
+    fix: "Set TAP_NODE to the path of a Node.js, or unset it.",
+    command: "unset TAP_NODE",
+  });
+}
+
+/** Copies that a session of any kind loads. @param {Place} place */
+const ofUser = ({ extension }) => extension.copies.filter(({ project }) => !project);
+
+/** @param {Place} place */
+function extension(place) {
+  const {
+    linked,
+    extension: { usual, copies, state, target },
+  } = place;
+  if (linked) return undefined;
+  if (copies.length === 0) return missing(usual, state, target);
+  if (ofUser(place).length > 0) return undefined;
+  return finding("EXTENSION_PROJECT_ONLY", {
+    problem: `tap is installed for this project only, in ${copies[0].folder}, which copilot -p does not load.`,
+    fix: `For every session, put it at ${usual}.`,
+    command: linkCommand(usual, copies[0].program),
+  });
+}
+
+/** @param {string} usual @param {string} state @param {string | undefined} target */
+function missing(usual, state, target) {
+  if (state === "dangling") {
+    return finding("EXTENSION_DANGLING", {
+      problem: `${usual} is a link to ${target}, which is not there.`,
+      fix: "Let it lead to the folder of tap.",
+      command: `rm ${quoted(usual)} && ${linkCommand(usual)}`,
+    });
+  }
+  if (state === "incomplete") {
+    return finding("EXTENSION_INCOMPLETE", {
+      problem: `${usual} has no extension.mjs of tap, so the CLI has nothing to start.`,
+      fix: "Put the whole of tap there (README, Install): move that folder away first.",
+      command: `mv ${quoted(usual)} ${quoted(`${usual}.old`)} && ${linkCommand(usual)}`,
+    });
+  }
+  return finding("EXTENSION_MISSING", {
+    problem: `tap is not installed in this home: there is no ${usual}.`,
+    fix: "Put its folder there; a link does.",
+    command: linkCommand(usual),
+  });
+}
+
+/** @param {string} usual @param {string} [program] */
+const linkCommand = (usual, program = programFolder) =>
+  `mkdir -p ${quoted(path.dirname(usual))} && ln -s ${quoted(program)} ${quoted(usual)}`;
+
+/** @param {Place} place */
+function addon({ addon: trouble, node: { file, version } }) {
+  if (!trouble) return undefined;
+  const where = `${file ?? process.execPath}, Node.js ${version ?? process.versions.node}, ${process.platform}-${process.arch}`;
+  return finding(trouble.missing ? "ADDON_MISSING" : "ADDON_BROKEN", {
+    problem: `tap's native addon does not load in ${where}: ${trouble.why}`,
+    fix: "Build it for this machine.",
+    command: `cd ${quoted(trouble.program)} && npm install --omit=dev`,
+  });
+}
+
+/** @param {Place} place */
+function copies(place) {
+  const programs = [...new Set(place.extension.copies.map(({ program }) => program))];
+  if (programs.length > 1) {
+    const all = place.extension.copies.map(({ folder, version }) => `${folder} (${version})`);
+    return finding("EXTENSION_TWICE", {
+      problem: `tap is installed more than once: ${all.join(", ")}. The CLI may start any of them, and refuse the other.`,
+      fix: "Keep one.",
+    });
+  }
+  const other = place.extension.copies.find(({ version }) => version !== ours);
+  if (!other) return undefined;
+  return finding("EXTENSION_OTHER_VERSION", {
+    problem: `The tap in ${other.folder} is ${other.version}, this command is of ${ours}.`,
+    fix: "Use the command that came with it.",
+    command: `node ${quoted(path.join(other.program, "js", "command", "cli.mjs"))} doctor`,
+  });
+}
+
+/** @param {Place} place */
+function cli({ linked, cli: { file, version, asked, late, said } }) {
+  if (linked) return undefined;
+  if (!file) {
+    return finding("CLI_NOT_FOUND", {
+      problem: "There is no copilot on PATH.",
+      fix: "Install GitHub Copilot CLI, or add its folder to PATH.",
+      command: "npm install -g @github/copilot",
+    });
+  }
+  if (!asked) return undefined;
+  if (late) {
+    return finding("CLI_SILENT", {
+      problem: `${file} --version has not answered in time; a first start takes longer.`,
+      fix: "Run it yourself, then the doctor again.",
+      command: `${quoted(file)} --version`,
+    });
+  }
+  if (!version) {
+    return finding("CLI_FAILS", {
+      problem: `${file} --version fails: ${said.slice(0, MOST_TEXT)}`,
+      fix: "Install GitHub Copilot CLI anew.",
+      command: "npm install -g @github/copilot",
+    });
+  }
+  return ofAge(file, version);
+}
+
+/** @param {string} file @param {string} version */
+function ofAge(file, version) {
+  const fix = "Update it.";
+  const command = "npm install -g @github/copilot";
+  if (isNewer(FIRST_CLI, version)) {
+    return finding("CLI_TOO_OLD", {
+      problem: `${file} is ${version}, and has no extensions: these came with ${FIRST_CLI}.`,
+      fix,
+      command,
+    });
+  }
+  if (!isNewer(TESTED_CLIS.from, version)) return undefined;
+  return finding("CLI_UNTESTED", {
+    problem: `${file} is ${version}; tap is tested with ${TESTED_CLIS.from} to ${TESTED_CLIS.to}.`,
+    fix,
+    command,
+  });
+}
+
+/** @param {Place} place */
+function experimental({ linked, settings, start, extension: { copies: all } }) {
+  if (linked) return undefined;
+  const { file, state } = settings;
+  if (state === "unreadable") {
+    return finding("SETTINGS_UNREADABLE", {
+      problem: `${file} is no JSON that the CLI can read, so nothing in it holds: extensions are off.`,
+      fix: `Correct it, or move it away and start copilot --experimental once.`,
+    });
+  }
+  if (settings.off) {
+    return finding("EXTENSIONS_OFF", {
+      problem: `${file} says that no extensions are loaded ("extensions": {"mode": "disabled"}).`,
+      fix: "Type /extensions in copilot and choose another mode, or take that line out of the file.",
+    });
+  }
+  const ids = all.map(({ folder }) => `user:${path.basename(folder)}`);
+  const off = settings.disabled?.find((id) => ids.includes(id));
+  if (off !== undefined) {
+    return finding("EXTENSION_DISABLED", {
+      problem: `${file} has ${off} among the extensions that are disabled.`,
+      fix: "Type /extensions in copilot and enable it, or take it out of that list.",
+    });
+  }
+  return settings.experimental === true ? undefined : flag(file, settings.experimental, start);
+}
+
+/** @param {string} file @param {unknown} said @param {Place["start"]} start */
+function flag(file, said, start) {
+  const fix = "Start the CLI with it once; it keeps it in that file.";
+  const command = "copilot --experimental";
+  if (said === undefined && (start.log || start.everLinked)) {
+    return finding("EXPERIMENTAL_UNKNOWN", {
+      problem: `${file} does not turn on experimental features, but tap was started before: whether your CLI is given --experimental cannot be told from here.`,
+      fix,
+      command,
+    });
+  }
+  return finding("EXPERIMENTAL_OFF", {
+    problem: `${file} does not turn on experimental features, without which the CLI loads no extensions.`,
+    fix,
+    command,
+  });
+}
+
+/** @param {Place} place */
+function start({ linked, start: { log, trouble, everLinked } }) {
+  if (linked) return undefined;
+  if (trouble !== undefined) {
+    return finding("EXTENSION_FAILED", {
+      problem: `The CLI has started tap, which ended at once: ${trouble.slice(0, MOST_TEXT)}`,
+      fix: `Do what it says; ${log} has the rest. Then restart the CLI.`,
+    });
+  }
+  if (log !== undefined || everLinked) return undefined;
+  return finding("EXTENSION_NEVER_STARTED", {
+    problem: "No log says that the CLI has ever started tap in this home.",
+    fix: "Start copilot and say that you trust the folder; /extensions shows what it has loaded.",
+    command: "copilot",
+  });
+}
+
+/** @type {Check[]} */
+export const INSTALLED = [
+  { id: "home", title: "home", run: home, seen: ({ files }) => files.home },
+  { id: "logs", title: "log folder", run: logs, seen: ({ files }) => files.logs },
+  { id: "port-number", title: "port", run: portNumber, seen: ({ files }) => String(files.port) },
+  { id: "limits", title: "limits", run: limits },
+  { id: "node", title: "Node.js", run: node, seen: (at) => `${at.node.version}, ${at.node.file}` },
+  {
+    id: "extension",
+    title: "extension",
+    run: extension,
+    seen: ({
+      extension: {
+        copies: [first],
+      },
+    }) => (first ? `${first.version}, ${first.folder}` : ""),
+  },
+  { id: "addon", title: "native addon", run: addon },
+  { id: "copies", title: "one tap only", run: copies },
+  {
+    id: "cli",
+    title: "Copilot CLI",
+    run: cli,
+    seen: (at) => [at.cli.version, at.cli.file].filter(Boolean).join(", "),
+  },
+  { id: "experimental", title: "extensions are loaded", run: experimental },
+  { id: "start", title: "extension starts", run: start },
+];

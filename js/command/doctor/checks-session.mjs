@@ -1,0 +1,347 @@
+// Checks of what is in the gateway: the session that is meant, its project's providers, the providers that
+// are connected, and the tool that is asked about.
+
+import { allowCommand } from "../../projects/consent.mjs";
+import { finding } from "./findings.mjs";
+
+/** @typedef {import("./place.mjs").Place} Place */
+/** @typedef {import("./checks.mjs").Check} Check */
+/** @typedef {import("../control.mjs").InspectedProvider} Provider */
+/** @typedef {import("../control.mjs").InspectedBinding} Binding */
+
+/** Some models take no more. */
+const MOST_TOOLS = 128;
+/** Of what others say, in characters. */
+const MOST_TEXT = 500;
+
+/** @param {string} text */
+const inQuotes = (text) => `"${text}"`;
+
+/** @param {Place} place */
+const named = ({ session }) => inQuotes(session?.label || session?.id || "");
+
+/** @param {Place} place */
+function session({ inspection, session: meant }) {
+  if (!meant) {
+    return finding("NO_SESSION", {
+      problem: "The gateway runs, but no session is there.",
+      fix: "Start copilot, and say that you trust the folder. In a CLI that runs, type /clear.",
+      command: "copilot",
+    });
+  }
+  if (meant.linked) return undefined;
+  const others = (inspection?.sessions.length ?? 1) - 1;
+  return finding("SESSION_LOST", {
+    problem: `Session ${inQuotes(meant.label)} has lost its extension process; ${others} other sessions are there.`,
+    fix: "It comes back by itself after a reload. Else type /clear in the CLI, or restart it.",
+  });
+}
+
+/** @param {Place} place */
+function sync(place) {
+  const { session: meant, inspection } = place;
+  const leftOut = inspection?.providers.some(({ bindings }) =>
+    bindings.some(({ session: id, refused }) => id === meant?.id && refused.length > 0),
+  );
+  // Where the tools that the CLI has named are left out, the others are in force.
+  if (meant?.syncFailure && !leftOut) {
+    return finding("SYNC_FAILED", {
+      problem: `The CLI has not taken the tools of session ${named(place)}: ${meant.syncFailure.slice(0, MOST_TEXT)}`,
+      fix: "Rename the tool that it names. Without one, type /clear in the CLI.",
+    });
+  }
+  if (!meant || meant.settled) return undefined;
+  return finding("SYNC_PENDING", {
+    problem: `Session ${named(place)} does not have its last change of tools yet.`,
+    fix: "Wait a second, and run the doctor again. A reload waits until the session is idle.",
+    command: "copilot-tap doctor",
+  });
+}
+
+/** @param {Place} place */
+function hooks(place) {
+  const { session: meant } = place;
+  if (!meant?.hooksWanted || meant.hooks === "in-force") return undefined;
+  if (meant.hooks === "denied") {
+    return finding("HOOKS_DENIED", {
+      problem: `You have denied tap its hooks in session ${named(place)}: tools work, rules and context of providers do not.`,
+      fix: 'Type /clear, and choose "always allow" when the CLI asks.',
+    });
+  }
+  return finding("HOOKS_UNAVAILABLE", {
+    problem: `The hooks of session ${named(place)} could not be put in force: rules and context of providers do not work.`,
+    fix: "Restart the CLI; an update of it may bring them.",
+  });
+}
+
+/** @param {Place} place */
+function count(place) {
+  const { session: meant } = place;
+  if (!meant || meant.tools <= MOST_TOOLS) return undefined;
+  return finding("TOO_MANY_TOOLS", {
+    problem: `Session ${named(place)} has ${meant.tools} tools of providers; some models take no more than ${MOST_TOOLS} in all.`,
+    fix: "End providers that are not needed, or let them offer fewer tools.",
+  });
+}
+
+/** Whether somebody offers the tool that is asked about. @param {Place} place */
+const isOffered = (place) => place.tool !== undefined && owners(place).length > 0;
+
+/** @param {Place} place */
+function project(place) {
+  const { project: config, env, tool } = place;
+  if (!config) return undefined;
+  const offered = isOffered(place);
+  const severity = offered ? "warning" : "error";
+  const {
+    file,
+    problems: [mistake],
+    allowed,
+    providers,
+  } = config;
+  if (mistake !== undefined) {
+    return finding("CONFIG_INVALID", {
+      severity,
+      problem: `No provider of this project is started, since its config has a mistake: ${mistake}`,
+      fix: "Correct it, allow it (copilot-tap allow), and start a session.",
+    });
+  }
+  if (providers.length === 0) return undefined;
+  if (!allowed) {
+    return finding("CONFIG_NOT_ALLOWED", {
+      severity: tool !== undefined ? severity : "warning",
+      problem: `${file} names providers (${providers.map(({ name }) => name).join(", ")}) that are not started: you have not allowed its content.`,
+      fix: "Read what it would start, and allow it in a terminal.",
+      command: allowCommand(file, env),
+    });
+  }
+  return place.linked ? ended(providers, severity) : undefined;
+}
+
+/**
+ * @param {NonNullable<Place["project"]>["providers"]} providers
+ * @param {import("./findings.mjs").Severity} severity
+ */
+function ended(providers, severity) {
+  const failed = providers.find(({ note }) => note.startsWith("given up: "));
+  if (failed) {
+    return finding("PROVIDER_GIVEN_UP", {
+      severity,
+      problem: `Provider ${inQuotes(failed.name)} of this project is not started again: ${failed.note.slice("given up: ".length)}`,
+      fix: `Correct it, then type /clear in the CLI; ${failed.file} has what it wrote.`,
+    });
+  }
+  const crashing = providers.find(({ note }) => /^restart \d+ in /.test(note));
+  if (!crashing) return undefined;
+  return finding("PROVIDER_CRASHES", {
+    severity,
+    problem: `Provider ${inQuotes(crashing.name)} of this project keeps ending (${crashing.note}).`,
+    fix: `${crashing.file} has what it wrote.`,
+  });
+}
+
+// ---- providers ---------------------------------------------------------------------------------------
+
+/** Those of others: not the gateway's own. @param {Place} place @returns {Provider[]} */
+const connected = ({ inspection }) =>
+  (inspection?.providers ?? []).filter(({ trust }) => trust !== "internal");
+
+/** Whether it is bound to the session that is meant. @param {Place} place @param {Provider} provider */
+const isHere = ({ session: meant }, { bindings }) =>
+  bindings.some(({ session: id }) => id === meant?.id);
+
+/** @param {Place} place */
+const shown = (place) =>
+  connected(place)
+    .map((provider) => provider.name + (isHere(place, provider) ? "" : " (in another session)"))
+    .slice(0, 5)
+    .join(", ");
+
+/** @param {Provider} provider */
+const nameOf = ({ name, connection }) => (name ? inQuotes(name) : `connection ${connection}`);
+
+/** What was refused last at the door. @param {Place} place @param {string} [name] */
+const lastRefusal = ({ refusals }, name) =>
+  refusals.findLast(
+    ({ what, provider }) =>
+      ["hello", "auth", "tools.update"].includes(what) && (name === undefined || provider === name),
+  );
+
+/** @param {NonNullable<ReturnType<typeof lastRefusal>>} refused @param {import("./findings.mjs").Severity} severity */
+const refusedAt = ({ at, what, provider, code, message }, severity) =>
+  finding("PROVIDER_REFUSED", {
+    severity,
+    problem: `The gateway has refused the ${what} of ${provider ? inQuotes(provider) : "a provider"}, at ${new Date(at).toISOString()}: ${code}, ${message}`,
+    fix: "Change the provider as that says, and restart it; docs/protocol.md explains the codes.",
+  });
+
+/**
+ * A connection that offers nothing: why.
+ * @param {Place} place @param {import("./findings.mjs").Severity} severity
+ */
+function idle(place, severity) {
+  const unbound = connected(place).find(({ bindings }) => bindings.length === 0);
+  if (!unbound) return undefined;
+  if (unbound.trust === "none") {
+    return finding("PROVIDER_UNAUTHENTICATED", {
+      severity,
+      problem: `A program is connected (connection ${unbound.connection}) that has not sent a valid token.`,
+      fix: "Let it send auth with the token of the token file, or pair with a code.",
+    });
+  }
+  const refused = lastRefusal(place, unbound.name);
+  if (refused) return refusedAt(refused, "error");
+  return finding("PROVIDER_UNBOUND", {
+    severity,
+    problem: `Provider ${nameOf(unbound)} is connected, and bound to no session: it has not sent hello.`,
+    fix: "Let it send hello with its tools; an SDK does by itself.",
+  });
+}
+
+/** @param {Place} place */
+function providers(place) {
+  const there = connected(place);
+  if (there.length === 0) {
+    return finding("NO_PROVIDER", {
+      problem: "No provider is connected.",
+      fix: "Start yours. One in a container or a virtual machine has a localhost of its own.",
+    });
+  }
+  for (const provider of there) {
+    const [first] = provider.bindings.filter(({ session: id }) => id === place.session?.id);
+    if (first?.refused.length) return notTaken(provider, first.refused[0]);
+  }
+  return idle(place, "warning");
+}
+
+/** @param {Provider} provider @param {string} name */
+const notTaken = (provider, name) =>
+  finding("TOOL_REFUSED", {
+    problem: `The CLI does not take the tool ${inQuotes(name)} of provider ${nameOf(provider)}: it, or another extension, has one of that name.`,
+    fix: "Rename the tool, and restart the provider.",
+  });
+
+// ---- the tool that is asked about --------------------------------------------------------------------
+
+/** @param {Binding} binding @param {string | undefined} tool */
+const offers = ({ tools }, tool) => tools.some(({ name }) => name === tool);
+
+/** @param {Place} place @returns {{provider: Provider, binding: Binding}[]} in whatever session */
+const owners = (place) =>
+  (place.inspection?.providers ?? []).flatMap((provider) =>
+    provider.bindings
+      .filter((binding) => offers(binding, place.tool))
+      .map((binding) => ({ provider, binding })),
+  );
+
+/** @param {Place} place */
+const ownerHere = (place) =>
+  owners(place).find(({ binding }) => binding.session === place.session?.id);
+
+/** A provider that was turned away because of the tool's name. @param {Place} place */
+const conflict = ({ refusals, tool }) =>
+  refusals.findLast(
+    ({ code, message }) => code === "TOOL_CONFLICT" && message.startsWith(`"${tool}" `),
+  );
+
+/** @param {Place} place */
+function toolName({ tool: name = "" }) {
+  if (/^[a-zA-Z0-9_-]{1,64}$/.test(name)) return undefined;
+  return finding("TOOL_NAME_INVALID", {
+    problem: `${inQuotes(name.slice(0, 80))} cannot be the name of a tool: it has 1 to 64 letters, digits, _ and -.`,
+    fix: "Rename it in the provider, or ask for the name that the provider declares.",
+  });
+}
+
+/** @param {Place} place */
+function tool(place) {
+  const { tool: asked = "" } = place;
+  const here = ownerHere(place);
+  if (here?.binding.refused.includes(asked)) return notTaken(here.provider, asked);
+  const turnedAway = conflict(place);
+  if (turnedAway && turnedAway.provider !== here?.provider.name) {
+    const { provider, message } = turnedAway;
+    const ofCli = message.includes("is a tool of the CLI itself");
+    return finding(ofCli ? "TOOL_OF_CLI" : "TOOL_TAKEN", {
+      severity: here ? "warning" : "error",
+      problem: `Provider ${inQuotes(provider)} was refused: ${message.split(";")[0]}.`,
+      fix: "Rename the tool in that provider, and restart it.",
+    });
+  }
+  return here ? undefined : absent(place);
+}
+
+/** @param {Place} place */
+function absent(place) {
+  const elsewhere = owners(place)[0];
+  if (elsewhere) {
+    const { session: id } = elsewhere.binding;
+    const label = place.inspection?.sessions.find((each) => each.id === id)?.label ?? id;
+    return finding("TOOL_ELSEWHERE", {
+      problem: `Provider ${nameOf(elsewhere.provider)} has bound ${inQuotes(place.tool ?? "")} to session ${inQuotes(label)}, not to ${named(place)}.`,
+      fix: `Type something in the session that should have it, and restart the provider: it binds to the one last used. Or give it session: "all", or "${place.session?.id}".`,
+    });
+  }
+  const undecided = idle(place, "error");
+  if (undecided) return undecided;
+  const there = connected(place);
+  if (there.length === 0) return nobody(place);
+  const offered = there.flatMap(({ name, bindings }) =>
+    bindings.flatMap(
+      ({ tools }) => `${name} (${tools.map((each) => each.name).join(", ") || "none"})`,
+    ),
+  );
+  return finding("TOOL_NOT_DECLARED", {
+    problem: `No provider offers ${inQuotes(place.tool ?? "")}. Connected are ${[...new Set(offered)].slice(0, 10).join("; ")}.`,
+    fix: "Ask for one of these, let the provider declare it, or start the provider that has it.",
+  });
+}
+
+/** @param {Place} place */
+function nobody(place) {
+  const refused = lastRefusal(place);
+  if (refused) return refusedAt(refused, "error");
+  return finding("NO_PROVIDER", {
+    severity: "error",
+    problem: `No provider is connected, so nobody offers ${inQuotes(place.tool ?? "")}.`,
+    fix: "Start yours, and read what it says. One in a container or a virtual machine has a localhost of its own.",
+  });
+}
+
+/** @type {Check[]} */
+export const SESSION = [
+  { id: "session", title: "session", run: session, seen: (at) => at.session?.label ?? "" },
+];
+
+/** @type {Check[]} */
+export const OFFERED = [
+  { id: "tool-name", title: "tool's name", run: toolName, only: "tool" },
+  { id: "sync", title: "last synchronisation", run: sync },
+  { id: "hooks", title: "hooks", run: hooks },
+  {
+    id: "count",
+    title: "number of tools",
+    run: count,
+    seen: (at) => String(at.session?.tools ?? ""),
+  },
+  {
+    id: "project",
+    title: "providers of the project",
+    run: project,
+    seen: (at) => at.project?.file ?? "",
+  },
+  {
+    id: "providers",
+    title: "providers",
+    run: providers,
+    only: "all",
+    seen: shown,
+  },
+  {
+    id: "tool",
+    title: "tool",
+    run: tool,
+    only: "tool",
+    seen: (at) => `${at.tool}, of provider ${ownerHere(at)?.provider.name}`,
+  },
+];

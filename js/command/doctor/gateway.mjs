@@ -1,0 +1,246 @@
+// The gateway as it can be seen from here: who has the port, the files that it leaves, what it says of
+// itself, and whether a provider gets in. Facts only; the checks judge them.
+
+import fs from "node:fs";
+import path from "node:path";
+import WebSocket from "ws";
+import { isOurFile, readDescriptor } from "../../base/host-files.mjs";
+import { askPort } from "../../host/host-process.mjs";
+import { ask, jsonIn, namesIn, tailOf, within } from "./bounded.mjs";
+
+/** @typedef {import("../../base/paths.mjs").GatewayFiles} GatewayFiles */
+/** @typedef {import("../control.mjs").Inspection} Inspection */
+/** @typedef {{pid: number, name: string}} Holder */
+
+const INSPECT_MS = 3500;
+const AUTH_MS = 2000;
+const LSOF_MS = 2000;
+const LOG_BYTES = 256 * 1024;
+
+// ---- the port ----------------------------------------------------------------------------------------
+
+/** The inodes of the sockets that listen on a port. @param {number} port @returns {Set<string>} */
+function listeners(port) {
+  const wanted = port.toString(16).toUpperCase().padStart(4, "0");
+  const lines = ["/proc/net/tcp", "/proc/net/tcp6"].flatMap((file) => {
+    try {
+      return fs.readFileSync(file, "utf8").split("\n");
+    } catch {
+      return [];
+    }
+  });
+  const rows = lines.map((line) => line.trim().split(/\s+/));
+  const listening = rows.filter(
+    ([, local, , state]) => state === "0A" && local.endsWith(`:${wanted}`),
+  );
+  return new Set(listening.map((row) => row[9]));
+}
+
+/** @param {string} pid @param {Set<string>} inodes */
+function holdsOne(pid, inodes) {
+  try {
+    const folder = `/proc/${pid}/fd`;
+    return fs.readdirSync(folder).some((fd) => {
+      const inode = /^socket:\[(\d+)\]$/.exec(fs.readlinkSync(path.join(folder, fd)))?.[1];
+      return inode !== undefined && inodes.has(inode);
+    });
+  } catch {
+    return false; // of somebody else, or gone
+  }
+}
+
+/** @param {number} port @returns {Promise<Holder | undefined>} as far as this user can see it */
+async function holderOf(port) {
+  if (process.platform === "linux") {
+    const inodes = listeners(port);
+    if (inodes.size === 0) return undefined;
+    const pids = fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+    const pid = pids.find((each) => holdsOne(each, inodes));
+    return pid === undefined ? undefined : { pid: Number(pid), name: nameOf(pid) };
+  }
+  if (process.platform === "win32") return undefined;
+  const args = ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-Fpc"];
+  const { out } = await ask("lsof", args, { ms: LSOF_MS });
+  const [, pid, name] = /^p(\d+)\n(?:.*\n)*?c(.*)$/m.exec(out) ?? [];
+  return pid ? { pid: Number(pid), name } : undefined;
+}
+
+/** @param {string} pid */
+function nameOf(pid) {
+  try {
+    return fs.readFileSync(`/proc/${pid}/comm`, "utf8").trim();
+  } catch {
+    return "";
+  }
+}
+
+// ---- its files ---------------------------------------------------------------------------------------
+
+/** @param {number} pid */
+export function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return /** @type {NodeJS.ErrnoException} */ (error).code === "EPERM";
+  }
+}
+
+/** @param {string} file @returns {fs.Stats | undefined} */
+function lstatOf(file) {
+  try {
+    return fs.lstatSync(file, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {string} file */
+function descriptorFacts(file) {
+  const stat = lstatOf(file);
+  if (!stat) return /** @type {const} */ ({ state: "missing" });
+  if (!stat.isFile() || !isOurFile(file)) return /** @type {const} */ ({ state: "unsafe" });
+  const value = readDescriptor(file);
+  if (value) {
+    const { pid, version, link } = value;
+    const there = process.platform === "win32" || lstatOf(link) !== undefined;
+    const shown = { pid, version, link, alive: isAlive(pid), linked: there };
+    return { state: /** @type {const} */ ("good"), ...shown };
+  }
+  const link = jsonIn(file)?.link;
+  if (typeof link === "string" && lstatOf(path.dirname(link))) {
+    return { state: /** @type {const} */ ("unsafe-link"), link };
+  }
+  return /** @type {const} */ ({ state: "unreadable" });
+}
+
+/** Gateways of this home on other ports. @param {GatewayFiles} files */
+function othersOf({ folder, port }) {
+  return namesIn(folder)
+    .filter((name) => /^\.gateway-\d+\.json$/.test(name))
+    .flatMap((name) => readDescriptor(path.join(folder, name)) ?? [])
+    .filter((other) => other.port !== port && isAlive(other.pid))
+    .map((other) => ({ port: other.port, pid: other.pid }));
+}
+
+/** @param {string} file */
+function tokenFacts(file) {
+  const stat = lstatOf(file);
+  if (!stat) return { state: "missing", value: "" };
+  if (!stat.isFile()) return { state: stat.isSymbolicLink() ? "link" : "no-file", value: "" };
+  const value = tailOf(file, 1024).trim();
+  const open = process.platform !== "win32" && (stat.mode & 0o077) !== 0;
+  const state = value === "" ? "empty" : open ? "open" : "good";
+  return { state, value, mode: (stat.mode & 0o777).toString(8) };
+}
+
+// ---- what it says ------------------------------------------------------------------------------------
+
+/**
+ * @param {GatewayFiles} files
+ * @returns {Promise<{inspection?: Inspection, trouble: string}>}
+ */
+async function inspect(files) {
+  try {
+    const { openControl } = await import("../control.mjs");
+    const control = await openControl(files);
+    try {
+      return { inspection: await control.inspect(), trouble: "" };
+    } finally {
+      control.close();
+    }
+  } catch (error) {
+    return { trouble: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/**
+ * Gets in as a provider does, and leaves.
+ * @param {number} port @param {string} token
+ * @returns {Promise<{accepted: boolean, code: string, message: string}>}
+ */
+function authenticate(port, token) {
+  return new Promise((resolve) => {
+    const socket = new WebSocket(`ws://127.0.0.1:${port}`, { handshakeTimeout: AUTH_MS });
+    const settle = (/** @type {boolean} */ accepted, code = "", message = "") => {
+      clearTimeout(timer);
+      resolve({ accepted, code, message });
+      socket.terminate();
+    };
+    const timer = setTimeout(() => settle(false, "", "it does not answer"), AUTH_MS);
+    socket.on("open", () => socket.send(JSON.stringify({ type: "auth", token })));
+    socket.on("error", (error) => settle(false, "", error.message));
+    socket.on("close", (code, reason) => settle(false, "", `${code} ${reason}`.trim()));
+    socket.on("message", (data) => {
+      const { type, code, message } = readMessage(String(data));
+      if (type === "sessions") settle(true);
+      if (type === "error") settle(false, String(code), String(message));
+    });
+  });
+}
+
+/** @param {string} text @returns {any} */
+function readMessage(text) {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** @typedef {{at: number, what: string, provider: string, code: string, message: string}} Refused */
+
+const REFUSED =
+  /^(\S+) warning refused (\S+|a message) of (?:"(.*?)"|a provider): ([A-Z_]+) (.*)$/gm;
+
+/** What the gateway has refused since it started, the oldest first. @param {string} logs @param {number} since @returns {Refused[]} */
+function refusals(logs, since) {
+  const text = tailOf(path.join(logs, "host.log"), LOG_BYTES);
+  return [...text.matchAll(REFUSED)]
+    .map(([, at, what, provider = "", code, message]) => ({
+      ...{ at: Date.parse(at), what, provider, code, message },
+    }))
+    .filter(({ at }) => at >= since);
+}
+
+/**
+ * @param {GatewayFiles} files @param {NodeJS.ProcessEnv} env
+ */
+export async function gatewayFacts(files, env) {
+  const descriptor = descriptorFacts(files.descriptor);
+  const unanswered = { trouble: `nothing came within ${INSPECT_MS / 1000} s` };
+  const [asked, holder, { inspection, trouble }] = await Promise.all([
+    askPort(files.port, files.homeHash),
+    holderOf(files.port),
+    descriptor.state === "good"
+      ? within(
+          inspect(files),
+          INSPECT_MS,
+          /** @type {{inspection?: Inspection, trouble: string}} */ (unanswered),
+        )
+      : { inspection: undefined, trouble: "" },
+  ]);
+  // One whose connections are all in use answers nobody on its port, but its user over the link.
+  const proven =
+    descriptor.state === "good" && inspection && (holder?.pid ?? descriptor.pid) === descriptor.pid;
+  const port = { asked: proven ? /** @type {const} */ ("ours") : asked, holder };
+  const token = tokenFacts(files.token);
+  const given = env.TAP_PROVIDER_TOKEN || undefined;
+  const serves = port.asked === "ours" && inspection !== undefined;
+  const [auth, givenAuth] = await Promise.all([
+    serves && token.value !== "" ? authenticate(files.port, token.value) : undefined,
+    serves && given !== undefined ? authenticate(files.port, given) : undefined,
+  ]);
+  const { value: _, ...shown } = token; // nothing that is printed can have it
+  return {
+    port,
+    descriptor,
+    others: othersOf(files),
+    inspection,
+    trouble,
+    token: shown,
+    auth,
+    givenAuth,
+    refusals: inspection ? refusals(files.logs, inspection.startedAt) : [],
+  };
+}

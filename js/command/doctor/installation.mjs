@@ -1,0 +1,207 @@
+// What is installed: the home, Node.js, tap, the CLI and its settings. Facts only; the checks judge them.
+
+import fs from "node:fs";
+import path from "node:path";
+import { parse } from "jsonc-parser";
+import { findNode } from "../../base/node.mjs";
+import { programFolder } from "../../base/paths.mjs";
+import { ask, headOf, jsonIn, namesIn, tailOf } from "./bounded.mjs";
+
+/** Of a program that only says its version. The first start of a CLI unpacks it. */
+const VERSION_MS = 5000;
+const ADDON_MS = 3000;
+const SETTINGS_BYTES = 1024 * 1024;
+/** How many of the CLI's logs are looked at, the newest first. */
+const MOST_LOGS = 60;
+const HEAD_BYTES = 4 * 1024;
+const LOG_BYTES = 64 * 1024;
+
+/** @param {string} file @returns {fs.Stats | undefined} */
+const statOf = (file) => {
+  try {
+    return fs.statSync(file, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+};
+
+/** @param {unknown} error */
+const codeOf = (error) => /** @type {NodeJS.ErrnoException} */ (error).code ?? String(error);
+
+/**
+ * Whether a file can be made in a folder, or in the nearest one that is there: made, and taken away.
+ * @param {string} folder @returns {{folder: string, error: string} | undefined}
+ */
+function writeTrouble(folder) {
+  let nearest = folder;
+  while (!statOf(nearest) && path.dirname(nearest) !== nearest) nearest = path.dirname(nearest);
+  const probe = path.join(nearest, `.doctor-${process.pid}.tmp`);
+  try {
+    fs.writeFileSync(probe, "?", { flag: "wx", mode: 0o600 });
+    fs.rmSync(probe);
+    return undefined;
+  } catch (error) {
+    if (statOf(probe)) fs.rmSync(probe, { force: true }); // the disk took the name, and no more
+    return { folder: nearest, error: codeOf(error) };
+  }
+}
+
+/** @param {{home: string, folder: string, logs: string}} files */
+export function homeFacts({ home, folder, logs }) {
+  const stat = statOf(home);
+  if (!stat?.isDirectory()) return { state: stat ? "no-folder" : "missing", home };
+  return { state: "there", home, folder: writeTrouble(folder), logs: writeTrouble(logs) };
+}
+
+/** The Node that a session would run the gateway on. @param {NodeJS.ProcessEnv} env */
+export async function nodeFacts(env) {
+  const file = findNode(env, "");
+  const wanted = env.TAP_NODE || undefined;
+  const passedOver = wanted !== undefined && wanted !== file ? wanted : undefined;
+  const answer = file ? await ask(file, ["--version"], { env, ms: VERSION_MS }) : undefined;
+  const said = /^v(\d+\.\d+\.\d+)/.exec(answer?.out ?? "");
+  return { file, passedOver, version: said?.[1] };
+}
+
+// ---- tap ---------------------------------------------------------------------------------------------
+
+/** The folder that the CLI takes project extensions from. @param {string} cwd */
+function projectRoot(cwd) {
+  for (let folder = cwd; ; folder = path.dirname(folder)) {
+    if (fs.existsSync(path.join(folder, ".git"))) return folder;
+    if (path.dirname(folder) === folder) return cwd;
+  }
+}
+
+/** An installed tap. @typedef {{folder: string, program: string, version: string, project: boolean}} Copy */
+
+/** @param {string} folder of extensions @param {boolean} project @returns {Copy[]} */
+function copiesIn(folder, project) {
+  return namesIn(folder).flatMap((name) => {
+    const entry = path.join(folder, name, "extension.mjs");
+    if (!statOf(entry)?.isFile()) return [];
+    const program = path.dirname(fs.realpathSync(entry));
+    const manifest = jsonIn(path.join(program, "package.json"));
+    if (manifest?.name !== "copilot-tap") return [];
+    return [
+      { folder: path.join(folder, name), program, version: String(manifest.version), project },
+    ];
+  });
+}
+
+/** Where a symbolic link leads. @param {string} file */
+function targetOf(file) {
+  try {
+    return fs.readlinkSync(file);
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {string} home @param {string} cwd */
+export function extensionFacts(home, cwd) {
+  const usual = path.join(home, "extensions", "tap");
+  const copies = [
+    ...copiesIn(path.join(home, "extensions"), false),
+    ...copiesIn(path.join(projectRoot(cwd), ".github", "extensions"), true),
+  ];
+  const target = targetOf(usual);
+  const state = statOf(usual) ? "incomplete" : target !== undefined ? "dangling" : "missing";
+  return { usual, copies, state, target };
+}
+
+/**
+ * Whether the addon of a tap loads in a Node, in a process of its own: it may crash.
+ * @param {string} program folder of that tap @param {string} node @param {NodeJS.ProcessEnv} env
+ * @returns {Promise<{program: string, missing: boolean, why: string} | undefined>}
+ */
+async function addonTrouble(program, node, env) {
+  const file = path.join(program, "build", "Release", "tap.node");
+  if (!fs.existsSync(file)) return { program, missing: true, why: `there is no ${file}` };
+  const script = "require(process.argv[1]); console.log('loads')";
+  const { out, late } = await ask(node, ["-e", script, file], { env, ms: ADDON_MS });
+  if (/^loads$/m.test(out)) return undefined;
+  const error = /^\w*Error: (.*)$/m.exec(out)?.[1] ?? (late ? "it does not return" : "it crashes");
+  return { program, missing: false, why: error };
+}
+
+/** @param {Copy[]} copies @param {string | undefined} node @param {NodeJS.ProcessEnv} env */
+export async function addonFacts(copies, node, env) {
+  const programs = new Set([...copies.map(({ program }) => program), programFolder]);
+  const found = [...programs].map((program) =>
+    addonTrouble(program, node ?? process.execPath, env),
+  );
+  return (await Promise.all(found)).find(Boolean);
+}
+
+// ---- the CLI -----------------------------------------------------------------------------------------
+
+/** @param {NodeJS.ProcessEnv} env */
+function findCli(env) {
+  const names = process.platform === "win32" ? ["copilot.exe", "copilot.cmd"] : ["copilot"];
+  const folders = (env.PATH ?? "").split(path.delimiter).filter(Boolean);
+  return folders
+    .flatMap((folder) => names.map((name) => path.resolve(folder, name)))
+    .find((file) => {
+      try {
+        fs.accessSync(file, fs.constants.X_OK);
+        return fs.statSync(file).isFile();
+      } catch {
+        return false;
+      }
+    });
+}
+
+/** @param {NodeJS.ProcessEnv} env */
+export async function cliFacts(env) {
+  const file = findCli(env);
+  // A .cmd runs in a shell only: it is not asked.
+  const asked = file !== undefined && !file.endsWith(".cmd");
+  if (!asked) return { file, version: undefined, asked, late: false, said: "" };
+  const quiet = { ...env, COPILOT_AUTO_UPDATE: "false", COPILOT_OFFLINE: "true" };
+  const { code, out, late, error } = await ask(file, ["--version"], { env: quiet, ms: VERSION_MS });
+  const version = code === 0 ? /\d+\.\d+\.\d+/.exec(out)?.[0] : undefined;
+  const said = error ?? (out.trim().split("\n").at(-1) || `it ended with ${code}`);
+  return { file, version, asked, late, said };
+}
+
+/** What decides in <COPILOT_HOME>/settings.json whether extensions are loaded. @param {string} home */
+export function settingsFacts(home) {
+  const file = path.join(home, "settings.json");
+  if (!statOf(file)) return { file, state: "absent" };
+  /** @type {import("jsonc-parser").ParseError[]} */
+  const errors = [];
+  const value = parse(tailOf(file, SETTINGS_BYTES), errors, { allowTrailingComma: true });
+  if (errors.length > 0 || typeof value !== "object" || value === null) {
+    return { file, state: "unreadable" };
+  }
+  const { mode, disabledExtensions } = value.extensions ?? {};
+  return {
+    file,
+    state: "read",
+    experimental: /** @type {unknown} */ (value.experimental),
+    off: mode === "disabled",
+    disabled: Array.isArray(disabledExtensions) ? disabledExtensions.map(String) : [],
+  };
+}
+
+/**
+ * What the CLI's logs say of its last start of tap: each start has a log of its own, which has what the
+ * extension wrote to stderr.
+ * @param {string} home @param {Copy[]} copies
+ */
+export function startFacts(home, copies) {
+  const logs = path.join(home, "logs");
+  const names = namesIn(logs).filter((name) => /^process-\d+-\d+\.log$/.test(name));
+  const entries = copies.map(({ folder }) => path.join(folder, "extension.mjs"));
+  const everLinked = fs.existsSync(path.join(logs, "tap", "extension.log"));
+  for (const name of names.reverse().slice(0, MOST_LOGS)) {
+    const head = headOf(path.join(logs, name), HEAD_BYTES);
+    const module = /^=== launch pid=\d+ module=(.*) ===$/m.exec(head)?.[1];
+    if (module === undefined || !entries.includes(module)) continue;
+    const text = tailOf(path.join(logs, name), LOG_BYTES);
+    const trouble = [...text.matchAll(/^tap: (.*)$/gm)].at(-1)?.[1];
+    return { everLinked, log: path.join(logs, name), trouble };
+  }
+  return { everLinked };
+}

@@ -1,0 +1,126 @@
+// Everything that the checks look at, gathered once: what is installed, what runs, and which session
+// and which tool are meant. Nothing here takes longer than its part of ten seconds.
+
+import path from "node:path";
+import { copilotHome, gatewayFiles } from "../../base/paths.mjs";
+import { consentFile, isAllowed } from "../../projects/consent.mjs";
+import { loadProjectConfig } from "../../projects/project-config.mjs";
+import { providerLogFile } from "../../projects/provider-log.mjs";
+import { GOOD_RUN_MS } from "../../projects/supervisor.mjs";
+import { tailOf } from "./bounded.mjs";
+import { gatewayFacts } from "./gateway.mjs";
+import * as installed from "./installation.mjs";
+
+/** @typedef {import("../control.mjs").Inspection} Inspection */
+/** @typedef {import("../control.mjs").InspectedSession} InspectedSession */
+/** @typedef {Awaited<ReturnType<typeof lookAround>>} Place */
+
+const LOG_BYTES = 32 * 1024;
+
+/** @param {NodeJS.ProcessEnv} env */
+function filesOf(env) {
+  try {
+    return { files: gatewayFiles(env), portTrouble: "" };
+  } catch (error) {
+    const files = gatewayFiles({ ...env, TAP_GATEWAY_PORT: undefined });
+    return { files, portTrouble: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** Whether `folder` is `inner` or has it. @param {string} folder @param {string} inner */
+function contains(folder, inner) {
+  const way = path.relative(folder, inner);
+  return way !== ".." && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way);
+}
+
+/**
+ * The session that is meant: the agent's own, else the one in this folder, else the one last in use.
+ * @param {InspectedSession[]} sessions @param {NodeJS.ProcessEnv} env @param {string} cwd
+ */
+function sessionMeant(sessions, env, cwd) {
+  const lastUsed = (/** @type {InspectedSession[]} */ some) =>
+    [...some].sort((a, b) => Number(b.linked) - Number(a.linked) || b.inUse - a.inUse)[0];
+  const own = sessions.find(({ id }) => id === env.COPILOT_AGENT_SESSION_ID);
+  const here = sessions.filter((session) => contains(session.cwd, cwd));
+  return own ?? lastUsed(here) ?? lastUsed(sessions);
+}
+
+/**
+ * What became of a provider that a config names, in the words of its log. One that was started anew lately
+ * is not well yet.
+ * @param {string} logs @param {string} name
+ */
+function lastNote(logs, name) {
+  const file = providerLogFile(logs, name);
+  const notes = [...tailOf(file, LOG_BYTES).matchAll(/^(\S+) tap (.*)$/gm)];
+  const [, at, note] = notes.at(-1) ?? ["", "", ""];
+  const before = notes.at(-2)?.[2] ?? "";
+  const young = note.startsWith("started") && Date.now() - Date.parse(at) < GOOD_RUN_MS;
+  return { name, file, note: young && before.startsWith("restart ") ? before : note };
+}
+
+/** @param {import("../../base/paths.mjs").GatewayFiles} files @param {string} cwd */
+function projectFacts(files, cwd) {
+  const config = loadProjectConfig(cwd);
+  if (!config) return undefined;
+  const { file, digest, result } = config;
+  return {
+    file,
+    problems: result.ok ? [] : result.problems.map(({ text }) => text),
+    providers: result.ok ? result.providers.map(({ name }) => lastNote(files.logs, name)) : [],
+    allowed: result.ok && isAllowed(consentFile(files), file, digest),
+  };
+}
+
+/** @param {installed.Copy[]} copies @param {NodeJS.ProcessEnv} env */
+async function programFacts(copies, env) {
+  const node = await installed.nodeFacts(env);
+  const usable = node.version ? node.file : undefined;
+  return { node, addon: await installed.addonFacts(copies, usable, env) };
+}
+
+/** Limits whose variables say no number that can be meant. @param {NodeJS.ProcessEnv} env */
+async function ignoredLimits(env) {
+  const limits = await import("../../base/addon.mjs").then(
+    ({ addon }) => addon.limits,
+    () => [], // which is found by another check
+  );
+  return limits.filter(({ env: name, least }) => {
+    const text = env[name] || undefined;
+    return text !== undefined && !(/^\d+$/.test(text) && Number(text) >= least);
+  });
+}
+
+/** @param {{env: NodeJS.ProcessEnv, cwd: string, tool?: string}} where */
+export async function lookAround({ env, cwd, tool }) {
+  const { files, portTrouble } = filesOf(env);
+  const home = copilotHome(env);
+  const extension = installed.extensionFacts(home, cwd);
+  const { copies } = extension;
+  const [{ node, addon }, cli, gateway, ignored] = await Promise.all([
+    programFacts(copies, env),
+    installed.cliFacts(env),
+    gatewayFacts(files, env),
+    ignoredLimits(env),
+  ]);
+  const session = sessionMeant(gateway.inspection?.sessions ?? [], env, cwd);
+  return {
+    env,
+    tool,
+    files,
+    portTrouble,
+    home: installed.homeFacts(files),
+    node,
+    extension,
+    addon,
+    ignored,
+    cli,
+    settings: installed.settingsFacts(home),
+    start: installed.startFacts(home, copies),
+    ...gateway,
+    session,
+    /** Whether an extension process speaks for it: all that comes before must be well. */
+    linked: session?.linked ?? false,
+    project: projectFacts(files, session?.cwd || cwd),
+  };
+}
