@@ -25,6 +25,7 @@ import { COMMANDS } from "../../js/command/commands/index.mjs";
 import { EXIT_CODES } from "../../js/command/failure.mjs";
 import { startTap } from "../../js/develop/testing.mjs";
 import { pythonForSdk } from "../setup.mjs";
+import { parseMarkdown } from "../support/markdown.mjs";
 import { withTimeout } from "../support/wait.mjs";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
@@ -36,39 +37,12 @@ const documents = [
   ...["README.md", "CHANGELOG.md", "CONTRIBUTING.md"].filter((file) =>
     existsSync(path.join(root, file)),
   ),
-  ...readdirSync(path.join(root, "docs"))
+  ...readdirSync(path.join(root, "docs"), { encoding: "utf8", recursive: true })
     .filter((name) => name.endsWith(".md"))
-    .map((name) => `docs/${name}`),
+    .map((name) => path.posix.join("docs", ...name.split(path.sep))),
 ];
 
-// ---- reading Markdown ----------------------------------------------------------------------------
-
-/**
- * @typedef {{language: string, run: boolean, tap: boolean, code: string, line: number}} Block
- * @param {string} text
- * @returns {{blocks: Block[], prose: string}} prose has the blocks' lines emptied
- */
-function parseMarkdown(text) {
-  const blocks = [];
-  const prose = [];
-  let block;
-  text.split("\n").forEach((line, index) => {
-    const fence = /^ {0,3}(`{3,})([^`]*)$/.exec(line);
-    if (fence && !block) {
-      const [language = "", ...words] = fence[2].trim().split(/\s+/);
-      const [run, tap] = ["run", "tap"].map((word) => words.includes(word));
-      block = { fence: fence[1], language, run, tap, lines: [], line: index + 1 };
-    } else if (block && fence?.[1].startsWith(block.fence) && fence[2].trim() === "") {
-      blocks.push({ ...block, code: `${block.lines.join("\n")}\n` });
-      block = undefined;
-    } else if (block) {
-      block.lines.push(line);
-    }
-    prose.push(fence || block ? "" : line);
-  });
-  assert.equal(block, undefined, `the block of line ${block?.line} is not closed`);
-  return { blocks, prose: prose.join("\n") };
-}
+// ---- reading a page ------------------------------------------------------------------------------
 
 /** The rows of the table that has exactly this heading. @param {string} file @param {string[]} heading */
 function table(file, heading) {
@@ -281,7 +255,8 @@ async function runShell(code) {
 
 describe("code blocks", () => {
   for (const file of documents) {
-    for (const { language, run, tap, code, line } of parseMarkdown(read(file)).blocks) {
+    for (const { language, words, code, line } of parseMarkdown(read(file)).blocks) {
+      const [run, tap] = ["run", "tap"].map((word) => words.includes(word));
       test(`${file}:${line} ${language || "without a language"}${run ? ", run" : ""}`, async () => {
         if (PLAIN.includes(language)) return;
         assert.ok(
