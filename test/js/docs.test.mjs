@@ -2,7 +2,8 @@
 // block to its language. A block marked ```js, ```python, ```sh or ```json is parsed; one with `run`
 // after the language is executed in the repository's folder and has to end with 0. One with `run tap` is
 // a provider: it finds a gateway with a session, has to get there, and ends in good order. ```sh run tap is
-// what a user types beside such a gateway; the command copilot-tap is on its PATH.
+// what a user types beside such a gateway; the command copilot-tap is on its PATH. A block with `is=` is that
+// file. Pages that are done in order have their words in test/support/walkthrough.mjs.
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -25,7 +26,7 @@ import { COMMANDS } from "../../js/command/commands/index.mjs";
 import { EXIT_CODES } from "../../js/command/failure.mjs";
 import { startTap } from "../../js/develop/testing.mjs";
 import { pythonForSdk } from "../setup.mjs";
-import { parseMarkdown } from "../support/markdown.mjs";
+import { parseMarkdown, valueOf } from "../support/markdown.mjs";
 import { withTimeout } from "../support/wait.mjs";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
@@ -159,7 +160,11 @@ for (const file of documents) {
 
 /** Runs a program and gives what it complained about, or nothing. */
 function complaint(command, args, input) {
-  const env = { ...process.env, PYTHONPATH: path.join(root, "sdk", "python") };
+  const env = {
+    ...process.env,
+    PYTHONPATH: path.join(root, "sdk", "python"),
+    PYTHONDONTWRITEBYTECODE: "1",
+  };
   const options = { input, cwd: root, env, timeout: 60_000 };
   const run = spawnSync(command, args, { ...options, encoding: "utf8" });
   if (run.status === 0) return undefined;
@@ -219,7 +224,12 @@ async function runProvider(language, code) {
   const [command, ...args] = js ? [process.execPath, "--input-type=module", "-"] : [python, "-"];
   const kit = await startTap();
   try {
-    const env = { ...process.env, ...kit.env, PYTHONPATH: path.join(root, "sdk", "python") };
+    const env = {
+      ...process.env,
+      ...kit.env,
+      PYTHONPATH: path.join(root, "sdk", "python"),
+      PYTHONDONTWRITEBYTECODE: "1",
+    };
     const child = spawn(command, args, { cwd: root, env, stdio: ["pipe", "ignore", "pipe"] });
     let errors = "";
     child.stderr.setEncoding("utf8").on("data", (text) => (errors += text));
@@ -255,7 +265,8 @@ async function runShell(code) {
 
 describe("code blocks", () => {
   for (const file of documents) {
-    for (const { language, words, code, line } of parseMarkdown(read(file)).blocks) {
+    for (const block of parseMarkdown(read(file)).blocks) {
+      const { language, words, code, line } = block;
       const [run, tap] = ["run", "tap"].map((word) => words.includes(word));
       test(`${file}:${line} ${language || "without a language"}${run ? ", run" : ""}`, async () => {
         if (PLAIN.includes(language)) return;
@@ -263,6 +274,8 @@ describe("code blocks", () => {
           Object.hasOwn(LANGUAGES, language),
           `one of ${[...Object.keys(LANGUAGES), ...PLAIN].join(", ")} is needed`,
         );
+        const original = valueOf(block, "is");
+        if (original) assert.equal(code, read(original), `${original} is no longer the same`);
         if (tap) return language === "sh" ? runShell(code) : runProvider(language, code);
         const problem = LANGUAGES[language][run ? "run" : "check"](code);
         assert.equal(problem, undefined);
