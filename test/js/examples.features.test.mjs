@@ -299,7 +299,8 @@ describe("examples/sdk/hello", () => {
 });
 
 test("every example is run by a test", () => {
-  const tests = ["examples.test.mjs", "examples.features.test.mjs", "examples.guides.test.mjs"]
+  const tests = readdirSync(path.join(REPO_ROOT, "test", "js"))
+    .filter((file) => file.startsWith("examples."))
     .map((file) => readFileSync(path.join(REPO_ROOT, "test", "js", file), "utf8"))
     .join("");
   const files = ["", "sdk"].flatMap((folder) => readdirSync(path.join(EXAMPLES, folder)));
