@@ -2,7 +2,8 @@
 // block to its language. A block marked ```js, ```python, ```sh or ```json is parsed; one with `run`
 // after the language is executed in the repository's folder and has to end with 0. One with `run tap` is
 // a provider: it finds a gateway with a session, has to get there, and ends in good order. ```sh run tap is
-// what a user types beside such a gateway; the command copilot-tap is on its PATH.
+// what a user types beside such a gateway; the command copilot-tap is on its PATH. A block with `is=` is that
+// file. Pages that are done in order have their words in test/support/walkthrough.mjs.
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -25,6 +26,7 @@ import { COMMANDS } from "../../js/command/commands/index.mjs";
 import { EXIT_CODES } from "../../js/command/failure.mjs";
 import { startTap } from "../../js/develop/testing.mjs";
 import { pythonForSdk } from "../setup.mjs";
+import { parseMarkdown, valueOf } from "../support/markdown.mjs";
 import { withTimeout } from "../support/wait.mjs";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
@@ -36,39 +38,12 @@ const documents = [
   ...["README.md", "CHANGELOG.md", "CONTRIBUTING.md"].filter((file) =>
     existsSync(path.join(root, file)),
   ),
-  ...readdirSync(path.join(root, "docs"))
+  ...readdirSync(path.join(root, "docs"), { encoding: "utf8", recursive: true })
     .filter((name) => name.endsWith(".md"))
-    .map((name) => `docs/${name}`),
+    .map((name) => path.posix.join("docs", ...name.split(path.sep))),
 ];
 
-// ---- reading Markdown ----------------------------------------------------------------------------
-
-/**
- * @typedef {{language: string, run: boolean, tap: boolean, code: string, line: number}} Block
- * @param {string} text
- * @returns {{blocks: Block[], prose: string}} prose has the blocks' lines emptied
- */
-function parseMarkdown(text) {
-  const blocks = [];
-  const prose = [];
-  let block;
-  text.split("\n").forEach((line, index) => {
-    const fence = /^ {0,3}(`{3,})([^`]*)$/.exec(line);
-    if (fence && !block) {
-      const [language = "", ...words] = fence[2].trim().split(/\s+/);
-      const [run, tap] = ["run", "tap"].map((word) => words.includes(word));
-      block = { fence: fence[1], language, run, tap, lines: [], line: index + 1 };
-    } else if (block && fence?.[1].startsWith(block.fence) && fence[2].trim() === "") {
-      blocks.push({ ...block, code: `${block.lines.join("\n")}\n` });
-      block = undefined;
-    } else if (block) {
-      block.lines.push(line);
-    }
-    prose.push(fence || block ? "" : line);
-  });
-  assert.equal(block, undefined, `the block of line ${block?.line} is not closed`);
-  return { blocks, prose: prose.join("\n") };
-}
+// ---- reading a page ------------------------------------------------------------------------------
 
 /** The rows of the table that has exactly this heading. @param {string} file @param {string[]} heading */
 function table(file, heading) {
@@ -185,7 +160,11 @@ for (const file of documents) {
 
 /** Runs a program and gives what it complained about, or nothing. */
 function complaint(command, args, input) {
-  const env = { ...process.env, PYTHONPATH: path.join(root, "sdk", "python") };
+  const env = {
+    ...process.env,
+    PYTHONPATH: path.join(root, "sdk", "python"),
+    PYTHONDONTWRITEBYTECODE: "1",
+  };
   const options = { input, cwd: root, env, timeout: 60_000 };
   const run = spawnSync(command, args, { ...options, encoding: "utf8" });
   if (run.status === 0) return undefined;
@@ -232,7 +211,7 @@ const LANGUAGES = {
   },
 };
 /** Blocks that are not code. */
-const PLAIN = ["text", "md", "diff", "console"];
+const PLAIN = ["text", "md", "diff", "console", "html"];
 
 /**
  * Runs a provider until its code is at its end; one that is to run for good is told to end once it is
@@ -245,7 +224,12 @@ async function runProvider(language, code) {
   const [command, ...args] = js ? [process.execPath, "--input-type=module", "-"] : [python, "-"];
   const kit = await startTap();
   try {
-    const env = { ...process.env, ...kit.env, PYTHONPATH: path.join(root, "sdk", "python") };
+    const env = {
+      ...process.env,
+      ...kit.env,
+      PYTHONPATH: path.join(root, "sdk", "python"),
+      PYTHONDONTWRITEBYTECODE: "1",
+    };
     const child = spawn(command, args, { cwd: root, env, stdio: ["pipe", "ignore", "pipe"] });
     let errors = "";
     child.stderr.setEncoding("utf8").on("data", (text) => (errors += text));
@@ -281,13 +265,15 @@ async function runShell(code) {
 
 describe("code blocks", () => {
   for (const file of documents) {
-    for (const { language, run, tap, code, line } of parseMarkdown(read(file)).blocks) {
+    for (const block of parseMarkdown(read(file)).blocks) {
+      const { language, words, code, line } = block;
+      const [run, tap] = ["run", "tap"].map((word) => words.includes(word));
       test(`${file}:${line} ${language || "without a language"}${run ? ", run" : ""}`, async () => {
+        const known = [...Object.keys(LANGUAGES), ...PLAIN];
+        assert.ok(known.includes(language), `one of ${known.join(", ")} is needed`);
+        const original = valueOf(block, "is");
+        if (original) assert.equal(code, read(original), `${original} is no longer the same`);
         if (PLAIN.includes(language)) return;
-        assert.ok(
-          Object.hasOwn(LANGUAGES, language),
-          `one of ${[...Object.keys(LANGUAGES), ...PLAIN].join(", ")} is needed`,
-        );
         if (tap) return language === "sh" ? runShell(code) : runProvider(language, code);
         const problem = LANGUAGES[language][run ? "run" : "check"](code);
         assert.equal(problem, undefined);

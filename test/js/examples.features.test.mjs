@@ -2,51 +2,13 @@
 // what the example says of it.
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
-import { pythonForSdk } from "../setup.mjs";
 import { REPO_ROOT } from "../support/cli.mjs";
 import { Gateway, Session } from "../support/gateway-host.mjs";
 import { waitFor } from "../support/wait.mjs";
-
-const inPython = {
-  command: (await pythonForSdk()) ?? "python3",
-  env: { PYTHONPATH: path.join(REPO_ROOT, "sdk", "python"), PYTHONDONTWRITEBYTECODE: "1" },
-};
-const languages = { mjs: { command: process.execPath, env: {} }, py: inPython };
-const EXAMPLES = path.join(REPO_ROOT, "examples");
-
-/** @typedef {{gateway: Gateway, start: (env?: object, ...args: string[]) => any}} Place */
-
-/**
- * The same test for an example in both languages, and for what it is with the SDK; each with a gateway
- * of its own.
- * @param {string} name @param {string} what @param {(place: Place) => Promise<void>} body
- */
-function example(name, what, body) {
-  for (const [ending, { command, env: own }] of Object.entries(languages)) {
-    for (const file of [`${name}.${ending}`, `sdk/${name}.${ending}`]) {
-      if (!existsSync(path.join(EXAMPLES, file))) continue;
-      describe(`examples/${file}`, () => {
-        /** @type {Gateway} */
-        let gateway;
-        before(async () => (gateway = await Gateway.create()));
-        after(() => gateway?.dispose());
-        const start = (env = {}, ...args) =>
-          gateway.start(command, [path.join(EXAMPLES, file), ...args], { ...own, ...env });
-        test(what, () => body({ gateway, start }));
-      });
-    }
-  }
-}
-
-/** A session, and the example once it may read the token. @param {Place} place */
-async function begin({ gateway, start }, env = {}, ...args) {
-  const session = await Session.register(gateway, "session");
-  await gateway.token();
-  return { session, program: start(env, ...args) };
-}
+import { begin, example, EXAMPLES, languages } from "./examples-rig.mjs";
 
 example("streams", "its filter drops, shows and injects lines of the log", async (place) => {
   const { session } = await begin(place, { LOG_EVERY_MS: "5" });
@@ -337,7 +299,8 @@ describe("examples/sdk/hello", () => {
 });
 
 test("every example is run by a test", () => {
-  const tests = ["examples.test.mjs", "examples.features.test.mjs"]
+  const tests = readdirSync(path.join(REPO_ROOT, "test", "js"))
+    .filter((file) => file.startsWith("examples."))
     .map((file) => readFileSync(path.join(REPO_ROOT, "test", "js", file), "utf8"))
     .join("");
   const files = ["", "sdk"].flatMap((folder) => readdirSync(path.join(EXAMPLES, folder)));

@@ -31,11 +31,13 @@ export async function startChromium(more = []) {
   });
 }
 
-/** A web server with one empty page. @param {TestContext} t @returns {Promise<string>} its origin */
-export async function servePage(t, host = "127.0.0.1") {
+const EMPTY_PAGE = "<!doctype html><title>a page</title>";
+
+/** A web server with one page. @param {TestContext} t @returns {Promise<string>} its origin */
+export async function servePage(t, host = "127.0.0.1", html = EMPTY_PAGE) {
   const server = http.createServer((_request, response) => {
     response.setHeader("content-type", "text/html; charset=utf-8");
-    response.end("<!doctype html><title>a page</title>");
+    response.end(html);
   });
   t.after(() => {
     server.closeAllConnections();

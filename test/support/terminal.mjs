@@ -2,6 +2,7 @@
 
 import { createRequire } from "node:module";
 import xterm from "@xterm/headless";
+import { runsOf } from "./screen-svg.mjs";
 import { waitFor, withTimeout } from "./wait.mjs";
 
 /** node-pty is native: loaded on first use, so that tests without a terminal do not need it built. */
@@ -84,6 +85,15 @@ export class Terminal {
   /** The same with everything that has scrolled away. */
   allText() {
     return this.#lines(0, this.#screen.buffer.active.length);
+  }
+
+  /** The screen's rows as what draws them wants them: with colours. */
+  screenRuns() {
+    const { cols, rows } = this.#screen;
+    const buffer = this.#screen.buffer.active;
+    return Array.from({ length: rows }, (_, row) =>
+      runsOf(buffer.getLine(buffer.baseY + row), cols),
+    );
   }
 
   #lines(from, to) {

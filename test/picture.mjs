@@ -1,0 +1,100 @@
+// npm run picture: makes docs/images/timer.svg, the real Copilot CLI with the provider of the tutorial. The
+// model is a scripted stand-in; everything else is what a user sees.
+
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { CopilotCli, freePort, REPO_ROOT } from "./support/cli.mjs";
+import { ScriptedModel } from "./support/model.mjs";
+import { animatedSvg, plainRows } from "./support/screen-svg.mjs";
+import { startInteractive } from "./support/terminal.mjs";
+import { tutorialModel } from "./support/tutorial.mjs";
+import { Walkthrough } from "./support/walkthrough.mjs";
+import { waitFor } from "./support/wait.mjs";
+
+const COLUMNS = 96;
+const TARGET = path.join(REPO_ROOT, "docs", "images", "timer.svg");
+const ALT =
+  "A provider runs in one terminal. In the other, Copilot CLI says that it is connected, asks whether the tool " +
+  "set_timer may run, runs it, and is told by the provider that the egg is ready.";
+
+/** The provider as the tutorial leaves it; nothing is asked and nothing is shown. @param {string} folder @param {object} where */
+async function startProvider(folder, where) {
+  const nothing = async () => {};
+  const player = { start: nothing, prompt: nothing, key: nothing, shows: nothing };
+  const walk = new Walkthrough({ language: "node", folder, env: { ...where }, player });
+  await walk.follow("docs/tutorial.md", ({ words }) =>
+    words.some((word) => /^file=|^step$/.test(word)),
+  );
+  const begin = () => walk.start("node provider.mjs");
+  return { walk, begin };
+}
+
+/** @param {import("./support/terminal.mjs").Terminal} terminal from tap's first line to the input, without the folder's line */
+function timelineOf(terminal) {
+  const lines = terminal.screenText().split("\n");
+  const runs = terminal.screenRuns();
+  const start = lines.findIndex((line) => line.includes("tap: timer connected"));
+  const folder = lines.findIndex((line) => line.includes("[⎇ main]"));
+  const footer = lines.findIndex((line) => line.includes("/ commands"));
+  const filled = (/** @type {number} */ end) =>
+    lines.slice(0, end).findLastIndex((line) => line.trim() !== "") + 1;
+  if (start < 0) return folder < 0 ? [] : runs.slice(folder + 1, footer);
+  if (folder < 0) {
+    // A dialog stands at the lower end of the screen: what is empty above it is left out.
+    const dialog = lines.findIndex((line) => line.startsWith("╭─"));
+    const above = runs.slice(start, filled(dialog) + 1);
+    return [...above, ...runs.slice(dialog, filled(lines.length))];
+  }
+  return [...runs.slice(start, filled(folder) + 1), ...runs.slice(folder + 1, footer)];
+}
+
+const root = mkdtempSync(path.join(os.tmpdir(), "tap-"));
+const model = await ScriptedModel.start(tutorialModel);
+const port = await freePort();
+const cli = await CopilotCli.create({
+  extension: REPO_ROOT,
+  model,
+  env: { TAP_GATEWAY_PORT: String(port) },
+});
+const where = { COPILOT_HOME: cli.home, TAP_GATEWAY_PORT: String(port), TAP_PROVIDER_TOKEN: "" };
+const { walk, begin } = await startProvider(root, where);
+/** @type {import("./support/terminal.mjs").Terminal | undefined} */
+let terminal;
+try {
+  terminal = await startInteractive(cli, { allow: [], cols: COLUMNS, rows: 60 });
+  const screen = terminal;
+  /** @type {import("./support/screen-svg.mjs").Pane[][]} */
+  const frames = [];
+  const shoot = () => {
+    const own = ["$ node provider.mjs", ...walk.output.trimEnd().split("\n")];
+    frames.push([
+      { title: "your provider", rows: plainRows(own) },
+      { title: "copilot --experimental", rows: timelineOf(screen) },
+    ]);
+  };
+  await begin();
+  await screen.waitForScreen(/tap: timer connected with 1 tool/);
+  await waitFor(() => walk.output.includes("bound to"), { what: "the provider is bound" });
+  shoot();
+  await screen.submit("Set a timer for my egg, 2 seconds.");
+  await screen.waitForScreen(/enter to select/);
+  shoot();
+  screen.type("2");
+  await screen.waitForScreen(/The timer is set/);
+  await screen.waitUntilReady();
+  shoot();
+  await screen.waitForScreen(/Your egg is ready/);
+  await screen.waitUntilReady();
+  shoot();
+  const svg = animatedSvg({ columns: COLUMNS, seconds: [2, 4, 3, 6], alt: ALT }, frames);
+  mkdirSync(path.dirname(TARGET), { recursive: true });
+  writeFileSync(TARGET, svg);
+  console.log(`${path.relative(REPO_ROOT, TARGET)}: ${svg.length} bytes`);
+} finally {
+  terminal?.dispose();
+  await walk.stop();
+  await cli.dispose();
+  await model.close();
+  rmSync(root, { recursive: true, force: true });
+}
