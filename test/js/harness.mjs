@@ -163,7 +163,8 @@ export class TestSession {
 
   #receive(event) {
     this.events.push(event);
-    if (event.type === "tools" && this.confirms) this.send({ type: "synced", revision: event.revision });
+    if (event.type === "tools" && this.confirms)
+      this.send({ type: "synced", revision: event.revision });
   }
 
   attach(gateway) {
