@@ -26,7 +26,10 @@ function variablesOfTheCode() {
     .split("\0")
     .filter((file) => file && !/(^|\/)tests?\/|\.test\.|templates\//.test(file));
   const text = files.map((file) => readFileSync(path.join(REPO_ROOT, file), "utf8")).join("\n");
-  const names = text.match(/(?<=["'.`])TAP_[A-Z0-9]+(?:_[A-Z0-9]+)*\b/g) ?? [];
+  // As it is read, in JavaScript or Python, or given to a child.
+  const use =
+    /(?:\benv\.|\benviron(?:\.get\(|\[)["'])(TAP_[A-Z0-9_]+)|^\s*(TAP_[A-Z0-9_]+): (?![["{])/gm;
+  const names = [...text.matchAll(use)].map(([, read, given]) => read ?? given);
   const limits = new Set(addon.limits.map(({ env }) => env));
   return [...new Set(names)].filter((name) => !limits.has(name)).sort();
 }
