@@ -6,7 +6,8 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { programFolder } from "../../js/base/paths.mjs";
+import { programFolder, version } from "../../js/base/paths.mjs";
+import { entryText, releaseId } from "../../js/install/entry.mjs";
 import { copyOfProject } from "../support/tap.mjs";
 import { withTimeout } from "../support/wait.mjs";
 import { CLI } from "./cli-process.mjs";
@@ -212,6 +213,25 @@ describe("copilot-tap doctor, the installed tap", () => {
     await assert.doesNotReject(at.do(`${warnings[0].command} --json || test $? = 1`));
   });
 
+  test("of a release that copilot-tap install has put there, with and without its addon", async (t) => {
+    const at = await Place.create(t);
+    const id = releaseId(version, "0123456789ab", 0);
+    const program = await copyOfProject(t);
+    const { folder } = at.files;
+    fs.mkdirSync(path.join(folder, "releases"));
+    fs.cpSync(program, path.join(folder, "releases", id), { recursive: true });
+    fs.rmSync(path.join(folder, "extension.mjs"));
+    fs.writeFileSync(path.join(folder, "extension.mjs"), entryText(id));
+    const { code, warned, value } = await at.diagnose();
+    assert.deepEqual([code, warned], [WELL, []]);
+    const { seen } = value.checks.find((check) => check.id === "extension");
+    assert.equal(seen, `${version}, ${folder}`);
+    fs.rmSync(path.join(folder, "releases", id, "build"), { recursive: true });
+    const { first } = await at.diagnose();
+    assert.equal(first.code, "ADDON_MISSING");
+    assert.match(first.fix, /Install tap again/);
+  });
+
   test("without its addon, or with one that does not load", async (t) => {
     const at = await Place.create(t);
     const program = await copyOfProject(t);
@@ -264,10 +284,10 @@ describe("copilot-tap doctor, the CLI", () => {
     [TESTED_CLIS.from, undefined],
     ["1.1.0", undefined],
   ]);
-  for (const [version, expected] of versions) {
-    test(`${version} is ${expected ?? "taken"}`, async (t) => {
+  for (const [cliVersion, expected] of versions) {
+    test(`${cliVersion} is ${expected ?? "taken"}`, async (t) => {
       const at = await Place.create(t);
-      fakeProgram(at.bin, "copilot", `echo "GitHub Copilot CLI ${version}."`);
+      fakeProgram(at.bin, "copilot", `echo "GitHub Copilot CLI ${cliVersion}."`);
       const { value } = await at.diagnose();
       const { finding } = value.checks.find(({ id }) => id === "cli");
       assert.equal(finding?.code, expected);

@@ -3,6 +3,7 @@
 
 import path from "node:path";
 import { programFolder, version as ours } from "../../base/paths.mjs";
+import { RELEASES } from "../../base/release-use.mjs";
 import { isNewer } from "../../base/versions.mjs";
 import { quoted } from "../../base/visible.mjs";
 import { finding } from "./findings.mjs";
@@ -146,14 +147,21 @@ function missing(usual, state, target) {
 const linkCommand = (usual, program = programFolder) =>
   `mkdir -p ${quoted(path.dirname(usual))} && ln -s ${quoted(program)} ${quoted(usual)}`;
 
+/** Put there by `copilot-tap install`. @param {string} program */
+const isRelease = (program) => path.basename(path.dirname(program)) === RELEASES;
+
 /** @param {Place} place */
 function addon({ addon: trouble, node: { file, version } }) {
   if (!trouble) return undefined;
   const where = `${file ?? process.execPath}, Node.js ${version ?? process.versions.node}, ${process.platform}-${process.arch}`;
   return finding(trouble.missing ? "ADDON_MISSING" : "ADDON_BROKEN", {
     problem: `tap's native addon does not load in ${where}: ${trouble.why}`,
-    fix: "Build it for this machine.",
-    command: `cd ${quoted(trouble.program)} && npm install --omit=dev`,
+    ...(isRelease(trouble.program)
+      ? { fix: "Install tap again on this machine, as docs/installing.md says." }
+      : {
+          fix: "Build it for this machine.",
+          command: `cd ${quoted(trouble.program)} && npm install --omit=dev`,
+        }),
   });
 }
 

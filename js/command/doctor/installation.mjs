@@ -2,9 +2,12 @@
 
 import fs from "node:fs";
 import path from "node:path";
+import { pathToFileURL } from "node:url";
 import { parse } from "jsonc-parser";
+import { RELEASES } from "../../base/release-use.mjs";
 import { findNode } from "../../base/node.mjs";
 import { programFolder } from "../../base/paths.mjs";
+import { releaseNamedBy } from "../../install/entry.mjs";
 import { ask, headOf, jsonIn, namesIn, tailOf } from "./bounded.mjs";
 
 /** Of a program that only says its version. The first start of a CLI unpacks it. */
@@ -80,7 +83,11 @@ function copiesIn(folder, project) {
   return namesIn(folder).flatMap((name) => {
     const entry = path.join(folder, name, "extension.mjs");
     if (!statOf(entry)?.isFile()) return [];
-    const program = path.dirname(fs.realpathSync(entry));
+    const released = releaseNamedBy(tailOf(entry, SETTINGS_BYTES));
+    const program =
+      released === undefined
+        ? path.dirname(fs.realpathSync(entry))
+        : path.join(fs.realpathSync(path.join(folder, name)), RELEASES, released);
     const manifest = jsonIn(path.join(program, "package.json"));
     if (manifest?.name !== "copilot-tap") return [];
     return [
@@ -116,13 +123,15 @@ export function extensionFacts(home, cwd) {
  * @returns {Promise<{program: string, missing: boolean, why: string} | undefined>}
  */
 async function addonTrouble(program, node, env) {
-  const file = path.join(program, "build", "Release", "tap.node");
-  if (!fs.existsSync(file)) return { program, missing: true, why: `there is no ${file}` };
-  const script = "require(process.argv[1]); console.log('loads')";
-  const { out, late } = await ask(node, ["-e", script, file], { env, ms: ADDON_MS });
+  // As that tap loads it itself.
+  const script = "await import(process.argv[1]); console.log('loads')";
+  const loader = pathToFileURL(path.join(program, "js", "base", "addon.mjs")).href;
+  const args = ["--input-type=module", "-e", script, loader];
+  const { out, late } = await ask(node, args, { env, ms: ADDON_MS });
   if (/^loads$/m.test(out)) return undefined;
-  const error = /^\w*Error: (.*)$/m.exec(out)?.[1] ?? (late ? "it does not return" : "it crashes");
-  return { program, missing: false, why: error };
+  const reason = /^\s*\[cause\]: \w*Error: (.*)$/m.exec(out) ?? /^\w*Error: (.*)$/m.exec(out);
+  const why = reason?.[1] ?? (late ? "it does not return" : "it crashes");
+  return { program, missing: /No native build was found/.test(out), why };
 }
 
 /** @param {Copy[]} copies @param {string | undefined} node @param {NodeJS.ProcessEnv} env */
