@@ -1,5 +1,9 @@
 // The command's views for a session of the CLI, as text of its timeline.
 
+import { execFile } from "node:child_process";
+import path from "node:path";
+import { findNode } from "../base/node.mjs";
+import { programFolder } from "../base/paths.mjs";
 import { Output } from "./output.mjs";
 import { showStatus } from "./commands/status.mjs";
 
@@ -24,3 +28,25 @@ async function printed(work) {
 
 /** @param {import("../base/paths.mjs").GatewayFiles} files */
 export const statusText = (files) => printed((output) => showStatus(output, files));
+
+/** The doctor bounds what it waits for itself. */
+const DOCTOR_MS = 20_000;
+
+/**
+ * In a process of its own: it looks at much, and this one has calls to pass on.
+ * @param {string} [tool] that is missing
+ * @returns {Promise<string>}
+ */
+export function doctorText(tool) {
+  const node = findNode();
+  if (!node) {
+    return Promise.resolve("tap: the doctor needs Node.js: install it, or let TAP_NODE name it");
+  }
+  const cli = path.join(programFolder, "js", "command", "cli.mjs");
+  const args = [cli, "doctor", ...(tool ? [tool] : [])];
+  return new Promise((resolve) => {
+    execFile(node, args, { timeout: DOCTOR_MS, encoding: "utf8" }, (error, out, err) =>
+      resolve(out.trim() || err.trim() || `tap: the doctor did not come: ${error?.message}`),
+    );
+  });
+}

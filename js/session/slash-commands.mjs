@@ -36,5 +36,13 @@ export function slashCommands({ files, show, showPairings }) {
         if (!showPairings()) show("tap: no gateway runs at the moment; try again in a few seconds");
       },
     },
+    {
+      name: "tap-doctor",
+      description: "Why a tool is missing: /tap-doctor, or with the tool's name",
+      handler: ({ args = "" } = {}) => {
+        const tool = /^[a-zA-Z0-9_][\w-]*$/.exec(args.trim())?.[0];
+        return showing(async () => (await views()).doctorText(tool));
+      },
+    },
   ];
 }

@@ -45,4 +45,15 @@ describe("in the terminal", { concurrency: 1 }, () => {
     await terminal.waitForScreen((screen) => times(screen) === 2, 20_000, "the code, twice");
     await terminal.exit();
   });
+
+  test("/tap-doctor says that all is well, and what is wrong with a tool", async (t) => {
+    const rig = await startTap(t, () => say("hello"));
+    const terminal = await rig.interactive({ rows: 70, cols: 110 });
+    await rig.provide(TOOLS, { name: "echo" });
+    await terminal.submit("/tap-doctor ping");
+    await terminal.waitForScreen(/the model has ping|could be better/, 30_000);
+    await terminal.submit("/tap-doctor pong");
+    await terminal.waitForScreen(/No provider.*"pong"|TOOL_NOT_DECLARED/, 30_000);
+    await terminal.exit();
+  });
 });

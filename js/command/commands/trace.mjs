@@ -1,7 +1,6 @@
 // `trace`: what providers say and are told, for people or as a recording (docs/tracing.md).
 
 import fs from "node:fs";
-import { openControl } from "../control.mjs";
 import { Failure } from "../failure.mjs";
 import { filesOf } from "../given.mjs";
 import { untilInterrupted } from "../interruption.mjs";
@@ -134,6 +133,7 @@ function follow(control, filter, take, ending, onBegun = () => {}) {
 /** @param {TraceGiven} given */
 async function run(given) {
   const output = new Output(given);
+  const { openControl } = await import("../control.mjs"); // needs the addon
   const control = await openControl(filesOf(given));
   try {
     const filter = await filterOf(given, control);
