@@ -67,6 +67,8 @@ import { PendingCalls } from "../base/pending-calls.mjs";
  */
 
 const ANSWER_MS = 5000;
+/** The gateway ends a call when the tool's time is up; one that hangs is noticed by its link. */
+const LONGEST_CALL_MS = 3_600_000;
 
 /** No gateway can be asked; `message` says why, and what to do. */
 export class NoGateway extends Error {
@@ -156,14 +158,14 @@ export class Control {
 
   /**
    * Calls a provider's tool as a session would; hooks are not asked.
-   * @param {{tool: string, args?: unknown, session?: string, timeoutMs?: number, signal?: AbortSignal}} what `session`:
+   * @param {{tool: string, args?: unknown, session?: string, signal?: AbortSignal}} what `session`:
    *   its id; without it, the one last in use that has the tool
    * @returns {Promise<CallOutcome>}
    */
-  async call({ tool, args = {}, session, timeoutMs, signal }) {
+  async call({ tool, args = {}, session, signal }) {
     const { id, result } = await this.#inTurn(async () => {
       await this.#operate(session ?? "");
-      return this.#calls.call(this.#port, tool, args, timeoutMs);
+      return this.#calls.call(this.#port, tool, args, LONGEST_CALL_MS);
     });
     const cancel = () => this.#port.cancel(id, "the user has cancelled it");
     signal?.addEventListener("abort", cancel, { once: true });

@@ -1,6 +1,7 @@
 // Checks of what has to be there before a session can begin: the home, the variables, Node.js, tap, the
 // CLI. Where an extension speaks for a session just now, what that proves is not asked about.
 
+import fs from "node:fs";
 import path from "node:path";
 import { programFolder, version as ours } from "../../base/paths.mjs";
 import { RELEASES } from "../../base/release-use.mjs";
@@ -145,7 +146,9 @@ function missing(usual, state, target) {
 
 /** @param {string} usual @param {string} [program] */
 const linkCommand = (usual, program = programFolder) =>
-  `mkdir -p ${quoted(path.dirname(usual))} && ln -s ${quoted(program)} ${quoted(usual)}`;
+  fs.existsSync(path.join(program, ".git"))
+    ? `mkdir -p ${quoted(path.dirname(usual))} && ln -s ${quoted(program)} ${quoted(usual)}`
+    : "copilot-tap install";
 
 /** Put there by `copilot-tap install`. @param {string} program */
 const isRelease = (program) => path.basename(path.dirname(program)) === RELEASES;
