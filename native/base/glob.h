@@ -8,8 +8,8 @@
 //   {a,b}    one of these, which are globs again and may be empty
 //
 // Both / and \ are separators, in the path and in the glob. A glob without one matches the path's
-// base name, any other the whole path; a ./ at its beginning is left out then. Letters match in their own case only, and a leading dot is a
-// character like any other.
+// base name, any other the whole path; a ./ at its beginning is left out then. Letters match in
+// their own case only, and a leading dot is a character like any other.
 #pragma once
 
 #include <cstddef>

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
+#include <string>
 #include <utility>
 
 #include "base/encoding.h"
@@ -81,21 +83,21 @@ ToolRecord& ToolStats::record(std::string_view provider, std::string_view tool) 
 }
 
 void ToolStats::forgetOldest() {
-  auto oldestProvider = tools_.end();
-  Tools::iterator oldest;
-  for (auto provider = tools_.begin(); provider != tools_.end(); ++provider) {
-    for (auto tool = provider->second.begin(); tool != provider->second.end(); ++tool) {
-      if (oldestProvider != tools_.end() &&
-          oldest->second.lastUnixMillis <= tool->second.lastUnixMillis) {
-        continue;
-      }
-      oldestProvider = provider;
-      oldest = tool;
+  std::string provider;
+  std::string tool;
+  int64_t oldest = std::numeric_limits<int64_t>::max();
+  for (const auto& [name, ofProvider] : tools_) {
+    for (const auto& [its, record] : ofProvider) {
+      if (record.lastUnixMillis >= oldest) continue;
+      oldest = record.lastUnixMillis;
+      provider = name;
+      tool = its;
     }
   }
-  oldestProvider->second.erase(oldest);
-  if (oldestProvider->second.empty()) tools_.erase(oldestProvider);
-  --count_;
+  const auto at = tools_.find(provider);
+  if (at == tools_.end()) return;
+  count_ -= at->second.erase(tool);
+  if (at->second.empty()) tools_.erase(at);
 }
 
 void ToolStats::settled(const Outcome& outcome, const Now& now) {
