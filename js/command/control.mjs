@@ -11,7 +11,7 @@ import { PendingCalls } from "../base/pending-calls.mjs";
 
 /**
  * A tool as it was declared.
- * @typedef {{name: string, description: string, parameters?: object, timeout?: number}} Tool
+ * @typedef {{name: string, description?: string, parameters?: object, timeout?: number}} Tool
  *
  * `refused`: names of tools that the CLI does not take; `rules`: how many hook rules it has there.
  * @typedef {{session: string, tools: Tool[], refused: string[], rules: number}} InspectedBinding
@@ -57,10 +57,11 @@ import { PendingCalls } from "../base/pending-calls.mjs";
  * @typedef {{at: number, provider: string, tool: string, code: string, message: string}} FailedCall
  * @typedef {{name: string, value: number, default: number, unit: "bytes" | "ms" | "count", env: string, why: string}} LimitInForce
  *
- * Times are Unix times in ms. `failures`: the last 20, the oldest first.
+ * Times are Unix times in ms. `failures`: the last 20, the oldest first. Not `complete`: some tools have
+ * nothing but their name.
  * @typedef {{version: string, pid: number, port: number, startedAt: number, now: number, draining: boolean,
  *   sessions: InspectedSession[], providers: InspectedProvider[], tools: InspectedTool[],
- *   failures: FailedCall[], limits: LimitInForce[]}} Inspection
+ *   failures: FailedCall[], limits: LimitInForce[], complete: boolean}} Inspection
  *
  * `text` is the message as it is, secrets included; of `closed` the reason, of `opened` a web page's origin.
  * @typedef {{at: number, connection: number, provider: string, kind: "opened" | "received" | "sent" | "closed", text: string}} TraceFrame

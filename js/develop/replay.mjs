@@ -2,19 +2,27 @@
 // (docs/tracing.md).
 
 import { isDeepStrictEqual } from "node:util";
-import { REMOVED } from "./trace.mjs";
+import { REMOVED } from "./redact.mjs";
 
 /** @typedef {import("./trace.mjs").TraceEvent} TraceEvent */
 /** @typedef {import("./testing.mjs").TestTap} TestTap */
 /**
- * A call with its answer. `code` instead of `data` where it failed.
- * @typedef {{provider: string, tool: string, args: object, data?: unknown, code?: string}} RecordedCall
+ * A call with its answer: `data`, or `code` where it failed, or a file, whose content is not recorded.
+ * @typedef {{provider: string, tool: string, args: object, data?: unknown, code?: string, file?: boolean}} RecordedCall
  * @typedef {"equal" | "shape" | "outcome"} Comparison
  * @typedef {{call: RecordedCall, ok: boolean, detail: string, skipped?: boolean}} Replayed
  */
 
 /** @type {readonly Comparison[]} */
 export const COMPARISONS = ["equal", "shape", "outcome"];
+
+/** @param {any} answer a tool.result @returns {{data?: unknown, code?: string, file?: boolean}} */
+function outcomeOf(answer) {
+  if (answer.error !== undefined || answer.errorCode !== undefined) {
+    return { code: String(answer.errorCode ?? "INTERNAL") };
+  }
+  return answer.file ? { file: true } : { data: answer.data };
+}
 
 /**
  * The calls that were answered, in the order in which they were made.
@@ -35,11 +43,7 @@ export function callsOf(events, { provider } = {}) {
     const answer = answers.get(message.id)?.message;
     if (!answer) return [];
     const { tool, args = {} } = message;
-    const failed = answer.error !== undefined || answer.errorCode !== undefined;
-    const outcome = failed
-      ? { code: String(answer.errorCode ?? "INTERNAL") }
-      : { data: answer.data };
-    return [{ provider: event.provider, tool, args, ...outcome }];
+    return [{ provider: event.provider, tool, args, ...outcomeOf(answer) }];
   });
 }
 
@@ -48,6 +52,7 @@ const isRedacted = (value) => JSON.stringify(value ?? null).includes(REMOVED);
 
 /** The types of a value in place of what is in it; of an array, those of its elements. @param {any} value @returns {any} */
 function shapeOf(value) {
+  if (value === REMOVED) return "string";
   if (Array.isArray(value)) {
     return [...new Set(value.map((item) => JSON.stringify(shapeOf(item))))].sort();
   }
@@ -59,14 +64,34 @@ function shapeOf(value) {
   );
 }
 
-/** What the model reads of a result, as data again where it is JSON. @param {any} read */
-function dataOf(read) {
-  if (typeof read !== "string") return read;
-  try {
-    return JSON.parse(read);
-  } catch {
-    return read;
+/** A result in the form in which the two sides can be compared: an image without its text. @param {any} value */
+function comparable(value) {
+  const [, mimeType, data] = /^data:([^;,]+);base64,(.*)$/s.exec(value?.image ?? "") ?? [];
+  if (data !== undefined) return { mimeType, data };
+  if (typeof value?.mimeType === "string" && typeof value.data === "string" && "text" in value) {
+    return { mimeType: value.mimeType, data: value.data };
   }
+  if (typeof value !== "string") return value ?? "";
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
+
+/** What was taken out may be anything. @param {any} before @param {any} now @returns {boolean} */
+function isSame(before, now) {
+  if (before === REMOVED) return true;
+  if (typeof before === "string" && before.includes(REMOVED)) return typeof now === "string";
+  if (typeof before !== "object" || before === null) return before === now;
+  if (typeof now !== "object" || now === null || Array.isArray(before) !== Array.isArray(now)) {
+    return false;
+  }
+  const names = Object.keys(before);
+  return (
+    names.length === Object.keys(now).length &&
+    names.every((name) => Object.hasOwn(now, name) && isSame(before[name], now[name]))
+  );
 }
 
 /** @param {unknown} value */
@@ -86,12 +111,13 @@ function compareOutcome(call, now, compare) {
       code ? `failed with ${code}` : "succeeded";
     return { ok, detail: ok ? said(now.code) : `it ${said(call.code)}, and now ${said(now.code)}` };
   }
-  if (compare === "outcome") return { ok: true, detail: "succeeded" };
-  const before = typeof call.data === "string" ? dataOf(call.data) : (call.data ?? "");
-  const data = dataOf(now.read);
-  const [left, right] = compare === "shape" ? [shapeOf(before), shapeOf(data)] : [before, data];
-  if (isDeepStrictEqual(left, right)) return { ok: true, detail: "the same" };
-  return { ok: false, detail: `was ${short(left)}, is ${short(right)}` };
+  if (compare === "outcome" || call.file) return { ok: true, detail: "succeeded" };
+  const before = comparable(call.data);
+  const data = comparable(now.read);
+  const same =
+    compare === "shape" ? isDeepStrictEqual(shapeOf(before), shapeOf(data)) : isSame(before, data);
+  if (same) return { ok: true, detail: "the same" };
+  return { ok: false, detail: `was ${short(before)}, is ${short(data)}` };
 }
 
 /**
@@ -126,6 +152,5 @@ async function replayOne(tap, call, compare) {
     (read) => ({ read }),
     (error) => ({ code: String(error.code ?? "INTERNAL") }),
   );
-  const weakest = isRedacted(call.data) && compare === "equal" ? "shape" : compare;
-  return { call, ...compareOutcome(call, now, weakest) };
+  return { call, ...compareOutcome(call, now, compare) };
 }

@@ -2,6 +2,7 @@
 // The first line says what it is; each other is one event of a provider's connection.
 
 import fs from "node:fs";
+import { redact, REMOVED } from "./redact.mjs";
 
 /** @typedef {import("../command/control.mjs").TraceFrame} TraceFrame */
 /**
@@ -9,39 +10,7 @@ import fs from "node:fs";
  * @typedef {{at: number, connection: number, provider: string, kind: TraceFrame["kind"], message?: any, text?: string}} TraceEvent
  */
 
-export const REMOVED = "<removed>";
 const FORMAT = 1;
-
-/** Names of members that hold a secret, in the protocol and in what people send with it. */
-const SECRET_NAME =
-  /(^|[^a-z])(token|secret|passw(or)?d|passphrase|authorization|cookie|credentials?|api[-_]?key|private[-_]?key)s?($|[^a-z])|(Token|Secret|Password|ApiKey|PrivateKey|Credentials?)$/;
-/** Tokens of tap, and the best-known ones of others, wherever they stand in a text. */
-const SECRET_TEXT =
-  /\b(ptk|tok|stk)-[0-9a-f]{16,}\b|\bgh[opsur]_\w{20,}\b|\bgithub_pat_\w{20,}\b|\bsk-[\w-]{20,}\b|\bxox[abprs]-[\w-]{10,}\b|\bAKIA[0-9A-Z]{16}\b|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]+|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(-----END [A-Z ]*PRIVATE KEY-----)?/g;
-
-/** @param {string} name */
-const isSecretName = (name) => SECRET_NAME.test(name) || SECRET_NAME.test(name.toLowerCase());
-
-/**
- * The value without secrets. What stands under a telling name goes as a whole; a schema that only
- * describes such a member stays.
- * @param {any} value
- * @returns {any}
- */
-export function redact(value) {
-  if (typeof value === "string") return value.replace(SECRET_TEXT, REMOVED);
-  if (Array.isArray(value)) return value.map(redact);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [
-      name,
-      isSecretName(name) && isPlain(inner) ? REMOVED : redact(inner),
-    ]),
-  );
-}
-
-/** @param {unknown} value */
-const isPlain = (value) => ["string", "number"].includes(typeof value) && value !== "";
 
 /** @param {TraceFrame} frame @returns {TraceEvent} */
 export function toEvent({ at, connection, provider, kind, text }) {
@@ -72,6 +41,8 @@ export class TraceFilter {
   #wanted;
   /** By connection: what it is known to be, or what it has said so far. @type {Map<number, {fits: boolean, before: TraceEvent[]}>} */
   #connections = new Map();
+  /** Calls of other sessions. @type {Set<string>} */
+  #foreign = new Set();
 
   /** @param {{provider?: string, session?: string}} wanted */
   constructor(wanted) {
@@ -96,7 +67,7 @@ export class TraceFilter {
     if (event.kind === "received" && event.message?.type === "hello") {
       return this.#meet(event, connection.before);
     }
-    if (connection.fits) return session === undefined || isOf(event, session) ? [event] : [];
+    if (connection.fits) return session === undefined || this.#isOf(event, session) ? [event] : [];
     if (event.provider === "" && connection.before.length < MOST_BEFORE) {
       connection.before.push(event);
     }
@@ -113,6 +84,18 @@ export class TraceFilter {
     return this.#connections.get(hello.connection)?.fits ? [...before, hello] : [];
   }
 
+  /** A message that names no session may be about any. @param {TraceEvent} event @param {string} session */
+  #isOf({ message }, session) {
+    if (ANSWERS.has(message?.type)) return !this.#foreign.has(message.id);
+    if (typeof message?.sessionId !== "string" || message.sessionId === session) return true;
+    if (message.type === "tool.call") {
+      this.#foreign.add(message.id);
+      const [oldest] = this.#foreign;
+      if (this.#foreign.size > MOST_FOREIGN) this.#foreign.delete(oldest);
+    }
+    return false;
+  }
+
   /** @param {TraceEvent} event */
   #connection(event) {
     let known = this.#connections.get(event.connection);
@@ -124,9 +107,10 @@ export class TraceFilter {
 /** More than that nobody says before hello. */
 const MOST_BEFORE = 20;
 
-/** A message that names no session may be about any. @param {TraceEvent} event @param {string} session */
-const isOf = ({ message }, session) =>
-  typeof message?.sessionId !== "string" || message.sessionId === session;
+/** What an answer belongs to is told by its call. */
+const ANSWERS = new Set(["tool.result", "tool.progress"]);
+/** Calls of other sessions that may still be answered; more than any limit lets be open. */
+const MOST_FOREIGN = 10_000;
 
 /**
  * @param {string} file
@@ -135,6 +119,8 @@ const isOf = ({ message }, session) =>
  */
 export function readTrace(file) {
   const lines = fs.readFileSync(file, "utf8").split("\n");
+  // A recorder that was killed leaves half a line.
+  if (lines.length > 1) lines.pop();
   const parsed = lines.flatMap((line, index) =>
     line.trim() ? [parseLine(line, file, index)] : [],
   );

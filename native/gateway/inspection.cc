@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/json_writer.h"
+#include "base/limits.h"
 
 namespace tap::gateway {
 
@@ -14,11 +15,16 @@ constexpr std::array<std::string_view, 4> kTrusts{"none", "external", "project",
 constexpr std::array<std::string_view, 3> kActivities{"idle", "busy", "busy"};
 constexpr std::array<std::string_view, 3> kHookOutcomes{"in-force", "denied", "unavailable"};
 
+// Schemas may be large, and a provider has its tools once in each session: beyond this all tools
+// together are listed by name only, so that the report fits the link.
+constexpr size_t kDefinitionBytes = 8 * size_t{kMegabyte};
+
 struct Report {
   const Turn& turn;
   json::Writer& writer;
+  size_t definitionsLeft = kDefinitionBytes;
 
-  void all() const {
+  void all() {
     const State& state = turn.state;
     writer.beginObject().field("version", state.config.version).field("pid", state.config.pid);
     writer.field("port", state.config.port).field("startedAt", state.startedUnixMillis);
@@ -28,7 +34,7 @@ struct Report {
     tools();
     list("failures", state.stats.failures(), [&](const FailedCall& one) { failure(one); });
     limits();
-    writer.endObject();
+    writer.field("complete", definitionsLeft > 0).endObject();
   }
 
  private:
@@ -55,7 +61,7 @@ struct Report {
     writer.endObject();
   }
 
-  void provider(Provider& one) const {
+  void provider(Provider& one) {
     writer.beginObject().field("connection", static_cast<uint64_t>(one.peer));
     writer.field("id", one.providerId).field("name", one.name).field("instance", one.instance);
     writer.field("trust", kTrusts[static_cast<size_t>(one.credentials.trust)]);
@@ -67,9 +73,9 @@ struct Report {
     writer.endObject();
   }
 
-  void binding(const Provider& provider, const Binding& one) const {
+  void binding(const Provider& provider, const Binding& one) {
     writer.beginObject().field("session", one.sessionId);
-    list("tools", one.tools, [&](const protocol::ToolDefinition& tool) { writer.raw(tool.json); });
+    list("tools", one.tools, [&](const protocol::ToolDefinition& tool) { definition(tool); });
     writer.key("refused").beginArray();
     for (const protocol::ToolDefinition& tool : one.tools) {
       if (turn.state.providers.isRefused(one.sessionId, provider.name, tool.name)) {
@@ -77,6 +83,16 @@ struct Report {
       }
     }
     writer.endArray().field("rules", one.rules.size()).endObject();
+  }
+
+  void definition(const protocol::ToolDefinition& tool) {
+    if (tool.json.size() > definitionsLeft) {
+      definitionsLeft = 0;
+      writer.beginObject().field("name", tool.name).endObject();
+    } else {
+      definitionsLeft -= tool.json.size();
+      writer.raw(tool.json);
+    }
   }
 
   void tools() const {

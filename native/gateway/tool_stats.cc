@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
@@ -37,7 +38,7 @@ void Durations::add(Millis duration) {
 }
 
 Millis Durations::percentile(double share) const {
-  const auto wanted = static_cast<uint64_t>(share * static_cast<double>(total_));
+  const auto wanted = static_cast<uint64_t>(std::ceil(share * static_cast<double>(total_)));
   uint64_t seen = 0;
   for (size_t step = 0; step < counts_.size(); ++step) {
     seen += counts_[step];

@@ -71,6 +71,8 @@ export interface RecordedCall {
   args: object;
   data?: unknown;
   code?: string;
+  /** It answered with a file: compared by its outcome. */
+  file?: boolean;
 }
 export interface TraceEvent {
   at: number;

@@ -7,16 +7,9 @@ import { describe, test } from "node:test";
 import { openControl } from "../../js/command/control.mjs";
 import { gatewayFiles } from "../../js/base/paths.mjs";
 import { callsOf, replay } from "../../js/develop/replay.mjs";
+import { redact, REMOVED } from "../../js/develop/redact.mjs";
 import { startTap } from "../../js/develop/testing.mjs";
-import {
-  eventLine,
-  headerLine,
-  readTrace,
-  redact,
-  REMOVED,
-  toEvent,
-  TraceFilter,
-} from "../../js/develop/trace.mjs";
+import { eventLine, headerLine, readTrace, toEvent, TraceFilter } from "../../js/develop/trace.mjs";
 import { provider } from "../../sdk/node/provider.mjs";
 import { waitFor } from "../support/wait.mjs";
 import { temporaryFolder } from "./temporary.mjs";
@@ -70,6 +63,60 @@ describe("what is taken out of a recording", () => {
     }
   });
 
+  test("values of any form, in names of any spelling, and in pairs of name and value", () => {
+    for (const [name, value] of [
+      ["Authorization", ["Bearer abc"]],
+      ["set-cookie", ["sid=1; Secure"]],
+      ["tokens", ["a", "b"]],
+      ["credentials", { user: "ada", other: 1 }],
+      ["PGPASSWORD", "x"],
+      ["pwd", "x"],
+      ["jwt", "x"],
+      ["accessKey", "x"],
+      ["session_key", "x"],
+      ["connectionString", "Server=db;Pwd=x"],
+      ["otp", 123456],
+    ]) {
+      assert.deepEqual(redact({ [name]: value }), { [name]: REMOVED }, name);
+    }
+    assert.deepEqual(redact([{ name: "DB_PASSWORD", value: "x" }]), [
+      { name: "DB_PASSWORD", value: REMOVED },
+    ]);
+    assert.deepEqual(redact({ name: "city", value: "Oslo" }), { name: "city", value: "Oslo" });
+  });
+
+  test("JSON inside of a text, and nothing else of it", () => {
+    assert.equal(
+      redact('{"password":"x","city":"Oslo"}'),
+      `{"password":"${REMOVED}","city":"Oslo"}`,
+    );
+    assert.equal(redact('{ "city": "Oslo" }'), '{ "city": "Oslo" }');
+    assert.equal(redact("[not json"), "[not json");
+  });
+
+  test("hostile texts take no time, for any of the patterns", { timeout: 60_000 }, () => {
+    for (const piece of [
+      "-eyJaaaaaaaaaa",
+      "eyJaaaaaaaaaa.",
+      "sk-",
+      "xoxb-",
+      "ptk-0",
+      "gho_a",
+      "-----BEGIN PRIVATE KEY-----",
+      "-----BEGIN ",
+      "://a:",
+      "token=",
+      "Bearer  ",
+      '"code" : ',
+      "[",
+      '{"a":',
+    ]) {
+      const text = piece.repeat(1_000_000 / piece.length);
+      assert.equal(typeof redact(text), "string", piece);
+      assert.equal(typeof redact({ text }).text, "string", piece);
+    }
+  });
+
   test("not what only sounds like it", () => {
     const harmless = {
       tokens_used: 12,
@@ -90,12 +137,28 @@ describe("what is taken out of a recording", () => {
       `github_pat_${"a1B2_".repeat(8)}`,
       `sk-proj-${"a1B2".repeat(8)}`,
       "AKIAIOSFODNN7EXAMPLE",
+      `glpat-${"a1B2".repeat(5)}`,
+      `npm_${"a1B2".repeat(9)}`,
+      `AIza${"a1B2".repeat(9)}`,
+      `sk_live_${"a1B2".repeat(6)}`,
+      `xapp-1-${"A1".repeat(10)}`,
       "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl",
       "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
     ]) {
       const text = redact(`curl -H 'x: ${secret}' https://example.com`);
       assert.ok(!text.includes(secret), secret);
       assert.match(text, /^curl -H 'x: <removed>/);
+    }
+  });
+
+  test("what stands in addresses, headers and queries", () => {
+    for (const [text, clean] of [
+      ["postgres://ada:hunter2@db/x", `postgres://ada:${REMOVED}@db/x`],
+      ["Authorization: Bearer abcdefghij", `Authorization: Bearer ${REMOVED}`],
+      ["https://x/?a=1&access_token=abc&b=2", `https://x/?a=1&access_token=${REMOVED}&b=2`],
+      ["http://localhost:9400/a:b@c", "http://localhost:9400/a:b@c"],
+    ]) {
+      assert.equal(redact(text), clean);
     }
   });
 
@@ -158,6 +221,15 @@ describe("whose events are recorded", () => {
     );
   });
 
+  test("of a session, without the answers to calls of others", () => {
+    const filter = new TraceFilter({ session: "s" });
+    filter.know(1, "ci", ["s", "t"]);
+    filter.take(event(1, "ci", "sent", { type: "tool.call", sessionId: "t", id: "7" }));
+    const answer = (/** @type {string} */ type) =>
+      filter.take(event(1, "ci", "received", { type, id: "7" })).length;
+    assert.deepEqual([answer("tool.progress"), answer("tool.result")], [0, 0]);
+  });
+
   test("nobody who never says hello makes it keep more than a little", () => {
     const filter = new TraceFilter({ provider: "ci" });
     for (let i = 0; i < 100; ++i) filter.take(event(1, "", "received", { type: "auth" }));
@@ -179,14 +251,21 @@ describe("a recording as a file", () => {
     assert.deepEqual(readTrace(file), { version: "1.2.3", at: 4, events: [event] });
   });
 
+  test("is read without the half line that a recorder leaves when it is killed", (t) => {
+    const file = path.join(temporaryFolder(t), "trace.jsonl");
+    fs.writeFileSync(file, `${headerLine({ version: "1", at: 1 })}{"at":`);
+    assert.deepEqual(readTrace(file).events, []);
+  });
+
   test("that is none, or of another format, is refused with its line", (t) => {
     const file = path.join(temporaryFolder(t), "trace.jsonl");
     for (const [content, message] of [
       ["", /is no recording/],
       ["{}\n", /is no recording/],
       ['{"tapTrace":9}\n', /format 9, and this version reads 1/],
-      [`${headerLine({ version: "1", at: 1 })}{"at":`, /:2 is no line of a recording/],
+      [`${headerLine({ version: "1", at: 1 })}{"at":\n`, /:2 is no line of a recording/],
       ["null\n", /:1 is no line/],
+      ["hello", /:1 is no line/],
     ]) {
       fs.writeFileSync(file, /** @type {string} */ (content));
       assert.throws(() => readTrace(file), /** @type {RegExp} */ (message));
@@ -272,6 +351,37 @@ describe("a recording that is replayed", () => {
     assert.equal(failed?.detail, "it succeeded, and now failed with INTERNAL");
     const [other] = await replay(kit, [{ ...call, args: { item: "tea" }, code: "NOT_FOUND" }]);
     assert.equal(other?.detail, "it failed with NOT_FOUND, and now succeeded");
+  });
+
+  test("compares images by their bytes, and what was taken out with anything", async (t) => {
+    const { kit } = await place(t);
+    const pixel = "iVBORw0KGgo=";
+    const painter = provider("painter", kit.where);
+    painter.tool("paint", { description: "A picture." }, () => ({
+      image: `data:image/png;base64,${pixel}`,
+      title: "x",
+    }));
+    await painter.connect();
+    t.after(() => painter.close());
+    const call = { provider: "painter", tool: "paint", args: {} };
+    const image = (/** @type {string} */ data) => ({
+      image: `data:image/png;base64,${data}`,
+      title: "y",
+    });
+    const verdicts = await replay(kit, [
+      { ...call, data: image(pixel) },
+      { ...call, data: image("AAAA") },
+      { ...call, file: true },
+    ]);
+    assert.deepEqual(
+      verdicts.map(({ ok }) => ok),
+      [true, false, true],
+    );
+    const price = { provider: "shop", tool: "price", args: { item: "tea" } };
+    const [removed] = await replay(kit, [
+      { ...price, data: { item: `a ${REMOVED}`, price: REMOVED, keyed: false } },
+    ]);
+    assert.equal(removed?.ok, true);
   });
 
   test("makes no call whose secret was taken out, and compares what it can", async (t) => {

@@ -45,7 +45,7 @@ function showAll(output, tools) {
     const rows = its.map(({ name, provider, description, offered }) => [
       offered ? strong(name) : warning(name),
       provider,
-      firstLine(description),
+      firstLine(description ?? ""),
     ]);
     table(output, columns, rows, 2);
     for (const { name, offered } of its) {
@@ -59,7 +59,7 @@ function showOne(output, { name, provider, label, session, description, paramete
   output.say(strong(name), ` of ${provider}, in ${label || session}`);
   if (timeout !== undefined) output.say(`timeout: ${timeout} ms`);
   output.say();
-  output.sayAll(description, "  ");
+  output.sayAll(description ?? "", "  ");
   output.say();
   output.sayAll(JSON.stringify(parameters ?? {}, null, 2), "  ");
 }

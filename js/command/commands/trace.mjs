@@ -52,7 +52,7 @@ class Recording {
   constructor(path, force) {
     this.#path = path;
     try {
-      if (force) fs.rmSync(path, { force: true });
+      if (force && fs.lstatSync(path, { throwIfNoEntry: false })?.isFile()) fs.rmSync(path);
       this.#file = fs.openSync(path, "wx", 0o600);
     } catch (error) {
       const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
@@ -72,7 +72,7 @@ class Recording {
   /** @param {string} line */
   #write(line) {
     try {
-      fs.writeSync(this.#file, line);
+      fs.appendFileSync(this.#file, line);
     } catch (error) {
       throw new Failure(`${this.#path} cannot be written: ${/** @type {Error} */ (error).message}`);
     }

@@ -243,6 +243,25 @@ TEST_F(Inspecting, ShowsSessionsProvidersAndTools) {
   tap.lose(page);
 }
 
+TEST_F(Inspecting, FitsTheLinkHoweverLargeTheToolsAre) {
+  for (int i = 0; i < 60; ++i) otherSession("s" + std::to_string(i));
+  const std::string schema =
+      R"(,"parameters":{"type":"object","description":")" + std::string(1'400'000, 'x') + R"("})";
+  const PeerId large = tap.authed();
+  tap.say(large, hello("large", "all", "[" + tool("huge", schema) + "]"));
+  for (int i = 0; i < 60; ++i) {
+    tap.say(large, R"({"type":"session.ready","sessionId":"s)" + std::to_string(i) + R"("})");
+  }
+  const PeerId link = operate();
+  tap.send(link, protocol::Inspect{});
+  const std::string report = tap.expect<protocol::Inspection>(link).report;
+  EXPECT_LT(report.size(), size_t{10} * kMegabyte);
+  const Message message(report);
+  EXPECT_EQ(message.get("complete"), "false");
+  EXPECT_GT(message.size("providers.0.bindings"), 50U);
+  EXPECT_EQ(message.get("providers.0.bindings.50.tools.0.name"), "huge");
+}
+
 TEST_F(Inspecting, ShowsHowCallsWent) {
   const PeerId weather = tap.bound("weather", "s", {"forecast"});
   for (int i = 0; i < 3; ++i) {

@@ -46,6 +46,14 @@ TEST(Durations, AreNeverTooShortAndAtMostAnEighthTooLong) {
   }
 }
 
+TEST(Durations, OfAFewShowTheSlowest) {
+  Durations durations;
+  durations.add(Millis(10));
+  durations.add(Millis(5000));
+  EXPECT_EQ(durations.percentile(0.5), Millis(10));
+  EXPECT_GE(durations.percentile(0.95), Millis(5000));
+}
+
 TEST(Durations, BeyondTheScaleCountAsItsEnd) {
   Durations durations;
   durations.add(Millis(int64_t{1} << 50));
