@@ -83,6 +83,9 @@ function whereOf({ all, bindings }, labels) {
   return labels.get(session) ?? session;
 }
 
+/** By what it has shown that it may. */
+const LET_IN = { none: "not yet", external: "a code", project: "a token", internal: "itself" };
+
 /** Its most; an instance has the same tools in each session. @param {InspectedProvider} provider */
 const toolsOf = ({ bindings }) => Math.max(0, ...bindings.map(({ tools }) => tools.length));
 
@@ -95,14 +98,14 @@ function showProviders(output, { providers, sessions }) {
   const columns = [
     { title: "name", flexible: true },
     { title: "session", flexible: true },
-    { title: "let in as" },
+    { title: "let in by" },
     { title: "tools", right: true },
     { title: "calls", right: true },
   ];
   const rows = shown.map((provider) => [
     strong(nameOf(provider)),
     whereOf(provider, labels),
-    provider.origin ?? provider.trust,
+    provider.origin ?? LET_IN[provider.trust],
     String(toolsOf(provider)),
     String(provider.callsInFlight),
   ]);

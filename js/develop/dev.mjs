@@ -2,6 +2,7 @@
 // test in another language sends JSON lines (docs/testing.md).
 
 import readline from "node:readline";
+import { STATUS_TOOL } from "../host/tap-status.mjs";
 import { endProvider, startProvider } from "./provider-process.mjs";
 import { startTap } from "./testing.mjs";
 import { visible } from "../base/visible.mjs";
@@ -108,6 +109,27 @@ export class Console {
   }
 }
 
+/** For a provider to connect, before what was piped in is done. */
+const PATIENCE_MS = 10_000;
+
+/**
+ * Until the provider's first tool is there, or will not come.
+ * @param {TestTap} tap @param {import("node:child_process").ChildProcess} provider @param {AbortSignal} ending
+ */
+async function untilItServes(tap, provider, ending) {
+  const over = new Promise((resolve) => {
+    for (const event of ["exit", "error"]) provider.once(event, resolve);
+    ending.addEventListener("abort", resolve);
+  });
+  const { session } = tap;
+  const served = session.until(
+    () => [...session.tools.keys()].some((name) => name !== STATUS_TOOL.name),
+    () => "a tool of the provider",
+    PATIENCE_MS,
+  );
+  await Promise.race([served.catch(() => {}), over]);
+}
+
 /**
  * Does the work; by a signal it ends in good order, however many come.
  * @param {(ending: AbortSignal) => Promise<void>} work
@@ -148,6 +170,8 @@ export const runDev = (command, { input, output }) =>
     say(`start a provider with\n\n${exports(tap.env)}\n\nhelp shows what to type; quit ends it`);
     const provider = command.length > 0 ? startProvider(tap, command, say) : undefined;
     try {
+      if (provider && !("isTTY" in input && input.isTTY))
+        await untilItServes(tap, provider, ending);
       await converse(dev, input, ending, say);
     } finally {
       if (provider) await endProvider(provider);

@@ -52,6 +52,10 @@ class Gateway {
                       Effects& effects);
   void sessionGone(PeerId peer, Now now, Effects& effects);
 
+  // Whether that link is the user's command.
+  [[nodiscard]] bool operates(PeerId peer) const {
+    return state_.operators.sessionOf(peer) != nullptr;
+  }
   // Whether that link only watches (docs/session-link.md, "trace").
   [[nodiscard]] bool traces(PeerId peer) const { return state_.operators.traces(peer); }
 

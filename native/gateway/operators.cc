@@ -30,8 +30,9 @@ struct OperatorReceiver {
   void operator()(const protocol::Call& call) const {
     Session* session = sessionFor(call.tool);
     if (session == nullptr) {
-      return refuse(call, sessionId.empty() ? "no session has a tool of that name"
-                                            : "there is no such session");
+      return sessionId.empty()
+                 ? refuse(call, ErrorCode::NotFound, "no session has a tool of that name")
+                 : refuse(call, ErrorCode::InvalidSession, "there is no session of that id");
     }
     startCall(turn, *session, call, link);
   }
@@ -62,10 +63,9 @@ struct OperatorReceiver {
     }
     return nullptr;
   }
-  void refuse(const protocol::Call& call, std::string_view why) const {
+  void refuse(const protocol::Call& call, ErrorCode code, std::string_view why) const {
     const std::string who = "Tool " + inQuotes(visible(call.tool, false, 80));
-    turn.effect(SendEvent{link, failure(call.callId, ErrorCode::NotFound,
-                                        failureText(who, ErrorCode::NotFound, why))});
+    turn.effect(SendEvent{link, failure(call.callId, code, failureText(who, code, why))});
   }
 };
 

@@ -132,8 +132,11 @@ void Server::linkGone(PeerId peer, std::string_view reason) {
   retire(std::move(at->second));
   links_.erase(at);
   reads_.drop(peer);
-  effects_.emplace_back(
-      gateway::LogLine{LogLevel::Info, "a session's link ended: " + std::string(reason)});
+  // The user's command comes and goes with each question.
+  if (!gateway_.operates(peer)) {
+    effects_.emplace_back(
+        gateway::LogLine{LogLevel::Info, "a session's link ended: " + std::string(reason)});
+  }
   gateway_.sessionGone(peer, clock_.now(), effects_);
   settle();
 }

@@ -282,7 +282,7 @@ class Provider {
   async close(reason) {
     this.#left = true;
     const error = closedError("the provider was closed");
-    this.#connecting.reject(error);
+    this.#connecting.resolve(); // whoever closes it does not want to hear that it is not connected
     this.#calls.abortAll(error);
     await this.#link.stop(reason);
     await this.#files.removeAll();

@@ -209,7 +209,7 @@ export interface Provider {
   on<E extends keyof Events>(event: E, listener: (data: Events[E]) => unknown): Provider;
   off<E extends keyof Events>(event: E, listener: (data: Events[E]) => unknown): Provider;
 
-  /** Once it is bound to a session; waits for a gateway and for a session. */
+  /** Once it is bound to a session, or closed; waits for a gateway and for a session. */
   connect(options?: { signal?: AbortSignal }): Promise<void>;
   /** Says goodbye. Calls that run are aborted; nothing keeps the process alive any more. */
   close(reason?: string): Promise<void>;

@@ -64,7 +64,7 @@ test("a call that fails says how, and is remembered", async (t) => {
   const nobody = await control.call({ tool: "nothing" });
   assert.equal(/** @type {any} */ (nobody).code, "NOT_FOUND");
   const elsewhere = await control.call({ tool: "forecast", session: "gone" });
-  assert.equal(/** @type {any} */ (elsewhere).code, "NOT_FOUND");
+  assert.equal(/** @type {any} */ (elsewhere).code, "INVALID_SESSION");
   const refused = await control.call({ tool: "nothing", session: kit.session.id });
   assert.equal(/** @type {any} */ (refused).code, "DISCONNECTED");
   const { failures } = await control.inspect();

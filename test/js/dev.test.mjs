@@ -75,6 +75,32 @@ const STUBBORN = `
   await tap.connect();
 `;
 
+describe("dev with a program and what is piped into it", () => {
+  test("waits for the program's tools before it does the first line", async (t) => {
+    const file = path.join(temporaryFolder(t), "weather.mjs");
+    writeFileSync(file, PROVIDER);
+    const dev = tap(t, "dev", "--", process.execPath, file);
+    dev.type("tools");
+    dev.type('forecast {"city":"Bern"}');
+    assert.equal(await dev.end(), 0);
+    assert.match(dev.output, /forecast: Tomorrow/);
+    assert.match(dev.output, /rain in Bern/);
+  });
+
+  test("goes on where the program has ended", async (t) => {
+    const dev = tap(t, "dev", "--", process.execPath, "-e", "process.exit(3)");
+    dev.type("tools");
+    assert.equal(await dev.end(), 0);
+    assert.match(dev.output, /the provider has ended \(3\)/);
+  });
+
+  test("takes a program after -- only", async (t) => {
+    const dev = tap(t, "dev", process.execPath, "x.mjs");
+    assert.equal(await dev.end(), 2);
+    assert.match(dev.output, /no argument/);
+  });
+});
+
 describe("the test kit", () => {
   test("a new gateway has the sessions that have not ended, where they were", async (t) => {
     const kit = await startTap();
@@ -228,7 +254,7 @@ describe("dev", () => {
   });
 
   test("takes no options of others", async (t) => {
-    const both = tap(t, "dev", "--json", "node");
+    const both = tap(t, "dev", "--json", "--", "node");
     assert.equal(await both.end(), 2);
     assert.match(both.output, /--json takes no command/);
     const force = tap(t, "dev", "--force");

@@ -12,6 +12,11 @@ import { Output } from "../output.mjs";
 /** @typedef {import("../../base/addon.js").CallOutcome} CallOutcome */
 /** @typedef {import("../../base/addon.js").Attachment} Attachment */
 
+/** @type {Record<string, string>} */
+const ADVICE = {
+  NOT_FOUND: "copilot-tap tools lists the tools, and what one takes",
+  INVALID_SESSION: "copilot-tap status lists the sessions",
+};
 /** What a timer takes. */
 const MOST_MS = 2 ** 31;
 const SHAPE = `write a JSON object, as in copilot-tap call forecast '{"city":"Bern"}'`;
@@ -55,8 +60,7 @@ function failed({ code, text }, ending, late) {
       advice: "ask for less, or give it more time with --timeout",
     });
   }
-  const advice =
-    code === "NOT_FOUND" ? "copilot-tap tools lists the tools, and what one takes" : "";
+  const advice = ADVICE[code] ?? "";
   return new Failure(text, { code, advice });
 }
 

@@ -2,9 +2,8 @@
 
 import { usage } from "../failure.mjs";
 
-/** @param {import("../given.mjs").Given & {program?: string[], "--"?: string[]}} given */
-async function run({ json, program: words = [], "--": rest = [] }) {
-  const program = [...words, ...rest];
+/** @param {import("../given.mjs").Given & {"--"?: string[]}} given */
+async function run({ json, "--": program = [] }) {
   if (json && program.length > 0) {
     throw usage(
       "--json takes no command",
@@ -19,7 +18,7 @@ async function run({ json, program: words = [], "--": rest = [] }) {
 
 /** @type {import("../given.mjs").Command} */
 export default {
-  command: "dev [program..]",
+  command: "dev",
   describe: "try a provider without Copilot",
   builder: (yargs) =>
     yargs
@@ -29,11 +28,6 @@ export default {
           "tool to call it; `help` shows what else there is, and Ctrl-D ends it. With --json it is " +
           "driven by JSON lines on stdin.",
       )
-      .positional("program", {
-        describe: "a provider and its arguments, after --",
-        type: "string",
-        array: true,
-      })
       .example("$0 dev -- node provider.mjs", "and then call its tools by hand"),
   takesRest: true,
   handler: run,

@@ -8,7 +8,7 @@ import { callsOf, COMPARISONS, replay } from "../../develop/replay.mjs";
 import { readTrace } from "../../develop/trace.mjs";
 
 /** @typedef {import("../../develop/replay.mjs").Replayed} Replayed */
-/** @typedef {import("../given.mjs").Given & {file: string, program?: string[], "--"?: string[], provider?: string, compare: import("../../develop/replay.mjs").Comparison}} ReplayGiven */
+/** @typedef {import("../given.mjs").Given & {file: string, "--"?: string[], provider?: string, compare: import("../../develop/replay.mjs").Comparison}} ReplayGiven */
 
 /** What the provider prints is not the command's result. */
 const STDERR = 2;
@@ -58,7 +58,7 @@ function untilGone(provider, program) {
 /** @param {ReplayGiven} given */
 async function run(given) {
   const output = new Output(given);
-  const program = [...(given.program ?? []), ...(given["--"] ?? [])];
+  const program = given["--"] ?? [];
   if (program.length === 0) {
     throw usage("expected the provider's program", "copilot-tap replay ci.jsonl -- node ci.mjs");
   }
@@ -67,18 +67,22 @@ async function run(given) {
   const { endProvider, startProvider } = await import("../../develop/provider-process.mjs");
   const tap = await startTap();
   const provider = startProvider(tap, program, () => {}, STDERR);
+  let isOver = false;
   try {
     const results = await untilInterrupted((ending) => {
       const stopped = new Promise((_resolve, reject) => {
         ending.addEventListener("abort", () => reject(new Failure("interrupted", { exit: 130 })));
       });
       const gone = untilGone(provider, program);
-      const onCall = (/** @type {Replayed} */ done) => show(output, done);
+      const onCall = (/** @type {Replayed} */ done) => {
+        if (!isOver) show(output, done);
+      };
       const all = replay(tap, calls, { compare: given.compare, onCall });
       return Promise.race([all, stopped, gone]);
     });
     report(output, /** @type {Replayed[]} */ (results));
   } finally {
+    isOver = true; // what still waits for a tool has nothing to say
     await endProvider(provider);
     await tap.stop();
   }
@@ -99,7 +103,7 @@ function report(output, results) {
 
 /** @type {import("../given.mjs").Command} */
 export default {
-  command: "replay <file> [program..]",
+  command: "replay <file>",
   describe: "make the calls of a recording again",
   builder: (parser) =>
     parser
@@ -109,11 +113,6 @@ export default {
           "compares what comes back: a recording as a test. Nothing of what runs is touched.",
       )
       .positional("file", { describe: "made by copilot-tap trace", type: "string" })
-      .positional("program", {
-        describe: "the provider and its arguments, after --",
-        type: "string",
-        array: true,
-      })
       .option("provider", { describe: "only its calls", type: "string", requiresArg: true })
       .option("compare", {
         describe:

@@ -2,6 +2,7 @@
 
 import fs from "node:fs";
 import { Failure } from "../failure.mjs";
+import { withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
 import { untilInterrupted } from "../interruption.mjs";
 import { bad, faint, good, Output, strong } from "../output.mjs";
@@ -91,7 +92,14 @@ class Recording {
 /** @param {TraceGiven} given @param {import("../control.mjs").Control} control */
 async function filterOf({ provider, session }, control) {
   const filter = new TraceFilter({ provider, session });
-  for (const one of (await control.inspect()).providers) {
+  const { providers, sessions } = await control.inspect();
+  if (session !== undefined && !sessions.some(({ id }) => id === session)) {
+    throw new Failure(`there is no session "${session}"`, {
+      advice: "copilot-tap status lists the sessions",
+      code: "INVALID_SESSION",
+    });
+  }
+  for (const one of providers) {
     if (one.name !== "")
       filter.know(
         one.connection,
@@ -133,15 +141,11 @@ function follow(control, filter, take, ending, onBegun = () => {}) {
 /** @param {TraceGiven} given */
 async function run(given) {
   const output = new Output(given);
-  const { openControl } = await import("../control.mjs"); // needs the addon
-  const control = await openControl(filesOf(given));
-  try {
+  await withGateway(filesOf(given), async (control) => {
     const filter = await filterOf(given, control);
     if (given.file === undefined) await showAll(output, control, filter);
     else await record(output, control, filter, given.file, given.force ?? false);
-  } finally {
-    control.close();
-  }
+  });
 }
 
 /** @param {Output} output @param {import("../control.mjs").Control} control @param {TraceFilter} filter */

@@ -73,7 +73,7 @@ TEST_F(Operator, HearsThatThereIsNoSuchToolOrSession) {
   EXPECT_EQ(tap.outcome(link), "1 NOT_FOUND");
   const PeerId lost = operate("gone");
   tap.call(lost, "1", "nothing");
-  EXPECT_EQ(tap.outcome(lost), "1 NOT_FOUND");
+  EXPECT_EQ(tap.outcome(lost), "1 INVALID_SESSION");
   const PeerId here = operate("s");
   tap.call(here, "1", "nothing");
   EXPECT_EQ(tap.outcome(here), "1 DISCONNECTED");
