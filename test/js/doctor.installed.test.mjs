@@ -9,9 +9,9 @@ import { describe, test } from "node:test";
 import { programFolder, version } from "../../js/base/paths.mjs";
 import { entryText, releaseId } from "../../js/install/entry.mjs";
 import { copyOfProject } from "../support/tap.mjs";
-import { withTimeout } from "../support/wait.mjs";
+import { waitFor, withTimeout } from "../support/wait.mjs";
 import { CLI } from "./cli-process.mjs";
-import { fakeProgram, Place, TESTED_CLIS } from "./doctor-place.mjs";
+import { fakeProgram, Place, staged, TESTED_CLIS } from "./doctor-place.mjs";
 import { temporaryFolder } from "./temporary.mjs";
 
 /** What an installation without a session comes to, where nothing is broken. */
@@ -128,6 +128,18 @@ describe("copilot-tap doctor, Node.js", () => {
     const at = await Place.create(t);
     const broken = fakeProgram(at.bin, "broken-node", "exit 127");
     assert.equal((await at.diagnose([], { TAP_NODE: broken })).code, "NODE_FAILS");
+  });
+
+  test("either is no more than a warning where a session is linked", async (t) => {
+    const at = await staged(t);
+    for (const [script, expected] of [
+      ["echo v18.20.4", "NODE_TOO_OLD"],
+      ["exit 127", "NODE_FAILS"],
+    ]) {
+      const TAP_NODE = fakeProgram(at.bin, "other-node", script);
+      const { warned, code, exit } = await at.diagnose([], { TAP_NODE });
+      assert.deepEqual([warned.includes(expected), code, exit], [true, undefined, 0]);
+    }
   });
 
   test("a TAP_NODE that is no program", async (t) => {
@@ -252,6 +264,29 @@ describe("copilot-tap doctor, the installed tap", () => {
     assert.ok((await diagnoseWith(program, at)).codes.includes("ADDON_BROKEN"));
     fs.writeFileSync(file, good);
     assert.notEqual((await at.diagnose()).code, "ADDON_BROKEN");
+  });
+});
+
+describe("copilot-tap doctor, an addon that cannot be seen to load", () => {
+  /** A Node.js in which a program does this. @param {Place} at @param {string} script */
+  const nodeThat = (at, script) =>
+    fakeProgram(at.bin, "node-20", `[ "$1" = --version ] && echo v20.19.0 || ${script}`);
+
+  test("in time, on a slow disk: a warning", async (t) => {
+    const at = await Place.create(t);
+    const TAP_NODE = nodeThat(at, "exec sleep 300");
+    const { warned, warnings, code } = await at.diagnose([], { TAP_NODE });
+    assert.deepEqual([warned, code], [["ADDON_BROKEN"], WELL]);
+    assert.match(warnings[0].problem, /has not returned after 3 s/);
+  });
+
+  test("in another Node.js than that of a gateway with a session: a warning", async (t) => {
+    const at = await staged(t);
+    const TAP_NODE = nodeThat(at, "exit 1");
+    const { warned, code } = await at.diagnose([], { TAP_NODE });
+    assert.deepEqual([warned, code], [["ADDON_BROKEN", "NO_PROVIDER"], undefined]);
+    at.session.close();
+    await waitFor(async () => (await at.diagnose([], { TAP_NODE })).code === "ADDON_BROKEN");
   });
 });
 

@@ -120,7 +120,7 @@ export function extensionFacts(home, cwd) {
 /**
  * Whether the addon of a tap loads in a Node, in a process of its own: it may crash.
  * @param {string} program folder of that tap @param {string} node @param {NodeJS.ProcessEnv} env
- * @returns {Promise<{program: string, missing: boolean, why: string} | undefined>}
+ * @returns {Promise<{program: string, missing: boolean, late: boolean, why: string} | undefined>}
  */
 async function addonTrouble(program, node, env) {
   // As that tap loads it itself.
@@ -130,8 +130,10 @@ async function addonTrouble(program, node, env) {
   const { out, late } = await ask(node, args, { env, ms: ADDON_MS });
   if (/^loads$/m.test(out)) return undefined;
   const reason = /^\s*\[cause\]: \w*Error: (.*)$/m.exec(out) ?? /^\w*Error: (.*)$/m.exec(out);
-  const why = reason?.[1] ?? (late ? "it does not return" : "it crashes");
-  return { program, missing: /No native build was found/.test(out), why };
+  const why =
+    reason?.[1] ?? (late ? `it has not returned after ${ADDON_MS / 1000} s` : "it crashes");
+  const missing = /No native build was found/.test(out);
+  return { program, missing, late: late && !reason, why };
 }
 
 /** @param {Copy[]} copies @param {string | undefined} node @param {NodeJS.ProcessEnv} env */
@@ -140,7 +142,8 @@ export async function addonFacts(copies, node, env) {
   const found = [...programs].map((program) =>
     addonTrouble(program, node ?? process.execPath, env),
   );
-  return (await Promise.all(found)).find(Boolean);
+  const troubles = (await Promise.all(found)).filter((trouble) => trouble !== undefined);
+  return troubles.find(({ late }) => !late) ?? troubles[0];
 }
 
 // ---- the CLI -----------------------------------------------------------------------------------------
