@@ -295,8 +295,23 @@ describe("copilot-tap doctor, the CLI", () => {
     const at = await Place.create(t);
     const node = path.join(temporaryFolder(t), "node");
     fs.symlinkSync(process.execPath, node);
-    const { code } = await at.diagnose([], { PATH: path.dirname(node) });
-    assert.equal(code, "CLI_NOT_FOUND");
+    const PATH = path.dirname(node);
+    fs.rmSync(path.join(at.files.logs, "extension.log"));
+    const { code, warned } = await at.diagnose([], { PATH });
+    assert.deepEqual([code, warned], ["CLI_NOT_FOUND", []]);
+    // It has been one before: under another name, or elsewhere.
+    fs.writeFileSync(path.join(at.files.logs, "extension.log"), "");
+    const known = await at.diagnose([], { PATH });
+    assert.deepEqual([known.code, known.warned], [WELL, ["CLI_NOT_FOUND"]]);
+  });
+
+  test("none on PATH while a gateway runs is no more than a warning", async (t) => {
+    const at = await staged(t, { session: null });
+    fs.rmSync(path.join(at.files.logs, "extension.log"), { force: true });
+    fs.rmSync(path.join(at.bin, "copilot"));
+    fs.symlinkSync(process.execPath, path.join(at.bin, "node"));
+    const { code, warned } = await at.diagnose([], { PATH: at.bin });
+    assert.deepEqual([code, warned], ["EXTENSION_NEVER_STARTED", ["CLI_NOT_FOUND"]]);
   });
 
   test("the real one is as it should be", async (t) => {

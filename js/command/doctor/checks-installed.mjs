@@ -203,12 +203,19 @@ function copies(place) {
   });
 }
 
+/** Whether a CLI has started tap in this home, now or before. @param {Place} place */
+const hasStarted = ({ start, port: { asked }, others }) =>
+  start.everLinked || asked === "ours" || others.length > 0;
+
 /** @param {Place} place */
-function cli({ linked, cli: { file, version, asked, late, said } }) {
-  if (linked) return undefined;
+function cli(place) {
+  const { file, version, asked, late, said } = place.cli;
+  if (place.linked) return undefined;
   if (!file) {
+    const started = hasStarted(place);
     return finding("CLI_NOT_FOUND", {
-      problem: "There is no copilot on PATH.",
+      severity: started ? "warning" : undefined,
+      problem: `There is no copilot on PATH${started ? ", though one has started tap: an alias has it, perhaps" : ""}.`,
       fix: "Install GitHub Copilot CLI, or add its folder to PATH.",
       command: "npm install -g @github/copilot",
     });
