@@ -78,6 +78,16 @@ describe("copilot-tap doctor, the home", () => {
     assert.ok(finding.problem.includes(`${folder} (EACCES)`), finding.problem);
   });
 
+  test("nothing is written into a home that can be", async (t) => {
+    const at = await Place.create(t);
+    const { folder, logs } = at.files;
+    const changes = () =>
+      [at.home, folder, logs].map((one) => fs.statSync(one, { bigint: true }).mtimeNs);
+    const before = changes();
+    assert.equal((await at.diagnose()).code, WELL);
+    assert.deepEqual(changes(), before);
+  });
+
   test("a log folder that cannot be written is no more than a warning", async (t) => {
     const at = await Place.create(t);
     const { logs } = at.files;
@@ -352,16 +362,30 @@ describe("copilot-tap doctor, the CLI", () => {
     assert.match(first.problem, /no such libc/);
   });
 
-  test("one that hangs is not waited for, and nothing of it is left", async (t) => {
+  for (const [which, trap] of [
+    ["hangs", ""],
+    ["hangs and does not listen", "trap '' TERM;"],
+  ]) {
+    test(`one that ${which} is not waited for, and nothing of it is left`, async (t) => {
+      const at = await Place.create(t);
+      const pids = path.join(at.workspace, "pids");
+      fakeProgram(at.bin, "copilot", `${trap} sleep 300 & echo $$ $! > ${pids}; wait`);
+      const { warned } = await withTimeout(at.diagnose(), 10_000, "the doctor");
+      assert.ok(warned.includes("CLI_SILENT"));
+      for (const pid of fs.readFileSync(pids, "utf8").trim().split(" ")) {
+        const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", pid], { encoding: "utf8" });
+        assert.match(stdout.trim(), /^(Z.*)?$/, "it is gone, or waits to be buried");
+      }
+    });
+  }
+
+  test("one that is late can end in good order", async (t) => {
     const at = await Place.create(t);
-    const pids = path.join(at.workspace, "pids");
-    fakeProgram(at.bin, "copilot", `sleep 300 & echo $$ $! > ${pids}; wait`);
-    const { warned } = await withTimeout(at.diagnose(), 10_000, "the doctor");
-    assert.ok(warned.includes("CLI_SILENT"));
-    for (const pid of fs.readFileSync(pids, "utf8").trim().split(" ")) {
-      const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", pid], { encoding: "utf8" });
-      assert.match(stdout.trim(), /^(Z.*)?$/, "it is gone, or waits to be buried");
-    }
+    const said = path.join(at.workspace, "said");
+    const farewell = `trap 'echo goodbye > ${said}; exit 0' TERM; sleep 300 & wait`;
+    fakeProgram(at.bin, "copilot", farewell);
+    assert.ok((await at.diagnose()).warned.includes("CLI_SILENT"));
+    assert.equal(fs.readFileSync(said, "utf8"), "goodbye\n");
   });
 
   /** What settings.json may say. */
