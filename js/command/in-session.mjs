@@ -33,19 +33,23 @@ export const statusText = (files) => printed((output) => showStatus(output, file
 const DOCTOR_MS = 20_000;
 
 /**
- * In a process of its own: it looks at much, and this one has calls to pass on.
+ * In a process of its own: it looks at much, and this one has calls to pass on. It is told which session
+ * asks in the variable that commands of the agent have.
  * @param {string} [tool] that is missing
+ * @param {NodeJS.ProcessEnv} [env] of an extension process
  * @returns {Promise<string>}
  */
-export function doctorText(tool) {
-  const node = findNode();
+export function doctorText(tool, env = process.env) {
+  const node = findNode(env);
   if (!node) {
     return Promise.resolve("tap: the doctor needs Node.js: install it, or let TAP_NODE name it");
   }
   const cli = path.join(programFolder, "js", "command", "cli.mjs");
   const args = [cli, "doctor", ...(tool ? [tool] : [])];
+  const own = env.SESSION_ID ? { COPILOT_AGENT_SESSION_ID: env.SESSION_ID } : {};
   return new Promise((resolve) => {
-    execFile(node, args, { timeout: DOCTOR_MS, encoding: "utf8" }, (error, out, err) =>
+    const options = { timeout: DOCTOR_MS, env: { ...env, ...own } };
+    execFile(node, args, { ...options, encoding: "utf8" }, (error, out, err) =>
       resolve(out.trim() || err.trim() || `tap: the doctor did not come: ${error?.message}`),
     );
   });

@@ -1,12 +1,28 @@
-// A provider that is developed, as a process of its own beside a test gateway.
+// A provider that is developed, beside a test gateway: its process and all that it starts (`npm start`
+// has the provider as a child), in a group of their own. A Ctrl-C reaches this process only, which ends
+// the group in good order.
 
 import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { guard, ownGroup, release, signalGroup } from "../projects/process-group.mjs";
 
 /** @typedef {import("./testing.mjs").TestTap} TestTap */
+/** @typedef {import("node:child_process").ChildProcess} ChildProcess */
 
 /** For a provider to say goodbye. */
 const FAREWELL_MS = 3_000;
+/** After SIGKILL: a group of zombies that nobody reaps is not waited for. */
+const BURIAL_MS = 1_000;
+const LOOK_MS = 20;
+const SIGNALS = /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]);
+
+/** Groups of which something is left: the number of one that is gone may be that of another. @type {Set<number>} */
+const groups = new Set();
+
+/** @param {number} pid of the process that led it */
+function forget(pid) {
+  groups.delete(pid);
+  release(pid);
+}
 
 /**
  * @param {TestTap} tap @param {string[]} command of a provider @param {(text: string) => void} say
@@ -16,19 +32,44 @@ export function startProvider(tap, [program, ...args], say, output = "inherit") 
   const child = spawn(program, args, {
     env: { ...process.env, ...tap.env },
     stdio: ["ignore", output, "inherit"],
+    detached: ownGroup,
   });
+  const { pid } = child;
+  if (pid !== undefined) {
+    groups.add(pid);
+    guard(pid);
+    // Not "exit", which the one who ends it takes for himself.
+    child.once("close", () => signalGroup(pid, 0) || forget(pid));
+  }
   child.once("error", (error) => say(`the provider does not start: ${error.message}`));
   child.once("exit", (code, signal) => say(`the provider has ended (${signal ?? code})`));
   return child;
 }
 
-/** @param {import("node:child_process").ChildProcess} child one that does not listen is killed */
+/** Whether nothing of a group is left by then. @param {number} pid @param {number} ms @returns {Promise<boolean>} */
+async function gone(pid, ms) {
+  for (const until = performance.now() + ms; performance.now() < until;) {
+    if (!groups.has(pid) || !signalGroup(pid, 0)) return true;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+  return false;
+}
+
+/** What does not listen is killed. @param {ChildProcess} child */
 export async function endProvider(child) {
   child.removeAllListeners("exit");
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, "exit");
-  child.kill();
-  const timer = setTimeout(() => child.kill("SIGKILL"), FAREWELL_MS);
-  await exited;
-  clearTimeout(timer);
+  const { pid } = child;
+  if (pid === undefined || !groups.has(pid)) return;
+  const carryOn = () => {}; // one more Ctrl-C, or the same passed on by npm, must leave nothing behind
+  for (const signal of SIGNALS) process.on(signal, carryOn);
+  try {
+    signalGroup(pid, "SIGTERM");
+    if (!(await gone(pid, FAREWELL_MS))) {
+      signalGroup(pid, "SIGKILL");
+      await gone(pid, BURIAL_MS);
+    }
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, carryOn);
+    forget(pid);
+  }
 }

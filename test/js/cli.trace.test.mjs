@@ -7,6 +7,7 @@ import { describe, test } from "node:test";
 import { programFolder } from "../../js/base/paths.mjs";
 import { startTap } from "../../js/develop/testing.mjs";
 import { provider } from "../../sdk/node/provider.mjs";
+import { isAlive } from "../support/processes.mjs";
 import { waitFor } from "../support/wait.mjs";
 import { InTerminal, place, Running, tap, tapJson } from "./cli-process.mjs";
 
@@ -125,6 +126,18 @@ describe("copilot-tap trace", () => {
 });
 
 describe("copilot-tap replay", () => {
+  test("ends what the provider's command has started", async (t) => {
+    const { kit, at, file } = await recorded(t);
+    const pids = path.join(kit.home, "pid");
+    const note = `(await import("node:fs")).writeFileSync(${JSON.stringify(pids)}, String(process.pid));`;
+    const shop = path.join(kit.home, "wrapped.mjs");
+    fs.writeFileSync(shop, shopProgram(5, note));
+    const command = ["sh", "-c", `node ${shop}; true`];
+    const { code } = await tap(["replay", file, "--", ...command], at);
+    assert.equal(code, 0);
+    assert.ok(!(await isAlive(Number(fs.readFileSync(pids, "utf8")))), "it has ended");
+  });
+
   /** @param {string} folder @param {number} price @param {string} [extra] */
   function program(folder, price, extra) {
     const file = path.join(folder, `shop-${price}.mjs`);

@@ -9,7 +9,9 @@ import { provider } from "../../sdk/node/provider.mjs";
 import { startTap } from "../../js/develop/testing.mjs";
 import { pythonForSdk } from "../setup.mjs";
 import { root } from "../commands.mjs";
+import { isAlive } from "../support/processes.mjs";
 import { waitFor, withTimeout } from "../support/wait.mjs";
+import { InTerminal } from "./cli-process.mjs";
 import { temporaryFolder } from "./temporary.mjs";
 
 const CLI = path.join(root, "js", "command", "cli.mjs");
@@ -74,6 +76,25 @@ const STUBBORN = `
   });
   await tap.connect();
 `;
+
+/** Says in which process it runs, and goodbye, for which it takes its time. */
+const POLITE = `
+  import { provider } from ${JSON.stringify(path.join(root, "sdk/node/provider.mjs"))};
+  process.on("SIGTERM", () => setTimeout(() => (console.log("goodbye"), process.exit()), 300));
+  const tap = provider("polite");
+  tap.tool("ping", { description: "" }, () => "pong");
+  await tap.connect();
+  console.log("runs in " + process.pid + ".");
+`;
+
+/** A folder with such a provider, which `npm start` starts. @param {import("node:test").TestContext} t */
+function polite(t) {
+  const folder = temporaryFolder(t);
+  writeFileSync(path.join(folder, "polite.mjs"), POLITE);
+  const scripts = { start: "node polite.mjs" };
+  writeFileSync(path.join(folder, "package.json"), JSON.stringify({ type: "module", scripts }));
+  return folder;
+}
 
 describe("dev with a program and what is piped into it", () => {
   test("waits for the program's tools before it does the first line", async (t) => {
@@ -194,6 +215,32 @@ describe("dev", () => {
     assert.equal(await withTimeout(dev.ended, 20_000, () => dev.output), 0);
     assert.throws(() => process.kill(Number(pid), 0), { code: "ESRCH" });
     assert.ok(!existsSync(home));
+  });
+
+  for (const [what, command] of [
+    ["npm start", ["npm", "start"]],
+    ["a shell", ["sh", "-c", "node polite.mjs; true"]],
+    ["a shell that has ended", ["sh", "-c", "node polite.mjs &"]],
+  ]) {
+    test(`ends what ${what} has started, in good order`, async (t) => {
+      const dev = new Program(t, process.execPath, [CLI, "dev", "--", ...command], polite(t));
+      const [, pid] = await dev.says(/runs in (\d+)\./);
+      assert.equal(await dev.end(), 0);
+      assert.match(dev.output, /goodbye/);
+      assert.ok(!(await isAlive(Number(pid))), "it has ended");
+    });
+  }
+
+  test("ends it by Ctrl-C in a terminal, more than one of them", async (t) => {
+    const at = { env: surroundings(), workspace: polite(t) };
+    const words = ["dev", "--", "sh", "-c", "node polite.mjs; true"];
+    const dev = new InTerminal(t, words, /** @type {any} */ (at));
+    await dev.shows(/runs in \d+\./);
+    const [, pid] = /** @type {any} */ (/runs in (\d+)\./.exec(dev.text));
+    dev.type("\x03\x03");
+    assert.equal(await dev.end(), 0);
+    assert.match(dev.text, /goodbye/);
+    assert.ok(!(await isAlive(Number(pid))), "it has ended");
   });
 
   for (const options of [[], ["--json"]]) {

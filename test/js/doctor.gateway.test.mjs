@@ -5,8 +5,15 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import http from "node:http";
 import net from "node:net";
+import os from "node:os";
 import path from "node:path";
 import { describe, test } from "node:test";
+import { FINDABLE } from "../../js/command/doctor/checks-gateway.mjs";
+import {
+  holderAmong,
+  listening as listeningIn,
+  readLsof,
+} from "../../js/command/doctor/port-holder.mjs";
 import { freePort } from "../support/cli.mjs";
 import { TestProvider } from "../support/provider.mjs";
 import { waitFor, withTimeout } from "../support/wait.mjs";
@@ -15,8 +22,11 @@ import { fakeProgram, Place, running, staged } from "./doctor-place.mjs";
 /** @typedef {import("node:test").TestContext} TestContext */
 
 /** @param {TestContext} t @param {net.Server} server @param {number} port */
-async function listening(t, server, port) {
-  await new Promise((resolve) => server.listen(port, "127.0.0.1", () => resolve(undefined)));
+async function listening(t, server, port, address = "127.0.0.1") {
+  await new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, address, () => resolve(undefined));
+  });
   t.after(() => server.close());
 }
 
@@ -101,6 +111,97 @@ describe("copilot-tap doctor, the port", () => {
     process.kill(at.pid, "SIGTERM");
     await waitFor(() => !fs.existsSync(at.files.descriptor));
     await waitFor(async () => (await at.diagnose()).code === "GATEWAY_NOT_RUNNING");
+  });
+});
+
+/** An address of this machine on which the gateway does not listen. */
+function anotherAddress() {
+  if (process.platform === "linux") return "127.0.0.2";
+  const all = Object.values(os.networkInterfaces()).flatMap((some) => some ?? []);
+  return all.find(({ family, internal }) => family === "IPv4" && !internal)?.address ?? "127.0.0.2";
+}
+
+describe("copilot-tap doctor, who has the port", () => {
+  test("a program on another address is in nobody's way, and is not to be killed", async (t) => {
+    const at = await running(t);
+    assert.ok(process.pid < at.pid, "it would be found first");
+    await listening(t, net.createServer(), at.files.port, anotherAddress());
+    const { code, value } = await at.diagnose();
+    assert.equal(code, undefined);
+    assert.equal(value.checks.find(({ id }) => id === "port").seen, `pid ${at.pid}`);
+    process.kill(at.pid, "SIGTERM");
+    await waitFor(async () => (await at.diagnose()).code === "GATEWAY_NOT_RUNNING");
+  });
+
+  test("in the tables of /proc: loopback, all addresses, and both as IPv6 spells them", () => {
+    const swapped = (/** @type {string} */ hex) =>
+      os.endianness() === "BE"
+        ? hex
+        : (hex.match(/.{8}/g) ?? []).map((word) => word.match(/../g)?.reverse().join("")).join("");
+    const rows = /** @type {const} */ ([
+      ["7F000001", "127.0.0.1"],
+      ["00000000", "0.0.0.0"],
+      ["7F000002", "127.0.0.2"],
+      ["00000000000000000000000000000000", "::"],
+      ["00000000000000000000000000000001", "::1"],
+      ["00000000000000000000FFFF7F000001", "127.0.0.1"],
+      ["00000000000000000000FFFF00000000", "0.0.0.0"],
+      ["FE800000000000000000000000000001", "another"],
+      ["00000000000000000000000000000002", "another"],
+    ]);
+    const lines = rows.map(
+      ([hex], i) =>
+        `   ${i}: ${swapped(hex)}:24B8 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 ${100 + i} 1 0 100`,
+    );
+    const connected = lines[0].replace(" 0A ", " 01 ");
+    const elsewhere = lines[0].replace(":24B8", ":24B9");
+    const head = "  sl  local_address rem_address   st tx_queue";
+    const found = listeningIn([head, ...lines, connected, elsewhere].join("\n"), 9400);
+    assert.deepEqual(
+      found,
+      rows.map(([, address], i) => ({ address, inode: String(100 + i) })),
+    );
+  });
+
+  test("in what lsof prints", () => {
+    const text =
+      "p70\ncpython3\nf3\nn192.168.1.7:9400\np71\ncnode\nf20\nn127.0.0.1:9400\nf21\nn[::1]:9400\n";
+    const { listeners, names } = readLsof(text);
+    assert.equal(holderAmong(listeners), 71);
+    assert.equal(names.get(71), "node");
+    assert.equal(holderAmong(readLsof("p70\ncnc\nf3\nn192.168.1.7:9400\n").listeners), undefined);
+    for (const name of ["*", "[::ffff:127.0.0.1]", "[::]"]) {
+      assert.equal(holderAmong(readLsof(`p72\ncnc\nf3\nn${name}:9400\n`).listeners), 72);
+    }
+  });
+
+  test("of several it is the gateway, else the one that 127.0.0.1 leads to", () => {
+    const listeners = [
+      { address: "::1", pids: [5] },
+      { address: "127.0.0.1", pids: [1, 7] },
+      { address: "0.0.0.0", pids: [6] },
+    ];
+    assert.equal(holderAmong(listeners, 6), 6);
+    assert.equal(holderAmong(listeners, 99), 7);
+    // Of somebody else: not guessed at.
+    assert.equal(holderAmong([{ address: "127.0.0.1", pids: [] }, listeners[0]]), undefined);
+  });
+
+  test("nobody is told to kill process 1", () => {
+    const holder = { pid: 1, name: "systemd" };
+    const files = { port: 9400, logs: "/logs", descriptor: "/d" };
+    const good = { state: "good", pid: 1, alive: true, linked: false };
+    const places = ["foreign", "silent", "ours"].flatMap((asked) =>
+      [good, { ...good, linked: true }, { ...good, pid: 2 }, { state: "missing" }].map(
+        (descriptor) => ({ files, descriptor, others: [], trouble: "", port: { asked, holder } }),
+      ),
+    );
+    const checks = FINDABLE.filter(({ id }) => ["port", "descriptor", "answer"].includes(id));
+    const findings = places.flatMap((place) =>
+      checks.flatMap(({ run }) => run(/** @type {any} */ (place)) ?? []),
+    );
+    assert.ok(findings.length > 8);
+    for (const { command = "" } of findings) assert.doesNotMatch(command, /^kill (-9 )?1$/);
   });
 });
 

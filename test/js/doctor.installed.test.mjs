@@ -9,9 +9,9 @@ import { describe, test } from "node:test";
 import { programFolder, version } from "../../js/base/paths.mjs";
 import { entryText, releaseId } from "../../js/install/entry.mjs";
 import { copyOfProject } from "../support/tap.mjs";
-import { withTimeout } from "../support/wait.mjs";
+import { waitFor, withTimeout } from "../support/wait.mjs";
 import { CLI } from "./cli-process.mjs";
-import { fakeProgram, Place, TESTED_CLIS } from "./doctor-place.mjs";
+import { fakeProgram, Place, staged, TESTED_CLIS } from "./doctor-place.mjs";
 import { temporaryFolder } from "./temporary.mjs";
 
 /** What an installation without a session comes to, where nothing is broken. */
@@ -78,6 +78,16 @@ describe("copilot-tap doctor, the home", () => {
     assert.ok(finding.problem.includes(`${folder} (EACCES)`), finding.problem);
   });
 
+  test("nothing is written into a home that can be", async (t) => {
+    const at = await Place.create(t);
+    const { folder, logs } = at.files;
+    const changes = () =>
+      [at.home, folder, logs].map((one) => fs.statSync(one, { bigint: true }).mtimeNs);
+    const before = changes();
+    assert.equal((await at.diagnose()).code, WELL);
+    assert.deepEqual(changes(), before);
+  });
+
   test("a log folder that cannot be written is no more than a warning", async (t) => {
     const at = await Place.create(t);
     const { logs } = at.files;
@@ -128,6 +138,18 @@ describe("copilot-tap doctor, Node.js", () => {
     const at = await Place.create(t);
     const broken = fakeProgram(at.bin, "broken-node", "exit 127");
     assert.equal((await at.diagnose([], { TAP_NODE: broken })).code, "NODE_FAILS");
+  });
+
+  test("either is no more than a warning where a session is linked", async (t) => {
+    const at = await staged(t);
+    for (const [script, expected] of [
+      ["echo v18.20.4", "NODE_TOO_OLD"],
+      ["exit 127", "NODE_FAILS"],
+    ]) {
+      const TAP_NODE = fakeProgram(at.bin, "other-node", script);
+      const { warned, code, exit } = await at.diagnose([], { TAP_NODE });
+      assert.deepEqual([warned.includes(expected), code, exit], [true, undefined, 0]);
+    }
   });
 
   test("a TAP_NODE that is no program", async (t) => {
@@ -255,13 +277,51 @@ describe("copilot-tap doctor, the installed tap", () => {
   });
 });
 
+describe("copilot-tap doctor, an addon that cannot be seen to load", () => {
+  /** A Node.js in which a program does this. @param {Place} at @param {string} script */
+  const nodeThat = (at, script) =>
+    fakeProgram(at.bin, "node-20", `[ "$1" = --version ] && echo v20.19.0 || ${script}`);
+
+  test("in time, on a slow disk: a warning", async (t) => {
+    const at = await Place.create(t);
+    const TAP_NODE = nodeThat(at, "exec sleep 300");
+    const { warned, warnings, code } = await at.diagnose([], { TAP_NODE });
+    assert.deepEqual([warned, code], [["ADDON_BROKEN"], WELL]);
+    assert.match(warnings[0].problem, /has not returned after 3 s/);
+  });
+
+  test("in another Node.js than that of a gateway with a session: a warning", async (t) => {
+    const at = await staged(t);
+    const TAP_NODE = nodeThat(at, "exit 1");
+    const { warned, code } = await at.diagnose([], { TAP_NODE });
+    assert.deepEqual([warned, code], [["ADDON_BROKEN", "NO_PROVIDER"], undefined]);
+    at.session.close();
+    await waitFor(async () => (await at.diagnose([], { TAP_NODE })).code === "ADDON_BROKEN");
+  });
+});
+
 describe("copilot-tap doctor, the CLI", () => {
   test("none on PATH", async (t) => {
     const at = await Place.create(t);
     const node = path.join(temporaryFolder(t), "node");
     fs.symlinkSync(process.execPath, node);
-    const { code } = await at.diagnose([], { PATH: path.dirname(node) });
-    assert.equal(code, "CLI_NOT_FOUND");
+    const PATH = path.dirname(node);
+    fs.rmSync(path.join(at.files.logs, "extension.log"));
+    const { code, warned } = await at.diagnose([], { PATH });
+    assert.deepEqual([code, warned], ["CLI_NOT_FOUND", []]);
+    // It has been one before: under another name, or elsewhere.
+    fs.writeFileSync(path.join(at.files.logs, "extension.log"), "");
+    const known = await at.diagnose([], { PATH });
+    assert.deepEqual([known.code, known.warned], [WELL, ["CLI_NOT_FOUND"]]);
+  });
+
+  test("none on PATH while a gateway runs is no more than a warning", async (t) => {
+    const at = await staged(t, { session: null });
+    fs.rmSync(path.join(at.files.logs, "extension.log"), { force: true });
+    fs.rmSync(path.join(at.bin, "copilot"));
+    fs.symlinkSync(process.execPath, path.join(at.bin, "node"));
+    const { code, warned } = await at.diagnose([], { PATH: at.bin });
+    assert.deepEqual([code, warned], ["EXTENSION_NEVER_STARTED", ["CLI_NOT_FOUND"]]);
   });
 
   test("the real one is as it should be", async (t) => {
@@ -302,16 +362,30 @@ describe("copilot-tap doctor, the CLI", () => {
     assert.match(first.problem, /no such libc/);
   });
 
-  test("one that hangs is not waited for, and nothing of it is left", async (t) => {
+  for (const [which, trap] of [
+    ["hangs", ""],
+    ["hangs and does not listen", "trap '' TERM;"],
+  ]) {
+    test(`one that ${which} is not waited for, and nothing of it is left`, async (t) => {
+      const at = await Place.create(t);
+      const pids = path.join(at.workspace, "pids");
+      fakeProgram(at.bin, "copilot", `${trap} sleep 300 & echo $$ $! > ${pids}; wait`);
+      const { warned } = await withTimeout(at.diagnose(), 10_000, "the doctor");
+      assert.ok(warned.includes("CLI_SILENT"));
+      for (const pid of fs.readFileSync(pids, "utf8").trim().split(" ")) {
+        const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", pid], { encoding: "utf8" });
+        assert.match(stdout.trim(), /^(Z.*)?$/, "it is gone, or waits to be buried");
+      }
+    });
+  }
+
+  test("one that is late can end in good order", async (t) => {
     const at = await Place.create(t);
-    const pids = path.join(at.workspace, "pids");
-    fakeProgram(at.bin, "copilot", `sleep 300 & echo $$ $! > ${pids}; wait`);
-    const { warned } = await withTimeout(at.diagnose(), 10_000, "the doctor");
-    assert.ok(warned.includes("CLI_SILENT"));
-    for (const pid of fs.readFileSync(pids, "utf8").trim().split(" ")) {
-      const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", pid], { encoding: "utf8" });
-      assert.match(stdout.trim(), /^(Z.*)?$/, "it is gone, or waits to be buried");
-    }
+    const said = path.join(at.workspace, "said");
+    const farewell = `trap 'echo goodbye > ${said}; exit 0' TERM; sleep 300 & wait`;
+    fakeProgram(at.bin, "copilot", farewell);
+    assert.ok((await at.diagnose()).warned.includes("CLI_SILENT"));
+    assert.equal(fs.readFileSync(said, "utf8"), "goodbye\n");
   });
 
   /** What settings.json may say. */

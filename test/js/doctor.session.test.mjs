@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
+import { doctorText } from "../../js/command/in-session.mjs";
 import { providerLogFile } from "../../js/projects/provider-log.mjs";
 import { declareTools, TestProvider } from "../support/provider.mjs";
 import { waitFor } from "../support/wait.mjs";
@@ -92,6 +93,18 @@ describe("copilot-tap doctor, the session", () => {
     at.workspace = path.dirname(at.workspace);
     await waitFor(async () => (await seen()) === "away");
   });
+});
+
+test("/tap-doctor speaks of the session in which it was typed", async (t) => {
+  const at = await staged(t, { session: { label: "first" } });
+  const second = await at.gateway.session("linked", { label: "second", cwd: at.workspace });
+  for (const [id, label] of [
+    [at.session.id, "first"],
+    [second.id, "second"],
+  ]) {
+    const text = await doctorText(undefined, { ...at.env, SESSION_ID: id });
+    assert.match(text, new RegExp(`^✓ session {2}${label}$`, "m"));
+  }
 });
 
 describe("copilot-tap doctor, the providers of a project", () => {

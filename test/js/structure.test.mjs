@@ -40,7 +40,7 @@ const ROOMS = {
   host: ["base", "projects"],
   session: ["base", "host", "command"],
   embedded: ["base", "host", "session"],
-  develop: ["base", "host"],
+  develop: ["base", "projects", "host"],
   command: ["base", "projects", "host", "develop", "install", "sdk"],
 };
 

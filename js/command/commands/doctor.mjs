@@ -34,7 +34,9 @@ export default {
         "$0 doctor [tool]\n\n" +
           "Looks at everything between a provider and the model, in the order in which a call depends " +
           "on it, and shows the first thing that is wrong and what to do about it. With a tool: why " +
-          "the model does not have that one. Nothing is changed.",
+          "the model does not have that one. No setting is changed, nothing is installed or ended. It " +
+          "runs node and copilot --version, for 5 s at most (that may unpack the CLI), gets in once " +
+          "as a provider would, and on a disk that is nearly full makes a small file for a moment.",
       )
       .positional("tool", { describe: "the name of a tool that should be there", type: "string" })
       .example("$0 doctor", "is all well?")

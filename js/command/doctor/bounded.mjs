@@ -4,6 +4,8 @@ import { spawn } from "node:child_process";
 import fs from "node:fs";
 
 const MOST_OUTPUT = 64 * 1024;
+/** For a program that is told to end: it may have something half done. */
+const FAREWELL_MS = 400;
 
 /**
  * @template T, F
@@ -20,7 +22,7 @@ export function within(promise, ms, instead) {
 /** @typedef {{code: number | null, out: string, late: boolean, error?: string}} Answer */
 
 /**
- * Runs a program to its end, or ends it and what it has started.
+ * Runs a program to its end, or tells it and what it has started to end, and kills what does not.
  * @param {string} command @param {string[]} args @param {{env?: NodeJS.ProcessEnv, cwd?: string, ms: number}} options
  * @returns {Promise<Answer>} `out` is all that it has printed
  */
@@ -32,32 +34,37 @@ export function ask(command, args, { env = process.env, cwd, ms }) {
       detached: process.platform !== "win32",
     });
     let out = "";
+    let late = false;
     const settle = (/** @type {Omit<Answer, "out">} */ end) => {
       clearTimeout(timer);
       resolve({ ...end, out });
     };
-    const timer = setTimeout(() => {
-      killAll(child);
-      settle({ code: null, late: true });
+    let timer = setTimeout(() => {
+      late = true;
+      signalAll(child, "SIGTERM");
+      timer = setTimeout(giveUp, FAREWELL_MS);
     }, ms);
+    const giveUp = () => {
+      child.stdout.destroy();
+      child.stderr.destroy();
+      signalAll(child, "SIGKILL");
+      settle({ code: null, late: true });
+    };
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding("utf8").on("data", (text) => {
         if (out.length < MOST_OUTPUT) out += text;
       });
     }
     child.on("error", (error) => settle({ code: null, late: false, error: error.message }));
-    child.on("close", (code) => settle({ code, late: false }));
+    child.on("close", (code) => (late ? giveUp() : settle({ code, late: false })));
   });
 }
 
-/** @param {import("node:child_process").ChildProcess} child */
-function killAll(child) {
-  child.stdout?.destroy();
-  child.stderr?.destroy();
+/** @param {import("node:child_process").ChildProcess} child @param {NodeJS.Signals} signal */
+function signalAll(child, signal) {
   try {
-    if (child.pid !== undefined && process.platform !== "win32")
-      process.kill(-child.pid, "SIGKILL");
-    else child.kill("SIGKILL");
+    if (child.pid !== undefined && process.platform !== "win32") process.kill(-child.pid, signal);
+    else child.kill(signal);
   } catch {
     // It has ended meanwhile.
   }

@@ -12,6 +12,13 @@ const ANOTHER_PORT =
   "or set TAP_GATEWAY_PORT to a free port for the CLI and for your providers, and restart the CLI.";
 const START = "Start copilot, and say that you trust the folder. In a CLI that runs, type /clear.";
 
+/**
+ * Ends a process; 1 is the system's own or a container's, and nobody is told to end that.
+ * @param {number | undefined} pid @param {string} [how] as kill takes it
+ */
+const killing = (pid, how = "") =>
+  pid === undefined || pid === 1 ? undefined : `kill ${how}${pid}`;
+
 /** @param {Place} place */
 function nobody({ descriptor, others: [other], files, start }) {
   if (other) {
@@ -46,7 +53,7 @@ function port(place) {
     descriptor,
   } = place;
   const who = holder ? `${holder.name} (pid ${holder.pid})` : "a program that this user cannot see";
-  const stop = holder ? `kill ${holder.pid}` : undefined;
+  const stop = killing(holder?.pid);
   switch (asked) {
     case "nobody":
       return nobody(place);
@@ -66,7 +73,7 @@ function port(place) {
         return finding("GATEWAY_HUNG", {
           problem: `The gateway, pid ${descriptor.pid}, has port ${files.port} and does not answer.`,
           fix: "End it: the sessions start another.",
-          command: `kill -9 ${descriptor.pid}`,
+          command: killing(descriptor.pid, "-9 "),
         });
       }
       return finding("PORT_SILENT", {
@@ -84,7 +91,7 @@ function descriptor({ descriptor: found, files, port: { holder } }) {
   const file = files.descriptor;
   const who = holder ? ` (${holder.name}, pid ${holder.pid})` : "";
   const end = "Stop what has the port: a session then starts a gateway that can be found.";
-  const stop = holder ? `kill ${holder.pid}` : undefined;
+  const stop = killing(holder?.pid);
   switch (found.state) {
     case "missing":
       return finding("DESCRIPTOR_MISSING", {
@@ -126,14 +133,14 @@ function answer({ descriptor: found, inspection, trouble, files }) {
     return finding("LINK_MISSING", {
       problem: `The sessions' socket ${found.link} has been removed, so no session can reach the gateway.`,
       fix: "End the gateway: the sessions start another.",
-      command: `kill ${found.pid}`,
+      command: killing(found.pid),
     });
   }
   if (inspection) return undefined;
   return finding("GATEWAY_MUTE", {
     problem: `The gateway has its port, but says nothing of itself: ${trouble}`,
     fix: `Restart it; ${files.logs}/host.log says more.`,
-    command: found.state === "good" ? `kill ${found.pid}` : undefined,
+    command: found.state === "good" ? killing(found.pid) : undefined,
   });
 }
 
@@ -185,7 +192,7 @@ function token({ token: { state, mode }, files, descriptor: found }) {
     case "open":
       return finding("TOKEN_OPEN", {
         problem: `${file} has mode ${mode}: others on this machine can read what lets providers in.`,
-        fix: `Close it; end the gateway (${pid === undefined ? "its pid" : `kill ${pid}`}) where somebody may have read it.`,
+        fix: `Close it; end the gateway (${killing(pid) ?? "its pid"}) where somebody may have read it.`,
         command: `chmod 600 ${quoted(file)}`,
       });
   }

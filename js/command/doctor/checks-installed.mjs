@@ -71,8 +71,17 @@ function limits({ ignored, env }) {
   });
 }
 
+/**
+ * Where a session is linked a gateway runs, on a Node.js and with an addon that may be others than would
+ * be found from here: then they keep no tool away.
+ * @param {Place} place
+ */
+const unproven = ({ linked }) => (linked ? /** @type {const} */ ("warning") : undefined);
+
 /** @param {Place} place */
-function node({ node: { file, passedOver, version } }) {
+function node(place) {
+  const { file, passedOver, version } = place.node;
+  const severity = unproven(place);
   const another =
     "Install Node.js 20.19 or later, or set TAP_NODE to one, where you start copilot.";
   if (file === undefined) {
@@ -84,12 +93,14 @@ function node({ node: { file, passedOver, version } }) {
   }
   if (version === undefined) {
     return finding("NODE_FAILS", {
+      severity,
       problem: `${file}, which would run the gateway, does not say its version.`,
       fix: another,
     });
   }
   if (isNewer(LEAST_NODE, version)) {
     return finding("NODE_TOO_OLD", {
+      severity,
       problem: `${file}, which would run the gateway, is Node.js ${version}; it needs 20 or later.`,
       fix: another,
     });
@@ -154,10 +165,15 @@ const linkCommand = (usual, program = programFolder) =>
 const isRelease = (program) => path.basename(path.dirname(program)) === RELEASES;
 
 /** @param {Place} place */
-function addon({ addon: trouble, node: { file, version } }) {
+function addon(place) {
+  const {
+    addon: trouble,
+    node: { file, version },
+  } = place;
   if (!trouble) return undefined;
   const where = `${file ?? process.execPath}, Node.js ${version ?? process.versions.node}, ${process.platform}-${process.arch}`;
   return finding(trouble.missing ? "ADDON_MISSING" : "ADDON_BROKEN", {
+    severity: trouble.late ? "warning" : unproven(place), // a disk may be slow
     problem: `tap's native addon does not load in ${where}: ${trouble.why}`,
     ...(isRelease(trouble.program)
       ? { fix: "Install tap again on this machine, as docs/installing.md says." }
@@ -187,12 +203,19 @@ function copies(place) {
   });
 }
 
+/** Whether a CLI has started tap in this home, now or before. @param {Place} place */
+const hasStarted = ({ start, port: { asked }, others }) =>
+  start.everLinked || asked === "ours" || others.length > 0;
+
 /** @param {Place} place */
-function cli({ linked, cli: { file, version, asked, late, said } }) {
-  if (linked) return undefined;
+function cli(place) {
+  const { file, version, asked, late, said } = place.cli;
+  if (place.linked) return undefined;
   if (!file) {
+    const started = hasStarted(place);
     return finding("CLI_NOT_FOUND", {
-      problem: "There is no copilot on PATH.",
+      severity: started ? "warning" : undefined,
+      problem: `There is no copilot on PATH${started ? ", though one has started tap: an alias has it, perhaps" : ""}.`,
       fix: "Install GitHub Copilot CLI, or add its folder to PATH.",
       command: "npm install -g @github/copilot",
     });

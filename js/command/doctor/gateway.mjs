@@ -6,73 +6,15 @@ import path from "node:path";
 import WebSocket from "ws";
 import { isOurFile, readDescriptor } from "../../base/host-files.mjs";
 import { askPort } from "../../host/host-process.mjs";
-import { ask, jsonIn, namesIn, tailOf, within } from "./bounded.mjs";
+import { jsonIn, namesIn, tailOf, within } from "./bounded.mjs";
+import { holderOf } from "./port-holder.mjs";
 
 /** @typedef {import("../../base/paths.mjs").GatewayFiles} GatewayFiles */
 /** @typedef {import("../control.mjs").Inspection} Inspection */
-/** @typedef {{pid: number, name: string}} Holder */
 
 const INSPECT_MS = 3500;
 const AUTH_MS = 2000;
-const LSOF_MS = 2000;
 const LOG_BYTES = 256 * 1024;
-
-// ---- the port ----------------------------------------------------------------------------------------
-
-/** The inodes of the sockets that listen on a port. @param {number} port @returns {Set<string>} */
-function listeners(port) {
-  const wanted = port.toString(16).toUpperCase().padStart(4, "0");
-  const lines = ["/proc/net/tcp", "/proc/net/tcp6"].flatMap((file) => {
-    try {
-      return fs.readFileSync(file, "utf8").split("\n");
-    } catch {
-      return [];
-    }
-  });
-  const rows = lines.map((line) => line.trim().split(/\s+/));
-  const listening = rows.filter(
-    ([, local, , state]) => state === "0A" && local.endsWith(`:${wanted}`),
-  );
-  return new Set(listening.map((row) => row[9]));
-}
-
-/** @param {string} pid @param {Set<string>} inodes */
-function holdsOne(pid, inodes) {
-  try {
-    const folder = `/proc/${pid}/fd`;
-    return fs.readdirSync(folder).some((fd) => {
-      const inode = /^socket:\[(\d+)\]$/.exec(fs.readlinkSync(path.join(folder, fd)))?.[1];
-      return inode !== undefined && inodes.has(inode);
-    });
-  } catch {
-    return false; // of somebody else, or gone
-  }
-}
-
-/** @param {number} port @returns {Promise<Holder | undefined>} as far as this user can see it */
-async function holderOf(port) {
-  if (process.platform === "linux") {
-    const inodes = listeners(port);
-    if (inodes.size === 0) return undefined;
-    const pids = fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-    const pid = pids.find((each) => holdsOne(each, inodes));
-    return pid === undefined ? undefined : { pid: Number(pid), name: nameOf(pid) };
-  }
-  if (process.platform === "win32") return undefined;
-  const args = ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-Fpc"];
-  const { out } = await ask("lsof", args, { ms: LSOF_MS });
-  const [, pid, name] = /^p(\d+)\n(?:.*\n)*?c(.*)$/m.exec(out) ?? [];
-  return pid ? { pid: Number(pid), name } : undefined;
-}
-
-/** @param {string} pid */
-function nameOf(pid) {
-  try {
-    return fs.readFileSync(`/proc/${pid}/comm`, "utf8").trim();
-  } catch {
-    return "";
-  }
-}
 
 // ---- its files ---------------------------------------------------------------------------------------
 
@@ -211,7 +153,7 @@ export async function gatewayFacts(files, env) {
   const unanswered = { trouble: `nothing came within ${INSPECT_MS / 1000} s` };
   const [asked, holder, { inspection, trouble }] = await Promise.all([
     askPort(files.port, files.homeHash),
-    holderOf(files.port),
+    holderOf(files.port, descriptor.state === "good" ? descriptor.pid : undefined),
     descriptor.state === "good"
       ? within(
           inspect(files),

@@ -14,6 +14,8 @@ import { ask, headOf, jsonIn, namesIn, tailOf } from "./bounded.mjs";
 const VERSION_MS = 5000;
 const ADDON_MS = 3000;
 const SETTINGS_BYTES = 1024 * 1024;
+/** In bytes; where there is less it is tried whether a file can be made. */
+const LEAST_ROOM = 1024 * 1024;
 /** How many of the CLI's logs are looked at, the newest first. */
 const MOST_LOGS = 60;
 const HEAD_BYTES = 4 * 1024;
@@ -32,12 +34,37 @@ const statOf = (file) => {
 const codeOf = (error) => /** @type {NodeJS.ErrnoException} */ (error).code ?? String(error);
 
 /**
- * Whether a file can be made in a folder, or in the nearest one that is there: made, and taken away.
+ * Whether a file can be made in a folder, or in the nearest one that is there.
  * @param {string} folder @returns {{folder: string, error: string} | undefined}
  */
 function writeTrouble(folder) {
   let nearest = folder;
   while (!statOf(nearest) && path.dirname(nearest) !== nearest) nearest = path.dirname(nearest);
+  if (!statOf(nearest)?.isDirectory()) return { folder: nearest, error: "ENOTDIR" };
+  try {
+    fs.accessSync(nearest, fs.constants.W_OK | fs.constants.X_OK);
+  } catch (error) {
+    return { folder: nearest, error: codeOf(error) };
+  }
+  return hasRoom(nearest) ? undefined : probeTrouble(nearest);
+}
+
+/**
+ * Where that is so, what the system says of rights is enough. On Windows it says nothing of them.
+ * @param {string} folder
+ */
+function hasRoom(folder) {
+  if (process.platform === "win32") return false;
+  try {
+    const { bavail, bsize, files, ffree } = fs.statfsSync(folder);
+    return bavail * bsize >= LEAST_ROOM && (files === 0 || ffree > 0); // 0: it counts none
+  } catch {
+    return false;
+  }
+}
+
+/** Makes a file, and takes it away. @param {string} nearest */
+function probeTrouble(nearest) {
   const probe = path.join(nearest, `.doctor-${process.pid}.tmp`);
   try {
     fs.writeFileSync(probe, "?", { flag: "wx", mode: 0o600 });
@@ -120,7 +147,7 @@ export function extensionFacts(home, cwd) {
 /**
  * Whether the addon of a tap loads in a Node, in a process of its own: it may crash.
  * @param {string} program folder of that tap @param {string} node @param {NodeJS.ProcessEnv} env
- * @returns {Promise<{program: string, missing: boolean, why: string} | undefined>}
+ * @returns {Promise<{program: string, missing: boolean, late: boolean, why: string} | undefined>}
  */
 async function addonTrouble(program, node, env) {
   // As that tap loads it itself.
@@ -130,8 +157,10 @@ async function addonTrouble(program, node, env) {
   const { out, late } = await ask(node, args, { env, ms: ADDON_MS });
   if (/^loads$/m.test(out)) return undefined;
   const reason = /^\s*\[cause\]: \w*Error: (.*)$/m.exec(out) ?? /^\w*Error: (.*)$/m.exec(out);
-  const why = reason?.[1] ?? (late ? "it does not return" : "it crashes");
-  return { program, missing: /No native build was found/.test(out), why };
+  const why =
+    reason?.[1] ?? (late ? `it has not returned after ${ADDON_MS / 1000} s` : "it crashes");
+  const missing = /No native build was found/.test(out);
+  return { program, missing, late: late && !reason, why };
 }
 
 /** @param {Copy[]} copies @param {string | undefined} node @param {NodeJS.ProcessEnv} env */
@@ -140,7 +169,8 @@ export async function addonFacts(copies, node, env) {
   const found = [...programs].map((program) =>
     addonTrouble(program, node ?? process.execPath, env),
   );
-  return (await Promise.all(found)).find(Boolean);
+  const troubles = (await Promise.all(found)).filter((trouble) => trouble !== undefined);
+  return troubles.find(({ late }) => !late) ?? troubles[0];
 }
 
 // ---- the CLI -----------------------------------------------------------------------------------------
