@@ -25,7 +25,7 @@ export const FORMER_ENTRY = "extension.mjs.before-install";
 /** Leads to the release in use, for people and for PYTHONPATH. */
 export const CURRENT = "current";
 const LOCK = ".install-lock";
-const INCOMING = /^\.incoming-\d+$/;
+export const INCOMING = /^\.incoming-\d+$/;
 const ENTRY_PART = /^\.extension-\d+\.mjs$/;
 
 /** @param {unknown} error @returns {string} */
@@ -48,13 +48,18 @@ const REASONS = {
   EEXIST: ["it is there already", FILE],
 };
 
-/** @param {unknown} error @param {string} folder @returns {unknown} with what to do, where that is known */
-export function explained(error, folder) {
+const UNCHANGED = "What was installed is as it was";
+
+/**
+ * @param {unknown} error @param {string} folder @param {string} [state] what has become of what was there
+ * @returns {unknown} with what to do, where that is known
+ */
+export function explained(error, folder, state = UNCHANGED) {
   const known = REASONS[codeOf(error)];
   if (known === undefined) return error;
   const [reason, advice] = known;
   const place = /** @type {NodeJS.ErrnoException} */ (error).path ?? folder;
-  const message = `${place} cannot be written: ${reason}. What was installed is as it was`;
+  const message = `${place} cannot be written: ${reason}. ${state}`;
   return new InstallError("NOT_WRITABLE", message, advice, error);
 }
 
