@@ -24,6 +24,9 @@ export const ENTRY = "extension.mjs";
 export const FORMER_ENTRY = "extension.mjs.before-install";
 /** Leads to the release in use, for people and for PYTHONPATH. */
 export const CURRENT = "current";
+/** In a project: what install writes there, where there is none. */
+export const GITIGNORE = ".gitignore";
+export const IGNORE_ALL = "*\n";
 const LOCK = ".install-lock";
 export const INCOMING = /^\.incoming-\d+$/;
 const ENTRY_PART = /^\.extension-\d+\.mjs$/;
@@ -205,6 +208,12 @@ function copyTo(release, { root, plan, digest, tell }) {
   syncFolder(releases);
 }
 
+/** It is for this machine and its platform. One's own .gitignore is left to its owner. @param {string} folder */
+function keepOutOfCommits(folder) {
+  const file = path.join(folder, GITIGNORE);
+  if (!fs.lstatSync(file, { throwIfNoEntry: false })) replace(folder, GITIGNORE, IGNORE_ALL);
+}
+
 /** @param {Target} target @param {boolean} force @returns {Present} */
 function acceptable(target, force) {
   checkPath(target);
@@ -235,8 +244,7 @@ export function install(root, target, { force = false, onProgress = () => {} } =
       if (before.state !== "installed" && fs.existsSync(entry)) {
         replace(folder, FORMER_ENTRY, fs.readFileSync(entry));
       }
-      // For this machine and its platform: nothing of it is to get into a commit.
-      if (target.scope === "project") replace(folder, ".gitignore", "*\n");
+      if (target.scope === "project") keepOutOfCommits(folder);
       replace(folder, ENTRY, entryText(id));
       onProgress({ step: "switch" });
       pointTo(folder, id);

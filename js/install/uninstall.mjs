@@ -3,6 +3,7 @@
 
 import fs from "node:fs";
 import path from "node:path";
+import { removeIfOurs } from "../base/host-files.mjs";
 import { isInUse, RELEASES } from "../base/release-use.mjs";
 import { isReleaseId, versionOf } from "./entry.mjs";
 import {
@@ -10,6 +11,8 @@ import {
   ENTRY,
   explained,
   FORMER_ENTRY,
+  GITIGNORE,
+  IGNORE_ALL,
   INCOMING,
   locked,
   removeLeftovers,
@@ -108,7 +111,7 @@ function removeReleases({ folder, scope }, inUse) {
   const releases = path.join(folder, RELEASES);
   // It keeps what is left out of commits.
   if (scope === "project" && inUse.length === 0) {
-    fs.rmSync(path.join(folder, ".gitignore"), { force: true });
+    removeIfOurs(path.join(folder, GITIGNORE), IGNORE_ALL);
   }
   for (const name of namesIn(releases).filter(isReleaseId)) {
     const release = path.join(releases, name);
