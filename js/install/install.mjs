@@ -6,6 +6,7 @@ import path from "node:path";
 import { isInUse, RELEASES } from "../base/release-use.mjs";
 import { copyPlan, digestOfPlan, isComplete, syncFolder, writeSynced } from "./copy.mjs";
 import { entryText, isReleaseId, releaseId } from "./entry.mjs";
+import { ENTRY, FORMER_ENTRY, keepEntry } from "./former-entry.mjs";
 import { failureOf, releasePlan } from "./plan.mjs";
 import { InstallError } from "./install-error.mjs";
 import { checkPath, inspect, notOurs } from "./target.mjs";
@@ -19,9 +20,6 @@ import { checkPath, inspect, notOurs } from "./target.mjs";
  * @typedef {{id: string, version: string, before: Present, copied: boolean}} Installed
  */
 
-export const ENTRY = "extension.mjs";
-/** What --force found in the entry's place; uninstall puts it back. */
-export const FORMER_ENTRY = "extension.mjs.before-install";
 /** Leads to the release in use, for people and for PYTHONPATH. */
 export const CURRENT = "current";
 /** In a project: what install writes there, where there is none. */
@@ -240,10 +238,7 @@ export function install(root, target, { force = false, onProgress = () => {} } =
       removeLeftovers(folder);
       const { id, version, copied } = place(root, folder, onProgress);
       onProgress({ step: "place" });
-      const entry = path.join(folder, ENTRY);
-      if (before.state !== "installed" && fs.existsSync(entry)) {
-        replace(folder, FORMER_ENTRY, fs.readFileSync(entry));
-      }
+      if (before.state !== "installed") keepEntry(folder);
       if (target.scope === "project") keepOutOfCommits(folder);
       replace(folder, ENTRY, entryText(id));
       onProgress({ step: "switch" });

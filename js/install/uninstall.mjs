@@ -8,15 +8,14 @@ import { isInUse, RELEASES } from "../base/release-use.mjs";
 import { isReleaseId, versionOf } from "./entry.mjs";
 import {
   CURRENT,
-  ENTRY,
   explained,
-  FORMER_ENTRY,
   GITIGNORE,
   IGNORE_ALL,
   INCOMING,
   locked,
   removeLeftovers,
 } from "./install.mjs";
+import { removeNeedlessCopy, restoreEntry } from "./former-entry.mjs";
 import { InstallError } from "./install-error.mjs";
 import { checkPath, inspect, notOurs } from "./target.mjs";
 
@@ -67,19 +66,6 @@ function removeEmpty(folders) {
   }
 }
 
-/**
- * The entry goes first: a session that starts meanwhile finds no tap, and not half of one.
- * @param {string} folder @returns {boolean} whether there is an entry again that was there before install
- */
-function removeEntry(folder) {
-  const entry = path.join(folder, ENTRY);
-  const former = path.join(folder, FORMER_ENTRY);
-  const restored = fs.existsSync(former);
-  if (restored) fs.renameSync(former, entry);
-  else fs.rmSync(entry, { force: true });
-  return restored;
-}
-
 /** @param {string} folder @returns {string[]} */
 function namesIn(folder) {
   return fs.existsSync(folder) ? fs.readdirSync(folder) : [];
@@ -121,6 +107,17 @@ function removeReleases({ folder, scope }, inUse) {
 }
 
 /**
+ * The entry goes first: a session that starts meanwhile finds no tap, and not half of one.
+ * @param {string} folder @param {Present} present @returns {boolean} whether there is one that was there before install
+ */
+function takeBackEntry(folder, { state }) {
+  if (state === "installed" || state === "nothing") return restoreEntry(folder);
+  // One that is not install's: an interrupted uninstall has put it back, or an install was before it replaced it.
+  removeNeedlessCopy(folder);
+  return true;
+}
+
+/**
  * @param {Target} target @param {UninstallOptions} options
  * @returns {Omit<Uninstalled, "kept">}
  */
@@ -134,9 +131,7 @@ function remove(target, { purge, logs }) {
     .map((name) => path.join(releases, name))
     .filter(isInUse);
 
-  // An entry that is not install's is one that an interrupted uninstall has put back.
-  const restored =
-    present.state === "installed" ? removeEntry(folder) : present.state !== "nothing";
+  const restored = takeBackEntry(folder, present);
   removeLeftovers(folder);
   fs.rmSync(path.join(folder, CURRENT), { force: true });
   const gatewayRuns = scope === "user" && removeGatewayFiles(folder);
