@@ -7,6 +7,7 @@ import { isInUse, RELEASES } from "../base/release-use.mjs";
 import { copyPlan, digestOfPlan, isComplete, syncFolder, writeSynced } from "./copy.mjs";
 import { entryText, isReleaseId, releaseId } from "./entry.mjs";
 import { ENTRY, FORMER_ENTRY, keepEntry } from "./former-entry.mjs";
+import { locked } from "./lock.mjs";
 import { failureOf, releasePlan } from "./plan.mjs";
 import { InstallError } from "./install-error.mjs";
 import { checkPath, inspect, notOurs } from "./target.mjs";
@@ -25,7 +26,6 @@ export const CURRENT = "current";
 /** In a project: what install writes there, where there is none. */
 export const GITIGNORE = ".gitignore";
 export const IGNORE_ALL = "*\n";
-const LOCK = ".install-lock";
 export const INCOMING = /^\.incoming-\d+$/;
 const ENTRY_PART = /^\.extension-\d+\.mjs$/;
 
@@ -62,46 +62,6 @@ export function explained(error, folder, state = UNCHANGED) {
   const place = /** @type {NodeJS.ErrnoException} */ (error).path ?? folder;
   const message = `${place} cannot be written: ${reason}. ${state}`;
   return new InstallError("NOT_WRITABLE", message, advice, error);
-}
-
-/** @param {string} text @returns {number | undefined} a process that is alive, and not this one */
-function otherProcess(text) {
-  const pid = Number(text);
-  if (!Number.isInteger(pid) || pid <= 0 || pid === process.pid) return undefined;
-  try {
-    process.kill(pid, 0);
-    return pid;
-  } catch (error) {
-    return codeOf(error) === "EPERM" ? pid : undefined;
-  }
-}
-
-/**
- * One at a time: two could remove each other's releases. A lock whose process is gone is no lock.
- * @template T @param {string} folder @param {() => T} work @returns {T}
- */
-export function locked(folder, work) {
-  const lock = path.join(folder, LOCK);
-  fs.mkdirSync(folder, { recursive: true });
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      fs.writeFileSync(lock, String(process.pid), { flag: "wx" });
-      break;
-    } catch (error) {
-      if (codeOf(error) !== "EEXIST" || attempt > 0) throw error;
-      const holder = otherProcess(fs.readFileSync(lock, "utf8"));
-      if (holder !== undefined) {
-        const message = `another install or uninstall (pid ${holder}) is at work in ${folder}`;
-        throw new InstallError("BUSY", message, "wait for it, then run this again");
-      }
-      fs.rmSync(lock);
-    }
-  }
-  try {
-    return work();
-  } finally {
-    fs.rmSync(lock, { force: true });
-  }
 }
 
 /** What an interrupted install has left. The lock is held: nobody is writing it. @param {string} folder */

@@ -12,11 +12,11 @@ import {
   GITIGNORE,
   IGNORE_ALL,
   INCOMING,
-  locked,
   removeLeftovers,
 } from "./install.mjs";
 import { removeNeedlessCopy, restoreEntry } from "./former-entry.mjs";
 import { InstallError } from "./install-error.mjs";
+import { locked } from "./lock.mjs";
 import { checkPath, inspect, notOurs } from "./target.mjs";
 
 /** @typedef {import("./target.mjs").Target} Target */
