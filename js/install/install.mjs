@@ -193,8 +193,9 @@ function acceptable(target, force) {
 export function install(root, target, { force = false, onProgress = () => {} } = {}) {
   const { folder } = target;
   try {
-    const before = acceptable(target, force);
+    acceptable(target, force); // the lock makes the folder, which is not for one that is refused
     return locked(folder, () => {
+      const before = acceptable(target, force);
       removeLeftovers(folder);
       const { id, version, copied } = place(root, folder, onProgress);
       onProgress({ step: "place" });

@@ -85,4 +85,37 @@ describe("install --force", () => {
     assert.equal(fs.readFileSync(entry, "utf8"), "// mine");
     assert.deepEqual(fs.readdirSync(target.folder), ["extension.mjs"]);
   });
+
+  test("keeps no entry of an install that ended while this one began", (t) => {
+    const { target, root, entry } = somewhere(t);
+    fs.writeFileSync(entry, "// mine");
+    const other = makePackage(t, "1.1.0");
+    const link = fs.linkSync;
+    const mock = t.mock.method(fs, "linkSync", (from, to) => {
+      mock.mock.restore();
+      const record = fs.readFileSync(from);
+      assert.equal(install(other, target, { force: true }).before.state, "foreign");
+      fs.writeFileSync(from, record);
+      link(from, to);
+    });
+    const { before } = install(root, target, { force: true });
+    assert.equal(before.version, "1.1.0");
+    assert.deepEqual(
+      fs.readdirSync(target.folder).filter((name) => name.includes("before")),
+      ["extension.mjs.before-install"],
+    );
+    uninstall(target);
+    assert.equal(fs.readFileSync(entry, "utf8"), "// mine");
+  });
+
+  test("is needed for what somebody else put there while this install began", (t) => {
+    const { target, root, entry } = somewhere(t);
+    const link = fs.linkSync;
+    t.mock.method(fs, "linkSync", (from, to) => {
+      fs.writeFileSync(entry, "// mine");
+      link(from, to);
+    });
+    assert.throws(() => install(root, target), { code: "NOT_OURS" });
+    assert.deepEqual(fs.readdirSync(target.folder), ["extension.mjs"]);
+  });
 });
