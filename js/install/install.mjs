@@ -4,6 +4,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { isInUse, RELEASES } from "../base/release-use.mjs";
+import { quoted } from "../base/visible.mjs";
 import { copyPlan, digestOfPlan, isComplete, syncFolder, writeSynced } from "./copy.mjs";
 import { entryText, isReleaseId, releaseId } from "./entry.mjs";
 import { ENTRY, FORMER_ENTRY, keepEntry } from "./former-entry.mjs";
@@ -159,7 +160,7 @@ function copyTo(release, { root, plan, digest, tell }) {
     throw new InstallError(
       "DOES_NOT_RUN",
       `the copy of ${root} does not run on this machine: ${failure}; what was installed is as it was`,
-      `this compiles it for this machine, or says what that needs:\nnode ${path.join(root, "js", "install", "installer.mjs")}`,
+      `this compiles it for this machine, or says what that needs:\nnode ${quoted(path.join(root, "js", "install", "installer.mjs"))}`,
     );
   }
   fs.renameSync(incoming, release);
