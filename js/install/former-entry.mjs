@@ -4,6 +4,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { syncFolder, writeSynced } from "./copy.mjs";
+import { renamePatiently } from "./rename.mjs";
 
 export const ENTRY = "extension.mjs";
 export const FORMER_ENTRY = "extension.mjs.before-install";
@@ -43,7 +44,7 @@ export function keepEntry(folder) {
   const place = path.join(folder, next);
   const found = contentOf(entry);
   if (found === undefined) {
-    fs.renameSync(entry, place); // a folder, say: no file can be renamed over it
+    renamePatiently(entry, place); // a folder, say: no file can be renamed over it
     return;
   }
   // An install that was interrupted has kept it already.
@@ -52,7 +53,7 @@ export function keepEntry(folder) {
   fs.rmSync(part, { force: true });
   if (found.link) fs.symlinkSync(fs.readlinkSync(entry), part);
   else writeSynced(part, found.content, found.mode);
-  fs.renameSync(part, place);
+  renamePatiently(part, place);
   syncFolder(folder);
 }
 
@@ -70,7 +71,7 @@ export function restoreEntry(folder) {
   const former = path.join(folder, last);
   // Only a file or a link can be renamed over a file.
   if (contentOf(former) === undefined) fs.rmSync(entry, { force: true });
-  fs.renameSync(former, entry);
+  renamePatiently(former, entry);
   return true;
 }
 

@@ -10,6 +10,7 @@ import { entryText, isReleaseId, releaseId } from "./entry.mjs";
 import { ENTRY, FORMER_ENTRY, keepEntry } from "./former-entry.mjs";
 import { locked } from "./lock.mjs";
 import { failureOf, releasePlan } from "./plan.mjs";
+import { renamePatiently } from "./rename.mjs";
 import { InstallError } from "./install-error.mjs";
 import { checkPath, inspect, notOurs } from "./target.mjs";
 
@@ -82,7 +83,7 @@ function replace(folder, name, content) {
   const part = path.join(folder, `.extension-${process.pid}.mjs`);
   fs.rmSync(part, { force: true });
   writeSynced(part, content);
-  fs.renameSync(part, path.join(folder, name));
+  renamePatiently(part, path.join(folder, name));
   syncFolder(folder);
 }
 
@@ -163,7 +164,7 @@ function copyTo(release, { root, plan, digest, tell }) {
       `this compiles it for this machine, or says what that needs:\nnode ${quoted(path.join(root, "js", "install", "installer.mjs"))}`,
     );
   }
-  fs.renameSync(incoming, release);
+  renamePatiently(incoming, release);
   syncFolder(releases);
 }
 
