@@ -15,7 +15,7 @@ export const IN_USE = ".in-use";
 export const isInstalled = path.basename(path.dirname(programFolder)) === RELEASES;
 
 /** @param {number} pid */
-function isAlive(pid) {
+export function isAlive(pid) {
   try {
     process.kill(pid, 0);
     return true;

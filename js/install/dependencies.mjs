@@ -3,6 +3,7 @@
 
 import fs from "node:fs";
 import path from "node:path";
+import { quoted } from "../base/visible.mjs";
 import { InstallError } from "./install-error.mjs";
 
 /**
@@ -56,7 +57,8 @@ export function runtimeDependencies(root, except = []) {
       if (found === undefined && optional) continue;
       if (found === undefined) {
         const message = `${name} is missing in ${root}; nothing was changed`;
-        throw new InstallError("INCOMPLETE", message, `cd ${root} && npm install --omit=dev`);
+        const advice = `cd ${quoted(root)} && npm install --omit=dev`;
+        throw new InstallError("INCOMPLETE", message, advice);
       }
       const before = visible(placed, name, to);
       if (before === found) continue;

@@ -4,9 +4,13 @@
 import fs from "node:fs";
 import path from "node:path";
 import { isInUse, RELEASES } from "../base/release-use.mjs";
+import { quoted } from "../base/visible.mjs";
 import { copyPlan, digestOfPlan, isComplete, syncFolder, writeSynced } from "./copy.mjs";
 import { entryText, isReleaseId, releaseId } from "./entry.mjs";
+import { ENTRY, FORMER_ENTRY, keepEntry } from "./former-entry.mjs";
+import { locked } from "./lock.mjs";
 import { failureOf, releasePlan } from "./plan.mjs";
+import { renamePatiently } from "./rename.mjs";
 import { InstallError } from "./install-error.mjs";
 import { checkPath, inspect, notOurs } from "./target.mjs";
 
@@ -19,13 +23,12 @@ import { checkPath, inspect, notOurs } from "./target.mjs";
  * @typedef {{id: string, version: string, before: Present, copied: boolean}} Installed
  */
 
-export const ENTRY = "extension.mjs";
-/** What --force found in the entry's place; uninstall puts it back. */
-export const FORMER_ENTRY = "extension.mjs.before-install";
 /** Leads to the release in use, for people and for PYTHONPATH. */
 export const CURRENT = "current";
-const LOCK = ".install-lock";
-const INCOMING = /^\.incoming-\d+$/;
+/** In a project: what install writes there, where there is none. */
+export const GITIGNORE = ".gitignore";
+export const IGNORE_ALL = "*\n";
+export const INCOMING = /^\.incoming-\d+$/;
 const ENTRY_PART = /^\.extension-\d+\.mjs$/;
 
 /** @param {unknown} error @returns {string} */
@@ -48,54 +51,19 @@ const REASONS = {
   EEXIST: ["it is there already", FILE],
 };
 
-/** @param {unknown} error @param {string} folder @returns {unknown} with what to do, where that is known */
-export function explained(error, folder) {
+const UNCHANGED = "What was installed is as it was";
+
+/**
+ * @param {unknown} error @param {string} folder @param {string} [state] what has become of what was there
+ * @returns {unknown} with what to do, where that is known
+ */
+export function explained(error, folder, state = UNCHANGED) {
   const known = REASONS[codeOf(error)];
   if (known === undefined) return error;
   const [reason, advice] = known;
   const place = /** @type {NodeJS.ErrnoException} */ (error).path ?? folder;
-  const message = `${place} cannot be written: ${reason}. What was installed is as it was`;
+  const message = `${place} cannot be written: ${reason}. ${state}`;
   return new InstallError("NOT_WRITABLE", message, advice, error);
-}
-
-/** @param {string} text @returns {number | undefined} a process that is alive, and not this one */
-function otherProcess(text) {
-  const pid = Number(text);
-  if (!Number.isInteger(pid) || pid <= 0 || pid === process.pid) return undefined;
-  try {
-    process.kill(pid, 0);
-    return pid;
-  } catch (error) {
-    return codeOf(error) === "EPERM" ? pid : undefined;
-  }
-}
-
-/**
- * One at a time: two could remove each other's releases. A lock whose process is gone is no lock.
- * @template T @param {string} folder @param {() => T} work @returns {T}
- */
-export function locked(folder, work) {
-  const lock = path.join(folder, LOCK);
-  fs.mkdirSync(folder, { recursive: true });
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      fs.writeFileSync(lock, String(process.pid), { flag: "wx" });
-      break;
-    } catch (error) {
-      if (codeOf(error) !== "EEXIST" || attempt > 0) throw error;
-      const holder = otherProcess(fs.readFileSync(lock, "utf8"));
-      if (holder !== undefined) {
-        const message = `another install or uninstall (pid ${holder}) is at work in ${folder}`;
-        throw new InstallError("BUSY", message, "wait for it, then run this again");
-      }
-      fs.rmSync(lock);
-    }
-  }
-  try {
-    return work();
-  } finally {
-    fs.rmSync(lock, { force: true });
-  }
 }
 
 /** What an interrupted install has left. The lock is held: nobody is writing it. @param {string} folder */
@@ -115,7 +83,7 @@ function replace(folder, name, content) {
   const part = path.join(folder, `.extension-${process.pid}.mjs`);
   fs.rmSync(part, { force: true });
   writeSynced(part, content);
-  fs.renameSync(part, path.join(folder, name));
+  renamePatiently(part, path.join(folder, name));
   syncFolder(folder);
 }
 
@@ -193,11 +161,17 @@ function copyTo(release, { root, plan, digest, tell }) {
     throw new InstallError(
       "DOES_NOT_RUN",
       `the copy of ${root} does not run on this machine: ${failure}; what was installed is as it was`,
-      `this compiles it for this machine, or says what that needs:\nnode ${path.join(root, "js", "install", "installer.mjs")}`,
+      `this compiles it for this machine, or says what that needs:\nnode ${quoted(path.join(root, "js", "install", "installer.mjs"))}`,
     );
   }
-  fs.renameSync(incoming, release);
+  renamePatiently(incoming, release);
   syncFolder(releases);
+}
+
+/** It is for this machine and its platform. One's own .gitignore is left to its owner. @param {string} folder */
+function keepOutOfCommits(folder) {
+  const file = path.join(folder, GITIGNORE);
+  if (!fs.lstatSync(file, { throwIfNoEntry: false })) replace(folder, GITIGNORE, IGNORE_ALL);
 }
 
 /** @param {Target} target @param {boolean} force @returns {Present} */
@@ -221,17 +195,14 @@ function acceptable(target, force) {
 export function install(root, target, { force = false, onProgress = () => {} } = {}) {
   const { folder } = target;
   try {
-    const before = acceptable(target, force);
+    acceptable(target, force); // the lock makes the folder, which is not for one that is refused
     return locked(folder, () => {
+      const before = acceptable(target, force);
       removeLeftovers(folder);
       const { id, version, copied } = place(root, folder, onProgress);
       onProgress({ step: "place" });
-      const entry = path.join(folder, ENTRY);
-      if (before.state !== "installed" && fs.existsSync(entry)) {
-        replace(folder, FORMER_ENTRY, fs.readFileSync(entry));
-      }
-      // For this machine and its platform: nothing of it is to get into a commit.
-      if (target.scope === "project") replace(folder, ".gitignore", "*\n");
+      if (before.state !== "installed") keepEntry(folder);
+      if (target.scope === "project") keepOutOfCommits(folder);
       replace(folder, ENTRY, entryText(id));
       onProgress({ step: "switch" });
       pointTo(folder, id);

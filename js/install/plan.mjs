@@ -5,23 +5,38 @@ import { createRequire } from "node:module";
 import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
+import { quoted } from "../base/visible.mjs";
 import { dependencyFiles, ownFiles, packedManifest } from "./package-files.mjs";
 import { InstallError } from "./install-error.mjs";
 
 /** @typedef {import("./copy.mjs").PlannedFile} PlannedFile */
 
-/** @param {string} root @returns {string} its addon: what was compiled there, else what it brought along */
+/** @param {string} root @param {string} what is wrong with its addon @returns {InstallError} */
+const noAddon = (root, what) =>
+  new InstallError(
+    "NO_ADDON",
+    `this tap (${root}) ${what}; nothing was changed`,
+    `perhaps npm was told to run no scripts. This compiles it, or says what that needs:\n` +
+      `node ${quoted(path.join(root, "js", "install", "installer.mjs"))}`,
+  );
+
+/**
+ * What was compiled there, else what it brought along.
+ * @param {string} root @returns {PlannedFile}
+ */
 function addonFile(root) {
+  let from;
   try {
-    return createRequire(import.meta.url)("node-gyp-build").resolve(root);
+    from = createRequire(import.meta.url)("node-gyp-build").resolve(root);
   } catch {
-    throw new InstallError(
-      "NO_ADDON",
-      `this tap (${root}) has no native addon for ${process.platform}-${process.arch}; nothing was changed`,
-      `perhaps npm was told to run no scripts. This compiles it, or says what that needs:\n` +
-        `node ${path.join(root, "js", "install", "installer.mjs")}`,
-    );
+    throw noAddon(root, `has no native addon for ${process.platform}-${process.arch}`);
   }
+  // It also looks beside Node itself, and where variables say: a copy would be put outside of the release.
+  const to = path.relative(root, from).replaceAll("\\", "/");
+  if (to.startsWith("..") || path.isAbsolute(to)) {
+    throw noAddon(root, `has no native addon of its own: it would load ${from}`);
+  }
+  return { to, from, size: fs.statSync(from).size };
 }
 
 /** @param {string} to @param {string} content @returns {PlannedFile} */
@@ -33,29 +48,34 @@ const text = (to, content) => ({ to, content, size: Buffer.byteLength(content) }
  * @throws {InstallError} where something is missing that a release needs
  */
 export function releasePlan(root) {
-  const addon = addonFile(root);
   const own = ownFiles(root).filter(({ to }) => to !== "package.json");
   const manifest = `${JSON.stringify(packedManifest(root), null, 2)}\n`;
-  const relative = path.relative(root, addon).replaceAll("\\", "/");
   return [
     ...own,
     ...dependencyFiles(root),
-    { to: relative, from: addon, size: fs.statSync(addon).size },
+    addonFile(root),
     text("package.json", manifest),
     // The CLI's own binary is no Node: this one can run the gateway.
     text("build/node-path.json", `${JSON.stringify({ node: process.execPath })}\n`),
   ].sort((a, b) => (a.to < b.to ? -1 : 1));
 }
 
-/** Loads what a session would load, in a process of its own. @param {string} folder @returns {string | undefined} why it does not run */
-export function failureOf(folder) {
+const TO_LOAD_MS = 30_000;
+
+/**
+ * Loads what a session would load, in a process of its own.
+ * @param {string} folder @returns {string | undefined} why it does not run
+ */
+export function failureOf(folder, timeoutMs = TO_LOAD_MS) {
   const module = pathToFileURL(path.join(folder, "js", "session", "runtime.mjs")).href;
   const run = spawnSync(
     process.execPath,
     ["--input-type=module", "-e", "await import(process.argv[1])", module],
-    { encoding: "utf8", cwd: folder },
+    { encoding: "utf8", cwd: folder, timeout: timeoutMs, killSignal: "SIGKILL" },
   );
   if (run.status === 0) return undefined;
+  const { code } = /** @type {NodeJS.ErrnoException} */ (run.error ?? {});
+  if (code === "ETIMEDOUT") return `it was not loaded within ${timeoutMs / 1000} s`;
   const said = /^(?:\w*Error|Error \[\w+\]): (.*)$/m.exec(run.stderr ?? "")?.[1];
-  return said ?? `it ended with ${run.signal ?? run.status}`;
+  return said ?? `it ended with ${code ?? run.signal ?? run.status}`;
 }

@@ -3,6 +3,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { RELEASES } from "../base/release-use.mjs";
+import { quoted } from "../base/visible.mjs";
 import { manifestOf } from "./dependencies.mjs";
 import { InstallError } from "./install-error.mjs";
 import { releaseNamedBy, versionOf } from "./entry.mjs";
@@ -101,13 +102,13 @@ export function notOurs({ folder }, { state }) {
   if (state === "checkout") {
     return {
       what: `${folder} is a checkout of tap`,
-      advice: `to update it: cd ${folder} && git pull && npm install --omit=dev`,
+      advice: `to update it: cd ${quoted(folder)} && git pull && npm install --omit=dev`,
     };
   }
   if (state === "in-place") {
     return {
       what: `${folder} is a copy of tap that was put there by hand`,
-      advice: `to update it: replace its files, then cd ${folder} && npm install --omit=dev`,
+      advice: `to update it: replace its files, then cd ${quoted(folder)} && npm install --omit=dev`,
     };
   }
   const what = `${path.join(folder, "extension.mjs")} is not tap's`;

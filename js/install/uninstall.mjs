@@ -3,17 +3,34 @@
 
 import fs from "node:fs";
 import path from "node:path";
-import { RELEASES } from "../base/release-use.mjs";
-import { CURRENT, ENTRY, explained, FORMER_ENTRY, locked, removeLeftovers } from "./install.mjs";
+import { removeIfOurs } from "../base/host-files.mjs";
+import { isInUse, RELEASES } from "../base/release-use.mjs";
+import { isReleaseId, versionOf } from "./entry.mjs";
+import {
+  CURRENT,
+  explained,
+  GITIGNORE,
+  IGNORE_ALL,
+  INCOMING,
+  removeLeftovers,
+} from "./install.mjs";
+import { removeNeedlessCopy, restoreEntry } from "./former-entry.mjs";
 import { InstallError } from "./install-error.mjs";
+import { locked } from "./lock.mjs";
 import { checkPath, inspect, notOurs } from "./target.mjs";
 
 /** @typedef {import("./target.mjs").Target} Target */
+/** @typedef {import("./target.mjs").Present} Present */
 /**
  * @typedef {object} UninstallOptions
  * @property {boolean} [purge] also what the user has allowed, and the logs
  * @property {string} [logs] their folder
- * @typedef {{version: string, gatewayRuns: boolean, restored: boolean, kept: string[]}} Uninstalled
+ * @typedef {object} Uninstalled
+ * @property {string | null} version null where only parts of one were left
+ * @property {boolean} gatewayRuns
+ * @property {boolean} restored whether the entry that was there before install is there again
+ * @property {string[]} inUse releases that live processes run from: a later uninstall removes them
+ * @property {string[]} kept
  */
 
 const DESCRIPTOR = /^\.gateway-\d+\.json$/;
@@ -49,20 +66,83 @@ function removeEmpty(folders) {
   }
 }
 
-/**
- * The entry goes first: a session that starts meanwhile finds no tap, and not half of one.
- * @param {string} folder @returns {boolean} whether there is an entry again that was there before install
- */
-function removeEntry(folder) {
-  const entry = path.join(folder, ENTRY);
-  const former = path.join(folder, FORMER_ENTRY);
-  const restored = fs.existsSync(former);
-  if (restored) fs.renameSync(former, entry);
-  else fs.rmSync(entry, { force: true });
-  return restored;
+/** @param {string} folder @returns {string[]} */
+function namesIn(folder) {
+  return fs.existsSync(folder) ? fs.readdirSync(folder) : [];
 }
 
 /**
+ * The version that is installed, or of which an interrupted uninstall (or first install) has left parts.
+ * Its releases go last, so that they show that there is something left to do.
+ * @param {Target} target @param {Present} present @returns {string | null}
+ * @throws {InstallError} where there is nothing of install
+ */
+function versionThere(target, present) {
+  if (present.state === "installed") return present.version;
+  const names = namesIn(path.join(target.folder, RELEASES)).sort();
+  const id = names.filter(isReleaseId).at(-1);
+  if (id !== undefined) return versionOf(id);
+  if (names.some((name) => INCOMING.test(name))) return null;
+  if (present.state === "nothing") {
+    const message = `tap is not installed in ${target.folder}`;
+    throw new InstallError("NOT_INSTALLED", message, "--home names another COPILOT_HOME");
+  }
+  const { what } = notOurs(target, present);
+  const advice = "remove it yourself, if it is to go: install did not put it there";
+  throw new InstallError("NOT_OURS", `${what}; nothing was changed`, advice);
+}
+
+/** @param {Target} target @param {string[]} inUse releases @returns {void} */
+function removeReleases({ folder, scope }, inUse) {
+  const releases = path.join(folder, RELEASES);
+  // It keeps what is left out of commits.
+  if (scope === "project" && inUse.length === 0) {
+    removeIfOurs(path.join(folder, GITIGNORE), IGNORE_ALL);
+  }
+  for (const name of namesIn(releases).filter(isReleaseId)) {
+    const release = path.join(releases, name);
+    if (!inUse.includes(release)) fs.rmSync(release, { recursive: true, force: true });
+  }
+  removeEmpty([releases]);
+}
+
+/**
+ * The entry goes first: a session that starts meanwhile finds no tap, and not half of one.
+ * @param {string} folder @param {Present} present @returns {boolean} whether there is one that was there before install
+ */
+function takeBackEntry(folder, { state }) {
+  if (state === "installed" || state === "nothing") return restoreEntry(folder);
+  // One that is not install's: an interrupted uninstall has put it back, or an install was before it replaced it.
+  removeNeedlessCopy(folder);
+  return true;
+}
+
+/**
+ * @param {Target} target @param {UninstallOptions} options
+ * @returns {Omit<Uninstalled, "kept">}
+ */
+function remove(target, { purge, logs }) {
+  const { folder, scope } = target;
+  const present = inspect(target);
+  const version = versionThere(target, present);
+  const releases = path.join(folder, RELEASES);
+  const inUse = namesIn(releases)
+    .filter(isReleaseId)
+    .map((name) => path.join(releases, name))
+    .filter(isInUse);
+
+  const restored = takeBackEntry(folder, present);
+  removeLeftovers(folder);
+  fs.rmSync(path.join(folder, CURRENT), { force: true });
+  const gatewayRuns = scope === "user" && removeGatewayFiles(folder);
+  if (purge) fs.rmSync(path.join(folder, "consent.json"), { force: true });
+  if (purge && logs !== undefined) fs.rmSync(logs, { recursive: true, force: true });
+  removeReleases(target, inUse);
+  return { version, gatewayRuns, restored, inUse };
+}
+
+/**
+ * One that was interrupted is gone on with by the next.
  * @param {Target} target @param {UninstallOptions} [options]
  * @returns {Uninstalled}
  * @throws {InstallError}
@@ -71,31 +151,12 @@ export function uninstall(target, { purge = false, logs } = {}) {
   const { folder } = target;
   try {
     checkPath(target);
-    const present = inspect(target);
-    if (present.state === "nothing") {
-      const message = `tap is not installed in ${folder}`;
-      throw new InstallError("NOT_INSTALLED", message, "--home names another COPILOT_HOME");
-    }
-    if (present.state !== "installed") {
-      const { what } = notOurs(target, present);
-      const advice = "remove it yourself, if it is to go: install did not put it there";
-      throw new InstallError("NOT_OURS", `${what}; nothing was changed`, advice);
-    }
-    const found = locked(folder, () => {
-      const restored = removeEntry(folder);
-      removeLeftovers(folder);
-      fs.rmSync(path.join(folder, RELEASES), { recursive: true, force: true });
-      fs.rmSync(path.join(folder, CURRENT), { force: true });
-      if (target.scope === "project") fs.rmSync(path.join(folder, ".gitignore"), { force: true });
-      const gatewayRuns = target.scope === "user" && removeGatewayFiles(folder);
-      if (purge) fs.rmSync(path.join(folder, "consent.json"), { force: true });
-      if (purge && logs !== undefined) fs.rmSync(logs, { recursive: true, force: true });
-      return { restored, gatewayRuns };
-    });
+    versionThere(target, inspect(target)); // the lock makes the folder, which is not for nothing
+    const done = locked(folder, () => remove(target, { purge, logs }));
     removeEmpty([...target.guarded].reverse());
     const kept = [path.join(folder, "consent.json"), ...(logs === undefined ? [] : [logs])];
-    return { version: present.version, ...found, kept: kept.filter((each) => fs.existsSync(each)) };
+    return { ...done, kept: kept.filter((each) => fs.existsSync(each)) };
   } catch (error) {
-    throw explained(error, folder);
+    throw explained(error, folder, "Parts of it may be gone: uninstall again goes on from there");
   }
 }

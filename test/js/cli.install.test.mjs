@@ -104,6 +104,21 @@ test("uninstall says what is kept, and purge keeps nothing", async (t) => {
   assert.ok(!fs.existsSync(target.folder));
 });
 
+test("uninstall names the release that a process still runs from", async (t) => {
+  const at = place(t);
+  const target = userTarget(at.home);
+  const { id } = install(makePackage(t, "0.0.1"), target);
+  const release = path.join(target.folder, "releases", id);
+  writeFiles(release, { [`.in-use/${process.pid}`]: "" });
+  const { code, out } = await tap(["uninstall"], at);
+  assert.equal(code, 0);
+  assert.ok(out.includes(`kept: ${release}, which a process still runs from`), out);
+  fs.rmSync(path.join(release, ".in-use"), { recursive: true });
+  const again = await tapJson(["uninstall"], at);
+  assert.deepEqual(again.value.inUse, []);
+  assert.ok(!fs.existsSync(target.folder));
+});
+
 test("a progress bar is drawn on terminals only, and once per change", () => {
   assert.match(barOf({ bytes: 0, allBytes: 0 }), /100 %/);
   const written = [];

@@ -86,10 +86,11 @@ const at = (file) => JSON.stringify(pathToFileURL(path.join(programFolder, file)
 const CHILD = `
 import { writeSync } from "node:fs";
 import { install } from ${at("js/install/install.mjs")};
-const [root, target, stop, uid] = JSON.parse(process.argv[1]);
+const [root, target, stop, uid, options] = JSON.parse(process.argv[1]);
 if (uid) process.setuid(uid);
 try {
   install(root, target, {
+    ...options,
     onProgress: ({ step, files = 0 }) => {
       if (step !== stop.step || files !== (stop.files ?? 0)) return;
       writeSync(1, "there");
@@ -113,8 +114,8 @@ const child = (given, limits) => {
 };
 
 /** Installs in a child that stops at that point, and kills it there. */
-export async function killedAt(root, target, stop) {
-  const running = child([root, target, stop]);
+export async function killedAt(root, target, stop, options = {}) {
+  const running = child([root, target, stop, 0, options]);
   const [said] = await once(running.stdout.setEncoding("utf8"), "data");
   if (said !== "there") throw new Error(`it did not get to ${JSON.stringify(stop)}: ${said}`);
   running.kill("SIGKILL");

@@ -283,6 +283,29 @@ describe("install --local", () => {
     assert.ok(!fs.existsSync(path.join(root, ".github")));
   });
 
+  test("leaves a .gitignore that is somebody's own, and so does uninstall", (t) => {
+    const target = projectTarget(repository(t).root);
+    const root = makePackage(t, "1.0.0");
+    const file = path.join(target.folder, ".gitignore");
+    const check = (own) => {
+      install(root, target);
+      uninstall(target);
+      assert.equal(fs.readFileSync(file, "utf8"), own);
+    };
+    writeFiles(target.folder, { ".gitignore": "releases/\n" });
+    check("releases/\n");
+    fs.rmSync(file);
+    fs.symlinkSync("all", file);
+    writeFiles(target.folder, { all: "*\n" });
+    check("*\n");
+    assert.ok(fs.lstatSync(file).isSymbolicLink());
+    fs.rmSync(file);
+    install(root, target);
+    fs.writeFileSync(file, "*\n!kept\n");
+    uninstall(target);
+    assert.equal(fs.readFileSync(file, "utf8"), "*\n!kept\n");
+  });
+
   test("goes to the folder itself where there is no repository", (t) => {
     const folder = temporaryFolder(t);
     assert.equal(projectTarget(folder).folder, path.join(folder, ".github/extensions/tap"));

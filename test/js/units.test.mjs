@@ -79,6 +79,16 @@ test("findNode: TAP_NODE first, and only what can be run", (t) => {
   }
 });
 
+test("isNewer puts a pre-release before its release, and pre-releases in their order", () => {
+  const order =
+    "1.0.0-alpha 1.0.0-alpha.1 1.0.0-alpha.beta 1.0.0-beta.2 1.0.0-beta.11 1.0.0-rc-1.1 1.0.0 1.0.1-0";
+  const versions = order.split(" ");
+  for (const [i, a] of versions.entries()) {
+    for (const [j, b] of versions.entries()) assert.equal(isNewer(a, b), i > j, `${a} > ${b}`);
+  }
+  assert.equal(isNewer("1.0.0-rc.1+build.9", "1.0.0-rc.1+build.10"), false);
+});
+
 test("isNewer compares numbers, not texts", () => {
   for (const [a, b] of [
     ["0.10.0", "0.9.0"],

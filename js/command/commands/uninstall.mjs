@@ -10,21 +10,20 @@ function run(given) {
   const output = new Output(given);
   const target = targetOf(given);
   const logs = target.scope === "user" ? filesOf(given).logs : undefined;
-  const { version, gatewayRuns, restored, kept } = uninstall(target, { purge: given.purge, logs });
-  const result = {
-    folder: target.folder,
-    scope: target.scope,
-    version,
-    gatewayRuns,
-    restored,
-    kept,
-  };
-  output.result(result, () => {
-    output.say(`tap ${version} is uninstalled from ${target.folder}`);
+  const { folder, scope } = target;
+  const done = uninstall(target, { purge: given.purge, logs });
+  const { version, gatewayRuns, restored, inUse, kept } = done;
+  output.result({ folder, scope, ...done }, () => {
+    output.say(`tap${version === null ? "" : ` ${version}`} is uninstalled from ${folder}`);
     output.say("Sessions that are open keep its tools until they end.");
     if (gatewayRuns)
       output.say("A gateway still runs; it removes its files when the last session has ended.");
     if (restored) output.say("The extension.mjs that was there before is there again.");
+    for (const release of inUse) {
+      output.say(
+        `kept: ${release}, which a process still runs from (uninstall again once it has ended)`,
+      );
+    }
     for (const file of kept) output.say(`kept: ${file} (--purge removes it)`);
   });
 }

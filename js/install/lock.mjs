@@ -1,0 +1,176 @@
+// One install or uninstall at a time in a folder: two could remove each other's releases. The lock says
+// which process holds it and when that started, so that it ends with it, also where its pid is used again.
+
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { removeIfOurs } from "../base/host-files.mjs";
+import { isAlive } from "../base/release-use.mjs";
+import { quoted } from "../base/visible.mjs";
+import { InstallError } from "./install-error.mjs";
+
+const LOCK = ".install-lock";
+/** Whoever has this may remove a stale lock: two could remove each other's new one. */
+const TAKEOVER = `${LOCK}.takeover`;
+/** What a taker has put beside it for a moment. */
+const PART = /^\.install-lock\.(\d{1,10})$/;
+const RECORD = /^([1-9]\d{0,9})(?: (\S+))?$/;
+const MAX_RECORD = 64;
+/** For so long one without a record may be one that is being written. */
+const WRITING_MS = 10_000;
+const ATTEMPTS = 5;
+/** Where a file cannot have two names. */
+const NO_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
+
+/** @param {unknown} error @returns {string} */
+const codeOf = (error) => /** @type {NodeJS.ErrnoException} */ (error)?.code ?? "";
+
+/** @param {number} pid @returns {string} when it started, as a word; "" where that cannot be said */
+function startOf(pid) {
+  if (process.platform === "win32") return "";
+  if (process.platform === "linux") {
+    try {
+      const stat = fs.readFileSync(`/proc/${pid}/stat`, "latin1");
+      // proc(5): the 22nd field. The second is the name, which may contain anything.
+      return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
+    } catch {
+      return "";
+    }
+  }
+  const { stdout } = spawnSync("ps", ["-o", "lstart=", "-p", String(pid)], {
+    encoding: "utf8",
+    env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
+    timeout: 5000,
+  });
+  return (stdout ?? "").trim().replace(/\s+/g, "_");
+}
+
+/** @param {string} file @param {fs.Stats} stat @returns {string} its first bytes */
+function recordIn(file, stat) {
+  if (!stat.isFile()) {
+    throw new InstallError(
+      "FILE_IN_THE_WAY",
+      `${file} is not a file; nothing was changed`,
+      `move it away, then run this again: mv ${quoted(file)} ${quoted(`${file}.old`)}`,
+    );
+  }
+  const descriptor = fs.openSync(file, "r");
+  try {
+    const bytes = Buffer.alloc(MAX_RECORD);
+    return bytes.toString("latin1", 0, fs.readSync(descriptor, bytes, 0, MAX_RECORD, 0));
+  } finally {
+    fs.closeSync(descriptor);
+  }
+}
+
+/** @param {string} file @returns {{record: string, writtenMs: number} | undefined} undefined where it is gone */
+function read(file) {
+  try {
+    const stat = fs.lstatSync(file);
+    return { record: recordIn(file, stat), writtenMs: stat.mtimeMs };
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** @param {{record: string, writtenMs: number}} lock @returns {string | undefined} who holds it */
+function holderOf({ record, writtenMs }) {
+  const match = RECORD.exec(record);
+  if (match === null) return Date.now() - writtenMs < WRITING_MS ? "just started" : undefined;
+  const pid = Number(match[1]);
+  if (pid === process.pid || !isAlive(pid)) return undefined;
+  const [then, now] = [match[2] ?? "", startOf(pid)];
+  return then !== "" && now !== "" && then !== now ? undefined : `pid ${pid}`;
+}
+
+/** At once and in full, unless it is there. @param {string} part @param {string} lock @param {string} record */
+function put(part, lock, record) {
+  fs.rmSync(part, { force: true });
+  try {
+    fs.writeFileSync(part, record, { flag: "wx" });
+    fs.linkSync(part, lock);
+  } catch (error) {
+    if (!NO_LINKS.has(codeOf(error))) throw error;
+    fs.writeFileSync(lock, record, { flag: "wx" });
+  } finally {
+    fs.rmSync(part, { force: true });
+  }
+}
+
+/** @param {() => void} work that makes a file @returns {boolean} whether it was there already */
+function isThere(work) {
+  try {
+    work();
+    return false;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return true;
+    throw error;
+  }
+}
+
+/**
+ * Removes the lock if it is still stale once nobody else may remove it.
+ * @param {string} folder @param {string} record @returns {string | undefined} who is doing so
+ */
+function removeStale(folder, record) {
+  const [lock, takeover] = [path.join(folder, LOCK), path.join(folder, TAKEOVER)];
+  if (isThere(() => put(`${lock}.${process.pid}`, takeover, record))) {
+    const there = read(takeover);
+    const holder = there && holderOf(there);
+    if (there && holder === undefined) removeIfOurs(takeover, there.record);
+    return holder;
+  }
+  try {
+    const there = read(lock);
+    if (there && holderOf(there) === undefined) fs.rmSync(lock, { force: true });
+  } finally {
+    removeIfOurs(takeover, record);
+  }
+  return undefined;
+}
+
+/** @param {string} folder @param {string} lock @param {string} record @throws {InstallError} */
+function take(folder, lock, record) {
+  let holder;
+  for (let attempt = 0; attempt < ATTEMPTS && holder === undefined; attempt += 1) {
+    if (!isThere(() => put(`${lock}.${process.pid}`, lock, record))) return;
+    const there = read(lock);
+    if (there !== undefined) holder = holderOf(there) ?? removeStale(folder, record);
+  }
+  throw new InstallError(
+    "BUSY",
+    `another install or uninstall (${holder ?? "just started"}) is at work in ${folder}`,
+    `wait for it, then run this again; if there is none: rm ${quoted(lock)}`,
+  );
+}
+
+/** What takers that were killed have left. @param {string} folder */
+function removeParts(folder) {
+  for (const name of fs.readdirSync(folder)) {
+    const pid = PART.exec(name)?.[1];
+    if (pid !== undefined && !isAlive(Number(pid))) {
+      fs.rmSync(path.join(folder, name), { force: true });
+    }
+  }
+  const takeover = path.join(folder, TAKEOVER);
+  const there = read(takeover);
+  if (there && holderOf(there) === undefined) removeIfOurs(takeover, there.record);
+}
+
+/**
+ * @template T @param {string} folder made where there is none @param {() => T} work @returns {T}
+ * @throws {InstallError} where another is at work
+ */
+export function locked(folder, work) {
+  const lock = path.join(folder, LOCK);
+  const record = `${process.pid} ${startOf(process.pid)}`.trim();
+  fs.mkdirSync(folder, { recursive: true });
+  take(folder, lock, record);
+  try {
+    removeParts(folder);
+    return work();
+  } finally {
+    removeIfOurs(lock, record);
+  }
+}
