@@ -11,6 +11,12 @@ export const RELEASES = "releases";
 /** In a release: a file per process. */
 export const IN_USE = ".in-use";
 
+/** Where this program can be linked to: an update leaves that name as it is. */
+export function lastingFolder() {
+  const folder = path.dirname(path.dirname(programFolder));
+  return isInstalled && fs.existsSync(path.join(folder, "package.json")) ? folder : programFolder;
+}
+
 /** Whether this program was put where it is by `tap install`. */
 export const isInstalled = path.basename(path.dirname(programFolder)) === RELEASES;
 

@@ -3,6 +3,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { programFolder } from "../base/paths.mjs";
+import { lastingFolder } from "../base/release-use.mjs";
 
 const TEMPLATES = path.join(programFolder, "sdk", "templates");
 
@@ -16,10 +17,12 @@ const MOST_NAME = 40;
 const TARGETS = { _gitignore: ".gitignore" };
 
 /** What the SDK is called from the project, and where it is: npm and pip would make the same link. */
-const LINKS = {
-  node: { at: path.join("node_modules", "copilot-tap"), to: programFolder },
-  python: { at: "copilot_tap", to: path.join(programFolder, "sdk", "python", "copilot_tap") },
-};
+function linkOf(/** @type {string} */ language) {
+  const tap = lastingFolder();
+  if (language === "node") return { at: path.join("node_modules", "copilot-tap"), to: tap };
+  const program = tap === programFolder ? tap : path.join(tap, "current");
+  return { at: "copilot_tap", to: path.join(program, "sdk", "python", "copilot_tap") };
+}
 
 /** @param {string} name @throws where it is none that fits */
 function checkName(name) {
@@ -34,9 +37,9 @@ function checkName(name) {
 const fill = (text, values) =>
   text.replace(/\{\{(\w+)\}\}/g, (_whole, /** @type {string} */ key) => values[key]);
 
-/** @param {string} folder @param {keyof LINKS} language */
+/** @param {string} folder @param {string} language */
 function linkSdk(folder, language) {
-  const { at, to } = LINKS[language];
+  const { at, to } = linkOf(language);
   const link = path.join(folder, at);
   fs.mkdirSync(path.dirname(link), { recursive: true });
   fs.symlinkSync(to, link, "junction");
@@ -59,12 +62,12 @@ export function createProject(language, name, parent = ".") {
     });
   }
   const templates = path.join(TEMPLATES, language);
-  const values = { name, tool: name.replaceAll("-", "_"), tap: programFolder };
+  const values = { name, tool: name.replaceAll("-", "_"), tap: lastingFolder() };
   for (const file of fs.readdirSync(templates)) {
     const target = /** @type {Record<string, string>} */ (TARGETS)[file] ?? file;
     const text = fs.readFileSync(path.join(templates, file), "utf8");
     fs.writeFileSync(path.join(folder, target), fill(text, values), { flag: "wx" });
   }
-  linkSdk(folder, /** @type {keyof LINKS} */ (language));
+  linkSdk(folder, language);
   return fs.readFileSync(path.join(folder, "README.md"), "utf8").trim();
 }

@@ -13,6 +13,7 @@ import { failureOf, releasePlan } from "./plan.mjs";
 import { renamePatiently } from "./rename.mjs";
 import { InstallError } from "./install-error.mjs";
 import { checkPath, inspect, notOurs } from "./target.mjs";
+import { makePackage } from "./package-link.mjs";
 
 /** @typedef {import("./target.mjs").Target} Target */
 /** @typedef {import("./target.mjs").Present} Present */
@@ -94,6 +95,7 @@ function pointTo(folder, id) {
   try {
     fs.symlinkSync(path.join(RELEASES, id), part);
     fs.renameSync(part, path.join(folder, CURRENT));
+    makePackage(folder);
   } catch {
     fs.rmSync(part, { force: true });
   }

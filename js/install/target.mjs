@@ -7,6 +7,7 @@ import { quoted } from "../base/visible.mjs";
 import { manifestOf } from "./dependencies.mjs";
 import { InstallError } from "./install-error.mjs";
 import { releaseNamedBy, versionOf } from "./entry.mjs";
+import { leadsToRelease } from "./package-link.mjs";
 
 /**
  * @typedef {object} Target
@@ -74,6 +75,7 @@ export function checkPath({ folder, guarded }) {
 
 /** @param {string} folder @returns {string | undefined} the version of the tap whose own folder this is */
 function packageThere(folder) {
+  if (leadsToRelease(folder)) return undefined;
   try {
     const { name, version } = manifestOf(folder);
     return name === "copilot-tap" ? String(version) : undefined;

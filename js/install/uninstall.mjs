@@ -17,6 +17,7 @@ import {
 import { removeNeedlessCopy, restoreEntry } from "./former-entry.mjs";
 import { InstallError } from "./install-error.mjs";
 import { locked } from "./lock.mjs";
+import { removePackage } from "./package-link.mjs";
 import { checkPath, inspect, notOurs } from "./target.mjs";
 
 /** @typedef {import("./target.mjs").Target} Target */
@@ -134,6 +135,7 @@ function remove(target, { purge, logs }) {
   const restored = takeBackEntry(folder, present);
   removeLeftovers(folder);
   fs.rmSync(path.join(folder, CURRENT), { force: true });
+  removePackage(folder);
   const gatewayRuns = scope === "user" && removeGatewayFiles(folder);
   if (purge) fs.rmSync(path.join(folder, "consent.json"), { force: true });
   if (purge && logs !== undefined) fs.rmSync(logs, { recursive: true, force: true });

@@ -46,6 +46,28 @@ describe("install", () => {
     assert.deepEqual(record, { node: process.execPath });
   });
 
+  test("makes the folder a package of a name that no update changes", (t) => {
+    const { target } = installed(t);
+    const manifest = path.join(target.folder, "package.json");
+    const { name, exports } = JSON.parse(fs.readFileSync(manifest, "utf8"));
+    assert.equal(name, "copilot-tap");
+    assert.equal(exports["./provider"].default, "./current/sdk/node/provider.mjs");
+    install(makePackage(t, "1.1.0"), target);
+    assert.equal(inspect(target).state, "installed");
+    uninstall(target);
+    assert.ok(!fs.existsSync(manifest));
+  });
+
+  test("leaves a package.json that is somebody else's, and so does uninstall", (t) => {
+    const target = userTarget(makeHome(t));
+    fs.mkdirSync(target.folder, { recursive: true });
+    const manifest = path.join(target.folder, "package.json");
+    fs.writeFileSync(manifest, '{"name":"mine"}');
+    install(makePackage(t, "1.0.0"), target);
+    uninstall(target);
+    assert.equal(fs.readFileSync(manifest, "utf8"), '{"name":"mine"}');
+  });
+
   test("finds packages that lie beside the package's folder, as npx puts them", (t) => {
     const source = makePackage(t, "1.0.0");
     const modules = path.join(temporaryFolder(t), "node_modules");
@@ -135,6 +157,7 @@ describe("an install that is killed", () => {
       assert.deepEqual(fs.readdirSync(target.folder).sort(), [
         "current",
         "extension.mjs",
+        "package.json",
         "releases",
       ]);
     });
