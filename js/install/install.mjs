@@ -228,4 +228,12 @@ function tidyAfterFailure(folder) {
   } catch {
     // The next install does it.
   }
+  // Where nothing was installed before, nothing stays: a folder would be in the way of a link.
+  for (const made of [path.join(folder, RELEASES), folder]) {
+    try {
+      fs.rmdirSync(made);
+    } catch {
+      // There is something in it, or it is not there.
+    }
+  }
 }

@@ -246,6 +246,14 @@ describe("install refuses, and leaves what was there:", () => {
     assert.deepEqual(versionsOf(target), ["1.0.0"]);
   });
 
+  test("a package that cannot be installed, and leaves no folder in the way of a link", (t) => {
+    const target = userTarget(makeHome(t));
+    const bare = makePackage(t, "1.0.0");
+    fs.rmSync(path.join(bare, "build"), { recursive: true });
+    refuses(() => install(bare, target), "NO_ADDON", /installer\.mjs/);
+    assert.ok(!fs.existsSync(target.folder));
+  });
+
   test("a second one beside it", async (t) => {
     const { target } = installed(t);
     const holder = spawn("sleep", ["600"], { stdio: "ignore" });

@@ -22,5 +22,8 @@ test("greets by name", async () => {
 });
 
 test("refuses an empty name", async () => {
-  await assert.rejects(kit.call("{{tool}}_greet", { name: " " }), { code: "NOT_FOUND" });
+  await assert.rejects(kit.call("{{tool}}_greet", { name: " " }), {
+    code: "NOT_FOUND",
+    message: /nobody has an empty name/,
+  });
 });
