@@ -107,9 +107,12 @@ function problemOf(name, parts) {
   if (!test) return `"${name}" is no name of a test`;
   const results = parts.get(test.part);
   if (!results) return undefined;
+  // What a helper declares for several files is reported with the helper's name.
+  const isThere = (/** @type {string} */ file) =>
+    file === test.file || (file !== "" && !file.endsWith(".test.mjs"));
   const found = results.filter(
     ({ file, title }) =>
-      file === test.file && (title === test.title || title.endsWith(` > ${test.title}`)),
+      isThere(file) && (title === test.title || title.endsWith(` > ${test.title}`)),
   );
   if (found.length === 0) return `"${name}" did not run`;
   const bad = found.find(({ outcome }) => outcome !== "passed");

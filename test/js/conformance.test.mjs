@@ -172,6 +172,13 @@ describe("a run", () => {
     assert.deepEqual(judged(PASSED), []);
   });
 
+  test("in which a helper has declared the test shows the rule", () => {
+    const js = [{ ...PASSED.js[0], file: "test/js/rig.mjs" }];
+    assert.deepEqual(judged({ ...PASSED, js }), []);
+    const other = [{ ...PASSED.js[0], file: "test/js/other.test.mjs" }];
+    assert.equal(judged({ ...PASSED, js: other }).length, 1);
+  });
+
   test("of some parts is judged by those", () => {
     assert.deepEqual(judged({ native: PASSED.native }), []);
     assert.deepEqual(judged({}), []);
