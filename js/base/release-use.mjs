@@ -4,6 +4,7 @@
 
 import fs from "node:fs";
 import path from "node:path";
+import { isAlive } from "./alive.mjs";
 import { programFolder } from "./paths.mjs";
 
 /** The folder that holds the releases. */
@@ -19,17 +20,6 @@ export function lastingFolder() {
 
 /** Whether this program was put where it is by `tap install`. */
 export const isInstalled = path.basename(path.dirname(programFolder)) === RELEASES;
-
-/** @param {number} pid */
-export function isAlive(pid) {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: it is somebody else's, so at least it is there.
-    return /** @type {NodeJS.ErrnoException} */ (error).code === "EPERM";
-  }
-}
 
 /** @param {string} release @returns {number[]} pids */
 const usersOf = (release) =>

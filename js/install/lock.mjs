@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { removeIfOurs } from "../base/host-files.mjs";
-import { isAlive } from "../base/release-use.mjs";
+import { isAlive } from "../base/alive.mjs";
 import { quoted } from "../base/visible.mjs";
 import { InstallError } from "./install-error.mjs";
 

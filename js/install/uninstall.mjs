@@ -3,6 +3,7 @@
 
 import fs from "node:fs";
 import path from "node:path";
+import { isAlive } from "../base/alive.mjs";
 import { removeIfOurs } from "../base/host-files.mjs";
 import { isInUse, RELEASES } from "../base/release-use.mjs";
 import { isReleaseId, versionOf } from "./entry.mjs";
@@ -40,9 +41,9 @@ const DESCRIPTOR = /^\.gateway-\d+\.json$/;
 function runs(file) {
   try {
     const { pid } = JSON.parse(fs.readFileSync(file, "utf8"));
-    return Number.isInteger(pid) && pid > 0 && process.kill(pid, 0);
-  } catch (error) {
-    return /** @type {NodeJS.ErrnoException} */ (error).code === "EPERM";
+    return Number.isInteger(pid) && pid > 0 && isAlive(pid);
+  } catch {
+    return false;
   }
 }
 

@@ -1,6 +1,7 @@
 // Recordings: what is taken out of them, what belongs to whom, and calls that are made again.
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
@@ -94,8 +95,9 @@ describe("what is taken out of a recording", () => {
     assert.equal(redact("[not json"), "[not json");
   });
 
-  test("hostile texts take no time, for any of the patterns", { timeout: 60_000 }, () => {
-    for (const piece of [
+  // In a process of its own: one that matches for hours does not hear a timeout.
+  test("hostile texts take no time, for any of the patterns", () => {
+    const pieces = [
       "-eyJaaaaaaaaaa",
       "eyJaaaaaaaaaa.",
       "sk-",
@@ -110,11 +112,15 @@ describe("what is taken out of a recording", () => {
       '"code" : ',
       "[",
       '{"a":',
-    ]) {
-      const text = piece.repeat(1_000_000 / piece.length);
-      assert.equal(typeof redact(text), "string", piece);
-      assert.equal(typeof redact({ text }).text, "string", piece);
-    }
+    ];
+    const module = new URL("../../js/develop/redact.mjs", import.meta.url);
+    const code = `
+      import { redact } from ${JSON.stringify(module)};
+      for (const piece of ${JSON.stringify(pieces)}) redact({ text: piece.repeat(1e6 / piece.length) });
+      console.log("done");`;
+    const args = ["--input-type=module", "-e", code];
+    const { stdout } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 60_000 });
+    assert.equal(stdout, "done\n");
   });
 
   test("not what only sounds like it", () => {

@@ -4,6 +4,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import WebSocket from "ws";
+import { isAlive } from "../../base/alive.mjs";
 import { isOurFile, readDescriptor } from "../../base/host-files.mjs";
 import { askPort } from "../../host/host-process.mjs";
 import { jsonIn, namesIn, tailOf, within } from "./bounded.mjs";
@@ -17,16 +18,6 @@ const AUTH_MS = 2000;
 const LOG_BYTES = 256 * 1024;
 
 // ---- its files ---------------------------------------------------------------------------------------
-
-/** @param {number} pid */
-export function isAlive(pid) {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return /** @type {NodeJS.ErrnoException} */ (error).code === "EPERM";
-  }
-}
 
 /** @param {string} file @returns {fs.Stats | undefined} */
 function lstatOf(file) {
