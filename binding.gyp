@@ -17,6 +17,7 @@
       'uv/server.cc',
       'uv/session_port.cc',
       'uv/stream.cc',
+      'uv/turn_end.cc',
     ],
   },
   'targets': [

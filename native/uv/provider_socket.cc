@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "base/json_writer.h"
 #include "uv/server.h"
 
 namespace tap::uv {
@@ -16,10 +17,13 @@ ws::Caps capsFrom(const Limits& limits) {
   return caps;
 }
 
+// Nothing has been read: whoever asks for what has the port learns that it is a gateway, and whose
+// it is only from one that is asked by its name.
 std::string httpUnavailable(std::string_view reason) {
-  std::string body(reason);
-  body += '\n';
-  return "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\n"
+  std::string body = R"({"program":"tap","error":)";
+  json::appendQuoted(body, reason);
+  body += "}\n";
+  return "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"
          "Content-Length: " +
          std::to_string(body.size()) + "\r\nRetry-After: 1\r\nConnection: close\r\n\r\n" + body;
 }
@@ -63,13 +67,14 @@ void ProviderSocket::shakeHands(std::string_view bytes) {
 void ProviderSocket::receive(char* bytes, size_t size) {
   std::vector<ws::Event> events;
   connection_.receive(bytes, size, events);
-  if (std::string answer = connection_.takeOutput(); !answer.empty()) {
+  const std::string answer = connection_.takeOutput();
+  if (!answer.empty()) {
     stream_->queue(answer);
     stream_->flush();
   }
   if (!events.empty()) server_.received(peer_, events);
   // Pongs add up, too, for one that pings and does not read.
-  if (!closed_) server_.providerBacklog(peer_, stream_->backlog());
+  if (!answer.empty() && !closed_) server_.providerBacklog(peer_, stream_->backlog());
 }
 
 void ProviderSocket::onEnd(std::string_view) {

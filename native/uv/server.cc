@@ -11,6 +11,11 @@ namespace tap::uv {
 using gateway::PeerId;
 using protocol::LogLevel;
 
+namespace {
+// What came in during one turn of the loop, at most, before the answers leave.
+constexpr size_t kGathered = size_t{256} * 1024;
+}  // namespace
+
 Server::Server(uv_loop_t* loop, gateway::Config config, ServerEvents events)
     : loop_(loop),
       clock_(loop),
@@ -21,6 +26,7 @@ Server::Server(uv_loop_t* loop, gateway::Config config, ServerEvents events)
                   gateway_.timersDue(clock_.now(), effects_);
                   settle();
                 }),
+      turnEnd_(loop, [this] { write(); }),
       reads_(
           loop,
           [this](PeerId session) {
@@ -86,6 +92,7 @@ void Server::received(PeerId peer, std::vector<ws::Event>& events) {
   bool over = false;
   for (ws::Event& event : events) {
     if (const auto* text = std::get_if<ws::TextMessage>(&event)) {
+      gathered_ += text->text.size();
       gateway_.providerText(peer, text->text, at, effects_);
     } else if (const auto* oversize = std::get_if<ws::OversizeMessage>(&event)) {
       gateway_.providerOversize(peer, oversize->size, at, effects_);
@@ -198,10 +205,38 @@ void Server::settle() {
   while (!effects_.empty()) {
     gateway::Effects effects = std::exchange(effects_, {});
     for (gateway::Effect& effect : effects) run(effect);
-    flush();
   }
   settling_ = false;
-  if (!closed_) deadline_.set(gateway_.nextDeadline());
+  if (closed_) return;
+  deadline_.set(gateway_.nextDeadline());
+  if (gathered_ >= kGathered) return write();
+  if (!unwritten_.empty()) turnEnd_.request();
+}
+
+void Server::write() {
+  // A session in this process that is told of something may say something: that leaves, too.
+  gathered_ = 0;
+  while (!unwritten_.empty()) {
+    for (const PeerId peer : std::exchange(unwritten_, {})) write(peer);
+    settle();
+  }
+  turnEnd_.stop();
+}
+
+void Server::write(PeerId peer) {
+  if (const auto at = providers_.find(peer); at != providers_.end()) {
+    const size_t waiting = at->second->flush();
+    if (waiting > 0) gateway_.providerBacklog(peer, waiting, clock_.now(), effects_);
+  } else if (const auto link = links_.find(peer); link != links_.end()) {
+    // A session's process that does not read is as good as gone; one that watches, all the more.
+    const Limit most = gateway_.traces(peer) ? Limit::OutboundBytes : Limit::LinkFrameBytes;
+    const size_t waiting = link->second->flush();
+    if (waiting > 2 * limits().bytes(most)) return linkGone(peer, "it does not read");
+    if (waiting == 0) reads_.resume(peer);
+  } else if (const auto local = locals_.find(peer); local != locals_.end()) {
+    const auto flush = local->second.flush;  // it may close itself
+    flush();
+  }
 }
 
 void Server::retire(std::unique_ptr<StreamHandler> socket) {
@@ -242,7 +277,7 @@ void Server::run(gateway::Effect& effect) {
 void Server::sendText(const gateway::SendText& send) {
   if (const auto at = providers_.find(send.peer); at != providers_.end()) {
     at->second->send(send.text);
-    unflushed_.push_back(send.peer);
+    unwritten_.push_back(send.peer);
   } else if (const auto local = localProviders_.find(send.peer); local != localProviders_.end()) {
     const auto receive = local->second.receive;  // it may end itself
     receive(send.text.view());
@@ -252,10 +287,10 @@ void Server::sendText(const gateway::SendText& send) {
 void Server::sendEvent(const gateway::SendEvent& send) {
   if (const auto at = links_.find(send.peer); at != links_.end()) {
     at->second->send(send.event);
-    unflushed_.push_back(send.peer);
+    unwritten_.push_back(send.peer);
   } else if (const auto local = locals_.find(send.peer); local != locals_.end()) {
     local->second.receive(send.event);
-    unflushed_.push_back(send.peer);
+    unwritten_.push_back(send.peer);
   }
 }
 
@@ -284,24 +319,6 @@ void Server::closePeer(const gateway::ClosePeer& close) {
   }
 }
 
-void Server::flush() {
-  for (const PeerId peer : std::exchange(unflushed_, {})) {
-    if (const auto at = providers_.find(peer); at != providers_.end()) {
-      const size_t waiting = at->second->flush();
-      if (waiting > 0) gateway_.providerBacklog(peer, waiting, clock_.now(), effects_);
-    } else if (const auto link = links_.find(peer); link != links_.end()) {
-      // A session's process that does not read is as good as gone; one that watches, all the more.
-      const Limit most = gateway_.traces(peer) ? Limit::OutboundBytes : Limit::LinkFrameBytes;
-      if (link->second->flush() > 2 * limits().bytes(most)) {
-        linkGone(peer, "it does not read");
-      }
-    } else if (const auto local = locals_.find(peer); local != locals_.end()) {
-      const auto flushLocal = local->second.flush;  // it may close itself
-      flushLocal();
-    }
-  }
-}
-
 void Server::close(bool restarting) {
   closed_ = true;
   listeners_.close();
@@ -319,6 +336,7 @@ void Server::close(bool restarting) {
     endLocalProvider(localProviders_.begin()->first, "the gateway was closed");
   }
   deadline_.stop();
+  turnEnd_.stop();
 }
 
 void Server::abandon() {

@@ -18,6 +18,7 @@
 #include "uv/file_reads.h"
 #include "uv/listeners.h"
 #include "uv/stream.h"
+#include "uv/turn_end.h"
 #include "ws/connection.h"
 
 namespace tap::uv {
@@ -50,8 +51,8 @@ class Server {
   // A session in this process: the same messages, without a pipe. `ended` is called once, when the
   // gateway drops it (not on closeLocal).
   struct LocalSession {
-    std::function<void(const protocol::SessionEvent&)> receive;
-    std::function<void()> flush;  // that was all for now; what was received may borrow until here
+    std::function<void(const protocol::SessionEvent&)> receive;  // the event may borrow
+    std::function<void()> flush;                                 // that was all for now
     std::function<void(const std::string& reason)> ended;
   };
   [[nodiscard]] gateway::PeerId openLocal(LocalSession session);
@@ -101,8 +102,12 @@ class Server {
   void onPipeConnection(uv_stream_t* listener);
   [[nodiscard]] gateway::PeerId newPeer() { return gateway::PeerId{++lastPeer_}; }
 
-  // Carries the effects out, writes what they queued, and sets the timer.
+  // Carries the effects out and sets the timer. What is to be sent is queued.
   void settle();
+  // What the inputs of one turn of the loop have queued leaves together: a session whose providers
+  // all answer at once is written to and woken up once.
+  void write();
+  void write(gateway::PeerId peer);
   void run(gateway::Effect& effect);
   void closePeer(const gateway::ClosePeer& close);
   void sendText(const gateway::SendText& send);
@@ -110,7 +115,6 @@ class Server {
   void prepareFolder(const std::string& path);
   void endLocal(gateway::PeerId peer, const std::string& reason);
   void endLocalProvider(gateway::PeerId peer, const std::string& reason);
-  void flush();
   // A socket may end while its own bytes are being handled: it is freed at the end of the loop's
   // turn. It has let go of its stream.
   void retire(std::unique_ptr<StreamHandler> socket);
@@ -122,6 +126,7 @@ class Server {
   std::shared_ptr<StreamHome> streams_ = std::make_shared<StreamHome>();
   protocol::SessionDecoder decoder_;
   Deadline deadline_;
+  TurnEnd turnEnd_;
   FileReads reads_;
   Listeners listeners_;
   std::string plainAnswer_ = "{}";
@@ -130,7 +135,8 @@ class Server {
   std::unordered_map<gateway::PeerId, std::unique_ptr<LinkSocket>> links_;
   std::unordered_map<gateway::PeerId, LocalSession> locals_;
   std::unordered_map<gateway::PeerId, LocalProvider> localProviders_;
-  std::vector<gateway::PeerId> unflushed_;  // may name one twice
+  std::vector<gateway::PeerId> unwritten_;  // may name one twice
+  size_t gathered_ = 0;                     // bytes from providers since the last write()
   gateway::Effects effects_;
   bool settling_ = false;
   bool closed_ = false;

@@ -102,8 +102,9 @@ void SessionPort::cancel(const std::string& callId, const std::string& reason) {
 
 void SessionPort::received(const protocol::SessionEvent& event) {
   client_->received(event, clock_.steady(), actions_);
-  if (!running_ || actions_.empty()) return;
+  if (stream_ && !running_) return;
   // It is handled once this input is gone.
+  if (actions_.empty()) return;
   if (auto* settled = std::get_if<link::SettleCall>(&actions_.back())) {
     settled->result.data = settled->result.data.keep();
     settled->result.binary.base64 = settled->result.binary.base64.keep();

@@ -7,8 +7,8 @@ import { parseArgs } from "node:util";
 import { root, run, say, step } from "../commands.mjs";
 import { buildCore, nativeFolder } from "../native.mjs";
 import { setUp } from "../setup.mjs";
-import { keepAwake } from "./awake.mjs";
-import { phases } from "./cases.mjs";
+import { latencies, phases } from "./cases.mjs";
+import { allowedCores, keptAwake, place, twoCores } from "./cores.mjs";
 import { helloToTool } from "./live.mjs";
 import { loadAverage, machine } from "./machine.mjs";
 import { hostMemory, providerMemory } from "./memory.mjs";
@@ -46,34 +46,57 @@ class Samples {
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
- * One provider program for each rival. @param {Subject[]} among
+ * One provider program for each rival, by its name. @param {Subject[]} among
  * @param {{connections: number, tools: number}} options
  */
 async function startProviders(among, { connections, tools }) {
-  /** @type {Provider[]} */
-  const providers = [];
+  /** @type {Map<string, Provider>} */
+  const providers = new Map();
   for (const subject of among) {
     if (subject.name === "nothing") continue;
     const options = { connections, tools };
-    providers.push(await Provider.start(program("bench_provider"), subject, options));
+    const provider = await Provider.start(program("bench_provider"), subject, options);
+    providers.set(subject.name, provider);
     if (subject.speaks === "tools") await subject.ask("tools", { count: connections * tools });
   }
   return providers;
 }
 
+/** @param {import("./cases.mjs").Case["cores"]} cores */
+function coresOf(cores) {
+  const { first, last } = twoCores();
+  if (cores === undefined) return { callers: allowedCores(), providers: allowedCores() };
+  return { callers: first, providers: cores === "one" ? first : last };
+}
+
 /**
- * Every case of every rival, once. @param {Samples | undefined} samples none: to warm up
- * @param {Map<string, Subject>} subjects @param {import("./cases.mjs").Case[]} cases
+ * A case of every rival, once. @param {Samples | undefined} samples none: to warm up
+ * @param {Map<string, Subject>} subjects @param {Map<string, Provider>} providers
+ * @param {import("./cases.mjs").Case} one
  */
-async function takeRound(samples, subjects, cases) {
-  for (const { name, of, load } of cases) {
-    const calls = Math.ceil(load.calls * (samples ? 1 : 0.25) * effort);
-    for (const rival of of) {
-      const measured = await subjects.get(rival)?.ask("load", { ...load, calls });
-      samples?.add(name, rival, measured);
-    }
-    if (name !== "latency") continue;
-    samples?.add(name, "floor", await jsonOf(program("bench_provider"), ["floor"]));
+async function takeCase(samples, subjects, providers, { name, of, load, cores }) {
+  const calls = Math.ceil(load.calls * (samples ? 1 : 0.25) * effort);
+  const on = coresOf(cores);
+  for (const rival of of) {
+    const subject = /** @type {Subject} */ (subjects.get(rival));
+    place(subject.pids, on.callers);
+    place(providers.get(rival)?.pids ?? [], on.providers);
+    const measured = await subject.ask("load", { ...load, calls });
+    samples?.add(name, rival, measured);
+  }
+  if (!cores || !samples) return;
+  const floor = ["floor", on.callers, on.providers];
+  samples.add(name, "floor", await jsonOf(program("bench_provider"), floor));
+}
+
+/**
+ * @param {Samples | undefined} samples @param {Map<string, Subject>} subjects
+ * @param {Map<string, Provider>} providers @param {import("./cases.mjs").Case[]} cases
+ */
+async function takeRound(samples, subjects, providers, cases) {
+  for (const one of cases) {
+    const work = () => takeCase(samples, subjects, providers, one);
+    await (one.cores ? keptAwake(work) : work());
   }
 }
 
@@ -82,9 +105,11 @@ async function measure(samples, subjects, phase) {
   const names = new Set(phase.cases.flatMap((one) => one.of));
   const among = [...subjects.values()].filter(({ name }) => names.has(name));
   const providers = await startProviders(among, phase);
-  await takeRound(undefined, subjects, phase.cases);
-  for (let round = 0; round < rounds; ++round) await takeRound(samples, subjects, phase.cases);
-  for (const provider of providers) provider.stop();
+  await takeRound(undefined, subjects, providers, phase.cases);
+  for (let round = 0; round < rounds; ++round) {
+    await takeRound(samples, subjects, providers, phase.cases);
+  }
+  for (const provider of providers.values()) provider.stop();
   for (const subject of among) {
     if (subject.speaks === "tools") await subject.ask("tools", { count: 0 });
   }
@@ -128,13 +153,14 @@ async function rules(samples, subjects) {
 
 /** The caller's own loop is not the rivals' doing. @param {Samples["all"]} all */
 function subtractCaller(all) {
-  for (const name of ["latency", "64 in flight"]) {
+  const ofOneCall = latencies.map(({ name }) => name);
+  for (const name of [...ofOneCall, "64 in flight"]) {
     const own = all[name].nothing;
     for (const [rival, of] of Object.entries(all[name])) {
       if (rival === "nothing" || rival === "floor") continue;
       for (const metric of ["p50", "cpuPer100k"]) {
         if (metric === "cpuPer100k" && rival.endsWith("detached")) continue; // another process's
-        if (metric === "p50" && name !== "latency") continue;
+        if (metric === "p50" && !ofOneCall.includes(name)) continue;
         const { median } = spread(own[metric]);
         of[metric] = of[metric].map((value) => value - median);
       }
@@ -156,15 +182,13 @@ await step("starting the rivals", async () => {
 const detached = /** @type {Subject} */ (subjects.get("tap detached"));
 samples.add("memory", "tap detached", await hostMemory(detached));
 samples.add("memory", "provider", { bytes: await providerMemory(program("bench_memory")) });
-const letSleep = keepAwake();
 for (const phase of phases) {
   await step(phase.cases.map(({ name }) => name).join(", "), () =>
     measure(samples, subjects, phase),
   );
 }
 await step("storm", () => storm(samples, subjects));
-await step("50 rules", () => rules(samples, subjects));
-letSleep();
+await step("50 rules", () => keptAwake(() => rules(samples, subjects)));
 for (const subject of subjects.values()) await subject.close();
 await step("hello until the tool is in the CLI's session", async () => {
   const ms = await helloToTool(looksOnly ? 3 : 30);

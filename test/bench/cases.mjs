@@ -5,11 +5,18 @@
  * @typedef {object} Case
  * @property {string} name
  * @property {string[]} of names of rivals
+ * @property {"one" | "two"} [cores] all on one, or the provider on another; else as the kernel likes
  * @property {{calls: number, inFlight: number, providers?: number, bytes?: number}} load
  */
 
 const gateways = ["tap embedded", "tap detached", "js embedded", "js detached"];
 const MB = 1048576;
+
+/** One call at a time. @type {{name: string, cores: "one" | "two"}[]} */
+export const latencies = [
+  { name: "latency, one core", cores: "one" },
+  { name: "latency, two cores", cores: "two" },
+];
 
 /**
  * Cases that share a set of providers run round by round with it.
@@ -20,11 +27,12 @@ export const phases = [
     connections: 1,
     tools: 10,
     cases: [
-      {
-        name: "latency",
+      ...latencies.map(({ name, cores }) => ({
+        name,
         of: [...gateways, "ws echo", "tcp from node", "nothing"],
-        load: { calls: 1500, inFlight: 1 },
-      },
+        cores,
+        load: { calls: 3000, inFlight: 1 },
+      })),
       {
         name: "64 in flight",
         of: [...gateways, "ws echo", "nothing"],
@@ -41,7 +49,7 @@ export const phases = [
       {
         name: "16 providers",
         of: gateways,
-        load: { calls: 6000, inFlight: 16, providers: 16 },
+        load: { calls: 20_000, inFlight: 16, providers: 16 },
       },
     ],
   },
@@ -52,7 +60,7 @@ export const phases = [
       {
         name: "50 providers",
         of: gateways,
-        load: { calls: 6000, inFlight: 50, providers: 50 },
+        load: { calls: 20_000, inFlight: 50, providers: 50 },
       },
     ],
   },
@@ -65,25 +73,17 @@ export const phases = [
  * @type {{what: string, value: Place, than?: Place, factor: number, atLeast?: boolean}[]}
  */
 export const targets = [
-  target(
-    "p50 of a call, embedded",
-    ["latency", "tap embedded", "p50"],
-    ["latency", "floor", "p50"],
-    1.35,
-  ),
-  target("the same", ["latency", "tap embedded", "p50"], ["latency", "js embedded", "p50"], 1),
-  target(
-    "p50 of a call, detached",
-    ["latency", "tap detached", "p50"],
-    ["latency", "floor", "p50"],
-    2.2,
-  ),
-  target(
-    "p99 of a call, detached",
-    ["latency", "tap detached", "p99"],
-    ["latency", "js detached", "p99"],
-    1,
-  ),
+  ...latencies.flatMap(({ name, cores }) => [
+    target(
+      `p50 of a call on ${cores} core${cores === "two" ? "s" : ""}, embedded`,
+      [name, "tap embedded", "p50"],
+      [name, "floor", "p50"],
+      1.35,
+    ),
+    target("the same", [name, "tap embedded", "p50"], [name, "js embedded", "p50"], 1),
+    target("the same, detached", [name, "tap detached", "p50"], [name, "floor", "p50"], 2.2),
+    target("p99 of the same", [name, "tap detached", "p99"], [name, "js detached", "p99"], 1),
+  ]),
   target(
     "CPU per call, 64 in flight, embedded",
     ["64 in flight", "tap embedded", "cpuPer100k"],

@@ -26,6 +26,8 @@ export class Subject {
     /** Where its provider connects. */
     this.port = 0;
     this.token = "";
+    /** Where its gateway runs: in its caller's process or in another. */
+    this.gatewayPid = 0;
     /** @type {"tools" | "websocket" | "tcp"} */
     this.speaks = "tools";
     this.child = fork(subject, [name]);
@@ -45,6 +47,10 @@ export class Subject {
   /** @param {number} id @returns {Promise<any>} */
   #reply(id) {
     return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
+  }
+
+  get pids() {
+    return [...new Set([Number(this.child.pid), this.gatewayPid])];
   }
 
   /** @param {string} request @param {object} [options] */
@@ -83,6 +89,10 @@ export class Provider {
     this.child = child;
     /** From the first connection to the last hello.ack. */
     this.ms = up.ms;
+  }
+
+  get pids() {
+    return [Number(this.child.pid)];
   }
 
   stop() {

@@ -2,6 +2,7 @@
 // answers what it gets at once. It is the same program for all of them, and never the bottleneck.
 //
 //   bench_provider <mode> <port> <connections> <tools> <rules> <token>
+//   bench_provider floor <core> <core>
 //
 // `tools` speaks the provider protocol, `websocket` and `tcp` send back what they get, `floor`
 // needs no rival: it plays ping-pong with itself. When all connections are up it prints a line of
@@ -10,6 +11,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -318,14 +320,24 @@ int epollOf(int fd) {
   return epoll;
 }
 
-void playFloor() {
+// This thread stays there.
+void stayOn(int core) {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  CPU_SET(core, &cores);
+  if (::sched_setaffinity(0, sizeof cores, &cores) != 0) fail("sched_setaffinity");
+}
+
+void playFloor(int core, int otherCore) {
+  stayOn(core);
   uint16_t port = 0;
   const int listener = listenAnywhere(port);
   const int client = connectTo(port);
   const int server = ::accept(listener, nullptr, nullptr);
   const int yes = 1;
   ::setsockopt(server, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  std::thread echo([server] {
+  std::thread echo([server, otherCore] {
+    stayOn(otherCore);
     std::array<char, 4096> buffer{};
     const int epoll = epollOf(server);
     while (echoOnce(epoll, server, buffer)) {
@@ -362,7 +374,7 @@ int main(int argc, char** argv) {
   options.rules = number(5);
   if (argc > 6) options.token = argv[6];
   if (options.mode == "floor") {
-    tap::bench::playFloor();
+    tap::bench::playFloor(number(2), number(3));
   } else {
     tap::bench::Loop(options).run();
   }

@@ -1,13 +1,13 @@
 // The table of a run: every figure as median (min to max), and what was to be reached beside it.
 
-import { metrics, targets } from "./cases.mjs";
+import { latencies, metrics, targets } from "./cases.mjs";
 import { spread } from "./statistics.mjs";
 
 /** @typedef {Record<string, Record<string, Record<string, number[]>>>} All case → rival → metric → values */
 
 /** Which metrics of a case tell something. @type {Record<string, import("./cases.mjs").Metric[]>} */
 const shown = {
-  latency: ["p50", "p99"],
+  ...Object.fromEntries(latencies.map(({ name }) => [name, ["p50", "p99"]])),
   "64 in flight": ["perSecond", "cpuPer100k", "p99"],
   "1 MB": ["mbPerSecond", "cpuPerMb"],
   "4.5 MB": ["mbPerSecond", "cpuPerMb"],

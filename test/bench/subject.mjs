@@ -104,4 +104,5 @@ process.on("message", async (/** @type {any} */ { id, request, options }) => {
     process.send?.({ id, error: String(error instanceof Error ? error.stack : error) });
   }
 });
-process.send?.({ id: 0, value: { port: rival.port, token: rival.token, speaks: rival.speaks } });
+const { port, token, speaks, gatewayPid } = rival;
+process.send?.({ id: 0, value: { port, token, speaks, gatewayPid } });

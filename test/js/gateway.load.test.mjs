@@ -67,7 +67,8 @@ test("a connection over the limit is refused, and one that leaves makes room", a
   const late = await RawClient.open(t, gateway.port);
   await late.end();
   assert.match(late.response, /^HTTP\/1.1 503 /);
-  assert.match(late.body, /too many/);
+  assert.deepEqual(Object.keys(JSON.parse(late.body)), ["program", "error"]);
+  assert.match(late.body, /"program":"tap".*too many/);
   await assert.rejects(TestProvider.connect({ port: gateway.port }));
   await bystander.check();
   await others[0].close();

@@ -135,7 +135,9 @@ describe("with a gateway", () => {
       event: "it is red",
     });
     assert.equal(answer.outcome, "surfaced");
-    assert.ok(session.events.some(({ text }) => /it is red/.test(text)));
+    await waitFor(() => session.events.some(({ text }) => /it is red/.test(text)), {
+      what: "the event in the session",
+    });
     await assert.rejects(
       provider.push({ sessionId: session.id, level: "loud", event: "x" }),
       /INVALID_JSON/,

@@ -101,7 +101,7 @@ export async function plots(all) {
   return {
     "latency.svg": await bars(
       all,
-      "latency",
+      "latency, two cores",
       "p50",
       "One call at a time: p50 in µs, less is better",
       [...reference, ...gateways],
