@@ -16,7 +16,7 @@ export const EXIT_CODES = [
   [EXIT.usage, "wrong usage: nothing has been tried"],
   [EXIT.noGateway, "no gateway runs"],
   [EXIT.portTaken, "something else has the gateway's port"],
-  [EXIT.interrupted, "interrupted (Ctrl-C)"],
+  [EXIT.interrupted, "interrupted (Ctrl-C); what runs until Ctrl-C ends with 0"],
 ];
 
 /** A command that did not do what it was to do, and what the user can do about it. */

@@ -19,6 +19,10 @@ export const HOLDERS = {
     text: "a program other than tap has the port",
     advice: "stop it, or let TAP_GATEWAY_PORT name another port, here and where you start copilot",
   },
+  busy: {
+    text: "a gateway that takes no connection just now has the port",
+    advice: "it has too many connections, or makes room for another gateway: try again in a second",
+  },
   silent: {
     text: "what has the port does not answer",
     advice: "try again; if it stays so, end the process that has the port",

@@ -18,17 +18,27 @@ const HELP = `  tools                  list the tools
   prompt                 what goes with a prompt of the user
   check <tool> {…}       what the providers' rules say about the use of a tool
   idle                   the model has finished its turn
+  env                    what a provider of your own needs, to be started elsewhere
   restart                kill the gateway and start another
   end                    end the session, as /clear does; another one begins
   quit                   (or the end of the input)`;
 
 // ---- for people ----------------------------------------------------------------------------------
 
+/** @param {string} text @returns {unknown} nothing, where it is no JSON */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** @param {string} text of JSON, or nothing */
 function readArguments(text) {
-  const args = text.trim() === "" ? {} : JSON.parse(text);
-  if (typeof args !== "object" || args === null) throw new Error("expected an object");
-  return args;
+  const args = text.trim() === "" ? {} : parsed(text);
+  if (typeof args === "object" && args !== null && !Array.isArray(args)) return args;
+  throw new Error(`arguments are a JSON object, as in {"city":"Bern"}; this is none: ${text}`);
 }
 
 /** Variables as a shell takes them. @param {Record<string, string>} env */
@@ -96,6 +106,7 @@ export class Console {
     tools: () => this.#list(),
     prompt: async () => this.#say((await this.#tap.session.prompt()) || "nothing"),
     check: (rest) => this.#check(rest),
+    env: () => this.#say(exports(this.#tap.env)),
     idle: () => this.#tap.session.become("idle"),
     restart: () => this.#restart(),
     end: () => this.#anotherSession(),
@@ -132,14 +143,14 @@ async function untilItServes(tap, provider, ending) {
 
 /**
  * Does the work; by a signal it ends in good order, however many come.
- * @param {(ending: AbortSignal) => Promise<void>} work
+ * @template T @param {(ending: AbortSignal) => Promise<T>} work
  */
 async function untilSignal(work) {
   const controller = new AbortController();
   const end = () => controller.abort();
   for (const signal of SIGNALS) process.on(signal, end);
   try {
-    await work(controller.signal);
+    return await work(controller.signal);
   } finally {
     for (const signal of SIGNALS) process.off(signal, end);
   }
@@ -148,18 +159,26 @@ async function untilSignal(work) {
 /**
  * @param {Console} dev @param {Streams["input"]} input
  * @param {AbortSignal} ending @param {(text: string) => void} say
+ * @returns {Promise<number>} how many lines have failed
  */
 async function converse(dev, input, ending, say) {
+  let failed = 0;
+  const tell = (/** @type {Error} */ error) => {
+    failed += 1;
+    say(error.message);
+  };
   const ended = new Promise((resolve) => ending.addEventListener("abort", resolve));
   for await (const line of readline.createInterface({ input, signal: ending })) {
-    if (ending.aborted || line.trim() === "quit") return;
-    await Promise.race([dev.run(line).catch((error) => say(error.message)), ended]);
+    if (ending.aborted || line.trim() === "quit") break;
+    await Promise.race([dev.run(line).catch(tell), ended]);
   }
+  return failed;
 }
 
 /**
  * @param {string[]} command of a provider to be started; none: the user starts it
  * @param {Streams} streams
+ * @returns {Promise<number>} how many of the lines have failed
  */
 export const runDev = (command, { input, output }) =>
   untilSignal(async (ending) => {
@@ -167,12 +186,14 @@ export const runDev = (command, { input, output }) =>
       void output.write(`${text.split("\n").map(visible).join("\n")}\n`);
     const tap = await startTap({ session: "dev" });
     const dev = new Console(tap, say);
-    say(`start a provider with\n\n${exports(tap.env)}\n\nhelp shows what to type; quit ends it`);
-    const provider = command.length > 0 ? startProvider(tap, command, say) : undefined;
+    const usage = "help shows what to type; quit ends it";
+    const own = command.length === 0;
+    say(own ? `start a provider with\n\n${exports(tap.env)}\n\n${usage}` : usage);
+    const provider = own ? undefined : startProvider(tap, command, say);
     try {
       if (provider && !("isTTY" in input && input.isTTY))
         await untilItServes(tap, provider, ending);
-      await converse(dev, input, ending, say);
+      return await converse(dev, input, ending, say);
     } finally {
       if (provider) await endProvider(provider);
       await tap.stop();

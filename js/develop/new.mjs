@@ -24,13 +24,29 @@ function linkOf(/** @type {string} */ language) {
   return { at: "copilot_tap", to: path.join(program, "sdk", "python", "copilot_tap") };
 }
 
-/** @param {string} name @throws where it is none that fits */
-function checkName(name) {
-  if (NAME.test(name) && name.length <= MOST_NAME) return;
-  throw new Error(
+/** What is wrong with it as the name of a provider; nothing: "". @param {string} name */
+export function troubleWithName(name) {
+  if (NAME.test(name) && name.length <= MOST_NAME) return "";
+  return (
     `"${name.slice(0, 60)}" is no name for a provider: small letters, digits, and - or _ between them, ` +
-      `beginning with a letter, at most ${MOST_NAME}`,
+    `beginning with a letter, at most ${MOST_NAME}`
   );
+}
+
+/** @param {string} folder which is not there yet */
+function makeFolder(folder) {
+  try {
+    fs.mkdirSync(folder);
+  } catch (cause) {
+    const { code, message } = /** @type {NodeJS.ErrnoException} */ (cause);
+    if (code === "EEXIST") {
+      throw new Error(`${folder} is there already: choose another name, or remove it`, { cause });
+    }
+    throw new Error(
+      `${folder} cannot be made (${code ?? message}): go to a folder in which you can write`,
+      { cause },
+    );
+  }
 }
 
 /** @param {string} text @param {Record<string, string>} values */
@@ -51,16 +67,10 @@ function linkSdk(folder, language) {
  * @throws where the name does not fit, or something of that name is there
  */
 export function createProject(language, name, parent = ".") {
-  checkName(name);
+  const trouble = troubleWithName(name);
+  if (trouble !== "") throw new Error(trouble);
   const folder = path.resolve(parent, name);
-  try {
-    fs.mkdirSync(folder);
-  } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code !== "EEXIST") throw error;
-    throw new Error(`${folder} is there already: choose another name, or remove it`, {
-      cause: error,
-    });
-  }
+  makeFolder(folder);
   const templates = path.join(TEMPLATES, language);
   const values = { name, tool: name.replaceAll("-", "_"), tap: lastingFolder() };
   for (const file of fs.readdirSync(templates)) {

@@ -34,7 +34,8 @@ export function startHost(node, files) {
 
 /**
  * Who holds the port.
- * @typedef {"nobody" | "ours" | "other-home" | "foreign" | "silent"} PortHolder
+ * @typedef {"nobody" | "ours" | "other-home" | "foreign" | "silent" | "busy"} PortHolder busy: a gateway,
+ *   of whichever home, that takes no connection just now
  */
 
 /**
@@ -63,7 +64,7 @@ function askAddress(host, port, homeHash, patienceMs) {
         body += piece;
         if (body.length > 4096) request.destroy();
       });
-      response.on("close", () => settle(readAnswer(body, homeHash)));
+      response.on("close", () => settle(readAnswer(body, homeHash, response)));
     });
     // For the whole answer: one that drips in byte by byte is none.
     const neverMind = afterRunning(patienceMs, () => {
@@ -81,11 +82,15 @@ function askAddress(host, port, homeHash, patienceMs) {
   });
 }
 
-/** @param {string} body @param {string} homeHash @returns {PortHolder} */
-function readAnswer(body, homeHash) {
+/**
+ * @param {string} body @param {string} homeHash @param {http.IncomingMessage} response
+ * @returns {PortHolder}
+ */
+function readAnswer(body, homeHash, { statusCode }) {
   try {
     const answer = JSON.parse(body);
     if (answer.program !== "tap") return "foreign";
+    if (statusCode === 503) return "busy";
     return answer.home === homeHash ? "ours" : "other-home";
   } catch {
     return "foreign";

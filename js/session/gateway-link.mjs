@@ -276,6 +276,8 @@ export class GatewayLink {
         return this.#obstructed(
           `port ${files.port} answers as the tap gateway of this COPILOT_HOME, but ${files.descriptor} leads to none; stop the program that has the port, or set TAP_GATEWAY_PORT to a free port and restart the CLI`,
         );
+      case "busy":
+        return "soon";
       case "other-home":
         return this.#obstructed(
           `port ${files.port} is taken by the tap gateway of another COPILOT_HOME; set TAP_GATEWAY_PORT to another port for one of them`,

@@ -108,8 +108,8 @@ describe("copilot-tap revoke", () => {
     fs.writeFileSync(at.config, saved);
     assert.equal(at.allowed(), false);
     const again = await tap(["revoke", at.workspace], at);
-    assert.match(again.out, /was not allowed/);
-    assert.equal(again.code, 0);
+    assert.match(again.err, /was not allowed/);
+    assert.equal(again.code, 1);
   });
 });
 

@@ -145,7 +145,6 @@ describe("colours", () => {
 describe("in a terminal", () => {
   const commands = [
     ["pair"],
-    ["revoke"],
     ["push", "hello"],
     ["tools"],
     ["tools", "wait"],

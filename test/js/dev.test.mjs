@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 
 import path from "node:path";
 import { describe, test } from "node:test";
 import { provider } from "../../sdk/node/provider.mjs";
+import { createProject } from "../../js/develop/new.mjs";
 import { startTap } from "../../js/develop/testing.mjs";
 import { pythonForSdk } from "../setup.mjs";
 import { root } from "../commands.mjs";
@@ -168,12 +169,14 @@ describe("dev", () => {
     const file = path.join(folder, "weather.mjs");
     writeFileSync(file, PROVIDER);
     const dev = tap(t, "dev", "--", process.execPath, file);
+    dev.type("env");
     const [, home] = await dev.says(/COPILOT_HOME='(.*)'/);
     await dev.says(/\[timeline\] tap: weather connected with 1 tool/);
     await dev.says(/\[tools\] forecast/);
     const say = async (line, answer) => (dev.type(line), dev.says(answer));
     await say('forecast {"city":"Bern"}', /^rain in Bern$/m);
-    await say("forecast {", /JSON/);
+    await say("forecast {", /arguments are a JSON object, as in .*; this is none: \{/);
+    await say("forecast [1]", /this is none: \[1\]/);
     await say("unknown", /the model has no tool "unknown" \(it has tap_status, forecast\)/);
     await say("tools", /^forecast: Tomorrow$/m);
     await say('check bash {"command":"rm x"}', /"deny":".*Nobody removes/);
@@ -187,7 +190,7 @@ describe("dev", () => {
     await say('forecast {"city":"Rome"}', /^rain in Rome$/m);
     assert.ok(existsSync(home));
     dev.type("quit");
-    assert.equal(await withTimeout(dev.ended, 20_000, () => dev.output), 0);
+    assert.equal(await withTimeout(dev.ended, 20_000, () => dev.output), 1, "some have failed");
     assert.ok(!existsSync(home), "its home is gone");
   });
 
@@ -205,6 +208,7 @@ describe("dev", () => {
     const file = path.join(folder, "stubborn.mjs");
     writeFileSync(file, STUBBORN);
     const dev = tap(t, "dev", "--", process.execPath, file);
+    dev.type("env");
     const [, home] = await dev.says(/COPILOT_HOME='(.*)'/);
     await dev.says(/\[tools\] hang/);
     dev.type("hang");
@@ -344,10 +348,19 @@ describe("new", () => {
     assert.deepEqual(readdirSync(path.join(folder, "there")), []);
   });
 
+  test("says where to go if it cannot make the folder", async (t) => {
+    const file = path.join(temporaryFolder(t), "file");
+    writeFileSync(file, "");
+    await assert.rejects(
+      async () => createProject("node", "die", file),
+      /die cannot be made \(ENOTDIR\): go to a folder in which you can write/,
+    );
+  });
+
   for (const name of ["../x", "A", "9lives", "a--b", "a b", "", "x".repeat(41), "wetter-ü"]) {
     test(`refuses the name ${JSON.stringify(name.slice(0, 12))}`, async (t) => {
       const made = tap(t, "new", "python", name);
-      assert.equal(await made.end(), 1);
+      assert.equal(await made.end(), 2);
       assert.match(made.output, /is no name for a provider: small letters/);
     });
   }

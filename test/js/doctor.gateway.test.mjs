@@ -74,6 +74,24 @@ describe("copilot-tap doctor, the port", () => {
     assert.equal((await at.diagnose(["--home", theirs.home])).code, undefined);
   });
 
+  test("of a gateway that takes nobody just now", async (t) => {
+    const theirs = await running(t);
+    const token = fs.readFileSync(theirs.files.token, "utf8");
+    const all = [];
+    for (;;) {
+      const provider = await TestProvider.connect({ port: theirs.files.port }).catch(() => {});
+      if (!provider) break;
+      await provider.auth({ token });
+      all.push(provider);
+    }
+    const at = await Place.create(t, { port: theirs.files.port });
+    assert.equal((await at.diagnose()).code, "GATEWAY_BUSY");
+    assert.equal((await theirs.diagnose()).code, "CONNECTION_REFUSED");
+    all[0].terminate();
+    await waitFor(async () => (await at.diagnose()).code === "PORT_OTHER_HOME");
+    for (const provider of all) provider.terminate();
+  });
+
   test("of a program that says nothing", async (t) => {
     const at = await Place.create(t);
     const sockets = new Set();

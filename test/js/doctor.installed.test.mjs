@@ -321,7 +321,7 @@ describe("copilot-tap doctor, the CLI", () => {
     fs.rmSync(path.join(at.bin, "copilot"));
     fs.symlinkSync(process.execPath, path.join(at.bin, "node"));
     const { code, warned } = await at.diagnose([], { PATH: at.bin });
-    assert.deepEqual([code, warned], ["EXTENSION_NEVER_STARTED", ["CLI_NOT_FOUND"]]);
+    assert.deepEqual([code, warned], ["NO_SESSION", ["CLI_NOT_FOUND"]]);
   });
 
   test("the real one is as it should be", async (t) => {

@@ -170,6 +170,7 @@ test("askPort tells who holds a port", async (t) => {
       await speaking((socket) => socket.end("SSH-2.0-OpenSSH\r\n")),
       await speaking((socket) => socket.destroy()),
     ],
+    busy: [await answering('{"program":"tap","error":"too many"}', 503)],
     silent: [
       await speaking(() => {}),
       await speaking((socket) => {

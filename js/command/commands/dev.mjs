@@ -1,6 +1,6 @@
 // `dev`: a gateway and a pretend session, to develop a provider with (docs/testing.md).
 
-import { usage } from "../failure.mjs";
+import { EXIT, usage } from "../failure.mjs";
 
 /** @param {import("../given.mjs").Given & {"--"?: string[]}} given */
 async function run({ json, "--": program = [] }) {
@@ -12,7 +12,9 @@ async function run({ json, "--": program = [] }) {
   }
   const { runDev, runJsonDev } = await import("../../develop/dev.mjs");
   const streams = { input: process.stdin, output: process.stdout };
-  await (json ? runJsonDev(streams) : runDev(program, streams));
+  const failed = json ? await runJsonDev(streams) : await runDev(program, streams);
+  // A person has seen it; a script has not.
+  if (failed && !process.stdin.isTTY) process.exitCode = EXIT.notDone;
   process.stdin.destroy(); // it would keep the process alive
 }
 

@@ -1,12 +1,15 @@
 // `new`: a provider with a test, in a folder of its own.
 
 import path from "node:path";
-import { createProject, LANGUAGES } from "../../develop/new.mjs";
+import { createProject, LANGUAGES, troubleWithName } from "../../develop/new.mjs";
+import { usage } from "../failure.mjs";
 import { Output } from "../output.mjs";
 
 /** @param {import("../given.mjs").Given & {language: string, name: string}} given */
 function run(given) {
   const output = new Output(given);
+  const trouble = troubleWithName(given.name);
+  if (trouble !== "") throw usage(trouble);
   const readme = createProject(given.language, given.name);
   output.result({ folder: path.resolve(given.name), language: given.language }, () =>
     output.sayAll(readme),

@@ -4,6 +4,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { consentFile, revoke } from "../../projects/consent.mjs";
 import { locate, PATH_ARGUMENT } from "../config-file.mjs";
+import { Failure } from "../failure.mjs";
 import { filesOf } from "../given.mjs";
 import { Output } from "../output.mjs";
 
@@ -14,9 +15,13 @@ function run(given) {
   const real = fs.existsSync(folder) ? fs.realpathSync(folder) : folder;
   const file = path.join(real, name);
   const revoked = revoke(consentFile(filesOf(given)), file);
-  output.result({ path: file, revoked }, () =>
-    output.say(revoked > 0 ? `${file} is not allowed any more` : `${file} was not allowed`),
-  );
+  if (revoked === 0) {
+    throw new Failure(`${file} was not allowed`, {
+      advice: "copilot-tap status lists what is",
+      code: "NOT_FOUND",
+    });
+  }
+  output.result({ path: file, revoked }, () => output.say(`${file} is not allowed any more`));
 }
 
 /** @type {import("../given.mjs").Command} */

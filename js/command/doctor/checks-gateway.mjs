@@ -81,6 +81,12 @@ function port(place) {
         fix: `Stop it, ${ANOTHER_PORT}`,
         command: stop,
       });
+    case "busy":
+      return finding("GATEWAY_BUSY", {
+        problem: `The gateway on port ${files.port} takes no connection just now: it has too many, or makes room for another one.`,
+        fix: "Wait a second and run the doctor again. If it stays so, end providers that are not needed.",
+        command: "copilot-tap doctor",
+      });
     case "ours":
       return undefined;
   }

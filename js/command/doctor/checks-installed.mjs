@@ -13,7 +13,7 @@ import { finding } from "./findings.mjs";
 /** @typedef {import("./checks.mjs").Check} Check */
 
 /** What the gateway runs on (docs/compatibility.md). */
-const LEAST_NODE = "20.0.0";
+const LEAST_NODE = "20.19.0";
 /** The first CLI that had extensions, and those that tap is tested with (docs/compatibility.md). */
 const FIRST_CLI = "1.0.3";
 export const TESTED_CLIS = { from: "1.0.48", to: "1.0.102" };
@@ -25,7 +25,8 @@ function home({ home: { state, home: folder, folder: unwritable } }) {
   if (state === "missing") {
     return finding("HOME_MISSING", {
       problem: `There is no folder ${folder}: the Copilot CLI has never run with it.`,
-      fix: "Start copilot once; or name the home that it has, with --home or COPILOT_HOME.",
+      fix: "Install tap, which makes it; or name the home that you mean, with --home or COPILOT_HOME.",
+      command: "copilot-tap install",
     });
   }
   if (state === "no-folder") {
@@ -101,7 +102,7 @@ function node(place) {
   if (isNewer(LEAST_NODE, version)) {
     return finding("NODE_TOO_OLD", {
       severity,
-      problem: `${file}, which would run the gateway, is Node.js ${version}; it needs 20 or later.`,
+      problem: `${file}, which would run the gateway, is Node.js ${version}; it needs 20.19 or later.`,
       fix: another,
     });
   }
@@ -303,7 +304,7 @@ function flag(file, said, start) {
 }
 
 /** @param {Place} place */
-function start({ linked, start: { log, trouble, everLinked } }) {
+function start({ linked, inspection, start: { log, trouble, everLinked } }) {
   if (linked) return undefined;
   if (trouble !== undefined) {
     return finding("EXTENSION_FAILED", {
@@ -311,7 +312,7 @@ function start({ linked, start: { log, trouble, everLinked } }) {
       fix: `Do what it says; ${log} has the rest. Then restart the CLI.`,
     });
   }
-  if (log !== undefined || everLinked) return undefined;
+  if (log !== undefined || everLinked || inspection) return undefined; // somebody started that gateway
   return finding("EXTENSION_NEVER_STARTED", {
     problem: "No log says that the CLI has ever started tap in this home.",
     fix: "Start copilot and say that you trust the folder; /extensions shows what it has loaded.",

@@ -9,8 +9,8 @@ import { finding } from "./findings.mjs";
 /** @typedef {import("../control.mjs").InspectedProvider} Provider */
 /** @typedef {import("../control.mjs").InspectedBinding} Binding */
 
-/** Some models take no more. */
-const MOST_TOOLS = 128;
+/** Some models take 128 in all, the CLI's own included; the gateway warns here, too. */
+const MANY_TOOLS = 120;
 /** Of what others say, in characters. */
 const MOST_TEXT = 500;
 
@@ -32,8 +32,8 @@ function session({ inspection, session: meant }) {
   if (meant.linked) return undefined;
   const others = (inspection?.sessions.length ?? 1) - 1;
   return finding("SESSION_LOST", {
-    problem: `Session ${inQuotes(meant.label)} has lost its extension process; ${others} other sessions are there.`,
-    fix: "It comes back by itself after a reload. Else type /clear in the CLI, or restart it.",
+    problem: `Session ${inQuotes(meant.label)} has no extension process: its CLI has ended just now, or its extensions are reloading. Other sessions: ${others}.`,
+    fix: "After a reload it comes back by itself. Where the CLI is still open and nothing happens, type /clear in it; where it is closed, start it.",
   });
 }
 
@@ -77,9 +77,9 @@ function hooks(place) {
 /** @param {Place} place */
 function count(place) {
   const { session: meant } = place;
-  if (!meant || meant.tools <= MOST_TOOLS) return undefined;
+  if (!meant || meant.tools < MANY_TOOLS) return undefined;
   return finding("TOO_MANY_TOOLS", {
-    problem: `Session ${named(place)} has ${meant.tools} tools of providers; some models take no more than ${MOST_TOOLS} in all.`,
+    problem: `Session ${named(place)} has ${meant.tools} tools of providers; some models take no more than 128 in all, the CLI's own included.`,
     fix: "End providers that are not needed, or let them offer fewer tools.",
   });
 }

@@ -46,6 +46,7 @@ export const FINDINGS = /** @type {const} */ ({
   PORT_FOREIGN: "error",
   PORT_OTHER_HOME: "error",
   PORT_SILENT: "error",
+  GATEWAY_BUSY: "error",
   GATEWAY_HUNG: "error",
   GATEWAY_DIED: "error",
   GATEWAY_OTHER_PORT: "error",
