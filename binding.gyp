@@ -40,10 +40,13 @@
         'NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS',
       ],
       'cflags_cc!': ['-std=gnu++17'],
-      'cflags_cc': ['-std=c++20', '-O2', '-Wall', '-Wextra', '-fvisibility=hidden'],
+      'cflags_cc': [
+        '-std=c++20', '-O2', '-Wall', '-Wextra', '-fvisibility=hidden',
+        '-ffunction-sections', '-fdata-sections',
+      ],
       'conditions': [
         # PCRE2 stays the addon's own: a process that has another version would lend it otherwise.
-        ['OS=="linux"', { 'ldflags': ['-Wl,--exclude-libs,ALL'] }],
+        ['OS=="linux"', { 'ldflags': ['-Wl,--exclude-libs,ALL', '-Wl,--gc-sections'] }],
         ['OS=="win"', { 'defines': ['PCRE2_STATIC'] }],
       ],
       'xcode_settings': {

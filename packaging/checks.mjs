@@ -1,4 +1,4 @@
-// What a package has to keep to before it is made into a tarball. docs/installing.md promises it.
+// What a package has to keep to before it is made into a tarball. docs/installing.md and docs/releasing.md promise it.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -65,7 +65,7 @@ export function filesIn(folder) {
     .map(({ to, stat }) => ({ to: to.replaceAll("\\", "/"), size: stat.size }));
 }
 
-/** By part, largest first: what docs/installing.md has a table of. @param {string} folder @returns {[part: string, bytes: number][]} */
+/** By part, largest first. @param {string} folder @returns {[part: string, bytes: number][]} */
 export function sizes(folder) {
   /** @type {Map<string, number>} */
   const parts = new Map();

@@ -4,6 +4,7 @@
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
+import zlib from "node:zlib";
 import {
   COMPILE_ONLY,
   dependencyFiles,
@@ -13,7 +14,8 @@ import {
 
 /** What compiling reads, besides js/install. */
 const SOURCES = ["native", "binding.gyp"];
-const ARCHIVE = "native-source.tgz";
+/** Brotli takes a fifth less than gzip, and Node.js can read it. */
+const ARCHIVE = "native-source.tar.br";
 
 /** @param {string} command @param {string[]} args @param {string} cwd @returns {string} what it printed */
 export function execute(command, args, cwd) {
@@ -64,16 +66,47 @@ export function copySources(root, folder) {
   }
 }
 
+/**
+ * A page links to what the package does not have: its words stay, the link goes.
+ * @param {string} text in Markdown @param {(target: string) => boolean} isThere target: from the page
+ */
+export const withoutDeadLinks = (text, isThere) =>
+  text.replace(/(?<!!)\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)/g, (link, words, target) =>
+    /^[a-z]+:/.test(target) || isThere(target) ? link : words,
+  );
+
+/** @param {string} folder */
+function mendPages(folder) {
+  const pages = fs
+    .readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".md") && !file.startsWith("node_modules"));
+  for (const page of pages) {
+    const file = path.join(folder, page);
+    const { atime, mtime } = fs.statSync(file);
+    const isThere = (/** @type {string} */ target) =>
+      fs.existsSync(path.join(path.dirname(file), target));
+    fs.writeFileSync(file, withoutDeadLinks(fs.readFileSync(file, "utf8"), isThere));
+    fs.utimesSync(file, atime, mtime);
+  }
+}
+
 /** @param {string} root @param {string} folder empty; all but prebuilds/ is in it afterwards */
 export function stage(root, folder) {
   const tracked = trackedFiles(root);
   const own = ownFiles(root).filter(({ to }) => tracked.has(to));
   copyAll([...own, ...dependencyFiles(root)], folder);
+  mendPages(folder);
   const manifest = `${JSON.stringify(packedManifest(root), null, 2)}\n`;
   fs.writeFileSync(path.join(folder, "package.json"), manifest);
 
   const sources = fs.mkdtempSync(path.join(path.dirname(folder), "sources-"));
   copySources(root, sources);
-  execute("tar", ["-czf", path.join(folder, ARCHIVE), ...SOURCES, "node_modules"], sources);
+  const tar = path.join(sources, "sources.tar");
+  execute("tar", ["-cf", tar, ...SOURCES, "node_modules"], sources);
+  const params = { [zlib.constants.BROTLI_PARAM_LGWIN]: zlib.constants.BROTLI_MAX_WINDOW_BITS };
+  fs.writeFileSync(
+    path.join(folder, ARCHIVE),
+    zlib.brotliCompressSync(fs.readFileSync(tar), { params }),
+  );
   fs.rmSync(sources, { recursive: true });
 }

@@ -7,6 +7,7 @@ import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import zlib from "node:zlib";
 import { headerFolder, nodeGyp } from "./node-gyp.mjs";
 import { findPcre2, pcre2Hint } from "./pcre2.mjs";
 
@@ -16,7 +17,7 @@ const units = path.join(root, "build", "units");
 const nodeRecord = path.join(root, "build", "node-path.json");
 const native = path.join(root, "native");
 /** A package has its sources in here, which nobody needs where the prebuilt addon loads. */
-const archive = path.join(root, "native-source.tgz");
+const archive = path.join(root, "native-source.tar.br");
 
 /** @param {string} message */
 function say(message) {
@@ -82,9 +83,17 @@ function hasPrebuilt() {
 /** @returns {boolean} whether the sources are there */
 function unpackSources() {
   if (fs.existsSync(native)) return true;
-  const run = spawnSync("tar", ["-xzf", path.basename(archive)], { cwd: root, encoding: "utf8" });
-  if (run.status === 0) return true;
-  say(`${archive} could not be unpacked: ${run.error?.message ?? run.stderr.trim()}`);
+  /** @type {string} */
+  let trouble;
+  try {
+    const input = zlib.brotliDecompressSync(fs.readFileSync(archive));
+    const run = spawnSync("tar", ["-xf", "-"], { cwd: root, encoding: "utf8", input });
+    if (run.status === 0) return true;
+    trouble = run.error?.message ?? run.stderr.trim();
+  } catch (error) {
+    trouble = error instanceof Error ? error.message : String(error);
+  }
+  say(`${archive} could not be unpacked: ${trouble}`);
   return false;
 }
 

@@ -13,13 +13,15 @@ import { manifestOf, runtimeDependencies } from "./dependencies.mjs";
 
 /** Pages for those who use it; the others are for those who work on it. */
 const PAGES = [
-  ...["installing", "command", "protocol", "sdk-node", "sdk-python", "testing", "limits"],
-  ...["project-providers", "local-providers", "embedding", "session-link"],
+  ...["README", "tutorial", "installing", "troubleshooting", "errors", "configuration", "limits"],
+  ...["command", "tracing", "testing", "protocol", "sdk-node", "sdk-python", "comparison"],
+  ...["project-providers", "local-providers", "embedding"],
 ];
 const PARTS = [
   ...["js", "sdk/node", "sdk/python", "sdk/templates", "extension.mjs", "package.json"],
   ...["README.md", "LICENSE", "SECURITY.md", "CHANGELOG.md"],
   ...PAGES.map((page) => `docs/${page}.md`),
+  ...["docs/how-to", "docs/images"],
 ];
 /** node-addon-api is needed to compile, and by nothing that runs. */
 export const COMPILE_ONLY = ["node-addon-api"];
@@ -34,6 +36,9 @@ const UNLOADED = [
   /^node_modules\/@cfworker\/json-schema\/dist\/commonjs$/,
   /^node_modules\/jsonc-parser\/lib\/esm$/,
   /^node_modules\/rotating-file-stream\/(dist\/cjs|packages)$/,
+  /^node_modules\/emoji-regex\/index\.mjs$/,
+  /^node_modules\/y18n\/build\/index\.cjs$/,
+  /^node_modules\/escalade\/(dist|sync\/index\.js)$/,
   /^node_modules\/yargs\/locales\/(?!en\.json$)/,
 ];
 

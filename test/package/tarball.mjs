@@ -34,8 +34,8 @@ function onPath(program) {
   return fs.realpathSync(found);
 }
 
-/** What npm and the CLI start by name; `tar` and `gzip` unpack the sources. */
-const PROGRAMS = ["sh", "env", "git", "bash", "tar", "gzip"];
+/** What npm and the CLI start by name; `tar` unpacks the sources. */
+const PROGRAMS = ["sh", "env", "git", "bash", "tar"];
 
 /**
  * A machine without compiler, make and Python.

@@ -42,7 +42,7 @@ describe("the tarball", { concurrency: 1 }, () => {
     const expected = [
       ...["extension.mjs", "package.json", "README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md"],
       ...["js/command/cli.mjs", "sdk/node/provider.mjs", "sdk/python/copilot_tap/__init__.py"],
-      ...["sdk/templates/node/_gitignore", "native-source.tgz", PREBUILT],
+      ...["sdk/templates/node/_gitignore", "native-source.tar.br", PREBUILT],
       ...["node_modules/ws/LICENSE", "node_modules/node-gyp-build/index.js"],
     ];
     for (const file of expected) assert.ok(files.includes(file), `${file} is in it`);
@@ -52,6 +52,25 @@ describe("the tarball", { concurrency: 1 }, () => {
       ),
     );
     assert.deepEqual(surplus, []);
+  });
+
+  test("has the pages for users, and no link in them leads to nothing", async (t) => {
+    const { tarball } = await tarballOf(t);
+    const folder = await unpacked(t, tarball);
+    const pages = filesBelow(folder).filter((file) => /^(?!node_modules).*\.md$/.test(file));
+    const links = pages.flatMap((page) => {
+      const text = fs.readFileSync(path.join(folder, page), "utf8");
+      return [...text.matchAll(/\]\(([^)#\s]+)/g)].map(([, target]) => ({ page, target }));
+    });
+    const dead = links.filter(
+      ({ page, target }) =>
+        !/^[a-z]+:/.test(target) && !fs.existsSync(path.join(folder, path.dirname(page), target)),
+    );
+    assert.deepEqual(dead, []);
+    const fromReadme = links.filter(({ page }) => page === "README.md").map(({ target }) => target);
+    for (const target of ["docs/tutorial.md", "docs/troubleshooting.md", "docs/images/timer.svg"]) {
+      assert.ok(fromReadme.includes(target), target);
+    }
   });
 
   test("has at most 3 MB unpacked, the packages that it needs included", async (t) => {
