@@ -26,6 +26,8 @@ struct Choices {
   std::function<std::string()> text = [] { return std::string(); };
 };
 
+// Choices follow each other in statements of their own: in which order a compiler looks at
+// arguments is its own affair, and an input is to mean the same to all.
 class World {
  public:
   explicit World(Choices choices) : choices_(std::move(choices)), tap_(limits()) {
@@ -125,6 +127,7 @@ class World {
     return process != nullptr && below(8) != 0 ? process->sessionId
                                                : "s" + std::to_string(below(5));
   }
+  std::string anyName() { return "p" + std::to_string(below(4)); }
   std::string anyTool() { return "tool" + std::to_string(below(6)); }
   std::string anyTools() {
     std::vector<std::string> names;
@@ -157,19 +160,21 @@ class World {
 
   void endProcess() {
     if (processes_.empty()) return;
-    const size_t at = below(processes_.size());
-    if (below(2) == 0) tap_.send(processes_[at].peer, protocol::EndSession{"over"});
+    const PeerId peer = anyProcess()->peer;
+    if (below(2) == 0) tap_.send(peer, protocol::EndSession{"over"});
     check();
     if (below(2) == 0) return;
-    tap_.cut(processes_[at].peer);
-    processes_.erase(processes_.begin() + static_cast<std::ptrdiff_t>(at));
+    tap_.cut(peer);
+    std::erase_if(processes_, [&](const Process& process) { return process.peer == peer; });
   }
 
   void openProvider() {
     providers_.push_back(tap_.open());
     if (below(5) == 0) return;
     tap_.say(providers_.back(), auth());
-    tap_.say(providers_.back(), hello("p" + std::to_string(below(4)), anySession(), anyTools()));
+    const std::string name = anyName();
+    const std::string session = anySession();
+    tap_.say(providers_.back(), hello(name, session, anyTools()));
   }
 
   void loseProvider() {
@@ -184,7 +189,8 @@ class World {
     if (process == nullptr || tap_.closed(process->peer)) return;
     const std::string id = "c" + std::to_string(++calls_);
     process->open.insert(id);
-    tap_.call(process->peer, id, below(10) == 0 ? "tap_status" : anyTool(),
+    const std::string tool = below(10) == 0 ? "tap_status" : anyTool();
+    tap_.call(process->peer, id, tool,
               below(4) == 0 ? R"({"target":"i)" + std::to_string(below(3)) + "\"}" : "{}");
     while (tap_.count(internal_, "tool.call") > 0) {
       tap_.say(internal_, result(tap_.take(internal_, "tool.call").get("id")));
@@ -312,7 +318,7 @@ class World {
         tap_.say(peer, anyUpdate());
         break;
       case 7:
-        tap_.say(peer, push(pick(levels_), "event", R"(,"stream":")" + anySession() + "\""));
+        tap_.say(peer, anyPush());
         break;
       case 8:
         if (below(4) == 0) tap_.say(peer, kGoodbye);
@@ -345,27 +351,34 @@ class World {
     return provider != nullptr && provider->state == protocol::ProviderState::Bound;
   }
   std::string anyHello() {
-    std::string text = hello("p" + std::to_string(below(4)),
-                             below(6) == 0 ? std::string("all") : anySession(), anyTools());
+    const std::string name = anyName();
+    const std::string session = below(6) == 0 ? std::string("all") : anySession();
+    std::string text = hello(name, session, anyTools());
     text.pop_back();
     if (below(3) == 0) text += R"(,"instance":"i)" + std::to_string(below(3)) + "\"";
     if (below(2) == 0) text += R"(,"reconnectToken":")" + pick(tokens_) + "\"";
     if (below(4) == 0) text += R"(,"subscribe":["user.message"])";
     if (below(3) == 0) text += R"(,"context":"c","hooks":{)" + anyHooks() + "}";
     if (below(3) == 0) {
-      text += R"(,"concurrency":{"max":)" + std::to_string(1 + below(2)) + R"(,"scope":")" +
-              pick(scopes_) + "\"}";
+      text += R"(,"concurrency":{"max":)" + std::to_string(1 + below(2));
+      text += R"(,"scope":")" + pick(scopes_) + "\"}";
     }
     return text + "}";
   }
+  std::string anyPush() {
+    const std::string level = pick(levels_);
+    return push(level, "event", R"(,"stream":")" + anySession() + "\"");
+  }
   std::string anyUpdate() {
     switch (below(5)) {
-      case 0:
-        return R"({"type":"tools.update","remove":[")" + anyTool() + R"("],"tools":)" + anyTools() +
-               R"(,"requestId":"r"})";
-      case 1:
-        return R"({"type":"tools.update","sessionId":")" + anySession() + R"(","tools":)" +
-               anyTools() + "}";
+      case 0: {
+        const std::string start = R"({"type":"tools.update","remove":[")" + anyTool();
+        return start + R"("],"tools":)" + anyTools() + R"(,"requestId":"r"})";
+      }
+      case 1: {
+        const std::string start = R"({"type":"tools.update","sessionId":")" + anySession();
+        return start + R"(","tools":)" + anyTools() + "}";
+      }
       case 2:
         return R"({"type":"session.ready","sessionId":")" + anySession() + "\"}";
       case 3:
@@ -376,17 +389,18 @@ class World {
   }
 
   std::string anyHooks() {
-    return R"("onPreToolUse":[)" + pick(rules_) + R"(],"transforms":{")" + pick(sections_) +
-           R"(":)" + pick(transforms_) + "}";
+    std::string text = R"("onPreToolUse":[)" + pick(rules_);
+    text += R"(],"transforms":{")" + pick(sections_);
+    return text + R"(":)" + pick(transforms_) + "}";
   }
   // An answer to a gate or a transform that somebody was asked for, right or wrong.
   void judge() {
     for (const PeerId peer : providers_) {
       const Message gate = tap_.take(peer, "gate.check");
       if (const std::string id = gate.get("callId"); id != kAbsent) {
-        tap_.say(below(8) == 0 ? pick(providers_) : peer,
-                 R"({"type":"gate.result","gateId":"g","callId":")" + id + R"(","decision":")" +
-                     pick(decisions_) + R"("})");
+        const PeerId judging = below(8) == 0 ? pick(providers_) : peer;
+        tap_.say(judging, R"({"type":"gate.result","gateId":"g","callId":")" + id +
+                              R"(","decision":")" + pick(decisions_) + R"("})");
       }
       const Message transform = tap_.take(peer, "transform.request");
       if (const std::string id = transform.get("callId"); id != kAbsent) {
@@ -419,7 +433,8 @@ class World {
         tap_.say(peer, R"({"type":"tool.result","error":5,"id":")" + id + "\"}");
         break;
       case 2:
-        tap_.say(pick(providers_), result(pick(ids_)));
+        peer = pick(providers_);
+        tap_.say(peer, result(pick(ids_)));
         break;
       case 3:
         tap_.say(peer, R"({"type":"tool.result","file":{"path":"/f","mimeType":"text/plain",)"
@@ -442,8 +457,12 @@ class World {
   void check() {
     readFiles();
     for (Process& process : processes_) Promises::checkProcess(tap_, process, settled_);
-    // A closed link's process settles what was open by itself.
-    std::erase_if(processes_, [&](const Process& process) { return tap_.closed(process.peer); });
+    // A closed link's process settles what was open by itself, and its link is gone.
+    std::erase_if(processes_, [&](const Process& process) {
+      if (!tap_.closed(process.peer)) return false;
+      tap_.cut(process.peer);
+      return true;
+    });
     std::erase_if(providers_, [&](PeerId peer) { return tap_.closed(peer) && below(4) == 0; });
     promises_.check(tap_.state());
   }
