@@ -100,4 +100,4 @@ try {
   await model.close();
 }
 if (reached && !process.exitCode)
-  console.log("\nIt works. Next: README.md, then examples/ and docs/protocol.md.");
+  console.log("\nIt works. Next: a provider of your own, in docs/tutorial.md.");

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 // The `copilot-tap` command (docs/command.md). Its commands are in commands/, one file each.
 
-import { asFailure, EXIT } from "./failure.mjs";
+import { programFolder } from "../base/paths.mjs";
+import { asFailure, EXIT, Failure } from "./failure.mjs";
 import { Output } from "./output.mjs";
-import { parserOf } from "./parser.mjs";
 
 const args = process.argv.slice(2);
 
@@ -17,7 +17,19 @@ if (args.includes("--get-yargs-completions")) {
   process.env.SHELL = process.env.COMP_CWORD === undefined ? "bash" : "zsh";
 }
 
+/** In a clone nothing may be installed yet. */
+const loadParser = () =>
+  import("./parser.mjs").catch((cause) => {
+    if (cause.code !== "ERR_MODULE_NOT_FOUND") throw cause;
+    throw new Failure(`the packages that it needs are not installed in ${programFolder}`, {
+      advice: "run this there: npm install --omit=dev",
+      code: "NOT_INSTALLED",
+      cause,
+    });
+  });
+
 try {
+  const { parserOf } = await loadParser();
   await parserOf(args).parseAsync();
 } catch (error) {
   const failure = asFailure(error);

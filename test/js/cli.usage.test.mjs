@@ -12,13 +12,30 @@ import { EXIT_CODES } from "../../js/command/failure.mjs";
 import { hasColours, Output, strong } from "../../js/command/output.mjs";
 import { table } from "../../js/command/table.mjs";
 import { duration, latency, perSecond } from "../../js/command/wording.mjs";
+import { root } from "../commands.mjs";
 import { CLI, InTerminal, place, served, tap, tapJson } from "./cli-process.mjs";
+import { temporaryFolder } from "./temporary.mjs";
 
 const NAMES = COMMANDS.map(({ command }) => command.split(" ")[0]);
 // eslint-disable-next-line no-control-regex -- this is what it is about
 const ESCAPE = /[\u001b\u009b]/;
 /** No gateway has this port. */
 const NOBODY = { TAP_GATEWAY_PORT: "1" };
+
+test("in a clone without packages it says how to get them", (t) => {
+  const folder = fs.realpathSync(temporaryFolder(t));
+  for (const part of ["js", "package.json"]) {
+    fs.cpSync(path.join(root, part), path.join(folder, part), { recursive: true });
+  }
+  const run = spawnSync(process.execPath, ["js/command/cli.mjs", "status"], {
+    ...{ cwd: folder, encoding: "utf8" },
+  });
+  assert.equal(run.status, 1);
+  assert.equal(
+    run.stderr,
+    `copilot-tap: the packages that it needs are not installed in ${folder}\nrun this there: npm install --omit=dev\n`,
+  );
+});
 
 describe("help", () => {
   test("lists every command, its exit codes and the options of all", async (t) => {
