@@ -66,20 +66,23 @@ export function copySources(root, folder) {
   }
 }
 
+/** Code, which stays as it is, or a link. */
+const CODE_OR_LINK = /^(`{3,})[^]*?^\1|`[^`\n]*`|(?<!!)\[([^\]]*)\]\(([^)#\s]+)(?:#[^)\s]*)?\)/gm;
+
 /**
  * A page links to what the package does not have: its words stay, the link goes.
  * @param {string} text in Markdown @param {(target: string) => boolean} isThere target: from the page
  */
 export const withoutDeadLinks = (text, isThere) =>
-  text.replace(/(?<!!)\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)/g, (link, words, target) =>
-    /^[a-z]+:/.test(target) || isThere(target) ? link : words,
+  text.replace(CODE_OR_LINK, (whole, _fence, words, target) =>
+    target === undefined || /^[a-z]+:/.test(target) || isThere(target) ? whole : words,
   );
 
 /** @param {string} folder */
 function mendPages(folder) {
   const pages = fs
     .readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".md") && !file.startsWith("node_modules"));
+    .filter((file) => file.endsWith(".md") && !/^(node_modules|sdk)\b/.test(file));
   for (const page of pages) {
     const file = path.join(folder, page);
     const { atime, mtime } = fs.statSync(file);

@@ -1,6 +1,7 @@
 // Runs commands for the test tooling: output as it comes, a sign of life where there is none.
 
 import { spawn } from "node:child_process";
+import { readdirSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -100,3 +101,10 @@ export async function step(name, action) {
   say(`-- ${name}: ${seconds(startedAt)}`);
   return value;
 }
+
+/** Those below a folder of the root, which are named alike on every system. @param {string} folder @returns {string[]} */
+export const testFiles = (folder) =>
+  readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".test.mjs"))
+    .sort()
+    .map((name) => path.posix.join(folder, name.replaceAll("\\", "/")));

@@ -47,13 +47,13 @@ export function securityRules() {
 }
 
 /**
- * `Suite.Name` is a GoogleTest; `js/file: title` is in test/js/file.test.mjs, likewise e2e and support.
+ * `Suite.Name` is a GoogleTest; `js/room/file: title` is in test/js/room/file.test.mjs, likewise e2e and support.
  * @param {string} name
  * @returns {{part: "native" | "js" | "e2e", file: string, title: string} | undefined}
  */
 export function parseTestName(name) {
   if (/^\w+\.\w+$/.test(name)) return { part: "native", file: "", title: name };
-  const [, folder, file, title] = /^(js|support|e2e)\/([\w.-]+): (.+)$/.exec(name) ?? [];
+  const [, folder, file, title] = /^(js|support|e2e)\/([\w./-]+): (.+)$/.exec(name) ?? [];
   if (!folder) return undefined;
   const part = folder === "e2e" ? "e2e" : "js";
   return { part, file: `test/${folder}/${file}.test.mjs`, title };

@@ -1,19 +1,14 @@
 // npm run test:nodes: the JavaScript tests on other versions of Node, with the addon that the current
 // one has built (Node-API is the same in all). `node test/nodes.mjs 22` tries a single version.
 
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { attempt, root, run, say, seconds, step } from "./commands.mjs";
+import { attempt, run, say, seconds, step, testFiles } from "./commands.mjs";
 import { npm, setUp } from "./setup.mjs";
 
 const VERSIONS = ["22", "24"];
 const wanted = process.argv.slice(2).length > 0 ? process.argv.slice(2) : VERSIONS;
-
-const testFiles = () =>
-  readdirSync(path.join(root, "test", "js"))
-    .filter((name) => name.endsWith(".test.mjs"))
-    .map((name) => path.join("test", "js", name));
 
 /** Node as npm has it. @param {string} folder @param {string} version @returns {Promise<string>} */
 async function installNode(folder, version) {
@@ -34,7 +29,12 @@ async function testOn(version) {
     const node = await step(`installing Node ${version}`, () => installNode(folder, version));
     const name = (await run(node, ["--version"], { quiet: true })).trim();
     const startedAt = performance.now();
-    const args = ["--test", "--test-reporter=spec", "--test-concurrency=2", ...testFiles()];
+    const args = [
+      "--test",
+      "--test-reporter=spec",
+      "--test-concurrency=2",
+      ...testFiles("test/js"),
+    ];
     const { ok } = await attempt(node, args);
     return { name, ok, time: seconds(startedAt) };
   } finally {

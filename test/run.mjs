@@ -7,7 +7,7 @@ import path from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { checkBudget } from "./bench/budget.mjs";
 import { chaos } from "./chaos.mjs";
-import { attempt, CommandFailed, root, run, say, seconds } from "./commands.mjs";
+import { attempt, CommandFailed, root, run, say, seconds, testFiles } from "./commands.mjs";
 import { conformanceRules, readResults, securityRules, unshown } from "./conformance.mjs";
 import { buildFuzzers, fuzzAll, fuzzTargets } from "./fuzz.mjs";
 import { format, lint } from "./lint.mjs";
@@ -49,13 +49,6 @@ async function fuzz() {
 }
 
 // ---- JavaScript ----------------------------------------------------------------------------------
-
-/** @param {string} folder */
-const testFiles = (folder) =>
-  readdirSync(path.join(root, folder))
-    .filter((name) => name.endsWith(".test.mjs"))
-    .sort()
-    .map((name) => path.join(folder, name));
 
 /** @param {string} output of the spec reporter @param {string} what */
 const countOf = (output, what) =>

@@ -1,17 +1,17 @@
 // The sanitizers: AddressSanitizer and UndefinedBehaviorSanitizer over the core's tests and over the
 // addon inside Node, and ThreadSanitizer over what runs beside the loop's thread.
 
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { attempt, CommandFailed, root, run, say, step } from "./commands.mjs";
+import { attempt, CommandFailed, root, run, say, step, testFiles } from "./commands.mjs";
 import { buildNative, nativeTests } from "./native.mjs";
 
 const addressFolder = path.join(root, "build-asan");
 const threadFolder = path.join(root, "build-tsan");
 
 /** Tests of test/js that have a gateway in their own process, or in hosts that they start. */
-const FACING = /^(gateway\..*|embedded|local-provider|session-hooks)\.test\.mjs$/;
+const FACING = /^test\/js\/(gateway\/.*|session\/session-hooks)\.test\.mjs$/;
 
 /** Node's headers: beside it, or where node-gyp has put them for the addon that is used. */
 export function nodeHeaders() {
@@ -46,13 +46,8 @@ function sanitizedTree() {
 /** The addon inside Node, from its tests. @returns {Promise<boolean>} */
 export async function addonTests(facing = FACING) {
   const tree = sanitizedTree();
-  const files = readdirSync(path.join(tree, "test", "js")).filter((name) => facing.test(name));
-  const args = [
-    "--test",
-    "--test-reporter=spec",
-    "--test-concurrency=2",
-    ...files.map((name) => `test/js/${name}`),
-  ];
+  const files = testFiles("test/js").filter((file) => facing.test(file));
+  const args = ["--test", "--test-reporter=spec", "--test-concurrency=2", ...files];
   const env = {
     LD_PRELOAD: await runtimes(),
     // What Node has not let go of at its end is not ours to judge; the core's tests look for leaks.

@@ -20,7 +20,7 @@ if (args.includes("--get-yargs-completions")) {
 /** In a clone nothing may be installed yet. */
 const loadParser = () =>
   import("./parser.mjs").catch((cause) => {
-    if (cause.code !== "ERR_MODULE_NOT_FOUND") throw cause;
+    if (!/^Cannot find package/.test(cause.message)) throw cause;
     throw new Failure(`the packages that it needs are not installed in ${programFolder}`, {
       advice: "run this there: npm install --omit=dev",
       code: "NOT_INSTALLED",

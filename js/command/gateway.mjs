@@ -21,7 +21,9 @@ export const HOLDERS = {
   },
   busy: {
     text: "a gateway that takes no connection just now has the port",
-    advice: "it has too many connections, or makes room for another gateway: try again in a second",
+    advice:
+      "it has too many connections, or makes room for another gateway: try again in a second. It may be " +
+      "that of another COPILOT_HOME: TAP_GATEWAY_PORT names another port",
   },
   silent: {
     text: "what has the port does not answer",

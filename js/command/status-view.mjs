@@ -37,7 +37,7 @@ function stateOf({ ending, linked, activity }) {
 function remarksOn({ label, linked, mode, settled, syncFailure, hooksWanted, hooks }) {
   return [
     ...(linked ? [] : [`${label}: its extension is being replaced, or has ended`]),
-    ...(mode === "reload" ? [`${label}: its tools change by a reload (docs/architecture.md)`] : []),
+    ...(mode === "reload" ? [`${label}: its tools change by a reload of its extensions`] : []),
     ...(settled ? [] : [`${label}: its tools are not in force yet`]),
     ...(syncFailure ? [`${label}: ${firstLine(syncFailure)}`] : []),
     ...(hooksWanted && hooks !== "in-force"

@@ -172,7 +172,7 @@ async function converse(dev, input, ending, say) {
     if (ending.aborted || line.trim() === "quit") break;
     await Promise.race([dev.run(line).catch(tell), ended]);
   }
-  return failed;
+  return ending.aborted ? 0 : failed;
 }
 
 /**

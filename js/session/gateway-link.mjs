@@ -15,8 +15,10 @@ import { PendingCalls } from "../base/pending-calls.mjs";
 const RETRY_MS = [20, 40, 80, 150, 250];
 /** A host that has been started is given so long to answer, before another is. */
 const HOST_START_MS = 5000;
-/** What answers as our gateway has so long to be one that can be linked to. */
-const OURS_MS = 10_000;
+/** A gateway that is starting or about to leave holds the port so long without a link to it. */
+const PASSING_MS = 10_000;
+/** @type {import("../host/host-process.mjs").PortHolder[]} */
+const PASSING = ["ours", "busy"];
 /** Where only the user can help, we look again this often. */
 const PATIENT_RETRY_MS = 5000;
 const WELCOME_MS = 6000;
@@ -38,6 +40,25 @@ const YIELD_MS = 3000;
  * @property {import("../base/log.mjs").Log} log
  */
 
+const ANOTHER_PORT = "set TAP_GATEWAY_PORT to a free port and restart the CLI";
+/**
+ * What the user is told of who keeps the port.
+ * @type {Record<Exclude<import("../host/host-process.mjs").PortHolder, "nobody">, (files: import("../base/paths.mjs").GatewayFiles) => string>}
+ */
+const OBSTACLES = {
+  ours: ({ port, descriptor }) =>
+    `port ${port} answers as the tap gateway of this COPILOT_HOME, but ${descriptor} leads to none; stop the program that has the port, or ${ANOTHER_PORT}`,
+  busy: ({ port }) =>
+    `port ${port} is that of a tap gateway which takes no more connections; end providers that are not needed, or ${ANOTHER_PORT}`,
+  "other-home": ({ port }) =>
+    `port ${port} is taken by the tap gateway of another COPILOT_HOME; set TAP_GATEWAY_PORT to another port for one of them`,
+  // A hung host of ours has been looked for, and killed: this is another program.
+  silent: ({ port }) =>
+    `port ${port} is taken by a program that does not answer; stop it, or ${ANOTHER_PORT}`,
+  foreign: ({ port }) =>
+    `port ${port} is taken by another program, so no provider can connect; stop it, or ${ANOTHER_PORT}`,
+};
+
 /** @param {number} ms */
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -57,8 +78,8 @@ export class GatewayLink {
   #askedToDrain = false;
   #yieldUntil = 0;
   #welcomeMs = WELCOME_MS;
-  /** Since when the port has answered as ours without a link, 0 if it does not. */
-  #oursSince = 0;
+  /** Who had the port when it was last asked, and since when. @type {{by?: string, since: number}} */
+  #held = { since: 0 };
 
   /** @param {LinkOptions} options */
   constructor(options) {
@@ -181,7 +202,7 @@ export class GatewayLink {
     this.#reported.clear();
     this.#obstacle = "";
     this.#welcomeMs = WELCOME_MS;
-    this.#oursSince = 0;
+    this.#held = { since: 0 };
     this.#options.onWelcome();
     if (isNewer(version, welcome.version)) {
       this.#options.log("info", `asking gateway ${welcome.version} to make room for ${version}`);
@@ -265,33 +286,15 @@ export class GatewayLink {
     if (startedAt !== undefined && now - startedAt < HOST_START_MS) return "soon";
     if (now < this.#yieldUntil) return "soon";
     const holder = await askPort(files.port, files.homeHash);
-    this.#oursSince = holder === "ours" ? this.#oursSince || now : 0;
-    switch (holder) {
-      case "nobody":
-        if (startedAt === undefined) this.#obstacle = "";
-        else this.#obstructed(`the gateway does not start; ${files.logs} has its logs`);
-        return this.#startHost();
-      case "ours":
-        if (performance.now() - this.#oursSince < OURS_MS) return "soon"; // it is starting, or about to leave
-        return this.#obstructed(
-          `port ${files.port} answers as the tap gateway of this COPILOT_HOME, but ${files.descriptor} leads to none; stop the program that has the port, or set TAP_GATEWAY_PORT to a free port and restart the CLI`,
-        );
-      case "busy":
-        return "soon";
-      case "other-home":
-        return this.#obstructed(
-          `port ${files.port} is taken by the tap gateway of another COPILOT_HOME; set TAP_GATEWAY_PORT to another port for one of them`,
-        );
-      case "silent":
-        // #tryLink has looked for a hung host of ours, and killed it: this is another program.
-        return this.#obstructed(
-          `port ${files.port} is taken by a program that does not answer; stop it, or set TAP_GATEWAY_PORT to a free port and restart the CLI`,
-        );
-      case "foreign":
-        return this.#obstructed(
-          `port ${files.port} is taken by another program, so no provider can connect; stop it, or set TAP_GATEWAY_PORT to a free port and restart the CLI`,
-        );
+    if (holder !== this.#held.by) this.#held = { by: holder, since: now };
+    if (holder === "nobody") {
+      if (startedAt === undefined) this.#obstacle = "";
+      else this.#obstructed(`the gateway does not start; ${files.logs} has its logs`);
+      return this.#startHost();
     }
+    if (PASSING.includes(holder) && performance.now() - this.#held.since < PASSING_MS)
+      return "soon";
+    return this.#obstructed(OBSTACLES[holder](files));
   }
 
   /** @param {string} text @returns {"wait"} */

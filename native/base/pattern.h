@@ -2,7 +2,7 @@
 // (specification: Regex execution safety; decisions: Regexes).
 //
 // The syntax and the meaning are those of JavaScript with the flag `u`, as far as PCRE2 has them.
-// test/js/pattern.differential.test.mjs compares the two and lists every known difference.
+// test/js/base/pattern.differential.test.mjs compares the two and lists every known difference.
 #pragma once
 
 #include <chrono>

@@ -106,6 +106,7 @@ void Server::received(PeerId peer, std::vector<ws::Event>& events) {
 
 void Server::received(PeerId peer, const std::vector<Slice>& bodies) {
   for (const Slice& body : bodies) {
+    gathered_ += body.size();
     const Result<protocol::SessionMessage, std::string> message = decoder_.message(body);
     if (message) {
       gateway_.sessionMessage(peer, message.value(), clock_.now(), effects_);
@@ -158,6 +159,7 @@ void Server::localMessage(PeerId peer, const protocol::SessionMessage& message) 
   if (!locals_.contains(peer)) return;
   gateway_.sessionMessage(peer, message, clock_.now(), effects_);
   settle();
+  write();
 }
 
 void Server::closeLocal(PeerId peer) {
@@ -178,6 +180,7 @@ void Server::localProviderText(PeerId peer, const Slice& text) {
   if (!localProviders_.contains(peer)) return;
   gateway_.providerText(peer, text, clock_.now(), effects_);
   settle();
+  write();
 }
 
 std::string Server::status(const std::string& sessionId) {
@@ -214,12 +217,15 @@ void Server::settle() {
 }
 
 void Server::write() {
-  // A session in this process that is told of something may say something: that leaves, too.
+  // A session in this process that is told of something may say something: that leaves with the
+  // rest.
+  if (settling_ || std::exchange(writing_, true)) return;
   gathered_ = 0;
   while (!unwritten_.empty()) {
     for (const PeerId peer : std::exchange(unwritten_, {})) write(peer);
     settle();
   }
+  writing_ = false;
   turnEnd_.stop();
 }
 

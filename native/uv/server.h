@@ -105,7 +105,8 @@ class Server {
   // Carries the effects out and sets the timer. What is to be sent is queued.
   void settle();
   // What the inputs of one turn of the loop have queued leaves together: a session whose providers
-  // all answer at once is written to and woken up once.
+  // all answer at once is written to and woken up once. What JavaScript says leaves at once, unless
+  // it is in the middle of this: nobody knows for how long it will keep the loop.
   void write();
   void write(gateway::PeerId peer);
   void run(gateway::Effect& effect);
@@ -136,9 +137,10 @@ class Server {
   std::unordered_map<gateway::PeerId, LocalSession> locals_;
   std::unordered_map<gateway::PeerId, LocalProvider> localProviders_;
   std::vector<gateway::PeerId> unwritten_;  // may name one twice
-  size_t gathered_ = 0;                     // bytes from providers since the last write()
+  size_t gathered_ = 0;                     // bytes from peers since the last write()
   gateway::Effects effects_;
   bool settling_ = false;
+  bool writing_ = false;
   bool closed_ = false;
 };
 

@@ -108,6 +108,9 @@ void SessionPort::received(const protocol::SessionEvent& event) {
   if (auto* settled = std::get_if<link::SettleCall>(&actions_.back())) {
     settled->result.data = settled->result.data.keep();
     settled->result.binary.base64 = settled->result.binary.base64.keep();
+  } else if (auto* delivered = std::get_if<link::Deliver>(&actions_.back())) {
+    auto* frame = std::get_if<protocol::TraceFrame>(&delivered->event);
+    if (frame != nullptr) frame->text = frame->text.keep();
   }
 }
 

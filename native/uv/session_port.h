@@ -80,7 +80,7 @@ class SessionPort final : public StreamHandler {
   Deadline deadline_;
   std::shared_ptr<StreamHome> streams_ = std::make_shared<StreamHome>();
   StreamPtr stream_;
-  link::Actions actions_;  // may borrow from the input that is being handled
+  link::Actions actions_;  // over a link they may borrow from the input that is being handled
   bool running_ = false;
   bool corked_ = false;  // what is sent waits: more follows before the loop goes on
   Connect* connecting_ = nullptr;

@@ -9,7 +9,8 @@ export const loadAverage = () => os.loadavg().map((value) => Number(value.toFixe
 
 export function machine() {
   const compiler = execFileSync("c++", ["--version"], { encoding: "utf8" }).split("\n")[0];
-  const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], {
+  const describe = ["describe", "--always", "--dirty", "--exclude=*"];
+  const commit = execFileSync("git", describe, {
     cwd: root,
     encoding: "utf8",
   }).trim();

@@ -7,7 +7,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { root } from "../commands.mjs";
 import { npm } from "../setup.mjs";
-import { temporaryFolder } from "../js/temporary.mjs";
+import { temporaryFolder } from "../support/temporary.mjs";
 
 const execute = promisify(execFile);
 

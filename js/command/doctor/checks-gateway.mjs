@@ -84,7 +84,7 @@ function port(place) {
     case "busy":
       return finding("GATEWAY_BUSY", {
         problem: `The gateway on port ${files.port} takes no connection just now: it has too many, or makes room for another one.`,
-        fix: "Wait a second and run the doctor again. If it stays so, end providers that are not needed.",
+        fix: "Wait a second and run the doctor again. If it stays so, end providers that are not needed; if it is the gateway of another COPILOT_HOME, set TAP_GATEWAY_PORT to another port for one of them.",
         command: "copilot-tap doctor",
       });
     case "ours":

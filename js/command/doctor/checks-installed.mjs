@@ -145,13 +145,13 @@ function missing(usual, state, target) {
   if (state === "incomplete") {
     return finding("EXTENSION_INCOMPLETE", {
       problem: `${usual} has no extension.mjs of tap, so the CLI has nothing to start.`,
-      fix: "Put the whole of tap there (README, Install): move that folder away first.",
+      fix: "Move that folder away, and install tap.",
       command: `mv ${quoted(usual)} ${quoted(`${usual}.old`)} && ${linkCommand(usual)}`,
     });
   }
   return finding("EXTENSION_MISSING", {
     problem: `tap is not installed in this home: there is no ${usual}.`,
-    fix: "Put its folder there; a link does.",
+    fix: "Install it; of a clone, a link there is enough.",
     command: linkCommand(usual),
   });
 }

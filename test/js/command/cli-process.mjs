@@ -1,0 +1,195 @@
+// The copilot-tap command as a process of its own: with pipes, and in a real terminal.
+
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import xterm from "@xterm/headless";
+import { programFolder } from "../../../js/base/paths.mjs";
+import { startTap } from "../../../js/develop/testing.mjs";
+import { isAllowed } from "../../../js/projects/consent.mjs";
+import { loadProjectConfig } from "../../../js/projects/project-config.mjs";
+import { provider } from "../../../sdk/node/provider.mjs";
+import { waitFor, withTimeout } from "../../support/wait.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+
+export const CLI = path.join(programFolder, "js", "command", "cli.mjs");
+export const GOOD = JSON.stringify({
+  providers: [{ name: "ci", command: "node", args: ["ci.mjs", "a b"], env: { MODE: "x" } }],
+});
+
+/** Where a command runs. @typedef {{workspace: string, env: Record<string, string | undefined>}} Place */
+
+/** What would change what a command prints. */
+const SURROUNDINGS = ["TAP_GATEWAY_PORT", "COPILOT_AGENT_SESSION_ID", "NO_COLOR", "FORCE_COLOR"];
+
+/** @returns {Record<string, string | undefined>} */
+function plainEnvironment() {
+  /** @type {Record<string, string | undefined>} */
+  const env = { ...process.env };
+  for (const name of SURROUNDINGS) delete env[name];
+  return env;
+}
+
+/** A home, and a folder with a config. @param {import("node:test").TestContext} t */
+export function place(t, content = GOOD) {
+  const folder = fs.realpathSync(temporaryFolder(t));
+  const workspace = path.join(folder, "work");
+  const home = path.join(folder, "home");
+  const config = path.join(workspace, "tap.config.json");
+  fs.mkdirSync(workspace);
+  fs.writeFileSync(config, content);
+  const env = { ...plainEnvironment(), COPILOT_HOME: home };
+  const store = path.join(home, "extensions", "tap", "consent.json");
+  const allowed = () => {
+    const loaded = loadProjectConfig(workspace);
+    return isAllowed(store, config, loaded?.digest ?? "");
+  };
+  return { workspace, home, config, env, store, allowed };
+}
+
+/** The place of a host. @param {import("../host/test-host.mjs").Host} host @returns {Place} */
+export const placeOf = (host) => ({ env: host.env, workspace: host.files.home });
+
+/**
+ * A gateway with a pretend session and a provider of tools.
+ * @param {import("node:test").TestContext} t
+ */
+export async function served(t) {
+  const kit = await startTap();
+  t.after(() => kit.stop());
+  const tools = provider("weather", kit.where);
+  const weather = { waits: 0, aborted: 0 };
+  const parameters = { type: "object", properties: { city: { type: "string" } } };
+  tools.tool("forecast", { description: "The weather.\nOf a city.", parameters }, ({ city }) => {
+    if (!city) throw new Error("no city");
+    return `rain in ${city}`;
+  });
+  tools.tool("wait", { description: "Waits." }, (_args, { signal }) => {
+    weather.waits += 1;
+    return new Promise((_resolve, reject) => {
+      signal.addEventListener("abort", () => {
+        weather.aborted += 1;
+        reject(new Error("aborted"));
+      });
+    });
+  });
+  await tools.connect();
+  t.after(() => tools.close());
+  await kit.tool("forecast");
+  const env = { ...plainEnvironment(), ...kit.env };
+  return { kit, tools, weather, at: { env, workspace: kit.home } };
+}
+
+/** A command that runs. */
+export class Running {
+  out = "";
+  err = "";
+
+  /** @param {string[]} args @param {Place} at @param {{extra?: object, input?: string}} [options] */
+  constructor(args, { env, workspace }, { extra = {}, input } = {}) {
+    this.what = `copilot-tap ${args.join(" ")}`;
+    this.process = spawn(process.execPath, [CLI, ...args], {
+      cwd: workspace,
+      env: { ...env, ...extra },
+      stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
+    });
+    this.process.stdout.setEncoding("utf8").on("data", (text) => (this.out += text));
+    this.process.stderr.setEncoding("utf8").on("data", (text) => (this.err += text));
+    this.process.stdin?.end(input);
+    this.ended = new Promise((resolve, reject) => {
+      this.process.on("error", reject);
+      this.process.on("close", (code, signal) => resolve({ code, signal }));
+    });
+  }
+
+  #report = () => `${this.what}\n${this.out}\n${this.err}`;
+
+  /** @param {RegExp} wanted in what it has printed */
+  async says(wanted) {
+    return waitFor(() => wanted.exec(this.out), {
+      what: () => `${wanted} of ${this.#report()}`,
+    });
+  }
+
+  /** @returns {Promise<{code: number | null, out: string, err: string}>} */
+  async end() {
+    const { code } = await withTimeout(this.ended, 20_000, this.#report);
+    return { code, out: this.out, err: this.err };
+  }
+}
+
+/** Runs it to its end. @param {string[]} args @param {Place} at @param {object} [extra] variables */
+export const tap = (args, at, extra = {}) => new Running(args, at, { extra }).end();
+
+/** The same, for what it prints as JSON. @returns {Promise<{code: number | null, value: any}>} */
+export async function tapJson(args, at, extra = {}) {
+  const { code, out, err } = await tap([...args, "--json"], at, extra);
+  if (err !== "") throw new Error(`${args.join(" ")} --json complains: ${err}`);
+  return { code, value: JSON.parse(out) };
+}
+
+/** A command in a terminal, with a screen that can be read. */
+export class InTerminal {
+  /** Everything that it has sent, escape sequences and all. */
+  raw = "";
+  #screen;
+  #pty;
+
+  /**
+   * @param {import("node:test").TestContext} t @param {string[]} args @param {Place} at
+   * @param {{extra?: Record<string, string>, cols?: number, rows?: number}} [options]
+   */
+  constructor(t, args, { env, workspace }, { extra = {}, cols = 80, rows = 60 } = {}) {
+    this.#screen = new xterm.Terminal({ cols, rows, allowProposedApi: true, scrollback: 1000 });
+    const { spawn: spawnPty } = createRequire(import.meta.url)("node-pty");
+    this.#pty = spawnPty(process.execPath, [CLI, ...args], {
+      name: extra.TERM ?? "xterm-256color",
+      cwd: workspace,
+      env: { ...env, ...extra },
+      cols,
+      rows,
+    });
+    this.#pty.onData((text) => {
+      this.raw += text;
+      this.#screen.write(text);
+    });
+    let gone = false;
+    this.ended = new Promise((resolve) =>
+      this.#pty.onExit(({ exitCode }) => {
+        gone = true;
+        resolve(exitCode);
+      }),
+    );
+    t.after(() => gone || this.#pty.kill("SIGKILL"));
+  }
+
+  /** What a reader sees, what has scrolled away included. */
+  get text() {
+    const buffer = this.#screen.buffer.active;
+    return Array.from({ length: buffer.length }, (_, row) =>
+      buffer.getLine(row)?.translateToString(true),
+    )
+      .join("\n")
+      .trimEnd();
+  }
+
+  /** @param {string} keys */
+  type(keys) {
+    this.#pty.write(keys);
+  }
+
+  /** @param {RegExp | string} wanted on the screen */
+  shows(wanted) {
+    const fits = () =>
+      typeof wanted === "string" ? this.text.includes(wanted) : wanted.test(this.text);
+    return waitFor(fits, { what: () => `${wanted} on the screen:\n${this.text}` });
+  }
+
+  /** @returns {Promise<number>} the exit code, once everything it printed is on the screen */
+  async end() {
+    const code = await withTimeout(this.ended, 20_000, () => `the end, after:\n${this.text}`);
+    await new Promise((resolve) => this.#screen.write("", () => resolve(undefined)));
+    return code;
+  }
+}

@@ -1,0 +1,303 @@
+// What every command has in common: help with an example, wrong usage, colours, JSON, completion.
+
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { describe, test } from "node:test";
+import stringWidth from "string-width";
+import { version } from "../../../js/base/paths.mjs";
+import { COMMANDS } from "../../../js/command/commands/index.mjs";
+import { EXIT_CODES } from "../../../js/command/failure.mjs";
+import { hasColours, Output, strong } from "../../../js/command/output.mjs";
+import { table } from "../../../js/command/table.mjs";
+import { duration, latency, perSecond } from "../../../js/command/wording.mjs";
+import { root } from "../../commands.mjs";
+import { CLI, InTerminal, place, served, tap, tapJson } from "./cli-process.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+
+const NAMES = COMMANDS.map(({ command }) => command.split(" ")[0]);
+// eslint-disable-next-line no-control-regex -- this is what it is about
+const ESCAPE = /[\u001b\u009b]/;
+/** No gateway has this port. */
+const NOBODY = { TAP_GATEWAY_PORT: "1" };
+
+test("in a clone without packages it says how to get them", (t) => {
+  const folder = fs.realpathSync(temporaryFolder(t));
+  for (const part of ["js", "package.json"]) {
+    fs.cpSync(path.join(root, part), path.join(folder, part), { recursive: true });
+  }
+  const run = spawnSync(process.execPath, ["js/command/cli.mjs", "status"], {
+    ...{ cwd: folder, encoding: "utf8" },
+  });
+  assert.equal(run.status, 1);
+  assert.equal(
+    run.stderr,
+    `copilot-tap: the packages that it needs are not installed in ${folder}\nrun this there: npm install --omit=dev\n`,
+  );
+});
+
+describe("help", () => {
+  test("lists every command, its exit codes and the options of all", async (t) => {
+    for (const args of [["--help"], ["-h"], ["help"]]) {
+      const { code, out } = await tap(args, place(t));
+      assert.equal(code, 0);
+      for (const { command } of COMMANDS) assert.ok(out.includes(`  copilot-tap ${command}`), out);
+      for (const [number, meaning] of EXIT_CODES) {
+        assert.match(out, new RegExp(`^ +${number} +${meaning.replace(/[()]/g, "\\$&")}$`, "m"));
+      }
+      for (const option of ["--home", "--json", "--help", "--version"]) {
+        assert.ok(out.includes(option));
+      }
+    }
+  });
+
+  for (const name of NAMES) {
+    test(`of ${name} has an example, and fits a terminal`, async (t) => {
+      const terminal = new InTerminal(t, [name, "--help"], place(t));
+      assert.equal(await terminal.end(), 0);
+      const [head] = terminal.text.split("\n");
+      assert.match(head, new RegExp(`^copilot-tap ${name}\\b`));
+      assert.match(terminal.text, new RegExp(`^Examples:\n {2}copilot-tap ${name}\\b`, "m"));
+      // A line that did not fit would have been broken by the terminal.
+      const { out } = await tap([name, "--help"], place(t));
+      assert.equal(terminal.text.trimEnd(), out.trimEnd());
+    });
+  }
+
+  test("--version", async (t) => {
+    assert.deepEqual(await tap(["--version"], place(t)), {
+      code: 0,
+      out: `${version}\n`,
+      err: "",
+    });
+  });
+
+  test("is English, whatever the user's language", async (t) => {
+    const { out } = await tap(["allow", "--help"], place(t), { LANG: "de_DE.UTF-8", LC_ALL: "de" });
+    assert.match(out, /Options/);
+  });
+});
+
+describe("wrong usage", () => {
+  const wrong = [
+    [],
+    ["alow"],
+    ["allow", "--force"],
+    ["allow", "a", "b"],
+    ["allow", "a", "--", "b"],
+    ["allow", "--home"],
+    ["status", "x"],
+    ["pair", "x"],
+    ["unpair"],
+    ["unpair", "a", "b"],
+    ["revoke", "-y"],
+    ["allow", "package.json"],
+    ["new", "cobol", "x"],
+    ["new", "node"],
+    ["completion", "tcsh"],
+  ];
+  for (const args of wrong) {
+    test(`copilot-tap ${args.join(" ")}`, async (t) => {
+      const { code, out, err } = await tap(args, place(t));
+      assert.equal(code, 2, err);
+      assert.equal(out, "");
+      assert.match(err, /^copilot-tap: .+\n(usage: |copilot-tap --help shows|name that file)/);
+      assert.doesNotMatch(err, /\bat .*\.m?js/, "no stack trace");
+      const asked = await tapJson(args.includes("--") ? ["--json", ...args] : args, place(t));
+      assert.equal(asked.code, 2);
+    });
+  }
+
+  test("a misspelt command is answered with the one that was meant", async (t) => {
+    const { err } = await tap(["alow"], place(t));
+    assert.match(err, /did you mean "allow"\?/);
+  });
+
+  test("names are shown, not obeyed", async (t) => {
+    const { err } = await tap(["allow", "--\u001b[2J\u202e"], place(t));
+    assert.match(err, /\\u\{1b\}\[2J\\u\{202e\}/);
+    assert.doesNotMatch(err, ESCAPE);
+  });
+
+  test("with --json is JSON", async (t) => {
+    const { code, value } = await tapJson(["unpair"], place(t));
+    assert.equal(code, 2);
+    assert.equal(value.error.code, "USAGE");
+    assert.match(value.error.advice, /^usage: copilot-tap unpair <name>/);
+  });
+});
+
+describe("colours", () => {
+  const failing = ["unpair", "nobody"];
+
+  test("are for terminals", async (t) => {
+    const terminal = new InTerminal(t, failing, place(t), { extra: NOBODY });
+    assert.equal(await terminal.end(), 3);
+    assert.match(terminal.raw, ESCAPE);
+    assert.match(terminal.text, /^copilot-tap: no gateway runs/);
+    const { err, out } = await tap(failing, place(t), NOBODY);
+    assert.doesNotMatch(out + err, ESCAPE);
+    assert.match(err, /^copilot-tap: no gateway runs/);
+  });
+
+  for (const env of [{ NO_COLOR: "1" }, { TERM: "dumb" }]) {
+    test(`are not for a terminal with ${JSON.stringify(env)}`, async (t) => {
+      const extra = { ...NOBODY, ...env };
+      for (const args of [failing, ["status"], ["--help"]]) {
+        const terminal = new InTerminal(t, args, place(t), { extra });
+        await terminal.end();
+        assert.doesNotMatch(terminal.raw, ESCAPE, args.join(" "));
+      }
+    });
+  }
+
+  test("an empty NO_COLOR says nothing", () => {
+    assert.equal(hasColours({ isTTY: true }, { NO_COLOR: "" }), true);
+    assert.equal(hasColours({ isTTY: true }, { NO_COLOR: "0" }), false);
+    assert.equal(hasColours({}, {}), false);
+  });
+});
+
+describe("in a terminal", () => {
+  const commands = [
+    ["pair"],
+    ["push", "hello"],
+    ["tools"],
+    ["tools", "wait"],
+    ["call", "forecast", '{"city":"Bern"}'],
+    ["limits"],
+    ["completion", "bash"],
+  ];
+  for (const args of commands) {
+    test(`${args.join(" ")} says what it says elsewhere, without colours if they are not wanted`, async (t) => {
+      const { at } = await served(t);
+      const extra = { NO_COLOR: "1" };
+      const [terminal, plain] = [{}, extra].map(
+        (more) => new InTerminal(t, args, at, { cols: 160, rows: 100, extra: more }),
+      );
+      assert.equal(await terminal.end(), 0);
+      assert.equal(await plain.end(), 0);
+      const { out } = await tap(args, at);
+      assert.equal(terminal.text, out.trimEnd());
+      assert.equal(plain.text, out.trimEnd());
+      assert.doesNotMatch(plain.raw, ESCAPE);
+    });
+  }
+
+  test("new and dev work there, too", async (t) => {
+    const at = place(t);
+    const made = new InTerminal(t, ["new", "node", "weather"], at);
+    assert.equal(await made.end(), 0);
+    assert.match(made.text, /npm test/);
+    const dev = new InTerminal(t, ["dev"], at);
+    await dev.shows("help shows what to type");
+    dev.type("quit\r");
+    assert.equal(await dev.end(), 0);
+  });
+});
+
+describe("output", () => {
+  /** What is printed to a terminal. */
+  function printed(given, print) {
+    let text = "";
+    const out = /** @type {any} */ ({ isTTY: true, columns: 80, write: (more) => (text += more) });
+    print(new Output(given, { out, err: out, env: {} }));
+    return text;
+  }
+  const EVIL = "a\nb\u001b[2J\u009b1m\u202e\u{e0041}\ud800";
+
+  test("shows what a terminal would obey, within colours too", () => {
+    const text = printed({}, (output) => output.say(EVIL, strong(EVIL)));
+    const tame = "a\\u{a}b\\u{1b}[2J\\u{9b}1m\\u{202e}\\u{e0041}\\u{d800}";
+    assert.equal(text, `${tame}\u001b[1m${tame}\u001b[22m\n`);
+  });
+
+  test("as JSON is harmless, and the same value", () => {
+    const text = printed({ json: true }, (output) => output.result({ [EVIL]: EVIL }));
+    assert.match(text, /^[\n\x20-\x7e]*$/);
+    assert.deepEqual(JSON.parse(text), { [EVIL]: EVIL });
+  });
+
+  test("of a table is cut where the terminal ends, by what it takes there", () => {
+    const lines = printed({}, (output) =>
+      table(
+        output,
+        [
+          { title: "name", flexible: true },
+          { title: "n", right: true },
+        ],
+        [
+          ["日本".repeat(30), "1"],
+          ["e\u0301".repeat(10), "22"],
+        ],
+      ),
+    ).split("\n");
+    const widths = lines.slice(1, 3).map((line) => stringWidth(line));
+    assert.deepEqual(widths, [80, 80]);
+    assert.match(lines[1], /^(日本)+日?… +1$/);
+    assert.match(lines[2], /^(e\u0301){10} +22$/);
+  });
+
+  test("of numbers and times is short", () => {
+    const durations = [0, 999, 1000, 61_000, 3_600_000, 90_000_000, -5].map(duration);
+    assert.deepEqual(durations, ["0 s", "0 s", "1 s", "1 min 1 s", "1 h", "1 d 1 h", "0 s"]);
+    assert.deepEqual([1, 9999, 12_340].map(latency), ["1 ms", "9999 ms", "12.3 s"]);
+    assert.deepEqual([0, 0.25, 12.6].map(perSecond), ["0.0", "0.3", "13"]);
+  });
+
+  test("that nobody reads any more ends the command in peace", () => {
+    const script = `"${process.execPath}" "${CLI}" --help | true; echo "\${PIPESTATUS[0]}"`;
+    const { stdout, stderr } = spawnSync("bash", ["-c", script], { encoding: "utf8" });
+    assert.deepEqual([stdout, stderr], ["0\n", ""]);
+  });
+});
+
+describe("completion", () => {
+  /** A folder with the command under its name. */
+  function installed(t) {
+    const at = place(t);
+    const bin = path.join(at.workspace, "bin");
+    fs.mkdirSync(bin);
+    const script = `#!/bin/sh\nexec "${process.execPath}" "${CLI}" "$@"\n`;
+    fs.writeFileSync(path.join(bin, "copilot-tap"), script, { mode: 0o755 });
+    return { ...at, env: { ...at.env, PATH: `${bin}${path.delimiter}${at.env.PATH}` } };
+  }
+
+  /** What bash offers for these words. */
+  function offered(t, words, extra = {}) {
+    const at = installed(t);
+    const script = `
+      source <(copilot-tap completion bash)
+      COMP_WORDS=(${words.map((word) => `"${word}"`).join(" ")}); COMP_CWORD=${words.length - 1}
+      _copilot-tap_yargs_completions
+      printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const env = { ...at.env, ...extra };
+    return execFileSync("bash", ["-c", script], { encoding: "utf8", env }).trim().split("\n");
+  }
+
+  test("in bash, also where SHELL is another, knows commands and options", (t) => {
+    const extra = { SHELL: "/bin/zsh" };
+    assert.deepEqual(offered(t, ["copilot-tap", "rev"], extra), ["revoke"]);
+    assert.deepEqual(offered(t, ["copilot-tap", ""], extra), NAMES);
+    assert.ok(offered(t, ["copilot-tap", "allow", "--"]).includes("--yes"));
+    assert.ok(offered(t, ["copilot-tap", "new", ""]).includes("python"));
+  });
+
+  test("for zsh is made of words and what they mean", async (t) => {
+    const at = place(t);
+    const { out } = await tap(["completion"], at, { SHELL: "/usr/bin/zsh" });
+    assert.match(out, /^#compdef copilot-tap\n/);
+    assert.match((await tap(["completion"], at, { SHELL: "/bin/bash" })).out, /complete -o/);
+    const asked = await tap(["--get-yargs-completions", "copilot-tap", "s"], at, {
+      COMP_CWORD: "1",
+    });
+    assert.match(asked.out, /^status:show/m);
+  });
+
+  test("with --json gives the script as a value", async (t) => {
+    const { value } = await tapJson(["completion", "zsh"], place(t));
+    assert.equal(value.shell, "zsh");
+    assert.match(value.script, /^#compdef copilot-tap\n/);
+  });
+});

@@ -1,0 +1,104 @@
+// Every example against a real gateway host: it connects, its tool is called, a cancel does it no
+// harm, and it comes back after its session has ended and to a new gateway.
+
+import assert from "node:assert/strict";
+import path from "node:path";
+import { after, describe, test } from "node:test";
+import { pythonWithWebsockets } from "../../setup.mjs";
+import { REPO_ROOT } from "../../support/cli.mjs";
+import { Gateway, Session } from "../../support/gateway-host.mjs";
+import { waitFor } from "../../support/wait.mjs";
+
+const python = await pythonWithWebsockets();
+const example = (name) => path.join(REPO_ROOT, "examples", name);
+const hasWebSocket = typeof globalThis.WebSocket === "function";
+
+const greeters = [
+  { name: "hello.mjs", command: process.execPath, flags: [] },
+  {
+    name: "hello-node22.mjs",
+    command: process.execPath,
+    flags: hasWebSocket ? [] : ["--experimental-websocket"],
+  },
+  { name: "hello.py", command: python, flags: [] },
+];
+
+/** @returns {string | false} why an example cannot be run here */
+const missing = ({ command }) => !command && "no python3-websockets on this machine";
+
+for (const greeter of greeters) {
+  describe(`examples/${greeter.name}`, { skip: missing(greeter) }, async () => {
+    const gateway = await Gateway.create();
+    after(() => gateway.dispose());
+    const start = (env) =>
+      gateway.start(greeter.command, [...greeter.flags, example(greeter.name)], env);
+
+    test("serves its tool, fails a bad call, and follows when the session ends", async () => {
+      start();
+      const first = await Session.register(gateway, "first");
+      await gateway.tools(first, "greet");
+      assert.equal(await first.call("greet", { name: "Ada" }), "Hello, Ada!");
+      const failure = await first.call("greet");
+      assert.equal(failure.code, "INTERNAL");
+      assert.match(failure.text, /name is missing/);
+      const unwanted = first.start("greet", { name: "nobody" });
+      first.cancel(unwanted.id);
+      assert.equal((await unwanted.result).code, "CANCELLED");
+      assert.equal(await first.call("greet", { name: "Eve" }), "Hello, Eve!");
+
+      const second = await Session.register(gateway, "second");
+      assert.equal(second.tools.size, 0, "it is bound to the first session only");
+      first.end();
+      await gateway.tools(second, "greet");
+      assert.equal(await second.call("greet", { name: "Grace" }), "Hello, Grace!");
+      first.close();
+      second.end();
+      second.close();
+    });
+
+    test("comes back to a new gateway, with its new token", async () => {
+      await gateway.host.stop("SIGKILL");
+      await gateway.startHost();
+      const session = await Session.register(gateway, "third");
+      await gateway.tools(session, "greet");
+      assert.equal(await session.call("greet", { name: "Alan" }), "Hello, Alan!");
+      session.close();
+    });
+
+    test("leaves with an error where TAP_PROVIDER_TOKEN is wrong", async () => {
+      const wrong = start({ TAP_PROVIDER_TOKEN: "ptk-wrong" });
+      assert.equal(await wrong.exited, 1);
+      assert.match(wrong.output, /AUTH_FAILED/);
+    });
+  });
+}
+
+describe("examples/ci-watcher.mjs", async () => {
+  const gateway = await Gateway.create();
+  after(() => gateway.dispose());
+
+  test("keeps, surfaces and injects builds, and has one more tool while they are red", async () => {
+    const session = await Session.register(gateway, "ci");
+    gateway.start(process.execPath, [example("ci-watcher.mjs")], { CI_BUILD_EVERY_MS: "700" });
+    await gateway.tools(session, "ci_status");
+    await gateway.tools(session, "ci_log", "ci_status");
+    assert.match(
+      await session.call("ci_status"),
+      /build 1 is green\nbuild 2 is green\nbuild 3 is red/,
+    );
+    assert.match(await session.call("ci_log"), /expected 200, got 500/);
+    await waitFor(() => session.injected.length > 0, { what: "the red build is injected" });
+    assert.match(session.injected[0], /ci-watcher[^]*"builds"[^]*build 3 is red: test\/login/);
+    await gateway.tools(session, "ci_status");
+    const surfaced = () =>
+      session.timeline.some((line) => line === "tap: ci-watcher/builds: build 5 is green again");
+    await waitFor(surfaced, {
+      what: () => `the timeline says that it is green again: ${session.timeline.join("\n")}`,
+    });
+    assert.ok(
+      !session.timeline.some((line) => line.includes("build 4")),
+      "a build of the same colour is kept only",
+    );
+    session.close();
+  });
+});

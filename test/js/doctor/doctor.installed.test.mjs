@@ -1,0 +1,447 @@
+// The doctor, where something that is installed is broken: each test breaks one thing.
+
+import assert from "node:assert/strict";
+import { execFile, spawnSync } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { describe, test } from "node:test";
+import { programFolder, version } from "../../../js/base/paths.mjs";
+import { entryText, releaseId } from "../../../js/install/entry.mjs";
+import { copyOfProject } from "../../support/tap.mjs";
+import { waitFor, withTimeout } from "../../support/wait.mjs";
+import { CLI } from "../command/cli-process.mjs";
+import { fakeProgram, Place, staged, TESTED_CLIS } from "./doctor-place.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+
+/** What an installation without a session comes to, where nothing is broken. */
+const WELL = "GATEWAY_NOT_RUNNING";
+
+/** PATH without a node, but with what shells and scripts need. @param {import("node:test").TestContext} t */
+function pathWithoutNode(t) {
+  const folder = temporaryFolder(t);
+  for (const name of ["sh", "bash", "echo", "sleep"]) {
+    const [there] = ["/bin", "/usr/bin"].map((at) => path.join(at, name)).filter(fs.existsSync);
+    if (there) fs.symlinkSync(there, path.join(folder, name));
+  }
+  return folder;
+}
+
+/** Another tap, whose own command is asked. @param {string} program @param {Place} at */
+async function diagnoseWith(program, at, extra = {}) {
+  const args = [path.join(program, "js", "command", "cli.mjs"), "doctor", "--json"];
+  const out = await new Promise((resolve, reject) => {
+    const env = /** @type {any} */ ({ ...at.env, ...extra });
+    execFile(process.execPath, args, { cwd: at.workspace, env }, (error, stdout, stderr) =>
+      stdout ? resolve(stdout) : reject(error ?? new Error(stderr)),
+    );
+  });
+  const { checks } = JSON.parse(out);
+  const findings = checks.flatMap(({ finding }) => finding ?? []);
+  return { findings, codes: findings.map(({ code }) => code) };
+}
+
+describe("copilot-tap doctor, the home", () => {
+  test("a home that is not there", async (t) => {
+    const at = await Place.create(t);
+    const elsewhere = path.join(at.workspace, "nowhere");
+    const { code, first, exit } = await at.diagnose(["--home", elsewhere]);
+    assert.equal(code, "HOME_MISSING");
+    assert.equal(exit, 1);
+    assert.ok(first.problem.includes(elsewhere));
+    assert.equal((await at.diagnose(["--home", at.home])).code, WELL);
+  });
+
+  test("a home that is a file", async (t) => {
+    const at = await Place.create(t);
+    const file = path.join(at.workspace, "file");
+    fs.writeFileSync(file, "");
+    assert.equal((await at.diagnose([], { COPILOT_HOME: file })).code, "HOME_NOT_FOLDER");
+  });
+
+  test("a home that cannot be written", async (t) => {
+    const at = await Place.create(t);
+    const { folder } = at.files;
+    fs.chmodSync(folder, 0o555);
+    t.after(() => fs.chmodSync(folder, 0o755));
+    // The rights of root go beyond modes.
+    const asRoot = process.getuid?.() === 0;
+    const words = [process.execPath, CLI, "doctor", "--json"];
+    const powerless = ["setpriv", "--bounding-set=-dac_override", ...words];
+    const [command, ...args] = asRoot ? powerless : words;
+    const out = await new Promise((resolve) => {
+      const env = /** @type {any} */ (at.env);
+      execFile(command, args, { cwd: at.workspace, env }, (_error, stdout) => resolve(stdout));
+    });
+    const { finding } = JSON.parse(out).checks.find(({ status }) => status === "failed");
+    assert.equal(finding.code, "HOME_UNWRITABLE");
+    assert.ok(finding.problem.includes(`${folder} (EACCES)`), finding.problem);
+  });
+
+  test("nothing is written into a home that can be", async (t) => {
+    const at = await Place.create(t);
+    const { folder, logs } = at.files;
+    const changes = () =>
+      [at.home, folder, logs].map((one) => fs.statSync(one, { bigint: true }).mtimeNs);
+    const before = changes();
+    assert.equal((await at.diagnose()).code, WELL);
+    assert.deepEqual(changes(), before);
+  });
+
+  test("a log folder that cannot be written is no more than a warning", async (t) => {
+    const at = await Place.create(t);
+    const { logs } = at.files;
+    fs.renameSync(logs, `${logs}.old`);
+    fs.writeFileSync(logs, "");
+    const { warned, warnings } = await at.diagnose();
+    assert.ok(warned.includes("LOGS_UNWRITABLE"));
+    assert.ok(warnings[0].problem.includes(logs));
+    fs.rmSync(logs);
+    fs.renameSync(`${logs}.old`, logs);
+    assert.deepEqual((await at.diagnose()).warned, []);
+  });
+});
+
+describe("copilot-tap doctor, variables", () => {
+  test("a port that is none", async (t) => {
+    const at = await Place.create(t);
+    const { code, first } = await at.diagnose([], { TAP_GATEWAY_PORT: "94OO" });
+    assert.equal(code, "PORT_INVALID");
+    assert.match(first.problem, /TAP_GATEWAY_PORT is "94OO"/);
+    assert.equal(first.command, "unset TAP_GATEWAY_PORT");
+    const without = await at.diagnose([], { TAP_GATEWAY_PORT: undefined });
+    assert.notEqual(without.code, "PORT_INVALID");
+  });
+
+  test("a limit that is no number", async (t) => {
+    const at = await Place.create(t);
+    const { warned, warnings } = await at.diagnose([], { TAP_GRACE_MS: "30s" });
+    assert.deepEqual(warned, ["LIMIT_IGNORED"]);
+    assert.match(warnings[0].problem, /TAP_GRACE_MS is "30s".*30000 ms/);
+    assert.equal(warnings[0].command, "unset TAP_GRACE_MS");
+    assert.deepEqual((await at.diagnose([], { TAP_MAX_TOOLS: "0" })).warned, ["LIMIT_IGNORED"]);
+    assert.deepEqual((await at.diagnose([], { TAP_GRACE_MS: "30000" })).warned, []);
+  });
+});
+
+describe("copilot-tap doctor, Node.js", () => {
+  test("a Node.js of the gateway that is too old", async (t) => {
+    const at = await Place.create(t);
+    const old = fakeProgram(at.bin, "old-node", "echo v18.20.4");
+    const { code, first } = await at.diagnose([], { TAP_NODE: old });
+    assert.equal(code, "NODE_TOO_OLD");
+    assert.ok(first.problem.includes(`${old}, which would run the gateway, is Node.js 18.20.4`));
+    assert.equal((await at.diagnose([], { TAP_NODE: process.execPath })).code, WELL);
+  });
+
+  test("a Node.js of the gateway that does not run", async (t) => {
+    const at = await Place.create(t);
+    const broken = fakeProgram(at.bin, "broken-node", "exit 127");
+    assert.equal((await at.diagnose([], { TAP_NODE: broken })).code, "NODE_FAILS");
+  });
+
+  test("either is no more than a warning where a session is linked", async (t) => {
+    const at = await staged(t);
+    for (const [script, expected] of [
+      ["echo v18.20.4", "NODE_TOO_OLD"],
+      ["exit 127", "NODE_FAILS"],
+    ]) {
+      const TAP_NODE = fakeProgram(at.bin, "other-node", script);
+      const { warned, code, exit } = await at.diagnose([], { TAP_NODE });
+      assert.deepEqual([warned.includes(expected), code, exit], [true, undefined, 0]);
+    }
+  });
+
+  test("a TAP_NODE that is no program", async (t) => {
+    const at = await Place.create(t);
+    const { warned, code } = await at.diagnose([], { TAP_NODE: "node" });
+    assert.deepEqual([warned, code], [["TAP_NODE_UNUSABLE"], WELL]);
+  });
+
+  test("no Node.js that a session would find, though the doctor runs on one", async (t) => {
+    const program = await copyOfProject(t);
+    fs.rmSync(path.join(program, "build", "node-path.json"));
+    const at = await Place.create(t);
+    const extra = { PATH: `${at.bin}${path.delimiter}${pathWithoutNode(t)}` };
+    assert.ok((await diagnoseWith(program, at, extra)).codes.includes("NODE_NOT_FOUND"));
+    const { codes } = await diagnoseWith(program, at);
+    assert.ok(!codes.includes("NODE_NOT_FOUND"));
+  });
+});
+
+describe("copilot-tap doctor, the installed tap", () => {
+  test("none, and the command that is told installs it", async (t) => {
+    const at = await Place.create(t);
+    fs.rmSync(at.files.folder, { recursive: true });
+    const { code, first } = await at.diagnose();
+    assert.equal(code, "EXTENSION_MISSING");
+    await at.do(first.command);
+    assert.equal((await at.diagnose()).code, WELL);
+  });
+
+  test("a link that leads nowhere, and the command that is told mends it", async (t) => {
+    const at = await Place.create(t);
+    fs.rmSync(at.files.folder, { recursive: true });
+    fs.symlinkSync(path.join(at.workspace, "moved away"), at.files.folder);
+    const { code, first } = await at.diagnose();
+    // Nothing can be written through it either, but that follows from it.
+    assert.equal(code, "EXTENSION_DANGLING");
+    assert.match(first.problem, /moved away/);
+    await at.do(first.command);
+    assert.equal((await at.diagnose()).code, WELL);
+  });
+
+  test("a folder without the extension, and the command that is told mends it", async (t) => {
+    const at = await Place.create(t);
+    fs.rmSync(path.join(at.files.folder, "extension.mjs"));
+    const { code, first } = await at.diagnose();
+    assert.equal(code, "EXTENSION_INCOMPLETE");
+    await at.do(first.command);
+    assert.equal((await at.diagnose()).code, WELL);
+  });
+
+  test("for one project only", async (t) => {
+    const at = await Place.create(t);
+    fs.rmSync(at.files.folder, { recursive: true });
+    const folder = path.join(at.workspace, ".github", "extensions", "tap");
+    fs.mkdirSync(path.join(at.workspace, ".git"));
+    fs.mkdirSync(path.dirname(folder), { recursive: true });
+    fs.symlinkSync(programFolder, folder);
+    const below = path.join(at.workspace, "src");
+    fs.mkdirSync(below);
+    at.workspace = below;
+    const { warned, warnings } = await at.diagnose();
+    assert.deepEqual(warned, ["EXTENSION_PROJECT_ONLY"]);
+    await at.do(warnings[0].command);
+    assert.deepEqual((await at.diagnose()).warned, []);
+  });
+
+  test("twice", async (t) => {
+    const at = await Place.create(t);
+    const second = path.join(at.home, "extensions", "copilot-tap");
+    fs.symlinkSync(await copyOfProject(t), second);
+    const { warned, warnings } = await at.diagnose();
+    assert.deepEqual(warned, ["EXTENSION_TWICE"]);
+    assert.ok(warnings[0].problem.includes(second));
+  });
+
+  test("of another version than the command", async (t) => {
+    const at = await Place.create(t);
+    fs.rmSync(at.files.folder, { recursive: true });
+    fs.symlinkSync(await copyOfProject(t, "9.9.9"), at.files.folder);
+    const { warned, warnings } = await at.diagnose();
+    assert.deepEqual(warned, ["EXTENSION_OTHER_VERSION"]);
+    assert.match(warnings[0].problem, /is 9\.9\.9/);
+    await assert.doesNotReject(at.do(`${warnings[0].command} --json || test $? = 1`));
+  });
+
+  test("of a release that copilot-tap install has put there, with and without its addon", async (t) => {
+    const at = await Place.create(t);
+    const id = releaseId(version, "0123456789ab", 0);
+    const program = await copyOfProject(t);
+    const { folder } = at.files;
+    fs.mkdirSync(path.join(folder, "releases"));
+    fs.cpSync(program, path.join(folder, "releases", id), { recursive: true });
+    fs.rmSync(path.join(folder, "extension.mjs"));
+    fs.writeFileSync(path.join(folder, "extension.mjs"), entryText(id));
+    const { code, warned, value } = await at.diagnose();
+    assert.deepEqual([code, warned], [WELL, []]);
+    const { seen } = value.checks.find((check) => check.id === "extension");
+    assert.equal(seen, `${version}, ${folder}`);
+    fs.rmSync(path.join(folder, "releases", id, "build"), { recursive: true });
+    const { first } = await at.diagnose();
+    assert.equal(first.code, "ADDON_MISSING");
+    assert.match(first.fix, /Install tap again/);
+  });
+
+  test("without its addon, or with one that does not load", async (t) => {
+    const at = await Place.create(t);
+    const program = await copyOfProject(t);
+    fs.rmSync(at.files.folder, { recursive: true });
+    fs.symlinkSync(program, at.files.folder);
+    const file = path.join(program, "build", "Release", "tap.node");
+    const good = fs.readFileSync(file);
+    fs.rmSync(file);
+    const missing = await at.diagnose();
+    assert.equal(missing.code, "ADDON_MISSING");
+    assert.equal(missing.first.command, `cd ${program} && npm install --omit=dev`);
+    // The doctor of that tap itself says it, too.
+    assert.ok((await diagnoseWith(program, at)).codes.includes("ADDON_MISSING"));
+    fs.writeFileSync(file, "not a library");
+    const broken = await at.diagnose();
+    assert.equal(broken.code, "ADDON_BROKEN");
+    assert.match(broken.first.problem, new RegExp(`${process.platform}-${process.arch}`));
+    assert.ok((await diagnoseWith(program, at)).codes.includes("ADDON_BROKEN"));
+    fs.writeFileSync(file, good);
+    assert.notEqual((await at.diagnose()).code, "ADDON_BROKEN");
+  });
+});
+
+describe("copilot-tap doctor, an addon that cannot be seen to load", () => {
+  /** A Node.js in which a program does this. @param {Place} at @param {string} script */
+  const nodeThat = (at, script) =>
+    fakeProgram(at.bin, "node-20", `[ "$1" = --version ] && echo v20.19.0 || ${script}`);
+
+  test("in time, on a slow disk: a warning", async (t) => {
+    const at = await Place.create(t);
+    const TAP_NODE = nodeThat(at, "exec sleep 300");
+    const { warned, warnings, code } = await at.diagnose([], { TAP_NODE });
+    assert.deepEqual([warned, code], [["ADDON_BROKEN"], WELL]);
+    assert.match(warnings[0].problem, /has not returned after 3 s/);
+  });
+
+  test("in another Node.js than that of a gateway with a session: a warning", async (t) => {
+    const at = await staged(t);
+    const TAP_NODE = nodeThat(at, "exit 1");
+    const { warned, code } = await at.diagnose([], { TAP_NODE });
+    assert.deepEqual([warned, code], [["ADDON_BROKEN", "NO_PROVIDER"], undefined]);
+    at.session.close();
+    await waitFor(async () => (await at.diagnose([], { TAP_NODE })).code === "ADDON_BROKEN");
+  });
+});
+
+describe("copilot-tap doctor, the CLI", () => {
+  test("none on PATH", async (t) => {
+    const at = await Place.create(t);
+    const node = path.join(temporaryFolder(t), "node");
+    fs.symlinkSync(process.execPath, node);
+    const PATH = path.dirname(node);
+    fs.rmSync(path.join(at.files.logs, "extension.log"));
+    const { code, warned } = await at.diagnose([], { PATH });
+    assert.deepEqual([code, warned], ["CLI_NOT_FOUND", []]);
+    // It has been one before: under another name, or elsewhere.
+    fs.writeFileSync(path.join(at.files.logs, "extension.log"), "");
+    const known = await at.diagnose([], { PATH });
+    assert.deepEqual([known.code, known.warned], [WELL, ["CLI_NOT_FOUND"]]);
+  });
+
+  test("none on PATH while a gateway runs is no more than a warning", async (t) => {
+    const at = await staged(t, { session: null });
+    fs.rmSync(path.join(at.files.logs, "extension.log"), { force: true });
+    fs.rmSync(path.join(at.bin, "copilot"));
+    fs.symlinkSync(process.execPath, path.join(at.bin, "node"));
+    const { code, warned } = await at.diagnose([], { PATH: at.bin });
+    assert.deepEqual([code, warned], ["NO_SESSION", ["CLI_NOT_FOUND"]]);
+  });
+
+  test("the real one is as it should be", async (t) => {
+    const at = await Place.create(t);
+    const real = path.join(programFolder, "node_modules", ".bin");
+    const home = { HOME: os.homedir() }; // where it has unpacked itself
+    const { value, code } = await at.diagnose([], {
+      ...home,
+      PATH: `${real}${path.delimiter}${process.env.PATH}`,
+    });
+    const { status, seen } = value.checks.find(({ id }) => id === "cli");
+    assert.deepEqual([status, code], ["passed", WELL]);
+    assert.equal(seen, `${TESTED_CLIS.to}, ${path.join(real, "copilot")}`);
+  });
+
+  const versions = /** @type {const} */ ([
+    ["0.0.420", "CLI_TOO_OLD"],
+    ["1.0.2", "CLI_TOO_OLD"],
+    ["1.0.47", "CLI_UNTESTED"],
+    [TESTED_CLIS.from, undefined],
+    ["1.1.0", undefined],
+  ]);
+  for (const [cliVersion, expected] of versions) {
+    test(`${cliVersion} is ${expected ?? "taken"}`, async (t) => {
+      const at = await Place.create(t);
+      fakeProgram(at.bin, "copilot", `echo "GitHub Copilot CLI ${cliVersion}."`);
+      const { value } = await at.diagnose();
+      const { finding } = value.checks.find(({ id }) => id === "cli");
+      assert.equal(finding?.code, expected);
+    });
+  }
+
+  test("one that fails says so in its own words", async (t) => {
+    const at = await Place.create(t);
+    fakeProgram(at.bin, "copilot", "echo no such libc >&2; exit 3");
+    const { code, first } = await at.diagnose();
+    assert.equal(code, "CLI_FAILS");
+    assert.match(first.problem, /no such libc/);
+  });
+
+  for (const [which, trap] of [
+    ["hangs", ""],
+    ["hangs and does not listen", "trap '' TERM;"],
+  ]) {
+    test(`one that ${which} is not waited for, and nothing of it is left`, async (t) => {
+      const at = await Place.create(t);
+      const pids = path.join(at.workspace, "pids");
+      fakeProgram(at.bin, "copilot", `${trap} sleep 300 & echo $$ $! > ${pids}; wait`);
+      const { warned } = await withTimeout(at.diagnose(), 10_000, "the doctor");
+      assert.ok(warned.includes("CLI_SILENT"));
+      for (const pid of fs.readFileSync(pids, "utf8").trim().split(" ")) {
+        const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", pid], { encoding: "utf8" });
+        assert.match(stdout.trim(), /^(Z.*)?$/, "it is gone, or waits to be buried");
+      }
+    });
+  }
+
+  test("one that is late can end in good order", async (t) => {
+    const at = await Place.create(t);
+    const said = path.join(at.workspace, "said");
+    const farewell = `trap 'echo goodbye > ${said}; exit 0' TERM; sleep 300 & wait`;
+    fakeProgram(at.bin, "copilot", farewell);
+    assert.ok((await at.diagnose()).warned.includes("CLI_SILENT"));
+    assert.equal(fs.readFileSync(said, "utf8"), "goodbye\n");
+  });
+
+  /** What settings.json may say. */
+  const settings = /** @type {const} */ ([
+    ["SETTINGS_UNREADABLE", '{"experimental": true'],
+    ["EXPERIMENTAL_OFF", '{"experimental": false}'],
+    ["EXTENSIONS_OFF", '{"experimental": true, "extensions": {"mode": "disabled"}}'],
+    [
+      "EXTENSION_DISABLED",
+      '{"experimental": true, "extensions": {"disabledExtensions": ["user:tap"]}}',
+    ],
+    [WELL, '// mine\n{"experimental": true, "extensions": {"disabledExtensions": ["user:x"]}}'],
+  ]);
+  for (const [expected, text] of settings) {
+    test(`${text} is ${expected}`, async (t) => {
+      const at = await Place.create(t);
+      fs.writeFileSync(at.settings, text);
+      assert.equal((await at.diagnose()).code, expected);
+    });
+  }
+
+  test("without settings: extensions are off, or it cannot be told", async (t) => {
+    const at = await Place.create(t);
+    fs.rmSync(at.settings);
+    const before = await at.diagnose();
+    assert.deepEqual([before.warned, before.code], [["EXPERIMENTAL_UNKNOWN"], WELL]);
+    assert.match(before.warnings[0].problem, /cannot be told/);
+    fs.rmSync(path.join(at.files.logs, "extension.log"));
+    assert.equal((await at.diagnose()).code, "EXPERIMENTAL_OFF");
+  });
+});
+
+describe("copilot-tap doctor, the start of the extension", () => {
+  /** What the CLI leaves of a start. @param {Place} at @param {number} ms @param {string} said */
+  function launched(at, ms, said) {
+    const entry = path.join(at.files.folder, "extension.mjs");
+    const text = `=== launch pid=7 module=${entry} ===\n[extension-bootstrap] importing\n${said}`;
+    fs.writeFileSync(path.join(at.home, "logs", `process-${ms}-7.log`), text);
+  }
+
+  test("never", async (t) => {
+    const at = await Place.create(t);
+    fs.rmSync(path.join(at.files.logs, "extension.log"));
+    assert.equal((await at.diagnose()).code, "EXTENSION_NEVER_STARTED");
+    launched(at, 1700000000000, "");
+    assert.equal((await at.diagnose()).code, WELL);
+  });
+
+  test("in vain, the last time", async (t) => {
+    const at = await Place.create(t);
+    launched(at, 1700000000000, "tap: the native addon does not load\n");
+    const { code, first } = await at.diagnose();
+    assert.equal(code, "EXTENSION_FAILED");
+    assert.match(first.problem, /the native addon does not load/);
+    assert.match(first.fix, /process-1700000000000-7\.log/);
+    launched(at, 1700000000001, "");
+    assert.equal((await at.diagnose()).code, WELL);
+  });
+});

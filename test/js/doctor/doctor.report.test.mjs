@@ -1,0 +1,131 @@
+// What the doctor prints, for people in their terminals and for programs; and that its manual is complete.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { describe, test } from "node:test";
+import { programFolder } from "../../../js/base/paths.mjs";
+import { CHECKS } from "../../../js/command/doctor/checks.mjs";
+import { FINDINGS } from "../../../js/command/doctor/findings.mjs";
+import { InTerminal } from "../command/cli-process.mjs";
+import { fakeProgram, Place, running, staged, TESTED_CLIS } from "./doctor-place.mjs";
+
+const read = (/** @type {string} */ file) =>
+  fs.readFileSync(path.join(programFolder, file), "utf8");
+
+/** @param {"tool" | "all"} asked @returns {string[]} ids */
+const checksFor = (asked) =>
+  CHECKS.filter(({ only = asked }) => only === asked).map(({ id }) => id);
+
+describe("copilot-tap doctor prints", () => {
+  test("a line for each check, and that all is well", async (t) => {
+    const at = await running(t);
+    const { out, err, code } = await at.read(["roll_die"]);
+    assert.deepEqual([err, code], ["", 0]);
+    const lines = out.trimEnd().split("\n");
+    assert.equal(lines.length, checksFor("tool").length + 1);
+    assert.ok(lines.slice(0, -1).every((line) => line.startsWith("✓ ")));
+    assert.equal(lines.at(-1), "All is well: the model has roll_die.");
+    assert.match(out, /^✓ port is the gateway's {2}pid \d+$/m);
+  });
+
+  test("the first that has failed with its fix, and nothing after it", async (t) => {
+    const at = await Place.create(t);
+    fs.rmSync(at.files.folder, { recursive: true });
+    const { out, code } = await at.read();
+    assert.equal(code, 1);
+    assert.match(
+      out,
+      /✗ extension\n {4}tap is not installed.*\n {4}Fix: .*\n {6}mkdir -p .*\n {4}EXTENSION_MISSING\nThis is the first thing/,
+    );
+    assert.equal(out.match(/✗/g)?.length, 1);
+    assert.doesNotMatch(out, /Copilot CLI {2}/);
+  });
+
+  test("warnings, and goes on", async (t) => {
+    const at = await staged(t);
+    const { out, code } = await at.read();
+    assert.equal(code, 0);
+    assert.match(out, /! providers\n {4}No provider is connected\.\n {4}Fix: /);
+    assert.match(out, /\nNothing keeps a tool away; one thing could be better\.\n$/);
+  });
+
+  test("in 80 columns, with colours; without them where NO_COLOR says so", async (t) => {
+    const at = await Place.create(t);
+    fs.rmSync(at.files.folder, { recursive: true });
+    const terminal = new InTerminal(t, ["doctor"], at, { cols: 80 });
+    assert.equal(await terminal.end(), 1);
+    // Words are not broken: a path or a command that is longer has a line of its own.
+    const broken = terminal.raw
+      .split("\r\n")
+      .filter((line) => /^ {4}\S+ /.test(line) && !line.includes("mkdir") && line.length > 80);
+    assert.deepEqual(broken, []);
+    // eslint-disable-next-line no-control-regex -- a colour is one
+    assert.match(terminal.raw, /\u001b\[31m✗/);
+    const plain = new InTerminal(t, ["doctor"], at, { cols: 80, extra: { NO_COLOR: "1" } });
+    await plain.end();
+    assert.ok(!plain.raw.includes("\u001b[3"));
+    assert.match(plain.text, /✗ extension/);
+  });
+
+  test("what others have written as it is, and not as a terminal would obey it", async (t) => {
+    const at = await Place.create(t);
+    fakeProgram(at.bin, "copilot", "printf '\\033]0;owned\\007no such libc'; exit 3");
+    const { out } = await at.read();
+    assert.ok(!out.includes("\u001b"));
+    assert.match(out, /\\u\{1b\}\]0;owned\\u\{7\}no such libc/);
+    const { text, first } = await at.diagnose();
+    assert.equal(first.code, "CLI_FAILS");
+    assert.ok(!text.includes("\u001b"));
+  });
+
+  test("no label of a session raw", async (t) => {
+    const at = await staged(t, { session: { label: "shop\u001b[2J\u202eevil" } });
+    const { out } = await at.read();
+    assert.match(out, /✓ session {2}shop\\x1b\[2J\\u\{202e\}evil/);
+  });
+
+  test("JSON of every check, those that were not done included", async (t) => {
+    const at = await Place.create(t);
+    const { value } = await at.diagnose(["roll_die"]);
+    assert.deepEqual([value.well, value.tool], [false, "roll_die"]);
+    assert.deepEqual(
+      value.checks.map(({ id }) => id),
+      checksFor("tool"),
+    );
+    const failed = value.checks.findIndex(({ status }) => status === "failed");
+    assert.ok(failed > 0);
+    assert.ok(value.checks.slice(failed + 1).every(({ status }) => status === "skipped"));
+  });
+});
+
+describe("the manual of copilot-tap doctor", () => {
+  const rows = read("docs/troubleshooting.md")
+    .split("\n")
+    .map((line) => line.split("|").map((cell) => cell.trim()))
+    .filter(([, code = ""]) => /^[A-Z]+(_[A-Z]+)+$/.test(code));
+
+  test("has every finding, once, with its severity, a cause and what to do", () => {
+    assert.deepEqual(rows.map(([, code]) => code).sort(), Object.keys(FINDINGS).sort());
+    for (const [, code, severity, cause, fix] of rows) {
+      assert.equal(severity.split(" or ")[0], FINDINGS[code], code);
+      assert.ok(cause && fix, code);
+    }
+  });
+
+  test("is about what the tests have found", () => {
+    const tests = fs
+      .readdirSync(path.join(programFolder, "test", "js", "doctor"))
+      .filter((name) => /^doctor\.(installed|gateway|session)\.test\.mjs$/.test(name))
+      .map((name) => read(path.join("test", "js", "doctor", name)))
+      .join("\n");
+    const untested = Object.keys(FINDINGS).filter((code) => !tests.includes(`"${code}"`));
+    assert.deepEqual(untested, []);
+  });
+
+  test("names the CLIs that docs/compatibility.md names", () => {
+    const versions = [...read("docs/compatibility.md").matchAll(/^\| (\d+\.\d+\.\d+) \|/gm)];
+    assert.equal(versions.at(0)?.[1], TESTED_CLIS.from);
+    assert.equal(versions.at(-1)?.[1], TESTED_CLIS.to);
+  });
+});

@@ -1,0 +1,219 @@
+// A gateway in this process with what a test needs around it: sessions, attached or over the link,
+// and providers that answer.
+
+import { randomBytes, randomUUID } from "node:crypto";
+import path from "node:path";
+import { addon } from "../../../js/base/addon.mjs";
+import { PendingCalls } from "../../../js/base/pending-calls.mjs";
+import { declareTools, TestProvider } from "../../support/provider.mjs";
+import { waitFor } from "../../support/wait.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+
+export { temporaryFolder };
+
+/** @typedef {import("node:test").TestContext} TestContext */
+
+/** Sets environment variables while `make` runs: limits are read when a gateway is made. */
+export function withEnvironment(variables, make) {
+  const before = Object.keys(variables).map((name) => [name, process.env[name]]);
+  Object.assign(process.env, variables);
+  try {
+    return make();
+  } finally {
+    for (const [name, value] of before) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  }
+}
+
+/** A session's first message. */
+export const registration = (fields = {}) => ({
+  type: "register",
+  linkVersion: addon.linkVersion,
+  version: "1.2.3",
+  secret: "",
+  sessionId: "a session",
+  label: "a test",
+  cwd: "/",
+  cliPid: 0,
+  mode: "live",
+  joined: true,
+  have: {},
+  ...fields,
+});
+
+export class TestGateway {
+  token = `ptk-${randomBytes(8).toString("hex")}`;
+  secret = randomBytes(8).toString("hex");
+  /** @type {string[]} */
+  log = [];
+  /** @type {string[]} what the host was told */
+  told = [];
+
+  /**
+   * @param {TestContext} t
+   * @param {{limits?: Record<string, string>, listen?: boolean, token?: string, persistRoot?: string, version?: string}} [options]
+   */
+  constructor(t, { limits = {}, listen = true, token, persistRoot, version = "1.2.3" } = {}) {
+    this.test = t;
+    if (token) this.token = token;
+    this.addon = withEnvironment(
+      limits,
+      () =>
+        new addon.Gateway({
+          version,
+          token: this.token,
+          linkSecret: this.secret,
+          pid: process.pid,
+          persistRoot,
+          onLog: (level, text) => this.log.push(`${level} ${text}`),
+          onSessionOpened: (id, cwd) => this.told.push(`opened ${id} ${cwd}`),
+          onSessionEnded: (id) => this.told.push(`ended ${id}`),
+          onExit: (reason) => this.told.push(`exit ${reason}`),
+        }),
+    );
+    t.after(() => this.addon.close());
+    this.addon.setPlainAnswer('{"program":"tap"}');
+    this.port = listen ? this.addon.listen(0) : 0;
+  }
+
+  /** Sessions can connect to what this returns. */
+  listenLink() {
+    this.link = path.join(temporaryFolder(this.test), "link");
+    this.addon.listenLink(this.link);
+    return this.link;
+  }
+
+  /** A registered session. @param {"attached" | "linked"} [way] */
+  async session(way = "attached", fields = {}) {
+    const session = new TestSession();
+    this.test.after(() => session.close());
+    if (way === "attached") session.attach(this.addon);
+    else await session.connect(this.link ?? this.listenLink());
+    session.register({ secret: this.secret, ...fields });
+    await session.waitFor("welcome");
+    return session;
+  }
+
+  /** An authenticated provider. @param {object} [options] of TestProvider.connect */
+  async stranger(options = {}) {
+    const provider = await TestProvider.connect({ port: this.port, ...options });
+    this.test.after(() => provider.terminate());
+    await provider.auth(this.token);
+    return provider;
+  }
+
+  /**
+   * A bound provider that serves these handlers.
+   * @param {TestSession} session @param {string} name
+   * @param {Record<string, (args: any, call: any) => unknown>} handlers
+   * @param {object} [options] of TestProvider.connect
+   */
+  async provider(session, name, handlers, options = {}) {
+    const provider = await this.stranger(options);
+    const tools = Object.fromEntries(
+      Object.entries(handlers).map(([tool, handler]) => [tool, { handler }]),
+    );
+    provider.handle(tools);
+    await provider.hello({ name, session: session.id, tools: declareTools(tools) });
+    return provider;
+  }
+
+  /** A provider whose only tool, `echo_<name>`, says what it is told. */
+  async echo(session, name = "bystander") {
+    const tool = `echo_${name}`;
+    const provider = await this.provider(session, name, { [tool]: (args) => args.say });
+    let count = 0;
+    /** Fails unless a call is answered. */
+    const check = async () => {
+      const say = `${name} ${++count}`;
+      const answer = await session.call(tool, { say });
+      if (answer !== say) throw new Error(`${name} answered ${JSON.stringify(answer)}`);
+    };
+    return { provider, tool, check };
+  }
+}
+
+export class TestSession {
+  id = `session-${randomUUID()}`;
+  /** @type {any[]} */
+  events = [];
+  /** @type {{reason: string, silent: boolean} | undefined} */
+  closed;
+  /** Whether it confirms each synchronisation, at once. */
+  confirms = true;
+  #calls = new PendingCalls();
+  /** @type {() => void} */
+  #connected = () => {};
+  /** @type {(reason: string) => void} */
+  #failed = () => {};
+
+  constructor() {
+    this.port = new addon.SessionPort({
+      onConnected: () => this.#connected(),
+      onEvent: (json) => this.#receive(JSON.parse(json)),
+      onSettled: (pairs) => this.#calls.settle(pairs),
+      onClosed: (reason, silent) => {
+        this.closed = { reason, silent };
+        this.#failed(reason);
+      },
+    });
+  }
+
+  #receive(event) {
+    this.events.push(event);
+    if (event.type === "tools" && this.confirms)
+      this.send({ type: "synced", revision: event.revision });
+  }
+
+  attach(gateway) {
+    this.port.attach(gateway);
+  }
+
+  /** @param {string} link */
+  async connect(link) {
+    const connected = new Promise((resolve, reject) => {
+      this.#connected = () => resolve(true);
+      this.#failed = (reason) => reject(new Error(reason));
+    });
+    this.port.connect(link);
+    await connected;
+  }
+
+  register(fields = {}) {
+    this.send(registration({ sessionId: this.id, ...fields }));
+  }
+
+  /** @param {object} message */
+  send(message) {
+    this.port.send(JSON.stringify(message));
+  }
+
+  /** @param {string} tool @param {object} [args] @param {number} [timeoutMs] */
+  start(tool, args = {}, timeoutMs) {
+    return this.#calls.call(this.port, tool, args, timeoutMs);
+  }
+
+  /** @param {string} tool @param {object} [args] @param {number} [timeoutMs] */
+  call(tool, args = {}, timeoutMs) {
+    return this.start(tool, args, timeoutMs).result;
+  }
+
+  /** @param {string} type @param {(event: any) => unknown} [fits] */
+  waitFor(type, fits = () => true) {
+    return waitFor(() => this.events.find((event) => event.type === type && fits(event)), {
+      intervalMs: 2,
+      what: () => `${type} among ${JSON.stringify(this.events).slice(0, 2000)}`,
+    });
+  }
+
+  /** @returns {Promise<{reason: string, silent: boolean}>} */
+  waitForClose() {
+    return waitFor(() => this.closed, { intervalMs: 2, what: "the end of the session's link" });
+  }
+
+  close() {
+    this.port.close();
+  }
+}

@@ -1,0 +1,232 @@
+// The link's way to a gateway, where there is none to be had or only one of another version.
+
+import assert from "node:assert/strict";
+import { fork, spawn } from "node:child_process";
+import fs from "node:fs";
+import http from "node:http";
+import net from "node:net";
+import path from "node:path";
+import { mock, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { GatewayLink } from "../../../js/session/gateway-link.mjs";
+import { makePrivateFolder, writePrivate } from "../../../js/base/host-files.mjs";
+import { gatewayFiles } from "../../../js/base/paths.mjs";
+import { freePort } from "../../support/cli.mjs";
+import { waitFor } from "../../support/wait.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+
+/** @param {object} message */
+function frame(message) {
+  const body = Buffer.from(JSON.stringify(message));
+  const header = Buffer.alloc(4);
+  header.writeUInt32LE(body.length);
+  return Buffer.concat([header, body]);
+}
+
+/**
+ * A link that is stopped after the test.
+ * @param {import("node:test").TestContext} t @param {any} files
+ * @param {{cwd: string, onTrouble?: (text: string) => void}} options
+ */
+function linkTo(t, files, { cwd, onTrouble = () => {} }) {
+  const link = new GatewayLink({
+    files,
+    register: () => ({ sessionId: "s-1", label: "", cwd, cliPid: 1, mode: "live" }),
+    onEvent: () => {},
+    onWelcome: () => {},
+    onTrouble,
+    log: () => {},
+  });
+  t.after(() => link.stop("the test is over"));
+  return link;
+}
+
+test("a port whose gateway takes no connection is waited for, and told about once it stays so", async (t) => {
+  const home = temporaryFolder(t);
+  const port = await freePort();
+  const server = http.createServer((_request, response) => {
+    response.writeHead(503).end('{"program":"tap","error":"too many connections"}');
+  });
+  await new Promise((resolve) => server.listen(port, "127.0.0.1", () => resolve(undefined)));
+  t.after(() => server.close());
+  const files = gatewayFiles({ COPILOT_HOME: home, TAP_GATEWAY_PORT: String(port) });
+  /** @type {string[]} */
+  const told = [];
+  const startedAt = performance.now();
+  linkTo(t, files, { cwd: home, onTrouble: (text) => told.push(text) }).start();
+  await waitFor(() => told.length > 0, { what: "the trouble", timeoutMs: 30_000 });
+  assert.match(told[0], new RegExp(`port ${port} is that of a tap gateway which takes no more`));
+  assert.ok(performance.now() - startedAt >= 10_000, "at first it may be about to leave");
+});
+
+test("a gateway of an older link version is asked to drain by the first frame of a new link", async (t) => {
+  const folder = temporaryFolder(t);
+  const link = path.join(folder, "link");
+  /** First frames, one per connection. @type {any[]} */
+  const first = [];
+  const server = net.createServer((socket) => {
+    socket.once("data", (data) => {
+      first.push(JSON.parse(data.subarray(4).toString()));
+      if (first.at(-1).type === "register") {
+        socket.end(frame({ type: "refused", code: "LINK_VERSION", message: "older" }));
+      }
+    });
+    socket.on("error", () => {});
+  });
+  await new Promise((resolve) => server.listen(link, () => resolve(undefined)));
+  t.after(() => server.close());
+  const descriptor = path.join(folder, "gateway.json");
+  const secret = "s".repeat(64);
+  writePrivate(
+    descriptor,
+    JSON.stringify({ pid: process.pid, port: 1, link, secret, version: "0.0.1" }),
+  );
+  const gatewayLink = linkTo(
+    t,
+    { descriptor, port: 1, homeHash: "", logs: folder },
+    { cwd: folder },
+  );
+  gatewayLink.start();
+  await waitFor(() => first.some((message) => message.type === "drain"), { what: "a drain" });
+  const drain = first.find((message) => message.type === "drain");
+  assert.equal(drain.secret, secret);
+  assert.equal(first[0].type, "register");
+});
+
+test("a host that cannot start is told once, with where its logs are", async (t) => {
+  const home = temporaryFolder(t);
+  const env = { COPILOT_HOME: home, TAP_GATEWAY_PORT: String(await freePort()) };
+  const before = Object.fromEntries(Object.keys(env).map((name) => [name, process.env[name]]));
+  Object.assign(process.env, env);
+  t.after(() => {
+    for (const [name, value] of Object.entries(before)) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  });
+  const files = gatewayFiles(process.env);
+  // A folder where its descriptor belongs: the host listens, and has to give up again.
+  fs.mkdirSync(path.join(files.descriptor, "in the way"), { recursive: true });
+  /** @type {string[]} */
+  const troubles = [];
+  const gatewayLink = linkTo(t, files, { cwd: home, onTrouble: (text) => troubles.push(text) });
+  gatewayLink.start();
+  await waitFor(() => troubles.length > 0, { what: "a line for the user", timeoutMs: 30_000 });
+  assert.deepEqual(troubles, [`tap: the gateway does not start; ${files.logs} has its logs`]);
+  const { result } = gatewayLink.call("greet", {}, undefined);
+  assert.match(/** @type {any} */ (await result).text, /does not start/);
+  await waitFor(
+    () => /cannot start/.test(fs.readFileSync(path.join(files.logs, "host.log"), "utf8")),
+    {
+      what: "the reason in the host's log",
+    },
+  );
+});
+
+test("a session that was stopped itself does not take its gateway for hung", async (t) => {
+  const home = temporaryFolder(t);
+  const env = { ...process.env, COPILOT_HOME: home, TAP_GATEWAY_PORT: String(await freePort()) };
+  const files = gatewayFiles(env);
+  const gateway = spawn("sleep", ["60"], { stdio: "ignore" });
+  t.after(() => gateway.kill("SIGKILL"));
+  makePrivateFolder(path.dirname(files.link));
+  /** Messages of the first link. @type {string[]} */
+  const heard = [];
+  let links = 0;
+  const server = net.createServer((socket) => {
+    links += 1;
+    socket.on("error", () => {});
+    socket.once("data", () => {
+      // It has asked to register: now it sleeps, longer than it would wait for an answer.
+      session.kill("SIGSTOP");
+      const { pid } = gateway;
+      const welcome = { type: "welcome", linkVersion: 1, version: "0.1.0", pid, port: files.port };
+      socket.write(frame(welcome));
+      setTimeout(() => session.kill("SIGCONT"), 7000);
+      socket.on("data", (data) => heard.push(data.toString()));
+    });
+  });
+  await new Promise((resolve) => server.listen(files.link, () => resolve(undefined)));
+  t.after(() => server.close());
+  const { port, link } = files;
+  const descriptor = { pid: gateway.pid, port, link, secret: "s", version: "0.1.0" };
+  writePrivate(files.descriptor, JSON.stringify(descriptor));
+  const program = fileURLToPath(new URL("../../chaos/session.mjs", import.meta.url));
+  const session = fork(program, [], { env: { ...env, SESSION_ID: "s-1" } });
+  t.after(() => session.kill("SIGKILL"));
+  await waitFor(() => heard.some((text) => text.includes('"ping"')), {
+    timeoutMs: 20_000,
+    what: () => `a ping; ${links} links, heard ${heard}`,
+  });
+  assert.equal(links, 1);
+  assert.equal(gateway.signalCode, null);
+});
+
+/** Sessions here start no gateway, but a program that writes down that it ran. @returns {() => number} how often */
+function countStarts(t, home) {
+  const starts = path.join(home, "starts");
+  const node = path.join(home, "node");
+  fs.writeFileSync(node, `#!/bin/sh\necho start >> '${starts}'\n`, { mode: 0o700 });
+  const before = process.env.TAP_NODE;
+  process.env.TAP_NODE = node;
+  t.after(() => {
+    if (before === undefined) delete process.env.TAP_NODE;
+    else process.env.TAP_NODE = before;
+  });
+  return () =>
+    fs.existsSync(starts) ? fs.readFileSync(starts, "utf8").trim().split("\n").length : 0;
+}
+
+test("where gateways do not answer one after another, each is given twice the time", async (t) => {
+  const home = temporaryFolder(t);
+  countStarts(t, home);
+  const env = { COPILOT_HOME: home, TAP_GATEWAY_PORT: String(await freePort()) };
+  const files = gatewayFiles(env);
+  makePrivateFolder(path.dirname(files.link));
+  let asked = 0;
+  const server = net.createServer((socket) => {
+    socket.once("data", () => (asked += 1)).on("error", () => {});
+  });
+  await new Promise((resolve) => server.listen(files.link, () => resolve(undefined)));
+  t.after(() => server.close());
+  const published = () => {
+    const gateway = spawn("sleep", ["60"], { stdio: "ignore" });
+    t.after(() => gateway.kill("SIGKILL"));
+    const { port, link } = files;
+    const descriptor = { pid: gateway.pid, port, link, secret: "s", version: "0.1.0" };
+    writePrivate(files.descriptor, JSON.stringify(descriptor));
+    return gateway;
+  };
+  const gatewayLink = linkTo(t, files, { cwd: home });
+  mock.timers.enable({ apis: ["setInterval"] });
+  t.after(() => mock.timers.reset());
+  const dead = (gateway) => gateway.signalCode === "SIGKILL";
+  let gateway = published();
+  let expected = 0;
+  gatewayLink.start();
+  for (const ms of [6000, 12_000, 24_000]) {
+    expected += 1;
+    await waitFor(() => asked === expected, { what: "a request to register" });
+    mock.timers.tick(ms - 1);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    assert.ok(!dead(gateway), `it lives for ${ms} ms`);
+    const hung = gateway;
+    gateway = published();
+    mock.timers.tick(1);
+    await waitFor(() => dead(hung), {
+      what: () => `the end of a gateway after ${ms} ms; ${asked} asked`,
+    });
+  }
+});
+
+test("a wall clock that is set back does not keep a session from starting a gateway", async (t) => {
+  const home = temporaryFolder(t);
+  const started = countStarts(t, home);
+  const env = { COPILOT_HOME: home, TAP_GATEWAY_PORT: String(await freePort()) };
+  const gatewayLink = linkTo(t, gatewayFiles(env), { cwd: home });
+  gatewayLink.start();
+  await waitFor(() => started() === 1, { what: "a first start" });
+  mock.timers.enable({ apis: ["Date"], now: Date.now() - 3_600_000 });
+  t.after(() => mock.timers.reset());
+  await waitFor(() => started() === 2, { timeoutMs: 20_000, what: "a second start" });
+});

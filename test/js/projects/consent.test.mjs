@@ -1,0 +1,173 @@
+// Consent: for one content of one file, kept where only this user can write.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { describe, test } from "node:test";
+import {
+  allow,
+  allowCommand,
+  commandLine,
+  consentFile,
+  consentNotice,
+  isAllowed,
+  list,
+  MAX_GRANTS,
+  revoke,
+} from "../../../js/projects/consent.mjs";
+import { digestOf } from "../../../js/projects/project-config.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+
+const posix = { skip: process.platform === "win32" };
+const CONFIG = path.resolve("/code/foo/tap.config.json");
+const [ONE, TWO] = [digestOf("one"), digestOf("two")];
+
+/** @param {import("node:test").TestContext} t */
+const newStore = (t) => consentFile({ folder: path.join(temporaryFolder(t), "extensions", "tap") });
+
+describe("consent", () => {
+  test("holds for the content and the file that it was given for", (t) => {
+    const store = newStore(t);
+    assert.equal(isAllowed(store, CONFIG, ONE), false);
+    allow(store, CONFIG, ONE);
+    assert.equal(isAllowed(store, CONFIG, ONE), true);
+    assert.equal(isAllowed(store, CONFIG, TWO), false);
+    assert.equal(isAllowed(store, path.resolve("/code/bar/tap.config.json"), ONE), false);
+  });
+
+  test("to several contents of a file is taken back at once", (t) => {
+    const store = newStore(t);
+    const other = path.resolve("/code/bar/tap.config.json");
+    allow(store, CONFIG, ONE);
+    allow(store, CONFIG, TWO);
+    allow(store, other, ONE);
+    assert.equal(revoke(store, CONFIG), 2);
+    assert.equal(revoke(store, CONFIG), 0);
+    assert.deepEqual(
+      list(store).map((grant) => grant.path),
+      [other],
+    );
+  });
+
+  test("given twice is listed once, with the last time", (t) => {
+    const store = newStore(t);
+    allow(store, CONFIG, ONE, new Date(0));
+    allow(store, CONFIG, ONE, new Date(1000));
+    assert.deepEqual(list(store), [
+      { path: CONFIG, digest: ONE, at: new Date(1000).toISOString() },
+    ]);
+  });
+
+  test("is kept for 500 contents, and the oldest goes first", (t) => {
+    const store = newStore(t);
+    const allowed = Array.from({ length: MAX_GRANTS - 1 }, (_, i) => ({
+      path: CONFIG,
+      digest: digestOf(String(i)),
+      at: "",
+    }));
+    fs.mkdirSync(path.dirname(store), { recursive: true });
+    fs.writeFileSync(store, JSON.stringify({ version: 1, allowed }), { mode: 0o600 });
+    allow(store, CONFIG, ONE);
+    assert.equal(list(store).length, MAX_GRANTS);
+    assert.equal(isAllowed(store, CONFIG, digestOf("0")), true);
+    allow(store, CONFIG, TWO);
+    assert.equal(list(store).length, MAX_GRANTS);
+    assert.equal(isAllowed(store, CONFIG, digestOf("0")), false);
+    assert.equal(isAllowed(store, CONFIG, digestOf("1")), true);
+  });
+
+  test("needs an absolute path and a digest", (t) => {
+    const store = newStore(t);
+    assert.throws(() => allow(store, "tap.config.json", ONE), /absolute/);
+    assert.throws(() => allow(store, CONFIG, "abc"), /digest/);
+    assert.equal(fs.existsSync(store), false);
+  });
+});
+
+describe("the file", () => {
+  test("is for this user only, and leaves nothing beside it", posix, (t) => {
+    const store = newStore(t);
+    allow(store, CONFIG, ONE);
+    assert.equal(fs.statSync(store).mode & 0o777, 0o600);
+    assert.deepEqual(fs.readdirSync(path.dirname(store)), ["consent.json"]);
+  });
+
+  const corrupt = {
+    nothing: "",
+    "half a file": '{"version":1,"allowed":[{"path":',
+    "another version": JSON.stringify({ version: 2, allowed: [] }),
+    "no list": JSON.stringify({ version: 1, allowed: { length: 1 } }),
+    null: "null",
+    "one bad entry among good ones": JSON.stringify({
+      version: 1,
+      allowed: [{ path: CONFIG, digest: ONE, at: "" }, { path: CONFIG }],
+    }),
+  };
+  for (const [name, content] of Object.entries(corrupt)) {
+    test(`with ${name} in it allows nothing, and can be written anew`, (t) => {
+      const store = newStore(t);
+      fs.mkdirSync(path.dirname(store), { recursive: true });
+      fs.writeFileSync(store, content, { mode: 0o600 });
+      assert.equal(isAllowed(store, CONFIG, ONE), false);
+      assert.equal(revoke(store, CONFIG), 0);
+      allow(store, CONFIG, TWO);
+      assert.deepEqual(
+        list(store).map((grant) => grant.digest),
+        [TWO],
+      );
+    });
+  }
+
+  test("that others can write allows nothing", posix, (t) => {
+    const store = newStore(t);
+    allow(store, CONFIG, ONE);
+    fs.chmodSync(store, 0o622);
+    assert.equal(isAllowed(store, CONFIG, ONE), false);
+  });
+
+  test("that is a link allows nothing, and is replaced, not followed", posix, (t) => {
+    const store = newStore(t);
+    allow(store, CONFIG, ONE);
+    const target = `${store}.elsewhere`;
+    fs.renameSync(store, target);
+    fs.symlinkSync(target, store);
+    assert.equal(isAllowed(store, CONFIG, ONE), false);
+    allow(store, CONFIG, TWO);
+    assert.equal(fs.lstatSync(store).isFile(), true);
+    assert.equal(list(target)[0].digest, ONE);
+  });
+});
+
+describe("the notice", () => {
+  const provider = {
+    name: "ci",
+    command: "npm run",
+    args: ["a b", "it's", "\u001b[2J"],
+    env: { MODE: "x y" },
+    cwd: "tools",
+    restart: { policy: "always" },
+  };
+
+  test("shows variables, command, arguments and folder apart from each other", posix, () => {
+    assert.equal(
+      commandLine(provider),
+      "MODE='x y' 'npm run' 'a b' 'it'\\''s' '\\u{1b}[2J'   (in tools)",
+    );
+  });
+
+  test("says what would run and how to allow it", posix, () => {
+    const text = consentNotice("/code/my app/tap.config.json", [provider], {});
+    assert.match(text, /names a provider that this session would start/);
+    assert.match(text, /^ {2}ci: MODE=/m);
+    assert.match(text, /node \S+js\/command\/cli\.mjs allow '\/code\/my app\/tap\.config\.json'$/);
+  });
+
+  test("cuts long lines and says so", () => {
+    const long = { ...provider, args: ["x".repeat(1000)] };
+    assert.match(consentNotice(CONFIG, [long, long], {}), /2 providers[^]*… \(\d+ more\)/);
+  });
+
+  test("names the home where it is not the usual one", posix, () => {
+    assert.match(allowCommand("/a", { COPILOT_HOME: "/other" }), /allow \/a --home \/other$/);
+  });
+});

@@ -1,0 +1,274 @@
+// Providers that a session's tap.config.json names, with a real host, real sessions and real processes.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { allow, consentFile, revoke } from "../../../js/projects/consent.mjs";
+import { GatewayHost } from "../../../js/host/gateway-host.mjs";
+import { gatewayFiles } from "../../../js/base/paths.mjs";
+import { loadProjectConfig } from "../../../js/projects/project-config.mjs";
+import { freePort } from "../../support/cli.mjs";
+import { isAlive } from "../../support/processes.mjs";
+import { TestProvider } from "../../support/provider.mjs";
+import { waitFor } from "../../support/wait.mjs";
+import { TestSession } from "../gateway/harness.mjs";
+import { Host } from "../host/test-host.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+
+const PROVIDER = fileURLToPath(
+  new URL("../../support/fixtures/project-provider.mjs", import.meta.url),
+);
+
+/** A config's entry. @param {string} name @param {string[]} more arguments */
+const entry = (name, ...more) => ({
+  name,
+  command: process.execPath,
+  args: [PROVIDER, name, ...more],
+});
+
+class Workspace {
+  /** @param {import("node:test").TestContext} t @param {Pick<Host, "files">} host @param {unknown} [config] */
+  constructor(t, host, config = { providers: [entry("ci")] }) {
+    this.folder = fs.realpathSync(temporaryFolder(t));
+    this.file = path.join(this.folder, "tap.config.json");
+    this.store = consentFile(host.files);
+    this.write(config);
+  }
+
+  /** @param {unknown} config text is written as it is */
+  write(config) {
+    fs.writeFileSync(this.file, typeof config === "string" ? config : JSON.stringify(config));
+  }
+
+  allow() {
+    const { file, digest } = loadProjectConfig(this.folder) ?? {};
+    allow(this.store, String(file), String(digest));
+  }
+
+  revoke() {
+    revoke(this.store, this.file);
+  }
+}
+
+const linesOf = (session) =>
+  session.events.filter(({ type }) => type === "timeline").map(({ text }) => text);
+
+const toolsIn = (session, provider) =>
+  session.events.findLast(
+    ({ type, set, drop }) =>
+      type === "tools" && (set.some((one) => one.provider === provider) || drop.includes(provider)),
+  );
+
+/** The session has this provider's tools. */
+const offered = (session, provider) =>
+  waitFor(() => toolsIn(session, provider)?.set.some((one) => one.provider === provider), {
+    timeoutMs: 20_000,
+    what: () => `tools of ${provider} in ${JSON.stringify(session.events).slice(0, 3000)}`,
+  });
+
+const line = (session, pattern) =>
+  waitFor(() => linesOf(session).find((text) => pattern.test(text)), {
+    timeoutMs: 20_000,
+    what: () => `${pattern} in the timeline: ${linesOf(session).join("\n")}`,
+  });
+
+const pidOf = async (session, name = "ci") =>
+  Number(/ (\d+) for /.exec(await session.call(`${name}_who`))?.[1]);
+
+const gone = (pid) => waitFor(async () => !(await isAlive(pid)), { what: `the end of ${pid}` });
+
+/** A session whose allowed provider runs. */
+async function running(t, host, workspace, fields = {}) {
+  workspace.allow();
+  const session = await host.session(t, { cwd: workspace.folder, ...fields });
+  await offered(session, "ci");
+  return { session, pid: await pidOf(session) };
+}
+
+test("without consent nothing runs, and the timeline says how to give it", async (t) => {
+  const host = await Host.elected(t);
+  const workspace = new Workspace(t, host);
+  const session = await host.session(t, { cwd: workspace.folder });
+  const notice = await line(session, /needs your consent/);
+  assert.ok(notice.includes(workspace.file), notice);
+  assert.ok(notice.includes("cli.mjs allow"), notice);
+  assert.ok(notice.includes(PROVIDER), notice);
+  assert.ok(!fs.existsSync(path.join(host.files.logs, "providers")), "nothing was started");
+
+  workspace.allow();
+  await offered(session, "ci");
+  assert.match(await session.call("ci_who"), new RegExp(`^ci \\d+ for ${session.id}$`));
+  assert.equal(linesOf(session).filter((text) => /needs your consent/.test(text)).length, 1);
+});
+
+test("a config with a mistake is told with its place, and starts once it is mended and allowed", async (t) => {
+  const host = await Host.elected(t);
+  const workspace = new Workspace(t, host, '{\n  "providers" []\n}');
+  const session = await host.session(t, { cwd: workspace.folder });
+  const told = await line(session, /mistakes/);
+  assert.ok(told.includes(`${workspace.file}:2:15: expected a colon`), told);
+  workspace.write({ providers: [entry("ci")] });
+  workspace.allow();
+  await offered(session, "ci");
+});
+
+test("a config that comes while its session runs starts what it names once it is allowed", async (t) => {
+  const host = await Host.elected(t);
+  const workspace = new Workspace(t, host);
+  fs.rmSync(workspace.file);
+  const session = await host.session(t, { cwd: workspace.folder });
+  workspace.write({ providers: [entry("ci")] });
+  workspace.allow();
+  await offered(session, "ci");
+});
+
+test("an allowed provider belongs to its session alone", async (t) => {
+  const host = await Host.elected(t);
+  const workspace = new Workspace(t, host);
+  const other = await host.session(t);
+  const { session } = await running(t, host, workspace);
+  assert.equal((await other.call("ci_who")).code, "DISCONNECTED");
+  assert.equal(toolsIn(other, "ci"), undefined);
+  assert.match(await session.call("ci_who"), /^ci /);
+});
+
+test("a provider that crashes is started again under a token of its own", async (t) => {
+  const host = await Host.elected(t);
+  const { session, pid } = await running(t, host, new Workspace(t, host));
+  const failed = await session.call("ci_crash");
+  assert.equal(failed.code, "DISCONNECTED");
+  await line(session, /ended with exit code 3.*restarted in 0\.5 s/);
+  await waitFor(async () => typeof (await session.call("ci_who")) === "string", {
+    what: "the provider again",
+  });
+  assert.notEqual(await pidOf(session), pid);
+});
+
+test("a process of the session that is replaced starts nothing twice", async (t) => {
+  const host = await Host.elected(t);
+  const workspace = new Workspace(t, host);
+  const { session, pid } = await running(t, host, workspace);
+  session.close();
+  const next = await host.session(t, { cwd: workspace.folder, sessionId: session.id });
+  assert.equal(await pidOf(next), pid);
+  // Whatever was to be started for the first is started before what is for the second.
+  const second = await host.session(t, { cwd: workspace.folder });
+  await offered(second, "ci");
+  const log = fs.readFileSync(path.join(host.files.logs, "providers", "ci.log"), "utf8");
+  assert.equal(log.match(/started, pid/g)?.length, 2, log);
+});
+
+test("the session's end stops the providers, stubborn ones too", async (t) => {
+  const host = await Host.elected(t);
+  const workspace = new Workspace(t, host, { providers: [entry("ci", "stubborn")] });
+  const { session, pid } = await running(t, host, workspace);
+  session.send({ type: "end", reason: "over" });
+  await gone(pid);
+});
+
+test("/clear stops the old session's providers and starts the new one's", async (t) => {
+  const host = await Host.elected(t);
+  const workspace = new Workspace(t, host);
+  const { session, pid } = await running(t, host, workspace, { cliPid: 4711 });
+  session.close();
+  const next = await host.session(t, { cwd: workspace.folder, cliPid: 4711 });
+  await offered(next, "ci");
+  assert.notEqual(await pidOf(next), pid);
+  await gone(pid);
+});
+
+test("consent that is taken back stops the providers, and given again starts them", async (t) => {
+  const host = await Host.elected(t);
+  const workspace = new Workspace(t, host);
+  const { session, pid } = await running(t, host, workspace);
+  workspace.revoke();
+  await line(session, /not allowed any more/);
+  await gone(pid);
+  await waitFor(() => toolsIn(session, "ci")?.drop.includes("ci"), { what: "ci's tools gone" });
+  workspace.allow();
+  await waitFor(async () => typeof (await session.call("ci_who")) === "string", {
+    what: "the provider again",
+  });
+});
+
+test("a config that changes while it runs is left alone, and needs consent in the next session", async (t) => {
+  const host = await Host.elected(t);
+  const workspace = new Workspace(t, host);
+  const { session, pid } = await running(t, host, workspace);
+  workspace.write({ providers: [entry("ci"), entry("more")] });
+  const next = await host.session(t, { cwd: workspace.folder });
+  await line(next, /2 providers .*needs your consent/);
+  workspace.allow();
+  await offered(next, "more");
+  assert.equal(await pidOf(session), pid);
+  assert.equal(toolsIn(session, "more"), undefined);
+});
+
+test("a spawn token is void when its provider has ended", async (t) => {
+  const host = await Host.elected(t);
+  const workspace = new Workspace(t, host, {
+    providers: [
+      {
+        name: "leaky",
+        command: process.execPath,
+        args: ["-e", 'require("fs").writeFileSync("token", process.env.TAP_PROVIDER_TOKEN)'],
+        restart: "never",
+      },
+    ],
+  });
+  workspace.allow();
+  const session = await host.session(t, { cwd: workspace.folder });
+  await line(session, /"leaky" ended with exit code 0 and is not restarted/);
+  const token = fs.readFileSync(path.join(workspace.folder, "token"), "utf8");
+  assert.match(token, /^ptk-[0-9a-f]{64}$/);
+  const thief = await TestProvider.connect({ port: host.files.port });
+  t.after(() => thief.terminate());
+  await assert.rejects(thief.auth(token), /AUTH_FAILED/);
+  assert.ok(!host.log.includes(token));
+});
+
+test("the host ends its providers before it leaves, and waits for stubborn ones", async (t) => {
+  const host = await Host.elected(t);
+  const workspace = new Workspace(t, host, { providers: [entry("ci", "stubborn")] });
+  const { pid } = await running(t, host, workspace);
+  host.process.kill("SIGTERM");
+  assert.deepEqual(await host.exit(), { code: 0, signal: null });
+  assert.equal(await isAlive(pid), false);
+});
+
+test("a gateway inside a session's process serves and ends them as well", async (t) => {
+  const files = gatewayFiles({
+    COPILOT_HOME: temporaryFolder(t),
+    TAP_GATEWAY_PORT: String(await freePort()),
+  });
+  const host = new GatewayHost(
+    files,
+    () => {},
+    () => {},
+  );
+  t.after(() => host.close(false));
+  host.start();
+  const workspace = new Workspace(t, { files });
+  workspace.allow();
+  const session = new TestSession();
+  t.after(() => session.close());
+  session.attach(host.gateway);
+  const { secret } = JSON.parse(fs.readFileSync(files.descriptor, "utf8"));
+  session.register({ cwd: workspace.folder, secret });
+  await offered(session, "ci");
+  const pid = await pidOf(session);
+  await host.close(false);
+  assert.equal(await isAlive(pid), false);
+});
+
+test("a session in a folder without a config hears nothing", async (t) => {
+  const host = await Host.elected(t);
+  const session = await host.session(t, { cwd: temporaryFolder(t) });
+  const empty = new Workspace(t, host, { providers: [] });
+  const second = await host.session(t, { cwd: empty.folder });
+  const unlike = await host.session(t, { cwd: new Workspace(t, host).folder });
+  await line(unlike, /needs your consent/);
+  assert.deepEqual([...linesOf(session), ...linesOf(second)], []);
+});

@@ -1,0 +1,243 @@
+// docs/conformance.md: every rule has tests that exist, and nothing of the specifications is left
+// out. SECURITY.md: every threat has tests that exist. That the tests have run and passed is checked by test/run.mjs, after them.
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { describe, test } from "node:test";
+import { addon } from "../../../js/base/addon.mjs";
+import { root } from "../../commands.mjs";
+import {
+  conformanceRules,
+  parseTestName,
+  readGoogleTest,
+  readResultLines,
+  readRules,
+  securityRules,
+  unshown,
+} from "../../conformance.mjs";
+import results from "../../results-reporter.mjs";
+
+/** Chapters that hold rules, of the Core Profile and of the specification v2. */
+const CHAPTERS = {
+  Core: `Architecture; Connection state machine; Authentication; Messages; auth; sessions; hello; hello.ack;
+    tool.call; tool.result; push; tools.update; tool.cancel; session.lifecycle; error; goodbye;
+    Forward compatibility; Version negotiation; Ordering; Tool call terminal semantics;
+    Disconnect cleanup; Gateway crash recovery; Payload limits; Error codes; Complete examples;
+    Extension reload; Gateway lifecycle; Surviving reloads; Reload frequency; Caveats`,
+  v2: `Quickstart; The split; Transport abstraction; Multi-session model; Session registry;
+    What happens when sessions come and go; Provider perspective; Session binding;
+    Provider lifecycle; Version negotiation; Provider identity; Trust levels; Project providers;
+    External providers; Identity protection; Provider capabilities;
+    Session IDs and correlation IDs; Error responses; Update acknowledgments;
+    Tool name collisions; Terminal message ordering for tool calls; Reconnect protocol;
+    Push loop prevention; Stream access control; Session scope enforcement; Payload limits;
+    "all" binding and session churn; Gateway process model; Gateway crash recovery;
+    Ordering guarantees; Connection states; Regex execution safety; auth.pairing; sessions;
+    sessions.updated; hello.ack; tool.call; tool.cancel; session.event; session.lifecycle;
+    Rebinding; stream.history; auth; auth.confirm; hello; tool.result; tool.progress; push;
+    tools.update; filter.set; stream.query; session.ready; shutdown.ready; goodbye;
+    Multi-instance providers; What a minimal provider looks like; Gate timeout behavior;
+    Protected prompt sections; Tool concurrency; Internal providers; gate.check; transform.request;
+    gate.result; transform.result; hooks.update; context.update; onPreToolUse rules; Transform rules`,
+};
+/** What the gateway sends. */
+const TO_PROVIDERS = `auth.pairing sessions sessions.updated hello.ack ack error tool.call tool.cancel
+  session.event session.lifecycle stream.history gate.check transform.request`;
+
+const rules = conformanceRules();
+const read = (file) => readFileSync(path.join(root, file), "utf8");
+
+// ---- which tests there are -----------------------------------------------------------------------
+
+const nativeTests = new Set(
+  readdirSync(path.join(root, "test", "native"), { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith("_test.cc"))
+    .flatMap((file) => [
+      ...read(path.join("test", "native", file)).matchAll(/^TEST(?:_F)?\((\w+),\s*(\w+)\)/gm),
+    ])
+    .map(([, suite, name]) => `${suite}.${name}`),
+);
+
+const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
+/** The titles of a file's tests; what a template leaves open may be anything. @param {string} file */
+function titlesIn(file) {
+  const titles = read(file).matchAll(
+    /\b(?:test\(|example\("[\w-]+",)\s*(?:"([^"\n]+)"|'([^'\n]+)'|`([^`\n]+)`)/g,
+  );
+  return [...titles].map(([, double, single, template]) => {
+    const fixed = template?.split(/\$\{[^}]*\}/) ?? [double ?? single];
+    return new RegExp(`^${fixed.map(escaped).join(".+")}$`);
+  });
+}
+
+/** @param {string} name */
+function exists(name) {
+  const named = parseTestName(name);
+  if (!named) return false;
+  if (named.part === "native") return nativeTests.has(named.title);
+  const title = named.title.split(" > ").at(-1) ?? "";
+  if (!existsSync(path.join(root, named.file))) return false;
+  return titlesIn(named.file).some((pattern) => pattern.test(title));
+}
+
+/** @param {import("../../conformance.mjs").Rule[]} named */
+const missingTests = (named) =>
+  named.flatMap(({ tests, line }) =>
+    tests.filter((name) => !exists(name)).map((name) => `${line}: ${name}`),
+  );
+
+describe("SECURITY.md", () => {
+  test("every threat has an answer, and tests that exist", () => {
+    const threats = securityRules();
+    assert.ok(threats.length >= 14, `only ${threats.length} threats were read`);
+    const bare = threats.filter(({ rule, where, tests }) => !rule || !where || tests.length === 0);
+    assert.deepEqual(bare, []);
+    assert.deepEqual(missingTests(threats), []);
+  });
+
+  test("a test that does not exist is noticed", () => {
+    const row =
+      "| a threat | an answer | `Gateway.ClosesOnAWrongToken` `js/security/security.text: no such test` |";
+    assert.deepEqual(missingTests(readRules(row)), ["1: js/security/security.text: no such test"]);
+  });
+});
+
+describe("docs/conformance.md", () => {
+  test("every row has a rule, a chapter and tests, and no row is there twice", () => {
+    assert.ok(rules.length > 150, `only ${rules.length} rows were read`);
+    const bare = rules.filter(({ rule, where, tests }) => !rule || !where || tests.length === 0);
+    assert.deepEqual(bare, []);
+    assert.equal(
+      new Set(rules.map(({ chapter, rule }) => `${chapter}: ${rule}`)).size,
+      rules.length,
+    );
+  });
+
+  test("every test that is named exists", () => assert.deepEqual(missingTests(rules), []));
+
+  test("every chapter of the specifications has a row, and every row names chapters that exist", () => {
+    const split = (text) => text.split(";").map((name) => name.trim().replace(/\s+/g, " "));
+    const chapters = Object.entries(CHAPTERS).flatMap(([specification, names]) =>
+      split(names).map((name) => `${specification}: ${name}`),
+    );
+    const headings = [...read("docs/protocol.md").matchAll(/^#+ (.*)$/gm)].map(
+      ([, heading]) => `docs: ${heading}`,
+    );
+    const known = new Set([...chapters, ...headings, "docs: limits"]);
+    const named = new Set(rules.flatMap(({ where }) => split(where)));
+    const unknown = [...named].filter((name) => !known.has(name));
+    assert.deepEqual(unknown, []);
+    const missing = chapters.filter((chapter) => !named.has(chapter));
+    assert.deepEqual(missing, []);
+  });
+
+  test("every message and every error has a row", () => {
+    const words = new Set(
+      rules.flatMap(({ rule, where }) => `${rule} ${where}`.match(/[\w.]*\w/g) ?? []),
+    );
+    const wanted = [
+      ...addon.providerMessageTypes,
+      ...TO_PROVIDERS.split(/\s+/),
+      ...addon.errors.map(({ name }) => name),
+    ];
+    assert.deepEqual(
+      wanted.filter((name) => !words.has(name)),
+      [],
+    );
+  });
+});
+
+// ---- holding it to a run -------------------------------------------------------------------------
+
+const TABLE = `# Chapter
+
+| Rule | Where | Tests |
+|---|---|---|
+| holds | Core: x | \`Suite.Name\` \`js/calls: in time\` \`e2e/live: outer > inner\` |
+`;
+const PASSED = {
+  native: [{ file: "", title: "Suite.Name", outcome: "passed" }],
+  js: [{ file: "test/js/calls.test.mjs", title: "calls > in time", outcome: "passed" }],
+  e2e: [{ file: "test/e2e/live.test.mjs", title: "outer > inner", outcome: "passed" }],
+};
+
+/** What is unshown by these parts. @param {Record<string, any[]>} parts */
+const judged = (parts) =>
+  unshown(readRules(TABLE), new Map(Object.entries(parts))).map((line) => line.split(": ")[1]);
+
+describe("a run", () => {
+  test("in which every named test has passed shows the rules", () => {
+    assert.deepEqual(judged(PASSED), []);
+  });
+
+  test("in which a helper has declared the test shows the rule", () => {
+    const js = [{ ...PASSED.js[0], file: "test/js/rig.mjs" }];
+    assert.deepEqual(judged({ ...PASSED, js }), []);
+    const other = [{ ...PASSED.js[0], file: "test/js/other.test.mjs" }];
+    assert.equal(judged({ ...PASSED, js: other }).length, 1);
+  });
+
+  test("of some parts is judged by those", () => {
+    assert.deepEqual(judged({ native: PASSED.native }), []);
+    assert.deepEqual(judged({}), []);
+  });
+
+  test("in which one has failed, was skipped or did not run does not", () => {
+    const once = (outcome) => [{ ...PASSED.native[0], outcome }];
+    assert.deepEqual(judged({ native: once("failed") }), ['"Suite.Name" has failed (holds)']);
+    assert.deepEqual(judged({ native: once("skipped") }), ['"Suite.Name" was skipped (holds)']);
+    assert.deepEqual(judged({ native: [] }), ['"Suite.Name" did not run (holds)']);
+    assert.equal(judged({ js: [{ ...PASSED.js[0], file: "test/js/other.test.mjs" }] }).length, 1);
+    assert.equal(judged({ js: [{ ...PASSED.js[0], title: "not in time" }] }).length, 1);
+    // Of several with one title each has to pass.
+    assert.equal(judged({ js: [...PASSED.js, { ...PASSED.js[0], outcome: "failed" }] }).length, 1);
+  });
+
+  test("is read from GoogleTest's file", () => {
+    const testsuite = [
+      { name: "B", status: "RUN", result: "COMPLETED" },
+      { name: "C", status: "RUN", result: "COMPLETED", failures: [{ failure: "no" }] },
+      { name: "D", status: "RUN", result: "SKIPPED" },
+      { name: "E", status: "NOTRUN", result: "SUPPRESSED" },
+    ];
+    assert.deepEqual(
+      readGoogleTest(JSON.stringify({ testsuites: [{ name: "A", testsuite }] })).map(
+        ({ title, outcome }) => `${title} ${outcome}`,
+      ),
+      ["A.B passed", "A.C failed", "A.D skipped", "A.E skipped"],
+    );
+  });
+
+  test("is read from what the reporter of node:test has written", async () => {
+    const file = path.join(root, "test", "js", "x.test.mjs");
+    const event = (type, name, nesting, more = {}) => ({
+      type: `test:${type}`,
+      data: { name, nesting, file, ...more },
+    });
+    const events = [
+      event("start", "outer", 0),
+      event("start", "one", 1),
+      event("pass", "one", 1),
+      event("start", "two", 1),
+      event("pass", "two", 1, { skip: true }),
+      event("pass", "outer", 0, { details: { type: "suite" } }),
+      event("start", "alone", 0),
+      event("fail", "alone", 0),
+    ];
+    let lines = "";
+    for await (const line of results(
+      (async function* () {
+        yield* events;
+      })(),
+    )) {
+      lines += line;
+    }
+    assert.deepEqual(readResultLines(lines), [
+      { file: "test/js/x.test.mjs", title: "outer > one", outcome: "passed" },
+      { file: "test/js/x.test.mjs", title: "outer > two", outcome: "skipped" },
+      { file: "test/js/x.test.mjs", title: "alone", outcome: "failed" },
+    ]);
+  });
+});

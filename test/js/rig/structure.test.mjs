@@ -1,0 +1,236 @@
+// What the parts of the tree may know of each other (docs/architecture.md, "Layers"), and what no
+// file may say.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..");
+const native = path.join(root, "native");
+
+/** What a folder may include, besides itself. */
+const LAYERS = {
+  base: [],
+  ws: ["base"],
+  protocol: ["base"],
+  link: ["base", "protocol"],
+  gateway: ["base", "protocol"],
+  uv: ["base", "ws", "protocol", "link", "gateway"],
+  addon: ["base", "protocol", "uv"],
+};
+/** Single files beyond that: the numbers of WebSocket close codes. */
+const EXCEPTIONS = { gateway: ["ws/frame.h"] };
+
+/** Libraries, and the folders that may know them. */
+const LIBRARIES = {
+  "uv.h": ["uv", "addon"],
+  "napi.h": ["addon"],
+  "node_api.h": ["addon"],
+  "pcre2.h": ["base"],
+};
+
+/** What a folder of js/ may import at run time, besides itself; a type may come from anywhere. */
+const ROOMS = {
+  base: [],
+  install: ["base"],
+  projects: ["base"],
+  host: ["base", "projects"],
+  session: ["base", "host", "command"],
+  embedded: ["base", "host", "session"],
+  develop: ["base", "projects", "host"],
+  command: ["base", "projects", "host", "develop", "install", "sdk"],
+};
+
+const LONG_FILE = 400;
+
+const layers = Object.keys(LAYERS);
+
+/** @param {string} folder @param {string} ending */
+const filesIn = (folder, ending) =>
+  readdirSync(path.join(native, folder))
+    .filter((name) => name.endsWith(ending))
+    .map((name) => `${folder}/${name}`)
+    .sort();
+
+const read = (...parts) => readFileSync(path.join(root, ...parts), "utf8");
+const tracked = () =>
+  execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" })
+    .split("\0")
+    .filter((file) => file && existsSync(path.join(root, file)));
+
+/**
+ * The includes of a file of native/.
+ * @param {string} file
+ * @returns {{name: string, own: boolean, conditional: boolean, where: string}[]}
+ */
+function includesOf(file) {
+  let depth = 0;
+  const found = [];
+  read("native", file)
+    .split("\n")
+    .forEach((line, index) => {
+      const [, directive, rest] = /^\s*#\s*(\w+)\s*(.*)$/.exec(line) ?? [];
+      if (directive?.startsWith("if")) depth += 1;
+      if (directive === "endif") depth -= 1;
+      if (directive !== "include") return;
+      const [, open, name] = /^([<"])([^>"]+)/.exec(rest);
+      const where = `native/${file}:${index + 1}`;
+      found.push({ name, own: open === '"', conditional: depth > 0, where });
+    });
+  return found;
+}
+
+const allIncludes = () =>
+  layers.flatMap((folder) =>
+    [...filesIn(folder, ".h"), ...filesIn(folder, ".cc")].flatMap((file) =>
+      includesOf(file).map((include) => ({ ...include, folder, file })),
+    ),
+  );
+
+test("every folder of native/ is a layer", () => {
+  const folders = readdirSync(native, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name);
+  assert.deepEqual(folders.sort(), [...layers].sort());
+});
+
+test("includes run one way through the layers", () => {
+  const own = allIncludes().filter((include) => include.own);
+  assert.ok(own.length > 100, "includes are found at all");
+  const wrong = own.filter(({ name, folder }) => {
+    const target = name.split("/")[0];
+    const allowed = target === folder || LAYERS[folder].includes(target);
+    return !allowed && !EXCEPTIONS[folder]?.includes(name);
+  });
+  assert.deepEqual(
+    wrong.map(({ where, name }) => `${where} includes ${name}`),
+    [],
+  );
+});
+
+/** Outside of js/ the folder at the top. @param {string} file */
+const roomOf = (file) => file.split("/")[file.startsWith("js/") ? 1 : 0];
+
+test("every folder of js/ is a room, and imports run one way through them", () => {
+  const sources = tracked().filter((file) => /^js\/.*\.mjs$/.test(file));
+  const rooms = new Set(sources.map((file) => file.split("/")[1]));
+  assert.deepEqual([...rooms].sort(), Object.keys(ROOMS).sort());
+  const imports = sources.flatMap((file) =>
+    [
+      ...read(file).matchAll(
+        /^(?:import|export) [^;]*?from "(\.\.\/[^"]+)|await import\("(\.\.\/[^"]+)/gm,
+      ),
+    ].map(([, fixed, lazy]) => ({
+      file,
+      from: file.split("/")[1],
+      to: roomOf(path.posix.join(path.posix.dirname(file), fixed ?? lazy)),
+    })),
+  );
+  assert.ok(imports.length > 50, "imports are found at all");
+  const wrong = imports.filter(({ from, to }) => to !== from && !ROOMS[from].includes(to));
+  assert.deepEqual(
+    wrong.map(({ file, to }) => `${file} imports ${to}/`),
+    [],
+  );
+});
+
+/** What is imported before anything runs. @param {string} file @param {Set<string>} seen */
+function importsOf(file, seen = new Set()) {
+  if (seen.has(file)) return seen;
+  seen.add(file);
+  for (const [, from] of read(file).matchAll(/^(?:import|export) [^;]*?from "([^"]+)"/gm)) {
+    if (from.startsWith(".")) importsOf(path.posix.join(path.posix.dirname(file), from), seen);
+    else seen.add(from);
+  }
+  return seen;
+}
+
+test("a host without project providers does not load what runs them", () => {
+  const loaded = importsOf("js/host/host.mjs");
+  assert.ok(loaded.has("js/projects/project-sessions.mjs"), "imports are found at all");
+  const heavy = ["node:http", "node:child_process", "jsonc-parser", "js/projects/supervisor.mjs"];
+  assert.deepEqual(
+    heavy.filter((one) => loaded.has(one)),
+    [],
+  );
+});
+
+test("what is included is there, by its path from native/", () => {
+  const missing = allIncludes().filter(
+    ({ own, name }) => own && !existsSync(path.join(native, name)),
+  );
+  assert.deepEqual(
+    missing.map(({ where, name }) => `${where}: ${name}`),
+    [],
+  );
+});
+
+test("a library is known to its folder only", () => {
+  const wrong = allIncludes().filter(
+    ({ name, folder }) => Object.hasOwn(LIBRARIES, name) && !LIBRARIES[name].includes(folder),
+  );
+  assert.deepEqual(
+    wrong.map(({ where, name }) => `${where}: ${name}`),
+    [],
+  );
+});
+
+test("a system header is included only under a condition", () => {
+  const wrong = allIncludes().filter(
+    ({ name, own, conditional }) =>
+      !own && !conditional && name.endsWith(".h") && !Object.hasOwn(LIBRARIES, name),
+  );
+  assert.deepEqual(
+    wrong.map(({ where, name }) => `${where}: ${name}`),
+    [],
+  );
+});
+
+test("native/sources.gypi lists the core's sources, each once and sorted", () => {
+  const listed = [...read("native", "sources.gypi").matchAll(/^ *'([^']+\.cc)',$/gm)];
+  const core = layers.filter((folder) => folder !== "uv" && folder !== "addon");
+  assert.deepEqual(
+    listed.map(([, file]) => file),
+    core.flatMap((folder) => filesIn(folder, ".cc")).sort(),
+  );
+});
+
+test("binding.gyp lists the sources of uv/ and addon/", () => {
+  const listed = [...read("binding.gyp").matchAll(/'((?:uv|addon)\/[^']+\.cc)'/g)];
+  assert.deepEqual(
+    listed.map(([, file]) => file),
+    [...filesIn("addon", ".cc"), ...filesIn("uv", ".cc")],
+  );
+});
+
+test("headers are guarded by #pragma once or a guard", () => {
+  const bare = layers
+    .flatMap((folder) => filesIn(folder, ".h"))
+    .filter((file) => !/^#(pragma once|ifndef \w+_H_?\n#define)/m.test(read("native", file)));
+  assert.deepEqual(bare, []);
+});
+
+test(`files are under ${LONG_FILE} lines, or named here as a warning`, (t) => {
+  const long = tracked()
+    .filter((file) => /\.(cc|h|mjs|py)$/.test(file))
+    .map((file) => ({ file, lines: read(file).split("\n").length - 1 }))
+    .filter(({ lines }) => lines > LONG_FILE);
+  for (const { file, lines } of long) t.diagnostic(`${file} has ${lines} lines`);
+});
+
+test("no tracked file names a machine's folder or a package registry", () => {
+  const forbidden = [/(?<![\w.~-])\/(?:work|root)\//, /\bregistry\.[\w-]+\.\w+/i];
+  const found = tracked().flatMap((file) =>
+    read(file)
+      .split("\n")
+      .flatMap((line, index) =>
+        forbidden.some((pattern) => pattern.test(line))
+          ? [`${file}:${index + 1}: ${line.trim().slice(0, 120)}`]
+          : [],
+      ),
+  );
+  assert.deepEqual(found, []);
+});

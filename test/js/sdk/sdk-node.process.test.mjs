@@ -1,0 +1,105 @@
+// copilot-tap/provider as a process of its own: what keeps it alive, and what it ends with.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, test } from "node:test";
+import { root } from "../../commands.mjs";
+import { withTimeout } from "../../support/wait.mjs";
+import { place } from "./sdk-place.mjs";
+
+/** @typedef {import("node:test").TestContext} TestContext */
+
+/** A provider as a process. @param {TestContext} t @param {import("../../../js/develop/testing.mjs").TestTap} kit @param {string} code @param {string[]} flags */
+function run(t, kit, code, flags = []) {
+  const child = spawn(process.execPath, [...flags, "--input-type=module", "-e", code], {
+    cwd: root,
+    env: { ...process.env, ...kit.env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  t.after(() => child.kill("SIGKILL"));
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += text));
+  const ended = new Promise((resolve) => child.on("close", (status) => resolve(status)));
+  return withTimeout(ended, 20_000, () => output).then((status) => ({ status, output }));
+}
+
+const lifetime = `
+  import { provider } from "copilot-tap/provider";
+  const tap = provider("brief");
+  tap.tool("brief", { description: "" }, () => "x");
+  await tap.connect();
+  console.log("connected with", globalThis.WebSocket ? "its own WebSocket" : "ws");
+  await tap.close("that was all");
+  await tap.closed;
+`;
+
+describe("a process", () => {
+  const has = typeof globalThis.WebSocket === "function";
+  for (const [what, flags] of [
+    ["ws", has ? ["--no-experimental-websocket"] : []],
+    ["its own WebSocket", has ? [] : ["--experimental-websocket"]],
+  ]) {
+    test(`ends after close(), with ${what}`, async (t) => {
+      const { kit } = await place(t);
+      const { status, output } = await run(t, kit, lifetime, /** @type {string[]} */ (flags));
+      assert.equal(status, 0, output);
+      assert.ok(output.includes(`connected with ${what}`), output);
+      await kit.session.shows("tap: brief left");
+    });
+  }
+
+  test("that is told to end while it waits for a session ends in peace", async (t) => {
+    const { kit } = await place(t);
+    await kit.killGateway();
+    const { status, output } = await run(
+      t,
+      kit,
+      `import { provider } from "copilot-tap/provider";
+       const tap = provider("brief");
+       process.once("SIGTERM", () => tap.close());
+       setTimeout(() => process.kill(process.pid, "SIGTERM"), 300);
+       await tap.connect();
+       console.log("over");`,
+    );
+    assert.equal(status, 0, output);
+    assert.equal(output, "over\n");
+  });
+
+  test("that closes, or gives up, right after connect() ends in peace", async (t) => {
+    const { kit } = await place(t);
+    const { status, output } = await run(
+      t,
+      kit,
+      `import { provider } from "copilot-tap/provider";
+       for (const pauses of [0, 1, 2, 5]) {
+         const tap = provider("brief");
+         const connected = tap.connect().catch((error) => console.log(error.code));
+         for (let i = 0; i < pauses; ++i) await new Promise(setImmediate);
+         await tap.close();
+         await connected;
+       }
+       const signal = AbortSignal.abort(new Error("enough"));
+       await provider("brief").connect({ signal }).catch((error) => console.log(error.message));`,
+    );
+    assert.equal(status, 0, output);
+    assert.equal(output, "enough\n");
+  });
+
+  test("whose token is void later ends with the reason", async (t) => {
+    const { kit } = await place(t);
+    const token = readFileSync(path.join(kit.home, "extensions", "tap", ".provider-token"), "utf8");
+    const ended = run(
+      t,
+      { ...kit, env: { ...kit.env, TAP_PROVIDER_TOKEN: token } },
+      `import { provider } from "copilot-tap/provider";
+       await provider("stale").connect();`,
+    );
+    await kit.session.shows("tap: stale connected");
+    await kit.restartGateway();
+    const { status, output } = await ended;
+    assert.equal(status, 1, output);
+    assert.match(output, /AUTH_FAILED.*Unset an old TAP_PROVIDER_TOKEN/);
+  });
+});
