@@ -36,10 +36,10 @@ export const phases = [
       {
         name: "64 in flight",
         of: [...gateways, "ws echo", "nothing"],
-        load: { calls: 12_000, inFlight: 64 },
+        load: { calls: 40_000, inFlight: 64 },
       },
-      { name: "1 MB", of: gateways, load: { calls: 40, inFlight: 4, bytes: MB } },
-      { name: "4.5 MB", of: gateways, load: { calls: 12, inFlight: 4, bytes: 4.5 * MB } },
+      { name: "1 MB", of: gateways, load: { calls: 100, inFlight: 4, bytes: MB } },
+      { name: "4.5 MB", of: gateways, load: { calls: 30, inFlight: 4, bytes: 4.5 * MB } },
     ],
   },
   {

@@ -103,7 +103,7 @@ export async function plots(all) {
       all,
       "latency, two cores",
       "p50",
-      "One call at a time: p50 in µs, less is better",
+      "One call at a time, on two cores: p50 in µs, less is better",
       [...reference, ...gateways],
     ),
     "throughput.svg": await bars(
