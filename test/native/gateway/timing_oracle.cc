@@ -1,6 +1,6 @@
-// Shows a wrong token to an Authenticator, for test/js/security/security.tokens.test.mjs to count what that
-// takes. `timing_oracle <kind> <byte>`: it differs from the instance's, a spawned provider's or a
-// paired one's token in that byte only. stdout: whether it was taken.
+// Shows a wrong token to an Authenticator, for test/js/security/security.tokens.test.mjs to count
+// what that takes. `timing_oracle <kind> <byte>`: it differs from the instance's, a spawned
+// provider's or a paired one's token in that byte only. stdout: whether it was taken.
 #include <cstdlib>
 #include <iostream>
 #include <optional>
