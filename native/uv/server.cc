@@ -283,7 +283,7 @@ void Server::run(gateway::Effect& effect) {
 void Server::sendText(const gateway::SendText& send) {
   if (const auto at = providers_.find(send.peer); at != providers_.end()) {
     at->second->send(send.text);
-    unwritten_.push_back(send.peer);
+    queued(send.peer);
   } else if (const auto local = localProviders_.find(send.peer); local != localProviders_.end()) {
     const auto receive = local->second.receive;  // it may end itself
     receive(send.text.view());
@@ -293,11 +293,15 @@ void Server::sendText(const gateway::SendText& send) {
 void Server::sendEvent(const gateway::SendEvent& send) {
   if (const auto at = links_.find(send.peer); at != links_.end()) {
     at->second->send(send.event);
-    unwritten_.push_back(send.peer);
+    queued(send.peer);
   } else if (const auto local = locals_.find(send.peer); local != locals_.end()) {
     local->second.receive(send.event);
-    unwritten_.push_back(send.peer);
+    queued(send.peer);
   }
+}
+
+void Server::queued(PeerId peer) {
+  if (unwritten_.empty() || unwritten_.back() != peer) unwritten_.push_back(peer);
 }
 
 void Server::prepareFolder(const std::string& path) {

@@ -113,6 +113,8 @@ class Server {
   void closePeer(const gateway::ClosePeer& close);
   void sendText(const gateway::SendText& send);
   void sendEvent(const gateway::SendEvent& send);
+  // There is something for it that write() is to hand on.
+  void queued(gateway::PeerId peer);
   void prepareFolder(const std::string& path);
   void endLocal(gateway::PeerId peer, const std::string& reason);
   void endLocalProvider(gateway::PeerId peer, const std::string& reason);

@@ -7,6 +7,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { promisify } from "node:util";
+import { withoutDeadLinks } from "../../packaging/stage.mjs";
 import { root } from "../commands.mjs";
 import { answering, onceOffered, startTap, steps } from "../support/tap.mjs";
 import { say } from "../support/model.mjs";
@@ -33,6 +34,14 @@ async function runInstaller(folder, env) {
 /** Loads the addon as the program does. @param {string} folder */
 const loadAddon = (folder) =>
   execute(process.execPath, ["-e", 'import("./js/base/addon.mjs")'], { cwd: folder });
+
+test("a link to what is not there becomes its words, and code stays as it is", () => {
+  const page = "[a](a.md#x) [b](b.md) [c](https://c) `d[b](b.md)`\n\n```js\ne[b](b.md);\n```\n";
+  assert.equal(
+    withoutDeadLinks(page, (target) => target === "a.md"),
+    page.replace("[b](b.md) [c]", "b [c]"),
+  );
+});
 
 describe("the tarball", { concurrency: 1 }, () => {
   test("holds what users run, and nothing that only developers need", async (t) => {

@@ -18,7 +18,7 @@ import {
 } from "./processes.mjs";
 import { waitFor } from "./wait.mjs";
 
-export const REPO_ROOT = fileURLToPath(new URL("../..", import.meta.url));
+export const REPO_ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /**
  * What a CLI may inherit. A list of what passes: credentials, proxies and settings of the
