@@ -69,7 +69,7 @@ export interface SessionPortHandlers {
   /** JSON text of a message from the gateway (docs/session-link.md). */
   onEvent?(json: string): void;
   /** Calls that have their outcome: an id and its outcome, in turn. Each id comes exactly once. */
-  onSettled?(pairs: (number | CallOutcome)[]): void;
+  onSettled?(...pairs: (number | CallOutcome)[]): void;
   /** Once, after all calls have settled. `silent`: the gateway's process is there but does not answer. */
   onClosed?(reason: string, silent: boolean): void;
 }

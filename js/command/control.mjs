@@ -105,7 +105,7 @@ export class Control {
     this.#port = new addon.SessionPort({
       onConnected,
       onEvent: (json) => this.#receive(JSON.parse(json)),
-      onSettled: (pairs) => this.#calls.settle(pairs),
+      onSettled: (...pairs) => this.#calls.settle(pairs),
       onClosed: (reason) => end(reason),
     });
     this.#port.connect(link);

@@ -48,7 +48,7 @@ export class PretendSession {
     this.#port = new addon.SessionPort({
       onConnected: () => this.#register({ ...registration(id, cwd), secret }),
       onEvent: (json) => this.#receive(JSON.parse(json)),
-      onSettled: (pairs) => this.#calls.settle(pairs),
+      onSettled: (...pairs) => this.#calls.settle(pairs),
       onClosed: (reason) => this.#onEnd(reason),
     });
     this.#port.connect(link);

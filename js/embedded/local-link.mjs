@@ -27,7 +27,7 @@ export class LocalLink {
         else if (event.type === "refused") fail(new Error(event.message));
         else onEvent(event);
       },
-      onSettled: (pairs) => this.#calls.settle(pairs),
+      onSettled: (...pairs) => this.#calls.settle(pairs),
       onClosed: (reason) => fail(new Error(reason)),
     });
   }

@@ -165,7 +165,7 @@ export class GatewayLink {
           this.#onWelcome(event, descriptor?.secret ?? "");
           resolve(true);
         },
-        onSettled: (pairs) => this.#calls.settle(pairs),
+        onSettled: (...pairs) => this.#calls.settle(pairs),
         onClosed: (reason, silent) => {
           neverMind();
           if (silent && welcome) this.#killHung(welcome.pid);

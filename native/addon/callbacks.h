@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 
 namespace tap::addon {
@@ -48,9 +49,12 @@ class Callback {
   [[nodiscard]] Napi::Env env() const { return env_; }
 
   // Call within a HandleScope.
-  void operator()(const std::initializer_list<napi_value>& arguments) {
+  void operator()(std::initializer_list<napi_value> arguments) {
+    (*this)(std::span(arguments.begin(), arguments.size()));
+  }
+  void operator()(std::span<const napi_value> arguments) {
     if (function_.IsEmpty() || function_.Value().IsEmpty()) return;
-    function_.MakeCallback(env_.Global(), arguments, context_);
+    function_.MakeCallback(env_.Global(), arguments.size(), arguments.data(), context_);
     if (env_.IsExceptionPending()) {
       const Napi::Error error = env_.GetAndClearPendingException();
       napi_fatal_exception(env_, error.Value());

@@ -1,5 +1,6 @@
 #include "addon/session_class.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -15,6 +16,9 @@
 namespace tap::addon {
 
 namespace {
+
+// With one call of JavaScript, as its arguments: an array would be filled member by member.
+constexpr size_t kSettledAtOnce = 128;
 
 // A JSON string becomes the text it stands for; anything else stays JSON text, which is what a
 // model reads (measured: handing the slice over beats parsing it).
@@ -192,19 +196,22 @@ void SessionClass::onEvent(const protocol::SessionEvent& event) {
 }
 
 void SessionClass::onSettled(std::span<const protocol::CallResult*> results) {
-  if (!liveness_.alive()) return;
   const Napi::Env env = settled_->env();
-  const Napi::HandleScope scope(env);
-  const Napi::Array pairs = Napi::Array::New(env, 2 * results.size());
-  uint32_t at = 0;
-  for (const protocol::CallResult* result : results) {
-    int64_t id = 0;
-    std::from_chars(result->callId.data(), result->callId.data() + result->callId.size(), id);
-    pairs.Set(at++, Napi::Number::New(env, static_cast<double>(id)));
-    pairs.Set(at++, toJs(env, *result));
+  std::array<napi_value, 2 * kSettledAtOnce> pairs{};
+  while (!results.empty() && liveness_.alive()) {
+    const auto some = results.first(std::min(results.size(), kSettledAtOnce));
+    results = results.subspan(some.size());
+    const Napi::HandleScope scope(env);
+    auto at = pairs.begin();
+    for (const protocol::CallResult* result : some) {
+      int64_t id = 0;
+      std::from_chars(result->callId.data(), result->callId.data() + result->callId.size(), id);
+      *at++ = Napi::Number::New(env, static_cast<double>(id));
+      *at++ = toJs(env, *result);
+    }
+    // Promise reactions run when this returns, unless JavaScript is on the stack below it.
+    (*settled_)(std::span<const napi_value>(pairs.begin(), at));
   }
-  // Promise reactions run when this returns, unless JavaScript is on the stack below it.
-  (*settled_)({pairs});
 }
 
 void SessionClass::onClosed(const std::string& reason, bool silent) {

@@ -87,6 +87,8 @@ class Elements {
 // True if the raw key (text between quotes) means `name` once its escapes are resolved.
 [[nodiscard]] bool keyEquals(std::string_view rawKey, std::string_view name);
 
+// The text a String value stands for, where it stands there as it is, without an escape.
+[[nodiscard]] std::optional<std::string_view> plainText(Value string);
 // The text a String value stands for, as UTF-8. A lone surrogate escape becomes U+FFFD.
 [[nodiscard]] std::string decodeString(Value string);
 // The same as UTF-16 code units; lone surrogates stay what they are, as in JavaScript.

@@ -135,6 +135,12 @@ bool keyEquals(std::string_view rawKey, std::string_view name) {
   }
 }
 
+std::optional<std::string_view> plainText(Value string) {
+  const std::string_view raw = withoutQuotes(string);
+  if (raw.find('\\') != std::string_view::npos) return std::nullopt;
+  return raw;
+}
+
 std::string decodeString(Value string) {
   const std::string_view raw = withoutQuotes(string);
   const char* p = raw.data();

@@ -74,13 +74,18 @@ inline constexpr int kBlock = 8;
 // The first byte from `p` on that is not plain, or `end`. A string of megabytes spends its time
 // here, hence block by block.
 [[nodiscard]] inline const char* skipPlain(const char* p, const char* end) {
-  while (end - p >= kBlock) {
+  if (end - p < kBlock) {
+    while (p != end && isPlain(*p)) ++p;
+    return p;
+  }
+  const char* const last = end - kBlock;
+  while (p < last) {
     const int count = plainInBlock(p);
     p += count;
     if (count != kBlock) return p;
   }
-  while (p != end && isPlain(*p)) ++p;
-  return p;
+  // The last block overlaps the one before, of which all is plain.
+  return last + plainInBlock(last);
 }
 
 // From an opening quote to behind the closing one. Precondition: validated text.

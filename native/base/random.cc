@@ -8,11 +8,8 @@ namespace tap {
 namespace {
 constexpr std::string_view kDigits = "0123456789abcdef";
 
-constexpr size_t kUuidText = 36;
-// Where the text of each byte of a UUID begins.
-constexpr std::array<uint8_t, 16> kUuidBytes{0,  2,  4,  6,  9,  11, 14, 16,
-                                             19, 21, 24, 26, 28, 30, 32, 34};
-constexpr std::array<uint8_t, 4> kUuidHyphens{8, 13, 18, 23};
+// RFC 9562, section 4: five groups of digits, with a hyphen between two.
+constexpr std::array<size_t, 4> kHyphens{8, 13, 18, 23};
 
 constexpr uint8_t kNoDigit = 0xFF;
 
@@ -24,34 +21,50 @@ constexpr std::array<uint8_t, 256> digitValues() {
   return values;
 }
 constexpr std::array<uint8_t, 256> kDigitValues = digitValues();
+
+// What `Digits` digits stand for. `seen` gathers what they are worth, kNoDigit among it.
+template <size_t Digits>
+uint64_t readDigits(const char* text, uint8_t& seen) {
+  uint64_t number = 0;
+  for (size_t i = 0; i < Digits; ++i) {
+    const uint8_t value = kDigitValues[static_cast<uint8_t>(text[i])];
+    seen |= value;
+    number = number << 4 | (value & 0xF);
+  }
+  return number;
+}
+
+// The last `Digits` digits of it.
+template <size_t Digits>
+void writeDigits(char* text, uint64_t number) {
+  for (size_t i = Digits; i-- > 0; number >>= 4) text[i] = kDigits[number & 0xF];
+}
 }  // namespace
 
 std::optional<Uuid> Uuid::parse(std::string_view text) {
-  if (text.size() != kUuidText) return std::nullopt;
-  for (const uint8_t at : kUuidHyphens) {
+  if (text.size() != kTextSize) return std::nullopt;
+  for (const size_t at : kHyphens) {
     if (text[at] != '-') return std::nullopt;
   }
-  std::array<uint64_t, 2> halves{};
-  unsigned seen = 0;  // of all digits
-  for (size_t i = 0; i < kUuidBytes.size(); ++i) {
-    const unsigned high = kDigitValues[static_cast<uint8_t>(text[kUuidBytes[i]])];
-    const unsigned low = kDigitValues[static_cast<uint8_t>(text[kUuidBytes[i] + 1])];
-    seen |= high | low;
-    halves[i / 8] = halves[i / 8] << 8 | ((high << 4 | low) & 0xFF);
-  }
+  const char* const p = text.data();
+  uint8_t seen = 0;
+  const uint64_t high =
+      readDigits<8>(p, seen) << 32 | readDigits<4>(p + 9, seen) << 16 | readDigits<4>(p + 14, seen);
+  const uint64_t low = readDigits<4>(p + 19, seen) << 48 | readDigits<12>(p + 24, seen);
   if (seen == kNoDigit) return std::nullopt;
-  return Uuid{halves[0], halves[1]};
+  return Uuid{high, low};
 }
 
-std::string Uuid::text() const {
-  std::string out(kUuidText, '-');
-  for (size_t i = 0; i < kUuidBytes.size(); ++i) {
-    const uint64_t half = i < 8 ? high : low;
-    const auto byte = static_cast<uint8_t>(half >> (56 - 8 * (i % 8)));
-    out[kUuidBytes[i]] = kDigits[byte >> 4];
-    out[kUuidBytes[i] + 1] = kDigits[byte & 0xF];
-  }
-  return out;
+Uuid::Text Uuid::chars() const {
+  Text text;
+  for (const size_t at : kHyphens) text[at] = '-';
+  char* const p = text.data();
+  writeDigits<8>(p, high >> 32);
+  writeDigits<4>(p + 9, high >> 16);
+  writeDigits<4>(p + 14, high);
+  writeDigits<4>(p + 19, low >> 48);
+  writeDigits<12>(p + 24, low);
+  return text;
 }
 
 RandomIds::RandomIds(const std::array<uint64_t, 4>& seed) : state_(seed) {

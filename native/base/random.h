@@ -18,7 +18,13 @@ struct Uuid {
 
   // Nothing if it is not exactly such text; upper case is another text.
   [[nodiscard]] static std::optional<Uuid> parse(std::string_view text);
-  [[nodiscard]] std::string text() const;
+  static constexpr size_t kTextSize = 36;
+  using Text = std::array<char, kTextSize>;
+  [[nodiscard]] Text chars() const;
+  [[nodiscard]] std::string text() const {
+    const Text own = chars();
+    return {own.data(), own.size()};
+  }
 
   auto operator<=>(const Uuid&) const = default;
 };

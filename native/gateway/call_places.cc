@@ -58,7 +58,9 @@ void callOff(const Turn& turn, CallInFlight& call, std::string_view reason) {
   if (call.stage != CallStage::Called) return release(turn, call);
   turn.cancel(call.deadline);
   if (Provider* provider = turn.state.providers.find(call.provider)) ++provider->cancelsToAnswer;
-  turn.send(call.provider, protocol::encodeToolCancel(call.id.text(), call.sessionId, reason));
+  const CallId::Text id = call.id.chars();
+  turn.send(call.provider,
+            protocol::encodeToolCancel({id.data(), id.size()}, call.sessionId, reason));
   if (call.place.empty()) return;
   const TimerId timer = turn.schedule(Limit::CancelledSlotMs, PlaceDue{call.id});
   turn.state.queue.hold(call.id, {std::exchange(call.place, {}), call.provider, timer});

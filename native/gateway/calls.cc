@@ -110,24 +110,25 @@ std::optional<Obstacle> dispatch(const Turn& turn, const Session& session, const
     return Obstacle{ErrorCode::RateLimited,
                     "its provider is busy, and as many calls as may wait for it do"};
   }
-  CallInFlight flight;
-  flight.id = state.ids.uuid();
-  flight.sessionId = session.id;
-  flight.sessionCallId = errand.callId;
-  flight.operatorLink = errand.operatorLink;
-  flight.tool = errand.tool;
-  flight.provider = provider.peer;
-  flight.timeout = timeoutOf(turn, *served.tool);
-  flight.started = errand.started;
-  flight.place = place;
-  if (errand.anyInstance) flight.args = errand.args.keep();
+  auto flight = std::make_unique<CallInFlight>();
+  flight->id = state.ids.uuid();
+  flight->sessionId = session.id;
+  flight->sessionCallId = errand.callId;
+  flight->operatorLink = errand.operatorLink;
+  flight->tool = errand.tool;
+  flight->provider = provider.peer;
+  flight->timeout = timeoutOf(turn, *served.tool);
+  flight->started = errand.started;
+  flight->place = place;
+  if (errand.anyInstance) flight->args = errand.args.keep();
   CallInFlight* call = state.calls.open(std::move(flight));
   if (call == nullptr) {
     return Obstacle{ErrorCode::Internal, "the session used one call id twice"};
   }
   startTimeout(turn, *call);
+  const CallId::Text id = call->id.chars();
   Slice message =
-      protocol::encodeToolCall(call->id.text(), session.id, call->tool, errand.args.view());
+      protocol::encodeToolCall({id.data(), id.size()}, session.id, call->tool, errand.args.view());
   if (free) {
     if (!place.empty()) state.queue.enter(place);
     state.providers.touch(provider);
@@ -147,9 +148,9 @@ CallInFlight* awaited(const Turn& turn, const Provider& provider, const std::opt
 }
 
 // The provider has answered: the call leaves the router.
-CallInFlight takeAnswered(const Turn& turn, const CallId& id) {
-  CallInFlight call = *turn.state.calls.take(id);
-  release(turn, call);
+CallPtr takeAnswered(const Turn& turn, const CallId& id) {
+  CallPtr call = turn.state.calls.take(id);
+  release(turn, *call);
   return call;
 }
 
@@ -195,8 +196,8 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call,
   State& state = turn.state;
   const Asker asker{session, operatorLink};
   if (!operatorLink) state.sessions.touch(session);
-  const std::string_view owner = state.providers.ownerOf(session.id, call.tool);
-  if (owner.empty()) {
+  const Providers::Tool* tool = state.providers.tool(session.id, call.tool);
+  if (tool == nullptr) {
     return refuseCall(turn, asker, call, ErrorCode::Disconnected,
                       "the provider of this tool is not connected now");
   }
@@ -211,22 +212,21 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call,
     return refuseCall(turn, asker, call, ErrorCode::RateLimited,
                       "this session has too many calls in flight");
   }
-  const bool targeted = state.providers.isTargeted(session.id, owner);
-  if (targeted && call.tool == protocol::metaToolName(owner)) {
-    return answerInstances(turn, asker, call, owner);
+  if (tool->targeted && call.tool == protocol::metaToolName(tool->owner)) {
+    return answerInstances(turn, asker, call, tool->owner);
   }
   protocol::TargetedArgs args;
-  if (targeted) args = protocol::takeTarget(call.args.view());
-  const auto served = state.providers.server(session.id, owner, call.tool, args.target);
+  if (tool->targeted) args = protocol::takeTarget(call.args.view());
+  const auto served = Providers::server(*tool, args.target);
   if (!served) {
     return refuseCall(turn, asker, call, ErrorCode::NotFound,
                       "there is no instance " + inQuotes(visible(args.target, false, 128)) +
-                          " of " + std::string(owner) + "; there are " +
-                          instanceNames(turn, session, owner));
+                          " of " + std::string(tool->owner) + "; there are " +
+                          instanceNames(turn, session, tool->owner));
   }
   const Errand errand{
       call.callId,     call.tool,    args.args.empty() ? call.args : Slice(std::move(args.args)),
-      turn.now.steady, operatorLink, targeted && args.target.empty()};
+      turn.now.steady, operatorLink, tool->targeted && args.target.empty()};
   if (const auto obstacle = dispatch(turn, session, errand, *served)) {
     refuseCall(turn, asker, call, obstacle->code, obstacle->detail);
   }
@@ -237,7 +237,7 @@ CallResult sessionOver(const protocol::Call& call) {
 }
 
 void completeCall(const Turn& turn, Provider& provider, const protocol::ToolResult& result) {
-  const std::optional<CallId> id = CallId::parse(result.id);
+  const std::optional<CallId> id = CallId::parse(result.id.view());
   CallInFlight* answered = awaited(turn, provider, id);
   if (answered == nullptr) {
     if (id) freeHeldPlace(turn, provider, *id);
@@ -247,9 +247,9 @@ void completeCall(const Turn& turn, Provider& provider, const protocol::ToolResu
   if (result.file && !result.failed) {
     return readResultFile(turn, provider, *answered, *result.file);
   }
-  const CallInFlight call = takeAnswered(turn, *id);
-  if (result.failed) return completeFailed(turn, provider, call, result);
-  settle(turn, call, successWith(result.data));
+  const CallPtr call = takeAnswered(turn, *id);
+  if (result.failed) return completeFailed(turn, provider, *call, result);
+  settle(turn, *call, successWith(result.data));
 }
 
 void progressCall(const Turn& turn, Provider& provider, const protocol::ToolProgress& progress) {
@@ -283,7 +283,7 @@ void callNext(const Turn& turn, const std::string& key) {
 }
 
 void cancelCall(const Turn& turn, Session& session, const protocol::CancelCall& cancel) {
-  std::optional<CallInFlight> call = turn.state.calls.take(session.id, cancel.callId);
+  const CallPtr call = turn.state.calls.take(session.id, cancel.callId);
   if (!call) return;
   callOff(turn, *call, cancel.reason.empty() ? "aborted" : std::string_view(cancel.reason));
   oneCallLess(turn, session);
@@ -298,13 +298,13 @@ void timeOutCall(const Turn& turn, const CallId& id) {
     startTimeout(turn, *late);
     return tellPatience(turn, *late);
   }
-  CallInFlight call = *turn.state.calls.take(id);
-  callOff(turn, call, "timeout");
-  const Provider* provider = turn.state.providers.find(call.provider);
-  settleFailed(turn, call, provider != nullptr ? labelOf(*provider) : "The provider",
+  const CallPtr call = turn.state.calls.take(id);
+  callOff(turn, *call, "timeout");
+  const Provider* provider = turn.state.providers.find(call->provider);
+  settleFailed(turn, *call, provider != nullptr ? labelOf(*provider) : "The provider",
                ErrorCode::Timeout,
-               inQuotes(call.tool) + (inLine ? " stood in line for too long behind other calls"
-                                             : " did not answer in time"));
+               inQuotes(call->tool) + (inLine ? " stood in line for too long behind other calls"
+                                              : " did not answer in time"));
 }
 
 void failCall(const Turn& turn, const Provider& provider, std::string_view text, ErrorCode code,
@@ -312,31 +312,31 @@ void failCall(const Turn& turn, const Provider& provider, std::string_view text,
   const std::optional<CallId> id = CallId::parse(text);
   if (!id) return;
   if (awaited(turn, provider, id) == nullptr) return freeHeldPlace(turn, provider, *id);
-  settleFailed(turn, takeAnswered(turn, *id), labelOf(provider), code, detail);
+  settleFailed(turn, *takeAnswered(turn, *id), labelOf(provider), code, detail);
 }
 
 void failCallsOfProvider(const Turn& turn, const Provider& provider, std::string_view sessionId,
                          std::string_view detail) {
-  for (CallInFlight& call : turn.state.calls.takeOfBinding(provider.peer, sessionId)) {
-    release(turn, call);
-    settleFailed(turn, call, labelOf(provider), ErrorCode::Disconnected, detail);
+  for (const CallPtr& call : turn.state.calls.takeOfBinding(provider.peer, sessionId)) {
+    release(turn, *call);
+    settleFailed(turn, *call, labelOf(provider), ErrorCode::Disconnected, detail);
   }
 }
 
 void cancelCallsOfProvider(const Turn& turn, const Provider& provider, std::string_view reason) {
-  for (CallInFlight& call : turn.state.calls.takeOfProvider(provider.peer)) {
-    callOff(turn, call, reason);
-    settleFailed(turn, call, labelOf(provider), ErrorCode::Disconnected, reason);
+  for (const CallPtr& call : turn.state.calls.takeOfProvider(provider.peer)) {
+    callOff(turn, *call, reason);
+    settleFailed(turn, *call, labelOf(provider), ErrorCode::Disconnected, reason);
   }
 }
 
 void cancelCallsOfSession(const Turn& turn, Session& session, std::string_view reason) {
-  for (CallInFlight& call : turn.state.calls.takeOfSession(session.id)) {
-    callOff(turn, call, reason);
+  for (const CallPtr& call : turn.state.calls.takeOfSession(session.id)) {
+    callOff(turn, *call, reason);
     // Where the session still listens (it has ended, but its process is draining) it gets its one
     // outcome all the same.
     if (session.peer) {
-      settleFailed(turn, call, "The call", ErrorCode::Cancelled, reason);
+      settleFailed(turn, *call, "The call", ErrorCode::Cancelled, reason);
     }
   }
   drainIfDone(turn);
@@ -346,7 +346,7 @@ bool failFast(const Turn& turn, const Provider& provider, const protocol::Refusa
   const std::vector<CallId> pending = turn.state.calls.calledOf(provider.peer);
   if (pending.size() > 1) return true;
   for (const CallId& id : pending) {
-    settleFailed(turn, takeAnswered(turn, id), labelOf(provider), refusal.code,
+    settleFailed(turn, *takeAnswered(turn, id), labelOf(provider), refusal.code,
                  "its answer could not be read: " + refusal.message);
   }
   return false;

@@ -28,13 +28,13 @@ Refusal tooLarge(std::string_view what, size_t size, size_t most) {
 
 // The call fails, and the provider's author can see why.
 void fail(const Turn& turn, const CallId& callId, const Refusal& why) {
-  CallInFlight call = *turn.state.calls.take(callId);
-  release(turn, call);
-  const Provider* provider = turn.state.providers.find(call.provider);
+  const CallPtr call = turn.state.calls.take(callId);
+  release(turn, *call);
+  const Provider* provider = turn.state.providers.find(call->provider);
   if (provider != nullptr) {
-    turn.send(provider->peer, protocol::encodeError(why, provider->providerId, call.sessionId));
+    turn.send(provider->peer, protocol::encodeError(why, provider->providerId, call->sessionId));
   }
-  settleFailed(turn, call, provider != nullptr ? labelOf(*provider) : "The provider", why.code,
+  settleFailed(turn, *call, provider != nullptr ? labelOf(*provider) : "The provider", why.code,
                why.message);
 }
 
@@ -92,12 +92,12 @@ void completeFileResult(const Turn& turn, const CallId& callId, FileOutcome outc
   const size_t size = content.data.size() + content.binary.base64.size() + kEnvelopeBytes;
   const size_t most = turn.limits().bytes(Limit::LinkFrameBytes);
   if (size > most) return fail(turn, callId, tooLarge("its file, encoded,", size, most));
-  CallInFlight call = *turn.state.calls.take(callId);
-  release(turn, call);
+  const CallPtr call = turn.state.calls.take(callId);
+  release(turn, *call);
   protocol::CallResult result;
   result.data = std::move(content.data);
   result.binary = std::move(content.binary);
-  settle(turn, call, std::move(result));
+  settle(turn, *call, std::move(result));
 }
 
 }  // namespace tap::gateway

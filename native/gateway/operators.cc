@@ -37,7 +37,7 @@ struct OperatorReceiver {
     startCall(turn, *session, call, link);
   }
   void operator()(const protocol::CancelCall& cancel) const {
-    std::optional<CallInFlight> call = turn.state.calls.take(link, cancel.callId);
+    const CallPtr call = turn.state.calls.take(link, cancel.callId);
     if (!call) return;
     callOff(turn, *call, cancel.reason.empty() ? "aborted" : std::string_view(cancel.reason));
     drainIfDone(turn);
@@ -87,16 +87,16 @@ void operatorMessage(const Turn& turn, PeerId link, const protocol::SessionMessa
 
 void operatorGone(const Turn& turn, PeerId link) {
   turn.state.operators.erase(link);
-  for (CallInFlight& call : turn.state.calls.takeOfOperator(link)) {
-    callOff(turn, call, "the operator has left");
+  for (const CallPtr& call : turn.state.calls.takeOfOperator(link)) {
+    callOff(turn, *call, "the operator has left");
   }
   drainIfDone(turn);
 }
 
 void cancelOperatorCalls(const Turn& turn, std::string_view sessionId, std::string_view reason) {
-  for (CallInFlight& call : turn.state.calls.takeOfOperators(sessionId)) {
-    callOff(turn, call, reason);
-    settleFailed(turn, call, "The call", ErrorCode::Cancelled, reason);
+  for (const CallPtr& call : turn.state.calls.takeOfOperators(sessionId)) {
+    callOff(turn, *call, reason);
+    settleFailed(turn, *call, "The call", ErrorCode::Cancelled, reason);
   }
 }
 

@@ -116,7 +116,7 @@ void refuseUncorrelated(const Turn& turn, Provider& provider, const Refusal& ref
   }
 }
 
-void refuseBadResult(const Turn& turn, Provider& provider, const std::string& callId,
+void refuseBadResult(const Turn& turn, Provider& provider, std::string_view callId,
                      const Refusal& refusal) {
   if (callId.empty()) return refuseUncorrelated(turn, provider, refusal);
   failCall(turn, provider, callId, refusal.code, "its answer was not valid: " + refusal.message);
@@ -125,7 +125,7 @@ void refuseBadResult(const Turn& turn, Provider& provider, const std::string& ca
 
 // A message that answers something, and cannot be read: what it answers does not wait for more.
 void refuseBadAnswer(const Turn& turn, Provider& provider, ProviderMessageType type,
-                     const std::string& id, const Refusal& refusal) {
+                     std::string_view id, const Refusal& refusal) {
   const std::string why = "its answer was not valid: " + refusal.message;
   if (type == ProviderMessageType::ToolResult) {
     return refuseBadResult(turn, provider, id, refusal);
@@ -165,14 +165,14 @@ bool makeRoom(const Turn& turn) {
   return true;
 }
 
-bool isAskedOf(const Questions& questions, const Provider& provider, const std::string& callId) {
+bool isAskedOf(const Questions& questions, const Provider& provider, std::string_view callId) {
   const Question* question = questions.find(callId);
   return question != nullptr && question->provider == provider.peer;
 }
 
 // An answer that was asked for, by tool.call or by tool.cancel.
 bool takeAnswer(const Turn& turn, Provider& provider, ProviderMessageType type,
-                const std::string& callId) {
+                std::string_view callId) {
   if (type == ProviderMessageType::GateResult) {
     return isAskedOf(turn.state.checks.gates, provider, callId);
   }
@@ -227,7 +227,7 @@ void Gateway::providerText(PeerId peer, const Slice& text, Now now, Effects& eff
   const ProviderState state = provider->state;
   const Result<ProviderMessageType, Refusal> opened = decoder_.open(text);
   const bool bad = !opened;
-  const std::string callId = bad ? std::string() : decoder_.callId();
+  const std::string_view callId = decoder_.callId();
   if (bad || !takeAnswer(turn, *provider, opened.value(), callId)) {
     countMessage(turn, *provider);
   }
@@ -239,7 +239,7 @@ void Gateway::providerText(PeerId peer, const Slice& text, Now now, Effects& eff
   if (bad) {
     const Refusal& refusal = opened.error();
     if (refusal.replyTo == "tool.result") {
-      return refuseBadResult(turn, *provider, decoder_.callId(), refusal);
+      return refuseBadResult(turn, *provider, callId, refusal);
     }
     // An unknown or another known type cannot have been an answer to a call.
     if (refusal.code == ErrorCode::UnknownType || !refusal.replyTo.empty()) {

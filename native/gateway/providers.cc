@@ -128,7 +128,7 @@ void Providers::regroup(std::string_view sessionId, std::string_view name) {
   const auto session = bound_.find(sessionId);
   Group* named = group(sessionId, name);
   if (named == nullptr) return;
-  for (const std::string& tool : named->toolNames) session->second.owners.erase(tool);
+  for (const std::string& tool : named->toolNames) session->second.tools.erase(tool);
   named->toolNames.clear();
   if (named->peers.empty()) {
     session->second.groups.erase(session->second.groups.find(name));
@@ -138,29 +138,38 @@ void Providers::regroup(std::string_view sessionId, std::string_view name) {
   named->definitions.clear();
   named->targeted = std::any_of(named->peers.begin(), named->peers.end(),
                                 [&](PeerId peer) { return !find(peer)->instance.empty(); });
-  auto& owners = session->second.owners;
+  auto& tools = session->second.tools;
+  const std::string_view owner = session->second.groups.find(name)->first;
   for (const PeerId peer : named->peers) {
-    for (const protocol::ToolDefinition& tool : find(peer)->in(sessionId)->tools) {
+    Provider* provider = find(peer);
+    for (const protocol::ToolDefinition& tool : provider->in(sessionId)->tools) {
       if (named->refused.contains(tool.name)) continue;
-      if (!owners.emplace(tool.name, name).second) continue;  // another instance declares it, too
+      const auto [at, isNew] = tools.emplace(tool.name, Tool{owner, named->targeted, {}});
+      at->second.served.push_back({provider, &tool});
+      if (!isNew) continue;  // another instance declares it, too
       named->toolNames.push_back(tool.name);
       named->definitions.push_back(named->targeted ? protocol::withTarget(tool, name) : tool.json);
     }
   }
   const std::string meta = protocol::metaToolName(name);
   if (named->targeted && !named->refused.contains(meta) &&
-      owners.emplace(meta, std::string(name)).second) {
+      tools.emplace(meta, Tool{owner, true, {}}).second) {
     named->toolNames.push_back(meta);
     named->definitions.push_back(protocol::metaToolJson(name));
   }
   named->digest = digestOf(name, named->definitions);
 }
 
-std::string_view Providers::ownerOf(std::string_view sessionId, std::string_view tool) {
+const Providers::Tool* Providers::tool(std::string_view sessionId, std::string_view name) const {
   const auto session = bound_.find(sessionId);
-  if (session == bound_.end()) return {};
-  const auto at = session->second.owners.find(tool);
-  return at == session->second.owners.end() ? std::string_view() : at->second;
+  if (session == bound_.end()) return nullptr;
+  const auto at = session->second.tools.find(name);
+  return at == session->second.tools.end() ? nullptr : &at->second;
+}
+
+std::string_view Providers::ownerOf(std::string_view sessionId, std::string_view name) const {
+  const Tool* owned = tool(sessionId, name);
+  return owned == nullptr ? std::string_view() : owned->owner;
 }
 
 bool Providers::isRefused(std::string_view sessionId, std::string_view name,
@@ -175,31 +184,21 @@ bool Providers::isTargeted(std::string_view sessionId, std::string_view name) {
 }
 
 std::vector<Providers::Served> Providers::serving(std::string_view sessionId, std::string_view name,
-                                                  std::string_view tool) {
-  std::vector<Served> serving;
-  for (Provider* provider : instances(sessionId, name)) {
-    for (const protocol::ToolDefinition& definition : provider->in(sessionId)->tools) {
-      if (definition.name == tool) serving.push_back({provider, &definition});
-    }
-  }
+                                                  std::string_view toolName) const {
+  const Tool* owned = tool(sessionId, toolName);
+  if (owned == nullptr || owned->owner != name) return {};
+  std::vector<Served> serving = owned->served;
+  std::sort(serving.begin(), serving.end(), [](const Served& a, const Served& b) {
+    return a.provider->lastActive > b.provider->lastActive;
+  });
   return serving;
 }
 
-std::optional<Providers::Served> Providers::server(std::string_view sessionId,
-                                                   std::string_view name, std::string_view tool,
-                                                   std::string_view target) {
-  const Group* named = group(sessionId, name);
-  if (named == nullptr) return std::nullopt;
+std::optional<Providers::Served> Providers::server(const Tool& tool, std::string_view target) {
   std::optional<Served> best;
-  for (const PeerId peer : named->peers) {
-    Provider* provider = find(peer);
-    if (!target.empty() && provider->instance != target) continue;
-    if (best && best->provider->lastActive > provider->lastActive) continue;
-    for (const protocol::ToolDefinition& definition : provider->in(sessionId)->tools) {
-      if (definition.name != tool) continue;
-      best = Served{provider, &definition};
-      break;
-    }
+  for (const Served& one : tool.served) {
+    if (!target.empty() && one.provider->instance != target) continue;
+    if (!best || best->provider->lastActive < one.provider->lastActive) best = one;
   }
   return best;
 }
@@ -256,7 +255,7 @@ ToolSnapshot Providers::snapshot(std::string_view sessionId) {
 
 size_t Providers::toolCount(std::string_view sessionId) {
   const auto session = bound_.find(sessionId);
-  return session == bound_.end() ? 0 : session->second.owners.size();
+  return session == bound_.end() ? 0 : session->second.tools.size();
 }
 
 }  // namespace tap::gateway

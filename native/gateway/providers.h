@@ -125,23 +125,30 @@ class Providers {
   void refuse(std::string_view sessionId, const std::string& tool);
 
   // --- What a session sees. A name's tools are one group, however many instances there are.
-  // Whose tool it is; empty if nobody's. Holds until the registry changes.
-  [[nodiscard]] std::string_view ownerOf(std::string_view sessionId, std::string_view tool);
+  struct Served {
+    Provider* provider;
+    const protocol::ToolDefinition* tool;
+  };
+  // A tool of the session. Holds until the registry changes.
+  struct Tool {
+    std::string_view owner;      // the name that has it
+    bool targeted = false;       // that name has instances: its tools take a target
+    std::vector<Served> served;  // who declares it, in the order in which they were bound
+  };
+  // Null if nobody has it.
+  [[nodiscard]] const Tool* tool(std::string_view sessionId, std::string_view name) const;
+  // Whose tool it is; empty if nobody's. Holds as long.
+  [[nodiscard]] std::string_view ownerOf(std::string_view sessionId, std::string_view tool) const;
   // Whether the session's CLI has refused this tool of that name.
   [[nodiscard]] bool isRefused(std::string_view sessionId, std::string_view name,
                                std::string_view tool);
   // Whether that name has instances: its tools then take a target.
   [[nodiscard]] bool isTargeted(std::string_view sessionId, std::string_view name);
   // Of that name, whoever declares the tool, the most recently active first.
-  struct Served {
-    Provider* provider;
-    const protocol::ToolDefinition* tool;
-  };
   [[nodiscard]] std::vector<Served> serving(std::string_view sessionId, std::string_view name,
-                                            std::string_view tool);
-  // The first of these, or the instance `target` if one is named.
-  [[nodiscard]] std::optional<Served> server(std::string_view sessionId, std::string_view name,
-                                             std::string_view tool, std::string_view target);
+                                            std::string_view tool) const;
+  // The most recently active of those who declare it, or the instance `target` if one is named.
+  [[nodiscard]] static std::optional<Served> server(const Tool& tool, std::string_view target);
   [[nodiscard]] std::vector<Provider*> inSession(std::string_view sessionId);  // by name, instance
   // In the order in which they were bound.
   [[nodiscard]] std::vector<BoundProvider> inOrder(std::string_view sessionId);
@@ -167,7 +174,7 @@ class Providers {
   };
   struct Bound {
     std::map<std::string, Group, std::less<>> groups;
-    TextMap<std::string> owners;  // tool to name
+    TextMap<Tool> tools;
   };
   // Recomputes what the session sees of that name.
   void regroup(std::string_view sessionId, std::string_view name);

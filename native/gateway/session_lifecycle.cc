@@ -121,7 +121,7 @@ std::string hangingLines(std::string_view text) {
 
 }  // namespace
 
-void sendToSession(const Turn& turn, Session& session, protocol::SessionEvent event) {
+void sendToSession(const Turn& turn, Session& session, protocol::SessionEvent&& event) {
   if (session.peer) {
     turn.effect(SendEvent{*session.peer, std::move(event)});
     return;

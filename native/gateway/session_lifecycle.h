@@ -11,7 +11,7 @@
 namespace tap::gateway {
 
 // To the session's process; while it lingers the event waits for the next one.
-void sendToSession(const Turn& turn, Session& session, protocol::SessionEvent event);
+void sendToSession(const Turn& turn, Session& session, protocol::SessionEvent&& event);
 // A line in the session's timeline. Control characters are made visible here.
 void tellTimeline(const Turn& turn, Session& session, protocol::LogLevel level,
                   std::string_view text);

@@ -11,7 +11,7 @@ Session* Sessions::find(std::string_view id) {
 
 Session* Sessions::byPeer(PeerId peer) {
   const auto at = byPeer_.find(peer);
-  return at == byPeer_.end() ? nullptr : find(at->second);
+  return at == byPeer_.end() ? nullptr : at->second;
 }
 
 Session* Sessions::obtain(const std::string& id, const Limits& limits) {
@@ -23,7 +23,7 @@ Session* Sessions::obtain(const std::string& id, const Limits& limits) {
 void Sessions::attach(Session& session, PeerId peer) {
   detach(session);
   session.peer = peer;
-  byPeer_[peer] = session.id;
+  byPeer_[peer] = &session;
 }
 
 void Sessions::detach(Session& session) {

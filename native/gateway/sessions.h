@@ -92,7 +92,7 @@ class Sessions {
 
  private:
   std::map<std::string, Session, std::less<>> sessions_;
-  std::unordered_map<PeerId, std::string> byPeer_;
+  std::unordered_map<PeerId, Session*> byPeer_;
   std::string foreground_;
   uint64_t clock_ = 0;
 };

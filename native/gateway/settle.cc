@@ -29,7 +29,7 @@ void recordFailure(const Turn& turn, std::string_view provider, const std::strin
 }
 
 void tellAsker(const Turn& turn, const CallInFlight& call, Session* session,
-               protocol::SessionEvent event) {
+               protocol::SessionEvent&& event) {
   if (call.operatorLink) {
     turn.effect(SendEvent{*call.operatorLink, std::move(event)});
   } else if (session != nullptr) {

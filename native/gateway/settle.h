@@ -18,7 +18,7 @@ namespace tap::gateway {
 
 // The session's process, or the operator who has asked for the call.
 void tellAsker(const Turn& turn, const CallInFlight& call, Session* session,
-               protocol::SessionEvent event);
+               protocol::SessionEvent&& event);
 // For people to see (ToolStats::failures). `provider`: its name, if there is one.
 void recordFailure(const Turn& turn, std::string_view provider, const std::string& tool,
                    const protocol::CallResult& result);

@@ -11,38 +11,37 @@ TextMap<CallId>& ToolRouter::idsOfAsker(const CallInFlight& call) {
   return session != bySession_.end() ? session->second : bySession_[call.sessionId];
 }
 
-CallInFlight* ToolRouter::open(CallInFlight call) {
-  if (!idsOfAsker(call).emplace(call.sessionCallId, call.id).second) return nullptr;
-  const CallId id = call.id;
-  return &calls_.emplace(id, std::move(call)).first->second;
+CallInFlight* ToolRouter::open(CallPtr call) {
+  call->siblings = &idsOfAsker(*call);
+  if (!call->siblings->emplace(call->sessionCallId, call->id).second) return nullptr;
+  const CallId id = call->id;
+  return calls_.emplace(id, std::move(call)).first->second.get();
 }
 
-std::optional<CallInFlight> ToolRouter::take(const CallId& id) {
+CallPtr ToolRouter::take(const CallId& id) {
   const auto at = calls_.find(id);
-  if (at == calls_.end()) return std::nullopt;
-  CallInFlight call = std::move(at->second);
+  if (at == calls_.end()) return nullptr;
+  CallPtr call = std::move(at->second);
   calls_.erase(at);
-  idsOfAsker(call).erase(call.sessionCallId);
+  call->siblings->erase(call->sessionCallId);
   return call;
 }
 
-std::optional<CallInFlight> ToolRouter::take(PeerId operatorLink, std::string_view callId) {
-  const auto asker = byOperator_.find(operatorLink);
-  if (asker == byOperator_.end()) return std::nullopt;
-  const auto at = asker->second.find(callId);
-  if (at == asker->second.end()) return std::nullopt;
+CallPtr ToolRouter::take(const TextMap<CallId>& ids, std::string_view askersId) {
+  const auto at = ids.find(askersId);
+  if (at == ids.end()) return nullptr;
   const CallId id = at->second;
   return take(id);
 }
 
-std::optional<CallInFlight> ToolRouter::take(std::string_view sessionId,
-                                             std::string_view sessionCallId) {
+CallPtr ToolRouter::take(PeerId operatorLink, std::string_view callId) {
+  const auto asker = byOperator_.find(operatorLink);
+  return asker == byOperator_.end() ? nullptr : take(asker->second, callId);
+}
+
+CallPtr ToolRouter::take(std::string_view sessionId, std::string_view sessionCallId) {
   const auto session = bySession_.find(sessionId);
-  if (session == bySession_.end()) return std::nullopt;
-  const auto at = session->second.find(sessionCallId);
-  if (at == session->second.end()) return std::nullopt;
-  const CallId id = at->second;
-  return take(id);
+  return session == bySession_.end() ? nullptr : take(session->second, sessionCallId);
 }
 
 // A provider that goes is rare: that costs a look at every call, so that a call costs no list.
@@ -50,53 +49,53 @@ template <class Which>
 std::vector<CallId> ToolRouter::idsIf(Which which) const {
   std::vector<CallId> ids;
   for (const auto& [id, call] : calls_) {
-    if (which(call)) ids.push_back(id);
+    if (which(*call)) ids.push_back(id);
   }
   return ids;
 }
 
-std::vector<CallInFlight> ToolRouter::takeAll(const std::vector<CallId>& ids) {
-  std::vector<CallInFlight> taken;
+std::vector<CallPtr> ToolRouter::takeAll(const std::vector<CallId>& ids) {
+  std::vector<CallPtr> taken;
   taken.reserve(ids.size());
-  for (const CallId& id : ids) taken.push_back(*take(id));
+  for (const CallId& id : ids) taken.push_back(take(id));
   return taken;
 }
 
-std::vector<CallInFlight> ToolRouter::takeOfProvider(PeerId provider) {
+std::vector<CallPtr> ToolRouter::takeOfProvider(PeerId provider) {
   return takeAll(idsIf([&](const CallInFlight& call) { return call.provider == provider; }));
 }
 
-std::vector<CallInFlight> ToolRouter::takeOfBinding(PeerId provider, std::string_view sessionId) {
+std::vector<CallPtr> ToolRouter::takeOfBinding(PeerId provider, std::string_view sessionId) {
   return takeAll(idsIf([&](const CallInFlight& call) {
     return call.provider == provider && call.sessionId == sessionId;
   }));
 }
 
-std::vector<CallInFlight> ToolRouter::takeOfSession(std::string_view sessionId) {
+std::vector<CallPtr> ToolRouter::takeOfSession(std::string_view sessionId) {
   const auto session = bySession_.find(sessionId);
   if (session == bySession_.end()) return {};
   std::vector<CallId> ids;
   for (const auto& [sessionCallId, id] : session->second) ids.push_back(id);
-  std::vector<CallInFlight> taken = takeAll(ids);
+  std::vector<CallPtr> taken = takeAll(ids);
   bySession_.erase(session);
   return taken;
 }
 
-std::vector<CallInFlight> ToolRouter::takeOfOperator(PeerId operatorLink) {
-  std::vector<CallInFlight> taken =
+std::vector<CallPtr> ToolRouter::takeOfOperator(PeerId operatorLink) {
+  std::vector<CallPtr> taken =
       takeAll(idsIf([&](const CallInFlight& call) { return call.operatorLink == operatorLink; }));
   byOperator_.erase(operatorLink);
   return taken;
 }
 
-std::vector<CallInFlight> ToolRouter::takeOfOperators(std::string_view sessionId) {
+std::vector<CallPtr> ToolRouter::takeOfOperators(std::string_view sessionId) {
   return takeAll(idsIf(
       [&](const CallInFlight& call) { return call.operatorLink && call.sessionId == sessionId; }));
 }
 
 CallInFlight* ToolRouter::find(const CallId& id) {
   const auto at = calls_.find(id);
-  return at == calls_.end() ? nullptr : &at->second;
+  return at == calls_.end() ? nullptr : at->second.get();
 }
 
 std::vector<CallId> ToolRouter::calledOf(PeerId provider) const {
@@ -107,7 +106,7 @@ std::vector<CallId> ToolRouter::calledOf(PeerId provider) const {
 
 size_t ToolRouter::countOfProvider(PeerId provider) const {
   return static_cast<size_t>(std::count_if(calls_.begin(), calls_.end(), [&](const auto& call) {
-    return call.second.provider == provider;
+    return call.second->provider == provider;
   }));
 }
 

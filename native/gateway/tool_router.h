@@ -1,6 +1,7 @@
 // Calls in flight. Each is opened once and taken out once; whoever takes it out settles it.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,25 +36,27 @@ struct CallInFlight {
   Slice message;      // what the provider will get, while it waits
   Time readBy{};      // while its file is read: when that may be gone
   Slice args;         // while another instance may be tried; else empty
+  // The router's: what its asker has in flight, by the asker's own ids.
+  TextMap<CallId>* siblings = nullptr;
 };
+// Whoever has it settles the call.
+using CallPtr = std::unique_ptr<CallInFlight>;
 
 class ToolRouter {
  public:
   // Null if its asker has a call of this sessionCallId in flight already.
-  [[nodiscard]] CallInFlight* open(CallInFlight call);
-  // Takes the call out, if it is in flight.
-  [[nodiscard]] std::optional<CallInFlight> take(const CallId& id);
-  [[nodiscard]] std::optional<CallInFlight> take(std::string_view sessionId,
-                                                 std::string_view sessionCallId);
-  [[nodiscard]] std::optional<CallInFlight> take(PeerId operatorLink, std::string_view callId);
+  [[nodiscard]] CallInFlight* open(CallPtr call);
+  // Takes the call out; null if it is not in flight.
+  [[nodiscard]] CallPtr take(const CallId& id);
+  [[nodiscard]] CallPtr take(std::string_view sessionId, std::string_view sessionCallId);
+  [[nodiscard]] CallPtr take(PeerId operatorLink, std::string_view callId);
   // Takes all of a provider's, or of a session's, calls out. A session is remembered until then.
-  [[nodiscard]] std::vector<CallInFlight> takeOfProvider(PeerId provider);
-  [[nodiscard]] std::vector<CallInFlight> takeOfBinding(PeerId provider,
-                                                        std::string_view sessionId);
-  [[nodiscard]] std::vector<CallInFlight> takeOfSession(std::string_view sessionId);
+  [[nodiscard]] std::vector<CallPtr> takeOfProvider(PeerId provider);
+  [[nodiscard]] std::vector<CallPtr> takeOfBinding(PeerId provider, std::string_view sessionId);
+  [[nodiscard]] std::vector<CallPtr> takeOfSession(std::string_view sessionId);
   // Those of an operator, and those of all operators in a session.
-  [[nodiscard]] std::vector<CallInFlight> takeOfOperator(PeerId operatorLink);
-  [[nodiscard]] std::vector<CallInFlight> takeOfOperators(std::string_view sessionId);
+  [[nodiscard]] std::vector<CallPtr> takeOfOperator(PeerId operatorLink);
+  [[nodiscard]] std::vector<CallPtr> takeOfOperators(std::string_view sessionId);
 
   [[nodiscard]] CallInFlight* find(const CallId& id);
   // Of those that the provider has to answer.
@@ -67,11 +70,11 @@ class ToolRouter {
  private:
   template <class Which>
   [[nodiscard]] std::vector<CallId> idsIf(Which which) const;
-  // Its asker's ids of calls.
   [[nodiscard]] TextMap<CallId>& idsOfAsker(const CallInFlight& call);
-  [[nodiscard]] std::vector<CallInFlight> takeAll(const std::vector<CallId>& ids);
+  [[nodiscard]] CallPtr take(const TextMap<CallId>& ids, std::string_view askersId);
+  [[nodiscard]] std::vector<CallPtr> takeAll(const std::vector<CallId>& ids);
 
-  std::unordered_map<CallId, CallInFlight, UuidHash> calls_;
+  std::unordered_map<CallId, CallPtr, UuidHash> calls_;
   TextMap<TextMap<CallId>> bySession_;  // by the session's id, then by its own id of the call
   std::unordered_map<PeerId, TextMap<CallId>> byOperator_;  // likewise, by the operator's link
 };

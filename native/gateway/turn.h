@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <unordered_set>
 #include <utility>
 #include <variant>
@@ -123,8 +124,8 @@ struct Turn {
 
   // Built in place: g++ 12 warns about a moved variant that it takes for uninitialised.
   template <class Kind>
-  void effect(Kind kind) const {
-    effects.emplace_back(std::in_place_type<Kind>, std::move(kind));
+  void effect(Kind&& kind) const {
+    effects.emplace_back(std::in_place_type<std::remove_cvref_t<Kind>>, std::forward<Kind>(kind));
   }
   void log(protocol::LogLevel level, std::string text) const {
     effect(LogLine{level, std::move(text)});

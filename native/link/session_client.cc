@@ -43,21 +43,21 @@ void SessionClient::cancel(const std::string& callId, const std::string& reason,
   settle(callId, ErrorCode::Cancelled, "The call was cancelled (CANCELLED): " + reason, actions);
 }
 
-void SessionClient::received(const protocol::SessionEvent& event, Time now, Actions& actions) {
+void SessionClient::received(protocol::SessionEvent&& event, Time now, Actions& actions) {
   lastHeard_ = now;
-  if (const auto* result = std::get_if<CallResult>(&event)) {
+  if (auto* result = std::get_if<CallResult>(&event)) {
     const auto at = calls_.find(result->callId);
     if (at == calls_.end()) return;  // settled before: the first outcome wins
     timers_.cancel(at->second.deadline);
     calls_.erase(at);
-    actions.emplace_back(SettleCall{*result});
+    actions.emplace_back(SettleCall{std::move(*result)});
   } else if (const auto* progress = std::get_if<protocol::CallProgress>(&event)) {
     const auto at = calls_.find(progress->callId);
     if (at == calls_.end()) return;
     timers_.cancel(at->second.deadline);
     at->second.deadline = timers_.schedule(now + at->second.patience, CallDue{progress->callId});
   } else if (!std::holds_alternative<protocol::Pong>(event)) {
-    actions.emplace_back(Deliver{event});
+    actions.emplace_back(Deliver{std::move(event)});
   }
 }
 

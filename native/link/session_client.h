@@ -51,7 +51,7 @@ class SessionClient {
                           Actions& actions);
   // Settles the call as cancelled, if it still waits.
   void cancel(const std::string& callId, const std::string& reason, Actions& actions);
-  void received(const protocol::SessionEvent& event, Time now, Actions& actions);
+  void received(protocol::SessionEvent&& event, Time now, Actions& actions);
   // The link is gone: all calls settle with DISCONNECTED, saying `why`.
   void lost(const std::string& why, Actions& actions);
 

@@ -50,18 +50,30 @@ std::optional<json::Value> FieldReader::required(std::string_view key, json::Kin
   return value;
 }
 
+void FieldReader::checkSize(std::string_view key, std::string_view text, size_t maxBytes) {
+  if (!text.empty() && text.size() <= maxBytes) return;
+  problem_.report(std::string(path_) + "." + std::string(key) + ": expected a string of 1 to " +
+                  std::to_string(maxBytes) + " bytes, got one of " + std::to_string(text.size()));
+}
+
 std::string FieldReader::text(std::string_view key, json::Value value, size_t maxBytes) {
   std::string text = json::decodeString(value);
-  if (text.empty() || text.size() > maxBytes) {
-    problem_.report(std::string(path_) + "." + std::string(key) + ": expected a string of 1 to " +
-                    std::to_string(maxBytes) + " bytes, got one of " + std::to_string(text.size()));
-  }
+  checkSize(key, text, maxBytes);
   return text;
 }
 
 std::string FieldReader::requiredText(std::string_view key, size_t maxBytes) {
   const std::optional<json::Value> value = required(key, json::Kind::String);
   return value ? text(key, *value, maxBytes) : std::string();
+}
+
+Slice FieldReader::requiredSlice(std::string_view key, size_t maxBytes, const Slice& within) {
+  const std::optional<json::Value> value = required(key, json::Kind::String);
+  if (!value) return {};
+  const std::optional<std::string_view> plain = json::plainText(*value);
+  Slice text = plain ? within.part(*plain) : Slice(json::decodeString(*value));
+  checkSize(key, text.view(), maxBytes);
+  return text;
 }
 
 std::optional<std::string> FieldReader::optionalText(std::string_view key, size_t maxBytes) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "base/slice.h"
 
 namespace tap::protocol {
 
@@ -50,6 +51,8 @@ class FieldReader {
 
   // Text of 1 to maxBytes bytes.
   [[nodiscard]] std::string requiredText(std::string_view key, size_t maxBytes);
+  // The same as a part of the text that the object stands in, where it has no escape.
+  [[nodiscard]] Slice requiredSlice(std::string_view key, size_t maxBytes, const Slice& within);
   [[nodiscard]] std::optional<std::string> optionalText(std::string_view key, size_t maxBytes);
   // A whole number from least to most.
   [[nodiscard]] int64_t requiredInteger(std::string_view key, int64_t least, int64_t most);
@@ -61,6 +64,8 @@ class FieldReader {
 
  private:
   [[nodiscard]] std::string text(std::string_view key, json::Value value, size_t maxBytes);
+  // Reports a text that has not 1 to maxBytes bytes.
+  void checkSize(std::string_view key, std::string_view text, size_t maxBytes);
   [[nodiscard]] int64_t integer(std::string_view key, json::Value value, int64_t least,
                                 int64_t most);
 

@@ -31,19 +31,21 @@ class ProviderDecoder {
   [[nodiscard]] Result<ProviderMessage, Refusal> body();
 
   // The id of what the opened message answers, if it has one that can be read: a call, a gate.check
-  // or a transform.request.
-  [[nodiscard]] std::string callId() const;
+  // or a transform.request. Empty otherwise. Stays until the next open().
+  [[nodiscard]] std::string_view callId() const { return callId_; }
   // Its `sessionId`, likewise.
   [[nodiscard]] std::string sessionId() const { return shortText("sessionId"); }
 
  private:
   // That member of the opened message, if it is a text of the length of an identifier.
   [[nodiscard]] std::string shortText(std::string_view key) const;
+  void findCallId();
 
   const Limits& limits_;
   json::Scanner scanner_;
   json::Value root_;
   Slice text_;
+  std::string callId_;
   ProviderMessageType type_ = ProviderMessageType::Auth;
 };
 

@@ -73,6 +73,7 @@ Refusal invalid(std::string message, std::string replyTo) {
 Result<ProviderMessageType, Refusal> ProviderDecoder::open(const Slice& text) {
   text_ = text;
   root_ = {};
+  callId_.clear();
   Result<json::Value, json::SyntaxError> scanned = scanner_.scan(text.view());
   if (!scanned) {
     return invalid("not valid JSON at byte " + std::to_string(scanned.error().offset) + ": " +
@@ -87,20 +88,22 @@ Result<ProviderMessageType, Refusal> ProviderDecoder::open(const Slice& text) {
   if (!type || type->kind != json::Kind::String) {
     return invalid("type: expected a string that names the message type", "");
   }
-  const std::string name = json::decodeString(*type);
-  const std::optional<ProviderMessageType> known = typeFromWire(name);
+  const std::optional<std::string_view> plain = json::plainText(*type);
+  const std::optional<ProviderMessageType> known =
+      typeFromWire(plain ? *plain : std::string_view(json::decodeString(*type)));
   if (!known) {
-    const std::string shown = visible(name, false, 64);
+    const std::string shown = visible(json::decodeString(*type), false, 64);
     return Refusal{ErrorCode::UnknownType,
                    "\"" + shown + "\" is not a message type of protocol version 2", shown};
   }
   type_ = *known;
+  findCallId();
   const size_t most = limits_.bytes(row(type_).maxBytes);
   if (text.size() > most) {
     return Refusal{ErrorCode::PayloadTooLarge,
-                   name + " may be " + std::to_string(most) + " bytes long, this one has " +
-                       std::to_string(text.size()),
-                   name};
+                   std::string(row(type_).type) + " may be " + std::to_string(most) +
+                       " bytes long, this one has " + std::to_string(text.size()),
+                   std::string(row(type_).type)};
   }
   return type_;
 }
@@ -112,10 +115,17 @@ std::string ProviderDecoder::shortText(std::string_view key) const {
   return json::decodeString(*text);
 }
 
-std::string ProviderDecoder::callId() const {
+void ProviderDecoder::findCallId() {
   const bool isHook =
       type_ == ProviderMessageType::GateResult || type_ == ProviderMessageType::TransformResult;
-  return shortText(isHook ? "callId" : "id");
+  const std::optional<json::Value> id = scanner_.find(isHook ? "callId" : "id");
+  if (!id || id->kind != json::Kind::String || id->raw.size() > kMaxIdBytes) return;
+  // Its memory serves for the next.
+  if (const auto plain = json::plainText(*id)) {
+    callId_ = *plain;
+  } else {
+    callId_ = json::decodeString(*id);
+  }
 }
 
 Result<ProviderMessage, Refusal> ProviderDecoder::body() {

@@ -84,7 +84,7 @@ struct FileReference {
   Millis ttl{};  // from now on it may be relied on for so long
 };
 struct ToolResult {
-  std::string id;
+  Slice id;  // of the call
   // Success: the JSON text of `data` (empty: there was none). Failure: code and text.
   Slice data;
   std::optional<FileReference> file;  // instead of data

@@ -69,7 +69,7 @@ std::optional<FileReference> readFileReference(FieldReader& result, Problem& pro
 
 ToolResult readToolResult(FieldReader& fields, const Slice& text, Problem& problem) {
   ToolResult result;
-  result.id = fields.requiredText("id", kMaxIdBytes);
+  result.id = fields.requiredSlice("id", kMaxIdBytes, text);
   const std::optional<json::Value> code = fields.optional("errorCode", json::Kind::String);
   const std::optional<json::Value> error = fields.optional("error", json::Kind::String);
   result.failed = code || error;

@@ -14,6 +14,8 @@ using protocol::LogLevel;
 namespace {
 // What came in during one turn of the loop, at most, before the answers leave.
 constexpr size_t kGathered = size_t{256} * 1024;
+// More of them come rarely, and their memory is given back.
+constexpr size_t kKeptEffects = 1024;
 }  // namespace
 
 Server::Server(uv_loop_t* loop, gateway::Config config, ServerEvents events)
@@ -206,8 +208,10 @@ void Server::settle() {
   // effects that are due already: peers see everything in the order in which it was decided.
   if (std::exchange(settling_, true)) return;
   while (!effects_.empty()) {
-    gateway::Effects effects = std::exchange(effects_, {});
-    for (gateway::Effect& effect : effects) run(effect);
+    settled_.swap(effects_);
+    for (gateway::Effect& effect : settled_) run(effect);
+    settled_.clear();
+    if (settled_.capacity() > kKeptEffects) settled_ = {};
   }
   settling_ = false;
   if (closed_) return;
@@ -261,7 +265,7 @@ void Server::retire(std::unique_ptr<StreamHandler> socket) {
 void Server::run(gateway::Effect& effect) {
   if (const auto* send = std::get_if<gateway::SendText>(&effect)) {
     sendText(*send);
-  } else if (const auto* event = std::get_if<gateway::SendEvent>(&effect)) {
+  } else if (auto* event = std::get_if<gateway::SendEvent>(&effect)) {
     sendEvent(*event);
   } else if (const auto* close = std::get_if<gateway::ClosePeer>(&effect)) {
     closePeer(*close);
@@ -290,12 +294,12 @@ void Server::sendText(const gateway::SendText& send) {
   }
 }
 
-void Server::sendEvent(const gateway::SendEvent& send) {
+void Server::sendEvent(gateway::SendEvent& send) {
   if (const auto at = links_.find(send.peer); at != links_.end()) {
     at->second->send(send.event);
     queued(send.peer);
   } else if (const auto local = locals_.find(send.peer); local != locals_.end()) {
-    local->second.receive(send.event);
+    local->second.receive(std::move(send.event));
     queued(send.peer);
   }
 }

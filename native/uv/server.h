@@ -51,8 +51,8 @@ class Server {
   // A session in this process: the same messages, without a pipe. `ended` is called once, when the
   // gateway drops it (not on closeLocal).
   struct LocalSession {
-    std::function<void(const protocol::SessionEvent&)> receive;  // the event may borrow
-    std::function<void()> flush;                                 // that was all for now
+    std::function<void(protocol::SessionEvent&&)> receive;  // the event may borrow
+    std::function<void()> flush;                            // that was all for now
     std::function<void(const std::string& reason)> ended;
   };
   [[nodiscard]] gateway::PeerId openLocal(LocalSession session);
@@ -112,7 +112,7 @@ class Server {
   void run(gateway::Effect& effect);
   void closePeer(const gateway::ClosePeer& close);
   void sendText(const gateway::SendText& send);
-  void sendEvent(const gateway::SendEvent& send);
+  void sendEvent(gateway::SendEvent& send);
   // There is something for it that write() is to hand on.
   void queued(gateway::PeerId peer);
   void prepareFolder(const std::string& path);
@@ -141,6 +141,7 @@ class Server {
   std::vector<gateway::PeerId> unwritten_;  // may name one twice
   size_t gathered_ = 0;                     // bytes from peers since the last write()
   gateway::Effects effects_;
+  gateway::Effects settled_;  // empty, but while they are carried out: its memory serves again
   bool settling_ = false;
   bool writing_ = false;
   bool closed_ = false;

@@ -4,6 +4,11 @@
 
 namespace tap::uv {
 
+namespace {
+// More of them come rarely, and their memory is given back.
+constexpr size_t kKeptActions = 1024;
+}  // namespace
+
 // Outlives the port while libuv still works on the connection.
 struct SessionPort::Connect {
   uv_connect_t request{};
@@ -49,7 +54,7 @@ void SessionPort::onConnect(int status) {
 void SessionPort::attach(Server& server) {
   client_.emplace(limits_, false);
   server_ = &server;
-  peer_ = server.openLocal({[this](const protocol::SessionEvent& event) { received(event); },
+  peer_ = server.openLocal({[this](protocol::SessionEvent&& event) { received(std::move(event)); },
                             [this] { run(); },
                             [this](const std::string& reason) {
                               server_ = nullptr;
@@ -100,8 +105,8 @@ void SessionPort::cancel(const std::string& callId, const std::string& reason) {
   run();
 }
 
-void SessionPort::received(const protocol::SessionEvent& event) {
-  client_->received(event, clock_.steady(), actions_);
+void SessionPort::received(protocol::SessionEvent&& event) {
+  client_->received(std::move(event), clock_.steady(), actions_);
   if (stream_ && !running_) return;
   // It is handled once this input is gone.
   if (actions_.empty()) return;
@@ -114,26 +119,27 @@ void SessionPort::received(const protocol::SessionEvent& event) {
   }
 }
 
-void SessionPort::settle(std::vector<const protocol::CallResult*>& results) const {
-  if (!results.empty() && events_.settled) events_.settled(results);
-  results.clear();
+void SessionPort::settle() {
+  if (!results_.empty() && events_.settled) events_.settled(results_);
+  results_.clear();
 }
 
 void SessionPort::run() {
   // JavaScript that is told of one thing may ask for the next: that comes afterwards.
   if (std::exchange(running_, true)) return;
   while (!actions_.empty() || ending_) {
-    const link::Actions actions = std::exchange(actions_, {});
-    std::vector<const protocol::CallResult*> results;
-    for (const link::Action& action : actions) {
+    ran_.swap(actions_);
+    for (const link::Action& action : ran_) {
       if (const auto* settled = std::get_if<link::SettleCall>(&action)) {
-        results.push_back(&settled->result);
+        results_.push_back(&settled->result);
       } else {
-        settle(results);
+        settle();
         runOther(action);
       }
     }
-    settle(results);
+    settle();
+    ran_.clear();
+    if (ran_.capacity() > kKeptActions) ran_ = {};
     if (actions_.empty()) reportEnding();
   }
   running_ = false;
@@ -163,8 +169,8 @@ void SessionPort::onBytes(char* bytes, size_t size) {
   std::vector<Slice> bodies;
   const bool good = reader_.receive({bytes, size}, bodies);
   for (const Slice& body : bodies) {
-    const Result<protocol::SessionEvent, std::string> event = decoder_.event(body);
-    if (event && client_) received(event.value());
+    Result<protocol::SessionEvent, std::string> event = decoder_.event(body);
+    if (event && client_) received(std::move(event.value()));
   }
   // The calls that follow from these results leave in one write.
   corked_ = true;

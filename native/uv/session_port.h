@@ -62,12 +62,12 @@ class SessionPort final : public StreamHandler {
   void onConnect(int status);
   void opened();
   void transmit(const protocol::SessionMessage& message);
-  void received(const protocol::SessionEvent& event);
+  void received(protocol::SessionEvent&& event);
   // Carries out what has gathered, in order.
   void run();
   void runOther(const link::Action& action);
   void reportEnding();
-  void settle(std::vector<const protocol::CallResult*>& results) const;
+  void settle();
   void end(const std::string& reason, bool silent, bool report);
 
   uv_loop_t* loop_;
@@ -81,6 +81,9 @@ class SessionPort final : public StreamHandler {
   std::shared_ptr<StreamHome> streams_ = std::make_shared<StreamHome>();
   StreamPtr stream_;
   link::Actions actions_;  // over a link they may borrow from the input that is being handled
+  // Empty, but while actions are carried out: their memory serves again.
+  link::Actions ran_;
+  std::vector<const protocol::CallResult*> results_;
   bool running_ = false;
   bool corked_ = false;  // what is sent waits: more follows before the loop goes on
   Connect* connecting_ = nullptr;

@@ -229,7 +229,7 @@ test("the classes refuse what they cannot use", async (t) => {
   /** @type {(pairs: any[]) => void} */
   let settle = () => {};
   const settled = new Promise((resolve) => (settle = resolve));
-  const port = new addon.SessionPort({ onSettled: settle });
+  const port = new addon.SessionPort({ onSettled: (...pairs) => settle(pairs) });
   for (const wrong of [undefined, null, {}, port, "gateway"]) {
     assert.throws(() => port.attach(wrong), TypeError);
   }

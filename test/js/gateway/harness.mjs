@@ -153,7 +153,7 @@ export class TestSession {
     this.port = new addon.SessionPort({
       onConnected: () => this.#connected(),
       onEvent: (json) => this.#receive(JSON.parse(json)),
-      onSettled: (pairs) => this.#calls.settle(pairs),
+      onSettled: (...pairs) => this.#calls.settle(pairs),
       onClosed: (reason, silent) => {
         this.closed = { reason, silent };
         this.#failed(reason);

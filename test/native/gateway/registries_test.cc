@@ -17,12 +17,12 @@ CallId id(uint64_t number) {
   return {0, number};
 }
 
-CallInFlight call(uint64_t number, std::string session, std::string sessionCall, PeerId provider) {
-  CallInFlight call;
-  call.id = id(number);
-  call.sessionId = std::move(session);
-  call.sessionCallId = std::move(sessionCall);
-  call.provider = provider;
+CallPtr call(uint64_t number, std::string session, std::string sessionCall, PeerId provider) {
+  auto call = std::make_unique<CallInFlight>();
+  call->id = id(number);
+  call->sessionId = std::move(session);
+  call->sessionCallId = std::move(sessionCall);
+  call->provider = provider;
   return call;
 }
 
@@ -188,6 +188,10 @@ TEST_F(Registry, InstancesShareTheirTools) {
   EXPECT_EQ(providers.serving("s", "web", "a")[0].provider->peer, kTwo);
   providers.touch(*providers.find(kOne));
   EXPECT_EQ(providers.serving("s", "web", "a")[0].provider->peer, kOne);
+  EXPECT_EQ(providers.server(*providers.tool("s", "a"), "")->provider->peer, kOne);
+  EXPECT_EQ(providers.server(*providers.tool("s", "a"), "tab-2")->provider->peer, kTwo);
+  EXPECT_FALSE(providers.server(*providers.tool("s", "a"), "tab-3"));
+  EXPECT_TRUE(providers.serving("s", "other", "a").empty());
   providers.erase(kOne);
   EXPECT_EQ(digest("web"), before);
   EXPECT_EQ(owner("a"), "web");

@@ -142,10 +142,10 @@ TEST(SessionClient, SaysWhyACallFailed) {
 
 TEST(SessionClient, DeliversEveryOtherEventButPong) {
   Client client;
-  const std::vector<protocol::SessionEvent> events{
+  std::vector<protocol::SessionEvent> events{
       protocol::Welcome{}, protocol::Refused{}, protocol::Tools{},   protocol::Timeline{},
       protocol::Inject{},  protocol::Pong{},    protocol::Draining{}};
-  for (const auto& event : events) client->received(event, client.now, client.actions);
+  for (auto& event : events) client->received(std::move(event), client.now, client.actions);
   EXPECT_EQ(client.take(), Words(6, "deliver"));
 }
 

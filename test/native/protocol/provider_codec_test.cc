@@ -228,10 +228,13 @@ TEST(ProviderDecoder, ReadsAGoodToolResult) {
   for (const char* data : {R"("text")", "1", "null", "true", "[1,2]", R"({"a": {"b":1}})"}) {
     const auto result = decoding.as<ToolResult>(R"({"type":"tool.result","id":"c","data":)" +
                                                 std::string(data) + "}");
-    EXPECT_EQ(result.id, "c");
+    EXPECT_EQ(result.id.view(), "c");
     EXPECT_FALSE(result.failed);
     EXPECT_EQ(result.data.view(), data);
   }
+  EXPECT_EQ(decoding.as<ToolResult>(R"({"type":"tool\u002eresult","id":"\u0063\n"})").id.view(),
+            "c\n");
+  EXPECT_EQ(decoding.decoder().callId(), "c\n");
   EXPECT_TRUE(decoding.as<ToolResult>(R"({"type":"tool.result","id":"c"})").data.empty());
   EXPECT_FALSE(
       decoding.as<ToolResult>(R"({"type":"tool.result","id":"c","error":null,"data":1})").failed);
