@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,45 +20,57 @@ namespace {
 
 // With one call of JavaScript, as its arguments: an array would be filled member by member.
 constexpr size_t kSettledAtOnce = 128;
+// Bytes; what has no more is put together on the stack.
+constexpr size_t kShortText = 512;
 
 // A JSON string becomes the text it stands for; anything else stays JSON text, which is what a
-// model reads (measured: handing the slice over beats parsing it).
-Napi::String modelText(Napi::Env env, std::string_view data) {
+// model reads (measured: handing the slice over beats parsing it). Uses `result` up: a string is
+// decoded where it stands, if it can be.
+Napi::String modelText(Napi::Env env, Slice& result) {
+  const std::string_view data = result.view();
   if (data.empty() || data.front() != '"') return Napi::String::New(env, data.data(), data.size());
-  const json::Value string{json::Kind::String, data};
-  if (const std::optional<std::string> ascii = json::decodeAscii(string)) {
+  std::unique_ptr<char[]> room;
+  char* out = result.exclusive().data();
+  if (out == nullptr) {
+    room = std::make_unique_for_overwrite<char[]>(data.size());
+    out = room.get();
+  }
+  const json::AsciiText text = json::decodeAscii({json::Kind::String, data}, out);
+  if (text.rest.empty()) {
     napi_value value = nullptr;
-    napi_create_string_latin1(env, ascii->data(), ascii->size(), &value);
+    napi_create_string_latin1(env, text.front.data(), text.front.size(), &value);
     return {env, value};
   }
-  const std::u16string text = json::decodeString16(string);
-  return Napi::String::New(env, text.data(), text.size());
+  const std::u16string units = json::decodeString16(text);
+  return Napi::String::New(env, units.data(), units.size());
 }
 
-// A JavaScript string. Most fit into the first buffer: one way across instead of two.
-std::string textOf(const Napi::Value& value) {
-  std::array<char, 512> buffer;
+using Room = std::array<char, kShortText>;
+
+// A JavaScript string where it is short: one way across instead of two. Nothing where it is no
+// string or may be longer: a character may not have fitted into what was left.
+std::optional<std::string_view> shortText(Napi::Env env, napi_value value, Room& room) {
   size_t size = 0;
-  napi_get_value_string_utf8(value.Env(), value, buffer.data(), buffer.size(), &size);
-  // A character may be too long for what is left of it.
-  if (size + 4 < buffer.size()) return {buffer.data(), size};
-  return value.As<Napi::String>().Utf8Value();
+  const napi_status status =
+      napi_get_value_string_utf8(env, value, room.data(), room.size(), &size);
+  if (status != napi_ok || size + 4 >= room.size()) return std::nullopt;
+  return std::string_view(room.data(), size);
 }
 
-Napi::Value attachment(Napi::Env env, const protocol::CallResult& result) {
+Napi::Value attachment(Napi::Env env, protocol::CallResult& result) {
   Napi::Object with = Napi::Object::New(env);
   const std::string_view base64 = result.binary.base64.view();
   napi_value data = nullptr;
   napi_create_string_latin1(env, base64.data(), base64.size(), &data);
-  with.Set("text", modelText(env, result.data.view()));
+  with.Set("text", modelText(env, result.data));
   with.Set("mimeType", Napi::String::New(env, result.binary.mimeType));
   with.Set("data", Napi::String(env, data));
   return with;
 }
 
-Napi::Value toJs(Napi::Env env, const protocol::CallResult& result) {
+Napi::Value toJs(Napi::Env env, protocol::CallResult& result) {
   if (!result.failed && !result.binary.base64.empty()) return attachment(env, result);
-  if (!result.failed) return modelText(env, result.data.view());
+  if (!result.failed) return modelText(env, result.data);
   Napi::Object failure = Napi::Object::New(env);
   const std::string_view code = protocol::wireName(result.code);
   failure.Set("code", Napi::String::New(env, code.data(), code.size()));
@@ -103,7 +116,7 @@ SessionClass::SessionClass(const Napi::CallbackInfo& info)
     (*connected_)({});
   };
   events.event = [this](const protocol::SessionEvent& event) { onEvent(event); };
-  events.settled = [this](std::span<const protocol::CallResult*> results) { onSettled(results); };
+  events.settled = [this](std::span<protocol::CallResult*> results) { onSettled(results); };
   events.closed = [this](const std::string& reason, bool silent) { onClosed(reason, silent); };
   events.over = [this] { finish(); };
   port_ = std::make_unique<uv::SessionPort>(loopOf(env), limitsFromEnvironment(complaints),
@@ -164,17 +177,25 @@ void SessionClass::send(const Napi::CallbackInfo& info) {
 }
 
 void SessionClass::call(const Napi::CallbackInfo& info) {
-  if (!info[0].IsNumber() || !info[1].IsString() || !info[2].IsString()) {
-    Napi::TypeError::New(info.Env(), "call(id, tool, args): expected a number and two strings")
+  const Napi::Env env = info.Env();
+  Room toolRoom;
+  Room argsRoom;
+  int64_t id = 0;
+  const bool hasId = napi_get_value_int64(env, info[0], &id) == napi_ok;
+  const std::optional<std::string_view> tool = shortText(env, info[1], toolRoom);
+  const std::optional<std::string_view> args = shortText(env, info[2], argsRoom);
+  if (!hasId || (!tool && !info[1].IsString()) || (!args && !info[2].IsString())) {
+    Napi::TypeError::New(env, "call(id, tool, args): expected a number and two strings")
         .ThrowAsJavaScriptException();
     return;
   }
   protocol::Call call;
-  call.callId = std::to_string(info[0].As<Napi::Number>().Int64Value());
-  call.tool = textOf(info[1]);
-  call.args = Slice(textOf(info[2]));
+  call.callId = std::to_string(id);
+  call.tool = tool ? std::string(*tool) : info[1].As<Napi::String>().Utf8Value();
+  call.args = args ? Slice::copy(*args) : Slice(info[2].As<Napi::String>().Utf8Value());
   std::optional<Millis> timeout;
-  if (info[3].IsNumber()) timeout = Millis(info[3].As<Napi::Number>().Int64Value());
+  int64_t ms = 0;
+  if (napi_get_value_int64(env, info[3], &ms) == napi_ok) timeout = Millis(ms);
   if (port_->call(std::move(call), timeout)) return;
   Napi::TypeError::New(info.Env(), "call id used twice").ThrowAsJavaScriptException();
 }
@@ -195,7 +216,7 @@ void SessionClass::onEvent(const protocol::SessionEvent& event) {
   (*event_)({Napi::String::New(event_->env(), text.head)});
 }
 
-void SessionClass::onSettled(std::span<const protocol::CallResult*> results) {
+void SessionClass::onSettled(std::span<protocol::CallResult*> results) {
   const Napi::Env env = settled_->env();
   std::array<napi_value, 2 * kSettledAtOnce> pairs{};
   while (!results.empty() && liveness_.alive()) {
@@ -203,7 +224,7 @@ void SessionClass::onSettled(std::span<const protocol::CallResult*> results) {
     results = results.subspan(some.size());
     const Napi::HandleScope scope(env);
     auto at = pairs.begin();
-    for (const protocol::CallResult* result : some) {
+    for (protocol::CallResult* result : some) {
       int64_t id = 0;
       std::from_chars(result->callId.data(), result->callId.data() + result->callId.size(), id);
       *at++ = Napi::Number::New(env, static_cast<double>(id));

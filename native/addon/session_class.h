@@ -36,7 +36,7 @@ class SessionClass final : public Napi::ObjectWrap<SessionClass> {
   void finish();
 
   void onEvent(const protocol::SessionEvent& event);
-  void onSettled(std::span<const protocol::CallResult*> results);
+  void onSettled(std::span<protocol::CallResult*> results);
   void onClosed(const std::string& reason, bool silent);
 
   Liveness liveness_;

@@ -93,8 +93,16 @@ class Elements {
 [[nodiscard]] std::string decodeString(Value string);
 // The same as UTF-16 code units; lone surrogates stay what they are, as in JavaScript.
 [[nodiscard]] std::u16string decodeString16(Value string);
-// The same where the decoded text is ASCII only (it then is its Latin-1 form, too); else nothing.
-[[nodiscard]] std::optional<std::string> decodeAscii(Value string);
+
+// A String value, decoded as far as it is ASCII only (which then is its Latin-1 form, too).
+struct AsciiText {
+  std::string_view front;
+  std::string_view rest;  // of the raw text, from the first character that is none; empty: none is
+};
+// Decodes to `out`, which has room for string.raw.size() bytes, or is where these stand.
+[[nodiscard]] AsciiText decodeAscii(Value string, char* out);
+// All of what decodeAscii has begun.
+[[nodiscard]] std::u16string decodeString16(const AsciiText& begun);
 
 // The number's double value (overflow gives infinity, as in JavaScript).
 [[nodiscard]] double decodeNumber(Value number);

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <array>
+
 #include "base/json.h"
 #include "base/json_text.h"
 #include "base/utf8.h"
@@ -95,20 +98,36 @@ constexpr char32_t kReplacement = 0xFFFD;
   return out;
 }
 
-// Copies ASCII up to the first byte that is none, or a backslash; steps `p` there.
+#if defined(__SSE2__)
+// Stores the first `count` of 16 bytes, and leaves what stands behind them: it may be still to be
+// read.
+void storeFirst(char* out, __m128i bytes, int count) {
+  static constexpr std::array<uint8_t, 32> kOnesThenZeros{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+                                                          0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+                                                          0xFF, 0xFF, 0xFF, 0xFF};
+  auto* const to = reinterpret_cast<__m128i*>(out);
+  const __m128i mask =
+      _mm_loadu_si128(reinterpret_cast<const __m128i*>(kOnesThenZeros.data() + 16 - count));
+  const __m128i behind = _mm_andnot_si128(mask, _mm_loadu_si128(to));
+  _mm_storeu_si128(to, _mm_or_si128(_mm_and_si128(mask, bytes), behind));
+}
+#endif
+
+// Copies ASCII up to the first byte that is none, or a backslash; steps `p` there. `out` may lie
+// before `p` in the same text.
 [[nodiscard]] char* copyPlain(char* out, const char*& p, const char* end) {
 #if defined(__SSE2__)
   const __m128i escape = _mm_set1_epi8('\\');
   for (; end - p >= 16; p += 16, out += 16) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     const int stops = _mm_movemask_epi8(_mm_or_si128(bytes, _mm_cmpeq_epi8(bytes, escape)));
-    // All sixteen, also where fewer count: there is room, since no text gets longer by decoding.
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), bytes);
     if (stops != 0) {
       const int plain = std::countr_zero(static_cast<unsigned>(stops));
+      storeFirst(out, bytes, plain);
       p += plain;
       return out + plain;
     }
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), bytes);
   }
 #endif
   while (p != end && static_cast<uint8_t>(*p) < 0x80 && *p != '\\') *out++ = *p++;
@@ -157,12 +176,12 @@ std::string decodeString(Value string) {
   }
 }
 
-std::u16string decodeString16(Value string) {
-  const std::string_view raw = withoutQuotes(string);
-  const char* p = raw.data();
-  const char* const end = p + raw.size();
-  std::u16string units(raw.size(), u'\0');  // no byte of UTF-8 stands for more than one unit
-  char16_t* out = units.data();
+std::u16string decodeString16(const AsciiText& begun) {
+  const char* p = begun.rest.data();
+  const char* const end = p + begun.rest.size();
+  // No byte of UTF-8 stands for more than one unit.
+  std::u16string units(begun.front.size() + begun.rest.size(), u'\0');
+  char16_t* out = std::copy(begun.front.begin(), begun.front.end(), units.data());
   for (;;) {
     out = widenPlain(out, p, end);
     if (p == end) break;
@@ -178,21 +197,23 @@ std::u16string decodeString16(Value string) {
   return units;
 }
 
-std::optional<std::string> decodeAscii(Value string) {
+std::u16string decodeString16(Value string) {
+  return decodeString16(AsciiText{{}, withoutQuotes(string)});
+}
+
+AsciiText decodeAscii(Value string, char* const to) {
   const std::string_view raw = withoutQuotes(string);
   const char* p = raw.data();
   const char* const end = p + raw.size();
-  std::string text(raw.size(), '\0');
-  char* out = text.data();
+  char* out = to;
   for (;;) {
     out = copyPlain(out, p, end);
-    if (p == end) break;
-    const char32_t point = *p == '\\' ? takeEscape(p, end) : 0x80;
-    if (point >= 0x80) return std::nullopt;
+    const char* next = p;
+    const char32_t point = p != end && *p == '\\' ? takeEscape(next, end) : 0x80;
+    if (point >= 0x80) return {text::between(to, out), text::between(p, end)};
+    p = next;
     *out++ = static_cast<char>(point);
   }
-  text.resize(static_cast<size_t>(out - text.data()));
-  return text;
 }
 
 }  // namespace tap::json

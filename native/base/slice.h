@@ -1,7 +1,9 @@
 // Slice: read-only bytes together with whatever keeps them alive.
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,12 +16,18 @@ class Slice {
  public:
   Slice() = default;
   // Takes the text over and shares it from now on.
-  explicit Slice(std::string text)
-      : owner_(std::make_shared<const std::string>(std::move(text))), view_(*owner_) {}
-  Slice(std::shared_ptr<const std::string> owner, std::string_view view)
-      : owner_(std::move(owner)), view_(view) {}
-
+  explicit Slice(std::string text) {
+    const auto owner = std::make_shared<std::string>(std::move(text));
+    view_ = *owner;
+    owner_ = owner;
+  }
   [[nodiscard]] static Slice borrow(std::string_view view) { return {nullptr, view}; }
+  // The same bytes in memory of its own.
+  [[nodiscard]] static Slice copy(std::string_view view) {
+    const auto owner = std::make_shared_for_overwrite<char[]>(view.size());
+    std::copy(view.begin(), view.end(), owner.get());
+    return {owner, {owner.get(), view.size()}};
+  }
 
   [[nodiscard]] std::string_view view() const { return view_; }
   [[nodiscard]] size_t size() const { return view_.size(); }
@@ -30,10 +38,20 @@ class Slice {
   [[nodiscard]] Slice part(std::string_view part) const { return {owner_, part}; }
 
   // The same bytes, safe to store: itself where it has an owner, a copy where it borrows.
-  [[nodiscard]] Slice keep() const { return borrowed() ? Slice(std::string(view_)) : *this; }
+  [[nodiscard]] Slice keep() const { return borrowed() ? copy(view_) : *this; }
+
+  // The same bytes, to be changed, where nobody else can see them. Nothing where they are borrowed,
+  // or another Slice has the same owner.
+  [[nodiscard]] std::span<char> exclusive() {
+    if (owner_.use_count() != 1) return {};
+    return {const_cast<char*>(view_.data()), view_.size()};  // no owner's bytes are constant
+  }
 
  private:
-  std::shared_ptr<const std::string> owner_;
+  Slice(std::shared_ptr<const void> owner, std::string_view view)
+      : owner_(std::move(owner)), view_(view) {}
+
+  std::shared_ptr<const void> owner_;
   std::string_view view_;
 };
 

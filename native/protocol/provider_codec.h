@@ -26,8 +26,8 @@ class ProviderDecoder {
   // INVALID_JSON, UNKNOWN_TYPE, or PAYLOAD_TOO_LARGE where the type allows less than this.
   [[nodiscard]] Result<ProviderMessageType, Refusal> open(const Slice& text);
 
-  // The opened message, in full. Refused with INVALID_JSON (shape), PAYLOAD_TOO_LARGE (counts).
-  // Slices in it have the text's owner: they borrow where the text does.
+  // The opened message, in full. Ask once. Refused with INVALID_JSON (shape), PAYLOAD_TOO_LARGE
+  // (counts). Slices in it have the text's owner: they borrow where the text does.
   [[nodiscard]] Result<ProviderMessage, Refusal> body();
 
   // The id of what the opened message answers, if it has one that can be read: a call, a gate.check
@@ -44,7 +44,7 @@ class ProviderDecoder {
   const Limits& limits_;
   json::Scanner scanner_;
   json::Value root_;
-  Slice text_;
+  Slice text_;  // until body()
   std::string callId_;
   ProviderMessageType type_ = ProviderMessageType::Auth;
 };

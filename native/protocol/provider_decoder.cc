@@ -71,7 +71,6 @@ Refusal invalid(std::string message, std::string replyTo) {
 }  // namespace
 
 Result<ProviderMessageType, Refusal> ProviderDecoder::open(const Slice& text) {
-  text_ = text;
   root_ = {};
   callId_.clear();
   Result<json::Value, json::SyntaxError> scanned = scanner_.scan(text.view());
@@ -105,6 +104,7 @@ Result<ProviderMessageType, Refusal> ProviderDecoder::open(const Slice& text) {
                        " bytes long, this one has " + std::to_string(text.size()),
                    std::string(row(type_).type)};
   }
+  text_ = text;
   return type_;
 }
 
@@ -135,7 +135,8 @@ Result<ProviderMessage, Refusal> ProviderDecoder::body() {
   if (auto complaint = overCount(type_, root_, limits_)) {
     return Refusal{ErrorCode::PayloadTooLarge, std::move(*complaint), type, shortText("requestId")};
   }
-  Body body{root_, fields, problem, limits_, text_};
+  const Slice text = std::exchange(text_, {});  // it may be large
+  Body body{root_, fields, problem, limits_, text};
   ProviderMessage message = decodeBody(type_, body);
   if (!problem.any()) return message;
   return Refusal{ErrorCode::InvalidJson, problem.text(), type, shortText("requestId")};

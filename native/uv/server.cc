@@ -93,9 +93,10 @@ void Server::received(PeerId peer, std::vector<ws::Event>& events) {
   const Now at = clock_.now();
   bool over = false;
   for (ws::Event& event : events) {
-    if (const auto* text = std::get_if<ws::TextMessage>(&event)) {
-      gathered_ += text->text.size();
-      gateway_.providerText(peer, text->text, at, effects_);
+    if (auto* message = std::get_if<ws::TextMessage>(&event)) {
+      const Slice text = std::move(message->text);  // whoever has a result has it alone
+      gathered_ += text.size();
+      gateway_.providerText(peer, text, at, effects_);
     } else if (const auto* oversize = std::get_if<ws::OversizeMessage>(&event)) {
       gateway_.providerOversize(peer, oversize->size, at, effects_);
     } else {

@@ -129,8 +129,8 @@ void SessionPort::run() {
   if (std::exchange(running_, true)) return;
   while (!actions_.empty() || ending_) {
     ran_.swap(actions_);
-    for (const link::Action& action : ran_) {
-      if (const auto* settled = std::get_if<link::SettleCall>(&action)) {
+    for (link::Action& action : ran_) {
+      if (auto* settled = std::get_if<link::SettleCall>(&action)) {
         results_.push_back(&settled->result);
       } else {
         settle();
@@ -172,6 +172,7 @@ void SessionPort::onBytes(char* bytes, size_t size) {
     Result<protocol::SessionEvent, std::string> event = decoder_.event(body);
     if (event && client_) received(std::move(event.value()));
   }
+  bodies.clear();  // whoever has a result has it alone
   // The calls that follow from these results leave in one write.
   corked_ = true;
   run();

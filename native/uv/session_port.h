@@ -23,8 +23,8 @@ namespace tap::uv {
 struct SessionPortEvents {
   std::function<void()> connected;
   std::function<void(const protocol::SessionEvent&)> event;
-  // All that have settled at once: one way into JavaScript for many.
-  std::function<void(std::span<const protocol::CallResult*>)> settled;
+  // All that have settled at once: one way into JavaScript for many. It may use them up.
+  std::function<void(std::span<protocol::CallResult*>)> settled;
   // The port is of no more use. `silent`: the gateway is there but does not answer.
   std::function<void(const std::string& reason, bool silent)> closed;
   // Once, whoever has ended it: nothing more comes, but the outcome of calls that are made now.
@@ -83,7 +83,7 @@ class SessionPort final : public StreamHandler {
   link::Actions actions_;  // over a link they may borrow from the input that is being handled
   // Empty, but while actions are carried out: their memory serves again.
   link::Actions ran_;
-  std::vector<const protocol::CallResult*> results_;
+  std::vector<protocol::CallResult*> results_;
   bool running_ = false;
   bool corked_ = false;  // what is sent waits: more follows before the loop goes on
   Connect* connecting_ = nullptr;

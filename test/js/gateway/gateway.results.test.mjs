@@ -14,6 +14,7 @@ const kinds = {
   ascii: (bytes) => `"${filled("plain text, ", bytes)}"`,
   CJK: (bytes) => `"${filled("道可道非常道", bytes)}"`,
   emoji: (bytes) => `"${filled("🦊a", bytes)}"`,
+  "ASCII at first": (bytes) => `"${filled("plain\\n", bytes)}${bytes > 0 ? "é\\t" : ""}"`,
   escapes: (bytes) => `"${filled('\\n\\"\\\\\\/\\u00e9\\u0041\\t', bytes)}"`,
   "lone surrogates": (bytes) => `"${filled("\\ud800x\\udc00\\udbff", bytes)}"`,
   "pairs of escapes": (bytes) => `"${filled("\\ud83e\\udd8a", bytes)}"`,

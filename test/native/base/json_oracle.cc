@@ -53,8 +53,10 @@ void appendNumber(std::string& out, Value number) {
 
 void appendString(std::string& out, Value string) {
   out += 's';
-  for (const char16_t unit : json::decodeString16(string)) appendHex(out, unit, 4);
-  if (json::decodeAscii(string)) out += 'a';
+  std::string room(string.raw);
+  const json::AsciiText begun = json::decodeAscii({Kind::String, room}, room.data());
+  for (const char16_t unit : json::decodeString16(begun)) appendHex(out, unit, 4);
+  if (begun.rest.empty()) out += 'a';
   json::appendQuoted(out, json::decodeString(string));
 }
 

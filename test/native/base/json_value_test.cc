@@ -147,12 +147,26 @@ TEST(JsonDecodeString16, ReadsUtf8OfEveryLengthAtEveryPlace) {
   }
 }
 
+std::optional<std::string> ascii(Value string) {
+  std::string text(string.raw.size(), '\0');
+  const AsciiText decoded = decodeAscii(string, text.data());
+  EXPECT_EQ(decodeString16(decoded), decodeString16(string));
+  // The same where it stands.
+  std::string raw(string.raw);
+  const AsciiText inPlace = decodeAscii({Kind::String, raw}, raw.data());
+  EXPECT_EQ(inPlace.front, decoded.front);
+  EXPECT_EQ(inPlace.rest, decoded.rest);
+  EXPECT_EQ(decodeString16(inPlace), decodeString16(string));
+  if (!decoded.rest.empty()) return std::nullopt;
+  return std::string(decoded.front);
+}
+
 TEST(JsonDecodeAscii, DecodesWhatIsAsciiAndNothingElse) {
-  EXPECT_EQ(decodeAscii(scanned("\"\"")), "");
-  EXPECT_EQ(decodeAscii(scanned(R"("abc\n\u007f")")), "abc\n\x7f");
-  EXPECT_EQ(decodeAscii(scanned(R"("abc\u0080")")), std::nullopt);
-  EXPECT_EQ(decodeAscii(scanned(R"("\ud83d\ude00")")), std::nullopt);
-  EXPECT_EQ(decodeAscii(scanned(R"("\ud800")")), std::nullopt);
+  EXPECT_EQ(ascii(scanned("\"\"")), "");
+  EXPECT_EQ(ascii(scanned(R"("abc\n\u007f")")), "abc\n\x7f");
+  EXPECT_EQ(ascii(scanned(R"("abc\u0080")")), std::nullopt);
+  EXPECT_EQ(ascii(scanned(R"("\ud83d\ude00")")), std::nullopt);
+  EXPECT_EQ(ascii(scanned(R"("\ud800")")), std::nullopt);
 }
 
 TEST(JsonDecodeAscii, SeesWhatIsNotPlainAtEveryPlaceOfABlock) {
@@ -161,9 +175,9 @@ TEST(JsonDecodeAscii, SeesWhatIsNotPlainAtEveryPlaceOfABlock) {
       const std::string before(at, 'x');
       const std::string after(size - at, 'y');
       const std::string escaped = "\"" + before + "\\t" + after + "\"";
-      EXPECT_EQ(decodeAscii(scanned(escaped)), before + "\t" + after) << size << " " << at;
+      EXPECT_EQ(ascii(scanned(escaped)), before + "\t" + after) << size << " " << at;
       const std::string umlaut = "\"" + before + "\xC3\xA4" + after + "\"";
-      EXPECT_EQ(decodeAscii(scanned(umlaut)), std::nullopt) << size << " " << at;
+      EXPECT_EQ(ascii(scanned(umlaut)), std::nullopt) << size << " " << at;
     }
   }
 }
