@@ -30,7 +30,8 @@ const loadParser = () =>
 
 try {
   const { parserOf } = await loadParser();
-  await parserOf(args).parseAsync();
+  const parser = await parserOf(args);
+  await parser.parseAsync();
 } catch (error) {
   const failure = asFailure(error);
   const [end = args.length] = [args.indexOf("--")].filter((at) => at >= 0);

@@ -2,7 +2,7 @@
 
 import yargs from "yargs";
 import { version } from "../base/paths.mjs";
-import { COMMANDS } from "./commands/index.mjs";
+import { commandsFor } from "./commands/index.mjs";
 import { EXIT_CODES, usage } from "./failure.mjs";
 import { GLOBAL_OPTIONS } from "./given.mjs";
 
@@ -50,19 +50,24 @@ const CONFIGURATION = {
 /** @param {string} command with its arguments */
 const nameOf = (command) => command.split(" ")[0];
 
-/** The line to look at next, after a mistake. @param {string[]} args */
-function usageAdvice(args) {
-  const given = COMMANDS.map(({ command }) => command).find((command) =>
-    args.includes(nameOf(command)),
-  );
-  if (given === undefined) return `${NAME} --help shows what there is`;
-  return `usage: ${NAME} ${given}\n${NAME} ${nameOf(given)} --help shows more`;
+/** @param {string} command with its arguments */
+const usageOf = (command) =>
+  `usage: ${NAME} ${command}\n${NAME} ${nameOf(command)} --help shows more`;
+
+/** @typedef {import("./given.mjs").Command} Command */
+
+/** The line to look at next, after a mistake. @param {string[]} args @param {Command[]} commands */
+function usageAdvice(args, commands) {
+  const given = commands
+    .map(({ command }) => command)
+    .find((command) => args.includes(nameOf(command)));
+  return given === undefined ? `${NAME} --help shows what there is` : usageOf(given);
 }
 
 /**
  * As yargs is to have it. Its own options come first in its help: groups are shown in the order in which
  * they were begun. What follows after -- is no argument to yargs, and would be passed over in silence.
- * @param {import("./given.mjs").Command} command
+ * @param {Command} prepared
  */
 const prepared = ({ command, describe, builder, handler, takesRest }) => ({
   command,
@@ -72,12 +77,13 @@ const prepared = ({ command, describe, builder, handler, takesRest }) => ({
   handler: (/** @type {any} */ given) => {
     const rest = given["--"] ?? [];
     if (rest.length === 0 || takesRest) return handler(given);
-    throw usage(`nothing goes after -- here, such as "${rest[0]}"`, usageAdvice([nameOf(command)]));
+    throw usage(`nothing goes after -- here, such as "${rest[0]}"`, usageOf(command));
   },
 });
 
 /** @param {string[]} args without the program */
-export function parserOf(args) {
+export async function parserOf(args) {
+  const commands = await commandsFor(args);
   const parser = /** @type {any} */ (yargs(args)).usageConfiguration({ "hide-types": true });
   return /** @type {import("yargs").Argv} */ (parser)
     .scriptName(NAME)
@@ -88,7 +94,7 @@ export function parserOf(args) {
     .epilogue(FOOT)
     .options(GLOBAL_OPTIONS)
     .group(["home", "json", "help", "version"], "Options of every command:")
-    .command(/** @type {any} */ (COMMANDS.map(prepared)))
+    .command(/** @type {any} */ (commands.map(prepared)))
     .demandCommand(1, "expected a command")
     .strict()
     .recommendCommands()
@@ -100,6 +106,6 @@ export function parserOf(args) {
     .fail((message, error) => {
       if (error && error.name !== "YError") throw error;
       const text = (message ?? error.message).replace(/\s*\n\s*/g, " ").trim();
-      throw usage(text, usageAdvice(args));
+      throw usage(text, usageAdvice(args, commands));
     });
 }

@@ -1,44 +1,34 @@
 // Every command, in the order in which --help shows them. A new one is a file here and a line below.
 
-import allow from "./allow.mjs";
-import call from "./call.mjs";
-import completion from "./completion.mjs";
-import dev from "./dev.mjs";
-import doctor from "./doctor.mjs";
-import install from "./install.mjs";
-import limits from "./limits.mjs";
-import logs from "./logs.mjs";
-import create from "./new.mjs";
-import pair from "./pair.mjs";
-import push from "./push.mjs";
-import replay from "./replay.mjs";
-import revoke from "./revoke.mjs";
-import status from "./status.mjs";
-import tools from "./tools.mjs";
-import trace from "./trace.mjs";
-import uninstall from "./uninstall.mjs";
-import unpair from "./unpair.mjs";
-import update from "./update.mjs";
+/** @type {Record<string, () => Promise<{default: import("../given.mjs").Command}>>} */
+const MODULES = {
+  install: () => import("./install.mjs"),
+  update: () => import("./update.mjs"),
+  uninstall: () => import("./uninstall.mjs"),
+  status: () => import("./status.mjs"),
+  doctor: () => import("./doctor.mjs"),
+  tools: () => import("./tools.mjs"),
+  call: () => import("./call.mjs"),
+  push: () => import("./push.mjs"),
+  logs: () => import("./logs.mjs"),
+  limits: () => import("./limits.mjs"),
+  trace: () => import("./trace.mjs"),
+  replay: () => import("./replay.mjs"),
+  allow: () => import("./allow.mjs"),
+  revoke: () => import("./revoke.mjs"),
+  pair: () => import("./pair.mjs"),
+  unpair: () => import("./unpair.mjs"),
+  dev: () => import("./dev.mjs"),
+  new: () => import("./new.mjs"),
+  completion: () => import("./completion.mjs"),
+};
 
-/** @type {import("../given.mjs").Command[]} */
-export const COMMANDS = [
-  install,
-  update,
-  uninstall,
-  status,
-  doctor,
-  tools,
-  call,
-  push,
-  logs,
-  limits,
-  trace,
-  replay,
-  allow,
-  revoke,
-  pair,
-  unpair,
-  dev,
-  create,
-  completion,
-];
+/** @param {string[]} names */
+const load = (names) => Promise.all(names.map(async (name) => (await MODULES[name]()).default));
+
+/**
+ * The command that is meant, or all of them where the first word is none: loading all takes as long as
+ * Node itself takes to start. @param {string[]} args
+ */
+export const commandsFor = ([first = ""]) =>
+  load(Object.hasOwn(MODULES, first) ? [first] : Object.keys(MODULES));

@@ -7,7 +7,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import stringWidth from "string-width";
 import { version } from "../../../js/base/paths.mjs";
-import { COMMANDS } from "../../../js/command/commands/index.mjs";
+import { commandsFor } from "../../../js/command/commands/index.mjs";
 import { EXIT_CODES } from "../../../js/command/failure.mjs";
 import { hasColours, Output, strong } from "../../../js/command/output.mjs";
 import { table } from "../../../js/command/table.mjs";
@@ -16,6 +16,7 @@ import { root } from "../../commands.mjs";
 import { CLI, InTerminal, place, served, tap, tapJson } from "./cli-process.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
+const COMMANDS = await commandsFor([]);
 const NAMES = COMMANDS.map(({ command }) => command.split(" ")[0]);
 // eslint-disable-next-line no-control-regex -- this is what it is about
 const ESCAPE = /[\u001b\u009b]/;
