@@ -7,7 +7,7 @@ import path from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { checkBudget } from "./bench/budget.mjs";
 import { chaos } from "./chaos.mjs";
-import { attempt, CommandFailed, root, run, say, seconds, testFiles } from "./commands.mjs";
+import { attempt, CommandFailed, root, say, seconds, testFiles } from "./commands.mjs";
 import { conformanceRules, readResults, securityRules, unshown } from "./conformance.mjs";
 import { buildFuzzers, fuzzAll, fuzzTargets } from "./fuzz.mjs";
 import { format, lint } from "./lint.mjs";
@@ -123,12 +123,6 @@ async function bench() {
   return { ok, detail: ok ? "every case of every rival" : "npm run bench -- --smoke says why" };
 }
 
-async function linted() {
-  const folder = path.join(root, "build-lint");
-  await run("cmake", ["-S", ".", "-B", folder], { quiet: true });
-  return lint(folder);
-}
-
 // ---- parts and summary ---------------------------------------------------------------------------
 
 /**
@@ -137,7 +131,7 @@ async function linted() {
  */
 const parts = {
   format,
-  lint: linted,
+  lint,
   native,
   js,
   python,

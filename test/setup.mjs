@@ -97,7 +97,7 @@ const needs = {
   e2e: [...forAddon, "git", ...forPython],
   package: [...forAddon, "binutils", "git"],
   chaos: forAddon,
-  lint: [...forNative, "git", "clang-format", "clang-tidy", "cppcheck"],
+  lint: [...forNative, "git", "clang", "clang-format", "clang-tidy", "cppcheck"],
   format: ["git", "clang-format"],
   conformance: [],
   bench: [...forAddon, ...forNative, ...forBench, "git"],

@@ -1,0 +1,161 @@
+// What clang knows of native/: the checks of clang-tidy, and its analyzer.
+
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { findPcre2 } from "../js/install/pcre2.mjs";
+import { attempt, CommandFailed, root, run, say } from "./commands.mjs";
+import { nodeHeaders } from "./sanitize.mjs";
+
+const WORKERS = Math.max(2, os.availableParallelism());
+const folder = path.join(root, "build-lint");
+
+const needsNode = (/** @type {string} */ file) => /^native\/(uv|addon)\//.test(file);
+
+/** What all of native/ can be compiled with. @param {string | undefined} headers of Node */
+function compilerFlags(headers) {
+  const napiHeaders = path.join(root, "node_modules", "node-addon-api");
+  const pcre2 = findPcre2()?.include;
+  return [
+    ...["-std=c++20", "-Inative"],
+    ...(pcre2 ? ["-idirafter", pcre2] : []),
+    ...(headers ? ["-isystem", headers, "-isystem", napiHeaders] : []),
+    ...["-DNAPI_VERSION=8", "-DNODE_ADDON_API_DISABLE_CPP_EXCEPTIONS"],
+  ];
+}
+
+/** @param {string[]} files */
+const including = (files) => files.map((file) => `#include "${path.join(root, file)}"\n`).join("");
+
+/**
+ * All headers, compiled once: reading them took most of the time of a file.
+ * @param {string[]} files @param {string[]} flags @returns {Promise<string[]>} the flag that brings them
+ */
+async function precompiled(files, flags) {
+  const source = path.join(folder, "headers.h");
+  const product = path.join(folder, "headers.pch");
+  const headers = files.filter((file) => file.endsWith(".h"));
+  writeFileSync(source, including(headers));
+  const options = ["-x", "c++-header", "-fpch-instantiate-templates", "-o", product, source];
+  await run("clang++", [...flags, ...options], { quiet: true });
+  return ["-include-pch", product];
+}
+
+// ---- the jobs ------------------------------------------------------------------------------------
+
+/** @typedef {{command: string, file: string, args: string[]}} Job */
+
+/**
+ * What looks at nothing but the file that is compiled. The parameters are the compiler's to see here:
+ * it looks at what is included, too.
+ */
+const OF_A_FILE = ["misc-unused-*", "bugprone-suspicious-include"];
+const TOGETHER = [
+  ...["clang-analyzer-*", ...OF_A_FILE].map((check) => `-${check}`),
+  // These follow no path, and so look at all that is included.
+  ...["clang-analyzer-optin.performance.*", "clang-analyzer-webkit.*"],
+  "clang-diagnostic-unused-parameter",
+];
+const together = `--checks=${TOGETHER.join(",")}`;
+const alone = `--checks=-*,${OF_A_FILE.join(",")}`;
+/** What they look for: elsewhere there is nothing that they could find. */
+const THEIRS = /^\s*using [\w:]+::\w+;|^\s*namespace \w+ *=|^#include ".*\.cc"/m;
+
+/** Besides those that clang has by itself; into templates of the standard library it does not go. */
+const ANALYZER = [
+  "-analyzer-checker=security,nullability,optin.cplusplus,optin.portability,fuchsia",
+  ...["-analyzer-config", "c++-template-inlining=false"],
+  ...["-analyzer-output=text", "-analyzer-werror"],
+].flatMap((argument) => ["-Xclang", argument]);
+
+/** One source of many. @param {string} name @param {string[]} sources @returns {string} the file */
+function unit(name, sources) {
+  const file = path.join(folder, name);
+  writeFileSync(file, including(sources));
+  return file;
+}
+
+/**
+ * Most checks look at two units, of the core and of what is around it: most of the time went into
+ * looking through the headers of each file. The analyzer, and what looks at one file only, go file by
+ * file, with the headers precompiled.
+ * @param {string[]} files below native/ @returns {Promise<Job[]>}
+ */
+async function jobs(files) {
+  mkdirSync(folder, { recursive: true });
+  const headers = nodeHeaders();
+  if (!headers) {
+    say("   Node's headers are not installed: native/uv and native/addon are left out");
+  }
+  const flags = compilerFlags(headers);
+  const possible = files.filter((file) => headers || !needsNode(file));
+  const fast = [...flags, ...(await precompiled(possible, flags))];
+  const warned = [...flags, "-Wunused-parameter"];
+  const sources = possible.filter((file) => file.endsWith(".cc"));
+  const core = unit(
+    "core.cc",
+    sources.filter((file) => !needsNode(file)),
+  );
+  const outer = sources.filter(needsNode);
+  /** @param {string} checks @param {string} file @param {string[]} given */
+  const tidy = (checks, file, given) => ({
+    command: "clang-tidy",
+    file,
+    args: ["--quiet", checks, file, "--", ...given],
+  });
+  return [
+    tidy(together, core, warned),
+    ...(outer.length > 0 ? [tidy(together, unit("outer.cc", outer), warned)] : []),
+    ...sources
+      .filter((file) => THEIRS.test(readFileSync(path.join(root, file), "utf8")))
+      .map((file) => tidy(alone, file, fast)),
+    ...sources.map((file) => ({
+      command: "clang++",
+      file,
+      args: ["--analyze", ...fast, ...ANALYZER, file],
+    })),
+  ];
+}
+
+// ---- doing them ----------------------------------------------------------------------------------
+
+/**
+ * Tells findings once, though a header's come up with every file that includes it.
+ * @param {Set<string>} told @param {string} output of clang
+ */
+function tellFindings(told, output) {
+  const findings = output
+    .replace(/^\d+ (?:warning|error)s?( and \d+ errors?)? generated\.\n/gm, "")
+    .split(/^(?=\S+:\d+:\d+: (?:error|warning):)/m);
+  for (const finding of findings) {
+    const [headline] = finding.replaceAll(root, "").split("\n");
+    const place = headline.replace(/^\//, "");
+    if (told.has(place)) continue;
+    told.add(place);
+    say(finding.trimEnd());
+  }
+}
+
+/** @param {string[]} files below native/ */
+export async function clangChecks(files) {
+  const waiting = await jobs(files);
+  const total = waiting.length;
+  /** @type {string[]} */
+  const failed = [];
+  /** @type {Set<string>} */
+  const told = new Set();
+  let done = 0;
+  const worker = async () => {
+    for (let job = waiting.shift(); job; job = waiting.shift()) {
+      const { ok, code, output } = await attempt(job.command, job.args, { quiet: true });
+      if (!ok) {
+        failed.push(`${job.command} ${job.file} (${code})`);
+        tellFindings(told, output);
+      }
+      done += 1;
+      if (done % 10 === 0) say(`   clang: ${done} of ${total}`);
+    }
+  };
+  await Promise.all(Array.from({ length: WORKERS }, worker));
+  if (failed.length > 0) throw new CommandFailed(failed.join(", "));
+}
