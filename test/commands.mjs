@@ -1,5 +1,6 @@
 // Runs commands for the test tooling: output as it comes, a sign of life where there is none.
 
+import { AsyncLocalStorage } from "node:async_hooks";
 import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
 import path from "node:path";
@@ -11,9 +12,37 @@ const HEARTBEAT_MS = 10_000;
 /** A detached process may hold a pipe of a command that has ended. */
 const PIPE_GRACE_MS = 1000;
 
+/** What an action that runs beside others has printed. @type {AsyncLocalStorage<string[]>} */
+const aside = new AsyncLocalStorage();
+
+/** @param {string} text */
+function print(text) {
+  const kept = aside.getStore();
+  if (kept) kept.push(text);
+  else process.stdout.write(text);
+}
+
 /** @param {string} text */
 export function say(text) {
-  process.stdout.write(`${text}\n`);
+  print(`${text}\n`);
+}
+
+/**
+ * Starts what is to run beside something else, and keeps what it prints.
+ * @template T
+ * @param {() => Promise<T>} action
+ * @returns {() => Promise<T>} its end, with all that it has printed
+ */
+export function begin(action) {
+  /** @type {string[]} */
+  const printed = [];
+  const ended = aside.run(printed, () => Promise.allSettled([action()]));
+  return async () => {
+    const [outcome] = await ended;
+    print(printed.join(""));
+    if (outcome.status === "rejected") throw outcome.reason;
+    return outcome.value;
+  };
 }
 
 /** @param {number} startedAt of performance.now() */
@@ -51,7 +80,7 @@ export async function attempt(command, args, { env = {}, cwd = root, quiet = fal
     pipe.setEncoding("utf8").on("data", (/** @type {string} */ text) => {
       parts.push(text);
       if (quiet) return;
-      process.stdout.write(text);
+      print(text);
       clearInterval(heart);
       heart = setInterval(beat, HEARTBEAT_MS);
     });
@@ -84,7 +113,7 @@ function ended(child) {
 export async function run(command, args, options = {}) {
   const { ok, code, output } = await attempt(command, args, options);
   if (ok) return output;
-  if (options.quiet || code === 127) process.stdout.write(output);
+  if (options.quiet || code === 127) print(output);
   throw new CommandFailed(`${[path.basename(command), ...args].join(" ")} ended with ${code}`);
 }
 
