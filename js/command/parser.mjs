@@ -67,7 +67,7 @@ function usageAdvice(args, commands) {
 /**
  * As yargs is to have it. Its own options come first in its help: groups are shown in the order in which
  * they were begun. What follows after -- is no argument to yargs, and would be passed over in silence.
- * @param {Command} prepared
+ * @param {Command} command
  */
 const prepared = ({ command, describe, builder, handler, takesRest }) => ({
   command,
