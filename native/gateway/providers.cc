@@ -128,7 +128,9 @@ void Providers::regroup(std::string_view sessionId, std::string_view name) {
   const auto session = bound_.find(sessionId);
   Group* named = group(sessionId, name);
   if (named == nullptr) return;
-  for (const std::string& tool : named->toolNames) session->second.tools.erase(tool);
+  for (const std::string_view tool : named->toolNames) {
+    session->second.tools.erase(session->second.tools.find(tool));
+  }
   named->toolNames.clear();
   if (named->peers.empty()) {
     session->second.groups.erase(session->second.groups.find(name));
@@ -147,15 +149,17 @@ void Providers::regroup(std::string_view sessionId, std::string_view name) {
       const auto [at, isNew] = tools.emplace(tool.name, Tool{owner, named->targeted, {}});
       at->second.served.push_back({provider, &tool});
       if (!isNew) continue;  // another instance declares it, too
-      named->toolNames.push_back(tool.name);
+      named->toolNames.push_back(at->first);
       named->definitions.push_back(named->targeted ? protocol::withTarget(tool, name) : tool.json);
     }
   }
   const std::string meta = protocol::metaToolName(name);
-  if (named->targeted && !named->refused.contains(meta) &&
-      tools.emplace(meta, Tool{owner, true, {}}).second) {
-    named->toolNames.push_back(meta);
-    named->definitions.push_back(protocol::metaToolJson(name));
+  if (named->targeted && !named->refused.contains(meta)) {
+    const auto [at, isNew] = tools.emplace(meta, Tool{owner, true, {}});
+    if (isNew) {
+      named->toolNames.push_back(at->first);
+      named->definitions.push_back(protocol::metaToolJson(name));
+    }
   }
   named->digest = digestOf(name, named->definitions);
 }

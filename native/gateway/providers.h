@@ -168,8 +168,8 @@ class Providers {
     std::vector<PeerId> peers;  // in the order in which they were bound
     std::set<std::string, std::less<>> refused;
     bool targeted = false;
-    std::vector<std::string> definitions;  // JSON text, as the session shall have them
-    std::vector<std::string> toolNames;    // of these
+    std::vector<std::string> definitions;     // JSON text, as the session shall have them
+    std::vector<std::string_view> toolNames;  // of these: keys of Bound::tools
     std::string digest;
   };
   struct Bound {

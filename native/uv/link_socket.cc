@@ -36,6 +36,7 @@ void LinkSocket::send(const protocol::SessionEvent& event) {
   stream_->queue(text.head);
   if (!text.middle.empty()) stream_->queue(text.middle);
   stream_->queue(text.tail);
+  stream_->flushIfEnough();
 }
 
 void LinkSocket::close() {

@@ -78,7 +78,11 @@ void SessionPort::transmit(const protocol::SessionMessage& message) {
   link::appendHeader(header, text.head.size());
   stream_->queue(header);
   stream_->queue(text.head);
-  if (!corked_) stream_->flush();
+  if (corked_) {
+    stream_->flushIfEnough();
+  } else {
+    stream_->flush();
+  }
 }
 
 void SessionPort::send(const protocol::SessionMessage& message) {
@@ -88,6 +92,11 @@ void SessionPort::send(const protocol::SessionMessage& message) {
 bool SessionPort::call(protocol::Call call, std::optional<Millis> timeout) {
   if (open_) {
     if (!client_->call(std::move(call), timeout, clock_.steady(), actions_)) return false;
+    // At once, from inside a callback too: of many calls the first are on their way while
+    // JavaScript makes the others.
+    const link::Action action = std::move(actions_.back());
+    actions_.pop_back();
+    transmit(std::get<link::SendMessage>(action).message);
   } else {
     protocol::CallResult result;
     result.callId = call.callId;

@@ -8,6 +8,7 @@ namespace {
 
 constexpr size_t kShareFrom = size_t{16} * 1024;  // below it a copy is cheaper than another buffer
 constexpr size_t kKeptText = size_t{64} * 1024;
+constexpr size_t kEnough = size_t{2} * 1024;
 constexpr uint64_t kFarewellMs = 1000;
 
 Stream* self(void* data) {
@@ -139,6 +140,10 @@ void Stream::flush() {
                                [](uv_write_t* request, int) { self(request->data)->onWritten(); });
   // A broken connection is reported by the read side, which knows what to do about it.
   if (failure != 0) onWritten();
+}
+
+void Stream::flushIfEnough() {
+  if (queued_ >= kEnough) flush();
 }
 
 void Stream::onWritten() {

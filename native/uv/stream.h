@@ -70,6 +70,9 @@ class Stream {
   // A large slice is shared instead of copied.
   void queue(const Slice& slice);
   void flush();
+  // Flushes where so much is queued that it is worth a write of its own: the peer can begin with it
+  // while the rest is decided.
+  void flushIfEnough();
   // Bytes queued or handed to the system and not yet taken by it.
   [[nodiscard]] size_t backlog() const { return queued_ + writing_; }
 
