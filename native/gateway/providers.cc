@@ -147,6 +147,8 @@ void Providers::regroup(std::string_view sessionId, std::string_view name) {
     for (const protocol::ToolDefinition& tool : provider->in(sessionId)->tools) {
       if (named->refused.contains(tool.name)) continue;
       const auto [at, isNew] = tools.emplace(tool.name, Tool{owner, named->targeted, {}});
+      // Another name may have it since the CLI refused it here, and it is refused no more.
+      if (at->second.owner != owner) continue;
       at->second.served.push_back({provider, &tool});
       if (!isNew) continue;  // another instance declares it, too
       named->toolNames.push_back(at->first);

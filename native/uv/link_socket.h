@@ -17,6 +17,7 @@ class LinkSocket final : public StreamHandler {
   LinkSocket(Server& server, gateway::PeerId peer, StreamPtr stream, size_t maxFrame);
 
   void start() { stream_->start(*this); }
+  // Queues it for flush(), and writes what is queued where that is a few kilobytes.
   void send(const protocol::SessionEvent& event);
   size_t flush();
   [[nodiscard]] size_t backlog() const { return stream_->backlog(); }

@@ -105,8 +105,9 @@ class Server {
   // Carries the effects out and sets the timer. What is to be sent is queued.
   void settle();
   // What the inputs of one turn of the loop have queued leaves together: a session whose providers
-  // all answer at once is written to and woken up once. What JavaScript says leaves at once, unless
-  // it is in the middle of this: nobody knows for how long it will keep the loop.
+  // all answer at once is written to and woken up once, or as often as there is enough for a write
+  // of its own (LinkSocket::send). What JavaScript says leaves at once, unless it is in the middle
+  // of this: nobody knows for how long it will keep the loop.
   void write();
   void write(gateway::PeerId peer);
   void run(gateway::Effect& effect);

@@ -110,7 +110,18 @@ bool SessionPort::call(protocol::Call call, std::optional<Millis> timeout) {
 }
 
 void SessionPort::cancel(const std::string& callId, const std::string& reason) {
-  if (client_) client_->cancel(callId, reason, actions_);
+  if (client_) {
+    link::Actions actions;
+    client_->cancel(callId, reason, actions);
+    for (link::Action& action : actions) {
+      // At once, like a call that comes after it.
+      if (const auto* send = std::get_if<link::SendMessage>(&action)) {
+        transmit(send->message);
+      } else {
+        actions_.push_back(std::move(action));
+      }
+    }
+  }
   run();
 }
 

@@ -85,7 +85,7 @@ class SessionPort final : public StreamHandler {
   link::Actions ran_;
   std::vector<protocol::CallResult*> results_;
   bool running_ = false;
-  bool corked_ = false;  // what is sent waits: more follows before the loop goes on
+  bool corked_ = false;  // what is sent waits for more, up to a few kilobytes of it
   Connect* connecting_ = nullptr;
   Server* server_ = nullptr;  // of an attached session
   gateway::PeerId peer_{};

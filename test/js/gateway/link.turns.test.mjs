@@ -103,4 +103,22 @@ if (!isMainThread) {
     });
     assert.ok(["ok", "not-equal"].includes(String(waited)), `the first call: ${waited}`);
   });
+
+  for (const way of /** @type {const} */ (["attached", "linked"])) {
+    test(`what a callback says leaves in that order: a call takes the place of a cancelled one, ${way}`, async (t) => {
+      const gateway = new TestGateway(t, { limits: { TAP_MAX_CALLS: "2" } });
+      const session = await gateway.session(way);
+      await gateway.provider(session, "two", {
+        quick: () => "done",
+        slow: () => new Promise(() => {}),
+      });
+      const slow = session.start("slow");
+      const last = await session.call("quick").then(() => {
+        void session.start("slow");
+        session.port.cancel(slow.id, "not wanted any more");
+        return session.start("quick");
+      });
+      assert.equal(await last.result, "done");
+    });
+  }
 }

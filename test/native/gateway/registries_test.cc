@@ -197,6 +197,22 @@ TEST_F(Registry, InstancesShareTheirTools) {
   EXPECT_EQ(owner("a"), "web");
 }
 
+// The CLI has refused it from one name, so another could take it, while an instance of the first
+// still declares it and is refused nothing any more.
+TEST_F(Registry, AToolIsServedByItsOwnerAlone) {
+  Provider& first = add(kOne, "web", {"a", "b"}, "tab-1");
+  add(kTwo, "web", {"a", "b"}, "tab-2");
+  providers.refuse("s", "a");
+  EXPECT_EQ(owner("a"), "nobody");
+  const auto other = static_cast<PeerId>(3);
+  add(other, "other", {"a"});
+  setTools(first, {"b"});
+  EXPECT_EQ(owner("a"), "other");
+  ASSERT_EQ(providers.tool("s", "a")->served.size(), 1u);
+  providers.erase(kTwo);
+  EXPECT_EQ(providers.server(*providers.tool("s", "a"), "")->provider->peer, other);
+}
+
 TEST(SessionRegistry, OneProcessSpeaksForASession) {
   const Limits limits;
   Sessions sessions;
