@@ -93,8 +93,10 @@ Writer& Writer::key(std::string_view name) {
   return *this;
 }
 
-Writer& Writer::member(const Name& name) {
-  out_ += comma_ ? name.next() : name.first();
+Writer& Writer::member(Name name) {
+  out_ += std::string_view(comma_ ? ",\"" : "\"");
+  out_ += name.text();
+  out_ += std::string_view("\":");
   comma_ = false;
   return *this;
 }

@@ -1,7 +1,6 @@
 // Writes compact JSON to a string. The caller keeps the order right; commas are the writer's.
 #pragma once
 
-#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -13,33 +12,20 @@ namespace tap::json {
 // Not defined: a name that needs escaping must not compile.
 void nameNeedsEscaping();
 
-// The name of a member, as a literal that needs no escaping. What is written for it is put
-// together by the compiler.
+// The name of a member, as a literal that needs no escaping.
 class Name {
  public:
   template <size_t N>
   // NOLINTNEXTLINE(google-explicit-constructor): literals are to be used as they are
-  consteval Name(const char (&name)[N]) {
-    static_assert(N + 3 <= kRoom);
-    append(',');
-    append('"');
-    for (const char c : std::string_view(name, N - 1)) {
+  consteval Name(const char (&text)[N]) : text_(text, N - 1) {
+    for (const char c : text_) {
       if (c == '"' || c == '\\' || c < 0x20 || c > 0x7E) nameNeedsEscaping();
-      append(c);
     }
-    append('"');
-    append(':');
   }
-  // `"name":`, with a comma before it or without.
-  [[nodiscard]] constexpr std::string_view first() const { return next().substr(1); }
-  [[nodiscard]] constexpr std::string_view next() const { return {text_.data(), size_}; }
+  [[nodiscard]] constexpr std::string_view text() const { return text_; }
 
  private:
-  static constexpr size_t kRoom = 32;
-  consteval void append(char c) { text_[size_++] = c; }
-
-  std::array<char, kRoom> text_{};
-  uint8_t size_ = 0;
+  std::string_view text_;
 };
 
 // Appends to `out`, which must outlive the writer. Text must be valid UTF-8.
@@ -59,21 +45,21 @@ class Writer {
   Writer& raw(std::string_view json);  // validated JSON text, copied as it is
 
   // The name and the value in one step.
-  Writer& field(const Name& name, std::string_view text) { return member(name).string(text); }
-  Writer& field(const Name& name, const char* text) { return member(name).string(text); }
+  Writer& field(Name name, std::string_view text) { return member(name).string(text); }
+  Writer& field(Name name, const char* text) { return member(name).string(text); }
   // A template, so that neither a bool is written as 1 nor a literal 0 taken for a null pointer.
   template <std::integral Number>
-  Writer& field(const Name& name, Number value) {
+  Writer& field(Name name, Number value) {
     if constexpr (std::same_as<Number, bool>) {
       return member(name).boolean(value);
     } else {
       return member(name).integer(static_cast<int64_t>(value));
     }
   }
-  Writer& rawField(const Name& name, std::string_view json) { return member(name).raw(json); }
+  Writer& rawField(Name name, std::string_view json) { return member(name).raw(json); }
 
  private:
-  Writer& member(const Name& name);
+  Writer& member(Name name);
   void separate();
 
   std::string& out_;

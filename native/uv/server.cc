@@ -212,7 +212,7 @@ void Server::settle() {
     settled_.swap(effects_);
     for (gateway::Effect& effect : settled_) run(effect);
     settled_.clear();
-    if (settled_.capacity() > kKeptEffects) settled_ = {};
+    if (settled_.capacity() > kKeptEffects) gateway::Effects().swap(settled_);
   }
   settling_ = false;
   if (closed_) return;

@@ -159,7 +159,7 @@ void SessionPort::run() {
     }
     settle();
     ran_.clear();
-    if (ran_.capacity() > kKeptActions) ran_ = {};
+    if (ran_.capacity() > kKeptActions) link::Actions().swap(ran_);
     if (actions_.empty()) reportEnding();
   }
   running_ = false;
