@@ -36,7 +36,7 @@ struct CallInFlight {
   Slice message;      // what the provider will get, while it waits
   Time readBy{};      // while its file is read: when that may be gone
   Slice args;         // while another instance may be tried; else empty
-  // The router's: what its asker has in flight, by the asker's own ids.
+  // The router's: idsOfAsker, so that nobody looks for it again.
   TextMap<CallId>* siblings = nullptr;
 };
 // Whoever has it settles the call.
@@ -70,6 +70,7 @@ class ToolRouter {
  private:
   template <class Which>
   [[nodiscard]] std::vector<CallId> idsIf(Which which) const;
+  // What its asker has in flight, by the asker's own ids.
   [[nodiscard]] TextMap<CallId>& idsOfAsker(const CallInFlight& call);
   [[nodiscard]] CallPtr take(const TextMap<CallId>& ids, std::string_view askersId);
   [[nodiscard]] std::vector<CallPtr> takeAll(const std::vector<CallId>& ids);

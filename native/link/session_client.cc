@@ -18,13 +18,11 @@ void SessionClient::opened(Time now) {
   if (watch_) pingTimer_ = timers_.schedule(now + limits_.time(Limit::PingMs), PingDue{});
 }
 
-bool SessionClient::call(protocol::Call call, std::optional<Millis> timeout, Time now,
-                         Actions& actions) {
+bool SessionClient::call(const std::string& callId, std::optional<Millis> timeout, Time now) {
   const Millis patience = timeout.value_or(limits_.time(Limit::CallTimeoutMs)) + kCallMargin;
-  const auto [at, isNew] = calls_.try_emplace(call.callId, Waiting{TimerId::None, patience});
+  const auto [at, isNew] = calls_.try_emplace(callId, Waiting{TimerId::None, patience});
   if (!isNew) return false;
-  at->second.deadline = timers_.schedule(now + patience, CallDue{call.callId});
-  actions.emplace_back(SendMessage{std::move(call)});
+  at->second.deadline = timers_.schedule(now + patience, CallDue{callId});
   return true;
 }
 
@@ -37,10 +35,10 @@ void SessionClient::settle(const std::string& callId, ErrorCode code, std::strin
   actions.emplace_back(SettleCall{CallResult{callId, true, {}, code, std::move(text)}});
 }
 
-void SessionClient::cancel(const std::string& callId, const std::string& reason, Actions& actions) {
-  if (!calls_.contains(callId)) return;
-  actions.emplace_back(SendMessage{protocol::CancelCall{callId, reason}});
+bool SessionClient::cancel(const std::string& callId, const std::string& reason, Actions& actions) {
+  if (!calls_.contains(callId)) return false;
   settle(callId, ErrorCode::Cancelled, "The call was cancelled (CANCELLED): " + reason, actions);
+  return true;
 }
 
 void SessionClient::received(protocol::SessionEvent&& event, Time now, Actions& actions) {

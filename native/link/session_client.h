@@ -45,12 +45,11 @@ class SessionClient {
 
   // The link is up; pings start.
   void opened(Time now);
-  // A call whose tool has this timeout (nothing: the default). False, and nothing is done, if a
-  // call of this callId waits already.
-  [[nodiscard]] bool call(protocol::Call call, std::optional<Millis> timeout, Time now,
-                          Actions& actions);
-  // Settles the call as cancelled, if it still waits.
-  void cancel(const std::string& callId, const std::string& reason, Actions& actions);
+  // A call waits from now on, whose tool has this timeout (nothing: the default): its owner sends
+  // it. False, and nothing is done, if a call of this callId waits already.
+  [[nodiscard]] bool call(const std::string& callId, std::optional<Millis> timeout, Time now);
+  // Settles the call as cancelled, if it still waits: its owner tells the gateway. False if not.
+  [[nodiscard]] bool cancel(const std::string& callId, const std::string& reason, Actions& actions);
   void received(protocol::SessionEvent&& event, Time now, Actions& actions);
   // The link is gone: all calls settle with DISCONNECTED, saying `why`.
   void lost(const std::string& why, Actions& actions);

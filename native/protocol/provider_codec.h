@@ -37,9 +37,10 @@ class ProviderDecoder {
   [[nodiscard]] std::string sessionId() const { return shortText("sessionId"); }
 
  private:
-  // That member of the opened message, if it is a text of the length of an identifier.
+  // That member of the opened message, if it is a text of the length of an identifier; else empty.
   [[nodiscard]] std::string shortText(std::string_view key) const;
-  void findCallId();
+  // The same into `text`, whose memory serves again.
+  void readShortText(std::string_view key, std::string& text) const;
 
   const Limits& limits_;
   json::Scanner scanner_;

@@ -96,7 +96,9 @@ Result<ProviderMessageType, Refusal> ProviderDecoder::open(const Slice& text) {
                    "\"" + shown + "\" is not a message type of protocol version 2", shown};
   }
   type_ = *known;
-  findCallId();
+  const bool isHook =
+      type_ == ProviderMessageType::GateResult || type_ == ProviderMessageType::TransformResult;
+  readShortText(isHook ? "callId" : "id", callId_);
   const size_t most = limits_.bytes(row(type_).maxBytes);
   if (text.size() > most) {
     return Refusal{ErrorCode::PayloadTooLarge,
@@ -108,24 +110,22 @@ Result<ProviderMessageType, Refusal> ProviderDecoder::open(const Slice& text) {
   return type_;
 }
 
-std::string ProviderDecoder::shortText(std::string_view key) const {
-  if (root_.kind != json::Kind::Object) return {};
-  const std::optional<json::Value> text = scanner_.find(key);
-  if (!text || text->kind != json::Kind::String || text->raw.size() > kMaxIdBytes) return {};
-  return json::decodeString(*text);
+void ProviderDecoder::readShortText(std::string_view key, std::string& text) const {
+  text.clear();
+  if (root_.kind != json::Kind::Object) return;
+  const std::optional<json::Value> value = scanner_.find(key);
+  if (!value || value->kind != json::Kind::String || value->raw.size() > kMaxIdBytes) return;
+  if (const auto plain = json::plainText(*value)) {
+    text = *plain;
+  } else {
+    text = json::decodeString(*value);
+  }
 }
 
-void ProviderDecoder::findCallId() {
-  const bool isHook =
-      type_ == ProviderMessageType::GateResult || type_ == ProviderMessageType::TransformResult;
-  const std::optional<json::Value> id = scanner_.find(isHook ? "callId" : "id");
-  if (!id || id->kind != json::Kind::String || id->raw.size() > kMaxIdBytes) return;
-  // Its memory serves for the next.
-  if (const auto plain = json::plainText(*id)) {
-    callId_ = *plain;
-  } else {
-    callId_ = json::decodeString(*id);
-  }
+std::string ProviderDecoder::shortText(std::string_view key) const {
+  std::string text;
+  readShortText(key, text);
+  return text;
 }
 
 Result<ProviderMessage, Refusal> ProviderDecoder::body() {

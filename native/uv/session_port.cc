@@ -91,12 +91,10 @@ void SessionPort::send(const protocol::SessionMessage& message) {
 
 bool SessionPort::call(protocol::Call call, std::optional<Millis> timeout) {
   if (open_) {
-    if (!client_->call(std::move(call), timeout, clock_.steady(), actions_)) return false;
+    if (!client_->call(call.callId, timeout, clock_.steady())) return false;
     // At once, from inside a callback too: of many calls the first are on their way while
     // JavaScript makes the others.
-    const link::Action action = std::move(actions_.back());
-    actions_.pop_back();
-    transmit(std::get<link::SendMessage>(action).message);
+    transmit(std::move(call));
   } else {
     protocol::CallResult result;
     result.callId = call.callId;
@@ -110,17 +108,8 @@ bool SessionPort::call(protocol::Call call, std::optional<Millis> timeout) {
 }
 
 void SessionPort::cancel(const std::string& callId, const std::string& reason) {
-  if (client_) {
-    link::Actions actions;
-    client_->cancel(callId, reason, actions);
-    for (link::Action& action : actions) {
-      // At once, like a call that comes after it.
-      if (const auto* send = std::get_if<link::SendMessage>(&action)) {
-        transmit(send->message);
-      } else {
-        actions_.push_back(std::move(action));
-      }
-    }
+  if (client_ && client_->cancel(callId, reason, actions_)) {
+    transmit(protocol::CancelCall{callId, reason});  // at once, like a call that comes after it
   }
   run();
 }
@@ -193,7 +182,7 @@ void SessionPort::onBytes(char* bytes, size_t size) {
     if (event && client_) received(std::move(event.value()));
   }
   bodies.clear();  // whoever has a result has it alone
-  // The calls that follow from these results leave in one write.
+  // The calls that follow from these results leave a few kilobytes at a time.
   corked_ = true;
   run();
   corked_ = false;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kShareFrom = size_t{16} * 1024;  // below it a copy is cheaper than another buffer
 constexpr size_t kKeptText = size_t{64} * 1024;
-constexpr size_t kEnough = size_t{2} * 1024;
+constexpr size_t kEnough = size_t{2} * 1024;  // some twenty small messages
 constexpr uint64_t kFarewellMs = 1000;
 
 Stream* self(void* data) {
