@@ -8,6 +8,7 @@
       'addon/gateway_class.cc',
       'addon/guards_class.cc',
       'addon/session_class.cc',
+      'addon/strings.cc',
       'uv/deadline.cc',
       'uv/file_reads.cc',
       'uv/files.cc',

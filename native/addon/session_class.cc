@@ -12,6 +12,7 @@
 
 #include "addon/environment.h"
 #include "addon/gateway_class.h"
+#include "addon/strings.h"
 #include "base/json.h"
 
 namespace tap::addon {
@@ -28,7 +29,7 @@ constexpr size_t kShortText = 512;
 // decoded where it stands, if it can be.
 Napi::String modelText(Napi::Env env, Slice& result) {
   const std::string_view data = result.view();
-  if (data.empty() || data.front() != '"') return Napi::String::New(env, data.data(), data.size());
+  if (data.empty() || data.front() != '"') return utf8String(env, std::move(result));
   std::unique_ptr<char[]> room;
   char* out = result.exclusive().data();
   if (out == nullptr) {
@@ -36,13 +37,8 @@ Napi::String modelText(Napi::Env env, Slice& result) {
     out = room.get();
   }
   const json::AsciiText text = json::decodeAscii({json::Kind::String, data}, out);
-  if (text.rest.empty()) {
-    napi_value value = nullptr;
-    napi_create_string_latin1(env, text.front.data(), text.front.size(), &value);
-    return {env, value};
-  }
-  const std::u16string units = json::decodeString16(text);
-  return Napi::String::New(env, units.data(), units.size());
+  if (!text.rest.empty()) return utf16String(env, json::decodeString16(text));
+  return asciiString(env, text.front, room ? Slice::borrow(text.front) : std::move(result));
 }
 
 using Room = std::array<char, kShortText>;
@@ -59,12 +55,10 @@ std::optional<std::string_view> shortText(Napi::Env env, napi_value value, Room&
 
 Napi::Value attachment(Napi::Env env, protocol::CallResult& result) {
   Napi::Object with = Napi::Object::New(env);
-  const std::string_view base64 = result.binary.base64.view();
-  napi_value data = nullptr;
-  napi_create_string_latin1(env, base64.data(), base64.size(), &data);
   with.Set("text", modelText(env, result.data));
   with.Set("mimeType", Napi::String::New(env, result.binary.mimeType));
-  with.Set("data", Napi::String(env, data));
+  const std::string_view base64 = result.binary.base64.view();
+  with.Set("data", asciiString(env, base64, std::move(result.binary.base64)));
   return with;
 }
 

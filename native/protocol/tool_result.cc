@@ -65,6 +65,14 @@ std::optional<FileReference> readFileReference(FieldReader& result, Problem& pro
   return file;
 }
 
+// Who waits for a result may keep it for long, and with it whatever it is a part of.
+constexpr size_t kSmallMessage = size_t{64} * 1024;  // bytes
+
+Slice dataOf(json::Value data, const Slice& message) {
+  const bool isMostOfIt = message.size() <= kSmallMessage || 2 * data.raw.size() >= message.size();
+  return isMostOfIt ? message.part(data.raw) : Slice::copy(data.raw);
+}
+
 }  // namespace
 
 ToolResult readToolResult(FieldReader& fields, const Slice& text, Problem& problem) {
@@ -77,7 +85,7 @@ ToolResult readToolResult(FieldReader& fields, const Slice& text, Problem& probl
   if (error) result.error = json::decodeString(*error);
   const auto retryable = fields.optional("retryable", json::Kind::Boolean);
   result.retryable = retryable && json::decodeBoolean(*retryable);
-  if (const auto data = fields.find("data")) result.data = text.part(data->raw);
+  if (const auto data = fields.find("data")) result.data = dataOf(*data, text);
   result.file = readFileReference(fields, problem);
   if (result.file && !result.data.empty()) {
     problem.report("tool.result: expected data or file, got both");

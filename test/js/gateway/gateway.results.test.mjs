@@ -2,12 +2,27 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { TestGateway } from "./harness.mjs";
+import { waitFor } from "../../support/wait.mjs";
 
 const MB = 1024 * 1024;
 
 /** As large as it gets without going over `bytes` of JSON. @param {string} unit @param {number} bytes */
 const filled = (unit, bytes) => unit.repeat(Math.floor(bytes / Buffer.byteLength(unit)));
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc");
+
+/** Bytes that JavaScript keeps outside of V8's heap, when it has let go of what it can. */
+async function usedOutside() {
+  await nextTurn();
+  collect();
+  await nextTurn();
+  return process.memoryUsage().external;
+}
 
 /** JSON text of a string of about `bytes`, by kind. */
 const kinds = {
@@ -65,10 +80,33 @@ for (const way of /** @type {const} */ (["attached", "linked"])) {
         "true",
         "null",
         `{"large":"${filled("列", 2 * MB)}"}`,
+        `{"large":"${filled("plain", 2 * MB)}"}`,
       ]) {
         const answer = await answerTo(text);
         assert.ok(answer === text, `got ${String(answer).slice(0, 100)}`);
       }
+    });
+    await t.test("a large image arrives beside its text", async () => {
+      const image = filled("iVBORw0K", MB);
+      const answer = await answerTo(`{"image":"data:image/png;base64,${image}","of":"a ship"}`);
+      assert.equal(answer.mimeType, "image/png");
+      assert.ok(answer.data === image);
+      assert.equal(answer.text, '{"of":"a ship"}');
+    });
+    await t.test("large results stay what they are, and their memory goes with them", async () => {
+      const unlike = (index) => filled(`${index} ${index % 2 ? "é" : "e"}\\n`, MB);
+      const kept = [];
+      for (let index = 0; index < 12; ++index) {
+        kept.push(await answerTo(`"${unlike(index)}"`));
+        if (index % 3 === 0) await usedOutside();
+      }
+      for (const [index, text] of kept.entries()) {
+        assert.ok(text === JSON.parse(`"${unlike(index)}"`), `${index} differs`);
+      }
+      const withThem = await usedOutside();
+      kept.length = 0;
+      const gone = async () => (await usedOutside()) < withThem - 6 * MB;
+      await waitFor(gone, { what: "12 large results to be collected" });
     });
     await t.test("no data at all is an empty text", async () => {
       assert.equal(await answerTo(""), "");

@@ -1,4 +1,5 @@
-// A gateway in a worker thread that ends without closing it.
+// A gateway in a worker thread that ends without closing it. Only the worker loads the addon, which is
+// unloaded with it.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -7,13 +8,14 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import test from "node:test";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
-import { temporaryFolder, TestGateway } from "./harness.mjs";
 import { RawClient } from "./raw-client.mjs";
 import { TestProvider } from "../../support/provider.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
 
 const TOKEN = "ptk-worker";
 
 const FILE_BYTES = 20 * 1024 * 1024;
+const LARGE = 1024 * 1024;
 
 /** Large files are read on other threads, one after another, for longer than the worker lives. */
 async function keepReading(gateway, session) {
@@ -31,14 +33,33 @@ async function keepReading(gateway, session) {
   await called;
 }
 
+/** Large results, which use the gateway's memory for as long as they are kept: to the worker's end. */
+async function keepResults(gateway, session) {
+  const reporter = await gateway.stranger();
+  const tools = [{ name: "report", description: "", parameters: {} }];
+  await reporter.hello({ name: "reporter", session: session.id, tools });
+  const texts = ["a".repeat(LARGE), "é".repeat(LARGE)];
+  let next = 0;
+  reporter.onMessage(({ type, id }) => {
+    if (type === "tool.call") reporter.send({ type: "tool.result", id, data: texts[next] });
+  });
+  globalThis.kept = [];
+  for (next of texts.keys()) {
+    globalThis.kept.push(await session.call("report"));
+    assert.ok(globalThis.kept.at(-1) === texts[next]);
+  }
+}
+
 /** Everything is open when the main thread ends this one. */
 async function work() {
+  const { TestGateway } = await import("./harness.mjs");
   const gateway = new TestGateway({ after() {} }, { token: TOKEN, persistRoot: workerData });
   const session = await gateway.session("attached");
   await gateway.session("linked");
   gateway.addon.start();
   const provider = await gateway.echo(session);
   void session.call(provider.tool, { say: "never" });
+  await keepResults(gateway, session);
   await keepReading(gateway, session);
   parentPort.postMessage({ port: gateway.port, session: session.id });
 }

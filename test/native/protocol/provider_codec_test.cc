@@ -240,6 +240,19 @@ TEST(ProviderDecoder, ReadsAGoodToolResult) {
       decoding.as<ToolResult>(R"({"type":"tool.result","id":"c","error":null,"data":1})").failed);
 }
 
+TEST(ProviderDecoder, ASmallPartOfALargeMessageDoesNotKeepIt) {
+  Decoding decoding;
+  const auto isPart = [&](size_t data, size_t rest) {
+    const std::string more = R"("more":")" + std::string(rest, 'm') + '"';
+    const std::string text = R"({"type":"tool.result","id":"c",)" + more + R"(,"data":")";
+    return decoding.as<ToolResult>(text + std::string(data, 'd') + "\"}").data.borrowed();
+  };
+  EXPECT_TRUE(isPart(10, 1'000));
+  EXPECT_TRUE(isPart(200'000, 100'000));
+  EXPECT_FALSE(isPart(100'000, 200'000));
+  EXPECT_FALSE(isPart(10, 200'000));
+}
+
 TEST(ProviderDecoder, ReadsAFailedToolResult) {
   Decoding decoding;
   const auto failed = decoding.as<ToolResult>(

@@ -1,0 +1,114 @@
+#include "addon/strings.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "base/utf8.h"
+
+#if defined(_WIN32)
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#endif
+
+// Node-API has them since version 10. Node.js 20, whose version is 9, has the same functions: there
+// they are called experimental.
+extern "C" {
+NAPI_EXTERN napi_status NAPI_CDECL
+node_api_create_external_string_latin1(napi_env env, char* text, size_t length, napi_finalize letGo,
+                                       void* held, napi_value* result, bool* copied);
+NAPI_EXTERN napi_status NAPI_CDECL node_api_create_external_string_utf16(
+    napi_env env, char16_t* text, size_t length, napi_finalize letGo, void* held,
+    napi_value* result, bool* copied);
+}
+
+namespace tap::addon {
+
+namespace {
+
+// Bytes. What is smaller has no pages of its own in V8, and is cheaper to copy.
+constexpr size_t kLarge = size_t{128} * 1024;
+
+template <class Owner>
+struct Held {
+  Owner owner;
+  int64_t bytes;  // as V8 was told, so that it collects in time
+};
+
+void tellV8(napi_env env, int64_t bytes) {
+  int64_t all = 0;
+  napi_adjust_external_memory(env, bytes, &all);
+}
+
+template <class Owner>
+void letGo(napi_env env, void* /*text*/, void* data) {
+  const std::unique_ptr<Held<Owner>> held(static_cast<Held<Owner>*>(data));
+  if (env != nullptr) tellV8(env, -held->bytes);  // null: its thread ends
+}
+
+template <class Owner>
+[[nodiscard]] void* hold(napi_env env, Owner owner, size_t size) {
+  const auto bytes = static_cast<int64_t>(size);
+  tellV8(env, bytes);
+  return new Held<Owner>{std::move(owner), bytes};
+}
+
+// A worker's strings are let go of when the worker has unloaded the addon already: letGo stays.
+void stayLoaded() {
+  static const bool pinned = [] {
+    auto* const here = reinterpret_cast<void*>(&tellV8);
+#if defined(_WIN32)
+    HMODULE self = nullptr;
+    return GetModuleHandleExW(
+               GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN,
+               static_cast<LPCWSTR>(here), &self) != 0;
+#else
+    Dl_info self;
+    return dladdr(here, &self) != 0 &&
+           dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) != nullptr;
+#endif
+  }();
+  (void)pinned;
+}
+
+}  // namespace
+
+Napi::String asciiString(Napi::Env env, std::string_view ascii, Slice bytes) {
+  napi_value value = nullptr;
+  if (ascii.size() < kLarge || bytes.borrowed()) {
+    napi_create_string_latin1(env, ascii.data(), ascii.size(), &value);
+    return {env, value};
+  }
+  stayLoaded();
+  bool copied = false;
+  const size_t size = bytes.size();
+  node_api_create_external_string_latin1(env, const_cast<char*>(ascii.data()), ascii.size(),
+                                         &letGo<Slice>, hold(env, std::move(bytes), size), &value,
+                                         &copied);
+  return {env, value};
+}
+
+Napi::String utf16String(Napi::Env env, std::u16string units) {
+  const size_t bytes = units.size() * sizeof(char16_t);
+  if (bytes < kLarge) return Napi::String::New(env, units.data(), units.size());
+  stayLoaded();
+  napi_value value = nullptr;
+  bool copied = false;
+  char16_t* const text = units.data();  // a large text's place does not change when it is moved
+  const size_t length = units.size();
+  node_api_create_external_string_utf16(env, text, length, &letGo<std::u16string>,
+                                        hold(env, std::move(units), bytes), &value, &copied);
+  return {env, value};
+}
+
+Napi::String utf8String(Napi::Env env, Slice text) {
+  const std::string_view view = text.view();
+  if (view.size() < kLarge || utf8::asciiPrefix(view) < view.size()) {
+    return Napi::String::New(env, view.data(), view.size());
+  }
+  return asciiString(env, view, std::move(text));
+}
+
+}  // namespace tap::addon

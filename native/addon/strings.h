@@ -1,0 +1,25 @@
+// JavaScript strings. A large one uses the bytes that are there already: V8 would copy them to
+// fresh pages, which takes longer than all that the gateway does with them.
+#pragma once
+
+#include <napi.h>
+
+#include <string>
+#include <string_view>
+
+#include "base/slice.h"
+
+namespace tap::addon {
+
+// A string of `ascii`, which is a part of `bytes`. From 128 KB on V8 reads them where they are:
+// they are not changed any more, and are let go of when the string is collected, or its thread
+// ends.
+[[nodiscard]] Napi::String asciiString(Napi::Env env, std::string_view ascii, Slice bytes);
+
+// The same of UTF-16 code units.
+[[nodiscard]] Napi::String utf16String(Napi::Env env, std::u16string units);
+
+// The same of valid UTF-8. What is not ASCII is copied.
+[[nodiscard]] Napi::String utf8String(Napi::Env env, Slice text);
+
+}  // namespace tap::addon
