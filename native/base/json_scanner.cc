@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "base/json.h"
@@ -42,6 +43,7 @@ class Pass {
   [[nodiscard]] Next notAValue();
 
   [[nodiscard]] bool readString();
+  [[nodiscard]] bool readEscapedString();
   [[nodiscard]] bool readEscape();
   [[nodiscard]] bool readNumber();
   [[nodiscard]] bool readInteger();
@@ -194,6 +196,34 @@ Next Pass::valueEnded() {
 bool Pass::readString() {
   ++p_;
   escapes_ = false;
+  p_ = text::skipPlain(p_, end_);
+  if (p_ == end_ || *p_ != '"') return readEscapedString();
+  ++p_;
+  return true;
+}
+
+// The rest of a string in which something is not plain.
+bool Pass::readEscapedString() {
+#if defined(__SSE2__)
+  while (end_ - p_ >= text::kWideBlock) {
+    const char* const block = p_;
+    uint64_t special =
+        text::bitsOfWideBlock(block, [](__m128i bytes) { return text::special(bytes); });
+    const char* const behind = block + text::kWideBlock;
+    while (special != 0) {
+      const int at = std::countr_zero(special);
+      p_ = block + at;
+      if (*p_ == '"') {
+        ++p_;
+        return true;
+      }
+      if (*p_ != '\\') return refuse("a control character in a string must be escaped");
+      if (!readEscape()) return false;
+      special = text::withoutEscape(special, at);
+    }
+    p_ = std::max(p_, behind);
+  }
+#endif
   for (;;) {
     p_ = text::skipPlain(p_, end_);
     if (p_ == end_) return refuse("the text ends inside a string");
@@ -209,29 +239,21 @@ bool Pass::readString() {
   return text::isDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-[[nodiscard]] bool isEscape(char letter) {
-  switch (letter) {
-    case '"':
-    case '\\':
-    case '/':
-    case 'b':
-    case 'f':
-    case 'n':
-    case 'r':
-    case 't':
-    case 'u':
-      return true;
-    default:
-      return false;
+// What may stand behind a backslash.
+constexpr std::array<bool, 256> kEscapes = [] {
+  std::array<bool, 256> escapes{};
+  for (const char letter : {'"', '\\', '/', 'b', 'f', 'n', 'r', 't', 'u'}) {
+    escapes[static_cast<uint8_t>(letter)] = true;
   }
-}
+  return escapes;
+}();
 
 bool Pass::readEscape() {
   ++p_;
   escapes_ = true;
   if (p_ == end_) return refuse("the text ends inside a string");
   const char letter = *p_;
-  if (!isEscape(letter)) return refuse("no such escape in JSON");
+  if (!kEscapes[static_cast<uint8_t>(letter)]) return refuse("no such escape in JSON");
   ++p_;
   if (letter != 'u') return true;
   for (int digits = 0; digits < 4; ++digits, ++p_) {

@@ -36,14 +36,36 @@ namespace tap::json::text {
 
 inline constexpr int kBlock = 16;
 
-// How many plain bytes lead the block at `p`.
-[[nodiscard]] inline int plainInBlock(const char* p) {
-  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+// 0xFF for each byte that is not plain.
+[[nodiscard]] inline __m128i special(__m128i bytes) {
   const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)), bytes);
   const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
   const __m128i escape = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
-  const __m128i special = _mm_or_si128(control, _mm_or_si128(quote, escape));
-  return std::countr_zero(static_cast<uint16_t>(_mm_movemask_epi8(special)));
+  return _mm_or_si128(control, _mm_or_si128(quote, escape));
+}
+
+// How many plain bytes lead the block at `p`.
+[[nodiscard]] inline int plainInBlock(const char* p) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  return std::countr_zero(static_cast<uint16_t>(_mm_movemask_epi8(special(bytes))));
+}
+
+inline constexpr int kWideBlock = 64;
+
+// A bit for each of the 64 bytes at `p` of which `find` makes a byte with the top bit set; the first
+// byte's is the lowest. In a text with many escapes one look finds several.
+template <class Find>
+[[nodiscard]] inline uint64_t bitsOfWideBlock(const char* p, Find find) {
+  const auto bitsAt = [&](int offset) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + offset));
+    return static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(find(bytes)))) << offset;
+  };
+  return bitsAt(0) | bitsAt(16) | bitsAt(32) | bitsAt(48);
+}
+
+// Without the escape that begins at bit `at`: its letter may be a quote or a backslash.
+[[nodiscard]] inline uint64_t withoutEscape(uint64_t bits, int at) {
+  return bits & ~(uint64_t{3} << at);
 }
 
 #else

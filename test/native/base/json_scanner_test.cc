@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/json.h"
 
@@ -185,6 +187,29 @@ TEST(JsonScanner, FindsTheEndOfStringsOfEveryLength) {
     const std::string text = '"' + std::string(length, 'x') + '"';
     EXPECT_TRUE(accepts(text)) << length;
     EXPECT_EQ(offsetIn(text + '"'), length + 2);
+  }
+}
+
+// Behind its first escape a string is read in blocks of another size.
+TEST(JsonScanner, ReadsAnEscapeAtEveryPlaceOfALongString) {
+  for (size_t at = 0; at < 140; ++at) {
+    const std::string front = R"("\t)" + std::string(at, 'x');
+    const std::string rest(150, 'y');
+    for (const char* good : {R"(\n)", R"(\")", R"(\\)", R"(\\\")", R"(\u00e9)", R"(\"\")"}) {
+      EXPECT_EQ(offsetIn(front + good + rest + '"'), std::string::npos) << good << " at " << at;
+      EXPECT_EQ(offsetIn(front + good + rest + "\"!"),
+                front.size() + std::string_view(good).size() + 151);
+      EXPECT_EQ(reasonFor(front + good + rest), "the text ends inside a string");
+    }
+    constexpr std::array<std::pair<const char*, const char*>, 4> kRefused{{
+        {R"(\\\x)", "no such escape in JSON"},
+        {R"(\u12")", "\\u takes four hexadecimal digits"},
+        {"\n", "a control character in a string must be escaped"},
+        {R"(\\")", "something follows the value"},
+    }};
+    for (const auto& [bad, reason] : kRefused) {
+      EXPECT_EQ(reasonFor(front + bad + rest + '"'), reason) << bad << " at " << at;
+    }
   }
 }
 
