@@ -29,15 +29,22 @@ export class SessionCalls {
    * One call: to the gateway and back. Never throws, since the CLI would lose the message.
    * @param {ToolDefinition} tool @param {unknown} args @param {Invocation} invocation
    */
-  async #call(tool, args, invocation) {
+  #call(tool, args, invocation) {
     const { id, result } = this.#link.call(tool.name, args, tool.timeout);
-    const abort = () => this.#link.cancel(id, "aborted by the user");
-    const signal = invocation?.signal;
-    signal?.addEventListener("abort", abort, { once: true });
     ++this.#inFlight;
-    const outcome = await result;
+    const signal = invocation?.signal;
+    if (!signal) return result.then((outcome) => this.#settled(outcome));
+    const abort = () => this.#link.cancel(id, "aborted by the user");
+    signal.addEventListener("abort", abort, { once: true });
+    return result.then((outcome) => {
+      signal.removeEventListener("abort", abort);
+      return this.#settled(outcome);
+    });
+  }
+
+  /** @param {import("../base/addon.js").CallOutcome} outcome */
+  #settled(outcome) {
     --this.#inFlight;
-    signal?.removeEventListener("abort", abort);
     return toToolResult(outcome);
   }
 }

@@ -38,14 +38,22 @@ void appendEscape(std::string& out, char c) {
   }
 }
 
+constexpr size_t kShortText = 256;  // bytes
+
 }  // namespace
 
 void appendQuoted(std::string& out, std::string_view text) {
   const char* p = text.data();
   const char* const end = p + text.size();
+  const char* special = text::skipPlain(p, end);
+  if (special == end && text.size() <= kShortText) {
+    const size_t at = out.size();
+    out.append(text.size() + 2, '"');  // both quotes, and room between them
+    text.copy(out.data() + at + 1, text.size());
+    return;
+  }
   out += '"';
-  for (;;) {
-    const char* const special = text::skipPlain(p, end);
+  for (;; special = text::skipPlain(p, end)) {
     out.append(text::between(p, special));
     if (special == end) break;
     appendEscape(out, *special);

@@ -1,69 +1,85 @@
 #include "base/random.h"
 
 #include <bit>
+#include <cstring>
 #include <string_view>
 
 namespace tap {
 
 namespace {
-constexpr std::string_view kDigits = "0123456789abcdef";
 
-// RFC 9562, section 4: five groups of digits, with a hyphen between two.
-constexpr std::array<size_t, 4> kHyphens{8, 13, 18, 23};
-
-constexpr uint8_t kNoDigit = 0xFF;
-
-constexpr std::array<uint8_t, 256> digitValues() {
-  std::array<uint8_t, 256> values{};
-  values.fill(kNoDigit);
-  uint8_t value = 0;
-  for (const char digit : kDigits) values[static_cast<uint8_t>(digit)] = value++;
-  return values;
-}
-constexpr std::array<uint8_t, 256> kDigitValues = digitValues();
-
-// What `Digits` digits stand for. `seen` gathers what they are worth, kNoDigit among it.
-template <size_t Digits>
-uint64_t readDigits(const char* text, uint8_t& seen) {
-  uint64_t number = 0;
-  for (size_t i = 0; i < Digits; ++i) {
-    const uint8_t value = kDigitValues[static_cast<uint8_t>(text[i])];
-    seen |= value;
-    number = number << 4 | (value & 0xF);
-  }
-  return number;
+// Of each of eight bytes.
+constexpr uint64_t each(uint64_t byte) {
+  return byte * 0x0101010101010101;
 }
 
-// The last `Digits` digits of it.
-template <size_t Digits>
-void writeDigits(char* text, uint64_t number) {
-  for (size_t i = Digits; i-- > 0; number >>= 4) text[i] = kDigits[number & 0xF];
+// Compilers know this for the instruction that it is.
+constexpr uint64_t reversed(uint64_t bytes) {
+  bytes = (bytes & 0x00FF00FF00FF00FF) << 8 | (bytes >> 8 & 0x00FF00FF00FF00FF);
+  bytes = (bytes & 0x0000FFFF0000FFFF) << 16 | (bytes >> 16 & 0x0000FFFF0000FFFF);
+  return std::rotl(bytes, 32);
 }
+
+// Eight bytes as a number whose first byte is the highest, and back.
+uint64_t load(const char* text) {
+  uint64_t bytes = 0;
+  std::memcpy(&bytes, text, sizeof bytes);
+  return std::endian::native == std::endian::little ? reversed(bytes) : bytes;
+}
+void store(char* text, uint64_t bytes) {
+  if constexpr (std::endian::native == std::endian::little) bytes = reversed(bytes);
+  std::memcpy(text, &bytes, sizeof bytes);
+}
+
+// What eight hexadecimal digits stand for, all at once; of other bytes, something.
+uint32_t valueOf(uint64_t digits) {
+  uint64_t value = (digits & each(0x0F)) + 9 * (digits >> 6 & each(1));  // letters have bit 6
+  value = (value | value >> 4) & 0x00FF00FF00FF00FF;
+  value = (value | value >> 8) & 0x0000FFFF0000FFFF;
+  return static_cast<uint32_t>(value | value >> 16);
+}
+
+// The eight digits of it, in lower case.
+uint64_t digitsOf(uint32_t value) {
+  uint64_t digits = value;
+  digits = (digits | digits << 16) & 0x0000FFFF0000FFFF;
+  digits = (digits | digits << 8) & 0x00FF00FF00FF00FF;
+  digits = (digits | digits << 4) & each(0x0F);
+  const uint64_t letters = (digits + each(0x76)) >> 7 & each(1);  // where it is more than 9
+  return digits + each('0') + letters * ('a' - '9' - 1);
+}
+
 }  // namespace
 
+// RFC 9562, section 4: 8-4-4-4-12 digits.
 std::optional<Uuid> Uuid::parse(std::string_view text) {
   if (text.size() != kTextSize) return std::nullopt;
-  for (const size_t at : kHyphens) {
-    if (text[at] != '-') return std::nullopt;
-  }
   const char* const p = text.data();
-  uint8_t seen = 0;
-  const uint64_t high =
-      readDigits<8>(p, seen) << 32 | readDigits<4>(p + 9, seen) << 16 | readDigits<4>(p + 14, seen);
-  const uint64_t low = readDigits<4>(p + 19, seen) << 48 | readDigits<12>(p + 24, seen);
-  if (seen == kNoDigit) return std::nullopt;
-  return Uuid{high, low};
+  const auto fours = [p](size_t first, size_t second) {
+    return load(p + first) >> 32 << 32 | load(p + second - 4) << 32 >> 32;
+  };
+  Uuid id;
+  id.high = uint64_t{valueOf(load(p))} << 32 | valueOf(fours(9, 14));
+  id.low = uint64_t{valueOf(fours(19, 24))} << 32 | valueOf(load(p + 28));
+  // Whatever was no digit, or no hyphen, is another text now.
+  const Text own = id.chars();
+  if (text != std::string_view(own.data(), own.size())) return std::nullopt;
+  return id;
 }
 
 Uuid::Text Uuid::chars() const {
   Text text;
-  for (const size_t at : kHyphens) text[at] = '-';
   char* const p = text.data();
-  writeDigits<8>(p, high >> 32);
-  writeDigits<4>(p + 9, high >> 16);
-  writeDigits<4>(p + 14, high);
-  writeDigits<4>(p + 19, low >> 48);
-  writeDigits<12>(p + 24, low);
+  // Each writes eight bytes; what is too much is overwritten by the next.
+  const uint64_t second = digitsOf(static_cast<uint32_t>(high));
+  const uint64_t third = digitsOf(static_cast<uint32_t>(low >> 32));
+  store(p, digitsOf(static_cast<uint32_t>(high >> 32)));
+  store(p + 9, second);
+  store(p + 14, second << 32);
+  store(p + 19, third);
+  store(p + 24, third << 32);
+  store(p + 28, digitsOf(static_cast<uint32_t>(low)));
+  for (const size_t at : {8, 13, 18, 23}) text[at] = '-';
   return text;
 }
 
@@ -95,7 +111,7 @@ Uuid RandomIds::uuid() {
 std::string RandomIds::shortId() {
   std::string out;
   uint64_t value = next();
-  for (int i = 0; i < 8; ++i, value >>= 4) out += kDigits[value & 0xF];
+  for (int i = 0; i < 8; ++i, value >>= 4) out += "0123456789abcdef"[value & 0xF];
   return out;
 }
 
