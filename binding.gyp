@@ -47,7 +47,10 @@
       ],
       'conditions': [
         # PCRE2 stays the addon's own: a process that has another version would lend it otherwise.
-        ['OS=="linux"', { 'ldflags': ['-Wl,--exclude-libs,ALL', '-Wl,--gc-sections'] }],
+        # nodelete: see native/addon/strings.cc.
+        ['OS=="linux"', {
+          'ldflags': ['-Wl,--exclude-libs,ALL', '-Wl,--gc-sections', '-Wl,-z,nodelete'],
+        }],
         ['OS=="win"', { 'defines': ['PCRE2_STATIC'] }],
       ],
       'xcode_settings': {

@@ -9,7 +9,7 @@
 
 #if defined(_WIN32)
 #include <windows.h>
-#else
+#elif !defined(__linux__)
 #include <dlfcn.h>
 #endif
 
@@ -49,14 +49,18 @@ void letGo(napi_env env, void* /*text*/, void* data) {
 }
 
 template <class Owner>
-[[nodiscard]] void* hold(napi_env env, Owner owner, size_t size) {
+[[nodiscard]] Held<Owner>* hold(napi_env env, Owner owner, size_t size) {
   const auto bytes = static_cast<int64_t>(size);
   tellV8(env, bytes);
   return new Held<Owner>{std::move(owner), bytes};
 }
 
-// A worker's strings are let go of when the worker has unloaded the addon already: letGo stays.
-void stayLoaded() {
+// A worker's strings are let go of when the worker has unloaded the addon already: letGo has to
+// stay. False if the system does not do it.
+[[nodiscard]] bool staysLoaded() {
+#if defined(__linux__)
+  return true;  // linked with -z nodelete (binding.gyp): dlopen would need a newer glibc
+#else
   static const bool pinned = [] {
     auto* const here = reinterpret_cast<void*>(&tellV8);
 #if defined(_WIN32)
@@ -70,36 +74,35 @@ void stayLoaded() {
            dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) != nullptr;
 #endif
   }();
-  (void)pinned;
+  return pinned;
+#endif
 }
 
 }  // namespace
 
 Napi::String asciiString(Napi::Env env, std::string_view ascii, Slice bytes) {
   napi_value value = nullptr;
-  if (ascii.size() < kLarge || bytes.borrowed()) {
+  if (ascii.size() < kLarge || bytes.borrowed() || !staysLoaded()) {
     napi_create_string_latin1(env, ascii.data(), ascii.size(), &value);
     return {env, value};
   }
-  stayLoaded();
-  bool copied = false;
   const size_t size = bytes.size();
+  auto* const held = hold(env, std::move(bytes), size);
+  bool copied = false;
   node_api_create_external_string_latin1(env, const_cast<char*>(ascii.data()), ascii.size(),
-                                         &letGo<Slice>, hold(env, std::move(bytes), size), &value,
-                                         &copied);
+                                         &letGo<Slice>, held, &value, &copied);
   return {env, value};
 }
 
 Napi::String utf16String(Napi::Env env, std::u16string units) {
-  const size_t bytes = units.size() * sizeof(char16_t);
-  if (bytes < kLarge) return Napi::String::New(env, units.data(), units.size());
-  stayLoaded();
+  const size_t length = units.size();
+  const size_t size = length * sizeof(char16_t);
+  if (size < kLarge || !staysLoaded()) return Napi::String::New(env, units.data(), length);
+  auto* const held = hold(env, std::move(units), size);
   napi_value value = nullptr;
   bool copied = false;
-  char16_t* const text = units.data();  // a large text's place does not change when it is moved
-  const size_t length = units.size();
-  node_api_create_external_string_utf16(env, text, length, &letGo<std::u16string>,
-                                        hold(env, std::move(units), bytes), &value, &copied);
+  node_api_create_external_string_utf16(env, held->owner.data(), length, &letGo<std::u16string>,
+                                        held, &value, &copied);
   return {env, value};
 }
 

@@ -52,8 +52,8 @@ inline constexpr int kBlock = 16;
 
 inline constexpr int kWideBlock = 64;
 
-// A bit for each of the 64 bytes at `p` of which `find` makes a byte with the top bit set; the first
-// byte's is the lowest. In a text with many escapes one look finds several.
+// A bit for each of the 64 bytes at `p` of which `find` makes a byte with the top bit set; the
+// first byte's is the lowest. In a text with many escapes one look finds several.
 template <class Find>
 [[nodiscard]] inline uint64_t bitsOfWideBlock(const char* p, Find find) {
   const auto bitsAt = [&](int offset) {
