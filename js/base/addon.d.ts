@@ -127,6 +127,8 @@ export interface LimitRow {
   value: number;
   /** The smallest that its variable may say. */
   least: number;
+  /** The largest. */
+  most: number;
   unit: string;
   env: string;
   why: string;

@@ -55,10 +55,17 @@ std::optional<std::string_view> shortText(Napi::Env env, napi_value value, Room&
 
 Napi::Value attachment(Napi::Env env, protocol::CallResult& result) {
   Napi::Object with = Napi::Object::New(env);
-  with.Set("text", modelText(env, result.data));
+  // Both may be parts of one message: the smaller one is not to keep the larger.
+  const bool moreText = result.data.size() > result.binary.base64.size();
+  const auto use = [](Slice& part, bool keeps) {
+    return keeps ? std::move(part) : Slice::borrow(part.view());
+  };
+  Slice text = use(result.data, moreText);
+  Slice base64 = use(result.binary.base64, !moreText);
+  const std::string_view data = base64.view();
+  with.Set("text", modelText(env, text));
   with.Set("mimeType", Napi::String::New(env, result.binary.mimeType));
-  const std::string_view base64 = result.binary.base64.view();
-  with.Set("data", asciiString(env, base64, std::move(result.binary.base64)));
+  with.Set("data", asciiString(env, data, std::move(base64)));
   return with;
 }
 

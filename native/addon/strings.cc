@@ -8,6 +8,8 @@
 #include "base/utf8.h"
 
 #if defined(_WIN32)
+#define WIN32_LEAN_AND_MEAN
+#define NOMINMAX
 #include <windows.h>
 #elif !defined(__linux__)
 #include <dlfcn.h>
@@ -82,7 +84,8 @@ template <class Owner>
 
 Napi::String asciiString(Napi::Env env, std::string_view ascii, Slice bytes) {
   napi_value value = nullptr;
-  if (ascii.size() < kLarge || bytes.borrowed() || !staysLoaded()) {
+  const bool usesMost = 2 * ascii.size() >= bytes.size();
+  if (ascii.size() < kLarge || !usesMost || bytes.borrowed() || !staysLoaded()) {
     napi_create_string_latin1(env, ascii.data(), ascii.size(), &value);
     return {env, value};
   }
@@ -96,8 +99,11 @@ Napi::String asciiString(Napi::Env env, std::string_view ascii, Slice bytes) {
 
 Napi::String utf16String(Napi::Env env, std::u16string units) {
   const size_t length = units.size();
-  const size_t size = length * sizeof(char16_t);
-  if (size < kLarge || !staysLoaded()) return Napi::String::New(env, units.data(), length);
+  const size_t size = units.capacity() * sizeof(char16_t);
+  const bool usesMost = 2 * length >= units.capacity();
+  if (size < kLarge || !usesMost || !staysLoaded()) {
+    return Napi::String::New(env, units.data(), length);
+  }
   auto* const held = hold(env, std::move(units), size);
   napi_value value = nullptr;
   bool copied = false;

@@ -11,9 +11,9 @@
 
 namespace tap::addon {
 
-// A string of `ascii`, which is a part of `bytes`. From 128 KB on V8 reads them where they are:
-// they are not changed any more, and are let go of when the string is collected, or its thread
-// ends.
+// A string of `ascii`, which is a part of `bytes` and is copied where it is less than half of them.
+// From 128 KB on V8 reads them where they are: they are not changed any more, and are let go of
+// when the string is collected, or its thread ends.
 [[nodiscard]] Napi::String asciiString(Napi::Env env, std::string_view ascii, Slice bytes);
 
 // The same of UTF-16 code units.

@@ -13,10 +13,11 @@ std::optional<int64_t> wholeNumber(std::string_view text) {
   return number;
 }
 
-std::string complaint(const LimitRow& row, std::string_view text) {
-  return std::string(row.env) + " is \"" + std::string(text.substr(0, 64)) +
-         "\", which is not a whole number of at least " + std::to_string(row.least) + "; using " +
-         std::to_string(row.value) + " " + std::string(row.unit);
+std::string complaint(const LimitRow& row, std::string_view text, bool tooMuch) {
+  const std::string wrong = tooMuch ? "more than " + std::to_string(mostOf(row))
+                                    : "no whole number of at least " + std::to_string(row.least);
+  return std::string(row.env) + " is \"" + std::string(text.substr(0, 64)) + "\", which is " +
+         wrong + "; using " + std::to_string(row.value) + " " + std::string(row.unit);
 }
 
 }  // namespace
@@ -26,17 +27,17 @@ Limits::Limits() {
 }
 
 Limits Limits::withOverrides(const Lookup& lookup, std::vector<std::string>& complaints) {
-  // An upper bound keeps sums of times and sizes far from overflow.
-  constexpr int64_t kMost = int64_t{1} << 40;
   Limits limits;
   for (size_t i = 0; i < kLimitTable.size(); ++i) {
-    const std::optional<std::string> text = lookup(kLimitTable[i].env);
+    const LimitRow& row = kLimitTable[i];
+    const std::optional<std::string> text = lookup(row.env);
     if (!text || text->empty()) continue;
     const std::optional<int64_t> number = wholeNumber(*text);
-    if (number && *number >= kLimitTable[i].least && *number <= kMost) {
+    const bool tooMuch = number && *number > mostOf(row);
+    if (number && *number >= row.least && !tooMuch) {
       limits.values_[i] = *number;
     } else {
-      complaints.push_back(complaint(kLimitTable[i], *text));
+      complaints.push_back(complaint(row, *text, tooMuch));
     }
   }
   return limits;

@@ -80,6 +80,12 @@ struct LimitRow {
 
 inline constexpr int64_t kMegabyte = int64_t{1024} * 1024;
 
+// The largest override that makes sense. Of bytes: what JavaScript can still hold in one string, in
+// base64, too. Of others: sums of times stay far from overflow.
+[[nodiscard]] constexpr int64_t mostOf(const LimitRow& row) {
+  return row.unit == "bytes" ? 256 * kMegabyte : int64_t{1} << 40;
+}
+
 inline constexpr std::array<LimitRow, static_cast<size_t>(Limit::Count_)> kLimitTable{{
     {"result-bytes", 5 * kMegabyte, 1024, "bytes", "TAP_MAX_RESULT_BYTES",
      "one tool.result message; larger output does not help a model"},

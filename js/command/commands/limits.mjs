@@ -3,11 +3,9 @@
 import { Failure } from "../failure.mjs";
 import { withGateway } from "../gateway.mjs";
 import { environmentOf, filesOf } from "../given.mjs";
+import { limitValue } from "../limit-value.mjs";
 import { faint, Output, strong } from "../output.mjs";
 import { table } from "../table.mjs";
-
-/** What the gateway takes at most (native/base/limits.cc). */
-const MOST = 2 ** 40;
 
 /** @typedef {{name: string, value: number, unit: string, default: number, env: string, why: string, ignored?: string}} LimitInForce */
 
@@ -16,16 +14,12 @@ const MOST = 2 ** 40;
  * @param {import("../../base/addon.js").LimitRow} row @param {NodeJS.ProcessEnv} variables
  * @returns {LimitInForce}
  */
-function inForce({ name, value, least, unit, env, why }, variables) {
-  const text = variables[env] ?? "";
+function inForce(row, variables) {
+  const { name, value, unit, env, why } = row;
   const limit = { name, value, unit, default: value, env, why };
-  if (text === "") return limit;
-  const number = /^-?\d+$/.test(text) ? Number(text) : NaN;
-  if (number >= least && number <= MOST) return { ...limit, value: number };
-  return {
-    ...limit,
-    ignored: `${env} is "${text}", which is not a whole number of at least ${least}`,
-  };
+  const said = limitValue(row, variables);
+  if (said === undefined) return limit;
+  return "wrong" in said ? { ...limit, ignored: said.wrong } : { ...limit, value: said.value };
 }
 
 /** @param {Output} output @param {LimitInForce[]} limits */

@@ -62,11 +62,11 @@ function portNumber({ portTrouble }) {
 }
 
 /** @param {Place} place */
-function limits({ ignored, env }) {
+function limits({ ignored }) {
   if (ignored.length === 0) return undefined;
-  const [{ env: name, value, unit, least }] = ignored;
+  const [{ wrong, value, unit }] = ignored;
   return finding("LIMIT_IGNORED", {
-    problem: `${name} is "${env[name]?.slice(0, 64)}", which is no whole number of at least ${least}: ${value} ${unit} is in force.`,
+    problem: `${wrong}: ${value} ${unit} is in force.`,
     fix: `Set it to a number of ${unit}, or unset it; docs/limits.md has them all.`,
     command: `unset ${ignored.map((limit) => limit.env).join(" ")}`,
   });

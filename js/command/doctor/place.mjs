@@ -7,6 +7,7 @@ import { consentFile, isAllowed } from "../../projects/consent.mjs";
 import { loadProjectConfig } from "../../projects/project-config.mjs";
 import { providerLogFile } from "../../projects/provider-log.mjs";
 import { GOOD_RUN_MS } from "../../projects/supervisor.mjs";
+import { limitValue } from "../limit-value.mjs";
 import { tailOf } from "./bounded.mjs";
 import { gatewayFacts } from "./gateway.mjs";
 import * as installed from "./installation.mjs";
@@ -85,9 +86,9 @@ async function ignoredLimits(env) {
     ({ addon }) => addon.limits,
     () => [], // which is found by another check
   );
-  return limits.filter(({ env: name, least }) => {
-    const text = env[name] || undefined;
-    return text !== undefined && !(/^\d+$/.test(text) && Number(text) >= least);
+  return limits.flatMap((row) => {
+    const said = limitValue(row, env);
+    return said && "wrong" in said ? [{ ...row, wrong: said.wrong }] : [];
   });
 }
 

@@ -24,12 +24,21 @@ describe("copilot-tap limits", () => {
   });
 
   test("shows what a variable makes of it, and one that is ignored", async (t) => {
-    const extra = { TAP_MAX_TOOLS: "1", TAP_MAX_CALLS: "0", TAP_GRACE_MS: "soon" };
+    const extra = {
+      TAP_MAX_TOOLS: "1",
+      TAP_MAX_CALLS: "0",
+      TAP_GRACE_MS: "soon",
+      TAP_MAX_RESULT_BYTES: "268435457",
+    };
     const { code, out, err } = await tap(["limits"], plain(t), extra);
     assert.equal(code, 0);
     assert.match(out, /^tools-per-provider +1 +count +TAP_MAX_TOOLS$/m);
     assert.match(out, /^calls-per-session +1024 +count +TAP_MAX_CALLS$/m);
-    assert.match(err, /TAP_MAX_CALLS is "0", which is not a whole number of at least 1: it is ign/);
+    assert.match(err, /TAP_MAX_CALLS is "0", which is no whole number of at least 1: it is ign/);
+    assert.match(
+      err,
+      /TAP_MAX_RESULT_BYTES is "268435457", which is more than 268435456: it is ig/,
+    );
     assert.match(err, /TAP_GRACE_MS is "soon"/);
     const { value } = await tapJson(["limits"], plain(t), extra);
     const tools = value.limits.find(({ name }) => name === "tools-per-provider");

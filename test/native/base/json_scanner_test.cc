@@ -1,9 +1,7 @@
 #include <gtest/gtest.h>
 
-#include <array>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "base/json.h"
 
@@ -201,14 +199,20 @@ TEST(JsonScanner, ReadsAnEscapeAtEveryPlaceOfALongString) {
                 front.size() + std::string_view(good).size() + 151);
       EXPECT_EQ(reasonFor(front + good + rest), "the text ends inside a string");
     }
-    constexpr std::array<std::pair<const char*, const char*>, 4> kRefused{{
-        {R"(\\\x)", "no such escape in JSON"},
-        {R"(\u12")", "\\u takes four hexadecimal digits"},
-        {"\n", "a control character in a string must be escaped"},
-        {R"(\\")", "something follows the value"},
-    }};
-    for (const auto& [bad, reason] : kRefused) {
-      EXPECT_EQ(reasonFor(front + bad + rest + '"'), reason) << bad << " at " << at;
+    struct Refused {
+      const char* text;
+      size_t offset;
+      const char* reason;
+    };
+    for (const Refused& bad : {
+             Refused{R"(\\\x)", 3, "no such escape in JSON"},
+             Refused{R"(\u12")", 4, "\\u takes four hexadecimal digits"},
+             Refused{"\n", 0, "a control character in a string must be escaped"},
+             Refused{R"(\\")", 3, "something follows the value"},
+         }) {
+      const std::string text = front + bad.text + rest + '"';
+      EXPECT_EQ(reasonFor(text), bad.reason) << bad.text << " at " << at;
+      EXPECT_EQ(offsetIn(text), front.size() + bad.offset) << bad.text << " at " << at;
     }
   }
 }

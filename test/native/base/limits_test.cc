@@ -77,6 +77,13 @@ TEST(Limits, AnOverrideIsAtLeastTheRowsLeast) {
 TEST(Limits, AnOverrideIsBoundedAbove) {
   EXPECT_EQ(with({{"TAP_GRACE_MS", "1099511627776"}}).limits.get(Limit::GraceMs), int64_t{1} << 40);
   EXPECT_EQ(with({{"TAP_GRACE_MS", "1099511627777"}}).limits.get(Limit::GraceMs), 30'000);
+  const auto result = [](const char* bytes) { return with({{"TAP_MAX_RESULT_BYTES", bytes}}); };
+  EXPECT_EQ(result("268435456").limits.get(Limit::ResultBytes), 256 * kMegabyte);
+  const Overridden tooMuch = result("268435457");
+  EXPECT_EQ(tooMuch.limits.get(Limit::ResultBytes), 5 * kMegabyte);
+  ASSERT_EQ(tooMuch.complaints.size(), 1u);
+  EXPECT_NE(tooMuch.complaints[0].find("which is more than 268435456; using 5242880 bytes"),
+            std::string::npos);
 }
 
 TEST(Limits, ComplainsAboutNonsenseAndGoesOn) {
