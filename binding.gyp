@@ -49,7 +49,11 @@
         # PCRE2 stays the addon's own: a process that has another version would lend it otherwise.
         # nodelete: see native/addon/strings.cc.
         ['OS=="linux"', {
-          'ldflags': ['-Wl,--exclude-libs,ALL', '-Wl,--gc-sections', '-Wl,-z,nodelete'],
+          'cflags_cc': ['<!@(node js/install/lto.mjs)'],
+          'ldflags': [
+            '<!@(node js/install/lto.mjs)',
+            '-Wl,--exclude-libs,ALL', '-Wl,--gc-sections', '-Wl,-z,nodelete',
+          ],
         }],
         ['OS=="win"', { 'defines': ['PCRE2_STATIC'] }],
       ],

@@ -32,7 +32,7 @@ function sources() {
   const below = fs
     .readdirSync(native, { recursive: true, encoding: "utf8" })
     .map((file) => path.join(native, file));
-  const asked = ["pcre2.mjs", "addon-units.mjs"].map((file) =>
+  const asked = ["pcre2.mjs", "addon-units.mjs", "lto.mjs"].map((file) =>
     path.join(root, "js", "install", file),
   );
   return [path.join(root, "binding.gyp"), ...asked, ...below];
@@ -122,16 +122,20 @@ function ensurePcre2() {
   return false;
 }
 
-/** Says which of the units is being compiled, as the build names them. */
+/** Says which of the units is being compiled, and when they are linked, as the build names both. */
 function progress() {
   /** @type {Set<string>} */
   const begun = new Set();
+  let links = false;
   return (/** @type {string} */ output) => {
     for (const [, unit] of output.matchAll(/\bunit(\d+)\.(?:o|obj|cc)\b/g)) {
       if (begun.has(unit)) continue;
       begun.add(unit);
       say(`compiling ${begun.size} of ${fs.readdirSync(units).length}`);
     }
+    if (links || !output.includes("SOLINK")) return;
+    links = true;
+    say("linking");
   };
 }
 
