@@ -10,15 +10,30 @@ export class PendingCalls {
 
   /**
    * @param {import("./addon.js").SessionPort} port
-   * @param {string} tool @param {unknown} args @param {number} [timeoutMs]
-   * @returns {{id: number, result: Promise<CallOutcome>}} the result settles once and never rejects
+   * @param {string} tool @param {unknown} args @param {number | undefined} timeoutMs
+   * @param {(outcome: CallOutcome) => void} settle is called once
+   * @returns {number} the call's id
    */
-  call(port, tool, args, timeoutMs) {
+  call(port, tool, args, timeoutMs, settle) {
     const id = ++this.#last;
     const json = JSON.stringify(args ?? {});
-    /** @type {Promise<CallOutcome>} */
-    const result = new Promise((resolve) => this.#waiting.set(id, resolve));
+    this.#waiting.set(id, settle);
     port.call(id, tool, json, timeoutMs);
+    return id;
+  }
+
+  /**
+   * The same with a promise.
+   * @param {import("./addon.js").SessionPort} port
+   * @param {string} tool @param {unknown} args @param {number} [timeoutMs]
+   * @returns {{id: number, result: Promise<CallOutcome>}} the result never rejects
+   */
+  start(port, tool, args, timeoutMs) {
+    let id = 0;
+    /** @type {Promise<CallOutcome>} */
+    const result = new Promise((resolve) => {
+      id = this.call(port, tool, args, timeoutMs, resolve);
+    });
     return { id, result };
   }
 
@@ -26,8 +41,9 @@ export class PendingCalls {
   settle(pairs) {
     for (let i = 0; i < pairs.length; i += 2) {
       const id = /** @type {number} */ (pairs[i]);
-      this.#waiting.get(id)?.(/** @type {CallOutcome} */ (pairs[i + 1]));
+      const settle = this.#waiting.get(id);
       this.#waiting.delete(id);
+      settle?.(/** @type {CallOutcome} */ (pairs[i + 1]));
     }
   }
 }

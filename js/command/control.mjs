@@ -166,7 +166,7 @@ export class Control {
   async call({ tool, args = {}, session, signal }) {
     const { id, result } = await this.#inTurn(async () => {
       await this.#operate(session ?? "");
-      return this.#calls.call(this.#port, tool, args, LONGEST_CALL_MS);
+      return this.#calls.start(this.#port, tool, args, LONGEST_CALL_MS);
     });
     const cancel = () => this.#port.cancel(id, "the user has cancelled it");
     signal?.addEventListener("abort", cancel, { once: true });

@@ -203,7 +203,7 @@ export class PretendSession {
    * @returns {{id: number, result: Promise<CallOutcome>}}
    */
   start(tool, args = {}, timeoutMs) {
-    return this.#calls.call(this.#port, tool, args, timeoutMs);
+    return this.#calls.start(this.#port, tool, args, timeoutMs);
   }
 
   /** @param {string} tool @param {object} [args] */

@@ -50,9 +50,12 @@ export class LocalLink {
     this.#port.send(JSON.stringify(message));
   }
 
-  /** @param {string} tool @param {unknown} args @param {number} [timeoutMs] */
-  call(tool, args, timeoutMs) {
-    return this.#calls.call(this.#port, tool, args, timeoutMs);
+  /**
+   * @param {string} tool @param {unknown} args @param {number | undefined} timeoutMs
+   * @param {(outcome: import("../base/addon.js").CallOutcome) => void} settle is called once
+   */
+  call(tool, args, timeoutMs, settle) {
+    return this.#calls.call(this.#port, tool, args, timeoutMs, settle);
   }
 
   /** @param {number} id @param {string} reason */

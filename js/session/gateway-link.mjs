@@ -113,11 +113,13 @@ export class GatewayLink {
 
   /**
    * @param {string} tool @param {unknown} args @param {number | undefined} timeoutMs
-   * @returns {{id: number, result: Promise<import("../base/addon.js").CallOutcome>}}
+   * @param {(outcome: import("../base/addon.js").CallOutcome) => void} settle is called once
+   * @returns {number} the call's id; 0 where it has failed already
    */
-  call(tool, args, timeoutMs) {
-    if (!this.#port) return { id: 0, result: Promise.resolve(this.#noGateway()) };
-    return this.#calls.call(this.#port, tool, args, timeoutMs);
+  call(tool, args, timeoutMs, settle) {
+    if (this.#port) return this.#calls.call(this.#port, tool, args, timeoutMs, settle);
+    settle(this.#noGateway());
+    return 0;
   }
 
   /** @returns {import("../base/addon.js").CallFailure} with what only the user can help, where it is that */

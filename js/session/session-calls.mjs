@@ -28,23 +28,19 @@ export class SessionCalls {
   /**
    * One call: to the gateway and back. Never throws, since the CLI would lose the message.
    * @param {ToolDefinition} tool @param {unknown} args @param {Invocation} invocation
+   * @returns {Promise<import("./tool-result.mjs").ToolResult>}
    */
   #call(tool, args, invocation) {
-    const { id, result } = this.#link.call(tool.name, args, tool.timeout);
-    ++this.#inFlight;
-    const signal = invocation?.signal;
-    if (!signal) return result.then((outcome) => this.#settled(outcome));
-    const abort = () => this.#link.cancel(id, "aborted by the user");
-    signal.addEventListener("abort", abort, { once: true });
-    return result.then((outcome) => {
-      signal.removeEventListener("abort", abort);
-      return this.#settled(outcome);
+    return new Promise((resolve) => {
+      const signal = invocation?.signal;
+      const abort = () => this.#link.cancel(id, "aborted by the user");
+      const id = this.#link.call(tool.name, args, tool.timeout, (outcome) => {
+        --this.#inFlight; // which may be before the next line: where there is no gateway
+        signal?.removeEventListener("abort", abort);
+        resolve(toToolResult(outcome));
+      });
+      ++this.#inFlight;
+      signal?.addEventListener("abort", abort, { once: true });
     });
-  }
-
-  /** @param {import("../base/addon.js").CallOutcome} outcome */
-  #settled(outcome) {
-    --this.#inFlight;
-    return toToolResult(outcome);
   }
 }

@@ -21,7 +21,7 @@ import { SessionTools } from "./session-tools.mjs";
  * @typedef {object} Link
  * @property {boolean} connected
  * @property {(message: object) => void} send docs/session-link.md
- * @property {(tool: string, args: unknown, timeoutMs?: number) => {id: number, result: Promise<import("../base/addon.js").CallOutcome>}} call
+ * @property {(tool: string, args: unknown, timeoutMs: number | undefined, settle: (outcome: import("../base/addon.js").CallOutcome) => void) => number} call settles once, and gives the id of the call
  * @property {(id: number, reason: string) => void} cancel
  */
 

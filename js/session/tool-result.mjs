@@ -1,6 +1,14 @@
 // What a tool's handler returns to the SDK for an outcome of a call.
 
-/** @param {import("../base/addon.js").CallOutcome} outcome */
+/**
+ * @typedef {object} ToolResult
+ * @property {string} textResultForLlm
+ * @property {"success" | "failure"} resultType
+ * @property {string} [error]
+ * @property {{data: string, mimeType: string, type: "image" | "resource"}[]} [binaryResultsForLlm]
+ */
+
+/** @param {import("../base/addon.js").CallOutcome} outcome @returns {ToolResult} */
 export function toToolResult(outcome) {
   if (typeof outcome === "string") return { textResultForLlm: outcome, resultType: "success" };
   if ("code" in outcome) {

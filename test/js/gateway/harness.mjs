@@ -192,7 +192,7 @@ export class TestSession {
 
   /** @param {string} tool @param {object} [args] @param {number} [timeoutMs] */
   start(tool, args = {}, timeoutMs) {
-    return this.#calls.call(this.port, tool, args, timeoutMs);
+    return this.#calls.start(this.port, tool, args, timeoutMs);
   }
 
   /** @param {string} tool @param {object} [args] @param {number} [timeoutMs] */
