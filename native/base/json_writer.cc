@@ -62,6 +62,13 @@ void appendQuoted(std::string& out, std::string_view text) {
   out += '"';
 }
 
+Escaped::Escaped(std::string_view text) : view_(text) {
+  const char* const end = text.data() + text.size();
+  if (text::skipPlain(text.data(), end) == end) return;
+  appendQuoted(quoted_, text);
+  view_ = std::string_view(quoted_).substr(1, quoted_.size() - 2);
+}
+
 void Writer::separate() {
   if (comma_) out_ += ',';
   comma_ = true;

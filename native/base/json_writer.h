@@ -69,4 +69,18 @@ class Writer {
 // Appends `text` as a JSON string, quotes included.
 void appendQuoted(std::string& out, std::string_view text);
 
+// What a text is between the quotes of a JSON string: itself, as a rule, which it borrows then.
+class Escaped {
+ public:
+  explicit Escaped(std::string_view text);
+  Escaped(const Escaped&) = delete;
+  Escaped& operator=(const Escaped&) = delete;
+
+  [[nodiscard]] std::string_view view() const { return view_; }
+
+ private:
+  std::string quoted_;
+  std::string_view view_;
+};
+
 }  // namespace tap::json

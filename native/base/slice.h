@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,6 +34,16 @@ class Slice {
   [[nodiscard]] size_t size() const { return view_.size(); }
   [[nodiscard]] bool empty() const { return view_.empty(); }
   [[nodiscard]] bool borrowed() const { return owner_ == nullptr && !view_.empty(); }
+
+  // These texts, one behind the other, in memory of its own.
+  [[nodiscard]] static Slice joined(std::initializer_list<std::string_view> texts) {
+    size_t size = 0;
+    for (const std::string_view text : texts) size += text.size();
+    const auto owner = std::make_shared_for_overwrite<char[]>(size);
+    char* out = owner.get();
+    for (const std::string_view text : texts) out = std::copy(text.begin(), text.end(), out);
+    return {owner, {owner.get(), size}};
+  }
 
   // A part of these bytes with the same owner. `part` must lie inside view().
   [[nodiscard]] Slice part(std::string_view part) const { return {owner_, part}; }

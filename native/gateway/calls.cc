@@ -178,6 +178,14 @@ void completeFailed(const Turn& turn, const Provider& provider, const CallInFlig
   settle(turn, call, failure({}, result.errorCode, std::move(text)));
 }
 
+bool hasTooMany(const Turn& turn, const Session& session, std::optional<PeerId> operatorLink) {
+  const ToolRouter& calls = turn.state.calls;
+  const size_t most = turn.limits().count(Limit::CallsPerSession);
+  if (calls.count() < most) return false;  // of all: as a rule nobody needs to look further
+  return (operatorLink ? calls.countOfOperator(*operatorLink) : calls.countOfSession(session.id)) >=
+         most;
+}
+
 CallResult successWith(const Slice& data) {
   CallResult result;
   if (auto image = protocol::takeImage(data)) {
@@ -206,9 +214,7 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call,
     return refuseCall(turn, asker, call, ErrorCode::Disconnected,
                       "the gateway is being replaced by a newer one");
   }
-  const size_t inFlight = operatorLink ? state.calls.countOfOperator(*operatorLink)
-                                       : state.calls.countOfSession(session.id);
-  if (inFlight >= turn.limits().count(Limit::CallsPerSession)) {
+  if (hasTooMany(turn, session, operatorLink)) {
     return refuseCall(turn, asker, call, ErrorCode::RateLimited,
                       "this session has too many calls in flight");
   }

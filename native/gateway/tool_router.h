@@ -65,6 +65,7 @@ class ToolRouter {
   // Of those that its process has asked for.
   [[nodiscard]] size_t countOfSession(std::string_view sessionId) const;
   [[nodiscard]] size_t countOfOperator(PeerId operatorLink) const;
+  [[nodiscard]] size_t count() const { return calls_.size(); }
   [[nodiscard]] bool empty() const { return calls_.empty(); }
 
  private:

@@ -22,7 +22,7 @@ bool SessionClient::call(const std::string& callId, std::optional<Millis> timeou
   const Millis patience = timeout.value_or(limits_.time(Limit::CallTimeoutMs)) + kCallMargin;
   const auto [at, isNew] = calls_.try_emplace(callId, Waiting{TimerId::None, patience});
   if (!isNew) return false;
-  at->second.deadline = timers_.schedule(now + patience, CallDue{callId});
+  at->second.deadline = timers_.schedule(now + patience, CallDue{&at->first});
   return true;
 }
 
@@ -53,7 +53,7 @@ void SessionClient::received(protocol::SessionEvent&& event, Time now, Actions& 
     const auto at = calls_.find(progress->callId);
     if (at == calls_.end()) return;
     timers_.cancel(at->second.deadline);
-    at->second.deadline = timers_.schedule(now + at->second.patience, CallDue{progress->callId});
+    at->second.deadline = timers_.schedule(now + at->second.patience, CallDue{&at->first});
   } else if (!std::holds_alternative<protocol::Pong>(event)) {
     actions.emplace_back(Deliver{std::move(event)});
   }
@@ -88,7 +88,7 @@ void SessionClient::timersDue(Time now, Actions& actions) {
       if (!ping(now, actions)) return;
       continue;
     }
-    const std::string callId = std::get<CallDue>(*due).callId;
+    const std::string callId = *std::get<CallDue>(*due).callId;
     actions.emplace_back(SendMessage{protocol::CancelCall{callId, "timeout"}});
     settle(callId, ErrorCode::Timeout,
            "The call failed with TIMEOUT: the tap gateway did not answer in time. Try again; if it "

@@ -62,7 +62,7 @@ class SessionClient {
  private:
   struct PingDue {};
   struct CallDue {
-    std::string callId;
+    const std::string* callId;  // its key in calls_: what leaves there takes its timer along
   };
   using Timer = std::variant<PingDue, CallDue>;
 

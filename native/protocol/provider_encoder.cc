@@ -118,12 +118,12 @@ Slice encodeSessionEvent(std::string_view sessionId, std::string_view event,
 
 Slice encodeToolCall(std::string_view id, std::string_view sessionId, std::string_view tool,
                      std::string_view args) {
-  std::string out;
-  out.reserve(96 + id.size() + sessionId.size() + tool.size() + args.size());
-  json::Writer writer(out);
-  writer.beginObject().field("type", "tool.call").field("id", id).field("sessionId", sessionId);
-  writer.field("tool", tool).rawField("args", args.empty() ? "{}" : args).endObject();
-  return Slice(std::move(out));
+  // Once for each call, so in one allocation.
+  const json::Escaped session(sessionId);
+  const json::Escaped name(tool);
+  return Slice::joined({R"({"type":"tool.call","id":")", id, R"(","sessionId":")", session.view(),
+                        R"(","tool":")", name.view(), R"(","args":)", args.empty() ? "{}" : args,
+                        "}"});
 }
 
 Slice encodeToolCancel(std::string_view id, std::string_view sessionId, std::string_view reason) {

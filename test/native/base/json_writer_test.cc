@@ -81,6 +81,17 @@ TEST(AppendQuoted, EscapesOnlyWhatJsonForbids) {
   EXPECT_EQ(jsonOf("é€\U0001F600\u2028"), "\"é€\U0001F600\u2028\"");
 }
 
+TEST(Escaped, IsWhatAppendQuotedPutsBetweenQuotes) {
+  for (const std::string text :
+       {"", "plain", "\"", "a\\b\n", "\x01", "é", "longer than a block, and \t with a tab"}) {
+    std::string quoted;
+    appendQuoted(quoted, text);
+    EXPECT_EQ('"' + std::string(Escaped(text).view()) + '"', quoted);
+  }
+  const std::string_view plain = "as it stands";
+  EXPECT_EQ(Escaped(plain).view().data(), plain.data());
+}
+
 TEST(AppendQuoted, IsUndoneByTheScannerForEveryAsciiCharacterAtEveryPlace) {
   Scanner scanner;
   for (int c = 0; c < 0x80; ++c) {

@@ -24,6 +24,14 @@ TEST(Slice, MayBeChangedByWhoeverHasItAlone) {
   EXPECT_TRUE(slice.view().starts_with("Onger"));
 }
 
+TEST(Slice, JoinsTextsInMemoryOfItsOwn) {
+  const std::string two = "two";
+  Slice joined = Slice::joined({"one ", two, "", " three"});
+  EXPECT_EQ(joined.view(), "one two three");
+  EXPECT_EQ(joined.exclusive().size(), joined.size());
+  EXPECT_TRUE(Slice::joined({}).empty());
+}
+
 TEST(Slice, CannotBeChangedWhereItBorrows) {
   std::string text(kText);
   Slice slice = Slice::borrow(text);

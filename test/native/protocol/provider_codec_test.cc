@@ -430,6 +430,8 @@ TEST(ProviderEncoder, WritesEveryMessageAsTheSpecificationShowsIt) {
   EXPECT_EQ(
       encodeToolCall("c", "s", "greet", R"({"name":"Alice"})").view(),
       R"({"type":"tool.call","id":"c","sessionId":"s","tool":"greet","args":{"name":"Alice"}})");
+  EXPECT_EQ(encodeToolCall("c", "s\"", "gr\neet", "[]").view(),
+            R"({"type":"tool.call","id":"c","sessionId":"s\"","tool":"gr\neet","args":[]})");
   EXPECT_EQ(encodeToolCall("c", "s", "greet", "").view(),
             R"({"type":"tool.call","id":"c","sessionId":"s","tool":"greet","args":{}})");
   EXPECT_EQ(encodeToolCancel("c", "s", "timeout").view(),
