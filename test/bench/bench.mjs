@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import { root, run, say, step } from "../commands.mjs";
 import { buildCore, nativeFolder } from "../native.mjs";
 import { setUp } from "../setup.mjs";
-import { latencies, phases } from "./cases.mjs";
+import { floors, latencies, phases } from "./cases.mjs";
 import { allowedCores, keptAwake, place, twoCores } from "./cores.mjs";
 import { helloToTool } from "./live.mjs";
 import { loadAverage, machine } from "./machine.mjs";
@@ -85,8 +85,10 @@ async function takeCase(samples, subjects, providers, { name, of, load, cores })
     samples?.add(name, rival, measured);
   }
   if (!cores || !samples) return;
-  const floor = ["floor", on.callers, on.providers];
-  samples.add(name, "floor", await jsonOf(program("bench_provider"), floor));
+  for (const [floor, mode] of Object.entries(floors)) {
+    const args = [mode, on.callers, on.providers];
+    samples.add(name, floor, await jsonOf(program("bench_provider"), args));
+  }
 }
 
 /**
@@ -157,7 +159,7 @@ function subtractCaller(all) {
   for (const name of [...ofOneCall, "64 in flight"]) {
     const own = all[name].nothing;
     for (const [rival, of] of Object.entries(all[name])) {
-      if (rival === "nothing" || rival === "floor") continue;
+      if (rival === "nothing" || rival in floors) continue;
       for (const metric of ["p50", "cpuPer100k"]) {
         if (metric === "cpuPer100k" && rival.endsWith("detached")) continue; // another process's
         if (metric === "p50" && !ofOneCall.includes(name)) continue;

@@ -18,6 +18,9 @@ export const latencies = [
   { name: "latency, two cores", cores: "two" },
 ];
 
+/** Ping-pong in C++, by the provider program's word for it. @type {Record<string, string>} */
+export const floors = { floor: "floor", "floor, relayed": "relayed-floor" };
+
 /**
  * Cases that share a set of providers run round by round with it.
  * @type {{connections: number, tools: number, cases: Case[]}[]}

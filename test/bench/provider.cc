@@ -3,10 +3,12 @@
 //
 //   bench_provider <mode> <port> <connections> <tools> <rules> <token>
 //   bench_provider floor <core> <core>
+//   bench_provider relayed-floor <core> <core>
 //
 // `tools` speaks the provider protocol, `websocket` and `tcp` send back what they get, `floor`
-// needs no rival: it plays ping-pong with itself. When all connections are up it prints a line of
-// JSON. It ends with its stdin.
+// needs no rival: it plays ping-pong with itself, `relayed-floor` with a relay in between, which
+// hands on what it gets as a detached gateway does, over a Unix socket to the caller. When all
+// connections are up it prints a line of JSON. It ends with its stdin.
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -313,10 +315,14 @@ bool echoOnce(int epoll, int fd, std::array<char, 4096>& buffer) {
   return count > 0 && ::send(fd, buffer.data(), static_cast<size_t>(count), MSG_NOSIGNAL) == count;
 }
 
-int epollOf(int fd) {
-  const int epoll = ::epoll_create1(0);
+void watch(int epoll, int fd) {
   epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
   ::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+int epollOf(int fd) {
+  const int epoll = ::epoll_create1(0);
+  watch(epoll, fd);
   return epoll;
 }
 
@@ -328,11 +334,28 @@ void stayOn(int core) {
   if (::sched_setaffinity(0, sizeof cores, &cores) != 0) fail("sched_setaffinity");
 }
 
-void playFloor(int core, int otherCore) {
+// Hands on what comes from either to the other, until one of them is closed.
+void relay(int one, int other) {
+  std::array<char, 4096> buffer{};
+  const int epoll = epollOf(one);
+  watch(epoll, other);
+  for (;;) {
+    epoll_event event{};
+    ::epoll_wait(epoll, &event, 1, -1);
+    const int from = event.data.fd;
+    const ssize_t count = ::recv(from, buffer.data(), buffer.size(), 0);
+    if (count <= 0) break;
+    ::send(from == one ? other : one, buffer.data(), static_cast<size_t>(count), MSG_NOSIGNAL);
+  }
+  ::shutdown(other, SHUT_RDWR);
+}
+
+// The caller's thread, and the relay's if there is one, are on `core`, what answers on `otherCore`.
+void playFloor(int core, int otherCore, bool relayed) {
   stayOn(core);
   uint16_t port = 0;
   const int listener = listenAnywhere(port);
-  const int client = connectTo(port);
+  const int towards = connectTo(port);
   const int server = ::accept(listener, nullptr, nullptr);
   const int yes = 1;
   ::setsockopt(server, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
@@ -343,6 +366,14 @@ void playFloor(int core, int otherCore) {
     while (echoOnce(epoll, server, buffer)) {
     }
   });
+  int client = towards;
+  std::thread between;
+  if (relayed) {
+    std::array<int, 2> ends{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) != 0) fail("socketpair");
+    client = ends[0];
+    between = std::thread([far = ends[1], towards] { relay(far, towards); });
+  }
   std::array<char, 4096> buffer{};
   const int epoll = epollOf(client);
   std::vector<double> times;
@@ -355,6 +386,7 @@ void playFloor(int core, int otherCore) {
     if (i >= kWarmUp) times.push_back(microsecondsSince(start));
   }
   ::close(client);
+  if (relayed) between.join();
   echo.join();
   std::sort(times.begin(), times.end());
   std::printf("{\"p50\":%.3f,\"p99\":%.3f}\n", times[times.size() / 2],
@@ -373,8 +405,8 @@ int main(int argc, char** argv) {
   options.tools = number(4);
   options.rules = number(5);
   if (argc > 6) options.token = argv[6];
-  if (options.mode == "floor") {
-    tap::bench::playFloor(number(2), number(3));
+  if (options.mode == "floor" || options.mode == "relayed-floor") {
+    tap::bench::playFloor(number(2), number(3), options.mode != "floor");
   } else {
     tap::bench::Loop(options).run();
   }

@@ -97,7 +97,7 @@ const gateways = ["tap embedded", "js embedded", "tap detached", "js detached"];
 
 /** @param {All} all @returns {Promise<Record<string, string>>} file name → SVG */
 export async function plots(all) {
-  const reference = ["floor", "tcp from node", "ws echo"];
+  const reference = ["floor", "floor, relayed", "tcp from node", "ws echo"];
   return {
     "latency.svg": await bars(
       all,
