@@ -26,7 +26,7 @@ export class PendingCalls {
    * The same with a promise.
    * @param {import("./addon.js").SessionPort} port
    * @param {string} tool @param {unknown} args @param {number} [timeoutMs]
-   * @returns {{id: number, result: Promise<CallOutcome>}} the result never rejects
+   * @returns {{id: number, result: Promise<CallOutcome>}} the result rejects only where `args` are no JSON
    */
   start(port, tool, args, timeoutMs) {
     let id = 0;

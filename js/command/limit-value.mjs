@@ -10,7 +10,7 @@ export function limitValue({ least, most, env }, variables) {
   const text = variables[env] ?? "";
   if (text === "") return undefined;
   const said = `${env} is "${text.slice(0, 64)}", which is`;
-  const value = /^-?\d+$/.test(text) ? Number(text) : NaN;
+  const value = /^-?\d{1,63}$/.test(text) ? Number(text) : NaN;
   if (value > most) return { wrong: `${said} more than ${most}` };
   return value >= least ? { value } : { wrong: `${said} no whole number of at least ${least}` };
 }

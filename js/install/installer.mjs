@@ -139,8 +139,11 @@ function progress() {
   };
 }
 
-/** @returns {Promise<boolean>} */
-async function compile() {
+/** What another compiler has made cannot be linked with what this one makes. @param {string} output */
+const isOfTwoCompilers = (output) => /LTO version|bytecode stream/.test(output);
+
+/** @param {boolean} [again] @returns {Promise<boolean>} */
+async function compile(again = false) {
   const { command, args } = nodeGyp();
   const headers = headerFolder();
   const options = ["configure", "build", "--jobs=2", ...(headers ? [`--nodedir=${headers}`] : [])];
@@ -162,6 +165,11 @@ async function compile() {
     child.once("close", resolve);
   });
   if (status === 0) return true;
+  if (!again && isOfTwoCompilers(output)) {
+    say("another compiler has made a part of it: compiling all of it");
+    fs.rmSync(path.join(root, "build", "Release", "obj.target"), { recursive: true, force: true });
+    return compile(true);
+  }
   say("the native addon could not be built:");
   process.stderr.write(output);
   say(

@@ -33,14 +33,16 @@ export class SessionCalls {
   #call(tool, args, invocation) {
     return new Promise((resolve) => {
       const signal = invocation?.signal;
+      let id = 0;
       const abort = () => this.#link.cancel(id, "aborted by the user");
-      const id = this.#link.call(tool.name, args, tool.timeout, (outcome) => {
-        --this.#inFlight; // which may be before the next line: where there is no gateway
+      signal?.addEventListener("abort", abort, { once: true });
+      id = this.#link.call(tool.name, args, tool.timeout, (outcome) => {
+        --this.#inFlight; // which may come before it is counted: where there is no gateway
         signal?.removeEventListener("abort", abort);
         resolve(toToolResult(outcome));
       });
       ++this.#inFlight;
-      signal?.addEventListener("abort", abort, { once: true });
+      if (signal?.aborted) abort();
     });
   }
 }

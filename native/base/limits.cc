@@ -1,15 +1,19 @@
 #include "base/limits.h"
 
 #include <charconv>
+#include <cstdint>
 
 namespace tap {
 
 namespace {
 
+// What is out of reach counts as the largest there is.
 std::optional<int64_t> wholeNumber(std::string_view text) {
   int64_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (end != text.data() + text.size()) return std::nullopt;
+  if (failure == std::errc::result_out_of_range && text.front() != '-') return INT64_MAX;
+  if (failure != std::errc{}) return std::nullopt;
   return number;
 }
 

@@ -14,8 +14,6 @@ using protocol::Refusal;
 
 namespace {
 
-constexpr size_t kEnvelopeBytes = 1024;  // of a link frame, around the content
-
 Refusal refusedFile(ErrorCode code, std::string message) {
   return {code, std::move(message), "tool.result"};
 }
@@ -89,9 +87,6 @@ void completeFileResult(const Turn& turn, const CallId& callId, FileOutcome outc
     return fail(turn, callId, refusedFile(ErrorCode::NotFound, "the ttl of its file has passed"));
   }
   FileContent& content = outcome.value();
-  const size_t size = content.data.size() + content.binary.base64.size() + kEnvelopeBytes;
-  const size_t most = turn.limits().bytes(Limit::LinkFrameBytes);
-  if (size > most) return fail(turn, callId, tooLarge("its file, encoded,", size, most));
   const CallPtr call = turn.state.calls.take(callId);
   release(turn, *call);
   protocol::CallResult result;

@@ -20,6 +20,23 @@ void recordOutcome(const Turn& turn, const CallInFlight& call, const CallResult&
   if (result.failed) recordFailure(turn, name, call.tool, result);
 }
 
+constexpr size_t kEnvelopeBytes = 1024;  // of a link frame, around the content
+
+// A larger frame would end the link, and with it all calls of its session.
+bool fitsTheLink(const Turn& turn, const CallResult& result) {
+  const size_t size = result.data.size() + result.binary.base64.size() + kEnvelopeBytes;
+  return size <= turn.limits().bytes(Limit::LinkFrameBytes);
+}
+
+// Who raises one limit has to raise the other.
+CallResult tooLarge(const Turn& turn, const CallInFlight& call) {
+  const Provider* provider = turn.state.providers.find(call.provider);
+  const std::string who = provider == nullptr ? "The provider" : labelOf(*provider);
+  return failure({}, ErrorCode::PayloadTooLarge,
+                 failureText(who, ErrorCode::PayloadTooLarge,
+                             "its result is larger than the limit link-frame-bytes"));
+}
+
 }  // namespace
 
 void recordFailure(const Turn& turn, std::string_view provider, const std::string& tool,
@@ -60,6 +77,7 @@ CallResult failure(std::string callId, ErrorCode code, std::string text) {
 }
 
 void settle(const Turn& turn, const CallInFlight& call, CallResult result) {
+  if (!fitsTheLink(turn, result)) result = tooLarge(turn, call);
   recordOutcome(turn, call, result);
   result.callId = call.sessionCallId;
   Session* session = turn.state.sessions.find(call.sessionId);

@@ -42,6 +42,8 @@ class SessionClient {
  public:
   // `watch`: whether to ping. In one process there is nothing to watch.
   SessionClient(const Limits& limits, bool watch) : limits_(limits), watch_(watch) {}
+  SessionClient(const SessionClient&) = delete;
+  SessionClient& operator=(const SessionClient&) = delete;
 
   // The link is up; pings start.
   void opened(Time now);

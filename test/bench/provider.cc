@@ -347,7 +347,7 @@ void relay(int one, int other) {
     if (count <= 0) break;
     ::send(from == one ? other : one, buffer.data(), static_cast<size_t>(count), MSG_NOSIGNAL);
   }
-  ::shutdown(other, SHUT_RDWR);
+  for (const int end : {one, other}) ::shutdown(end, SHUT_RDWR);
 }
 
 // The caller's thread, and the relay's if there is one, are on `core`, what answers on `otherCore`.

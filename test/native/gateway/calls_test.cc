@@ -34,6 +34,23 @@ TEST_F(Calls, ComeBackWithTheirDataUntouched) {
   }
 }
 
+TEST_F(Calls, FailWhereTheirResultDoesNotFitIntoAFrameOfTheLink) {
+  Limits limits;
+  limits.set(Limit::LinkFrameBytes, 100'000);
+  for (const size_t over : {0u, 1u}) {
+    Harness small(limits);
+    const PeerId in = small.session("s");
+    const PeerId from = small.bound("p", "s", {"greet"});
+    const std::string id = small.callTo(in, from, "1", "greet");
+    small.say(from, result(id, std::string(100'000 - 1'024 + over, '1')));
+    const auto settled = small.expect<protocol::CallResult>(in);
+    EXPECT_EQ(settled.failed, over == 1);
+    if (!settled.failed) continue;
+    EXPECT_EQ(settled.code, protocol::ErrorCode::PayloadTooLarge);
+    EXPECT_NE(settled.text.find("link-frame-bytes"), std::string::npos) << settled.text;
+  }
+}
+
 TEST_F(Calls, ComeBackWithTheImageBesideTheRestOfTheirData) {
   tap.say(peer, result(open("1"), R"({"w":7,"image":"data:image/png;base64,AAAA"})"));
   const auto settled = tap.expect<protocol::CallResult>(session);
