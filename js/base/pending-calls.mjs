@@ -3,21 +3,33 @@
 
 /** @typedef {import("./addon.js").CallOutcome} CallOutcome */
 
+/** @typedef {(outcome: CallOutcome) => void} Settle */
+
+/** A power of two, as each size is. */
+const FIRST_SIZE = 16;
+
 export class PendingCalls {
   #last = 0;
-  /** @type {Map<number, (outcome: CallOutcome) => void>} */
-  #waiting = new Map();
+  #count = 0;
+  /**
+   * Who waits, and the ids of their calls; a call's place is the end of its id in binary. Not a Map: one
+   * that is forever set and deleted is moved again and again, and V8 chains each of its tables to the next, so
+   * that one that has grown old keeps all that were settled since.
+   * @type {(Settle | undefined)[]}
+   */
+  #waiting = new Array(FIRST_SIZE).fill(undefined);
+  /** @type {number[]} */
+  #ids = new Array(FIRST_SIZE).fill(0);
 
   /**
    * @param {import("./addon.js").SessionPort} port
    * @param {string} tool @param {unknown} args @param {number | undefined} timeoutMs
-   * @param {(outcome: CallOutcome) => void} settle is called once
+   * @param {Settle} settle is called once
    * @returns {number} the call's id
    */
   call(port, tool, args, timeoutMs, settle) {
-    const id = ++this.#last;
     const json = JSON.stringify(args ?? {});
-    this.#waiting.set(id, settle);
+    const id = this.#put(settle);
     port.call(id, tool, json, timeoutMs);
     return id;
   }
@@ -40,10 +52,41 @@ export class PendingCalls {
   /** For the port's onSettled. @param {(number | CallOutcome)[]} pairs */
   settle(pairs) {
     for (let i = 0; i < pairs.length; i += 2) {
-      const id = /** @type {number} */ (pairs[i]);
-      const settle = this.#waiting.get(id);
-      this.#waiting.delete(id);
+      const settle = this.#take(/** @type {number} */ (pairs[i]));
       settle?.(/** @type {CallOutcome} */ (pairs[i + 1]));
+    }
+  }
+
+  /** @param {Settle} settle @returns {number} a new id, whose place was free */
+  #put(settle) {
+    if (2 * ++this.#count > this.#waiting.length) this.#grow();
+    const last = this.#waiting.length - 1;
+    do this.#last += 1;
+    while (this.#waiting[this.#last & last] !== undefined);
+    this.#waiting[this.#last & last] = settle;
+    this.#ids[this.#last & last] = this.#last;
+    return this.#last;
+  }
+
+  /** @param {number} id @returns {Settle | undefined} */
+  #take(id) {
+    const place = id & (this.#waiting.length - 1);
+    if (this.#ids[place] !== id) return undefined;
+    const settle = this.#waiting[place];
+    if (settle !== undefined) --this.#count;
+    this.#waiting[place] = undefined;
+    return settle;
+  }
+
+  /** Those that wait had different places, so they have in twice the room. */
+  #grow() {
+    const [waiting, ids] = [this.#waiting, this.#ids];
+    this.#waiting = new Array(2 * waiting.length).fill(undefined);
+    this.#ids = new Array(2 * waiting.length).fill(0);
+    for (const [place, settle] of waiting.entries()) {
+      if (settle === undefined) continue;
+      this.#waiting[ids[place] & (this.#waiting.length - 1)] = settle;
+      this.#ids[ids[place] & (this.#waiting.length - 1)] = ids[place];
     }
   }
 }
