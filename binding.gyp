@@ -25,7 +25,7 @@
     {
       'target_name': 'tap',
       'sources': [
-        # Several in one: their headers are read once, and it takes a quarter of the time.
+        # Two files that include them all: the headers are read twice instead of 80 times.
         '<!@(node js/install/addon-units.mjs <(core_sources) <(outer_sources))',
       ],
       'include_dirs': [

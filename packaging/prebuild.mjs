@@ -24,6 +24,7 @@ export async function compileAddon(root, file) {
       recursive: true,
     });
     fs.cpSync(path.join(root, "package.json"), path.join(folder, "package.json"));
+    process.env.TAP_ADDON_LTO = "1";
     const headers = headerFolder();
     if (headers) process.env.npm_config_nodedir = headers; // else node-gyp fetches them
     await promisify(prebuildify)({

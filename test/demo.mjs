@@ -2,11 +2,12 @@
 // the model; the extension; a gateway host; and an example provider that starts while the CLI is
 // already at work. Exits with 0 only if the provider's answer reached the model.
 
+import "../js/base/require-node.mjs";
 import { spawn } from "node:child_process";
 import path from "node:path";
 import { REPO_ROOT } from "./support/cli.mjs";
 
-const start = Date.now();
+let start = Date.now();
 let step = 0;
 
 /** @param {string} what @param {string} [detail] */
@@ -25,6 +26,7 @@ function fail(text) {
 console.log("tap: a process becomes a tool of a running Copilot CLI session\n");
 const { setUp } = await import("./setup.mjs");
 await setUp({ for: "demo" });
+start = Date.now(); // what was installed first is not the demo's time
 const { CopilotCli, freePort } = await import("./support/cli.mjs");
 const { ScriptedModel, callTool, say, toolNames, toolResults } =
   await import("./support/model.mjs");

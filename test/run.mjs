@@ -2,6 +2,7 @@
 // format sanitize budget bench fuzz chaos` runs parts; without any: the first six. `fuzz` and `chaos` are
 // short runs of what npm run fuzz and npm run chaos do at length.
 
+import "../js/base/require-node.mjs";
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { stripVTControlCharacters } from "node:util";

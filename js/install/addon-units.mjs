@@ -1,7 +1,7 @@
-// binding.gyp asks: `node js/install/addon-units.mjs <source> …`, with paths below native/, prints what the
-// compiler is to be given instead. A unit includes several sources: nearly all of the time went into
-// headers that every one of them needs. base/ needs few of them, and stays as it is: in a unit, less
-// of it is inlined, which cost 10 % more instructions in decoding JSON.
+// binding.gyp asks: `node js/install/addon-units.mjs <source> …`, with paths below native/, writes the files that
+// the compiler is given instead of the sources, and prints their names. Such a unit includes many sources:
+// most of the time of a compile goes into headers that every source needs. There are as many units as
+// jobs (installer.mjs), about equally large, so that both cores are busy until the end.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -10,16 +10,30 @@ import { fileURLToPath } from "node:url";
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
 const folder = path.join(root, "build", "units");
 
-const SOURCES_IN_A_UNIT = 12;
+const UNITS = 2;
 
-/** @param {string[]} all @returns {string[]} files below the root; units are written where they differ */
-export function writeUnits(all) {
+/**
+ * The largest source first, each into the unit that is the smallest so far. Within a unit the sources
+ * keep their order.
+ * @param {string[]} sources @param {(source: string) => number} sizeOf
+ * @returns {string[][]}
+ */
+export function divide(sources, sizeOf) {
+  const units = Array.from({ length: UNITS }, () => ({ size: 0, own: new Set() }));
+  for (const source of [...sources].sort((a, b) => sizeOf(b) - sizeOf(a))) {
+    const smallest = units.reduce((least, unit) => (unit.size < least.size ? unit : least));
+    smallest.own.add(source);
+    smallest.size += sizeOf(source);
+  }
+  return units.map(({ own }) => sources.filter((source) => own.has(source)));
+}
+
+/** @param {string[]} sources @returns {string[]} the units, below the root; each is written only if it differs */
+export function writeUnits(sources) {
   fs.mkdirSync(folder, { recursive: true });
-  const alone = all.filter((source) => source.startsWith("base/"));
-  const sources = all.filter((source) => !alone.includes(source));
-  const count = Math.ceil(sources.length / SOURCES_IN_A_UNIT);
-  const units = Array.from({ length: count }, (_, index) => {
-    const own = sources.slice(index * SOURCES_IN_A_UNIT, (index + 1) * SOURCES_IN_A_UNIT);
+  const sizeOf = (/** @type {string} */ source) =>
+    fs.statSync(path.join(root, "native", source)).size;
+  const units = divide(sources, sizeOf).map((own, index) => {
     const text = own.map((source) => `#include "${source}"\n`).join("");
     const file = path.join(folder, `unit${index + 1}.cc`);
     if (!fs.existsSync(file) || fs.readFileSync(file, "utf8") !== text) {
@@ -29,7 +43,7 @@ export function writeUnits(all) {
   });
   const former = fs.readdirSync(folder).filter((name) => !units.includes(`build/units/${name}`));
   for (const name of former) fs.rmSync(path.join(folder, name));
-  return [...alone.map((source) => `native/${source}`), ...units];
+  return units;
 }
 
 if (process.argv[1] && fs.realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {

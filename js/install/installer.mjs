@@ -2,18 +2,18 @@
 // A package brings it along for the usual systems; else it is compiled, if a source is newer than what
 // was built. Prints to stderr, since npm shows that.
 
-import { spawn, spawnSync } from "node:child_process";
+import "../base/require-node.mjs";
+import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import zlib from "node:zlib";
-import { headerFolder, nodeGyp } from "./node-gyp.mjs";
-import { findPcre2, pcre2Hint } from "./pcre2.mjs";
+import { aptInstall, canInstall, commandsFor, missingTools } from "./build-tools.mjs";
+import { compile } from "./compile.mjs";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
 const built = path.join(root, "build", "Release", "tap.node");
-const units = path.join(root, "build", "units");
 const nodeRecord = path.join(root, "build", "node-path.json");
 const native = path.join(root, "native");
 /** A package has its sources in here, which nobody needs where the prebuilt addon loads. */
@@ -98,84 +98,21 @@ function unpackSources() {
 }
 
 /**
- * PCRE2 is the one library that is not here as source. Root on Debian or Ubuntu gets it installed,
- * anybody else is told how to.
- * @returns {boolean} whether it is there now
+ * A system's packages are installed only where the user has asked for that.
+ * @returns {boolean} whether all that compiling needs is there
  */
-function ensurePcre2() {
-  if (findPcre2()) return true;
-  if (process.getuid?.() === 0 && fs.existsSync("/usr/bin/apt-get")) {
-    say("PCRE2 is missing: installing libpcre2-dev with apt-get …");
-    const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-    const install = ["install", "-y", "--no-install-recommends", "libpcre2-dev"];
-    for (const args of [install, ["update"], install]) {
-      const run = spawnSync("apt-get", args, { env, encoding: "utf8" });
-      if (findPcre2()) return true;
-      if (run.status !== 0 && args !== install) process.stderr.write(run.stderr ?? "");
-    }
-    say("apt-get did not bring it.");
-  }
-  say(
-    `the native addon needs PCRE2 (pcre2.h and its library), which is missing here: ${pcre2Hint()}`,
-  );
-  say("Then run `npm install` here again.");
-  return false;
-}
-
-/** Says which of the units is being compiled, and when they are linked, as the build names both. */
-function progress() {
-  /** @type {Set<string>} */
-  const begun = new Set();
-  let links = false;
-  return (/** @type {string} */ output) => {
-    for (const [, unit] of output.matchAll(/\bunit(\d+)\.(?:o|obj|cc)\b/g)) {
-      if (begun.has(unit)) continue;
-      begun.add(unit);
-      say(`compiling ${begun.size} of ${fs.readdirSync(units).length}`);
-    }
-    if (links || !output.includes("SOLINK")) return;
-    links = true;
-    say("linking");
-  };
-}
-
-/** What another compiler has made cannot be linked with what this one makes. @param {string} output */
-const isOfTwoCompilers = (output) => /LTO version|bytecode stream/.test(output);
-
-/** @param {boolean} [again] @returns {Promise<boolean>} */
-async function compile(again = false) {
-  const { command, args } = nodeGyp();
-  const headers = headerFolder();
-  const options = ["configure", "build", "--jobs=2", ...(headers ? [`--nodedir=${headers}`] : [])];
-  const shell = args.length === 0 && process.platform === "win32";
-  const child = spawn(command, [...args, ...options], {
-    ...{ cwd: root, shell },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let output = "";
-  const tell = progress();
-  for (const pipe of [child.stdout, child.stderr]) {
-    pipe.setEncoding("utf8").on("data", (/** @type {string} */ text) => {
-      output += text;
-      tell(output);
-    });
-  }
-  const status = await new Promise((resolve) => {
-    child.once("error", (error) => resolve((output += `${error.message}\n`)));
-    child.once("close", resolve);
-  });
-  if (status === 0) return true;
-  if (!again && isOfTwoCompilers(output)) {
-    say("another compiler has made a part of it: compiling all of it");
-    fs.rmSync(path.join(root, "build", "Release", "obj.target"), { recursive: true, force: true });
-    return compile(true);
-  }
-  say("the native addon could not be built:");
-  process.stderr.write(output);
-  say(
-    "it needs a C++20 compiler, make and Python 3 (Debian, Ubuntu: apt-get install g++ make python3 libpcre2-dev; " +
-      "macOS: xcode-select --install). Then run `npm install` here again.",
-  );
+function ensureTools() {
+  let missing = missingTools();
+  if (missing.length > 0 && canInstall() && process.env.TAP_INSTALL_DEPS === "1")
+    missing = aptInstall(missing, say);
+  if (missing.length === 0) return true;
+  say("the native addon has to be compiled, and this machine lacks:");
+  for (const { what } of missing) say(`  ${what}`);
+  say("Install that, then run `npm install` here again:");
+  for (const command of commandsFor(missing)) say(`  ${command}`);
+  if (canInstall())
+    say("With TAP_INSTALL_DEPS=1 in its environment `npm install` runs this command.");
+  say("A release needs no compiler: see docs/installing.md.");
   return false;
 }
 
@@ -188,10 +125,10 @@ function recordNode() {
 /** @returns {Promise<boolean>} whether the addon is there now */
 export async function buildAddon() {
   if (!hasPrebuilt() && !isUpToDate()) {
-    if (!unpackSources() || !ensurePcre2()) return false;
+    if (!unpackSources() || !ensureTools()) return false;
     const start = Date.now();
-    say("compiling the native addon …");
-    if (!(await compile())) return false;
+    say("compiling the native addon (about half a minute on two cores) …");
+    if (!(await compile(root, say))) return false;
     // A source that only changed its time stamp makes make do nothing: the result is current.
     fs.utimesSync(built, new Date(), new Date());
     say(`native addon built in ${Math.round((Date.now() - start) / 1000)} s`);
@@ -200,6 +137,18 @@ export async function buildAddon() {
   return true;
 }
 
+/** What to do next: npm itself says nothing of it. */
+function sayNext() {
+  if (process.env.npm_config_global === "true") {
+    say("next: copilot-tap install");
+    return;
+  }
+  say("next: start `copilot --experimental` and type /tap. A provider of your own:");
+  say(`  node ${path.join(root, "js", "command", "cli.mjs")} new node die`);
+}
+
 if (process.argv[1] && fs.realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
-  process.exitCode = (await buildAddon()) ? 0 : 1;
+  const ready = await buildAddon();
+  if (ready && process.env.npm_lifecycle_event === "install") sayNext();
+  process.exitCode = ready ? 0 : 1;
 }

@@ -29,6 +29,7 @@ import { checkPath, inspect, notOurs } from "./target.mjs";
  * @property {string} [logs] their folder
  * @typedef {object} Uninstalled
  * @property {string | null} version null where only parts of one were left
+ * @property {boolean} wasInstalled false where an earlier uninstall had left something, which is gone now
  * @property {boolean} gatewayRuns
  * @property {boolean} restored whether the entry that was there before install is there again
  * @property {string[]} inUse releases that live processes run from: a later uninstall removes them
@@ -141,7 +142,7 @@ function remove(target, { purge, logs }) {
   if (purge) fs.rmSync(path.join(folder, "consent.json"), { force: true });
   if (purge && logs !== undefined) fs.rmSync(logs, { recursive: true, force: true });
   removeReleases(target, inUse);
-  return { version, gatewayRuns, restored, inUse };
+  return { version, wasInstalled: present.state === "installed", gatewayRuns, restored, inUse };
 }
 
 /**

@@ -1,30 +1,42 @@
 // `uninstall`: takes back what `install` did.
 
+import fs from "node:fs";
+import path from "node:path";
 import { uninstall } from "../../install/uninstall.mjs";
 import { filesOf } from "../given.mjs";
 import { targetOf, withTarget } from "../installation.mjs";
 import { Output } from "../output.mjs";
 
+/** The files of the user's own providers are not tap's to remove. @param {string} home @returns {string | null} */
+function providerFiles(home) {
+  const folder = path.join(home, "providers");
+  return fs.existsSync(folder) && fs.readdirSync(folder).length > 0 ? folder : null;
+}
+
 /** @param {import("../installation.mjs").InstallGiven & {purge?: boolean}} given */
 function run(given) {
   const output = new Output(given);
   const target = targetOf(given);
-  const logs = target.scope === "user" ? filesOf(given).logs : undefined;
   const { folder, scope } = target;
-  const done = uninstall(target, { purge: given.purge, logs });
-  const { version, gatewayRuns, restored, inUse, kept } = done;
-  output.result({ folder, scope, ...done }, () => {
-    output.say(`tap${version === null ? "" : ` ${version}`} is uninstalled from ${folder}`);
-    output.say("Sessions that are open keep its tools until they end.");
-    if (gatewayRuns)
-      output.say("A gateway still runs; it removes its files when the last session has ended.");
+  const { logs, home } = filesOf(given);
+  const ofUser = scope === "user";
+  const done = uninstall(target, { purge: given.purge, logs: ofUser ? logs : undefined });
+  const left = ofUser ? providerFiles(home) : null;
+  output.result({ folder, scope, ...done, providerFiles: left }, () => {
+    const { version, wasInstalled, gatewayRuns, restored, inUse, kept } = done;
+    const name = version === null ? "tap" : `tap ${version}`;
+    if (wasInstalled) output.say(`${name} is uninstalled from ${folder}`);
+    else output.say(`${name} was uninstalled already; what was left of it in ${folder} is removed`);
+    if (gatewayRuns) {
+      output.say("A session is open: it keeps tap's tools until it ends.");
+      output.say("The gateway removes its own files after the last session.");
+    }
     if (restored) output.say("The extension.mjs that was there before is there again.");
     for (const release of inUse) {
-      output.say(
-        `kept: ${release}, which a process still runs from (uninstall again once it has ended)`,
-      );
+      output.say(`kept (in use): ${release}; run uninstall again later`);
     }
     for (const file of kept) output.say(`kept: ${file} (--purge removes it)`);
+    if (left) output.say(`kept: ${left}, the files of your providers (remove them yourself)`);
   });
 }
 
@@ -37,7 +49,10 @@ export default {
       .usage(
         "$0 uninstall [--local [folder]]\n\nRemoves the installed tap and the files of a gateway that is gone. What you have allowed and the logs are kept.",
       )
-      .option("purge", { describe: "remove those, too", type: "boolean" })
+      .option("purge", {
+        describe: "also remove what you have allowed, and the logs",
+        type: "boolean",
+      })
       .example("$0 uninstall --purge", "nothing of tap is left"),
   handler: run,
 };

@@ -3,6 +3,7 @@
 
 import fs from "node:fs";
 import path from "node:path";
+import { isNodeNewEnough, LEAST_NODE } from "../../base/node-version.mjs";
 import { programFolder, version as ours } from "../../base/paths.mjs";
 import { RELEASES } from "../../base/release-use.mjs";
 import { isNewer } from "../../base/versions.mjs";
@@ -12,8 +13,6 @@ import { finding } from "./findings.mjs";
 /** @typedef {import("./place.mjs").Place} Place */
 /** @typedef {import("./checks.mjs").Check} Check */
 
-/** What the gateway runs on (docs/compatibility.md). */
-const LEAST_NODE = "20.19.0";
 /** The first CLI that had extensions, and those that tap is tested with (docs/compatibility.md). */
 const FIRST_CLI = "1.0.3";
 export const TESTED_CLIS = { from: "1.0.48", to: "1.0.102" };
@@ -83,8 +82,7 @@ const unproven = ({ linked }) => (linked ? /** @type {const} */ ("warning") : un
 function node(place) {
   const { file, passedOver, version } = place.node;
   const severity = unproven(place);
-  const another =
-    "Install Node.js 20.19 or later, or set TAP_NODE to one, where you start copilot.";
+  const another = `Install Node.js ${LEAST_NODE} or later, or set TAP_NODE to one, where you start copilot.`;
   if (file === undefined) {
     return finding("NODE_NOT_FOUND", {
       problem:
@@ -99,10 +97,10 @@ function node(place) {
       fix: another,
     });
   }
-  if (isNewer(LEAST_NODE, version)) {
+  if (!isNodeNewEnough(version)) {
     return finding("NODE_TOO_OLD", {
       severity,
-      problem: `${file}, which would run the gateway, is Node.js ${version}; it needs 20.19 or later.`,
+      problem: `${file}, which would run the gateway, is Node.js ${version}; it needs ${LEAST_NODE} or later.`,
       fix: another,
     });
   }
@@ -123,7 +121,7 @@ function extension(place) {
     linked,
     extension: { usual, copies, state, target },
   } = place;
-  if (linked) return undefined;
+  if (linked) return copies.length === 0 ? removed(usual) : undefined;
   if (copies.length === 0) return missing(usual, state, target);
   if (ofUser(place).length > 0) return undefined;
   return finding("EXTENSION_PROJECT_ONLY", {
@@ -132,6 +130,14 @@ function extension(place) {
     command: linkCommand(usual, copies[0].program),
   });
 }
+
+/** @param {string} usual */
+const removed = (usual) =>
+  finding("EXTENSION_REMOVED", {
+    problem: `tap is no longer installed in ${usual}. The open session still runs it; the next one will not have it.`,
+    fix: "If that is not what you want, install it again.",
+    command: linkCommand(usual),
+  });
 
 /** @param {string} usual @param {string} state @param {string | undefined} target */
 function missing(usual, state, target) {

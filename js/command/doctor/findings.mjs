@@ -26,6 +26,7 @@ export const FINDINGS = /** @type {const} */ ({
   EXTENSION_MISSING: "error",
   EXTENSION_INCOMPLETE: "error",
   EXTENSION_DANGLING: "error",
+  EXTENSION_REMOVED: "warning",
   EXTENSION_PROJECT_ONLY: "warning",
   EXTENSION_TWICE: "warning",
   EXTENSION_OTHER_VERSION: "warning",

@@ -96,12 +96,26 @@ test("uninstall says what is kept, and purge keeps nothing", async (t) => {
   fs.writeFileSync(at.store, "{}");
   const { code, out } = await tap(["uninstall"], at);
   assert.equal(code, 0);
-  assert.match(out, /Sessions that are open keep its tools/);
+  assert.match(out, /^tap 0\.0\.1 is uninstalled from /);
+  assert.doesNotMatch(out, /session/, "none is open");
   assert.match(out, /kept: .*consent\.json/);
   install(makePackage(t, "0.0.1"), target);
   const { value } = await tapJson(["uninstall", "--purge"], at);
   assert.deepEqual(value.kept, []);
   assert.ok(!fs.existsSync(target.folder));
+});
+
+test("uninstall says that a session is open, and that the providers' own files stay", async (t) => {
+  const at = place(t);
+  const target = userTarget(at.home);
+  install(makePackage(t, "0.0.1"), target);
+  const descriptor = { pid: process.pid };
+  writeFiles(target.folder, { ".gateway-9400.json": JSON.stringify(descriptor) });
+  writeFiles(at.home, { "providers/die/rolls.txt": "6" });
+  const { out } = await tap(["uninstall", "--purge"], at);
+  assert.match(out, /^A session is open: it keeps tap's tools until it ends\.$/m);
+  assert.match(out, /^kept: .*providers, the files of your providers \(remove them yourself\)$/m);
+  assert.equal(fs.readFileSync(path.join(at.home, "providers", "die", "rolls.txt"), "utf8"), "6");
 });
 
 test("uninstall names the release that a process still runs from", async (t) => {
@@ -112,7 +126,9 @@ test("uninstall names the release that a process still runs from", async (t) => 
   writeFiles(release, { [`.in-use/${process.pid}`]: "" });
   const { code, out } = await tap(["uninstall"], at);
   assert.equal(code, 0);
-  assert.ok(out.includes(`kept: ${release}, which a process still runs from`), out);
+  assert.ok(out.includes(`kept (in use): ${release}; run uninstall again later`), out);
+  const meanwhile = await tap(["uninstall"], at);
+  assert.match(meanwhile.out, /^tap 0\.0\.1 was uninstalled already; what was left of it in /);
   fs.rmSync(path.join(release, ".in-use"), { recursive: true });
   const again = await tapJson(["uninstall"], at);
   assert.deepEqual(again.value.inUse, []);

@@ -200,6 +200,16 @@ describe("copilot-tap doctor, the installed tap", () => {
     assert.equal((await at.diagnose()).code, WELL);
   });
 
+  test("none any more, while a session is open that runs it", async (t) => {
+    const at = await staged(t);
+    fs.rmSync(path.join(at.files.folder, "extension.mjs"));
+    const { warned, warnings } = await at.diagnose();
+    assert.deepEqual(warned, ["EXTENSION_REMOVED"]);
+    assert.match(warnings[0].problem, /no longer installed in .*The open session still runs it/);
+    await at.do(warnings[0].command);
+    assert.deepEqual((await at.diagnose()).warned, []);
+  });
+
   test("for one project only", async (t) => {
     const at = await Place.create(t);
     fs.rmSync(at.files.folder, { recursive: true });

@@ -9,7 +9,14 @@ const script = fileURLToPath(new URL("../../../js/install/lto.mjs", import.meta.
 
 /** What it prints. It ends with 0, or this throws: gyp would give up the whole build. @param {NodeJS.ProcessEnv} [env] */
 const printed = (env = {}) =>
-  execFileSync(process.execPath, [script], { encoding: "utf8", env: { ...process.env, ...env } });
+  execFileSync(process.execPath, [script], {
+    encoding: "utf8",
+    env: { ...process.env, TAP_ADDON_LTO: "1", ...env },
+  });
+
+test("a clone is compiled without it, which takes less time", () => {
+  assert.equal(printed({ TAP_ADDON_LTO: undefined }), "");
+});
 
 test("a compiler that can is told to", () => {
   assert.match(printed(), /^-flto(=2)?$/);

@@ -1,0 +1,103 @@
+// What compiling the native addon needs of the system: each thing by itself, so that what is missing can be
+// named before anything is compiled.
+
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
+import { findPcre2, pcre2Hint } from "./pcre2.mjs";
+
+/**
+ * @typedef {object} BuildTool
+ * @property {string} what for people
+ * @property {string} apt the package of Debian and Ubuntu that brings it
+ * @property {string} macos the command that brings it there
+ * @property {() => boolean} isThere
+ */
+
+/** Whether one of them runs. @param {(string | undefined)[]} commands @param {string[]} args @param {string} [input] */
+function runs(commands, args, input) {
+  return commands.some((command) => {
+    if (!command) return false;
+    const [program, ...own] = command.split(" ");
+    return spawnSync(program, [...own, ...args], { input }).status === 0;
+  });
+}
+
+const XCODE = "xcode-select --install";
+/** `<=>` is younger than anything else that the sources use. */
+const CPP20 = "#include <compare>\nint main() { return (1 <=> 1) == 0 ? 0 : 1; }\n";
+
+/** @type {BuildTool[]} */
+const TOOLS = [
+  {
+    what: "a C++20 compiler (g++ 11, clang++ 14, or later)",
+    apt: "g++",
+    macos: XCODE,
+    isThere: () =>
+      runs(
+        process.env.CXX ? [process.env.CXX] : ["g++", "c++", "clang++"],
+        ["-std=c++20", "-x", "c++", "-fsyntax-only", "-"],
+        CPP20,
+      ),
+  },
+  {
+    what: "make",
+    apt: "make",
+    macos: XCODE,
+    isThere: () => runs([process.env.MAKE, "make", "gmake"], ["--version"]),
+  },
+  {
+    what: "Python 3.8 or later",
+    apt: "python3",
+    macos: XCODE,
+    isThere: () =>
+      runs(
+        [process.env.npm_config_python, process.env.PYTHON, "python3", "python"],
+        ["-c", "import sys; sys.exit(sys.version_info < (3, 8))"],
+      ),
+  },
+  {
+    what: "PCRE2 (pcre2.h and its library)",
+    apt: "libpcre2-dev",
+    macos: "brew install pcre2",
+    isThere: () => findPcre2() !== undefined,
+  },
+];
+
+/** On Windows node-gyp looks for Visual Studio itself, and says what it lacks. @returns {BuildTool[]} */
+export function missingTools() {
+  const looked = process.platform === "win32" ? TOOLS.slice(-1) : TOOLS;
+  return looked.filter(({ isThere }) => !isThere());
+}
+
+const isRoot = () => process.getuid?.() === 0;
+export const hasApt = () => fs.existsSync("/usr/bin/apt-get");
+/** Whether this process may install packages, if the user wants that. */
+export const canInstall = () => isRoot() && hasApt();
+
+/** The commands that bring them, for people to run. @param {BuildTool[]} missing @returns {string[]} */
+export function commandsFor(missing) {
+  if (process.platform === "win32") return [pcre2Hint()];
+  if (process.platform === "darwin") return [...new Set(missing.map(({ macos }) => macos))];
+  const sudo = isRoot() ? "" : "sudo ";
+  const packages = missing.map(({ apt }) => apt).join(" ");
+  if (hasApt()) return [`${sudo}apt-get update && ${sudo}apt-get install -y ${packages}`];
+  return [`the packages that your system has in place of Debian's ${packages}`];
+}
+
+/**
+ * @param {BuildTool[]} missing @param {(message: string) => void} say
+ * @returns {BuildTool[]} those that are missing still
+ */
+export function aptInstall(missing, say) {
+  const packages = missing.map(({ apt }) => apt);
+  say(`installing ${packages.join(", ")} with apt-get, as TAP_INSTALL_DEPS=1 asks for …`);
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  const install = ["install", "-y", "--no-install-recommends", ...packages];
+  // The lists of packages may be missing, or old.
+  for (const args of [install, ["update"], install]) {
+    const run = spawnSync("apt-get", args, { env, encoding: "utf8" });
+    if (args === install && run.status === 0) break;
+    if (args !== install && run.status !== 0) say(`apt-get update failed: ${run.stderr.trim()}`);
+  }
+  return missing.filter(({ isThere }) => !isThere());
+}
