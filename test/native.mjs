@@ -24,25 +24,26 @@ export async function buildNative(folder, options, targets) {
 /** @param {string[]} targets */
 export const buildCore = (targets) => buildNative(nativeFolder, ["-DCMAKE_CXX_FLAGS=-O2"], targets);
 
-/** @param {string} program @param {string} report @param {number} shard */
-async function runShard(program, report, shard) {
+/** @param {string} program @param {string} report @param {number} shard @param {string} filter */
+async function runShard(program, report, shard, filter) {
   const env = { GTEST_TOTAL_SHARDS: String(SHARDS), GTEST_SHARD_INDEX: String(shard) };
-  const args = ["--gtest_brief=1", `--gtest_output=json:${report}`];
+  const args = ["--gtest_brief=1", `--gtest_output=json:${report}`, `--gtest_filter=*${filter}*`];
   const { ok, output } = await attempt(program, args, { env, quiet: true });
   say(output.trim());
   return { ok, results: existsSync(report) ? readGoogleTest(readFileSync(report, "utf8")) : [] };
 }
 
 /**
- * All tests of a program of GoogleTest. @param {string} program
+ * The tests of a program of GoogleTest. @param {string} program
+ * @param {string} [filter] those with this in their name; without it, all
  * @returns {Promise<{ok: boolean, results: import("./conformance.mjs").TestResult[]}>}
  */
-export async function nativeTests(program) {
+export async function nativeTests(program, filter = "") {
   const folder = mkdtempSync(path.join(os.tmpdir(), "tap-native-"));
   try {
     const shards = await Promise.all(
       Array.from({ length: SHARDS }, (_, shard) =>
-        runShard(program, path.join(folder, `${shard}.json`), shard),
+        runShard(program, path.join(folder, `${shard}.json`), shard, filter),
       ),
     );
     const results = shards.flatMap((shard) => shard.results);

@@ -1,9 +1,10 @@
 // npm test: everything, with its own set-up. `npm test -- native js python e2e package conformance lint
 // format sanitize budget bench fuzz chaos` runs parts; without any: the first six. `fuzz` and `chaos` are
-// short runs of what npm run fuzz and npm run chaos do at length.
+// short runs of what npm run fuzz and npm run chaos do at length. A word behind native, js, python or e2e
+// chooses among its tests: `npm test -- js gateway.calls`, `npm test -- native Hooks`.
 
 import "../js/base/require-node.mjs";
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { checkBudget } from "./bench/budget.mjs";
@@ -12,7 +13,7 @@ import { attempt, begin, CommandFailed, root, say, seconds, testFiles } from "./
 import { conformanceRules, readResults, securityRules, unshown } from "./conformance.mjs";
 import { buildFuzzers, fuzzAll, fuzzTargets } from "./fuzz.mjs";
 import { format, lint } from "./lint.mjs";
-import { buildCore, nativeFolder, nativeTests } from "./native.mjs";
+import { buildCore, buildNative, nativeFolder, nativeTests } from "./native.mjs";
 import { sanitize } from "./sanitize.mjs";
 import { pythonForSdk, setUp } from "./setup.mjs";
 
@@ -37,11 +38,24 @@ function resultFile(part, ending) {
 
 // ---- the native core -----------------------------------------------------------------------------
 
-async function native() {
+/** One at a time, source by source: a changed file is compiled by itself, in seconds. */
+const loopFolder = path.join(root, "build-loop");
+
+/** @param {string} [filter] of the names of GoogleTest's tests */
+async function native(filter) {
+  if (filter !== undefined) return nativeLoop(filter);
   await buildCore(["tap_tests"]);
   const file = resultFile("native", ".jsonl");
   const { ok, results } = await nativeTests(path.join(nativeFolder, "tap_tests"));
   writeFileSync(file, results.map((result) => `${JSON.stringify(result)}\n`).join(""));
+  return { ok, detail: `${results.length} tests` };
+}
+
+/** @param {string} filter */
+async function nativeLoop(filter) {
+  const options = ["-DCMAKE_UNITY_BUILD=OFF", "-DCMAKE_CXX_FLAGS=-O0"];
+  await buildNative(loopFolder, options, ["tap_tests"]);
+  const { ok, results } = await nativeTests(path.join(loopFolder, "tap_tests"), filter);
   return { ok, detail: `${results.length} tests` };
 }
 
@@ -55,9 +69,27 @@ async function fuzz() {
 const countOf = (output, what) =>
   Number(new RegExp(`^ℹ ${what} (\\d+)$`, "m").exec(stripVTControlCharacters(output))?.[1] ?? 0);
 
-/** @param {string} part @param {string[]} files */
-async function nodeTest(part, files) {
-  if (files.length === 0) return { ok: true, detail: "no test files" };
+/** @param {string} file */
+const textOf = (file) => readFileSync(path.join(root, file), "utf8");
+
+/**
+ * The files with this in their names; where there are none, the tests with this in their titles.
+ * @param {string[]} files @param {string} [filter]
+ * @returns {{files: string[], options: string[]}} options: of node --test
+ */
+function choose(files, filter) {
+  if (filter === undefined) return { files, options: [] };
+  const named = files.filter((file) => file.includes(filter));
+  if (named.length > 0) return { files: named, options: [] };
+  const pattern = filter.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+  const options = [`--test-name-pattern=${pattern}`];
+  return { files: files.filter((file) => textOf(file).includes(filter)), options };
+}
+
+/** @param {string} part @param {string[]} all @param {string} [filter] */
+async function nodeTest(part, all, filter) {
+  const { files, options } = choose(all, filter);
+  if (files.length === 0) return { ok: false, detail: `nothing here is called "${filter}"` };
   const reporters = {
     spec: "stdout",
     [path.join(root, "test", "results-reporter.mjs")]: resultFile(part, ".jsonl"),
@@ -66,7 +98,7 @@ async function nodeTest(part, files) {
     `--test-reporter=${reporter}`,
     `--test-reporter-destination=${destination}`,
   ]);
-  const args = ["--test", ...reporting, "--test-concurrency=2", ...files];
+  const args = ["--test", ...reporting, ...options, "--test-concurrency=2", ...files];
   const env = { TAP_NATIVE_BUILD: nativeFolder, ...(process.stdout.isTTY && { FORCE_COLOR: "1" }) };
   const { ok, output } = await attempt(process.execPath, args, { env });
   const tests = countOf(output, "tests");
@@ -76,26 +108,33 @@ async function nodeTest(part, files) {
   return { ok, detail: detail.filter(Boolean).join(", ") };
 }
 
-/** Programs of the core that the JavaScript tests compare it by; besides them there is `ws_echo`. */
+/** Programs of the core that the JavaScript tests compare it by. */
 const oracles = () =>
   readdirSync(path.join(root, "test/native"), { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith("_oracle.cc"))
-    .map((file) => path.basename(file, ".cc"));
+    .map((file) => path.basename(file, ".cc"))
+    .filter((name) => name.endsWith("_oracle") || name === "ws_echo");
 
-async function js() {
-  await buildCore([...oracles(), "ws_echo"]);
-  return nodeTest("js", [...testFiles("test/js"), ...testFiles("test/support")]);
+/** @param {string} [filter] */
+async function js(filter) {
+  const files = [...testFiles("test/js"), ...testFiles("test/support")];
+  const texts = choose(files, filter).files.map(textOf);
+  const needed = oracles().filter((name) => texts.some((text) => text.includes(name)));
+  if (needed.length > 0) await buildCore(needed);
+  return nodeTest("js", files, filter);
 }
 
-async function python() {
+/** @param {string} [filter] as pytest -k takes it */
+async function python(filter) {
   const command = (await pythonForSdk()) ?? "python3";
-  const args = ["-m", "pytest", "-q", path.join("sdk", "python")];
+  const chosen = filter === undefined ? [] : ["-k", filter];
+  const args = ["-m", "pytest", "-q", ...chosen, path.join("sdk", "python")];
   const env = { PYTHONDONTWRITEBYTECODE: "1" };
   const { ok, output } = await attempt(command, [...args, "-p", "no:cacheprovider"], { env });
   return { ok, detail: /^=*\s*(\d+ (?:passed|failed).*?) in /m.exec(output)?.[1] ?? "" };
 }
 
-const e2e = () => nodeTest("e2e", testFiles("test/e2e"));
+/** @param {string} [filter] */
+const e2e = (filter) => nodeTest("e2e", testFiles("test/e2e"), filter);
 
 /** What `npm run release` makes, installed and used. */
 const packaged = () => nodeTest("package", testFiles("test/package"));
@@ -128,7 +167,7 @@ async function bench() {
 
 /**
  * @typedef {{ok: boolean, detail: string}} Outcome
- * @type {Record<string, () => Promise<Outcome>>}
+ * @type {Record<string, (filter?: string) => Promise<Outcome>>}
  */
 const parts = {
   format,
@@ -175,15 +214,36 @@ async function perform(name, work) {
   return ok;
 }
 
-const wanted = process.argv.slice(2);
-const unknown = wanted.filter((name) => !Object.hasOwn(parts, name));
-if (unknown.length > 0) {
-  say(`No such part: ${unknown.join(", ")}. There are: ${Object.keys(parts).join(", ")}.`);
+/** Those of which a word chooses some tests. */
+const FILTERED = ["native", "js", "python", "e2e"];
+
+/** @param {string} problem @returns {never} */
+function refuse(problem) {
+  say(problem);
   process.exit(2);
 }
 
+/** What the user has chosen. @param {string[]} words @returns {Map<string, string | undefined>} the parts, with their filters */
+function partsOf(words) {
+  /** @type {Map<string, string | undefined>} */
+  const chosen = new Map();
+  let last = "";
+  for (const word of words) {
+    if (Object.hasOwn(parts, word)) {
+      chosen.set(word, undefined);
+      last = word;
+    } else if (FILTERED.includes(last) && chosen.get(last) === undefined) {
+      chosen.set(last, word);
+    } else {
+      refuse(`No such part: ${word}. There are: ${Object.keys(parts).join(", ")}.`);
+    }
+  }
+  return chosen.size > 0 ? chosen : new Map(usual.map((name) => [name, undefined]));
+}
+
 const startedAt = performance.now();
-const chosen = wanted.length > 0 ? wanted : usual;
+const filters = partsOf(process.argv.slice(2));
+const chosen = [...filters.keys()];
 let ok = await perform("set-up", async () => {
   await setUp({ for: chosen });
   return { ok: true, detail: "" };
@@ -193,8 +253,12 @@ const begun = new Map();
 if (ok)
   for (const [at, name] of chosen.entries()) {
     for (const later of chosen.slice(at + 1))
-      if (beside[later] === name) begun.set(later, begin(parts[later]));
-    ok = (await perform(name, begun.get(name) ?? parts[name])) && ok;
+      if (beside[later] === name)
+        begun.set(
+          later,
+          begin(() => parts[later]()),
+        );
+    ok = (await perform(name, begun.get(name) ?? (() => parts[name](filters.get(name))))) && ok;
   }
 
 say(`\nsummary\n${summary.map((line) => `  ${line}`).join("\n")}`);
