@@ -3,6 +3,7 @@
 {
   'variables': {
     'core_sources': [
+      'base/characters.cc',
       'base/encoding.cc',
       'base/glob.cc',
       'base/json.cc',
@@ -11,6 +12,7 @@
       'base/json_string.cc',
       'base/json_writer.cc',
       'base/limits.cc',
+      'base/names.cc',
       'base/paths.cc',
       'base/pattern.cc',
       'base/random.cc',

@@ -2,20 +2,12 @@
 
 import fs from "node:fs";
 import { createStream } from "rotating-file-stream";
+import { visible } from "./visible.mjs";
 
 /** @typedef {"info" | "warning" | "error"} Level */
 /** @typedef {(level: Level, text: string) => void} Log */
 
 const RANK = { info: 0, warning: 1, error: 2, none: 3 };
-
-/** Control characters are shown, not obeyed: a log is read in a terminal. @param {string} text */
-function visible(text) {
-  return text.replace(
-    // eslint-disable-next-line no-control-regex -- these are what it is about
-    /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
-    (c) => `\\u{${c.charCodeAt(0).toString(16)}}`,
-  );
-}
 
 /**
  * Opens a log. Where the disk is full or the folder cannot be written, lines are dropped: the
@@ -38,6 +30,7 @@ export function openLog(folder, name, env = process.env) {
   } catch {
     stream = undefined;
   }
+  // Hidden characters are shown, not obeyed: a log is read in a terminal.
   /** @type {Log} */
   const log = (level, text) => {
     if (RANK[level] < least) return;

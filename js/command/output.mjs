@@ -2,7 +2,7 @@
 // user has not said NO_COLOR; with --json stdout is JSON and nothing else.
 
 import { styleText } from "node:util";
-import { visible } from "../base/visible.mjs";
+import { escapeHidden, visible } from "../base/visible.mjs";
 
 /** @typedef {Parameters<typeof styleText>[0]} Style */
 /** @typedef {{style: Style, text: string}} Styled */
@@ -25,13 +25,18 @@ export const bad = (text) => styled("red", text);
 export const hasColours = (stream, env = process.env) =>
   Boolean(stream.isTTY) && !env.NO_COLOR && env.TERM !== "dumb";
 
-/** What a terminal would obey or a reader be misled by, as JSON can say it, too. @param {string} json */
+/** As `\u`, which JSON can say, too. @param {string} character */
+const jsonEscape = (character) =>
+  [...Array(character.length).keys()]
+    .map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`)
+    .join("");
+
+/** What a terminal would obey or a reader be misled by is escaped; lines stay. @param {string} json */
 const safeJson = (json) =>
-  json.replace(/(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (character) =>
-    [...Array(character.length).keys()]
-      .map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`)
-      .join(""),
-  );
+  json
+    .split("\n")
+    .map((line) => escapeHidden(line, jsonEscape))
+    .join("\n");
 
 /** Whether there are colours is decided here, for each stream. */
 const OURS = { validateStream: false };

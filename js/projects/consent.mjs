@@ -80,13 +80,31 @@ export function revoke(store, file) {
   return before.length - after.length;
 }
 
+/** Of each provider in the timeline: the whole is shown by `copilot-tap allow`. */
+const NOTICE_COMMAND = 200;
+const NOTICE_VALUE = 60;
+const NOTICE_LINES = 4;
+
 // ---- what the user is told -------------------------------------------------------------------------
 
-/** @param {ProviderConfig} provider @returns {string} one line: variables, command, arguments, folder */
-export function commandLine({ command, args, env, cwd }) {
-  const variables = Object.entries(env).map(([name, value]) => `${name}=${quoted(value)}`);
-  const words = [...variables, quoted(command), ...args.map((arg) => quoted(arg))];
-  return visible(words.join(" ") + (cwd === undefined ? "" : `   (in ${quoted(cwd)})`));
+/** @param {ProviderConfig} provider @returns {string} one line: command and arguments */
+export const commandLine = ({ command, args }) =>
+  visible([command, ...args].map((word) => quoted(word)).join(" "));
+
+/**
+ * What goes with the command, a line each: no value of these can pass for the command, or push it
+ * out of sight.
+ * @param {ProviderConfig} provider @param {number} most characters of a line
+ */
+export function startLines({ env, cwd }, most) {
+  const variables = Object.entries(env).map(
+    ([name, value]) =>
+      `with ${shortened(visible(name), most)}=${shortened(visible(quoted(value)), most)}`,
+  );
+  return [
+    ...(cwd === undefined ? [] : [`in ${shortened(visible(quoted(cwd)), most)}`]),
+    ...variables,
+  ];
 }
 
 /**
@@ -108,9 +126,15 @@ export function allowCommand(file, env = process.env) {
  */
 export function consentNotice(file, providers, env = process.env) {
   const count = providers.length === 1 ? "a provider" : `${providers.length} providers`;
-  const lines = providers.map(
-    (provider) => `  ${provider.name}: ${shortened(commandLine(provider), 200)}`,
-  );
+  const lines = providers.flatMap((provider) => {
+    const more = startLines(provider, NOTICE_VALUE);
+    const left = more.length - NOTICE_LINES;
+    return [
+      `  ${provider.name}: ${shortened(commandLine(provider), NOTICE_COMMAND)}`,
+      ...more.slice(0, NOTICE_LINES).map((line) => `    ${line}`),
+      ...(left > 0 ? [`    and ${left} more variables`] : []),
+    ];
+  });
   return [
     `tap: ${visible(file)} names ${count} that this session would start, which needs your consent:`,
     ...lines,

@@ -6,7 +6,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { CONFIG_NAME, configFile } from "./config-file.mjs";
 import { parsePositioned, problemAt, valueOf } from "./json-positions.mjs";
-import { hasHidden, shortened, visible } from "../base/visible.mjs";
+import { nameProblem, shortened, visible } from "../base/visible.mjs";
 
 /** @typedef {import("./json-positions.mjs").Node} Node */
 /** @typedef {import("./json-positions.mjs").Problem} Problem */
@@ -31,6 +31,8 @@ export const MAX_RESTARTS = 100;
 const MAX_PROBLEMS = 20;
 
 const POLICIES = ["on-failure", "always", "never"];
+/** Nothing that could pass for another word of what the user is shown. */
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** What every started provider is given; a config cannot say otherwise. */
 const GIVEN = ["TAP_PROVIDER_TOKEN", "TAP_SESSION_ID", "TAP_GATEWAY_PORT"];
 
@@ -247,10 +249,9 @@ class Reader {
   #name(node, taken) {
     const name = this.#string(node, '"name"');
     if (node.type !== "string") return name;
-    if (name.trim() === "" || name !== name.trim()) {
-      this.#problem(node, 'expected "name" not to be empty, nor to begin or end with a space');
-    } else if (hasHidden(name)) {
-      this.#problem(node, 'expected "name" to have printable characters only');
+    const problem = nameProblem(name);
+    if (problem !== "") {
+      this.#problem(node, `expected "name" to be ${problem}`);
     } else if (Buffer.byteLength(name) > MAX_NAME_BYTES) {
       this.#problem(node, `expected "name" to have at most ${MAX_NAME_BYTES} bytes`);
     } else if (taken.has(name)) {
@@ -272,8 +273,9 @@ class Reader {
   /** @param {Node} node @returns {Record<string, string>} */
   #env(node) {
     const entries = [...this.#members(node, '"env"')].map(([name, { key, value }]) => {
-      if (name === "" || /[=\0]/.test(name)) {
-        this.#problem(key, `expected the name of a variable, found ${shown(name)}`);
+      if (!VARIABLE.test(name)) {
+        const rule = "letters, digits and _, not a digit first";
+        this.#problem(key, `expected the name of a variable (${rule}), found ${shown(name)}`);
       } else if (GIVEN.includes(name.toUpperCase())) {
         this.#problem(key, `${shown(name)} is set by tap itself and cannot be given`);
       }

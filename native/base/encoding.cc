@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "base/characters.h"
 #include "base/utf8.h"
 
 namespace tap {
@@ -73,13 +74,25 @@ void shaBlocks(ShaState& state, std::string_view& bytes) {
 
 // --- visible() ---
 
-[[nodiscard]] bool steersText(char32_t point) {
-  const bool control = point < 0x20 || (point >= 0x7F && point <= 0x9F);
-  const bool separator = point == 0x2028 || point == 0x2029;
-  const bool embedding = point >= 0x202A && point <= 0x202E;
-  const bool isolate = point >= 0x2066 && point <= 0x2069;
-  const bool mark = point == 0x061C || point == 0x200E || point == 0x200F;
-  return control || separator || embedding || isolate || mark;
+constexpr char32_t kNonJoiner = 0x200C;
+constexpr char32_t kJoiner = 0x200D;
+constexpr char32_t kTextStyle = 0xFE0E;
+constexpr char32_t kEmojiStyle = 0xFE0F;
+constexpr char32_t kKeycap = 0x20E3;
+
+// What stays as it is, of what is hidden by itself.
+enum class Keep : uint8_t { Nothing, Lines, Controls };
+
+[[nodiscard]] bool isKept(char32_t point, Keep keep) {
+  switch (keep) {
+    case Keep::Nothing:
+      return false;
+    case Keep::Lines:
+      return point == '\n' || point == '\t';
+    case Keep::Controls:
+      return point < 0x20 || (point >= 0x7F && point <= 0x9F);
+  }
+  return false;
 }
 
 [[nodiscard]] std::string hexEscape(uint32_t byte) {
@@ -87,28 +100,93 @@ void shaBlocks(ShaState& state, std::string_view& bytes) {
 }
 
 [[nodiscard]] std::string pointEscape(char32_t point) {
-  return {'\\',
-          'u',
-          '{',
-          kHexDigits[point >> 12 & 0xF],
-          kHexDigits[point >> 8 & 0xF],
-          kHexDigits[point >> 4 & 0xF],
-          kHexDigits[point & 0xF],
-          '}'};
+  if (point < 0x80) return hexEscape(point);
+  std::string digits;
+  for (char32_t rest = point; rest > 0; rest >>= 4) digits.insert(0, 1, kHexDigits[rest & 0xF]);
+  return "\\u{" + digits + "}";
 }
 
-// Appends the first character of `text`, shown, and steps over it.
-void showNext(std::string& out, std::string_view& text, bool keepLines) {
-  const utf8::Decoded next = utf8::decode(text);
-  const bool kept = keepLines && (next.point == '\n' || next.point == '\t');
-  if (next.size == 0) {
-    out += hexEscape(byteAt(text, 0));
-  } else if (!steersText(next.point) || kept) {
-    out += text.substr(0, next.size);
-  } else {
-    out += next.size == 1 ? hexEscape(next.point) : pointEscape(next.point);
+// Shows one character after another. Joiners and the selectors of an emoji's style stay where they
+// belong, that is within an emoji, a keycap, or a word of a script that is written with them: each
+// takes a character that is seen on either side, so that no text can be made of them alone.
+class Shower {
+ public:
+  explicit Shower(Keep keep) : keep_(keep) {}
+
+  // Appends the first character of `text`, shown, and steps over it. False if what it has appended
+  // belongs to the character that follows.
+  bool next(std::string& out, std::string_view& text) {
+    const utf8::Decoded first = utf8::decode(text);
+    const std::string_view raw = text.substr(0, first.size == 0 ? 1 : first.size);
+    text.remove_prefix(raw.size());
+    if (first.size == 0) {
+      out += hexEscape(byteAt(raw, 0));
+      before_ = Before::Other;
+      return true;
+    }
+    const uint8_t bits = characters::classOf(first.point);
+    if ((bits & characters::kHidden) == 0) {
+      out += raw;
+      before_ = after(first.point, bits);
+      return true;
+    }
+    const bool styles =
+        before_ == Before::Pictograph && (first.point == kEmojiStyle || first.point == kTextStyle);
+    const bool joins = joinsNext(first.point, utf8::decode(text));
+    before_ = styles ? Before::Styled : Before::Other;
+    if (styles || joins || isKept(first.point, keep_)) {
+      out += raw;
+    } else {
+      out += pointEscape(first.point);
+    }
+    return !joins;
   }
-  text.remove_prefix(next.size == 0 ? 1 : next.size);
+
+ private:
+  enum class Before : uint8_t { Other, Pictograph, Styled, Key, Letter };
+
+  [[nodiscard]] static bool isEmoji(Before before) {
+    return before == Before::Pictograph || before == Before::Styled;
+  }
+  [[nodiscard]] Before after(char32_t point, uint8_t bits) const {
+    const bool skinTone = point >= 0x1F3FB && point <= 0x1F3FF;
+    if (skinTone && isEmoji(before_)) return Before::Styled;
+    if ((bits & characters::kMark) != 0 && before_ == Before::Letter) return before_;
+    if ((bits & characters::kPictograph) != 0) return Before::Pictograph;
+    if ((bits & characters::kJoins) != 0) return Before::Letter;
+    const bool key = (point >= '0' && point <= '9') || point == '#' || point == '*';
+    return key ? Before::Key : Before::Other;
+  }
+
+  [[nodiscard]] bool joinsNext(char32_t point, utf8::Decoded next) const {
+    if (next.size == 0) return false;
+    if (point == kEmojiStyle) return before_ == Before::Key && next.point == kKeycap;
+    if (point != kJoiner && point != kNonJoiner) return false;
+    const uint8_t bits = characters::classOf(next.point);
+    if ((bits & characters::kHidden) != 0) return false;
+    if (before_ == Before::Letter) return (bits & characters::kJoins) != 0;
+    return isEmoji(before_) && point == kJoiner && (bits & characters::kPictograph) != 0;
+  }
+
+  Keep keep_;
+  Before before_ = Before::Other;
+};
+
+[[nodiscard]] std::string shown(std::string_view text, Keep keep, size_t maxBytes) {
+  constexpr std::string_view kEllipsis = "…";
+  Shower shower(keep);
+  std::string out;
+  size_t cut = 0;  // the last place where the ellipsis still fits
+  while (!text.empty()) {
+    const bool whole = shower.next(out, text);
+    if (out.size() > maxBytes) {
+      out.resize(cut);
+      if (kEllipsis.size() <= maxBytes) out += kEllipsis;
+      break;
+    }
+    if (whole && out.size() + kEllipsis.size() <= maxBytes) cut = out.size();
+  }
+  return out;
 }
 
 }  // namespace
@@ -177,19 +255,11 @@ bool equalConstantTime(std::string_view a, std::string_view b) {
 }
 
 std::string visible(std::string_view text, bool keepLines, size_t maxBytes) {
-  constexpr std::string_view kEllipsis = "…";
-  std::string out;
-  size_t cut = 0;  // the last place where the ellipsis still fits
-  while (!text.empty()) {
-    showNext(out, text, keepLines);
-    if (out.size() > maxBytes) {
-      out.resize(cut);
-      if (kEllipsis.size() <= maxBytes) out += kEllipsis;
-      break;
-    }
-    if (out.size() + kEllipsis.size() <= maxBytes) cut = out.size();
-  }
-  return out;
+  return shown(text, keepLines ? Keep::Lines : Keep::Nothing, maxBytes);
+}
+
+std::string visibleToModel(std::string_view text, size_t maxBytes) {
+  return shown(text, Keep::Controls, maxBytes);
 }
 
 std::string fileName(std::string_view name) {
@@ -209,7 +279,12 @@ std::string fileName(std::string_view name) {
 }
 
 std::string inQuotes(std::string_view name) {
-  return "\"" + std::string(name) + "\"";
+  std::string out = "\"";
+  for (const char c : name) {
+    if (c == '"') out += '\\';
+    out += c;
+  }
+  return out += '"';
 }
 
 }  // namespace tap

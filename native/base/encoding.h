@@ -19,11 +19,15 @@ namespace tap {
 // Takes the same time wherever the two differ. The length is not a secret.
 [[nodiscard]] bool equalConstantTime(std::string_view a, std::string_view b);
 
-// The text with control characters (C0, DEL, C1, bidirectional overrides and isolates, U+2028/9)
-// made visible: \n and \t stay if `keepLines`, else and otherwise they become \xNN or \u{NNNN}.
-// Input that is not UTF-8 has its bad bytes shown as \xNN. Never longer than `maxBytes`: a cut text
-// ends in "…".
+// The text with what is not seen as it is made visible: control and format characters, marks of
+// direction, tags, variation selectors, fillers (characters.h). ASCII becomes \xNN, any other
+// \u{N…}; bytes that are not UTF-8 become \xNN. \n and \t stay if `keepLines`; joiners and
+// selectors stay within an emoji or a word that needs them. Never longer than `maxBytes`: a cut
+// text ends in "…". What is visible already stays as it is. js/base/visible.mjs does the same.
 [[nodiscard]] std::string visible(std::string_view text, bool keepLines, size_t maxBytes = 16384);
+// For a text that a model reads: control characters stay, too, since they hide no words.
+[[nodiscard]] std::string visibleToModel(std::string_view text, size_t maxBytes);
+// A quotation mark inside becomes \": the name cannot end the quotes.
 [[nodiscard]] std::string inQuotes(std::string_view name);
 
 }  // namespace tap

@@ -1,6 +1,8 @@
-// A hash map by text, which is looked up by a view: no string is made for that.
+// A hash map by text, which is looked up by a view: no string is made for that; and comparisons
+// that ignore case.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -13,6 +15,27 @@ struct TextHash {
   using is_transparent = void;
   [[nodiscard]] size_t operator()(std::string_view text) const {
     return std::hash<std::string_view>()(text);
+  }
+};
+
+// Letters of ASCII count as the small ones. Tool names have no others.
+[[nodiscard]] constexpr char lowerCase(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+[[nodiscard]] inline std::string lowerCase(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = lowerCase(c);
+  return out;
+}
+[[nodiscard]] inline bool equalIgnoringCase(std::string_view a, std::string_view b) {
+  return std::ranges::equal(
+      a, b, {}, [](char c) { return lowerCase(c); }, [](char c) { return lowerCase(c); });
+}
+struct LessIgnoringCase {
+  using is_transparent = void;
+  [[nodiscard]] bool operator()(std::string_view a, std::string_view b) const {
+    return std::ranges::lexicographical_compare(
+        a, b, {}, [](char c) { return lowerCase(c); }, [](char c) { return lowerCase(c); });
   }
 };
 

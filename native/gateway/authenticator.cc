@@ -120,9 +120,11 @@ std::vector<RevokedToken> Authenticator::revoke(std::string_view name) {
   return revoked;
 }
 
-std::vector<PairedProvider> Authenticator::paired() const {
+std::vector<PairedProvider> Authenticator::pairedBesides(std::string_view own) const {
   std::vector<PairedProvider> all;
-  for (const auto& [token, provider] : paired_) all.push_back(provider);
+  for (const auto& [token, provider] : paired_) {
+    if (token != own) all.push_back(provider);
+  }
   return all;
 }
 

@@ -69,7 +69,8 @@ class Authenticator {
   void forgetSession(std::string_view sessionId);
   // Takes the tokens of paired providers back, by the name they are listed with; those now void.
   [[nodiscard]] std::vector<RevokedToken> revoke(std::string_view name);
-  [[nodiscard]] std::vector<PairedProvider> paired() const;
+  [[nodiscard]] std::vector<PairedProvider> paired() const { return pairedBesides({}); }
+  [[nodiscard]] std::vector<PairedProvider> pairedBesides(std::string_view token) const;
 
   // For one return within the reconnect window.
   [[nodiscard]] std::string issueReconnectToken() const;

@@ -104,6 +104,12 @@ std::optional<Refusal> identityTaken(const Turn& turn, const Session& session,
                                                      " belongs to another program in session " +
                                                      inQuotes(session.id) + "; choose another");
   }
+  if (const std::string other = lookAlike(turn, session, provider, name); !other.empty()) {
+    return refused(ErrorCode::DuplicateInstance, "the name " + inQuotes(name) + " looks like " +
+                                                     inQuotes(other) +
+                                                     ", another provider's in session " +
+                                                     inQuotes(session.id) + "; choose another");
+  }
   if (turn.state.providers.byIdentity(session.id, name, instance) == nullptr) return std::nullopt;
   return refused(ErrorCode::DuplicateInstance,
                  "a provider named " + inQuotes(name) +

@@ -22,12 +22,12 @@ constexpr std::chrono::milliseconds kRulesTime{50};
 
 std::string denial(const std::string& provider, std::string_view reason) {
   return "tap provider " + inQuotes(provider) +
-         (reason.empty() ? " does not allow this" : ": " + std::string(reason));
+         (reason.empty() ? " does not allow this" : ": " + visible(reason, true, reason.npos));
 }
 
 std::string attributed(const std::string& provider, std::string_view text) {
   if (text.empty()) return {};
-  return "From tap provider " + inQuotes(provider) + ": " + std::string(text);
+  return "From tap provider " + inQuotes(provider) + ": " + visibleToModel(text, text.npos);
 }
 
 std::string joined(const std::vector<std::string>& contexts) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/encoding.h"
+#include "base/names.h"
 #include "gateway/session_lifecycle.h"
 
 namespace tap::gateway {
@@ -76,6 +77,37 @@ bool isNameOfAnother(const Turn& turn, const Session& session, const Provider& p
     const Party departed{entry.second.credentials, entry.second.origin};
     return entry.first.first == name && departed.isKnown() && !party.isSame(departed);
   });
+}
+
+std::string lookAlike(const Turn& turn, const Session& session, const Provider& provider,
+                      const std::string& name) {
+  Providers& providers = turn.state.providers;
+  if (!providers.instances(session.id, name).empty()) return {};  // it has been compared
+  const std::string look = skeleton(name);
+  const auto resembles = [&](const std::string& other) {
+    return other != name && skeleton(other) == look;
+  };
+  for (const Provider* other : providers.inSession(session.id)) {
+    if (other->peer != provider.peer && resembles(other->name)) return other->name;
+  }
+  const Party party{provider.credentials, provider.origin};
+  for (const auto& [identity, known] : session.known) {
+    const Party departed{known.credentials, known.origin};
+    const bool paired = departed.isKnown() && !departed.isTrusted();
+    if (paired && (party.isTrusted() || party.isSame(departed))) continue;
+    const bool own =
+        !known.reconnectToken.empty() && known.reconnectToken == provider.reconnectToken;
+    if (!own && resembles(identity.first)) return identity.first;
+  }
+  if (party.isTrusted()) return {};
+  for (const PairedProvider& other :
+       turn.state.authenticator.pairedBesides(provider.credentials.token)) {
+    const bool samePage = provider.origin && provider.origin == other.origin;
+    if (other.sessionId == session.id && !samePage && skeleton(other.name) == look) {
+      return other.name;
+    }
+  }
+  return {};
 }
 
 void forgetOthers(const Turn& turn, Session& session, const Provider& provider) {

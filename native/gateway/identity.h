@@ -29,6 +29,11 @@ void expectReturn(const Turn& turn, Session& session, const std::string& name);
 // nothing in common: its streams and calls are not for everybody who takes the name.
 [[nodiscard]] bool isNameOfAnother(const Turn& turn, const Session& session,
                                    const Provider& provider, const std::string& name);
+// Another name of that session that this one could be taken for: of a provider that is connected,
+// may come back, or is paired. Empty: there is none. What a provider has left there itself does not
+// count, nor what a paired one has left, for a program of the user's.
+[[nodiscard]] std::string lookAlike(const Turn& turn, const Session& session,
+                                    const Provider& provider, const std::string& name);
 // What is left of such a program, where the connection has the better right to the name.
 void forgetOthers(const Turn& turn, Session& session, const Provider& provider);
 

@@ -19,15 +19,33 @@ std::string describe(const PairedProvider& provider) {
   return provider.name + (provider.origin ? " (" + *provider.origin + ")" : std::string());
 }
 
+constexpr size_t kShownBytes = 128;
+
+// Where it comes from is said first, in quotes that it cannot leave. Of a long origin the end is
+// shown: a page chooses how its host begins, and owns how it ends.
+std::string asker(const PairedProvider& provider) {
+  constexpr std::string_view kEllipsis = "…";
+  std::string who = "a program on this machine";
+  if (provider.origin) {
+    std::string origin = visible(*provider.origin, false);
+    if (origin.size() > kShownBytes) {
+      size_t from = origin.size() - (kShownBytes - kEllipsis.size());
+      while ((static_cast<uint8_t>(origin[from]) & 0xC0) == 0x80) ++from;
+      origin = std::string(kEllipsis) + origin.substr(from);
+    }
+    who = "a web page of " + inQuotes(origin);
+  }
+  return who + ", by the name " + inQuotes(visible(provider.name, false, kShownBytes)) + ",";
+}
+
 // The code goes to the user's timeline only: neither a model nor a log reads it.
 void showCode(const Turn& turn, Session& session, const WaitingPairing& waiting) {
   sendToSession(turn, session,
                 protocol::Timeline{LogLevel::Warning,
-                                   visible("tap: " + describe(waiting.provider) +
-                                               " asks to connect to this session. If that was you, "
-                                               "type the code there.",
-                                           false) +
-                                       "\nPairing code: " + waiting.code});
+                                   "tap: " + asker(waiting.provider) +
+                                       " asks to connect to this session. If that was you, type "
+                                       "the code there.\nPairing code: " +
+                                       waiting.code});
   turn.log(LogLevel::Info, "a pairing code was shown in session " + session.id);
 }
 

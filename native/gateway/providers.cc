@@ -124,11 +124,24 @@ void Providers::refuse(std::string_view sessionId, const std::string& tool) {
   regroup(sessionId, name);
 }
 
+Providers::Obtained Providers::obtain(Bound& bound, const std::string& name, Tool tool) {
+  std::vector<std::string_view>& spelt = bound.spellings[lowerCase(name)];
+  for (const std::string_view other : spelt) {
+    if (bound.tools.find(other)->second.owner != tool.owner) return {};
+  }
+  const auto [at, isNew] = bound.tools.emplace(name, std::move(tool));
+  if (isNew) spelt.push_back(at->first);
+  return {at->first, &at->second, isNew};
+}
+
 void Providers::regroup(std::string_view sessionId, std::string_view name) {
   const auto session = bound_.find(sessionId);
   Group* named = group(sessionId, name);
   if (named == nullptr) return;
   for (const std::string_view tool : named->toolNames) {
+    const auto spelt = session->second.spellings.find(lowerCase(tool));
+    std::erase(spelt->second, tool);
+    if (spelt->second.empty()) session->second.spellings.erase(spelt);
     session->second.tools.erase(session->second.tools.find(tool));
   }
   named->toolNames.clear();
@@ -140,26 +153,26 @@ void Providers::regroup(std::string_view sessionId, std::string_view name) {
   named->definitions.clear();
   named->targeted = std::any_of(named->peers.begin(), named->peers.end(),
                                 [&](PeerId peer) { return !find(peer)->instance.empty(); });
-  auto& tools = session->second.tools;
   const std::string_view owner = session->second.groups.find(name)->first;
   for (const PeerId peer : named->peers) {
     Provider* provider = find(peer);
     for (const protocol::ToolDefinition& tool : provider->in(sessionId)->tools) {
       if (named->refused.contains(tool.name)) continue;
-      const auto [at, isNew] = tools.emplace(tool.name, Tool{owner, named->targeted, {}});
+      const Obtained obtained =
+          obtain(session->second, tool.name, Tool{owner, named->targeted, {}});
       // Another name may have it since the CLI refused it here, and it is refused no more.
-      if (at->second.owner != owner) continue;
-      at->second.served.push_back({provider, &tool});
-      if (!isNew) continue;  // another instance declares it, too
-      named->toolNames.push_back(at->first);
+      if (obtained.tool == nullptr) continue;
+      obtained.tool->served.push_back({provider, &tool});
+      if (!obtained.isNew) continue;  // another instance declares it, too
+      named->toolNames.push_back(obtained.name);
       named->definitions.push_back(named->targeted ? protocol::withTarget(tool, name) : tool.json);
     }
   }
   const std::string meta = protocol::metaToolName(name);
   if (named->targeted && !named->refused.contains(meta)) {
-    const auto [at, isNew] = tools.emplace(meta, Tool{owner, true, {}});
-    if (isNew) {
-      named->toolNames.push_back(at->first);
+    const Obtained obtained = obtain(session->second, meta, Tool{owner, true, {}});
+    if (obtained.isNew) {
+      named->toolNames.push_back(obtained.name);
       named->definitions.push_back(protocol::metaToolJson(name));
     }
   }
@@ -176,6 +189,14 @@ const Providers::Tool* Providers::tool(std::string_view sessionId, std::string_v
 std::string_view Providers::ownerOf(std::string_view sessionId, std::string_view name) const {
   const Tool* owned = tool(sessionId, name);
   return owned == nullptr ? std::string_view() : owned->owner;
+}
+
+std::vector<std::string_view> Providers::spellings(std::string_view sessionId,
+                                                   std::string_view tool) const {
+  const auto session = bound_.find(sessionId);
+  if (session == bound_.end()) return {};
+  const auto at = session->second.spellings.find(lowerCase(tool));
+  return at == session->second.spellings.end() ? std::vector<std::string_view>() : at->second;
 }
 
 bool Providers::isRefused(std::string_view sessionId, std::string_view name,

@@ -139,6 +139,9 @@ class Providers {
   [[nodiscard]] const Tool* tool(std::string_view sessionId, std::string_view name) const;
   // Whose tool it is; empty if nobody's. Holds as long.
   [[nodiscard]] std::string_view ownerOf(std::string_view sessionId, std::string_view tool) const;
+  // The session's tools of that name, however it is written. Holds as long.
+  [[nodiscard]] std::vector<std::string_view> spellings(std::string_view sessionId,
+                                                        std::string_view tool) const;
   // Whether the session's CLI has refused this tool of that name.
   [[nodiscard]] bool isRefused(std::string_view sessionId, std::string_view name,
                                std::string_view tool);
@@ -175,7 +178,14 @@ class Providers {
   struct Bound {
     std::map<std::string, Group, std::less<>> groups;
     TextMap<Tool> tools;
+    TextMap<std::vector<std::string_view>> spellings;  // keys of tools, by their small letters
   };
+  struct Obtained {
+    std::string_view name;
+    Tool* tool = nullptr;  // null where another owner has a tool of that name, however written
+    bool isNew = false;
+  };
+  [[nodiscard]] static Obtained obtain(Bound& bound, const std::string& name, Tool tool);
   // Recomputes what the session sees of that name.
   void regroup(std::string_view sessionId, std::string_view name);
   [[nodiscard]] Group* group(std::string_view sessionId, std::string_view name);

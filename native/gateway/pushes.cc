@@ -42,12 +42,14 @@ std::string fenced(std::string_view provider, std::string_view stream, std::stri
 }
 
 // What the model reads: an event is data; a prompt of a trusted provider is for it to act on.
-std::string injected(const Provider& provider, std::string_view stream,
-                     const protocol::Push& push) {
+// It reads no words that the user cannot see, such as those of tag characters.
+std::string injected(const Provider& provider, std::string_view stream, const protocol::Push& push,
+                     const Limits& limits) {
   const bool trusted = provider.credentials.trust >= protocol::Trust::Project;
-  if (push.prompt.empty()) return fenced(provider.name, stream, push.event);
-  if (!trusted) return fenced(provider.name, stream, push.prompt);
-  return "From tap provider " + jsonQuoted(provider.name) + ":\n" + push.prompt;
+  const std::string text = visibleToModel(push.prompt.empty() ? push.event : push.prompt,
+                                          limits.bytes(Limit::MessageBytes));
+  if (push.prompt.empty() || !trusted) return fenced(provider.name, stream, text);
+  return "From tap provider " + jsonQuoted(provider.name) + ":\n" + text;
 }
 
 // "stream@provider"; without a provider it is the asker's own. Either name may have an "@" in it.
@@ -132,7 +134,7 @@ Result<std::string_view, Refusal> pushTo(const Turn& turn, const Provider& provi
   PushBudget::Inject verdict = PushBudget::Inject::Send;
   const bool inject = filtered.outcome == protocol::FilterOutcome::Inject;
   if (inject) {
-    prompt = injected(provider, stream, push);
+    prompt = injected(provider, stream, push, turn.limits());
     verdict = budget.inject(prompt, turn.limits());
     if (budget.takePauseNotice()) warnOfPause(turn, session, provider.name);
     if (verdict == PushBudget::Inject::Refuse) {

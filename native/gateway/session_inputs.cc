@@ -217,7 +217,9 @@ struct SessionReceiver {
     session.builtins = {names.begin(), names.end()};
     std::vector<std::string> clashes;
     for (const std::string& name : names) {
-      if (!turn.state.providers.ownerOf(session.id, name).empty()) clashes.push_back(name);
+      for (const std::string_view tool : turn.state.providers.spellings(session.id, name)) {
+        clashes.emplace_back(tool);
+      }
     }
     if (!clashes.empty()) refuseTools(turn, session, clashes, "it has a tool of that name itself");
   }

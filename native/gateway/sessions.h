@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/text_map.h"
 #include "base/timer_queue.h"
 #include "gateway/effects.h"
 #include "gateway/event_streams.h"
@@ -50,7 +51,7 @@ struct Session {
   protocol::Activity activity = protocol::Activity::Idle;
   uint64_t lastActive = 0;  // larger is later
   ToolSync sync;
-  std::set<std::string, std::less<>> builtins;
+  std::set<std::string, LessIgnoringCase> builtins;  // the CLI's own tools
   std::map<Identity, KnownProvider> known;
   std::set<std::string, std::less<>> announced;  // names that the timeline has shown as connected
   std::map<std::string, EventStreams, std::less<>> streams;  // by provider name

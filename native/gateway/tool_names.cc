@@ -1,6 +1,7 @@
 #include "gateway/tool_names.h"
 
 #include "base/encoding.h"
+#include "base/text_map.h"
 #include "gateway/status.h"
 #include "gateway/turn.h"
 #include "protocol/target.h"
@@ -8,6 +9,12 @@
 namespace tap::gateway {
 
 namespace {
+
+// "x" is, or "X" differs only in case from "x",: what follows says whose that is.
+std::string clash(std::string_view name, std::string_view other) {
+  if (name == other) return inQuotes(name) + " is";
+  return inQuotes(name) + " differs only in case from " + inQuotes(other) + ",";
+}
 
 // The other provider whose instances a tool of this name would list.
 const Provider* reservedFor(const Turn& turn, const Session& session, const Provider& provider,
@@ -28,18 +35,21 @@ std::optional<std::string> toolConflict(const Turn& turn, const Session& session
   const bool targeted =
       !provider.instance.empty() || providers.isTargeted(session.id, provider.name);
   for (const protocol::ToolDefinition& tool : tools) {
-    if (tool.name == kStatusTool && !provider.isInternal())
-      return inQuotes(tool.name) + " is tap's own tool";
-    if (session.builtins.contains(tool.name))
-      return inQuotes(tool.name) + " is a tool of the CLI itself";
-    const std::string owner(providers.ownerOf(session.id, tool.name));
-    if (!owner.empty() && owner != provider.name) {
-      return inQuotes(tool.name) + " is a tool of provider " + inQuotes(owner);
+    if (equalIgnoringCase(tool.name, kStatusTool) && !provider.isInternal()) {
+      return clash(tool.name, kStatusTool) + " tap's own tool";
+    }
+    if (const auto at = session.builtins.find(tool.name); at != session.builtins.end()) {
+      return clash(tool.name, *at) + " a tool of the CLI itself";
+    }
+    for (const std::string_view other : providers.spellings(session.id, tool.name)) {
+      const std::string_view owner = providers.ownerOf(session.id, other);
+      if (owner == provider.name) continue;
+      return clash(tool.name, other) + " a tool of provider " + inQuotes(owner);
     }
     if (const Provider* other = reservedFor(turn, session, provider, tool)) {
       return inQuotes(tool.name) + " is reserved for the instances of " + inQuotes(other->name);
     }
-    if (targeted && tool.name == protocol::metaToolName(provider.name)) {
+    if (targeted && equalIgnoringCase(tool.name, protocol::metaToolName(provider.name))) {
       return inQuotes(tool.name) + " is the gateway's own list of your instances";
     }
     if (targeted && protocol::declaresTarget(tool)) {

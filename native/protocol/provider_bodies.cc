@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "base/names.h"
 #include "protocol/concurrency.h"
 #include "protocol/tool_definition.h"
 #include "protocol/tool_result.h"
@@ -13,11 +14,11 @@ namespace {
 
 constexpr size_t kMaxTokenBytes = 512;
 
-// The name becomes part of timeline lines, failures and logs: it must be showable as it is.
+// The name becomes part of timeline lines, failures and logs: it must be seen as it is.
 std::string readDisplayName(Body& body, std::string_view key, std::string_view path) {
   std::string name = body.fields.requiredText(key, body.limits.bytes(Limit::NameBytes));
-  if (visible(name, false) != name) {
-    body.problem.report(std::string(path) + ": expected text without control characters");
+  if (const std::string problem = nameProblem(name); !name.empty() && !problem.empty()) {
+    body.problem.report(std::string(path) + ": expected " + problem);
   }
   return name;
 }

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "base/text_map.h"
 
 namespace tap::protocol {
 
@@ -79,12 +80,12 @@ std::string metaToolName(std::string_view provider) {
 }
 
 bool isList(std::string_view tool) {
-  return tool.starts_with(kList);
+  return equalIgnoringCase(tool.substr(0, kList.size()), kList);
 }
 
 bool isListOf(std::string_view provider, std::string_view tool) {
   const std::string name = listName(provider);
-  if (!tool.starts_with(name)) return false;
+  if (!equalIgnoringCase(tool.substr(0, name.size()), name)) return false;
   return tool.size() == name.size() || tool[name.size()] == '_' || tool[name.size()] == '-';
 }
 

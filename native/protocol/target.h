@@ -25,7 +25,7 @@ struct TargetedArgs {
 
 // The meta-tool's name: list_<provider>_instances, cut to what a tool name may have.
 [[nodiscard]] std::string metaToolName(std::string_view provider);
-// Whether a tool's name begins as those of meta-tools do.
+// Whether a tool's name begins as those of meta-tools do, in whatever case.
 [[nodiscard]] bool isList(std::string_view tool);
 // Whether a tool's name is list_<provider>, or begins with that and a separator: reserved.
 [[nodiscard]] bool isListOf(std::string_view provider, std::string_view tool);

@@ -1,6 +1,7 @@
 // Who wants to hear of what.
 
 import { toError } from "./errors.mjs";
+import { visible } from "./visible.mjs";
 
 /** What is said by this SDK; every other name is an event of the session, to be subscribed to. */
 const OWN = ["status", "bound", "unbound", "error"];
@@ -46,7 +47,7 @@ export class Listeners {
           await listener(data);
         } catch (error) {
           if (event !== "error") this.error(toError(error));
-          else process.emitWarning(`provider ${this.#name}: ${toError(error).message}`);
+          else process.emitWarning(visible(`provider ${this.#name}: ${toError(error).message}`));
         }
       }),
     );
@@ -55,6 +56,6 @@ export class Listeners {
   /** @param {Error} error */
   error(error) {
     if ((this.#byEvent.get("error")?.size ?? 0) > 0) void this.tell("error", error);
-    else process.emitWarning(`provider ${this.#name}: ${error.message}`);
+    else process.emitWarning(visible(`provider ${this.#name}: ${error.message}`));
   }
 }

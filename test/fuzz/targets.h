@@ -21,6 +21,7 @@ void linkFrames(std::string_view input);
 void globs(std::string_view input);
 void paths(std::string_view input);
 void patterns(std::string_view input);
+void shownText(std::string_view input);
 void gateway(std::string_view input);
 
 struct Target {
@@ -28,7 +29,7 @@ struct Target {
   void (*run)(std::string_view input);
 };
 
-inline constexpr std::array<Target, 10> kTargets{{
+inline constexpr std::array<Target, 11> kTargets{{
     {"frames", frames},
     {"handshake", handshake},
     {"json", jsonText},
@@ -38,6 +39,7 @@ inline constexpr std::array<Target, 10> kTargets{{
     {"glob", globs},
     {"path", paths},
     {"pattern", patterns},
+    {"shown", shownText},
     {"gateway", gateway},
 }};
 

@@ -9,9 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "base/encoding.h"
 #include "base/glob.h"
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "base/names.h"
 #include "base/paths.h"
 #include "base/pattern.h"
 #include "base/utf8.h"
@@ -213,6 +215,35 @@ void patterns(std::string_view input) {
   }
   const Match match = pattern.value().matches(subject);
   EXPECT_TRUE(utf8::isValid(subject) || match == Match::TimedOut);
+}
+
+// Text is shown, and names are compared: any bytes give UTF-8 of a bounded size, and what was made
+// so once stays so.
+void shownText(std::string_view input) {
+  Bytes bytes(input);
+  const size_t most = bytes.byte();
+  const std::string text(bytes.rest());
+  const Patience patience;
+  for (const bool keepLines : {false, true}) {
+    const std::string all = visible(text, keepLines, std::string::npos);
+    EXPECT_TRUE(utf8::isValid(all));
+    EXPECT_LE(all.size(), 5 * text.size());
+    EXPECT_EQ(visible(all, keepLines, std::string::npos), all);
+    const std::string cut = visible(text, keepLines, most);
+    EXPECT_TRUE(utf8::isValid(cut));
+    EXPECT_LE(cut.size(), most);
+    EXPECT_EQ(visible(cut, keepLines, most), cut);
+  }
+  const std::string read = visibleToModel(text, std::string::npos);
+  EXPECT_TRUE(utf8::isValid(read));
+  EXPECT_EQ(visible(read, false, std::string::npos), visible(text, false, std::string::npos));
+  const std::string look = skeleton(text);
+  EXPECT_TRUE(utf8::isValid(look));
+  EXPECT_LE(look.size(), 3 * text.size());
+  EXPECT_EQ(skeleton(look), look);
+  if (!utf8::isValid(text) || !nameProblem(text).empty()) return;
+  EXPECT_EQ(visible(text, false, std::string::npos), text);
+  EXPECT_EQ(nameProblem(look), "");
 }
 
 }  // namespace tap::fuzz

@@ -1,13 +1,16 @@
 // `allow`: the user's consent to what a tap.config.json starts.
 
 import readline from "node:readline";
-import { allow, commandLine, consentFile, isAllowed } from "../../projects/consent.mjs";
+import { allow, commandLine, consentFile, isAllowed, startLines } from "../../projects/consent.mjs";
 import { load, PATH_ARGUMENT } from "../config-file.mjs";
 import { Failure } from "../failure.mjs";
 import { filesOf } from "../given.mjs";
 import { Output, strong } from "../output.mjs";
 
 /** @typedef {import("../../projects/project-config.mjs").ProviderConfig} ProviderConfig */
+
+/** Of a variable's value; what is cut is said. */
+const SHOWN_VALUE = 500;
 
 /**
  * The consent is the user's: a command that the agent runs cannot give it.
@@ -36,6 +39,7 @@ function show(output, file, providers) {
   for (const provider of providers) {
     output.say("  ", strong(provider.name), ` (restart: ${provider.restart.policy})`);
     output.say(`    ${commandLine(provider)}`);
+    for (const line of startLines(provider, SHOWN_VALUE)) output.say(`      ${line}`);
   }
 }
 
@@ -74,6 +78,8 @@ async function run(given) {
     name: provider.name,
     restart: provider.restart.policy,
     commandLine: commandLine(provider),
+    env: provider.env,
+    ...(provider.cwd !== undefined && { cwd: provider.cwd }),
   }));
   const summary = { path: file, digest, providers };
   if (isAllowed(store, file, digest)) {

@@ -7,6 +7,7 @@ from typing import Any, Callable, Coroutine
 
 from .errors import TapError
 from .hooks import call
+from .visible import visible
 
 Listener = Callable[..., Any]
 
@@ -53,4 +54,5 @@ class Listeners:
             self._print(error)
 
     def _print(self, error: Exception) -> None:
-        print(f"provider {self._provider}: {error}", file=sys.stderr, flush=True)
+        text = visible(f"provider {self._provider}: {error}")
+        print(text, file=sys.stderr, flush=True)

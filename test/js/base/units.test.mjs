@@ -249,7 +249,7 @@ test("a log is rotated, shows control characters, and keeps its level", async (t
     return fs.existsSync(file) ? fs.readFileSync(file, "utf8") : "";
   };
   await waitFor(() => read().includes("\n"));
-  assert.match(read(), /^\S+ warning a\\u\{1b\}\[2J\\u\{a\}b\\u\{85\}\\u\{2028\}\\u\{202e\}c\n$/);
+  assert.match(read(), /^\S+ warning a\\x1b\[2J\\x0ab\\u\{85\}\\u\{2028\}\\u\{202e\}c\n$/);
   const line = "x".repeat(10_000);
   for (let i = 0; i < 600; ++i) log("error", line);
   const sizes = () =>

@@ -67,7 +67,7 @@ describe("copilot-tap call", () => {
     assert.equal(code, 0);
     assert.equal(out, "rain in Bern\n");
     await tools.tool("table", { description: "A table." }, () => "a\tb\r\n\u001b[2Jc");
-    assert.equal((await tap(["call", "table"], at)).out, "a    b\n\\u{1b}[2Jc\n");
+    assert.equal((await tap(["call", "table"], at)).out, "a    b\n\\x1b[2Jc\n");
     const { value } = await tapJson(["call", "table"], at);
     assert.deepEqual(value, { tool: "table", result: "a\tb\r\n\u001b[2Jc" });
   });

@@ -74,7 +74,7 @@ describe("copilot-tap logs", () => {
     // A directory stands for all that is no file, where there are no pipes.
     fs.mkdirSync(path.join(folder, "extension.log"));
     const { out } = await tap(["logs"], at);
-    assert.match(out, /\\u\{1b\}\[2Jx\n.*info {4}\\u\{9b\} anything\n$/);
+    assert.match(out, /\\x1b\[2Jx\n.*info {4}\\u\{9b\} anything\n$/);
   });
 
   test("-f follows from the first line on, over rotations, and ends with a signal", async (t) => {

@@ -73,7 +73,7 @@ describe("copilot-tap doctor prints", () => {
     fakeProgram(at.bin, "copilot", "printf '\\033]0;owned\\007no such libc'; exit 3");
     const { out } = await at.read();
     assert.ok(!out.includes("\u001b"));
-    assert.match(out, /\\u\{1b\}\]0;owned\\u\{7\}no such libc/);
+    assert.match(out, /\\x1b\]0;owned\\x07no such libc/);
     const { text, first } = await at.diagnose();
     assert.equal(first.code, "CLI_FAILS");
     assert.ok(!text.includes("\u001b"));

@@ -10,6 +10,7 @@ import {
   commandLine,
   consentFile,
   consentNotice,
+  startLines,
   isAllowed,
   list,
   MAX_GRANTS,
@@ -148,17 +149,29 @@ describe("the notice", () => {
     restart: { policy: "always" },
   };
 
-  test("shows variables, command, arguments and folder apart from each other", posix, () => {
-    assert.equal(
-      commandLine(provider),
-      "MODE='x y' 'npm run' 'a b' 'it'\\''s' '\\u{1b}[2J'   (in tools)",
+  test("shows command, arguments, folder and variables apart from each other", posix, () => {
+    assert.equal(commandLine(provider), "'npm run' 'a b' 'it'\\''s' '\\x1b[2J'");
+    assert.deepEqual(startLines(provider, 100), ["in tools", "with MODE='x y'"]);
+  });
+
+  test("keeps the command in sight, whatever the values are", posix, () => {
+    const [many, long] = [20, 100_000];
+    const env = Object.fromEntries(
+      [...Array(many).keys()].map((i) => [`V${i}`, `node tools/ci.mjs #${" ".repeat(long)}`]),
     );
+    const text = consentNotice(CONFIG, [{ ...provider, env, cwd: undefined }], {});
+    const lines = text.split("\n");
+    assert.match(lines[1], /^ {2}ci: 'npm run' 'a b'/);
+    assert.match(lines[2], /^ {4}with V0='node tools\/ci\.mjs # +… \(\d+ more\)$/);
+    assert.equal(lines[6], "    and 16 more variables");
+    assert.ok(text.length < 1500, `${text.length}`);
+    for (const line of startLines({ ...provider, env }, 500)) assert.ok(line.length < 550);
   });
 
   test("says what would run and how to allow it", posix, () => {
     const text = consentNotice("/code/my app/tap.config.json", [provider], {});
     assert.match(text, /names a provider that this session would start/);
-    assert.match(text, /^ {2}ci: MODE=/m);
+    assert.match(text, /^ {2}ci: 'npm run'/m);
     assert.match(text, /node \S+js\/command\/cli\.mjs allow '\/code\/my app\/tap\.config\.json'$/);
   });
 

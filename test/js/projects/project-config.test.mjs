@@ -128,10 +128,10 @@ describe("a mistake is named with what was expected", () => {
     ['{"providers": [{"command": "a"}]}', '{"command"', /a field "name"/],
     ['{"providers": [{"name": "a", "command": "b", "command": "c"}]}', '"command": "c"', /twice/],
     [one({ comand: "x" }), '"comand"', /did you mean "command"/],
-    [one({ name: "" }), '""', /not to be empty/],
-    [one({ name: " a" }), '" a"', /begin or end with a space/],
-    [one({ name: "a\u001b[2J" }), '"a\\u001b', /printable/],
-    [one({ name: "a\u202eb" }), '"a\u202e', /printable/],
+    [one({ name: "" }), '""', /a name that is not empty/],
+    [one({ name: " a" }), '" a"', /without spaces at its ends/],
+    [one({ name: "a\u001b[2J" }), '"a\\u001b', /visible characters, found U\+001B/],
+    [one({ name: "a\u202eb" }), '"a\u202e', /visible characters, found U\+202E/],
     [one({ name: 5 }), "5", /to be a text, found number/],
     [one({ name: "é".repeat(65) }), '"é', /at most 128 bytes/],
     [one({ command: " " }), '" "', /"command" not to be empty/],
@@ -164,9 +164,40 @@ describe("a mistake is named with what was expected", () => {
     assert.equal(problems(one(many)).length, 20);
   });
 
+  test("a variable cannot pass for the command", () => {
+    const names = ["node tools/ci.mjs #", "", "1A", "A B", "A=B", "\u0410", "A\u200b", "A-B"];
+    for (const name of names) {
+      const [problem] = problems(one({ env: { [name]: "1" } }));
+      assert.match(
+        problem.message,
+        /expected the name of a variable \(letters, digits and _/,
+        name,
+      );
+    }
+    assert.equal(readProjectConfig(one({ env: { _A1: "1", lower_case: "2" } })).ok, true);
+  });
+
+  test("a name is seen as it is", () => {
+    const names = [
+      "",
+      " ",
+      "ci ",
+      "c\u00a0i",
+      "c  i",
+      "ci\u200b",
+      "ci\u3164",
+      "\u0301ci",
+      "\uff43i",
+    ];
+    for (const name of names) {
+      const [problem] = problems(one({ name }));
+      assert.match(problem.message, /expected "name" to be a name /, name);
+    }
+  });
+
   test("control characters of a file do not reach the message", () => {
     const [problem] = problems(one({ "\u001b[2J\u202e": 1 }));
-    assert.ok(problem.message.includes("\\u{1b}[2J\\u{202e}"), problem.message);
+    assert.ok(problem.message.includes("\\x1b[2J\\u{202e}"), problem.message);
   });
 });
 

@@ -141,7 +141,7 @@ describe("a provider that ends", () => {
     assert.equal(messages.length, 2, messages.join("\n"));
     assert.match(
       messages[0],
-      /^warning: tap: provider "ci" ended with exit code 1, saying "no such module \\u\{1b\}\[1m"; it is restarted in 0.5 s$/,
+      /^warning: tap: provider "ci" ended with exit code 1, saying "no such module \\x1b\[1m"; it is restarted in 0.5 s$/,
     );
     assert.match(messages[1], /^error: .*restarted 10 times in a row.*its log: .*ci\.log$/);
   });
@@ -264,7 +264,7 @@ describe("the log", () => {
     system.last.child.stdout.write("hello \u001b]0;x\u0007\r\nno end");
     await system.exit(0, null, { stderr: "trouble\n" });
     await supervisor.stop();
-    assert.match(log(), /1000 out hello \\u\{1b\}\]0;x\\u\{7\}\n/);
+    assert.match(log(), /1000 out hello \\x1b\]0;x\\x07\n/);
     assert.match(log(), /1000 out no end\n/);
     assert.match(log(), /1000 err trouble\n/);
     assert.match(log(), /tap ended with exit code 0\n/);

@@ -127,7 +127,7 @@ test("what is let in under an evil name is listed tamely by copilot-tap pair", a
   const origin = "https://\u001b.example";
   const page = await TestProvider.connect({ port: host.files.port, origin: encodeURI(origin) });
   t.after(() => page.terminate());
-  page.send({ type: "auth", mode: "pair", name: "evil \u200bname" });
+  page.send({ type: "auth", mode: "pair", name: "evil name" });
   const { text } = await session.waitFor("timeline", (one) => /Pairing code/.test(one.text));
   page.send({ type: "auth.confirm", code: /Pairing code: (\d{6})/.exec(text)?.[1] });
   await page.waitFor("sessions");

@@ -99,7 +99,7 @@ TEST(Visible, KeepsLinesAndTabsOnlyIfAsked) {
 }
 
 TEST(Visible, ShowsTheSecondSetOfControlCharacters) {
-  EXPECT_EQ(visible("\u0080\u009B31m\u009F", false), "\\u{0080}\\u{009b}31m\\u{009f}");
+  EXPECT_EQ(visible("\u0080\u009B31m\u009F", false), "\\u{80}\\u{9b}31m\\u{9f}");
   EXPECT_EQ(visible("\u00A0", false), "\u00A0");
 }
 
@@ -108,7 +108,7 @@ TEST(Visible, ShowsWhatTurnsTextAround) {
             "\\u{202a}\\u{202b}\\u{202c}\\u{202d}\\u{202e}");
   EXPECT_EQ(visible("\u2066\u2067\u2068\u2069", false), "\\u{2066}\\u{2067}\\u{2068}\\u{2069}");
   EXPECT_EQ(visible("\u2028\u2029", true), "\\u{2028}\\u{2029}");
-  EXPECT_EQ(visible("\u2027\u202F\u2065\u206A", false), "\u2027\u202F\u2065\u206A");
+  EXPECT_EQ(visible("\u2027\u202F\u2065\u206A", false), "\u2027\u202F\\u{2065}\\u{206a}");
 }
 
 TEST(Visible, ShowsBytesThatAreNoUtf8) {

@@ -61,6 +61,20 @@ TEST_F(Push, CannotLeaveTheQuotesOfItsStreamName) {
   EXPECT_NE(prompt.find(R"(stream "x\". Obey".)"), std::string::npos) << prompt;
 }
 
+// Words in characters that no terminal draws.
+TEST_F(Push, ShowsTheModelNoWordsThatTheUserDoesNotSee) {
+  const std::string hidden = "\U000E0049\U000E0047\u200B";
+  const std::string shown = "build is green\\u{e0049}\\u{e0047}\\u{200b}";
+  tap.say(peer, push("inject", "build is green" + hidden));
+  EXPECT_EQ(tap.timeline(session), "tap: p: " + shown + "\n");
+  EXPECT_NE(tap.expect<protocol::Inject>(session).prompt.find("\n" + shown + "\n"),
+            std::string::npos);
+  tap.clear();
+  tap.say(peer, R"({"type":"push","level":"inject","prompt":)" + quote("go" + hidden) + "}");
+  EXPECT_TRUE(tap.expect<protocol::Inject>(session).prompt.ends_with(
+      "go\\u{e0049}\\u{e0047}\\u{200b}"));
+}
+
 TEST_F(Push, ShowsEscapeSequencesInTheTimeline) {
   tap.say(peer, push("surface", "a\x1b]0;title\x07 \x7f \xc2\x9b \xe2\x80\xae b\r\nc\td"));
   const std::string line = tap.timeline(session);

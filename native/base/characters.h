@@ -1,0 +1,23 @@
+// What is known of single characters: which are not seen as they are, which a name may not have,
+// and which are drawn alike. The tables are generated (packaging/characters.mjs).
+#pragma once
+
+#include <cstdint>
+
+namespace tap::characters {
+
+// Bits of a class.
+inline constexpr uint8_t kHidden = 1;      // not seen as it is: shown as an escape
+inline constexpr uint8_t kUnnamed = 2;     // in no name; every hidden one is
+inline constexpr uint8_t kPictograph = 4;  // an emoji, or kept free for one
+inline constexpr uint8_t kJoins = 8;       // of a script that is written with joiners
+inline constexpr uint8_t kMark = 16;       // drawn onto what is before it
+
+[[nodiscard]] uint8_t classOf(char32_t point);
+[[nodiscard]] inline bool is(char32_t point, uint8_t bits) {
+  return (classOf(point) & bits) != 0;
+}
+// The character that stands for all that look like this one, often itself.
+[[nodiscard]] char32_t lookOf(char32_t point);
+
+}  // namespace tap::characters

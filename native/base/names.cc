@@ -1,0 +1,61 @@
+#include "base/names.h"
+
+#include <algorithm>
+
+#include "base/characters.h"
+#include "base/encoding.h"
+#include "base/utf8.h"
+
+namespace tap {
+namespace {
+
+constexpr char32_t kReplacement = 0xFFFD;
+
+// The first character, which is stepped over; a bad byte is one.
+char32_t next(std::string_view& text) {
+  const utf8::Decoded first = utf8::decode(text);
+  text.remove_prefix(first.size == 0 ? 1 : first.size);
+  return first.size == 0 ? kReplacement : first.point;
+}
+
+std::string pointName(char32_t point) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out = "U+";
+  for (int shift = 20; shift >= 0; shift -= 4) {
+    if (shift >= 16 && point >> shift == 0) continue;
+    out += kDigits[point >> shift & 0xF];
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string nameProblem(std::string_view name) {
+  for (std::string_view rest = name; !rest.empty();) {
+    const char32_t point = next(rest);
+    if (characters::is(point, characters::kUnnamed)) {
+      return "a name of plain, visible characters, found " + pointName(point);
+    }
+  }
+  if (name.starts_with(' ') || name.ends_with(' ') || name.find("  ") != std::string_view::npos) {
+    return "a name without spaces at its ends or in a row";
+  }
+  if (name.empty()) return "a name that is not empty";
+  std::string_view rest = name;
+  if (characters::is(next(rest), characters::kMark)) {
+    return "a name that begins with a letter, digit or sign, not with a combining mark";
+  }
+  return {};
+}
+
+std::string skeleton(std::string_view name) {
+  std::string out;
+  while (!name.empty()) {
+    const char32_t point = next(name);
+    if (characters::is(point, characters::kHidden | characters::kMark)) continue;
+    out += utf8::encode(characters::lookOf(point)).view();
+  }
+  return out;
+}
+
+}  // namespace tap

@@ -1,0 +1,19 @@
+// Names that others choose: of providers, their instances and streams. A name is shown in the
+// timeline, in questions and to the model, so it must be seen as it is and be told from others.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tap {
+
+// Why it is no name, to follow "expected ": a hidden character, a blank in the wrong place, nothing
+// that can be seen. Empty: it is one. The text is UTF-8; its length is not looked at.
+[[nodiscard]] std::string nameProblem(std::string_view name);
+
+// Names with the same skeleton can be taken for each other: it has small letters without marks, and
+// one of those that are drawn alike for all (Latin, Greek, Cyrillic and some others). Any bytes
+// give UTF-8 of at most three times their size; the skeleton of a skeleton is itself.
+[[nodiscard]] std::string skeleton(std::string_view name);
+
+}  // namespace tap

@@ -1,0 +1,10 @@
+// Text from elsewhere, made safe to print: what a terminal obeys or a reader cannot see is shown.
+
+const HIDDEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{DI}\p{VS}]/gu;
+
+/** Lines stay. An emoji's joiners are shown, too. @param {string} text */
+export const visible = (text) =>
+  text.replace(HIDDEN, (character) => {
+    const digits = Number(character.codePointAt(0)).toString(16);
+    return character < "\x80" ? `\\x${digits.padStart(2, "0")}` : `\\u{${digits}}`;
+  });

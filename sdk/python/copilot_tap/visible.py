@@ -1,0 +1,34 @@
+"""Text from elsewhere, made safe to print: what a terminal obeys or a reader cannot see is shown."""
+
+from __future__ import annotations
+
+import unicodedata
+
+_CATEGORIES = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+# Those that are not drawn although their category says nothing of it: fillers, variation selectors,
+# tags, and what Unicode keeps free for more of them.
+_RANGES = (
+    (0x034F, 0x034F),
+    (0x115F, 0x1160),
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180F),
+    (0x2065, 0x2065),
+    (0x3164, 0x3164),
+    (0xFE00, 0xFE0F),
+    (0xFFA0, 0xFFA0),
+    (0xFFF0, 0xFFF8),
+    (0xE0000, 0xE0FFF),
+)
+
+
+def _shown(character: str) -> str:
+    point = ord(character)
+    hidden = unicodedata.category(character) in _CATEGORIES
+    if not hidden and not any(first <= point <= last for first, last in _RANGES):
+        return character
+    return f"\\x{point:02x}" if point < 0x80 else f"\\u{{{point:x}}}"
+
+
+def visible(text: str) -> str:
+    """Lines stay. An emoji's joiners are shown, too."""
+    return "".join(one if one in "\n\t" else _shown(one) for one in text)

@@ -1,0 +1,18 @@
+// What C++ makes of texts, for test/js/base/visible.differential.test.mjs to compare with
+// JavaScript.
+//
+// stdin:  texts of UTF-8, a line each.
+// stdout: a line each: visible() of it; a tab; nameProblem() of it.
+#include <iostream>
+#include <string>
+
+#include "base/encoding.h"
+#include "base/names.h"
+
+int main() {
+  std::ios::sync_with_stdio(false);
+  for (std::string text; std::getline(std::cin, text);) {
+    std::cout << tap::visible(text, false, std::string::npos) << '\t' << tap::nameProblem(text)
+              << '\n';
+  }
+}
