@@ -34,9 +34,9 @@ const isSyllable = (/** @type {number} */ point) => point >= 0xac00 && point <= 
 
 /** Another spelling of something else: ﬁ, Ａ, Å (U+212B). @param {string} character */
 function isAnotherForm(character) {
-  const canonical = character.normalize("NFD");
-  const singleton = canonical !== character && [...canonical].length === 1;
-  return singleton || canonical !== character.normalize("NFKD");
+  const composed = character.normalize("NFC");
+  const another = composed !== character && [...composed].length === 1;
+  return another || character.normalize("NFD") !== character.normalize("NFKD");
 }
 
 /** Letters that become one with what is before them. @returns {Set<string>} */
