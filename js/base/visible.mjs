@@ -90,8 +90,8 @@ export function nameProblem(name) {
     return "a name without spaces at its ends or in a row";
   }
   if (name === "") return "a name that is not empty";
-  if (classOf(pointOf(name)) & MARK) {
-    return "a name that begins with a letter, digit or sign, not with a combining mark";
+  if (name.split(" ").some((word) => classOf(pointOf(word)) & MARK)) {
+    return "a name with no combining mark at the front of a word";
   }
   return "";
 }

@@ -259,6 +259,8 @@ std::string visible(std::string_view text, bool keepLines, size_t maxBytes) {
 }
 
 std::string visibleToModel(std::string_view text, size_t maxBytes) {
+  const bool plain = utf8::asciiPrefix(text) == text.size();  // nothing is hidden then
+  if (plain && text.size() <= maxBytes) return std::string(text);
   return shown(text, Keep::Controls, maxBytes);
 }
 

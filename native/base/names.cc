@@ -31,8 +31,12 @@ std::string pointName(char32_t point) {
 }  // namespace
 
 std::string nameProblem(std::string_view name) {
+  bool wordBegins = true;
+  bool markAtFront = false;
   for (std::string_view rest = name; !rest.empty();) {
     const char32_t point = next(rest);
+    markAtFront |= wordBegins && characters::is(point, characters::kMark);
+    wordBegins = point == ' ';
     if (characters::is(point, characters::kUnnamed)) {
       return "a name of plain, visible characters, found " + pointName(point);
     }
@@ -41,10 +45,7 @@ std::string nameProblem(std::string_view name) {
     return "a name without spaces at its ends or in a row";
   }
   if (name.empty()) return "a name that is not empty";
-  std::string_view rest = name;
-  if (characters::is(next(rest), characters::kMark)) {
-    return "a name that begins with a letter, digit or sign, not with a combining mark";
-  }
+  if (markAtFront) return "a name with no combining mark at the front of a word";
   return {};
 }
 

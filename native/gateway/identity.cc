@@ -102,10 +102,10 @@ std::string lookAlike(const Turn& turn, const Session& session, const Provider& 
   if (party.isTrusted()) return {};
   for (const PairedProvider& other :
        turn.state.authenticator.pairedBesides(provider.credentials.token)) {
-    const bool samePage = provider.origin && provider.origin == other.origin;
-    if (other.sessionId == session.id && !samePage && skeleton(other.name) == look) {
-      return other.name;
-    }
+    const bool pages = provider.origin && other.origin;
+    if (other.sessionId != session.id || (pages && provider.origin == other.origin)) continue;
+    // A program may have been paired by this name before, and has lost that token.
+    if (pages ? skeleton(other.name) == look : resembles(other.name)) return other.name;
   }
   return {};
 }

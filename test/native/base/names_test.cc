@@ -59,9 +59,10 @@ TEST(Names, HaveNoOtherFormOfACharacter) {
   }
 }
 
-TEST(Names, BeginWithACharacterOfTheirOwn) {
-  EXPECT_NE(nameProblem(""), "");
+TEST(Names, HaveNoMarkAtTheFrontOfAWord) {
+  EXPECT_NE(nameProblem("my \u0301docs"), "");
   EXPECT_NE(nameProblem("\u0301docs"), "");
+  EXPECT_NE(nameProblem(""), "");
   EXPECT_EQ(nameProblem("e\u0301"), "");
 }
 

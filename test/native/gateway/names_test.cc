@@ -238,7 +238,6 @@ TEST(NamesProperty, OfOneSessionAreToldApart) {
     tap.session("s");
     std::map<std::string, std::string> shown;
     std::map<std::string, std::string> looks;
-    std::map<PeerId, std::string> names;
     for (int i = 0; i < 40; ++i) {
       const std::string name = randomName(random);
       const PeerId peer = tap.authed();
