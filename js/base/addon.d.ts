@@ -12,6 +12,8 @@ export interface GatewayOptions {
   pid: number;
   /** Holds the providers' own folders (hello.ack's persistDir); without it they get none. */
   persistRoot?: string;
+  /** Where the token is written: errors name it. */
+  tokenFile?: string;
   onLog?(level: LogLevel, text: string): void;
   /** A new session, not just a new process of one that is known. */
   onSessionOpened?(sessionId: string, cwd: string): void;

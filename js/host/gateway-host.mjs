@@ -42,6 +42,7 @@ export class GatewayHost {
       linkSecret: this.#secret,
       pid: process.pid,
       persistRoot: path.join(files.home, "providers"),
+      tokenFile: files.token,
       onLog: log,
       onSessionOpened: (sessionId, cwd) => {
         this.#publishToken();

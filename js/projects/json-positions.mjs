@@ -87,3 +87,6 @@ export function parsePositioned(text, file) {
 
 /** The value of a node, or of a part of one. @param {Node} node @returns {unknown} */
 export const valueOf = (node) => jsonc.getNodeValue(node);
+
+/** The names and indexes that lead to a node. @param {Node} node @returns {(string | number)[]} */
+export const pathTo = (node) => jsonc.getNodePath(node);

@@ -5,8 +5,8 @@ import { createHash } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 import { CONFIG_NAME, configFile } from "./config-file.mjs";
-import { parsePositioned, problemAt, valueOf } from "./json-positions.mjs";
 import { nameProblem, shortened, visible } from "../base/visible.mjs";
+import { parsePositioned, pathTo, problemAt, valueOf } from "./json-positions.mjs";
 
 /** @typedef {import("./json-positions.mjs").Node} Node */
 /** @typedef {import("./json-positions.mjs").Problem} Problem */
@@ -137,7 +137,17 @@ const shown = (text) => `"${visible(shortened(text, 60))}"`;
 
 /** @param {Node | undefined} node */
 function kindOf(node) {
-  return node?.type === "object" || node?.type === "array" ? `an ${node.type}` : `${node?.type}`;
+  if (node?.type === "null") return "null";
+  return `${/^[ao]/.test(node?.type ?? "") ? "an" : "a"} ${node?.type}`;
+}
+
+/** As a program would write it: providers[0].args[1]. @param {Node} node */
+function placeOf(node) {
+  const steps = pathTo(node).map((step) => {
+    if (typeof step === "number") return `[${step}]`;
+    return /^[A-Za-z_]\w{0,59}$/.test(step) ? `.${step}` : `[${shown(step)}]`;
+  });
+  return steps.join("").replace(/^\./, "") || "the config";
 }
 
 class Reader {
@@ -158,6 +168,11 @@ class Reader {
     this.problems.push(problemAt(this.#file, this.#text, node.offset, message));
   }
 
+  /** @param {Node} node @param {string} kind */
+  #mustBe(node, kind) {
+    this.#problem(node, `${placeOf(node)} must be ${kind}, not ${kindOf(node)}`);
+  }
+
   /**
    * The fields of an object, each known and given once.
    * @param {Node} node @param {string} what @param {readonly string[]} known
@@ -176,7 +191,7 @@ class Reader {
   #members(node, what) {
     const members = new Map();
     if (node.type !== "object") {
-      this.#problem(node, `expected ${what} to be an object, found ${kindOf(node)}`);
+      this.#mustBe(node, "an object");
       return members;
     }
     for (const { children: [key, value] = [] } of node.children ?? []) {
@@ -195,7 +210,7 @@ class Reader {
       if (root.type === "object") this.#problem(root, 'expected a list "providers"');
       return [];
     }
-    const nodes = this.#list(list, '"providers"');
+    const nodes = this.#list(list);
     if (nodes.length > MAX_PROVIDERS) {
       const surplus = nodes[MAX_PROVIDERS];
       this.#problem(surplus, `expected at most ${MAX_PROVIDERS} providers, found ${nodes.length}`);
@@ -205,23 +220,25 @@ class Reader {
     return nodes.map((node) => this.#provider(node, taken));
   }
 
-  /** @param {Node} node @param {string} what @returns {Node[]} */
-  #list(node, what) {
+  /** @param {Node} node @returns {Node[]} */
+  #list(node) {
     if (node.type === "array") return node.children ?? [];
-    this.#problem(node, `expected ${what} to be a list, found ${kindOf(node)}`);
+    this.#mustBe(node, "a list");
     return [];
   }
 
   /**
    * A text without the zero byte, which would end it early for the system.
-   * @param {Node} node @param {string} what
+   * @param {Node} node
    */
-  #string(node, what) {
+  #string(node) {
     if (node.type !== "string") {
-      this.#problem(node, `expected ${what} to be a text, found ${kindOf(node)}`);
+      this.#mustBe(node, "a string");
       return "";
     }
-    if (node.value.includes("\0")) this.#problem(node, `expected ${what} without a zero byte`);
+    if (node.value.includes("\0")) {
+      this.#problem(node, `${placeOf(node)} must not contain a zero byte`);
+    }
     return /** @type {string} */ (node.value);
   }
 
@@ -238,7 +255,7 @@ class Reader {
     return {
       name: name ? this.#name(name, taken) : "",
       command: command ? this.#command(command) : "",
-      args: args ? this.#list(args, '"args"').map((arg) => this.#string(arg, "an argument")) : [],
+      args: args ? this.#list(args).map((arg) => this.#string(arg)) : [],
       env: env ? this.#env(env) : {},
       ...(cwd && { cwd: this.#cwd(cwd) }),
       restart: restart ? this.#restart(restart) : { policy: "on-failure" },
@@ -247,7 +264,7 @@ class Reader {
 
   /** @param {Node} node @param {Set<string>} taken */
   #name(node, taken) {
-    const name = this.#string(node, '"name"');
+    const name = this.#string(node);
     if (node.type !== "string") return name;
     const problem = nameProblem(name);
     if (problem !== "") {
@@ -263,7 +280,7 @@ class Reader {
 
   /** @param {Node} node */
   #command(node) {
-    const command = this.#string(node, '"command"');
+    const command = this.#string(node);
     if (node.type === "string" && command.trim() === "") {
       this.#problem(node, 'expected "command" not to be empty');
     }
@@ -279,14 +296,14 @@ class Reader {
       } else if (GIVEN.includes(name.toUpperCase())) {
         this.#problem(key, `${shown(name)} is set by tap itself and cannot be given`);
       }
-      return [name, this.#string(value, `the variable ${shown(name)}`)];
+      return [name, this.#string(value)];
     });
     return Object.fromEntries(entries);
   }
 
   /** @param {Node} node */
   #cwd(node) {
-    const cwd = this.#string(node, '"cwd"');
+    const cwd = this.#string(node);
     const outside = path.normalize(cwd).split(/[\\/]/)[0] === "..";
     if (node.type === "string" && (cwd === "" || outside || isAbsolute(cwd))) {
       this.#problem(node, 'expected "cwd" to be a folder inside the workspace, such as "tools"');

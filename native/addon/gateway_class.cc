@@ -92,6 +92,7 @@ GatewayClass::GatewayClass(const Napi::CallbackInfo& info)
   config.seed = randomSeed();
   config.fillSecret = fillSecret;
   config.persistRoot = textOf(options, "persistRoot");
+  config.tokenFile = textOf(options, "tokenFile");
   uv::ServerEvents events;
   events.log = [this](protocol::LogLevel level, const std::string& text) {
     if (!liveness_.alive()) return;

@@ -25,7 +25,7 @@ struct OperatorReceiver {
   }
   void operator()(const protocol::Trace&) const {
     turn.state.operators.trace(link);
-    turn.log(protocol::LogLevel::Info, "an operator traces the providers' messages");
+    turn.log(protocol::LogLevel::Info, "trace started");
   }
   void operator()(const protocol::Call& call) const {
     Session* session = sessionFor(call.tool);

@@ -24,12 +24,20 @@ namespace {
 
 // A flood is over when this long nothing had to be slowed.
 constexpr Millis kCalm{10'000};
+constexpr size_t kMostPath = 4096;
 constexpr auto kNormal = static_cast<uint16_t>(ws::CloseCode::Normal);
 constexpr auto kTryLater = static_cast<uint16_t>(ws::CloseCode::TryAgainLater);
 
 // Before a valid auth nothing but the next step of it is taken.
 bool isBeforeAuth(ProviderState state) {
   return state == ProviderState::AwaitAuth || state == ProviderState::AwaitPairing;
+}
+
+std::string wrongToken(const std::string& tokenFile) {
+  return "wrong token; read it again from " +
+         (tokenFile.empty() ? "the token file of this gateway's COPILOT_HOME"
+                            : visible(tokenFile, false, kMostPath)) +
+         ": each start of the gateway writes a new one";
 }
 
 struct ProviderReceiver {
@@ -51,9 +59,7 @@ struct ProviderReceiver {
            notAuthenticated(provider.isWebPage()
                                 ? "a web page can only use its own paired token: pair with "
                                   "{\"type\":\"auth\",\"mode\":\"pair\"}"
-                                : "wrong token; read it anew from the token file "
-                                  "(~/.copilot/extensions/tap/.provider-token), it changes with "
-                                  "each start of the gateway",
+                                : wrongToken(turn.state.config.tokenFile),
                             "auth"));
   }
   void operator()(const protocol::AuthConfirm& confirm) const {
@@ -98,8 +104,8 @@ struct ProviderReceiver {
     answer(shutdownReady(turn, provider, ready.sessionId));
   }
   void operator()(const protocol::Goodbye& goodbye) const {
-    turn.log(LogLevel::Info, "provider \"" + provider.name +
-                                 "\" says goodbye: " + visible(goodbye.reason, false, 256));
+    turn.log(LogLevel::Info, "provider \"" + provider.name + "\" disconnected (" +
+                                 visible(goodbye.reason, false, 256) + ")");
     dropProvider(turn, provider, kNormal, "goodbye", Departure::Goodbye);
   }
 };

@@ -85,6 +85,7 @@ struct Config {
   // Fills with secret random bytes, for tokens and codes.
   std::function<void(uint8_t*, size_t)> fillSecret;
   std::string persistRoot;  // folder of the providers' own folders; empty: they get none
+  std::string tokenFile;    // where the token is written, to name it in errors; empty: not known
 };
 
 struct State {

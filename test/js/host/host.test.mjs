@@ -173,7 +173,7 @@ test("what a provider makes the host log is shown, not obeyed", async (t) => {
   t.after(() => provider.terminate());
   await provider.auth(host.token);
   provider.send({ type: "goodbye", reason: "\u001b[2Jbye\nforged line\u202e" });
-  await waitFor(() => host.log.includes("says goodbye"));
+  await waitFor(() => host.log.includes(" disconnected ("));
   // eslint-disable-next-line no-control-regex -- these are what it is about
   assert.ok(!/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/.test(host.log));
   assert.ok(host.log.split("\n").every((line) => !line.startsWith("forged")));

@@ -411,6 +411,7 @@ class Harness {
     config.port = 9400;
     config.seed = {1, 2, 3, 4};
     config.persistRoot = "/home/u/providers";
+    config.tokenFile = "/home/u/extensions/tap/.provider-token";
     config.fillSecret = [random = std::mt19937(7)](uint8_t* bytes, size_t size) mutable {
       for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<uint8_t>(random());
     };

@@ -99,6 +99,21 @@ TEST(SpawnToken, TakesItsConnectionWithItWhenForgotten) {
   EXPECT_EQ(tap.logged().find(token), std::string::npos);
 }
 
+TEST(WrongToken, IsToldTheTokenFileOfThisGateway) {
+  Harness tap;
+  const PeerId peer = tap.open();
+  tap.say(peer, auth("ptk-wrong"));
+  EXPECT_EQ(tap.take(peer, "error").get("message"),
+            "wrong token; read it again from /home/u/extensions/tap/.provider-token: each start of "
+            "the gateway writes a new one");
+  tap.state().config.tokenFile.clear();
+  const PeerId next = tap.open();
+  tap.say(next, auth("ptk-wrong"));
+  EXPECT_EQ(tap.take(next, "error").get("message"),
+            "wrong token; read it again from the token file of this gateway's COPILOT_HOME: each "
+            "start of the gateway writes a new one");
+}
+
 TEST(SpawnToken, ThatIsUnknownIsForgottenWithoutHarm) {
   Harness tap;
   tap.session("a");
