@@ -1,5 +1,6 @@
 // What `status` shows of an inspection, in 80 columns.
 
+import { accessOf } from "./access.mjs";
 import { bad, faint, good, strong, warning } from "./output.mjs";
 import { table } from "./table.mjs";
 import { counted, duration, firstLine, latency, perSecond } from "./wording.mjs";
@@ -83,9 +84,6 @@ function whereOf({ all, bindings }, labels) {
   return labels.get(session) ?? session;
 }
 
-/** By what it has shown that it may. */
-const LET_IN = { none: "not yet", external: "a code", project: "a token", internal: "itself" };
-
 /** Its most; an instance has the same tools in each session. @param {InspectedProvider} provider */
 const toolsOf = ({ bindings }) => Math.max(0, ...bindings.map(({ tools }) => tools.length));
 
@@ -98,14 +96,14 @@ function showProviders(output, { providers, sessions }) {
   const columns = [
     { title: "name", flexible: true },
     { title: "session", flexible: true },
-    { title: "let in by" },
+    { title: "access" },
     { title: "tools", right: true },
     { title: "calls", right: true },
   ];
   const rows = shown.map((provider) => [
     strong(nameOf(provider)),
     whereOf(provider, labels),
-    provider.origin ?? LET_IN[provider.trust],
+    provider.origin ?? accessOf(provider),
     String(toolsOf(provider)),
     String(provider.callsInFlight),
   ]);

@@ -7,6 +7,7 @@ import { withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
 import { untilInterrupted } from "../interruption.mjs";
 import { Output } from "../output.mjs";
+import { sessionIdOf } from "../reference.mjs";
 
 /** @typedef {import("../given.mjs").Given & {tool: string, arguments?: string, stdin: boolean, session?: string, timeout?: string, output?: string}} CallGiven */
 /** @typedef {import("../../base/addon.js").CallOutcome} CallOutcome */
@@ -95,7 +96,8 @@ async function run(given) {
     withGateway(filesOf(given), async (control) => {
       const late = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
       const signal = late ? AbortSignal.any([ending, late]) : ending;
-      const result = await control.call({ tool, args, session, signal });
+      const id = await sessionIdOf(control, session);
+      const result = await control.call({ tool, args, session: id, signal });
       if (typeof result === "object" && "code" in result) throw failed(result, ending, late);
       return result;
     }),
@@ -118,7 +120,8 @@ export default {
       .positional("tool", { describe: "its name", type: "string" })
       .positional("arguments", { describe: "a JSON object; else {}", type: "string" })
       .option("session", {
-        describe: "its id; else the one last used that has the tool",
+        describe:
+          "its id or label, or the beginning of one; else the one last used that has the tool",
         type: "string",
         requiresArg: true,
       })

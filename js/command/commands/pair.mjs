@@ -1,20 +1,22 @@
-// `pair`: which providers were let in by a code.
+// `pair`: which providers are paired.
 
+import { pairedForPrograms } from "../access.mjs";
 import { withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
 import { Output } from "../output.mjs";
+import { shownId } from "../reference.mjs";
 
 /** @param {import("../control.mjs").PairedProvider} provider @returns {string} */
 export function pairedLine({ name, origin, sessionId, label }) {
   const from = origin ? ` (${origin})` : "";
-  return `${name}${from}, in session ${label || sessionId}`;
+  return `${name}${from}, in session ${label || shownId(sessionId)}`;
 }
 
 /** @param {import("../given.mjs").Given} given */
 async function run(given) {
   const output = new Output(given);
   const providers = await withGateway(filesOf(given), (control) => control.paired());
-  output.result(providers, () => {
+  output.result(pairedForPrograms(providers), () => {
     output.say(providers.length === 0 ? "paired providers: none" : "paired providers:");
     for (const provider of providers) output.say(`  ${pairedLine(provider)}`);
   });
@@ -23,16 +25,16 @@ async function run(given) {
 /** @type {import("../given.mjs").Command} */
 export default {
   command: "pair",
-  describe: "list who was let in by a pairing code",
+  describe: "list the paired providers",
   builder: (yargs) =>
     yargs
       .usage(
         "$0 pair\n\n" +
-          "Lists the providers that were let in by a pairing code.\n\n" +
-          "A web page, or a program that cannot read the token file, asks to be let in by itself: the " +
-          "session's timeline then shows a code of six digits, and you type it into that page or " +
-          "program. It is let into that session only, until `$0 unpair <name>` or the end of the gateway (docs/protocol.md).",
+          "Lists the providers that were paired by a code.\n\n" +
+          "A web page, or a program that cannot read the token file, asks to be paired: the session's " +
+          "timeline then shows a code of six digits, and you type it into that page or program. It " +
+          "has access to that session only, until `$0 unpair <name>` or the end of the gateway (docs/protocol.md).",
       )
-      .example("$0 pair", "who was let in, from where, into which session"),
+      .example("$0 pair", "which providers, from where, in which session"),
   handler: run,
 };

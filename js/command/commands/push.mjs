@@ -2,9 +2,10 @@
 
 import { text as textOf } from "node:stream/consumers";
 import { Failure, usage } from "../failure.mjs";
-import { requireGateway } from "../gateway.mjs";
+import { requireGateway, withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
 import { Output } from "../output.mjs";
+import { sessionIdOf, shownId } from "../reference.mjs";
 
 const LEVELS = ["keep", "surface", "inject"];
 /** To bind to a session, and then for its receipt. */
@@ -27,7 +28,10 @@ async function eventOf(given) {
 
 /** @param {PushGiven} given @param {string} status what the provider was doing @returns {Failure} */
 function unbound({ session }, status) {
-  const what = session === undefined ? "no session took it" : `there is no session "${session}"`;
+  const what =
+    session === undefined
+      ? "no session took the event"
+      : `session "${session}" did not take the event`;
   return new Failure(`${what} within ${PATIENCE_MS / 1000} s${status && ` (${status})`}`, {
     advice: "copilot-tap status lists the sessions; one starts with the Copilot CLI",
     code: "INVALID_SESSION",
@@ -40,11 +44,15 @@ async function run(given) {
   const event = await eventOf(given);
   const files = filesOf(given);
   await requireGateway(files);
+  const wanted =
+    given.session === undefined
+      ? "latest"
+      : await withGateway(files, (control) => sessionIdOf(control, given.session));
   const { provider } = await import("../../../sdk/node/provider.mjs");
-  const { name, session = "latest", level, stream } = given;
+  const { name, level, stream } = given;
   // Several may run at once.
   const instance = String(process.pid);
-  const pusher = provider(name, { home: files.home, port: files.port, session, instance });
+  const pusher = provider(name, { home: files.home, port: files.port, session: wanted, instance });
   let status = "";
   pusher.on("status", (text) => (status = text));
   pusher.on("error", () => {}); // it waits, or is refused for good
@@ -55,9 +63,11 @@ async function run(given) {
     });
     const receipt = await pusher.push(stream, event, { level: /** @type {any} */ (level) });
     if (!receipt) throw unbound(given, "the session has ended");
-    output.result(receipt, () => output.say(`${receipt.outcome} in session ${receipt.session}`));
+    output.result(receipt, () =>
+      output.say(`${receipt.outcome} in session ${shownId(receipt.session)}`),
+    );
   } finally {
-    await pusher.close("it has pushed its event");
+    await pusher.close("done");
   }
 }
 
@@ -79,7 +89,7 @@ export default {
         default: "surface",
       })
       .option("session", {
-        describe: "its id; else the one last used",
+        describe: "its id or label, or the beginning of one; else the one last used",
         type: "string",
         requiresArg: true,
       })

@@ -96,7 +96,7 @@ function report(output, results) {
   output.result({ calls: results.length, failed, skipped, results: all }, () => {
     const same = results.length - failed - skipped;
     const notMade = skipped > 0 ? `, ${skipped} not made` : "";
-    output.say(`${same} of ${results.length} calls went as recorded${notMade}`);
+    output.say(`${same} of ${results.length} calls matched the recording${notMade}`);
   });
   if (failed > 0) process.exitCode = 1;
 }
@@ -104,7 +104,7 @@ function report(output, results) {
 /** @type {import("../given.mjs").Command} */
 export default {
   command: "replay <file>",
-  describe: "make the calls of a recording again",
+  describe: "replay the calls of a recording",
   builder: (parser) =>
     parser
       .usage(

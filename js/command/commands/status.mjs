@@ -2,6 +2,7 @@
 
 import { askPort } from "../../host/host-process.mjs";
 import { consentFile, list } from "../../projects/consent.mjs";
+import { inspectionForPrograms } from "../access.mjs";
 import { asFailure } from "../failure.mjs";
 import { exitFor, HOLDERS, withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
@@ -55,7 +56,10 @@ const exitOf = (seen) =>
   "gateway" in seen || seen.holder !== "ours" ? exitFor(seen.holder) : seen.exit;
 
 /** What programs get. @param {Seen} seen */
-const asJson = (seen) => ("exit" in seen ? { ...seen, exit: undefined } : seen);
+const asJson = (seen) =>
+  "exit" in seen
+    ? { ...seen, exit: undefined }
+    : { ...seen, gateway: inspectionForPrograms(seen.gateway) };
 
 /** @param {Output} output @param {GatewayFiles} files */
 export async function showStatus(output, files) {

@@ -4,15 +4,16 @@ import { Failure } from "../failure.mjs";
 import { withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
 import { Output, strong, warning } from "../output.mjs";
+import { sessionNamed, shownId } from "../reference.mjs";
 import { nameOf } from "../status-view.mjs";
 import { table } from "../table.mjs";
 import { firstLine } from "../wording.mjs";
 
-/** @typedef {import("../given.mjs").Given & {name?: string, session?: string}} ToolsGiven */
+/** @typedef {import("../given.mjs").Given & {name?: string, session?: string, full: boolean}} ToolsGiven */
 /** @typedef {import("../control.mjs").Inspection} Inspection */
 /**
  * `offered`: whether the CLI takes it.
- * @typedef {import("../control.mjs").Tool & {provider: string, session: string, label: string, offered: boolean}} OfferedTool
+ * @typedef {import("../control.mjs").Tool & {provider: string, session: string, label: string | null, offered: boolean}} OfferedTool
  */
 
 /** @param {Inspection} seen @returns {OfferedTool[]} */
@@ -24,15 +25,15 @@ function toolsIn({ providers, sessions }) {
         ...tool,
         provider: nameOf(provider),
         session,
-        label: labels.get(session) ?? "",
+        label: labels.get(session) || null,
         offered: !refused.includes(tool.name),
       })),
     ),
   );
 }
 
-/** @param {Output} output @param {OfferedTool[]} tools */
-function showAll(output, tools) {
+/** @param {Output} output @param {OfferedTool[]} tools @param {boolean} full */
+function showAll(output, tools, full) {
   if (tools.length === 0) output.say("tools: none; no provider is bound to a session");
   const columns = [
     { title: "tool" },
@@ -41,7 +42,7 @@ function showAll(output, tools) {
   ];
   for (const session of new Set(tools.map((tool) => tool.session))) {
     const its = tools.filter((tool) => tool.session === session);
-    output.say(strong(its[0].label || session), ` ${session}`);
+    output.say(strong(its[0].label || session), ` ${shownId(session, full)}`);
     const rows = its.map(({ name, provider, description, offered }) => [
       offered ? strong(name) : warning(name),
       provider,
@@ -67,19 +68,15 @@ function showOne(output, { name, provider, label, session, description, paramete
 /** @param {ToolsGiven} given */
 async function run(given) {
   const output = new Output(given);
-  const { name, session } = given;
+  const { name, full } = given;
   const seen = await withGateway(filesOf(given), (control) => control.inspect());
-  if (session !== undefined && !seen.sessions.some(({ id }) => id === session)) {
-    throw new Failure(`there is no session "${session}"`, {
-      advice: "copilot-tap status lists them",
-      code: "INVALID_SESSION",
-    });
-  }
+  const session =
+    given.session === undefined ? undefined : sessionNamed(seen.sessions, given.session).id;
   const tools = toolsIn(seen).filter((tool) => session === undefined || tool.session === session);
-  if (name === undefined) return output.result(tools, () => showAll(output, tools));
+  if (name === undefined) return output.result(tools, () => showAll(output, tools, full));
   const named = tools.filter((tool) => tool.name === name);
   if (named.length === 0) {
-    throw new Failure(`there is no tool "${name}"`, {
+    throw new Failure(`unknown tool "${name}"`, {
       advice: "copilot-tap tools lists them",
       code: "NOT_FOUND",
     });
@@ -99,10 +96,11 @@ export default {
       )
       .positional("name", { describe: "of a tool, to see its parameters", type: "string" })
       .option("session", {
-        describe: "only of this one, by its id",
+        describe: "only of this one: its id or label, or the beginning of one",
         type: "string",
         requiresArg: true,
       })
+      .option("full", { describe: "whole ids", type: "boolean", default: false })
       .example("$0 tools", "all of them")
       .example("$0 tools forecast", "what it takes"),
   handler: run,

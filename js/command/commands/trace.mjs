@@ -2,6 +2,9 @@
 
 import fs from "node:fs";
 import { Failure } from "../failure.mjs";
+import { providerToCome, sessionNamed } from "../reference.mjs";
+import { TraceWords } from "../trace-words.mjs";
+import { counted } from "../wording.mjs";
 import { withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
 import { untilInterrupted } from "../interruption.mjs";
@@ -11,7 +14,7 @@ import { version } from "../../base/paths.mjs";
 import { cut } from "../table.mjs";
 
 /** @typedef {import("../../develop/trace.mjs").TraceEvent} TraceEvent */
-/** @typedef {import("../given.mjs").Given & {file?: string, provider?: string, session?: string, force?: boolean}} TraceGiven */
+/** @typedef {import("../given.mjs").Given & {file?: string, provider?: string, session?: string, force?: boolean, raw: boolean, full: boolean}} TraceGiven */
 
 /** A recording that nobody ends does not fill the disk. */
 const MOST_BYTES = 256 * 1024 * 1024;
@@ -24,11 +27,14 @@ const SIGNS = {
   closed: bad("××"),
 };
 
-/** @param {Output} output @param {TraceEvent} event */
-function show(output, { at, connection, provider, kind, message, text }) {
+/** As it was sent. @param {TraceEvent} event */
+const rawText = ({ kind, message, text }) =>
+  kind === "opened" ? `opened ${text}`.trim() : (text ?? JSON.stringify(message));
+
+/** @param {Output} output @param {TraceEvent} event @param {string} what */
+function show(output, { at, connection, provider, kind }, what) {
   const time = new Date(at).toISOString().slice(11, 23);
   const who = provider || `#${connection}`;
-  const what = kind === "opened" ? `opened ${text}`.trim() : (text ?? JSON.stringify(message));
   const used = time.length + who.length + 5;
   output.say(
     faint(time),
@@ -89,16 +95,21 @@ class Recording {
   }
 }
 
-/** @param {TraceGiven} given @param {import("../control.mjs").Control} control */
-async function filterOf({ provider, session }, control) {
-  const filter = new TraceFilter({ provider, session });
+/**
+ * What is wanted, with the beginnings of ids and names made whole. A recording may wait for its provider,
+ * so its name is taken as it is.
+ * @param {TraceGiven} given @param {import("../control.mjs").Control} control
+ */
+async function filterOf(given, control) {
   const { providers, sessions } = await control.inspect();
-  if (session !== undefined && !sessions.some(({ id }) => id === session)) {
-    throw new Failure(`there is no session "${session}"`, {
-      advice: "copilot-tap status lists the sessions",
-      code: "INVALID_SESSION",
-    });
-  }
+  const session =
+    given.session === undefined ? undefined : sessionNamed(sessions, given.session).id;
+  const names = providers.filter(({ trust }) => trust !== "internal").map(({ name }) => name);
+  const provider =
+    given.provider === undefined || given.file !== undefined
+      ? given.provider
+      : providerToCome(names.filter(Boolean), given.provider);
+  const filter = new TraceFilter({ provider, session });
   for (const one of providers) {
     if (one.name !== "")
       filter.know(
@@ -107,7 +118,13 @@ async function filterOf({ provider, session }, control) {
         one.bindings.map((bound) => bound.session),
       );
   }
-  return filter;
+  const watched = providers.filter(
+    (one) =>
+      one.trust !== "internal" &&
+      (provider === undefined || one.name === provider) &&
+      (session === undefined || one.bindings.some((bound) => bound.session === session)),
+  );
+  return { filter, watched: watched.length };
 }
 
 /**
@@ -142,19 +159,27 @@ function follow(control, filter, take, ending, onBegun = () => {}) {
 async function run(given) {
   const output = new Output(given);
   await withGateway(filesOf(given), async (control) => {
-    const filter = await filterOf(given, control);
-    if (given.file === undefined) await showAll(output, control, filter);
-    else await record(output, control, filter, given.file, given.force ?? false);
+    const { filter, watched } = await filterOf(given, control);
+    if (given.file !== undefined) {
+      return record(output, control, filter, given.file, given.force ?? false);
+    }
+    const begun = () =>
+      output.say(faint(`watching ${counted(watched, "provider")}; Ctrl-C ends it`));
+    return showAll(output, control, filter, begun, given);
   });
 }
 
-/** @param {Output} output @param {import("../control.mjs").Control} control @param {TraceFilter} filter */
-async function showAll(output, control, filter) {
+/**
+ * @param {Output} output @param {import("../control.mjs").Control} control @param {TraceFilter} filter
+ * @param {() => void} begun @param {TraceGiven} given
+ */
+async function showAll(output, control, filter, begun, { raw, full }) {
+  const words = new TraceWords({ full });
   const take = (/** @type {TraceEvent} */ event) => {
-    output.item(event, () => show(output, event));
+    output.item(event, () => show(output, event, raw ? rawText(event) : words.of(event)));
     return true;
   };
-  const ended = await untilInterrupted((ending) => follow(control, filter, take, ending));
+  const ended = await untilInterrupted((ending) => follow(control, filter, take, ending, begun));
   if (ended !== "") output.complain(ended);
 }
 
@@ -174,7 +199,7 @@ async function record(output, control, filter, file, force) {
     if (ended !== "") output.complain(ended);
     const { events, calls } = recording;
     output.result({ file, events, calls, ended: ended || "interrupted" }, () =>
-      output.say(`${events} events with ${calls} answered calls are in ${file}`),
+      output.say(`Recorded ${counted(events, "event")} (${counted(calls, "call")}) to ${file}`),
     );
   } finally {
     recording.end();
@@ -189,17 +214,20 @@ export default {
     parser
       .usage(
         "$0 trace [file]\n\n" +
-          "Shows what providers say (→) and are told (←), until Ctrl-C, or records it for replay. " +
+          "Shows what providers say (→) and are told (←) in words, a line for each message, until " +
+          "Ctrl-C; or records it for replay. " +
           "Tokens, and what stands under names such as password, are taken out.",
       )
       .positional("file", { describe: "where to record; else it is shown", type: "string" })
       .option("provider", { describe: "only of that name", type: "string", requiresArg: true })
       .option("session", {
-        describe: "only in the session of that id",
+        describe: "only in that session: its id or label, or the beginning of one",
         type: "string",
         requiresArg: true,
       })
       .option("force", { describe: "replace the file", type: "boolean", default: false })
+      .option("raw", { describe: "the messages as they are", type: "boolean", default: false })
+      .option("full", { describe: "whole ids", type: "boolean", default: false })
       .example("$0 trace --provider ci", "what ci and the gateway say to each other")
       .example("$0 trace ci.jsonl", "a recording, for replay"),
   handler: run,

@@ -51,7 +51,8 @@ describe("copilot-tap push", () => {
     const { code, value } = await tapJson(["push", "x", "--session", "nope"], at);
     assert.equal(code, 1);
     assert.equal(value.error.code, "INVALID_SESSION");
-    assert.match(value.error.message, /there is no session "nope" within 5 s/);
+    assert.equal(value.error.message, 'unknown session "nope"');
+    assert.match(value.error.advice, /^known sessions:\n {2}test/);
   });
 
   test("what the gateway refuses is said once, with what to do", async (t) => {

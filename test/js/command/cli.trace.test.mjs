@@ -54,7 +54,7 @@ async function recorded(t) {
   tracing.process.kill("SIGINT");
   const { code, out } = await tracing.end();
   assert.equal(code, 0);
-  assert.match(out, /\d+ events with 2 answered calls are in /);
+  assert.match(out, /Recorded \d+ events \(2 calls\) to /);
   return { kit, at, file };
 }
 
@@ -80,16 +80,27 @@ describe("copilot-tap trace", () => {
     assert.ok(!text.includes(token.trim()) && !/tok-[0-9a-f]{8}/.test(text));
   });
 
+  test("shows the messages as they are with --raw, of a provider by the beginning of its name", async (t) => {
+    const { kit, at } = await withShop(t);
+    const tracing = new Running(["trace", "--raw", "--provider", "sho"], at);
+    await tracing.says(/^watching 1 provider; Ctrl-C ends it\n/);
+    await kit.call("price", { item: "tea" });
+    await tracing.says(/shop ← \{"type":"tool.call".*\n.*shop → \{"type":"tool.result"/);
+    tracing.process.kill("SIGINT");
+    assert.equal((await tracing.end()).code, 0);
+  });
+
   test("shows it line by line in a terminal, and nothing of other providers where one is named", async (t) => {
     const { kit, at } = await withShop(t);
     const tracing = new InTerminal(t, ["trace", "--provider", "shop"], at);
     const others = new Running(["trace", "--provider", "nobody", "--json"], at);
     await waitFor(async () => {
       await kit.call("price", { item: "tea" });
-      return tracing.text.includes("tool.call") && tracing.text.includes("tool.result");
+      return tracing.text.includes("← call") && tracing.text.includes("→ result");
     });
-    assert.match(tracing.text, /shop ← \{"type":"tool.call"/);
-    assert.match(tracing.text, /shop → \{"type":"tool.result"/);
+    assert.match(tracing.text, /^watching 1 provider; Ctrl-C ends it$/m);
+    assert.match(tracing.text, /shop ← call price \{"item":"tea"\}$/m);
+    assert.match(tracing.text, /shop → result \d+ ms \{"item":"tea","price":5\}$/m);
     assert.ok(tracing.text.split("\n").every((line) => line.length <= 80));
     tracing.type("\x03");
     assert.equal(await tracing.end(), 0);
@@ -151,7 +162,7 @@ describe("copilot-tap replay", () => {
     assert.equal(code, 0, out);
     assert.match(out, /✓ price \{"item":"tea"\}: the same/);
     assert.match(out, /✓ price \{"item":"nothing"\}: failed with INTERNAL/);
-    assert.match(out, /2 of 2 calls went as recorded/);
+    assert.match(out, /2 of 2 calls matched the recording/);
   });
 
   test("fails where it does not, unless only the shape is compared", async (t) => {

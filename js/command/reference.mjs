@@ -1,0 +1,103 @@
+// What a user types to mean a session or a provider: an id, a label or a name, or the beginning of one
+// that no other has. And how ids are shown: by their beginning, which can be typed again.
+
+import { Failure } from "./failure.mjs";
+
+/** @typedef {{id: string, label: string}} Named */
+/** @typedef {import("./control.mjs").Control} Control */
+
+/** How many characters of an id are shown. */
+export const SHORT_ID = 8;
+/** How many of those that were not meant are listed. */
+const MOST_LISTED = 20;
+
+/** @param {string} id @param {boolean} [full] */
+export const shownId = (id, full = false) => (full ? id : id.slice(0, SHORT_ID));
+
+/** @param {Named[]} some */
+const listOf = (some) => [
+  ...some
+    .slice(0, MOST_LISTED)
+    .map(({ id, label }) => `  ${id === label ? id : `${shownId(id)}  ${label}`}`),
+  ...(some.length > MOST_LISTED ? [`  and ${some.length - MOST_LISTED} more`] : []),
+];
+
+/**
+ * The first kind of match that finds anything counts, so a whole id or label is never ambiguous because
+ * of a longer one.
+ * @template {Named} T @param {T[]} candidates @param {string} given @returns {T[]}
+ */
+function matching(candidates, given) {
+  const small = given.toLowerCase();
+  const kinds = [
+    (/** @type {T} */ { id }) => id === given,
+    (/** @type {T} */ { label }) => label === given,
+    (/** @type {T} */ { id, label }) =>
+      given !== "" && (id.startsWith(given) || label.toLowerCase().startsWith(small)),
+  ];
+  for (const fits of kinds) {
+    const found = candidates.filter(fits);
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+/**
+ * The one that is meant.
+ * @template {Named} T
+ * @param {T[]} candidates @param {string} given
+ * @param {{what: string, code: string, none: string}} about `what` they are, the `code` of the failure,
+ *   and the advice where there are none at all
+ * @returns {T}
+ * @throws {Failure} where it is unknown or ambiguous
+ */
+function theOne(candidates, given, { what, code, none }) {
+  const found = matching(candidates, given);
+  if (found.length === 1) return found[0];
+  if (found.length > 1) {
+    throw new Failure(`"${given}" means ${found.length} ${what}s`, {
+      advice: ["give more of the one that you mean:", ...listOf(found)].join("\n"),
+      code: "AMBIGUOUS",
+    });
+  }
+  const advice =
+    candidates.length === 0 ? none : [`known ${what}s:`, ...listOf(candidates)].join("\n");
+  throw new Failure(`unknown ${what} "${given}"`, { advice, code });
+}
+
+/**
+ * @template {Named} T @param {T[]} sessions @param {string} given
+ * @returns {T}
+ */
+export const sessionNamed = (sessions, given) =>
+  theOne(sessions, given, {
+    what: "session",
+    code: "INVALID_SESSION",
+    none: "no session is connected; start copilot",
+  });
+
+/** @param {Iterable<string>} names */
+const asNamed = (names) => [...new Set(names)].map((name) => ({ id: name, label: name }));
+
+/** @param {Iterable<string>} names of providers @param {string} given @param {string} none advice where there are none */
+export const providerNamed = (names, given, none) =>
+  theOne(asNamed(names), given, { what: "provider", code: "NOT_FOUND", none }).id;
+
+/**
+ * The same for a provider that may still come: a name that nobody has stays as it is.
+ * @param {Iterable<string>} names @param {string} given
+ */
+export function providerToCome(names, given) {
+  const found = matching(asNamed(names), given);
+  return found.length === 0 ? given : providerNamed(names, given, "");
+}
+
+/**
+ * The id of the session that an option names.
+ * @template {string | undefined} T @param {Control} control @param {T} given @returns {Promise<T>}
+ */
+export async function sessionIdOf(control, given) {
+  if (given === undefined) return given;
+  const { sessions } = await control.inspect();
+  return /** @type {T} */ (sessionNamed(sessions, given).id);
+}
