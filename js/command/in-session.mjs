@@ -45,7 +45,7 @@ export function doctorText(tool, env = process.env) {
     return Promise.resolve("tap: the doctor needs Node.js: install it, or let TAP_NODE name it");
   }
   const cli = path.join(programFolder, "js", "command", "cli.mjs");
-  const args = [cli, "doctor", ...(tool ? [tool] : [])];
+  const args = [cli, "doctor", "--columns", String(COLUMNS), ...(tool ? [tool] : [])];
   const own = env.SESSION_ID ? { COPILOT_AGENT_SESSION_ID: env.SESSION_ID } : {};
   return new Promise((resolve) => {
     const options = { timeout: DOCTOR_MS, env: { ...env, ...own } };

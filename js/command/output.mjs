@@ -50,24 +50,27 @@ export class Output {
   #out;
   #err;
   #env;
+  #columns;
   /** What is said for a screen. @type {string[] | undefined} */
   #lines;
 
   /**
    * @param {{json?: boolean}} [given] of the command line
-   * @param {{out?: Sink, err?: Sink, env?: NodeJS.ProcessEnv}} [where]
+   * @param {{out?: Sink, err?: Sink, env?: NodeJS.ProcessEnv, columns?: number}} [where] `columns`:
+   *   of who reads it, where that is no terminal of ours
    */
   constructor({ json = false } = {}, where = {}) {
-    const { out = process.stdout, err = process.stderr, env = process.env } = where;
+    const { out = process.stdout, err = process.stderr, env = process.env, columns } = where;
     this.json = json;
     this.#out = out;
     this.#err = err;
     this.#env = env;
+    this.#columns = columns;
   }
 
   /** How many columns a line may have; what is no terminal takes any. */
   get width() {
-    return this.#out.isTTY ? this.#out.columns || 80 : Infinity;
+    return this.#columns ?? (this.#out.isTTY ? this.#out.columns || 80 : Infinity);
   }
 
   /** @param {Part[]} parts @param {Sink} stream @returns {string} */

@@ -4,7 +4,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { isOurFile, writePrivate } from "../base/host-files.mjs";
-import { copilotHome, programFolder } from "../base/paths.mjs";
+import { tapCommand } from "../base/command-line.mjs";
 import { quoted, shortened, visible } from "../base/visible.mjs";
 
 /**
@@ -107,18 +107,8 @@ export function startLines({ env, cwd }, most) {
   ];
 }
 
-/**
- * What to type in a terminal to allow a config. It names the home where that is not the usual one,
- * since a terminal need not have the same environment.
- * @param {string} file @param {NodeJS.ProcessEnv} env
- */
-export function allowCommand(file, env = process.env) {
-  const cli = path.join(programFolder, "js", "command", "cli.mjs");
-  const home = copilotHome(env);
-  const words = ["node", cli, "allow", file];
-  if (home !== copilotHome({})) words.push("--home", home);
-  return visible(words.map((word) => quoted(word)).join(" "));
-}
+/** What to type in a terminal to allow a config. @param {string} file @param {NodeJS.ProcessEnv} env */
+export const allowCommand = (file, env = process.env) => tapCommand(["allow", file], env);
 
 /**
  * For the timeline, while a config is not allowed: what it would run, and how to allow it.

@@ -7,9 +7,12 @@ import { Output } from "../output.mjs";
 /** What still hangs when all is said is not waited for. */
 const FAREWELL_MS = 500;
 
-/** @param {import("../given.mjs").Given & {tool?: string}} given */
+/** @param {string | undefined} text */
+const columnsOf = (text) => (/^\d{1,4}$/.test(text ?? "") ? Number(text) : undefined);
+
+/** @param {import("../given.mjs").Given & {tool?: string, verbose: boolean, columns?: string}} given */
 async function run(given) {
-  const output = new Output(given);
+  const output = new Output(given, { columns: columnsOf(given.columns) });
   const { tool } = given;
   const { examine } = await import("../doctor/checks.mjs");
   const { lookAround } = await import("../doctor/place.mjs");
@@ -18,7 +21,7 @@ async function run(given) {
   const checks = examine(place);
   const well = checks.every(({ status }) => status !== "failed");
   output.result({ well, ...(tool !== undefined && { tool }), checks }, () =>
-    show(output, checks, tool),
+    show(output, checks, { tool, verbose: given.verbose }),
   );
   process.exitCode = well ? EXIT.done : EXIT.notDone;
   setTimeout(() => process.exit(), FAREWELL_MS).unref();
@@ -33,12 +36,19 @@ export default {
       .usage(
         "$0 doctor [tool]\n\n" +
           "Looks at everything between a provider and the model, in the order in which a call depends " +
-          "on it, and shows the first thing that is wrong and what to do about it. With a tool: why " +
+          "on it, and shows what is wrong first and how to fix it. With a tool: why " +
           "the model does not have that one. No setting is changed, nothing is installed or ended. It " +
           "runs node and copilot --version, for 5 s at most (that may unpack the CLI), gets in once " +
           "as a provider would, and on a disk that is nearly full makes a small file for a moment.",
       )
       .positional("tool", { describe: "the name of a tool that should be there", type: "string" })
+      .option("verbose", {
+        alias: "v",
+        describe: "what has passed, too",
+        type: "boolean",
+        default: false,
+      })
+      .option("columns", { type: "string", requiresArg: true, hidden: true })
       .example("$0 doctor", "is all well?")
       .example("$0 doctor get_weather", "why does the model not have it?"),
   handler: run,

@@ -1,6 +1,7 @@
 // Checks of the gateway: its port, the files by which it is found, whether it answers, and whether it lets
 // a provider in.
 
+import { tapCommand } from "../../base/command-line.mjs";
 import { version as ours } from "../../base/paths.mjs";
 import { quoted } from "../../base/visible.mjs";
 import { finding } from "./findings.mjs";
@@ -8,8 +9,6 @@ import { finding } from "./findings.mjs";
 /** @typedef {import("./place.mjs").Place} Place */
 /** @typedef {import("./checks.mjs").Check} Check */
 
-const ANOTHER_PORT =
-  "or set TAP_GATEWAY_PORT to a free port for the CLI and for your providers, and restart the CLI.";
 const START = "Start copilot, and say that you trust the folder. In a CLI that runs, type /clear.";
 
 /**
@@ -45,23 +44,33 @@ function nobody({ descriptor, others: [other], files, start }) {
   });
 }
 
+/**
+ * For a port that a program has which is none of ours: whether that may end is for its user to say.
+ * @param {Place} place
+ */
+function anotherPort({ port: { holder, free } }) {
+  return {
+    fix: `Give tap another port: set TAP_GATEWAY_PORT in the terminal of the CLI and in those of your providers, and restart the CLI. Or stop ${holder ? `${holder.name} yourself, if you do not need it` : "that program"}.`,
+    command: free === undefined ? undefined : `export TAP_GATEWAY_PORT=${free}`,
+  };
+}
+
 /** @param {Place} place */
 function port(place) {
   const {
     port: { asked, holder },
+    env,
     files,
     descriptor,
   } = place;
   const who = holder ? `${holder.name} (pid ${holder.pid})` : "a program that this user cannot see";
-  const stop = killing(holder?.pid);
   switch (asked) {
     case "nobody":
       return nobody(place);
     case "foreign":
       return finding("PORT_FOREIGN", {
         problem: `Port ${files.port} is taken by ${who}, which is not tap.`,
-        fix: `Stop it, ${ANOTHER_PORT}`,
-        command: stop,
+        ...anotherPort(place),
       });
     case "other-home":
       return finding("PORT_OTHER_HOME", {
@@ -78,14 +87,13 @@ function port(place) {
       }
       return finding("PORT_SILENT", {
         problem: `Port ${files.port} is taken by ${who}, which does not answer.`,
-        fix: `Stop it, ${ANOTHER_PORT}`,
-        command: stop,
+        ...anotherPort(place),
       });
     case "busy":
       return finding("GATEWAY_BUSY", {
         problem: `The gateway on port ${files.port} takes no connection just now: it has too many, or makes room for another one.`,
         fix: "Wait a second and run the doctor again. If it stays so, end providers that are not needed; if it is the gateway of another COPILOT_HOME, set TAP_GATEWAY_PORT to another port for one of them.",
-        command: "copilot-tap doctor",
+        command: tapCommand(["doctor"], env),
       });
     case "ours":
       return undefined;
@@ -161,23 +169,23 @@ function version({ inspection, extension: { copies } }) {
 }
 
 /** @param {Place} place */
-function draining({ inspection }) {
+function draining({ inspection, env }) {
   if (!inspection?.draining) return undefined;
   return finding("GATEWAY_DRAINING", {
     problem: "The gateway is making room for a newer one: it takes no calls any more.",
     fix: "Wait some seconds, and run the doctor again.",
-    command: "copilot-tap doctor",
+    command: tapCommand(["doctor"], env),
   });
 }
 
 // ---- what a provider needs ---------------------------------------------------------------------------
 
 /** @param {Place} place */
-function token({ token: { state, mode }, files, descriptor: found }) {
+function token({ token: { state, mode }, files, env, descriptor: found }) {
   const file = files.token;
   const pid = found.state === "good" ? found.pid : undefined;
   const anew = {
-    fix: "Take it away: the gateway writes it anew within seconds, if it can write there.",
+    fix: "Delete it; the gateway rewrites the file within seconds, if it can write there.",
     command: `${state === "no-file" ? "rm -rf" : "rm"} ${quoted(file)}`,
   };
   switch (state) {
@@ -185,7 +193,7 @@ function token({ token: { state, mode }, files, descriptor: found }) {
       return finding("TOKEN_MISSING", {
         problem: `There is no ${file}, from which providers have their token, although a session is there.`,
         fix: `Run the doctor again: the gateway writes it within seconds. If it cannot, ${files.logs}/host.log says why.`,
-        command: "copilot-tap doctor",
+        command: tapCommand(["doctor"], env),
       });
     case "link":
     case "no-file":
@@ -210,7 +218,7 @@ function admission({ auth, givenAuth, files, inspection }) {
     if (auth.code !== "AUTH_FAILED") return closed(auth, inspection);
     return finding("TOKEN_WRONG", {
       problem: `The gateway does not take the token in ${files.token}: ${auth.message}`,
-      fix: "Take it away: the gateway writes its own within seconds. Use one port for each COPILOT_HOME.",
+      fix: "Delete the file; the gateway rewrites it within seconds. Use one port for each COPILOT_HOME.",
       command: `rm ${quoted(files.token)}`,
     });
   }
@@ -254,5 +262,5 @@ export const FINDABLE = [
 /** @type {Check[]} */
 export const ADMITTING = [
   { id: "token", title: "token file", run: token, seen: ({ files }) => files.token },
-  { id: "admission", title: "providers get in", run: admission },
+  { id: "admission", title: "provider access", run: admission },
 ];

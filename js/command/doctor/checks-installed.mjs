@@ -4,6 +4,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { isNodeNewEnough, LEAST_NODE } from "../../base/node-version.mjs";
+import { tapCommand } from "../../base/command-line.mjs";
 import { programFolder, version as ours } from "../../base/paths.mjs";
 import { RELEASES } from "../../base/release-use.mjs";
 import { isNewer } from "../../base/versions.mjs";
@@ -20,12 +21,12 @@ export const TESTED_CLIS = { from: "1.0.48", to: "1.0.102" };
 const MOST_TEXT = 500;
 
 /** @param {Place} place */
-function home({ home: { state, home: folder, folder: unwritable } }) {
+function home({ env, home: { state, home: folder, folder: unwritable } }) {
   if (state === "missing") {
     return finding("HOME_MISSING", {
       problem: `There is no folder ${folder}: the Copilot CLI has never run with it.`,
       fix: "Install tap, which makes it; or name the home that you mean, with --home or COPILOT_HOME.",
-      command: "copilot-tap install",
+      command: tapCommand(["install"], env),
     });
   }
   if (state === "no-folder") {
@@ -118,58 +119,63 @@ const ofUser = ({ extension }) => extension.copies.filter(({ project }) => !proj
 /** @param {Place} place */
 function extension(place) {
   const {
+    env,
     linked,
     extension: { usual, copies, state, target },
   } = place;
-  if (linked) return copies.length === 0 ? removed(usual) : undefined;
-  if (copies.length === 0) return missing(usual, state, target);
+  if (linked) return copies.length === 0 ? removed(env, usual) : undefined;
+  if (copies.length === 0) return missing(env, usual, state, target);
   if (ofUser(place).length > 0) return undefined;
   return finding("EXTENSION_PROJECT_ONLY", {
     problem: `tap is installed for this project only, in ${copies[0].folder}, which copilot -p does not load.`,
     fix: `For every session, put it at ${usual}.`,
-    command: linkCommand(usual, copies[0].program),
+    command: linkCommand(env, usual, copies[0].program),
   });
 }
 
-/** @param {string} usual */
-const removed = (usual) =>
+/** @param {NodeJS.ProcessEnv} env @param {string} usual */
+const removed = (env, usual) =>
   finding("EXTENSION_REMOVED", {
     problem: `tap is no longer installed in ${usual}. The open session still runs it; the next one will not have it.`,
     fix: "If that is not what you want, install it again.",
-    command: linkCommand(usual),
+    command: linkCommand(env, usual),
   });
 
-/** @param {string} usual @param {string} state @param {string | undefined} target */
-function missing(usual, state, target) {
+/** @param {NodeJS.ProcessEnv} env @param {string} usual @param {string} state @param {string | undefined} target */
+function missing(env, usual, state, target) {
   if (state === "dangling") {
     return finding("EXTENSION_DANGLING", {
       problem: `${usual} is a link to ${target}, which is not there.`,
       fix: "Let it lead to the folder of tap.",
-      command: `rm ${quoted(usual)} && ${linkCommand(usual)}`,
+      command: `rm ${quoted(usual)} && ${linkCommand(env, usual)}`,
     });
   }
   if (state === "incomplete") {
     return finding("EXTENSION_INCOMPLETE", {
       problem: `${usual} has no extension.mjs of tap, so the CLI has nothing to start.`,
       fix: "Move that folder away, and install tap.",
-      command: `mv ${quoted(usual)} ${quoted(`${usual}.old`)} && ${linkCommand(usual)}`,
+      command: `mv ${quoted(usual)} ${quoted(`${usual}.old`)} && ${linkCommand(env, usual)}`,
     });
   }
   return finding("EXTENSION_MISSING", {
     problem: `tap is not installed in this home: there is no ${usual}.`,
     fix: "Install it; of a clone, a link there is enough.",
-    command: linkCommand(usual),
+    command: linkCommand(env, usual),
   });
 }
 
-/** @param {string} usual @param {string} [program] */
-const linkCommand = (usual, program = programFolder) =>
+/** @param {NodeJS.ProcessEnv} env @param {string} usual @param {string} [program] */
+const linkCommand = (env, usual, program = programFolder) =>
   fs.existsSync(path.join(program, ".git"))
     ? `mkdir -p ${quoted(path.dirname(usual))} && ln -s ${quoted(program)} ${quoted(usual)}`
-    : "copilot-tap install";
+    : tapCommand(["install"], env);
 
 /** Put there by `copilot-tap install`. @param {string} program */
 const isRelease = (program) => path.basename(path.dirname(program)) === RELEASES;
+
+/** A folder of a tap whose name an update leaves as it is. @param {import("./installation.mjs").Copy} copy */
+const lasting = ({ folder, program }) =>
+  isRelease(program) ? path.join(folder, "current") : program;
 
 /** @param {Place} place */
 function addon(place) {
@@ -206,7 +212,7 @@ function copies(place) {
   return finding("EXTENSION_OTHER_VERSION", {
     problem: `The tap in ${other.folder} is ${other.version}, this command is of ${ours}.`,
     fix: "Use the command that came with it.",
-    command: `node ${quoted(path.join(other.program, "js", "command", "cli.mjs"))} doctor`,
+    command: `node ${quoted(path.join(lasting(other), "js", "command", "cli.mjs"))} doctor`,
   });
 }
 

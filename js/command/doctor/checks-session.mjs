@@ -1,6 +1,7 @@
 // Checks of what is in the gateway: the session that is meant, its project's providers, the providers that
 // are connected, and the tool that is asked about.
 
+import { tapCommand } from "../../base/command-line.mjs";
 import { allowCommand } from "../../projects/consent.mjs";
 import { finding } from "./findings.mjs";
 
@@ -54,7 +55,7 @@ function sync(place) {
   return finding("SYNC_PENDING", {
     problem: `Session ${named(place)} does not have its last change of tools yet.`,
     fix: "Wait a second, and run the doctor again. A reload waits until the session is idle.",
-    command: "copilot-tap doctor",
+    command: tapCommand(["doctor"], place.env),
   });
 }
 
@@ -103,7 +104,7 @@ function project(place) {
     return finding("CONFIG_INVALID", {
       severity,
       problem: `No provider of this project is started, since its config has a mistake: ${mistake}`,
-      fix: "Correct it, allow it (copilot-tap allow), and start a session.",
+      fix: `Correct it, allow it (${allowCommand(file, env)}), and start a session.`,
     });
   }
   if (providers.length === 0) return undefined;
@@ -204,7 +205,7 @@ function providers(place) {
   if (there.length === 0) {
     return finding("NO_PROVIDER", {
       problem: "No provider is connected.",
-      fix: "Start yours. One in a container or a virtual machine has a localhost of its own.",
+      fix: "Start yours, e.g. `npm start`. (In a container, localhost is the container.)",
     });
   }
   for (const provider of there) {
@@ -304,7 +305,7 @@ function nobody(place) {
   return finding("NO_PROVIDER", {
     severity: "error",
     problem: `No provider is connected, so nobody offers ${inQuotes(place.tool ?? "")}.`,
-    fix: "Start yours, and read what it says. One in a container or a virtual machine has a localhost of its own.",
+    fix: "Start yours, e.g. `npm start`, and read what it prints. (In a container, localhost is the container.)",
   });
 }
 

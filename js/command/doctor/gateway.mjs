@@ -2,6 +2,7 @@
 // itself, and whether a provider gets in. Facts only; the checks judge them.
 
 import fs from "node:fs";
+import net from "node:net";
 import path from "node:path";
 import WebSocket from "ws";
 import { isAlive } from "../../base/alive.mjs";
@@ -16,6 +17,7 @@ import { holderOf } from "./port-holder.mjs";
 const INSPECT_MS = 3500;
 const AUTH_MS = 2000;
 const LOG_BYTES = 256 * 1024;
+const PORTS_TRIED = 20;
 
 // ---- its files ---------------------------------------------------------------------------------------
 
@@ -136,6 +138,26 @@ function refusals(logs, since) {
     .filter(({ at }) => at >= since);
 }
 
+/** @param {number} port @returns {Promise<boolean>} */
+const isFree = (port) =>
+  new Promise((resolve) => {
+    const server = net.createServer();
+    server.on("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+  });
+
+/** The next port that nobody has. @param {number} port @returns {Promise<number | undefined>} */
+async function freePortAfter(port) {
+  for (let next = port + 1; next <= Math.min(port + PORTS_TRIED, 65535); next += 1) {
+    if (await isFree(next)) return next;
+  }
+  return undefined;
+}
+
+/** Where a program that is not tap has ours. @param {string} asked @param {number} port */
+const portInstead = async (asked, port) =>
+  asked === "foreign" || asked === "silent" ? freePortAfter(port) : undefined;
+
 /**
  * @param {GatewayFiles} files @param {NodeJS.ProcessEnv} env
  */
@@ -156,7 +178,8 @@ export async function gatewayFacts(files, env) {
   // One whose connections are all in use answers nobody on its port, but its user over the link.
   const proven =
     descriptor.state === "good" && inspection && (holder?.pid ?? descriptor.pid) === descriptor.pid;
-  const port = { asked: proven ? /** @type {const} */ ("ours") : asked, holder };
+  const state = proven ? /** @type {const} */ ("ours") : asked;
+  const port = { asked: state, holder, free: await portInstead(state, files.port) };
   const token = tokenFacts(files.token);
   const given = env.TAP_PROVIDER_TOKEN || undefined;
   const serves = port.asked === "ours" && inspection !== undefined;

@@ -1,16 +1,16 @@
-// What people read: a line for each check that was done, and what to do.
+// What people read: what was found and what to do about it; with `verbose` a line for each check, too.
 
 import { bad, faint, good, strong, warning } from "../output.mjs";
+import { counted } from "../wording.mjs";
 
 /** @typedef {import("../output.mjs").Output} Output */
 /** @typedef {import("./checks.mjs").Result} Result */
 
 const MARKS = {
-  passed: good("✓"),
   warning: warning("!"),
   failed: bad("✗"),
 };
-const INDENT = "    ";
+const INDENT = "  ";
 const LEAST_WIDTH = 30;
 
 /** Lines of whole words; a word that is longer has one of its own. @param {string} text @param {number} width */
@@ -27,31 +27,50 @@ function wrapped(text, width) {
 }
 
 /** @param {Output} output @param {Result} result */
-function showResult(output, { title, status, seen, finding }) {
-  if (status === "skipped") return;
-  output.say(MARKS[status], ` ${title}`, ...(seen ? [faint(`  ${seen}`)] : []));
-  if (!finding) return;
+function showFinding(output, { status, finding }) {
+  if (!finding || (status !== "failed" && status !== "warning")) return;
   const width = Math.max(LEAST_WIDTH, output.width - INDENT.length);
-  for (const line of wrapped(finding.problem, width)) output.say(INDENT, line);
+  const [first, ...others] = wrapped(finding.problem, width);
+  output.say(MARKS[status], " ", strong(first));
+  for (const line of others) output.say(INDENT, strong(line));
   for (const line of wrapped(`Fix: ${finding.fix}`, width)) output.say(INDENT, line);
-  if (finding.command !== undefined) output.say(INDENT, "  ", strong(finding.command));
+  if (finding.command !== undefined) output.say(INDENT, INDENT, strong(finding.command));
   output.say(INDENT, faint(finding.code));
 }
 
-/** @param {Result[]} results */
-function verdict(results) {
-  if (results.some(({ status }) => status === "failed")) {
-    return "This is the first thing that is wrong. Mend it, and run the doctor again.";
+/** @param {Output} output @param {Result[]} results @param {boolean} verbose */
+function showPassed(output, results, verbose) {
+  const passed = results.filter(({ status }) => status === "passed");
+  if (!verbose) {
+    if (passed.length === 0) return;
+    const session = passed.find(({ id }) => id === "session")?.seen;
+    const where = session ? [faint(`  session ${session}`)] : [];
+    output.say(good("✓"), ` ${counted(passed.length, "check")}`, ...where);
+    return;
   }
-  const warnings = results.filter(({ status }) => status === "warning").length;
-  if (warnings === 0) return "All is well.";
-  return `Nothing keeps a tool away; ${warnings === 1 ? "one thing" : `${warnings} things`} could be better.`;
+  for (const { title, seen } of passed) {
+    output.say(good("✓"), ` ${title}`, ...(seen ? [faint(`  ${seen}`)] : []));
+  }
 }
 
-/** @param {Output} output @param {Result[]} results @param {string} [tool] */
-export function show(output, results, tool) {
-  for (const result of results) showResult(output, result);
-  const text = verdict(results);
-  const well = tool !== undefined && text === "All is well.";
-  output.say(well ? `All is well: the model has ${tool}.` : text);
+/** @param {Result[]} results @param {string} [tool] */
+function verdict(results, tool) {
+  if (results.some(({ status }) => status === "failed")) {
+    return "Fix this first, then run `copilot-tap doctor` again.";
+  }
+  const warnings = results.filter(({ status }) => status === "warning").length;
+  if (warnings > 0) return `Tools work. ${counted(warnings, "warning")}.`;
+  return tool === undefined ? "All is well." : `All is well: the model has ${tool}.`;
+}
+
+/**
+ * What keeps tools away comes first, then warnings, then what is well.
+ * @param {Output} output @param {Result[]} results @param {{tool?: string, verbose?: boolean}} asked
+ */
+export function show(output, results, { tool, verbose = false }) {
+  for (const wanted of ["failed", "warning"]) {
+    for (const result of results) if (result.status === wanted) showFinding(output, result);
+  }
+  showPassed(output, results, verbose);
+  output.say(verdict(results, tool));
 }

@@ -6,6 +6,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { programFolder } from "../../../js/base/paths.mjs";
 import { CHECKS } from "../../../js/command/doctor/checks.mjs";
+import { doctorText } from "../../../js/command/in-session.mjs";
 import { FINDINGS } from "../../../js/command/doctor/findings.mjs";
 import { InTerminal } from "../command/cli-process.mjs";
 import { fakeProgram, Place, running, staged, TESTED_CLIS } from "./doctor-place.mjs";
@@ -18,36 +19,60 @@ const checksFor = (asked) =>
   CHECKS.filter(({ only = asked }) => only === asked).map(({ id }) => id);
 
 describe("copilot-tap doctor prints", () => {
-  test("a line for each check, and that all is well", async (t) => {
+  test("that all is well, in two lines; with --verbose a line for each check", async (t) => {
     const at = await running(t);
     const { out, err, code } = await at.read(["roll_die"]);
     assert.deepEqual([err, code], ["", 0]);
-    const lines = out.trimEnd().split("\n");
-    assert.equal(lines.length, checksFor("tool").length + 1);
+    const count = checksFor("tool").length;
+    assert.match(
+      out,
+      new RegExp(`^✓ ${count} checks {2}session .+\nAll is well: the model has roll_die\\.\n$`),
+    );
+    const all = await at.read(["roll_die", "--verbose"]);
+    const lines = all.out.trimEnd().split("\n");
+    assert.equal(lines.length, count + 1);
     assert.ok(lines.slice(0, -1).every((line) => line.startsWith("✓ ")));
     assert.equal(lines.at(-1), "All is well: the model has roll_die.");
-    assert.match(out, /^✓ port is the gateway's {2}pid \d+$/m);
+    assert.match(all.out, /^✓ port is the gateway's {2}pid \d+$/m);
   });
 
-  test("the first that has failed with its fix, and nothing after it", async (t) => {
+  test("the first that has failed with its fix first, and nothing that depends on it", async (t) => {
     const at = await Place.create(t);
     fs.rmSync(at.files.folder, { recursive: true });
     const { out, code } = await at.read();
     assert.equal(code, 1);
     assert.match(
       out,
-      /✗ extension\n {4}tap is not installed.*\n {4}Fix: .*\n {6}mkdir -p .*\n {4}EXTENSION_MISSING\nThis is the first thing/,
+      /^✗ tap is not installed.*\n {2}Fix: .*\n {4}mkdir -p .*\n {2}EXTENSION_MISSING\n✓ \d+ checks\nFix this first, then run `copilot-tap doctor` again\.\n$/,
     );
-    assert.equal(out.match(/✗/g)?.length, 1);
-    assert.doesNotMatch(out, /Copilot CLI {2}/);
+    const verbose = await at.read(["-v"]);
+    assert.equal(verbose.out.match(/✗/g)?.length, 1);
+    assert.doesNotMatch(verbose.out, /Copilot CLI {2}/);
   });
 
   test("warnings, and goes on", async (t) => {
     const at = await staged(t);
     const { out, code } = await at.read();
     assert.equal(code, 0);
-    assert.match(out, /! providers\n {4}No provider is connected\.\n {4}Fix: /);
-    assert.match(out, /\nNothing keeps a tool away; one thing could be better\.\n$/);
+    assert.match(
+      out,
+      /^! No provider is connected\.\n {2}Fix: Start yours, e\.g\. `npm start`\. .*\n {2}NO_PROVIDER\n/,
+    );
+    assert.match(out, /\n✓ \d+ checks .*\nTools work\. 1 warning\.\n$/);
+  });
+
+  test("in a session lines that keep their indent", async (t) => {
+    const at = await Place.create(t, { port: 1 });
+    const text = await doctorText(undefined, /** @type {any} */ (at.env));
+    const lines = text.split("\n");
+    assert.ok(lines.length > 4, text);
+    // A command is not broken: it is to be copied.
+    const prose = lines.filter((line) => !line.startsWith("    "));
+    assert.ok(
+      prose.every((line) => line.length <= 74),
+      text,
+    );
+    assert.match(text, /^[✗!] .*\n( {2}\S.*\n)+/);
   });
 
   test("in 80 columns, with colours; without them where NO_COLOR says so", async (t) => {
@@ -58,14 +83,14 @@ describe("copilot-tap doctor prints", () => {
     // Words are not broken: a path or a command that is longer has a line of its own.
     const broken = terminal.raw
       .split("\r\n")
-      .filter((line) => /^ {4}\S+ /.test(line) && !line.includes("mkdir") && line.length > 80);
+      .filter((line) => /^ {2}\S+ /.test(line) && line.length > 80);
     assert.deepEqual(broken, []);
     // eslint-disable-next-line no-control-regex -- a colour is one
     assert.match(terminal.raw, /\u001b\[31m✗/);
     const plain = new InTerminal(t, ["doctor"], at, { cols: 80, extra: { NO_COLOR: "1" } });
     await plain.end();
     assert.ok(!plain.raw.includes("\u001b[3"));
-    assert.match(plain.text, /✗ extension/);
+    assert.match(plain.text, /✗ tap is not installed/);
   });
 
   test("what others have written as it is, and not as a terminal would obey it", async (t) => {
@@ -81,7 +106,7 @@ describe("copilot-tap doctor prints", () => {
 
   test("no label of a session raw", async (t) => {
     const at = await staged(t, { session: { label: "shop\u001b[2J\u202eevil" } });
-    const { out } = await at.read();
+    const { out } = await at.read(["--verbose"]);
     assert.match(out, /✓ session {2}shop\\x1b\[2J\\u\{202e\}evil/);
   });
 

@@ -103,7 +103,7 @@ test("/tap-doctor speaks of the session in which it was typed", async (t) => {
     [second.id, "second"],
   ]) {
     const text = await doctorText(undefined, { ...at.env, SESSION_ID: id });
-    assert.match(text, new RegExp(`^✓ session {2}${label}$`, "m"));
+    assert.match(text, new RegExp(`^✓ \\d+ checks {2}session ${label}$`, "m"));
   }
 });
 
