@@ -72,6 +72,8 @@ const packages = {
   "clang-format": () => answers("clang-format"),
   cppcheck: () => answers("cppcheck"),
   "clang-tidy": () => answers("clang-tidy"),
+  zsh: () => answers("zsh"),
+  fish: () => answers("fish"),
 };
 
 /** @typedef {keyof typeof packages} SystemPackage */
@@ -83,6 +85,8 @@ const forNative = ["g++", "cmake", "make", "libgtest-dev", "libpcre2-dev"];
 
 /** @type {SystemPackage[]} */
 const forPython = ["python3-websockets", "python3-jsonschema", "python3-pytest"];
+/** @type {SystemPackage[]} Whose completion is tested. */
+const shells = ["zsh", "fish"];
 /** @type {SystemPackage[]} */
 const forBench = ["libbenchmark-dev", "valgrind"];
 
@@ -92,7 +96,16 @@ const needs = {
   native: forNative,
   sanitize: [...forAddon, ...forNative, "libuv1-dev"],
   fuzz: [...forNative, "clang", "libclang-rt-14-dev"],
-  js: [...forAddon, ...forNative, "git", "libuv1-dev", "chromium", "valgrind", ...forPython],
+  js: [
+    ...forAddon,
+    ...forNative,
+    "git",
+    "libuv1-dev",
+    "chromium",
+    "valgrind",
+    ...forPython,
+    ...shells,
+  ],
   python: [...forAddon, ...forPython],
   e2e: [...forAddon, "git", ...forPython],
   package: [...forAddon, "binutils", "git"],

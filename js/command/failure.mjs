@@ -15,7 +15,7 @@ export const EXIT_CODES = [
   [EXIT.notDone, "not done, or there was nothing to do it to; the message says why"],
   [EXIT.usage, "wrong usage: nothing has been tried"],
   [EXIT.noGateway, "no gateway runs"],
-  [EXIT.portTaken, "something else has the gateway's port, or it takes no connection"],
+  [EXIT.portTaken, "port in use by another program, or not accepting connections"],
   [EXIT.interrupted, "interrupted (Ctrl-C); what runs until Ctrl-C ends with 0"],
 ];
 

@@ -31,3 +31,20 @@ export const environmentOf = ({ home }) =>
 
 /** @param {Given} given */
 export const filesOf = (given) => gatewayFiles(environmentOf(given));
+
+/**
+ * The options of a command line that has no command, nor anything else; undefined where it has.
+ * @param {string[]} args @returns {Given | undefined}
+ */
+export function bareOptions(args) {
+  /** @type {Given} */
+  const given = {};
+  for (let at = 0; at < args.length; at += 1) {
+    const home = /^--home=(.+)$/.exec(args[at])?.[1];
+    if (args[at] === "--json") given.json = true;
+    else if (home !== undefined) given.home = home;
+    else if (args[at] === "--home" && args[at + 1] !== undefined) given.home = args[(at += 1)];
+    else return undefined;
+  }
+  return given;
+}

@@ -48,10 +48,10 @@ const REMAINING = {
 };
 const CONSENT = [
   "If it asks whether tap may have elevated permissions (rules of providers need them), answer",
-  '"Yes, and always allow": a plain yes is asked for again after every reload.',
+  '"Yes, and always allow": with a plain "Yes" Copilot asks again after every reload.',
 ];
 const PROMPT_MODE =
-  "`copilot -p` cannot ask: give it --allow-all-tools, or calls of tools wait for ever.";
+  "`copilot -p`: pass --allow-all-tools; otherwise the call hangs, since nobody can approve it.";
 const PROMPT_MODE_IN_PROJECT =
   "It loads a project's extensions only with GITHUB_COPILOT_PROMPT_MODE_EXTENSIONS=true.";
 

@@ -2,6 +2,7 @@
 
 import { programFolder } from "../base/paths.mjs";
 import { asFailure, EXIT, Failure } from "./failure.mjs";
+import { bareOptions } from "./given.mjs";
 import { Output } from "./output.mjs";
 
 const args = process.argv.slice(2);
@@ -10,11 +11,6 @@ const args = process.argv.slice(2);
 process.stdout.on("error", (/** @type {NodeJS.ErrnoException} */ error) => {
   process.exit(error.code === "EPIPE" ? EXIT.done : EXIT.notDone);
 });
-
-// Only the script of zsh hands this on; yargs takes SHELL, which need not be the shell that asks.
-if (args.includes("--get-yargs-completions")) {
-  process.env.SHELL = process.env.COMP_CWORD === undefined ? "bash" : "zsh";
-}
 
 /** In a clone nothing may be installed yet. */
 const loadParser = () =>
@@ -27,10 +23,23 @@ const loadParser = () =>
     });
   });
 
-try {
+async function run() {
+  if (args[0] === "--complete") {
+    const { answerShell } = await import("./complete.mjs");
+    return answerShell(args.slice(1));
+  }
   const { parserOf } = await loadParser();
+  const given = bareOptions(args);
+  if (given) {
+    const { showOverview } = await import("./overview.mjs");
+    return showOverview(given);
+  }
   const parser = await parserOf(args);
   await parser.parseAsync();
+}
+
+try {
+  await run();
 } catch (error) {
   const failure = asFailure(error);
   const [end = args.length] = [args.indexOf("--")].filter((at) => at >= 0);

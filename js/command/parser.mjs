@@ -8,6 +8,8 @@ import { GLOBAL_OPTIONS } from "./given.mjs";
 
 const NAME = "copilot-tap";
 const WIDEST = 100;
+/** Of a terminal of 80 columns, what yargs leaves beside its margins. */
+const EXAMPLE_WIDTH = 76;
 
 const HEAD = `${NAME} ${version}: tools for GitHub Copilot CLI from any process
 
@@ -20,18 +22,18 @@ const FOOT = ["exit codes:", ...exitCodes].join("\n");
 /** What yargs says, in our words. */
 const STRINGS = {
   "Unknown argument: %s": {
-    one: 'there is no argument or option "%s" here',
-    other: "there are no arguments or options %s here",
+    one: "unknown: %s",
+    other: "unknown: %s",
   },
-  "Unknown command: %s": { one: 'there is no command "%s"', other: "there are no commands %s" },
-  "Did you mean %s?": 'there is no such command; did you mean "%s"?',
+  "Unknown command: %s": { one: 'unknown command "%s"', other: "unknown commands %s" },
+  "Did you mean %s?": 'unknown command; did you mean "%s"?',
   "Not enough non-option arguments: got %s, need at least %s": {
     one: "too few arguments: got %s, need at least %s",
     other: "too few arguments: got %s, need at least %s",
   },
   "Not enough arguments following: %s": "--%s needs a value",
-  "Invalid values:": "wrong value:",
-  "Argument: %s, Given: %s, Choices: %s": "%s is %s, and has to be one of %s",
+  "Invalid values:": "invalid:",
+  "Argument: %s, Given: %s, Choices: %s": "%s = %s of %s",
   "Positionals:": "Arguments:",
   "Show help": "show help",
   "Show version number": "show the version",
@@ -56,12 +58,52 @@ const usageOf = (command) =>
 
 /** @typedef {import("./given.mjs").Command} Command */
 
+/** @param {string[]} words the last is joined by "or" */
+const anyOf = (words) => [words.slice(0, -1).join(", "), words.at(-1)].filter(Boolean).join(" or ");
+
+/**
+ * Says again what yargs has found, by what was typed: it does not tell options from arguments.
+ * @param {string} text with the words of STRINGS @param {string[]} args
+ */
+function worded(text, args) {
+  const typed = args.map((arg) => arg.split("=", 1)[0]);
+  const asTyped = (/** @type {string} */ name) =>
+    [`--${name}`, `-${name}`].find((option) => typed.includes(option));
+  const unknown = /^unknown: (.*)$/s.exec(text)?.[1];
+  if (unknown !== undefined) {
+    const each = unknown.split(", ").map((name) => asTyped(name) ?? `"${name}"`);
+    const options = each.filter((name) => name.startsWith("-"));
+    if (options.length === 0) return `unexpected argument ${each.join(", ")}`;
+    return `unknown option ${options.join(", ")}`;
+  }
+  const [, name, given, choices] = /^invalid: (\S+) = (.*) of (".*")$/s.exec(text) ?? [];
+  if (name === undefined) return text;
+  const known = choices.split(", ").map((choice) => choice.replaceAll('"', ""));
+  const isOption = typed.some((word) => word === `--${name}` || word === `-${name[0]}`);
+  return `${isOption ? "--" : ""}${name} must be ${anyOf(known)} (got ${given})`;
+}
+
 /** The line to look at next, after a mistake. @param {string[]} args @param {Command[]} commands */
 function usageAdvice(args, commands) {
   const given = commands
     .map(({ command }) => command)
     .find((command) => args.includes(nameOf(command)));
   return given === undefined ? `${NAME} --help shows what there is` : usageOf(given);
+}
+
+/**
+ * Examples in lines of their own, that can be copied: in two columns yargs breaks a command to fit the left
+ * one.
+ * @param {any} parser
+ */
+function wholeExamples(parser) {
+  const add = parser.example.bind(parser);
+  parser.example = (/** @type {string} */ command, /** @type {string} */ about) => {
+    const line = `${command}  # ${about}`;
+    if (line.replace("$0", NAME).length <= EXAMPLE_WIDTH) return add(line, "");
+    add(command, "");
+    return add(`# ${about}`, "");
+  };
 }
 
 /**
@@ -72,8 +114,10 @@ function usageAdvice(args, commands) {
 const prepared = ({ command, describe, builder, handler, takesRest }) => ({
   command,
   describe,
-  builder: (/** @type {import("yargs").Argv} */ parser) =>
-    builder(parser.group([], "Arguments:").group([], "Options:")),
+  builder: (/** @type {import("yargs").Argv} */ parser) => {
+    wholeExamples(parser);
+    return builder(parser.group([], "Arguments:").group([], "Options:"));
+  },
   handler: (/** @type {any} */ given) => {
     const rest = given["--"] ?? [];
     if (rest.length === 0 || takesRest) return handler(given);
@@ -106,6 +150,6 @@ export async function parserOf(args) {
     .fail((message, error) => {
       if (error && error.name !== "YError") throw error;
       const text = (message ?? error.message).replace(/\s*\n\s*/g, " ").trim();
-      throw usage(text, usageAdvice(args, commands));
+      throw usage(worded(text, args), usageAdvice(args, commands));
     });
 }

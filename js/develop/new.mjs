@@ -28,8 +28,8 @@ function linkOf(/** @type {string} */ language) {
 export function troubleWithName(name) {
   if (NAME.test(name) && name.length <= MOST_NAME) return "";
   return (
-    `"${name.slice(0, 60)}" is no name for a provider: small letters, digits, and - or _ between them, ` +
-    `beginning with a letter, at most ${MOST_NAME}`
+    `invalid provider name "${name.slice(0, 60)}": use a-z, 0-9, - or _, start with a letter, ` +
+    `${MOST_NAME} characters at most`
   );
 }
 

@@ -181,7 +181,7 @@ export class TestTap {
     signal?.throwIfAborted();
     const { session } = this;
     if (!session.tools.has(tool)) {
-      const text = `the model has no tool "${tool}" (it has ${[...session.tools.keys()].join(", ")}): wait for it first`;
+      const text = `unknown tool "${tool}"; known: ${[...session.tools.keys()].join(", ")}`;
       throw new CallFailed({ code: "NOT_FOUND", text });
     }
     const { id, result } = session.start(tool, args, timeout);

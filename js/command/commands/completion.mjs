@@ -1,50 +1,39 @@
-// `completion`: what a shell needs to complete commands and options.
+// `completion`: what a shell needs to complete commands, options, and what they are given.
 
-import yargs from "yargs";
+import { SCRIPTS } from "../completion-scripts.mjs";
 import { Output } from "../output.mjs";
 
-const SHELLS = ["bash", "zsh"];
+const SHELLS = Object.keys(SCRIPTS);
 
 /** @param {NodeJS.ProcessEnv} env */
-const shellOf = (env) => (env.SHELL?.endsWith("zsh") ? "zsh" : "bash");
-
-/** What yargs would print. @param {string} shell @returns {string} */
-function scriptFor(shell) {
-  process.env.SHELL = shell; // by which yargs chooses
-  const parser = /** @type {any} */ (yargs().scriptName("copilot-tap"));
-  let script = "";
-  parser.getInternalMethods().getLoggerInstance().log = (/** @type {string} */ text) => {
-    script = text;
-  };
-  parser.showCompletionScript("copilot-tap", "completion");
-  return script;
-}
+const shellOf = (env) => SHELLS.find((shell) => env.SHELL?.endsWith(shell)) ?? "bash";
 
 /** @param {import("../given.mjs").Given & {shell: string}} given */
 function run(given) {
   const { shell } = given;
   const output = new Output(given);
-  output.result({ shell, script: scriptFor(shell) }, ({ script }) =>
-    output.sayAll(script.trimEnd()),
-  );
+  output.result({ shell, script: SCRIPTS[shell] }, ({ script }) => output.sayAll(script.trimEnd()));
 }
 
 /** @type {import("../given.mjs").Command} */
 export default {
   command: "completion [shell]",
-  describe: "print what a shell completes by",
+  describe: "print the shell completion script",
   builder: (parser) =>
     parser
       .usage(
-        "$0 completion [shell]\n\nPrints a script for the shell. It has to be read by each shell that is to complete.",
+        "$0 completion [shell]\n\n" +
+          "Prints a script for the shell. Each shell that is to complete has to read it. It completes " +
+          "commands and options, and of the running gateway tools, sessions and providers.",
       )
       .positional("shell", {
-        describe: "bash or zsh; else the one of SHELL",
+        describe: "bash, zsh or fish; else the one of SHELL",
         type: "string",
         choices: SHELLS,
         default: shellOf(process.env),
       })
       .example("$0 completion bash >> ~/.bashrc", "for bash")
-      .example("$0 completion zsh >> ~/.zshrc", "for zsh"),
+      .example("$0 completion zsh >> ~/.zshrc", "for zsh")
+      .example("$0 completion fish > ~/.config/fish/completions/copilot-tap.fish", "for fish"),
   handler: run,
 };

@@ -10,14 +10,16 @@ function run(given) {
   const output = new Output(given);
   const target = targetOf(given);
   const { installed, relation } = relationOf(target, version);
-  output.say(`tap ${installed} is installed, this is ${version}`);
-  if (relation === "older" || given.force) return performInstall(target, given, output);
+  if (relation === "older" || given.force) {
+    output.say(`tap ${installed} is installed, this is ${version}`);
+    return performInstall(target, given, output);
+  }
   const { folder, scope } = target;
   output.result({ folder, scope, version: installed, before: installed, copied: false }, () =>
     output.say(
       relation === "same"
-        ? "Nothing to do. --force installs it all the same."
-        : "The installed one is newer: nothing is done. --force installs this one.",
+        ? `Already up to date (${installed}). Use --force to reinstall.`
+        : `The installed version ${installed} is newer than this ${version}. Use --force to install this one.`,
     ),
   );
 }

@@ -65,8 +65,8 @@ describe("install", () => {
 describe("update", () => {
   for (const [there, installed, words] of [
     ["0.0.1", version, /tap 0\.0\.1 is installed[^]*It replaces 0\.0\.1/],
-    [version, version, /Nothing to do/],
-    ["99.0.0", "99.0.0", /The installed one is newer/],
+    [version, version, /^Already up to date \(.*\)\. Use --force to reinstall\.$/m],
+    ["99.0.0", "99.0.0", /The installed version 99\.0\.0 is newer/],
   ]) {
     test(`of ${there}, by ${version}`, async (t) => {
       const at = place(t);

@@ -1,7 +1,7 @@
 // What every command has in common: help with an example, wrong usage, colours, JSON, completion.
 
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
@@ -54,6 +54,28 @@ describe("help", () => {
   });
 
   for (const name of NAMES) {
+    test(`of ${name} has examples that can be copied`, async (t) => {
+      /** @type {string[]} */
+      const examples = [];
+      const recorder = new Proxy(
+        {},
+        {
+          get: (_target, method) => (/** @type {string} */ text) => {
+            if (method === "example") examples.push(text.replaceAll("$0", "copilot-tap"));
+            return recorder;
+          },
+        },
+      );
+      COMMANDS.find(({ command }) => command.split(" ")[0] === name)?.builder(
+        /** @type {any} */ (recorder),
+      );
+      const terminal = new InTerminal(t, [name, "--help"], place(t));
+      await terminal.end();
+      assert.ok(examples.length > 0);
+      const lines = terminal.text.split("\n").map((line) => line.replace(/ {2}# .*$/, "").trim());
+      for (const example of examples) assert.ok(lines.includes(example), example);
+    });
+
     test(`of ${name} has an example, and fits a terminal`, async (t) => {
       const terminal = new InTerminal(t, [name, "--help"], place(t));
       assert.equal(await terminal.end(), 0);
@@ -82,7 +104,6 @@ describe("help", () => {
 
 describe("wrong usage", () => {
   const wrong = [
-    [],
     ["alow"],
     ["allow", "--force"],
     ["allow", "a", "b"],
@@ -107,6 +128,21 @@ describe("wrong usage", () => {
       assert.doesNotMatch(err, /\bat .*\.m?js/, "no stack trace");
       const asked = await tapJson(args.includes("--") ? ["--json", ...args] : args, place(t));
       assert.equal(asked.code, 2);
+    });
+  }
+
+  for (const [args, words] of [
+    [["push", "x", "-l", "loud"], '--level must be keep, surface or inject (got "loud")'],
+    [["push", "x", "--level=loud"], '--level must be keep, surface or inject (got "loud")'],
+    [["new", "cobol", "x"], 'language must be node or python (got "cobol")'],
+    [["status", "--foo"], "unknown option --foo"],
+    [["revoke", "-y"], "unknown option -y"],
+    [["status", "--foo=1", "--bar"], "unknown option --foo, --bar"],
+    [["allow", "a", "b"], 'unexpected argument "b"'],
+  ]) {
+    test(`copilot-tap ${args.join(" ")} says: ${words}`, async (t) => {
+      const { err } = await tap(args, place(t));
+      assert.equal(err.split("\n")[0], `copilot-tap: ${words}`);
     });
   }
 
@@ -254,51 +290,26 @@ describe("output", () => {
   });
 });
 
-describe("completion", () => {
-  /** A folder with the command under its name. */
-  function installed(t) {
-    const at = place(t);
-    const bin = path.join(at.workspace, "bin");
-    fs.mkdirSync(bin);
-    const script = `#!/bin/sh\nexec "${process.execPath}" "${CLI}" "$@"\n`;
-    fs.writeFileSync(path.join(bin, "copilot-tap"), script, { mode: 0o755 });
-    return { ...at, env: { ...at.env, PATH: `${bin}${path.delimiter}${at.env.PATH}` } };
-  }
-
-  /** What bash offers for these words. */
-  function offered(t, words, extra = {}) {
-    const at = installed(t);
-    const script = `
-      source <(copilot-tap completion bash)
-      COMP_WORDS=(${words.map((word) => `"${word}"`).join(" ")}); COMP_CWORD=${words.length - 1}
-      _copilot-tap_yargs_completions
-      printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const env = { ...at.env, ...extra };
-    return execFileSync("bash", ["-c", script], { encoding: "utf8", env }).trim().split("\n");
-  }
-
-  test("in bash, also where SHELL is another, knows commands and options", (t) => {
-    const extra = { SHELL: "/bin/zsh" };
-    assert.deepEqual(offered(t, ["copilot-tap", "rev"], extra), ["revoke"]);
-    assert.deepEqual(offered(t, ["copilot-tap", ""], extra), NAMES);
-    assert.ok(offered(t, ["copilot-tap", "allow", "--"]).includes("--yes"));
-    assert.ok(offered(t, ["copilot-tap", "new", ""]).includes("python"));
-  });
-
-  test("for zsh is made of words and what they mean", async (t) => {
-    const at = place(t);
-    const { out } = await tap(["completion"], at, { SHELL: "/usr/bin/zsh" });
-    assert.match(out, /^#compdef copilot-tap\n/);
-    assert.match((await tap(["completion"], at, { SHELL: "/bin/bash" })).out, /complete -o/);
-    const asked = await tap(["--get-yargs-completions", "copilot-tap", "s"], at, {
-      COMP_CWORD: "1",
+describe("without a command", () => {
+  test("it says what runs, and which commands are used most", async (t) => {
+    const nobody = await tap([], place(t), NOBODY);
+    assert.equal(nobody.code, 0);
+    assert.equal(nobody.err, "");
+    assert.match(nobody.out, new RegExp(`^tap ${version}, no gateway runs \\(port 1\\)\n\n`));
+    for (const name of ["status", "doctor", "tools", "call", "--help"]) {
+      assert.match(nobody.out, new RegExp(`^ {2}copilot-tap ${name} `, "m"));
+    }
+    assert.ok(nobody.out.split("\n").every((line) => line.length <= 80));
+    const { at, kit } = await served(t);
+    const { out } = await tap([], at);
+    const [head] = out.split("\n");
+    assert.equal(
+      head,
+      `tap ${version}, the gateway runs on port ${kit.port}: 1 session, 1 provider, 2 tools`,
+    );
+    const { value } = await tapJson([], at);
+    assert.deepEqual(value, {
+      ...{ version, port: kit.port, running: true, sessions: 1, providers: 1, tools: 2 },
     });
-    assert.match(asked.out, /^status:show/m);
-  });
-
-  test("with --json gives the script as a value", async (t) => {
-    const { value } = await tapJson(["completion", "zsh"], place(t));
-    assert.equal(value.shell, "zsh");
-    assert.match(value.script, /^#compdef copilot-tap\n/);
   });
 });

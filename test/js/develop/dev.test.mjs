@@ -177,7 +177,7 @@ describe("dev", () => {
     await say('forecast {"city":"Bern"}', /^rain in Bern$/m);
     await say("forecast {", /arguments are a JSON object, as in .*; this is none: \{/);
     await say("forecast [1]", /this is none: \[1\]/);
-    await say("unknown", /the model has no tool "unknown" \(it has tap_status, forecast\)/);
+    await say("unknown", /unknown tool "unknown"; known: tap_status, forecast/);
     await say("tools", /^forecast: Tomorrow$/m);
     await say('check bash {"command":"rm x"}', /"deny":".*Nobody removes/);
     await say("prompt", /It is Tuesday\./);
@@ -361,7 +361,7 @@ describe("new", () => {
     test(`refuses the name ${JSON.stringify(name.slice(0, 12))}`, async (t) => {
       const made = tap(t, "new", "python", name);
       assert.equal(await made.end(), 2);
-      assert.match(made.output, /is no name for a provider: small letters/);
+      assert.match(made.output, /invalid provider name ".*": use a-z, 0-9/);
     });
   }
 

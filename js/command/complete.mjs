@@ -1,0 +1,227 @@
+// What a shell offers for the words of a command line (docs/command.md, "completion"). A script of
+// completion-scripts.mjs asks with `copilot-tap --complete <words>`; the last word is being typed. The
+// first line of the answer is "files" where a file is meant, else "words"; each other line is a
+// candidate, a tab and what it means. It is quick and silent: who presses Tab waits for it.
+
+import path from "node:path";
+import { hasHidden } from "../base/visible.mjs";
+import { consentFile, list } from "../projects/consent.mjs";
+import { commandsFor } from "./commands/index.mjs";
+import { filesOf, GLOBAL_OPTIONS } from "./given.mjs";
+import { shownId } from "./reference.mjs";
+import { firstLine } from "./wording.mjs";
+
+/** @typedef {import("./given.mjs").Command} Command */
+/** @typedef {import("./given.mjs").Given} Given */
+/** @typedef {import("yargs").Options} Option */
+/** @typedef {{value: string, about?: string}} Candidate */
+/** @typedef {{options: Map<string, Option>, positionals: Map<string, Option>}} Shape */
+
+/** The gateway of a machine that is busy answers in less. */
+const PATIENCE_MS = 1000;
+/** A label that is longer is a sentence, which nobody types. */
+const MOST_LABEL = 60;
+
+// ---- what the gateway and the disk have ---------------------------------------------------------------
+
+/** @param {Given} given @param {(control: import("./control.mjs").Control) => Promise<Candidate[]>} ask */
+async function fromGateway(given, ask) {
+  const { openControl } = await import("./control.mjs");
+  const control = await openControl(filesOf(given));
+  try {
+    return await ask(control);
+  } finally {
+    control.close();
+  }
+}
+
+/** @param {Given} given */
+const tools = (given) =>
+  fromGateway(given, async (control) =>
+    (await control.inspect()).providers.flatMap(({ bindings }) =>
+      bindings.flatMap((binding) =>
+        binding.tools.map((tool) => ({
+          value: tool.name,
+          about: firstLine(tool.description ?? ""),
+        })),
+      ),
+    ),
+  );
+
+/** @param {Given} given */
+const sessions = (given) =>
+  fromGateway(given, async (control) =>
+    (await control.inspect()).sessions.flatMap(({ id, label }) => [
+      { value: shownId(id), about: label },
+      ...(label === "" || label.length > MOST_LABEL ? [] : [{ value: label, about: shownId(id) }]),
+    ]),
+  );
+
+/** @param {Given} given */
+const providers = (given) =>
+  fromGateway(given, async (control) =>
+    (await control.inspect()).providers
+      .filter(({ trust, name }) => trust !== "internal" && name !== "")
+      .map(({ name }) => ({ value: name })),
+  );
+
+/** @param {Given} given */
+const paired = (given) =>
+  fromGateway(given, async (control) =>
+    (await control.paired()).map(({ name, origin }) => ({ value: name, about: origin })),
+  );
+
+/** @param {Given} given */
+const configs = async (given) =>
+  list(consentFile(filesOf(given))).map((grant) => ({ value: path.dirname(grant.path) }));
+
+/** By command and argument, or command and option. @type {Record<string, (given: Given) => Promise<Candidate[]>>} */
+const SOURCES = {
+  "call tool": tools,
+  "tools name": tools,
+  "doctor tool": tools,
+  "call session": sessions,
+  "tools session": sessions,
+  "push session": sessions,
+  "trace session": sessions,
+  "trace provider": providers,
+  "push name": providers,
+  "unpair name": paired,
+  "revoke path": configs,
+};
+const FILES = ["allow path", "revoke path", "replay file", "trace file", "call output"];
+
+// ---- the command line ----------------------------------------------------------------------------------
+
+/** What a command takes, as it says itself. @param {Command} command @returns {Shape} */
+function shapeOf({ builder }) {
+  /** @type {Shape} */
+  const shape = { options: new Map(Object.entries(GLOBAL_OPTIONS)), positionals: new Map() };
+  /** @type {any} */
+  const recorder = new Proxy(
+    {},
+    {
+      get: (_target, method) => (/** @type {string} */ name, /** @type {Option} */ option) => {
+        if (method === "option") shape.options.set(name, option);
+        if (method === "positional") shape.positionals.set(name, option);
+        return recorder;
+      },
+    },
+  );
+  builder(recorder);
+  return shape;
+}
+
+/** @param {Shape["options"]} options @param {string} word such as --level or -l @returns {[string, Option] | undefined} */
+function optionNamed(options, word) {
+  const name = word.replace(/^--?/, "");
+  const isLong = word.startsWith("--");
+  if (!word.startsWith("-") || name === "") return undefined;
+  return [...options].find(([long, { alias }]) => (isLong ? long === name : alias === name));
+}
+
+const takesValue = (/** @type {Option} */ { type, choices }) => type === "string" || choices !== undefined;
+
+/**
+ * The words before the one that is typed, told apart.
+ * @param {string[]} words @param {Shape["options"]} options
+ */
+function sorted(words, options) {
+  /** @type {string[]} */
+  const plain = [];
+  /** @type {string | undefined} */
+  let waiting;
+  let home;
+  for (const word of words.filter((each) => each !== "=")) {
+    if (waiting !== undefined) {
+      if (waiting === "home") home = word;
+      waiting = undefined;
+      continue;
+    }
+    const named = optionNamed(options, word);
+    if (named && takesValue(named[1])) waiting = named[0];
+    else if (!word.startsWith("-")) plain.push(word);
+  }
+  return { plain, waiting, home };
+}
+
+/** @param {Shape["options"]} options @param {string[]} given @returns {Candidate[]} */
+const optionsLeft = (options, given) =>
+  [...options]
+    .filter(([name, { hidden }]) => !hidden && !given.includes(`--${name}`))
+    .map(([name, { describe }]) => ({ value: `--${name}`, about: String(describe ?? "") }));
+
+/** @param {readonly unknown[]} choices */
+const asCandidates = (choices) => choices.map((value) => ({ value: String(value) }));
+
+/** As a shell hands it on: with its quotes. @param {string} word */
+const unquoted = (word) => word.replace(/^["']/, "").replace(/\\(.)/g, "$1");
+
+/** @typedef {{files: boolean, candidates: Candidate[]}} Offer */
+
+/** @param {string[]} words @param {string} current @returns {Promise<Offer>} */
+async function offerFor(words, current) {
+  const none = { files: false, candidates: [] };
+  if (words.includes("--")) return { ...none, files: true };
+  const globals = new Map(Object.entries(GLOBAL_OPTIONS));
+  const [name] = sorted(words, globals).plain;
+  if (name === undefined) {
+    if (sorted(words, globals).waiting === "home") return { ...none, files: true };
+    const more = ["help", "version"].map((value) => ({ value: `--${value}` }));
+    if (current.startsWith("-")) {
+      return { ...none, candidates: [...optionsLeft(globals, words), ...more] };
+    }
+    const all = (await commandsFor([])).map(({ command, describe }) => ({
+      value: command.split(" ")[0],
+      about: describe,
+    }));
+    return { ...none, candidates: all };
+  }
+  const [command, ...others] = await commandsFor([name]);
+  return others.length > 0 ? none : offerOf(command, words, current);
+}
+
+/** @param {Command} command @param {string[]} words @param {string} current @returns {Promise<Offer>} */
+async function offerOf(command, words, current) {
+  const { options, positionals } = shapeOf(command);
+  const { plain, waiting, home } = sorted(words, options);
+  const [name] = command.command.split(" ");
+  if (waiting === undefined && current.startsWith("-")) {
+    return { files: false, candidates: [...optionsLeft(options, words), { value: "--help" }] };
+  }
+  const expected = waiting ?? [...positionals.keys()][plain.length - 1];
+  if (expected === undefined) return { files: false, candidates: [] };
+  const { choices } = (waiting === undefined ? positionals : options).get(expected) ?? {};
+  if (choices) return { files: false, candidates: asCandidates(/** @type {any} */ (choices)) };
+  const key = `${name} ${expected}`;
+  const candidates = Object.hasOwn(SOURCES, key) ? await SOURCES[key]({ home }) : [];
+  return { files: waiting === "home" || FILES.includes(key), candidates };
+}
+
+/**
+ * @param {string[]} words of the command line, without the program; the last is being typed
+ * @returns {Promise<Offer>} nothing where nothing can be said in time
+ */
+export async function complete(words) {
+  const current = unquoted(words.at(-1) ?? "");
+  const late = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
+  const offer = await Promise.race([
+    offerFor(words.slice(0, -1), current).catch(() => undefined), // no gateway, say
+    /** @type {Promise<undefined>} */ (late),
+  ]);
+  const { files, candidates } = offer ?? { files: false, candidates: [] };
+  const known = new Map(
+    candidates
+      .filter(({ value }) => value.startsWith(current) && !hasHidden(value))
+      .map(({ value, about = "" }) => [value, hasHidden(about) ? "" : about]),
+  );
+  return { files, candidates: [...known].map(([value, about]) => ({ value, about })) };
+}
+
+/** Answers a script, and ends: what still waits for the gateway is of no use. @param {string[]} words */
+export async function answerShell(words) {
+  const { files, candidates } = await complete(words);
+  const lines = candidates.map(({ value, about }) => `${value}\t${about}`);
+  const text = [files ? "files" : "words", ...lines].map((line) => `${line}\n`).join("");
+  process.stdout.write(text, () => process.exit());
+}
