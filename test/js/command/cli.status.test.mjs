@@ -76,7 +76,7 @@ describe("copilot-tap status", () => {
       text,
       /\nSessions.*\n +id +label +state +tools +calls\n +test +test +idle +3 +1\n/,
     );
-    assert.match(text, /\nProviders\n.*\n +weather +test +a token +2 +1\n/);
+    assert.match(text, /\nProviders\n.*\n +weather +test +token +2 +1\n/);
     assert.match(text, /\n +forecast +weather +2 +1 +\d\.\d +\d+ ms +\d+ ms +\d+ ms\n/);
     assert.match(text, /\nLast failures\n.*\n +\d+ s +forecast +INTERNAL +no city/);
     assert.match(text, /\nAllowed configs: none\n/);

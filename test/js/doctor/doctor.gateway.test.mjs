@@ -366,6 +366,8 @@ describe("copilot-tap doctor, the way in for providers", () => {
     const { code, first, text } = await at.diagnose();
     assert.equal(code, "TOKEN_WRONG");
     assert.ok(!text.includes(wrong), "it is not shown");
+    // What the gateway says names its own file, not that of the usual home.
+    assert.ok(first.problem.includes(`read it again from ${at.files.token}: `), first.problem);
     await at.do(first.command);
     await waitFor(() => fs.existsSync(at.files.token), { what: "a token file" });
     assert.equal((await at.diagnose()).code, undefined);
