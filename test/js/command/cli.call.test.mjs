@@ -53,7 +53,7 @@ describe("copilot-tap tools", () => {
     const { at } = await served(t);
     const tool = await tap(["tools", "nothing"], at);
     assert.equal(tool.code, 1);
-    assert.match(tool.err, /there is no tool "nothing"\ncopilot-tap tools lists them/);
+    assert.match(tool.err, /unknown tool "nothing"\ncopilot-tap tools lists them/);
     const session = await tapJson(["tools", "--session", "nope"], at);
     assert.equal(session.value.error.code, "INVALID_SESSION");
     assert.equal((await tap(["tools"], place(t), NOBODY)).code, 3);
