@@ -22,6 +22,7 @@ enum class ErrorCode : uint8_t {
   InvalidJson,
   UnknownType,
   // Outcomes of a tool call (Core Profile, "tool.result").
+  InvalidArguments,
   NotFound,
   Timeout,
   Cancelled,
@@ -47,6 +48,7 @@ inline constexpr std::array<ErrorRow, static_cast<size_t>(ErrorCode::Count_)> kE
     {"UNAUTHORIZED", false, "This message is not allowed in this state."},
     {"INVALID_JSON", false, "The provider sent something unreadable: it needs a fix."},
     {"UNKNOWN_TYPE", false, "Check the message type and protocolVersion."},
+    {"INVALID_ARGUMENTS", false, "Check the arguments, then call again."},
     {"NOT_FOUND", false, "Check the arguments, or whether the thing asked for exists."},
     {"TIMEOUT", false, "Try again with less work, or raise the tool's timeout."},
     {"CANCELLED", false, "The call was cancelled; call again if it is still wanted."},

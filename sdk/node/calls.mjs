@@ -1,13 +1,14 @@
 // Calls in flight: each has one handler that runs, one signal, and at most one result.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { failure, TapError, ToolError } from "./errors.mjs";
+import { failure, isToolError, TapError, toError, ToolError } from "./errors.mjs";
 import { MOST_BUFFERED } from "./pace.mjs";
+import { callText } from "./report.mjs";
 
 /** What a tool.result may have; the rest of the message is small. */
 const MOST_RESULT_BYTES = 5 * 1024 * 1024 - 1024;
 const DRAIN_MS = 20;
-const CANCELLED = { error: "cancelled", errorCode: "CANCELLED" };
+const CANCELLED = fieldsOf({ error: "cancelled", errorCode: "CANCELLED" });
 
 /** What Provider.file gives: a result that lies in a file. */
 export class FileResult {
@@ -23,13 +24,18 @@ export class FileResult {
 export class Calls {
   #link;
   #find;
+  #onError;
   /** @type {Map<string, AbortController>} */
   #running = new Map();
 
-  /** @param {import("./link.mjs").Link} link @param {(name: string) => Tool | undefined} find */
-  constructor(link, find) {
+  /**
+   * @param {import("./link.mjs").Link} link @param {(name: string) => Tool | undefined} find
+   * @param {(error: Error, call: string) => void} onError what a tool has thrown, and did not mean for the model
+   */
+  constructor(link, find, onError) {
     this.#link = link;
     this.#find = find;
+    this.#onError = onError;
   }
 
   /** @param {Message} message of type tool.call */
@@ -47,14 +53,21 @@ export class Calls {
     if (this.#running.delete(id)) this.#answer(id, signal.aborted ? CANCELLED : outcome);
   }
 
-  /** @param {Tool | undefined} tool @param {unknown} args @param {import("./types.js").Call} call */
+  /**
+   * @param {Tool | undefined} tool @param {unknown} args @param {import("./types.js").Call} call
+   * @returns {Promise<string>} the fields of the answer
+   */
   async #run(tool, args, call) {
     try {
       if (!tool) throw new ToolError("NOT_FOUND", `there is no tool ${call.tool} any more`);
       const result = await tool.handler(await tool.validate(args), call);
       return resultFields(result);
-    } catch (error) {
-      return failure(error);
+    } catch (thrown) {
+      // What it throws once nobody waits is most often the abort itself.
+      if (!isToolError(thrown) && !call.signal.aborted) {
+        this.#onError(toError(thrown), callText(call.tool, args));
+      }
+      return fieldsOf(failure(thrown));
     }
   }
 
@@ -68,9 +81,10 @@ export class Calls {
     }
   }
 
-  /** @param {string} id @param {object} outcome */
-  #answer(id, outcome) {
-    if (this.#link.bound) this.#link.send({ type: "tool.result", id, ...outcome });
+  /** @param {string} id @param {string} fields */
+  #answer(id, fields) {
+    if (this.#link.bound)
+      this.#link.answer(`{"type":"tool.result","id":${JSON.stringify(id)},${fields}}`);
   }
 
   /** @param {Message} message of type tool.cancel */
@@ -87,12 +101,22 @@ export class Calls {
   }
 }
 
-/** @param {unknown} result what a handler has returned @returns {object} */
+/** As JSON, without the braces. @param {object} fields some */
+function fieldsOf(fields) {
+  return JSON.stringify(fields).slice(1, -1);
+}
+
+/**
+ * The fields of an answer as JSON: made once, since an object may say something else the second time.
+ * @param {unknown} result what a handler has returned @returns {string}
+ */
 function resultFields(result) {
-  if (result instanceof FileResult) return { file: result.file };
-  const data = result ?? "";
-  const size = Buffer.byteLength(JSON.stringify(data));
-  if (size <= MOST_RESULT_BYTES) return { data };
+  if (result instanceof FileResult) return fieldsOf({ file: result.file });
+  const data = JSON.stringify(result ?? "");
+  if (data === undefined)
+    throw new TypeError(`the tool returned a ${typeof result}, which is no JSON`);
+  const size = Buffer.byteLength(data);
+  if (size <= MOST_RESULT_BYTES) return `"data":${data}`;
   throw new ToolError(
     "PAYLOAD_TOO_LARGE",
     `the result has ${size} bytes of JSON; 5 MB are allowed`,

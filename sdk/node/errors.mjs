@@ -1,5 +1,7 @@
 // What can go wrong, each with a code and what to do about it.
 
+import { inspect } from "node:util";
+
 /** What to do, by the code of an error of the gateway's. @type {Record<string, string>} */
 export const ADVICE = {
   AUTH_FAILED: "Send auth with the token from the token file.",
@@ -12,6 +14,7 @@ export const ADVICE = {
   UNAUTHORIZED: "This message is not allowed in this state.",
   INVALID_JSON: "The provider sent something unreadable: it needs a fix.",
   UNKNOWN_TYPE: "Check the message type and protocolVersion.",
+  INVALID_ARGUMENTS: "Check the arguments, then call again.",
   NOT_FOUND: "Check the arguments, or whether the thing asked for exists.",
   TIMEOUT: "Try again with less work, or raise the tool's timeout.",
   CANCELLED: "The call was cancelled; call again if it is still wanted.",
@@ -68,12 +71,67 @@ export class ToolError extends Error {
   }
 }
 
-/** @param {unknown} error */
-export const toError = (error) => (error instanceof Error ? error : new Error(String(error)));
+/** What a call's failure may say: a message has to fit the gateway's limit. */
+const MOST_TEXT = 32_768;
+
+/** @param {any} error @returns {string} */
+function nameOf(error) {
+  const name = error.name === "Error" ? error.constructor?.name : error.name;
+  return typeof name === "string" ? name : "Error";
+}
+
+/** @param {any} thrown */
+function describe(thrown) {
+  if (typeof thrown?.message !== "string") {
+    return typeof thrown === "string" ? thrown : `it threw ${inspect(thrown, { depth: 1 })}`;
+  }
+  const name = nameOf(thrown);
+  if (thrown.message === "") return name;
+  const speaksForItself = thrown instanceof ToolError || thrown instanceof TapError;
+  // "Error" alone says nothing.
+  return speaksForItself || name === "Error" ? thrown.message : `${name}: ${thrown.message}`;
+}
+
+/**
+ * What was thrown, with its type, as `TypeError: x is undefined`. It may be anything, with getters that
+ * throw themselves: this does not.
+ * @param {unknown} thrown @returns {string}
+ */
+export function textOf(thrown) {
+  try {
+    return describe(thrown).slice(0, MOST_TEXT);
+  } catch {
+    return "it threw something that cannot be shown";
+  }
+}
+
+/** @param {unknown} thrown @returns {Error} */
+export function toError(thrown) {
+  try {
+    if (thrown instanceof Error) return thrown;
+  } catch {
+    // A proxy may refuse to say what it is.
+  }
+  return new Error(textOf(thrown));
+}
+
+/** Whether a tool has thrown it on purpose, for the model to read. @param {unknown} thrown @returns {thrown is ToolError} */
+export function isToolError(thrown) {
+  try {
+    return thrown instanceof ToolError;
+  } catch {
+    return false;
+  }
+}
 
 /** The fields of a failed tool.result. @param {unknown} thrown */
 export function failure(thrown) {
-  const error = toError(thrown);
-  const { code, retryable } = error instanceof ToolError ? error : { code: "INTERNAL" };
-  return { error: error.message || error.name, errorCode: code, ...(retryable && { retryable }) };
+  const error = textOf(thrown);
+  if (!isToolError(thrown)) return { error, errorCode: "INTERNAL" };
+  try {
+    const { code, retryable } = thrown;
+    return { error, errorCode: String(code), ...(retryable && { retryable: true }) };
+  } catch {
+    return { error, errorCode: "INTERNAL" }; // its code is no text
+  }
 }

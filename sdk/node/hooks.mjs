@@ -1,6 +1,7 @@
 // A say in what the agent does: rules and gates, context, sections (docs/protocol.md, "Hooks").
 
-import { toError } from "./errors.mjs";
+import { textOf, toError } from "./errors.mjs";
+import { callText } from "./report.mjs";
 import { reported } from "./reported.mjs";
 
 /** @typedef {import("./link.mjs").Message} Message */
@@ -15,7 +16,9 @@ function decisionOf(verdict) {
   if (verdict === true) return { decision: "allow" };
   if (typeof verdict === "string") return { decision: "deny", reason: verdict };
   const { decision, reason } = verdict ?? {};
-  if (["allow", "deny", "context"].includes(decision)) return { decision, reason };
+  if (["allow", "deny", "context"].includes(decision)) {
+    return { decision, reason: typeof reason === "string" ? reason : undefined };
+  }
   return { decision: "deny", reason: "the gate has not allowed it" };
 }
 
@@ -86,7 +89,7 @@ const makeParts = () => ({
  * @typedef {object} HooksOptions
  * @property {(type: string, fields: object) => Promise<unknown> | undefined} ask undefined: not bound
  * @property {() => boolean} paired
- * @property {(error: Error) => void} onError
+ * @property {(error: Error, call?: string) => void} onError
  */
 
 export class Hooks {
@@ -224,8 +227,8 @@ export class Hooks {
     try {
       decision = decisionOf(await judge?.({ tool, args, session: sessionId }));
     } catch (error) {
-      this.#options.onError(toError(error));
-      decision = { decision: "deny", reason: `the gate failed: ${toError(error).message}` };
+      this.#options.onError(toError(error), `the gate of ${callText(tool, args)}`);
+      decision = { decision: "deny", reason: `the gate failed: ${textOf(error)}` };
     }
     return { type: "gate.result", gateId, callId, ...decision };
   }
@@ -238,7 +241,7 @@ export class Hooks {
       const { rewriter } = declared.get(section) ?? told.get(section) ?? {};
       if (rewriter) content = String(await rewriter(current, { section, session: sessionId }));
     } catch (error) {
-      this.#options.onError(toError(error));
+      this.#options.onError(toError(error), `the function of section ${section}`);
     }
     return { type: "transform.result", callId, content };
   }

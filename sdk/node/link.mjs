@@ -122,6 +122,11 @@ export class Link {
     this.#transmit(message);
   }
 
+  /** A tool.result, where we are bound. @param {string} json */
+  answer(json) {
+    if (this.#socket?.readyState === 1) this.#socket.send(json);
+  }
+
   /** @param {Message} message */
   #transmit(message) {
     if (this.#socket?.readyState === 1) this.#socket.send(JSON.stringify(message));

@@ -1,7 +1,7 @@
 // Who wants to hear of what.
 
 import { toError } from "./errors.mjs";
-import { visible } from "./visible.mjs";
+import { report } from "./report.mjs";
 
 /** What is said by this SDK; every other name is an event of the session, to be subscribed to. */
 const OWN = ["status", "bound", "unbound", "error"];
@@ -46,16 +46,16 @@ export class Listeners {
         try {
           await listener(data);
         } catch (error) {
-          if (event !== "error") this.error(toError(error));
-          else process.emitWarning(visible(`provider ${this.#name}: ${toError(error).message}`));
+          if (event !== "error") this.error(toError(error), `on("${event}")`);
+          else report(this.#name, error, 'on("error")');
         }
       }),
     );
   }
 
-  /** @param {Error} error */
-  error(error) {
+  /** What nobody waits for. Without a listener it goes to stderr. @param {Error} error @param {string} [call] what has failed by it */
+  error(error, call) {
     if ((this.#byEvent.get("error")?.size ?? 0) > 0) void this.tell("error", error);
-    else process.emitWarning(visible(`provider ${this.#name}: ${error.message}`));
+    else report(this.#name, error, call);
   }
 }

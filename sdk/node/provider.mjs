@@ -6,6 +6,7 @@ import { Files } from "./files.mjs";
 import { Hooks } from "./hooks.mjs";
 import { Link } from "./link.mjs";
 import { Listeners } from "./listeners.mjs";
+import { endInOneLine } from "./report.mjs";
 import { Requests } from "./requests.mjs";
 import { Streams } from "./streams.mjs";
 import { makeTool, Tools } from "./tools.mjs";
@@ -69,7 +70,8 @@ class Provider {
     /** @type {(type: string, fields: object) => Promise<any> | undefined} */
     const ifBound = (type, fields) =>
       this.#link.bound ? this.#ask(type, { ...fields }) : undefined;
-    const onError = (/** @type {Error} */ error) => this.#listeners.error(error);
+    /** @type {(error: Error, call?: string) => void} */
+    const onError = (error, call) => this.#listeners.error(error, call);
     this.#tools = new Tools((delta) => ifBound("tools.update", delta), onError);
     this.#hooks = new Hooks({ ask: ifBound, paired: () => !this.persistDir, onError });
     this.#streams = new Streams(this.#requests, (type, fields) => this.#ask(type, fields), {
@@ -77,7 +79,7 @@ class Provider {
       broadcast: options.session === "all",
       onError,
     });
-    this.#calls = new Calls(this.#link, (tool) => this.#tools.get(tool));
+    this.#calls = new Calls(this.#link, (tool) => this.#tools.get(tool), onError);
   }
 
   // ---- what is declared ----------------------------------------------------------------------------
@@ -241,6 +243,7 @@ class Provider {
 
   /** @param {Error} error */
   #onFatal(error) {
+    endInOneLine(this.name, error);
     this.#connecting.reject(error);
     if (this.#everConnected) this.#closing.reject(error);
     else this.#closing.resolve();

@@ -2,12 +2,14 @@
 // (zod 4.2 and later, ArkType, Valibot with its JSON Schema part …). The library is the user's.
 
 import { Validator } from "@cfworker/json-schema";
+import { inWords, missing, refused } from "./arguments.mjs";
 import { ToolError } from "./errors.mjs";
 
 /** @typedef {{schema: object, validate: (args: any) => any}} Parameters validate throws, or gives what the handler gets */
 
-/** @param {string[]} problems */
-const badArguments = (problems) => new ToolError("NOT_FOUND", problems.join("; "));
+/** @param {string} tool @param {string[]} problems */
+const badArguments = (tool, problems) =>
+  new ToolError("INVALID_ARGUMENTS", `${tool} ${problems.join("; ")}`);
 
 /**
  * The schema as JSON Schema, by the ways that libraries have for it.
@@ -25,43 +27,42 @@ function toJsonSchema(schema) {
   );
 }
 
-/** @param {any} schema @returns {Parameters} */
-function fromStandard(schema) {
-  const validate = async (/** @type {unknown} */ args) => {
-    const result = await schema["~standard"].validate(args);
-    if (!result.issues) return result.value;
-    const place = (/** @type {any} */ step) => String(step?.key ?? step);
-    throw badArguments(
-      result.issues.map((/** @type {any} */ { path = [], message }) =>
-        path.length > 0 ? `${path.map(place).join(".")}: ${message}` : message,
-      ),
-    );
+/** @param {string} tool @param {any} standard a schema @returns {Parameters} */
+function fromStandard(tool, standard) {
+  const schema = /** @type {any} */ (toJsonSchema(standard));
+  /** @param {any} args @param {{path?: readonly any[], message: string}} issue */
+  const told = (args, { path = [], message }) => {
+    const place = path.map((step) => String(step?.key ?? step));
+    const isMissing = place.length === 1 && !Object.hasOwn(args, place[0]);
+    return isMissing ? missing(place, schema.properties?.[place[0]]) : refused(place, message);
   };
-  return { schema: toJsonSchema(schema), validate };
-}
-
-/** @param {object} schema @returns {Parameters} */
-function fromJsonSchema(schema) {
-  const validator = new Validator(/** @type {any} */ (schema), "2020-12", false);
-  const validate = (/** @type {any} */ args) => {
-    const { valid, errors } = validator.validate(args);
-    if (valid) return args;
-    // The outer ones say only that an inner one failed.
-    const inner = errors.filter(({ keyword }) => !["properties", "items"].includes(keyword));
-    throw badArguments(
-      (inner.length > 0 ? inner : errors).map(({ instanceLocation, error }) =>
-        instanceLocation === "#" ? error : `${instanceLocation.slice(2)}: ${error}`,
-      ),
-    );
+  const validate = async (/** @type {unknown} */ args) => {
+    const result = await standard["~standard"].validate(args);
+    if (!result.issues) return result.value;
+    const problems = result.issues.map((/** @type {any} */ issue) => told(args, issue));
+    throw badArguments(tool, problems);
   };
   return { schema, validate };
 }
 
-/** @param {unknown} parameters @returns {Parameters | undefined} undefined: no parameters */
-export function readParameters(parameters) {
+/** @param {string} tool @param {object} schema @returns {Parameters} */
+function fromJsonSchema(tool, schema) {
+  const validator = new Validator(/** @type {any} */ (schema), "2020-12", false);
+  const validate = (/** @type {any} */ args) => {
+    const { valid, errors } = validator.validate(args);
+    if (valid) return args;
+    throw badArguments(tool, inWords(schema, args, errors));
+  };
+  return { schema, validate };
+}
+
+/** @param {string} tool @param {unknown} parameters @returns {Parameters | undefined} undefined: no parameters */
+export function readParameters(tool, parameters) {
   if (parameters === undefined || parameters === null) return undefined;
   if (typeof parameters !== "object" && typeof parameters !== "function") {
     throw new TypeError("parameters: expected a JSON Schema or a schema with ~standard");
   }
-  return "~standard" in parameters ? fromStandard(parameters) : fromJsonSchema(parameters);
+  return "~standard" in parameters
+    ? fromStandard(tool, parameters)
+    : fromJsonSchema(tool, parameters);
 }

@@ -16,7 +16,7 @@ const asTheyAre = (args) => args;
 /** @param {string} name @param {import("./types.js").ToolOptions<any>} options @param {Tool["handler"]} handler @returns {Tool} */
 export function makeTool(name, { description, parameters, timeout }, handler) {
   if (typeof handler !== "function") throw new TypeError(`tool ${name}: expected a function`);
-  const read = readParameters(parameters);
+  const read = readParameters(name, parameters);
   const definition = { name, description, parameters: read?.schema, timeout };
   return { definition, validate: read?.validate ?? asTheyAre, handler };
 }

@@ -143,7 +143,7 @@ export interface Events {
   status: string;
   bound: { session: string; providerId: string };
   unbound: TapError;
-  /** What nobody waits for, refused changes included. Without a listener it is a process warning. */
+  /** What nobody waits for, refused changes included. Without a listener it goes to stderr, with its stack. */
   error: Error;
   "session.started": { session: string };
   "session.idle": { session: string };
@@ -230,7 +230,7 @@ export declare class TapError extends Error {
 /** Thrown by a tool: the call fails with this code, and the model reads the message. */
 export declare class ToolError extends Error {
   constructor(
-    code: "NOT_FOUND" | "TIMEOUT" | "CANCELLED" | "INTERNAL" | (string & {}),
+    code: "INVALID_ARGUMENTS" | "NOT_FOUND" | "TIMEOUT" | "CANCELLED" | "INTERNAL" | (string & {}),
     message: string,
     options?: { retryable?: boolean },
   );

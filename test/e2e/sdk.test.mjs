@@ -68,7 +68,7 @@ describe("a provider made with the SDK", { concurrency: 1 }, () => {
       await rig.run();
       const requests = rig.model.requests.map((request) => JSON.stringify(request));
       assert.ok(
-        requests.some((text) => /NOT_FOUND: .*city/.test(text)),
+        requests.some((text) => /INVALID_ARGUMENTS: .*city/.test(text)),
         "the model has read what was wrong with its arguments",
       );
       assert.match(rig.result("forecast"), /^rain in Bern for [\da-f-]{36}$/);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import inspect
 import json
@@ -11,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Callable
 
 from .errors import TapError, ToolError, failure
-from .link import Link, Message
+from .link import FAREWELL_S, Link, Message
+from .report import call_text
 from .threads import in_thread
 from .tools import Tool
 
@@ -46,12 +48,21 @@ class Call:
 class _Running:
     call: Call
     task: asyncio.Task[Any] | None = None
+    stoppable: bool = False
+    """A coroutine of the user's runs. A thread cannot be stopped: it looks at call.cancelled."""
     progress: set[asyncio.Task[Any]] = field(default_factory=set)
 
 
 class Calls:
-    def __init__(self, link: Link, find: Callable[[str], Tool | None]) -> None:
-        self._link, self._find = link, find
+    """`on_error` hears what a tool has raised and did not mean for the model, and in which call."""
+
+    def __init__(
+        self,
+        link: Link,
+        find: Callable[[str], Tool | None],
+        on_error: Callable[[BaseException, str], None],
+    ) -> None:
+        self._link, self._find, self._on_error = link, find, on_error
         self._running: dict[str, _Running] = {}
 
     def start(self, message: Message) -> None:
@@ -68,27 +79,52 @@ class Calls:
         running.task = self._link.spawn(self._perform(running, message["args"]))
 
     async def _perform(self, running: _Running, args: dict[str, Any]) -> None:
+        """Whatever the function does, the call is answered once."""
         call = running.call
+        ending: BaseException | None = None  # of the program, or of this task: after the answer
+        outcome = CANCELLED
         try:
-            outcome = _result_fields(await self._run(self._find(call.tool), args, call))
-        except asyncio.CancelledError:
             if not call.cancelled:
-                raise  # the program ends
-        except Exception as error:  # whatever it is, the model must hear of it
+                outcome = _result_fields(await self._run(running, args))
+        except GeneratorExit:
+            raise  # the loop is gone
+        except BaseException as error:  # whatever it is, the model must hear of it
             outcome = failure(error)
-        await asyncio.gather(*running.progress)  # it comes before the result
+            if not call.cancelled:
+                ending = None if isinstance(error, Exception) else error
+                self._report(error, call, args)
+        running.stoppable = False
+        try:
+            if running.progress:
+                await asyncio.wait(running.progress)  # it comes before the result
+        except asyncio.CancelledError as error:
+            ending = error
         # Where the connection is gone nobody waits for an answer. A cancelled call has its place
         # until now.
         if self._running.pop(call.id, None):
-            await self._answer(call.id, CANCELLED if call.cancelled else outcome)
+            answer = self._answer(call.id, CANCELLED if call.cancelled else outcome)
+            if not ending:
+                await answer
+                return
+            with contextlib.suppress(asyncio.TimeoutError):  # of a gateway that does not read
+                await asyncio.wait_for(answer, FAREWELL_S)
+        if ending:
+            raise ending
 
-    async def _run(self, tool: Tool | None, args: dict[str, Any], call: Call) -> Any:
+    def _report(self, error: BaseException, call: Call, args: dict[str, Any]) -> None:
+        if not isinstance(error, ToolError) and self._link.bound:
+            self._on_error(error, call_text(call.tool, args))
+
+    async def _run(self, running: _Running, args: dict[str, Any]) -> Any:
+        call = running.call
+        tool = self._find(call.tool)
         if tool is None:
             raise ToolError("NOT_FOUND", f"there is no tool {call.tool} any more")
         given = tool.arguments(args)
         if tool.takes_call:
             given["call"] = call
         if inspect.iscoroutinefunction(tool.function):
+            running.stoppable = True
             return await tool.function(**given)
         return await in_thread(functools.partial(tool.function, **given))
 
@@ -116,9 +152,7 @@ class Calls:
 
     def _abort(self, running: _Running) -> None:
         running.call.cancelled = True
-        tool = self._find(running.call.tool)
-        # A thread cannot be stopped: it looks at call.cancelled.
-        if running.task and tool and inspect.iscoroutinefunction(tool.function):
+        if running.task and running.stoppable:
             running.task.cancel()
 
     def abort_all(self) -> None:

@@ -36,7 +36,7 @@ class TapError(Exception):
 class ToolError(Exception):
     """Raised by a tool: the call fails with this code, and the model reads the message.
 
-    `code` is NOT_FOUND, TIMEOUT, CANCELLED or INTERNAL.
+    `code` is INVALID_ARGUMENTS, NOT_FOUND, TIMEOUT, CANCELLED or INTERNAL.
     """
 
     def __init__(self, code: str, message: str, *, retryable: bool = False) -> None:
@@ -45,10 +45,28 @@ class ToolError(Exception):
         self.retryable = retryable
 
 
+MOST_TEXT = 32_768
+"""Of what a call's failure says: a message has to fit the gateway's limit."""
+
+
+def text_of(error: BaseException) -> str:
+    """What was raised, with its type, as `KeyError: 'nope'`. This does not raise, whatever it was."""
+    name = type(error).__name__
+    try:
+        text = str(error)
+    except BaseException:  # it is the user's
+        return f"{name}, whose text cannot be had"
+    # An exception without a type of its own, or meant for the model, speaks for itself.
+    plain = type(error) is Exception or isinstance(error, (ToolError, TapError))
+    if not text:
+        return name
+    return (text if plain else f"{name}: {text}")[:MOST_TEXT]
+
+
 def failure(error: BaseException) -> dict[str, Any]:
     """The fields of a failed tool.result."""
-    text = str(error) or type(error).__name__
+    text = text_of(error)
     if not isinstance(error, ToolError):
         return {"error": text, "errorCode": "INTERNAL"}
     retryable = {"retryable": True} if error.retryable else {}
-    return {"error": text, "errorCode": error.code, **retryable}
+    return {"error": text, "errorCode": str(error.code), **retryable}

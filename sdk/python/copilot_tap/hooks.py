@@ -6,13 +6,17 @@ import inspect
 import itertools
 from typing import Any, Callable, Union
 
+from .errors import text_of
 from .link import Message
+from .report import call_text
 
 Judge = Callable[..., Any]
 Section = tuple[Union[Message, None], Union[Callable[..., Any], None]]
 """The change, and the function that it calls back."""
 Change = tuple[Message, Callable[[], None]]
 """What to tell the gateway, and what to do where it refuses."""
+ENDS = (KeyboardInterrupt, SystemExit, GeneratorExit)
+"""They end the program, and with it the connection: the gateway denies by itself."""
 
 
 def _decision(verdict: Any) -> Message:
@@ -22,7 +26,11 @@ def _decision(verdict: Any) -> Message:
     if isinstance(verdict, str):
         return {"decision": "deny", "reason": verdict}
     if isinstance(verdict, dict) and verdict.get("decision") in ("allow", "deny", "context"):
-        return {"decision": verdict["decision"], "reason": verdict.get("reason")}
+        reason = verdict.get("reason")
+        return {
+            "decision": verdict["decision"],
+            "reason": reason if isinstance(reason, str) else None,
+        }
     return {"decision": "deny", "reason": "the gate has not allowed it"}
 
 
@@ -44,7 +52,7 @@ def _undo(declared: dict[Any, Any], refused: dict[Any, Any], former: dict[Any, A
 
 
 class Hooks:
-    def __init__(self, on_error: Callable[[Exception], None]) -> None:
+    def __init__(self, on_error: Callable[[BaseException, str], None]) -> None:
         self._on_error = on_error
         self._ids = itertools.count(1)
         self.rules: dict[int, Message] = {}
@@ -130,9 +138,11 @@ class Hooks:
         check = {"tool": message["tool"], "args": message["args"], "session": message["sessionId"]}
         try:
             return {**answer, **_decision(await call(judge, check) if judge else None)}
-        except Exception as error:
-            self._on_error(error)
-            return {**answer, "decision": "deny", "reason": f"the gate failed: {error}"}
+        except ENDS:
+            raise
+        except BaseException as error:
+            self._on_error(error, f"the gate of {call_text(check['tool'], check['args'])}")
+            return {**answer, "decision": "deny", "reason": f"the gate failed: {text_of(error)}"}
 
     async def rewrite(self, message: Message) -> Message:
         """The answer to transform.request."""
@@ -141,6 +151,8 @@ class Hooks:
             _, rewriter = self._sections.get(message["section"], (None, None))
             if rewriter:
                 content = str(await call(rewriter, content))
-        except Exception as error:
-            self._on_error(error)
+        except ENDS:
+            raise
+        except BaseException as error:
+            self._on_error(error, f"the function of section {message['section']}")
         return {"type": "transform.result", "callId": message["callId"], "content": content}

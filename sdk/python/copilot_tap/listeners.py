@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any, Callable, Coroutine
 
 from .errors import TapError
 from .hooks import call
-from .visible import visible
+from .report import report
 
 Listener = Callable[..., Any]
 
@@ -41,18 +40,15 @@ class Listeners:
             try:
                 await call(listener, data)
             except Exception as error:
+                where = f'on("{event}")'
                 if event == "error":
-                    self._print(error)
+                    report(self._provider, error, where)
                 else:
-                    self.on_error(error)
+                    self.on_error(error, where)
 
-    def on_error(self, error: Exception) -> None:
-        """What nobody waits for. Without a listener it goes to stderr."""
+    def on_error(self, error: BaseException, call: str | None = None) -> None:
+        """What nobody waits for, and what has failed by it. Without a listener it goes to stderr."""
         if self._listeners.get("error"):
             self.tell_later("error", error)
         elif not (isinstance(error, TapError) and error.code == "DISCONNECTED"):
-            self._print(error)
-
-    def _print(self, error: Exception) -> None:
-        text = visible(f"provider {self._provider}: {error}")
-        print(text, file=sys.stderr, flush=True)
+            report(self._provider, error, call)

@@ -58,7 +58,7 @@ class Provider:
         """A connection, and what belongs to it; a provider that was closed may connect again."""
         self._link = self._make_link()
         self._requests = Requests(self._link)
-        self._calls = Calls(self._link, self._tools.declared.get)
+        self._calls = Calls(self._link, self._tools.declared.get, self.on_error)
         self._run: asyncio.Task[None] | None = None
         self._connected: asyncio.Future[None] | None = None
         self._syncing: asyncio.Task[None] | None = None
@@ -309,9 +309,9 @@ class Provider:
     def on_status(self, text: str) -> None:
         self._listeners.tell_later("status", text)
 
-    def on_error(self, error: Exception) -> None:
+    def on_error(self, error: BaseException, call: str | None = None) -> None:
         """What nobody waits for."""
-        self._listeners.on_error(error)
+        self._listeners.on_error(error, call)
 
     # ---- coming and going --------------------------------------------------------------------------
 

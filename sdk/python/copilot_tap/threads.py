@@ -8,6 +8,8 @@ import contextvars
 import threading
 from typing import Any, Callable
 
+from .errors import text_of
+
 
 async def in_thread(function: Callable[[], Any]) -> Any:
     """Runs it in a thread that does not keep the program from ending."""
@@ -18,8 +20,10 @@ async def in_thread(function: Callable[[], Any]) -> Any:
     def settle(result: Any, error: BaseException | None) -> None:
         if future.done():
             return
-        if isinstance(error, (StopIteration, asyncio.CancelledError)):  # they mean something else here
-            error = RuntimeError(f"the tool raised {type(error).__name__}")
+        # They mean something else here: that of a thread ends neither the loop nor the program.
+        if isinstance(error, StopIteration) or not isinstance(error, (Exception, type(None))):
+            cause, error = error, RuntimeError(f"the tool raised {text_of(error)}")
+            error.__cause__ = cause
         if error:
             future.set_exception(error)
         else:

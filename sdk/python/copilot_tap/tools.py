@@ -14,10 +14,9 @@ except ImportError as missing:  # pragma: no cover
         "or pip install jsonschema"
     ) from missing
 
+from .arguments import in_words, refused
 from .errors import ToolError
 from .signatures import CALL, convert, parameters_of, read_docstring, takes_call
-
-MOST_PROBLEMS = 5
 
 
 @dataclass(eq=False)
@@ -32,16 +31,14 @@ class Tool:
         """Those for the function. ToolError where they do not fit."""
         problems = list(self.validator.iter_errors(args))
         if problems:
-            raise ToolError("NOT_FOUND", "; ".join(map(_told, problems[:MOST_PROBLEMS])))
+            raise self._unfit(in_words(self.definition["parameters"], problems))
         try:
             return {name: convert(self.hints.get(name), value) for name, value in args.items()}
         except ValueError as error:  # pydantic
-            raise ToolError("NOT_FOUND", str(error)) from error
+            raise self._unfit(refused([], str(error))) from error
 
-
-def _told(problem: Any) -> str:
-    place = ".".join(map(str, problem.absolute_path))
-    return f"{place}: {problem.message}" if place else problem.message
+    def _unfit(self, why: str) -> ToolError:
+        return ToolError("INVALID_ARGUMENTS", f"{self.definition['name']} {why}")
 
 
 def make_tool(

@@ -288,7 +288,7 @@ describe("examples/sdk/hello", () => {
       const session = await Session.register(gateway, "first");
       await gateway.tools(session, "greet");
       assert.equal(await session.call("greet", { name: "Ada" }), "Hello, Ada!");
-      assert.equal((await session.call("greet", {})).code, "NOT_FOUND");
+      assert.equal((await session.call("greet", {})).code, "INVALID_ARGUMENTS");
       await gateway.host.stop("SIGKILL");
       await gateway.startHost();
       const second = await Session.register(gateway, "second");

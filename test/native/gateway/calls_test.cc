@@ -75,6 +75,16 @@ TEST_F(Calls, FailWithTheProvidersCodeAndReason) {
             "the thing asked for exists.");
 }
 
+TEST_F(Calls, ThatDoNotFitTheParametersAdviseToCheckTheArgumentsAlone) {
+  tap.say(peer, failure(open("1"), "INVALID_ARGUMENTS", "forecast needs \\\"city\\\" (text)"));
+  const auto settled = tap.expect<protocol::CallResult>(session);
+  EXPECT_EQ(settled.code, protocol::ErrorCode::InvalidArguments);
+  EXPECT_EQ(
+      settled.text,
+      "Provider \"p\" failed with INVALID_ARGUMENTS: forecast needs \"city\" (text). Check the "
+      "arguments, then call again.");
+}
+
 TEST_F(Calls, FailAsInternalWhereTheCodeIsUnknown) {
   tap.say(peer, failure(open("1"), "EPIPE", "broken"));
   EXPECT_EQ(tap.outcome(session), "1 INTERNAL");
@@ -83,8 +93,8 @@ TEST_F(Calls, FailAsInternalWhereTheCodeIsUnknown) {
 }
 
 TEST_F(Calls, FailWithEveryCodeThatAProviderMaySend) {
-  for (const std::string code :
-       {"NOT_FOUND", "TIMEOUT", "CANCELLED", "DISCONNECTED", "UNAUTHORIZED", "INTERNAL"}) {
+  for (const std::string code : {"INVALID_ARGUMENTS", "NOT_FOUND", "TIMEOUT", "CANCELLED",
+                                 "DISCONNECTED", "UNAUTHORIZED", "INTERNAL"}) {
     tap.say(peer, failure(open("1"), code, "no"));
     EXPECT_EQ(tap.outcome(session), "1 " + code);
   }

@@ -17,6 +17,7 @@ TEST(Errors, HaveTheNamesOfTheSpecification) {
   EXPECT_EQ(wireName(ErrorCode::RateLimited), "RATE_LIMITED");
   EXPECT_EQ(wireName(ErrorCode::InvalidJson), "INVALID_JSON");
   EXPECT_EQ(wireName(ErrorCode::UnknownType), "UNKNOWN_TYPE");
+  EXPECT_EQ(wireName(ErrorCode::InvalidArguments), "INVALID_ARGUMENTS");
   EXPECT_EQ(wireName(ErrorCode::NotFound), "NOT_FOUND");
   EXPECT_EQ(wireName(ErrorCode::Timeout), "TIMEOUT");
   EXPECT_EQ(wireName(ErrorCode::Cancelled), "CANCELLED");

@@ -1,0 +1,50 @@
+"""What goes wrong in a user's function is shown where its author looks: on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from .errors import TapError
+from .visible import visible
+
+MOST_ARGUMENTS = 200
+HERE = str(Path(__file__).parent)
+
+
+def call_text(tool: str, args: Any) -> str:
+    """A call, for a person."""
+    text = json.dumps(args, ensure_ascii=False, separators=(",", ":"))
+    cut = text[:MOST_ARGUMENTS] + "…" if len(text) > MOST_ARGUMENTS else text
+    return f"{tool} {cut}".replace("\n", "\\n")
+
+
+def _of_the_user(trace: TracebackType | None) -> TracebackType | None:
+    """Without this package's own lines, which come first."""
+    while trace and trace.tb_frame.f_code.co_filename.startswith(HERE) and trace.tb_next:
+        trace = trace.tb_next
+    return trace
+
+
+def _stack(error: BaseException) -> str:
+    if isinstance(error, TapError):
+        return str(error)  # a refusal says all in its message
+    trace = _of_the_user(error.__traceback__)
+    try:
+        return "".join(traceback.format_exception(type(error), error, trace)).rstrip()
+    except Exception:  # its text, or that of what has caused it, cannot be had
+        where = "".join(traceback.format_tb(trace))
+        return f"Traceback (most recent call last):\n{where}{type(error).__name__}"
+
+
+def report(provider: str, error: BaseException, call: str | None = None) -> None:
+    """`call`: what has failed by it."""
+    head = f"provider {provider}: " + (f"{call} failed:\n" if call else "")
+    text = visible(head + _stack(error))
+    encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
+    text = text.encode(encoding, "backslashreplace").decode(encoding)
+    print(text, file=sys.stderr, flush=True)
