@@ -40,7 +40,7 @@ const STRINGS = {
 };
 
 /** No argument turns into something else than the text that was typed. */
-const CONFIGURATION = {
+export const CONFIGURATION = {
   "boolean-negation": false,
   "dot-notation": false,
   "duplicate-arguments-array": false,

@@ -3,9 +3,12 @@
 
 import readline from "node:readline";
 import { STATUS_TOOL } from "../host/tap-status.mjs";
-import { endProvider, startProvider } from "./provider-process.mjs";
+import { Developed } from "./developed.mjs";
+import { nearest } from "./nearest.mjs";
+import { startProvider } from "./provider-process.mjs";
+import { Terminal } from "./terminal.mjs";
 import { startTap } from "./testing.mjs";
-import { visible } from "../base/visible.mjs";
+import { argumentsOfLine } from "./tool-arguments.mjs";
 
 /** @typedef {import("./testing.mjs").TestTap} TestTap */
 /** @typedef {import("./pretend-session.mjs").PretendSession} PretendSession */
@@ -14,7 +17,8 @@ import { visible } from "../base/visible.mjs";
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 const HELP = `  tools                  list the tools
-  <tool> {"city":"Bern"} call one
+  <tool> city=Bern       call one; "call <tool> city=Bern" does the same
+  <tool> {"city":"Bern"} the same, with its arguments as JSON
   prompt                 what goes with a prompt of the user
   check <tool> {…}       what the providers' rules say about the use of a tool
   idle                   the model has finished its turn
@@ -25,27 +29,24 @@ const HELP = `  tools                  list the tools
 
 // ---- for people ----------------------------------------------------------------------------------
 
-/** @param {string} text @returns {unknown} nothing, where it is no JSON */
-function parsed(text) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** @param {string} text of JSON, or nothing */
-function readArguments(text) {
-  const args = text.trim() === "" ? {} : parsed(text);
-  if (typeof args === "object" && args !== null && !Array.isArray(args)) return args;
-  throw new Error(`arguments are a JSON object, as in {"city":"Bern"}; this is none: ${text}`);
-}
-
 /** Variables as a shell takes them. @param {Record<string, string>} env */
 const exports = (env) =>
   Object.entries(env)
     .map(([name, value]) => `export ${name}='${value.replaceAll("'", "'\\''")}'`)
     .join("\n");
+
+/** @param {string} line @returns {[word: string, rest: string]} */
+function splitLine(line) {
+  const [, word = "", rest = ""] = /^\s*(\S*)\s*(.*)$/s.exec(line) ?? [];
+  return [word, rest];
+}
+
+/** @param {string} tool @param {string[]} known */
+function unknownTool(tool, known) {
+  const meant = nearest(tool, known);
+  const guess = meant === undefined ? "" : `; did you mean "${meant}"?`;
+  return `unknown tool "${tool}"; known: ${known.join(", ")}${guess}`;
+}
 
 export class Console {
   #tap;
@@ -86,8 +87,11 @@ export class Console {
   }
 
   async #check(/** @type {string} */ rest) {
-    const [, tool = "", args = ""] = /^(\S*)\s*(.*)$/s.exec(rest) ?? [];
-    this.#say(JSON.stringify(await this.#tap.session.check(tool, readArguments(args))));
+    const [tool, args] = splitLine(rest);
+    if (tool === "") throw new Error('which tool? check <tool> {"command":"ls"}');
+    const { parameters } = this.#tap.session.tools.get(tool) ?? {};
+    const given = argumentsOfLine(args, parameters);
+    this.#say(JSON.stringify(await this.#tap.session.check(tool, given)));
   }
 
   async #restart() {
@@ -95,14 +99,31 @@ export class Console {
     this.#follow(this.#tap.session);
   }
 
-  async #call(/** @type {string} */ tool, /** @type {string} */ args) {
-    const result = await this.#tap.call(tool, readArguments(args));
+  /** What a line may begin with. */
+  get words() {
+    return [...this.#tap.session.tools.keys(), ...Object.keys(this.#commands), "quit"];
+  }
+
+  /** @param {string} tool @param {string} rest of the line */
+  async #call(tool, rest) {
+    const { tools } = this.#tap.session;
+    const offered = tools.get(tool);
+    if (!offered) throw new Error(unknownTool(tool, [...tools.keys()]));
+    const result = await this.#tap.call(tool, argumentsOfLine(rest, offered.parameters));
     this.#say(typeof result === "string" ? result : `${result.mimeType}: ${result.text}`);
+  }
+
+  /** @param {string} rest `set_timer label=egg` */
+  async #callNamed(rest) {
+    const [tool, args] = splitLine(rest);
+    if (tool === "") throw new Error("which tool? call <tool> city=Bern");
+    await this.#call(tool, args);
   }
 
   /** @type {Record<string, (rest: string) => unknown>} */
   #commands = {
     help: () => this.#say(HELP),
+    call: (rest) => this.#callNamed(rest),
     tools: () => this.#list(),
     prompt: async () => this.#say((await this.#tap.session.prompt()) || "nothing"),
     check: (rest) => this.#check(rest),
@@ -114,7 +135,7 @@ export class Console {
 
   /** @param {string} line @returns {Promise<void>} */
   async run(line) {
-    const [, word = "", rest = ""] = /^\s*(\S*)\s*(.*)$/s.exec(line) ?? [];
+    const [word, rest] = splitLine(line);
     if (Object.hasOwn(this.#commands, word)) await this.#commands[word](rest);
     else if (word !== "") await this.#call(word, rest);
   }
@@ -157,45 +178,48 @@ async function untilSignal(work) {
 }
 
 /**
- * @param {Console} dev @param {Streams["input"]} input
- * @param {AbortSignal} ending @param {(text: string) => void} say
+ * @param {Console} dev @param {Terminal} terminal @param {Streams["input"]} input
+ * @param {AbortSignal} ending
  * @returns {Promise<number>} how many lines have failed
  */
-async function converse(dev, input, ending, say) {
+async function converse(dev, terminal, input, ending) {
   let failed = 0;
   const tell = (/** @type {Error} */ error) => {
     failed += 1;
-    say(error.message);
+    terminal.say(error.message);
   };
   const ended = new Promise((resolve) => ending.addEventListener("abort", resolve));
-  for await (const line of readline.createInterface({ input, signal: ending })) {
+  for await (const line of terminal.lines(input, ending, () => dev.words)) {
     if (ending.aborted || line.trim() === "quit") break;
     await Promise.race([dev.run(line).catch(tell), ended]);
   }
+  terminal.close();
   return ending.aborted ? 0 : failed;
 }
 
 /**
  * @param {string[]} command of a provider to be started; none: the user starts it
  * @param {Streams} streams
+ * @param {{watch?: boolean}} [options] watch: starts it again when a file of this folder changes
  * @returns {Promise<number>} how many of the lines have failed
  */
-export const runDev = (command, { input, output }) =>
+export const runDev = (command, streams, { watch = false } = {}) =>
   untilSignal(async (ending) => {
-    const say = (/** @type {string} */ text) =>
-      void output.write(`${text.split("\n").map(visible).join("\n")}\n`);
+    const terminal = new Terminal(streams);
+    const say = (/** @type {string} */ text) => terminal.say(text);
     const tap = await startTap({ session: "dev" });
     const dev = new Console(tap, say);
     const usage = "help shows what to type; quit ends it";
     const own = command.length === 0;
     say(own ? `start a provider with\n\n${exports(tap.env)}\n\n${usage}` : usage);
-    const provider = own ? undefined : startProvider(tap, command, say);
+    const start = () => startProvider(tap, command, say);
+    const provider = own ? undefined : new Developed(start, say, watch);
     try {
-      if (provider && !("isTTY" in input && input.isTTY))
-        await untilItServes(tap, provider, ending);
-      return await converse(dev, input, ending, say);
+      const isTyped = "isTTY" in streams.input && streams.input.isTTY;
+      if (provider && !isTyped) await untilItServes(tap, provider.process, ending);
+      return await converse(dev, terminal, streams.input, ending);
     } finally {
-      if (provider) await endProvider(provider);
+      await provider?.end();
       await tap.stop();
     }
   });

@@ -7,38 +7,71 @@ import { withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
 import { untilInterrupted } from "../interruption.mjs";
 import { Output } from "../output.mjs";
+import { CONFIGURATION } from "../parser.mjs";
+import {
+  argumentsOf,
+  arePairs,
+  BadArguments,
+  fromPairs,
+  parseObject,
+} from "../../develop/tool-arguments.mjs";
 import { sessionIdOf } from "../reference.mjs";
 
-/** @typedef {import("../given.mjs").Given & {tool: string, arguments?: string, stdin: boolean, session?: string, timeout?: string, output?: string}} CallGiven */
+/** @typedef {import("../given.mjs").Given & {tool: string, arguments?: string, more?: string[], stdin: boolean, session?: string, timeout?: string, output?: string}} CallGiven */
 /** @typedef {import("../../base/addon.js").CallOutcome} CallOutcome */
 /** @typedef {import("../../base/addon.js").Attachment} Attachment */
 
-/** @type {Record<string, string>} */
+/** Where the gateway has refused it; of a failure of the tool, its own words say what to do. @type {Record<string, string>} */
 const ADVICE = {
   NOT_FOUND: "copilot-tap tools lists the tools, and what one takes",
   INVALID_SESSION: "copilot-tap status lists the sessions",
 };
+/** A failure of a provider begins with its name. */
+const OF_A_PROVIDER = /^Provider "/;
 /** What a timer takes. */
 const MOST_MS = 2 ** 31;
-const SHAPE = `write a JSON object, as in copilot-tap call forecast '{"city":"Bern"}'`;
 
-/** @param {CallGiven} given @returns {Promise<object>} */
-async function argumentsOf({ arguments: typed, stdin }) {
-  if (stdin && typed !== undefined) {
+/** What is wrong with them is wrong usage. @template T @param {() => T} read */
+function reading(read) {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof BadArguments)) throw error;
+    throw usage(error.message, "copilot-tap tools <tool> shows what one takes");
+  }
+}
+
+/** The words of the arguments. @param {CallGiven} given @returns {Promise<string[]>} */
+async function wordsOf({ arguments: first, more = [], stdin }) {
+  const typed = first === undefined ? [] : [first, ...more];
+  if (!stdin) {
+    if (!arePairs(typed)) reading(() => argumentsOf(typed));
+    else reading(() => fromPairs(typed)); // each is one; the types come later
+    return typed;
+  }
+  if (typed.length > 0) {
     throw usage(
       "the arguments are typed, and --stdin says that they are not",
       "give one of the two",
     );
   }
-  const text = stdin ? await textOf(process.stdin) : (typed ?? "{}");
-  let value;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw usage(`the arguments are no JSON: ${/** @type {Error} */ (error).message}`, SHAPE);
-  }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
-  throw usage("the arguments are no object", SHAPE);
+  const text = await textOf(process.stdin);
+  reading(() => parseObject(text));
+  return [text];
+}
+
+/**
+ * The schema of a tool, where there is one.
+ * @param {import("../control.mjs").Control} control
+ * @param {CallGiven} given
+ */
+async function parametersOf(control, { tool, session }) {
+  const { providers } = await control.inspect();
+  return providers
+    .flatMap(({ bindings }) => bindings)
+    .filter((binding) => session === undefined || binding.session === session)
+    .flatMap(({ tools }) => tools)
+    .find(({ name }) => name === tool)?.parameters;
 }
 
 /** @param {string | undefined} text in seconds @returns {number | undefined} in ms */
@@ -61,7 +94,7 @@ function failed({ code, text }, ending, late) {
       advice: "ask for less, or give it more time with --timeout",
     });
   }
-  const advice = ADVICE[code] ?? "";
+  const advice = OF_A_PROVIDER.test(text) ? "" : (ADVICE[code] ?? "");
   return new Failure(text, { code, advice });
 }
 
@@ -86,14 +119,24 @@ function show(output, result, file) {
   if (!file) output.say(`(${result.mimeType}, ${size} bytes: --output <file> writes them)`);
 }
 
-/** @param {CallGiven} given */
-async function run(given) {
+/** Of an option that is given twice, the last. @param {CallGiven} given */
+const once = ({ more, ...given }) =>
+  /** @type {CallGiven} */ ({
+    ...Object.fromEntries(Object.entries(given).map(([name, one]) => [name, [one].flat().at(-1)])),
+    more,
+  });
+
+/** @param {CallGiven} twice */
+async function run(twice) {
+  const given = once(twice);
   const output = new Output(given);
   const { tool, session, output: file } = given;
-  const args = await argumentsOf(given);
+  const words = await wordsOf(given);
   const timeoutMs = timeoutOf(given.timeout);
   const outcome = await untilInterrupted((ending) =>
     withGateway(filesOf(given), async (control) => {
+      const parameters = arePairs(words) ? await parametersOf(control, given) : undefined;
+      const args = reading(() => argumentsOf(words, parameters));
       const late = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
       const signal = late ? AbortSignal.any([ending, late]) : ending;
       const id = await sessionIdOf(control, session);
@@ -108,17 +151,23 @@ async function run(given) {
 
 /** @type {import("../given.mjs").Command} */
 export default {
-  command: "call <tool> [arguments]",
+  command: "call <tool> [arguments] [more..]",
   describe: "call a tool without a model",
   builder: (parser) =>
     parser
+      .parserConfiguration({ ...CONFIGURATION, "duplicate-arguments-array": true })
       .usage(
-        "$0 call <tool> [arguments]\n\n" +
-          "Calls a tool of a provider as a session would, and prints the result. No hook is asked. " +
+        "$0 call <tool> [key=value…]\n$0 call <tool> [JSON]\n\n" +
+          "Calls a tool of a provider as a session would, and prints the result. The arguments are " +
+          "key=value pairs, whose types follow from the tool, or a JSON object. No hook is asked. " +
           "Ctrl-C cancels the call.",
       )
       .positional("tool", { describe: "its name", type: "string" })
-      .positional("arguments", { describe: "a JSON object; else {}", type: "string" })
+      .positional("arguments", {
+        describe: "key=value pairs, or a JSON object; else {}",
+        type: "string",
+      })
+      .positional("more", { describe: "more pairs", type: "string", array: true })
       .option("session", {
         describe:
           "its id or label, or the beginning of one; else the one last used that has the tool",
@@ -141,7 +190,8 @@ export default {
         type: "string",
         requiresArg: true,
       })
-      .example(`$0 call forecast '{"city":"Bern"}'`, "by hand")
+      .example("$0 call roll sides=6", "as you type it")
+      .example(`$0 call roll '{"sides":6}'`, "as JSON")
       .example("$0 call screenshot -o page.png", "a result that is no text"),
   handler: run,
 };

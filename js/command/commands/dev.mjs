@@ -2,17 +2,23 @@
 
 import { EXIT, usage } from "../failure.mjs";
 
-/** @param {import("../given.mjs").Given & {"--"?: string[]}} given */
-async function run({ json, "--": program = [] }) {
+/** @param {import("../given.mjs").Given & {watch: boolean, "--"?: string[]}} given */
+async function run({ json, watch, "--": program = [] }) {
   if (json && program.length > 0) {
     throw usage(
       "--json takes no command",
       "start the provider yourself, with the env of the first line",
     );
   }
+  if (watch && program.length === 0) {
+    throw usage(
+      "--watch needs the provider's program",
+      "copilot-tap dev --watch -- node provider.mjs",
+    );
+  }
   const { runDev, runJsonDev } = await import("../../develop/dev.mjs");
   const streams = { input: process.stdin, output: process.stdout };
-  const failed = json ? await runJsonDev(streams) : await runDev(program, streams);
+  const failed = json ? await runJsonDev(streams) : await runDev(program, streams, { watch });
   // A person has seen it; a script has not.
   if (failed && !process.stdin.isTTY) process.exitCode = EXIT.notDone;
   process.stdin.destroy(); // it would keep the process alive
@@ -25,11 +31,16 @@ export default {
   builder: (yargs) =>
     yargs
       .usage(
-        "$0 dev [-- program…]\n\n" +
+        "$0 dev [--watch] [-- program…]\n\n" +
           "Starts a gateway and a pretend session, and the program if one is given. Type the name of a " +
-          "tool to call it; `help` shows what else there is, and Ctrl-D ends it. With --json it is " +
-          "driven by JSON lines on stdin.",
+          "tool and its arguments to call it, as in set_timer label=egg; `help` shows what else there " +
+          "is, and Ctrl-D ends it. With --json it is driven by JSON lines on stdin.",
       )
+      .option("watch", {
+        describe: "start the program again when a file of this folder changes",
+        type: "boolean",
+        default: false,
+      })
       .example("$0 dev -- node provider.mjs", "and then call its tools by hand"),
   takesRest: true,
   handler: run,

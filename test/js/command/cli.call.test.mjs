@@ -5,6 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { waitFor } from "../../support/wait.mjs";
+import { ToolError } from "../../../sdk/node/provider.mjs";
 import { InTerminal, place, Running, served, tap, tapJson } from "./cli-process.mjs";
 
 const NOBODY = { TAP_GATEWAY_PORT: "1" };
@@ -72,6 +73,36 @@ describe("copilot-tap call", () => {
     assert.deepEqual(value, { tool: "table", result: "a\tb\r\n\u001b[2Jc" });
   });
 
+  test("takes key=value pairs, with the types that the tool wants", async (t) => {
+    const { at, tools, kit } = await served(t);
+    const properties = { text: { type: "string" }, number: { type: "number" } };
+    const parameters = { type: "object", properties, required: ["text"] };
+    await tools.tool("echo", { description: "It.", parameters }, (args) => args);
+    await kit.tool("echo");
+    const { code, out } = await tap(["call", "echo", "text=1", "number=2", "more=[3]"], at);
+    assert.equal(code, 0);
+    assert.deepEqual(JSON.parse(out), { text: "1", number: 2, more: [3] });
+    const wrong = await tap(["call", "echo", "number=two"], at);
+    assert.deepEqual([wrong.code, wrong.out], [2, ""]);
+    assert.match(wrong.err, /number must be a number, not "two"/);
+    const refused = await tapJson(["call", "echo", "number=2"], at);
+    assert.equal(refused.value.error.code, "INVALID_ARGUMENTS");
+    assert.match(refused.value.error.message, /echo needs "text" \(text\)/);
+    assert.equal(refused.value.error.advice, undefined);
+  });
+
+  test("leaves the advice to the tool where the tool has refused", async (t) => {
+    const { at, tools, kit } = await served(t);
+    await tools.tool("find", { description: "It." }, () => {
+      throw new ToolError("NOT_FOUND", "there is no Atlantis");
+    });
+    await kit.tool("find");
+    const { code, err } = await tap(["call", "find"], at);
+    assert.equal(code, 1);
+    assert.match(err, /there is no Atlantis/);
+    assert.doesNotMatch(err, /copilot-tap tools/);
+  });
+
   test("takes the arguments from stdin, and writes the result to a file", async (t) => {
     const { at, tools, kit } = await served(t);
     const args = ["call", "forecast", "--stdin", "--output", "result.txt"];
@@ -128,6 +159,9 @@ describe("copilot-tap call", () => {
     ["null"],
     ["1"],
     ["-"],
+    ["Bern"],
+    ["city=Bern", "days"],
+    ["city=Bern", "city=Ulm"],
     ["{}", "--stdin"],
     ["{}", "--timeout", "soon"],
     ["{}", "--timeout", "0"],
@@ -136,7 +170,10 @@ describe("copilot-tap call", () => {
     test(`${args.join(" ")} is wrong usage`, async (t) => {
       const { code, out, err } = await tap(["call", "forecast", ...args], place(t), NOBODY);
       assert.deepEqual([code, out], [2, ""]);
-      assert.match(err, /^copilot-tap: .*\n(write a JSON object|--timeout 30|give one of the two)/);
+      assert.match(
+        err,
+        /^copilot-tap: .*\n(copilot-tap tools <tool> shows|--timeout 30|give one of the two)/,
+      );
     });
   }
 

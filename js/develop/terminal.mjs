@@ -1,0 +1,63 @@
+// What a person types into, and reads from. In a terminal it has a prompt, which stays below what is said.
+
+import readline from "node:readline";
+import { visible } from "../base/visible.mjs";
+
+/** @typedef {{input: NodeJS.ReadableStream, output: NodeJS.WritableStream}} Streams */
+
+export class Terminal {
+  #output;
+  /** @type {readline.Interface | undefined} */
+  #lines;
+  #asks = false;
+  isTerminal;
+
+  /** @param {Streams} streams */
+  constructor({ input, output }) {
+    this.isTerminal = [input, output].every((stream) => "isTTY" in stream && stream.isTTY);
+    this.#output = output;
+  }
+
+  /** @param {string} text */
+  say(text) {
+    if (this.#asks) {
+      readline.cursorTo(this.#output, 0);
+      readline.clearScreenDown(this.#output);
+    }
+    this.#output.write(`${text.split("\n").map(visible).join("\n")}\n`);
+    if (this.#asks) this.#lines?.prompt(true);
+  }
+
+  /**
+   * @param {Streams["input"]} input @param {AbortSignal} ending @param {() => string[]} words to complete
+   */
+  async *lines(input, ending, words) {
+    const terminal = this.isTerminal && { output: this.#output, terminal: true, prompt: "> " };
+    const completer = (/** @type {string} */ typed) => [
+      words().filter((word) => word.startsWith(typed)),
+      typed,
+    ];
+    const lines = readline.createInterface({ input, signal: ending, ...terminal, completer });
+    this.#lines = lines;
+    // A terminal in raw mode sends a key and no signal.
+    lines.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
+    lines.on("close", () => (this.#asks = false));
+    this.#ask();
+    for await (const line of lines) {
+      this.#asks = false;
+      yield line;
+      this.#ask();
+    }
+  }
+
+  #ask() {
+    if (!this.isTerminal) return;
+    this.#asks = true;
+    this.#lines?.prompt();
+  }
+
+  close() {
+    this.#asks = false;
+    this.#lines?.close();
+  }
+}

@@ -1,0 +1,134 @@
+// A tool's arguments as a person types them: a JSON object, or key=value pairs whose types follow from the
+// tool's schema. `copilot-tap call` and `dev` take the same.
+
+const EXAMPLE = `arguments must be a JSON object, e.g. '{"city":"Bern"}', or key=value pairs, e.g. city=Bern`;
+const MOST_SHOWN = 60;
+
+/** What was typed is no object of arguments. */
+export class BadArguments extends Error {}
+
+/** @param {string} text */
+const shown = (text) =>
+  JSON.stringify(text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
+
+/** @param {string} text @returns {Record<string, unknown>} @throws {BadArguments} */
+export function parseObject(text) {
+  let value;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new BadArguments(`${EXAMPLE}: ${/** @type {Error} */ (error).message}`);
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  throw new BadArguments(`${EXAMPLE}; got ${shown(text)}`);
+}
+
+/** The types of JSON that a schema has; none: any. @param {any} schema @returns {string[]} */
+function typesOf(schema) {
+  if (typeof schema !== "object" || schema === null) return [];
+  if (schema.type) return [schema.type].flat();
+  const ways = (schema.anyOf ?? schema.oneOf ?? []).map(typesOf);
+  return ways.some((/** @type {string[]} */ way) => way.length === 0) ? [] : ways.flat();
+}
+
+/** @param {any} value of JSON */
+function typeOf(value) {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "array" : typeof value;
+}
+
+/** @param {string} text @returns {{value?: unknown}} without a value: no JSON */
+function parsed(text) {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return {};
+  }
+}
+
+const WANTED = /** @type {Record<string, string>} */ ({
+  number: "a number",
+  integer: "a whole number",
+  boolean: "true or false",
+  array: `JSON, e.g. '["a","b"]'`,
+  object: `JSON, e.g. '{"a":1}'`,
+  null: "null",
+});
+
+/** @param {string} key @param {string} text @param {any} schema of it, where there is one */
+function valueOf(key, text, schema) {
+  const choices = schema?.enum ?? (schema && "const" in schema ? [schema.const] : undefined);
+  const chosen = choices?.find((/** @type {unknown} */ one) => String(one) === text);
+  if (chosen !== undefined) return chosen;
+  const types = typesOf(schema);
+  const { value } = parsed(text);
+  const isWhole = Number.isInteger(value);
+  const fits = types.some((type) => type === typeOf(value) || (type === "integer" && isWhole));
+  if (value !== undefined && (types.length === 0 || fits)) {
+    // A text of JSON is a text, quotes and all, unless nobody knows what is wanted.
+    if (typeof value !== "string" || types.length === 0) return value;
+  }
+  if (types.length === 0 || types.includes("string")) return text;
+  const wanted = [...new Set(types.map((type) => WANTED[type] ?? type))].join(" or ");
+  throw new BadArguments(`${key} must be ${wanted}, not ${shown(text)}`);
+}
+
+/**
+ * @param {string[]} words each key=value @param {any} [parameters] the tool's schema
+ * @returns {Record<string, unknown>} @throws {BadArguments}
+ */
+export function fromPairs(words, parameters) {
+  /** @type {Map<string, unknown>} */
+  const args = new Map();
+  const properties = parameters?.properties ?? {};
+  for (const word of words) {
+    const [, key, text] = /^([^=\s{["']+)=(.*)$/s.exec(word) ?? [];
+    if (key === undefined) throw new BadArguments(`${EXAMPLE}; got ${shown(word)}`);
+    if (args.has(key)) throw new BadArguments(`${key} is given twice`);
+    const schema = Object.hasOwn(properties, key) ? properties[key] : undefined;
+    args.set(key, valueOf(key, text, schema));
+  }
+  return Object.fromEntries(args);
+}
+
+/** Whether these are key=value pairs, which need the tool's schema. @param {string[]} words */
+export const arePairs = (words) => words.length > 0 && !/^\s*[[{"]/.test(words[0]);
+
+/**
+ * @param {string[]} words as a shell gives them: one JSON object, or key=value pairs; none: {}
+ * @param {any} [parameters] the tool's schema
+ * @returns {Record<string, unknown>} @throws {BadArguments}
+ */
+export function argumentsOf(words, parameters) {
+  if (words.length === 0) return {};
+  return arePairs(words) ? fromPairs(words, parameters) : parseObject(words.join(" "));
+}
+
+/** A line in words, as a shell takes it: quotes hold blanks together. @param {string} line @throws {BadArguments} */
+export function splitWords(line) {
+  const words = [];
+  let word = "";
+  let isWord = false;
+  for (const [piece, plain, single, double, escaped] of line.matchAll(
+    /([^\s'"\\]+)|'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|\s+|['"\\]/gsu,
+  )) {
+    if (/^\s+$/.test(piece)) {
+      if (isWord) words.push(word);
+      [word, isWord] = ["", false];
+      continue;
+    }
+    const text = plain ?? single ?? double?.replace(/\\(["\\])/g, "$1") ?? escaped;
+    if (text === undefined) throw new BadArguments(`a ${piece} is not closed: ${shown(line)}`);
+    word += text;
+    isWord = true;
+  }
+  return isWord ? [...words, word] : words;
+}
+
+/** The arguments that a line has after the tool's name. @param {string} rest @param {any} [parameters] @throws {BadArguments} */
+export function argumentsOfLine(rest, parameters) {
+  const text = rest.trim();
+  return /^['"]?[[{]/.test(text)
+    ? argumentsOf([text.replace(/^'(.*)'$/s, "$1")])
+    : argumentsOf(splitWords(text), parameters);
+}
