@@ -26,12 +26,12 @@ function forget(pid) {
 
 /**
  * @param {TestTap} tap @param {string[]} command of a provider @param {(text: string) => void} say
- * @param {"inherit" | number} [output] where its stdout goes
+ * @param {"inherit" | "pipe"} [output] where stdout and stderr go
  */
 export function startProvider(tap, [program, ...args], say, output = "inherit") {
   const child = spawn(program, args, {
     env: { ...process.env, ...tap.env },
-    stdio: ["ignore", output, "inherit"],
+    stdio: ["ignore", output, output],
     detached: ownGroup,
   });
   const { pid } = child;

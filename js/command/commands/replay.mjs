@@ -10,9 +10,6 @@ import { readTrace } from "../../develop/trace.mjs";
 /** @typedef {import("../../develop/replay.mjs").Replayed} Replayed */
 /** @typedef {import("../given.mjs").Given & {file: string, "--"?: string[], provider?: string, compare: import("../../develop/replay.mjs").Comparison}} ReplayGiven */
 
-/** What the provider prints is not the command's result. */
-const STDERR = 2;
-
 /** @param {ReplayGiven} given */
 function recordedCalls({ file, provider }) {
   let trace;
@@ -55,6 +52,19 @@ function untilGone(provider, program) {
   );
 }
 
+/**
+ * What the provider prints is not the command's result: it goes to stderr.
+ * @param {import("node:child_process").ChildProcess} provider
+ * @returns {() => void} no more of it: what it says of its own end is about nothing that was asked
+ */
+function passOn({ stdout, stderr }) {
+  const streams = [stdout, stderr].filter((stream) => stream !== null);
+  for (const stream of streams) stream.pipe(process.stderr, { end: false });
+  return () => {
+    for (const stream of streams) stream.unpipe(process.stderr).resume();
+  };
+}
+
 /** @param {ReplayGiven} given */
 async function run(given) {
   const output = new Output(given);
@@ -66,7 +76,8 @@ async function run(given) {
   const { startTap } = await import("../../develop/testing.mjs");
   const { endProvider, startProvider } = await import("../../develop/provider-process.mjs");
   const tap = await startTap();
-  const provider = startProvider(tap, program, () => {}, STDERR);
+  const provider = startProvider(tap, program, () => {}, "pipe");
+  const hush = passOn(provider);
   let isOver = false;
   try {
     const results = await untilInterrupted((ending) => {
@@ -83,6 +94,7 @@ async function run(given) {
     report(output, /** @type {Replayed[]} */ (results));
   } finally {
     isOver = true; // what still waits for a tool has nothing to say
+    hush();
     await endProvider(provider);
     await tap.stop();
   }

@@ -165,6 +165,17 @@ describe("copilot-tap replay", () => {
     assert.match(out, /2 of 2 calls matched the recording/);
   });
 
+  test("ends with its own words, not with those of the provider's end", async (t) => {
+    const { kit, at, file } = await recorded(t);
+    const ending = 'console.error("begins"); process.on("exit", () => console.error("cut off"));';
+    const polite = `${ending} process.on("SIGTERM", () => process.exit());`;
+    const command = ["replay", file, "--", "node", program(kit.home, 5, polite)];
+    const { code, out, err } = await tap(command, at);
+    assert.equal(code, 0, out);
+    assert.match(err, /begins/);
+    assert.doesNotMatch(err, /cut off/);
+  });
+
   test("fails where it does not, unless only the shape is compared", async (t) => {
     const { kit, at, file } = await recorded(t);
     const changed = ["--", "node", program(kit.home, 7, 'console.log("hello");')];
