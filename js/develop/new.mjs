@@ -16,7 +16,7 @@ const MOST_NAME = 40;
 /** Dots of hidden files would keep them out of a package: templates have an underscore instead. */
 const TARGETS = { _gitignore: ".gitignore" };
 
-/** What the SDK is called from the project, and where it is: npm and pip would make the same link. */
+/** What the SDK is called from the project, and where it is. The link is of this machine, and not committed. */
 function linkOf(/** @type {string} */ language) {
   const tap = lastingFolder();
   if (language === "node") return { at: path.join("node_modules", "copilot-tap"), to: tap };
@@ -63,7 +63,7 @@ function linkSdk(folder, language) {
 
 /**
  * @param {string} language one of LANGUAGES @param {string} name @param {string} [parent]
- * @returns {string} what to do next
+ * @returns {{readme: string, tool: string}} what to do next, and the tool as the model knows it
  * @throws where the name does not fit, or something of that name is there
  */
 export function createProject(language, name, parent = ".") {
@@ -72,12 +72,13 @@ export function createProject(language, name, parent = ".") {
   const folder = path.resolve(parent, name);
   makeFolder(folder);
   const templates = path.join(TEMPLATES, language);
-  const values = { name, tool: name.replaceAll("-", "_"), tap: lastingFolder() };
+  const values = { name, tool: name.replaceAll("-", "_") };
   for (const file of fs.readdirSync(templates)) {
     const target = /** @type {Record<string, string>} */ (TARGETS)[file] ?? file;
     const text = fs.readFileSync(path.join(templates, file), "utf8");
     fs.writeFileSync(path.join(folder, target), fill(text, values), { flag: "wx" });
   }
   linkSdk(folder, language);
-  return fs.readFileSync(path.join(folder, "README.md"), "utf8").trim();
+  const readme = fs.readFileSync(path.join(folder, "README.md"), "utf8").trim();
+  return { readme, tool: `${values.tool}_greet` };
 }

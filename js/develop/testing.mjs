@@ -69,6 +69,7 @@ export class TestTap {
       COPILOT_HOME: this.home,
       TAP_GATEWAY_PORT: String(this.port),
       TAP_PROVIDER_TOKEN: "", // one of the surroundings is for another gateway
+      TAP_FOLDER: programFolder, // tap is not in this COPILOT_HOME
     };
   }
 

@@ -36,7 +36,10 @@ export interface PretendSession {
 export interface TestTap {
   readonly home: string;
   readonly port: number;
-  readonly env: Record<"COPILOT_HOME" | "TAP_GATEWAY_PORT" | "TAP_PROVIDER_TOKEN", string>;
+  readonly env: Record<
+    "COPILOT_HOME" | "TAP_GATEWAY_PORT" | "TAP_PROVIDER_TOKEN" | "TAP_FOLDER",
+    string
+  >;
   readonly where: { home: string; port: number; token: string };
   readonly events: Told[];
   session: PretendSession;

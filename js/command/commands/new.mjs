@@ -10,10 +10,12 @@ function run(given) {
   const output = new Output(given);
   const trouble = troubleWithName(given.name);
   if (trouble !== "") throw usage(trouble);
-  const readme = createProject(given.language, given.name);
-  output.result({ folder: path.resolve(given.name), language: given.language }, () =>
-    output.sayAll(readme),
-  );
+  const { readme, tool } = createProject(given.language, given.name);
+  output.result({ folder: path.resolve(given.name), language: given.language, tool }, () => {
+    output.sayAll(readme);
+    output.say();
+    output.say(`tool: ${tool} – try: copilot-tap call ${tool} name=Ada, or ask Copilot: greet Ada`);
+  });
 }
 
 /** @type {import("../given.mjs").Command} */

@@ -1,6 +1,6 @@
 // The provider {{name}}: start it whenever you like, it waits for a session of the Copilot CLI.
 
-import { provider, ToolError } from "copilot-tap/provider";
+import { provider, ToolError } from "./tap.mjs";
 
 const tap = provider("{{name}}");
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { startTap } from "copilot-tap/testing";
+import { startTap } from "./tap.mjs";
 
 // A real gateway and a pretend session: no Copilot is needed.
 const kit = await startTap();

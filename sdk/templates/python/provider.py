@@ -2,6 +2,7 @@
 
 import sys
 
+import find_tap  # noqa: F401 (before copilot_tap)
 from copilot_tap import Provider, ToolError
 
 tap = Provider("{{name}}")

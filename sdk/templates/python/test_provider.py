@@ -1,5 +1,6 @@
 import asyncio
 
+import find_tap  # noqa: F401 (before copilot_tap)
 import pytest
 from copilot_tap.testing import CallFailed, start_tap
 from provider import tap

@@ -1,8 +1,16 @@
 // `dev` and `new`: writing a provider without Copilot. What `new` writes is run.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import os from "node:os";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { provider } from "../../../sdk/node/provider.mjs";
@@ -28,8 +36,8 @@ class Program {
   output = "";
 
   /** @param {import("node:test").TestContext} t */
-  constructor(t, command, args, cwd) {
-    this.child = spawn(command, args, { cwd, env: surroundings(), stdio: "pipe" });
+  constructor(t, command, args, cwd, env = {}) {
+    this.child = spawn(command, args, { cwd, env: { ...surroundings(), ...env }, stdio: "pipe" });
     for (const stream of [this.child.stdout, this.child.stderr]) {
       stream.setEncoding("utf8").on("data", (text) => (this.output += text));
     }
@@ -175,9 +183,9 @@ describe("dev", () => {
     await dev.says(/\[tools\] forecast/);
     const say = async (line, answer) => (dev.type(line), dev.says(answer));
     await say('forecast {"city":"Bern"}', /^rain in Bern$/m);
-    await say("forecast {", /arguments are a JSON object, as in .*; this is none: \{/);
-    await say("forecast [1]", /this is none: \[1\]/);
-    await say("unknown", /unknown tool "unknown"; known: tap_status, forecast/);
+    await say("forecast {", /arguments must be a JSON object, e\.g\. '\{"city":"Bern"\}'.*JSON/);
+    await say("forecast [1]", /arguments must be a JSON object.*; got "\[1\]"/);
+    await say("unknown", /unknown tool "unknown"; known: tap_status, forecast$/m);
     await say("tools", /^forecast: Tomorrow$/m);
     await say('check bash {"command":"rm x"}', /"deny":".*Nobody removes/);
     await say("prompt", /It is Tuesday\./);
@@ -320,8 +328,7 @@ describe("new", () => {
     assert.equal(await made.end(), 0, made.output);
     assert.match(made.output, /npm test/);
     const project = path.join(folder, "my-weather");
-    const { dependencies } = JSON.parse(readFileSync(path.join(project, "package.json"), "utf8"));
-    assert.equal(dependencies["copilot-tap"], `file:${root}`);
+    assert.match(made.output, /^tool: my_weather_greet – try: copilot-tap call my_weather_greet /m);
     assert.ok(existsSync(path.join(project, ".gitignore")));
     const tested = new Program(t, "npm", ["test"], project);
     assert.equal(await tested.end(), 0, tested.output);
@@ -338,6 +345,46 @@ describe("new", () => {
     assert.equal(await tested.end(), 0, tested.output);
     assert.match(tested.output, /1 passed/);
   });
+
+  for (const [language, command, wanted] of /** @type {[string, string[], RegExp][]} */ ([
+    ["node", ["npm", "test"], /pass 2/],
+    ["python", [String(python), "-m", "pytest", "-q"], /1 passed/],
+  ])) {
+    test(`${language}: what is committed of it names no place, and runs on another machine`, async (t) => {
+      const folder = temporaryFolder(t);
+      createProject(language, "shared", folder);
+      const project = path.join(folder, "shared");
+      const git = (...args) =>
+        execFileSync("git", ["-c", "user.name=x", "-c", "user.email=x@x", ...args], {
+          cwd: project,
+        });
+      git("init", "--quiet");
+      git("add", ".");
+      git("commit", "--quiet", "-m", "x");
+      const committed = git("ls-files").toString().trim().split("\n");
+      for (const file of committed) {
+        const text = readFileSync(path.join(project, file), "utf8");
+        for (const place of [root, folder, os.homedir()]) assert.ok(!text.includes(place), file);
+      }
+      const clone = path.join(folder, "clone");
+      execFileSync("git", ["clone", "--quiet", project, clone]);
+      assert.ok(!existsSync(path.join(clone, "node_modules")));
+      assert.ok(!existsSync(path.join(clone, "copilot_tap")));
+      const home = path.join(folder, "home");
+      mkdirSync(path.join(home, "extensions"), { recursive: true });
+      symlinkSync(root, path.join(home, "extensions", "tap"));
+      const [program, ...args] = command;
+      const tested = new Program(t, program, args, clone, { COPILOT_HOME: home });
+      assert.equal(await tested.end(), 0, tested.output);
+      assert.match(tested.output, wanted);
+      const nowhere = { COPILOT_HOME: path.join(folder, "empty") };
+      const start =
+        language === "node" ? ["node", "provider.mjs"] : [String(python), "provider.py"];
+      const lost = new Program(t, start[0], start.slice(1), clone, nowhere);
+      assert.equal(await lost.end(), 1);
+      assert.match(lost.output, /tap is not in .*empty.*: install it, or set TAP_FOLDER/);
+    });
+  }
 
   test("overwrites nothing", async (t) => {
     const folder = temporaryFolder(t);
