@@ -4,7 +4,7 @@
 // candidate, a tab and what it means. It is quick and silent: who presses Tab waits for it.
 
 import path from "node:path";
-import { hasHidden } from "../base/visible.mjs";
+import { visible } from "../base/visible.mjs";
 import { consentFile, list } from "../projects/consent.mjs";
 import { commandsFor } from "./commands/index.mjs";
 import { filesOf, GLOBAL_OPTIONS } from "./given.mjs";
@@ -212,8 +212,8 @@ export async function complete(words) {
   const { files, candidates } = offer ?? { files: false, candidates: [] };
   const known = new Map(
     candidates
-      .filter(({ value }) => value.startsWith(current) && !hasHidden(value))
-      .map(({ value, about = "" }) => [value, hasHidden(about) ? "" : about]),
+      .filter(({ value }) => value.startsWith(current) && visible(value) === value)
+      .map(({ value, about = "" }) => [value, visible(about) === about ? about : ""]),
   );
   return { files, candidates: [...known].map(([value, about]) => ({ value, about })) };
 }

@@ -76,7 +76,7 @@ TEST_F(Calls, FailWithTheProvidersCodeAndReason) {
 }
 
 TEST_F(Calls, ThatDoNotFitTheParametersAdviseToCheckTheArgumentsAlone) {
-  tap.say(peer, failure(open("1"), "INVALID_ARGUMENTS", "forecast needs \\\"city\\\" (text)"));
+  tap.say(peer, failure(open("1"), "INVALID_ARGUMENTS", "forecast needs \"city\" (text)"));
   const auto settled = tap.expect<protocol::CallResult>(session);
   EXPECT_EQ(settled.code, protocol::ErrorCode::InvalidArguments);
   EXPECT_EQ(
