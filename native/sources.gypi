@@ -61,6 +61,7 @@
       'protocol/provider_bodies.cc',
       'protocol/provider_decoder.cc',
       'protocol/provider_encoder.cc',
+      'protocol/refused_requests.cc',
       'protocol/session_encoder.cc',
       'protocol/session_event_decoder.cc',
       'protocol/session_message_decoder.cc',

@@ -29,6 +29,7 @@ export class PendingCalls {
    */
   call(port, tool, args, timeoutMs, settle) {
     const json = JSON.stringify(args ?? {});
+    if (json === undefined) throw new TypeError(`${typeof args} is not JSON`);
     const id = this.#put(settle);
     port.call(id, tool, json, timeoutMs);
     return id;

@@ -6,6 +6,15 @@ import { toToolResult } from "./tool-result.mjs";
 /** @typedef {import("./copilot-session.mjs").Invocation} Invocation */
 /** @typedef {import("./tool-table.mjs").ToolDefinition} ToolDefinition */
 
+/** What no JSON can be made of never reaches the gateway. @param {string} tool @param {unknown} error */
+const unreadable = (tool, error) => ({
+  code: "INVALID_JSON",
+  text: `Tool "${tool}" failed with INVALID_JSON: its arguments are not JSON (${messageOf(error)}). Call it again with a JSON object.`,
+});
+
+/** @param {unknown} error */
+const messageOf = (error) => (error instanceof Error ? error.message : String(error));
+
 export class SessionCalls {
   #link;
   #inFlight = 0;
@@ -36,12 +45,18 @@ export class SessionCalls {
       let id = 0;
       const abort = () => this.#link.cancel(id, "aborted by the user");
       signal?.addEventListener("abort", abort, { once: true });
-      id = this.#link.call(tool.name, args, tool.timeout, (outcome) => {
-        --this.#inFlight; // which may come before it is counted: where there is no gateway
+      /** @param {import("../base/addon.js").CallOutcome} outcome */
+      const settle = (outcome) => {
+        --this.#inFlight;
         signal?.removeEventListener("abort", abort);
         resolve(toToolResult(outcome));
-      });
+      };
       ++this.#inFlight;
+      try {
+        id = this.#link.call(tool.name, args, tool.timeout, settle);
+      } catch (error) {
+        return settle(unreadable(tool.name, error));
+      }
       if (signal?.aborted) abort();
     });
   }

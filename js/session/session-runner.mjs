@@ -210,8 +210,12 @@ export class SessionRunner {
   /** Passes on what a provider has subscribed to. @param {{type: string, data: any}} event */
   #forward(event) {
     const translated = this.#events.translate(event, (tool) => this.#tools.providerOf(tool));
-    if (translated && this.#subscribed.has(translated.event)) {
+    if (!translated || !this.#subscribed.has(translated.event)) return;
+    try {
       this.#link.send({ type: "event", ...translated });
+    } catch (error) {
+      // Its arguments may be nested more deeply than a message can be.
+      this.#log("warning", `${translated.event} is not passed on: ${messageOf(error)}`);
     }
   }
 

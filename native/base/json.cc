@@ -7,11 +7,14 @@ namespace {
 
 using text::between;
 
+// Behind the bracket that closes the value at `p`. Null where the text ends before it.
 [[nodiscard]] const char* skipNested(const char* p, const char* end) {
-  int depth = 0;
+  size_t depth = 0;
   do {
+    if (p == end) return nullptr;
     if (*p == '"') {
       p = text::skipString(p, end);
+      if (p == nullptr) return nullptr;
       continue;
     }
     if (*p == '{' || *p == '[') ++depth;
@@ -59,44 +62,55 @@ void dropBlanks(std::string_view& rest) {
   return rest.size() > 1;
 }
 
-[[nodiscard]] Value takeValue(std::string_view& rest) {
+// False where no whole value is next, which is so in broken text only.
+[[nodiscard]] bool takeValue(std::string_view& rest, Value& value) {
+  if (rest.empty()) return false;
   const char* const start = rest.data();
   const Kind kind = text::kindOf(*start);
-  dropFront(rest, skipValue(start, start + rest.size(), kind));
-  return {kind, between(start, rest.data())};
+  const char* const after = skipValue(start, start + rest.size(), kind);
+  if (after == nullptr || after == start) return false;
+  dropFront(rest, after);
+  value = {kind, between(start, after)};
+  return true;
 }
 
-[[nodiscard]] std::string_view takeKey(std::string_view& rest) {
+// The same of a key and its colon.
+[[nodiscard]] bool takeKey(std::string_view& rest, std::string_view& key) {
+  if (!rest.starts_with('"')) return false;
   const char* const start = rest.data();
   const char* const after = text::skipString(start, start + rest.size());
+  if (after == nullptr) return false;
   dropFront(rest, after);
   dropBlanks(rest);
-  rest.remove_prefix(1);  // the colon
+  if (!rest.starts_with(':')) return false;
+  rest.remove_prefix(1);
   dropBlanks(rest);
-  return between(start + 1, after - 1);
+  key = between(start + 1, after - 1);
+  return true;
 }
 
-[[nodiscard]] std::string_view inside(Value value, Kind wanted) {
-  return value.kind == wanted ? value.raw.substr(1) : std::string_view();
+// What stands behind the opening bracket. Nothing where the value is of another kind.
+[[nodiscard]] std::string_view inside(Value value, Kind wanted, char bracket) {
+  const bool right = value.kind == wanted && value.raw.starts_with(bracket);
+  return right ? value.raw.substr(1) : std::string_view();
 }
 
 }  // namespace
 
-Members::Members(Value object) : rest_(inside(object, Kind::Object)) {}
+Members::Members(Value object) : rest_(inside(object, Kind::Object, '{')) {}
 
 bool Members::next(Member& member) {
-  if (!toNext(rest_)) return false;
-  member.key = takeKey(rest_);
-  member.value = takeValue(rest_);
-  return true;
+  const bool found = toNext(rest_) && takeKey(rest_, member.key) && takeValue(rest_, member.value);
+  if (!found) rest_ = {};
+  return found;
 }
 
-Elements::Elements(Value array) : rest_(inside(array, Kind::Array)) {}
+Elements::Elements(Value array) : rest_(inside(array, Kind::Array, '[')) {}
 
 bool Elements::next(Value& element) {
-  if (!toNext(rest_)) return false;
-  element = takeValue(rest_);
-  return true;
+  const bool found = toNext(rest_) && takeValue(rest_, element);
+  if (!found) rest_ = {};
+  return found;
 }
 
 std::optional<Value> find(Value object, std::string_view key) {

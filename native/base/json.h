@@ -3,6 +3,9 @@
 //
 // The text must already be valid UTF-8 (base/utf8.h); the scanner looks at bytes only. A byte order
 // mark is refused, as JSON.parse does.
+//
+// Everything else here is made for text that a Scanner has validated. Given any other bytes it
+// stays inside them and comes to an end; what it makes of them means nothing.
 #pragma once
 
 #include <cstddef>
@@ -35,16 +38,22 @@ struct Member {
 struct SyntaxError {
   size_t offset = 0;        // in bytes from the start of the text
   const char* reason = "";  // what was wrong, in words for people; static storage
+  bool tooDeep = false;
 };
 
+// How deep a message may be nested.
 inline constexpr int kMaxDepth = 128;
+// A message that holds parts of others (a tool's definition, a result) may be this deep, so that
+// whatever came in with one message can be passed on within another.
+inline constexpr int kMaxEnvelopeDepth = kMaxDepth + 16;
 
 // Reads one text after another, and keeps its memory between them.
 class Scanner {
  public:
   // Validates the whole text. On success the root value is returned, and if it is an object its
   // members can be asked for until the next scan.
-  [[nodiscard]] Result<Value, SyntaxError> scan(std::string_view text);
+  // `maxDepth` is at most kMaxEnvelopeDepth.
+  [[nodiscard]] Result<Value, SyntaxError> scan(std::string_view text, int maxDepth = kMaxDepth);
 
   // The root object's members in the order of the text. Empty where the root is no object.
   [[nodiscard]] const std::vector<Member>& members() const { return members_; }
@@ -53,11 +62,15 @@ class Scanner {
   // wins (as JSON.parse does).
   [[nodiscard]] std::optional<Value> find(std::string_view key) const;
 
+  // How deep the text is nested: 0 where it is neither an object nor an array.
+  [[nodiscard]] int depth() const { return depth_; }
+
  private:
   std::vector<Member> members_;
+  int depth_ = 0;
 };
 
-// Walks the members of an object that a Scanner has validated. Precondition: value.kind == Object.
+// Walks the members of an object. None where the value is no object.
 class Members {
  public:
   explicit Members(Value object);
@@ -67,7 +80,7 @@ class Members {
   std::string_view rest_;
 };
 
-// Walks the elements of an array that a Scanner has validated. Precondition: value.kind == Array.
+// Walks the elements of an array. None where the value is no array.
 class Elements {
  public:
   explicit Elements(Value array);
@@ -77,10 +90,10 @@ class Elements {
   std::string_view rest_;
 };
 
-// The member of that name in a validated object; same rules as Scanner::find.
+// The member of that name in an object; same rules as Scanner::find.
 [[nodiscard]] std::optional<Value> find(Value object, std::string_view key);
 
-// The text of a validated object without its members of that name, and without its closing brace:
+// The text of an object without its members of that name, and without its closing brace:
 // others can be added.
 [[nodiscard]] std::string openWithout(Value object, std::string_view name);
 

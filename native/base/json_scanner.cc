@@ -24,12 +24,19 @@ enum class Next : uint8_t {
 // that no text can make it overflow.
 class Pass {
  public:
-  Pass(std::string_view text, std::vector<Member>& members)
-      : begin_(text.data()), end_(begin_ + text.size()), p_(begin_), members_(members) {}
+  Pass(std::string_view text, size_t maxDepth, std::vector<Member>& members)
+      : begin_(text.data()),
+        end_(begin_ + text.size()),
+        p_(begin_),
+        maxDepth_(std::min(maxDepth, closers_.size())),
+        members_(members) {}
 
   [[nodiscard]] bool run();
   [[nodiscard]] Value root() const { return root_; }
-  [[nodiscard]] SyntaxError error() const { return {static_cast<size_t>(p_ - begin_), reason_}; }
+  [[nodiscard]] SyntaxError error() const {
+    return {static_cast<size_t>(p_ - begin_), reason_, tooDeep_};
+  }
+  [[nodiscard]] int deepest() const { return static_cast<int>(deepest_); }
 
  private:
   [[nodiscard]] Next step(Next next);
@@ -67,8 +74,11 @@ class Pass {
   const char* const end_;
   const char* p_;
   const char* reason_ = "";
-  std::array<char, kMaxDepth> closers_;  // the bracket that closes each level
+  std::array<char, kMaxEnvelopeDepth> closers_;  // the bracket that closes each level
+  const size_t maxDepth_;
   size_t depth_ = 0;
+  size_t deepest_ = 0;
+  bool tooDeep_ = false;
   Value root_;
   const char* rootStart_ = nullptr;
   std::string_view memberKey_;  // of the root's member being read
@@ -169,8 +179,12 @@ Next Pass::readTextEnd() {
 }
 
 Next Pass::open(char closer) {
-  if (depth_ == closers_.size()) return fail("nested more than 128 levels deep");
+  if (depth_ == maxDepth_) {
+    tooDeep_ = true;
+    return fail(maxDepth_ == kMaxDepth ? "nested more than 128 levels deep" : "nested too deep");
+  }
   closers_[depth_++] = closer;
+  deepest_ = std::max(deepest_, depth_);
   ++p_;
   return closer == '}' ? Next::FirstKey : Next::FirstElement;
 }
@@ -300,11 +314,15 @@ constexpr size_t kKeptMembers = 4096;
 
 }  // namespace
 
-Result<Value, SyntaxError> Scanner::scan(std::string_view text) {
+Result<Value, SyntaxError> Scanner::scan(std::string_view text, int maxDepth) {
   members_.clear();
+  depth_ = 0;
   if (members_.capacity() > kKeptMembers) members_ = std::vector<Member>();
-  Pass pass(text, members_);
-  if (pass.run()) return pass.root();
+  Pass pass(text, static_cast<size_t>(maxDepth), members_);
+  if (pass.run()) {
+    depth_ = pass.deepest();
+    return pass.root();
+  }
   members_.clear();
   return pass.error();
 }

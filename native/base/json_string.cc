@@ -22,7 +22,7 @@ constexpr char32_t kReplacement = 0xFFFD;
 
 [[nodiscard]] uint32_t hexDigit(char c) {
   if (text::isDigit(c)) return static_cast<uint32_t>(c - '0');
-  return static_cast<uint32_t>((c | 0x20) - 'a' + 10);
+  return static_cast<uint32_t>((c | 0x20) - 'a' + 10) & 0xF;  // any byte gives some digit
 }
 
 [[nodiscard]] char32_t hexUnit(const char* p) {
@@ -47,14 +47,22 @@ constexpr char32_t kReplacement = 0xFFFD;
 }
 
 // Resolves the escape at `p` and steps behind it. Two escapes that form a surrogate pair are taken
-// as one character; a surrogate on its own comes back as it is.
+// as one character; a surrogate on its own comes back as it is. One that is cut off, in broken
+// text, is all of the rest.
 [[nodiscard]] char32_t takeEscape(const char*& p, const char* end) {
-  const char letter = p[1];
-  p += 2;
-  if (letter != 'u') return shortEscape(letter);
-  const char32_t unit = hexUnit(p);
-  p += 4;
-  if (!isHighSurrogate(unit) || !text::between(p, end).starts_with("\\u")) return unit;
+  const char letter = end - p < 2 ? 'u' : p[1];
+  if (letter != 'u') {
+    p += 2;
+    return shortEscape(letter);
+  }
+  if (end - p < 6) {
+    p = end;
+    return kReplacement;
+  }
+  const char32_t unit = hexUnit(p + 2);
+  p += 6;
+  const bool another = isHighSurrogate(unit) && end - p >= 6 && p[0] == '\\' && p[1] == 'u';
+  if (!another) return unit;
   const char32_t low = hexUnit(p + 2);
   if (!isLowSurrogate(low)) return unit;
   p += 6;
@@ -67,7 +75,15 @@ constexpr char32_t kReplacement = 0xFFFD;
 }
 
 [[nodiscard]] std::string_view withoutQuotes(Value string) {
+  if (string.raw.size() < 2) return {};
   return string.raw.substr(1, string.raw.size() - 2);
+}
+
+// The character at `p`, be it broken.
+[[nodiscard]] utf8::Decoded decodeCharacter(const char* p, const char* end) {
+  if (end - p >= 4) return utf8::decodeValid({p, 4});
+  const utf8::Decoded decoded = utf8::decode(text::between(p, end));
+  return decoded.size > 0 ? decoded : utf8::Decoded{kReplacement, 1};
 }
 
 [[nodiscard]] char16_t* putUnits(char16_t* out, char32_t point) {
@@ -188,7 +204,7 @@ std::u16string decodeString16(const AsciiText& begun) {
     if (*p == '\\') {
       out = putUnits(out, takeEscape(p, end));
     } else {
-      const utf8::Decoded decoded = utf8::decodeValid(text::between(p, end));
+      const utf8::Decoded decoded = decodeCharacter(p, end);
       out = putUnits(out, decoded.point);
       p += decoded.size;
     }

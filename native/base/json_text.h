@@ -110,14 +110,18 @@ inline constexpr int kBlock = 8;
   return last + plainInBlock(last);
 }
 
-// From an opening quote to behind the closing one. Precondition: validated text.
+// From an opening quote to behind the closing one. Null where the text ends before it, or has a
+// control character in the string.
 [[nodiscard]] inline const char* skipString(const char* p, const char* end) {
   ++p;
-  while ((p = skipPlain(p, end)) != end && *p == '\\') p += 2;
-  return p + 1;
+  while ((p = skipPlain(p, end)) != end && *p == '\\') {
+    if (end - p < 2) return nullptr;
+    p += 2;
+  }
+  return p != end && *p == '"' ? p + 1 : nullptr;
 }
 
-// What sort of value begins with this byte. Precondition: validated text.
+// What sort of value begins with this byte, if one does.
 [[nodiscard]] inline Kind kindOf(char first) {
   switch (first) {
     case '{':

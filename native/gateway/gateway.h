@@ -19,6 +19,7 @@
 #include "gateway/effects.h"
 #include "gateway/turn.h"
 #include "protocol/provider_codec.h"
+#include "protocol/session_codec.h"
 #include "protocol/session_messages.h"
 
 namespace tap::gateway {
@@ -47,7 +48,9 @@ class Gateway {
   // So much waits to be written to it, because it does not read. Over the cap it is closed.
   void providerBacklog(PeerId peer, size_t bytes, Now now, Effects& effects);
 
-  // --- Sessions: any message, and the end of the link (or of the process that holds it).
+  // --- Sessions: a message that came over the link; one of a session in this process, whose call's
+  // arguments may be any text; the end of the link (or of the process that holds it).
+  void sessionText(PeerId peer, const Slice& text, Now now, Effects& effects);
   void sessionMessage(PeerId peer, const protocol::SessionMessage& message, Now now,
                       Effects& effects);
   void sessionGone(PeerId peer, Now now, Effects& effects);
@@ -82,6 +85,7 @@ class Gateway {
  private:
   State state_;
   protocol::ProviderDecoder decoder_;
+  protocol::SessionDecoder sessionDecoder_;
 };
 
 }  // namespace tap::gateway

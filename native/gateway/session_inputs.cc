@@ -1,4 +1,5 @@
 // What a session can do to the gateway: one overload per message.
+#include <optional>
 #include <utility>
 
 #include "base/encoding.h"
@@ -11,6 +12,7 @@
 #include "gateway/refusal.h"
 #include "gateway/session_lifecycle.h"
 #include "gateway/settle.h"
+#include "protocol/refused_requests.h"
 
 namespace tap::gateway {
 
@@ -225,19 +227,63 @@ struct SessionReceiver {
   }
 };
 
+void receive(const Turn& turn, PeerId peer, const protocol::SessionMessage& message) {
+  State& state = turn.state;
+  if (Session* session = state.sessions.byPeer(peer)) {
+    std::visit(SessionReceiver{turn, peer, *session}, message);
+  } else if (state.operators.sessionOf(peer) != nullptr && isOperators(message)) {
+    operatorMessage(turn, peer, message);
+  } else {
+    std::visit(Stranger{turn, peer}, message);
+  }
+}
+
+// Whether it is entitled to answers.
+bool isKnown(State& state, PeerId peer) {
+  return state.sessions.byPeer(peer) != nullptr || state.operators.sessionOf(peer) != nullptr ||
+         state.endedLinks.contains(peer);
+}
+
+void refuseCall(const Turn& turn, PeerId peer, const std::string& tool,
+                protocol::CallResult&& result) {
+  if (const Session* session = turn.state.sessions.byPeer(peer)) {
+    recordFailure(turn, turn.state.providers.ownerOf(session->id, tool), tool, result);
+  }
+  turn.effect(SendEvent{peer, std::move(result)});
+}
+
 }  // namespace
+
+void Gateway::sessionText(PeerId peer, const Slice& text, Now now, Effects& effects) {
+  const Turn turn{state_, now, effects};
+  if (state_.closedLinks.contains(peer)) return;
+  const Result<protocol::SessionMessage, std::string> message = sessionDecoder_.message(text);
+  if (message) return receive(turn, peer, message.value());
+  turn.log(LogLevel::Error, message.error());
+  if (!isKnown(state_, peer)) return;
+  std::optional<protocol::SessionEvent> answer =
+      protocol::answerUnreadable(text.view(), message.error());
+  if (!answer) return;
+  if (auto* result = std::get_if<protocol::CallResult>(&*answer)) {
+    return refuseCall(turn, peer, protocol::toolOfUnreadable(text.view()), std::move(*result));
+  }
+  turn.effect(SendEvent{peer, std::move(*answer)});
+}
 
 void Gateway::sessionMessage(PeerId peer, const protocol::SessionMessage& message, Now now,
                              Effects& effects) {
   const Turn turn{state_, now, effects};
   if (state_.closedLinks.contains(peer)) return;
-  if (Session* session = state_.sessions.byPeer(peer)) {
-    std::visit(SessionReceiver{turn, peer, *session}, message);
-  } else if (state_.operators.sessionOf(peer) != nullptr && isOperators(message)) {
-    operatorMessage(turn, peer, message);
-  } else {
-    std::visit(Stranger{turn, peer}, message);
+  const auto* call = std::get_if<protocol::Call>(&message);
+  if (call == nullptr || call->args.empty()) return receive(turn, peer, message);
+  const Result<Slice, std::string> args = sessionDecoder_.arguments(call->args);
+  if (!args) {
+    if (!isKnown(state_, peer)) return receive(turn, peer, message);
+    return refuseCall(turn, peer, call->tool,
+                      protocol::refuseArguments(call->callId, call->tool, args.error()));
   }
+  if (args.value().size() == call->args.size()) return receive(turn, peer, message);
+  receive(turn, peer, protocol::Call{call->callId, call->tool, args.value()});  // without blanks
 }
 
 void Gateway::sessionGone(PeerId peer, Now now, Effects& effects) {

@@ -26,6 +26,9 @@ class SessionDecoder {
   // gateway sends has been checked to be UTF-8 already; what a session sends is checked here.
   [[nodiscard]] Result<SessionMessage, std::string> message(const Slice& text);
   [[nodiscard]] Result<SessionEvent, std::string> event(const Slice& text);
+  // The arguments of a call that came without a frame, as message() would give them. The error says
+  // what they are instead, after "its arguments".
+  [[nodiscard]] Result<Slice, std::string> arguments(const Slice& text);
 
  private:
   json::Scanner scanner_;

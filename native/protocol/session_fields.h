@@ -133,7 +133,7 @@ Variant reading(Fields& fields, const Slice& text, Problem&) {
 template <class Variant, size_t N>
 Result<Variant, std::string> decode(json::Scanner& scanner, const Slice& text,
                                     const std::array<Reader<Variant>, N>& readers) {
-  Result<json::Value, json::SyntaxError> root = scanner.scan(text.view());
+  Result<json::Value, json::SyntaxError> root = scanner.scan(text.view(), json::kMaxEnvelopeDepth);
   if (!root) return std::string("link frame is not JSON: ") + root.error().reason;
   if (root.value().kind != json::Kind::Object) return std::string("link frame is no object");
   const std::optional<json::Value> type = scanner.find("type");

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "protocol/refused_requests.h"
 #include "protocol/session_codec.h"
 #include "protocol/session_fields.h"
 
@@ -164,7 +165,21 @@ constexpr std::array<Reader<SessionMessage>, std::variant_size_v<SessionMessage>
 
 Result<SessionMessage, std::string> SessionDecoder::message(const Slice& text) {
   if (!utf8::isValid(text.view())) return std::string("link frame is not UTF-8");
-  return decode(scanner_, text, kMessageReaders);
+  Result<SessionMessage, std::string> message = decode(scanner_, text, kMessageReaders);
+  // What a provider gets of it is then as deep as any message may be. The arguments of tools that
+  // others have called are a part of an event.
+  const bool tooDeep = scanner_.depth() > json::kMaxDepth;
+  if (message && tooDeep && !std::holds_alternative<EventOccurred>(message.value())) {
+    return std::string("link frame is nested more than 128 levels deep");
+  }
+  return message;
+}
+
+Result<Slice, std::string> SessionDecoder::arguments(const Slice& text) {
+  if (!utf8::isValid(text.view())) return std::string("are not UTF-8");
+  const Result<json::Value, std::string> args = readArguments(scanner_, text.view());
+  if (!args) return args.error();
+  return text.part(args.value().raw);
 }
 
 }  // namespace tap::protocol

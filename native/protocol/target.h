@@ -20,7 +20,7 @@ struct TargetedArgs {
   std::string target;  // empty: the caller named none
   std::string args;    // JSON text without it
 };
-// `args` is validated JSON text of an object.
+// `args` is JSON text of an object; any other text counts as one without members.
 [[nodiscard]] TargetedArgs takeTarget(std::string_view args);
 
 // The meta-tool's name: list_<provider>_instances, cut to what a tool name may have.

@@ -110,12 +110,7 @@ void Server::received(PeerId peer, std::vector<ws::Event>& events) {
 void Server::received(PeerId peer, const std::vector<Slice>& bodies) {
   for (const Slice& body : bodies) {
     gathered_ += body.size();
-    const Result<protocol::SessionMessage, std::string> message = decoder_.message(body);
-    if (message) {
-      gateway_.sessionMessage(peer, message.value(), clock_.now(), effects_);
-    } else {
-      effects_.emplace_back(gateway::LogLine{LogLevel::Error, message.error()});
-    }
+    gateway_.sessionText(peer, body, clock_.now(), effects_);
   }
   settle();
 }

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "gateway/gateway.h"
-#include "protocol/session_codec.h"
+#include "protocol/session_messages.h"
 #include "uv/deadline.h"
 #include "uv/file_reads.h"
 #include "uv/listeners.h"
@@ -128,7 +128,6 @@ class Server {
   gateway::Gateway gateway_;
   ServerEvents events_;
   std::shared_ptr<StreamHome> streams_ = std::make_shared<StreamHome>();
-  protocol::SessionDecoder decoder_;
   Deadline deadline_;
   TurnEnd turnEnd_;
   FileReads reads_;

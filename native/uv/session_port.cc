@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "protocol/refused_requests.h"
+
 namespace tap::uv {
 
 namespace {
@@ -90,7 +92,13 @@ void SessionPort::send(const protocol::SessionMessage& message) {
 }
 
 bool SessionPort::call(protocol::Call call, std::optional<Millis> timeout) {
-  if (open_) {
+  // The gateway reads the rest of them.
+  if (!protocol::beginsAsObject(call.args.view())) {
+    const Result<Slice, std::string> args = decoder_.arguments(call.args);
+    const std::string problem = args ? std::string() : args.error();
+    actions_.emplace_back(
+        link::SettleCall{protocol::refuseArguments(call.callId, call.tool, problem)});
+  } else if (open_) {
     if (!client_->call(call.callId, timeout, clock_.steady())) return false;
     // At once, from inside a callback too: of many calls the first are on their way while
     // JavaScript makes the others.

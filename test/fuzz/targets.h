@@ -15,6 +15,8 @@ namespace tap::fuzz {
 void frames(std::string_view input);
 void handshake(std::string_view input);
 void jsonText(std::string_view input);
+void jsonBytes(std::string_view input);
+void arguments(std::string_view input);
 void providerMessages(std::string_view input);
 void sessionMessages(std::string_view input);
 void linkFrames(std::string_view input);
@@ -29,10 +31,12 @@ struct Target {
   void (*run)(std::string_view input);
 };
 
-inline constexpr std::array<Target, 11> kTargets{{
+inline constexpr std::array<Target, 13> kTargets{{
     {"frames", frames},
     {"handshake", handshake},
     {"json", jsonText},
+    {"bytes", jsonBytes},
+    {"arguments", arguments},
     {"provider", providerMessages},
     {"session", sessionMessages},
     {"link", linkFrames},

@@ -51,4 +51,5 @@ test("one that waits for long is in nobody's way", async () => {
 test("arguments that are no JSON reject, and nothing waits", async () => {
   const calls = new PendingCalls();
   await assert.rejects(calls.start(port, "tool", { big: 1n }).result, TypeError);
+  await assert.rejects(calls.start(port, "tool", () => {}).result, TypeError);
 });

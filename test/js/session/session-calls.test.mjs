@@ -63,10 +63,13 @@ test("an abort cancels the call, also one that came before it", async () => {
   }
 });
 
-test("what cannot be sent rejects, and is not in flight", async () => {
+test("arguments of which no JSON can be made fail the call at once", async () => {
   const { calls, handler } = handled(() => {
-    throw new TypeError("no JSON");
+    throw new TypeError("Do not know how to serialize a BigInt");
   });
-  await assert.rejects(async () => handler({}, {}), /no JSON/);
-  assert.equal(calls.inFlight, 0);
+  const { signal } = new AbortController();
+  const result = await handler({ big: 1n }, { signal });
+  assert.equal(result.resultType, "failure");
+  assert.match(result.error, /^Tool "greet" failed with INVALID_JSON: its arguments are not JSON/);
+  assert.deepEqual([calls.inFlight, listeners(signal)], [0, 0]);
 });

@@ -220,6 +220,11 @@ class Harness {
     gateway_.sessionMessage(peer, message, now_, effects_);
     sort();
   }
+  // The same over the link: any bytes.
+  void linkText(PeerId peer, const std::string& text) {
+    gateway_.sessionText(peer, Slice::borrow(text), now_, effects_);
+    sort();
+  }
   void cut(PeerId peer) {
     gateway_.sessionGone(peer, now_, effects_);
     sort();

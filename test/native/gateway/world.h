@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -110,6 +111,7 @@ class World {
     limits.set(Limit::StreamEntries, 5);
     limits.set(Limit::MessageBurst, 60);
     limits.set(Limit::HellosPerMinute, 100);
+    limits.set(Limit::PairingsPerMinute, 1'000);
     limits.set(Limit::HeldInjects, 3);
     return limits;
   }
@@ -169,12 +171,31 @@ class World {
   }
 
   void openProvider() {
+    if (below(6) == 0) return openPaired();
     providers_.push_back(tap_.open());
     if (below(5) == 0) return;
     tap_.say(providers_.back(), auth());
     const std::string name = anyName();
     const std::string session = anySession();
     tap_.say(providers_.back(), hello(name, session, anyTools()));
+  }
+
+  // One of which nothing is known but the code that the user has typed for it; a web page, often.
+  void openPaired() {
+    std::optional<std::string> origin;
+    if (below(2) == 0) origin = "https://page.example";
+    providers_.push_back(tap_.open(std::move(origin)));
+    const PeerId peer = providers_.back();
+    const std::string session = anySession();
+    const std::string name = anyName();
+    tap_.say(peer, R"({"type":"auth","mode":"pair","session":")" + session + R"(","name":")" +
+                       name + "\"}");
+    for (const WaitingPairing& one : tap_.state().authenticator.waiting(session)) {
+      if (one.provider.name != name) continue;
+      tap_.say(peer, R"({"type":"auth.confirm","code":")" + one.code + "\"}");
+      break;
+    }
+    tap_.say(peer, hello(name, session, anyTools()));
   }
 
   void loseProvider() {
@@ -190,10 +211,32 @@ class World {
     const std::string id = "c" + std::to_string(++calls_);
     process->open.insert(id);
     const std::string tool = below(10) == 0 ? "tap_status" : anyTool();
-    tap_.call(process->peer, id, tool,
-              below(4) == 0 ? R"({"target":"i)" + std::to_string(below(3)) + "\"}" : "{}");
+    if (below(2) == 0) {
+      tap_.call(process->peer, id, tool, below(8) == 0 ? choices_.text() : anyArgs());
+    } else {
+      const std::string args = anyArgs();
+      tap_.linkText(process->peer, R"({"type":"call","callId":")" + id + R"(","tool":")" + tool +
+                                       R"(","args":)" + args + "}");
+    }
     while (tap_.count(internal_, "tool.call") > 0) {
       tap_.say(internal_, result(tap_.take(internal_, "tool.call").get("id")));
+    }
+  }
+
+  // JSON of every kind and depth, and texts that are none.
+  std::string anyArgs() {
+    switch (below(8)) {
+      case 0:
+        return R"({"target":"i)" + std::to_string(below(3)) + "\"}";
+      case 1:
+        return pick(arguments_);
+      case 2: {
+        // From 64 levels to beyond what any message may have.
+        const size_t levels = 64 + below(100);
+        return R"({"a":)" + std::string(levels, '[') + std::string(levels, ']') + "}";
+      }
+      default:
+        return "{}";
     }
   }
 
@@ -244,12 +287,16 @@ class World {
     if (process == nullptr || tap_.closed(process->peer)) return;
     const std::string id = "q" + std::to_string(++questions_);
     process->questions.insert(id);
-    switch (below(4)) {
+    switch (below(5)) {
       case 0:
         tap_.send(process->peer, protocol::PromptSubmitted{id});
         break;
       case 1:
         tap_.send(process->peer, protocol::SectionBuild{id, pick(sections_), "now"});
+        break;
+      case 2:
+        tap_.linkText(process->peer, R"({"type":"hook.check","checkId":")" + id +
+                                         R"(","tool":"bash","args":)" + anyArgs() + "}");
         break;
       default:
         tap_.send(process->peer,
@@ -479,6 +526,24 @@ class World {
   int calls_ = 0;
   int questions_ = 0;
   int settled_ = 0;  // well
+  const std::vector<std::string> arguments_{"",
+                                            "[]",
+                                            "[1,2]",
+                                            R"("a string")",
+                                            R"("target")",
+                                            R"([["a"]])",
+                                            R"(["x"])",
+                                            R"([{"target":"i0"}])",
+                                            "null",
+                                            "true",
+                                            "-1e9",
+                                            "{",
+                                            R"({"target)",
+                                            R"({"target":"i0")",
+                                            R"({"target":})",
+                                            R"({"a":"\u12"})",
+                                            R"( {"a":[{}],"target":"i1"} )",
+                                            R"({"target":7,"t\u0061rget":"i2","b":"\ud800"})"};
   const std::vector<std::string> scopes_{"instance", "provider", "tool"};
   const std::vector<std::string> levels_{"keep", "surface", "inject", "loud"};
   const std::string kArgs = R"({"command":"git push"})";
