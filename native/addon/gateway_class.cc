@@ -1,25 +1,18 @@
 #include "addon/gateway_class.h"
 
+#include <cmath>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "addon/arguments.h"
 #include "addon/environment.h"
 
 namespace tap::addon {
 
 namespace {
-
-std::string textOf(const Napi::Object& options, const char* key) {
-  const Napi::Value value = options.Get(key);
-  return value.IsString() ? value.As<Napi::String>().Utf8Value() : std::string();
-}
-
-int64_t numberOf(const Napi::Object& options, const char* key) {
-  const Napi::Value value = options.Get(key);
-  return value.IsNumber() ? value.As<Napi::Number>().Int64Value() : 0;
-}
 
 // An Error with libuv's code, as Node's own have.
 void throwUv(Napi::Env env, int failure, const std::string& what) {
@@ -45,9 +38,12 @@ const char* levelName(protocol::LogLevel level) {
   return "error";
 }
 
-protocol::LogLevel levelOf(std::string_view name) {
-  if (name == "error") return protocol::LogLevel::Error;
-  return name == "warning" ? protocol::LogLevel::Warning : protocol::LogLevel::Info;
+std::optional<protocol::LogLevel> levelOf(std::string_view name) {
+  using protocol::LogLevel;
+  for (const LogLevel level : {LogLevel::Info, LogLevel::Warning, LogLevel::Error}) {
+    if (name == levelName(level)) return level;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -77,22 +73,26 @@ GatewayClass::GatewayClass(const Napi::CallbackInfo& info)
         .ThrowAsJavaScriptException();
     return;
   }
-  const auto options = info[0].As<Napi::Object>();
-  onLog_ = std::make_unique<Callback>(options, "onLog");
-  onSessionOpened_ = std::make_unique<Callback>(options, "onSessionOpened");
-  onSessionEnded_ = std::make_unique<Callback>(options, "onSessionEnded");
-  onExit_ = std::make_unique<Callback>(options, "onExit");
+  const auto handlers = info[0].As<Napi::Object>();
+  const Options options(handlers, "new Gateway(options)");
+  options.functions({"onLog", "onSessionOpened", "onSessionEnded", "onExit"});
   std::vector<std::string> complaints;
   gateway::Config config;
   config.limits = limitsFromEnvironment(complaints);
-  config.version = textOf(options, "version");
-  config.token = textOf(options, "token");
-  config.linkSecret = textOf(options, "linkSecret");
-  config.pid = numberOf(options, "pid");
+  config.version = options.text("version");
+  config.token = options.text("token");
+  config.linkSecret = options.text("linkSecret");
+  config.pid = options.whole("pid");
   config.seed = randomSeed();
   config.fillSecret = fillSecret;
-  config.persistRoot = textOf(options, "persistRoot");
-  config.tokenFile = textOf(options, "tokenFile");
+  config.persistRoot = options.text("persistRoot");
+  config.tokenFile = options.text("tokenFile");
+  if (options.failed()) return;
+  onLog_ = std::make_unique<Callback>(handlers, "onLog");
+  onSessionOpened_ = std::make_unique<Callback>(handlers, "onSessionOpened");
+  onSessionEnded_ = std::make_unique<Callback>(handlers, "onSessionEnded");
+  onExit_ = std::make_unique<Callback>(handlers, "onExit");
+  if (options.failed()) return;
   uv::ServerEvents events;
   events.log = [this](protocol::LogLevel level, const std::string& text) {
     if (!liveness_.alive()) return;
@@ -145,8 +145,8 @@ void GatewayClass::start(const Napi::CallbackInfo&) {
 Napi::Value GatewayClass::listen(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const double port = info[0].IsNumber() ? info[0].As<Napi::Number>().DoubleValue() : -1;
-  if (!(port >= 0 && port <= kMaxPort)) {  // NaN neither
-    Napi::RangeError::New(env, "listen(port): expected a number from 0 to 65535")
+  if (!(port >= 0 && port <= kMaxPort) || std::trunc(port) != port) {  // NaN neither
+    Napi::RangeError::New(env, "listen(port): expected a whole number from 0 to 65535")
         .ThrowAsJavaScriptException();
     return env.Undefined();
   }
@@ -159,16 +159,18 @@ Napi::Value GatewayClass::listen(const Napi::CallbackInfo& info) {
 }
 
 void GatewayClass::listenLink(const Napi::CallbackInfo& info) {
-  const std::string path = info[0].ToString().Utf8Value();
-  if (const int failure = server_->listenPipe(path)) {
-    throwUv(info.Env(), failure, "cannot listen on " + path);
+  const std::optional<std::string> path = Arguments(info, "listenLink(path)").text(0);
+  if (!path) return;
+  if (const int failure = server_->listenPipe(*path)) {
+    throwUv(info.Env(), failure, "cannot listen on " + *path);
     return;
   }
   hold();
 }
 
 void GatewayClass::setPlainAnswer(const Napi::CallbackInfo& info) {
-  server_->setPlainAnswer(info[0].ToString().Utf8Value());
+  const std::optional<std::string> json = Arguments(info, "setPlainAnswer(json)").text(0);
+  if (json) server_->setPlainAnswer(*json);
 }
 
 Napi::Value GatewayClass::openProvider(const Napi::CallbackInfo& info) {
@@ -179,9 +181,13 @@ Napi::Value GatewayClass::openProvider(const Napi::CallbackInfo& info) {
     return env.Undefined();
   }
   const auto handlers = info[0].As<Napi::Object>();
+  const Options options(handlers, "openProvider(handlers)");
+  options.functions({"onMessage", "onClosed"});
+  if (options.failed()) return env.Undefined();
   // Shared: one may still run when the gateway has let go of it.
   const auto onMessage = std::make_shared<Callback>(handlers, "onMessage");
   const auto onClosed = std::make_shared<Callback>(handlers, "onClosed");
+  if (options.failed()) return env.Undefined();
   uv::Server::LocalProvider provider;
   provider.receive = [this, onMessage](std::string_view text) {
     if (!liveness_.alive()) return;
@@ -198,25 +204,40 @@ Napi::Value GatewayClass::openProvider(const Napi::CallbackInfo& info) {
 }
 
 void GatewayClass::sendProvider(const Napi::CallbackInfo& info) {
-  const gateway::PeerId peer{static_cast<uint64_t>(info[0].ToNumber().Int64Value())};
-  server_->localProviderText(peer, Slice(info[1].ToString().Utf8Value()));
+  const Arguments arguments(info, "sendProvider(id, json)");
+  const std::optional<int64_t> id = arguments.whole(0);
+  std::optional<std::string> json = arguments.text(1);
+  if (!id || !json) return;
+  const gateway::PeerId peer{static_cast<uint64_t>(*id)};
+  server_->localProviderText(peer, Slice(std::move(*json)));
 }
 
 Napi::Value GatewayClass::status(const Napi::CallbackInfo& info) {
-  return Napi::String::New(info.Env(), server_->status(info[0].ToString().Utf8Value()));
+  const std::optional<std::string> session = Arguments(info, "status(sessionId)").text(0);
+  if (!session) return info.Env().Undefined();
+  return Napi::String::New(info.Env(), server_->status(*session));
 }
 
 Napi::Value GatewayClass::issueSpawnToken(const Napi::CallbackInfo& info) {
-  return Napi::String::New(info.Env(), server_->issueSpawnToken(info[0].ToString().Utf8Value()));
+  const std::optional<std::string> session = Arguments(info, "issueSpawnToken(sessionId)").text(0);
+  if (!session) return info.Env().Undefined();
+  return Napi::String::New(info.Env(), server_->issueSpawnToken(*session));
 }
 
 void GatewayClass::forgetSpawnToken(const Napi::CallbackInfo& info) {
-  server_->forgetSpawnToken(info[0].ToString().Utf8Value());
+  const std::optional<std::string> token = Arguments(info, "forgetSpawnToken(token)").text(0);
+  if (token) server_->forgetSpawnToken(*token);
 }
 
 void GatewayClass::tellTimeline(const Napi::CallbackInfo& info) {
-  server_->tellTimeline(info[0].ToString().Utf8Value(), levelOf(info[1].ToString().Utf8Value()),
-                        info[2].ToString().Utf8Value());
+  const Arguments arguments(info, "tellTimeline(sessionId, level, text)");
+  const std::optional<std::string> session = arguments.text(0);
+  const std::optional<std::string> name = arguments.text(1);
+  const std::optional<std::string> text = arguments.text(2);
+  if (!session || !name || !text) return;
+  const std::optional<protocol::LogLevel> level = levelOf(*name);
+  if (!level) return arguments.refuse(1, R"("info", "warning" or "error")");
+  server_->tellTimeline(*session, *level, *text);
 }
 
 void GatewayClass::close(const Napi::CallbackInfo& info) {

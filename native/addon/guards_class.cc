@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "addon/arguments.h"
 #include "base/json.h"
 #include "base/limits.h"
 
@@ -14,9 +16,10 @@ Napi::Function GuardsClass::define(Napi::Env env) {
 }
 
 GuardsClass::GuardsClass(const Napi::CallbackInfo& info) : Napi::ObjectWrap<GuardsClass>(info) {
-  const std::string text = info[0].ToString().Utf8Value();
+  const std::optional<std::string> text = Arguments(info, "new HookGuards(rules)").text(0);
+  if (!text) return;
   json::Scanner scanner;
-  const auto root = scanner.scan(text);
+  const auto root = scanner.scan(*text, json::kMaxEnvelopeDepth);
   if (!root || root.value().kind != json::Kind::Array) {
     Napi::TypeError::New(info.Env(), "new HookGuards(rules): expected JSON text of an array")
         .ThrowAsJavaScriptException();
@@ -36,11 +39,13 @@ GuardsClass::GuardsClass(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Guar
 }
 
 Napi::Value GuardsClass::covers(const Napi::CallbackInfo& info) {
-  const std::string tool = info[0].ToString().Utf8Value();
-  const std::string owner = info[1].ToString().Utf8Value();
-  const std::string args = info[2].ToString().Utf8Value();
-  const std::string folder = info[3].ToString().Utf8Value();
-  const protocol::ToolUse use(tool, owner, args, folder);
+  const Arguments arguments(info, "covers(tool, owner, args, folder)");
+  const std::optional<std::string> tool = arguments.text(0);
+  const std::optional<std::string> owner = arguments.text(1);
+  const std::optional<std::string> args = arguments.text(2);
+  const std::optional<std::string> folder = arguments.text(3);
+  if (!tool || !owner || !args || !folder) return info.Env().Undefined();
+  const protocol::ToolUse use(*tool, *owner, *args, *folder);
   // What cannot be decided in time is covered.
   const bool covered = std::any_of(
       rules_.begin(), rules_.end(),

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "addon/arguments.h"
 #include "addon/environment.h"
 #include "addon/gateway_class.h"
 #include "addon/strings.h"
@@ -23,6 +24,8 @@ namespace {
 constexpr size_t kSettledAtOnce = 128;
 // Bytes; what has no more is put together on the stack.
 constexpr size_t kShortText = 512;
+// Of a tool, in ms: more would be for ever, and its deadline must not overflow.
+constexpr double kMaxTimeoutMs = 2'000'000'000;
 
 // A JSON string becomes the text it stands for; anything else stays JSON text, which is what a
 // model reads (measured: handing the slice over beats parsing it). Uses `result` up: a string is
@@ -102,6 +105,9 @@ SessionClass::SessionClass(const Napi::CallbackInfo& info)
     return;
   }
   const auto handlers = info[0].As<Napi::Object>();
+  const Options options(handlers, "new SessionPort(handlers)");
+  options.functions({"onConnected", "onEvent", "onSettled", "onClosed"});
+  if (options.failed()) return;
   // They know the port, as a rule: kept by anything but the port, both would stay for ever.
   info.This().As<Napi::Object>().Set(Napi::Symbol::New(env, "handlers"), handlers);
   using Lives = Callback::Lives;
@@ -109,7 +115,8 @@ SessionClass::SessionClass(const Napi::CallbackInfo& info)
   event_ = std::make_unique<Callback>(handlers, "onEvent", Lives::WithItsOwner);
   settled_ = std::make_unique<Callback>(handlers, "onSettled", Lives::WithItsOwner);
   closed_ = std::make_unique<Callback>(handlers, "onClosed", Lives::WithItsOwner);
-  std::vector<std::string> complaints;  // the gateway's process reports them
+  if (options.failed()) return;
+  std::vector<std::string> complaints;  // the session's log has them: js/session/runtime.mjs
   uv::SessionPortEvents events;
   events.connected = [this] {
     if (!liveness_.alive()) return;
@@ -168,7 +175,9 @@ void SessionClass::attach(const Napi::CallbackInfo& info) {
 }
 
 void SessionClass::send(const Napi::CallbackInfo& info) {
-  const Slice text(info[0].ToString().Utf8Value());
+  std::optional<std::string> json = Arguments(info, "send(json)").text(0);
+  if (!json) return;
+  const Slice text(std::move(*json));
   const Result<protocol::SessionMessage, std::string> message = decoder_.message(text);
   if (!message) {
     Napi::TypeError::New(info.Env(), message.error()).ThrowAsJavaScriptException();
@@ -181,33 +190,45 @@ void SessionClass::call(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   Room toolRoom;
   Room argsRoom;
-  int64_t id = 0;
-  const bool hasId = napi_get_value_int64(env, info[0], &id) == napi_ok;
+  const std::optional<int64_t> id = wholeNumber(info[0]);
   const std::optional<std::string_view> tool = shortText(env, info[1], toolRoom);
   const std::optional<std::string_view> args = shortText(env, info[2], argsRoom);
-  if (!hasId || (!tool && !info[1].IsString()) || (!args && !info[2].IsString())) {
-    Napi::TypeError::New(env, "call(id, tool, args): expected a number and two strings")
+  if (!id || (!tool && !info[1].IsString()) || (!args && !info[2].IsString())) {
+    Napi::TypeError::New(env, "call(id, tool, args): expected a whole number and two strings")
         .ThrowAsJavaScriptException();
     return;
   }
   protocol::Call call;
-  call.callId = std::to_string(id);
+  call.callId = std::to_string(*id);
   call.tool = tool ? std::string(*tool) : info[1].As<Napi::String>().Utf8Value();
   call.args = args ? Slice::copy(*args) : Slice(info[2].As<Napi::String>().Utf8Value());
   std::optional<Millis> timeout;
-  int64_t ms = 0;
-  if (napi_get_value_int64(env, info[3], &ms) == napi_ok) timeout = Millis(ms);
+  if (!info[3].IsUndefined()) {
+    const double ms = info[3].IsNumber() ? info[3].As<Napi::Number>().DoubleValue() : -1;
+    if (!(ms >= 0)) {  // NaN neither
+      Napi::TypeError::New(env, "call(id, tool, args, timeoutMs): expected a number of at least 0")
+          .ThrowAsJavaScriptException();
+      return;
+    }
+    timeout = Millis(static_cast<int64_t>(std::min(ms, kMaxTimeoutMs)));
+  }
   if (port_->call(std::move(call), timeout)) return;
   Napi::TypeError::New(info.Env(), "call id used twice").ThrowAsJavaScriptException();
 }
 
 void SessionClass::cancel(const Napi::CallbackInfo& info) {
-  port_->cancel(std::to_string(info[0].ToNumber().Int64Value()), info[1].ToString().Utf8Value());
+  const Arguments arguments(info, "cancel(id, reason)");
+  const std::optional<int64_t> id = arguments.whole(0);
+  const std::optional<std::string> reason = arguments.text(1);
+  if (id && reason) port_->cancel(std::to_string(*id), *reason);
 }
 
 void SessionClass::close(const Napi::CallbackInfo& info) {
+  std::optional<std::string> why = "it was closed";
+  if (!info[0].IsUndefined()) why = Arguments(info, "close(why)").text(0);
+  if (!why) return;
   begun_ = true;  // closed before it began: it must not begin any more
-  port_->close(info[0].IsString() ? info[0].As<Napi::String>().Utf8Value() : "it was closed");
+  port_->close(*why);
 }
 
 void SessionClass::onEvent(const protocol::SessionEvent& event) {

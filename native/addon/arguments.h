@@ -1,0 +1,98 @@
+// What JavaScript hands us, checked. Where something is of a wrong type an exception is pending,
+// and the caller returns.
+#pragma once
+
+#include <napi.h>
+
+#include <cmath>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+
+namespace tap::addon {
+
+inline constexpr double kMaxWhole = 9007199254740991.0;  // 2^53 - 1
+
+inline void throwType(Napi::Env env, const std::string& text) {
+  if (!env.IsExceptionPending()) Napi::TypeError::New(env, text).ThrowAsJavaScriptException();
+}
+
+[[nodiscard]] inline std::optional<int64_t> wholeNumber(const Napi::Value& value) {
+  if (!value.IsNumber()) return std::nullopt;
+  const double number = value.As<Napi::Number>().DoubleValue();
+  if (!(std::abs(number) <= kMaxWhole) || std::trunc(number) != number) return std::nullopt;
+  return static_cast<int64_t>(number);
+}
+
+// The arguments of one call. `signature` is what the exception begins with: "status(sessionId)".
+class Arguments {
+ public:
+  Arguments(const Napi::CallbackInfo& info, const char* signature)
+      : info_(info), signature_(signature) {}
+
+  // Nothing where it is not a string.
+  [[nodiscard]] std::optional<std::string> text(size_t index) const {
+    if (info_[index].IsString()) return info_[index].As<Napi::String>().Utf8Value();
+    refuse(index, "a string");
+    return std::nullopt;
+  }
+  // Nothing where it is not a whole number that JavaScript holds exactly.
+  [[nodiscard]] std::optional<int64_t> whole(size_t index) const {
+    const std::optional<int64_t> number = wholeNumber(info_[index]);
+    if (!number) refuse(index, "a whole number");
+    return number;
+  }
+  void refuse(size_t index, const char* expected) const {
+    throwType(info_.Env(), std::string(signature_) + ": expected " + expected + " as argument " +
+                               std::to_string(index + 1));
+  }
+
+ private:
+  const Napi::CallbackInfo& info_;
+  const char* signature_;
+};
+
+// The members of an object that one call is given; each may be missing.
+class Options {
+ public:
+  Options(const Napi::Object& object, const char* signature)
+      : object_(object), signature_(signature) {}
+
+  [[nodiscard]] std::string text(const char* key) const {
+    const Napi::Value value = get(key);
+    if (value.IsString()) return value.As<Napi::String>().Utf8Value();
+    if (!value.IsUndefined()) refuse(key, "a string");
+    return {};
+  }
+  [[nodiscard]] int64_t whole(const char* key) const {
+    const Napi::Value value = get(key);
+    const std::optional<int64_t> number = wholeNumber(value);
+    if (!number && !value.IsUndefined()) refuse(key, "a whole number");
+    return number.value_or(0);
+  }
+  void functions(std::initializer_list<const char*> keys) const {
+    for (const char* key : keys) {
+      const Napi::Value value = get(key);
+      if (!value.IsUndefined() && !value.IsFunction()) refuse(key, "a function");
+    }
+  }
+  // One of them was wrong, or its getter has thrown.
+  [[nodiscard]] bool failed() const { return object_.Env().IsExceptionPending(); }
+
+ private:
+  [[nodiscard]] Napi::Value get(const char* key) const {
+    if (failed()) return object_.Env().Undefined();
+    const Napi::Value value = object_.Get(key);
+    return failed() ? object_.Env().Undefined() : value;
+  }
+  void refuse(const char* key, const char* expected) const {
+    throwType(object_.Env(),
+              std::string(signature_) + ": expected " + expected + " as " + std::string(key));
+  }
+
+  Napi::Object object_;
+  const char* signature_;
+};
+
+}  // namespace tap::addon
