@@ -103,7 +103,7 @@ export class SessionPort {
   /**
    * Calls a tool. Its outcome comes through onSettled, exactly once, perhaps from inside this call.
    * @param id a whole number, new for this port
-   * @param args JSON text of an object
+   * @param args JSON text of an object; the call fails with INVALID_JSON where it is another text
    * @param timeoutMs the tool's own timeout, if it has one
    */
   call(id: number, tool: string, args: string, timeoutMs?: number): void;
@@ -136,6 +136,14 @@ export interface LimitRow {
   why: string;
 }
 
+export interface LimitReading {
+  name: string;
+  /** In force: the default where the variable is wrong, empty or not there. */
+  value: number;
+  /** What is wrong with the variable, to begin a sentence with. */
+  wrong?: string;
+}
+
 export interface ErrorRow {
   name: string;
   fatal: boolean;
@@ -148,6 +156,8 @@ export interface Addon {
   HookGuards: typeof HookGuards;
   linkVersion: number;
   limits: LimitRow[];
+  /** What these environment variables make of every limit, in the order of `limits`. */
+  readLimits(variables: Record<string, string | undefined>): LimitReading[];
   errors: ErrorRow[];
   providerMessageTypes: string[];
 }

@@ -5,6 +5,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { wholeNumber } from "./numbers.mjs";
 
 /** The folder of this program. */
 export const programFolder = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
@@ -36,8 +37,8 @@ export function copilotHome(env = process.env) {
 export function gatewayPort(env = process.env) {
   const text = env.TAP_GATEWAY_PORT;
   if (!text) return DEFAULT_PORT;
-  const port = Number(text);
-  if (Number.isInteger(port) && port > 0 && port < 65536) return port;
+  const port = wholeNumber(text, 1, 65535);
+  if (port !== undefined) return port;
   throw new Error(`TAP_GATEWAY_PORT is "${text.slice(0, 32)}", which is not a port (1 to 65535)`);
 }
 

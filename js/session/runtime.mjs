@@ -3,7 +3,9 @@
 // process finds this runtime and joins anew.
 
 import { GatewayLink } from "./gateway-link.mjs";
+import { limitsIn } from "../base/limits.mjs";
 import { openLog } from "../base/log.mjs";
+import { wholeNumber } from "../base/numbers.mjs";
 import { gatewayFiles } from "../base/paths.mjs";
 import { SessionRunner } from "./session-runner.mjs";
 import { slashCommands } from "./slash-commands.mjs";
@@ -37,6 +39,9 @@ export class Runtime {
   constructor(env = process.env) {
     const files = gatewayFiles(env);
     this.#log = openLog(files.logs, "extension.log");
+    for (const { wrong, value, unit } of limitsIn(env)) {
+      if (wrong) this.#log("warning", `${wrong}; using ${value} ${unit}`);
+    }
     this.#link = new GatewayLink({
       files,
       log: this.#log,
@@ -52,7 +57,7 @@ export class Runtime {
     this.#session = new SessionRunner(this.#link, {
       id: env.SESSION_ID ?? "",
       cwd: process.cwd(),
-      cliPid: Number(env.COPILOT_EXTENSION_PARENT_PID) || process.ppid,
+      cliPid: wholeNumber(env.COPILOT_EXTENSION_PARENT_PID, 1, 2 ** 32) ?? process.ppid,
       sync: syncPreference(env),
       log: this.#log,
     });

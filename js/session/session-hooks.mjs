@@ -3,16 +3,16 @@
 // providers had forbidden or wanted to be asked about.
 
 import { addon } from "../base/addon.mjs";
+import { limitIn } from "../base/limits.mjs";
 import { HookFlight, SystemMessageFlight } from "./copilot-hooks.mjs";
 
 /** The gateway's own deadline comes first; ours is for one that hangs. */
 const MARGIN_MS = 500;
 /** The gateway waits 2 s for providers that rewrite a section. */
 const TEXT_MS = 2500;
-const guardMs = () => {
-  const row = addon.limits.find(({ name }) => name === "guard-ms");
-  return Number(process.env[row?.env ?? ""] ?? row?.value);
-};
+const guardMs = () => limitIn("guard-ms");
+/** A gateway of another version may say more, and a timer that is to wait too long rings at once. */
+const MOST_GATE_MS = addon.limits.find(({ name }) => name === "gate-ms")?.most ?? 0;
 
 /** @typedef {import("./copilot-hooks.mjs").ToolUse} ToolUse */
 /** @typedef {import("./copilot-hooks.mjs").Prompt} Prompt */
@@ -44,16 +44,22 @@ class Replies {
   /**
    * @param {number} ms @param {(id: string) => void} ask
    * @returns {Promise<any>} undefined where there is none in time, or nobody to give it
+   * @throws what `ask` throws
    */
   wait(ms, ask) {
     const id = String(++this.#count);
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const timer = setTimeout(() => this.settle(id, undefined), ms);
       this.#waiting.set(id, (answer) => {
         clearTimeout(timer);
         resolve(answer);
       });
-      ask(id);
+      try {
+        ask(id);
+      } catch (error) {
+        reject(error);
+        this.settle(id, undefined);
+      }
     });
   }
 
@@ -190,9 +196,9 @@ export class SessionHooks {
   async #change({ revision, wanted, prompts, gateMs, guards, sections }) {
     this.#wanted = wanted;
     this.#prompts = prompts;
-    this.#gateMs = gateMs;
+    this.#gateMs = Math.min(gateMs, MOST_GATE_MS);
     this.#guards.replace(guards);
-    if (this.#flight) this.#flight.timeoutMs = gateMs + 2 * MARGIN_MS;
+    if (this.#flight) this.#flight.timeoutMs = this.#gateMs + 2 * MARGIN_MS;
     const edits = Object.fromEntries(sections.map(({ section, ...edit }) => [section, edit]));
     const edited = this.#edit(edits);
     const hooked = wanted ? this.#flight?.register() : "in-force";
@@ -252,13 +258,20 @@ export class SessionHooks {
     };
   }
 
-  /** @param {string} tool @param {unknown} args */
+  /** @param {string} tool @param {unknown} args @returns {Promise<Verdict | undefined>} */
   async #verdict(tool, args) {
     const { link } = this.#options;
     if (!link.connected) return undefined;
-    return this.#verdicts.wait(this.#gateMs + MARGIN_MS, (checkId) =>
-      link.send({ type: "hook.check", checkId, tool, args }),
-    );
+    try {
+      return await this.#verdicts.wait(this.#gateMs + MARGIN_MS, (checkId) =>
+        link.send({ type: "hook.check", checkId, tool, args }),
+      );
+    } catch (error) {
+      const why = error instanceof Error ? error.message : error;
+      return {
+        deny: `tap cannot check this use of "${tool}": its arguments cannot be sent (${why})`,
+      };
+    }
   }
 
   /** @param {Prompt} prompt @returns {Promise<{context?: string}>} */

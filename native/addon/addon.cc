@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "addon/arguments.h"
 #include "addon/gateway_class.h"
 #include "addon/guards_class.h"
 #include "addon/session_class.h"
@@ -36,6 +37,29 @@ Napi::Array limitTable(Napi::Env env) {
   return rows;
 }
 
+// What these variables make of every limit; see readLimit.
+Napi::Value readLimits(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (!info[0].IsObject()) {
+    throwType(env, "readLimits(variables): expected an object");
+    return env.Undefined();
+  }
+  const Options variables(info[0].As<Napi::Object>(), "readLimits(variables)");
+  Napi::Array readings = Napi::Array::New(env);
+  for (uint32_t i = 0; i < kLimitTable.size(); ++i) {
+    const LimitRow& row = kLimitTable[i];
+    const std::string said = variables.text(std::string(row.env).c_str());
+    if (variables.failed()) return env.Undefined();
+    const LimitReading reading = readLimit(row, said);
+    Napi::Object one = Napi::Object::New(env);
+    one.Set("name", text(env, row.name));
+    one.Set("value", Napi::Number::New(env, static_cast<double>(reading.value)));
+    if (!reading.wrong.empty()) one.Set("wrong", text(env, reading.wrong));
+    readings.Set(i, one);
+  }
+  return readings;
+}
+
 Napi::Array errorTable(Napi::Env env) {
   Napi::Array rows = Napi::Array::New(env);
   for (uint32_t i = 0; i < protocol::kErrorTable.size(); ++i) {
@@ -63,6 +87,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("HookGuards", GuardsClass::define(env));
   exports.Set("linkVersion", Napi::Number::New(env, protocol::kLinkVersion));
   exports.Set("limits", limitTable(env));
+  exports.Set("readLimits", Napi::Function::New<readLimits>(env, "readLimits"));
   exports.Set("errors", errorTable(env));
   exports.Set("providerMessageTypes", messageTypes(env));
   return exports;

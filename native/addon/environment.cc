@@ -16,11 +16,15 @@ Limits limitsFromEnvironment(std::vector<std::string>& complaints) {
   const auto lookup = [](std::string_view variable) -> std::optional<std::string> {
     std::array<char, 64> buffer{};
     size_t size = buffer.size();
-    const int status = uv_os_getenv(std::string(variable).c_str(), buffer.data(), &size);
-    if (status == UV_ENOENT) return std::nullopt;
-    // Longer than any number: let it be complained about.
-    if (status != 0) return std::string("a very long text");
-    return std::string(buffer.data(), size);
+    const std::string name(variable);
+    const int status = uv_os_getenv(name.c_str(), buffer.data(), &size);
+    if (status == 0) return std::string(buffer.data(), size);
+    if (status != UV_ENOBUFS) return std::nullopt;
+    // Longer than any number; it is complained about.
+    std::string text(size, '\0');
+    if (uv_os_getenv(name.c_str(), text.data(), &size) != 0) return std::nullopt;
+    text.resize(size);
+    return text;
   };
   return Limits::withOverrides(lookup, complaints);
 }

@@ -2,6 +2,9 @@
 
 #include <charconv>
 #include <cstdint>
+#include <utility>
+
+#include "base/encoding.h"
 
 namespace tap {
 
@@ -17,14 +20,18 @@ std::optional<int64_t> wholeNumber(std::string_view text) {
   return number;
 }
 
-std::string complaint(const LimitRow& row, std::string_view text, bool tooMuch) {
-  const std::string wrong = tooMuch ? "more than " + std::to_string(mostOf(row))
-                                    : "no whole number of at least " + std::to_string(row.least);
-  return std::string(row.env) + " is \"" + std::string(text.substr(0, 64)) + "\", which is " +
-         wrong + "; using " + std::to_string(row.value) + " " + std::string(row.unit);
-}
-
 }  // namespace
+
+LimitReading readLimit(const LimitRow& row, std::optional<std::string_view> text) {
+  if (!text || text->empty()) return {row.value, ""};
+  const std::optional<int64_t> number = wholeNumber(*text);
+  const bool tooMuch = number && *number > mostOf(row);
+  if (number && *number >= row.least && !tooMuch) return {*number, ""};
+  const std::string why = tooMuch ? "more than " + std::to_string(mostOf(row))
+                                  : "no whole number of at least " + std::to_string(row.least);
+  return {row.value, std::string(row.env) + " is " + inQuotes(visible(*text, false, 64)) +
+                         ", which is " + why};
+}
 
 Limits::Limits() {
   for (size_t i = 0; i < kLimitTable.size(); ++i) values_[i] = kLimitTable[i].value;
@@ -34,15 +41,11 @@ Limits Limits::withOverrides(const Lookup& lookup, std::vector<std::string>& com
   Limits limits;
   for (size_t i = 0; i < kLimitTable.size(); ++i) {
     const LimitRow& row = kLimitTable[i];
-    const std::optional<std::string> text = lookup(row.env);
-    if (!text || text->empty()) continue;
-    const std::optional<int64_t> number = wholeNumber(*text);
-    const bool tooMuch = number && *number > mostOf(row);
-    if (number && *number >= row.least && !tooMuch) {
-      limits.values_[i] = *number;
-    } else {
-      complaints.push_back(complaint(row, *text, tooMuch));
-    }
+    LimitReading reading = readLimit(row, lookup(row.env));
+    limits.values_[i] = reading.value;
+    if (reading.wrong.empty()) continue;
+    complaints.push_back(std::move(reading.wrong) + "; using " + std::to_string(row.value) + " " +
+                         std::string(row.unit));
   }
   return limits;
 }

@@ -81,9 +81,12 @@ struct LimitRow {
 inline constexpr int64_t kMegabyte = int64_t{1024} * 1024;
 
 // The largest override that makes sense. Of bytes: what JavaScript can still hold in one string, in
-// base64, too. Of others: sums of times stay far from overflow.
+// base64, too. Of times: JavaScript's timers wait for 2^31 - 1 ms at most, a margin included; one
+// that is to wait longer is due at once. Of counts: a rate times any uptime stays far from
+// overflow.
 [[nodiscard]] constexpr int64_t mostOf(const LimitRow& row) {
-  return row.unit == "bytes" ? 256 * kMegabyte : int64_t{1} << 40;
+  if (row.unit == "bytes") return 256 * kMegabyte;
+  return row.unit == "ms" ? 2'000'000'000 : 1'000'000;
 }
 
 inline constexpr std::array<LimitRow, static_cast<size_t>(Limit::Count_)> kLimitTable{{
@@ -182,13 +185,21 @@ inline constexpr std::array<LimitRow, static_cast<size_t>(Limit::Count_)> kLimit
      "silence after which a gateway counts as hung"},
 }};
 
+// What a row's variable makes of it.
+struct LimitReading {
+  int64_t value;      // in force: the default where the variable is wrong, empty or not there
+  std::string wrong;  // what is wrong with it, as a sentence without its full stop; empty: nothing
+};
+// The one reader of these variables: a value is decimal digits, from the row's least to mostOf.
+[[nodiscard]] LimitReading readLimit(const LimitRow& row, std::optional<std::string_view> text);
+
 // The values in force: the table's, with what the environment overrides.
 class Limits {
  public:
   Limits();
 
-  // Looks every row's variable up. A value that is no whole number, or below the row's least, is
-  // ignored; `complaints` then gets a sentence that says so.
+  // Looks every row's variable up (readLimit). Of each that is ignored `complaints` gets a
+  // sentence.
   using Lookup = std::function<std::optional<std::string>(std::string_view variable)>;
   static Limits withOverrides(const Lookup& lookup, std::vector<std::string>& complaints);
 

@@ -32,7 +32,10 @@ class Allowance {
 
   void refill(Time now) {
     if (last_ && now > *last_) {
-      left_ = std::min(most_, left_ + (now - *last_).count() * perSecond_);
+      const int64_t elapsed = (now - *last_).count();
+      // Divided, since after a long silence the product might be too large.
+      const bool full = elapsed > (most_ - left_) / perSecond_;
+      left_ = full ? most_ : left_ + elapsed * perSecond_;
     }
     last_ = now;
   }

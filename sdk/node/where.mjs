@@ -5,16 +5,30 @@ import os from "node:os";
 import path from "node:path";
 
 /**
+ * A port in decimal digits. Any other text is an error: silently using another port would look in the wrong
+ * place.
+ * @param {string} text
+ */
+function portOf(text) {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (port > 0 && port < 65536) return port;
+  throw new RangeError(
+    `TAP_GATEWAY_PORT is "${text.slice(0, 32)}", which is not a port (1 to 65535)`,
+  );
+}
+
+/**
  * @param {{url?: string, port?: number, home?: string, token?: string}} options
  * @param {NodeJS.ProcessEnv} env
  */
 export function whereabouts(options, env = process.env) {
   const home = options.home ?? (env.COPILOT_HOME || path.join(os.homedir(), ".copilot"));
-  const port = options.port ?? (env.TAP_GATEWAY_PORT || 9400);
+  const url =
+    options.url ?? `ws://localhost:${options.port ?? portOf(env.TAP_GATEWAY_PORT || "9400")}`;
   const tokenFile = path.join(home, "extensions", "tap", ".provider-token");
   const given = options.token ?? env.TAP_PROVIDER_TOKEN;
   return {
-    url: options.url ?? `ws://localhost:${port}`,
+    url,
     tokenFile,
     /** One that does not change: a new gateway will not take it. */
     given: Boolean(given),

@@ -3,23 +3,21 @@
 import { Failure } from "../failure.mjs";
 import { withGateway } from "../gateway.mjs";
 import { environmentOf, filesOf } from "../given.mjs";
-import { limitValue } from "../limit-value.mjs";
 import { faint, Output, strong } from "../output.mjs";
 import { table } from "../table.mjs";
 
 /** @typedef {{name: string, value: number, unit: string, default: number, env: string, why: string, ignored?: string}} LimitInForce */
 
 /**
- * As a gateway that starts with this environment would have it.
- * @param {import("../../base/addon.js").LimitRow} row @param {NodeJS.ProcessEnv} variables
- * @returns {LimitInForce}
+ * As a gateway that starts with this environment would have them.
+ * @param {NodeJS.ProcessEnv} variables @returns {Promise<LimitInForce[]>}
  */
-function inForce(row, variables) {
-  const { name, value, unit, env, why } = row;
-  const limit = { name, value, unit, default: value, env, why };
-  const said = limitValue(row, variables);
-  if (said === undefined) return limit;
-  return "wrong" in said ? { ...limit, ignored: said.wrong } : { ...limit, value: said.value };
+async function inForce(variables) {
+  const { limitsIn } = await import("../../base/limits.mjs");
+  return limitsIn(variables).map(({ name, value, unit, default: usual, env, why, wrong }) => {
+    const limit = { name, value, unit, default: usual, env, why };
+    return wrong === undefined ? limit : { ...limit, ignored: wrong };
+  });
 }
 
 /** @param {Output} output @param {LimitInForce[]} limits */
@@ -46,9 +44,7 @@ async function limitsOf(given) {
     return { from: "gateway", limits };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    const { addon } = await import("../../base/addon.mjs");
-    const limits = addon.limits.map((row) => inForce(row, environmentOf(given)));
-    return { from: "environment", limits };
+    return { from: "environment", limits: await inForce(environmentOf(given)) };
   }
 }
 

@@ -7,7 +7,6 @@ import { consentFile, isAllowed } from "../../projects/consent.mjs";
 import { loadProjectConfig } from "../../projects/project-config.mjs";
 import { providerLogFile } from "../../projects/provider-log.mjs";
 import { GOOD_RUN_MS } from "../../projects/supervisor.mjs";
-import { limitValue } from "../limit-value.mjs";
 import { tailOf } from "./bounded.mjs";
 import { gatewayFacts } from "./gateway.mjs";
 import * as installed from "./installation.mjs";
@@ -82,14 +81,13 @@ async function programFacts(copies, env) {
 
 /** Limits whose variables say no number that can be meant. @param {NodeJS.ProcessEnv} env */
 async function ignoredLimits(env) {
-  const limits = await import("../../base/addon.mjs").then(
-    ({ addon }) => addon.limits,
+  const limits = await import("../../base/limits.mjs").then(
+    ({ limitsIn }) => limitsIn(env),
     () => [], // which is found by another check
   );
-  return limits.flatMap((row) => {
-    const said = limitValue(row, env);
-    return said && "wrong" in said ? [{ ...row, wrong: said.wrong }] : [];
-  });
+  return limits.flatMap(({ wrong, ...limit }) =>
+    wrong === undefined ? [] : [{ ...limit, wrong }],
+  );
 }
 
 /** @param {{env: NodeJS.ProcessEnv, cwd: string, tool?: string}} where */

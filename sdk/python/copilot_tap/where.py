@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
+
+
+def _port(text: str) -> int:
+    """A port in decimal digits. Any other text is an error: silently using another port would look in
+    the wrong place."""
+    if re.fullmatch("[0-9]{1,5}", text) and 0 < int(text) < 65536:
+        return int(text)
+    raise ValueError(f'TAP_GATEWAY_PORT is "{text[:32]}", which is not a port (1 to 65535)')
 
 
 class Whereabouts:
@@ -12,7 +21,7 @@ class Whereabouts:
     ) -> None:
         env = os.environ
         folder = Path(home or env.get("COPILOT_HOME") or Path.home() / ".copilot")
-        self.url = url or f"ws://localhost:{port or env.get('TAP_GATEWAY_PORT') or 9400}"
+        self.url = url or f"ws://localhost:{port or _port(env.get('TAP_GATEWAY_PORT') or '9400')}"
         self.token_file = folder / "extensions" / "tap" / ".provider-token"
         # One that does not change: a new gateway will not take it.
         self.given = token if token is not None else env.get("TAP_PROVIDER_TOKEN")

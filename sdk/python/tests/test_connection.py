@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from copilot_tap import Call, Provider, TapError
 from copilot_tap.testing import CallFailed, start_tap
+from copilot_tap.where import Whereabouts
 
 
 def make(kit, name, **options):
@@ -336,3 +337,12 @@ async def test_of_a_gateway_that_hangs_it_can_leave(kit):
         assert {one.code for one in outcomes} == {"DISCONNECTED"}
     finally:
         os.kill(pid, signal.SIGCONT)
+
+
+@pytest.mark.parametrize("text", ["94OO", "0", "65536", "-1", "1e3", " 9400", "0x24B8", "9400.0", "\u0669"])
+def test_a_port_is_decimal_digits(monkeypatch, text):
+    monkeypatch.setenv("TAP_GATEWAY_PORT", text)
+    with pytest.raises(ValueError, match="is not a port"):
+        Whereabouts(None, None, None, None)
+    assert Whereabouts(None, 9401, None, None).url == "ws://localhost:9401"
+    assert Whereabouts("ws://x", None, None, None).url == "ws://x"

@@ -282,3 +282,68 @@ describe("SessionHooks", () => {
     assert.equal((await pending).permissionDecision, "deny");
   });
 });
+
+/** @param {number} ms */
+const really = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe("numbers that the session is given", () => {
+  // Real ones: a timer that is to wait for too long rings at once.
+  beforeEach(() => mock.timers.reset());
+
+  test("a variable that is no number switches no guard off", async (t) => {
+    const before = process.env.TAP_GUARD_MS;
+    t.after(() => {
+      if (before === undefined) delete process.env.TAP_GUARD_MS;
+      else process.env.TAP_GUARD_MS = before;
+    });
+    const texts = [
+      "10s",
+      "",
+      "4294967296",
+      "2147483648",
+      "-1",
+      "1e3",
+      " 5",
+      "0x10",
+      "NaN",
+      "9".repeat(40),
+    ];
+    const guarding = texts.map(async (text) => {
+      const { hooks, link, use } = await guarded();
+      process.env.TAP_GUARD_MS = text;
+      link.connected = false;
+      hooks.gatewayGone();
+      return { text, use };
+    });
+    const all = await Promise.all(guarding);
+    await really(60);
+    for (const { text, use } of all) {
+      assert.match((await use(PUSH)).permissionDecisionReason ?? "allowed", COVERED, text);
+      assert.deepEqual(await use(LIST), {}, text);
+    }
+  });
+
+  test("a gate that may take for ever is waited for, not denied at once", async () => {
+    for (const gateMs of [2 ** 31 - 1, 2 ** 31, 2 ** 40]) {
+      const { hooks, tell, use, asked } = rig();
+      await tell({ wanted: true, gateMs, guards: [{ provider: "ci", rules: [GATE] }] });
+      const answer = use(PUSH);
+      await really(20);
+      hooks.receive({ type: "hook.verdict", checkId: asked("hook.check").checkId });
+      assert.deepEqual(await answer, {}, `${gateMs}`);
+    }
+  });
+
+  test("a check that cannot be sent denies at once", async () => {
+    const { link, use } = await guarded();
+    link.send = () => {
+      throw new TypeError("link frame is nested more than 128 levels deep");
+    };
+    const { permissionDecision, permissionDecisionReason } = await use(LIST);
+    assert.equal(permissionDecision, "deny");
+    assert.match(
+      permissionDecisionReason,
+      /^tap cannot check this use of "bash": .* 128 levels deep/,
+    );
+  });
+});

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -75,8 +76,10 @@ TEST(Limits, AnOverrideIsAtLeastTheRowsLeast) {
 }
 
 TEST(Limits, AnOverrideIsBoundedAbove) {
-  EXPECT_EQ(with({{"TAP_GRACE_MS", "1099511627776"}}).limits.get(Limit::GraceMs), int64_t{1} << 40);
-  EXPECT_EQ(with({{"TAP_GRACE_MS", "1099511627777"}}).limits.get(Limit::GraceMs), 30'000);
+  EXPECT_EQ(with({{"TAP_GRACE_MS", "2000000000"}}).limits.get(Limit::GraceMs), 2'000'000'000);
+  EXPECT_EQ(with({{"TAP_GRACE_MS", "2000000001"}}).limits.get(Limit::GraceMs), 30'000);
+  EXPECT_EQ(with({{"TAP_MAX_CALLS", "1000000"}}).limits.get(Limit::CallsPerSession), 1'000'000);
+  EXPECT_EQ(with({{"TAP_MAX_CALLS", "1000001"}}).limits.get(Limit::CallsPerSession), 1024);
   const auto result = [](const char* bytes) { return with({{"TAP_MAX_RESULT_BYTES", bytes}}); };
   EXPECT_EQ(result("268435456").limits.get(Limit::ResultBytes), 256 * kMegabyte);
   EXPECT_EQ(result("99999999999999999999999").limits.get(Limit::ResultBytes), 5 * kMegabyte);
@@ -97,6 +100,75 @@ TEST(Limits, ComplainsAboutNonsenseAndGoesOn) {
               std::string::npos);
     EXPECT_NE(result.complaints[0].find("using 30000 ms"), std::string::npos);
   }
+}
+
+constexpr std::array kNoNumbers{"10s",
+                                "-1",
+                                "1e3",
+                                "1.0",
+                                " 5",
+                                "5 ",
+                                "0x10",
+                                "NaN",
+                                "nan",
+                                "Infinity",
+                                "-Infinity",
+                                "+5",
+                                "1_000",
+                                "1,000",
+                                "ten",
+                                " ",
+                                "\t",
+                                "5\n",
+                                "--5",
+                                "\u0663",
+                                "\xff",
+                                "null",
+                                "true",
+                                "4294967296",
+                                "1099511627776",
+                                "9223372036854775807",
+                                "9223372036854775808",
+                                "18446744073709551616",
+                                "99999999999999999999999999"};
+
+// Every sort of value for every row: what is in force is the number that was meant, or the default
+// with a complaint, and never beyond what timers and sums can take.
+TEST(Limits, EveryRowTakesOrRefusesEverySortOfValue) {
+  constexpr int64_t kMostOfATimer = (int64_t{1} << 31) - 1;
+  for (size_t i = 0; i < kLimitTable.size(); ++i) {
+    const LimitRow& row = kLimitTable[i];
+    const auto inForce = [&](const std::string& text, size_t complaints) {
+      const Overridden result = with({{std::string(row.env), text}});
+      EXPECT_EQ(result.complaints.size(), complaints) << row.env << "=" << text;
+      const LimitReading reading = readLimit(row, text);
+      EXPECT_EQ(reading.wrong.empty(), complaints == 0);
+      const int64_t value = result.limits.get(static_cast<Limit>(i));
+      EXPECT_EQ(value, reading.value);
+      EXPECT_GE(value, row.least);
+      EXPECT_LE(value, row.unit == "ms" ? kMostOfATimer - 100'000 : mostOf(row));
+      return value;
+    };
+    for (const char* text : kNoNumbers) {
+      EXPECT_EQ(inForce(text, 1), row.value) << row.env << "=" << text;
+    }
+    EXPECT_EQ(inForce(std::string(100'000, '9'), 1), row.value);
+    EXPECT_EQ(inForce(std::string("5\0", 2), 1), row.value);
+    EXPECT_EQ(inForce("", 0), row.value);
+    EXPECT_EQ(inForce(std::to_string(row.least), 0), row.least);
+    EXPECT_EQ(inForce("000" + std::to_string(row.least), 0), row.least);
+    EXPECT_EQ(inForce(std::to_string(mostOf(row)), 0), mostOf(row));
+    EXPECT_EQ(inForce(std::to_string(mostOf(row) + 1), 1), row.value);
+    if (row.least == 0) continue;
+    EXPECT_EQ(inForce(std::to_string(row.least - 1), 1), row.value);
+  }
+}
+
+TEST(Limits, AComplaintShowsWhatItQuotes) {
+  const Overridden result = with({{"TAP_GRACE_MS", "\x1b[2J" + std::string(500, 'x')}});
+  ASSERT_EQ(result.complaints.size(), 1u);
+  EXPECT_EQ(result.complaints[0].find(''), std::string::npos);
+  EXPECT_LT(result.complaints[0].size(), 200u);
 }
 
 TEST(Limits, AnEmptyVariableIsNone) {

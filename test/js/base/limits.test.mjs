@@ -1,0 +1,72 @@
+// Numbers from the environment: one reader, the same answer wherever it is asked.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { addon } from "../../../js/base/addon.mjs";
+import { limitIn, limitsIn } from "../../../js/base/limits.mjs";
+import { wholeNumber } from "../../../js/base/numbers.mjs";
+import { gatewayPort } from "../../../js/base/paths.mjs";
+import { whereabouts } from "../../../sdk/node/where.mjs";
+
+const NO_NUMBERS = [
+  ...["10s", "-1", "1e3", "1.0", " 5", "5 ", "0x10", "NaN", "Infinity", "+5", "1_000", "ten", " "],
+  ...["4294967296", "1099511627776", "9".repeat(400), "\u0663", "5\n", "null", "true", "[5]"],
+];
+/** What setTimeout takes: it rings at once where it is to wait for longer. */
+const MOST_OF_A_TIMER = 2 ** 31 - 1;
+
+test("a variable that is no number leaves each limit as it is, and is complained about", () => {
+  for (const { name, env, value } of addon.limits) {
+    for (const text of NO_NUMBERS) {
+      const found = limitsIn({ [env]: text }).find((limit) => limit.name === name);
+      assert.equal(found?.value, value, `${env}=${text}`);
+      assert.match(String(found?.wrong), new RegExp(`^${env} is ".*", which is `, "s"));
+      assert.equal(limitIn(name, { [env]: text }), value);
+    }
+    for (const text of [undefined, ""]) {
+      const found = limitsIn({ [env]: text }).find((limit) => limit.name === name);
+      assert.deepEqual([found?.value, found?.wrong], [value, undefined]);
+    }
+  }
+});
+
+test("a variable in its bounds is in force, for each limit", () => {
+  for (const { name, env, least, most, unit } of addon.limits) {
+    for (const number of [least, least + 1, most - 1, most]) {
+      assert.equal(limitIn(name, { [env]: String(number) }), number);
+    }
+    assert.match(
+      String(limitsIn({ [env]: String(most + 1) }).find((one) => one.name === name)?.wrong),
+      /more than/,
+    );
+    // With what is added to it for a margin.
+    if (unit === "ms") assert.ok(most + 60_000 < MOST_OF_A_TIMER, name);
+  }
+});
+
+test("there is no limit of another name", () => {
+  assert.throws(() => limitIn("guard"), /there is no limit "guard"/);
+});
+
+test("a whole number is decimal digits in its bounds", () => {
+  for (const text of [...NO_NUMBERS, "", undefined]) {
+    assert.equal(wholeNumber(text, 0, 1_000_000), undefined, text);
+  }
+  assert.equal(wholeNumber("0", 0, 9), 0);
+  assert.equal(wholeNumber("9", 0, 9), 9);
+  assert.equal(wholeNumber("10", 0, 9), undefined);
+  assert.equal(wholeNumber("007", 0, 9), 7);
+});
+
+test("a port is decimal digits, for the gateway and for the SDK", () => {
+  for (const text of [...NO_NUMBERS, "0", "65536", "9400.0", "0x2400"]) {
+    const env = { TAP_GATEWAY_PORT: text };
+    assert.throws(() => gatewayPort(env), /which is not a port/, text);
+    assert.throws(() => whereabouts({}, env), /which is not a port/, text);
+    assert.equal(whereabouts({ port: 1 }, env).url, "ws://localhost:1");
+    assert.equal(whereabouts({ url: "ws://x" }, env).url, "ws://x");
+  }
+  assert.equal(gatewayPort({ TAP_GATEWAY_PORT: "9401" }), 9401);
+  assert.equal(whereabouts({}, { TAP_GATEWAY_PORT: "9401" }).url, "ws://localhost:9401");
+  assert.equal(whereabouts({}, {}).url, "ws://localhost:9400");
+});
