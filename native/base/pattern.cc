@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <utility>
 
 #include "base/utf8.h"
@@ -38,10 +39,24 @@ struct FreeWith {
     free(object);
   }
 };
+using GeneralContext = std::unique_ptr<pcre2_general_context, FreeWith<pcre2_general_context_free>>;
 using CompileContext = std::unique_ptr<pcre2_compile_context, FreeWith<pcre2_compile_context_free>>;
 using MatchContext = std::unique_ptr<pcre2_match_context, FreeWith<pcre2_match_context_free>>;
 using MatchData = std::unique_ptr<pcre2_match_data, FreeWith<pcre2_match_data_free>>;
 using JitStack = std::unique_ptr<pcre2_jit_stack, FreeWith<pcre2_jit_stack_free>>;
+
+// PCRE2 knows how large the code will be before it writes it. What it needs beside that is small.
+void* allocate(size_t size, void*) {
+  return size > 2 * Pattern::kMaxCompiledBytes ? nullptr : std::malloc(size);
+}
+void release(void* memory, void*) {
+  std::free(memory);
+}
+
+size_t sizeOf(const pcre2_code* code, uint32_t what) {
+  size_t size = 0;
+  return pcre2_pattern_info(code, what, &size) == 0 ? size : 0;
+}
 
 struct Watch {
   Clock::time_point until;
@@ -94,7 +109,8 @@ Result<Pattern, PatternError> Pattern::compile(std::string_view pattern) {
   if (pattern.size() > kMaxPatternBytes) {
     return PatternError{kMaxPatternBytes, "longer than 1024 bytes"};
   }
-  const CompileContext context(pcre2_compile_context_create(nullptr));
+  const GeneralContext memory(pcre2_general_context_create(allocate, release, nullptr));
+  const CompileContext context(memory ? pcre2_compile_context_create(memory.get()) : nullptr);
   if (!context) return PatternError{0, "out of memory"};
   pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
   pcre2_set_compile_extra_options(context.get(), PCRE2_EXTRA_ALT_BSUX);  // \u{…}
@@ -104,9 +120,16 @@ Result<Pattern, PatternError> Pattern::compile(std::string_view pattern) {
   Code code(
       pcre2_compile(units(pattern), pattern.size(), kOptions, &error, &offset, context.get()));
   if (!code) return PatternError{std::min(offset, pattern.size()), messageOf(error)};
+  const size_t size = sizeOf(code.get(), PCRE2_INFO_SIZE);
+  if (size > kMaxCompiledBytes) {
+    return PatternError{pattern.size(),
+                        "it takes " + std::to_string(size) + " bytes once compiled, at most " +
+                            std::to_string(kMaxCompiledBytes) + " are allowed: repeat less"};
+  }
   // Where a system allows no JIT the interpreter does the same, more slowly.
-  pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);
-  return Pattern(std::move(code));
+  if (size <= kMaxJitBytes) pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);
+  const size_t machineCode = sizeOf(code.get(), PCRE2_INFO_JITSIZE);
+  return Pattern(std::move(code), size + machineCode);
 }
 
 Match Pattern::matches(std::string_view subject, std::chrono::microseconds deadline) const {
@@ -129,6 +152,23 @@ Match Pattern::matches(std::string_view subject, std::chrono::microseconds deadl
   if (!stack) return Match::TimedOut;
   pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
   return outcomeOf(run(), whole);
+}
+
+std::string notAPattern(const PatternError& error) {
+  return "not a regular expression, at character " + std::to_string(error.offset) + ": " +
+         error.message;
+}
+
+PatternSource& PatternSource::unbounded() {
+  class Unbounded final : public PatternSource {
+    Result<std::shared_ptr<const Pattern>, std::string> obtain(std::string_view text) override {
+      Result<Pattern, PatternError> compiled = Pattern::compile(text);
+      if (!compiled) return notAPattern(compiled.error());
+      return std::make_shared<const Pattern>(std::move(compiled.value()));
+    }
+  };
+  static Unbounded unbounded;
+  return unbounded;
 }
 
 }  // namespace tap

@@ -21,6 +21,16 @@ class Allowance {
     left_ -= kToken;
     return true;
   }
+  [[nodiscard]] bool has(Time now) {
+    refill(now);
+    return left_ >= kToken;
+  }
+  // Takes so many, whether they are there or not: the next ones come that much later.
+  void charge(int64_t many) { left_ -= many * kToken; }
+  [[nodiscard]] bool isWhole(Time now) {
+    refill(now);
+    return left_ >= most_;
+  }
   // How long until half the burst is there again.
   [[nodiscard]] Millis untilHalf() const {
     return Millis(std::max(most_ / 2 - left_, kToken) / perSecond_ + 1);

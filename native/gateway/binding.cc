@@ -10,6 +10,9 @@
 #include "gateway/events.h"
 #include "gateway/file_results.h"
 #include "gateway/hooks.h"
+#include "gateway/kept.h"
+#include "gateway/lines.h"
+#include "gateway/party.h"
 #include "gateway/pushes.h"
 #include "gateway/session_lifecycle.h"
 #include "gateway/tool_names.h"
@@ -181,12 +184,27 @@ void adopt(Provider& provider, const protocol::Hello& hello) {
   }
   provider.name = hello.name;
   provider.instance = hello.instance;
+  provider.party = partyOf(provider.credentials, provider.origin, hello.name);
   provider.metadata = hello.metadata;
   provider.all = hello.session == kAll;
   provider.subscribe = hello.subscribe;
   provider.declared = provider.all ? declaredBy(hello) : Binding();
   provider.filters.clear();
   provider.concurrency = hello.concurrency;
+}
+
+// For what it declares and what will be remembered of it.
+std::optional<Refusal> makeRoomFor(const Turn& turn, Provider& provider,
+                                   const std::vector<Binding>& bindings) {
+  size_t bytes = provider.metadata.size();
+  if (provider.all) bytes += weigh(provider.declared) * (bindings.size() + 1);
+  for (const Binding& binding : bindings) bytes += weigh(binding) + kKnownBytes;
+  auto refusal = makeRoom(turn, provider.party, bytes, "hello", "");
+  if (!refusal) return std::nullopt;
+  provider.all = false;
+  provider.declared = Binding();
+  provider.metadata.clear();
+  return refusal;
 }
 
 }  // namespace
@@ -230,6 +248,7 @@ std::optional<Refusal> bindProvider(const Turn& turn, Provider& provider, protoc
     provider.all = false;
     return refusal;
   }
+  if (auto refusal = makeRoomFor(turn, provider, bindings)) return refusal;
   if (comesBack) provider.providerId = formerId;
   useUp(turn, identity, hello.reconnectToken);
   useUp(turn, identity, provider.reconnectToken);
@@ -272,6 +291,8 @@ std::optional<Refusal> sessionReady(const Turn& turn, Provider& provider,
   if (auto reason = toolConflict(turn, *session, provider, binding.tools)) {
     return Refusal{ErrorCode::ToolConflict, *reason, type};
   }
+  if (auto refusal = makeRoom(turn, provider.party, 2 * weigh(binding) + kKnownBytes, type, ""))
+    return refusal;
   binding.sessionId = sessionId;
   turn.state.providers.bind(provider, std::move(binding));
   introduce(turn, provider, *session);
@@ -355,12 +376,15 @@ void refuseTools(const Turn& turn, Session& session, const std::vector<std::stri
                       "the CLI does not take " + inQuotes(name) + ": " +
                           visible(reason, false, 512) + "; rename it in tools.update",
                       "hello"};
-    for (const Provider* provider : providers.instances(session.id, owner)) {
+    const std::vector<Provider*> instances = providers.instances(session.id, owner);
+    for (const Provider* provider : instances) {
       turn.send(provider->peer, protocol::encodeError(why, provider->providerId, session.id));
     }
-    tellTimeline(
-        turn, session, LogLevel::Warning,
-        "tap: " + owner + "'s tool " + inQuotes(name) + " is left out: the CLI does not take it");
+    if (instances.empty()) continue;
+    (void)tellLine(
+        turn, session, *instances.front(), LogLevel::Warning,
+        "tap: " + owner + "'s tool " + inQuotes(name) + " is left out: the CLI does not take it",
+        NoRoom::LeaveOut);
   }
   toolsChanged(turn, session, owners);
 }

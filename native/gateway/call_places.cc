@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "gateway/lines.h"
+
 namespace tap::gateway {
 
 namespace {
@@ -51,12 +53,14 @@ void freePlaceOf(const Turn& turn, CallInFlight& call) {
 
 void release(const Turn& turn, CallInFlight& call) {
   turn.cancel(call.deadline);
+  endProgress(turn, call);
   freePlaceOf(turn, call);
 }
 
 void callOff(const Turn& turn, CallInFlight& call, std::string_view reason) {
   if (call.stage != CallStage::Called) return release(turn, call);
   turn.cancel(call.deadline);
+  endProgress(turn, call);
   if (Provider* provider = turn.state.providers.find(call.provider)) ++provider->cancelsToAnswer;
   const CallId::Text id = call.id.chars();
   turn.send(call.provider,

@@ -6,8 +6,10 @@
 
 #include "base/encoding.h"
 #include "base/json_writer.h"
+#include "base/utf8.h"
 #include "gateway/call_places.h"
 #include "gateway/file_results.h"
+#include "gateway/lines.h"
 #include "gateway/session_lifecycle.h"
 #include "gateway/settle.h"
 #include "protocol/image_result.h"
@@ -19,6 +21,8 @@ using protocol::CallResult;
 using protocol::ErrorCode;
 
 namespace {
+
+constexpr size_t kProgressBytes = 16384;  // a timeline line has no more
 
 CallResult refused(const protocol::Call& call, ErrorCode code, std::string_view detail) {
   const std::string who = "Tool " + inQuotes(visible(call.tool, false, 80));
@@ -265,8 +269,8 @@ void progressCall(const Turn& turn, Provider& provider, const protocol::ToolProg
   startTimeout(turn, *call);
   Session* session = turn.state.sessions.find(call->sessionId);
   if (session == nullptr) return;
-  tellTimeline(turn, *session, protocol::LogLevel::Info,
-               "tap: " + provider.name + " " + call->tool + ": " + progress.message);
+  call->progress = utf8::truncate(progress.message, kProgressBytes);
+  showProgress(turn, *session, *call);
   tellPatience(turn, *call);
 }
 

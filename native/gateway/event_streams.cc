@@ -4,20 +4,20 @@
 
 namespace tap::gateway {
 
-namespace {
-size_t weight(const StreamEntry& entry) {
-  return sizeof(StreamEntry) + entry.event.size() + entry.metadata.size();
-}
-}  // namespace
-
 void EventStream::append(StreamEntry entry, const Limits& limits) {
-  bytes_ += weight(entry);
+  bytes_ += entry.bytes();
   entries_.push_back(std::move(entry));
   while (entries_.size() > limits.count(Limit::StreamEntries) ||
          (bytes_ > limits.bytes(Limit::StreamBytes) && entries_.size() > 1)) {
-    bytes_ -= weight(entries_.front());
-    entries_.pop_front();
+    dropOldest();
   }
+}
+
+size_t EventStream::dropOldest() {
+  const size_t bytes = entries_.front().bytes();
+  bytes_ -= bytes;
+  entries_.pop_front();
+  return bytes;
 }
 
 EventStreams::Stream* EventStreams::obtain(std::string_view stream, const Limits& limits) {
@@ -32,6 +32,31 @@ bool EventStreams::append(std::string_view stream, StreamEntry entry, const Limi
   if (into == nullptr) return false;
   into->events.append(std::move(entry), limits);
   return true;
+}
+
+size_t EventStreams::bytes() const {
+  size_t bytes = 0;
+  for (const auto& [name, stream] : streams_) bytes += stream.events.bytes();
+  return bytes;
+}
+
+std::optional<int64_t> EventStreams::oldest() const {
+  std::optional<int64_t> oldest;
+  for (const auto& [name, stream] : streams_) {
+    if (stream.events.entries().empty()) continue;
+    const int64_t came = stream.events.entries().front().unixMillis;
+    if (!oldest || came < *oldest) oldest = came;
+  }
+  return oldest;
+}
+
+size_t EventStreams::dropOldest() {
+  const std::optional<int64_t> first = oldest();
+  for (auto& [name, stream] : streams_) {
+    const auto& entries = stream.events.entries();
+    if (!entries.empty() && entries.front().unixMillis == first) return stream.events.dropOldest();
+  }
+  return 0;
 }
 
 const EventStream* EventStreams::find(std::string_view stream) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,11 @@ struct StreamEntry {
   int64_t unixMillis = 0;
   std::string event;
   std::string metadata;  // JSON text of an object, or empty
+
+  // What it takes in memory.
+  [[nodiscard]] size_t bytes() const {
+    return sizeof(StreamEntry) + event.size() + metadata.size();
+  }
 };
 
 // One ring, bounded in entries and in bytes; the oldest go first.
@@ -26,6 +32,8 @@ class EventStream {
   void append(StreamEntry entry, const Limits& limits);
   [[nodiscard]] const std::deque<StreamEntry>& entries() const { return entries_; }
   [[nodiscard]] size_t bytes() const { return bytes_; }
+  // REQUIRES: there is an entry. Returns what it took.
+  size_t dropOldest();
 
  private:
   std::deque<StreamEntry> entries_;
@@ -39,6 +47,16 @@ class EventStreams {
   [[nodiscard]] bool append(std::string_view stream, StreamEntry entry, const Limits& limits);
   [[nodiscard]] const EventStream* find(std::string_view stream) const;
   [[nodiscard]] size_t size() const { return streams_.size(); }
+
+  // On whose account they are (gateway/party.h).
+  [[nodiscard]] const std::string& party() const { return party_; }
+  void setParty(const std::string& party) { party_ = party; }
+  // Of all streams together.
+  [[nodiscard]] size_t bytes() const;
+  // When the oldest entry came; nothing if there is none.
+  [[nodiscard]] std::optional<int64_t> oldest() const;
+  // Drops that one. Returns what it took.
+  size_t dropOldest();
 
   // Replaces the stream's filter; no rules take it away. False if this would be one stream too
   // many.
@@ -54,6 +72,7 @@ class EventStreams {
   [[nodiscard]] Stream* obtain(std::string_view stream, const Limits& limits);
 
   std::map<std::string, Stream, std::less<>> streams_;
+  std::string party_;
 };
 
 }  // namespace tap::gateway

@@ -6,6 +6,7 @@
 #include "gateway/call_places.h"
 #include "gateway/calls.h"
 #include "gateway/file_results.h"
+#include "gateway/lines.h"
 #include "gateway/session_lifecycle.h"
 
 namespace tap::gateway {
@@ -44,6 +45,17 @@ struct Due {
     turn.effect(ResumeReading{due.peer});
   }
   void operator()(const CallDue& due) const { timeOutCall(turn, due.id); }
+  void operator()(const ProgressDue& due) const {
+    CallInFlight* call = turn.state.calls.find(due.id);
+    if (call == nullptr) return;
+    call->progressTimer = TimerId::None;
+    Session* session = turn.state.sessions.find(call->sessionId);
+    if (session != nullptr) showProgress(turn, *session, *call);
+  }
+  void operator()(const LinesDue& due) const {
+    Session* session = turn.state.sessions.find(due.sessionId);
+    if (session != nullptr) tellLeftOut(turn, *session, due.party);
+  }
   void operator()(const GateDue& due) const {
     if (const Question* gate = turn.state.checks.gates.find(due.callId)) {
       failGate(turn, gate->provider, due.callId, "it did not respond in time");

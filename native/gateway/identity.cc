@@ -6,6 +6,7 @@
 
 #include "base/encoding.h"
 #include "base/names.h"
+#include "gateway/lines.h"
 #include "gateway/session_lifecycle.h"
 
 namespace tap::gateway {
@@ -40,13 +41,14 @@ void forget(const Turn& turn, Session& session, const Identity& identity) {
   const auto at = session.known.find(identity);
   if (at == session.known.end()) return;
   turn.cancel(at->second.departure);
+  const std::string party = at->second.party;
   session.known.erase(at);
   const std::string& name = identity.first;
   if (isKnown(session, name)) return;
   session.streams.erase(name);
   session.budgets.erase(name);
   if (session.announced.erase(name) > 0) {
-    tellTimeline(turn, session, LogLevel::Info, "tap: " + name + " left");
+    tellArrival(turn, session, party, name, "tap: " + name + " left");
   }
 }
 
@@ -63,6 +65,19 @@ struct Party {
     return credentials.token == other.credentials.token || (origin && origin == other.origin);
   }
 };
+
+// A party that comes back under ever new names leaves no more than so many of them.
+void forgetTheOldest(const Turn& turn, Session& session, const std::string& party) {
+  size_t departed = 0;
+  const std::pair<const Identity, KnownProvider>* oldest = nullptr;
+  for (const auto& one : session.known) {
+    if (one.second.departure == TimerId::None || one.second.party != party) continue;
+    ++departed;
+    if (oldest == nullptr || one.second.departedAt < oldest->second.departedAt) oldest = &one;
+  }
+  if (departed <= turn.limits().count(Limit::DepartedPerParty)) return;
+  forget(turn, session, Identity(oldest->first));
+}
 
 }  // namespace
 
@@ -132,6 +147,7 @@ void arrive(const Turn& turn, Session& session, Provider& provider) {
   known.providerId = provider.providerId;
   known.reconnectToken = provider.reconnectToken;
   known.credentials = provider.credentials;
+  known.party = provider.party;
   known.origin = provider.origin;
   known.saved.reset();
   known.declared.reset();
@@ -143,9 +159,9 @@ void arrive(const Turn& turn, Session& session, Provider& provider) {
     session.announced.erase(provider.name);
   } else if (session.announced.insert(provider.name).second) {
     const Binding* binding = provider.in(session.id);
-    tellTimeline(turn, session, LogLevel::Info,
-                 "tap: " + provider.name + " connected with " +
-                     toolCount(binding == nullptr ? 0 : binding->tools.size()));
+    tellArrival(turn, session, provider.party, provider.name,
+                "tap: " + provider.name + " connected with " +
+                    toolCount(binding == nullptr ? 0 : binding->tools.size()));
   }
 }
 
@@ -159,6 +175,8 @@ void depart(const Turn& turn, Session& session, const Provider& provider, Depart
   if (saved) known.revision = saved->revision;
   known.saved = std::move(saved);
   if (provider.all) known.declared = provider.declared;
+  known.departedAt = turn.now.steady;
+  forgetTheOldest(turn, session, known.party);
 }
 
 void forgetDeparted(const Turn& turn, Session& session, const Identity& identity) {

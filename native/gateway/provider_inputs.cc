@@ -1,10 +1,12 @@
 // What a provider's connection can do to the gateway: one overload per message.
+#include <algorithm>
 #include <utility>
 
 #include "base/encoding.h"
 #include "gateway/binding.h"
 #include "gateway/calls.h"
 #include "gateway/gateway.h"
+#include "gateway/message_patterns.h"
 #include "gateway/pairing.h"
 #include "gateway/pushes.h"
 #include "gateway/refusal.h"
@@ -54,6 +56,7 @@ struct ProviderReceiver {
   void operator()(const protocol::Auth& auth) const {
     if (auth.pair) return answer(startPairing(turn, provider, auth));
     const auto credentials = turn.state.authenticator.check(auth.token, provider.origin);
+    if (credentials && isUsedUp(*credentials)) return refuseConnection();
     if (credentials) return admit(turn, provider, *credentials, "");
     refuse(turn, provider,
            notAuthenticated(provider.isWebPage()
@@ -61,6 +64,25 @@ struct ProviderReceiver {
                                   "{\"type\":\"auth\",\"mode\":\"pair\"}"
                                 : wrongToken(turn.state.config.tokenFile),
                             "auth"));
+  }
+  // Whether as many connections as may have it have this paired token.
+  [[nodiscard]] bool isUsedUp(const Credentials& credentials) const {
+    if (credentials.trust != protocol::Trust::External) return false;
+    const std::vector<Provider*> all = turn.state.providers.all();
+    const auto open = std::count_if(all.begin(), all.end(), [&](const Provider* other) {
+      return other->credentials.token == credentials.token;
+    });
+    return static_cast<size_t>(open) >= turn.limits().count(Limit::ConnectionsPerToken);
+  }
+  void refuseConnection() const {
+    const std::string why = "this token has " +
+                            std::to_string(turn.limits().get(Limit::ConnectionsPerToken)) +
+                            " connections; close one first";
+    const PeerId peer = provider.peer;
+    refuse(turn, provider, {ErrorCode::RateLimited, why, "auth"});
+    if (Provider* still = turn.state.providers.find(peer)) {
+      dropProvider(turn, *still, kTryLater, why, Departure::Lost);
+    }
   }
   void operator()(const protocol::AuthConfirm& confirm) const {
     answer(confirmPairing(turn, provider, confirm));
@@ -143,8 +165,7 @@ void refuseBadAnswer(const Turn& turn, Provider& provider, ProviderMessageType t
 
 // Unasked-for messages are counted; a provider over its allowance is read more slowly, and one that
 // never stops is closed.
-void countMessage(const Turn& turn, Provider& provider) {
-  if (provider.isInternal() || provider.allowance.take(turn.now.steady)) return;
+void slowDown(const Turn& turn, Provider& provider) {
   const Time now = turn.now.steady;
   const Time before = std::exchange(provider.lastThrottled, now);
   if (!provider.throttledSince || now - before > kCalm) {
@@ -157,17 +178,35 @@ void countMessage(const Turn& turn, Provider& provider) {
                              ThrottleDue{provider.peer});
 }
 
-// Who has not authenticated gives way, the longest of them first: strangers, a web page's among
-// them, cannot keep providers out.
+void countMessage(const Turn& turn, Provider& provider) {
+  if (provider.isInternal() || provider.allowance.take(turn.now.steady)) return;
+  slowDown(turn, provider);
+}
+
+// Compiling patterns is work: it counts as that many more messages.
+void countWork(const Turn& turn, Provider& provider, int64_t work) {
+  if (work == 0 || provider.isInternal()) return;
+  provider.allowance.charge(work);
+  if (!provider.allowance.has(turn.now.steady)) slowDown(turn, provider);
+}
+
+// Whether `a` gives way before `b`: who has sent nothing does first, then who is there for longer.
+bool givesWayBefore(const Provider& a, const Provider& b) {
+  return a.upgraded != b.upgraded ? !a.upgraded : a.peer < b.peer;
+}
+
+// Who has not authenticated gives way: strangers, a web page's among them, cannot keep providers
+// out. Each has some time first: else a flood of them would end every handshake, a provider's too.
 bool makeRoom(const Turn& turn) {
-  Provider* oldest = nullptr;
+  Provider* first = nullptr;
   for (Provider* provider : turn.state.providers.all()) {
-    const bool stranger = provider->state == ProviderState::AwaitAuth;
-    if (stranger && (oldest == nullptr || provider->peer < oldest->peer)) oldest = provider;
+    if (provider->state != ProviderState::AwaitAuth) continue;
+    if (turn.now.steady - provider->since < turn.limits().time(Limit::StrangerMs)) continue;
+    if (first == nullptr || givesWayBefore(*provider, *first)) first = provider;
   }
-  if (oldest == nullptr) return false;
+  if (first == nullptr) return false;
   turn.log(LogLevel::Warning, "too many connections: one that has not authenticated gives way");
-  dropProvider(turn, *oldest, kTryLater, "others wait; authenticate at once", Departure::Lost);
+  dropProvider(turn, *first, kTryLater, "others wait; authenticate at once", Departure::Lost);
   return true;
 }
 
@@ -192,6 +231,25 @@ bool takeAnswer(const Turn& turn, Provider& provider, ProviderMessageType type,
   return true;
 }
 
+// A message that is legal now: it is read in full, and done.
+void readBody(const Turn& turn, Provider& provider, protocol::ProviderDecoder& decoder,
+              ProviderMessageType type) {
+  MessagePatterns patterns(turn, provider, decoder);
+  Result<protocol::ProviderMessage, Refusal> message = decoder.body(patterns);
+  countWork(turn, provider, patterns.charged());
+  if (!message) {
+    if (isBeforeAuth(provider.state)) {
+      return refuse(turn, provider, notAuthenticated(message.error().message, "auth"));
+    }
+    return refuseBadAnswer(turn, provider, type, decoder.callId(),
+                           patterns.explain(message.error()));
+  }
+  if (const auto refusal = patterns.overdrawn(message.value(), type)) {
+    return refuse(turn, provider, *refusal);
+  }
+  std::visit(ProviderReceiver{turn, provider, decoder}, message.value());
+}
+
 }  // namespace
 
 void Gateway::providerAccepted(PeerId peer, Now now, Effects& effects) {
@@ -203,6 +261,7 @@ void Gateway::providerAccepted(PeerId peer, Now now, Effects& effects) {
     return;
   }
   Provider& provider = state_.providers.add(peer, turn.limits());
+  provider.since = now.steady;
   provider.deadline = turn.schedule(Limit::HandshakeMs, UnauthenticatedDue{peer});
 }
 
@@ -268,14 +327,7 @@ void Gateway::providerText(PeerId peer, const Slice& text, Now now, Effects& eff
     return refuse(turn, *provider,
                   {ErrorCode::Unauthorized, type + " is not allowed in this state", type});
   }
-  Result<protocol::ProviderMessage, Refusal> message = decoder_.body();
-  if (!message) {
-    if (isBeforeAuth(state)) {
-      return refuse(turn, *provider, notAuthenticated(message.error().message, "auth"));
-    }
-    return refuseBadAnswer(turn, *provider, opened.value(), callId, message.error());
-  }
-  std::visit(ProviderReceiver{turn, *provider, decoder_}, message.value());
+  readBody(turn, *provider, decoder_, opened.value());
 }
 
 void Gateway::providerOversize(PeerId peer, uint64_t size, Now now, Effects& effects) {

@@ -66,6 +66,7 @@ struct Provider {
   PeerId peer;
   protocol::ProviderState state = protocol::ProviderState::AwaitAuth;
   Credentials credentials;
+  Time since{};                       // when it was accepted
   bool upgraded = false;              // the handshake is done
   std::optional<std::string> origin;  // a web page's, from its handshake
   TimerId deadline = TimerId::None;   // handshake, auth, pairing
@@ -79,6 +80,7 @@ struct Provider {
   // --- The identity, from hello on
   std::string name;
   std::string instance;  // empty: it has none
+  std::string party;     // gateway/party.h
   std::string providerId;
   std::string reconnectToken;
   std::string metadata;  // JSON text of an object, or empty

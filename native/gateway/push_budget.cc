@@ -46,6 +46,12 @@ std::string PushBudget::idle(const Limits& limits) {
   return next;
 }
 
+size_t PushBudget::waitingBytes() const {
+  size_t bytes = 0;
+  for (const std::string& prompt : waiting_) bytes += prompt.size();
+  return bytes;
+}
+
 void PushBudget::userHasSpoken() {
   cycles_ = 0;
   paused_ = false;

@@ -30,6 +30,7 @@ class PushBudget {
   void userHasSpoken();
 
   [[nodiscard]] size_t waiting() const { return waiting_.size(); }
+  [[nodiscard]] size_t waitingBytes() const;
 
  private:
   [[nodiscard]] bool mayInject(const Limits& limits);

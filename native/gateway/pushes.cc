@@ -6,6 +6,8 @@
 
 #include "base/encoding.h"
 #include "base/json_writer.h"
+#include "gateway/kept.h"
+#include "gateway/lines.h"
 #include "gateway/session_lifecycle.h"
 #include "gateway/updates.h"
 
@@ -19,6 +21,8 @@ namespace {
 
 // For the patterns of all rules that one push to one session is held to.
 constexpr std::chrono::milliseconds kFilterTime{5};
+// What stands around an inject, beside the names and the text.
+constexpr size_t kFenceBytes = 1024;
 
 std::string jsonQuoted(std::string_view name) {
   std::string text;
@@ -118,12 +122,27 @@ Result<std::string_view, Refusal> pushTo(const Turn& turn, const Provider& provi
   }
   const std::string& stream = push.stream.empty() ? provider.name : push.stream;
   EventStreams& streams = session.streams[provider.name];
+  streams.setParty(provider.party);
   const Filtered filtered = filter(turn, streams, stream, push);
   rule = filtered.rule;
   if (filtered.outcome == protocol::FilterOutcome::Drop) return std::string_view("dropped");
+  // Nothing reaches the model that the timeline does not show.
+  if (filtered.outcome != protocol::FilterOutcome::Keep && !mayTellLine(turn, session, provider)) {
+    return refused(ErrorCode::RateLimited,
+                   "at most " + std::to_string(turn.limits().get(Limit::LinesPerSecond)) +
+                       " lines a second in the timeline, those of tool.progress included; slow "
+                       "down");
+  }
   const std::string& text = push.event.empty() ? push.prompt : push.event;
-  if (!streams.append(stream, {turn.now.unixMillis, text, std::string(push.metadata.view())},
-                      turn.limits())) {
+  StreamEntry entry{turn.now.unixMillis, text, std::string(push.metadata.view())};
+  // What waits as an inject is kept once more, in its fence.
+  const bool inject = filtered.outcome == protocol::FilterOutcome::Inject;
+  const size_t more = inject ? push.prompt.size() + text.size() + kFenceBytes : 0;
+  const size_t bytes = entry.bytes() + more;
+  if (auto refusal = makeRoom(turn, provider.party, bytes, "push", push.requestId)) {
+    return *refusal;
+  }
+  if (!streams.append(stream, std::move(entry), turn.limits())) {
     return refused(ErrorCode::PayloadTooLarge,
                    "a provider may have " +
                        std::to_string(turn.limits().count(Limit::StreamsPerProvider)) +
@@ -132,7 +151,6 @@ Result<std::string_view, Refusal> pushTo(const Turn& turn, const Provider& provi
   if (filtered.outcome == protocol::FilterOutcome::Keep) return std::string_view("stored");
   std::string prompt;
   PushBudget::Inject verdict = PushBudget::Inject::Send;
-  const bool inject = filtered.outcome == protocol::FilterOutcome::Inject;
   if (inject) {
     prompt = injected(provider, stream, push, turn.limits());
     verdict = budget.inject(prompt, turn.limits());
@@ -142,7 +160,8 @@ Result<std::string_view, Refusal> pushTo(const Turn& turn, const Provider& provi
     }
   }
   const std::string source = stream == provider.name ? provider.name : provider.name + "/" + stream;
-  tellTimeline(turn, session, LogLevel::Info, "tap: " + source + ": " + text);
+  (void)tellLine(turn, session, provider, LogLevel::Info, "tap: " + source + ": " + text,
+                 NoRoom::LeaveOut);
   if (!inject) return std::string_view("surfaced");
   if (verdict == PushBudget::Inject::Wait) return std::string_view("queued");
   sendToSession(turn, session, protocol::Inject{provider.name, std::move(prompt)});
@@ -198,7 +217,9 @@ std::optional<Refusal> setFilter(const Turn& turn, Provider& provider,
   for (Binding* binding : bindings.value()) {
     Session* session = turn.state.sessions.find(binding->sessionId);
     if (session == nullptr) continue;
-    if (!session->streams[provider.name].setFilter(set.stream, set.rules, turn.limits())) {
+    EventStreams& streams = session->streams[provider.name];
+    streams.setParty(provider.party);
+    if (!streams.setFilter(set.stream, set.rules, turn.limits())) {
       return Refusal{ErrorCode::PayloadTooLarge, "this would be one stream too many", "filter.set",
                      set.requestId};
     }
@@ -210,7 +231,9 @@ std::optional<Refusal> setFilter(const Turn& turn, Provider& provider,
 void bringFilters(const Turn& turn, const Provider& provider, Session& session) {
   for (const auto& [stream, rules] : provider.filters) {
     // As many streams as the provider may have: there is room for each.
-    (void)session.streams[provider.name].setFilter(stream, rules, turn.limits());
+    EventStreams& streams = session.streams[provider.name];
+    streams.setParty(provider.party);
+    (void)streams.setFilter(stream, rules, turn.limits());
   }
 }
 

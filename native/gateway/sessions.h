@@ -16,6 +16,7 @@
 #include "gateway/effects.h"
 #include "gateway/event_streams.h"
 #include "gateway/hooks.h"
+#include "gateway/lines.h"
 #include "gateway/providers.h"
 #include "gateway/push_budget.h"
 #include "gateway/tool_sync.h"
@@ -30,12 +31,14 @@ struct KnownProvider {
   std::string providerId;
   std::string reconnectToken;
   Credentials credentials;  // a token serves only who has the same
+  std::string party;        // gateway/party.h; empty: not met yet
   std::optional<std::string> origin;
   int64_t revision = 0;               // of its binding: does not fall when it comes back
   std::optional<Binding> saved;       // what it had when its connection was lost
   std::optional<Binding> declared;    // for all sessions, where it was bound to "all"
   bool startupGiven = false;          // the session has had its startup_context
   TimerId departure = TimerId::None;  // forgotten when this is due
+  Time departedAt{};
 };
 using Identity = std::pair<std::string, std::string>;  // name, instance
 
@@ -56,6 +59,7 @@ struct Session {
   std::set<std::string, std::less<>> announced;  // names that the timeline has shown as connected
   std::map<std::string, EventStreams, std::less<>> streams;  // by provider name
   std::map<std::string, PushBudget, std::less<>> budgets;    // likewise
+  std::map<std::string, LineBudget, std::less<>> lines;      // by party
   std::deque<protocol::SessionEvent> outbox;                 // waits for a process while it lingers
   uint8_t subscribed = 0;                                    // events that its process reports
   SessionHooks hooks;

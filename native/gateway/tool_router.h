@@ -30,7 +30,10 @@ struct CallInFlight {
   PeerId provider{};
   CallStage stage = CallStage::Called;
   TimerId deadline = TimerId::None;
-  Millis timeout{};   // renewed by tool.progress
+  Millis timeout{};      // renewed by tool.progress
+  std::string progress;  // the newest that the timeline has not shown yet
+  Time nextProgress{};   // when it may
+  TimerId progressTimer = TimerId::None;
   Time started{};     // when it was asked for
   std::string place;  // CallQueue's key; empty: nothing is limited
   Slice message;      // what the provider will get, while it waits

@@ -22,6 +22,7 @@
 #include "gateway/effects.h"
 #include "gateway/hook_checks.h"
 #include "gateway/operators.h"
+#include "gateway/pattern_store.h"
 #include "gateway/providers.h"
 #include "gateway/sections.h"
 #include "gateway/sessions.h"
@@ -39,6 +40,13 @@ struct ThrottleDue {
 };
 struct CallDue {
   CallId id;
+};
+struct ProgressDue {
+  CallId id;
+};
+struct LinesDue {
+  std::string sessionId;
+  std::string party;
 };
 struct GateDue {
   std::string callId;
@@ -70,9 +78,9 @@ struct DepartureDue {
 };
 struct GraceDue {};
 struct DrainDue {};
-using Timer =
-    std::variant<UnauthenticatedDue, ThrottleDue, CallDue, LineDue, PlaceDue, GateDue, TransformDue,
-                 HooksDue, SyncDue, LingerDue, ShutdownDue, DepartureDue, GraceDue, DrainDue>;
+using Timer = std::variant<UnauthenticatedDue, ThrottleDue, CallDue, ProgressDue, LinesDue, LineDue,
+                           PlaceDue, GateDue, TransformDue, HooksDue, SyncDue, LingerDue,
+                           ShutdownDue, DepartureDue, GraceDue, DrainDue>;
 
 struct Config {
   Limits limits;
@@ -90,10 +98,14 @@ struct Config {
 
 struct State {
   explicit State(Config c)
-      : config(std::move(c)), ids(config.seed), authenticator(config.token, config.fillSecret) {}
+      : config(std::move(c)),
+        ids(config.seed),
+        patterns(config.limits),
+        authenticator(config.token, config.fillSecret) {}
 
   Config config;
   RandomIds ids;
+  PatternStore patterns;
   Sessions sessions;
   Providers providers;
   ToolRouter calls;

@@ -5,6 +5,7 @@
 
 #include "base/encoding.h"
 #include "gateway/hooks.h"
+#include "gateway/kept.h"
 #include "gateway/session_lifecycle.h"
 #include "gateway/tool_names.h"
 
@@ -52,11 +53,11 @@ bool isPending(const std::vector<Binding*>& bindings, std::string_view type) {
   });
 }
 
-// Applies a change of hooks or context to the bindings that it is about.
+// Applies a change of hooks or context to the bindings that it is about. `bytes`: what it takes.
 template <class Change>
 std::optional<Refusal> updateBindings(const Turn& turn, Provider& provider, std::string_view type,
                                       const std::optional<std::string>& sessionId,
-                                      const std::string& requestId, Change change) {
+                                      const std::string& requestId, size_t bytes, Change change) {
   auto bindings = bindingsFor(provider, sessionId, type);
   if (!bindings) {
     restamp(bindings.error(), type, requestId);
@@ -66,6 +67,10 @@ std::optional<Refusal> updateBindings(const Turn& turn, Provider& provider, std:
     return Refusal{ErrorCode::RateLimited,
                    "the last " + std::string(type) + " is not in force yet: wait for its ack",
                    std::string(type), requestId};
+  }
+  const size_t copies = 2 * bindings.value().size() + 1;  // of each binding, and declared for all
+  if (auto refusal = makeRoom(turn, provider.party, bytes * copies, type, requestId)) {
+    return refusal;
   }
   if (provider.all && !sessionId) change(provider.declared);
   for (Binding* binding : bindings.value()) {
@@ -128,6 +133,10 @@ std::optional<Refusal> updateTools(const Turn& turn, Provider& provider,
                      std::string(kType), update.requestId};
     }
   }
+  const size_t bytes = weigh(update.tools) * (2 * next.size() + 1);
+  if (auto refusal = makeRoom(turn, provider.party, bytes, kType, update.requestId)) {
+    return refusal;
+  }
   if (provider.all && !update.sessionId)
     provider.declared.tools = toolsAfter(provider.declared.tools, update);
   for (size_t i = 0; i < next.size(); ++i) {
@@ -149,12 +158,14 @@ std::optional<Refusal> updateHooks(const Turn& turn, Provider& provider,
                    update.requestId};
   }
   return updateBindings(turn, provider, kType, update.sessionId, update.requestId,
+                        weigh(update.change),
                         [&](Binding& binding) { applyHooks(binding, update.change); });
 }
 
 std::optional<Refusal> updateContext(const Turn& turn, Provider& provider,
                                      const protocol::ContextUpdate& update) {
   return updateBindings(turn, provider, "context.update", update.sessionId, update.requestId,
+                        update.context.size(),
                         [&](Binding& binding) { binding.context = update.context; });
 }
 

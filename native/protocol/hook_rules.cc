@@ -45,27 +45,34 @@ std::string readText(FieldReader& fields, std::string_view key, const std::strin
   return text;
 }
 
-// A regular expression or a glob: both say where a mistake is.
-template <class Compiled>
-std::shared_ptr<const Compiled> compile(const std::optional<std::string>& text,
-                                        const std::string& where, std::string_view what,
-                                        Problem& problem) {
+std::shared_ptr<const Pattern> readPattern(const std::optional<std::string>& text,
+                                           const std::string& where, Problem& problem,
+                                           PatternSource& patterns) {
   if (!text) return nullptr;
-  Result<Compiled, PatternError> compiled = Compiled::compile(*text);
-  if (compiled) return std::make_shared<const Compiled>(std::move(compiled.value()));
-  problem.report(where + ": not a " + std::string(what) + ", at character " +
-                 std::to_string(compiled.error().offset) + ": " + compiled.error().message);
+  auto pattern = patterns.obtain(*text);
+  if (pattern) return std::move(pattern.value());
+  problem.report(where + ": " + pattern.error());
   return nullptr;
 }
 
-void readMatch(HookRule& rule, json::Value value, const std::string& path, Problem& problem) {
+std::shared_ptr<const Glob> readGlob(const std::optional<std::string>& text,
+                                     const std::string& where, Problem& problem) {
+  if (!text) return nullptr;
+  Result<Glob, PatternError> glob = Glob::compile(*text);
+  if (glob) return std::make_shared<const Glob>(std::move(glob.value()));
+  problem.report(where + ": not a glob, at character " + std::to_string(glob.error().offset) +
+                 ": " + glob.error().message);
+  return nullptr;
+}
+
+void readMatch(HookRule& rule, json::Value value, const std::string& path, Problem& problem,
+               PatternSource& patterns) {
   FieldReader fields(value, path, problem);
   rule.tool = fields.optionalText("tool", kMaxIdBytes).value_or(std::string());
   rule.provider = fields.optionalText("provider", kMaxIdBytes).value_or(std::string());
-  rule.args = compile<Pattern>(fields.optionalText("args", Pattern::kMaxPatternBytes),
-                               path + ".args", "regular expression", problem);
-  rule.file = compile<Glob>(fields.optionalText("file", Glob::kMaxGlobBytes), path + ".file",
-                            "glob", problem);
+  rule.args = readPattern(fields.optionalText("args", Pattern::kMaxPatternBytes), path + ".args",
+                          problem, patterns);
+  rule.file = readGlob(fields.optionalText("file", Glob::kMaxGlobBytes), path + ".file", problem);
 }
 
 std::optional<HookAction> hookActionFromWire(std::string_view name) {
@@ -166,7 +173,7 @@ Match matches(const HookRule& rule, const ToolUse& use, std::chrono::microsecond
 }
 
 HookRule readHookRule(json::Value value, const std::string& path, const Limits& limits,
-                      Problem& problem) {
+                      Problem& problem, PatternSource& patterns) {
   HookRule rule;
   if (value.kind != json::Kind::Object) {
     problem.report(path + ": expected an object, got " + std::string(describe(value.kind)));
@@ -174,7 +181,7 @@ HookRule readHookRule(json::Value value, const std::string& path, const Limits& 
   }
   FieldReader fields(value, path, problem);
   if (const auto match = fields.optional("match", json::Kind::Object)) {
-    readMatch(rule, *match, path + ".match", problem);
+    readMatch(rule, *match, path + ".match", problem, patterns);
   }
   const std::string action = fields.requiredText("action", kMaxIdBytes);
   if (const auto known = hookActionFromWire(action)) {
@@ -198,7 +205,7 @@ HookRule readHookRule(json::Value value, const std::string& path, const Limits& 
 }
 
 HooksChange readHooks(json::Value object, std::string_view path, const Limits& limits,
-                      Problem& problem) {
+                      Problem& problem, PatternSource& patterns) {
   HooksChange change;
   FieldReader fields(object, path, problem);
   const std::string where(path);
@@ -207,7 +214,7 @@ HooksChange readHooks(json::Value object, std::string_view path, const Limits& l
     json::Elements elements(*rules);
     for (json::Value value; !problem.any() && elements.next(value);) {
       const std::string at = where + ".onPreToolUse[" + std::to_string(change.rules->size()) + "]";
-      change.rules->push_back(readHookRule(value, at, limits, problem));
+      change.rules->push_back(readHookRule(value, at, limits, problem, patterns));
     }
   }
   if (const auto transforms = fields.optional("transforms", json::Kind::Object)) {

@@ -84,10 +84,12 @@ struct HooksChange {
 
 // Reads `onPreToolUse` and `transforms` of an object at `path`. Mistakes go to `problem`.
 [[nodiscard]] HooksChange readHooks(json::Value object, std::string_view path, const Limits& limits,
-                                    Problem& problem);
+                                    Problem& problem,
+                                    PatternSource& patterns = PatternSource::unbounded());
 
 // One rule, as in HookRule::json.
 [[nodiscard]] HookRule readHookRule(json::Value value, const std::string& path,
-                                    const Limits& limits, Problem& problem);
+                                    const Limits& limits, Problem& problem,
+                                    PatternSource& patterns = PatternSource::unbounded());
 
 }  // namespace tap::protocol

@@ -102,7 +102,7 @@ ProviderMessage decodeHello(Body& body) {
   hello.subscribe = readSubscribe(body);
   if (const auto hooks = body.fields.optional("hooks", json::Kind::Object)) {
     hello.declaresHooks = true;
-    hello.hooks = readHooks(*hooks, "hello.hooks", body.limits, body.problem);
+    hello.hooks = readHooks(*hooks, "hello.hooks", body.limits, body.problem, body.patterns);
   }
   if (body.fields.optional("context", json::Kind::String)) {
     hello.context = readText(body, "context", body.limits.bytes(Limit::HookTextBytes));
@@ -189,7 +189,7 @@ ProviderMessage decodeHooksUpdate(Body& body) {
   HooksUpdate update;
   update.sessionId = body.fields.optionalText("sessionId", kMaxIdBytes);
   update.requestId = readText(body, "requestId", kMaxIdBytes);
-  update.change = readHooks(body.object, "hooks.update", body.limits, body.problem);
+  update.change = readHooks(body.object, "hooks.update", body.limits, body.problem, body.patterns);
   return update;
 }
 
@@ -242,12 +242,12 @@ FilterRule readFilterRule(json::Value value, const std::string& path, Body& body
   } else if (outcome != "keep") {
     body.problem.report(path + ".outcome: expected \"drop\", \"keep\", \"surface\" or \"inject\"");
   }
-  Result<Pattern, PatternError> compiled = Pattern::compile(pattern);
+  if (body.problem.any()) return rule;  // nothing is compiled for a message that is refused
+  auto compiled = body.patterns.obtain(pattern);
   if (compiled) {
-    rule.match = std::make_shared<const Pattern>(std::move(compiled.value()));
+    rule.match = std::move(compiled.value());
   } else {
-    body.problem.report(path + ".match: not a regular expression, at character " +
-                        std::to_string(compiled.error().offset) + ": " + compiled.error().message);
+    body.problem.report(path + ".match: " + compiled.error());
   }
   return rule;
 }

@@ -16,6 +16,7 @@ struct Body {
   Problem& problem;
   const Limits& limits;
   const Slice& text;
+  PatternSource& patterns;
 };
 
 // Reads the body of a message of that type; what is wrong with it goes to body.problem.

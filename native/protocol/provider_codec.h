@@ -26,14 +26,20 @@ class ProviderDecoder {
   // INVALID_JSON, UNKNOWN_TYPE, or PAYLOAD_TOO_LARGE where the type allows less than this.
   [[nodiscard]] Result<ProviderMessageType, Refusal> open(const Slice& text);
 
+  // Of the opened message.
+  [[nodiscard]] ProviderMessageType type() const { return type_; }
+
   // The opened message, in full. Ask once. Refused with INVALID_JSON (shape), PAYLOAD_TOO_LARGE
-  // (counts). Slices in it have the text's owner: they borrow where the text does.
-  [[nodiscard]] Result<ProviderMessage, Refusal> body();
+  // (counts). Slices in it have the text's owner: they borrow where the text does. Its patterns
+  // come from `patterns`.
+  [[nodiscard]] Result<ProviderMessage, Refusal> body(
+      PatternSource& patterns = PatternSource::unbounded());
 
   // The id of what the opened message answers, if it has one that can be read: a call, a gate.check
   // or a transform.request. Empty otherwise. Stays until the next open().
   [[nodiscard]] std::string_view callId() const { return callId_; }
-  // Its `sessionId`, likewise.
+  // Its `name` and its `sessionId`, likewise.
+  [[nodiscard]] std::string name() const { return shortText("name"); }
   [[nodiscard]] std::string sessionId() const { return shortText("sessionId"); }
 
  private:

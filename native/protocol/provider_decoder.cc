@@ -128,7 +128,7 @@ std::string ProviderDecoder::shortText(std::string_view key) const {
   return text;
 }
 
-Result<ProviderMessage, Refusal> ProviderDecoder::body() {
+Result<ProviderMessage, Refusal> ProviderDecoder::body(PatternSource& patterns) {
   const std::string type(row(type_).type);
   Problem problem;
   FieldReader fields(scanner_, type, problem);
@@ -136,7 +136,7 @@ Result<ProviderMessage, Refusal> ProviderDecoder::body() {
     return Refusal{ErrorCode::PayloadTooLarge, std::move(*complaint), type, shortText("requestId")};
   }
   const Slice text = std::exchange(text_, {});  // it may be large
-  Body body{root_, fields, problem, limits_, text};
+  Body body{root_, fields, problem, limits_, text, patterns};
   ProviderMessage message = decodeBody(type_, body);
   if (!problem.any()) return message;
   return Refusal{ErrorCode::InvalidJson, problem.text(), type, shortText("requestId")};

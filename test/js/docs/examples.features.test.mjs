@@ -74,10 +74,11 @@ example("long-job", "says how far it is, and stops when it is cancelled", async 
   assert.equal(await session.call("render", { pages: 3 }), "3 pages are rendered");
   assert.deepEqual(
     session.timeline.filter((line) => line.includes("page ")),
-    [1, 2, 3].map((page) => `tap: renderer render: page ${page} of 3`),
+    // Of one second the newest, and the last before the result.
+    [1, 3].map((page) => `tap: renderer render: page ${page} of 3`),
   );
   const endless = session.start("render", { pages: 1_000_000 });
-  await session.shows("page 2 of 1000000");
+  await session.shows("page 1 of 1000000");
   session.cancel(endless.id);
   assert.equal((await endless.result).code, "CANCELLED");
   await program.says("stopped: ");

@@ -237,7 +237,8 @@ describe("a foreign page", () => {
     }, urls[1]);
     assert.equal(opened, 120);
     await bystander.check();
-    const provider = await gateway.stranger();
+    // All those of the page may have come in the last 20 ms: then it is told to try again.
+    const provider = await waitFor(() => gateway.stranger(), { what: "room for a provider" });
     await provider.hello({ name: "late", session: session.id });
     await bystander.check();
   });

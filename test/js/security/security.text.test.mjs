@@ -179,7 +179,11 @@ function outsideOfFences(markdown) {
 
 test("nothing of a pushed text stands outside of its fence", async (t) => {
   const gateway = new TestGateway(t, {
-    limits: { TAP_PUSHES_PER_SECOND: "1000", TAP_INJECT_CYCLES: "1000" },
+    limits: {
+      TAP_PUSHES_PER_SECOND: "1000",
+      TAP_LINES_PER_SECOND: "1000",
+      TAP_INJECT_CYCLES: "1000",
+    },
   });
   const session = await gateway.session();
   const provider = await gateway.provider(session, "p", {});

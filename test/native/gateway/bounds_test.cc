@@ -18,6 +18,7 @@ TEST(Connections, AreFiftyAtMost) {
   tap.lose(peers[7]);
   const PeerId late = tap.accept();
   EXPECT_FALSE(tap.closed(late));
+  tap.advance(20);
   EXPECT_FALSE(tap.closed(tap.accept()));  // in place of the one before
   EXPECT_TRUE(tap.closed(late));
 }
@@ -33,11 +34,71 @@ TEST(Connections, OfStrangersGiveWayTheOldestFirst) {
     strangers.push_back(i % 2 == 0 ? tap.open("https://evil.example") : tap.accept());
   }
   for (const PeerId stranger : strangers) EXPECT_FALSE(tap.closed(stranger));
+  tap.advance(20);
   const PeerId honest = tap.authed();
-  EXPECT_EQ(tap.closeCode(strangers[0]), 1013);
-  EXPECT_FALSE(tap.closed(strangers[1]));
-  for (int i = 0; i < 1000; ++i) tap.open("https://evil.example");
+  EXPECT_EQ(tap.closeCode(strangers[1]), 1013) << "the oldest of those that have sent nothing";
+  EXPECT_FALSE(tap.closed(strangers[0]));
+  for (int i = 0; i < 1000; ++i) {
+    tap.open("https://evil.example");
+    tap.advance(1);
+  }
+  EXPECT_TRUE(tap.closed(strangers[0]));
   for (const PeerId one : {pairing, provider, honest}) EXPECT_FALSE(tap.closed(one));
+}
+
+TEST(Connections, OfStrangersHaveSomeTimeBeforeTheyGiveWay) {
+  Harness tap;
+  std::vector<PeerId> first;
+  for (int i = 0; i < 50; ++i) first.push_back(tap.accept());
+  EXPECT_EQ(tap.closeCode(tap.accept()), 1013) << "all the others have just come";
+  tap.advance(19);
+  EXPECT_TRUE(tap.closed(tap.accept()));
+  for (const PeerId peer : first) ASSERT_FALSE(tap.closed(peer));
+  tap.upgrade(first[0]);
+  tap.advance(1);
+  const PeerId next = tap.accept();
+  EXPECT_FALSE(tap.closed(next));
+  EXPECT_FALSE(tap.closed(first[0])) << "it has sent its handshake";
+  EXPECT_TRUE(tap.closed(first[1]));
+}
+
+TEST(Connections, ThatHaveShakenHandsGiveWayLast) {
+  Harness tap;
+  const PeerId spoken = tap.open();
+  for (int i = 0; i < 2'000; ++i) {
+    tap.accept();
+    tap.advance(1);
+    ASSERT_FALSE(tap.closed(spoken)) << i;
+  }
+  tap.say(spoken, auth());
+  EXPECT_EQ(tap.take(spoken).type(), "sessions");
+}
+
+TEST(Connections, OfOnePairedTokenAreFour) {
+  Harness tap;
+  const PeerId session = tap.session("s");
+  const auto page = [&] { return tap.open("https://page.example"); };
+  const PeerId first = page();
+  tap.say(first, R"({"type":"auth","mode":"pair"})");
+  const std::string line = tap.timeline(session);
+  const std::string code = line.substr(line.find("code: ") + 6, 6);
+  tap.say(first, R"({"type":"auth.confirm","code":)" + quote(code) + "}");
+  const std::string token = tap.take(first, "sessions").get("token");
+  for (int i = 0; i < 3; ++i) {
+    const PeerId more = page();
+    tap.say(more, auth(token));
+    EXPECT_FALSE(tap.closed(more));
+  }
+  const PeerId fifth = page();
+  tap.say(fifth, auth(token));
+  const Message error = tap.take(fifth);
+  EXPECT_EQ(error.get("code"), "RATE_LIMITED");
+  EXPECT_EQ(error.get("message"), "this token has 4 connections; close one first");
+  EXPECT_EQ(tap.closeCode(fifth), 1013);
+  tap.lose(first);
+  const PeerId again = page();
+  tap.say(again, auth(token));
+  EXPECT_FALSE(tap.closed(again));
 }
 
 TEST(Connections, CountUntilTheyAreGone) {

@@ -117,6 +117,7 @@ inline std::string push(std::string_view level, std::string_view event,
 inline Limits manyPushes() {
   Limits limits;
   limits.set(Limit::PushesPerSecond, 100'000);
+  limits.set(Limit::LinesPerSecond, 100'000);
   return limits;
 }
 inline const std::string kGoodbye = R"({"type":"goodbye"})";

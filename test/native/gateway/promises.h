@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "gateway/harness.h"
+#include "gateway/kept.h"
 
 namespace tap::gateway::test {
 
@@ -61,9 +62,39 @@ class Promises {
     const Limits& limits = state.config.limits;
     ASSERT_LE(state.providers.connections(), limits.count(Limit::Connections));
     ASSERT_LE(state.sessions.all().size(), limits.count(Limit::Sessions));
+    checkTotals(state);
   }
 
  private:
+  // What any party may take of what all share.
+  static void checkTotals(State& state) {
+    const Limits& limits = state.config.limits;
+    const PatternStore::Use patterns = state.patterns.inAll();
+    ASSERT_LE(patterns.patterns, limits.count(Limit::Patterns));
+    ASSERT_LE(patterns.bytes, limits.bytes(Limit::PatternBytes));
+    std::set<std::string> parties;
+    for (const Provider* provider : state.providers.all()) parties.insert(provider->party);
+    for (const auto& [id, session] : state.sessions.all()) {
+      std::map<std::string, size_t> departed;
+      for (const auto& [identity, known] : session.known) {
+        parties.insert(known.party);
+        if (known.departure != TimerId::None) ++departed[known.party];
+      }
+      departed.erase("");  // of another gateway's time
+      for (const auto& [party, count] : departed) {
+        ASSERT_LE(count, limits.count(Limit::DepartedPerParty)) << party;
+      }
+    }
+    for (const std::string& party : parties) {
+      const PatternStore::Use use = state.patterns.of(party);
+      ASSERT_LE(use.patterns, limits.count(Limit::PatternsPerParty)) << party;
+      ASSERT_LE(use.bytes, limits.bytes(Limit::PatternBytesPerParty)) << party;
+      const Kept sum = kept(state, party);
+      ASSERT_LE(sum.ofParty, limits.bytes(Limit::KeptBytesPerParty)) << party;
+      ASSERT_LE(sum.inAll, limits.bytes(Limit::KeptBytes)) << party;
+    }
+  }
+
   using Name = std::tuple<PeerId, std::string, std::string, std::string>;
 
   void checkProviders(State& state) {

@@ -113,6 +113,13 @@ class World {
     limits.set(Limit::HellosPerMinute, 100);
     limits.set(Limit::PairingsPerMinute, 1'000);
     limits.set(Limit::HeldInjects, 3);
+    limits.set(Limit::PatternsPerParty, 12);
+    limits.set(Limit::PatternBytesPerParty, 80'000);
+    limits.set(Limit::Patterns, 20);
+    limits.set(Limit::PatternBytes, 120'000);
+    limits.set(Limit::KeptBytesPerParty, 65'536);
+    limits.set(Limit::KeptBytes, 131'072);
+    limits.set(Limit::DepartedPerParty, 2);
     return limits;
   }
 
@@ -388,6 +395,9 @@ class World {
       case 14:
         judge();
         break;
+      case 15:
+        if (below(8) == 0) storm(peer);
+        break;
       default:
         answer(peer);
     }
@@ -415,6 +425,22 @@ class World {
   std::string anyPush() {
     const std::string level = pick(levels_);
     return push(level, "event", R"(,"stream":")" + anySession() + "\"");
+  }
+  // Many filters with many patterns, of which some are known and some too costly, and large events.
+  void storm(PeerId peer) {
+    for (uint32_t messages = 1 + below(12); messages > 0; --messages) {
+      std::string rules;
+      for (uint32_t i = below(16); i > 0; --i) {
+        const std::string text = pick(patterns_) + std::to_string(below(30));
+        rules += std::string(rules.empty() ? "" : ",") + R"({"outcome":"keep","match":)";
+        rules += quote(text) + "}";
+      }
+      const std::string stream = anySession();
+      tap_.say(peer,
+               R"({"type":"filter.set","stream":")" + stream + R"(","rules":[)" + rules + "]}");
+      if (below(3) == 0) tap_.say(peer, push("keep", std::string(below(9'000), 'e')));
+      promises_.check(tap_.state());
+    }
   }
   std::string anyUpdate() {
     switch (below(5)) {
@@ -555,6 +581,7 @@ class World {
   const std::vector<std::string> transforms_{"null", R"({"action":"callback"})",
                                              R"({"action":"append","content":"a"})"};
   const std::vector<std::string> decisions_{"allow", "deny", "context", "maybe"};
+  const std::vector<std::string> patterns_{"a", "(a|b)+", "(ab|cd){400}", "(", "x{60}[a-f]"};
   const std::vector<std::string> requests_{
       R"({"type":"stream.query","queryId":"1","streams":["s1"]})",
       R"({"type":"filter.set","stream":"s1","rules":[{"match":"ev","outcome":"drop"}]})",

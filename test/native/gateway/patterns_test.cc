@@ -1,0 +1,256 @@
+// Compiled patterns: made once for each text, freed when nobody uses them, bounded in number, bytes
+// and work, for each party and for all.
+#include <gtest/gtest.h>
+
+#include "gateway/harness.h"
+#include "gateway/pattern_store.h"
+
+namespace tap::gateway::test {
+namespace {
+
+using protocol::ErrorCode;
+
+// A text of its own for each number, as large as `bytes`.
+std::string textOf(int number, size_t bytes = 16) {
+  std::string text = std::to_string(number) + "-";
+  text.resize(bytes, 'a');
+  return text;
+}
+std::string filtersOf(std::string_view stream, int first, int count, size_t bytes = 16) {
+  std::string text = R"({"type":"filter.set","requestId":"r","stream":)" + quote(stream);
+  text += R"(,"rules":[)";
+  for (int i = 0; i < count; ++i) {
+    text += std::string(i == 0 ? "" : ",") + R"({"match":)" + quote(textOf(first + i, bytes));
+    text += R"(,"outcome":"drop"})";
+  }
+  return text + "]}";
+}
+
+struct Store : ::testing::Test {
+  Limits limits;
+  PatternStore store{limits};
+  Time now{Millis(1'000)};
+
+  std::shared_ptr<const Pattern> get(std::string_view party, const std::string& text) {
+    auto got = store.obtain(party, text, now);
+    return got ? got.value() : nullptr;
+  }
+  ErrorCode refusal(std::string_view party, const std::string& text) {
+    auto got = store.obtain(party, text, now);
+    return got ? ErrorCode::Count_ : got.error().code;
+  }
+};
+
+TEST_F(Store, CompilesATextOnceForAll) {
+  const auto one = get("a", "err(or)?");
+  EXPECT_EQ(get("a", "err(or)?"), one);
+  EXPECT_EQ(get("b", "err(or)?").get(), one.get());
+  EXPECT_EQ(store.compiles(), 1u);
+  EXPECT_EQ(one->matches("an error"), Match::Yes);
+}
+
+TEST_F(Store, FreesWhatNobodyUses) {
+  auto one = get("a", "x");
+  auto other = get("b", "x");
+  EXPECT_EQ(store.inAll().patterns, 1u);
+  EXPECT_EQ(store.of("a").patterns, 1u);
+  EXPECT_GT(store.of("a").bytes, one->bytes());
+  one.reset();
+  EXPECT_EQ(store.of("a").patterns, 0u);
+  EXPECT_EQ(store.of("a").bytes, 0u);
+  EXPECT_EQ(store.inAll().patterns, 1u);
+  other.reset();
+  EXPECT_EQ(store.inAll().patterns, 0u);
+  EXPECT_EQ(store.inAll().bytes, 0u);
+  EXPECT_TRUE(get("a", "x"));
+  EXPECT_EQ(store.compiles(), 2u);
+}
+
+TEST_F(Store, OutlivesNothingThatItHandsOut) {
+  std::shared_ptr<const Pattern> kept;
+  {
+    PatternStore shortLived(limits);
+    kept = shortLived.obtain("a", "x", now).value();
+  }
+  EXPECT_EQ(kept->matches("x"), Match::Yes);
+}
+
+TEST_F(Store, BoundsTheWorkForAParty) {
+  limits.set(Limit::PatternsPerParty, 10);
+  limits.set(Limit::CompilesPerSecond, 5);
+  PatternStore small(limits);
+  const auto flood = [&](std::string_view party) {
+    const uint64_t before = small.compiles();
+    for (int i = 0; i < 1'000; ++i) (void)small.obtain(party, textOf(i), now);
+    return small.compiles() - before;
+  };
+  EXPECT_EQ(flood("a"), 20u);
+  EXPECT_EQ(small.obtain("a", "one more", now).error().code, ErrorCode::RateLimited);
+  EXPECT_EQ(flood("b"), 20u) << "one party's work is no other's";
+  now += Millis(1'000);
+  EXPECT_EQ(flood("a"), 5u);
+}
+
+TEST_F(Store, BoundsTheWorkForAllParties) {
+  limits.set(Limit::PatternsPerParty, 10);
+  PatternStore small(limits);
+  for (int party = 0; party < 50; ++party) {
+    for (int i = 0; i < 40; ++i) (void)small.obtain(std::to_string(party), textOf(i), now);
+  }
+  EXPECT_LE(small.compiles(), 100u);
+}
+
+TEST_F(Store, ChargesWhatIsNoPatternToo) {
+  for (int i = 0; i < 10'000; ++i) (void)refusal("a", "(" + textOf(i));
+  EXPECT_LE(store.compiles(), 400u);
+  EXPECT_EQ(refusal("a", "("), ErrorCode::RateLimited);
+  EXPECT_EQ(refusal("b", "("), ErrorCode::InvalidJson);
+}
+
+TEST_F(Store, ChargesMoreForWhatIsLarger) {
+  (void)get("a", "x");
+  EXPECT_EQ(store.charged(), 1u);
+  (void)get("a", "(ab|cd){1000}");
+  EXPECT_GE(store.charged(), 4u);
+}
+
+TEST_F(Store, HoldsNoMoreThanItMayInAll) {
+  limits.set(Limit::Patterns, 3);
+  std::vector<std::shared_ptr<const Pattern>> held;
+  for (int i = 0; i < 3; ++i) held.push_back(get(std::to_string(i), textOf(i)));
+  EXPECT_EQ(refusal("4", "another"), ErrorCode::RateLimited);
+  EXPECT_EQ(refusal("4", textOf(2)), ErrorCode::Count_) << "what is there costs nothing";
+  held.pop_back();
+  EXPECT_TRUE(get("4", "another"));
+}
+
+TEST_F(Store, HoldsNoMoreBytesThanItMayInAll) {
+  limits.set(Limit::PatternBytes, 64 * 1024);
+  std::vector<std::shared_ptr<const Pattern>> held;
+  for (int i = 0; i < 100; ++i) {
+    held.push_back(get("a", textOf(i, 1024)));
+    ASSERT_LE(store.inAll().bytes, 64u * 1024);
+  }
+  EXPECT_EQ(held.back(), nullptr);
+}
+
+TEST_F(Store, ForgetsPartiesOfWhichNothingDepends) {
+  for (int i = 0; i < 1'000; ++i) {
+    (void)get("party " + std::to_string(i), "x");
+    now += Millis(100);
+  }
+  EXPECT_LE(store.parties(), 3u);
+}
+
+TEST(PatternCost, IsBoundedForOnePattern) {
+  // Each would be more than 100 KB of machine code.
+  std::string nested;
+  while (nested.size() + 12 <= 1'024) nested += "(?:a|(a)){2}";
+  for (const std::string& text : {nested, std::string(1'024, 'a'), std::string("(ab|cd){1000}")}) {
+    const auto pattern = Pattern::compile(text);
+    ASSERT_TRUE(pattern.ok()) << text;
+    EXPECT_LE(pattern.value().bytes(), Pattern::kMaxCompiledBytes);
+  }
+  const auto large = Pattern::compile("(?:(?:ab|cd){100}){100}");
+  ASSERT_FALSE(large.ok());
+}
+
+// --- Over the gateway
+
+struct Patterns : ::testing::Test {
+  Harness tap{limits()};
+  PeerId session = tap.session("s");
+  PeerId peer = tap.bound("p", "s");
+
+  static Limits limits() {
+    Limits limits;
+    limits.set(Limit::PatternsPerParty, 60);
+    return limits;
+  }
+  PatternStore& store() { return tap.state().patterns; }
+};
+
+TEST_F(Patterns, OfAReplacedFilterMakeRoomForTheNewOnes) {
+  tap.say(peer, filtersOf("ci", 0, 50));
+  EXPECT_EQ(tap.take(peer).type(), "ack");
+  tap.advance(10'000);
+  tap.say(peer, filtersOf("ci", 100, 50));
+  EXPECT_EQ(tap.take(peer).type(), "ack");
+  EXPECT_EQ(store().of("program p").patterns, 50u);
+}
+
+TEST_F(Patterns, ThatAreTooManyAreRefusedAndTheOldOnesStay) {
+  tap.say(peer, filtersOf("ci", 0, 50));
+  (void)tap.take(peer);
+  tap.say(peer, filtersOf("more", 100, 11));
+  const Message error = tap.take(peer);
+  EXPECT_EQ(error.get("code"), "PAYLOAD_TOO_LARGE");
+  EXPECT_EQ(error.get("requestId"), "r");
+  EXPECT_NE(error.get("message").find("at most 60 different patterns"), std::string::npos);
+  EXPECT_EQ(store().of("program p").patterns, 50u);
+  tap.say(peer, filtersOf("more", 100, 10));
+  EXPECT_EQ(tap.take(peer).type(), "ack");
+  tap.say(peer, R"({"type":"filter.set","stream":"ci","rules":[]})");
+  EXPECT_EQ(store().of("program p").patterns, 10u);
+}
+
+TEST_F(Patterns, OfRulesCountAsThoseOfFilters) {
+  tap.say(peer, filtersOf("ci", 0, 50));
+  (void)tap.take(peer);
+  std::string rules;
+  for (int i = 0; i < 11; ++i) {
+    rules += std::string(i == 0 ? "" : ",") + R"({"action":"deny","match":{"args":)";
+    rules += quote(textOf(1'000 + i)) + "}}";
+  }
+  tap.say(peer, R"({"type":"hooks.update","requestId":"r","onPreToolUse":[)" + rules + "]}");
+  EXPECT_EQ(tap.errorCode(peer), "PAYLOAD_TOO_LARGE");
+  const PeerId other = tap.authed();
+  tap.say(other, helloWith("q", "s", R"("hooks":{"onPreToolUse":[)" + rules + "]}"));
+  EXPECT_EQ(tap.take(other).type(), "hello.ack");
+  EXPECT_EQ(store().of("program q").patterns, 11u);
+}
+
+TEST_F(Patterns, AreFreedWithTheirProvider) {
+  tap.say(peer, filtersOf("ci", 0, 50));
+  EXPECT_EQ(store().inAll().patterns, 50u);
+  tap.lose(peer);
+  EXPECT_EQ(store().inAll().patterns, 50u) << "it may come back";
+  tap.advance(30'001);
+  EXPECT_EQ(store().inAll().patterns, 0u);
+}
+
+TEST_F(Patterns, AFloodOfThemIsRefused) {
+  std::vector<PeerId> peers;
+  for (int i = 0; i < 6; ++i) {
+    peers.push_back(tap.authed());
+    const std::string instance = R"("instance":"i)" + std::to_string(i) + "\"";
+    tap.say(peers.back(), helloWith("flood", "s", instance));
+  }
+  for (int i = 0; i < 100; ++i) {
+    for (size_t of = 0; of < peers.size(); ++of) {
+      const int first = 1'000'000 * static_cast<int>(of) + 50 * i;
+      tap.say(peers[of], filtersOf("ci", first, 50, 1'024));
+    }
+  }
+  // Twice patterns-per-party, and not 30,000.
+  EXPECT_LE(store().compiles(), 121u);
+  EXPECT_LE(store().of("program flood").patterns, 60u);
+  for (const PeerId one : peers) EXPECT_EQ(tap.errorCode(one), "RATE_LIMITED");
+}
+
+TEST_F(Patterns, CountForTheMessageAllowance) {
+  Limits limits;
+  limits.set(Limit::MessageBurst, 40);
+  Harness small(limits);
+  (void)small.session("s");
+  const PeerId other = small.bound("p", "s");
+  small.say(other, filtersOf("ci", 0, 20));
+  EXPECT_FALSE(small.paused(other));
+  small.say(other, filtersOf("ci", 0, 20));  // known by now
+  EXPECT_FALSE(small.paused(other));
+  small.say(other, filtersOf("ci", 100, 20));
+  EXPECT_TRUE(small.paused(other));
+}
+
+}  // namespace
+}  // namespace tap::gateway::test
