@@ -24,6 +24,7 @@
       'gateway/calls.cc',
       'gateway/event_streams.cc',
       'gateway/events.cc',
+      'gateway/fence.cc',
       'gateway/file_content.cc',
       'gateway/file_results.cc',
       'gateway/gateway.cc',

@@ -51,8 +51,11 @@ export class Gateway {
    * @returns an empty string if there is no such session any more
    */
   issueSpawnToken(sessionId: string): string;
-  /** The token is void, and a connection that it let in is closed. */
-  forgetSpawnToken(token: string): void;
+  /**
+   * The token is void, and a connection that it let in is closed. `revoked`: the user does not want
+   * that provider any more, so its rules end at once; else they hold as after any loss.
+   */
+  forgetSpawnToken(token: string, revoked?: boolean): void;
   /** A line in the session's timeline; nothing if there is no such session. */
   tellTimeline(sessionId: string, level: LogLevel, text: string): void;
   /** Ends every connection. `restarting`: another gateway follows. */

@@ -66,7 +66,7 @@ export class ProjectProviders {
     session.told = digest;
     const text = `tap: ${visible(file)} is not allowed any more: its providers are stopped`;
     this.#gateway.tellTimeline(session.id, "warning", text);
-    void this.#stopRunning(session);
+    void this.#stopRunning(session, { revoked: true });
   }
 
   /** @param {ProjectSession} session @param {LoadedConfig} config */
@@ -89,7 +89,7 @@ export class ProjectProviders {
       logs,
       providers,
       onToken: () => this.#token(id),
-      onEnded: (_name, token) => this.#gateway.forgetSpawnToken(token),
+      onEnded: (_name, token, revoked) => this.#gateway.forgetSpawnToken(token, revoked),
       onMessage: (level, text) => this.#gateway.tellTimeline(id, level, text),
     });
   }
@@ -101,13 +101,13 @@ export class ProjectProviders {
     return token;
   }
 
-  /** @param {ProjectSession} session */
-  async #stopRunning(session) {
+  /** @param {ProjectSession} session @param {{revoked?: boolean}} [how] */
+  async #stopRunning(session, how) {
     const running = session.running;
     session.running = undefined;
     if (!running) return;
     const { file, supervisor } = running;
-    const stopped = Promise.all([this.#stopping.get(file), supervisor.stop()]).then(() => {
+    const stopped = Promise.all([this.#stopping.get(file), supervisor.stop(how)]).then(() => {
       if (this.#stopping.get(file) === stopped) this.#stopping.delete(file);
     });
     this.#stopping.set(file, stopped);

@@ -22,7 +22,8 @@ import { shortened, visible } from "../base/visible.mjs";
  * @property {string} logs <COPILOT_HOME>/logs/tap
  * @property {ProviderConfig[]} providers
  * @property {(provider: string) => string} onToken asked before each start for the token of that run
- * @property {(provider: string, token: string) => void} [onEnded] after each run: its token has served
+ * @property {(provider: string, token: string, revoked?: boolean) => void} [onEnded] after each run: its token has
+ *   served. `revoked`: before it is ended, since the user does not want it any more; also of a run that is over
  * @property {(level: Level, text: string) => void} onMessage for the timeline
  * @property {NodeJS.ProcessEnv} [env] of the host
  * @property {Partial<System>} [system] replaced in tests
@@ -94,6 +95,8 @@ class SupervisedProvider {
   /** @type {any} */
   #timer;
   #stopping = false;
+  /** Of the last run. @type {string | undefined} */
+  #token;
   /** Settles when the run in progress, if any, has been dealt with. */
   #dealtWith = Promise.resolve();
 
@@ -127,6 +130,7 @@ class SupervisedProvider {
       return this.#giveUp(`cannot be started: ${messageOf(error)}`);
     }
     this.state = "running";
+    this.#token = token;
     this.#log.note("tap", `started, pid ${this.#run.pid ?? "none"}`);
     this.#dealtWith = this.#watch(this.#run, token, this.#system.clock.now());
   }
@@ -200,9 +204,11 @@ class SupervisedProvider {
     this.#options.onMessage(level, `tap: provider "${visible(this.name)}" ${text}`);
   }
 
-  async stop() {
+  /** @param {boolean} revoked */
+  async stop(revoked) {
     this.#stopping = true;
     this.#system.clock.clearTimeout(this.#timer);
+    if (revoked && this.#token !== undefined) this.#options.onEnded?.(this.name, this.#token, true);
     await this.#run?.terminate();
     await this.#dealtWith;
     this.state = "stopped";
@@ -243,10 +249,11 @@ export class Supervisor {
 
   /**
    * SIGTERM, after 3 s SIGKILL, to whole groups.
+   * @param {{revoked?: boolean}} [how] `revoked`: the user does not want them any more
    * @returns {Promise<void>} once nothing of them is left
    */
-  stop() {
-    this.#stopped ??= Promise.all(this.#providers.map((provider) => provider.stop())).then(
+  stop({ revoked = false } = {}) {
+    this.#stopped ??= Promise.all(this.#providers.map((provider) => provider.stop(revoked))).then(
       () => {},
     );
     return this.#stopped;

@@ -43,6 +43,13 @@ class Arguments {
     if (!number) refuse(index, "a whole number");
     return number;
   }
+  // False where it is left out; nothing where it is another thing than a boolean.
+  [[nodiscard]] std::optional<bool> flag(size_t index) const {
+    if (info_[index].IsUndefined()) return false;
+    if (info_[index].IsBoolean()) return info_[index].As<Napi::Boolean>().Value();
+    refuse(index, "a boolean");
+    return std::nullopt;
+  }
   void refuse(size_t index, const char* expected) const {
     throwType(info_.Env(), std::string(signature_) + ": expected " + expected + " as argument " +
                                std::to_string(index + 1));

@@ -225,8 +225,10 @@ Napi::Value GatewayClass::issueSpawnToken(const Napi::CallbackInfo& info) {
 }
 
 void GatewayClass::forgetSpawnToken(const Napi::CallbackInfo& info) {
-  const std::optional<std::string> token = Arguments(info, "forgetSpawnToken(token)").text(0);
-  if (token) server_->forgetSpawnToken(*token);
+  const Arguments arguments(info, "forgetSpawnToken(token, revoked)");
+  const std::optional<std::string> token = arguments.text(0);
+  const std::optional<bool> revoked = arguments.flag(1);
+  if (token && revoked) server_->forgetSpawnToken(*token, *revoked);
 }
 
 void GatewayClass::tellTimeline(const Napi::CallbackInfo& info) {

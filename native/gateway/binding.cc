@@ -94,7 +94,7 @@ void takeOver(const Turn& turn, const Provider& provider, const protocol::Hello&
     return;
   }
   const PeerId old = holder->peer;
-  unbindAll(turn, *holder, Departure::Lost, "it has connected anew");
+  unbindAll(turn, *holder, Departure::TakenOver, "it has connected anew");
   turn.state.providers.erase(old);
   turn.closeProvider(old, kPolicyViolation, "taken over by a new connection");
 }
@@ -165,6 +165,14 @@ struct Declaration {
   }
 };
 
+// A program of the user's takes its budgets along to another name, also where hello is refused.
+void followName(const Turn& turn, const Provider& provider, const std::string& name) {
+  if (provider.name.empty() || !partyOf(provider).isTrusted()) return;
+  for (auto& [id, session] : turn.state.sessions.all()) {
+    session.budgets.follow(accountOfName(provider.name), accountOfName(name), turn.now.steady);
+  }
+}
+
 void introduce(const Turn& turn, Provider& provider, Session& session) {
   arrive(turn, session, provider);
   turn.log(LogLevel::Info, "provider " + inQuotes(provider.name) + " " + provider.providerId +
@@ -184,7 +192,7 @@ void adopt(Provider& provider, const protocol::Hello& hello) {
   }
   provider.name = hello.name;
   provider.instance = hello.instance;
-  provider.party = partyOf(provider.credentials, provider.origin, hello.name);
+  provider.party = accountOf(provider.credentials, provider.origin, hello.name);
   provider.metadata = hello.metadata;
   provider.all = hello.session == kAll;
   provider.subscribe = hello.subscribe;
@@ -218,7 +226,7 @@ std::optional<Refusal> bindProvider(const Turn& turn, Provider& provider, protoc
   }
   // The rebind barrier: the old state is gone before the new one is looked at.
   cancelCallsOfProvider(turn, provider, "the provider has bound itself anew");
-  unbindAll(turn, provider, Departure::Lost, "it has bound itself anew");
+  unbindAll(turn, provider, Departure::Moved, "it has bound itself anew");
   takeOver(turn, provider, hello);
   const Identity identity{hello.name, hello.instance};
   const auto departed = findDeparted(turn, provider, identity, hello.reconnectToken);
@@ -234,6 +242,7 @@ std::optional<Refusal> bindProvider(const Turn& turn, Provider& provider, protoc
   const std::string formerId = departed ? departed->known->providerId : std::string();
   const Declaration declaration{hello, comesBack};
   std::vector<Binding> bindings;
+  followName(turn, provider, hello.name);
   adopt(provider, hello);
   if (formerly) restore(provider.declared, *formerly, hello);
   for (const Session* session : chosen.value()) {
@@ -244,6 +253,7 @@ std::optional<Refusal> bindProvider(const Turn& turn, Provider& provider, protoc
         reason && !refusal) {
       refusal = refused(ErrorCode::ToolConflict, *reason + "; rename yours and send hello again");
     }
+    if (!refusal) refusal = tooMuchText(turn, *session, provider, bindings.back(), "hello");
     if (!refusal) continue;
     provider.all = false;
     return refusal;

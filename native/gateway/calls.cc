@@ -231,7 +231,7 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call,
   if (!served) {
     return refuseCall(turn, asker, call, ErrorCode::NotFound,
                       "there is no instance " + inQuotes(visible(args.target, false, 128)) +
-                          " of " + std::string(tool->owner) + "; there are " +
+                          " of " + inQuotes(tool->owner) + "; there are " +
                           instanceNames(turn, session, tool->owner));
   }
   const Errand errand{

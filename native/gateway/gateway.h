@@ -69,7 +69,8 @@ class Gateway {
   // empty if there is no such session (any more). With the token goes the connection that it let
   // in.
   [[nodiscard]] std::string issueSpawnToken(const std::string& sessionId);
-  void forgetSpawnToken(const std::string& token, Now now, Effects& effects);
+  // `revoked`: the user does not want that provider any more; else its process has ended.
+  void forgetSpawnToken(const std::string& token, bool revoked, Now now, Effects& effects);
   void tellTimeline(const std::string& sessionId, protocol::LogLevel level, std::string_view text,
                     Now now, Effects& effects);
   // For tap_status: a few readable lines; empty if there is no such session.

@@ -63,8 +63,7 @@ void logRule(const Turn& turn, const BoundProvider& bound, const HookRule& rule,
 void considerUndecided(const Turn& turn, Review& review, const BoundProvider& bound,
                        const HookRule& rule, std::string_view why) {
   logRule(turn, bound, rule, why);
-  const bool guards = rule.action != HookAction::Context && !rule.failOpen;
-  if (guards && !review.deny) {
+  if (protocol::isGuard(rule) && !review.deny) {
     review.deny = denial(bound.provider->name, "its rule" + std::string(why));
   }
 }
@@ -92,6 +91,19 @@ void consider(const Turn& turn, Review& review, const BoundProvider& bound, cons
       return considerUndecided(turn, review, bound, rule,
                                " has seen the first 64 KB of the arguments only");
   }
+}
+
+// Of a provider whose connection was lost: what its rule covers is denied, since it cannot be
+// asked.
+void considerHeld(Review& review, const std::string& provider, const HookRule& rule,
+                  const protocol::ToolUse& use, const PatternTime& time) {
+  if (review.deny) return;
+  const Match match = protocol::matches(rule, use, time.next());
+  if (match == Match::No) return;
+  const bool sure = rule.action == HookAction::Deny && match == Match::Yes;
+  review.deny = denial(provider, sure ? std::string_view(rule.text)
+                                      : "its connection was lost, and it cannot be asked at the "
+                                        "moment; try again in a few seconds");
 }
 
 void sendVerdict(const Turn& turn, const CheckInFlight& check, std::optional<std::string> deny) {
@@ -169,6 +181,9 @@ void startCheck(const Turn& turn, Session& session, const protocol::HookCheck& m
     for (const HookRule& rule : bound.binding->rules) {
       consider(turn, review, bound, rule, use, time);
     }
+  }
+  for (const auto& [identity, held] : session.heldRules) {
+    for (const HookRule& rule : held.rules) considerHeld(review, identity.first, rule, use, time);
   }
   if (review.deny) return sendVerdict(turn, check, std::move(review.deny));
   if (state.checks.waiting.size() >= turn.limits().count(Limit::CallsPerSession)) {

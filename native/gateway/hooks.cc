@@ -1,9 +1,13 @@
 #include "gateway/hooks.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
+#include "base/encoding.h"
+#include "gateway/fence.h"
+#include "gateway/party.h"
 #include "gateway/session_lifecycle.h"
 #include "gateway/turn.h"
 #include "gateway/updates.h"
@@ -16,12 +20,13 @@ using protocol::HookOutcome;
 using protocol::Hooks;
 using protocol::SectionEdit;
 using protocol::TransformAction;
-using protocol::Trust;
 
 namespace {
 
 // Of PendingHooks::type: nothing is acknowledged, since hello.ack has been sent.
 constexpr std::string_view kHello = "hello";
+
+constexpr size_t kShownTextBytes = 256;  // of a section's text, in the timeline
 
 // What stands last in a protected section, whatever was appended to it.
 constexpr std::string_view kLastWord =
@@ -42,22 +47,40 @@ void addLine(std::string& text, std::string_view line) {
   text += line;
 }
 
-void addGuards(Hooks& hooks, const Provider& provider, const Binding& binding) {
-  protocol::ProviderGuards guards{provider.name, {}};
-  for (const protocol::HookRule& rule : binding.rules) {
-    if (rule.action != HookAction::Context && !rule.failOpen) guards.rules.push_back(rule.json);
+// By the order of their bindings, so that rules which are held stay where they were.
+using GuardsByOrder = std::map<uint64_t, protocol::ProviderGuards>;
+
+void addGuards(GuardsByOrder& guards, uint64_t order, const std::string& provider,
+               const std::vector<protocol::HookRule>& rules) {
+  protocol::ProviderGuards of{provider, {}};
+  for (const protocol::HookRule& rule : rules) {
+    if (protocol::isGuard(rule)) of.rules.push_back(rule.json);
   }
-  if (!guards.rules.empty()) hooks.guards.push_back(std::move(guards));
+  if (!of.rules.empty()) guards.emplace(order, std::move(of));
+}
+
+// Text of a paired provider is data under its name. Several tabs of one page that say the same say
+// it once.
+void addPairedText(SectionEdit& edit, const Provider& provider, const std::string& text) {
+  if (text.empty()) return;
+  const std::string block = fenced("Text from tap provider " + quotedName(provider.name), text);
+  if (edit.append.find(block) == std::string::npos) addLine(edit.append, block);
 }
 
 // Bindings come in registration order: texts are joined in it, and the last one replaces.
-void addEdits(std::map<std::string, SectionEdit>& edits, const Binding& binding) {
+void addEdits(std::map<std::string, SectionEdit>& edits, const Provider& provider,
+              const Binding& binding) {
+  const bool trusted = partyOf(provider).isTrusted();
   for (const auto& [section, transform] : binding.transforms) {
     SectionEdit& edit = edits[section];
     edit.section = section;
     switch (transform.action) {
       case TransformAction::Append:
-        addLine(edit.append, transform.content);
+        if (trusted) {
+          addLine(edit.append, transform.content);
+        } else {
+          addPairedText(edit, provider, transform.content);
+        }
         break;
       case TransformAction::Prepend:
         addLine(edit.prepend, transform.content);
@@ -76,12 +99,18 @@ Hooks compose(const Turn& turn, const Session& session) {
   Hooks hooks;
   hooks.gateMs = turn.limits().get(Limit::GateMs);
   std::map<std::string, SectionEdit> edits;
+  GuardsByOrder guards;
   for (const BoundProvider& bound : turn.state.providers.inOrder(session.id)) {
     hooks.wanted = hooks.wanted || needsHooks(*bound.binding);
     hooks.prompts = hooks.prompts || wantsPrompts(*bound.binding);
-    addGuards(hooks, *bound.provider, *bound.binding);
-    addEdits(edits, *bound.binding);
+    addGuards(guards, bound.binding->order, bound.provider->name, bound.binding->rules);
+    addEdits(edits, *bound.provider, *bound.binding);
   }
+  hooks.wanted = hooks.wanted || !session.heldRules.empty();
+  for (const auto& [identity, held] : session.heldRules) {
+    addGuards(guards, held.order, identity.first, held.rules);
+  }
+  for (auto& [order, one] : guards) hooks.guards.push_back(std::move(one));
   for (auto& [section, edit] : edits) {
     if (protocol::isProtectedSection(section)) addLine(edit.append, kLastWord);
     hooks.sections.push_back(std::move(edit));
@@ -122,9 +151,37 @@ std::string obstacle(HookOutcome outcome) {
   return {};
 }
 
+// Whether one of that name has a text in this section.
+bool isTextOf(const Turn& turn, const Session& session, const std::string& name,
+              const std::string& section) {
+  const std::vector<Provider*> instances = turn.state.providers.instances(session.id, name);
+  return std::any_of(instances.begin(), instances.end(), [&](Provider* instance) {
+    return instance->in(session.id)->transforms.contains(section);
+  });
+}
+
+// The user is shown what a paired program says to the model, once it does.
+void announceTexts(const Turn& turn, Session& session, const Provider& provider,
+                   const Binding& binding) {
+  if (partyOf(provider).isTrusted()) return;
+  for (const auto& [section, transform] : binding.transforms) {
+    std::string& shown = session.announcedTexts[{provider.name, section}];
+    if (shown == transform.content) continue;
+    shown = transform.content;
+    tellTimeline(turn, session, protocol::LogLevel::Info,
+                 "tap: " + provider.name +
+                     " has added a text to the system message, in section \"" + section +
+                     "\": " + visible(shown, false, kShownTextBytes));
+  }
+  std::erase_if(session.announcedTexts, [&](const auto& entry) {
+    return entry.first.first == provider.name &&
+           !isTextOf(turn, session, provider.name, entry.first.second);
+  });
+}
+
 // The binding's revision counts up with the answer: acks of different updates may overtake each
 // other, and it must not fall.
-void answer(const Turn& turn, const Session& session, const Provider& provider, Binding& binding,
+void answer(const Turn& turn, Session& session, const Provider& provider, Binding& binding,
             const PendingHooks& pending) {
   const protocol::HooksState& state = session.hooks.state;
   std::string why = needsHooks(binding) ? obstacle(state.hooks) : std::string();
@@ -135,6 +192,7 @@ void answer(const Turn& turn, const Session& session, const Provider& provider, 
     turn.send(provider.peer, protocol::encodeError(refusal, provider.providerId, session.id));
     return;
   }
+  announceTexts(turn, session, provider, binding);
   if (pending.type != kHello) acknowledge(turn, provider, binding, pending.requestId);
 }
 
@@ -194,11 +252,16 @@ void refusePendingHooks(const Turn& turn, const Provider& provider, Binding& bin
 
 std::optional<std::string> forbiddenHooks(const Provider& provider,
                                           const protocol::HooksChange& change) {
-  const bool external = provider.credentials.trust < Trust::Project;
+  const bool external = !partyOf(provider).isTrusted();
   if (external && change.rules && !change.rules->empty()) {
     return "an external provider cannot declare onPreToolUse rules";
   }
   for (const auto& [section, transform] : change.transforms) {
+    if (external && transform && protocol::isClosedToPaired(section)) {
+      return "section " + section +
+             " is closed to external providers; they can append to others, such as "
+             "custom_instructions";
+    }
     if (!transform || transform->action == TransformAction::Append) continue;
     if (external) return "an external provider can append to sections, and nothing else";
     if (protocol::isProtectedSection(section)) {

@@ -13,9 +13,16 @@ std::string Gateway::issueSpawnToken(const std::string& sessionId) {
   return state_.authenticator.issueSpawnToken(sessionId);
 }
 
-void Gateway::forgetSpawnToken(const std::string& token, Now now, Effects& effects) {
-  if (!state_.authenticator.forgetSpawnToken(token)) return;
-  endToken(Turn{state_, now, effects}, token, "the process that this token was given to has ended");
+void Gateway::forgetSpawnToken(const std::string& token, bool revoked, Now now, Effects& effects) {
+  const Turn turn{state_, now, effects};
+  if (state_.authenticator.forgetSpawnToken(token)) {
+    endToken(turn, token,
+             revoked ? "the user does not allow this provider any more"
+                     : "the process that this token was given to has ended",
+             revoked ? Departure::Goodbye : Departure::Lost);
+  } else if (revoked && !token.empty()) {
+    forgetToken(turn, token);  // its process had ended before: what it left behind goes, too
+  }
 }
 
 void Gateway::tellTimeline(const std::string& sessionId, protocol::LogLevel level,

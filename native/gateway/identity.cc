@@ -1,12 +1,15 @@
 #include "gateway/identity.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
 #include "base/encoding.h"
 #include "base/names.h"
+#include "gateway/hooks.h"
 #include "gateway/lines.h"
+#include "gateway/party.h"
 #include "gateway/session_lifecycle.h"
 
 namespace tap::gateway {
@@ -36,6 +39,27 @@ bool isTaken(const Turn& turn, const std::string& providerId) {
                      [&](const Provider* provider) { return provider->providerId == providerId; });
 }
 
+std::string inSeconds(Millis time) {
+  if (time % Millis(1000) == Millis(0)) return std::to_string(time.count() / 1000) + " s";
+  return std::to_string(time.count()) + " ms";
+}
+
+// Whoever ends a provider must not end its rules with it.
+void holdRules(const Turn& turn, Session& session, const Identity& identity, Departure departure,
+               const Binding& lost) {
+  if (departure == Departure::Moved) return;
+  HeldRules held{lost.order, {}};
+  std::copy_if(lost.rules.begin(), lost.rules.end(), std::back_inserter(held.rules),
+               protocol::isGuard);
+  if (held.rules.empty()) return;
+  session.heldRules[identity] = std::move(held);
+  if (departure != Departure::Lost) return;
+  tellTimeline(turn, session, LogLevel::Warning,
+               "tap: the connection of " + identity.first +
+                   " was lost; its rules stay in force for " +
+                   inSeconds(turn.limits().time(Limit::ReconnectMs)));
+}
+
 // The name is gone from the session when its last instance is, and is not expected back.
 void forget(const Turn& turn, Session& session, const Identity& identity) {
   const auto at = session.known.find(identity);
@@ -43,28 +67,16 @@ void forget(const Turn& turn, Session& session, const Identity& identity) {
   turn.cancel(at->second.departure);
   const std::string party = at->second.party;
   session.known.erase(at);
+  session.heldRules.erase(identity);
   const std::string& name = identity.first;
   if (isKnown(session, name)) return;
   session.streams.erase(name);
-  session.budgets.erase(name);
+  std::erase_if(session.announcedTexts,
+                [&](const auto& entry) { return entry.first.first == name; });
   if (session.announced.erase(name) > 0) {
     tellArrival(turn, session, party, name, "tap: " + name + " left");
   }
 }
-
-// Programs of the user's are one party; each paired program is another, and a web page the same in
-// each of its tabs.
-struct Party {
-  const Credentials& credentials;
-  const std::optional<std::string>& origin;
-
-  [[nodiscard]] bool isTrusted() const { return credentials.trust >= protocol::Trust::Project; }
-  [[nodiscard]] bool isKnown() const { return credentials.trust != protocol::Trust::None; }
-  [[nodiscard]] bool isSame(const Party& other) const {
-    if (isTrusted() || other.isTrusted()) return isTrusted() && other.isTrusted();
-    return credentials.token == other.credentials.token || (origin && origin == other.origin);
-  }
-};
 
 // A party that comes back under ever new names leaves no more than so many of them.
 void forgetTheOldest(const Turn& turn, Session& session, const std::string& party) {
@@ -83,9 +95,9 @@ void forgetTheOldest(const Turn& turn, Session& session, const std::string& part
 
 bool isNameOfAnother(const Turn& turn, const Session& session, const Provider& provider,
                      const std::string& name) {
-  const Party party{provider.credentials, provider.origin};
+  const Party party = partyOf(provider);
   for (const Provider* other : turn.state.providers.instances(session.id, name)) {
-    if (!party.isSame({other->credentials, other->origin})) return true;
+    if (!party.isSame(partyOf(*other))) return true;
   }
   if (party.isTrusted()) return false;
   return std::any_of(session.known.begin(), session.known.end(), [&](const auto& entry) {
@@ -126,7 +138,7 @@ std::string lookAlike(const Turn& turn, const Session& session, const Provider& 
 }
 
 void forgetOthers(const Turn& turn, Session& session, const Provider& provider) {
-  const Party party{provider.credentials, provider.origin};
+  const Party party = partyOf(provider);
   std::vector<Identity> others;
   for (const auto& [identity, known] : session.known) {
     const Party departed{known.credentials, known.origin};
@@ -151,6 +163,7 @@ void arrive(const Turn& turn, Session& session, Provider& provider) {
   known.origin = provider.origin;
   known.saved.reset();
   known.declared.reset();
+  session.heldRules.erase(identityOf(provider));
   if (Binding* binding = provider.in(session.id)) {
     binding->revision = std::max(binding->revision, known.revision);
     if (known.startupGiven) binding->startupContext.clear();
@@ -169,6 +182,7 @@ void depart(const Turn& turn, Session& session, const Provider& provider, Depart
             std::optional<Binding> saved) {
   const Identity identity = identityOf(provider);
   if (departure == Departure::Goodbye) return forget(turn, session, identity);
+  if (saved) holdRules(turn, session, identity, departure, *saved);
   KnownProvider& known = session.known[identity];
   turn.cancel(known.departure);
   known.departure = turn.schedule(Limit::ReconnectMs, DepartureDue{session.id, identity});
@@ -183,7 +197,26 @@ void forgetDeparted(const Turn& turn, Session& session, const Identity& identity
   const auto at = session.known.find(identity);
   if (at == session.known.end()) return;
   at->second.departure = TimerId::None;
+  const std::string name = identity.first;  // the argument may go with what is forgotten
+  const bool held = session.heldRules.contains(identity);
   forget(turn, session, identity);
+  if (!held) return;
+  tellTimeline(turn, session, LogLevel::Warning,
+               "tap: " + name + " has not come back; its rules are no longer in force");
+  hooksChanged(turn, session);
+}
+
+void forgetToken(const Turn& turn, std::string_view token) {
+  for (auto& [id, session] : turn.state.sessions.all()) {
+    std::vector<Identity> gone;
+    for (const auto& [identity, known] : session.known) {
+      if (known.departure != TimerId::None && known.credentials.token == token) {
+        gone.push_back(identity);
+      }
+    }
+    for (const Identity& identity : gone) forget(turn, session, identity);
+    if (!gone.empty()) hooksChanged(turn, session);
+  }
 }
 
 void expectReturn(const Turn& turn, Session& session, const std::string& name) {

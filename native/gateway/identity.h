@@ -13,14 +13,21 @@ namespace tap::gateway {
 // announced if its name is new. Its reconnect token is remembered.
 void arrive(const Turn& turn, Session& session, Provider& provider);
 
-// Its connection is over. A goodbye is told at once; after a loss it has the reconnect window, and
-// `saved` is what it can have back.
-enum class Departure : uint8_t { Goodbye, Lost };
+// How a binding ends. After a goodbye nothing is left, and the timeline says so at once; else it
+// has the reconnect window, and `saved` is what it can have back.
+enum class Departure : uint8_t {
+  Goodbye,    // it said so, or the user has taken its token back
+  Lost,       // its connection is over: its deny rules and gates hold for the reconnect window
+  TakenOver,  // the same, and the connection that comes in its place is there
+  Moved,      // it has said hello again: its rules end
+};
 void depart(const Turn& turn, Session& session, const Provider& provider, Departure departure,
             std::optional<Binding> saved);
 
 // The reconnect window has passed.
 void forgetDeparted(const Turn& turn, Session& session, const Identity& identity);
+// The user has taken this token back: nothing is left of those that had it and are not connected.
+void forgetToken(const Turn& turn, std::string_view token);
 
 // Names that the session had before this gateway met it are no news to it.
 void expectReturn(const Turn& turn, Session& session, const std::string& name);

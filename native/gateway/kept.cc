@@ -22,11 +22,6 @@ size_t weigh(const Provider& provider) {
   return bytes;
 }
 
-size_t waitingIn(const Session& session, const std::string& name) {
-  const auto budget = session.budgets.find(name);
-  return budget == session.budgets.end() ? 0 : budget->second.waitingBytes();
-}
-
 // The streams of the party's in which the oldest event is; null if it has none.
 EventStreams* withOldest(State& state, std::string_view party) {
   EventStreams* found = nullptr;
@@ -79,8 +74,9 @@ Kept kept(State& state, std::string_view party) {
   };
   for (auto& [id, session] : state.sessions.all()) {
     for (const auto& [name, streams] : session.streams) {
-      add(streams.party(), streams.bytes() + waitingIn(session, name));
+      add(streams.party(), streams.bytes());
     }
+    for (const auto& [account, bytes] : session.budgets.waiting()) add(account, bytes);
     for (const auto& [identity, known] : session.known) add(known.party, weigh(known));
   }
   for (const Provider* provider : state.providers.all()) add(provider->party, weigh(*provider));

@@ -81,8 +81,8 @@ void addRules(Replaced& replaced, const Provider& provider, const protocol::Hook
 Result<std::shared_ptr<const Pattern>, std::string> MessagePatterns::obtain(std::string_view text) {
   if (party_.empty()) {
     const bool named = provider_.name.empty() || decoder_.type() == ProviderMessageType::Hello;
-    party_ =
-        partyOf(provider_.credentials, provider_.origin, named ? decoder_.name() : provider_.name);
+    party_ = accountOf(provider_.credentials, provider_.origin,
+                       named ? decoder_.name() : provider_.name);
   }
   PatternStore& store = turn_.state.patterns;
   const uint64_t before = store.charged();

@@ -1,8 +1,9 @@
-// Who shares one account of what the gateway gives away: memory, work, lines in the timeline.
+// Who stands behind a connection, and on whose account the gateway gives something away: memory,
+// work, pushes, lines in the timeline.
 //
-// A web page is one party in all its tabs and with all its tokens; any other paired program is one
-// with its token. Of your own programs each is a party by its name, in all sessions together.
-// Providers in the gateway's own process are part of it, and no party: theirs is the empty text.
+// Programs of the user's are one party, with an account for each name. Each paired program is
+// another party with one account, whatever it calls itself; a web page is the same in all its tabs
+// and with all its tokens.
 #pragma once
 
 #include <optional>
@@ -10,11 +11,44 @@
 #include <string_view>
 
 #include "gateway/providers.h"
+#include "protocol/errors.h"
 
 namespace tap::gateway {
 
-// `name`: as in hello.
-[[nodiscard]] std::string partyOf(const Credentials& credentials,
-                                  const std::optional<std::string>& origin, std::string_view name);
+struct Turn;
+struct Session;
+
+struct Party {
+  const Credentials& credentials;
+  const std::optional<std::string>& origin;
+
+  [[nodiscard]] bool isTrusted() const { return credentials.trust >= protocol::Trust::Project; }
+  [[nodiscard]] bool isKnown() const { return credentials.trust != protocol::Trust::None; }
+  [[nodiscard]] bool isSame(const Party& other) const {
+    if (isTrusted() || other.isTrusted()) return isTrusted() && other.isTrusted();
+    return credentials.token == other.credentials.token || (origin && origin == other.origin);
+  }
+};
+
+[[nodiscard]] inline Party partyOf(const Provider& provider) {
+  return {provider.credentials, provider.origin};
+}
+
+// Of a program of the user's with that name.
+[[nodiscard]] std::string accountOfName(std::string_view name);
+// `name`: as in hello. Providers in the gateway's own process are part of it, and have the empty
+// one.
+[[nodiscard]] std::string accountOf(const Credentials& credentials,
+                                    const std::optional<std::string>& origin,
+                                    std::string_view name);
+// What its pushes are counted on, in the gateway's own process, too.
+[[nodiscard]] std::string accountOf(const Provider& provider);
+
+// Why a paired provider may not declare this binding: with what its party has declared in the
+// session it would put too much text before the model. Nothing for programs of the user's.
+[[nodiscard]] std::optional<protocol::Refusal> tooMuchText(const Turn& turn, const Session& session,
+                                                           const Provider& provider,
+                                                           const Binding& proposed,
+                                                           std::string_view type);
 
 }  // namespace tap::gateway

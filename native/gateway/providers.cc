@@ -5,6 +5,7 @@
 
 #include "base/encoding.h"
 #include "protocol/target.h"
+#include "protocol/tool_definition.h"
 
 namespace tap::gateway {
 
@@ -15,6 +16,15 @@ std::string digestOf(std::string_view name, const std::vector<std::string>& defi
   for (const std::string& definition : definitions) text += "\n" + definition;
   const auto digest = sha1(text);
   return hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
+}
+
+// A tool's definition as the session gets it.
+std::string shownDefinition(const Provider& provider, protocol::ToolDefinition tool,
+                            bool targeted) {
+  if (provider.credentials.trust < protocol::Trust::Project) {
+    tool.json = protocol::withAuthor(tool, provider.name);
+  }
+  return targeted ? protocol::withTarget(tool, provider.name) : std::move(tool.json);
 }
 
 }  // namespace
@@ -165,7 +175,7 @@ void Providers::regroup(std::string_view sessionId, std::string_view name) {
       obtained.tool->served.push_back({provider, &tool});
       if (!obtained.isNew) continue;  // another instance declares it, too
       named->toolNames.push_back(obtained.name);
-      named->definitions.push_back(named->targeted ? protocol::withTarget(tool, name) : tool.json);
+      named->definitions.push_back(shownDefinition(*provider, tool, named->targeted));
     }
   }
   const std::string meta = protocol::metaToolName(name);

@@ -19,6 +19,6 @@ void bringFilters(const Turn& turn, const Provider& provider, Session& session);
 // The session has become idle: an inject that was held goes out.
 void releaseHeld(const Turn& turn, Session& session);
 // The user has spoken: injects that were paused may go on.
-void userHasSpoken(Session& session);
+void userHasSpoken(const Turn& turn, Session& session);
 
 }  // namespace tap::gateway

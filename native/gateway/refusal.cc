@@ -4,6 +4,7 @@
 
 #include "base/encoding.h"
 #include "gateway/binding.h"
+#include "gateway/party.h"
 
 namespace tap::gateway {
 
@@ -21,7 +22,7 @@ std::string_view sessionOf(Provider& provider, const Refusal& refusal) {
 
 }  // namespace
 
-void refuse(const Turn& turn, Provider& provider, const Refusal& refusal) {
+void refuse(const Turn& turn, Provider& provider, const Refusal& refusal, Departure departure) {
   turn.send(provider.peer,
             protocol::encodeError(refusal, provider.providerId, sessionOf(provider, refusal)));
   turn.log(protocol::LogLevel::Warning,
@@ -31,7 +32,7 @@ void refuse(const Turn& turn, Provider& provider, const Refusal& refusal) {
                visible(refusal.message, false, 512));
   if (protocol::row(refusal.code).fatal) {
     dropProvider(turn, provider, kPolicyViolation, std::string(protocol::wireName(refusal.code)),
-                 Departure::Lost);
+                 departure);
   }
 }
 
@@ -45,11 +46,15 @@ void dropProvider(const Turn& turn, Provider& provider, uint16_t code, std::stri
   turn.closeProvider(peer, code, std::move(reason));
 }
 
-void endToken(const Turn& turn, std::string_view token, std::string_view why) {
+void endToken(const Turn& turn, std::string_view token, std::string_view why, Departure departure) {
   for (Provider* provider : turn.state.providers.all()) {
     if (provider->credentials.token != token) continue;
-    refuse(turn, *provider, {ErrorCode::AuthFailed, std::string(why), ""});
+    const std::string account = accountOf(*provider);
+    refuse(turn, *provider, {ErrorCode::AuthFailed, std::string(why), ""}, departure);
+    if (departure != Departure::Goodbye) continue;
+    for (auto& [id, session] : turn.state.sessions.all()) session.budgets.dropWaiting(account);
   }
+  if (departure == Departure::Goodbye) forgetToken(turn, token);
 }
 
 }  // namespace tap::gateway

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "gateway/fence.h"
 #include "gateway/session_lifecycle.h"
 #include "gateway/turn.h"
 #include "protocol/provider_codec.h"
@@ -14,7 +15,7 @@ namespace {
 void addContext(std::string& text, const std::string& provider, std::string_view context) {
   if (context.empty()) return;
   if (!text.empty()) text += "\n\n";
-  text += "Context from tap provider \"" + provider + "\":\n" + std::string(context);
+  text += "Context from tap provider " + quotedName(provider) + ":\n" + std::string(context);
 }
 
 bool isCallback(const Binding& binding, const std::string& section) {

@@ -76,7 +76,8 @@ struct Stranger {
     protocol::Paired answer;
     for (const RevokedToken& revoked : turn.state.authenticator.revoke(message.name)) {
       answer.providers.push_back(describe(turn, revoked.provider));
-      endToken(turn, revoked.token, "the user has revoked this provider's token; pair again");
+      endToken(turn, revoked.token, "the user has revoked this provider's token; pair again",
+               Departure::Goodbye);
       turn.log(LogLevel::Info, "the user revoked the paired provider \"" +
                                    visible(message.name, false, 128) + "\"");
     }
@@ -171,7 +172,7 @@ struct SessionReceiver {
       turn.state.sessions.touch(session);
       turn.state.sessions.bringToForeground(session);
       announceSessions(turn);
-      userHasSpoken(session);
+      userHasSpoken(turn, session);
     }
     if (change.activity == Activity::Idle) releaseHeld(turn, session);
     if (change.activity == Activity::Idle && before != Activity::Idle && !session.ending) {

@@ -183,7 +183,7 @@ void sessionProcessGone(const Turn& turn, Session& session) {
   turn.state.sessions.detach(session);
   cancelCallsOfSession(turn, session, "the session's process is gone");
   dropQuestions(turn, session);
-  for (auto& [name, budget] : session.budgets) budget.interrupted();
+  session.budgets.interrupted();
   session.sync.linkLost();
   turn.cancel(session.syncTimer);
   if (session.ending) return;

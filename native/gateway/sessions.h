@@ -42,6 +42,13 @@ struct KnownProvider {
 };
 using Identity = std::pair<std::string, std::string>;  // name, instance
 
+// The deny rules and closed gates of a provider whose connection was lost. They hold until it is
+// back or is forgotten.
+struct HeldRules {
+  uint64_t order = 0;  // of its binding
+  std::vector<protocol::HookRule> rules;
+};
+
 struct Session {
   Session(std::string sessionId, const Limits& limits) : id(std::move(sessionId)), sync(limits) {}
 
@@ -56,12 +63,15 @@ struct Session {
   ToolSync sync;
   std::set<std::string, LessIgnoringCase> builtins;  // the CLI's own tools
   std::map<Identity, KnownProvider> known;
+  std::map<Identity, HeldRules> heldRules;
   std::set<std::string, std::less<>> announced;  // names that the timeline has shown as connected
+  // Texts of paired providers that the timeline has shown, by name and section.
+  std::map<std::pair<std::string, std::string>, std::string> announcedTexts;
   std::map<std::string, EventStreams, std::less<>> streams;  // by provider name
-  std::map<std::string, PushBudget, std::less<>> budgets;    // likewise
   std::map<std::string, LineBudget, std::less<>> lines;      // by party
   std::deque<protocol::SessionEvent> outbox;                 // waits for a process while it lingers
   uint8_t subscribed = 0;                                    // events that its process reports
+  PushBudgets budgets;
   SessionHooks hooks;
   bool warnedManyTools = false;
   std::string syncFailure;  // why its tools could not be changed; empty: they could

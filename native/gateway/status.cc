@@ -2,14 +2,21 @@
 
 #include <vector>
 
+#include "gateway/fence.h"
+#include "gateway/party.h"
+
 namespace tap::gateway {
 
 namespace {
 
 std::string describeProvider(const Turn& turn, Provider& provider, const Session& session) {
-  std::string text = "- " + provider.name;
-  if (!provider.instance.empty()) text += " [" + provider.instance + "]";
-  text += " (" + provider.providerId + "): ";
+  const bool paired = !partyOf(provider).isTrusted();
+  std::string text = "- " + (paired ? quotedName(provider.name) : provider.name);
+  if (!provider.instance.empty()) {
+    text += " [" + (paired ? quotedName(provider.instance) : provider.instance) + "]";
+  }
+  text += paired ? " (paired, " : " (";
+  text += provider.providerId + "): ";
   const Binding* binding = provider.in(session.id);
   if (binding == nullptr || binding->tools.empty()) return text + "no tools\n";
   bool first = true;

@@ -6,6 +6,7 @@
 #include "base/encoding.h"
 #include "gateway/hooks.h"
 #include "gateway/kept.h"
+#include "gateway/party.h"
 #include "gateway/session_lifecycle.h"
 #include "gateway/tool_names.h"
 
@@ -40,6 +41,39 @@ std::vector<ToolDefinition> toolsAfter(std::vector<ToolDefinition> tools,
 void restamp(Refusal& refusal, std::string_view type, const std::string& requestId) {
   refusal.replyTo = type;
   refusal.requestId = requestId;
+}
+
+std::optional<Refusal> tooManyTools(const Turn& turn, const Session& session,
+                                    const Provider& provider, const Binding& binding,
+                                    const std::vector<ToolDefinition>& tools) {
+  if (partyOf(provider).isTrusted()) return std::nullopt;
+  Binding proposed = binding;
+  proposed.tools = tools;
+  return tooMuchText(turn, session, provider, proposed, "tools.update");
+}
+
+// Of a paired provider: each change is shown in the timeline, so it counts as a push; and it must
+// fit into what its party may say.
+std::optional<Refusal> refusedTexts(const Turn& turn, Provider& provider,
+                                    const protocol::HooksUpdate& update) {
+  if (partyOf(provider).isTrusted() || update.change.transforms.empty()) return std::nullopt;
+  for (auto& [id, binding] : provider.bindings) {
+    Session* session = turn.state.sessions.find(id);
+    if (session == nullptr) continue;
+    if (!session->budgets.of(accountOf(provider), turn.now.steady)
+             .take(turn.limits(), turn.now.steady)) {
+      return Refusal{ErrorCode::RateLimited,
+                     "at most " + std::to_string(turn.limits().get(Limit::PushesPerSecond)) +
+                         " pushes and changes of sections a second; slow down",
+                     ""};
+    }
+    Binding proposed = binding;
+    applyHooks(proposed, update.change);
+    if (auto refusal = tooMuchText(turn, *session, provider, proposed, "hooks.update")) {
+      return refusal;
+    }
+  }
+  return std::nullopt;
 }
 
 // Whether an ack of this type is still due for one of these sessions: the next update has to wait
@@ -128,6 +162,12 @@ std::optional<Refusal> updateTools(const Turn& turn, Provider& provider,
     const Session* session = turn.state.sessions.find(binding->sessionId);
     const auto reason = session == nullptr ? std::optional<std::string>()
                                            : toolConflict(turn, *session, provider, next.back());
+    if (session != nullptr) {
+      if (auto refusal = tooManyTools(turn, *session, provider, *binding, next.back())) {
+        refusal->requestId = update.requestId;
+        return refusal;
+      }
+    }
     if (reason) {
       return Refusal{ErrorCode::ToolConflict, *reason + "; your former tools stay in force",
                      std::string(kType), update.requestId};
@@ -156,6 +196,10 @@ std::optional<Refusal> updateHooks(const Turn& turn, Provider& provider,
   if (auto reason = forbiddenHooks(provider, update.change)) {
     return Refusal{ErrorCode::Unauthorized, std::move(*reason), std::string(kType),
                    update.requestId};
+  }
+  if (auto refusal = refusedTexts(turn, provider, update)) {
+    restamp(*refusal, kType, update.requestId);
+    return refusal;
   }
   return updateBindings(turn, provider, kType, update.sessionId, update.requestId,
                         weigh(update.change),

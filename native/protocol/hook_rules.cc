@@ -153,6 +153,10 @@ bool isProtectedSection(std::string_view section) {
   return section == "identity" || section == "preamble" || section == "safety";
 }
 
+bool isClosedToPaired(std::string_view section) {
+  return isProtectedSection(section) || section == "last_instructions";
+}
+
 const std::vector<std::string>& ToolUse::files() const {
   if (!files_) {
     const std::optional<std::string> path = pathIn(args_);

@@ -34,6 +34,11 @@ struct HookRule {
   std::string json;  // the rule as it was declared
 };
 
+// Whether it denies where nobody can be asked.
+[[nodiscard]] inline bool isGuard(const HookRule& rule) {
+  return rule.action != HookAction::Context && !rule.failOpen;
+}
+
 // A tool that is about to run. It views what it is made of.
 class ToolUse {
  public:
@@ -81,6 +86,8 @@ struct HooksChange {
 
 // Sections to which text can be appended and nothing else be done.
 [[nodiscard]] bool isProtectedSection(std::string_view section);
+// Sections that are closed to paired providers: those, and the one that has the last word.
+[[nodiscard]] bool isClosedToPaired(std::string_view section);
 
 // Reads `onPreToolUse` and `transforms` of an object at `path`. Mistakes go to `problem`.
 [[nodiscard]] HooksChange readHooks(json::Value object, std::string_view path, const Limits& limits,

@@ -94,7 +94,9 @@ std::string metaToolJson(std::string_view provider) {
   std::string out;
   json::Writer writer(out);
   writer.beginObject().field("name", metaToolName(provider));
-  writer.field("description", "Lists the connected instances of " + std::string(provider) +
+  std::string quoted;
+  json::appendQuoted(quoted, provider);
+  writer.field("description", "Lists the connected instances of " + quoted +
                                   ": their ids for the parameter `target` of its tools, and what "
                                   "each one says of itself.");
   writer.rawField("parameters", R"({"type":"object","properties":{}})");

@@ -96,4 +96,18 @@ std::vector<ToolDefinition> readTools(json::Value array, std::string_view path,
   return tools;
 }
 
+std::string withAuthor(const ToolDefinition& tool, std::string_view provider) {
+  const json::Value definition{json::Kind::Object, tool.json};
+  std::string description = "Tool of the paired program ";
+  json::appendQuoted(description, provider);
+  description += ", described by it";
+  const auto own = json::find(definition, "description");
+  const std::string said = own ? json::decodeString(*own) : std::string();
+  description += said.empty() ? "." : ": " + said;
+  std::string out = json::openWithout(definition, "description");
+  out += R"(,"description":)";
+  json::appendQuoted(out, description);
+  return out + "}";
+}
+
 }  // namespace tap::protocol

@@ -20,4 +20,7 @@ namespace tap::protocol {
 [[nodiscard]] std::vector<ToolDefinition> readTools(json::Value array, std::string_view path,
                                                     const Limits& limits, Problem& problem);
 
+// The definition with a description that begins with whose words it is: a paired provider's.
+[[nodiscard]] std::string withAuthor(const ToolDefinition& tool, std::string_view provider);
+
 }  // namespace tap::protocol

@@ -189,8 +189,8 @@ std::string Server::issueSpawnToken(const std::string& sessionId) {
   return closed_ ? std::string() : gateway_.issueSpawnToken(sessionId);
 }
 
-void Server::forgetSpawnToken(const std::string& token) {
-  gateway_.forgetSpawnToken(token, clock_.now(), effects_);
+void Server::forgetSpawnToken(const std::string& token, bool revoked) {
+  gateway_.forgetSpawnToken(token, revoked, clock_.now(), effects_);
   settle();
 }
 

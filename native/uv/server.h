@@ -73,7 +73,7 @@ class Server {
   // For the providers that the process starts itself (gateway/host_inputs.cc). A closed server
   // issues no token.
   [[nodiscard]] std::string issueSpawnToken(const std::string& sessionId);
-  void forgetSpawnToken(const std::string& token);
+  void forgetSpawnToken(const std::string& token, bool revoked);
   void tellTimeline(const std::string& sessionId, protocol::LogLevel level, std::string_view text);
   [[nodiscard]] std::string status(const std::string& sessionId);
 

@@ -2,6 +2,7 @@
 // what its model reads.
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
@@ -149,6 +150,31 @@ describe("hooks of providers", { concurrency: 1 }, () => {
     await rig.ended(started);
     const results = toolResults(rig.model.last).map(({ text }) => text);
     assert.match(results[0], /^Denied by preToolUse hook: tap provider "guardian" has a say/);
+    assert.match(results[1], /fine/);
+    assert.ok(!existsSync(path.join(rig.cli.workFolder, "pushed")));
+  });
+
+  test("the rules of a provider that is killed go on denying", async (t) => {
+    const killed = deferred();
+    const rig = await startTap(t);
+    rig.model.script(
+      steps([held(killed, bash("touch pushed # git push")), bash("echo fine"), say("bye")]),
+    );
+    const started = rig.cli.startPrompt("go");
+    await rig.model.waitForRequest();
+    const rule = { match: { tool: "bash", args: "git push" }, action: "deny", reason: "no pushes" };
+    const program = { name: "guardian", tool: "helper", onPreToolUse: [rule] };
+    const { child } = await rig.spawnProvider(program);
+    const exited = once(child, "exit");
+    child.kill("SIGKILL");
+    await exited;
+    await waitFor(async () => (await rig.timeline()).some((line) => /stay in force/.test(line)), {
+      what: () => rig.report(),
+    });
+    killed.resolve();
+    await rig.ended(started);
+    const results = toolResults(rig.model.last).map(({ text }) => text);
+    assert.equal(results[0], `${DENIED} tap provider "guardian": no pushes`);
     assert.match(results[1], /fine/);
     assert.ok(!existsSync(path.join(rig.cli.workFolder, "pushed")));
   });

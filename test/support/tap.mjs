@@ -161,7 +161,7 @@ export class TapRig {
 
   /**
    * A provider as a process of its own, for tests that kill it.
-   * @param {{name: string, tool: string, hang?: boolean}} options
+   * @param {{name: string, tool: string, hang?: boolean, onPreToolUse?: object[]}} options
    */
   async spawnProvider(options) {
     const child = spawn(

@@ -144,5 +144,6 @@ test("a paired provider appends to sections, and no more", async (t) => {
     );
   }
   await provider.hello({ name: "page", session: id, hooks: section("append") });
-  await waitFor(() => session.hooks?.sections[0]?.append === "Smile.", { what: "the text" });
+  const fenced = /^Text from tap provider "page"\. .*\n```\nSmile\.\n```$/;
+  await waitFor(() => fenced.test(session.hooks?.sections[0]?.append), { what: "the text" });
 });

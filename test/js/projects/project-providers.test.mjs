@@ -193,6 +193,34 @@ test("consent that is taken back stops the providers, and given again starts the
   });
 });
 
+test("the rules of one that is killed hold until it runs again, and end when it is revoked", async (t) => {
+  const host = await Host.elected(t);
+  const workspace = new Workspace(t, host, { providers: [entry("ci", "guard")] });
+  const { session, pid } = await running(t, host, workspace);
+  let checks = 0;
+  const denied = async () => {
+    const checkId = `check-${++checks}`;
+    session.send({ type: "hook.check", checkId, tool: "bash", args: {} });
+    const { deny } = await session.waitFor("hook.verdict", (event) => event.checkId === checkId);
+    return deny;
+  };
+  assert.match(await denied(), /no bash/);
+  process.kill(pid, "SIGKILL");
+  await line(session, /rules stay in force for 30 s/);
+  while (!linesOf(session).some((text) => /is restarted in/.test(text))) {
+    assert.match(await denied(), /no bash/);
+  }
+  await waitFor(async () => Number(await pidOf(session).catch(() => 0)) > 0, {
+    timeoutMs: 20_000,
+    what: "the next run",
+  });
+  assert.match(await denied(), /no bash/);
+  workspace.revoke();
+  await line(session, /not allowed any more/);
+  await waitFor(async () => (await denied()) === undefined, { what: "the end of its rules" });
+  assert.equal(linesOf(session).filter((text) => /stay in force/.test(text)).length, 1);
+});
+
 test("a config that changes while it runs is left alone, and needs consent in the next session", async (t) => {
   const host = await Host.elected(t);
   const workspace = new Workspace(t, host);

@@ -249,6 +249,29 @@ describe("stop", () => {
     assert.equal(system.starts.length, 1);
   });
 
+  test("of a revoked one voids its token before it is ended, also between two runs", async (t) => {
+    const ended = [];
+    const onEnded = (...args) => ended.push(args);
+    const running = supervised(t, {}, { onEnded });
+    running.supervisor.start();
+    const stopped = running.supervisor.stop({ revoked: true });
+    assert.deepEqual(ended, [["ci", "ci-1", true]]);
+    await running.system.exit(null, "SIGTERM");
+    await running.system.clock.advance(100);
+    await stopped;
+    assert.deepEqual(ended.splice(0), [
+      ["ci", "ci-1", true],
+      ["ci", "ci-1"],
+    ]);
+
+    const waiting = supervised(t, {}, { onEnded });
+    waiting.supervisor.start();
+    await waiting.system.exit(1);
+    assert.deepEqual(ended, [["ci", "ci-1"]]);
+    await waiting.supervisor.stop({ revoked: true });
+    assert.deepEqual(ended[1], ["ci", "ci-1", true]);
+  });
+
   test("before the start, or twice, is fine", async (t) => {
     const { supervisor, system } = supervised(t);
     await Promise.all([supervisor.stop(), supervisor.stop()]);

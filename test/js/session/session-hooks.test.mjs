@@ -145,6 +145,23 @@ describe("SessionHooks", () => {
     assert.deepEqual(await use(PUSH), {});
   });
 
+  test("rules of a lost provider are guarded when the gateway is lost, too", async () => {
+    const { hooks, link, use, tell, asked } = await guarded();
+    const held = use(PUSH);
+    const { checkId } = asked("hook.check");
+    hooks.receive({ type: "hook.verdict", checkId, deny: 'tap provider "ci": it was lost' });
+    assert.match((await held).permissionDecisionReason, /it was lost/);
+    link.connected = false;
+    hooks.gatewayGone();
+    mock.timers.tick(9_000);
+    assert.match((await use(PUSH)).permissionDecisionReason, COVERED);
+    link.connected = true;
+    await tell({}); // the next gateway has not met that provider
+    assert.match((await use(PUSH)).permissionDecisionReason, COVERED);
+    mock.timers.tick(1_001);
+    assert.deepEqual(await use(PUSH), {});
+  });
+
   test("a wall clock that jumps neither ends a guard nor prolongs it", async (t) => {
     const { hooks, link, use } = await guarded();
     const hour = 3_600_000;

@@ -260,8 +260,8 @@ class Harness {
   // --- The host
 
   std::string spawnToken(const std::string& session) { return gateway_.issueSpawnToken(session); }
-  void forgetSpawnToken(const std::string& token) {
-    gateway_.forgetSpawnToken(token, now_, effects_);
+  void forgetSpawnToken(const std::string& token, bool revoked = false) {
+    gateway_.forgetSpawnToken(token, revoked, now_, effects_);
     sort();
   }
   void tellTimeline(const std::string& session, protocol::LogLevel level, std::string_view text) {

@@ -135,9 +135,8 @@ class Promises {
       ASSERT_LE(stream->entries().size(), limits.count(Limit::StreamEntries));
       ASSERT_LE(stream->bytes(), limits.bytes(Limit::StreamBytes));
     }
-    for (const auto& [name, budget] : session.budgets) {
-      ASSERT_LE(budget.waiting(), limits.count(Limit::HeldInjects));
-    }
+    ASSERT_LE(session.budgets.mostWaiting(), limits.count(Limit::HeldInjects));
+    ASSERT_LE(session.budgets.size(), PushBudgets::kMaxAccounts + 1);
   }
 
   std::set<std::string> boundIn_;
