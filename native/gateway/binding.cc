@@ -121,6 +121,18 @@ std::optional<Refusal> identityTaken(const Turn& turn, const Session& session,
                      "; choose another name or instance, or send its reconnectToken");
 }
 
+// Why the provider, as hello has named it, cannot have this binding.
+std::optional<Refusal> cannotBind(const Turn& turn, const Session& session,
+                                  const Provider& provider, const Binding& binding) {
+  if (auto taken = identityTaken(turn, session, provider, provider.name, provider.instance)) {
+    return taken;
+  }
+  if (const auto reason = toolConflict(turn, session, provider, binding.tools)) {
+    return refused(ErrorCode::ToolConflict, *reason + "; rename yours and send hello again");
+  }
+  return tooMuchText(turn, session, provider, binding, "hello");
+}
+
 bool tooManyHellos(const Turn& turn, Provider& provider) {
   std::deque<Time>& hellos = provider.hellos;
   while (!hellos.empty() && turn.now.steady - hellos.front() >= kHelloWindow) hellos.pop_front();
@@ -246,14 +258,8 @@ std::optional<Refusal> bindProvider(const Turn& turn, Provider& provider, protoc
   adopt(provider, hello);
   if (formerly) restore(provider.declared, *formerly, hello);
   for (const Session* session : chosen.value()) {
-    std::optional<Refusal> refusal =
-        identityTaken(turn, *session, provider, hello.name, hello.instance);
     bindings.push_back(declaration.in(*session));
-    if (const auto reason = toolConflict(turn, *session, provider, bindings.back().tools);
-        reason && !refusal) {
-      refusal = refused(ErrorCode::ToolConflict, *reason + "; rename yours and send hello again");
-    }
-    if (!refusal) refusal = tooMuchText(turn, *session, provider, bindings.back(), "hello");
+    auto refusal = cannotBind(turn, *session, provider, bindings.back());
     if (!refusal) continue;
     provider.all = false;
     return refusal;

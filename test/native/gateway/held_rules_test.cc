@@ -158,7 +158,7 @@ TEST_F(HeldRulesOfAProvider, ANewHelloEndsThemInTheOldSession) {
 TEST_F(HeldRulesOfAProvider, ComingBackToAnotherSessionLeavesThemInTheFirst) {
   const PeerId other = tap.session("t");
   tap.lose(with("ci", rules(kDeny)));
-  with("ci", R"("reconnectToken":)" + quote(token), "t");
+  with("ci", R"("reconnectToken":)" + quote(token) + "," + rules(kDeny), "t");
   EXPECT_EQ(check("rm x"), "tap provider \"ci\": No rm.");
   EXPECT_EQ(check("rm x", other), "tap provider \"ci\": No rm.");
   tap.advance(30'000);

@@ -280,7 +280,7 @@ TEST_F(HooksOfASession, ANewProcessIsToldAnewAndAnswersForWhatWaits) {
 TEST_F(HooksOfASession, ALinkThatComesBackIsToldEvenOfNothing) {
   const PeerId peer = with("a", R"("hooks":{"onPreToolUse":[{"action":"deny"}]})");
   tap.cut(session);
-  tap.lose(peer);
+  tap.say(peer, kGoodbye);
   session = tap.link("s", [](protocol::Register& message) { message.joined = true; });
   const auto hooks = told();
   ASSERT_TRUE(hooks);

@@ -36,7 +36,7 @@ class PartyTest : public testing::Test {
   }
   PeerId bind(PeerId peer, std::string_view name, std::string_view more = R"("tools":[])") {
     tap.say(peer, helloWith(name, "s", more));
-    EXPECT_EQ(tap.take(peer).type(), "hello.ack");
+    EXPECT_EQ(tap.take(peer, "hello.ack").type(), "hello.ack");
     return peer;
   }
   // What becomes of a push.
