@@ -135,6 +135,13 @@ class Promises {
       ASSERT_LE(stream->entries().size(), limits.count(Limit::StreamEntries));
       ASSERT_LE(stream->bytes(), limits.bytes(Limit::StreamBytes));
     }
+    for (const auto& [identity, held] : session.heldRules) {
+      ASSERT_EQ(state.providers.byIdentity(session.id, identity.first, identity.second), nullptr)
+          << "rules are held of a provider that is there";
+      const auto known = session.known.find(identity);
+      ASSERT_TRUE(known != session.known.end() && known->second.departure != TimerId::None)
+          << "rules are held for ever";
+    }
     ASSERT_LE(session.budgets.mostWaiting(), limits.count(Limit::HeldInjects));
     ASSERT_LE(session.budgets.size(), PushBudgets::kMaxAccounts + 1);
   }
