@@ -69,10 +69,13 @@ TEST_F(Push, ShowsTheModelNoWordsThatTheUserDoesNotSee) {
   EXPECT_EQ(tap.timeline(session), "tap: p: " + shown + "\n");
   EXPECT_NE(tap.expect<protocol::Inject>(session).prompt.find("\n" + shown + "\n"),
             std::string::npos);
-  tap.clear();
-  tap.say(peer, R"({"type":"push","level":"inject","prompt":)" + quote("go" + hidden) + "}");
-  EXPECT_TRUE(tap.expect<protocol::Inject>(session).prompt.ends_with(
-      "go\\u{e0049}\\u{e0047}\\u{200b}"));
+}
+
+TEST_F(Push, ShowsTheModelNoHiddenWordsOfAPrompt) {
+  tap.say(peer, R"({"type":"push","level":"inject","prompt":)" +
+                    quote("go\U000E0049\U000E0047\u200B") + "}");
+  EXPECT_TRUE(
+      tap.expect<protocol::Inject>(session).prompt.ends_with("go\\u{e0049}\\u{e0047}\\u{200b}"));
 }
 
 TEST_F(Push, ShowsEscapeSequencesInTheTimeline) {
