@@ -75,6 +75,12 @@ export interface SessionPortHandlers {
   onEvent?(json: string): void;
   /** Calls that have their outcome: an id and its outcome, in turn. Each id comes exactly once. */
   onSettled?(...pairs: (number | CallOutcome)[]): void;
+  /**
+   * The gateway has not answered a ping. Once per ping, until it answers or the link ends.
+   * @param mostMs how long a gateway that is not at work may be silent
+   * @returns whether the gateway's process is at work: it is then given longer (`link-busy-ms`)
+   */
+  onQuiet?(silentMs: number, mostMs: number): boolean;
   /** Once, after all calls have settled. `silent`: the gateway's process is there but does not answer. */
   onClosed?(reason: string, silent: boolean): void;
 }
@@ -111,6 +117,11 @@ export class SessionPort {
    */
   call(id: number, tool: string, args: string, timeoutMs?: number): void;
   cancel(id: number, reason: string): void;
+  /**
+   * The process that listens at the other end of the link, as the kernel says.
+   * @returns 0 while there is no link, or where the process has no id here (another PID namespace)
+   */
+  peerPid(): number;
   close(why?: string): void;
 }
 

@@ -3,6 +3,7 @@
 // if they are still ours.
 
 import fs from "node:fs";
+import os from "node:os";
 import path from "node:path";
 
 /**
@@ -103,4 +104,30 @@ export function makePrivateFolder(folder) {
     throw new Error(`${folder} is not a folder of this user`);
   }
   if (process.platform !== "win32") fs.chmodSync(folder, 0o700);
+}
+
+/** The beginning of the names of the folders below. */
+const NEW_FOLDER = "tap-link-";
+
+/**
+ * A new folder below that of temporary files, which only this user can enter. Nobody can have made it
+ * beforehand: its name is random.
+ * @param {number} mostBytes that its path may have @returns {string}
+ */
+export function newPrivateFolder(mostBytes) {
+  const sixRandom = 6;
+  const places = [os.tmpdir(), "/tmp"];
+  const fits = (/** @type {string} */ place) =>
+    Buffer.byteLength(path.join(place, NEW_FOLDER)) + sixRandom <= mostBytes;
+  return fs.mkdtempSync(path.join(places.find(fits) ?? "/tmp", NEW_FOLDER));
+}
+
+/** One that newPrivateFolder has made; nothing where it has not. @param {string} folder */
+export function removePrivateFolder(folder) {
+  if (!path.basename(folder).startsWith(NEW_FOLDER)) return;
+  try {
+    fs.rmSync(folder, { recursive: true, force: true });
+  } catch {
+    // An empty folder is left, which nobody else can use.
+  }
 }

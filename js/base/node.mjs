@@ -1,8 +1,13 @@
 // Which Node programs of ours run on, and in which environment.
 
+import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
+import { isNodeNewEnough } from "./node-version.mjs";
 import { programFolder } from "./paths.mjs";
+
+/** For `node --version`: a version manager may stand in for it. */
+const VERSION_MS = 3000;
 
 /** What the host needs, rather than what it must not have: no session identity, no secrets. */
 const PASSED =
@@ -33,22 +38,59 @@ function recordedNode() {
   }
 }
 
+/** What programs have said, by path and time of change. @type {Map<string, string>} */
+const versions = new Map();
+
+/** @param {string} file of a Node @returns {string} "" where it does not say its version */
+export function versionOfNode(file) {
+  if (file === process.execPath && process.release.name === "node") return process.versions.node;
+  const key = `${file} ${fs.statSync(file).mtimeMs}`;
+  let version = versions.get(key);
+  if (version === undefined) {
+    const { stdout } = spawnSync(file, ["--version"], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+      timeout: VERSION_MS,
+      killSignal: "SIGKILL",
+      windowsHide: true,
+    });
+    version = /^v(\d+\.\d+\.\d+)/.exec(stdout ?? "")?.[1] ?? "";
+    versions.set(key, version);
+  }
+  return version;
+}
+
+/** @param {string} file */
+function isNewEnough(file) {
+  const version = versionOfNode(file);
+  return isNodeNewEnough(version);
+}
+
 /**
- * A Node to run the host on: TAP_NODE, this process if it is one (the CLI's own binary is not), the
- * first on PATH, or the one that installed us.
+ * Every Node that there is, in the order in which they are tried: TAP_NODE, this process if it is one
+ * (the CLI's own binary is not), those on PATH, and the one that installed us.
  * @param {NodeJS.ProcessEnv} env
  * @param {string} running this process's program; none, to see what another would find
- * @returns {string | undefined}
+ * @returns {string[]}
  */
-export function findNode(env = process.env, running = process.execPath) {
+export function everyNode(env = process.env, running = process.execPath) {
   const name = process.platform === "win32" ? "node.exe" : "node";
   const onPath = (env.PATH ?? "")
     .split(path.delimiter)
     .filter(Boolean)
     .map((folder) => path.join(folder, name));
   const self = path.basename(running) === name ? [running] : [];
-  const candidates = [env.TAP_NODE, ...self, ...onPath, recordedNode()];
-  return candidates.find(
-    (file) => file !== undefined && path.isAbsolute(file) && isExecutable(file),
+  return [env.TAP_NODE, ...self, ...onPath, recordedNode()].flatMap((file) =>
+    file !== undefined && path.isAbsolute(file) && isExecutable(file) ? [file] : [],
   );
+}
+
+/**
+ * The Node to run the host on: the first that is new enough.
+ * @param {NodeJS.ProcessEnv} env
+ * @param {string} running as above
+ * @returns {string | undefined}
+ */
+export function findNode(env = process.env, running = process.execPath) {
+  return everyNode(env, running).find(isNewEnough);
 }

@@ -17,7 +17,7 @@ export const version = JSON.parse(
 
 const DEFAULT_PORT = 9400;
 /** What a Unix socket's path may have on the strictest system, the final zero included. */
-const MAX_SOCKET_PATH = 104;
+export const MAX_SOCKET_PATH = 104;
 
 /** @param {string} text */
 function shortHash(text) {

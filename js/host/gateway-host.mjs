@@ -6,12 +6,22 @@ import { randomBytes } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 import { addon } from "../base/addon.mjs";
-import { makePrivateFolder, readIfThere, removeIfOurs, writePrivate } from "../base/host-files.mjs";
-import { version } from "../base/paths.mjs";
+import {
+  makePrivateFolder,
+  newPrivateFolder,
+  readDescriptor,
+  readIfThere,
+  removeIfOurs,
+  removePrivateFolder,
+  writePrivate,
+} from "../base/host-files.mjs";
+import { MAX_SOCKET_PATH, version } from "../base/paths.mjs";
 import { ProjectSessions } from "../projects/project-sessions.mjs";
 import { serveStatus } from "./tap-status.mjs";
 
 const FILES_CHECK_MS = 2000;
+/** In bytes: "/link" follows, and a zero. */
+const MOST_LINK_FOLDER = MAX_SOCKET_PATH - "/link".length - 1;
 
 export class GatewayHost {
   #files;
@@ -20,6 +30,9 @@ export class GatewayHost {
   #token = `ptk-${randomBytes(32).toString("hex")}`;
   #secret = randomBytes(32).toString("hex");
   #descriptor = "";
+  #link;
+  /** A folder of the link's own, where the usual one cannot be used. @type {string | undefined} */
+  #linkFolder;
   #projects;
   #tokenPublished = false;
   /** @type {NodeJS.Timeout | undefined} */
@@ -34,6 +47,7 @@ export class GatewayHost {
    */
   constructor(files, log, onExit) {
     this.#files = files;
+    this.#link = files.link;
     this.#log = log;
     this.#onExit = onExit;
     this.gateway = new addon.Gateway({
@@ -91,6 +105,7 @@ export class GatewayHost {
     this.#attempt("the descriptor cannot be removed", () =>
       removeIfOurs(this.#files.descriptor, this.#descriptor),
     );
+    if (this.#linkFolder) removePrivateFolder(this.#linkFolder);
     return stopped;
   }
 
@@ -104,17 +119,27 @@ export class GatewayHost {
   }
 
   #listenLink() {
-    const { link, linkFolder } = this.#files;
-    if (linkFolder) {
+    const { link, linkFolder, descriptor } = this.#files;
+    if (!linkFolder) return this.gateway.listenLink(link);
+    // The port is ours, so whoever left these is gone.
+    const former = readDescriptor(descriptor);
+    if (former) removePrivateFolder(path.dirname(former.link));
+    try {
       makePrivateFolder(linkFolder);
-      // The port is ours, so whoever left this socket is gone.
       fs.rmSync(link, { force: true });
+      this.gateway.listenLink(link);
+    } catch (error) {
+      this.#linkFolder = newPrivateFolder(MOST_LINK_FOLDER);
+      this.#link = path.join(this.#linkFolder, "link");
+      const why = error instanceof Error ? error.message : error;
+      this.#log("warning", `the link is ${this.#link}, since ${link} cannot be used: ${why}`);
+      this.gateway.listenLink(this.#link);
     }
-    this.gateway.listenLink(link);
   }
 
   #writeDescriptor() {
-    const { port, link, descriptor } = this.#files;
+    const { port, descriptor } = this.#files;
+    const link = this.#link;
     this.#descriptor = `${JSON.stringify({ pid: process.pid, port, link, secret: this.#secret, version })}\n`;
     writePrivate(descriptor, this.#descriptor);
   }

@@ -4,19 +4,38 @@ import { spawn } from "node:child_process";
 import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
+import { readIfThere } from "../base/host-files.mjs";
 import { hostEnvironment } from "../base/node.mjs";
 import { programFolder } from "../base/paths.mjs";
 import { afterRunning } from "../base/patience.mjs";
+import { visible } from "../base/visible.mjs";
+
+const MOST_REASON = 300;
+/** How a process ends that has crashed by itself. */
+const CRASHES = new Set(["SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGTRAP"]);
+
+/**
+ * Why a host has ended that could not start.
+ * @param {string} file of its stderr @param {number | null} code @param {NodeJS.Signals | null} signal
+ */
+function reasonOf(file, code, signal) {
+  const text = readIfThere(file) ?? "";
+  const said = /^tap: (.+)$/m.exec(text) ?? /^(?:\w*Error\b.*?: )(.+)$/m.exec(text);
+  const end = signal ? `it was ended by ${signal}` : `it ended with exit code ${code}`;
+  return visible((said?.[1] ?? end).trim().slice(0, MOST_REASON));
+}
 
 /**
  * Starts a host that outlives this process. It elects itself, or leaves if another is faster.
  * @param {string} node @param {import("../base/paths.mjs").GatewayFiles} files
+ * @param {(reason: string) => void} onFailed it has ended because it could not start, or has crashed
  */
-export function startHost(node, files) {
+export function startHost(node, files, onFailed = () => {}) {
   let stderr = /** @type {number | "ignore"} */ ("ignore");
+  const errors = path.join(files.logs, "host-stderr.log");
   try {
     fs.mkdirSync(files.logs, { recursive: true, mode: 0o700 });
-    stderr = fs.openSync(path.join(files.logs, "host-stderr.log"), "w", 0o600);
+    stderr = fs.openSync(errors, "w", 0o600);
   } catch {
     // Without a log folder it starts all the same.
   }
@@ -27,7 +46,11 @@ export function startHost(node, files) {
     cwd: programFolder,
     windowsHide: true,
   });
-  child.on("error", () => {}); // seen as a host that does not come up
+  child.on("error", (error) => onFailed(visible(error.message)));
+  child.on("exit", (code, signal) => {
+    const failed = signal ? CRASHES.has(signal) : code !== 0;
+    if (failed) onFailed(reasonOf(errors, code, signal));
+  });
   child.unref();
   if (stderr !== "ignore") fs.closeSync(stderr);
 }

@@ -47,7 +47,11 @@ try {
   const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
   // Another one was elected; whoever started this one will find it.
   if (code === "EADDRINUSE") log("info", `not elected: ${message}`);
-  else log("error", `cannot start: ${message}`);
+  else {
+    log("error", `cannot start: ${message}`);
+    // Whoever started this one reads it there (host-process.mjs).
+    process.stderr.write(`tap: ${message}\n`);
+  }
   void host.close(false);
   log.end();
   process.exitCode = code === "EADDRINUSE" ? 0 : 1;

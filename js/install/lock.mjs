@@ -1,11 +1,11 @@
 // One install or uninstall at a time in a folder: two could remove each other's releases. The lock says
 // which process holds it and when that started, so that it ends with it, also where its pid is used again.
 
-import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { removeIfOurs } from "../base/host-files.mjs";
 import { isAlive } from "../base/alive.mjs";
+import { startOf } from "../base/process-identity.mjs";
 import { quoted } from "../base/visible.mjs";
 import { InstallError } from "./install-error.mjs";
 
@@ -24,26 +24,6 @@ const NO_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"])
 
 /** @param {unknown} error @returns {string} */
 const codeOf = (error) => /** @type {NodeJS.ErrnoException} */ (error)?.code ?? "";
-
-/** @param {number} pid @returns {string} when it started, as a word; "" where that cannot be said */
-function startOf(pid) {
-  if (process.platform === "win32") return "";
-  if (process.platform === "linux") {
-    try {
-      const stat = fs.readFileSync(`/proc/${pid}/stat`, "latin1");
-      // proc(5): the 22nd field. The second is the name, which may contain anything.
-      return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
-    } catch {
-      return "";
-    }
-  }
-  const { stdout } = spawnSync("ps", ["-o", "lstart=", "-p", String(pid)], {
-    encoding: "utf8",
-    env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
-    timeout: 5000,
-  });
-  return (stdout ?? "").trim().replace(/\s+/g, "_");
-}
 
 /** @param {string} file @param {fs.Stats} stat @returns {string} its first bytes */
 function recordIn(file, stat) {

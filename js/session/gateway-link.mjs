@@ -1,16 +1,16 @@
 // A session's link to the detached gateway: finds it, starts it, notices when it is gone or hung,
 // and comes back. What travels on it is the runtime's business.
 
-import process from "node:process";
 import { addon } from "../base/addon.mjs";
 import { GatewayHost } from "../host/gateway-host.mjs";
 import { readDescriptor } from "../base/host-files.mjs";
 import { askPort, startHost } from "../host/host-process.mjs";
 import { findNode } from "../base/node.mjs";
+import { LEAST_NODE } from "../base/node-version.mjs";
 import { version } from "../base/paths.mjs";
 import { isNewer } from "../base/versions.mjs";
-import { afterRunning } from "../base/patience.mjs";
 import { PendingCalls } from "../base/pending-calls.mjs";
+import { GatewayWatch } from "./gateway-watch.mjs";
 
 const RETRY_MS = [20, 40, 80, 150, 250];
 /** A host that has been started is given so long to answer, before another is. */
@@ -21,9 +21,12 @@ const PASSING_MS = 10_000;
 const PASSING = ["ours", "busy"];
 /** Where only the user can help, we look again this often. */
 const PATIENT_RETRY_MS = 5000;
-const WELCOME_MS = 6000;
+/** For `drain` to leave. */
+const DRAIN_SENT_MS = 6000;
 /** Where gateways are hung one after another, it may be the machine: each is given twice the time. */
-const WELCOME_MAX_MS = 48_000;
+const MAX_PATIENCE = 8;
+/** What a killed process has held is free at once, as a rule. */
+const FREEING_MS = 5000;
 /** Another session starts the newer gateway for which this one's makes room: its turn. */
 const YIELD_MS = 3000;
 
@@ -52,7 +55,7 @@ const OBSTACLES = {
     `port ${port} is that of a tap gateway which takes no more connections; end providers that are not needed, or ${ANOTHER_PORT}`,
   "other-home": ({ port }) =>
     `port ${port} is taken by the tap gateway of another COPILOT_HOME; set TAP_GATEWAY_PORT to another port for one of them`,
-  // A hung host of ours has been looked for, and killed: this is another program.
+  // A hung host of ours has been looked for, and killed or named: this is another program.
   silent: ({ port }) =>
     `port ${port} is taken by a program that does not answer; stop it, or ${ANOTHER_PORT}`,
   foreign: ({ port }) =>
@@ -75,9 +78,16 @@ export class GatewayLink {
   #reported = new Set();
   /** Why there can be no gateway, where only the user can help. */
   #obstacle = "";
+  /** Why the last one that was started could not. */
+  #failure = "";
   #askedToDrain = false;
   #yieldUntil = 0;
-  #welcomeMs = WELCOME_MS;
+  /** How many times the usual silence a gateway is given. */
+  #patience = 1;
+  /** A gateway has been killed: until then its port may still answer. */
+  #freeingUntil = 0;
+  /** Why a gateway that does not answer was not killed. */
+  #leftAlone = "";
   /** Who had the port when it was last asked, and since when. @type {{by?: string, since: number}} */
   #held = { since: 0 };
 
@@ -156,31 +166,27 @@ export class GatewayLink {
     return new Promise((resolve) => {
       /** @type {GatewayEvent | undefined} */
       let welcome;
+      const watch = new GatewayWatch(this.#patience, (pid, ms) => this.#onBusy(pid, ms));
       const port = new addon.SessionPort({
-        onConnected: () => port.send(JSON.stringify(this.#register(descriptor?.secret ?? ""))),
+        onConnected: () => {
+          watch.linked(port.peerPid());
+          port.send(JSON.stringify(this.#register(descriptor?.secret ?? "")));
+        },
+        onQuiet: (silentMs, mostMs) => watch.quiet(silentMs, mostMs),
         onEvent: (json) => {
           const event = JSON.parse(json);
           if (event.type !== "welcome") return this.#onEvent(event, descriptor);
           welcome = event;
-          neverMind();
           this.#port = port;
           this.#onWelcome(event, descriptor?.secret ?? "");
           resolve(true);
         },
         onSettled: (...pairs) => this.#calls.settle(pairs),
         onClosed: (reason, silent) => {
-          neverMind();
-          if (silent && welcome) this.#killHung(welcome.pid);
+          if (silent) this.#endHung(watch, (welcome ?? descriptor)?.pid);
           this.#onClosed(port, reason);
           resolve(false);
         },
-      });
-      const neverMind = afterRunning(this.#welcomeMs, () => {
-        port.close("no welcome");
-        // It holds its socket, so it is alive; it says nothing, so it is hung.
-        if (descriptor) this.#killHung(descriptor.pid);
-        this.#welcomeMs = Math.min(2 * this.#welcomeMs, WELCOME_MAX_MS);
-        resolve(false);
       });
       if (this.#embedded) port.attach(this.#embedded.gateway);
       else if (descriptor) port.connect(descriptor.link);
@@ -203,7 +209,9 @@ export class GatewayLink {
     this.#options.log("info", `linked to gateway ${welcome.version}, pid ${welcome.pid}`);
     this.#reported.clear();
     this.#obstacle = "";
-    this.#welcomeMs = WELCOME_MS;
+    this.#leftAlone = "";
+    this.#failure = "";
+    this.#patience = 1;
     this.#held = { since: 0 };
     this.#options.onWelcome();
     if (isNewer(version, welcome.version)) {
@@ -254,7 +262,7 @@ export class GatewayLink {
       onConnected: () => port.send(JSON.stringify({ type: "drain", secret, version })),
     });
     port.connect(link);
-    setTimeout(() => port.close("asked to drain"), WELCOME_MS).unref();
+    setTimeout(() => port.close("asked to drain"), DRAIN_SENT_MS).unref();
   }
 
   /** @param {import("../base/addon.js").SessionPort} port @param {string} reason */
@@ -266,15 +274,27 @@ export class GatewayLink {
     this.start();
   }
 
-  /** A hung host keeps the port: nobody can take its place while it lives. @param {number} pid */
-  #killHung(pid) {
-    if (pid === process.pid) return;
-    this.#options.log("warning", `the gateway, pid ${pid}, does not answer: killing it`);
-    try {
-      process.kill(pid, "SIGKILL");
-    } catch {
-      // It has gone by itself.
+  /** @param {number} pid @param {number} silentMs */
+  #onBusy(pid, silentMs) {
+    const text = `the gateway, pid ${pid}, is busy: it has not answered for ${Math.round(silentMs / 1000)} s, and uses processor time`;
+    this.#options.log("warning", text);
+    this.#report(`${text}; if it stays so, it is replaced`);
+  }
+
+  /**
+   * A hung host keeps the port: nobody can take its place while it lives.
+   * @param {GatewayWatch} watch @param {number | undefined} claimed the pid that it says it has
+   */
+  #endHung(watch, claimed) {
+    const { pid, why } = watch.kill();
+    if (why === "") {
+      this.#options.log("warning", `the gateway, pid ${pid}, does not answer: killing it`);
+      this.#freeingUntil = performance.now() + FREEING_MS;
+      this.#patience = Math.min(2 * this.#patience, MAX_PATIENCE);
+      return;
     }
+    this.#leftAlone = `the gateway does not answer, and was not killed: ${why}. It says that it is pid ${claimed}; end that process where it runs, or ${ANOTHER_PORT}`;
+    this.#options.log("warning", this.#leftAlone);
   }
 
   /**
@@ -291,12 +311,23 @@ export class GatewayLink {
     if (holder !== this.#held.by) this.#held = { by: holder, since: now };
     if (holder === "nobody") {
       if (startedAt === undefined) this.#obstacle = "";
-      else this.#obstructed(`the gateway does not start; ${files.logs} has its logs`);
+      else this.#notStarted(this.#failure);
       return this.#startHost();
     }
+    if (now < this.#freeingUntil) return "soon";
+    if (holder === "silent" && this.#leftAlone) return this.#obstructed(this.#leftAlone);
     if (PASSING.includes(holder) && performance.now() - this.#held.since < PASSING_MS)
       return "soon";
     return this.#obstructed(OBSTACLES[holder](files));
+  }
+
+  /** @param {string} why "": nobody knows */
+  #notStarted(why) {
+    this.#failure = why;
+    const reason = why && `: ${why.replace(/\.$/, "")}`;
+    this.#obstructed(
+      `the gateway does not start${reason}; ${this.#options.files.logs} has its logs`,
+    );
   }
 
   /** @param {string} text @returns {"wait"} */
@@ -312,7 +343,11 @@ export class GatewayLink {
     const node = findNode();
     if (node) {
       log("info", `starting a gateway on ${node}`);
-      startHost(node, files);
+      const startedAt = performance.now();
+      startHost(node, files, (reason) => {
+        const late = performance.now() - startedAt >= HOST_START_MS;
+        if (!late && !this.connected && !this.#stopped) this.#notStarted(reason);
+      });
       return "started";
     }
     if (this.#embedded) return "soon";
@@ -320,15 +355,14 @@ export class GatewayLink {
     try {
       host.start();
     } catch (error) {
-      log(
-        "warning",
-        `no gateway in this process: ${error instanceof Error ? error.message : error}`,
-      );
+      const why = error instanceof Error ? error.message : String(error);
+      log("warning", `no gateway in this process: ${why}`);
+      if (/** @type {NodeJS.ErrnoException} */ (error).code !== "EADDRINUSE") this.#notStarted(why);
       return "soon";
     }
     this.#embedded = host;
     this.#report(
-      "no Node.js was found, so the gateway runs inside this session and ends with it; install Node.js or set TAP_NODE",
+      `no Node.js of at least ${LEAST_NODE} was found, so the gateway runs inside this session and ends with it; install one or set TAP_NODE`,
     );
     return "soon";
   }

@@ -52,16 +52,25 @@ class Callback {
   void operator()(std::initializer_list<napi_value> arguments) {
     (*this)(std::span(arguments.begin(), arguments.size()));
   }
-  void operator()(std::span<const napi_value> arguments) {
-    if (function_.IsEmpty() || function_.Value().IsEmpty()) return;
-    function_.MakeCallback(env_.Global(), arguments.size(), arguments.data(), context_);
-    if (env_.IsExceptionPending()) {
-      const Napi::Error error = env_.GetAndClearPendingException();
-      napi_fatal_exception(env_, error.Value());
-    }
+  void operator()(std::span<const napi_value> arguments) { (void)call(arguments); }
+  // Whether it returns true.
+  [[nodiscard]] bool asks(std::initializer_list<napi_value> arguments) {
+    const Napi::Value answer = call(std::span(arguments.begin(), arguments.size()));
+    return !answer.IsEmpty() && answer.IsBoolean() && answer.As<Napi::Boolean>().Value();
   }
 
  private:
+  // Returns: what the function returns; empty where there is none, or where it throws.
+  [[nodiscard]] Napi::Value call(std::span<const napi_value> arguments) {
+    if (function_.IsEmpty() || function_.Value().IsEmpty()) return {};
+    const Napi::Value answer =
+        function_.MakeCallback(env_.Global(), arguments.size(), arguments.data(), context_);
+    if (!env_.IsExceptionPending()) return answer;
+    const Napi::Error error = env_.GetAndClearPendingException();
+    napi_fatal_exception(env_, error.Value());
+    return {};
+  }
+
   Napi::Env env_;
   Napi::AsyncContext context_;
   Napi::FunctionReference function_;

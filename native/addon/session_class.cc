@@ -93,6 +93,7 @@ Napi::Function SessionClass::define(Napi::Env env) {
                          InstanceMethod<&SessionClass::call>("call"),
                          InstanceMethod<&SessionClass::cancel>("cancel"),
                          InstanceMethod<&SessionClass::close>("close"),
+                         InstanceMethod<&SessionClass::peerPid>("peerPid"),
                      });
 }
 
@@ -114,6 +115,7 @@ SessionClass::SessionClass(const Napi::CallbackInfo& info)
   connected_ = std::make_unique<Callback>(handlers, "onConnected", Lives::WithItsOwner);
   event_ = std::make_unique<Callback>(handlers, "onEvent", Lives::WithItsOwner);
   settled_ = std::make_unique<Callback>(handlers, "onSettled", Lives::WithItsOwner);
+  quiet_ = std::make_unique<Callback>(handlers, "onQuiet", Lives::WithItsOwner);
   closed_ = std::make_unique<Callback>(handlers, "onClosed", Lives::WithItsOwner);
   if (options.failed()) return;
   std::vector<std::string> complaints;  // the session's log has them: js/session/runtime.mjs
@@ -125,6 +127,7 @@ SessionClass::SessionClass(const Napi::CallbackInfo& info)
   };
   events.event = [this](const protocol::SessionEvent& event) { onEvent(event); };
   events.settled = [this](std::span<protocol::CallResult*> results) { onSettled(results); };
+  events.quiet = [this](Millis silence, Millis most) { return onQuiet(silence, most); };
   events.closed = [this](const std::string& reason, bool silent) { onClosed(reason, silent); };
   events.over = [this] { finish(); };
   port_ = std::make_unique<uv::SessionPort>(loopOf(env), limitsFromEnvironment(complaints),
@@ -231,6 +234,10 @@ void SessionClass::close(const Napi::CallbackInfo& info) {
   port_->close(*why);
 }
 
+Napi::Value SessionClass::peerPid(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(port_->peerPid()));
+}
+
 void SessionClass::onEvent(const protocol::SessionEvent& event) {
   if (!liveness_.alive()) return;
   const Napi::HandleScope scope(event_->env());
@@ -255,6 +262,16 @@ void SessionClass::onSettled(std::span<protocol::CallResult*> results) {
     // Promise reactions run when this returns, unless JavaScript is on the stack below it.
     (*settled_)(std::span<const napi_value>(pairs.begin(), at));
   }
+}
+
+bool SessionClass::onQuiet(Millis silence, Millis most) {
+  if (!liveness_.alive()) return false;
+  const Napi::Env env = quiet_->env();
+  const Napi::HandleScope scope(env);
+  const auto number = [&](Millis ms) {
+    return Napi::Number::New(env, static_cast<double>(ms.count()));
+  };
+  return quiet_->asks({number(silence), number(most)});
 }
 
 void SessionClass::onClosed(const std::string& reason, bool silent) {

@@ -28,6 +28,7 @@ class SessionClass final : public Napi::ObjectWrap<SessionClass> {
   void call(const Napi::CallbackInfo& info);
   void cancel(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);
+  Napi::Value peerPid(const Napi::CallbackInfo& info);
 
   // Whether connect or attach may begin; it then has: a port serves once, and one in use must not
   // be collected.
@@ -37,12 +38,14 @@ class SessionClass final : public Napi::ObjectWrap<SessionClass> {
 
   void onEvent(const protocol::SessionEvent& event);
   void onSettled(std::span<protocol::CallResult*> results);
+  [[nodiscard]] bool onQuiet(Millis silence, Millis most);
   void onClosed(const std::string& reason, bool silent);
 
   Liveness liveness_;
   std::unique_ptr<Callback> connected_;
   std::unique_ptr<Callback> event_;
   std::unique_ptr<Callback> settled_;
+  std::unique_ptr<Callback> quiet_;
   std::unique_ptr<Callback> closed_;
   Napi::ObjectReference gateway_;  // kept alive while attached
   bool begun_ = false;

@@ -80,6 +80,7 @@ enum class Limit : uint8_t {
   ReloadFloorMaxMs,
   PingMs,
   LinkDeadMs,
+  LinkBusyMs,
   Count_,
 };
 
@@ -226,6 +227,8 @@ inline constexpr std::array<LimitRow, static_cast<size_t>(Limit::Count_)> kLimit
     {"ping-ms", 2'000, 10, "ms", "TAP_PING_MS", "between two pings on a session's link"},
     {"link-dead-ms", 6'000, 20, "ms", "TAP_LINK_DEAD_MS",
      "silence after which a gateway counts as hung"},
+    {"link-busy-ms", 30'000, 20, "ms", "TAP_LINK_BUSY_MS",
+     "the same for a gateway whose process is at work: it uses processor time"},
 }};
 
 // What a row's variable makes of it.

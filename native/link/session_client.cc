@@ -1,5 +1,6 @@
 #include "link/session_client.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace tap::link {
@@ -69,23 +70,39 @@ void SessionClient::lost(const std::string& why, Actions& actions) {
   }
 }
 
-bool SessionClient::ping(Time now, Actions& actions) {
+bool SessionClient::pingDue(Time now, Actions& actions) {
   pingTimer_ = TimerId::None;
+  const Millis between = limits_.time(Limit::PingMs);
   // This process itself was stopped or slept: the silence says nothing about the gateway.
-  if (now - std::exchange(lastPing_, now) > 2 * limits_.time(Limit::PingMs)) lastHeard_ = now;
-  if (now - lastHeard_ >= limits_.time(Limit::LinkDeadMs)) {
-    actions.emplace_back(GatewaySilent{});
+  if (now - std::exchange(lastPing_, now) > 2 * between) lastHeard_ = now;
+  const Millis silence = now - lastHeard_;
+  // The answer to the last ping came about one interval ago: half as much again is no jitter.
+  if (silence >= std::min(between + between / 2, limits_.time(Limit::LinkDeadMs))) {
+    actions.emplace_back(GatewayQuiet{silence});
     return false;
   }
+  ping(now, actions);
+  return true;
+}
+
+void SessionClient::ping(Time now, Actions& actions) {
   actions.emplace_back(SendMessage{protocol::Ping{}});
   pingTimer_ = timers_.schedule(now + limits_.time(Limit::PingMs), PingDue{});
-  return true;
+}
+
+void SessionClient::quiet(Millis silence, bool atWork, Time now, Actions& actions) {
+  const Millis dead = limits_.time(Limit::LinkDeadMs);
+  if (silence >= (atWork ? std::max(dead, limits_.time(Limit::LinkBusyMs)) : dead)) {
+    actions.emplace_back(GatewaySilent{});
+  } else {
+    ping(now, actions);
+  }
 }
 
 void SessionClient::timersDue(Time now, Actions& actions) {
   while (std::optional<Timer> due = timers_.popDue(now)) {
     if (std::holds_alternative<PingDue>(*due)) {
-      if (!ping(now, actions)) return;
+      if (!pingDue(now, actions)) return;
       continue;
     }
     const std::string callId = *std::get<CallDue>(*due).callId;

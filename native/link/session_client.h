@@ -32,10 +32,15 @@ struct SettleCall {
 struct Deliver {
   protocol::SessionEvent event;
 };
+// A ping has not been answered. The owner finds out whether the gateway's process is at work, and
+// answers with quiet().
+struct GatewayQuiet {
+  Millis silence;
+};
 // The gateway is silent for too long: drop the link. Its process may be hung. Always the last
 // action: what still waits is for lost() to settle.
 struct GatewaySilent {};
-using Action = std::variant<SendMessage, SettleCall, Deliver, GatewaySilent>;
+using Action = std::variant<SendMessage, SettleCall, Deliver, GatewayQuiet, GatewaySilent>;
 using Actions = std::vector<Action>;
 
 class SessionClient {
@@ -53,6 +58,9 @@ class SessionClient {
   // Settles the call as cancelled, if it still waits: its owner tells the gateway. False if not.
   [[nodiscard]] bool cancel(const std::string& callId, const std::string& reason, Actions& actions);
   void received(protocol::SessionEvent&& event, Time now, Actions& actions);
+  // The answer to GatewayQuiet: until it is given, nothing more is due. A gateway that is at work
+  // is given longer than one that is stopped.
+  void quiet(Millis silence, bool atWork, Time now, Actions& actions);
   // The link is gone: all calls settle with DISCONNECTED, saying `why`.
   void lost(const std::string& why, Actions& actions);
 
@@ -70,8 +78,9 @@ class SessionClient {
 
   void settle(const std::string& callId, protocol::ErrorCode code, std::string text,
               Actions& actions);
-  // False if the gateway is silent for too long.
-  [[nodiscard]] bool ping(Time now, Actions& actions);
+  // False if the owner has to look at the gateway first.
+  [[nodiscard]] bool pingDue(Time now, Actions& actions);
+  void ping(Time now, Actions& actions);
 
   const Limits& limits_;
   bool watch_;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "protocol/refused_requests.h"
+#include "uv/peer.h"
 
 namespace tap::uv {
 
@@ -122,6 +123,10 @@ void SessionPort::cancel(const std::string& callId, const std::string& reason) {
   run();
 }
 
+int64_t SessionPort::peerPid() const {
+  return stream_ && open_ ? pidOfPeer(*stream_->pipe()) : 0;
+}
+
 void SessionPort::received(protocol::SessionEvent&& event) {
   client_->received(std::move(event), clock_.steady(), actions_);
   if (stream_ && !running_) return;
@@ -177,6 +182,10 @@ void SessionPort::runOther(const link::Action& action) {
     transmit(send->message);
   } else if (const auto* deliver = std::get_if<link::Deliver>(&action)) {
     if (events_.event) events_.event(deliver->event);
+  } else if (const auto* quiet = std::get_if<link::GatewayQuiet>(&action)) {
+    const bool atWork =
+        events_.quiet && events_.quiet(quiet->silence, limits_.time(Limit::LinkDeadMs));
+    if (!over_) client_->quiet(quiet->silence, atWork, clock_.steady(), actions_);
   } else {
     end("the gateway does not answer", true, true);
   }

@@ -25,6 +25,9 @@ struct SessionPortEvents {
   std::function<void(const protocol::SessionEvent&)> event;
   // All that have settled at once: one way into JavaScript for many. It may use them up.
   std::function<void(std::span<protocol::CallResult*>)> settled;
+  // The gateway has not answered a ping, and is silent for `silence`; a gateway that is not at work
+  // is given `most`. Returns: whether its process is at work.
+  std::function<bool(Millis silence, Millis most)> quiet;
   // The port is of no more use. `silent`: the gateway is there but does not answer.
   std::function<void(const std::string& reason, bool silent)> closed;
   // Once, whoever has ended it: nothing more comes, but the outcome of calls that are made now.
@@ -48,6 +51,8 @@ class SessionPort final : public StreamHandler {
   // waits already.
   [[nodiscard]] bool call(protocol::Call call, std::optional<Millis> timeout);
   void cancel(const std::string& callId, const std::string& reason);
+  // The process at the other end of the link; 0 where that is not known (uv/peer.h).
+  [[nodiscard]] int64_t peerPid() const;
   // Calls that wait settle as disconnected; closed() does not follow.
   void close(const std::string& why);
   // Where the loop itself ends: nothing is said and nobody waited for.

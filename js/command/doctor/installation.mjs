@@ -5,7 +5,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { parse } from "jsonc-parser";
 import { RELEASES } from "../../base/release-use.mjs";
-import { findNode } from "../../base/node.mjs";
+import { everyNode, findNode } from "../../base/node.mjs";
 import { programFolder } from "../../base/paths.mjs";
 import { releaseNamedBy } from "../../install/entry.mjs";
 import { ask, headOf, jsonIn, namesIn, tailOf } from "./bounded.mjs";
@@ -85,7 +85,8 @@ export function homeFacts({ home, folder, logs }) {
 
 /** The Node that a session would run the gateway on. @param {NodeJS.ProcessEnv} env */
 export async function nodeFacts(env) {
-  const file = findNode(env, "");
+  // Where none is new enough, the first is told about.
+  const file = findNode(env, "") ?? everyNode(env, "")[0];
   const wanted = env.TAP_NODE || undefined;
   const passedOver = wanted !== undefined && wanted !== file ? wanted : undefined;
   const answer = file ? await ask(file, ["--version"], { env, ms: VERSION_MS }) : undefined;

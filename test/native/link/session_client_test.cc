@@ -30,9 +30,20 @@ class Client {
     const Time target = now + by;
     while (!silent() && client_.nextDeadline() && *client_.nextDeadline() <= target) {
       now = std::max(now, *client_.nextDeadline());
-      client_.timersDue(now, actions);
+      due();
     }
     now = target;
+  }
+  // As its owner does it: a gateway that is quiet is looked at.
+  void due() {
+    client_.timersDue(now, actions);
+    if (actions.empty()) return;
+    const auto* found = std::get_if<GatewayQuiet>(&actions.back());
+    if (found == nullptr) return;
+    const Millis silence = found->silence;
+    actions.pop_back();
+    ++looked;
+    client_.quiet(silence, atWork, now, actions);
   }
   // Everything since the last look, in a few words.
   std::vector<std::string> take() {
@@ -44,6 +55,8 @@ class Client {
 
   Time now{Millis(5'000)};
   Actions actions;
+  bool atWork = false;
+  int looked = 0;
 
  private:
   [[nodiscard]] bool silent() const {
@@ -169,6 +182,49 @@ TEST(SessionClient, ReportsASilentGatewayAfterSixSeconds) {
   EXPECT_FALSE(client->nextDeadline());
 }
 
+TEST(SessionClient, GivesAGatewayThatIsAtWorkThirtySeconds) {
+  Client client(true);
+  client.atWork = true;
+  client.advance(Millis(29'999));
+  for (const std::string& word : client.take()) EXPECT_EQ(word, "send ping");
+  EXPECT_EQ(client.looked, 13);  // from 4 s on, every 2 s
+  client.advance(Millis(1));
+  EXPECT_EQ(client.take(), Words{"silent"});
+}
+
+TEST(SessionClient, GivesUpAGatewayThatIsNoLongerAtWork) {
+  Client client(true);
+  client.atWork = true;
+  client.advance(Millis(9'000));
+  client.take();
+  client.atWork = false;
+  client.advance(Millis(1'000));
+  EXPECT_EQ(client.take(), Words{"silent"});
+}
+
+TEST(SessionClient, LooksAtAGatewayOnlyWhereAPingIsUnanswered) {
+  Client client(true);
+  for (int i = 0; i < 50; ++i) {
+    client.advance(Millis(2'000));
+    client.now += Millis(900);  // the timer is late: a busy machine
+    client.due();
+    client->received(protocol::Pong{}, client.now, client.actions);
+  }
+  EXPECT_EQ(client.looked, 0);
+}
+
+// However the two are set, a gateway at work is given no less than one that is stopped.
+TEST(SessionClient, GivesNoLessToAGatewayAtWork) {
+  Limits limits;
+  limits.set(Limit::LinkBusyMs, 20);
+  Client client(true, limits);
+  client.atWork = true;
+  client.advance(Millis(5'999));
+  for (const std::string& word : client.take()) EXPECT_EQ(word, "send ping");
+  client.advance(Millis(1));
+  EXPECT_EQ(client.take(), Words{"silent"});
+}
+
 // A busy machine rings late, and then for several timers at once.
 TEST(SessionClient, SettlesCallsThatAreDueWhenTheGatewayIsFoundSilent) {
   Client client(true);
@@ -177,7 +233,7 @@ TEST(SessionClient, SettlesCallsThatAreDueWhenTheGatewayIsFoundSilent) {
   client.advance(Millis(5'000));
   client.take();
   client.now += Millis(1'500);
-  client->timersDue(client.now, client.actions);
+  client.due();
   EXPECT_EQ(client.take(),
             (Words{"send cancel before timeout", "settle before TIMEOUT", "silent"}));
   client->lost("the gateway does not answer.", client.actions);
@@ -198,7 +254,7 @@ TEST(SessionClient, RaisesNoAlarmAfterItSleptItself) {
   client.advance(Millis(2'000));
   client.take();
   client.now += Millis(3'600'000);  // no timer ran in between
-  client->timersDue(client.now, client.actions);
+  client.due();
   EXPECT_EQ(client.take(), Words{"send ping"});
   client.advance(Millis(5'999));
   EXPECT_EQ(client.take(), (Words{"send ping", "send ping"}));
@@ -258,7 +314,7 @@ TEST(SessionClient, EveryCallSettlesExactlyOnce) {
           break;
         case 7:
           client.now += Millis(random() % 4'000);
-          client->timersDue(client.now, client.actions);
+          client.due();
           break;
         default:
           if (random() % 10 == 0) {
