@@ -3,13 +3,14 @@
 // disk, descriptors or a clock to rely on. Every call and every check is in a ledger, and at the end
 // nothing may be left: no call, no process, no descriptor, no file.
 
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { gatewayFiles } from "../js/base/paths.mjs";
+import { BUSY_MS } from "./chaos/busy.mjs";
 import { GATE_MS, Ledger } from "./chaos/ledger.mjs";
 import { Machine } from "./chaos/machine.mjs";
 import { ProviderMember, SessionMember, signalTo } from "./chaos/members.mjs";
@@ -29,6 +30,8 @@ const HANG_MS = 9000;
 const HUNG_MS = 6000;
 /** It pings every 2 s, and so finds out within them. */
 const FOUND_MS = 1900;
+/** For new sessions to replace a host that hangs: they find out within 6 s. */
+const REPLACED_MS = 20_000;
 const REPORT_MS = 10_000;
 /** What the last steps have begun. */
 const AFTERMATH_MS = 3000;
@@ -65,6 +68,8 @@ class Chaos {
   done = {};
   /** What is to be put right again, by what is wrong. @type {Map<string, NodeJS.Timeout>} */
   #wrong = new Map();
+  /** Hosts that were stopped at some time. @type {Set<number>} */
+  #stopped = new Set();
 
   constructor() {
     const folder = (name) => mkdtempSync(path.join(os.tmpdir(), `tap-${name}-`));
@@ -129,6 +134,8 @@ class Chaos {
       reconnectStorm: () => this.providers.forEach((one) => one.tell({ do: "reconnect" })),
       stopHost: () => host && this.stopHost(host, ms),
       hangHost: () => host && this.hang(host, by, of),
+      busyHost: () => host && this.busy(host, by, of),
+      hangUnlinked: () => host && this.hangUnlinked(host),
       killHost: () => host && signalTo(host, "SIGKILL"),
       fullDisk: () => {
         machine.fillDisk(host);
@@ -154,6 +161,7 @@ class Chaos {
 
   /** @param {number} pid @param {number} ms */
   stopHost(pid, ms) {
+    this.#stopped.add(pid);
     signalTo(pid, "SIGSTOP");
     setTimeout(() => this.watch.isHost(pid) && signalTo(pid, "SIGCONT"), ms);
   }
@@ -169,6 +177,35 @@ class Chaos {
     setTimeout(() => clearInterval(calls), 2500);
     const all = new Set([session, ...this.sessions]);
     setTimeout(() => all.forEach((one) => one.stop(FOUND_MS)), HUNG_MS);
+  }
+
+  /**
+   * It works for long and answers nobody meanwhile: no session may take it for hung.
+   * @param {number} pid @param {SessionMember} session @param {ProviderMember} provider
+   */
+  busy(pid, session, provider) {
+    signalTo(pid, "SIGUSR2");
+    session.call(provider.name, "echo");
+    setTimeout(() => {
+      const log = path.join(this.files.logs, "extension.log");
+      const text = existsSync(log) ? readFileSync(log, "utf8") : "";
+      if (!this.#stopped.has(pid) && text.includes(`pid ${pid}, does not answer: killing it`)) {
+        this.ledger.problems.push(`host ${pid} was killed while it was busy`);
+      }
+    }, BUSY_MS + 1000);
+  }
+
+  /**
+   * It hangs for good while nobody is linked: whoever comes next has to find that out.
+   * @param {number} pid
+   */
+  hangUnlinked(pid) {
+    this.#stopped.add(pid);
+    signalTo(pid, "SIGSTOP");
+    for (const session of this.sessions) session.kill();
+    setTimeout(() => {
+      if (this.watch.isStopped(pid)) this.ledger.problems.push(`host ${pid} hangs for good`);
+    }, REPLACED_MS);
   }
 
   /** @param {number} count @param {number} ms */

@@ -47,11 +47,13 @@ import { PendingCalls } from "../base/pending-calls.mjs";
  * @property {string} onlySession
  * @property {boolean} all
  * @property {number} callsInFlight
+ * @property {number} waitedMs how long its oldest call has waited for an answer; 0: it has none to answer
+ * @property {number} [noPongMs] the age of a ping that it has not answered
  * @property {InspectedBinding[]} bindings
  *
- * Of the calls that were answered or failed since the gateway has started; `perSecond` is of the last minute.
+ * Of the calls that were answered, failed or cancelled since the gateway has started; `perSecond` is of the last minute.
  * Percentiles are in ms, too long by an eighth at most.
- * @typedef {{provider: string, tool: string, calls: number, failed: number, perSecond: number,
+ * @typedef {{provider: string, tool: string, calls: number, failed: number, cancelled: number, perSecond: number,
  *   p50Ms: number, p95Ms: number, p99Ms: number, lastAt: number}} InspectedTool
  *
  * @typedef {{at: number, provider: string, tool: string, code: string, message: string}} FailedCall
@@ -59,7 +61,7 @@ import { PendingCalls } from "../base/pending-calls.mjs";
  *
  * Times are Unix times in ms. `failures`: the last 20, the oldest first. Not `complete`: some tools have
  * nothing but their name.
- * @typedef {{version: string, pid: number, port: number, startedAt: number, now: number, draining: boolean,
+ * @typedef {{version: string, pid: number, node: string, port: number, startedAt: number, now: number, draining: boolean,
  *   sessions: InspectedSession[], providers: InspectedProvider[], tools: InspectedTool[],
  *   failures: FailedCall[], limits: LimitInForce[], complete: boolean}} Inspection
  *

@@ -87,6 +87,17 @@ function whereOf({ all, bindings }, labels) {
 /** Its most; an instance has the same tools in each session. @param {InspectedProvider} provider */
 const toolsOf = ({ bindings }) => Math.max(0, ...bindings.map(({ tools }) => tools.length));
 
+/** In ms: what a user would call slow. */
+const LONG_WAIT_MS = 5000;
+
+/** Providers that keep the model waiting. @param {Output} output @param {InspectedProvider[]} shown */
+function showDelays(output, shown) {
+  for (const provider of shown.filter(({ waitedMs }) => waitedMs >= LONG_WAIT_MS)) {
+    const hangs = provider.noPongMs === undefined ? "" : ", not even to a ping";
+    remark(output, `${nameOf(provider)}: no answer for ${duration(provider.waitedMs)}${hangs}`);
+  }
+}
+
 /** @param {Output} output @param {Inspection} seen */
 function showProviders(output, { providers, sessions }) {
   const shown = providers.filter(({ trust }) => trust !== "internal");
@@ -108,6 +119,7 @@ function showProviders(output, { providers, sessions }) {
     String(provider.callsInFlight),
   ]);
   table(output, columns, rows, INDENT);
+  showDelays(output, shown);
   for (const provider of shown) {
     const refused = [...new Set(provider.bindings.flatMap((binding) => binding.refused))];
     if (refused.length === 0) continue;
@@ -116,6 +128,13 @@ function showProviders(output, { providers, sessions }) {
 }
 
 // ---- calls -----------------------------------------------------------------------------------------
+
+/** @param {Output} output @param {import("./control.mjs").InspectedTool[]} tools */
+function showCancelled(output, tools) {
+  for (const { tool, calls, cancelled } of tools.filter((one) => one.cancelled > 0)) {
+    remark(output, `${tool}: ${cancelled} of ${counted(calls, "call")} cancelled`);
+  }
+}
 
 /** @param {Output} output @param {Inspection} seen */
 function showTools(output, { tools }) {
@@ -131,20 +150,19 @@ function showTools(output, { tools }) {
     { title: "p95", right: true },
     { title: "p99", right: true },
   ];
-  const rows = tools
-    .toSorted((a, b) => b.calls - a.calls)
-    .slice(0, MOST_TOOLS)
-    .map((one) => [
-      strong(one.tool),
-      one.provider,
-      String(one.calls),
-      one.failed > 0 ? bad(one.failed) : "0",
-      perSecond(one.perSecond),
-      latency(one.p50Ms),
-      latency(one.p95Ms),
-      latency(one.p99Ms),
-    ]);
+  const most = tools.toSorted((a, b) => b.calls - a.calls).slice(0, MOST_TOOLS);
+  const rows = most.map((one) => [
+    strong(one.tool),
+    one.provider,
+    String(one.calls),
+    one.failed > 0 ? bad(one.failed) : "0",
+    perSecond(one.perSecond),
+    latency(one.p50Ms),
+    latency(one.p95Ms),
+    latency(one.p99Ms),
+  ]);
   table(output, columns, rows, INDENT);
+  showCancelled(output, most);
   const more = tools.length - rows.length;
   if (more > 0) output.say(" ".repeat(INDENT), faint(`and ${more} more: --json has all`));
 }
@@ -186,6 +204,7 @@ export function showInspection(output, seen) {
     strong(`gateway ${seen.version}`),
     `, pid ${seen.pid}, port ${seen.port}, up ${up}, ${counted(inFlight, "call")} in flight`,
   );
+  if (seen.node) output.say(" ".repeat(INDENT), faint(`on Node.js ${seen.node}`));
   if (seen.draining) remark(output, "it makes room for a newer one");
   showSessions(output, seen);
   showProviders(output, seen);

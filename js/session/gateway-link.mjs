@@ -289,6 +289,7 @@ export class GatewayLink {
     const { pid, why } = watch.kill();
     if (why === "") {
       this.#options.log("warning", `the gateway, pid ${pid}, does not answer: killing it`);
+      this.#leftAlone = "";
       this.#freeingUntil = performance.now() + FREEING_MS;
       this.#patience = Math.min(2 * this.#patience, MAX_PATIENCE);
       return;

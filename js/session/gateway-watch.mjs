@@ -17,7 +17,8 @@ export class GatewayWatch {
   #doubt = NO_PEER;
   /** Of the last look. */
   #processorTime = "";
-  #silentMs = 0;
+  /** When this silence began. */
+  #since = -Infinity;
   #told = false;
   #patience;
   #onBusy;
@@ -47,8 +48,9 @@ export class GatewayWatch {
    * @returns {boolean} whether it is to be given longer
    */
   quiet(silentMs, mostMs) {
-    const isFirstLook = this.#silentMs === 0 || silentMs < this.#silentMs;
-    this.#silentMs = silentMs;
+    const since = performance.now() - silentMs;
+    const isFirstLook = Math.abs(since - this.#since) > mostMs / 4;
+    this.#since = since;
     if (isFirstLook) this.#told = false;
     const before = this.#processorTime;
     this.#processorTime = this.#isVerified() ? processorTimeOf(this.#pid) : "";

@@ -46,6 +46,12 @@ std::optional<protocol::LogLevel> levelOf(std::string_view name) {
   return std::nullopt;
 }
 
+std::string nodeVersion(Napi::Env env) {
+  const napi_node_version* version = Napi::VersionManagement::GetNodeVersion(env);
+  return std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
+         std::to_string(version->patch);
+}
+
 }  // namespace
 
 Napi::Function GatewayClass::define(Napi::Env env) {
@@ -80,6 +86,7 @@ GatewayClass::GatewayClass(const Napi::CallbackInfo& info)
   gateway::Config config;
   config.limits = limitsFromEnvironment(complaints);
   config.version = options.text("version");
+  config.node = nodeVersion(env);
   config.token = options.text("token");
   config.linkSecret = options.text("linkSecret");
   config.pid = options.whole("pid");

@@ -81,6 +81,8 @@ enum class Limit : uint8_t {
   PingMs,
   LinkDeadMs,
   LinkBusyMs,
+  ProviderPingMs,
+  ProviderSilentMs,
   Count_,
 };
 
@@ -229,6 +231,10 @@ inline constexpr std::array<LimitRow, static_cast<size_t>(Limit::Count_)> kLimit
      "silence after which a gateway counts as hung"},
     {"link-busy-ms", 30'000, 20, "ms", "TAP_LINK_BUSY_MS",
      "the same for a gateway whose process is at work: it uses processor time"},
+    {"provider-ping-ms", 5'000, 10, "ms", "TAP_PROVIDER_PING_MS",
+     "a provider is pinged that keeps a call waiting for so long"},
+    {"provider-silent-ms", 10'000, 10, "ms", "TAP_PROVIDER_SILENT_MS",
+     "a session is told of a provider that keeps its call waiting so long and answers no ping"},
 }};
 
 // What a row's variable makes of it.

@@ -10,6 +10,7 @@
 #include "gateway/call_places.h"
 #include "gateway/file_results.h"
 #include "gateway/lines.h"
+#include "gateway/provider_watch.h"
 #include "gateway/session_lifecycle.h"
 #include "gateway/settle.h"
 #include "protocol/image_result.h"
@@ -136,6 +137,7 @@ std::optional<Obstacle> dispatch(const Turn& turn, const Session& session, const
   if (free) {
     if (!place.empty()) state.queue.enter(place);
     state.providers.touch(provider);
+    watchProviders(turn);
     turn.send(provider.peer, std::move(message));
     return std::nullopt;
   }
@@ -288,6 +290,7 @@ void callNext(const Turn& turn, const std::string& key) {
     }
     startTimeout(turn, *call);
     tellPatience(turn, *call);
+    watchProviders(turn);
     turn.send(call->provider, std::exchange(call->message, {}));
   }
 }
@@ -296,6 +299,7 @@ void cancelCall(const Turn& turn, Session& session, const protocol::CancelCall& 
   const CallPtr call = turn.state.calls.take(session.id, cancel.callId);
   if (!call) return;
   callOff(turn, *call, cancel.reason.empty() ? "aborted" : std::string_view(cancel.reason));
+  recordCancelled(turn, *call);
   oneCallLess(turn, session);
 }
 
@@ -347,6 +351,8 @@ void cancelCallsOfSession(const Turn& turn, Session& session, std::string_view r
     // outcome all the same.
     if (session.peer) {
       settleFailed(turn, *call, "The call", ErrorCode::Cancelled, reason);
+    } else {
+      recordCancelled(turn, *call);
     }
   }
   drainIfDone(turn);

@@ -39,6 +39,10 @@ struct ClosePeer {
   std::string reason;
 };
 inline constexpr auto kPolicyViolation = static_cast<uint16_t>(ws::CloseCode::PolicyViolation);
+// A control frame to a provider, which Gateway::providerPong answers.
+struct PingProvider {
+  PeerId peer;
+};
 // Read nothing from this peer, or read again: TCP then slows the sender.
 struct PauseReading {
   PeerId peer;
@@ -77,8 +81,8 @@ struct TellHost {
   std::string reason;
 };
 
-using Effect = std::variant<SendText, SendEvent, ClosePeer, PauseReading, ResumeReading, MakeFolder,
-                            ReadFile, LogLine, TellHost>;
+using Effect = std::variant<SendText, SendEvent, ClosePeer, PingProvider, PauseReading,
+                            ResumeReading, MakeFolder, ReadFile, LogLine, TellHost>;
 using Effects = std::vector<Effect>;
 
 // What has come of a ReadFile.

@@ -7,6 +7,7 @@
 #include "gateway/calls.h"
 #include "gateway/file_results.h"
 #include "gateway/lines.h"
+#include "gateway/provider_watch.h"
 #include "gateway/session_lifecycle.h"
 
 namespace tap::gateway {
@@ -89,6 +90,7 @@ struct Due {
       forgetDeparted(turn, *session, due.identity);
     }
   }
+  void operator()(const WatchDue&) const { lookAtProviders(turn); }
   void operator()(const GraceDue&) const {
     turn.state.graceTimer = TimerId::None;
     turn.effect(TellHost{HostAction::Exit, "", "", "no session is left"});

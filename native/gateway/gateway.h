@@ -45,6 +45,8 @@ class Gateway {
   void providerText(PeerId peer, const Slice& text, Now now, Effects& effects);
   void providerOversize(PeerId peer, uint64_t size, Now now, Effects& effects);
   void providerGone(PeerId peer, Now now, Effects& effects);
+  // It has answered PingProvider.
+  void providerPong(PeerId peer);
   // So much waits to be written to it, because it does not read. Over the cap it is closed.
   void providerBacklog(PeerId peer, size_t bytes, Now now, Effects& effects);
 

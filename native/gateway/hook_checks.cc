@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "gateway/provider_watch.h"
 #include "gateway/session_lifecycle.h"
 #include "gateway/turn.h"
 #include "protocol/provider_codec.h"
@@ -160,6 +161,7 @@ void ask(const Turn& turn, const Session& session, const protocol::HookCheck& ch
   turn.send(provider.peer, protocol::encodeGateCheck(
                                {gate.subject, gate.callId, session.id, tool, check.args.view()}));
   turn.state.checks.gates.open(std::move(gate));
+  watchProviders(turn);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "base/json_writer.h"
 #include "base/limits.h"
+#include "gateway/provider_watch.h"
 
 namespace tap::gateway {
 
@@ -27,6 +28,7 @@ struct Report {
   void all() {
     const State& state = turn.state;
     writer.beginObject().field("version", state.config.version).field("pid", state.config.pid);
+    writer.field("node", state.config.node);
     writer.field("port", state.config.port).field("startedAt", state.startedUnixMillis);
     writer.field("now", turn.now.unixMillis).field("draining", state.draining);
     list("sessions", turn.state.sessions.all(), [&](const auto& one) { session(one.second); });
@@ -69,8 +71,15 @@ struct Report {
     writer.field("onlySession", one.credentials.onlySession);
     writer.field("all", one.all);
     writer.field("callsInFlight", turn.state.calls.countOfProvider(one.peer));
+    delay(one);
     list("bindings", one.bindings, [&](const auto& bound) { binding(one, bound.second); });
     writer.endObject();
+  }
+
+  void delay(const Provider& one) const {
+    const Delay found = delayOf(turn, one);
+    writer.field("waitedMs", found.waited(turn.now.steady).count());
+    if (found.unanswered) writer.field("noPongMs", found.unanswered->count());
   }
 
   void binding(const Provider& provider, const Binding& one) {
@@ -110,6 +119,7 @@ struct Report {
         std::snprintf(rate.data(), rate.size(), "%.2f", record.rate.perSecond(turn.now.steady));
     writer.beginObject().field("provider", provider).field("tool", tool);
     writer.field("calls", record.calls).field("failed", record.failed);
+    writer.field("cancelled", record.cancelled);
     writer.rawField("perSecond", std::string_view(rate.data(), static_cast<size_t>(size)));
     writer.field("p50Ms", record.durations.percentile(0.5).count());
     writer.field("p95Ms", record.durations.percentile(0.95).count());

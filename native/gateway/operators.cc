@@ -40,6 +40,7 @@ struct OperatorReceiver {
     const CallPtr call = turn.state.calls.take(link, cancel.callId);
     if (!call) return;
     callOff(turn, *call, cancel.reason.empty() ? "aborted" : std::string_view(cancel.reason));
+    recordCancelled(turn, *call);
     drainIfDone(turn);
   }
   void operator()(const protocol::Ping&) const { turn.effect(SendEvent{link, protocol::Pong{}}); }
@@ -89,6 +90,7 @@ void operatorGone(const Turn& turn, PeerId link) {
   turn.state.operators.erase(link);
   for (const CallPtr& call : turn.state.calls.takeOfOperator(link)) {
     callOff(turn, *call, "the operator has left");
+    recordCancelled(turn, *call);
   }
   drainIfDone(turn);
 }

@@ -284,10 +284,15 @@ void Gateway::providerAdmitted(PeerId peer, Now now, Effects& effects) {
   admit(turn, provider, {protocol::Trust::Internal, "", ""}, "");
 }
 
+void Gateway::providerPong(PeerId peer) {
+  if (Provider* provider = state_.providers.find(peer)) provider->heard();
+}
+
 void Gateway::providerText(PeerId peer, const Slice& text, Now now, Effects& effects) {
   const Turn turn{state_, now, effects};
   Provider* provider = state_.providers.find(peer);
   if (provider == nullptr) return;
+  provider->heard();
   turn.trace(peer, protocol::TraceKind::Received, text);
   const ProviderState state = provider->state;
   const Result<ProviderMessageType, Refusal> opened = decoder_.open(text);

@@ -74,8 +74,10 @@ struct Provider {
   std::optional<Time> throttledSince;  // start of a flood that has not stopped since
   Time lastThrottled{};
   bool paused = false;
-  size_t cancelsToAnswer = 0;  // tool.cancel messages whose reply is due
-  std::deque<Time> hellos;     // of the last minute
+  std::optional<Time> pingedAt;  // nothing has come since this ping (provider_watch.h)
+  bool hungTold = false;         // its sessions know that it does not answer
+  size_t cancelsToAnswer = 0;    // tool.cancel messages whose reply is due
+  std::deque<Time> hellos;       // of the last minute
 
   // --- The identity, from hello on
   std::string name;
@@ -93,6 +95,11 @@ struct Provider {
   std::map<std::string, std::vector<protocol::FilterRule>, std::less<>> filters;
   Binding declared;  // what it said for all of them: a session that it gets ready for starts here
 
+  // Something has come from it.
+  void heard() {
+    pingedAt.reset();
+    hungTold = false;
+  }
   // In the gateway's own process: part of tap, and nobody's concern in a session.
   [[nodiscard]] bool isInternal() const { return credentials.trust == protocol::Trust::Internal; }
   [[nodiscard]] bool isWebPage() const { return origin.has_value(); }

@@ -36,6 +36,7 @@ class Questions {
   [[nodiscard]] std::vector<Question> takeOfBinding(PeerId provider, std::string_view sessionId);
   [[nodiscard]] std::vector<Question> takeOfAsker(AskedBy asker);
   [[nodiscard]] std::vector<Question> takeOfSession(std::string_view sessionId);
+  [[nodiscard]] const std::unordered_map<std::string, Question>& all() const { return open_; }
   [[nodiscard]] bool empty() const { return open_.empty(); }
 
  private:

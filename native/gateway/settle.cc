@@ -45,6 +45,12 @@ void recordFailure(const Turn& turn, std::string_view provider, const std::strin
                            protocol::wireName(result.code), result.text});
 }
 
+void recordCancelled(const Turn& turn, const CallInFlight& call) {
+  const Provider* provider = turn.state.providers.find(call.provider);
+  turn.state.stats.cancelled(provider == nullptr ? std::string_view() : provider->name, call.tool,
+                             turn.now);
+}
+
 void tellAsker(const Turn& turn, const CallInFlight& call, Session* session,
                protocol::SessionEvent&& event) {
   if (call.operatorLink) {

@@ -1,13 +1,24 @@
 #include "gateway/status.h"
 
+#include <chrono>
 #include <vector>
 
 #include "gateway/fence.h"
 #include "gateway/party.h"
+#include "gateway/provider_watch.h"
 
 namespace tap::gateway {
 
 namespace {
+
+std::string describeDelay(const Turn& turn, const Provider& provider) {
+  const Delay delay = delayOf(turn, provider);
+  const Millis waited = delay.waited(turn.now.steady);
+  if (waited < turn.limits().time(Limit::ProviderPingMs)) return {};
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(waited).count();
+  return "; no answer for " + std::to_string(seconds) + " s" +
+         (delay.unanswered ? ", not even to a ping: it is stopped, or hangs" : "");
+}
 
 std::string describeProvider(const Turn& turn, Provider& provider, const Session& session) {
   const bool paired = !partyOf(provider).isTrusted();
@@ -30,7 +41,7 @@ std::string describeProvider(const Turn& turn, Provider& provider, const Session
   }
   const size_t calls = turn.state.calls.countOfProvider(provider.peer);
   if (calls > 0) text += "; " + std::to_string(calls) + " calls in flight";
-  return text + "\n";
+  return text + describeDelay(turn, provider) + "\n";
 }
 
 }  // namespace
@@ -41,7 +52,8 @@ std::string describeStatus(const Turn& turn, const Session& session) {
   std::erase_if(providers, [](const Provider* provider) { return provider->isInternal(); });
   std::string text = "tap " + state.config.version + ": gateway on port " +
                      std::to_string(state.config.port) + ", " +
-                     std::to_string(state.sessions.active().size()) + " session(s).\n";
+                     std::to_string(state.sessions.active().size()) + " session(s)" +
+                     (state.config.node.empty() ? "" : ", Node.js " + state.config.node) + ".\n";
   if (providers.empty()) {
     return text +
            "No provider is connected to this session. A provider connects to the gateway over "

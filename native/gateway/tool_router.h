@@ -68,6 +68,8 @@ class ToolRouter {
   // Of those that its process has asked for.
   [[nodiscard]] size_t countOfSession(std::string_view sessionId) const;
   [[nodiscard]] size_t countOfOperator(PeerId operatorLink) const;
+  using Calls = std::unordered_map<CallId, CallPtr, UuidHash>;
+  [[nodiscard]] const Calls& all() const { return calls_; }
   [[nodiscard]] size_t count() const { return calls_.size(); }
   [[nodiscard]] bool empty() const { return calls_.empty(); }
 
@@ -79,7 +81,7 @@ class ToolRouter {
   [[nodiscard]] CallPtr take(const TextMap<CallId>& ids, std::string_view askersId);
   [[nodiscard]] std::vector<CallPtr> takeAll(const std::vector<CallId>& ids);
 
-  std::unordered_map<CallId, CallPtr, UuidHash> calls_;
+  Calls calls_;
   TextMap<TextMap<CallId>> bySession_;  // by the session's id, then by its own id of the call
   std::unordered_map<PeerId, TextMap<CallId>> byOperator_;  // likewise, by the operator's link
 };

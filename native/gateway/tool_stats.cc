@@ -110,6 +110,14 @@ void ToolStats::settled(const Outcome& outcome, const Now& now) {
   tool.rate.add(now.steady);
 }
 
+void ToolStats::cancelled(std::string_view provider, std::string_view tool, const Now& now) {
+  ToolRecord& called = record(provider, tool);
+  ++called.calls;
+  ++called.cancelled;
+  called.lastUnixMillis = now.unixMillis;
+  called.rate.add(now.steady);
+}
+
 void ToolStats::failed(FailedCall call) {
   if (failures_.size() >= kMaxFailures) failures_.pop_front();
   call.text = visible(call.text, true, kFailureBytes);

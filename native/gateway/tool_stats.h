@@ -52,6 +52,7 @@ class Rate {
 struct ToolRecord {
   uint64_t calls = 0;
   uint64_t failed = 0;
+  uint64_t cancelled = 0;  // of these nobody has waited for an outcome
   int64_t lastUnixMillis = 0;
   Durations durations;
   Rate rate;
@@ -74,6 +75,7 @@ class ToolStats {
     bool failed;
   };
   void settled(const Outcome& outcome, const Now& now);
+  void cancelled(std::string_view provider, std::string_view tool, const Now& now);
   void failed(FailedCall call);
 
   using Tools = TextMap<ToolRecord>;

@@ -76,15 +76,17 @@ struct DepartureDue {
   std::string sessionId;
   Identity identity;
 };
+struct WatchDue {};
 struct GraceDue {};
 struct DrainDue {};
 using Timer = std::variant<UnauthenticatedDue, ThrottleDue, CallDue, ProgressDue, LinesDue, LineDue,
                            PlaceDue, GateDue, TransformDue, HooksDue, SyncDue, LingerDue,
-                           ShutdownDue, DepartureDue, GraceDue, DrainDue>;
+                           ShutdownDue, DepartureDue, WatchDue, GraceDue, DrainDue>;
 
 struct Config {
   Limits limits;
   std::string version;     // of this program
+  std::string node;        // version of the Node.js that it runs on; empty: none
   std::string token;       // the instance token (decisions: tokens)
   std::string linkSecret;  // what a session's first frame must carry; empty: not asked for
   int64_t pid = 0;
@@ -123,6 +125,7 @@ struct State {
   std::unordered_set<PeerId> closedLinks;
   // Links whose session is over, while their process has not left yet. It may register again.
   std::unordered_set<PeerId> endedLinks;
+  TimerId watchTimer = TimerId::None;  // providers are looked at (provider_watch.h)
   TimerId graceTimer = TimerId::None;
   TimerId drainTimer = TimerId::None;
   bool draining = false;

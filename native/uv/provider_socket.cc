@@ -72,6 +72,7 @@ void ProviderSocket::receive(char* bytes, size_t size) {
     stream_->queue(answer);
     stream_->flush();
   }
+  if (connection_.takePong()) server_.providerPong(peer_);
   if (!events.empty()) server_.received(peer_, events);
   // Pongs add up, too, for one that pings and does not read.
   if (!answer.empty() && !closed_) server_.providerBacklog(peer_, stream_->backlog());
@@ -88,6 +89,13 @@ void ProviderSocket::send(const Slice& text) {
   ws::appendFrameHeader(header, ws::Opcode::Text, text.size());
   stream_->queue(header);
   stream_->queue(text);
+}
+
+void ProviderSocket::ping() {
+  if (!upgraded_ || closed_ || !connection_.writable()) return;
+  std::string frame;
+  ws::appendFrame(frame, ws::Opcode::Ping, {});
+  stream_->queue(frame);
 }
 
 void ProviderSocket::close(uint16_t code, std::string_view reason) {

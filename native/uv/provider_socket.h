@@ -21,6 +21,7 @@ class ProviderSocket final : public StreamHandler {
 
   void start() { stream_->start(*this); }
   void send(const Slice& text);
+  void ping();
   // Close handshake, or a plain HTTP refusal where there was no upgrade yet; the stream then ends.
   void close(uint16_t code, std::string_view reason);
   // Nothing is read or reported any more.

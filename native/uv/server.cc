@@ -265,6 +265,9 @@ void Server::run(gateway::Effect& effect) {
     sendEvent(*event);
   } else if (const auto* close = std::get_if<gateway::ClosePeer>(&effect)) {
     closePeer(*close);
+  } else if (const auto* ping = std::get_if<gateway::PingProvider>(&effect)) {
+    if (const auto at = providers_.find(ping->peer); at != providers_.end()) at->second->ping();
+    queued(ping->peer);
   } else if (const auto* pause = std::get_if<gateway::PauseReading>(&effect)) {
     if (const auto at = providers_.find(pause->peer); at != providers_.end()) at->second->pause();
   } else if (const auto* resume = std::get_if<gateway::ResumeReading>(&effect)) {

@@ -91,6 +91,7 @@ class Server {
   void upgraded(gateway::PeerId peer, std::optional<std::string> origin);
   void received(gateway::PeerId peer, std::vector<ws::Event>& events);
   void received(gateway::PeerId peer, const std::vector<Slice>& bodies);
+  void providerPong(gateway::PeerId peer) { gateway_.providerPong(peer); }
   void providerGone(gateway::PeerId peer);
   // So much waits for it to read.
   void providerBacklog(gateway::PeerId peer, size_t bytes);

@@ -173,6 +173,7 @@ void Connection::endControlFrame(Events& events) {
   // 5.5.2: a ping is answered unless a close frame has been received; after our own, nothing may
   // follow. A pong, asked for or not, needs no answer (5.5.3).
   if (opcode == Opcode::Ping && !closeSent_) pong_ = control_;
+  if (opcode == Opcode::Pong) pongSeen_ = true;
 }
 
 void Connection::onClose(std::string_view payload, Events& events) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -64,6 +65,9 @@ class Connection {
   // answered (RFC 6455 5.5.3), so that a flood of pings cannot grow this.
   [[nodiscard]] std::string takeOutput();
 
+  // Whether a pong has come since the last call.
+  [[nodiscard]] bool takePong() { return std::exchange(pongSeen_, false); }
+
   // Starts the close handshake: appends a close frame to the output. A second call does nothing.
   // From then on the peer's messages are dropped, until its close frame gives Closed; how long to
   // wait for that is the caller's to decide.
@@ -113,6 +117,7 @@ class Connection {
 
   std::optional<std::string> pong_;  // the payload of the last ping, not yet answered
   std::string output_;               // at most one close frame
+  bool pongSeen_ = false;
   bool closeSent_ = false;
   bool over_ = false;
 };

@@ -61,9 +61,9 @@ export class Machine {
     const node = path.join(this.tools, "node");
     const env = { LD_PRELOAD: library, TAP_CHAOS_CLOCK: this.#clock };
     const set = Object.entries(env).map(([name, value]) => `${name}='${value}'`);
-    fs.writeFileSync(node, `#!/bin/sh\n${set.join(" ")} exec '${process.execPath}' "$@"\n`, {
-      mode: 0o700,
-    });
+    const busy = fileURLToPath(new URL("./busy.mjs", import.meta.url));
+    const program = `'${process.execPath}' --import '${busy}'`;
+    fs.writeFileSync(node, `#!/bin/sh\n${set.join(" ")} exec ${program} "$@"\n`, { mode: 0o700 });
     return { ...env, TAP_NODE: node };
   }
 

@@ -24,6 +24,8 @@ const WEIGHTS = {
   reconnectStorm: 3,
   stopHost: 3,
   hangHost: 2,
+  busyHost: 2,
+  hangUnlinked: 1,
   killHost: 3,
   fullDisk: 2,
   noDescriptors: 3,

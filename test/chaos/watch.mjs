@@ -48,6 +48,11 @@ export class HostWatch {
     return read(pid, "cmdline").includes("js/host/host.mjs");
   }
 
+  /** Whether it is a host that does not run until it is told to. @param {number} pid */
+  isStopped(pid) {
+    return this.isHost(pid) && /^State:\s*T/m.test(read(pid, "status"));
+  }
+
   #look() {
     const { host } = this;
     if (host === undefined) return;

@@ -2,6 +2,7 @@
 // a provider in.
 
 import { tapCommand } from "../../base/command-line.mjs";
+import { isNodeNewEnough, LEAST_NODE } from "../../base/node-version.mjs";
 import { version as ours } from "../../base/paths.mjs";
 import { quoted } from "../../base/visible.mjs";
 import { finding } from "./findings.mjs";
@@ -142,19 +143,21 @@ function descriptor({ descriptor: found, files, port: { holder } }) {
 }
 
 /** @param {Place} place */
-function answer({ descriptor: found, inspection, trouble, files }) {
+function answer({ descriptor: found, inspection, trouble, files, port: { holder } }) {
+  // Not the pid of the descriptor, which may be another's here: who has the port.
+  const command = killing(holder?.pid);
   if (found.state === "good" && !found.linked) {
     return finding("LINK_MISSING", {
       problem: `The sessions' socket ${found.link} has been removed, so no session can reach the gateway.`,
       fix: "End the gateway: the sessions start another.",
-      command: killing(found.pid),
+      command,
     });
   }
   if (inspection) return undefined;
   return finding("GATEWAY_MUTE", {
     problem: `The gateway has its port, but says nothing of itself: ${trouble}`,
     fix: `Restart it; ${files.logs}/host.log says more.`,
-    command: found.state === "good" ? killing(found.pid) : undefined,
+    command,
   });
 }
 
@@ -165,6 +168,16 @@ function version({ inspection, extension: { copies } }) {
   return finding("GATEWAY_OTHER_VERSION", {
     problem: `The gateway is tap ${inspection.version}, installed is ${installed}.`,
     fix: "Restart the CLI, or type /clear in each of its sessions.",
+  });
+}
+
+/** Its own, which need not be that of the shell here. @param {Place} place */
+function gatewayNode({ inspection }) {
+  const running = inspection?.node;
+  if (!running || isNodeNewEnough(running)) return undefined;
+  return finding("GATEWAY_NODE_TOO_OLD", {
+    problem: `The gateway, pid ${inspection.pid}, runs on Node.js ${running}; it needs ${LEAST_NODE} or later.`,
+    fix: "Install a later Node.js, or set TAP_NODE to one, where you start copilot; then end the gateway, and the sessions start another.",
   });
 }
 
@@ -255,6 +268,12 @@ export const FINDABLE = [
     title: "gateway's version",
     run: version,
     seen: (at) => at.inspection?.version ?? "",
+  },
+  {
+    id: "gateway-node",
+    title: "gateway's Node.js",
+    run: gatewayNode,
+    seen: (at) => at.inspection?.node ?? "",
   },
   { id: "draining", title: "gateway takes calls", run: draining },
 ];

@@ -309,9 +309,36 @@ function nobody(place) {
   });
 }
 
+// ---- who keeps the model waiting ---------------------------------------------------------------------
+
+const LONG_WAIT_MS = 5000;
+/** A ping of a program on this machine is answered in far less. */
+const NO_PONG_MS = 1000;
+
+/** @param {Place} place */
+function waiting({ inspection }) {
+  const late = (inspection?.providers ?? [])
+    .filter(({ waitedMs }) => waitedMs >= LONG_WAIT_MS)
+    .sort((a, b) => (b.noPongMs ?? 0) - (a.noPongMs ?? 0) || b.waitedMs - a.waitedMs)[0];
+  if (!late) return undefined;
+  const seconds = Math.floor(late.waitedMs / 1000);
+  const name = nameOf(late);
+  if ((late.noPongMs ?? 0) >= NO_PONG_MS) {
+    return finding("PROVIDER_HANGS", {
+      problem: `Provider ${name} has not answered a call for ${seconds} s, nor a ping: its process is stopped, or hangs in something.`,
+      fix: "Restart it, or let it go on (kill -CONT its pid) where it was stopped. The model waits until then, or until the call's timeout.",
+    });
+  }
+  return finding("PROVIDER_SLOW", {
+    problem: `Provider ${name} has not answered a call for ${seconds} s. It answers pings, so its process is alive.`,
+    fix: "Wait for it, press Esc in the CLI, or look into what the provider waits for.",
+  });
+}
+
 /** @type {Check[]} */
 export const SESSION = [
   { id: "session", title: "session", run: session, seen: (at) => at.session?.label ?? "" },
+  { id: "waiting", title: "providers answer", run: waiting },
 ];
 
 /** @type {Check[]} */

@@ -136,7 +136,7 @@ test("a link in a folder that others can enter is not used", async (t) => {
   assert.equal(heard.connections, 0);
 });
 
-test("a folder of another user at the link's place is refused by host and session", async (t) => {
+test("a folder of another user at the link's place is used by neither host nor session: the host makes another", async (t) => {
   const deep = path.join(temporaryFolder(t), "x".repeat(90));
   const runtime = temporaryFolder(t);
   const env = {
@@ -164,10 +164,25 @@ test("a folder of another user at the link's place is refused by host and sessio
   };
   writePrivate(files.descriptor, JSON.stringify(descriptor));
   assert.equal(readDescriptor(files.descriptor), undefined);
-  const host = await Host.start(t, env);
-  assert.equal((await host.exit()).code, 1);
+  const host = await Host.elected(t, env);
+  const { link } = /** @type {any} */ (host.descriptor);
+  const own = path.dirname(link);
+  assert.notEqual(link, files.link);
+  assert.equal(fs.statSync(own).mode & 0o777, 0o700);
   assert.match(host.log, /is not a folder of this user/);
+  await host.session(t); // by way of the descriptor
   assert.equal(heard.connections, 0);
+
+  // One that is killed leaves its folder to the next, which removes it.
+  host.process.kill("SIGKILL");
+  await host.gone;
+  assert.ok(fs.existsSync(own));
+  const next = await Host.elected(t, host.env);
+  assert.ok(!fs.existsSync(own));
+  const another = path.dirname(/** @type {any} */ (next.descriptor).link);
+  next.process.kill("SIGTERM");
+  await next.exit();
+  assert.ok(!fs.existsSync(another), "one that ends takes its folder along");
 });
 
 test("a descriptor that is replaced leads nobody astray: the host writes its own again", async (t) => {

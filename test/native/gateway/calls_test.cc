@@ -219,14 +219,14 @@ TEST_F(Calls, DoNotTimeOutOnceTheyAreSettled) {
 TEST_F(Calls, LeaveNoTimerBehind) {
   tap.advance(200);
   (void)tap.confirmTools(session);
-  ASSERT_EQ(tap.state().timers.size(), 0u);
+  ASSERT_EQ(tap.timers(), 0u);
   tap.say(peer, result(open("1")));
   tap.say(peer, failure(open("2"), "INTERNAL", "no"));
   open("3");
   tap.send(session, protocol::CancelCall{"3", ""});
   open("4");
   tap.say(peer, "{");
-  EXPECT_EQ(tap.state().timers.size(), 0u);
+  EXPECT_EQ(tap.timers(), 0u);
 }
 
 TEST_F(Calls, FailWithDisconnectedWhenTheProviderGoes) {

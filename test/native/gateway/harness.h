@@ -271,6 +271,16 @@ class Harness {
 
   std::string status(const std::string& session) { return gateway_.status(session, now_); }
 
+  // --- Pings
+
+  // Of the gateway, but the one that looks at providers: it ends by itself.
+  [[nodiscard]] size_t timers() {
+    State& state = gateway_.state();
+    return state.timers.size() - (state.watchTimer == TimerId::None ? 0 : 1);
+  }
+  int pings(PeerId peer) { return inbox(peer).pings; }
+  void pong(PeerId peer) { gateway_.providerPong(peer); }
+
   // --- Time
 
   void advance(Millis by) {
@@ -405,6 +415,7 @@ class Harness {
     std::vector<protocol::SessionEvent> events;
     std::optional<ClosePeer> closed;
     bool paused = false;
+    int pings = 0;
   };
 
   static Config config(const Limits& limits, std::string secret) {
@@ -446,6 +457,8 @@ class Harness {
         openInbox(event->peer).events.push_back(std::move(event->event));
       } else if (auto* close = std::get_if<ClosePeer>(&effect)) {
         openInbox(close->peer).closed = *close;
+      } else if (auto* ping = std::get_if<PingProvider>(&effect)) {
+        ++openInbox(ping->peer).pings;
       } else if (auto* pause = std::get_if<PauseReading>(&effect)) {
         openInbox(pause->peer).paused = true;
       } else if (auto* resume = std::get_if<ResumeReading>(&effect)) {

@@ -95,7 +95,7 @@ class World {
     ASSERT_TRUE(tap_.state().queue.empty()) << "a place of somebody who has gone";
     ASSERT_TRUE(tap_.state().sessions.all().empty());
     ASSERT_EQ(tap_.state().providers.connections(), 0u);
-    ASSERT_EQ(tap_.state().timers.size(), 0u) << "a timer of somebody who has gone";
+    ASSERT_EQ(tap_.timers(), 0u) << "a timer of somebody who has gone";
     ASSERT_TRUE(tap_.told(HostAction::Exit));
   }
 
