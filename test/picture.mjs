@@ -74,7 +74,7 @@ try {
     ]);
   };
   await begin();
-  await screen.waitForScreen(/tap: timer connected with 1 tool/);
+  await screen.waitForScreen(/tap: timer is here: set_timer/);
   await waitFor(() => walk.output.includes("bound to"), { what: "the provider is bound" });
   shoot();
   await screen.submit("Set a timer for my egg, 2 seconds.");

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "gateway/announcement.h"
 #include "gateway/call_places.h"
 #include "gateway/calls.h"
 #include "gateway/events.h"
@@ -283,6 +284,7 @@ std::optional<Refusal> bindProvider(const Turn& turn, Provider& provider, protoc
                                 provider.all ? kAll : std::string_view(chosen.value().front()->id),
                                 provider.reconnectToken, folder}));
   for (Session* session : chosen.value()) greet(turn, provider, *session);
+  noticeMove(turn, provider);
   return std::nullopt;
 }
 

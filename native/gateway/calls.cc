@@ -44,7 +44,12 @@ struct Asker {
 void refuseCall(const Turn& turn, const Asker& asker, const protocol::Call& call, ErrorCode code,
                 std::string_view detail) {
   CallResult result = refused(call, code, detail);
-  recordFailure(turn, turn.state.providers.ownerOf(asker.session.id, call.tool), call.tool, result);
+  const std::string_view owner = turn.state.providers.ownerOf(asker.session.id, call.tool);
+  recordFailure(turn, owner, call.tool, result);
+  const ArgsHead args(call.args.view());
+  turn.state.log.add({turn.now.unixMillis, Millis(0), asker.session.id, owner, call.tool,
+                      args.text(), args.cut(), asker.operatorLink.has_value(),
+                      protocol::wireName(result.code), result.text});
   asker.tell(turn, std::move(result));
 }
 
@@ -125,6 +130,7 @@ std::optional<Obstacle> dispatch(const Turn& turn, const Session& session, const
   flight->timeout = timeoutOf(turn, *served.tool);
   flight->started = errand.started;
   flight->place = place;
+  flight->argsHead = ArgsHead(errand.args.view());
   if (errand.anyInstance) flight->args = errand.args.keep();
   CallInFlight* call = state.calls.open(std::move(flight));
   if (call == nullptr) {
@@ -298,8 +304,10 @@ void callNext(const Turn& turn, const std::string& key) {
 void cancelCall(const Turn& turn, Session& session, const protocol::CancelCall& cancel) {
   const CallPtr call = turn.state.calls.take(session.id, cancel.callId);
   if (!call) return;
-  callOff(turn, *call, cancel.reason.empty() ? "aborted" : std::string_view(cancel.reason));
-  recordCancelled(turn, *call);
+  const std::string_view reason =
+      cancel.reason.empty() ? "aborted" : std::string_view(cancel.reason);
+  callOff(turn, *call, reason);
+  recordCancelled(turn, *call, reason);
   oneCallLess(turn, session);
 }
 
@@ -352,7 +360,7 @@ void cancelCallsOfSession(const Turn& turn, Session& session, std::string_view r
     if (session.peer) {
       settleFailed(turn, *call, "The call", ErrorCode::Cancelled, reason);
     } else {
-      recordCancelled(turn, *call);
+      recordCancelled(turn, *call, reason);
     }
   }
   drainIfDone(turn);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "gateway/announcement.h"
 #include "gateway/binding.h"
 #include "gateway/call_places.h"
 #include "gateway/calls.h"
@@ -91,6 +92,14 @@ struct Due {
     }
   }
   void operator()(const WatchDue&) const { lookAtProviders(turn); }
+  void operator()(const ElsewhereDue& due) const {
+    if (Session* session = turn.state.sessions.find(due.sessionId)) tellElsewhere(turn, *session);
+  }
+  void operator()(const OfferDue& due) const {
+    if (Session* session = turn.state.sessions.find(due.sessionId)) {
+      offerDue(turn, *session, due.provider);
+    }
+  }
   void operator()(const GraceDue&) const {
     turn.state.graceTimer = TimerId::None;
     turn.effect(TellHost{HostAction::Exit, "", "", "no session is left"});

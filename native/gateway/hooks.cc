@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/encoding.h"
+#include "gateway/announcement.h"
 #include "gateway/fence.h"
 #include "gateway/party.h"
 #include "gateway/session_lifecycle.h"
@@ -32,6 +33,9 @@ constexpr size_t kShownTextBytes = 256;  // of a section's text, in the timeline
 constexpr std::string_view kLastWord =
     "Where such an addition disagrees with the text of this section above it, that text holds.";
 
+// Enough for the timeline; of many providers the first are named.
+constexpr size_t kNeedsBytes = 300;
+
 bool wantsPrompts(const Binding& binding) {
   return !binding.context.empty() || !binding.startupContext.empty();
 }
@@ -45,6 +49,12 @@ void addLine(std::string& text, std::string_view line) {
   if (line.empty()) return;
   if (!text.empty()) text += '\n';
   text += line;
+}
+
+void addNeeds(std::string& needs, const Provider& provider, const Binding& binding) {
+  if (needs.size() >= kNeedsBytes) return;
+  if (!needs.empty()) needs += ", ";
+  needs += visible(provider.name, false, 64) + " (" + hooksInWords(binding) + ")";
 }
 
 // By the order of their bindings, so that rules which are held stay where they were.
@@ -101,7 +111,10 @@ Hooks compose(const Turn& turn, const Session& session) {
   std::map<std::string, SectionEdit> edits;
   GuardsByOrder guards;
   for (const BoundProvider& bound : turn.state.providers.inOrder(session.id)) {
-    hooks.wanted = hooks.wanted || needsHooks(*bound.binding);
+    if (needsHooks(*bound.binding)) {
+      hooks.wanted = true;
+      addNeeds(hooks.needs, *bound.provider, *bound.binding);
+    }
     hooks.prompts = hooks.prompts || wantsPrompts(*bound.binding);
     addGuards(guards, bound.binding->order, bound.provider->name, bound.binding->rules);
     addEdits(edits, *bound.provider, *bound.binding);

@@ -7,6 +7,7 @@
 
 #include "base/encoding.h"
 #include "base/names.h"
+#include "gateway/announcement.h"
 #include "gateway/hooks.h"
 #include "gateway/lines.h"
 #include "gateway/party.h"
@@ -17,11 +18,6 @@ namespace tap::gateway {
 using protocol::LogLevel;
 
 namespace {
-
-std::string toolCount(size_t count) {
-  if (count == 0) return "no tools";
-  return std::to_string(count) + (count == 1 ? " tool" : " tools");
-}
 
 Identity identityOf(const Provider& provider) {
   return {provider.name, provider.instance};
@@ -73,7 +69,8 @@ void forget(const Turn& turn, Session& session, const Identity& identity) {
   session.streams.erase(name);
   std::erase_if(session.announcedTexts,
                 [&](const auto& entry) { return entry.first.first == name; });
-  if (session.announced.erase(name) > 0) {
+  // Whoever was told that it serves another session now need not hear that it left.
+  if (session.announced.erase(name) > 0 && !session.servedElsewhere.contains(name)) {
     tellArrival(turn, session, party, name, "tap: " + name + " left");
   }
 }
@@ -168,14 +165,9 @@ void arrive(const Turn& turn, Session& session, Provider& provider) {
     binding->revision = std::max(binding->revision, known.revision);
     if (known.startupGiven) binding->startupContext.clear();
   }
-  if (provider.isInternal()) {
-    session.announced.erase(provider.name);
-  } else if (session.announced.insert(provider.name).second) {
-    const Binding* binding = provider.in(session.id);
-    tellArrival(turn, session, provider.party, provider.name,
-                "tap: " + provider.name + " connected with " +
-                    toolCount(binding == nullptr ? 0 : binding->tools.size()));
-  }
+  session.servedElsewhere.erase(provider.name);
+  if (provider.isInternal()) session.announced.erase(provider.name);
+  announce(turn, session, provider);
 }
 
 void depart(const Turn& turn, Session& session, const Provider& provider, Departure departure,
@@ -220,7 +212,7 @@ void forgetToken(const Turn& turn, std::string_view token) {
 }
 
 void expectReturn(const Turn& turn, Session& session, const std::string& name) {
-  session.announced.insert(name);
+  session.announced[name] = true;  // its hooks as well
   KnownProvider& known = session.known[{name, ""}];
   known.departure = turn.schedule(Limit::ReconnectMs, DepartureDue{session.id, {name, ""}});
 }

@@ -10,7 +10,7 @@
 namespace tap::gateway {
 
 // The provider is bound to this session: it gets the id it had there, unless it has one, and is
-// announced if its name is new. Its reconnect token is remembered.
+// announced if its name is new (announcement.h). Its reconnect token is remembered.
 void arrive(const Turn& turn, Session& session, Provider& provider);
 
 // How a binding ends. After a goodbye nothing is left, and the timeline says so at once; else it

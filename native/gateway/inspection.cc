@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <string_view>
 
+#include "base/json.h"
 #include "base/json_writer.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "gateway/provider_watch.h"
 
 namespace tap::gateway {
@@ -15,9 +17,12 @@ namespace {
 constexpr std::array<std::string_view, 4> kTrusts{"none", "external", "project", "internal"};
 constexpr std::array<std::string_view, 3> kActivities{"idle", "busy", "busy"};
 constexpr std::array<std::string_view, 3> kHookOutcomes{"in-force", "denied", "unavailable"};
+constexpr std::array<std::string_view, 3> kActions{"deny", "context", "gate"};
+constexpr std::array<std::string_view, 4> kTransforms{"append", "prepend", "replace", "callback"};
+constexpr size_t kRuleTextBytes = 256;
 
-// Schemas may be large, and a provider has its tools once in each session: beyond this all tools
-// together are listed by name only, so that the report fits the link.
+// Schemas and rules may be large, and a provider has them once in each session: beyond this all
+// together are listed by name or action only, so that the report fits the link.
 constexpr size_t kDefinitionBytes = 8 * size_t{kMegabyte};
 
 struct Report {
@@ -91,7 +96,35 @@ struct Report {
         writer.string(tool.name);
       }
     }
-    writer.endArray().field("rules", one.rules.size()).endObject();
+    writer.endArray();
+    list("rules", one.rules, [&](const protocol::HookRule& hook) { rule(hook); });
+    writer.field("context", one.context.size());
+    writer.field("startupContext", one.startupContext.size());
+    writer.key("sections").beginArray();
+    for (const auto& [section, transform] : one.transforms) {
+      writer.beginObject().field("section", section);
+      writer.field("action", kTransforms[static_cast<size_t>(transform.action)]).endObject();
+    }
+    writer.endArray().endObject();
+  }
+
+  // A rule may have 64 KB of text: what it says is cut.
+  void rule(const protocol::HookRule& one) {
+    const auto match = json::find({json::Kind::Object, one.json}, "match");
+    const std::string_view text = utf8::truncate(one.text, kRuleTextBytes);
+    const size_t size = text.size() + (match ? match->raw.size() : 0);
+    writer.beginObject().field("action", kActions[static_cast<size_t>(one.action)]);
+    writer.field("failOpen", one.failOpen);
+    if (!one.gateId.empty()) writer.field("gateId", one.gateId);
+    if (size > definitionsLeft) {
+      definitionsLeft = 0;
+    } else {
+      definitionsLeft -= size;
+      if (match) writer.rawField("match", match->raw);
+      if (one.action == protocol::HookAction::Deny) writer.field("reason", text);
+      if (one.action == protocol::HookAction::Context) writer.field("content", text);
+    }
+    writer.endObject();
   }
 
   void definition(const protocol::ToolDefinition& tool) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "gateway/announcement.h"
 #include "gateway/call_places.h"
 #include "gateway/calls.h"
 #include "gateway/inspection.h"
@@ -27,6 +28,17 @@ struct OperatorReceiver {
     turn.state.operators.trace(link);
     turn.log(protocol::LogLevel::Info, "trace started");
   }
+  void operator()(const protocol::ListCalls& list) const {
+    turn.effect(SendEvent{link, protocol::CallsLogged{turn.state.log.json(list.after)}});
+  }
+  void operator()(const protocol::UseProvider& use) const {
+    Session* session = turn.state.sessions.find(use.sessionId);
+    if (session == nullptr || session->ending) {
+      turn.effect(SendEvent{link, protocol::Used{"unknown", "there is no session of that id"}});
+    } else {
+      turn.effect(SendEvent{link, useProvider(turn, *session, use.provider)});
+    }
+  }
   void operator()(const protocol::Call& call) const {
     Session* session = sessionFor(call.tool);
     if (session == nullptr) {
@@ -39,8 +51,10 @@ struct OperatorReceiver {
   void operator()(const protocol::CancelCall& cancel) const {
     const CallPtr call = turn.state.calls.take(link, cancel.callId);
     if (!call) return;
-    callOff(turn, *call, cancel.reason.empty() ? "aborted" : std::string_view(cancel.reason));
-    recordCancelled(turn, *call);
+    const std::string_view reason =
+        cancel.reason.empty() ? "aborted" : std::string_view(cancel.reason);
+    callOff(turn, *call, reason);
+    recordCancelled(turn, *call, reason);
     drainIfDone(turn);
   }
   void operator()(const protocol::Ping&) const { turn.effect(SendEvent{link, protocol::Pong{}}); }
@@ -90,7 +104,7 @@ void operatorGone(const Turn& turn, PeerId link) {
   turn.state.operators.erase(link);
   for (const CallPtr& call : turn.state.calls.takeOfOperator(link)) {
     callOff(turn, *call, "the operator has left");
-    recordCancelled(turn, *call);
+    recordCancelled(turn, *call, "the operator has left");
   }
   drainIfDone(turn);
 }

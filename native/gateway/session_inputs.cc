@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "gateway/announcement.h"
 #include "gateway/binding.h"
 #include "gateway/calls.h"
 #include "gateway/events.h"
@@ -153,6 +154,14 @@ struct SessionReceiver {
   void operator()(const protocol::Operate&) const {}
   void operator()(const protocol::Inspect&) const {}
   void operator()(const protocol::Trace&) const {}
+  void operator()(const protocol::ListCalls&) const {}
+
+  void operator()(const protocol::UseProvider& use) const {
+    const protocol::Used used = useProvider(turn, session, use.provider);
+    const LogLevel level =
+        used.outcome == "asked" || used.outcome == "here" ? LogLevel::Info : LogLevel::Warning;
+    tellTimeline(turn, session, level, "tap: " + used.message);
+  }
 
   void operator()(const protocol::Update& update) const {
     if (update.mode) session.sync.setMode(*update.mode, turn.now.steady);

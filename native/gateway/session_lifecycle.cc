@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "gateway/announcement.h"
 #include "gateway/binding.h"
 #include "gateway/calls.h"
 #include "gateway/events.h"
@@ -96,7 +97,8 @@ void dropQuestions(const Turn& turn, Session& session) {
 void welcome(const Turn& turn, Session& session, bool isNew, bool joined) {
   const Config& config = turn.state.config;
   sendToSession(turn, session,
-                protocol::Welcome{protocol::kLinkVersion, config.version, config.pid, config.port});
+                protocol::Welcome{protocol::kLinkVersion, config.version, config.pid, config.port,
+                                  !isNew || joined});
   sendToSession(turn, session,
                 toEvent(turn, session, session.sync.firstPlan(joined, turn.now.steady)));
   introduceSubscriptions(turn, session);
@@ -173,6 +175,7 @@ void registerSession(const Turn& turn, PeerId peer, const protocol::Register& me
   welcome(turn, *session, isNew, message.joined);
   rescheduleSync(turn, *session);
   if (isNew) endReplacedSessions(turn, *session);
+  if (isNew) noticeSession(turn, *session, message.joined);
   turn.log(LogLevel::Info, "session " + session->id + " registered: " + session->label);
   watchGrace(turn);
   announceSessions(turn);
@@ -197,6 +200,7 @@ void endSession(const Turn& turn, Session& session, std::string_view reason) {
   session.ending = true;
   turn.cancel(session.lingerTimer);
   turn.cancel(session.syncTimer);
+  turn.cancel(session.elsewhereTimer);
   cancelCallsOfSession(turn, session, "the session has ended");
   cancelOperatorCalls(turn, session.id, "the session has ended");
   turn.log(LogLevel::Info, "session " + session.id + " ends: " + visible(reason, false, 256));
@@ -230,6 +234,7 @@ void finishSession(const Turn& turn, const std::string& sessionId) {
   turn.cancel(session->shutdownTimer);
   turn.cancel(session->lingerTimer);
   turn.cancel(session->syncTimer);
+  turn.cancel(session->elsewhereTimer);
   if (session->peer) turn.state.endedLinks.insert(*session->peer);
   turn.state.sessions.erase(sessionId);
 }

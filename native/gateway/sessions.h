@@ -64,9 +64,12 @@ struct Session {
   std::set<std::string, LessIgnoringCase> builtins;  // the CLI's own tools
   std::map<Identity, KnownProvider> known;
   std::map<Identity, HeldRules> heldRules;
-  std::set<std::string, std::less<>> announced;  // names that the timeline has shown as connected
   // Texts of paired providers that the timeline has shown, by name and section.
   std::map<std::pair<std::string, std::string>, std::string> announcedTexts;
+  // Names that the timeline has shown as being here, and whether it has shown their hooks.
+  std::map<std::string, bool, std::less<>> announced;
+  std::set<std::string, std::less<>> servedElsewhere;  // names of which it has said that
+  Time newsFrom{};  // what was so before is no news: another gateway has told it
   std::map<std::string, EventStreams, std::less<>> streams;  // by provider name
   std::map<std::string, LineBudget, std::less<>> lines;      // by party
   std::deque<protocol::SessionEvent> outbox;                 // waits for a process while it lingers
@@ -79,6 +82,7 @@ struct Session {
   TimerId shutdownTimer = TimerId::None;
   TimerId syncTimer = TimerId::None;
   TimerId hooksTimer = TimerId::None;
+  TimerId elsewhereTimer = TimerId::None;
 };
 
 class Sessions {

@@ -12,12 +12,26 @@ using protocol::ErrorCode;
 
 namespace {
 
+FinishedCall finished(const Turn& turn, const CallInFlight& call, std::string_view provider,
+                      Millis took) {
+  return {turn.now.unixMillis, took,
+          call.sessionId,      provider,
+          call.tool,           call.argsHead.text(),
+          call.argsHead.cut(), call.operatorLink.has_value()};
+}
+
 void recordOutcome(const Turn& turn, const CallInFlight& call, const CallResult& result) {
   const Provider* provider = turn.state.providers.find(call.provider);
   const std::string_view name = provider == nullptr ? std::string_view() : provider->name;
   const auto took = std::chrono::duration_cast<Millis>(turn.now.steady - call.started);
   turn.state.stats.settled({name, call.tool, took, result.failed}, turn.now);
-  if (result.failed) recordFailure(turn, name, call.tool, result);
+  FinishedCall log = finished(turn, call, name, took);
+  if (result.failed) {
+    recordFailure(turn, name, call.tool, result);
+    log.code = protocol::wireName(result.code);
+    log.text = result.text;
+  }
+  turn.state.log.add(log);
 }
 
 constexpr size_t kEnvelopeBytes = 1024;  // of a link frame, around the content
@@ -45,10 +59,15 @@ void recordFailure(const Turn& turn, std::string_view provider, const std::strin
                            protocol::wireName(result.code), result.text});
 }
 
-void recordCancelled(const Turn& turn, const CallInFlight& call) {
+void recordCancelled(const Turn& turn, const CallInFlight& call, std::string_view reason) {
   const Provider* provider = turn.state.providers.find(call.provider);
-  turn.state.stats.cancelled(provider == nullptr ? std::string_view() : provider->name, call.tool,
-                             turn.now);
+  const std::string_view name = provider == nullptr ? std::string_view() : provider->name;
+  turn.state.stats.cancelled(name, call.tool, turn.now);
+  const auto took = std::chrono::duration_cast<Millis>(turn.now.steady - call.started);
+  FinishedCall log = finished(turn, call, name, took);
+  log.code = protocol::wireName(ErrorCode::Cancelled);
+  log.text = reason;
+  turn.state.log.add(log);
 }
 
 void tellAsker(const Turn& turn, const CallInFlight& call, Session* session,

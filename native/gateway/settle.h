@@ -22,8 +22,8 @@ void tellAsker(const Turn& turn, const CallInFlight& call, Session* session,
 // For people to see (ToolStats::failures). `provider`: its name, if there is one.
 void recordFailure(const Turn& turn, std::string_view provider, const std::string& tool,
                    const protocol::CallResult& result);
-// Its asker no longer waits: it is counted, and has no outcome.
-void recordCancelled(const Turn& turn, const CallInFlight& call);
+// Whoever asked no longer waits: it has no outcome, but is counted, and in the log of calls.
+void recordCancelled(const Turn& turn, const CallInFlight& call, std::string_view reason);
 
 // Settles a call that has been taken out of the router, with a result whose callId is set here.
 void settle(const Turn& turn, const CallInFlight& call, protocol::CallResult result);

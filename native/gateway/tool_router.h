@@ -10,6 +10,7 @@
 
 #include "base/text_map.h"
 #include "base/timer_queue.h"
+#include "gateway/call_log.h"
 #include "gateway/effects.h"
 
 namespace tap::gateway {
@@ -39,6 +40,7 @@ struct CallInFlight {
   Slice message;      // what the provider will get, while it waits
   Time readBy{};      // while its file is read: when that may be gone
   Slice args;         // while another instance may be tried; else empty
+  ArgsHead argsHead;  // for the log
   // The router's: idsOfAsker, so that nobody looks for it again.
   TextMap<CallId>* siblings = nullptr;
 };

@@ -18,6 +18,7 @@
 #include "base/time.h"
 #include "base/timer_queue.h"
 #include "gateway/authenticator.h"
+#include "gateway/call_log.h"
 #include "gateway/call_queue.h"
 #include "gateway/effects.h"
 #include "gateway/hook_checks.h"
@@ -77,11 +78,19 @@ struct DepartureDue {
   Identity identity;
 };
 struct WatchDue {};
+struct ElsewhereDue {
+  std::string sessionId;
+};
+struct OfferDue {
+  std::string sessionId;
+  std::string provider;
+};
 struct GraceDue {};
 struct DrainDue {};
-using Timer = std::variant<UnauthenticatedDue, ThrottleDue, CallDue, ProgressDue, LinesDue, LineDue,
-                           PlaceDue, GateDue, TransformDue, HooksDue, SyncDue, LingerDue,
-                           ShutdownDue, DepartureDue, WatchDue, GraceDue, DrainDue>;
+using Timer =
+    std::variant<UnauthenticatedDue, ThrottleDue, CallDue, ProgressDue, LinesDue, LineDue, PlaceDue,
+                 GateDue, TransformDue, HooksDue, SyncDue, LingerDue, ShutdownDue, DepartureDue,
+                 WatchDue, ElsewhereDue, OfferDue, GraceDue, DrainDue>;
 
 struct Config {
   Limits limits;
@@ -114,6 +123,7 @@ struct State {
   HookChecks checks;
   Sections sections;
   ToolStats stats;
+  CallLog log;
   Operators operators;
   int64_t startedUnixMillis = 0;
   CallQueue queue;  // of those for which there is no place yet

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "gateway/announcement.h"
 #include "gateway/hooks.h"
 #include "gateway/kept.h"
 #include "gateway/party.h"
@@ -110,6 +111,7 @@ std::optional<Refusal> updateBindings(const Turn& turn, Provider& provider, std:
   for (Binding* binding : bindings.value()) {
     change(*binding);
     if (Session* session = turn.state.sessions.find(binding->sessionId)) {
+      announce(turn, *session, provider);
       answerWhenInForce(turn, *session, provider, *binding, type, requestId);
     }
   }
@@ -184,6 +186,7 @@ std::optional<Refusal> updateTools(const Turn& turn, Provider& provider,
     turn.state.providers.setTools(provider, binding, std::move(next[i]));
     if (Session* session = turn.state.sessions.find(binding.sessionId)) {
       toolsChanged(turn, *session, {provider.name});
+      announce(turn, *session, provider);
     }
     acknowledge(turn, provider, binding, update.requestId);
   }

@@ -119,6 +119,7 @@ struct StreamHistory {
                                      std::string_view reason);
 // `state` is "started" or "idle".
 [[nodiscard]] Slice encodeLifecycle(std::string_view sessionId, std::string_view state);
+[[nodiscard]] Slice encodeSessionOffer(std::string_view sessionId);
 [[nodiscard]] Slice encodeShutdownPending(std::string_view sessionId, Millis deadline);
 // providerId and sessionId may be empty: then they are left out.
 [[nodiscard]] Slice encodeError(const Refusal& refusal, std::string_view providerId,

@@ -142,6 +142,13 @@ Slice encodeLifecycle(std::string_view sessionId, std::string_view state) {
   return Slice(std::move(out));
 }
 
+Slice encodeSessionOffer(std::string_view sessionId) {
+  std::string out;
+  json::Writer writer(out);
+  writer.beginObject().field("type", "session.offer").field("sessionId", sessionId).endObject();
+  return Slice(std::move(out));
+}
+
 Slice encodeShutdownPending(std::string_view sessionId, Millis deadline) {
   std::string out;
   json::Writer writer(out);

@@ -80,6 +80,13 @@ struct FieldWriter {
   }
   void operator()(const Inspect&) const { writer.field("type", "inspect"); }
   void operator()(const Trace&) const { writer.field("type", "trace"); }
+  void operator()(const ListCalls& m) const {
+    writer.field("type", "calls.list").field("after", m.after);
+  }
+  void operator()(const UseProvider& m) const {
+    writer.field("type", "provider.use").field("provider", m.provider);
+    if (!m.sessionId.empty()) writer.field("sessionId", m.sessionId);
+  }
   void operator()(const EventOccurred& m) const {
     writer.field("type", "event").field("event", m.event);
     writer.rawField("data", m.data.empty() ? "{}" : m.data.view());
@@ -114,6 +121,7 @@ struct FieldWriter {
     writer.endArray().key("sections").beginArray();
     for (const SectionEdit& edit : e.sections) write(edit);
     writer.endArray();
+    if (!e.needs.empty()) writer.field("needs", e.needs);
   }
   void operator()(const HookVerdict& e) const {
     writer.field("type", "hook.verdict").field("checkId", e.checkId);
@@ -135,6 +143,7 @@ struct FieldWriter {
   void operator()(const Welcome& e) const {
     writer.field("type", "welcome").field("linkVersion", e.linkVersion);
     writer.field("version", e.version).field("pid", e.pid).field("port", e.port);
+    writer.field("known", e.known);
   }
   void operator()(const Refused& e) const {
     writer.field("type", "refused").field("code", e.code).field("message", e.message);
@@ -180,6 +189,12 @@ struct FieldWriter {
   }
   void operator()(const Inspection& e) const {
     writer.field("type", "inspection").rawField("report", e.report);
+  }
+  void operator()(const CallsLogged& e) const {
+    writer.field("type", "calls").rawField("calls", e.calls);
+  }
+  void operator()(const Used& e) const {
+    writer.field("type", "provider.used").field("outcome", e.outcome).field("message", e.message);
   }
   void operator()(const TraceFrame& e) const {
     writer.field("type", "trace.frame").field("at", e.at).field("connection", e.connection);

@@ -41,6 +41,7 @@ Hooks readHooksEvent(Fields& fields, Problem& problem) {
   event.gateMs = fields.integer("gateMs");
   event.guards = readObjects(fields, "guards", problem, readGuards);
   event.sections = readObjects(fields, "sections", problem, readSectionEdit);
+  event.needs = readOptionalString(fields, "needs").value_or("");
   return event;
 }
 
@@ -51,7 +52,7 @@ HookVerdict readHookVerdict(Fields& fields, const Slice&) {
 
 Welcome readWelcome(Fields& fields, const Slice&) {
   return {fields.integer("linkVersion"), fields.string("version"), fields.integer("pid"),
-          fields.integer("port")};
+          fields.integer("port"), fields.boolean("known")};
 }
 
 Refused readRefused(Fields& fields, const Slice&) {
@@ -88,6 +89,15 @@ Tools readTools(Fields& fields, Problem& problem) {
 Inspection readInspection(Fields& fields, const Slice&) {
   const std::optional<json::Value> report = fields.required("report", json::Kind::Object);
   return {report ? std::string(report->raw) : std::string()};
+}
+
+CallsLogged readCallsLogged(Fields& fields, const Slice&) {
+  const std::optional<json::Value> calls = fields.required("calls", json::Kind::Array);
+  return {calls ? std::string(calls->raw) : std::string()};
+}
+
+Used readUsed(Fields& fields, const Slice&) {
+  return {fields.string("outcome"), fields.string("message")};
 }
 
 TraceFrame readTraceFrame(Fields& fields, const Slice&) {
@@ -179,6 +189,8 @@ constexpr std::array<Reader<SessionEvent>, std::variant_size_v<SessionEvent>> kE
      }},
     {"inspection", reading<SessionEvent, readInspection>},
     {"trace.frame", reading<SessionEvent, readTraceFrame>},
+    {"calls", reading<SessionEvent, readCallsLogged>},
+    {"provider.used", reading<SessionEvent, readUsed>},
 }};
 
 }  // namespace

@@ -100,6 +100,15 @@ Trace readTrace(Fields&, const Slice&) {
   return {};
 }
 
+ListCalls readListCalls(Fields& fields, const Slice&) {
+  return {fields.integer("after")};
+}
+
+UseProvider readUseProvider(Fields& fields, const Slice&) {
+  return {fields.requiredText("provider", 128),
+          readOptionalString(fields, "sessionId").value_or("")};
+}
+
 EventOccurred readEventOccurred(Fields& fields, const Slice& text) {
   EventOccurred message;
   message.event = fields.requiredText("event", 256);
@@ -154,6 +163,8 @@ constexpr std::array<Reader<SessionMessage>, std::variant_size_v<SessionMessage>
     {"operate", reading<SessionMessage, readOperate>},
     {"inspect", reading<SessionMessage, readInspect>},
     {"trace", reading<SessionMessage, readTrace>},
+    {"calls.list", reading<SessionMessage, readListCalls>},
+    {"provider.use", reading<SessionMessage, readUseProvider>},
     {"event", reading<SessionMessage, readEventOccurred>},
     {"hook.check", reading<SessionMessage, readHookCheck>},
     {"prompt.submitted", reading<SessionMessage, readPromptSubmitted>},

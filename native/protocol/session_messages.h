@@ -113,6 +113,16 @@ struct Operate {
 struct Inspect {};
 // An operator wants to see what providers say and are told: TraceFrames, until its link ends.
 struct Trace {};
+// An operator wants to see the last calls. Answered by CallsLogged.
+struct ListCalls {
+  int64_t after = 0;  // only those after this one, by sequence
+};
+// The user wants a provider in a session: the one of the link, or the one that an operator names.
+// An operator gets Used; a session reads it in its timeline.
+struct UseProvider {
+  std::string provider;
+  std::string sessionId;
+};
 
 // Something has happened that a provider has subscribed to, in the specification's payload shape.
 struct EventOccurred {
@@ -147,7 +157,8 @@ struct HooksState {
 using SessionMessage =
     std::variant<Register, Update, ActivityChanged, Call, CancelCall, Synced, SyncFailed,
                  EndSession, Ping, Drain, ListPaired, RevokePaired, ShowPairings, Operate, Inspect,
-                 Trace, EventOccurred, HookCheck, PromptSubmitted, SectionBuild, HooksState>;
+                 Trace, ListCalls, UseProvider, EventOccurred, HookCheck, PromptSubmitted,
+                 SectionBuild, HooksState>;
 
 // --- Gateway → session ---
 
@@ -156,6 +167,7 @@ struct Welcome {
   std::string version;
   int64_t pid = 0;
   int64_t port = 0;
+  bool known = false;  // the session is not new: this gateway has met it, or it had joined before
 };
 // The link is of no use; the gateway closes it.
 struct Refused {
@@ -228,6 +240,7 @@ struct Hooks {
   // What the session denies by itself while it has no gateway.
   std::vector<ProviderGuards> guards;
   std::vector<SectionEdit> sections;  // sorted by name
+  std::string needs = {};  // who needs hooks and for what, for the user whose consent it takes
   bool operator==(const Hooks&) const = default;
 };
 // Neither a denial nor a context: nothing speaks against it.
@@ -275,8 +288,19 @@ struct TraceFrame {
   Slice text;  // the message as it is; of Closed the reason
 };
 
-using SessionEvent = std::variant<Welcome, Refused, Tools, CallResult, CallProgress, Timeline,
-                                  Inject, Subscribe, Hooks, HookVerdict, PromptContext, SectionText,
-                                  Pong, Draining, Paired, Inspection, TraceFrame>;
+// The answer to ListCalls.
+struct CallsLogged {
+  std::string calls;  // JSON text of an array: native/gateway/call_log.cc
+};
+// The answer to UseProvider.
+struct Used {
+  std::string outcome;  // "asked", "here", "refused", "unknown"
+  std::string message;
+};
+
+using SessionEvent =
+    std::variant<Welcome, Refused, Tools, CallResult, CallProgress, Timeline, Inject, Subscribe,
+                 Hooks, HookVerdict, PromptContext, SectionText, Pong, Draining, Paired, Inspection,
+                 TraceFrame, CallsLogged, Used>;
 
 }  // namespace tap::protocol

@@ -45,7 +45,7 @@ describe("live tools", { concurrency: 1 }, () => {
     assert.deepEqual(offered.parameters, greet.parameters);
     assert.equal(pids.size, 1);
     assert.equal(rig.model.last.body.messages.filter(({ role }) => role === "user").length, 1);
-    assert.match(stdout, /tap: greeter connected with 1 tool/);
+    assert.match(stdout, /tap: greeter is here: greet/);
   });
 
   test("goodbye takes the tools along", async (t) => {

@@ -68,7 +68,7 @@ describe("the extension's process", { concurrency: 1 }, () => {
     assert.equal(pids.size, 1);
     assert.equal(await rig.countInLog("extension.log", /linked to gateway/), 1);
     assert.equal(await rig.countInLog("host.log", /registered/), 1);
-    assert.deepEqual(await rig.timeline(), ["tap: server connected with 1 tool"]);
+    assert.deepEqual(await rig.timeline(), ["tap: server is here: ping"]);
   });
 
   test("where there is no Node the gateway runs in the extension's process, and one line says so", async (t) => {

@@ -110,7 +110,7 @@ describe("tools by reload", { concurrency: 1 }, () => {
     const lines = stdout.split("\n").filter((line) => /tap:/.test(line));
     assert.deepEqual(
       lines.map((line) => line.replace(/^\W+/, "").trim()),
-      ["tap: steady connected with 1 tool"],
+      ["tap: steady is here: one"],
       stdout,
     );
   });

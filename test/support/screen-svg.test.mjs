@@ -40,7 +40,7 @@ test("the frames take turns, and the last one stands where nothing moves", () =>
 
 test("the picture of the documentation is of the tutorial, and of no particular machine", () => {
   const svg = readFileSync(path.join(REPO_ROOT, "docs", "images", "timer.svg"), "utf8");
-  for (const text of ["tap: timer connected with 1 tool", "set_timer", "egg is ready"])
+  for (const text of ["tap: timer is here: set_timer", "set_timer", "egg is ready"])
     assert.ok(svg.includes(text), text);
   assert.doesNotMatch(svg, /\/(tmp|home|root|Users)\b/);
 });

@@ -179,7 +179,7 @@ describe("dev", () => {
     const dev = tap(t, "dev", "--", process.execPath, file);
     dev.type("env");
     const [, home] = await dev.says(/COPILOT_HOME='(.*)'/);
-    await dev.says(/\[timeline\] tap: weather connected with 1 tool/);
+    await dev.says(/\[timeline\] tap: weather is here: forecast/);
     await dev.says(/\[tools\] forecast/);
     const say = async (line, answer) => (dev.type(line), dev.says(answer));
     await say('forecast {"city":"Bern"}', /^rain in Bern$/m);

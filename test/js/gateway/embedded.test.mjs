@@ -87,7 +87,7 @@ test("a provider's tool appears in the session, is called, and leaves with it", 
   await waitFor(() => session.offered.includes("greet"), { what: "greet in the session" });
   const result = await session.call("greet", { name: "Ada" });
   assert.deepEqual(result, { textResultForLlm: "Hello, Ada!", resultType: "success" });
-  assert.deepEqual(session.lines, ["tap: greeter connected with 1 tool"]);
+  assert.deepEqual(session.lines, ["tap: greeter is here: greet"]);
   await provider.close();
   await waitFor(() => !session.offered.includes("greet"), { what: "greet gone" });
 });

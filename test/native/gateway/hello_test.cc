@@ -148,11 +148,11 @@ TEST(Hello, IsSaidInTheTimelineOnce) {
   Harness tap;
   const PeerId session = tap.session("s");
   tap.bound("none", "s");
-  EXPECT_EQ(tap.timeline(session), "tap: none connected with no tools\n");
+  EXPECT_EQ(tap.timeline(session), "");
   tap.bound("one", "s", {"a"});
-  EXPECT_EQ(tap.timeline(session), "tap: one connected with 1 tool\n");
+  EXPECT_EQ(tap.timeline(session), "tap: one is here: a\n");
   tap.bound("two", "s", {"b", "c"});
-  EXPECT_EQ(tap.timeline(session), "tap: two connected with 2 tools\n");
+  EXPECT_EQ(tap.timeline(session), "tap: two is here: b, c\n");
 }
 
 TEST(Hello, MayBeRepeatedAfterARefusal) {

@@ -158,7 +158,7 @@ TEST(Linger, TheOutboxKeepsTheOrder) {
   tap.say(peer, push("surface", "two"));
   EXPECT_TRUE(tap.quiet(session));
   const PeerId back = tap.link("s");
-  EXPECT_EQ(tap.timeline(back), "tap: p connected with no tools\ntap: p: one\ntap: p: two\n");
+  EXPECT_EQ(tap.timeline(back), "tap: p: one\ntap: p: two\n");
   EXPECT_EQ(tap.timeline(tap.link("s")), "");
 }
 

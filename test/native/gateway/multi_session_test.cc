@@ -32,7 +32,7 @@ TEST_F(All, BindsEverySessionThatIsThere) {
   EXPECT_EQ(tap.count(peer, "session.lifecycle"), 2u);
   tap.advance(200);
   for (const PeerId session : {one, two}) {
-    EXPECT_EQ(tap.timeline(session), "tap: p connected with 1 tool\n");
+    EXPECT_EQ(tap.timeline(session), "tap: p is here: greet\n");
     EXPECT_EQ(tap.expect<protocol::Tools>(session).set.size(), 1u);
     tap.call(session, "1", "greet");
   }

@@ -21,7 +21,7 @@ struct Reconnect : ::testing::Test {
 TEST_F(Reconnect, WithinThirtySecondsIsTheSameProviderAndGoesUnsaid) {
   PeerId peer{};
   const std::string id = bind("p", &peer);
-  EXPECT_EQ(tap.timeline(session), "tap: p connected with 1 tool\n");
+  EXPECT_EQ(tap.timeline(session), "tap: p is here: greet\n");
   tap.lose(peer);
   tap.advance(29'999);
   EXPECT_EQ(bind("p", &peer), id);
@@ -39,7 +39,7 @@ TEST_F(Reconnect, AfterThirtySecondsIsAnotherOne) {
   tap.advance(1);
   EXPECT_EQ(tap.timeline(session), "tap: p left\n");
   EXPECT_NE(bind("p", &peer), id);
-  EXPECT_EQ(tap.timeline(session), "tap: p connected with 1 tool\n");
+  EXPECT_EQ(tap.timeline(session), "tap: p is here: greet\n");
 }
 
 TEST_F(Reconnect, AGoodbyeIsSaidAtOnce) {
@@ -63,7 +63,7 @@ TEST_F(Reconnect, TheWindowStartsAnewWithEachLoss) {
     EXPECT_EQ(bind("p", &peer), id);
     tap.advance(20'000);
   }
-  EXPECT_EQ(tap.timeline(session), "tap: p connected with 1 tool\n");
+  EXPECT_EQ(tap.timeline(session), "tap: p is here: greet\n");
 }
 
 TEST_F(Reconnect, BeforeTheDebounceFiresCostsNoSynchronisation) {
@@ -128,7 +128,7 @@ TEST_F(Reconnect, ToANewSessionOfTheSameIdStartsAnew) {
   session = tap.session("s");
   tap.advance(20'000);
   bind("p", &peer);
-  EXPECT_EQ(tap.timeline(session), "tap: p connected with 1 tool\n");
+  EXPECT_EQ(tap.timeline(session), "tap: p is here: greet\n");
   tap.advance(20'000);
   EXPECT_EQ(tap.timeline(session), "");
 }

@@ -47,6 +47,9 @@ std::vector<SessionMessage> someMessages() {
       Operate{odd, odd},
       Inspect{},
       Trace{},
+      ListCalls{41},
+      UseProvider{"weather", ""},
+      UseProvider{odd, "s"},
       EventOccurred{"user.message", Slice(std::string(R"({ "content":"hi"})"))},
       HookCheck{"1", "bash", Slice(std::string(R"({ "command":"ls"})"))},
       HookCheck{"2", odd, Slice(std::string("7"))},
@@ -61,6 +64,7 @@ std::vector<SessionEvent> someEvents() {
   const std::string odd = "a \"quote\", a \\, a \n and ünïcode 🙂";
   return {
       Welcome{kLinkVersion, "1.0", 77, 9400},
+      Welcome{kLinkVersion, "1.0", 77, 9400, true},
       Refused{"SECRET", odd},
       Tools{3, true, {{"p", "d", {R"({"name":"a"})", R"({"name":"b"})"}}, {odd, "", {}}}, {"q"}},
       Tools{},
@@ -82,6 +86,7 @@ std::vector<SessionEvent> someEvents() {
             5000,
             {{"p", {R"({"action":"deny"})"}}, {odd, {}}},
             {{"tone", odd, "", std::nullopt, false}, {"safety", "", "a", "", true}}},
+      Hooks{1, true, false, 5000, {}, {}, odd},
       HookVerdict{"1", std::nullopt, ""},
       HookVerdict{"1", "", ""},
       HookVerdict{"1", odd, ""},
@@ -96,6 +101,8 @@ std::vector<SessionEvent> someEvents() {
       Inspection{R"({"version":"1","sessions":[]})"},
       TraceFrame{1'700'000'000'000, 7, odd, TraceKind::Received, Slice(odd)},
       TraceFrame{0, 0, "", TraceKind::Closed, Slice(std::string())},
+      CallsLogged{R"([{"sequence":1}])"},
+      Used{"asked", odd},
   };
 }
 
