@@ -8,6 +8,9 @@ import { canResume, resume } from "./session-resume.mjs";
 /** Longer than the gateway gives a gate (5 s); the CLI itself would wait for ever. */
 const ANSWER_MS = 6000;
 
+/** For the CLI to say which permissions it asks for. */
+const MODE_MS = 500;
+
 /** What the connection may take to write answers that have been given. */
 const FLUSH_MS = 50;
 
@@ -96,6 +99,18 @@ export class HookFlight {
   register() {
     this.#outcome ??= this.#register();
     return this.#outcome;
+  }
+
+  /** Whether the user allows everything, and is not asked. A CLI that does not say may ask. @returns {Promise<boolean>} */
+  async isAllowed() {
+    try {
+      const asked = this.#session.rpc.permissions.getMode();
+      const late = new Promise((resolve) => setTimeout(resolve, MODE_MS).unref());
+      const answer = await Promise.race([asked, late]);
+      return (answer?.mode ?? answer) === "allow-all";
+    } catch {
+      return false;
+    }
   }
 
   /**

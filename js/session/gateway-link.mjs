@@ -37,7 +37,7 @@ const YIELD_MS = 3000;
  * @property {import("../base/paths.mjs").GatewayFiles} files
  * @property {() => object} register the fields of the `register` message
  * @property {(event: GatewayEvent) => void} onEvent every message but `welcome`
- * @property {() => void} onWelcome a gateway serves the session now
+ * @property {(welcome: GatewayEvent) => void} onWelcome a gateway serves the session now
  * @property {() => void} onLost it does not any more
  * @property {(text: string) => void} onTrouble a line for the user, once per kind of trouble
  * @property {import("../base/log.mjs").Log} log
@@ -213,7 +213,7 @@ export class GatewayLink {
     this.#failure = "";
     this.#patience = 1;
     this.#held = { since: 0 };
-    this.#options.onWelcome();
+    this.#options.onWelcome(welcome);
     if (isNewer(version, welcome.version)) {
       this.#options.log("info", `asking gateway ${welcome.version} to make room for ${version}`);
       this.#askedToDrain = true;

@@ -23,6 +23,9 @@ function syncPreference(env = process.env) {
   return wanted === "live" || wanted === "reload" ? wanted : "auto";
 }
 
+/** Once for each session. @param {import("./gateway-link.mjs").GatewayEvent} welcome */
+const readyLine = ({ version, port }) => `tap ${version} ready, port ${port} (/tap)`;
+
 /** @param {number} ms */
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const tick = () => sleep(10);
@@ -47,7 +50,10 @@ export class Runtime {
       log: this.#log,
       register: () => this.#session.registration(),
       onEvent: (event) => this.#session.receive(event),
-      onWelcome: () => this.#session.introduceAgain(),
+      onWelcome: (welcome) => {
+        this.#session.introduceAgain();
+        if (!welcome.known && env.TAP_QUIET !== "1") this.#show(readyLine(welcome));
+      },
       onLost: () => this.#session.gatewayGone(),
       onTrouble: (text) => {
         this.#session.receive({ type: "timeline", level: "warning", text });
@@ -63,14 +69,19 @@ export class Runtime {
     });
     this.#commands = slashCommands({
       files,
-      show: (text) => this.#session.receive({ type: "timeline", level: "info", text }),
-      showPairings: () => {
-        this.#link.send({ type: "pairings.show" });
+      show: (text) => this.#show(text),
+      ask: (message) => {
+        this.#link.send(message);
         return this.#link.connected;
       },
     });
     process.on("SIGTERM", () => void this.#drain());
     process.on("SIGHUP", () => void this.#drain());
+  }
+
+  /** @param {string} text a line of the timeline */
+  #show(text) {
+    this.#session.receive({ type: "timeline", level: "info", text });
   }
 
   /**

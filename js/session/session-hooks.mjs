@@ -26,12 +26,14 @@ const MOST_GATE_MS = addon.limits.find(({ name }) => name === "gate-ms")?.most ?
  * @property {number} gateMs
  * @property {{provider: string, rules: object[]}[]} guards
  * @property {(SectionEdit & {section: string})[]} sections
+ * @property {string} [needs] which providers need hooks, and for what
  */
 /**
  * @typedef {object} HooksOptions
  * @property {{connected: boolean, send: (message: object) => void}} link
  * @property {(tool: string) => string | undefined} providerOf whose tool it is
  * @property {string} folder where the session works: the paths that its tools are given begin there
+ * @property {(text: string) => void} tell a line in the timeline
  * @property {import("../base/log.mjs").Log} log
  */
 
@@ -123,11 +125,18 @@ class Guards {
   }
 }
 
+/** @param {string} needs */
+const consentLine = (needs) =>
+  `tap: ${needs} needs hooks, for which Copilot may ask you now about "elevated permissions" for tap. ` +
+  "If you deny them, tap stays and all tools work: only these rules are not in force then";
+
 export class SessionHooks {
   #options;
   #wanted = false;
   #prompts = false;
   #gateMs = 5000;
+  /** The user has been told why the CLI asks. */
+  #announced = false;
   #guards = new Guards();
   #verdicts = new Replies();
   #contexts = new Replies();
@@ -193,7 +202,7 @@ export class SessionHooks {
   }
 
   /** @param {HooksEvent} event */
-  async #change({ revision, wanted, prompts, gateMs, guards, sections }) {
+  async #change({ revision, wanted, prompts, gateMs, guards, sections, needs }) {
     this.#wanted = wanted;
     this.#prompts = prompts;
     this.#gateMs = Math.min(gateMs, MOST_GATE_MS);
@@ -201,9 +210,19 @@ export class SessionHooks {
     if (this.#flight) this.#flight.timeoutMs = this.#gateMs + 2 * MARGIN_MS;
     const edits = Object.fromEntries(sections.map(({ section, ...edit }) => [section, edit]));
     const edited = this.#edit(edits);
-    const hooked = wanted ? this.#flight?.register() : "in-force";
+    const hooked = wanted ? this.#register(needs) : "in-force";
     const outcome = { hooks: await hooked, sections: await edited };
     this.#options.link.send({ type: "hooks.state", revision, ...outcome });
+  }
+
+  /** Asks for hooks. The CLI's own question says neither who needs them nor why. @param {string} [needs] */
+  async #register(needs) {
+    const flight = this.#flight;
+    if (needs && flight && !this.#announced) {
+      this.#announced = true;
+      if (!(await flight.isAllowed())) this.#options.tell(consentLine(needs));
+    }
+    return flight?.register();
   }
 
   /** @param {Record<string, SectionEdit>} edits */

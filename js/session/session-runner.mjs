@@ -3,13 +3,12 @@
 // (session-hooks.mjs) have files of their own. It does not know how messages travel (a link or one
 // process) nor whose session it is.
 
-import { execFile } from "node:child_process";
-import path from "node:path";
 import { CopilotSessionAdapter } from "./copilot-session.mjs";
 import { SessionCalls } from "./session-calls.mjs";
 import { SessionEvents } from "./session-events.mjs";
 import { SessionHooks } from "./session-hooks.mjs";
 import { FirstTools } from "./session-join.mjs";
+import { labelOf } from "./session-label.mjs";
 import { SessionTools } from "./session-tools.mjs";
 
 /** @typedef {import("./copilot-session.mjs").SessionTool} SessionTool */
@@ -29,7 +28,7 @@ import { SessionTools } from "./session-tools.mjs";
  * @typedef {object} SessionOptions
  * @property {string} id
  * @property {string} cwd
- * @property {string} [label]
+ * @property {string} [label] in place of its folder and branch
  * @property {number} [cliPid]
  * @property {"auto" | "live" | "reload"} sync
  * @property {SessionTool[]} [ownTools] kept beside those of the providers
@@ -42,19 +41,13 @@ const HOOK_EVENTS = new Set(["hooks", "hook.verdict", "prompt.context", "section
 /** @param {unknown} error */
 const messageOf = (error) => (error instanceof Error ? error.message : String(error));
 
-/** The git branch of a folder, or nothing. @param {string} cwd @returns {Promise<string>} */
-function branchOf(cwd) {
-  const args = ["-C", cwd, "symbolic-ref", "--short", "-q", "HEAD"];
-  return new Promise((resolve) => {
-    execFile("git", args, { timeout: 2000 }, (error, out) => resolve(error ? "" : out.trim()));
-  });
-}
-
 export class SessionRunner {
   #options;
   #link;
   #log;
   #label;
+  /** What the CLI calls it. */
+  #title = "";
   #joined = false;
   #first = new FirstTools();
   /** @type {SessionTools} */
@@ -81,10 +74,12 @@ export class SessionRunner {
     this.#link = link;
     this.#options = options;
     this.#log = options.log;
-    this.#label = options.label ?? path.basename(options.cwd);
+    this.#label = this.#currentLabel();
     const { log, sync, ownTools, cwd: folder } = options;
+    const tell = (/** @type {string} */ text) =>
+      this.receive({ type: "timeline", level: "info", text });
     const providerOf = (/** @type {string} */ tool) => this.#tools.providerOf(tool);
-    this.#hooks = new SessionHooks({ link, providerOf, folder, log });
+    this.#hooks = new SessionHooks({ link, providerOf, folder, tell, log });
     this.#calls = new SessionCalls(link);
     const serving = { link, calls: this.#calls, hooks: this.#hooks };
     this.#tools = new SessionTools({ ...serving, sync, ownTools, log });
@@ -138,7 +133,10 @@ export class SessionRunner {
     this.#hooks.adopt(session);
     this.#unwatch = adapter.watch({
       activity: (activity) => this.#onActivity(activity),
-      title: (title) => this.#relabel(title),
+      title: (title) => {
+        this.#title = title;
+        this.#relabel();
+      },
       any: (event) => this.#forward(event),
       shutdown: () => {
         this.ended = true;
@@ -232,11 +230,17 @@ export class SessionRunner {
       this.#hooks.idle();
     }
     this.#link.send({ type: "activity", activity });
+    if (!this.#busy) this.#relabel(); // the agent may have changed the branch
   }
 
-  /** @param {string} label */
-  #relabel(label) {
-    if (!label || label === this.#label) return;
+  #currentLabel() {
+    const { cwd, label } = this.#options;
+    return labelOf({ cwd, name: label, title: this.#title });
+  }
+
+  #relabel() {
+    const label = this.#currentLabel();
+    if (label === this.#label) return;
     this.#label = label;
     this.#link.send({ type: "update", label });
   }
@@ -265,9 +269,6 @@ export class SessionRunner {
   async #introduce(session) {
     try {
       if (await session.isProcessing()) this.#link.send({ type: "activity", activity: "busy" });
-      const folder = path.basename(this.#options.cwd);
-      const branch = this.#label === folder ? await branchOf(this.#options.cwd) : "";
-      if (branch && this.#label === folder) this.#relabel(`${folder} (${branch})`);
     } catch (error) {
       this.#log("warning", `introduction: ${messageOf(error)}`);
     }

@@ -20,7 +20,7 @@ describe("in the terminal", { concurrency: 1 }, () => {
     await rig.provide(TOOLS, { name: "echo" });
     await terminal.submit("/tap");
     await terminal.waitForScreen(/gateway \d+\.\d+\.\d+, pid \d+, port \d+/);
-    await terminal.waitForScreen(/echo +\S.* a token +1/);
+    await terminal.waitForScreen(/echo +\S.* token +1/);
     assert.equal(requests, 0);
     await terminal.prompt("call it", /done/);
     await terminal.submit("/tap");

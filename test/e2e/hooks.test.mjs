@@ -248,6 +248,12 @@ describe("hooks of providers", { concurrency: 1 }, () => {
       onPreToolUse: [{ action: "deny", reason: "never" }],
     });
     await terminal.waitForScreen(/wants elevated permissions/);
+    assert.match(terminal.screenText(), /prevent this extension from loading/, "which it does not");
+    const lines = await rig.timeline();
+    assert.ok(
+      lines.some((line) => /^tap: guardian \(1 deny rule\) needs hooks, .*tap stays/.test(line)),
+      lines.join("\n"),
+    );
     terminal.press("escape");
     const answer = await provider.waitFor(({ requestId }) => requestId === "r");
     assert.equal(answer.type, "error", JSON.stringify(answer));

@@ -47,10 +47,10 @@ describe("sessions", { concurrency: 1 }, () => {
       env: { COPILOT_PROVIDER_BASE_URL: other.url },
     });
     await other.waitForRequest();
-    // A session is labelled with its folder until it has a title: here the prompt.
+    // Behind its folder and branch a label has the beginning of the prompt.
     const titled = (active) =>
       active
-        .map(({ label }) => label)
+        .map(({ label }) => / · "(.+)"$/.exec(label)?.[1])
         .sort()
         .join() === "first job,second job";
     const listed = await watcher.waitFor(
@@ -59,8 +59,8 @@ describe("sessions", { concurrency: 1 }, () => {
     const byCwd = Object.fromEntries(listed.active.map((session) => [session.cwd, session]));
     const mine = byCwd[realpathSync(rig.cli.workFolder)];
     const yours = byCwd[realpathSync(folder)];
-    assert.equal(mine.label, "first job");
-    assert.equal(yours.label, "second job");
+    assert.match(mine.label, / · "first job"$/);
+    assert.equal(yours.label, 'other (side) · "second job"');
     assert.equal(mine.id, sessions.active[0].id);
     assert.equal((await rig.cli.gatewayHosts()).length, 1);
 

@@ -36,10 +36,12 @@ function rig() {
   const sent = [];
   const link = { connected: true, send: (message) => sent.push(message) };
   const log = [];
+  const lines = [];
   const hooks = new SessionHooks({
     link,
     providerOf: (tool) => (tool === "deploy" ? "ci" : undefined),
     folder: "/home/ada/shop",
+    tell: (text) => lines.push(text),
     log: (_level, text) => log.push(text),
   });
   const session = new FakeSession();
@@ -55,7 +57,7 @@ function rig() {
   };
   const asked = (type) => sent.findLast((message) => message.type === type);
   const use = (input) => session.hooks.onPreToolUse({ ...input, sessionId: "x" }, {});
-  return { hooks, session, link, sent, log, tell, asked, use };
+  return { hooks, session, link, sent, log, lines, tell, asked, use };
 }
 
 /** A rig with a gate in force. */
@@ -362,5 +364,30 @@ describe("numbers that the session is given", () => {
       permissionDecisionReason,
       /^tap cannot check this use of "bash": .* 128 levels deep/,
     );
+  });
+});
+
+describe("the line before the CLI's question", () => {
+  const guards = [{ provider: "ci", rules: [GATE] }];
+  const needs = "ci (1 gate)";
+
+  test("says once who needs hooks and why, and that tap stays", async () => {
+    const it = rig();
+    await it.tell({ wanted: true, guards, needs });
+    await it.tell({ wanted: true, guards, needs: "ci (2 gates)" });
+    assert.equal(it.lines.length, 1);
+    assert.match(
+      it.lines[0],
+      /^tap: ci \(1 gate\) needs hooks, .*"elevated permissions".*tap stays/,
+    );
+  });
+
+  test("is not there where the user allows everything, or nobody needs hooks", async () => {
+    const it = rig();
+    it.session.rpc = { permissions: { getMode: async () => ({ mode: "allow-all" }) } };
+    const state = await it.tell({ wanted: true, guards, needs });
+    assert.equal(state.hooks, "in-force");
+    await it.tell({ wanted: false });
+    assert.deepEqual(it.lines, []);
   });
 });
