@@ -215,6 +215,8 @@ export class Link {
         if (message.state === "shutdown.pending") return void this.#onSessionEnd(message);
         if (message.state === "started") this.sessions.join(message.sessionId);
         return this.#options.onMessage(message);
+      case "session.offer":
+        return this.#onOffer(message.sessionId);
       case "error":
         return this.#onError(message);
       default:
@@ -254,6 +256,24 @@ export class Link {
     } catch (error) {
       this.#fail(toError(error)); // the user's choice of a session has failed, or is none
     }
+  }
+
+  /**
+   * The user wants us in that session. A program that has chosen its session itself stays where it is.
+   * @param {string} sessionId
+   */
+  #onOffer(sessionId) {
+    if (this.#options.session !== "latest" || sessionId === this.#binding) return;
+    if (this.#state !== "bound" && this.#state !== "waiting") return;
+    if (this.bound) {
+      const reason = "the user has moved the provider to another session";
+      this.#options.onLost(new TapError("DISCONNECTED", reason));
+    }
+    this.sessions.leaveAll();
+    this.#binding = sessionId;
+    this.#reconnectToken = "";
+    this.#state = "waiting";
+    this.#bind();
   }
 
   #hello() {

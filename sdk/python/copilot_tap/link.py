@@ -202,6 +202,8 @@ class Link:
         elif kind == "session.lifecycle" and message["state"] == "shutdown.pending":
             self.sessions.end(message["sessionId"])
             self.spawn(self._on_session_end(message["sessionId"], message["deadline"]))
+        elif kind == "session.offer":
+            await self._on_offer(message["sessionId"])
         elif kind == "error":
             await self._on_error(message)
         else:
@@ -233,6 +235,20 @@ class Link:
         for session in self.sessions.unjoined:
             self.sessions.join(session)
             await self._transmit({"type": "session.ready", "sessionId": session})
+
+    async def _on_offer(self, session: str) -> None:
+        """The user wants us there. A program that has chosen its session itself stays."""
+        if self._choice != "latest" or session == self._binding:
+            return
+        if self._state not in ("bound", "waiting"):
+            return
+        if self.bound:
+            reason = "the user has moved the provider to another session"
+            self._owner.on_lost(TapError("DISCONNECTED", reason))
+        self.sessions.leave_all()
+        self._binding, self._reconnect_token = session, ""
+        self._state = "waiting"
+        await self._bind()
 
     async def _bind(self) -> None:
         former = self._binding

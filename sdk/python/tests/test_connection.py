@@ -270,13 +270,17 @@ async def test_a_program_ends_by_a_signal_and_says_goodbye(kit, tmp_path):
         "from copilot_tap import Provider\n"
         "tap = Provider('brief')\n"
         "tap.on('status', lambda text: print(text, flush=True))\n"
+        "@tap.tool\n"
+        "def brief() -> str:\n"
+        "    'Says something.'\n"
+        "    return 'x'\n"
         "tap.main()\n"
     )
     sdk = Path(__file__).parents[1]
     paths = [str(sdk), os.environ.get("PYTHONPATH", "")]
     env = {**os.environ, **kit.env, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     process = subprocess.Popen([sys.executable, program], env=env)
-    await kit.shows("tap: brief connected")
+    await kit.shows("tap: brief is here: brief")
     process.terminate()
     assert await asyncio.to_thread(process.wait, 10) == 0
     await kit.shows("tap: brief left")
@@ -346,3 +350,24 @@ def test_a_port_is_decimal_digits(monkeypatch, text):
         Whereabouts(None, None, None, None)
     assert Whereabouts(None, 9401, None, None).url == "ws://localhost:9401"
     assert Whereabouts("ws://x", None, None, None).url == "ws://x"
+
+
+async def test_follows_an_offer_unless_it_has_chosen_its_session(kit):
+    guest = make(kit, "guest")
+    fixed = make(kit, "fixed", session="test")
+    for tap in (guest, fixed):
+        await tap.connect()
+        await tap.bindings.get()
+    await kit.ask("addSession", name="other")
+    moved = []
+    guest.on("unbound", moved.append)
+    command = Path(__file__).parents[3] / "js" / "command" / "cli.mjs"
+    for name, code in (("guest", 0), ("fixed", 1)):
+        words = ["node", command, "use", name, "--session", "other"]
+        process = await asyncio.create_subprocess_exec(*words, env={**os.environ, **kit.env})
+        assert await process.wait() == code
+    assert (await guest.bindings.get())["session"] == "other"
+    assert "moved" in str(moved[0])
+    assert fixed.bindings.empty()
+    await guest.close()
+    await fixed.close()

@@ -103,7 +103,7 @@ describe("a provider", () => {
     assert.equal(ids[0], ids[1]);
     await kit.tool("who_same");
     assert.equal(await kit.call("who_same"), "same");
-    assert.deepEqual(kit.session.timeline, ["tap: same connected with 1 tool"]);
+    assert.deepEqual(kit.session.timeline, ["tap: same is here: who_same"]);
   });
 
   test("follows to another session when its own ends, once it has cleaned up", async (t) => {
@@ -355,3 +355,51 @@ async function makeDetour(port) {
   const { port: own } = /** @type {net.AddressInfo} */ (server.address());
   return { port: own, cut, close: () => (server.close(), cut()) };
 }
+
+describe("an offer of another session", () => {
+  const use = (session, name) => session.send({ type: "provider.use", provider: name });
+
+  test("is taken by who follows the session last used", async (t) => {
+    const kit = await start(t);
+    const { tap } = make(t, kit, "guest");
+    let aborted;
+    const started = deferred();
+    tap.tool("hang", { description: "" }, (_args, { signal }) => {
+      started.resolve();
+      return new Promise((_resolve, reject) => {
+        signal.addEventListener("abort", () => reject((aborted = signal.reason)));
+      });
+    });
+    await tap.connect();
+    await kit.tool("hang");
+    const call = kit.call("hang");
+    await started.promise;
+    const other = await kit.addSession("other");
+    const bound = nextBound(tap);
+    use(other, "guest");
+    assert.equal((await bound).session, "other");
+    await assert.rejects(call, { code: "DISCONNECTED" });
+    assert.match(String(aborted), /the user has moved the provider/);
+    assert.deepEqual([...tap.sessions], ["other"]);
+    await other.tool("who_guest");
+    await other.shows("tap: guest is here: who_guest, hang");
+    other.end();
+    await kit.tool("who_guest");
+  });
+
+  for (const [what, session] of /** @type {const} */ ([
+    ["an id", "test"],
+    ["all", "all"],
+    ["a function", () => "test"],
+  ])) {
+    test(`is not taken by who has chosen: ${what}`, async (t) => {
+      const kit = await start(t);
+      const { tap } = make(t, kit, "settled", { session });
+      await tap.connect();
+      const other = await kit.addSession("other");
+      use(other, "settled");
+      await other.shows(session === "all" ? "serves this session already" : "and did not come");
+      assert.ok(tap.sessions.has("test"));
+    });
+  }
+});
