@@ -120,7 +120,8 @@ function optionNamed(options, word) {
   return [...options].find(([long, { alias }]) => (isLong ? long === name : alias === name));
 }
 
-const takesValue = (/** @type {Option} */ { type, choices }) => type === "string" || choices !== undefined;
+const takesValue = (/** @type {Option} */ { type, choices }) =>
+  type === "string" || choices !== undefined;
 
 /**
  * The words before the one that is typed, told apart.

@@ -13,8 +13,15 @@ import { PendingCalls } from "../base/pending-calls.mjs";
  * A tool as it was declared.
  * @typedef {{name: string, description?: string, parameters?: object, timeout?: number}} Tool
  *
- * `refused`: names of tools that the CLI does not take; `rules`: how many hook rules it has there.
- * @typedef {{session: string, tools: Tool[], refused: string[], rules: number}} InspectedBinding
+ * A hook rule. `match` and its text are missing where the report has no room for them.
+ * @typedef {{action: "deny" | "context" | "gate", failOpen: boolean, gateId?: string, reason?: string,
+ *   content?: string, match?: Record<string, unknown>}} InspectedRule
+ *
+ * `refused`: names of tools that the CLI does not take; `context`, `startupContext`: bytes of text for prompts;
+ * `sections`: its edits of the system message.
+ * @typedef {{session: string, tools: Tool[], refused: string[], rules: InspectedRule[], context: number,
+ *   startupContext: number,
+ *   sections: {section: string, action: "append" | "prepend" | "replace" | "callback"}[]}} InspectedBinding
  *
  * `linked`: its extension process is there; `inUse`: larger is later; `settled`: its tools are in force;
  * `syncFailure`: why they could not be put in force; `hooks`: whether what its hooks should do is in force.
@@ -64,6 +71,11 @@ import { PendingCalls } from "../base/pending-calls.mjs";
  * @typedef {{version: string, pid: number, node: string, port: number, startedAt: number, now: number, draining: boolean,
  *   sessions: InspectedSession[], providers: InspectedProvider[], tools: InspectedTool[],
  *   failures: FailedCall[], limits: LimitInForce[], complete: boolean}} Inspection
+ *
+ * A call that has its outcome; `at` is when it had it, `ms` how long it took. `args`: JSON text, cut after 512
+ * bytes where `argsCut`; `code` and `message`: of a failure.
+ * @typedef {{sequence: number, at: number, ms: number, session: string, provider: string, tool: string,
+ *   by: "model" | "command", args: string, argsCut: boolean, code?: string, message?: string}} LoggedCall
  *
  * `text` is the message as it is, secrets included; of `closed` the reason, of `opened` a web page's origin.
  * @typedef {{at: number, connection: number, provider: string, kind: "opened" | "received" | "sent" | "closed", text: string}} TraceFrame
@@ -157,6 +169,23 @@ export class Control {
   /** @returns {Promise<Inspection>} */
   async inspect() {
     return this.#inTurn(async () => (await this.#ask({ type: "inspect" }, "inspection")).report);
+  }
+
+  /** @param {number} after a sequence number @returns {Promise<LoggedCall[]>} the oldest first */
+  async calls(after) {
+    const message = { type: "calls.list", after };
+    return this.#inTurn(async () => (await this.#ask(message, "calls")).calls);
+  }
+
+  /**
+   * Asks a provider to serve that session.
+   * @param {string} provider its name @param {string} sessionId
+   * @returns {Promise<{outcome: "asked" | "here" | "refused" | "unknown", message: string}>}
+   */
+  async use(provider, sessionId) {
+    const message = { type: "provider.use", provider, sessionId };
+    const used = await this.#inTurn(() => this.#ask(message, "provider.used"));
+    return { outcome: used.outcome, message: used.message };
   }
 
   /**

@@ -48,3 +48,8 @@ export function bareOptions(args) {
   }
   return given;
 }
+/**
+ * What is the user's to decide, a command that the agent runs cannot.
+ * @param {NodeJS.ProcessEnv} env
+ */
+export const runByAgent = (env = process.env) => Boolean(env.COPILOT_AGENT_SESSION_ID);

@@ -40,10 +40,14 @@ const EXPERIMENTAL =
 
 /** What only the user can do, for each scope. @type {Record<Target["scope"], string[]>} */
 const REMAINING = {
-  user: [EXPERIMENTAL, "settings.json. Say that you trust the folder, when it asks."],
+  user: [
+    EXPERIMENTAL,
+    "settings.json: one start with it is enough, the CLI keeps it there. Say that you trust the folder, when it asks.",
+  ],
   project: [
     EXPERIMENTAL,
-    "settings.json, in this project. Say that you trust the folder: until then nothing of it is loaded.",
+    "settings.json: one start with it is enough, the CLI keeps it there. Start it in this project, and say that",
+    "you trust the folder: until then nothing of it is loaded.",
   ],
 };
 const CONSENT = [

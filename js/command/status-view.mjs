@@ -10,16 +10,16 @@ import { counted, duration, firstLine, latency, perSecond } from "./wording.mjs"
 /** @typedef {import("./control.mjs").Inspection} Inspection */
 /** @typedef {import("./control.mjs").InspectedSession} InspectedSession */
 /** @typedef {import("./control.mjs").InspectedProvider} InspectedProvider */
+/** @typedef {import("./control.mjs").InspectedBinding} InspectedBinding */
 
 const INDENT = 2;
 const MOST_TOOLS = 15;
 const MOST_FAILURES = 5;
 
-/** @param {Output} output @param {string} title @param {number} count */
-function heading(output, title, count) {
+/** @param {Output} output @param {string} title */
+function heading(output, title) {
   output.say();
-  if (count === 0) output.say(strong(title), ": none");
-  else output.say(strong(title));
+  output.say(strong(title));
 }
 
 /** @param {Output} output @param {string} text what is not as it should be, below its row */
@@ -31,7 +31,7 @@ const remark = (output, text) => output.say(" ".repeat(INDENT * 2), warning(text
 function stateOf({ ending, linked, activity }) {
   if (ending) return warning("ending");
   if (!linked) return warning("away");
-  return activity === "busy" ? good("busy") : "idle";
+  return activity === "busy" ? good("busy") : faint("idle");
 }
 
 /** @param {InspectedSession} session @returns {string[]} */
@@ -47,23 +47,32 @@ function remarksOn({ label, linked, mode, settled, syncFailure, hooksWanted, hoo
   ];
 }
 
+/** Those of providers: tap's own are no news. @param {string} id @param {InspectedProvider[]} providers */
+function toolsIn(id, providers) {
+  const bindings = providers
+    .filter(({ trust }) => trust !== "internal")
+    .flatMap((provider) => provider.bindings)
+    .filter(({ session }) => session === id);
+  return new Set(bindings.flatMap(({ tools }) => tools.map(({ name }) => name))).size;
+}
+
 /** @param {Output} output @param {Inspection} seen */
-function showSessions(output, { sessions }) {
-  heading(output, "Sessions, the last used first", sessions.length);
+function showSessions(output, { sessions, providers }) {
   if (sessions.length === 0) return;
+  heading(output, "Sessions (most recent first)");
   const inOrder = sessions.toSorted((a, b) => b.inUse - a.inUse);
   const columns = [
     { title: "id" },
     { title: "label", flexible: true },
     { title: "state" },
     { title: "tools", right: true },
-    { title: "calls", right: true },
+    { title: "running", right: true },
   ];
   const rows = inOrder.map((session) => [
     session.id,
     session.label,
     stateOf(session),
-    String(session.tools),
+    String(toolsIn(session.id, providers)),
     String(session.callsInFlight),
   ]);
   table(output, columns, rows, INDENT);
@@ -84,6 +93,25 @@ function whereOf({ all, bindings }, labels) {
   return labels.get(session) ?? session;
 }
 
+/** What it has declared that may deny, check or change something. @param {InspectedProvider} provider */
+function rulesOf({ bindings }) {
+  const most = (/** @type {(binding: InspectedBinding) => number} */ count) =>
+    Math.max(0, ...bindings.map(count));
+  const rules = (/** @type {string} */ action) =>
+    most((binding) => binding.rules.filter((rule) => rule.action === action).length);
+  const notes = rules("context") + most((one) => (one.context || one.startupContext ? 1 : 0));
+  const parts = /** @type {const} */ ([
+    [rules("gate"), "gate"],
+    [rules("deny"), "deny"],
+    [notes, "note"],
+    [most(({ sections }) => sections.length), "section"],
+  ]);
+  return parts
+    .filter(([count]) => count > 0)
+    .map(([count, what]) => (what === "deny" ? `${count} deny` : counted(count, what)))
+    .join(", ");
+}
+
 /** Its most; an instance has the same tools in each session. @param {InspectedProvider} provider */
 const toolsOf = ({ bindings }) => Math.max(0, ...bindings.map(({ tools }) => tools.length));
 
@@ -101,15 +129,20 @@ function showDelays(output, shown) {
 /** @param {Output} output @param {Inspection} seen */
 function showProviders(output, { providers, sessions }) {
   const shown = providers.filter(({ trust }) => trust !== "internal");
-  heading(output, "Providers", shown.length);
-  if (shown.length === 0) return;
+  if (shown.length === 0) {
+    output.say();
+    output.say("No provider yet. Write one: ", strong("copilot-tap new node die"));
+    return;
+  }
+  heading(output, "Providers");
   const labels = new Map(sessions.map(({ id, label }) => [id, label]));
   const columns = [
     { title: "name", flexible: true },
     { title: "session", flexible: true },
     { title: "access" },
     { title: "tools", right: true },
-    { title: "calls", right: true },
+    { title: "running", right: true },
+    { title: "rules", flexible: true },
   ];
   const rows = shown.map((provider) => [
     strong(nameOf(provider)),
@@ -117,6 +150,7 @@ function showProviders(output, { providers, sessions }) {
     provider.origin ?? accessOf(provider),
     String(toolsOf(provider)),
     String(provider.callsInFlight),
+    warning(rulesOf(provider)),
   ]);
   table(output, columns, rows, INDENT);
   showDelays(output, shown);
@@ -138,8 +172,8 @@ function showCancelled(output, tools) {
 
 /** @param {Output} output @param {Inspection} seen */
 function showTools(output, { tools }) {
-  heading(output, "Tools that were called", tools.length);
   if (tools.length === 0) return;
+  heading(output, "Calls");
   const columns = [
     { title: "tool", flexible: true },
     { title: "provider", flexible: true },
@@ -176,8 +210,8 @@ function reasonOf({ code, message }) {
 
 /** @param {Output} output @param {Inspection} seen */
 function showFailures(output, { failures, now }) {
-  heading(output, "Last failures", failures.length);
   if (failures.length === 0) return;
+  heading(output, "Recent failures");
   const columns = [
     { title: "ago", right: true },
     { title: "tool", flexible: true },
@@ -202,7 +236,7 @@ export function showInspection(output, seen) {
   const up = duration(seen.now - seen.startedAt);
   output.say(
     strong(`gateway ${seen.version}`),
-    `, pid ${seen.pid}, port ${seen.port}, up ${up}, ${counted(inFlight, "call")} in flight`,
+    `, pid ${seen.pid}, port ${seen.port}, up ${up}, ${counted(inFlight, "call")} running`,
   );
   if (seen.node) output.say(" ".repeat(INDENT), faint(`on Node.js ${seen.node}`));
   if (seen.draining) remark(output, "it makes room for a newer one");

@@ -35,3 +35,36 @@ export const perSecond = (rate) => (rate >= 10 ? String(Math.round(rate)) : rate
 
 /** A text's first line. @param {string} text */
 export const firstLine = (text) => text.split("\n", 1)[0];
+
+/** @param {number} value @param {number} [width] */
+const digits = (value, width = 2) => String(value).padStart(width, "0");
+
+/** @param {Date} date */
+const dayOf = (date) =>
+  `${digits(date.getFullYear(), 4)}-${digits(date.getMonth() + 1)}-${digits(date.getDate())}`;
+
+/** @param {Date} date */
+const timeOf = (date) =>
+  `${digits(date.getHours())}:${digits(date.getMinutes())}:${digits(date.getSeconds())}`;
+
+/** In the time of this place, to the millisecond. @param {number | string} at */
+export function localTime(at) {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return String(at);
+  return `${dayOf(date)} ${timeOf(date)}.${digits(date.getMilliseconds(), 3)}`;
+}
+
+/** The same, short: with the day where it was another one. @param {number} at */
+export function clock(at, now = Date.now()) {
+  const date = new Date(at);
+  const today = dayOf(date) === dayOf(new Date(now));
+  return today ? timeOf(date) : `${dayOf(date)} ${timeOf(date)}`;
+}
+
+/** Enough to tell sessions and calls apart. @param {string} id */
+export const shortId = (id) => id.slice(0, 8);
+
+const UUIDS = /\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi;
+
+/** A text with the ids in it cut short. @param {string} text */
+export const withShortIds = (text) => text.replace(UUIDS, "$1");

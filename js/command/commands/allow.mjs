@@ -4,19 +4,13 @@ import readline from "node:readline";
 import { allow, commandLine, consentFile, isAllowed, startLines } from "../../projects/consent.mjs";
 import { load, PATH_ARGUMENT } from "../config-file.mjs";
 import { Failure } from "../failure.mjs";
-import { filesOf } from "../given.mjs";
+import { filesOf, runByAgent } from "../given.mjs";
 import { Output, strong } from "../output.mjs";
 
 /** @typedef {import("../../projects/project-config.mjs").ProviderConfig} ProviderConfig */
 
 /** Of a variable's value; what is cut is said. */
 const SHOWN_VALUE = 500;
-
-/**
- * The consent is the user's: a command that the agent runs cannot give it.
- * @param {NodeJS.ProcessEnv} env
- */
-const runByAgent = (env) => Boolean(env.COPILOT_AGENT_SESSION_ID);
 
 /**
  * Anything but a clear yes is a no, the end of the input included.
@@ -67,7 +61,7 @@ async function run(given) {
     const [first, ...others] = result.problems.map(({ text }) => text);
     throw new Failure(first, { advice: others.join("\n"), code: "INVALID_CONFIG" });
   }
-  if (runByAgent(process.env)) {
+  if (runByAgent()) {
     throw new Failure("consent is yours to give, not the agent's", {
       advice: "run this in a terminal of your own",
       code: "NOT_FOR_AGENTS",

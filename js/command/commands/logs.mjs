@@ -5,6 +5,7 @@ import { filesOf } from "../given.mjs";
 import { pause, untilInterrupted } from "../interruption.mjs";
 import { LogFiles, SOURCES } from "../log-files.mjs";
 import { bad, faint, Output, strong, warning } from "../output.mjs";
+import { localTime, withShortIds } from "../wording.mjs";
 
 /** @typedef {import("../log-files.mjs").Entry} Entry */
 /** @typedef {import("../given.mjs").Given & {follow: boolean, level: string, lines: string, source?: string}} LogsGiven */
@@ -17,12 +18,12 @@ const COLOURS = { info: faint, warning, error: bad };
 /** @param {Output} output @param {Entry} entry */
 const show = (output, { at, level, from, text }) =>
   output.say(
-    faint(at),
+    faint(localTime(at)),
     " ",
     strong(from.padEnd(MOST_NAME)),
     " ",
     COLOURS[level](level.padEnd(7)),
-    ` ${text}`,
+    ` ${withShortIds(text)}`,
   );
 
 /** @param {string} text @returns {number} */
@@ -64,7 +65,8 @@ export default {
     parser
       .usage(
         "$0 logs\n\n" +
-          "Shows the last lines of the gateway's log and of that of the extensions, merged by time. " +
+          "Shows the last lines of the gateway's log and of that of the extensions, merged by time: in local time, " +
+          "with the first 8 characters of ids. " +
           "With --json it is an array; with --follow, too, one line for each entry.",
       )
       .option("follow", {

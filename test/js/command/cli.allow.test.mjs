@@ -11,7 +11,10 @@ describe("copilot-tap allow", () => {
     const { code, out } = await tap(["allow", "--yes"], at);
     assert.equal(code, 0);
     assert.ok(out.includes(`${at.config} would start`), out);
-    assert.match(out, /ci \(restart: on-failure\)\n {4}node ci\.mjs ['"]a b['"]\n {6}with MODE=x\n/);
+    assert.match(
+      out,
+      /ci \(restart: on-failure\)\n {4}node ci\.mjs ['"]a b['"]\n {6}with MODE=x\n/,
+    );
     assert.match(out, /Allowed, until the file changes/);
     assert.equal(at.allowed(), true);
     assert.match((await tap(["allow", at.config], at)).out, /allowed already/);

@@ -31,18 +31,29 @@ describe("copilot-tap logs", () => {
   test("merges both by time, with what was rotated away", async (t) => {
     const at = place(t);
     written(at, TWO);
-    const { code, out } = await tap(["logs"], at);
+    const { code, out } = await tap(["logs"], at, { TZ: "Asia/Tokyo" });
     assert.equal(code, 0);
     assert.equal(
       out,
       [
-        "2026-01-02T03:04:01.000Z host      info    one",
-        "2026-01-02T03:04:02.000Z extension warning two",
-        "2026-01-02T03:04:03.000Z host      error   three",
-        "2026-01-02T03:04:04.000Z extension info    four",
-        "2026-01-02T03:04:05.000Z host      info    five\n",
+        "2026-01-02 12:04:01.000 host      info    one",
+        "2026-01-02 12:04:02.000 extension warning two",
+        "2026-01-02 12:04:03.000 host      error   three",
+        "2026-01-02 12:04:04.000 extension info    four",
+        "2026-01-02 12:04:05.000 host      info    five\n",
       ].join("\n"),
     );
+  });
+
+  test("shows local time and short ids, and has both whole in JSON", async (t) => {
+    const at = place(t);
+    const id = "0d6f7c1e-6a3b-4f6e-9f0e-5d8a3c1b2a40";
+    written(at, { "host.log": [line(1, "info", `session ${id}: tap: ci left`)] });
+    const { out } = await tap(["logs"], at, { TZ: "America/New_York" });
+    assert.match(out, /^2026-01-01 22:04:01\.000 host .* session 0d6f7c1e: tap: ci left\n$/);
+    const { value } = await tapJson(["logs"], at);
+    assert.ok(value[0].text.includes(id));
+    assert.equal(value[0].at, "2026-01-02T03:04:01.000Z");
   });
 
   test("-n, --level and --source leave out the rest", async (t) => {

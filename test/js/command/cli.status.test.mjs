@@ -5,6 +5,7 @@ import fs from "node:fs";
 import http from "node:http";
 import { describe, test } from "node:test";
 import { gatewayFiles, version } from "../../../js/base/paths.mjs";
+import { startTap } from "../../../js/develop/testing.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { InTerminal, place, Running, served, tap, tapJson } from "./cli-process.mjs";
 
@@ -70,16 +71,16 @@ describe("copilot-tap status", () => {
     const { text } = terminal;
     assert.match(
       text,
-      new RegExp(`^gateway ${version}, pid \\d+, port ${kit.port}, up .*, 1 call in f`),
+      new RegExp(`^gateway ${version}, pid \\d+, port ${kit.port}, up .*, 1 call run`),
     );
     assert.match(
       text,
-      /\nSessions.*\n +id +label +state +tools +calls\n +test +test +idle +3 +1\n/,
+      /\nSessions \(most recent first\)\n +id +label +state +tools +running\n +test +test +idle +2 +1\n/,
     );
-    assert.match(text, /\nProviders\n.*\n +weather +test +token +2 +1\n/);
-    assert.match(text, /\n +forecast +weather +2 +1 +\d\.\d +\d+ ms +\d+ ms +\d+ ms\n/);
-    assert.match(text, /\nLast failures\n.*\n +\d+ s +forecast +INTERNAL +no city/);
-    assert.match(text, /\nAllowed configs: none\n/);
+    assert.match(text, /\nProviders\n.*\n +weather +test +token +2 +1/);
+    assert.match(text, /\nCalls\n.*\n +forecast +weather +2 +1 +\d\.\d +\d+ ms +\d+ ms +\d+ ms\n/);
+    assert.match(text, /\nRecent failures\n.*\n +\d+ s +forecast +INTERNAL +no city/);
+    assert.doesNotMatch(text, /Allowed configs|none/);
     kit.session.cancel(waiting.id);
   });
 
@@ -94,6 +95,37 @@ describe("copilot-tap status", () => {
       ["test"],
     );
     assert.ok(!JSON.stringify(value).includes(secretOf(kit)));
+    assert.equal(value.gateway.limits, undefined);
+    const whole = await tapJson(["status", "--limits"], at);
+    assert.ok(whole.value.gateway.limits.length > 20);
+  });
+
+  test("without a provider it says how to come by one, and shows no empty section", async (t) => {
+    const kit = await startTap();
+    t.after(() => kit.stop());
+    const at = { env: { ...process.env, ...kit.env }, workspace: kit.home };
+    const { out } = await tap(["status"], at);
+    assert.match(out, /\nNo provider yet\. Write one: copilot-tap new node die\n/);
+    assert.doesNotMatch(out, /: none|Providers|Calls|failures|Allowed/);
+    assert.match(out, /\n +test +test +idle +0 +0\n/, "tap_status is no provider's");
+  });
+
+  test("marks an allowed config whose content has changed since", async (t) => {
+    const at = place(t);
+    await tap(["allow", "--yes"], at);
+    const before = await tap(["status"], at, { TAP_GATEWAY_PORT: "1" });
+    assert.ok(before.out.includes(`  ${at.config} (since `), before.out);
+    fs.appendFileSync(at.config, " ");
+    const after = await tap(["status"], at, { TAP_GATEWAY_PORT: "1" });
+    assert.ok(after.out.includes(`  ${at.config} (changed since; allow it again)`), after.out);
+    const { value } = await tapJson(["status"], at, { TAP_GATEWAY_PORT: "1" });
+    assert.equal(value.allowed[0].changed, true);
+    await tap(["allow", "--yes"], at);
+    const again = await tapJson(["status"], at, { TAP_GATEWAY_PORT: "1" });
+    assert.deepEqual(
+      again.value.allowed.map(({ changed }) => changed),
+      [false],
+    );
   });
 
   test("--watch looks again until Ctrl-C, and shows what fits", async (t) => {

@@ -1,0 +1,139 @@
+// `calls`: the last calls of tools, one line each, without their secrets.
+
+import stringWidth from "string-width";
+import { redact } from "../../develop/redact.mjs";
+import { parseCut } from "../cut-json.mjs";
+import { usage } from "../failure.mjs";
+import { withGateway } from "../gateway.mjs";
+import { filesOf } from "../given.mjs";
+import { pause, untilInterrupted } from "../interruption.mjs";
+import { bad, faint, good, Output, strong } from "../output.mjs";
+import { cut } from "../table.mjs";
+import { clock, firstLine, latency, shortId } from "../wording.mjs";
+
+/** @typedef {import("../given.mjs").Given & {follow: boolean, last: string}} CallsGiven */
+/** @typedef {import("../control.mjs").Control} Control */
+/**
+ * `args`: without secrets; not `whole`, of longer ones the beginning.
+ * @typedef {Omit<import("../control.mjs").LoggedCall, "args" | "argsCut"> & {label: string, args: any, whole: boolean}} ShownCall
+ */
+
+const LOOK_MS = 500;
+const NARROWEST = 12;
+
+/** @param {string} text @returns {any} */
+function whole(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return parseCut(text);
+  }
+}
+
+/** @param {import("../control.mjs").LoggedCall} call @param {Map<string, string>} labels @returns {ShownCall} */
+function shown({ args, argsCut, message, ...call }, labels) {
+  return {
+    ...call,
+    label: labels.get(call.session) ?? "",
+    args: redact(argsCut ? parseCut(args) : whole(args || "{}")),
+    whole: !argsCut,
+    ...(message !== undefined && { message: redact(message) }),
+  };
+}
+
+/** @param {Output} output @param {ShownCall} call */
+function show(output, { at, ms, session, label, provider, tool, by, args, whole: all, ...failed }) {
+  const where = label ? `${cut(label, 24)} ${shortId(session)}` : shortId(session);
+  const head = `${clock(at)}  ${where}  ${provider || "nobody"}  `;
+  const ending = failed.code ? `${failed.code}, ${latency(ms)}` : `ok, ${latency(ms)}`;
+  const hand = by === "command" ? "  (copilot-tap call)" : "";
+  const used = stringWidth(`${head}${tool}   → ${ending}${hand}`);
+  const text = JSON.stringify(args) + (all ? "" : " …");
+  const shownArgs = cut(text, Math.max(NARROWEST, output.width - used));
+  output.say(
+    faint(`${clock(at)}  `),
+    `${where}  ${provider || "nobody"}  `,
+    strong(tool),
+    ` ${shownArgs}  → `,
+    failed.code ? bad(ending) : good(ending),
+    faint(hand),
+  );
+  if (failed.message) output.say("    ", firstLine(failed.message));
+}
+
+/** @param {CallsGiven} given */
+function countOf({ last }) {
+  if (/^\d{1,9}$/.test(last)) return Number(last);
+  throw usage(`--last must be a number of calls (got "${last}")`, "copilot-tap calls --last 20");
+}
+
+/** Reads what is new, time after time. @param {Control} control */
+function reader(control) {
+  let after = 0;
+  /** @type {Map<string, string>} */
+  let labels = new Map();
+  return async () => {
+    const calls = await control.calls(after);
+    after = calls.at(-1)?.sequence ?? after;
+    if (calls.length > 0) {
+      const { sessions } = await control.inspect();
+      labels = new Map([
+        ...labels,
+        ...sessions.map(({ id, label }) => /** @type {const} */ ([id, label])),
+      ]);
+    }
+    return calls.map((call) => shown(call, labels));
+  };
+}
+
+/** @param {CallsGiven} given */
+async function run(given) {
+  const output = new Output(given);
+  const count = countOf(given);
+  await withGateway(filesOf(given), async (control) => {
+    const news = reader(control);
+    const all = await news();
+    const last = count === 0 ? [] : all.slice(-count);
+    if (!given.follow) {
+      return output.result(last, () => {
+        if (last.length === 0) output.say("No call yet since the gateway has started.");
+        last.forEach((call) => show(output, call));
+      });
+    }
+    const print = (/** @type {ShownCall} */ call) => output.item(call, () => show(output, call));
+    last.forEach(print);
+    await untilInterrupted(async (ending) => {
+      for (; !ending.aborted; await pause(LOOK_MS, ending)) (await news()).forEach(print);
+    });
+  });
+}
+
+/** @type {import("../given.mjs").Command} */
+export default {
+  command: "calls",
+  describe: "show the last calls of tools",
+  builder: (parser) =>
+    parser
+      .usage(
+        "$0 calls\n\n" +
+          "Shows the last calls, one line each: when, in which session, whose tool, its arguments, how it " +
+          "went and how long it took. The gateway keeps the last 200 of each provider, 1000 in all, in " +
+          "memory. Secrets in arguments are removed as far as they can be told, and long arguments are cut.",
+      )
+      .option("follow", {
+        alias: "f",
+        describe: "go on with what comes, until Ctrl-C",
+        type: "boolean",
+        default: false,
+      })
+      .option("last", {
+        alias: "n",
+        describe: "how many at most; else 20",
+        type: "string",
+        default: "20",
+        requiresArg: true,
+      })
+      .example("$0 calls --last 100", "the last hundred")
+      .example("$0 calls -f", "each call as it ends"),
+  handler: run,
+};

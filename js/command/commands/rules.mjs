@@ -1,0 +1,108 @@
+// `rules`: what may deny, check or change what the agent does, by session and provider.
+
+import { withGateway } from "../gateway.mjs";
+import { filesOf } from "../given.mjs";
+import { bad, faint, Output, strong, warning } from "../output.mjs";
+import { nameOf } from "../status-view.mjs";
+import { table } from "../table.mjs";
+import { firstLine, shortId } from "../wording.mjs";
+
+/** @typedef {import("../control.mjs").Inspection} Inspection */
+/** @typedef {import("../control.mjs").InspectedRule} InspectedRule */
+/** @typedef {import("../control.mjs").InspectedBinding} InspectedBinding */
+/**
+ * What one provider has declared in one session. `hooks`: whether it is in force there.
+ * @typedef {{session: string, label: string, hooks: "in-force" | "denied" | "unavailable", provider: string,
+ *   rules: InspectedRule[], context: number, startupContext: number, sections: InspectedBinding["sections"]}} Declared
+ */
+
+/** @param {Inspection} seen @returns {Declared[]} */
+function declaredIn({ providers, sessions }) {
+  return sessions.flatMap(({ id, label, hooks }) =>
+    providers.flatMap((provider) =>
+      provider.bindings
+        .filter(({ session }) => session === id)
+        .map(({ session, rules, context, startupContext, sections }) => ({
+          ...{ session, label, hooks, provider: nameOf(provider) },
+          ...{ rules, context, startupContext, sections },
+        }))
+        .filter(
+          (one) => one.rules.length + one.sections.length > 0 || one.context || one.startupContext,
+        ),
+    ),
+  );
+}
+
+/** @param {InspectedRule} rule */
+function matchOf({ match }) {
+  const parts = Object.entries(match ?? {}).map(([what, value]) => `${what} ${value}`);
+  return parts.join(", ") || "every tool";
+}
+
+/** @param {InspectedRule} rule */
+function effectOf({ action, reason, content, gateId, failOpen }) {
+  const says = { deny: reason, context: content, gate: `asks "${gateId}"` }[action] ?? "";
+  return firstLine(says) + (failOpen ? " (fail open)" : "");
+}
+
+/** @param {Declared} declared @returns {import("../output.mjs").Part[][]} */
+function rowsOf({ provider, rules, context, startupContext, sections }) {
+  const who = strong(provider);
+  const bytes = (/** @type {number} */ size) => `${size} bytes`;
+  return [
+    ...rules.map((rule) => [
+      who,
+      rule.action === "context" ? rule.action : bad(rule.action),
+      matchOf(rule),
+      effectOf(rule),
+    ]),
+    ...(context ? [[who, "context", "every prompt", bytes(context)]] : []),
+    ...(startupContext ? [[who, "context", "the first prompt", bytes(startupContext)]] : []),
+    ...sections.map(({ section, action }) => [who, "section", section, action]),
+  ];
+}
+
+/** @param {Output} output @param {Declared[]} all */
+function show(output, all) {
+  if (all.length === 0) {
+    return output.say("No provider has rules, contexts or edits of the system message.");
+  }
+  const columns = [
+    { title: "provider", flexible: true },
+    { title: "action" },
+    { title: "matches", flexible: true },
+    { title: "effect", flexible: true },
+  ];
+  for (const id of new Set(all.map(({ session }) => session))) {
+    const its = all.filter(({ session }) => session === id);
+    const [{ label, hooks }] = its;
+    output.say(strong(label || id), faint(` ${shortId(id)}`));
+    table(output, columns, its.flatMap(rowsOf), 2);
+    if (hooks !== "in-force") {
+      output.say("    ", warning(`rules and contexts are not in force: hooks are ${hooks}`));
+    }
+  }
+}
+
+/** @param {import("../given.mjs").Given} given */
+async function run(given) {
+  const output = new Output(given);
+  const declared = declaredIn(await withGateway(filesOf(given), (control) => control.inspect()));
+  output.result(declared, () => show(output, declared));
+}
+
+/** @type {import("../given.mjs").Command} */
+export default {
+  command: "rules",
+  describe: "list what may deny or change what the agent does",
+  builder: (parser) =>
+    parser
+      .usage(
+        "$0 rules\n\n" +
+          "Lists every rule, context and edit of the system message that a provider has declared, by " +
+          "session: what it matches, and what it does then.",
+      )
+      .example("$0 rules", "who may deny what")
+      .example("$0 rules --json", "for a script"),
+  handler: run,
+};

@@ -1,0 +1,60 @@
+// JSON text that was cut off, made whole again: what secrets stand under can only be seen in a value.
+
+const CLOSING = { "{": "}", "[": "]" };
+
+/** Where the text ends: what is open, and the last place up to which it can be kept. @param {string} text */
+function scan(text) {
+  /** @type {("{" | "[")[]} */
+  const open = [];
+  let kept = 0;
+  let inString = false;
+  let started = 0;
+  let isKey = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (inString) {
+      if (character === "\\") at += 1;
+      else if (character === '"') inString = false;
+    } else if (character === '"') {
+      inString = true;
+      started = at;
+      isKey = open.at(-1) === "{" && /[{,]\s*$/.test(text.slice(0, at));
+    } else if (character === "{" || character === "[") {
+      open.push(character);
+      kept = at + 1;
+    } else if (character === "}" || character === "]") {
+      open.pop();
+      kept = at + 1;
+    } else if (character === ",") {
+      kept = at;
+    }
+  }
+  const inValue = inString && !isKey;
+  return { open, kept, inValue, started };
+}
+
+/**
+ * @param {string} text the beginning of a JSON text
+ * @returns {any} what it says, without what is not there; a string that was cut ends in an ellipsis
+ */
+export function parseCut(text) {
+  const { open, kept, inValue, started } = scan(text);
+  const ends = open
+    .toReversed()
+    .map((one) => CLOSING[one])
+    .join("");
+  // An escape may be cut, too.
+  const whole = text.slice(started).replace(/\\(?:u[0-9a-fA-F]{0,3})?$/, "");
+  const attempts = [
+    ...(inValue ? [`${text.slice(0, started)}${whole}…"${ends}`] : []),
+    `${text.slice(0, kept)}${ends}`,
+  ];
+  for (const attempt of attempts) {
+    try {
+      return JSON.parse(attempt);
+    } catch {
+      // The next one keeps less.
+    }
+  }
+  return {};
+}
