@@ -149,7 +149,7 @@ inline constexpr std::array<LimitRow, static_cast<size_t>(Limit::Count_)> kLimit
      "patterns that are compiled for one party, after a burst; 5 times that for all parties"},
     {"kept-bytes-per-party", 32 * kMegabyte, 65536, "bytes", "TAP_MAX_KEPT_BYTES_PER_PARTY",
      "events, waiting injects and declarations of one party; its oldest events go first"},
-    {"kept-bytes", 256 * kMegabyte, 65536, "bytes", "TAP_MAX_KEPT_BYTES",
+    {"kept-bytes", 128 * kMegabyte, 65536, "bytes", "TAP_MAX_KEPT_BYTES",
      "the same of all parties; a party that needs room gives up its own oldest events"},
     {"departed-per-party", 16, 1, "count", "TAP_MAX_DEPARTED",
      "names of one party that a session remembers for reconnect-ms; the oldest are forgotten"},

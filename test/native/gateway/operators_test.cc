@@ -244,6 +244,9 @@ TEST_F(Inspecting, ShowsSessionsProvidersAndTools) {
 }
 
 TEST_F(Inspecting, FitsTheLinkHoweverLargeTheToolsAre) {
+  // So much is kept of nobody by default.
+  tap.state().config.limits.set(Limit::KeptBytesPerParty, 1'000 * kMegabyte);
+  tap.state().config.limits.set(Limit::KeptBytes, 1'000 * kMegabyte);
   for (int i = 0; i < 60; ++i) otherSession("s" + std::to_string(i));
   const std::string schema =
       R"(,"parameters":{"type":"object","description":")" + std::string(1'400'000, 'x') + R"("})";
