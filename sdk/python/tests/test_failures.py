@@ -224,8 +224,8 @@ async def test_the_author_reads_which_call_has_failed_and_where(kit, capfd):
 
 async def test_the_author_reads_what_gates_sections_and_listeners_raise(kit, capfd):
     tap = Provider("hooked", **kit.where)
-    tap.gate(tool="bash")(raiser(Mute()))
-    tap.gate(tool="view")(raiser(asyncio.CancelledError()))
+    tap.gate(tool="bash")(lambda check: raiser(Mute())())
+    tap.gate(tool="view")(lambda check: raiser(asyncio.CancelledError())())
     tap.gate(tool="read")(lambda check: {"decision": "deny", "reason": object()})
     tap.section("code_change_rules", lambda current: raiser(OSError("of the section"))())
     tap.on("session.idle", lambda event: raiser(OSError("of the listener"))())
@@ -235,7 +235,7 @@ async def test_the_author_reads_what_gates_sections_and_listeners_raise(kit, cap
         while not (await kit.ask("check", tool="read", args={})).get("deny"):
             await asyncio.sleep(0.01)
         deny = (await kit.ask("check", tool="bash", args={"command": "ls"}))["deny"]
-        assert "the gate failed: " in deny
+        assert "the gate failed: Mute, whose text cannot be had" in deny
         deny = (await kit.ask("check", tool="view", args={}))["deny"]
         assert "the gate failed: CancelledError" in deny
         await kit.ask("build", section="code_change_rules", current="text")
@@ -246,7 +246,7 @@ async def test_the_author_reads_what_gates_sections_and_listeners_raise(kit, cap
             said += capfd.readouterr().err
             await asyncio.sleep(0.01)
         for head, error in (
-            ('the gate of bash {"command":"ls"}', "TypeError"),
+            ('the gate of bash {"command":"ls"}', "Mute: <exception str() failed>"),
             ("the function of section code_change_rules", "OSError: of the section"),
             ('on("session.idle")', "OSError: of the listener"),
         ):
