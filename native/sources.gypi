@@ -43,6 +43,7 @@
       'gateway/party.cc',
       'gateway/pattern_store.cc',
       'gateway/provider_inputs.cc',
+      'gateway/provider_watch.cc',
       'gateway/providers.cc',
       'gateway/push_budget.cc',
       'gateway/pushes.cc',
