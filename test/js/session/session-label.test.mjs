@@ -21,7 +21,7 @@ test("a label keeps folder and branch, and has the beginning of the prompt", (t)
   assert.equal(labelOf({ cwd }), "work (master)");
   assert.equal(labelOf({ cwd, title: "fix it" }), 'work (master) · "fix it"');
   const title = 'call greet {"name":"Ada"} and then\nsay nothing';
-  assert.equal(labelOf({ cwd, title }), 'work (master) · "call greet {"name":"A…"');
+  assert.equal(labelOf({ cwd, title }), 'work (master) · "call greet {"name":"…"');
   assert.equal(labelOf({ cwd, title: "🎲".repeat(30) }), `work (master) · "${"🎲".repeat(20)}…"`);
 });
 
