@@ -54,7 +54,10 @@ describe("copilot-tap use", () => {
     const moved = await tap(["use", "weather", "--session", "oth"], at);
     assert.equal(moved.code, 0, moved.err);
     assert.equal(moved.out, "weather serves other (other) now\n");
-    await other.tool("forecast");
+    await other.until(
+      () => other.tools.get("forecast"),
+      () => "forecast in the other session",
+    );
     const again = await tapJson(["use", "weather", "--session", "other"], at);
     assert.deepEqual(again.value, {
       ...{ provider: "weather", session: "other", label: "other", moved: false },

@@ -357,6 +357,11 @@ async function makeDetour(port) {
 }
 
 describe("an offer of another session", () => {
+  const has = (session, tool) =>
+    session.until(
+      () => session.tools.get(tool),
+      () => tool,
+    );
   const use = (session, name) => session.send({ type: "provider.use", provider: name });
 
   test("is taken by who follows the session last used", async (t) => {
@@ -381,7 +386,7 @@ describe("an offer of another session", () => {
     await assert.rejects(call, { code: "DISCONNECTED" });
     assert.match(String(aborted), /the user has moved the provider/);
     assert.deepEqual([...tap.sessions], ["other"]);
-    await other.tool("who_guest");
+    await has(other, "who_guest");
     await other.shows("tap: guest is here: who_guest, hang");
     other.end();
     await kit.tool("who_guest");
@@ -397,6 +402,7 @@ describe("an offer of another session", () => {
       const { tap } = make(t, kit, "settled", { session });
       await tap.connect();
       const other = await kit.addSession("other");
+      if (session === "all") await has(other, "who_settled");
       use(other, "settled");
       await other.shows(session === "all" ? "serves this session already" : "and did not come");
       assert.ok(tap.sessions.has("test"));
