@@ -8,6 +8,8 @@ import { HookFlight, SystemMessageFlight } from "./copilot-hooks.mjs";
 
 /** The gateway's own deadline comes first; ours is for one that hangs. */
 const MARGIN_MS = 500;
+/** For the CLI to show a line. */
+const TELL_MS = 500;
 /** The gateway waits 2 s for providers that rewrite a section. */
 const TEXT_MS = 2500;
 const guardMs = () => limitIn("guard-ms");
@@ -33,7 +35,7 @@ const MOST_GATE_MS = addon.limits.find(({ name }) => name === "gate-ms")?.most ?
  * @property {{connected: boolean, send: (message: object) => void}} link
  * @property {(tool: string) => string | undefined} providerOf whose tool it is
  * @property {string} folder where the session works: the paths that its tools are given begin there
- * @property {(text: string) => void} tell a line in the timeline
+ * @property {(text: string) => Promise<void>} tell a line in the timeline, which is there once it resolves
  * @property {import("../base/log.mjs").Log} log
  */
 
@@ -124,6 +126,10 @@ class Guards {
     return undefined;
   }
 }
+
+/** It is waited for, but not for long. @param {Promise<unknown>} work */
+const soon = (work) =>
+  Promise.race([work.catch(() => {}), new Promise((resolve) => setTimeout(resolve, TELL_MS))]);
 
 /** @param {string} needs */
 const consentLine = (needs) =>
@@ -220,7 +226,9 @@ export class SessionHooks {
     const flight = this.#flight;
     if (needs && flight && !this.#announced) {
       this.#announced = true;
-      if (!(await flight.isAllowed())) this.#options.tell(consentLine(needs));
+      // The CLI holds lines back while its question is open: this one should be there before. Not at
+      // any price: until hooks are registered nothing is checked.
+      if (!(await flight.isAllowed())) await soon(this.#options.tell(consentLine(needs)));
     }
     return flight?.register();
   }

@@ -76,8 +76,7 @@ export class SessionRunner {
     this.#log = options.log;
     this.#label = this.#currentLabel();
     const { log, sync, ownTools, cwd: folder } = options;
-    const tell = (/** @type {string} */ text) =>
-      this.receive({ type: "timeline", level: "info", text });
+    const tell = async (/** @type {string} */ text) => this.#session?.log(text, "info");
     const providerOf = (/** @type {string} */ tool) => this.#tools.providerOf(tool);
     this.#hooks = new SessionHooks({ link, providerOf, folder, tell, log });
     this.#calls = new SessionCalls(link);

@@ -41,7 +41,7 @@ function rig() {
     link,
     providerOf: (tool) => (tool === "deploy" ? "ci" : undefined),
     folder: "/home/ada/shop",
-    tell: (text) => lines.push(text),
+    tell: async (text) => void lines.push(text),
     log: (_level, text) => log.push(text),
   });
   const session = new FakeSession();
