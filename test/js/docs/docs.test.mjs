@@ -236,7 +236,7 @@ async function runProvider(language, code) {
     child.stderr.setEncoding("utf8").on("data", (text) => (errors += text));
     const ended = new Promise((resolve) => child.on("close", resolve));
     child.stdin.end(js ? `${code}\nawait tap.close();` : code);
-    await kit.session.shows("connected").catch(() => child.kill("SIGKILL"));
+    await kit.session.shows("tap: ").catch(() => child.kill("SIGKILL"));
     if (forGood) child.kill();
     assert.equal(await withTimeout(ended, 20_000, () => errors), 0, errors);
   } finally {
