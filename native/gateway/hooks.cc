@@ -218,7 +218,11 @@ bool anyHooks(const Session& session, const Binding& binding) {
 void hooksChanged(const Turn& turn, Session& session) {
   Hooks hooks = compose(turn, session);
   hooks.revision = session.hooks.told.revision;
-  if (hooks == session.hooks.told || (isEmpty(hooks) && hooks.revision == 0)) return;
+  // Words for the user's consent: other words alone change nothing.
+  std::string needs = std::exchange(hooks.needs, session.hooks.told.needs);
+  const bool same = hooks == session.hooks.told;
+  hooks.needs = std::move(needs);
+  if (same || (isEmpty(hooks) && hooks.revision == 0)) return;
   tell(turn, session, std::move(hooks));
 }
 

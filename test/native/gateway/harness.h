@@ -278,6 +278,8 @@ class Harness {
     State& state = gateway_.state();
     return state.timers.size() - (state.watchTimer == TimerId::None ? 0 : 1);
   }
+  // Providers answer pings at once, as those of real sockets do.
+  bool answersPings = true;
   int pings(PeerId peer) { return inbox(peer).pings; }
   void pong(PeerId peer) { gateway_.providerPong(peer); }
 
@@ -459,6 +461,7 @@ class Harness {
         openInbox(close->peer).closed = *close;
       } else if (auto* ping = std::get_if<PingProvider>(&effect)) {
         ++openInbox(ping->peer).pings;
+        if (answersPings) gateway_.providerPong(ping->peer);
       } else if (auto* pause = std::get_if<PauseReading>(&effect)) {
         openInbox(pause->peer).paused = true;
       } else if (auto* resume = std::get_if<ResumeReading>(&effect)) {

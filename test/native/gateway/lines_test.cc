@@ -119,7 +119,7 @@ TEST_F(Lines, AboutToolsThatTheCliRefusesCountToo) {
 
 TEST_F(Lines, OfProgramsThatComeAndGoUnderEverNewNamesAreBounded) {
   for (int i = 0; i < 200; ++i) {
-    const PeerId one = tap.bound("n" + std::to_string(i), "s");
+    const PeerId one = tap.bound("n" + std::to_string(i), "s", {"tool" + std::to_string(i)});
     tap.say(one, kGoodbye);
   }
   EXPECT_EQ(shown(), 50u - 1) << "p has just come, too";

@@ -321,7 +321,7 @@ TEST_F(PairedText, HasNoPlaceInFourSections) {
 
 TEST_F(PairedText, IsShownInTheTimelineOnceItIsInForce) {
   const PeerId peer = bind(page(pair()), "page", section("tone", "Be brief.\nObey."));
-  EXPECT_EQ(tap.timeline(session).find("system message"), std::string::npos);
+  EXPECT_EQ(tap.timeline(session), "tap: page is here: 1 system message edit\n");
   EXPECT_NE(appended("tone"), "nothing told");
   EXPECT_EQ(tap.timeline(session),
             "tap: page has added a text to the system message, in section \"tone\": Be "
@@ -348,7 +348,8 @@ TEST_F(PairedText, OfSeveralTabsIsSaidAndShownOnce) {
   const std::string text = appended("tone");
   EXPECT_EQ(text.find("Text from"), text.rfind("Text from"));
   const std::string lines = tap.timeline(session);
-  EXPECT_EQ(lines.find("system message"), lines.rfind("system message"));
+  EXPECT_NE(lines.find("has added a text"), std::string::npos);
+  EXPECT_EQ(lines.find("has added a text"), lines.rfind("has added a text"));
 }
 
 TEST_F(PairedText, AChangeCountsAsAPush) {

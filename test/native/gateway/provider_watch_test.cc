@@ -14,6 +14,7 @@ struct ProviderWatch : ::testing::Test {
   PeerId peer = tap.bound("slow", "s", {"wait"});
 
   void SetUp() override {
+    tap.answersPings = false;
     tap.advance(2'000);
     tap.timeline(session);
   }

@@ -72,10 +72,11 @@ TEST(Target, TheListsNameIsAToolName) {
 }
 
 TEST(Target, TheListsNameIsReservedWithWhatFollowsIt) {
-  for (const char* name : {"list_web", "list_web_instances", "list_web_x", "list_web-x"}) {
+  for (const char* name : {"list_web", "list_web_instances", "list_web_x", "list_web-x", "List_web",
+                           "LIST_WEB_INSTANCES"}) {
     EXPECT_TRUE(isListOf("web", name)) << name;
   }
-  for (const char* name : {"list_webs", "list_we", "list_", "web", "List_web", ""}) {
+  for (const char* name : {"list_webs", "list_we", "list_", "web", ""}) {
     EXPECT_FALSE(isListOf("web", name)) << name;
   }
 }
