@@ -120,6 +120,7 @@ export const SENT = {
   "auth.pairing": ["asks for the code", ({ prompt }) => [json(prompt)]],
   sessions: ["sessions", sessions],
   "sessions.updated": ["sessions now", sessions],
+  "session.offer": ["come to", ({ sessionId }, told) => [inSession(sessionId, told)]],
   "hello.ack": [
     "welcome",
     ({ providerId, sessionId }, told) => [text(providerId), inSession(sessionId, told)],

@@ -284,7 +284,7 @@ describe("live tools", { concurrency: 1 }, () => {
     );
     const { stdout } = await rig.run();
     assert.equal(rig.result("ping"), "pong");
-    assert.equal(timelineLines(stdout, /blinker connected/).length, 1, stdout);
+    assert.equal(timelineLines(stdout, /blinker is here/).length, 1, stdout);
     assert.equal(timelineLines(stdout, /blinker left/).length, 0, stdout);
   });
 });

@@ -17,7 +17,7 @@ import {
 } from "../../develop/tool-arguments.mjs";
 import { sessionIdOf } from "../reference.mjs";
 
-/** @typedef {import("../given.mjs").Given & {tool: string, arguments?: string, more?: string[], stdin: boolean, session?: string, timeout?: string, output?: string}} CallGiven */
+/** @typedef {import("../given.mjs").Given & {tool: string, args?: string, more?: string[], stdin: boolean, session?: string, timeout?: string, output?: string}} CallGiven */
 /** @typedef {import("../../base/addon.js").CallOutcome} CallOutcome */
 /** @typedef {import("../../base/addon.js").Attachment} Attachment */
 
@@ -42,7 +42,7 @@ function reading(read) {
 }
 
 /** The words of the arguments. @param {CallGiven} given @returns {Promise<string[]>} */
-async function wordsOf({ arguments: first, more = [], stdin }) {
+async function wordsOf({ args: first, more = [], stdin }) {
   const typed = first === undefined ? [] : [first, ...more];
   if (!stdin) {
     if (!arePairs(typed)) reading(() => argumentsOf(typed));
@@ -151,7 +151,7 @@ async function run(twice) {
 
 /** @type {import("../given.mjs").Command} */
 export default {
-  command: "call <tool> [arguments] [more..]",
+  command: "call <tool> [args] [more..]",
   describe: "call a tool without a model",
   builder: (parser) =>
     parser
@@ -163,7 +163,7 @@ export default {
           "Ctrl-C cancels the call.",
       )
       .positional("tool", { describe: "its name", type: "string" })
-      .positional("arguments", {
+      .positional("args", {
         describe: "key=value pairs, or a JSON object; else {}",
         type: "string",
       })

@@ -87,7 +87,7 @@ function node(place) {
   if (file === undefined) {
     return finding("NODE_NOT_FOUND", {
       problem:
-        "There is no node on PATH, and TAP_NODE names none: the gateway then runs inside a session, and ends with it.",
+        "There is no node on PATH, and TAP_NODE names none. The gateway then runs inside a session, and ends with it.",
       fix: another,
     });
   }
@@ -107,7 +107,7 @@ function node(place) {
   }
   if (passedOver === undefined) return undefined;
   return finding("TAP_NODE_UNUSABLE", {
-    problem: `TAP_NODE is "${passedOver}", which is not the absolute path of a program; ${file} is used in its place.`,
+    problem: `${passedOver}. The gateway runs on ${file} instead.`,
     fix: "Set TAP_NODE to the path of a Node.js, or unset it.",
     command: "unset TAP_NODE",
   });
@@ -138,7 +138,7 @@ const removed = (env, usual) =>
   finding("EXTENSION_REMOVED", {
     problem: `tap is no longer installed in ${usual}. The open session still runs it; the next one will not have it.`,
     fix: "If that is not what you want, install it again.",
-    command: linkCommand(env, usual),
+    command: tapCommand(["install"], env),
   });
 
 /** @param {NodeJS.ProcessEnv} env @param {string} usual @param {string} state @param {string | undefined} target */

@@ -5,7 +5,8 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { parse } from "jsonc-parser";
 import { RELEASES } from "../../base/release-use.mjs";
-import { everyNode, findNode } from "../../base/node.mjs";
+import { everyNode, findNode, versionOfNode } from "../../base/node.mjs";
+import { LEAST_NODE } from "../../base/node-version.mjs";
 import { programFolder } from "../../base/paths.mjs";
 import { releaseNamedBy } from "../../install/entry.mjs";
 import { ask, headOf, jsonIn, namesIn, tailOf } from "./bounded.mjs";
@@ -83,12 +84,21 @@ export function homeFacts({ home, folder, logs }) {
   return { state: "there", home, folder: writeTrouble(folder), logs: writeTrouble(logs) };
 }
 
+/** @param {string} wanted TAP_NODE, which is not used */
+function whyPassedOver(wanted) {
+  if (!everyNode({ TAP_NODE: wanted }, "").includes(wanted))
+    return `TAP_NODE is "${wanted}", which is not the absolute path of a program`;
+  const version = versionOfNode(wanted);
+  if (version === "") return `TAP_NODE is "${wanted}", which does not say its version in time`;
+  return `TAP_NODE is "${wanted}", which is Node.js ${version}; the gateway needs ${LEAST_NODE} or later`;
+}
+
 /** The Node that a session would run the gateway on. @param {NodeJS.ProcessEnv} env */
 export async function nodeFacts(env) {
   // Where none is new enough, the first is told about.
   const file = findNode(env, "") ?? everyNode(env, "")[0];
   const wanted = env.TAP_NODE || undefined;
-  const passedOver = wanted !== undefined && wanted !== file ? wanted : undefined;
+  const passedOver = wanted !== undefined && wanted !== file ? whyPassedOver(wanted) : undefined;
   const answer = file ? await ask(file, ["--version"], { env, ms: VERSION_MS }) : undefined;
   const said = /^v(\d+\.\d+\.\d+)/.exec(answer?.out ?? "");
   return { file, passedOver, version: said?.[1] };

@@ -60,9 +60,9 @@ describe("copilot-tap pair and unpair", () => {
 
   test("unpair of a name that nobody has says so", async (t) => {
     const { at, page } = await paired(t);
-    const { code, err } = await tap(["unpair", "brows"], at);
+    const { code, err } = await tap(["unpair", "rowser"], at);
     assert.equal(code, 1);
-    assert.match(err, /no provider is paired by the name "brows"/);
+    assert.match(err, /unknown provider "rowser"\nknown providers:\n {2}browser/);
     assert.equal(page.closed, undefined);
   });
 

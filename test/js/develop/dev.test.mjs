@@ -127,7 +127,7 @@ describe("dev with a program and what is piped into it", () => {
   test("takes a program after -- only", async (t) => {
     const dev = tap(t, "dev", process.execPath, "x.mjs");
     assert.equal(await dev.end(), 2);
-    assert.match(dev.output, /no argument/);
+    assert.match(dev.output, /unexpected argument/);
   });
 });
 

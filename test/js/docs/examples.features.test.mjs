@@ -199,7 +199,8 @@ example("gate", "lets a push pass while CI is green, and says why else", async (
   assert.equal(program.output, asked, "none of these was a question for the program");
 
   await program.stop("SIGKILL");
-  await waitFor(() => session.hooks.wanted === false, { what: "no hooks" });
+  await waitFor(() => session.timeline.some((line) => /rules stay in force/.test(line)));
+  assert.match((await shell("git push")).deny, /its connection was lost/);
 });
 
 example("context", "speaks with prompts, and changes the system message", async (place) => {

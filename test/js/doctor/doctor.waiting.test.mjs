@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { waitFor } from "../../support/wait.mjs";
 import { tap, tapJson } from "../command/cli-process.mjs";
+import { FINDABLE } from "../../../js/command/doctor/checks-gateway.mjs";
 import { running } from "./doctor-place.mjs";
 
 const PROVIDER = fileURLToPath(
@@ -67,4 +68,14 @@ test("a call that was cancelled is counted apart", async (t) => {
   await waitFor(async () => (await record())?.cancelled === 1, { what: "a cancelled call" });
   const { calls, failed } = await record();
   assert.deepEqual({ calls, failed }, { calls: 1, failed: 0 });
+});
+
+test("a gateway that runs on a Node.js that is too old is judged by its own", () => {
+  const check = FINDABLE.find(({ id }) => id === "gateway-node");
+  const found = (node) => check.run(/** @type {any} */ ({ inspection: { node, pid: 7 } }));
+  const { code, problem } = found("18.20.8");
+  assert.equal(code, "GATEWAY_NODE_TOO_OLD");
+  assert.match(problem, /pid 7, runs on Node\.js 18\.20\.8; it needs 20\.19\.0 or later/);
+  assert.equal(found(process.versions.node), undefined);
+  assert.equal(found(undefined), undefined, "an older gateway does not say");
 });

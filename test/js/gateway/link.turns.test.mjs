@@ -71,7 +71,7 @@ if (!isMainThread) {
     const settled = new Int32Array(new SharedArrayBuffer(4));
     let waited = "";
     gateway.log.push = (text) => {
-      if (/goodbye/.test(text)) waited = Atomics.wait(settled, 0, 0, 5000);
+      if (/disconnected/.test(text)) waited = Atomics.wait(settled, 0, 0, 5000);
       return 0;
     };
     const link = gateway.listenLink();

@@ -178,7 +178,7 @@ describe("its author reads on stderr", () => {
       printed.text,
       /^provider slow: boom \{"a":"\\u001b\[2J","long":"y{100,200}… failed:\nTypeError: x is undefined\n +at .*explode.*sdk-node\.failures/,
     );
-    assert.match(printed.text, /\[cause\]: Error: the cause\\u\{1b\}\[2J/);
+    assert.match(printed.text, /\[cause\]: Error: the cause\\x1b\[2J/);
     const errors = [];
     tap.on("error", (error) => errors.push(error));
     printed.text = "";

@@ -94,9 +94,11 @@ describe("a process", () => {
       t,
       { ...kit, env: { ...kit.env, TAP_PROVIDER_TOKEN: token } },
       `import { provider } from "copilot-tap/provider";
-       await provider("stale").connect();`,
+       const tap = provider("stale");
+       tap.tool("old", { description: "Old" }, () => "old");
+       await tap.connect();`,
     );
-    await kit.session.shows("tap: stale connected");
+    await kit.session.shows("tap: stale is here");
     await kit.restartGateway();
     const { status, output } = await ended;
     assert.equal(status, 1, output);
