@@ -25,4 +25,4 @@ def test_what_is_not_seen_is_shown() -> None:
 def test_errors_that_nobody_hears_are_printed_so(capsys: pytest.CaptureFixture[str]) -> None:
     listeners = Listeners("p\u200b", lambda _work: None)
     listeners.on_error(ValueError("\x1b[2Jgone\U000e0041"))
-    assert capsys.readouterr().err == "provider p\\u{200b}: \\x1b[2Jgone\\u{e0041}\n"
+    assert capsys.readouterr().err == "provider p\\u{200b}: ValueError: \\x1b[2Jgone\\u{e0041}\n"
