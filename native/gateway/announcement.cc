@@ -13,7 +13,6 @@ namespace tap::gateway {
 
 using protocol::HookAction;
 using protocol::LogLevel;
-using protocol::ProviderState;
 
 namespace {
 

@@ -16,7 +16,6 @@
 
 namespace tap::gateway {
 
-using protocol::HookAction;
 using protocol::HookOutcome;
 using protocol::Hooks;
 using protocol::SectionEdit;

@@ -65,17 +65,17 @@ struct Provider {
   // --- The connection
   PeerId peer;
   protocol::ProviderState state = protocol::ProviderState::AwaitAuth;
+  bool upgraded = false;  // the handshake is done
+  bool paused = false;
+  bool hungTold = false;  // its sessions know that it does not answer
   Credentials credentials;
   Time since{};                       // when it was accepted
-  bool upgraded = false;              // the handshake is done
   std::optional<std::string> origin;  // a web page's, from its handshake
   TimerId deadline = TimerId::None;   // handshake, auth, pairing
   Allowance allowance;
   std::optional<Time> throttledSince;  // start of a flood that has not stopped since
   Time lastThrottled{};
-  bool paused = false;
   std::optional<Time> pingedAt;  // nothing has come since this ping (provider_watch.h)
-  bool hungTold = false;         // its sessions know that it does not answer
   size_t cancelsToAnswer = 0;    // tool.cancel messages whose reply is due
   std::deque<Time> hellos;       // of the last minute
 
