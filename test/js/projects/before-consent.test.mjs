@@ -122,3 +122,24 @@ test("a config that keeps changing is looked at when consent changes, and told o
   await new Promise((resolve) => setTimeout(resolve, 1500));
   assert.equal(told.length, 2, "the same content is not told twice");
 });
+
+test("a config that is too large, too deep or full of mistakes is a few lines", async (t) => {
+  const { sessions, session, folder, told, tokens } = await setUp(t);
+  const texts = {
+    large: `{"providers":[]}${" ".repeat(256 * 1024)}`,
+    deep: "[".repeat(250_000),
+    wrong: JSON.stringify({ providers: Array.from({ length: 20 }, () => ({ [EVIL]: EVIL })) }),
+  };
+  for (const [what, text] of Object.entries(texts)) {
+    fs.writeFileSync(path.join(folder, "tap.config.json"), text);
+    const before = told.length;
+    sessions.opened(session.id, folder);
+    await waitFor(() => told.length > before, { what: `the line about the ${what} one` });
+    sessions.ended(session.id);
+    assert.equal(told.length, before + 1, what);
+    const lines = told[before].split("\n");
+    assert.ok(lines.length <= 21, `${what}: ${lines.length} lines`);
+    for (const line of lines) assert.doesNotMatch(line, OBEYED, what);
+  }
+  assert.equal(tokens(), 0);
+});

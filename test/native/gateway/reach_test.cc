@@ -204,6 +204,23 @@ TEST_F(ProgramReach, IsAShortLineOfTheLogForEachMessage) {
   EXPECT_LE(lines(since), everything("").size());
 }
 
+TEST_F(ProgramReach, HasSixtyFourKilobytesForEachTextThatTheModelReads) {
+  const PeerId peer = tap.bound("loud", "s");
+  const std::string most = quote(std::string(65'536, 'e'));
+  const std::string more = quote(std::string(65'537, 'e'));
+  for (const auto& [before, after] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"type":"context.update","context":)", "}"},
+           {R"({"type":"hooks.update","onPreToolUse":[{"action":"deny","reason":)", "}]}"},
+           {R"({"type":"hooks.update","transforms":{"tone":{"action":"append","content":)", "}}}"},
+       }) {
+    tap.say(peer, before + most + after);
+    EXPECT_EQ(tap.count(peer, "error"), 0u) << before;
+    tap.say(peer, before + more + after);
+    EXPECT_EQ(tap.count(peer, "error"), 1u) << before;
+    tap.clear();
+  }
+}
+
 // ---- a project provider
 
 class ProjectReach : public Reach {};
