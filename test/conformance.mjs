@@ -1,6 +1,6 @@
 // docs/conformance.md names, for every rule of the specifications, the tests that show it, and
-// SECURITY.md for every threat those that show how it is met. Here both are read, and held to what
-// became of those tests in a run.
+// SECURITY.md for every threat, and for every way in which a provider reaches something, those that
+// show how it is met. Here both are read, and held to what became of those tests in a run.
 
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -20,7 +20,7 @@ export function readRules(markdown, file = "docs/conformance.md") {
   for (const [index, line] of markdown.split("\n").entries()) {
     if (line.startsWith("#")) chapter = line.replace(/^#+\s*/, "");
     const cells = line.split("|").map((cell) => cell.trim());
-    if (!line.startsWith("|") || /^(Rule|Threat|-+)$/.test(cells[1])) continue;
+    if (!line.startsWith("|") || /^(Rule|Threat|Way|-+)$/.test(cells[1])) continue;
     if (cells.length !== 5) throw new Error(`${file}:${index + 1}: not three cells`);
     const [, rule, where, named] = cells;
     const tests = [...named.matchAll(/`([^`]+)`/g)].map(([, name]) => name);
@@ -34,17 +34,21 @@ const read = (file) => readFileSync(path.join(root, file), "utf8");
 
 export const conformanceRules = () => readRules(read("docs/conformance.md"));
 
-const THREATS = "## Threats";
-
-/** The threats: one chapter of SECURITY.md, its lines where they are. */
-export function securityRules() {
+/** The rows of one chapter of SECURITY.md, its lines where they are. @param {string} chapter */
+function rulesOfSecurity(chapter) {
   const lines = read("SECURITY.md").split("\n");
-  const start = lines.findIndex((line) => line === THREATS);
-  if (start < 0) throw new Error(`SECURITY.md has no chapter "${THREATS}"`);
+  const start = lines.findIndex((line) => line === `## ${chapter}`);
+  if (start < 0) throw new Error(`SECURITY.md has no chapter "${chapter}"`);
   const next = lines.findIndex((line, index) => index > start && line.startsWith("## "));
-  const others = (/** @type {number} */ index) => index < start || index >= next;
+  const others = (/** @type {number} */ index) => index < start || (next >= 0 && index >= next);
   return readRules(lines.map((line, i) => (others(i) ? "" : line)).join("\n"), "SECURITY.md");
 }
+
+/** What a provider can reach and how that is bounded; `chapter` is the kind of provider. */
+export const reachRules = () => rulesOfSecurity("What each provider can reach");
+
+/** The threats, and what each provider can reach. */
+export const securityRules = () => [...rulesOfSecurity("Threats"), ...reachRules()];
 
 /**
  * `Suite.Name` is a GoogleTest; `js/room/file: title` is in test/js/room/file.test.mjs, likewise e2e and support.

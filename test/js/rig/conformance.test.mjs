@@ -1,5 +1,6 @@
 // docs/conformance.md: every rule has tests that exist, and nothing of the specifications is left
-// out. SECURITY.md: every threat has tests that exist. That the tests have run and passed is checked by test/run.mjs, after them.
+// out. SECURITY.md: every threat has tests that exist, and so has every way in which a provider can
+// reach something. That the tests have run and passed is checked by test/run.mjs, after them.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
@@ -10,6 +11,7 @@ import { root } from "../../commands.mjs";
 import {
   conformanceRules,
   parseTestName,
+  reachRules,
   readGoogleTest,
   readResultLines,
   readRules,
@@ -44,6 +46,20 @@ const CHAPTERS = {
 /** What the gateway sends. */
 const TO_PROVIDERS = `auth.pairing sessions sessions.updated hello.ack ack error tool.call tool.cancel
   session.event session.lifecycle stream.history gate.check transform.request`;
+
+/** The kinds of providers in SECURITY.md, and what of each can reach whom. */
+const KINDS = [
+  "A program with the user's token",
+  "A project provider",
+  "A paired program or web page",
+  "A provider in the gateway's process",
+  "A stranger",
+  "A tap.config.json before consent",
+];
+const WHAT = ["text", "names", "timing", "memory", "CPU"];
+const WHOM = ["the model", "the user", "the disk", "another"];
+const PAIRS = WHOM.flatMap((whom) => WHAT.map((what) => `${what} → ${whom}`));
+const MOST_OF_A_CELL = 220;
 
 const rules = conformanceRules();
 const read = (file) => readFileSync(path.join(root, file), "utf8");
@@ -88,6 +104,15 @@ const missingTests = (named) =>
     tests.filter((name) => !exists(name)).map((name) => `${line}: ${name}`),
   );
 
+/** "text → the model: pushes" is one of the ways of "text → the model". @param {string} way */
+const pairOf = (way) => way.split(":")[0];
+
+/** @param {import("../../conformance.mjs").Rule[]} rows */
+const unknownWays = (rows) =>
+  rows
+    .filter(({ rule }) => !PAIRS.includes(pairOf(rule)))
+    .map(({ line, rule }) => `${line}: ${rule}`);
+
 describe("SECURITY.md", () => {
   test("every threat has an answer, and tests that exist", () => {
     const threats = securityRules();
@@ -95,6 +120,27 @@ describe("SECURITY.md", () => {
     const bare = threats.filter(({ rule, where, tests }) => !rule || !where || tests.length === 0);
     assert.deepEqual(bare, []);
     assert.deepEqual(missingTests(threats), []);
+  });
+
+  test("each kind of provider has a row for all that can reach the model, the user, the disk or another", () => {
+    const rows = reachRules();
+    assert.deepEqual([...new Set(rows.map(({ chapter }) => chapter))], KINDS);
+    assert.deepEqual(unknownWays(rows), []);
+    for (const kind of KINDS) {
+      const ways = rows.filter(({ chapter }) => chapter === kind).map(({ rule }) => pairOf(rule));
+      assert.deepEqual([...new Set(ways)], PAIRS, `${kind}: all pairs, in this order`);
+    }
+    const long = rows.filter(({ where }) => where.length > MOST_OF_A_CELL);
+    assert.deepEqual(
+      long.map(({ line, where }) => `${line}: ${where.length} characters`),
+      [],
+    );
+  });
+
+  test("a way that is not there, or is no way, is noticed", () => {
+    const rows = readRules("| text → the modem | is not a pair | `Gateway.ClosesOnAWrongToken` |");
+    assert.deepEqual(unknownWays(rows), ["1: text → the modem"]);
+    assert.equal(pairOf("names → the disk: folders"), "names → the disk");
   });
 
   test("a test that does not exist is noticed", () => {
