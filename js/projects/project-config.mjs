@@ -162,15 +162,16 @@ class Reader {
     this.#file = file;
   }
 
-  /** @param {Node} node @param {string} message */
+  /** @param {Node} node @param {string | (() => string)} message a function where it takes time to make */
   #problem(node, message) {
     if (this.problems.length >= MAX_PROBLEMS) return;
-    this.problems.push(problemAt(this.#file, this.#text, node.offset, message));
+    const text = typeof message === "string" ? message : message();
+    this.problems.push(problemAt(this.#file, this.#text, node.offset, text));
   }
 
   /** @param {Node} node @param {string} kind */
   #mustBe(node, kind) {
-    this.#problem(node, `${placeOf(node)} must be ${kind}, not ${kindOf(node)}`);
+    this.#problem(node, () => `${placeOf(node)} must be ${kind}, not ${kindOf(node)}`);
   }
 
   /**
@@ -237,7 +238,7 @@ class Reader {
       return "";
     }
     if (node.value.includes("\0")) {
-      this.#problem(node, `${placeOf(node)} must not contain a zero byte`);
+      this.#problem(node, () => `${placeOf(node)} must not contain a zero byte`);
     }
     return /** @type {string} */ (node.value);
   }

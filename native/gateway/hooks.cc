@@ -83,19 +83,21 @@ void addEdits(std::map<std::string, SectionEdit>& edits, const Provider& provide
   for (const auto& [section, transform] : binding.transforms) {
     SectionEdit& edit = edits[section];
     edit.section = section;
+    // The model reads no words that nobody sees.
+    std::string content = visibleToModel(transform.content, transform.content.npos);
     switch (transform.action) {
       case TransformAction::Append:
         if (trusted) {
-          addLine(edit.append, transform.content);
+          addLine(edit.append, content);
         } else {
-          addPairedText(edit, provider, transform.content);
+          addPairedText(edit, provider, content);
         }
         break;
       case TransformAction::Prepend:
-        addLine(edit.prepend, transform.content);
+        addLine(edit.prepend, content);
         break;
       case TransformAction::Replace:
-        edit.replace = transform.content;
+        edit.replace = std::move(content);
         break;
       case TransformAction::Callback:
         edit.callback = true;

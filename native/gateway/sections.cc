@@ -15,7 +15,8 @@ namespace {
 void addContext(std::string& text, const std::string& provider, std::string_view context) {
   if (context.empty()) return;
   if (!text.empty()) text += "\n\n";
-  text += "Context from tap provider " + quotedName(provider) + ":\n" + std::string(context);
+  text += "Context from tap provider " + quotedName(provider) + ":\n" +
+          visibleToModel(context, context.npos);
 }
 
 bool isCallback(const Binding& binding, const std::string& section) {
@@ -29,7 +30,7 @@ void settle(const Turn& turn, BuildInFlight build) {
   if (session == nullptr) return;
   std::optional<std::string> content;
   for (std::optional<std::string>& one : build.contents) {
-    if (one) content = std::move(one);
+    if (one) content = visibleToModel(*one, one->npos);
   }
   sendToSession(turn, *session,
                 protocol::SectionText{std::move(build.buildId), std::move(content)});

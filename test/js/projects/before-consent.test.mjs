@@ -7,7 +7,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { allow, consentFile, revoke } from "../../../js/projects/consent.mjs";
 import { gatewayFiles } from "../../../js/base/paths.mjs";
-import { digestOf } from "../../../js/projects/project-config.mjs";
+import { digestOf, loadProjectConfig } from "../../../js/projects/project-config.mjs";
 import { ProjectSessions } from "../../../js/projects/project-sessions.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { temporaryFolder, TestGateway } from "../gateway/harness.mjs";
@@ -142,4 +142,17 @@ test("a config that is too large, too deep or full of mistakes is a few lines", 
     for (const line of lines) assert.doesNotMatch(line, OBEYED, what);
   }
   assert.equal(tokens(), 0);
+});
+
+test("a config full of mistakes is read without looking for each one's place", async (t) => {
+  const folder = temporaryFolder(t);
+  const args = Array.from({ length: 120_000 }, () => 1);
+  const config = { providers: [{ name: "a", command: "b", args }] };
+  fs.writeFileSync(path.join(folder, "tap.config.json"), JSON.stringify(config));
+  const before = process.cpuUsage();
+  const { result } = loadProjectConfig(folder);
+  const { user, system } = process.cpuUsage(before);
+  assert.equal(result.problems.length, 20);
+  // Each place takes the time of all before it: 120,000 of them took seconds together.
+  assert.ok(user + system < 2_000_000, `${(user + system) / 1e6} s`);
 });

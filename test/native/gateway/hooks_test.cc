@@ -333,6 +333,22 @@ TEST_F(HooksOfASession, AmbientContextGoesWithEveryPrompt) {
   EXPECT_EQ(prompt("3"), "3: ");
 }
 
+TEST_F(HooksOfASession, ShowTheModelNoHiddenWords) {
+  // A tag character and a zero-width space; the joiner of an emoji is no hidden word.
+  const std::string evil = "fine\U000E0072\u200b \U0001F468\u200D\U0001F4BB";
+  const std::string seen = "fine\\u{e0072}\\u{200b} \U0001F468\u200D\U0001F4BB";
+  const PeerId peer =
+      with("ci", R"("context":)" + quote(evil) +
+                     R"(,"hooks":{"transforms":{"tone":{"action":"append","content":)" +
+                     quote(evil) + R"(},"tool_instructions":{"action":"callback"}}})");
+  EXPECT_EQ(prompt("1"), "1: Context from tap provider \"ci\":\n" + seen);
+  tap.send(session, protocol::SectionBuild{"b", "tool_instructions", "old"});
+  const std::string asked = tap.take(peer, "transform.request").get("callId");
+  tap.say(peer, R"({"type":"transform.result","callId":)" + quote(asked) + R"(,"content":)" +
+                    quote(evil) + "}");
+  EXPECT_EQ(tap.expect<protocol::SectionText>(session).content, seen);
+}
+
 TEST_F(HooksOfASession, StartupContextGoesWithTheFirstPromptOnly) {
   const PeerId peer = with("ci", R"("startup_context":"Loaded.","context":"green")");
   EXPECT_EQ(prompt("1"),
