@@ -36,6 +36,7 @@
       'gateway/identity.cc',
       'gateway/inspection.cc',
       'gateway/kept.cc',
+      'gateway/kept_sums.cc',
       'gateway/lines.cc',
       'gateway/message_patterns.cc',
       'gateway/operators.cc',

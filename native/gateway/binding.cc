@@ -87,13 +87,8 @@ std::optional<Refusal> unauthorized(const Provider& provider, const protocol::He
 // The reconnect token gives a connection the identity that it had on another one, which may not
 // have noticed yet that it is dead.
 void takeOver(const Turn& turn, const Provider& provider, const protocol::Hello& hello) {
-  if (hello.reconnectToken.empty()) return;
-  Provider* holder = turn.state.providers.byReconnectToken(hello.reconnectToken);
-  if (holder == nullptr || holder->peer == provider.peer || holder->name != hello.name ||
-      holder->instance != hello.instance || holder->credentials != provider.credentials ||
-      holder->origin != provider.origin) {
-    return;
-  }
+  Provider* holder = takenOver(turn, provider, hello);
+  if (holder == nullptr) return;
   const PeerId old = holder->peer;
   unbindAll(turn, *holder, Departure::TakenOver, "it has connected anew");
   turn.state.providers.erase(old);
@@ -199,6 +194,12 @@ void greet(const Turn& turn, Provider& provider, Session& session) {
   answerWhenInForce(turn, session, provider, *provider.in(session.id), "hello", "");
 }
 
+void declareNothing(Provider& provider) {
+  provider.all = false;
+  provider.declared = Binding();
+  provider.metadata.clear();
+}
+
 void adopt(Provider& provider, const protocol::Hello& hello) {
   if (provider.name != hello.name || provider.instance != hello.instance) {
     provider.providerId.clear();
@@ -214,21 +215,69 @@ void adopt(Provider& provider, const protocol::Hello& hello) {
   provider.concurrency = hello.concurrency;
 }
 
+// What the session remembers of it, and forgets once it is bound there.
+size_t rememberedOf(const Provider& provider, const Session& session) {
+  const auto at = session.known.find({provider.name, provider.instance});
+  if (at == session.known.end() || at->second.party != provider.party) return 0;
+  return at->second.kept.bytes();
+}
+
+// Besides, useUp takes what its tokens could have brought back in other sessions.
+size_t freedByHello(const Turn& turn, const Provider& provider,
+                    const std::vector<Session*>& sessions, const std::string& token) {
+  const Identity identity{provider.name, provider.instance};
+  const auto isUsedUp = [&](const std::string& its) {
+    return !its.empty() && (its == token || its == provider.reconnectToken);
+  };
+  size_t freed = 0;
+  for (const Session* session : sessions) freed += rememberedOf(provider, *session);
+  for (auto& [id, session] : turn.state.sessions.all()) {
+    if (std::find(sessions.begin(), sessions.end(), &session) != sessions.end()) continue;
+    const auto at = session.known.find(identity);
+    if (at == session.known.end() || at->second.party != provider.party) continue;
+    const KnownProvider& known = at->second;
+    if (!isUsedUp(known.reconnectToken)) continue;
+    if (known.saved) freed += weigh(*known.saved);
+    if (known.declared) freed += weigh(*known.declared);
+  }
+  return freed;
+}
+
 // For what it declares and what will be remembered of it.
-std::optional<Refusal> makeRoomFor(const Turn& turn, Provider& provider,
-                                   const std::vector<Binding>& bindings) {
-  size_t bytes = provider.metadata.size();
-  if (provider.all) bytes += weigh(provider.declared) * (bindings.size() + 1);
-  for (const Binding& binding : bindings) bytes += weigh(binding) + kKnownBytes;
-  auto refusal = makeRoom(turn, provider.party, bytes, "hello", "");
-  if (!refusal) return std::nullopt;
-  provider.all = false;
-  provider.declared = Binding();
-  provider.metadata.clear();
-  return refusal;
+std::optional<Refusal> makeRoomFor(const Turn& turn, const Provider& provider,
+                                   const std::vector<Session*>& sessions,
+                                   const std::vector<Binding>& bindings, const std::string& token) {
+  Room room{provider.metadata.size(), freedByHello(turn, provider, sessions, token)};
+  if (provider.all) room.taken += weigh(provider.declared) * (bindings.size() + 1);
+  for (const Binding& binding : bindings) {
+    room.taken += weigh(binding) + weighHeld(binding) + kKnownBytes;
+  }
+  return makeRoom(turn, provider.party, room, "hello", "");
+}
+
+// Why it cannot have these bindings in these sessions.
+std::optional<Refusal> cannotBindAll(const Turn& turn, const Provider& provider,
+                                     const std::vector<Session*>& sessions,
+                                     const std::vector<Binding>& bindings,
+                                     const std::string& token) {
+  for (size_t i = 0; i < bindings.size(); ++i) {
+    if (auto refusal = cannotBind(turn, *sessions[i], provider, bindings[i])) return refusal;
+  }
+  return makeRoomFor(turn, provider, sessions, bindings, token);
 }
 
 }  // namespace
+
+Provider* takenOver(const Turn& turn, const Provider& provider, const protocol::Hello& hello) {
+  if (hello.reconnectToken.empty()) return nullptr;
+  Provider* holder = turn.state.providers.byReconnectToken(hello.reconnectToken);
+  if (holder == nullptr || holder->peer == provider.peer || holder->name != hello.name ||
+      holder->instance != hello.instance || holder->credentials != provider.credentials ||
+      holder->origin != provider.origin) {
+    return nullptr;
+  }
+  return holder;
+}
 
 std::optional<Refusal> bindProvider(const Turn& turn, Provider& provider, protocol::Hello hello) {
   if (hello.protocolVersion != protocol::kProtocolVersion) {
@@ -258,14 +307,12 @@ std::optional<Refusal> bindProvider(const Turn& turn, Provider& provider, protoc
   followName(turn, provider, hello.name);
   adopt(provider, hello);
   if (formerly) restore(provider.declared, *formerly, hello);
-  for (const Session* session : chosen.value()) {
-    bindings.push_back(declaration.in(*session));
-    auto refusal = cannotBind(turn, *session, provider, bindings.back());
-    if (!refusal) continue;
-    provider.all = false;
+  for (const Session* session : chosen.value()) bindings.push_back(declaration.in(*session));
+  if (auto refusal =
+          cannotBindAll(turn, provider, chosen.value(), bindings, hello.reconnectToken)) {
+    declareNothing(provider);
     return refusal;
   }
-  if (auto refusal = makeRoomFor(turn, provider, bindings)) return refusal;
   if (comesBack) provider.providerId = formerId;
   useUp(turn, identity, hello.reconnectToken);
   useUp(turn, identity, provider.reconnectToken);
@@ -277,6 +324,7 @@ std::optional<Refusal> bindProvider(const Turn& turn, Provider& provider, protoc
     turn.state.providers.bind(provider, std::move(bindings[i]));
     introduce(turn, provider, *chosen.value()[i]);
   }
+  reckon(turn.state, provider);
   if (provider.providerId.empty()) provider.providerId = "p-" + turn.state.ids.shortId();
   const std::string folder = preparePersistDir(turn, provider);
   turn.send(provider.peer, protocol::encodeHelloAck(
@@ -309,11 +357,14 @@ std::optional<Refusal> sessionReady(const Turn& turn, Provider& provider,
   if (auto reason = toolConflict(turn, *session, provider, binding.tools)) {
     return Refusal{ErrorCode::ToolConflict, *reason, type};
   }
-  if (auto refusal = makeRoom(turn, provider.party, 2 * weigh(binding) + kKnownBytes, type, ""))
-    return refusal;
+  // The session will remember what it has declared for all of them, too.
+  const Room room{2 * weigh(binding) + weighHeld(binding) + kKnownBytes,
+                  rememberedOf(provider, *session)};
+  if (auto refusal = makeRoom(turn, provider.party, room, type, "")) return refusal;
   binding.sessionId = sessionId;
   turn.state.providers.bind(provider, std::move(binding));
   introduce(turn, provider, *session);
+  reckon(turn.state, provider);
   bringFilters(turn, provider, *session);
   greet(turn, provider, *session);
   return std::nullopt;
@@ -357,6 +408,7 @@ void unbind(const Turn& turn, Provider& provider, const std::string& sessionId, 
   Binding saved = std::move(*binding);
   saved.sessionId = sessionId;
   turn.state.providers.unbind(provider, sessionId);
+  reckon(turn.state, provider);
   failTransformsOfBinding(turn, provider, sessionId);
   if (provider.bindings.empty() && !provider.all) provider.state = ProviderState::Unbound;
   Session* session = turn.state.sessions.find(sessionId);
@@ -377,7 +429,8 @@ void unbindAll(const Turn& turn, Provider& provider, Departure departure, std::s
     unbind(turn, provider, std::string(provider.bindings.begin()->first), departure, detail);
   }
   freeHeldPlaces(turn, provider);
-  provider.all = false;
+  declareNothing(provider);
+  reckon(turn.state, provider);
   if (provider.state == ProviderState::Bound) provider.state = ProviderState::Unbound;
 }
 

@@ -16,6 +16,9 @@ namespace tap::gateway {
 // (specification v2, "Rebinding"), and stays so if the new hello is refused.
 [[nodiscard]] std::optional<protocol::Refusal> bindProvider(const Turn& turn, Provider& provider,
                                                             protocol::Hello hello);
+// The connection that it takes over with this hello, by its token; null if there is none.
+[[nodiscard]] Provider* takenOver(const Turn& turn, const Provider& provider,
+                                  const protocol::Hello& hello);
 // A provider bound to "all" is ready for a session that came later.
 [[nodiscard]] std::optional<protocol::Refusal> sessionReady(const Turn& turn, Provider& provider,
                                                             const std::string& sessionId);

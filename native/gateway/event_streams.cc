@@ -23,15 +23,45 @@ size_t EventStream::dropOldest() {
 EventStreams::Stream* EventStreams::obtain(std::string_view stream, const Limits& limits) {
   const auto at = streams_.find(stream);
   if (at != streams_.end()) return &at->second;
-  if (streams_.size() >= limits.count(Limit::StreamsPerProvider)) return nullptr;
+  if (!hasRoomFor(stream, limits)) return nullptr;
   return &streams_.emplace(std::string(stream), Stream()).first->second;
+}
+
+bool EventStreams::hasRoomFor(std::string_view stream, const Limits& limits) const {
+  return streams_.contains(stream) || streams_.size() < limits.count(Limit::StreamsPerProvider);
 }
 
 bool EventStreams::append(std::string_view stream, StreamEntry entry, const Limits& limits) {
   Stream* into = obtain(stream, limits);
   if (into == nullptr) return false;
+  leave();
+  entry.number = sums_->nextEvent();
   into->events.append(std::move(entry), limits);
+  enter();
   return true;
+}
+
+EventStreams::~EventStreams() {
+  leave();
+}
+
+void EventStreams::keepFor(KeptSums& sums, const std::string& party) {
+  if (sums_ == &sums && party_ == party) return;
+  leave();
+  sums_ = &sums;
+  party_ = party;
+  enter();
+}
+
+void EventStreams::enter() {
+  const EventStream* oldest = party_.empty() ? nullptr : withOldest();
+  if (oldest == nullptr) return;
+  entered_ = {bytes(), oldest->entries().front().number};
+  sums_->add(party_, entered_, *this);
+}
+
+void EventStreams::leave() {
+  if (sums_ != nullptr) sums_->remove(party_, std::exchange(entered_, {}));
 }
 
 size_t EventStreams::bytes() const {
@@ -40,23 +70,23 @@ size_t EventStreams::bytes() const {
   return bytes;
 }
 
-std::optional<int64_t> EventStreams::oldest() const {
-  std::optional<int64_t> oldest;
-  for (const auto& [name, stream] : streams_) {
-    if (stream.events.entries().empty()) continue;
-    const int64_t came = stream.events.entries().front().unixMillis;
-    if (!oldest || came < *oldest) oldest = came;
+EventStream* EventStreams::withOldest() {
+  EventStream* oldest = nullptr;
+  for (auto& [name, stream] : streams_) {
+    const auto& entries = stream.events.entries();
+    if (entries.empty()) continue;
+    if (oldest == nullptr || entries.front().number < oldest->entries().front().number) {
+      oldest = &stream.events;
+    }
   }
   return oldest;
 }
 
 size_t EventStreams::dropOldest() {
-  const std::optional<int64_t> first = oldest();
-  for (auto& [name, stream] : streams_) {
-    const auto& entries = stream.events.entries();
-    if (!entries.empty() && entries.front().unixMillis == first) return stream.events.dropOldest();
-  }
-  return 0;
+  leave();
+  const size_t bytes = withOldest()->dropOldest();
+  enter();
+  return bytes;
 }
 
 const EventStream* EventStreams::find(std::string_view stream) const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/limits.h"
+#include "gateway/kept_sums.h"
 #include "protocol/provider_messages.h"
 
 namespace tap::gateway {
@@ -19,6 +20,7 @@ struct StreamEntry {
   int64_t unixMillis = 0;
   std::string event;
   std::string metadata;  // JSON text of an object, or empty
+  uint64_t number = 0;   // KeptSums::nextEvent
 
   // What it takes in memory.
   [[nodiscard]] size_t bytes() const {
@@ -40,22 +42,29 @@ class EventStream {
   size_t bytes_ = 0;
 };
 
-// All streams of one provider in one session, each with a filter if it has set one.
+// All streams of one provider in one session, each with a filter if it has set one. Its events are
+// on a party's account, which points here.
 class EventStreams {
  public:
-  // False if this would be one stream too many.
+  EventStreams() = default;
+  EventStreams(const EventStreams&) = delete;
+  EventStreams& operator=(const EventStreams&) = delete;
+  ~EventStreams();
+
+  // On whose account they are from now on; empty: nobody's. The sums must stay.
+  void keepFor(KeptSums& sums, const std::string& party);
+  [[nodiscard]] const std::string& party() const { return party_; }
+
+  // REQUIRES: keepFor. False if this would be one stream too many.
   [[nodiscard]] bool append(std::string_view stream, StreamEntry entry, const Limits& limits);
   [[nodiscard]] const EventStream* find(std::string_view stream) const;
   [[nodiscard]] size_t size() const { return streams_.size(); }
 
-  // On whose account they are (gateway/party.h).
-  [[nodiscard]] const std::string& party() const { return party_; }
-  void setParty(const std::string& party) { party_ = party; }
   // Of all streams together.
   [[nodiscard]] size_t bytes() const;
-  // When the oldest entry came; nothing if there is none.
-  [[nodiscard]] std::optional<int64_t> oldest() const;
-  // Drops that one. Returns what it took.
+  // Whether an event for this stream would not be one stream too many.
+  [[nodiscard]] bool hasRoomFor(std::string_view stream, const Limits& limits) const;
+  // Drops the oldest entry. REQUIRES: there is one. Returns what it took.
   size_t dropOldest();
 
   // Replaces the stream's filter; no rules take it away. False if this would be one stream too
@@ -69,10 +78,16 @@ class EventStreams {
     EventStream events;
     std::vector<protocol::FilterRule> filter;
   };
+  // The one with the oldest entry; null if there are no entries.
+  [[nodiscard]] EventStream* withOldest();
+  void enter();
+  void leave();
   [[nodiscard]] Stream* obtain(std::string_view stream, const Limits& limits);
 
   std::map<std::string, Stream, std::less<>> streams_;
+  KeptSums* sums_ = nullptr;
   std::string party_;
+  KeptSums::Events entered_;
 };
 
 }  // namespace tap::gateway

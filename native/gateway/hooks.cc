@@ -1,6 +1,7 @@
 #include "gateway/hooks.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 #include <vector>
@@ -179,13 +180,13 @@ void announceTexts(const Turn& turn, Session& session, const Provider& provider,
                    const Binding& binding) {
   if (partyOf(provider).isTrusted()) return;
   for (const auto& [section, transform] : binding.transforms) {
-    std::string& shown = session.announcedTexts[{provider.name, section}];
-    if (shown == transform.content) continue;
-    shown = transform.content;
+    std::array<uint8_t, 20>& shown = session.announcedTexts[{provider.name, section}];
+    const std::array<uint8_t, 20> digest = sha1(transform.content);
+    if (std::exchange(shown, digest) == digest || transform.content.empty()) continue;
     tellTimeline(turn, session, protocol::LogLevel::Info,
                  "tap: " + provider.name +
                      " has added a text to the system message, in section \"" + section +
-                     "\": " + visible(shown, false, kShownTextBytes));
+                     "\": " + visible(transform.content, false, kShownTextBytes));
   }
   std::erase_if(session.announcedTexts, [&](const auto& entry) {
     return entry.first.first == provider.name &&

@@ -9,6 +9,7 @@
 #include "base/names.h"
 #include "gateway/announcement.h"
 #include "gateway/hooks.h"
+#include "gateway/kept.h"
 #include "gateway/lines.h"
 #include "gateway/party.h"
 #include "gateway/session_lifecycle.h"
@@ -161,6 +162,7 @@ void arrive(const Turn& turn, Session& session, Provider& provider) {
   known.saved.reset();
   known.declared.reset();
   session.heldRules.erase(identityOf(provider));
+  reckon(turn.state, session, identityOf(provider));
   if (Binding* binding = provider.in(session.id)) {
     binding->revision = std::max(binding->revision, known.revision);
     if (known.startupGiven) binding->startupContext.clear();
@@ -182,6 +184,7 @@ void depart(const Turn& turn, Session& session, const Provider& provider, Depart
   known.saved = std::move(saved);
   if (provider.all) known.declared = provider.declared;
   known.departedAt = turn.now.steady;
+  reckon(turn.state, session, identity);
   forgetTheOldest(turn, session, known.party);
 }
 
@@ -241,6 +244,7 @@ void useUp(const Turn& turn, const Identity& identity, const std::string& reconn
     at->second.reconnectToken.clear();
     at->second.saved.reset();
     at->second.declared.reset();
+    reckon(turn.state, session, identity);
   }
 }
 

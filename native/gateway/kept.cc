@@ -1,37 +1,27 @@
 #include "gateway/kept.h"
 
-#include <vector>
+#include <algorithm>
+
+#include "gateway/party.h"
 
 namespace tap::gateway {
 
 using protocol::ErrorCode;
+using protocol::HookRule;
 using protocol::Refusal;
 
 namespace {
 
-size_t weigh(const KnownProvider& known) {
-  return kKnownBytes + (known.saved ? gateway::weigh(*known.saved) : 0) +
-         (known.declared ? gateway::weigh(*known.declared) : 0);
+size_t weigh(const HookRule& rule) {
+  return sizeof rule + rule.text.size() + rule.json.size();
 }
 
-// When it leaves, each of its sessions remembers what it has declared for all of them.
-size_t weigh(const Provider& provider) {
-  size_t bytes = provider.metadata.size();
-  if (provider.all) bytes += gateway::weigh(provider.declared) * (provider.bindings.size() + 1);
-  for (const auto& [id, binding] : provider.bindings) bytes += gateway::weigh(binding);
-  return bytes;
+size_t beyond(size_t most, size_t bytes) {
+  return bytes > most ? bytes - most : 0;
 }
 
-// The streams of the party's in which the oldest event is; null if it has none.
-EventStreams* withOldest(State& state, std::string_view party) {
-  EventStreams* found = nullptr;
-  for (auto& [id, session] : state.sessions.all()) {
-    for (auto& [name, streams] : session.streams) {
-      if (streams.party() != party || !streams.oldest()) continue;
-      if (found == nullptr || *streams.oldest() < *found->oldest()) found = &streams;
-    }
-  }
-  return found;
+std::string limitInAll(size_t most) {
+  return " (limit kept-bytes, " + std::to_string(most) + "): try again when others have left";
 }
 
 }  // namespace
@@ -44,70 +34,91 @@ size_t weigh(const std::vector<protocol::ToolDefinition>& tools) {
   return bytes;
 }
 
-size_t weigh(const protocol::HooksChange& change) {
-  Binding binding;
-  if (change.rules) binding.rules = *change.rules;
-  for (const auto& [section, transform] : change.transforms) {
-    if (transform) binding.transforms[section] = *transform;
-  }
-  return weigh(binding);
-}
-
-size_t weigh(const Binding& binding) {
-  size_t bytes = sizeof binding + weigh(binding.tools) + binding.context.size() +
-                 binding.startupContext.size();
-  for (const protocol::HookRule& rule : binding.rules) {
-    bytes += sizeof rule + rule.text.size() + rule.json.size();
-  }
+size_t weighHooks(const Binding& binding) {
+  size_t bytes = binding.context.size() + binding.startupContext.size();
+  for (const HookRule& rule : binding.rules) bytes += weigh(rule);
   for (const auto& [section, transform] : binding.transforms) {
     bytes += sizeof transform + section.size() + transform.content.size();
   }
   return bytes;
 }
 
-Kept kept(State& state, std::string_view party) {
-  Kept sum;
-  const auto add = [&](std::string_view whose, size_t bytes) {
-    if (whose.empty()) return;  // the gateway's own, or who has not said hello
-    sum.inAll += bytes;
-    if (whose == party) sum.ofParty += bytes;
-  };
-  for (auto& [id, session] : state.sessions.all()) {
-    for (const auto& [name, streams] : session.streams) {
-      add(streams.party(), streams.bytes());
-    }
-    for (const auto& [account, bytes] : session.budgets.waiting()) add(account, bytes);
-    for (const auto& [identity, known] : session.known) add(known.party, weigh(known));
-  }
-  for (const Provider* provider : state.providers.all()) add(provider->party, weigh(*provider));
-  return sum;
+size_t weigh(const Binding& binding) {
+  return sizeof binding + weigh(binding.tools) + weighHooks(binding);
 }
 
-std::optional<Refusal> makeRoom(const Turn& turn, std::string_view party, size_t bytes,
+size_t weighHeld(const Binding& binding) {
+  size_t bytes = 0;
+  for (const HookRule& rule : binding.rules) {
+    if (protocol::isGuard(rule)) bytes += weigh(rule);
+  }
+  return bytes;
+}
+
+// When it leaves, each of its sessions remembers what it has declared for all of them.
+size_t weigh(const Provider& provider) {
+  size_t bytes = provider.metadata.size();
+  if (provider.all) bytes += weigh(provider.declared) * (provider.bindings.size() + 1);
+  for (const auto& [id, binding] : provider.bindings) bytes += weigh(binding) + weighHeld(binding);
+  return bytes;
+}
+
+size_t weigh(const Session& session, const Identity& identity) {
+  const auto at = session.known.find(identity);
+  if (at == session.known.end()) return 0;
+  const KnownProvider& known = at->second;
+  size_t bytes = kKnownBytes;
+  if (known.saved) bytes += weigh(*known.saved);
+  if (known.declared) bytes += weigh(*known.declared);
+  if (const auto held = session.heldRules.find(identity); held != session.heldRules.end()) {
+    for (const HookRule& rule : held->second.rules) bytes += weigh(rule);
+  }
+  return bytes;
+}
+
+void reckon(State& state, Provider& provider) {
+  provider.kept.set(state.kept, provider.party, weigh(provider));
+}
+
+void reckon(State& state, Session& session, const Identity& identity) {
+  const auto at = session.known.find(identity);
+  if (at == session.known.end()) return;
+  at->second.kept.set(state.kept, at->second.party, weigh(session, identity));
+}
+
+std::optional<Refusal> makeRoom(const Turn& turn, std::string_view party, Room room,
                                 std::string_view type, const std::string& requestId) {
-  if (party.empty()) return std::nullopt;
-  const Kept now = kept(turn.state, party);
+  if (party.empty() || room.taken <= room.freed) return std::nullopt;
+  const KeptSums& sums = turn.state.kept;
+  const KeptSums::Sum own = sums.of(party);
+  const size_t more = room.taken - room.freed;
   const size_t most = turn.limits().bytes(Limit::KeptBytesPerParty);
   const size_t mostOfAll = turn.limits().bytes(Limit::KeptBytes);
-  size_t freed = 0;
-  while (now.ofParty + bytes - freed > most || now.inAll + bytes - freed > mostOfAll) {
-    EventStreams* streams = withOldest(turn.state, party);
-    if (streams == nullptr) break;
-    freed += streams->dropOldest();
-  }
-  if (now.ofParty + bytes - freed > most) {
+  const size_t mostOfPaired = isProgram(party) ? mostOfAll : mostOfAll / kPairedShare;
+  const size_t others = isProgram(party) ? sums.inAll() : sums.ofPaired();
+  const size_t tooMuch = beyond(most, own.bytes + more);
+  const size_t tooMuchOfPaired = beyond(mostOfPaired, others + more);
+  const size_t tooMuchOfAll = beyond(mostOfAll, sums.inAll() + more);
+  if (tooMuch > own.events) {
     return Refusal{ErrorCode::PayloadTooLarge,
                    "the gateway keeps at most " + std::to_string(most) +
                        " bytes of your events, waiting injects and declarations: send less",
                    std::string(type), requestId};
   }
-  if (now.inAll + bytes - freed > mostOfAll) {
+  if (tooMuchOfAll > own.events) {
     return Refusal{
         ErrorCode::RateLimited,
-        "the gateway keeps as many bytes of all providers as it may (limit kept-bytes, " +
-            std::to_string(mostOfAll) + "): try again when others have left",
+        "the gateway keeps as many bytes of all providers as it may" + limitInAll(mostOfAll),
         std::string(type), requestId};
   }
+  if (tooMuchOfPaired > own.events) {
+    return Refusal{ErrorCode::RateLimited,
+                   "the gateway keeps as many bytes of all paired programs as it may, " +
+                       std::to_string(mostOfPaired) + limitInAll(mostOfAll),
+                   std::string(type), requestId};
+  }
+  const size_t needed = std::max({tooMuch, tooMuchOfPaired, tooMuchOfAll});
+  for (size_t freed = 0; freed < needed;) freed += sums.withOldest(party)->dropOldest();
   return std::nullopt;
 }
 

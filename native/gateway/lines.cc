@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gateway/party.h"
 #include "gateway/session_lifecycle.h"
 #include "gateway/turn.h"
 
@@ -16,10 +17,6 @@ constexpr Millis kNoticeAfter{10'000};
 constexpr std::string_view kPrograms = "programs";
 constexpr size_t kProgramsAtOnce = 5;
 constexpr std::string_view kWhosePrograms = "programs that came and went";
-
-bool isProgram(std::string_view party) {
-  return party.starts_with("program ");
-}
 
 // Budgets that say nothing any more are forgotten when another is opened.
 LineBudget& budgetOf(const Turn& turn, Session& session, std::string_view party) {

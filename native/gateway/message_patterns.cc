@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/binding.h"
 #include "gateway/party.h"
 
 namespace tap::gateway {
@@ -76,17 +77,63 @@ void addRules(Replaced& replaced, const Provider& provider, const protocol::Hook
   }
 }
 
+// Whether hello, if it is taken, binds its provider to this session.
+bool bindsTo(const Turn& turn, const Provider& provider, const protocol::Hello& hello,
+             const Session& session, bool comesBack) {
+  if (session.ending) return false;
+  if (hello.session) return *hello.session == "all" || *hello.session == session.id;
+  const std::string& only = provider.credentials.onlySession;
+  if (comesBack || !only.empty()) return comesBack || only == session.id;
+  return turn.state.sessions.active().size() == 1;
+}
+
+// What hello replaces: the rules of its provider and of a connection that it takes over, and what
+// sessions remember of them. Of what they remember some may stay; that is not counted.
+void addHello(Replaced& replaced, const Turn& turn, const Provider& provider,
+              const protocol::Hello& hello, std::string_view party) {
+  const bool same =
+      provider.party == party && provider.name == hello.name && provider.instance == hello.instance;
+  if (same || provider.bindings.empty()) replaced.add(provider.declared.rules);
+  for (const auto& [stream, rules] : provider.filters) replaced.add(rules);
+  for (const auto& [sessionId, binding] : provider.bindings) {
+    if (same) replaced.add(binding.rules);
+  }
+  Provider* holder = takenOver(turn, provider, hello);
+  if (holder != nullptr) {
+    replaced.add(holder->declared.rules);
+    for (const auto& [stream, rules] : holder->filters) replaced.add(rules);
+  }
+  const Identity identity{hello.name, hello.instance};
+  for (auto& [id, session] : turn.state.sessions.all()) {
+    const auto at = session.known.find(identity);
+    if (at == session.known.end() || at->second.party != party) continue;
+    const KnownProvider& known = at->second;
+    const std::string& token = known.reconnectToken;
+    const bool comesBack = !token.empty() && token == hello.reconnectToken;
+    const bool bound = bindsTo(turn, provider, hello, session, comesBack);
+    if (bound || comesBack || (!token.empty() && token == provider.reconnectToken)) {
+      if (known.saved) replaced.add(known.saved->rules);
+      if (known.declared) replaced.add(known.declared->rules);
+    }
+    if (!bound) continue;
+    const auto held = session.heldRules.find(identity);
+    if (held != session.heldRules.end()) replaced.add(held->second.rules);
+    const Binding* its = holder == nullptr ? nullptr : holder->in(id);
+    if (its != nullptr) replaced.add(its->rules);
+  }
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Pattern>, std::string> MessagePatterns::obtain(std::string_view text) {
-  if (party_.empty()) {
+  if (!party_) {
     const bool named = provider_.name.empty() || decoder_.type() == ProviderMessageType::Hello;
     party_ = accountOf(provider_.credentials, provider_.origin,
                        named ? decoder_.name() : provider_.name);
   }
   PatternStore& store = turn_.state.patterns;
   const uint64_t before = store.charged();
-  auto pattern = store.obtain(party_, text, turn_.now.steady);
+  auto pattern = store.obtain(*party_, text, turn_.now.steady);
   charged_ += static_cast<int64_t>(store.charged() - before);
   if (pattern) return std::move(pattern.value());
   code_ = pattern.error().code;
@@ -100,7 +147,7 @@ Refusal MessagePatterns::explain(Refusal refusal) const {
 
 std::optional<Refusal> MessagePatterns::overdrawn(const protocol::ProviderMessage& message,
                                                   ProviderMessageType type) const {
-  if (party_.empty()) return std::nullopt;
+  if (!party_) return std::nullopt;
   Replaced replaced;
   std::string requestId;
   if (const auto* set = std::get_if<protocol::FilterSet>(&message)) {
@@ -109,8 +156,10 @@ std::optional<Refusal> MessagePatterns::overdrawn(const protocol::ProviderMessag
   } else if (const auto* update = std::get_if<protocol::HooksUpdate>(&message)) {
     addRules(replaced, provider_, *update);
     requestId = update->requestId;
+  } else if (const auto* hello = std::get_if<protocol::Hello>(&message)) {
+    addHello(replaced, turn_, provider_, *hello, *party_);
   }
-  std::string why = turn_.state.patterns.overdrawn(party_, replaced.freed());
+  std::string why = turn_.state.patterns.overdrawn(*party_, replaced.freed());
   if (why.empty()) return std::nullopt;
   const std::string name(protocol::row(type).type);
   return Refusal{protocol::ErrorCode::PayloadTooLarge, name + ": " + why, name,

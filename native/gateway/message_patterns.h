@@ -32,7 +32,7 @@ class MessagePatterns final : public PatternSource {
   const Turn& turn_;
   const Provider& provider_;
   const protocol::ProviderDecoder& decoder_;
-  std::string party_;  // empty: the message has no patterns
+  std::optional<std::string> party_;  // nothing: the message has no patterns
   std::optional<protocol::ErrorCode> code_;
   int64_t charged_ = 0;
 };

@@ -10,6 +10,8 @@ namespace tap::gateway {
 
 namespace {
 
+constexpr std::string_view kProgram = "program ";
+
 // The model has the tools of a name once, however many connections declare them.
 struct DeclaredText {
   std::map<std::string_view, size_t> tools;  // the longest definition of each name
@@ -33,7 +35,11 @@ struct DeclaredText {
 }  // namespace
 
 std::string accountOfName(std::string_view name) {
-  return "program " + std::string(name);
+  return std::string(kProgram) + std::string(name);
+}
+
+bool isProgram(std::string_view account) {
+  return account.starts_with(kProgram);
 }
 
 std::string accountOf(const Credentials& credentials, const std::optional<std::string>& origin,

@@ -1,9 +1,9 @@
 // Who stands behind a connection, and on whose account the gateway gives something away: memory,
 // work, pushes, lines in the timeline.
 //
-// Programs of the user's are one party, with an account for each name. Each paired program is
-// another party with one account, whatever it calls itself; a web page is the same in all its tabs
-// and with all its tokens.
+// Programs of the user's trust each other (Party::isSame), and each name has its own account. A
+// paired program has one account, whatever it calls itself; a web page is the same in all its tabs
+// and with all its tokens. Of memory docs/limits.md says "party", and means an account.
 #pragma once
 
 #include <optional>
@@ -41,6 +41,8 @@ struct Party {
 [[nodiscard]] std::string accountOf(const Credentials& credentials,
                                     const std::optional<std::string>& origin,
                                     std::string_view name);
+// Whether it is an account of a program of the user's, and not of a paired one.
+[[nodiscard]] bool isProgram(std::string_view account);
 // What its pushes are counted on, in the gateway's own process, too.
 [[nodiscard]] std::string accountOf(const Provider& provider);
 

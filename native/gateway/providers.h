@@ -17,6 +17,7 @@
 #include "base/timer_queue.h"
 #include "gateway/allowance.h"
 #include "gateway/effects.h"
+#include "gateway/kept_sums.h"
 #include "gateway/tool_sync.h"
 #include "protocol/provider_messages.h"
 
@@ -94,6 +95,7 @@ struct Provider {
   // Filters for all its sessions, by stream.
   std::map<std::string, std::vector<protocol::FilterRule>, std::less<>> filters;
   Binding declared;  // what it said for all of them: a session that it gets ready for starts here
+  KeptShare kept;    // of what it has declared
 
   // Something has come from it.
   void heard() {

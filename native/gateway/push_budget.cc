@@ -35,7 +35,7 @@ bool PushBudget::mayInject(const std::string& provider, TurnCount& turns, const 
   return !underWay_ && turns.mayStart(limits);
 }
 
-PushBudget::Inject PushBudget::inject(const PendingInject& inject, TurnCount& turns,
+PushBudget::Inject PushBudget::inject(PendingInject& inject, TurnCount& turns,
                                       const Limits& limits) {
   if (waiting_.empty() && mayInject(inject.provider, turns, limits)) {
     underWay_ = true;
@@ -43,7 +43,7 @@ PushBudget::Inject PushBudget::inject(const PendingInject& inject, TurnCount& tu
     return Inject::Send;
   }
   if (waiting_.size() >= limits.count(Limit::HeldInjects)) return Inject::Refuse;
-  waiting_.push_back(inject);
+  waiting_.push_back(std::move(inject));
   return Inject::Wait;
 }
 
@@ -59,12 +59,6 @@ std::optional<PendingInject> PushBudget::idle(TurnCount& turns, const Limits& li
   PendingInject next = std::move(waiting_.front());
   waiting_.pop_front();
   return next;
-}
-
-size_t PushBudget::waitingBytes() const {
-  size_t bytes = 0;
-  for (const PendingInject& inject : waiting_) bytes += inject.prompt.size();
-  return bytes;
 }
 
 void PushBudget::interrupted() {
@@ -127,10 +121,10 @@ std::vector<PendingInject> PushBudgets::idle(
   return next;
 }
 
-std::vector<std::pair<std::string_view, size_t>> PushBudgets::waiting() const {
-  std::vector<std::pair<std::string_view, size_t>> all;
+std::vector<const PendingInject*> PushBudgets::waiting() const {
+  std::vector<const PendingInject*> all;
   for (const auto& [key, budget] : budgets_) {
-    if (budget.waiting() > 0) all.emplace_back(key, budget.waitingBytes());
+    for (const PendingInject& inject : budget.injects()) all.push_back(&inject);
   }
   return all;
 }

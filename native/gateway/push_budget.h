@@ -1,7 +1,8 @@
 // How much a party may push to one session, and how many turns its injects may start (specification
 // v2, "Push loop prevention"). A budget belongs to an account (gateway/party.h), not to a
-// connection: no provider gets a new one by leaving or by another name. The user resets them by
-// saying something.
+// connection: no provider gets a new one by leaving, no paired one by another name, and a program
+// of the user's takes its budget along when its connection says hello under another name. The user
+// resets them by saying something.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 
 #include "base/limits.h"
 #include "base/time.h"
+#include "gateway/kept_sums.h"
 
 namespace tap::gateway {
 
@@ -21,6 +23,11 @@ namespace tap::gateway {
 struct PendingInject {
   std::string provider;
   std::string prompt;
+  KeptShare kept = {};  // while it waits
+
+  [[nodiscard]] size_t bytes() const {
+    return sizeof(PendingInject) + provider.size() + prompt.size();
+  }
 };
 
 // Turns that the injects of all providers of one session have started since the user spoke.
@@ -46,8 +53,8 @@ class PushBudget {
 
   // What becomes of an inject.
   enum class Inject : uint8_t { Send, Wait, Refuse };
-  // A copy is kept where it has to wait. Only one is under way until the session is idle.
-  [[nodiscard]] Inject inject(const PendingInject& inject, TurnCount& turns, const Limits& limits);
+  // It is taken where it has to wait. Only one is under way until the session is idle.
+  [[nodiscard]] Inject inject(PendingInject& inject, TurnCount& turns, const Limits& limits);
   // The name of the provider that has just been paused: it has had its answers in a row.
   [[nodiscard]] std::optional<std::string> takePauseNotice();
 
@@ -61,7 +68,7 @@ class PushBudget {
   void dropWaiting() { waiting_.clear(); }
 
   [[nodiscard]] size_t waiting() const { return waiting_.size(); }
-  [[nodiscard]] size_t waitingBytes() const;
+  [[nodiscard]] const std::deque<PendingInject>& injects() const { return waiting_; }
   // Whether a new budget would be the same.
   [[nodiscard]] bool isFresh(Time now) const;
 
@@ -97,9 +104,8 @@ class PushBudgets {
 
   [[nodiscard]] size_t size() const { return budgets_.size(); }
   [[nodiscard]] size_t mostWaiting() const;
-  // The bytes of the injects that wait, by account. Accounts without room of their own share a name
-  // that no account has.
-  [[nodiscard]] std::vector<std::pair<std::string_view, size_t>> waiting() const;
+  // The injects that wait, for tests.
+  [[nodiscard]] std::vector<const PendingInject*> waiting() const;
   TurnCount turns;
 
  private:

@@ -22,8 +22,6 @@ namespace {
 
 // For the patterns of all rules that one push to one session is held to.
 constexpr std::chrono::milliseconds kFilterTime{5};
-// What stands around an inject, beside the names and the text.
-constexpr size_t kFenceBytes = 1024;
 
 // Fenced and attributed, so that the model can tell it from the user.
 std::string eventText(const Provider& provider, std::string_view stream, std::string_view event) {
@@ -102,9 +100,15 @@ void warnOfPauseOfAll(const Turn& turn, Session& session) {
                    " turns since you last said something; the next ones wait until you do");
 }
 
+EventStreams& streamsOf(const Turn& turn, Session& session, const Provider& provider) {
+  EventStreams& streams = session.streams[provider.name];
+  streams.keepFor(turn.state.kept, provider.party);
+  return streams;
+}
+
 // What becomes of it, and the lines about a pause that it has brought about.
 PushBudget::Inject tryInject(const Turn& turn, Session& session, PushBudget& budget,
-                             const PendingInject& inject) {
+                             PendingInject& inject) {
   const PushBudget::Inject verdict = budget.inject(inject, session.budgets.turns, turn.limits());
   if (const auto paused = budget.takePauseNotice()) warnOfPause(turn, session, *paused);
   warnOfPauseOfAll(turn, session);
@@ -125,8 +129,7 @@ Result<std::string_view, Refusal> pushTo(const Turn& turn, const Provider& provi
                        " pushes a second; slow down");
   }
   const std::string& stream = push.stream.empty() ? provider.name : push.stream;
-  EventStreams& streams = session.streams[provider.name];
-  streams.setParty(provider.party);
+  EventStreams& streams = streamsOf(turn, session, provider);
   const Filtered filtered = filter(turn, streams, stream, push);
   rule = filtered.rule;
   if (filtered.outcome == protocol::FilterOutcome::Drop) return std::string_view("dropped");
@@ -137,26 +140,25 @@ Result<std::string_view, Refusal> pushTo(const Turn& turn, const Provider& provi
                        " lines a second in the timeline, those of tool.progress included; slow "
                        "down");
   }
-  const std::string& text = push.event.empty() ? push.prompt : push.event;
-  StreamEntry entry{turn.now.unixMillis, text, std::string(push.metadata.view())};
-  // What waits as an inject is kept once more, in its fence.
-  const bool inject = filtered.outcome == protocol::FilterOutcome::Inject;
-  const size_t more = inject ? push.prompt.size() + text.size() + kFenceBytes : 0;
-  const size_t bytes = entry.bytes() + more;
-  if (auto refusal = makeRoom(turn, provider.party, bytes, "push", push.requestId)) {
-    return *refusal;
-  }
-  if (!streams.append(stream, std::move(entry), turn.limits())) {
+  if (!streams.hasRoomFor(stream, turn.limits())) {
     return refused(ErrorCode::PayloadTooLarge,
                    "a provider may have " +
                        std::to_string(turn.limits().count(Limit::StreamsPerProvider)) +
                        " streams; use one of those you have");
   }
-  if (filtered.outcome == protocol::FilterOutcome::Keep) return std::string_view("stored");
+  const std::string& text = push.event.empty() ? push.prompt : push.event;
+  StreamEntry entry{turn.now.unixMillis, text, std::string(push.metadata.view())};
+  // What waits as an inject is kept once more, in its fence.
+  const bool inject = filtered.outcome == protocol::FilterOutcome::Inject;
   PendingInject pending{provider.name, {}};
+  if (inject) pending.prompt = injected(provider, stream, push, turn.limits());
+  const Room room{entry.bytes() + (inject ? pending.bytes() : 0)};
+  if (auto refusal = makeRoom(turn, provider.party, room, "push", push.requestId)) return *refusal;
+  (void)streams.append(stream, std::move(entry), turn.limits());
+  if (filtered.outcome == protocol::FilterOutcome::Keep) return std::string_view("stored");
   PushBudget::Inject verdict = PushBudget::Inject::Send;
   if (inject) {
-    pending.prompt = injected(provider, stream, push, turn.limits());
+    pending.kept.set(turn.state.kept, provider.party, pending.bytes());
     verdict = tryInject(turn, session, budget, pending);
     if (verdict == PushBudget::Inject::Refuse) {
       return refused(ErrorCode::RateLimited, "too many injects wait for the session to be idle");
@@ -221,8 +223,7 @@ std::optional<Refusal> setFilter(const Turn& turn, Provider& provider,
   for (Binding* binding : bindings.value()) {
     Session* session = turn.state.sessions.find(binding->sessionId);
     if (session == nullptr) continue;
-    EventStreams& streams = session->streams[provider.name];
-    streams.setParty(provider.party);
+    EventStreams& streams = streamsOf(turn, *session, provider);
     if (!streams.setFilter(set.stream, set.rules, turn.limits())) {
       return Refusal{ErrorCode::PayloadTooLarge, "this would be one stream too many", "filter.set",
                      set.requestId};
@@ -235,9 +236,7 @@ std::optional<Refusal> setFilter(const Turn& turn, Provider& provider,
 void bringFilters(const Turn& turn, const Provider& provider, Session& session) {
   for (const auto& [stream, rules] : provider.filters) {
     // As many streams as the provider may have: there is room for each.
-    EventStreams& streams = session.streams[provider.name];
-    streams.setParty(provider.party);
-    (void)streams.setFilter(stream, rules, turn.limits());
+    (void)streamsOf(turn, session, provider).setFilter(stream, rules, turn.limits());
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/encoding.h"
 #include "gateway/fence.h"
+#include "gateway/kept.h"
 #include "gateway/session_lifecycle.h"
 #include "gateway/turn.h"
 #include "protocol/provider_codec.h"
@@ -71,8 +72,11 @@ void answerPrompt(const Turn& turn, Session& session, const protocol::PromptSubm
   for (const BoundProvider& bound : turn.state.providers.inOrder(session.id)) {
     const std::string& name = bound.provider->name;
     std::string& startup = bound.binding->startupContext;
-    if (!startup.empty()) session.known[{name, bound.provider->instance}].startupGiven = true;
-    addContext(text, name, std::exchange(startup, {}));
+    if (!startup.empty()) {
+      session.known[{name, bound.provider->instance}].startupGiven = true;
+      addContext(text, name, std::exchange(startup, {}));
+      reckon(turn.state, *bound.provider);
+    }
     addContext(text, name, bound.binding->context);
   }
   sendToSession(turn, session, protocol::PromptContext{prompt.promptId, std::move(text)});

@@ -9,6 +9,7 @@
 #include "gateway/calls.h"
 #include "gateway/events.h"
 #include "gateway/identity.h"
+#include "gateway/kept.h"
 
 namespace tap::gateway {
 
@@ -226,6 +227,7 @@ void finishSession(const Turn& turn, const std::string& sessionId) {
     failTransformsOfBinding(turn, *provider, sessionId);
     refusePendingHooks(turn, *provider, *provider->in(sessionId), "the session has ended");
     turn.state.providers.unbind(*provider, sessionId);
+    reckon(turn.state, *provider);
     if (provider->bindings.empty() && !provider->all) provider->state = ProviderState::Unbound;
   }
   dropQuestions(turn, *session);

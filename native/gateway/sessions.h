@@ -2,6 +2,7 @@
 // it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -39,6 +40,7 @@ struct KnownProvider {
   bool startupGiven = false;          // the session has had its startup_context
   TimerId departure = TimerId::None;  // forgotten when this is due
   Time departedAt{};
+  KeptShare kept;  // its rules that are held included
 };
 using Identity = std::pair<std::string, std::string>;  // name, instance
 
@@ -64,8 +66,8 @@ struct Session {
   std::set<std::string, LessIgnoringCase> builtins;  // the CLI's own tools
   std::map<Identity, KnownProvider> known;
   std::map<Identity, HeldRules> heldRules;
-  // Texts of paired providers that the timeline has shown, by name and section.
-  std::map<std::pair<std::string, std::string>, std::string> announcedTexts;
+  // Digests of texts of paired providers that the timeline has shown, by name and section.
+  std::map<std::pair<std::string, std::string>, std::array<uint8_t, 20>> announcedTexts;
   // Names that the timeline has shown as being here, and whether it has shown their hooks.
   std::map<std::string, bool, std::less<>> announced;
   std::set<std::string, std::less<>> servedElsewhere;  // names of which it has said that

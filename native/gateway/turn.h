@@ -22,6 +22,7 @@
 #include "gateway/call_queue.h"
 #include "gateway/effects.h"
 #include "gateway/hook_checks.h"
+#include "gateway/kept_sums.h"
 #include "gateway/operators.h"
 #include "gateway/pattern_store.h"
 #include "gateway/providers.h"
@@ -116,6 +117,7 @@ struct State {
 
   Config config;
   RandomIds ids;
+  KeptSums kept;  // outlives all that has a share in it
   PatternStore patterns;
   Sessions sessions;
   Providers providers;

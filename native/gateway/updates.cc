@@ -88,11 +88,23 @@ bool isPending(const std::vector<Binding*>& bindings, std::string_view type) {
   });
 }
 
-// Applies a change of hooks or context to the bindings that it is about. `bytes`: what it takes.
+// The rules, sections and contexts of a binding once they are changed.
+template <class Change>
+Binding hooksAfter(const Binding& binding, const Change& change) {
+  Binding hooks;
+  hooks.rules = binding.rules;
+  hooks.transforms = binding.transforms;
+  hooks.context = binding.context;
+  hooks.startupContext = binding.startupContext;
+  change(hooks);
+  return hooks;
+}
+
+// Applies a change of hooks or context to the bindings that it is about.
 template <class Change>
 std::optional<Refusal> updateBindings(const Turn& turn, Provider& provider, std::string_view type,
                                       const std::optional<std::string>& sessionId,
-                                      const std::string& requestId, size_t bytes, Change change) {
+                                      const std::string& requestId, Change change) {
   auto bindings = bindingsFor(provider, sessionId, type);
   if (!bindings) {
     restamp(bindings.error(), type, requestId);
@@ -103,11 +115,20 @@ std::optional<Refusal> updateBindings(const Turn& turn, Provider& provider, std:
                    "the last " + std::string(type) + " is not in force yet: wait for its ack",
                    std::string(type), requestId};
   }
-  const size_t copies = 2 * bindings.value().size() + 1;  // of each binding, and declared for all
-  if (auto refusal = makeRoom(turn, provider.party, bytes * copies, type, requestId)) {
-    return refusal;
+  const bool ofAll = provider.all && !sessionId;
+  Room room;
+  if (ofAll) {
+    const size_t copies = bindings.value().size() + 1;  // one for each session that it may leave
+    room = {copies * weighHooks(hooksAfter(provider.declared, change)),
+            copies * weighHooks(provider.declared)};
   }
-  if (provider.all && !sessionId) change(provider.declared);
+  for (const Binding* binding : bindings.value()) {
+    const Binding hooks = hooksAfter(*binding, change);
+    room.taken += weighHooks(hooks) + weighHeld(hooks);
+    room.freed += weighHooks(*binding) + weighHeld(*binding);
+  }
+  if (auto refusal = makeRoom(turn, provider.party, room, type, requestId)) return refusal;
+  if (ofAll) change(provider.declared);
   for (Binding* binding : bindings.value()) {
     change(*binding);
     if (Session* session = turn.state.sessions.find(binding->sessionId)) {
@@ -115,6 +136,7 @@ std::optional<Refusal> updateBindings(const Turn& turn, Provider& provider, std:
       answerWhenInForce(turn, *session, provider, *binding, type, requestId);
     }
   }
+  reckon(turn.state, provider);
   return std::nullopt;
 }
 
@@ -175,12 +197,19 @@ std::optional<Refusal> updateTools(const Turn& turn, Provider& provider,
                      std::string(kType), update.requestId};
     }
   }
-  const size_t bytes = weigh(update.tools) * (2 * next.size() + 1);
-  if (auto refusal = makeRoom(turn, provider.party, bytes, kType, update.requestId)) {
+  const bool ofAll = provider.all && !update.sessionId;
+  std::vector<ToolDefinition> declared;
+  if (ofAll) declared = toolsAfter(provider.declared.tools, update);
+  const size_t copies = ofAll ? next.size() + 1 : 0;  // one for each session that it may leave
+  Room room{copies * weigh(declared), copies * weigh(provider.declared.tools)};
+  for (size_t i = 0; i < next.size(); ++i) {
+    room.taken += weigh(next[i]);
+    room.freed += weigh(bindings.value()[i]->tools);
+  }
+  if (auto refusal = makeRoom(turn, provider.party, room, kType, update.requestId)) {
     return refusal;
   }
-  if (provider.all && !update.sessionId)
-    provider.declared.tools = toolsAfter(provider.declared.tools, update);
+  if (ofAll) provider.declared.tools = std::move(declared);
   for (size_t i = 0; i < next.size(); ++i) {
     Binding& binding = *bindings.value()[i];
     turn.state.providers.setTools(provider, binding, std::move(next[i]));
@@ -190,6 +219,7 @@ std::optional<Refusal> updateTools(const Turn& turn, Provider& provider,
     }
     acknowledge(turn, provider, binding, update.requestId);
   }
+  reckon(turn.state, provider);
   return std::nullopt;
 }
 
@@ -205,14 +235,12 @@ std::optional<Refusal> updateHooks(const Turn& turn, Provider& provider,
     return refusal;
   }
   return updateBindings(turn, provider, kType, update.sessionId, update.requestId,
-                        weigh(update.change),
                         [&](Binding& binding) { applyHooks(binding, update.change); });
 }
 
 std::optional<Refusal> updateContext(const Turn& turn, Provider& provider,
                                      const protocol::ContextUpdate& update) {
   return updateBindings(turn, provider, "context.update", update.sessionId, update.requestId,
-                        update.context.size(),
                         [&](Binding& binding) { binding.context = update.context; });
 }
 

@@ -210,6 +210,68 @@ TEST_F(Patterns, OfRulesCountAsThoseOfFilters) {
   EXPECT_EQ(store().of("program q").patterns, 11u);
 }
 
+std::string rulesOf(int first, int count) {
+  std::string rules;
+  for (int i = 0; i < count; ++i) {
+    rules += std::string(i == 0 ? "" : ",") + R"({"action":"deny","match":{"args":)";
+    rules += quote(textOf(first + i)) + "}}";
+  }
+  return R"("hooks":{"onPreToolUse":[)" + rules + "]}";
+}
+
+TEST_F(Patterns, OfAProviderThatComesBackReplaceThoseThatItHad) {
+  PeerId one = tap.authed();
+  std::string token;
+  const auto greet = [&](std::string_view to, int first) {
+    tap.say(one, helloWith("q", to, rulesOf(first, 40) + token));
+    const Message ack = tap.take(one);
+    EXPECT_EQ(ack.type(), "hello.ack") << first << ack.get("message");
+    EXPECT_EQ(store().of("program q").patterns, 40u) << first;
+    token = R"(,"reconnectToken":)" + quote(ack.get("reconnectToken"));
+    tap.advance(10'000);
+    tap.clear();
+  };
+  greet("s", 0);
+  tap.lose(one);
+  one = tap.authed();
+  greet("s", 100);  // what is saved and held goes
+  tap.lose(one);
+  one = tap.authed();
+  token.clear();
+  greet("s", 200);  // its program has started anew
+  greet("s", 300);  // over the same connection
+  one = tap.authed();
+  greet("s", 400);  // takes over
+  greet("all", 500);
+  one = tap.authed();
+  greet("all", 600);
+  tap.lose(one);
+  one = tap.authed();
+  greet("all", 700);
+}
+
+TEST_F(Patterns, OfAHelloThatReplacesNothingCountWithTheRest) {
+  const PeerId one = tap.authed();
+  tap.say(one, helloWith("q", "s", rulesOf(0, 40)));
+  const PeerId other = tap.authed();
+  tap.say(other, helloWith("q", "s", R"("instance":"2",)" + rulesOf(100, 40)));
+  EXPECT_EQ(tap.errorCode(other), "PAYLOAD_TOO_LARGE");
+  (void)tap.session("t");
+  tap.advance(10'000);
+  tap.lose(one);
+  tap.say(other, helloWith("q", "t", rulesOf(100, 40)));
+  EXPECT_EQ(tap.errorCode(other), "PAYLOAD_TOO_LARGE") << "those of session s are held";
+}
+
+TEST_F(Patterns, OfTheGatewaysOwnProvidersAreBoundedToo) {
+  const PeerId internal = tap.admitted();
+  tap.say(internal, hello("own", "s", "[]"));
+  tap.say(internal, filtersOf("a", 0, 50));
+  EXPECT_EQ(tap.count(internal, "error"), 0u);
+  tap.say(internal, filtersOf("b", 100, 50));
+  EXPECT_EQ(tap.errorCode(internal), "PAYLOAD_TOO_LARGE");
+}
+
 TEST_F(Patterns, AreFreedWithTheirProvider) {
   tap.say(peer, filtersOf("ci", 0, 50));
   EXPECT_EQ(store().inAll().patterns, 50u);

@@ -11,6 +11,7 @@
 
 #include "gateway/harness.h"
 #include "gateway/kept.h"
+#include "gateway/recount.h"
 
 namespace tap::gateway::test {
 
@@ -89,10 +90,11 @@ class Promises {
       const PatternStore::Use use = state.patterns.of(party);
       ASSERT_LE(use.patterns, limits.count(Limit::PatternsPerParty)) << party;
       ASSERT_LE(use.bytes, limits.bytes(Limit::PatternBytesPerParty)) << party;
-      const Kept sum = kept(state, party);
-      ASSERT_LE(sum.ofParty, limits.bytes(Limit::KeptBytesPerParty)) << party;
-      ASSERT_LE(sum.inAll, limits.bytes(Limit::KeptBytes)) << party;
+      ASSERT_LE(state.kept.of(party).bytes, limits.bytes(Limit::KeptBytesPerParty)) << party;
     }
+    Recount::check(state);
+    ASSERT_LE(state.kept.inAll(), limits.bytes(Limit::KeptBytes));
+    ASSERT_LE(state.kept.ofPaired(), limits.bytes(Limit::KeptBytes) / kPairedShare);
   }
 
   using Name = std::tuple<PeerId, std::string, std::string, std::string>;

@@ -1,0 +1,56 @@
+// What the gateway keeps of each party, counted from its state: its running sums must say the same.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "gateway/kept.h"
+#include "gateway/party.h"
+
+namespace tap::gateway::test {
+
+struct Recount {
+  explicit Recount(State& state) {
+    for (auto& [id, session] : state.sessions.all()) {
+      for (const auto& [name, streams] : session.streams) {
+        if (streams.party().empty()) continue;
+        events[streams.party()] += streams.bytes();
+        add(streams.party(), streams.bytes());
+      }
+      for (const PendingInject* inject : session.budgets.waiting()) {
+        add(inject->kept.party(), inject->bytes());
+      }
+      for (const auto& [identity, known] : session.known) {
+        add(known.party, weigh(session, identity));
+      }
+    }
+    for (const Provider* provider : state.providers.all()) add(provider->party, weigh(*provider));
+  }
+
+  static void check(State& state) {
+    Recount count(state);
+    for (const auto& [party, bytes] : count.parties) {
+      ASSERT_EQ(state.kept.of(party).bytes, bytes) << party;
+      ASSERT_EQ(state.kept.of(party).events, count.events[party]) << party;
+    }
+    ASSERT_EQ(state.kept.inAll(), count.inAll);
+    ASSERT_EQ(state.kept.ofPaired(), count.ofPaired);
+  }
+
+  std::map<std::string, size_t> parties;
+  std::map<std::string, size_t> events;
+  size_t inAll = 0;
+  size_t ofPaired = 0;
+
+ private:
+  void add(const std::string& party, size_t bytes) {
+    if (party.empty()) return;
+    parties[party] += bytes;
+    inAll += bytes;
+    if (!isProgram(party)) ofPaired += bytes;
+  }
+};
+
+}  // namespace tap::gateway::test
