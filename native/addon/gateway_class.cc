@@ -194,7 +194,7 @@ Napi::Value GatewayClass::openProvider(const Napi::CallbackInfo& info) {
   // Shared: one may still run when the gateway has let go of it.
   const auto onMessage = std::make_shared<Callback>(handlers, "onMessage");
   const auto onClosed = std::make_shared<Callback>(handlers, "onClosed");
-  if (options.failed()) return env.Undefined();
+  if (env.IsExceptionPending()) return env.Undefined();
   uv::Server::LocalProvider provider;
   provider.receive = [this, onMessage](std::string_view text) {
     if (!liveness_.alive()) return;

@@ -50,7 +50,7 @@ std::shared_ptr<const Pattern> readPattern(const std::optional<std::string>& tex
                                            PatternSource& patterns) {
   if (!text) return nullptr;
   auto pattern = patterns.obtain(*text);
-  if (pattern) return std::move(pattern.value());
+  if (pattern) return pattern.value();
   problem.report(where + ": " + pattern.error());
   return nullptr;
 }
