@@ -78,7 +78,7 @@ export interface SessionPortHandlers {
   /**
    * The gateway has not answered a ping. Once per ping, until it answers or the link ends.
    * @param mostMs how long a gateway that is not at work may be silent
-   * @returns whether the gateway's process is at work: it is then given longer (`link-busy-ms`)
+   * @returns whether it is to be given longer, as one whose process is at work is; up to `link-busy-ms`
    */
   onQuiet?(silentMs: number, mostMs: number): boolean;
   /** Once, after all calls have settled. `silent`: the gateway's process is there but does not answer. */
@@ -172,6 +172,11 @@ export interface Addon {
   limits: LimitRow[];
   /** What these environment variables make of every limit, in the order of `limits`. */
   readLimits(variables: Record<string, string | undefined>): LimitReading[];
+  /**
+   * How a call ends whose arguments no gateway can be given.
+   * @param problem what they are, after "its arguments"
+   */
+  refuseArguments(tool: string, problem: string): CallFailure;
   errors: ErrorRow[];
   providerMessageTypes: string[];
 }

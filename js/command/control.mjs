@@ -55,7 +55,7 @@ import { PendingCalls } from "../base/pending-calls.mjs";
  * @property {boolean} all
  * @property {number} callsInFlight
  * @property {number} waitedMs how long its oldest call has waited for an answer; 0: it has none to answer
- * @property {number} [noPongMs] the age of a ping that it has not answered
+ * @property {number} [noPongMs] the age of a ping that it has not answered for a second or more: it hangs
  * @property {InspectedBinding[]} bindings
  *
  * Of the calls that were answered, failed or cancelled since the gateway has started; `perSecond` is of the last minute.

@@ -23,8 +23,6 @@ const PASSING = ["ours", "busy"];
 const PATIENT_RETRY_MS = 5000;
 /** For `drain` to leave. */
 const DRAIN_SENT_MS = 6000;
-/** Where gateways are hung one after another, it may be the machine: each is given twice the time. */
-const MAX_PATIENCE = 8;
 /** What a killed process has held is free at once, as a rule. */
 const FREEING_MS = 5000;
 /** Another session starts the newer gateway for which this one's makes room: its turn. */
@@ -82,7 +80,10 @@ export class GatewayLink {
   #failure = "";
   #askedToDrain = false;
   #yieldUntil = 0;
-  /** How many times the usual silence a gateway is given. */
+  /**
+   * How many times the usual silence a gateway is given, but never more than `link-busy-ms`: where gateways
+   * are hung one after another, it may be the machine.
+   */
   #patience = 1;
   /** A gateway has been killed: until then its port may still answer. */
   #freeingUntil = 0;
@@ -291,7 +292,7 @@ export class GatewayLink {
       this.#options.log("warning", `the gateway, pid ${pid}, does not answer: killing it`);
       this.#leftAlone = "";
       this.#freeingUntil = performance.now() + FREEING_MS;
-      this.#patience = Math.min(2 * this.#patience, MAX_PATIENCE);
+      this.#patience *= 2;
       return;
     }
     this.#leftAlone = `the gateway does not answer, and was not killed: ${why}. It says that it is pid ${claimed}; end that process where it runs, or ${ANOTHER_PORT}`;

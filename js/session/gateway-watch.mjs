@@ -24,7 +24,7 @@ export class GatewayWatch {
   #onBusy;
 
   /**
-   * @param {number} patience how many times the usual silence it is given
+   * @param {number} patience how many times the usual silence it is given; the port ends it at `link-busy-ms`
    * @param {(pid: number, silentMs: number) => void} onBusy once per silence: it is given longer, since it is at work
    */
   constructor(patience, onBusy) {

@@ -1,16 +1,11 @@
 // One session's calls: from the handlers that the CLI has to the gateway, and back.
 
+import { addon } from "../base/addon.mjs";
 import { toToolResult } from "./tool-result.mjs";
 
 /** @typedef {import("./copilot-session.mjs").SessionTool} SessionTool */
 /** @typedef {import("./copilot-session.mjs").Invocation} Invocation */
 /** @typedef {import("./tool-table.mjs").ToolDefinition} ToolDefinition */
-
-/** What no JSON can be made of never reaches the gateway. @param {string} tool @param {unknown} error */
-const unreadable = (tool, error) => ({
-  code: "INVALID_JSON",
-  text: `Tool "${tool}" failed with INVALID_JSON: its arguments are not JSON (${messageOf(error)}). Call it again with a JSON object.`,
-});
 
 /** @param {unknown} error */
 const messageOf = (error) => (error instanceof Error ? error.message : String(error));
@@ -55,7 +50,8 @@ export class SessionCalls {
       try {
         id = this.#link.call(tool.name, args, tool.timeout, settle);
       } catch (error) {
-        return settle(unreadable(tool.name, error));
+        // What no JSON can be made of never reaches the gateway.
+        return settle(addon.refuseArguments(tool.name, `are not JSON: ${messageOf(error)}`));
       }
       if (signal?.aborted) abort();
     });

@@ -1,6 +1,8 @@
 // The module: two classes, and the tables that documentation is checked against.
 #include <napi.h>
 
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "addon/arguments.h"
@@ -10,6 +12,7 @@
 #include "base/limits.h"
 #include "protocol/errors.h"
 #include "protocol/provider_messages.h"
+#include "protocol/refused_requests.h"
 #include "protocol/session_messages.h"
 
 namespace tap::addon {
@@ -60,6 +63,20 @@ Napi::Value readLimits(const Napi::CallbackInfo& info) {
   return readings;
 }
 
+// How a call ends whose arguments never reach a gateway, which would say the same.
+Napi::Value refuseArguments(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const Arguments arguments(info, "refuseArguments(tool, problem)");
+  const std::optional<std::string> tool = arguments.text(0);
+  const std::optional<std::string> problem = arguments.text(1);
+  if (!tool || !problem) return env.Undefined();
+  const protocol::CallResult refused = protocol::refuseArguments("", *tool, *problem);
+  Napi::Object failure = Napi::Object::New(env);
+  failure.Set("code", text(env, protocol::wireName(refused.code)));
+  failure.Set("text", text(env, refused.text));
+  return failure;
+}
+
 Napi::Array errorTable(Napi::Env env) {
   Napi::Array rows = Napi::Array::New(env);
   for (uint32_t i = 0; i < protocol::kErrorTable.size(); ++i) {
@@ -88,6 +105,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("linkVersion", Napi::Number::New(env, protocol::kLinkVersion));
   exports.Set("limits", limitTable(env));
   exports.Set("readLimits", Napi::Function::New<readLimits>(env, "readLimits"));
+  exports.Set("refuseArguments", Napi::Function::New<refuseArguments>(env, "refuseArguments"));
   exports.Set("errors", errorTable(env));
   exports.Set("providerMessageTypes", messageTypes(env));
   return exports;

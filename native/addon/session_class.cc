@@ -107,7 +107,7 @@ SessionClass::SessionClass(const Napi::CallbackInfo& info)
   }
   const auto handlers = info[0].As<Napi::Object>();
   const Options options(handlers, "new SessionPort(handlers)");
-  options.functions({"onConnected", "onEvent", "onSettled", "onClosed"});
+  options.functions({"onConnected", "onEvent", "onSettled", "onQuiet", "onClosed"});
   if (options.failed()) return;
   // They know the port, as a rule: kept by anything but the port, both would stay for ever.
   info.This().As<Napi::Object>().Set(Napi::Symbol::New(env, "handlers"), handlers);

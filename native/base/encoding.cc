@@ -289,4 +289,9 @@ std::string inQuotes(std::string_view name) {
   return out += '"';
 }
 
+std::string inSeconds(Millis time) {
+  if (time < Millis(1000)) return std::to_string(time.count()) + " ms";
+  return std::to_string(time.count() / 1000) + " s";
+}
+
 }  // namespace tap

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/time.h"
+
 namespace tap {
 
 [[nodiscard]] std::string base64(std::string_view bytes);            // RFC 4648, padded
@@ -29,5 +31,7 @@ namespace tap {
 [[nodiscard]] std::string visibleToModel(std::string_view text, size_t maxBytes);
 // A quotation mark inside becomes \": the name cannot end the quotes.
 [[nodiscard]] std::string inQuotes(std::string_view name);
+// For people: "7 s", and "150 ms" where it is less than a second.
+[[nodiscard]] std::string inSeconds(Millis time);
 
 }  // namespace tap

@@ -230,7 +230,8 @@ inline constexpr std::array<LimitRow, static_cast<size_t>(Limit::Count_)> kLimit
     {"link-dead-ms", 6'000, 20, "ms", "TAP_LINK_DEAD_MS",
      "silence after which a gateway counts as hung"},
     {"link-busy-ms", 30'000, 20, "ms", "TAP_LINK_BUSY_MS",
-     "the same for a gateway whose process is at work: it uses processor time"},
+     "the most for a gateway at work (its process uses processor time), or after one that was "
+     "killed"},
     {"provider-ping-ms", 5'000, 10, "ms", "TAP_PROVIDER_PING_MS",
      "a provider is pinged that keeps a call waiting for so long"},
     {"provider-silent-ms", 10'000, 10, "ms", "TAP_PROVIDER_SILENT_MS",

@@ -73,7 +73,7 @@ std::optional<Refusal> unauthorized(const Provider& provider, const protocol::He
   if (auto reason = forbiddenHooks(provider, hello.hooks)) {
     return refused(ErrorCode::Unauthorized, std::move(*reason));
   }
-  if (provider.credentials.trust >= Trust::Project) return std::nullopt;
+  if (partyOf(provider).isTrusted()) return std::nullopt;
   if (hello.context || !hello.startupContext.empty()) {
     return refused(ErrorCode::Unauthorized, "an external provider cannot set context");
   }

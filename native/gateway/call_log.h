@@ -1,7 +1,7 @@
 // The last calls, one after another, for people (copilot-tap calls). It is kept in memory only, and
-// bounded twice: no provider can push out what others did, and all together have their limit. Slots
-// are used again with the memory that their texts have: recording a call allocates nothing, as a
-// rule.
+// bounded twice: no name of a provider can push out what others did, and all together have their
+// limit. Slots are used again with the memory that their texts have: recording a call allocates
+// nothing, as a rule.
 #pragma once
 
 #include <array>
@@ -16,24 +16,31 @@
 
 namespace tap::gateway {
 
-// The beginning of a call's arguments, without memory of its own.
+// The beginning of a call's arguments, without memory of its own. It is written where it stays: a
+// copy would move all of its room.
 class ArgsHead {
  public:
   ArgsHead() = default;
+  explicit ArgsHead(std::string_view args) { assign(args); }
+  ArgsHead(const ArgsHead&) = delete;
+  ArgsHead& operator=(const ArgsHead&) = delete;
+
   // Cut between characters. REQUIRES: `args` is UTF-8.
-  explicit ArgsHead(std::string_view args);
+  void assign(std::string_view args);
 
   [[nodiscard]] std::string_view text() const { return {text_.data(), size_}; }
   [[nodiscard]] bool cut() const { return cut_; }
 
- private:
   static constexpr size_t kBytes = 512;
+
+ private:
   std::array<char, kBytes> text_;
   uint16_t size_ = 0;
   bool cut_ = false;
 };
 
-// One call that has its outcome. The views need to live no longer than the call that passes them.
+// One call that has its outcome; of long texts the beginning is kept. The views need to live no
+// longer than the call that passes them.
 struct FinishedCall {
   int64_t unixMillis = 0;  // when it had its outcome
   Millis took{};
@@ -61,26 +68,32 @@ class CallLog {
     int64_t sequence = 0;
     int64_t unixMillis = 0;
     int64_t tookMillis = 0;
-    std::string sessionId;
-    std::string tool;
-    std::string args;
-    std::string text;
+    // Session, tool, arguments and reason, one behind the other: memory once, not four times.
+    std::string texts;
+    std::array<uint16_t, 4> sizes{};
+    [[nodiscard]] std::array<std::string_view, 4> apart() const;
     std::string_view code;
     bool argsCut = false;
     bool byCommand = false;
+    uint16_t next = 0;  // the same name's next call; none behind its newest
   };
-  struct Party {
-    std::vector<Slot> slots;  // in a ring once there is no room for more
-    size_t oldest = 0;
+  // What providers of one name have in the log.
+  struct Share {
+    size_t count = 0;
+    uint16_t oldest = 0;  // places in slots_
+    uint16_t newest = 0;
   };
-  [[nodiscard]] Party& party(std::string_view provider);
-  [[nodiscard]] Slot& freeSlot(Party& its);
-  // The oldest call of whoever has most gives way.
-  void makeRoom(Party& its);
+  [[nodiscard]] Share& shareOf(std::string_view provider);
+  // Where a call of that share goes: its place is in no share.
+  [[nodiscard]] uint16_t freePlace(Share& its);
+  [[nodiscard]] uint16_t takeOldest(Share& share);
+  // The oldest call of whoever has most gives way. There are looks at all of them only until the
+  // shares are even: whoever has an even share makes room itself.
+  [[nodiscard]] uint16_t takeFromLargest();
 
-  TextMap<Party> parties_;
-  TextMap<Party>::value_type* latest_ = nullptr;  // as a rule the same provider is called again
-  size_t count_ = 0;
+  std::vector<Slot> slots_;
+  TextMap<Share> shares_;
+  TextMap<Share>::value_type* latest_ = nullptr;  // as a rule the same provider is called again
   int64_t sequence_ = 0;
 };
 

@@ -25,34 +25,6 @@ namespace {
 
 constexpr size_t kProgressBytes = 16384;  // a timeline line has no more
 
-CallResult refused(const protocol::Call& call, ErrorCode code, std::string_view detail) {
-  const std::string who = "Tool " + inQuotes(visible(call.tool, false, 80));
-  return failure(call.callId, code, failureText(who, code, detail));
-}
-
-// Who wants a call in a session: its process, or an operator.
-struct Asker {
-  Session& session;
-  std::optional<PeerId> operatorLink;
-
-  void tell(const Turn& turn, CallResult result) const {
-    if (operatorLink) return turn.effect(SendEvent{*operatorLink, std::move(result)});
-    sendToSession(turn, session, std::move(result));
-  }
-};
-
-void refuseCall(const Turn& turn, const Asker& asker, const protocol::Call& call, ErrorCode code,
-                std::string_view detail) {
-  CallResult result = refused(call, code, detail);
-  const std::string_view owner = turn.state.providers.ownerOf(asker.session.id, call.tool);
-  recordFailure(turn, owner, call.tool, result);
-  const ArgsHead args(call.args.view());
-  turn.state.log.add({turn.now.unixMillis, Millis(0), asker.session.id, owner, call.tool,
-                      args.text(), args.cut(), asker.operatorLink.has_value(),
-                      protocol::wireName(result.code), result.text});
-  asker.tell(turn, std::move(result));
-}
-
 std::string instanceNames(const Turn& turn, const Session& session, std::string_view owner) {
   std::string names;
   for (const Provider* provider : turn.state.providers.instances(session.id, owner)) {
@@ -62,17 +34,17 @@ std::string instanceNames(const Turn& turn, const Session& session, std::string_
 }
 
 // list_<name>_instances: ids and what each says of itself, as JSON.
-void answerInstances(const Turn& turn, const Asker& asker, const protocol::Call& call,
-                     std::string_view owner) {
+CallResult instancesOf(const Turn& turn, const Session& session, const protocol::Call& call,
+                       std::string_view owner) {
   std::string json;
   json::Writer writer(json);
   writer.beginArray();
-  for (const Provider* provider : turn.state.providers.instances(asker.session.id, owner)) {
+  for (const Provider* provider : turn.state.providers.instances(session.id, owner)) {
     writer.beginObject().field("target", provider->instance);
     writer.rawField("metadata", provider->metadata.empty() ? "{}" : provider->metadata).endObject();
   }
   writer.endArray();
-  asker.tell(turn, CallResult{call.callId, false, Slice(std::move(json)), {}, {}});
+  return {call.callId, false, Slice(std::move(json)), {}, {}};
 }
 
 Millis timeoutOf(const Turn& turn, const protocol::ToolDefinition& tool) {
@@ -120,7 +92,7 @@ std::optional<Obstacle> dispatch(const Turn& turn, const Session& session, const
     return Obstacle{ErrorCode::RateLimited,
                     "its provider is busy, and as many calls as may wait for it do"};
   }
-  auto flight = std::make_unique<CallInFlight>();
+  auto flight = std::make_unique_for_overwrite<CallInFlight>();  // its argsHead is large
   flight->id = state.ids.uuid();
   flight->sessionId = session.id;
   flight->sessionCallId = errand.callId;
@@ -130,7 +102,7 @@ std::optional<Obstacle> dispatch(const Turn& turn, const Session& session, const
   flight->timeout = timeoutOf(turn, *served.tool);
   flight->started = errand.started;
   flight->place = place;
-  flight->argsHead = ArgsHead(errand.args.view());
+  flight->argsHead.assign(errand.args.view());
   if (errand.anyInstance) flight->args = errand.args.keep();
   CallInFlight* call = state.calls.open(std::move(flight));
   if (call == nullptr) {
@@ -214,14 +186,16 @@ CallResult successWith(const Slice& data) {
 void startCall(const Turn& turn, Session& session, const protocol::Call& call,
                std::optional<PeerId> operatorLink) {
   State& state = turn.state;
-  const Asker asker{session, operatorLink};
+  const Asker asker{&session, operatorLink};
   if (!operatorLink) state.sessions.touch(session);
   const Providers::Tool* tool = state.providers.tool(session.id, call.tool);
   if (tool == nullptr) {
     return refuseCall(turn, asker, call, ErrorCode::Disconnected,
                       "the provider of this tool is not connected now");
   }
-  if (session.ending) return asker.tell(turn, sessionOver(call));
+  if (session.ending) {
+    return refuseCall(turn, asker, call, ErrorCode::Disconnected, kSessionOver);
+  }
   if (state.draining) {
     return refuseCall(turn, asker, call, ErrorCode::Disconnected,
                       "the gateway is being replaced by a newer one");
@@ -231,7 +205,8 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call,
                       "this session has too many calls in flight");
   }
   if (tool->targeted && call.tool == protocol::metaToolName(tool->owner)) {
-    return answerInstances(turn, asker, call, tool->owner);
+    return answerHere(turn, asker, call.tool, call.args.view(),
+                      instancesOf(turn, session, call, tool->owner));
   }
   protocol::TargetedArgs args;
   if (tool->targeted) args = protocol::takeTarget(call.args.view());
@@ -250,12 +225,15 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call,
   }
 }
 
-CallResult sessionOver(const protocol::Call& call) {
-  return refused(call, ErrorCode::Disconnected, "the session has ended");
+void refuseCall(const Turn& turn, const Asker& asker, const protocol::Call& call, ErrorCode code,
+                std::string_view why) {
+  const std::string who = "Tool " + inQuotes(visible(call.tool, false, 80));
+  answerHere(turn, asker, call.tool, call.args.view(),
+             failure(call.callId, code, failureText(who, code, why)));
 }
 
 void completeCall(const Turn& turn, Provider& provider, const protocol::ToolResult& result) {
-  const std::optional<CallId> id = CallId::parse(result.id.view());
+  const std::optional<CallId> id = turn.state.calls.idOf(result.id.view());
   CallInFlight* answered = awaited(turn, provider, id);
   if (answered == nullptr) {
     if (id) freeHeldPlace(turn, provider, *id);
@@ -271,7 +249,7 @@ void completeCall(const Turn& turn, Provider& provider, const protocol::ToolResu
 }
 
 void progressCall(const Turn& turn, Provider& provider, const protocol::ToolProgress& progress) {
-  CallInFlight* call = awaited(turn, provider, CallId::parse(progress.id));
+  CallInFlight* call = awaited(turn, provider, turn.state.calls.idOf(progress.id));
   if (call == nullptr) return;
   turn.state.providers.touch(provider);
   startTimeout(turn, *call);
@@ -283,7 +261,7 @@ void progressCall(const Turn& turn, Provider& provider, const protocol::ToolProg
 }
 
 bool isAwaited(const Turn& turn, const Provider& provider, std::string_view id) {
-  return awaited(turn, provider, CallId::parse(id)) != nullptr;
+  return awaited(turn, provider, turn.state.calls.idOf(id)) != nullptr;
 }
 
 void callNext(const Turn& turn, const std::string& key) {
@@ -331,7 +309,7 @@ void timeOutCall(const Turn& turn, const CallId& id) {
 
 void failCall(const Turn& turn, const Provider& provider, std::string_view text, ErrorCode code,
               std::string_view detail) {
-  const std::optional<CallId> id = CallId::parse(text);
+  const std::optional<CallId> id = turn.state.calls.idOf(text);
   if (!id) return;
   if (awaited(turn, provider, id) == nullptr) return freeHeldPlace(turn, provider, *id);
   settleFailed(turn, *takeAnswered(turn, *id), labelOf(provider), code, detail);

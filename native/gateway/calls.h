@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "gateway/settle.h"
 #include "gateway/turn.h"
 
 namespace tap::gateway {
@@ -12,8 +13,10 @@ namespace tap::gateway {
 // The session's model calls a tool, or an operator does so in its name.
 void startCall(const Turn& turn, Session& session, const protocol::Call& call,
                std::optional<PeerId> operatorLink = {});
-// What a call gets whose session has ended.
-[[nodiscard]] protocol::CallResult sessionOver(const protocol::Call& call);
+// The gateway's own answer: why it cannot be done.
+void refuseCall(const Turn& turn, const Asker& asker, const protocol::Call& call,
+                protocol::ErrorCode code, std::string_view why);
+inline constexpr std::string_view kSessionOver = "the session has ended";
 // The session no longer waits.
 void cancelCall(const Turn& turn, Session& session, const protocol::CancelCall& cancel);
 // The provider has answered. An answer to a call that is not in flight is dropped.

@@ -5,6 +5,7 @@
 
 #include "base/encoding.h"
 #include "gateway/call_places.h"
+#include "gateway/party.h"
 #include "gateway/settle.h"
 
 namespace tap::gateway {
@@ -38,7 +39,7 @@ void fail(const Turn& turn, const CallId& callId, const Refusal& why) {
 
 std::optional<Refusal> whyNot(const Turn& turn, const Provider& provider,
                               const protocol::FileReference& file) {
-  if (provider.credentials.trust < protocol::Trust::Project) {
+  if (!partyOf(provider).isTrusted()) {
     return refusedFile(ErrorCode::Unauthorized, "an external provider cannot answer with a file");
   }
   if (persistDir(turn, provider).empty()) {
@@ -55,7 +56,7 @@ std::optional<Refusal> whyNot(const Turn& turn, const Provider& provider,
 std::string persistDir(const Turn& turn, const Provider& provider) {
   const std::string& root = turn.state.config.persistRoot;
   // A web page has no files here.
-  if (root.empty() || provider.credentials.trust < protocol::Trust::Project) return {};
+  if (root.empty() || !partyOf(provider).isTrusted()) return {};
   return root + "/" + fileName(provider.name) + "/";
 }
 

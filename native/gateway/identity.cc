@@ -36,11 +36,6 @@ bool isTaken(const Turn& turn, const std::string& providerId) {
                      [&](const Provider* provider) { return provider->providerId == providerId; });
 }
 
-std::string inSeconds(Millis time) {
-  if (time % Millis(1000) == Millis(0)) return std::to_string(time.count() / 1000) + " s";
-  return std::to_string(time.count()) + " ms";
-}
-
 // Whoever ends a provider must not end its rules with it.
 void holdRules(const Turn& turn, Session& session, const Identity& identity, Departure departure,
                const Binding& lost) {

@@ -79,8 +79,7 @@ struct OperatorReceiver {
     return nullptr;
   }
   void refuse(const protocol::Call& call, ErrorCode code, std::string_view why) const {
-    const std::string who = "Tool " + inQuotes(visible(call.tool, false, 80));
-    turn.effect(SendEvent{link, failure(call.callId, code, failureText(who, code, why))});
+    refuseCall(turn, {nullptr, link}, call, code, why);
   }
 };
 

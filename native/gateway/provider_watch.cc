@@ -5,13 +5,15 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/encoding.h"
 #include "gateway/session_lifecycle.h"
 
 namespace tap::gateway {
 
 namespace {
 
-// Between two looks, while something waits: a second is exact enough for people.
+// Between two looks, while something waits: a second is exact enough for people. A ping that has
+// no answer for as long has none.
 constexpr Millis kBetweenLooks{1'000};
 
 struct Waiting {
@@ -33,8 +35,11 @@ std::unordered_map<PeerId, Waiting> allThatWait(const Turn& turn) {
   return waiting;
 }
 
-std::string seconds(Millis time) {
-  return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()) + " s";
+// The age of a ping that it has not answered. One that is read more slowly may have answered.
+std::optional<Millis> unansweredPing(const Turn& turn, const Provider& provider) {
+  if (!provider.pingedAt || provider.paused) return std::nullopt;
+  const auto age = std::chrono::duration_cast<Millis>(turn.now.steady - *provider.pingedAt);
+  return age < kBetweenLooks ? std::nullopt : std::optional(age);
 }
 
 void tellHung(const Turn& turn, Provider& provider, const Waiting& waiting, Millis waited) {
@@ -43,7 +48,7 @@ void tellHung(const Turn& turn, Provider& provider, const Waiting& waiting, Mill
     Session* session = turn.state.sessions.find(id);
     if (session == nullptr) continue;
     tellTimeline(turn, *session, protocol::LogLevel::Warning,
-                 "tap: " + provider.name + " has not answered for " + seconds(waited) +
+                 "tap: " + provider.name + " has not answered for " + inSeconds(waited) +
                      "; it does not answer pings either: it is stopped, or hangs. Restart it; "
                      "copilot-tap doctor says more");
   }
@@ -60,7 +65,7 @@ void look(const Turn& turn, Provider& provider, const Waiting& waiting) {
     provider.pingedAt = now;
     return turn.effect(PingProvider{provider.peer});
   }
-  const bool hangs = now - *provider.pingedAt >= kBetweenLooks;
+  const bool hangs = unansweredPing(turn, provider).has_value();
   if (hangs && !provider.hungTold && waited >= turn.limits().time(Limit::ProviderSilentMs)) {
     tellHung(turn, provider, waiting, waited);
   }
@@ -90,9 +95,7 @@ Delay delayOf(const Turn& turn, const Provider& provider) {
     ++delay.calls;
     delay.oldest = std::min(delay.oldest.value_or(call->started), call->started);
   }
-  if (provider.pingedAt && delay.calls > 0) {
-    delay.unanswered = std::chrono::duration_cast<Millis>(turn.now.steady - *provider.pingedAt);
-  }
+  if (delay.calls > 0) delay.unanswered = unansweredPing(turn, provider);
   return delay;
 }
 

@@ -24,7 +24,7 @@ void lookAtProviders(const Turn& turn);
 struct Delay {
   size_t calls = 0;                       // that it has, and has not answered
   std::optional<Time> oldest = {};        // since when the oldest of them waits
-  std::optional<Millis> unanswered = {};  // age of a ping that it has not answered
+  std::optional<Millis> unanswered = {};  // age of a ping without an answer: it hangs
 
   [[nodiscard]] Millis waited(Time now) const {
     return oldest ? std::chrono::duration_cast<Millis>(now - *oldest) : Millis(0);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "gateway/party.h"
 #include "protocol/target.h"
 #include "protocol/tool_definition.h"
 
@@ -21,7 +22,7 @@ std::string digestOf(std::string_view name, const std::vector<std::string>& defi
 // A tool's definition as the session gets it.
 std::string shownDefinition(const Provider& provider, protocol::ToolDefinition tool,
                             bool targeted) {
-  if (provider.credentials.trust < protocol::Trust::Project) {
+  if (!partyOf(provider).isTrusted()) {
     tool.json = protocol::withAuthor(tool, provider.name);
   }
   return targeted ? protocol::withTarget(tool, provider.name) : std::move(tool.json);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "base/utf8.h"
 #include "gateway/announcement.h"
 #include "gateway/binding.h"
 #include "gateway/calls.h"
@@ -98,7 +99,7 @@ struct Stranger {
   }
   void operator()(const protocol::Call& call) const {
     if (!ended()) return refuseUnregistered();
-    turn.effect(SendEvent{peer, sessionOver(call)});
+    refuseCall(turn, {nullptr, peer}, call, protocol::ErrorCode::Disconnected, kSessionOver);
   }
   // None of its rules hold any more.
   void operator()(const protocol::HookCheck& check) const {
@@ -254,12 +255,10 @@ bool isKnown(State& state, PeerId peer) {
          state.endedLinks.contains(peer);
 }
 
-void refuseCall(const Turn& turn, PeerId peer, const std::string& tool,
-                protocol::CallResult&& result) {
-  if (const Session* session = turn.state.sessions.byPeer(peer)) {
-    recordFailure(turn, turn.state.providers.ownerOf(session->id, tool), tool, result);
-  }
-  turn.effect(SendEvent{peer, std::move(result)});
+// Of those to whom that applies.
+Asker askerAt(State& state, PeerId peer) {
+  const std::string* chosen = state.operators.sessionOf(peer);
+  return {chosen == nullptr ? state.sessions.byPeer(peer) : state.sessions.find(*chosen), peer};
 }
 
 }  // namespace
@@ -275,7 +274,8 @@ void Gateway::sessionText(PeerId peer, const Slice& text, Now now, Effects& effe
       protocol::answerUnreadable(text.view(), message.error());
   if (!answer) return;
   if (auto* result = std::get_if<protocol::CallResult>(&*answer)) {
-    return refuseCall(turn, peer, protocol::toolOfUnreadable(text.view()), std::move(*result));
+    return answerHere(turn, askerAt(state_, peer), protocol::toolOfUnreadable(text.view()),
+                      protocol::argumentsOfUnreadable(text.view()), std::move(*result));
   }
   turn.effect(SendEvent{peer, std::move(*answer)});
 }
@@ -289,7 +289,8 @@ void Gateway::sessionMessage(PeerId peer, const protocol::SessionMessage& messag
   const Result<Slice, std::string> args = sessionDecoder_.arguments(call->args);
   if (!args) {
     if (!isKnown(state_, peer)) return receive(turn, peer, message);
-    return refuseCall(turn, peer, call->tool,
+    const std::string_view given = call->args.view();
+    return answerHere(turn, askerAt(state_, peer), call->tool, utf8::isValid(given) ? given : "",
                       protocol::refuseArguments(call->callId, call->tool, args.error()));
   }
   if (args.value().size() == call->args.size()) return receive(turn, peer, message);

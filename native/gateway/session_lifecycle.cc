@@ -281,7 +281,7 @@ void toolsChanged(const Turn& turn, Session& session, const std::set<std::string
 
 void rescheduleSync(const Turn& turn, Session& session) {
   turn.cancel(session.syncTimer);
-  if (!session.peer || session.ending) return;
+  if (!session.peer || session.ending || session.sync.atRest()) return;
   lookAround(turn, session);
   if (const auto due = session.sync.due()) {
     session.syncTimer = turn.state.timers.schedule(*due, SyncDue{session.id});

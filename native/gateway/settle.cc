@@ -12,26 +12,29 @@ using protocol::ErrorCode;
 
 namespace {
 
-FinishedCall finished(const Turn& turn, const CallInFlight& call, std::string_view provider,
-                      Millis took) {
-  return {turn.now.unixMillis, took,
-          call.sessionId,      provider,
+FinishedCall finished(const Turn& turn, const CallInFlight& call) {
+  const Provider* provider = turn.state.providers.find(call.provider);
+  return {turn.now.unixMillis, std::chrono::duration_cast<Millis>(turn.now.steady - call.started),
+          call.sessionId,      provider == nullptr ? std::string_view() : provider->name,
           call.tool,           call.argsHead.text(),
           call.argsHead.cut(), call.operatorLink.has_value()};
 }
 
-void recordOutcome(const Turn& turn, const CallInFlight& call, const CallResult& result) {
-  const Provider* provider = turn.state.providers.find(call.provider);
-  const std::string_view name = provider == nullptr ? std::string_view() : provider->name;
-  const auto took = std::chrono::duration_cast<Millis>(turn.now.steady - call.started);
-  turn.state.stats.settled({name, call.tool, took, result.failed}, turn.now);
-  FinishedCall log = finished(turn, call, name, took);
+// Into the log, and where it has failed among the failures.
+void record(const Turn& turn, FinishedCall& call, const CallResult& result) {
   if (result.failed) {
-    recordFailure(turn, name, call.tool, result);
-    log.code = protocol::wireName(result.code);
-    log.text = result.text;
+    call.code = protocol::wireName(result.code);
+    call.text = result.text;
+    turn.state.stats.failed({call.unixMillis, std::string(call.provider),
+                             visible(call.tool, false, 128), call.code, result.text});
   }
-  turn.state.log.add(log);
+  turn.state.log.add(call);
+}
+
+void recordOutcome(const Turn& turn, const CallInFlight& call, const CallResult& result) {
+  FinishedCall done = finished(turn, call);
+  turn.state.stats.settled({done.provider, call.tool, done.took, result.failed}, turn.now);
+  record(turn, done, result);
 }
 
 constexpr size_t kEnvelopeBytes = 1024;  // of a link frame, around the content
@@ -53,21 +56,30 @@ CallResult tooLarge(const Turn& turn, const CallInFlight& call) {
 
 }  // namespace
 
-void recordFailure(const Turn& turn, std::string_view provider, const std::string& tool,
-                   const CallResult& result) {
-  turn.state.stats.failed({turn.now.unixMillis, std::string(provider), visible(tool, false, 128),
-                           protocol::wireName(result.code), result.text});
+void Asker::tell(const Turn& turn, CallResult result) const {
+  if (link) return turn.effect(SendEvent{*link, std::move(result)});
+  if (session != nullptr) sendToSession(turn, *session, std::move(result));
+}
+
+void answerHere(const Turn& turn, const Asker& asker, std::string_view tool, std::string_view args,
+                CallResult result) {
+  const ArgsHead head(args);
+  FinishedCall done{turn.now.unixMillis, Millis(0), {}, {}, tool, head.text(), head.cut()};
+  if (asker.session != nullptr) {
+    done.sessionId = asker.session->id;
+    done.provider = turn.state.providers.ownerOf(asker.session->id, tool);
+  }
+  done.byCommand = asker.link && turn.state.operators.sessionOf(*asker.link) != nullptr;
+  record(turn, done, result);
+  asker.tell(turn, std::move(result));
 }
 
 void recordCancelled(const Turn& turn, const CallInFlight& call, std::string_view reason) {
-  const Provider* provider = turn.state.providers.find(call.provider);
-  const std::string_view name = provider == nullptr ? std::string_view() : provider->name;
-  turn.state.stats.cancelled(name, call.tool, turn.now);
-  const auto took = std::chrono::duration_cast<Millis>(turn.now.steady - call.started);
-  FinishedCall log = finished(turn, call, name, took);
-  log.code = protocol::wireName(ErrorCode::Cancelled);
-  log.text = reason;
-  turn.state.log.add(log);
+  FinishedCall done = finished(turn, call);
+  turn.state.stats.cancelled(done.provider, call.tool, turn.now);
+  done.code = protocol::wireName(ErrorCode::Cancelled);
+  done.text = reason;
+  turn.state.log.add(done);
 }
 
 void tellAsker(const Turn& turn, const CallInFlight& call, Session* session,

@@ -1,6 +1,7 @@
 // The one outcome of a call, on its way to the session.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,9 +20,16 @@ namespace tap::gateway {
 // The session's process, or the operator who has asked for the call.
 void tellAsker(const Turn& turn, const CallInFlight& call, Session* session,
                protocol::SessionEvent&& event);
-// For people to see (ToolStats::failures). `provider`: its name, if there is one.
-void recordFailure(const Turn& turn, std::string_view provider, const std::string& tool,
-                   const protocol::CallResult& result);
+// Who wants a call that the gateway answers itself.
+struct Asker {
+  Session* session;                 // in which it would be; null: in none
+  std::optional<PeerId> link = {};  // gets the answer; nothing: the session's process does
+
+  void tell(const Turn& turn, protocol::CallResult result) const;
+};
+// Tells it the result, be it a refusal or not. People see it like those of other calls.
+void answerHere(const Turn& turn, const Asker& asker, std::string_view tool, std::string_view args,
+                protocol::CallResult result);
 // Whoever asked no longer waits: it has no outcome, but is counted, and in the log of calls.
 void recordCancelled(const Turn& turn, const CallInFlight& call, std::string_view reason);
 

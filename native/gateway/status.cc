@@ -3,6 +3,7 @@
 #include <chrono>
 #include <vector>
 
+#include "base/encoding.h"
 #include "gateway/fence.h"
 #include "gateway/party.h"
 #include "gateway/provider_watch.h"
@@ -15,8 +16,7 @@ std::string describeDelay(const Turn& turn, const Provider& provider) {
   const Delay delay = delayOf(turn, provider);
   const Millis waited = delay.waited(turn.now.steady);
   if (waited < turn.limits().time(Limit::ProviderPingMs)) return {};
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(waited).count();
-  return "; no answer for " + std::to_string(seconds) + " s" +
+  return "; no answer for " + inSeconds(waited) +
          (delay.unanswered ? ", not even to a ping: it is stopped, or hangs" : "");
 }
 

@@ -93,6 +93,15 @@ std::vector<CallPtr> ToolRouter::takeOfOperators(std::string_view sessionId) {
       [&](const CallInFlight& call) { return call.operatorLink && call.sessionId == sessionId; }));
 }
 
+std::optional<CallId> ToolRouter::idOf(std::string_view text) {
+  if (text == std::string_view(lastText_.data(), lastText_.size())) return lastId_;
+  const std::optional<CallId> id = CallId::parse(text);
+  if (!id) return std::nullopt;
+  std::copy(text.begin(), text.end(), lastText_.begin());
+  lastId_ = *id;
+  return id;
+}
+
 CallInFlight* ToolRouter::find(const CallId& id) {
   const auto at = calls_.find(id);
   return at == calls_.end() ? nullptr : at->second.get();

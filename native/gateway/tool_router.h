@@ -64,6 +64,9 @@ class ToolRouter {
   [[nodiscard]] std::vector<CallPtr> takeOfOperators(std::string_view sessionId);
 
   [[nodiscard]] CallInFlight* find(const CallId& id);
+  // What the text says. Remembered: an answer's id is looked at before the rest of it is read, and
+  // after.
+  [[nodiscard]] std::optional<CallId> idOf(std::string_view text);
   // Of those that the provider has to answer.
   [[nodiscard]] std::vector<CallId> calledOf(PeerId provider) const;
   [[nodiscard]] size_t countOfProvider(PeerId provider) const;
@@ -84,6 +87,8 @@ class ToolRouter {
   [[nodiscard]] std::vector<CallPtr> takeAll(const std::vector<CallId>& ids);
 
   Calls calls_;
+  CallId::Text lastText_{};
+  CallId lastId_;                       // of that text, if it is one
   TextMap<TextMap<CallId>> bySession_;  // by the session's id, then by its own id of the call
   std::unordered_map<PeerId, TextMap<CallId>> byOperator_;  // likewise, by the operator's link
 };

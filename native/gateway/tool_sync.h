@@ -50,6 +50,8 @@ class ToolSync {
   // before it has all its tools; one that has gets an empty plan, and changes come as they are due.
   [[nodiscard]] SyncPlan firstPlan(bool joined, Time now);
 
+  // Nothing has changed, and nothing is held: whatever else is so, nothing will be due.
+  [[nodiscard]] bool atRest() const { return !firstChange_ && !holdUntil_; }
   // When to call takePlan next; nothing while a plan is in flight or all is equal.
   [[nodiscard]] std::optional<Time> due() const;
   // The plan that is due now, if one is; it is then in flight until confirmed or failed.

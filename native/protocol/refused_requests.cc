@@ -94,4 +94,9 @@ std::string toolOfUnreadable(std::string_view text) {
   return textIn(text, "tool");
 }
 
+std::string_view argumentsOfUnreadable(std::string_view text) {
+  const auto args = json::find({json::Kind::Object, text}, "args");
+  return args && utf8::isValid(args->raw) ? args->raw : std::string_view();
+}
+
 }  // namespace tap::protocol

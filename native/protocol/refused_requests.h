@@ -36,5 +36,7 @@ inline constexpr int kMaxArgumentsDepth = json::kMaxDepth - 1;
 
 // The tool of an unreadable call or check, if that can be read.
 [[nodiscard]] std::string toolOfUnreadable(std::string_view text);
+// The arguments, likewise, as they stand in the text: UTF-8.
+[[nodiscard]] std::string_view argumentsOfUnreadable(std::string_view text);
 
 }  // namespace tap::protocol

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/json.h"
 #include "protocol/refused_requests.h"
 #include "uv/peer.h"
 
@@ -92,9 +93,17 @@ void SessionPort::send(const protocol::SessionMessage& message) {
   transmit(message);  // at once, from inside a callback too: it may close the port next
 }
 
+// People are to see there what was refused. Broken text would break the frame around it.
+bool SessionPort::canRefuse(std::string_view args) const {
+  if (server_ != nullptr) return !args.empty();  // the gateway takes those for an empty object
+  if (!open_) return false;
+  const auto scanned = json::Scanner().scan(args);
+  return scanned.ok() || scanned.error().tooDeep;
+}
+
 bool SessionPort::call(protocol::Call call, std::optional<Millis> timeout) {
   // The gateway reads the rest of them.
-  if (!protocol::beginsAsObject(call.args.view())) {
+  if (!protocol::beginsAsObject(call.args.view()) && !canRefuse(call.args.view())) {
     const Result<Slice, std::string> args = decoder_.arguments(call.args);
     const std::string problem = args ? std::string() : args.error();
     actions_.emplace_back(

@@ -67,6 +67,8 @@ class SessionPort final : public StreamHandler {
   void onConnect(int status);
   void opened();
   void transmit(const protocol::SessionMessage& message);
+  // Whether the gateway can be given arguments that are no object, to refuse them.
+  [[nodiscard]] bool canRefuse(std::string_view args) const;
   void received(protocol::SessionEvent&& event);
   // Carries out what has gathered, in order.
   void run();

@@ -7,6 +7,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -18,6 +19,7 @@
 #include "base/json.h"
 #include "base/timer_queue.h"
 #include "core_rig.h"
+#include "gateway/call_log.h"
 #include "protocol/provider_codec.h"
 #include "protocol/session_codec.h"
 #include "websocket_client.h"
@@ -136,6 +138,25 @@ Body filters() {
   return [rig, peer, push] { rig->say(peer, push); };
 }
 
+// One more entry, where there is no room for it, with ten providers in turn.
+Body callLog() {
+  auto log = std::make_shared<gateway::CallLog>();
+  auto number = std::make_shared<size_t>(0);
+  static const std::array<std::string_view, 10> names{"bench0", "bench1", "bench2", "bench3",
+                                                      "bench4", "bench5", "bench6", "bench7",
+                                                      "bench8", "bench9"};
+  const auto add = [log, number] {
+    gateway::FinishedCall call;
+    call.sessionId = kSessionId;
+    call.provider = names[(*number)++ % names.size()];
+    call.tool = "bench0_0";
+    call.args = kArgs;
+    log->add(call);
+  };
+  for (size_t i = 0; i < gateway::CallLog::kOfAll; ++i) add();
+  return add;
+}
+
 // A call's deadline, among those of a thousand others.
 Body timers() {
   auto queue = std::make_shared<TimerQueue<int>>();
@@ -150,15 +171,11 @@ struct Case {
 };
 
 constexpr Case kCases[] = {
-    {"frame-parser", frameParser, 2000},
-    {"unmask-64k", unmasking, 50},
-    {"connection", connection, 1000},
-    {"json-scan-64k", jsonScan, 30},
-    {"json-decode-64k", jsonDecode, 30},
-    {"provider-codec", providerCodec, 500},
-    {"session-codec", sessionCodec, 500},
-    {"routing", routing, 300},
-    {"filters", filters, 0},
+    {"frame-parser", frameParser, 2000},  {"unmask-64k", unmasking, 50},
+    {"connection", connection, 1000},     {"json-scan-64k", jsonScan, 30},
+    {"json-decode-64k", jsonDecode, 30},  {"provider-codec", providerCodec, 500},
+    {"session-codec", sessionCodec, 500}, {"routing", routing, 300},
+    {"call-log", callLog, 1000},          {"filters", filters, 0},
     {"timer-queue", timers, 2000},
 };
 

@@ -312,8 +312,6 @@ function nobody(place) {
 // ---- who keeps the model waiting ---------------------------------------------------------------------
 
 const LONG_WAIT_MS = 5000;
-/** A ping of a program on this machine is answered in far less. */
-const NO_PONG_MS = 1000;
 
 /** @param {Place} place */
 function waiting({ inspection }) {
@@ -323,7 +321,7 @@ function waiting({ inspection }) {
   if (!late) return undefined;
   const seconds = Math.floor(late.waitedMs / 1000);
   const name = nameOf(late);
-  if ((late.noPongMs ?? 0) >= NO_PONG_MS) {
+  if (late.noPongMs !== undefined) {
     return finding("PROVIDER_HANGS", {
       problem: `Provider ${name} has not answered a call for ${seconds} s, nor a ping: its process is stopped, or hangs in something.`,
       fix: "Restart it, or let it go on (kill -CONT its pid) where it was stopped. The model waits until then, or until the call's timeout.",

@@ -32,6 +32,22 @@ async function served(t, way) {
   return { gateway, session, seen };
 }
 
+/** What `copilot-tap calls` shows. @returns {Promise<any[]>} */
+function callsOf(t, gateway) {
+  return new Promise((resolve) => {
+    const port = new addon.SessionPort({
+      onEvent: (json) => {
+        const event = JSON.parse(json);
+        if (event.type === "calls") resolve(event.calls);
+      },
+    });
+    t.after(() => port.close());
+    port.attach(gateway.addon);
+    port.send(JSON.stringify({ type: "operate", secret: gateway.secret }));
+    port.send(JSON.stringify({ type: "calls.list", after: 0 }));
+  });
+}
+
 /** Fails unless it is refused at once. */
 async function refused(session, tool, args, says) {
   const since = performance.now();
@@ -44,10 +60,16 @@ async function refused(session, tool, args, says) {
 for (const way of WAYS) {
   describe(`arguments of a session that is ${way}`, () => {
     test(`that are no object are refused at once (${way})`, async (t) => {
-      const { session, seen } = await served(t, way);
+      const { gateway, session, seen } = await served(t, way);
       const odd = [[1, 2], "a string", [{}], "target", [["a"]], ["x"], 5, true, [], ""];
       for (const tool of ["click", "read"]) {
         for (const args of odd) await refused(session, tool, args, /must be a JSON object/);
+        // People see them, too: the gateway has refused them.
+        const logged = (await callsOf(t, gateway)).filter((call) => call.tool === tool);
+        assert.deepEqual(
+          logged.map(({ args, code }) => [JSON.parse(args), code]),
+          odd.map((args) => [args, "INVALID_JSON"]),
+        );
         assert.equal(await session.call(tool, null), "done"); // no arguments at all are fine
         assert.deepEqual(seen.pop(), {});
       }
@@ -278,6 +300,11 @@ describe("the addon's arguments", () => {
     for (const [object, method, given] of wrong) {
       assert.throws(() => object[method](...given), TypeError, method);
     }
+    const handlers = ["onConnected", "onEvent", "onSettled", "onQuiet", "onClosed"];
+    for (const name of handlers) {
+      assert.throws(() => new addon.SessionPort({ [name]: /** @type {any} */ (5) }), TypeError);
+    }
+    assert.throws(() => addon.refuseArguments("tool", /** @type {any} */ (5)), TypeError);
     for (const token of [5, null, {}]) {
       const options = /** @type {any} */ ({ version: "1", token, linkSecret: "", pid: 1 });
       assert.throws(() => new addon.Gateway(options), /expected a string as token/);

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "gateway/harness.h"
 
 namespace tap::gateway::test {
@@ -56,6 +59,26 @@ TEST(CallLog, StaysInOrderWhereARingGivesASlotAway) {
   EXPECT_NE(text.find("\"t349\""), std::string::npos);
   EXPECT_EQ(text.find("\"t100\""), std::string::npos);
   EXPECT_EQ(count(log, "\"sequence\""), CallLog::kOfAll);
+}
+
+// Whoever has least is not pushed out by those who take turns.
+TEST(CallLog, IsSharedEvenlyWhereItIsFull) {
+  CallLog log;
+  const std::vector<std::string> names{"a", "b", "c", "d", "e", "f", "g", "h"};
+  for (int i = 0; i < 3000; ++i) log.add(call(names[static_cast<size_t>(i) % 6], "t"));
+  for (int i = 0; i < 3000; ++i) log.add(call(names[static_cast<size_t>(i * i) % 8], "t"));
+  for (int i = 0; i < 3000; ++i) log.add(call(names[static_cast<size_t>(i) % 8], "t"));
+  EXPECT_EQ(count(log, "\"sequence\""), CallLog::kOfAll);
+  for (const std::string& name : names) {
+    EXPECT_EQ(count(log, "\"provider\":\"" + name + "\""), CallLog::kOfAll / names.size()) << name;
+  }
+  const Message all(R"({"calls":)" + log.json(0) + "}");
+  int64_t last = 0;
+  for (size_t i = 0; i < CallLog::kOfAll; ++i) {
+    const int64_t sequence = std::stoll(all.get("calls." + std::to_string(i) + ".sequence"));
+    EXPECT_GT(sequence, last);
+    last = sequence;
+  }
 }
 
 TEST(ArgsHead, IsCutBetweenCharacters) {
@@ -114,6 +137,61 @@ TEST_F(LoggedCalls, HaveWhatWasCancelledAndWhatNobodyServed) {
   EXPECT_EQ(calls.get("calls.1.code"), "CANCELLED");
   EXPECT_EQ(calls.get("calls.2.tool"), "nowhere");
   EXPECT_EQ(calls.get("calls.2.code"), "DISCONNECTED");
+}
+
+TEST_F(LoggedCalls, HaveThoseWhoseArgumentsAreOfNoUse) {
+  tap.call(session, "1", "forecast", "[1]");
+  tap.linkText(session, R"({"type":"call","callId":"2","tool":"forecast","args":"Oslo"})");
+  tap.linkText(session, R"({"type":"call","callId":"3","tool":"forecast","args":{"city":}})");
+  const PeerId link = tap.newPeer();
+  tap.send(link, protocol::Operate{"", "s"});
+  tap.call(link, "4", "forecast", "5");
+  const Message calls = log();
+  const std::vector<std::string> args{"[1]", "\"Oslo\"", R"({"city":})", "5"};
+  for (size_t i = 0; i < args.size(); ++i) {
+    const std::string call = "calls." + std::to_string(i);
+    EXPECT_EQ(calls.get(call + ".code"), "INVALID_JSON") << i;
+    EXPECT_EQ(calls.get(call + ".provider"), "weather") << i;
+    EXPECT_EQ(calls.get(call + ".session"), "s") << i;
+    EXPECT_EQ(calls.get(call + ".args"), args[i]) << i;
+  }
+  EXPECT_EQ(calls.get("calls.3.by"), "command");
+  EXPECT_EQ(tap.state().stats.failures().size(), 4U);
+}
+
+TEST_F(LoggedCalls, HaveThoseWithoutASession) {
+  const PeerId link = tap.newPeer();
+  tap.send(link, protocol::Operate{"", ""});
+  tap.call(link, "1", "nowhere");
+  EXPECT_EQ(tap.outcome(link), "1 NOT_FOUND");
+  tap.send(link, protocol::Operate{"", "unknown"});
+  tap.call(link, "2", "forecast");
+  EXPECT_EQ(tap.outcome(link), "2 INVALID_SESSION");
+  const Message calls = log();
+  EXPECT_EQ(calls.get("calls.0.code"), "NOT_FOUND");
+  EXPECT_EQ(calls.get("calls.1.code"), "INVALID_SESSION");
+  EXPECT_EQ(calls.get("calls.1.by"), "command");
+  EXPECT_EQ(tap.state().stats.failures().size(), 2U);
+}
+
+TEST_F(LoggedCalls, HaveThoseOfASessionThatHasEnded) {
+  tap.send(session, protocol::EndSession{"user_exit"});
+  tap.advance(20'000);
+  tap.call(session, "1", "forecast", "{}");
+  EXPECT_EQ(log().get("calls.0.code"), "DISCONNECTED");
+}
+
+TEST_F(LoggedCalls, HaveTheListsOfInstancesThatTheGatewayItselfGives) {
+  const PeerId tabs = tap.authed();
+  std::string text = hello("tabs", "s", tools({"click"}));
+  text.pop_back();
+  tap.say(tabs, text + R"(,"instance":"one"})");
+  tap.call(session, "1", "list_tabs_instances");
+  const Message calls = log();
+  EXPECT_EQ(calls.get("calls.0.tool"), "list_tabs_instances");
+  EXPECT_EQ(calls.get("calls.0.provider"), "tabs");
+  EXPECT_EQ(calls.get("calls.0.code"), kAbsent);
+  EXPECT_TRUE(tap.state().stats.failures().empty());
 }
 
 TEST_F(LoggedCalls, SayWhereTheUserHasCalled) {

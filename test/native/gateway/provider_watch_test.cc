@@ -19,6 +19,13 @@ struct ProviderWatch : ::testing::Test {
     tap.timeline(session);
   }
   std::string open() { return tap.callTo(session, peer, "1", "wait"); }
+  // What control clients are told of the provider.
+  std::string noPongMs() {
+    const PeerId link = tap.newPeer();
+    tap.send(link, protocol::Operate{"", ""});
+    tap.send(link, protocol::Inspect{});
+    return Message(tap.expect<protocol::Inspection>(link).report).get("providers.0.noPongMs");
+  }
 };
 
 TEST_F(ProviderWatch, PingsNobodyWhileNothingWaits) {
@@ -87,6 +94,26 @@ TEST_F(ProviderWatch, ShowsInTheStatusHowLongACallHasWaited) {
       << tap.status("s");
   tap.pong(peer);
   EXPECT_NE(tap.status("s").find("no answer for 7 s\n"), std::string::npos);
+}
+
+TEST_F(ProviderWatch, SaysThatAPingHasNoAnswerOnceItHadTheTimeForOne) {
+  (void)open();
+  tap.advance(5'000);
+  ASSERT_EQ(tap.pings(peer), 1);
+  EXPECT_NE(tap.status("s").find("no answer for 5 s\n"), std::string::npos) << tap.status("s");
+  EXPECT_EQ(noPongMs(), kAbsent);
+  tap.advance(1'000);
+  EXPECT_NE(tap.status("s").find("no answer for 6 s, not even to a ping"), std::string::npos);
+  EXPECT_EQ(noPongMs(), "1000");
+}
+
+// What it has sent is not looked at yet: its answer may be there.
+TEST_F(ProviderWatch, SaysOfOneThatIsReadMoreSlowlyOnlyThatItIsSlow) {
+  (void)open();
+  tap.advance(6'000);
+  tap.state().providers.find(peer)->paused = true;
+  EXPECT_NE(tap.status("s").find("no answer for 6 s\n"), std::string::npos) << tap.status("s");
+  EXPECT_EQ(noPongMs(), kAbsent);
 }
 
 TEST_F(ProviderWatch, CountsACancelledCallApart) {
