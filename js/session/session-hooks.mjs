@@ -141,8 +141,11 @@ export class SessionHooks {
   #wanted = false;
   #prompts = false;
   #gateMs = 5000;
-  /** The user has been told why the CLI asks. */
-  #announced = false;
+  /** Resolves once the user has been told why the CLI asks. @type {Promise<void> | undefined} */
+  #announced;
+  /** What the gateway has said of hooks, counted; and the last of it that needs no answer any more. */
+  #received = 0;
+  #answered = 0;
   #guards = new Guards();
   #verdicts = new Replies();
   #contexts = new Replies();
@@ -196,6 +199,7 @@ export class SessionHooks {
 
   /** There is no gateway any more. */
   gatewayGone() {
+    this.#answered = this.#received; // the next one has asked for none of it
     this.#guards.age();
     this.#verdicts.giveUp();
     this.#contexts.giveUp();
@@ -209,6 +213,7 @@ export class SessionHooks {
 
   /** @param {HooksEvent} event */
   async #change({ revision, wanted, prompts, gateMs, guards, sections, needs }) {
+    const received = ++this.#received;
     this.#wanted = wanted;
     this.#prompts = prompts;
     this.#gateMs = Math.min(gateMs, MOST_GATE_MS);
@@ -218,19 +223,26 @@ export class SessionHooks {
     const edited = this.#edit(edits);
     const hooked = wanted ? this.#register(needs) : "in-force";
     const outcome = { hooks: await hooked, sections: await edited };
+    if (received <= this.#answered) return; // an answer for a later one is one for this, too
+    this.#answered = received;
     this.#options.link.send({ type: "hooks.state", revision, ...outcome });
   }
 
   /** Asks for hooks. The CLI's own question says neither who needs them nor why. @param {string} [needs] */
   async #register(needs) {
     const flight = this.#flight;
-    if (needs && flight && !this.#announced) {
-      this.#announced = true;
-      // The CLI holds lines back while its question is open: this one should be there before. Not at
-      // any price: until hooks are registered nothing is checked.
-      if (!(await flight.isAllowed())) await soon(this.#options.tell(consentLine(needs)));
-    }
+    if (needs && flight) this.#announced ??= this.#announce(flight, needs);
+    await this.#announced; // whoever else needs hooks meanwhile asks no sooner
     return flight?.register();
+  }
+
+  /**
+   * The CLI holds lines back while its question is open: this one should be there before. Not at any
+   * price: until hooks are registered nothing is checked.
+   * @param {HookFlight} flight @param {string} needs
+   */
+  async #announce(flight, needs) {
+    if (!(await flight.isAllowed())) await soon(this.#options.tell(consentLine(needs)));
   }
 
   /** @param {Record<string, SectionEdit>} edits */
