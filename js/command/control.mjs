@@ -23,6 +23,8 @@ import { PendingCalls } from "../base/pending-calls.mjs";
  *   startupContext: number,
  *   sections: {section: string, action: "append" | "prepend" | "replace" | "callback"}[]}} InspectedBinding
  *
+ * @typedef {{name: string, instance: string, leftMs: number, rules: InspectedRule[]}} HeldRules
+ *
  * `linked`: its extension process is there; `inUse`: larger is later; `settled`: its tools are in force;
  * `syncFailure`: why they could not be put in force; `hooks`: whether what its hooks should do is in force.
  * @typedef {object} InspectedSession
@@ -41,6 +43,7 @@ import { PendingCalls } from "../base/pending-calls.mjs";
  * @property {number} callsInFlight
  * @property {boolean} hooksWanted
  * @property {"in-force" | "denied" | "unavailable"} hooks
+ * @property {HeldRules[]} held rules of providers whose connection was lost: they hold for so long
  *
  * `name` and `id` are empty before its hello, `trust` is "none" before its auth; `onlySession`: the only one
  * that it may bind to; `all`: bound to every session that it says it is ready for.

@@ -35,7 +35,7 @@ function stateOf({ ending, linked, activity }) {
 }
 
 /** @param {InspectedSession} session @returns {string[]} */
-function remarksOn({ label, linked, mode, settled, syncFailure, hooksWanted, hooks }) {
+function remarksOn({ label, linked, mode, settled, syncFailure, hooksWanted, hooks, held }) {
   return [
     ...(linked ? [] : [`${label}: its extension is being replaced, or has ended`]),
     ...(mode === "reload" ? [`${label}: its tools change by a reload of its extensions`] : []),
@@ -44,6 +44,10 @@ function remarksOn({ label, linked, mode, settled, syncFailure, hooksWanted, hoo
     ...(hooksWanted && hooks !== "in-force"
       ? [`${label}: its rules are not in force: ${hooks}`]
       : []),
+    ...(held ?? []).map(
+      (one) =>
+        `${label}: the rules of ${nameOf(one)} hold for ${Math.ceil(one.leftMs / 1000)} s more: its connection was lost`,
+    ),
   ];
 }
 

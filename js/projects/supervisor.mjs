@@ -4,6 +4,7 @@
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
+import { limitIn } from "../base/limits.mjs";
 import { hostEnvironment } from "../base/node.mjs";
 import { signalGroup } from "./process-group.mjs";
 import { ProviderLog, providerLogFile } from "./provider-log.mjs";
@@ -35,6 +36,7 @@ export const MAX_DELAY_MS = 30_000;
 /** A run this long was a good one: counting starts anew. */
 export const GOOD_RUN_MS = 60_000;
 export const DEFAULT_MAX_RESTARTS = 10;
+const LATE_MS = 5_000;
 /** What may go away by itself: too many processes or files, too little memory. */
 const PASSING = new Set(["EAGAIN", "EMFILE", "ENFILE", "ENOMEM"]);
 
@@ -95,8 +97,11 @@ class SupervisedProvider {
   /** @type {any} */
   #timer;
   #stopping = false;
-  /** Of the last run. @type {string | undefined} */
-  #token;
+  /**
+   * Of the run in progress, and of those whose rules the gateway may still hold: they are over since `ended`.
+   * @type {{token: string, ended?: number}[]}
+   */
+  #tokens = [];
   /** Settles when the run in progress, if any, has been dealt with. */
   #dealtWith = Promise.resolve();
 
@@ -130,7 +135,7 @@ class SupervisedProvider {
       return this.#giveUp(`cannot be started: ${messageOf(error)}`);
     }
     this.state = "running";
-    this.#token = token;
+    this.#tokens.push({ token });
     this.#log.note("tap", `started, pid ${this.#run.pid ?? "none"}`);
     this.#dealtWith = this.#watch(this.#run, token, this.#system.clock.now());
   }
@@ -149,11 +154,21 @@ class SupervisedProvider {
   /** @param {ProviderRun} run @param {string} token @param {number} since */
   async #watch(run, token, since) {
     const end = await run.ended;
+    this.#over(token);
     this.#options.onEnded?.(this.name, token);
     this.#log.note("tap", describeEnd(end));
     if (this.#stopping) return;
     if (this.#system.clock.now() - since >= GOOD_RUN_MS) this.restarts = 0;
     this.#afterEnd(end);
+  }
+
+  /** Rules are held for reconnect-ms, and the gateway hears of an end a little later. @param {string} token */
+  #over(token) {
+    const now = this.#system.clock.now();
+    const held = limitIn("reconnect-ms") + LATE_MS;
+    this.#tokens = this.#tokens
+      .map((one) => (one.token === token ? { token, ended: now } : one))
+      .filter(({ ended }) => ended === undefined || now - ended <= held);
   }
 
   /** @param {End} end */
@@ -208,7 +223,8 @@ class SupervisedProvider {
   async stop(revoked) {
     this.#stopping = true;
     this.#system.clock.clearTimeout(this.#timer);
-    if (revoked && this.#token !== undefined) this.#options.onEnded?.(this.name, this.#token, true);
+    if (revoked)
+      this.#tokens.forEach(({ token }) => this.#options.onEnded?.(this.name, token, true));
     await this.#run?.terminate();
     await this.#dealtWith;
     this.state = "stopped";

@@ -283,7 +283,7 @@ std::string fileName(std::string_view name) {
 std::string inQuotes(std::string_view name) {
   std::string out = "\"";
   for (const char c : name) {
-    if (c == '"') out += '\\';
+    if (c == '"' || c == '\\') out += '\\';
     out += c;
   }
   return out += '"';

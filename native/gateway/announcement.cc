@@ -89,12 +89,17 @@ bool sharesItsCli(const Turn& turn, const Session& session) {
 
 }  // namespace
 
+std::string rulesInWords(const std::vector<protocol::HookRule>& rules) {
+  std::array<size_t, 3> counts{};  // by HookAction
+  for (const protocol::HookRule& rule : rules) ++counts[static_cast<size_t>(rule.action)];
+  std::string text = counted(counts[static_cast<size_t>(HookAction::Gate)], "gate");
+  addPart(text, counted(counts[static_cast<size_t>(HookAction::Deny)], "deny rule"));
+  addPart(text, counted(counts[static_cast<size_t>(HookAction::Context)], "context rule"));
+  return text;
+}
+
 std::string hooksInWords(const Binding& binding) {
-  std::array<size_t, 3> rules{};  // by HookAction
-  for (const protocol::HookRule& rule : binding.rules) ++rules[static_cast<size_t>(rule.action)];
-  std::string text = counted(rules[static_cast<size_t>(HookAction::Gate)], "gate");
-  addPart(text, counted(rules[static_cast<size_t>(HookAction::Deny)], "deny rule"));
-  addPart(text, counted(rules[static_cast<size_t>(HookAction::Context)], "context rule"));
+  std::string text = rulesInWords(binding.rules);
   if (!binding.context.empty() || !binding.startupContext.empty()) addPart(text, "prompt context");
   addPart(text, counted(binding.transforms.size(), "system message edit"));
   return text;
@@ -110,10 +115,10 @@ void announce(const Turn& turn, Session& session, Provider& provider) {
   const bool hooksAreNews =
       !hooks.empty() && !std::exchange(known->second, known->second || !hooks.empty());
   if (isNew) {
-    tellArrival(turn, session, provider.party, provider.name,
+    tellArrival(turn, session, provider.party, provider.name, LogLevel::Info,
                 "tap: " + provider.name + " is here: " + everything);
   } else if (hooksAreNews) {
-    tellArrival(turn, session, provider.party, provider.name,
+    tellArrival(turn, session, provider.party, provider.name, LogLevel::Info,
                 "tap: " + provider.name + " now has " + hooks);
   }
 }
@@ -149,7 +154,7 @@ void tellElsewhere(const Turn& turn, Session& session) {
     if (session.servedElsewhere.size() >= kToldElsewhere) session.servedElsewhere.clear();
     if (!session.servedElsewhere.insert(provider->name).second) continue;
     if (turn.now.steady < session.newsFrom) continue;
-    tellArrival(turn, session, provider->party, provider->name,
+    tellArrival(turn, session, provider->party, provider->name, LogLevel::Info,
                 "tap: " + provider->name + " serves another session (" + other->label +
                     "); /tap-use " + provider->name + " brings it here");
   }
@@ -172,7 +177,9 @@ protocol::Used useProvider(const Turn& turn, Session& session, const std::string
   }
   if (asked) {
     session.announced.erase(name);  // that it has come is told in any case
-    turn.state.timers.schedule(turn.now.steady + kOfferTime, OfferDue{session.id, name});
+    TimerId& offer = session.offers[name];
+    turn.cancel(offer);
+    offer = turn.state.timers.schedule(turn.now.steady + kOfferTime, OfferDue{session.id, name});
     return {"asked", quoted + " is asked to serve this session"};
   }
   if (all)
@@ -189,6 +196,7 @@ protocol::Used useProvider(const Turn& turn, Session& session, const std::string
 }
 
 void offerDue(const Turn& turn, Session& session, const std::string& name) {
+  session.offers.erase(name);
   if (session.ending || serves(turn, session, name)) return;
   tellTimeline(turn, session, LogLevel::Warning,
                "tap: " + name +

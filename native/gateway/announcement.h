@@ -9,6 +9,7 @@ namespace tap::gateway {
 
 // The rules, contexts and edits of a binding in a few words: "1 gate, 2 deny rules". Empty: none.
 [[nodiscard]] std::string hooksInWords(const Binding& binding);
+[[nodiscard]] std::string rulesInWords(const std::vector<protocol::HookRule>& rules);
 
 // Says once for each name that it is here, as soon as it declares something: tools, hooks or
 // subscriptions. A program that only pushes is not announced: each of its events names it. Hooks

@@ -118,15 +118,17 @@ std::optional<Refusal> identityTaken(const Turn& turn, const Session& session,
 }
 
 // Why the provider, as hello has named it, cannot have this binding.
-std::optional<Refusal> cannotBind(const Turn& turn, const Session& session,
-                                  const Provider& provider, const Binding& binding) {
+std::optional<Refusal> cannotBind(const Turn& turn, Session& session, const Provider& provider,
+                                  const Binding& binding) {
   if (auto taken = identityTaken(turn, session, provider, provider.name, provider.instance)) {
     return taken;
   }
   if (const auto reason = toolConflict(turn, session, provider, binding.tools)) {
     return refused(ErrorCode::ToolConflict, *reason + "; rename yours and send hello again");
   }
-  return tooMuchText(turn, session, provider, binding, "hello");
+  if (auto refusal = tooMuchText(turn, session, provider, binding, "hello")) return refusal;
+  if (!hasNewTexts(session, provider, binding)) return std::nullopt;
+  return payForTexts(turn, session, provider, binding, "hello");
 }
 
 bool tooManyHellos(const Turn& turn, Provider& provider) {
@@ -173,10 +175,16 @@ struct Declaration {
   }
 };
 
-// A program of the user's takes its budgets along to another name, also where hello is refused.
+// A program of the user's takes its budgets along to another name, also where hello is refused. Not
+// where another program goes by that name: it would have to answer for what it has not done.
 void followName(const Turn& turn, const Provider& provider, const std::string& name) {
   if (provider.name.empty() || !partyOf(provider).isTrusted()) return;
   for (auto& [id, session] : turn.state.sessions.all()) {
+    const std::vector<Provider*> namesakes = turn.state.providers.instances(id, name);
+    if (std::any_of(namesakes.begin(), namesakes.end(),
+                    [&](const Provider* one) { return one->peer != provider.peer; })) {
+      continue;
+    }
     session.budgets.follow(accountOfName(provider.name), accountOfName(name), turn.now.steady);
   }
 }

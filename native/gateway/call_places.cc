@@ -60,7 +60,7 @@ void release(const Turn& turn, CallInFlight& call) {
 void callOff(const Turn& turn, CallInFlight& call, std::string_view reason) {
   if (call.stage != CallStage::Called) return release(turn, call);
   turn.cancel(call.deadline);
-  endProgress(turn, call);
+  dropProgress(turn, call);
   if (Provider* provider = turn.state.providers.find(call.provider)) ++provider->cancelsToAnswer;
   const CallId::Text id = call.id.chars();
   turn.send(call.provider,

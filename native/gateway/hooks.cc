@@ -9,6 +9,7 @@
 #include "base/encoding.h"
 #include "gateway/announcement.h"
 #include "gateway/fence.h"
+#include "gateway/lines.h"
 #include "gateway/party.h"
 #include "gateway/session_lifecycle.h"
 #include "gateway/turn.h"
@@ -51,10 +52,10 @@ void addLine(std::string& text, std::string_view line) {
   text += line;
 }
 
-void addNeeds(std::string& needs, const Provider& provider, const Binding& binding) {
+void addNeeds(std::string& needs, std::string_view provider, const std::string& what) {
   if (needs.size() >= kNeedsBytes) return;
   if (!needs.empty()) needs += ", ";
-  needs += visible(provider.name, false, 64) + " (" + hooksInWords(binding) + ")";
+  needs += visible(provider, false, 64) + " (" + what + ")";
 }
 
 // By the order of their bindings, so that rules which are held stay where they were.
@@ -115,7 +116,7 @@ Hooks compose(const Turn& turn, const Session& session) {
   for (const BoundProvider& bound : turn.state.providers.inOrder(session.id)) {
     if (needsHooks(*bound.binding)) {
       hooks.wanted = true;
-      addNeeds(hooks.needs, *bound.provider, *bound.binding);
+      addNeeds(hooks.needs, bound.provider->name, hooksInWords(*bound.binding));
     }
     hooks.prompts = hooks.prompts || wantsPrompts(*bound.binding);
     addGuards(guards, bound.binding->order, bound.provider->name, bound.binding->rules);
@@ -123,6 +124,7 @@ Hooks compose(const Turn& turn, const Session& session) {
   }
   hooks.wanted = hooks.wanted || !session.heldRules.empty();
   for (const auto& [identity, held] : session.heldRules) {
+    addNeeds(hooks.needs, identity.first, rulesInWords(held.rules));
     addGuards(guards, held.order, identity.first, held.rules);
   }
   for (auto& [order, one] : guards) hooks.guards.push_back(std::move(one));
@@ -139,6 +141,7 @@ bool isEmpty(const Hooks& hooks) {
 
 void tell(const Turn& turn, Session& session, Hooks hooks) {
   hooks.revision = session.hooks.told.revision + 1;
+  if (!session.hooks.told.wanted) session.hooks.wantedFrom = hooks.revision;
   session.hooks.told = std::move(hooks);
   turn.cancel(session.hooksTimer);
   if (session.peer) turn.effect(SendEvent{*session.peer, session.hooks.told});
@@ -175,23 +178,38 @@ bool isTextOf(const Turn& turn, const Session& session, const std::string& name,
   });
 }
 
-// The user is shown what a paired program says to the model, once it does.
+bool isShown(const Session& session, const std::string& name, const std::string& section,
+             const std::string& text) {
+  const auto at = session.announcedTexts.find({name, section});
+  return at != session.announcedTexts.end() && at->second == sha1(text);
+}
+
+// The user is shown what a paired program says to the model, once it does: all of it in one line of
+// its party's.
 void announceTexts(const Turn& turn, Session& session, const Provider& provider,
                    const Binding& binding) {
   if (partyOf(provider).isTrusted()) return;
-  for (const auto& [section, transform] : binding.transforms) {
-    std::array<uint8_t, 20>& shown = session.announcedTexts[{provider.name, section}];
-    const std::array<uint8_t, 20> digest = sha1(transform.content);
-    if (std::exchange(shown, digest) == digest || transform.content.empty()) continue;
-    tellTimeline(turn, session, protocol::LogLevel::Info,
-                 "tap: " + provider.name +
-                     " has added a text to the system message, in section \"" + section +
-                     "\": " + visible(transform.content, false, kShownTextBytes));
-  }
   std::erase_if(session.announcedTexts, [&](const auto& entry) {
     return entry.first.first == provider.name &&
            !isTextOf(turn, session, provider.name, entry.first.second);
   });
+  std::string texts;
+  size_t count = 0;
+  for (const auto& [section, transform] : binding.transforms) {
+    if (isShown(session, provider.name, section, transform.content)) continue;
+    ++count;
+    addLine(texts, "in section \"" + section +
+                       "\": " + visible(transform.content, false, kShownTextBytes));
+  }
+  if (count == 0) return;
+  const std::string line = "tap: " + provider.name + " has added " +
+                           (count == 1 ? "a text" : "texts") + " to the system message, " + texts;
+  if (!tellLine(turn, session, provider, protocol::LogLevel::Info, line, NoRoom::LeaveOut)) {
+    return;
+  }
+  for (const auto& [section, transform] : binding.transforms) {
+    session.announcedTexts[{provider.name, section}] = sha1(transform.content);
+  }
 }
 
 // The binding's revision counts up with the answer: acks of different updates may overtake each
@@ -215,6 +233,12 @@ void answer(const Turn& turn, Session& session, const Provider& provider, Bindin
 
 bool anyHooks(const Session& session, const Binding& binding) {
   return needsHooks(binding) || !binding.transforms.empty() || !isEmpty(session.hooks.told);
+}
+
+bool rulesInForce(const Session& session) {
+  const SessionHooks& hooks = session.hooks;
+  return hooks.told.wanted && hooks.inForce >= hooks.wantedFrom &&
+         hooks.state.hooks == HookOutcome::InForce;
 }
 
 void hooksChanged(const Turn& turn, Session& session) {
@@ -246,6 +270,7 @@ void tellHooks(const Turn& turn, Session& session) {
 
 void hooksSettled(const Turn& turn, Session& session, const protocol::HooksState& state) {
   if (state.revision > session.hooks.told.revision) return;
+  if (state.revision < session.hooks.inForce) return;  // overtaken by a later one
   session.hooks.state = state;
   session.hooks.inForce = state.revision;
   for (const BoundProvider& bound : turn.state.providers.inOrder(session.id)) {
@@ -288,6 +313,30 @@ std::optional<std::string> forbiddenHooks(const Provider& provider,
     }
   }
   return std::nullopt;
+}
+
+bool hasNewTexts(const Session& session, const Provider& provider, const Binding& binding) {
+  if (partyOf(provider).isTrusted()) return false;
+  return std::any_of(binding.transforms.begin(), binding.transforms.end(), [&](const auto& one) {
+    return !isShown(session, provider.name, one.first, one.second.content);
+  });
+}
+
+std::optional<protocol::Refusal> payForTexts(const Turn& turn, Session& session,
+                                             const Provider& provider, const Binding& binding,
+                                             std::string_view type) {
+  const auto refused = [&](std::string why) {
+    return protocol::Refusal{protocol::ErrorCode::RateLimited, std::move(why), std::string(type)};
+  };
+  PushBudget& budget = session.budgets.of(accountOf(provider), turn.now.steady);
+  if (!budget.take(turn.limits(), turn.now.steady)) {
+    return refused("at most " + std::to_string(turn.limits().get(Limit::PushesPerSecond)) +
+                   " pushes and changes of sections a second; slow down");
+  }
+  if (!hasNewTexts(session, provider, binding) || mayTellLine(turn, session, provider)) {
+    return std::nullopt;
+  }
+  return refused(noLineLeft(turn));
 }
 
 void applyHooks(Binding& binding, const protocol::HooksChange& change) {

@@ -21,11 +21,14 @@ struct SessionHooks {
   protocol::Hooks told;        // to the process that serves it, or was served last
   int64_t inForce = 0;         // revision of what it has answered for
   protocol::HooksState state;  // its last answer
+  int64_t wantedFrom = 0;      // since this revision hooks have been wanted
   bool deniedTold = false;     // the timeline has said that the user's consent is missing
 };
 
 // Whether the binding, or any of its session, has declared something: else its end changes nothing.
 [[nodiscard]] bool anyHooks(const Session& session, const Binding& binding);
+// Whether rules of the session's providers are: it has hooks, and has said so.
+[[nodiscard]] bool rulesInForce(const Session& session);
 // A provider's declaration has changed, or there is one more or less.
 void hooksChanged(const Turn& turn, Session& session);
 // A process of the session has registered. `joined`: it may have hooks from before.
@@ -44,6 +47,15 @@ void refusePendingHooks(const Turn& turn, const Provider& provider, Binding& bin
                                                         const protocol::HooksChange& change);
 // The binding as the change makes it.
 void applyHooks(Binding& binding, const protocol::HooksChange& change);
+// Whether the timeline has yet to show a text of this binding's. It shows those of paired programs.
+[[nodiscard]] bool hasNewTexts(const Session& session, const Provider& provider,
+                               const Binding& binding);
+// Declaring texts counts as a push; and nothing reaches the model for which the timeline has no
+// line. Why they are refused, in a message of this type.
+[[nodiscard]] std::optional<protocol::Refusal> payForTexts(const Turn& turn, Session& session,
+                                                           const Provider& provider,
+                                                           const Binding& binding,
+                                                           std::string_view type);
 // The session is told, and the message answered when it has the hooks in force.
 void answerWhenInForce(const Turn& turn, Session& session, Provider& provider, Binding& binding,
                        std::string_view type, const std::string& requestId);

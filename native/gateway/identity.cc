@@ -37,19 +37,19 @@ bool isTaken(const Turn& turn, const std::string& providerId) {
 }
 
 // Whoever ends a provider must not end its rules with it.
-void holdRules(const Turn& turn, Session& session, const Identity& identity, Departure departure,
+void holdRules(const Turn& turn, Session& session, const Provider& provider, Departure departure,
                const Binding& lost) {
   if (departure == Departure::Moved) return;
   HeldRules held{lost.order, {}};
   std::copy_if(lost.rules.begin(), lost.rules.end(), std::back_inserter(held.rules),
                protocol::isGuard);
   if (held.rules.empty()) return;
-  session.heldRules[identity] = std::move(held);
-  if (departure != Departure::Lost) return;
-  tellTimeline(turn, session, LogLevel::Warning,
-               "tap: the connection of " + identity.first +
-                   " was lost; its rules stay in force for " +
-                   inSeconds(turn.limits().time(Limit::ReconnectMs)));
+  session.heldRules[identityOf(provider)] = std::move(held);
+  if (departure != Departure::Lost || !rulesInForce(session)) return;
+  tellArrival(turn, session, provider.party, provider.name, LogLevel::Warning,
+              "tap: the connection of " + provider.name +
+                  " was lost; its rules stay in force for " +
+                  inSeconds(turn.limits().time(Limit::ReconnectMs)));
 }
 
 // The name is gone from the session when its last instance is, and is not expected back.
@@ -67,7 +67,7 @@ void forget(const Turn& turn, Session& session, const Identity& identity) {
                 [&](const auto& entry) { return entry.first.first == name; });
   // Whoever was told that it serves another session now need not hear that it left.
   if (session.announced.erase(name) > 0 && !session.servedElsewhere.contains(name)) {
-    tellArrival(turn, session, party, name, "tap: " + name + " left");
+    tellArrival(turn, session, party, name, LogLevel::Info, "tap: " + name + " left");
   }
 }
 
@@ -171,7 +171,7 @@ void depart(const Turn& turn, Session& session, const Provider& provider, Depart
             std::optional<Binding> saved) {
   const Identity identity = identityOf(provider);
   if (departure == Departure::Goodbye) return forget(turn, session, identity);
-  if (saved) holdRules(turn, session, identity, departure, *saved);
+  if (saved) holdRules(turn, session, provider, departure, *saved);
   KnownProvider& known = session.known[identity];
   turn.cancel(known.departure);
   known.departure = turn.schedule(Limit::ReconnectMs, DepartureDue{session.id, identity});
@@ -188,16 +188,20 @@ void forgetDeparted(const Turn& turn, Session& session, const Identity& identity
   if (at == session.known.end()) return;
   at->second.departure = TimerId::None;
   const std::string name = identity.first;  // the argument may go with what is forgotten
+  const std::string party = at->second.party;
   const bool held = session.heldRules.contains(identity);
   forget(turn, session, identity);
   if (!held) return;
-  tellTimeline(turn, session, LogLevel::Warning,
-               "tap: " + name + " has not come back; its rules are no longer in force");
+  if (rulesInForce(session)) {
+    tellArrival(turn, session, party, name, LogLevel::Warning,
+                "tap: " + name + " has not come back; its rules are no longer in force");
+  }
   hooksChanged(turn, session);
 }
 
 void forgetToken(const Turn& turn, std::string_view token) {
   for (auto& [id, session] : turn.state.sessions.all()) {
+    session.budgets.dropWaiting(token);
     std::vector<Identity> gone;
     for (const auto& [identity, known] : session.known) {
       if (known.departure != TimerId::None && known.credentials.token == token) {

@@ -26,7 +26,8 @@ void depart(const Turn& turn, Session& session, const Provider& provider, Depart
 
 // The reconnect window has passed.
 void forgetDeparted(const Turn& turn, Session& session, const Identity& identity);
-// The user has taken this token back: nothing is left of those that had it and are not connected.
+// The user has taken this token back: nothing is left of those that had it and are not connected,
+// nor of what they have pushed and still waits.
 void forgetToken(const Turn& turn, std::string_view token);
 
 // Names that the session had before this gateway met it are no news to it.

@@ -52,7 +52,7 @@ struct Report {
     writer.endArray();
   }
 
-  void session(const Session& one) const {
+  void session(const Session& one) {
     writer.beginObject().field("id", one.id).field("label", one.label).field("cwd", one.cwd);
     writer.field("cliPid", one.cliPid).field("linked", one.peer.has_value());
     writer.field("ending", one.ending);
@@ -65,6 +65,18 @@ struct Report {
     writer.field("callsInFlight", turn.state.calls.countOfSession(one.id));
     writer.field("hooksWanted", one.hooks.told.wanted);
     writer.field("hooks", kHookOutcomes[static_cast<size_t>(one.hooks.state.hooks)]);
+    list("held", one.heldRules, [&](const auto& entry) { held(one, entry.first, entry.second); });
+    writer.endObject();
+  }
+
+  // Rules of one that has gone, and for how long they still hold.
+  void held(const Session& session, const Identity& identity, const HeldRules& of) {
+    writer.beginObject().field("name", identity.first).field("instance", identity.second);
+    const auto known = session.known.find(identity);
+    const Time end = (known == session.known.end() ? turn.now.steady : known->second.departedAt) +
+                     turn.limits().time(Limit::ReconnectMs);
+    writer.field("leftMs", (end - turn.now.steady).count());
+    list("rules", of.rules, [&](const protocol::HookRule& hook) { rule(hook); });
     writer.endObject();
   }
 

@@ -72,14 +72,19 @@ bool tellLine(const Turn& turn, Session& session, const Provider& provider,
   return false;
 }
 
+std::string noLineLeft(const Turn& turn) {
+  return "at most " + std::to_string(turn.limits().get(Limit::LinesPerSecond)) +
+         " lines a second in the timeline, those of tool.progress included; slow down";
+}
+
 void tellArrival(const Turn& turn, Session& session, std::string_view party, std::string_view name,
-                 std::string_view text) {
+                 protocol::LogLevel level, std::string_view text) {
   const bool program = isProgram(party) || party.empty();
   const std::string_view key = program ? kPrograms : party;
   const size_t most = turn.limits().count(Limit::LinesPerSecond) * (program ? kProgramsAtOnce : 1);
   LineBudget& budget = budgetOf(turn, session, key);
   if (budget.take(most, turn.now.steady)) {
-    return tellTimeline(turn, session, protocol::LogLevel::Info, text);
+    return tellTimeline(turn, session, level, text);
   }
   leaveOut(turn, session, key, program ? kWhosePrograms : name, most, budget);
 }
@@ -89,6 +94,7 @@ void tellLeftOut(const Turn& turn, Session& session, const std::string& party) {
   if (at == session.lines.end()) return;
   LineBudget& budget = at->second;
   budget.notice = TimerId::None;
+  if (budget.leftOut == 0) return;
   const size_t lines = std::exchange(budget.leftOut, 0);
   tellTimeline(turn, session, protocol::LogLevel::Warning,
                "tap: " + std::to_string(lines) + (lines == 1 ? " line" : " lines") + " of " +
@@ -109,6 +115,11 @@ void showProgress(const Turn& turn, Session& session, CallInFlight& call) {
   }
   if (call.progress.empty() || call.progressTimer != TimerId::None) return;
   call.progressTimer = turn.state.timers.schedule(call.nextProgress, ProgressDue{call.id});
+}
+
+void dropProgress(const Turn& turn, CallInFlight& call) {
+  turn.cancel(call.progressTimer);
+  call.progress.clear();
 }
 
 void endProgress(const Turn& turn, CallInFlight& call) {

@@ -43,15 +43,19 @@ bool tellLine(const Turn& turn, Session& session, const Provider& provider,
               protocol::LogLevel level, std::string_view text, NoRoom otherwise);
 // Whether there is room for one.
 [[nodiscard]] bool mayTellLine(const Turn& turn, Session& session, const Provider& provider);
+// Why a message is refused that would have needed one.
+[[nodiscard]] std::string noLineLeft(const Turn& turn);
 // Of a provider that comes or goes. Programs of the user's share the room for these: their names
 // are theirs to choose. `party`: gateway/party.h; `name`: the provider's.
 void tellArrival(const Turn& turn, Session& session, std::string_view party, std::string_view name,
-                 std::string_view text);
+                 protocol::LogLevel level, std::string_view text);
 // It is time to say how many lines were left out.
 void tellLeftOut(const Turn& turn, Session& session, const std::string& party);
 
 // The newest progress of a call: it is shown at once, or when the last one is old enough.
 void showProgress(const Turn& turn, Session& session, CallInFlight& call);
+// Nobody waits for the call any more: what was not shown yet is not.
+void dropProgress(const Turn& turn, CallInFlight& call);
 // The call is over: what was not shown yet is.
 void endProgress(const Turn& turn, CallInFlight& call);
 

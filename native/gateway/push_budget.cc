@@ -61,6 +61,10 @@ std::optional<PendingInject> PushBudget::idle(TurnCount& turns, const Limits& li
   return next;
 }
 
+void PushBudget::dropWaiting(std::string_view token) {
+  std::erase_if(waiting_, [&](const PendingInject& inject) { return inject.token == token; });
+}
+
 void PushBudget::interrupted() {
   if (std::exchange(underWay_, false)) ++cycles_;
 }
@@ -96,9 +100,8 @@ void PushBudgets::follow(const std::string& former, const std::string& account, 
   aliases_[account] = aliases_.size() < kMaxAccounts ? key : kShared;
 }
 
-void PushBudgets::dropWaiting(const std::string& account) {
-  const auto at = budgets_.find(keyOf(account));
-  if (at != budgets_.end()) at->second.dropWaiting();
+void PushBudgets::dropWaiting(std::string_view token) {
+  for (auto& [key, budget] : budgets_) budget.dropWaiting(token);
 }
 
 void PushBudgets::interrupted() {

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/limits.h"
@@ -23,7 +24,8 @@ namespace tap::gateway {
 struct PendingInject {
   std::string provider;
   std::string prompt;
-  KeptShare kept = {};  // while it waits
+  std::string token = {};  // the provider's, if it has one of its own: it may be taken back
+  KeptShare kept = {};     // while it waits
 
   [[nodiscard]] size_t bytes() const {
     return sizeof(PendingInject) + provider.size() + prompt.size();
@@ -64,8 +66,8 @@ class PushBudget {
   void interrupted();
   // The user has spoken: the loop, if it was one, is broken.
   void userHasSpoken();
-  // What waits is not sent any more.
-  void dropWaiting() { waiting_.clear(); }
+  // What waits of those with this token is not sent any more.
+  void dropWaiting(std::string_view token);
 
   [[nodiscard]] size_t waiting() const { return waiting_.size(); }
   [[nodiscard]] const std::deque<PendingInject>& injects() const { return waiting_; }
@@ -93,8 +95,8 @@ class PushBudgets {
   [[nodiscard]] PushBudget& of(const std::string& account, Time now);
   // Who had the one account goes by the other now, and takes its budget along.
   void follow(const std::string& former, const std::string& account, Time now);
-  // Its party may push no more.
-  void dropWaiting(const std::string& account);
+  // Who had this token may push no more. The others of its account may.
+  void dropWaiting(std::string_view token);
   void interrupted();
   void userHasSpoken(Time now);
 

@@ -135,10 +135,7 @@ Result<std::string_view, Refusal> pushTo(const Turn& turn, const Provider& provi
   if (filtered.outcome == protocol::FilterOutcome::Drop) return std::string_view("dropped");
   // Nothing reaches the model that the timeline does not show.
   if (filtered.outcome != protocol::FilterOutcome::Keep && !mayTellLine(turn, session, provider)) {
-    return refused(ErrorCode::RateLimited,
-                   "at most " + std::to_string(turn.limits().get(Limit::LinesPerSecond)) +
-                       " lines a second in the timeline, those of tool.progress included; slow "
-                       "down");
+    return refused(ErrorCode::RateLimited, noLineLeft(turn));
   }
   if (!streams.hasRoomFor(stream, turn.limits())) {
     return refused(ErrorCode::PayloadTooLarge,
@@ -150,7 +147,7 @@ Result<std::string_view, Refusal> pushTo(const Turn& turn, const Provider& provi
   StreamEntry entry{turn.now.unixMillis, text, std::string(push.metadata.view())};
   // What waits as an inject is kept once more, in its fence.
   const bool inject = filtered.outcome == protocol::FilterOutcome::Inject;
-  PendingInject pending{provider.name, {}};
+  PendingInject pending{provider.name, {}, provider.credentials.token};
   if (inject) pending.prompt = injected(provider, stream, push, turn.limits());
   const Room room{entry.bytes() + (inject ? pending.bytes() : 0)};
   if (auto refusal = makeRoom(turn, provider.party, room, "push", push.requestId)) return *refusal;

@@ -4,7 +4,6 @@
 
 #include "base/encoding.h"
 #include "gateway/binding.h"
-#include "gateway/party.h"
 
 namespace tap::gateway {
 
@@ -49,10 +48,7 @@ void dropProvider(const Turn& turn, Provider& provider, uint16_t code, std::stri
 void endToken(const Turn& turn, std::string_view token, std::string_view why, Departure departure) {
   for (Provider* provider : turn.state.providers.all()) {
     if (provider->credentials.token != token) continue;
-    const std::string account = accountOf(*provider);
     refuse(turn, *provider, {ErrorCode::AuthFailed, std::string(why), ""}, departure);
-    if (departure != Departure::Goodbye) continue;
-    for (auto& [id, session] : turn.state.sessions.all()) session.budgets.dropWaiting(account);
   }
   if (departure == Departure::Goodbye) forgetToken(turn, token);
 }

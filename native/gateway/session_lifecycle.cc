@@ -232,6 +232,8 @@ void finishSession(const Turn& turn, const std::string& sessionId) {
   }
   dropQuestions(turn, *session);
   for (auto& [identity, known] : session->known) turn.cancel(known.departure);
+  for (auto& [party, budget] : session->lines) turn.cancel(budget.notice);
+  for (auto& [name, offer] : session->offers) turn.cancel(offer);
   turn.state.authenticator.forgetSession(sessionId);
   turn.cancel(session->shutdownTimer);
   turn.cancel(session->lingerTimer);

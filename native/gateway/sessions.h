@@ -71,6 +71,8 @@ struct Session {
   // Names that the timeline has shown as being here, and whether it has shown their hooks.
   std::map<std::string, bool, std::less<>> announced;
   std::set<std::string, std::less<>> servedElsewhere;  // names of which it has said that
+  std::map<std::string, TimerId, std::less<>>
+      offers;       // names that were asked to serve it: OfferDue
   Time newsFrom{};  // what was so before is no news: another gateway has told it
   std::map<std::string, EventStreams, std::less<>> streams;  // by provider name
   std::map<std::string, LineBudget, std::less<>> lines;      // by party

@@ -53,23 +53,19 @@ std::optional<Refusal> tooManyTools(const Turn& turn, const Session& session,
   return tooMuchText(turn, session, provider, proposed, "tools.update");
 }
 
-// Of a paired provider: each change is shown in the timeline, so it counts as a push; and it must
-// fit into what its party may say.
+// Of a paired provider: each change counts as a push, since the timeline shows it, and must fit
+// into what its party may say.
 std::optional<Refusal> refusedTexts(const Turn& turn, Provider& provider,
                                     const protocol::HooksUpdate& update) {
   if (partyOf(provider).isTrusted() || update.change.transforms.empty()) return std::nullopt;
   for (auto& [id, binding] : provider.bindings) {
     Session* session = turn.state.sessions.find(id);
     if (session == nullptr) continue;
-    if (!session->budgets.of(accountOf(provider), turn.now.steady)
-             .take(turn.limits(), turn.now.steady)) {
-      return Refusal{ErrorCode::RateLimited,
-                     "at most " + std::to_string(turn.limits().get(Limit::PushesPerSecond)) +
-                         " pushes and changes of sections a second; slow down",
-                     ""};
-    }
     Binding proposed = binding;
     applyHooks(proposed, update.change);
+    if (auto refusal = payForTexts(turn, *session, provider, proposed, "hooks.update")) {
+      return refusal;
+    }
     if (auto refusal = tooMuchText(turn, *session, provider, proposed, "hooks.update")) {
       return refusal;
     }

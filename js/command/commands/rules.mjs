@@ -13,13 +13,14 @@ import { firstLine, shortId } from "../wording.mjs";
 /**
  * What one provider has declared in one session. `hooks`: whether it is in force there.
  * @typedef {{session: string, label: string, hooks: "in-force" | "denied" | "unavailable", provider: string,
- *   rules: InspectedRule[], context: number, startupContext: number, sections: InspectedBinding["sections"]}} Declared
+ *   rules: InspectedRule[], context: number, startupContext: number, sections: InspectedBinding["sections"],
+ *   held?: true, leftMs?: number}} Declared `held`: its connection was lost; its rules hold for so long
  */
 
 /** @param {Inspection} seen @returns {Declared[]} */
 function declaredIn({ providers, sessions }) {
-  return sessions.flatMap(({ id, label, hooks }) =>
-    providers.flatMap((provider) =>
+  return sessions.flatMap(({ id, label, hooks, held = [] }) => [
+    ...providers.flatMap((provider) =>
       provider.bindings
         .filter(({ session }) => session === id)
         .map(({ session, rules, context, startupContext, sections }) => ({
@@ -30,7 +31,12 @@ function declaredIn({ providers, sessions }) {
           (one) => one.rules.length + one.sections.length > 0 || one.context || one.startupContext,
         ),
     ),
-  );
+    ...held.map((gone) => ({
+      ...{ session: id, label, hooks, provider: nameOf(gone), rules: gone.rules },
+      ...{ context: 0, startupContext: 0, sections: [], held: /** @type {const} */ (true) },
+      leftMs: gone.leftMs,
+    })),
+  ]);
 }
 
 /** @param {InspectedRule} rule */
@@ -46,15 +52,17 @@ function effectOf({ action, reason, content, gateId, failOpen }) {
 }
 
 /** @param {Declared} declared @returns {import("../output.mjs").Part[][]} */
-function rowsOf({ provider, rules, context, startupContext, sections }) {
+function rowsOf({ provider, rules, context, startupContext, sections, leftMs }) {
   const who = strong(provider);
+  const held =
+    leftMs === undefined ? "" : ` (connection lost; holds for ${Math.ceil(leftMs / 1000)} s more)`;
   const bytes = (/** @type {number} */ size) => `${size} bytes`;
   return [
     ...rules.map((rule) => [
       who,
       rule.action === "context" ? rule.action : bad(rule.action),
       matchOf(rule),
-      effectOf(rule),
+      effectOf(rule) + held,
     ]),
     ...(context ? [[who, "context", "every prompt", bytes(context)]] : []),
     ...(startupContext ? [[who, "context", "the first prompt", bytes(startupContext)]] : []),

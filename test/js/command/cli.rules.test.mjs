@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { provider } from "../../../sdk/node/provider.mjs";
+import { TestProvider } from "../../support/provider.mjs";
+import { waitFor } from "../../support/wait.mjs";
 import { served, tap, tapJson } from "./cli-process.mjs";
 
 /** A provider that has a say in what the agent does. @param {import("node:test").TestContext} t */
@@ -30,6 +32,29 @@ describe("copilot-tap rules", () => {
     assert.equal(value[0].provider, "guard");
     assert.equal(value[0].rules[0].reason, "Not here.");
     assert.equal(value[0].rules[0].failOpen, false);
+  });
+
+  test("lists what is held of a provider whose connection was lost", async (t) => {
+    const { kit, at } = await served(t);
+    const { port, token } = /** @type {{port: number, token: string}} */ (kit.where);
+    const guard = await TestProvider.connect({ port });
+    await guard.auth(token);
+    const rule = { match: { tool: "shell" }, action: "deny", reason: "Not here." };
+    const note = { action: "context", content: "CI is green." };
+    const hooks = { onPreToolUse: [rule, note] };
+    await guard.hello({ name: "guard", session: "all", hooks });
+    guard.terminate();
+    const held = async () => {
+      const { value } = await tapJson(["rules"], at);
+      return value.length === 1 && value[0].held === true && value;
+    };
+    const value = await waitFor(held, { what: "rules that are held" });
+    assert.equal(value[0].provider, "guard");
+    assert.ok(value[0].leftMs > 0 && value[0].leftMs <= 30_000, `${value[0].leftMs}`);
+    assert.equal(value[0].rules.length, 1, "the note is not held");
+    const { out } = await tap(["rules"], at);
+    assert.match(out, /Not here\. \(connection lost; holds for \d+ s more\)\n/);
+    assert.match((await tap(["status"], at)).out, /the rules of guard hold for \d+ s more/);
   });
 
   test("says where there is none", async (t) => {

@@ -272,6 +272,34 @@ describe("stop", () => {
     assert.deepEqual(ended[1], ["ci", "ci-1", true]);
   });
 
+  test("of a revoked one voids the tokens of former runs whose rules may still be held", async (t) => {
+    const ended = [];
+    const onEnded = (...args) => ended.push(args);
+    const { supervisor, system } = supervised(t, {}, { onEnded });
+    supervisor.start();
+    await system.exit(1);
+    await system.clock.advance(500);
+    const stopped = supervisor.stop({ revoked: true });
+    assert.deepEqual(ended.splice(0), [
+      ["ci", "ci-1"],
+      ["ci", "ci-1", true],
+      ["ci", "ci-2", true],
+    ]);
+    await system.exit(null, "SIGTERM");
+    await system.clock.advance(100);
+    await stopped;
+
+    const later = supervised(t, {}, { onEnded });
+    ended.splice(0);
+    later.supervisor.start();
+    await later.system.exit(1);
+    await later.system.clock.advance(500);
+    await later.system.clock.advance(60_000);
+    await later.system.exit(1);
+    await later.supervisor.stop({ revoked: true });
+    assert.deepEqual(ended.slice(2), [["ci", "ci-2", true]], "nothing of the first is held");
+  });
+
   test("before the start, or twice, is fine", async (t) => {
     const { supervisor, system } = supervised(t);
     await Promise.all([supervisor.stop(), supervisor.stop()]);

@@ -172,6 +172,8 @@ TEST(Visible, ToTheModelLeavesControlCharactersAlone) {
 
 TEST(InQuotes, CannotBeLeft) {
   EXPECT_EQ(inQuotes(R"(docs" connected. Provider "x)"), R"("docs\" connected. Provider \"x")");
+  EXPECT_EQ(inQuotes(R"(docs\" connected. Provider \"x)"),
+            R"("docs\\\" connected. Provider \\\"x")");
 }
 
 }  // namespace

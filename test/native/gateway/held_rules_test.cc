@@ -44,6 +44,12 @@ class HeldRulesOfAProvider : public testing::Test {
     while (auto next = tap.find<Hooks>(session)) last = next;
     return last;
   }
+  // Says that it has in force what it was told last.
+  void settle() {
+    const auto last = told();
+    ASSERT_TRUE(last);
+    tap.send(session, protocol::HooksState{last->revision});
+  }
   bool shown(std::string_view text) {
     return tap.timeline(session).find(text) != std::string::npos;
   }
@@ -55,7 +61,7 @@ class HeldRulesOfAProvider : public testing::Test {
 
 TEST_F(HeldRulesOfAProvider, DenyGoesOnAndAGateCannotBeAsked) {
   const PeerId ci = with("ci", rules(kDeny + "," + kGate));
-  (void)told();
+  settle();
   tap.timeline(session);
   tap.lose(ci);
   EXPECT_FALSE(told()) << "nothing changes for the session";
@@ -74,6 +80,54 @@ TEST_F(HeldRulesOfAProvider, DenyGoesOnAndAGateCannotBeAsked) {
   ASSERT_TRUE(hooks);
   EXPECT_FALSE(hooks->wanted);
   EXPECT_TRUE(hooks->guards.empty());
+}
+
+TEST_F(HeldRulesOfAProvider, NothingIsSaidOfThoseThatAreNotInForce) {
+  const PeerId asked = with("asked", rules(kDeny));  // the user has not answered
+  const auto first = told();
+  ASSERT_TRUE(first);
+  tap.lose(asked);
+  EXPECT_FALSE(shown("stay in force"));
+  protocol::HooksState denied{first->revision};
+  denied.hooks = protocol::HookOutcome::Denied;
+  tap.send(session, denied);
+  tap.lose(with("denied", rules(kGate)));
+  tap.advance(30'000);
+  const std::string lines = tap.timeline(session);
+  EXPECT_EQ(lines.find("stay in force"), std::string::npos);
+  EXPECT_EQ(lines.find("no longer in force"), std::string::npos);
+}
+
+TEST_F(HeldRulesOfAProvider, AreNamedToAProcessThatAsksForHooks) {
+  tap.lose(with("ci", rules(kDeny + "," + kGate)));
+  tap.cut(session);
+  session = tap.link("s");
+  const auto hooks = told();
+  ASSERT_TRUE(hooks);
+  EXPECT_EQ(hooks->needs, "ci (1 gate, 1 deny rule)");
+}
+
+TEST_F(HeldRulesOfAProvider, AnAnswerThatALaterOneHasOvertakenChangesNothing) {
+  const PeerId ci = with("ci", rules(kDeny));
+  const auto first = told();
+  with("lint", rules(kGate));
+  const auto second = told();
+  ASSERT_TRUE(first && second);
+  tap.send(session, protocol::HooksState{second->revision});
+  tap.send(session, protocol::HooksState{first->revision});
+  tap.say(ci, R"({"type":"hooks.update","requestId":"r","onPreToolUse":[)" + kDeny + "]}");
+  EXPECT_EQ(tap.take(ci, "ack").get("requestId"), "r") << "it is in force already";
+}
+
+TEST_F(HeldRulesOfAProvider, LinesOfThoseThatFlapAreBounded) {
+  for (int i = 0; i < 60; ++i) {
+    const PeerId ci = with("ci" + std::to_string(i), rules(kDeny));
+    settle();
+    tap.lose(ci);
+  }
+  size_t lines = 0;
+  while (tap.find<protocol::Timeline>(session)) ++lines;
+  EXPECT_LE(lines, 50u);
 }
 
 TEST_F(HeldRulesOfAProvider, WhatFailsOpenOrOnlyAddsContextPassesAndIsNotAnnounced) {

@@ -98,6 +98,33 @@ TEST_F(Lines, ThatAreLeftOutAreCountedAndSaidOnce) {
   EXPECT_EQ(tap.timeline(session), "");
 }
 
+TEST_F(Lines, LeftOutInASessionThatIsOverAreNoNewsToTheNext) {
+  for (const std::string& id : calls(25)) {
+    tap.say(peer, says(id, "m"));
+    tap.say(peer, result(id));
+  }
+  tap.lose(peer);
+  tap.send(session, protocol::EndSession{"over"});
+  session = tap.session("s");
+  peer = tap.bound("p", "s", {"slow"});
+  const std::string id = calls(1).front();
+  tap.say(peer, says(id, "m"));
+  tap.clear();
+  tap.advance(15'000);
+  EXPECT_EQ(tap.timeline(session), "");
+}
+
+TEST_F(Lines, OfProgressEndWithTheCall) {
+  const std::string id = calls(1).front();
+  tap.say(peer, says(id, "page 1"));
+  tap.say(peer, says(id, "page 2"));
+  EXPECT_EQ(tap.timeline(session), "tap: p slow: page 1\n");
+  tap.send(session, protocol::CancelCall{"0", "aborted"});
+  EXPECT_EQ(tap.timeline(session), "") << "nobody waits for it any more";
+  tap.advance(60'000);
+  EXPECT_EQ(tap.timeline(session), "");
+}
+
 TEST_F(Lines, OfOneProviderLeaveRoomForAnother) {
   const PeerId other = tap.bound("q", "s");
   tap.clear();

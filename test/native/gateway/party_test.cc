@@ -24,9 +24,9 @@ class PartyTest : public testing::Test {
     return peer;
   }
   // The user lets it in.
-  std::string pair(std::optional<std::string> origin = kOrigin) {
+  std::string pair(std::optional<std::string> origin = kOrigin, std::string_view name = "page") {
     const PeerId peer = tap.open(std::move(origin));
-    tap.say(peer, R"({"type":"auth","mode":"pair","session":"s","name":"page"})");
+    tap.say(peer, R"({"type":"auth","mode":"pair","session":"s","name":)" + quote(name) + "}");
     const std::string line = tap.timeline(session);
     tap.say(peer, R"({"type":"auth.confirm","code":)" +
                       quote(line.substr(line.find("code: ") + 6, 6)) + "}");
@@ -222,6 +222,43 @@ TEST_F(PartyBudget, ARevokedPagesHeldInjectsAreDropped) {
   EXPECT_EQ(started(), 0u);
 }
 
+TEST_F(PartyBudget, ARevokedProgramThatHasLeftHasItsHeldInjectsDroppedToo) {
+  const PeerId peer = bind(page(pair()), "page");
+  EXPECT_EQ(pushed(peer), "injected");
+  EXPECT_EQ(pushed(peer), "queued");
+  started();
+  tap.lose(peer);
+  tap.send(tap.newPeer(), protocol::RevokePaired{"", "page"});
+  turn();
+  EXPECT_EQ(started(), 0u);
+}
+
+TEST_F(PartyBudget, ARevokeLeavesWhatAnotherTokenOfThatPageHasHeld) {
+  const std::string kept = pair(kOrigin, "kept");
+  const std::string revoked = pair(kOrigin, "revoked");
+  const PeerId first = bind(page(kept), "one");
+  const PeerId second = bind(page(revoked), "two");
+  EXPECT_EQ(pushed(first), "injected");
+  EXPECT_EQ(pushed(second), "queued");
+  EXPECT_EQ(pushed(first), "queued");
+  started();
+  tap.send(tap.newPeer(), protocol::RevokePaired{"", "revoked"});
+  turn();
+  EXPECT_EQ(started(), 1u);
+  turn();
+  EXPECT_EQ(started(), 0u);
+}
+
+TEST_F(PartyBudget, AHelloThatIsRefusedBurdensNobodyElse) {
+  const PeerId honest = tap.bound("honest", "s");
+  const PeerId loud = tap.bound("loud", "s");
+  EXPECT_EQ(pushed(loud), "injected");
+  EXPECT_EQ(pushed(loud), "queued");
+  tap.say(loud, hello("honest", "s"));
+  EXPECT_EQ(tap.errorCode(loud), "DUPLICATE_INSTANCE");
+  EXPECT_EQ(pushed(honest), "injected") << "its own budget";
+}
+
 TEST_F(PartyBudget, ManyNamesShareOneInTheEnd) {
   Limits limits = manyPushes();
   limits.set(Limit::SessionInjectCycles, 1'000);
@@ -360,6 +397,36 @@ TEST_F(PairedText, AChangeCountsAsAPush) {
   }
   tap.say(peer, R"({"type":"hooks.update","requestId":"r",)" + section("tone", "x").substr(9));
   EXPECT_EQ(tap.errorCode(peer), "RATE_LIMITED");
+}
+
+TEST_F(PairedText, IsRefusedWhereTheTimelineHasNoLineForIt) {
+  const std::string token = pair();
+  const PeerId peer = bind(page(token), "page");
+  for (int i = 0; i < 10; ++i) tap.say(peer, push("surface", "e"));
+  tap.advance(500);
+  EXPECT_EQ(refusal(page(token), R"("instance":"2",)" + section("tone", "t")), "RATE_LIMITED");
+  tap.advance(500);
+  tap.say(peer, R"({"type":"hooks.update","requestId":"r",)" + section("tone", "t").substr(9));
+  (void)appended("tone");
+  EXPECT_EQ(tap.take(peer, "ack").type(), "ack");
+}
+
+TEST_F(PairedText, OfManySectionsIsOneLineOfItsParty) {
+  tap.state().config.limits.set(Limit::LinesPerSecond, 2);
+  const PeerId peer = bind(page(pair()), "page");
+  tap.advance(1'000);
+  tap.timeline(session);
+  tap.say(peer, R"({"type":"hooks.update","requestId":"r","transforms":{)"
+                R"("tone":{"action":"append","content":"a"},)"
+                R"("guidelines":{"action":"append","content":"b"},)"
+                R"("custom_instructions":{"action":"append","content":"c"}}})");
+  (void)appended("tone");
+  tap.say(peer, push("surface", "e"));
+  tap.say(peer, push("surface", "one too many"));
+  EXPECT_EQ(tap.errorCode(peer), "RATE_LIMITED");
+  size_t lines = 0;
+  while (tap.find<protocol::Timeline>(session)) ++lines;
+  EXPECT_EQ(lines, 2u);
 }
 
 class PairedTextBound : public PairedText {
