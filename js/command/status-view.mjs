@@ -85,7 +85,7 @@ function showSessions(output, { sessions, providers }) {
 
 // ---- providers -------------------------------------------------------------------------------------
 
-/** @param {{name: string, instance: string}} of a provider @returns {string} */
+/** @param {{name: string, instance: string}} provider @returns {string} */
 export const nameOf = ({ name, instance }) =>
   (name || "(has not said hello)") + (instance ? `/${instance}` : "");
 

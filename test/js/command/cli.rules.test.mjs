@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { gatewayFiles } from "../../../js/base/paths.mjs";
 import { provider } from "../../../sdk/node/provider.mjs";
 import { TestProvider } from "../../support/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";
@@ -36,9 +37,9 @@ describe("copilot-tap rules", () => {
 
   test("lists what is held of a provider whose connection was lost", async (t) => {
     const { kit, at } = await served(t);
-    const { port, token } = /** @type {{port: number, token: string}} */ (kit.where);
+    const { port } = kit;
     const guard = await TestProvider.connect({ port });
-    await guard.auth(token);
+    await guard.auth({ tokenFile: gatewayFiles(at.env).token });
     const rule = { match: { tool: "shell" }, action: "deny", reason: "Not here." };
     const note = { action: "context", content: "CI is green." };
     const hooks = { onPreToolUse: [rule, note] };
