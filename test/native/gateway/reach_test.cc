@@ -154,7 +154,7 @@ TEST_F(StrangerReach, IsAFewShortLinesOfTheLog) {
 TEST_F(StrangerReach, IsForgottenWithItsConnection) {
   const size_t connections = tap.state().providers.connections();
   const size_t timers = tap.timers();
-  const size_t bytes = kept(tap.state(), "").inAll;
+  const size_t bytes = tap.state().kept.inAll();
   for (int i = 0; i < 20; ++i) {
     const PeerId peer = tap.open(kOrigin);
     if (i % 2 == 0) tap.say(peer, kAskToPair);
@@ -162,7 +162,7 @@ TEST_F(StrangerReach, IsForgottenWithItsConnection) {
   }
   EXPECT_EQ(tap.state().providers.connections(), connections);
   EXPECT_EQ(tap.timers(), timers);
-  EXPECT_EQ(kept(tap.state(), "").inAll, bytes);
+  EXPECT_EQ(tap.state().kept.inAll(), bytes);
   EXPECT_TRUE(tap.state().authenticator.waiting("s").empty());
 }
 
@@ -334,7 +334,7 @@ TEST_F(InternalReach, HasANameAndToolsByTheRulesOfAnyProvider) {
 
 TEST_F(InternalReach, HasNoAccountOfWhatIsKeptButStreamsThatAreBounded) {
   const PeerId peer = inProcess("in");
-  const size_t before = kept(tap.state(), "").inAll;
+  const size_t before = tap.state().kept.inAll();
   for (int stream = 0; stream < 30; ++stream) {
     const std::string name = R"(,"sessionId":"s","stream":)" + quote("n" + std::to_string(stream));
     for (int i = 0; i < 3; ++i) {
@@ -342,7 +342,7 @@ TEST_F(InternalReach, HasNoAccountOfWhatIsKeptButStreamsThatAreBounded) {
       tap.advance(1'000);
     }
   }
-  EXPECT_EQ(kept(tap.state(), "").inAll, before) << "nobody else has less room for it";
+  EXPECT_EQ(tap.state().kept.inAll(), before) << "nobody else has less room for it";
   const EventStreams& streams = tap.state().sessions.find("s")->streams.at("in");
   EXPECT_EQ(streams.find("n20"), nullptr) << "20 streams";
   EXPECT_EQ(streams.find("n0")->entries().size(), 2u) << "of 4 MB each";
