@@ -25,7 +25,6 @@ using protocol::ErrorCode;
 using protocol::LogLevel;
 using protocol::ProviderState;
 using protocol::Refusal;
-using protocol::Trust;
 
 namespace {
 

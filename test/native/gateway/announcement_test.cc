@@ -6,14 +6,14 @@
 namespace tap::gateway::test {
 namespace {
 
-constexpr std::string_view kGate = R"({"action":"gate","gateId":"g"})";
-constexpr std::string_view kDeny = R"({"action":"deny","reason":"no"})";
+constexpr std::string_view kAnyGate = R"({"action":"gate","gateId":"g"})";
+constexpr std::string_view kAnyDeny = R"({"action":"deny","reason":"no"})";
 
 std::string with(std::string hello, const std::string& fields) {
   hello.pop_back();
   return hello + "," + fields + "}";
 }
-std::string rules(std::string_view list) {
+std::string anyRules(std::string_view list) {
   return R"("onPreToolUse":[)" + std::string(list) + "]";
 }
 
@@ -59,7 +59,8 @@ TEST_F(Announcement, NamesTheFirstToolsAndCountsTheOthers) {
 }
 
 TEST_F(Announcement, NeverHidesWhatMayDenyOrRewrite) {
-  says("gates", "[]", R"("hooks":{)" + rules(std::string(kGate) + "," + std::string(kDeny)) + "}");
+  says("gates", "[]",
+       R"("hooks":{)" + anyRules(std::string(kAnyGate) + "," + std::string(kAnyDeny)) + "}");
   EXPECT_EQ(tap.timeline(session), "tap: gates is here: 1 gate, 1 deny rule\n");
   says("both", tools({"t"}),
        R"("context":"c","hooks":{"transforms":{"tone":{"action":"append","content":"x"}}})");
@@ -71,15 +72,15 @@ TEST_F(Announcement, NeverHidesWhatMayDenyOrRewrite) {
 TEST_F(Announcement, TellsOnceOfHooksThatComeLater) {
   const PeerId peer = tap.bound("ci", "s", {"t"});
   EXPECT_EQ(tap.timeline(session), "tap: ci is here: t\n");
-  tap.say(peer, R"({"type":"hooks.update",)" + rules(kDeny) + "}");
+  tap.say(peer, R"({"type":"hooks.update",)" + anyRules(kAnyDeny) + "}");
   EXPECT_EQ(tap.timeline(session), "tap: ci now has 1 deny rule\n");
-  tap.say(peer, R"({"type":"hooks.update",)" + rules("") + "}");
-  tap.say(peer, R"({"type":"hooks.update",)" + rules(kGate) + "}");
+  tap.say(peer, R"({"type":"hooks.update",)" + anyRules("") + "}");
+  tap.say(peer, R"({"type":"hooks.update",)" + anyRules(kAnyGate) + "}");
   EXPECT_EQ(tap.timeline(session), "");
 }
 
 TEST_F(Announcement, TheHooksOfASessionSayWhoNeedsThem) {
-  says("ci", "[]", R"("hooks":{)" + rules(kGate) + "}");
+  says("ci", "[]", R"("hooks":{)" + anyRules(kAnyGate) + "}");
   says("notes", "[]", R"("context":"c")");
   std::string needs;
   while (const auto event = tap.find<protocol::Hooks>(session)) needs = event->needs;

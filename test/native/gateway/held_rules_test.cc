@@ -11,12 +11,12 @@ namespace {
 
 using protocol::Hooks;
 
-const std::string kDeny =
+const std::string kHeldDeny =
     R"({"match":{"tool":"bash","args":"rm"},"action":"deny","reason":"No rm."})";
-const std::string kGate = R"({"match":{"args":"push"},"action":"gate","gateId":"g"})";
+const std::string kHeldGate = R"({"match":{"args":"push"},"action":"gate","gateId":"g"})";
 const std::string kLost = "its connection was lost, and it cannot be asked";
 
-std::string rules(std::string_view list) {
+std::string ruleList(std::string_view list) {
   return R"("hooks":{"onPreToolUse":[)" + std::string(list) + "]}";
 }
 
@@ -60,7 +60,7 @@ class HeldRulesOfAProvider : public testing::Test {
 };
 
 TEST_F(HeldRulesOfAProvider, DenyGoesOnAndAGateCannotBeAsked) {
-  const PeerId ci = with("ci", rules(kDeny + "," + kGate));
+  const PeerId ci = with("ci", ruleList(kHeldDeny + "," + kHeldGate));
   settle();
   tap.timeline(session);
   tap.lose(ci);
@@ -83,7 +83,7 @@ TEST_F(HeldRulesOfAProvider, DenyGoesOnAndAGateCannotBeAsked) {
 }
 
 TEST_F(HeldRulesOfAProvider, NothingIsSaidOfThoseThatAreNotInForce) {
-  const PeerId asked = with("asked", rules(kDeny));  // the user has not answered
+  const PeerId asked = with("asked", ruleList(kHeldDeny));  // the user has not answered
   const auto first = told();
   ASSERT_TRUE(first);
   tap.lose(asked);
@@ -91,7 +91,7 @@ TEST_F(HeldRulesOfAProvider, NothingIsSaidOfThoseThatAreNotInForce) {
   protocol::HooksState denied{first->revision};
   denied.hooks = protocol::HookOutcome::Denied;
   tap.send(session, denied);
-  tap.lose(with("denied", rules(kGate)));
+  tap.lose(with("denied", ruleList(kHeldGate)));
   tap.advance(30'000);
   const std::string lines = tap.timeline(session);
   EXPECT_EQ(lines.find("stay in force"), std::string::npos);
@@ -99,7 +99,7 @@ TEST_F(HeldRulesOfAProvider, NothingIsSaidOfThoseThatAreNotInForce) {
 }
 
 TEST_F(HeldRulesOfAProvider, AreNamedToAProcessThatAsksForHooks) {
-  tap.lose(with("ci", rules(kDeny + "," + kGate)));
+  tap.lose(with("ci", ruleList(kHeldDeny + "," + kHeldGate)));
   tap.cut(session);
   session = tap.link("s");
   const auto hooks = told();
@@ -108,20 +108,20 @@ TEST_F(HeldRulesOfAProvider, AreNamedToAProcessThatAsksForHooks) {
 }
 
 TEST_F(HeldRulesOfAProvider, AnAnswerThatALaterOneHasOvertakenChangesNothing) {
-  const PeerId ci = with("ci", rules(kDeny));
+  const PeerId ci = with("ci", ruleList(kHeldDeny));
   const auto first = told();
-  with("lint", rules(kGate));
+  with("lint", ruleList(kHeldGate));
   const auto second = told();
   ASSERT_TRUE(first && second);
   tap.send(session, protocol::HooksState{second->revision});
   tap.send(session, protocol::HooksState{first->revision});
-  tap.say(ci, R"({"type":"hooks.update","requestId":"r","onPreToolUse":[)" + kDeny + "]}");
+  tap.say(ci, R"({"type":"hooks.update","requestId":"r","onPreToolUse":[)" + kHeldDeny + "]}");
   EXPECT_EQ(tap.take(ci, "ack").get("requestId"), "r") << "it is in force already";
 }
 
 TEST_F(HeldRulesOfAProvider, LinesOfThoseThatFlapAreBounded) {
   for (int i = 0; i < 60; ++i) {
-    const PeerId ci = with("ci" + std::to_string(i), rules(kDeny));
+    const PeerId ci = with("ci" + std::to_string(i), ruleList(kHeldDeny));
     settle();
     tap.lose(ci);
   }
@@ -131,9 +131,9 @@ TEST_F(HeldRulesOfAProvider, LinesOfThoseThatFlapAreBounded) {
 }
 
 TEST_F(HeldRulesOfAProvider, WhatFailsOpenOrOnlyAddsContextPassesAndIsNotAnnounced) {
-  const PeerId ci = with("ci", rules(R"({"action":"deny","failOpen":true},)"
-                                     R"({"action":"gate","gateId":"g","failOpen":true},)"
-                                     R"({"action":"context","content":"c"})"));
+  const PeerId ci = with("ci", ruleList(R"({"action":"deny","failOpen":true},)"
+                                        R"({"action":"gate","gateId":"g","failOpen":true},)"
+                                        R"({"action":"context","content":"c"})"));
   tap.timeline(session);
   tap.lose(ci);
   EXPECT_EQ(check("rm x"), "pass");
@@ -142,15 +142,15 @@ TEST_F(HeldRulesOfAProvider, WhatFailsOpenOrOnlyAddsContextPassesAndIsNotAnnounc
 }
 
 TEST_F(HeldRulesOfAProvider, ItsOwnReplaceThemWithoutAGap) {
-  const PeerId ci = with("ci", rules(kDeny));
+  const PeerId ci = with("ci", ruleList(kHeldDeny));
   tap.lose(ci);
   (void)told();
-  with("ci", rules(kGate));
+  with("ci", ruleList(kHeldGate));
   const auto hooks = told();
   ASSERT_TRUE(hooks);
   EXPECT_TRUE(hooks->wanted);
   ASSERT_EQ(hooks->guards.size(), 1u);
-  EXPECT_EQ(hooks->guards[0].rules, std::vector<std::string>{kGate});
+  EXPECT_EQ(hooks->guards[0].rules, std::vector<std::string>{kHeldGate});
   EXPECT_EQ(check("rm x"), "pass");
   EXPECT_EQ(check("git push"), "none") << "it is asked";
   tap.advance(60'000);
@@ -158,7 +158,7 @@ TEST_F(HeldRulesOfAProvider, ItsOwnReplaceThemWithoutAGap) {
 }
 
 TEST_F(HeldRulesOfAProvider, AreNeverOutOfForceForTheSessionWhileTheProviderComesBack) {
-  const PeerId ci = with("ci", rules(kDeny));
+  const PeerId ci = with("ci", ruleList(kHeldDeny));
   tap.lose(ci);
   with("ci", R"("reconnectToken":)" + quote(token));
   while (const auto hooks = tap.find<Hooks>(session)) {
@@ -169,7 +169,7 @@ TEST_F(HeldRulesOfAProvider, AreNeverOutOfForceForTheSessionWhileTheProviderCome
 }
 
 TEST_F(HeldRulesOfAProvider, ATakeoverIsNotAnnounced) {
-  with("ci", rules(kDeny));
+  with("ci", ruleList(kHeldDeny));
   (void)told();
   tap.timeline(session);
   with("ci", R"("reconnectToken":)" + quote(token));
@@ -180,7 +180,7 @@ TEST_F(HeldRulesOfAProvider, ATakeoverIsNotAnnounced) {
 }
 
 TEST_F(HeldRulesOfAProvider, ATakeoverThatIsRefusedLeavesThemHeld) {
-  with("ci", rules(kDeny));
+  with("ci", ruleList(kHeldDeny));
   tap.bound("other", "s", {"taken"});
   const PeerId thief = tap.authed();
   tap.say(thief,
@@ -192,7 +192,7 @@ TEST_F(HeldRulesOfAProvider, ATakeoverThatIsRefusedLeavesThemHeld) {
 }
 
 TEST_F(HeldRulesOfAProvider, AGoodbyeEndsThemAtOnce) {
-  tap.say(with("ci", rules(kDeny)), kGoodbye);
+  tap.say(with("ci", ruleList(kHeldDeny)), kGoodbye);
   EXPECT_EQ(check("rm x"), "pass");
   EXPECT_FALSE(told()->wanted);
   EXPECT_FALSE(shown("stay in force"));
@@ -200,8 +200,8 @@ TEST_F(HeldRulesOfAProvider, AGoodbyeEndsThemAtOnce) {
 
 TEST_F(HeldRulesOfAProvider, ANewHelloEndsThemInTheOldSession) {
   const PeerId other = tap.session("t");
-  const PeerId ci = with("ci", rules(kDeny));
-  tap.say(ci, helloWith("ci", "t", rules(kDeny)));
+  const PeerId ci = with("ci", ruleList(kHeldDeny));
+  tap.say(ci, helloWith("ci", "t", ruleList(kHeldDeny)));
   EXPECT_EQ(check("rm x"), "pass");
   EXPECT_EQ(check("rm x", other), "tap provider \"ci\": No rm.");
   tap.say(ci, helloWith("ci", "s", R"("tools":[])"));
@@ -211,8 +211,8 @@ TEST_F(HeldRulesOfAProvider, ANewHelloEndsThemInTheOldSession) {
 
 TEST_F(HeldRulesOfAProvider, ComingBackToAnotherSessionLeavesThemInTheFirst) {
   const PeerId other = tap.session("t");
-  tap.lose(with("ci", rules(kDeny)));
-  with("ci", R"("reconnectToken":)" + quote(token) + "," + rules(kDeny), "t");
+  tap.lose(with("ci", ruleList(kHeldDeny)));
+  with("ci", R"("reconnectToken":)" + quote(token) + "," + ruleList(kHeldDeny), "t");
   EXPECT_EQ(check("rm x"), "tap provider \"ci\": No rm.");
   EXPECT_EQ(check("rm x", other), "tap provider \"ci\": No rm.");
   tap.advance(30'000);
@@ -222,7 +222,7 @@ TEST_F(HeldRulesOfAProvider, ComingBackToAnotherSessionLeavesThemInTheFirst) {
 
 TEST_F(HeldRulesOfAProvider, OfAllSessionsHoldInEach) {
   const PeerId other = tap.session("t");
-  tap.lose(with("ci", rules(kDeny), "all"));
+  tap.lose(with("ci", ruleList(kHeldDeny), "all"));
   for (const PeerId each : {session, other}) {
     EXPECT_EQ(check("rm x", each), "tap provider \"ci\": No rm.");
   }
@@ -231,8 +231,8 @@ TEST_F(HeldRulesOfAProvider, OfAllSessionsHoldInEach) {
 }
 
 TEST_F(HeldRulesOfAProvider, OfOneInstanceAreNotReplacedByAnother) {
-  tap.lose(with("ci", R"("instance":"one",)" + rules(kDeny)));
-  with("ci", R"("instance":"two",)" + rules(kGate));
+  tap.lose(with("ci", R"("instance":"one",)" + ruleList(kHeldDeny)));
+  with("ci", R"("instance":"two",)" + ruleList(kHeldGate));
   EXPECT_EQ(check("rm x"), "tap provider \"ci\": No rm.");
   with("ci", R"("instance":"one","tools":[])");
   EXPECT_EQ(check("rm x"), "pass");
@@ -240,7 +240,7 @@ TEST_F(HeldRulesOfAProvider, OfOneInstanceAreNotReplacedByAnother) {
 
 TEST_F(HeldRulesOfAProvider, WhoeverClosesTheConnection) {
   const auto held = [&](const std::function<void(PeerId)>& close) {
-    close(with("ci", rules(kDeny)));
+    close(with("ci", ruleList(kHeldDeny)));
     const bool denied = check("rm x") == "tap provider \"ci\": No rm.";
     tap.advance(30'000);
     return denied && check("rm x") == "pass";
@@ -253,7 +253,7 @@ TEST_F(HeldRulesOfAProvider, WhoeverClosesTheConnection) {
 }
 
 TEST_F(HeldRulesOfAProvider, AGateThatIsBeingAskedDeniesAndThenIsHeld) {
-  const PeerId ci = with("ci", rules(kGate));
+  const PeerId ci = with("ci", ruleList(kHeldGate));
   EXPECT_EQ(check("git push"), "none");
   tap.lose(ci);
   const auto verdict = tap.find<protocol::HookVerdict>(session);
@@ -263,9 +263,9 @@ TEST_F(HeldRulesOfAProvider, AGateThatIsBeingAskedDeniesAndThenIsHeld) {
 }
 
 TEST_F(HeldRulesOfAProvider, ThoseOfAnUpdateThatIsOnItsWayAreHeld) {
-  const PeerId ci = with("ci", rules(kDeny));
+  const PeerId ci = with("ci", ruleList(kHeldDeny));
   tap.send(session, protocol::HooksState{told()->revision});
-  tap.say(ci, R"({"type":"hooks.update","requestId":"r","onPreToolUse":[)" + kGate + "]}");
+  tap.say(ci, R"({"type":"hooks.update","requestId":"r","onPreToolUse":[)" + kHeldGate + "]}");
   const auto update = told();
   ASSERT_TRUE(update);
   tap.lose(ci);  // before the session has answered
@@ -276,7 +276,7 @@ TEST_F(HeldRulesOfAProvider, ThoseOfAnUpdateThatIsOnItsWayAreHeld) {
 }
 
 TEST_F(HeldRulesOfAProvider, ANewProcessOfTheSessionIsToldOfThem) {
-  tap.lose(with("ci", rules(kDeny)));
+  tap.lose(with("ci", ruleList(kHeldDeny)));
   tap.cut(session);
   session = tap.link("s");
   const auto hooks = told();
@@ -287,7 +287,7 @@ TEST_F(HeldRulesOfAProvider, ANewProcessOfTheSessionIsToldOfThem) {
 }
 
 TEST_F(HeldRulesOfAProvider, OutliveNoSession) {
-  const PeerId ci = with("ci", rules(kDeny));
+  const PeerId ci = with("ci", ruleList(kHeldDeny));
   tap.send(session, protocol::EndSession{"the end"});
   tap.lose(ci);
   EXPECT_FALSE(shown("stay in force"));
@@ -296,7 +296,7 @@ TEST_F(HeldRulesOfAProvider, OutliveNoSession) {
 }
 
 TEST_F(HeldRulesOfAProvider, ARuleThatRunsOutOfTimeOrHasNotSeenAllDenies) {
-  tap.lose(with("ci", rules(R"({"match":{"args":"needle"},"action":"deny"})")));
+  tap.lose(with("ci", ruleList(R"({"match":{"args":"needle"},"action":"deny"})")));
   EXPECT_NE(check(std::string(70'000, 'x')).find(kLost), std::string::npos);
 }
 
@@ -305,7 +305,7 @@ TEST_F(HeldRulesOfAProvider, OfASpawnedProviderHoldUntilItsNextRunIsThere) {
     const std::string spawned = tap.spawnToken("s");
     const PeerId peer = tap.open();
     tap.say(peer, auth(spawned));
-    tap.say(peer, helloWith("ci", "s", rules(kDeny)));
+    tap.say(peer, helloWith("ci", "s", ruleList(kHeldDeny)));
     return std::pair{peer, spawned};
   };
   const auto [first, firstToken] = run();
@@ -324,7 +324,7 @@ TEST_F(HeldRulesOfAProvider, ARevokedProviderHasNone) {
   const std::string spawned = tap.spawnToken("s");
   const PeerId peer = tap.open();
   tap.say(peer, auth(spawned));
-  tap.say(peer, helloWith("ci", "s", rules(kDeny)));
+  tap.say(peer, helloWith("ci", "s", ruleList(kHeldDeny)));
   tap.timeline(session);
   tap.forgetSpawnToken(spawned, true);
   EXPECT_TRUE(tap.closed(peer));
@@ -336,8 +336,8 @@ TEST_F(HeldRulesOfAProvider, ARevokeEndsWhatARunThatIsOverHasLeft) {
   const std::string spawned = tap.spawnToken("s");
   const PeerId peer = tap.open();
   tap.say(peer, auth(spawned));
-  tap.say(peer, helloWith("ci", "s", rules(kDeny)));
-  tap.lose(with("other", rules(kGate)));
+  tap.say(peer, helloWith("ci", "s", ruleList(kHeldDeny)));
+  tap.lose(with("other", ruleList(kHeldGate)));
   tap.lose(peer);
   tap.forgetSpawnToken(spawned);
   EXPECT_EQ(check("rm x"), "tap provider \"ci\": No rm.");

@@ -10,21 +10,21 @@ namespace {
 
 using protocol::Activity;
 
-const std::string kOrigin = "https://app.example";
+const std::string kPartyApp = "https://app.example";
 
 class PartyTest : public testing::Test {
  protected:
   explicit PartyTest(const Limits& limits = manyPushes()) : tap(limits) {}
 
   // Connected with its token, and not bound.
-  PeerId page(const std::string& token, std::optional<std::string> origin = kOrigin) {
+  PeerId page(const std::string& token, std::optional<std::string> origin = kPartyApp) {
     const PeerId peer = tap.open(std::move(origin));
     tap.say(peer, auth(token));
     EXPECT_EQ(tap.take(peer).type(), "sessions");
     return peer;
   }
   // The user lets it in.
-  std::string pair(std::optional<std::string> origin = kOrigin, std::string_view name = "page") {
+  std::string pair(std::optional<std::string> origin = kPartyApp, std::string_view name = "page") {
     const PeerId peer = tap.open(std::move(origin));
     tap.say(peer, R"({"type":"auth","mode":"pair","session":"s","name":)" + quote(name) + "}");
     const std::string line = tap.timeline(session);
@@ -234,8 +234,8 @@ TEST_F(PartyBudget, ARevokedProgramThatHasLeftHasItsHeldInjectsDroppedToo) {
 }
 
 TEST_F(PartyBudget, ARevokeLeavesWhatAnotherTokenOfThatPageHasHeld) {
-  const std::string kept = pair(kOrigin, "kept");
-  const std::string revoked = pair(kOrigin, "revoked");
+  const std::string kept = pair(kPartyApp, "kept");
+  const std::string revoked = pair(kPartyApp, "revoked");
   const PeerId first = bind(page(kept), "one");
   const PeerId second = bind(page(revoked), "two");
   EXPECT_EQ(pushed(first), "injected");

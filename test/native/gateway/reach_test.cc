@@ -12,7 +12,7 @@
 namespace tap::gateway::test {
 namespace {
 
-const std::string kOrigin = "https://page.example";
+const std::string kReachOrigin = "https://page.example";
 const std::string kAskToPair = R"({"type":"auth","mode":"pair","session":"s","name":"page"})";
 constexpr size_t kShortLine = 1024;
 
@@ -73,7 +73,7 @@ struct Reach : ::testing::Test {
   }
   // Paired with the session; returns its connection.
   PeerId page(std::string_view name) {
-    const PeerId peer = tap.open(kOrigin);
+    const PeerId peer = tap.open(kReachOrigin);
     tap.say(peer, kAskToPair);
     const std::string line = tap.timeline(session);
     tap.say(peer, R"({"type":"auth.confirm","code":)" +
@@ -119,7 +119,8 @@ class StrangerReach : public Reach {};
 TEST_F(StrangerReach, IsNeitherASessionNorAnotherProviderNorAFile) {
   const std::vector<std::string> folders = tap.folders();
   for (const std::string& text : everything("evil")) {
-    for (const auto& origin : {std::optional<std::string>(), std::optional<std::string>(kOrigin)}) {
+    for (const auto& origin :
+         {std::optional<std::string>(), std::optional<std::string>(kReachOrigin)}) {
       const PeerId peer = tap.open(origin);
       tap.say(peer, text);
       EXPECT_TRUE(tap.closed(peer)) << text;
@@ -133,7 +134,7 @@ TEST_F(StrangerReach, IsNeitherASessionNorAnotherProviderNorAFile) {
 }
 
 TEST_F(StrangerReach, IsALineOfTheTimelineWhereItAsksToPairAndNothingElse) {
-  for (int i = 0; i < 40; ++i) tap.say(tap.open(kOrigin), kAskToPair);
+  for (int i = 0; i < 40; ++i) tap.say(tap.open(kReachOrigin), kAskToPair);
   EXPECT_EQ(tap.count<protocol::Timeline>(session), 5u) << "codes a minute, for all together";
   (void)tap.timeline(session);
   for (const PeerId other : {session, elsewhere, neighbour, stranger})
@@ -144,7 +145,7 @@ TEST_F(StrangerReach, IsAFewShortLinesOfTheLog) {
   const std::string before = tap.logged();
   const std::string large(60'000, 'e');
   for (const std::string& text : everything(large)) tap.say(tap.open(), text);
-  tap.say(tap.open(kOrigin), R"({"type":"auth","mode":"pair","name":)" + quote(large) + "}");
+  tap.say(tap.open(kReachOrigin), R"({"type":"auth","mode":"pair","name":)" + quote(large) + "}");
   tap.say(tap.open(), auth(large));
   const std::string since = tap.logged().substr(before.size());
   EXPECT_LT(longestLine(since), kShortLine);
@@ -156,7 +157,7 @@ TEST_F(StrangerReach, IsForgottenWithItsConnection) {
   const size_t timers = tap.timers();
   const size_t bytes = tap.state().kept.inAll();
   for (int i = 0; i < 20; ++i) {
-    const PeerId peer = tap.open(kOrigin);
+    const PeerId peer = tap.open(kReachOrigin);
     if (i % 2 == 0) tap.say(peer, kAskToPair);
     if (!tap.closed(peer)) tap.lose(peer);
   }
