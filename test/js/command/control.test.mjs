@@ -70,7 +70,11 @@ test("a call that fails says how, and is remembered", async (t) => {
   const { failures } = await control.inspect();
   assert.deepEqual(
     failures.map(({ tool, code }) => ({ tool, code })),
-    [{ tool: "nothing", code: "DISCONNECTED" }],
+    [
+      { tool: "nothing", code: "NOT_FOUND" },
+      { tool: "forecast", code: "INVALID_SESSION" },
+      { tool: "nothing", code: "DISCONNECTED" },
+    ],
   );
 });
 
