@@ -112,7 +112,8 @@ function ensureTools() {
   for (const command of commandsFor(missing)) say(`  ${command}`);
   if (canInstall())
     say("With TAP_INSTALL_DEPS=1 in its environment `npm install` runs this command.");
-  say("A release needs no compiler: see docs/installing.md.");
+  if (!fs.existsSync(path.join(root, "prebuilds")))
+    say("A release needs no compiler: see docs/installing.md.");
   return false;
 }
 
