@@ -72,6 +72,7 @@ constexpr char32_t kReplacement = 0xFFFD;
 }
 
 [[nodiscard]] const char* findEscape(const char* p, const char* end) {
+  if (p == end) return end;  // of a text without memory, memchr must not be asked
   const auto* found = static_cast<const char*>(std::memchr(p, '\\', static_cast<size_t>(end - p)));
   return found == nullptr ? end : found;
 }
