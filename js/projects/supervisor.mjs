@@ -5,6 +5,7 @@ import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { limitIn } from "../base/limits.mjs";
+import { GOOD_RUN_MS } from "./good-run.mjs";
 import { hostEnvironment } from "../base/node.mjs";
 import { signalGroup } from "./process-group.mjs";
 import { ProviderLog, providerLogFile } from "./provider-log.mjs";
@@ -33,8 +34,6 @@ import { shortened, visible } from "../base/visible.mjs";
 
 export const FIRST_DELAY_MS = 500;
 export const MAX_DELAY_MS = 30_000;
-/** A run this long was a good one: counting starts anew. */
-export const GOOD_RUN_MS = 60_000;
 export const DEFAULT_MAX_RESTARTS = 10;
 const LATE_MS = 5_000;
 /** What may go away by itself: too many processes or files, too little memory. */

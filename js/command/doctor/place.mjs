@@ -6,7 +6,7 @@ import { copilotHome, gatewayFiles } from "../../base/paths.mjs";
 import { consentFile, isAllowed } from "../../projects/consent.mjs";
 import { loadProjectConfig } from "../../projects/project-config.mjs";
 import { providerLogFile } from "../../projects/provider-log.mjs";
-import { GOOD_RUN_MS } from "../../projects/supervisor.mjs";
+import { GOOD_RUN_MS } from "../../projects/good-run.mjs";
 import { tailOf } from "./bounded.mjs";
 import { gatewayFacts } from "./gateway.mjs";
 import * as installed from "./installation.mjs";
