@@ -205,6 +205,8 @@ test("the rules of one that is killed hold until it runs again, and end when it 
     return deny;
   };
   assert.match(await denied(), /no bash/);
+  const { revision } = await session.waitFor("hooks");
+  session.send({ type: "hooks.state", revision, hooks: "in-force", sections: "in-force" });
   process.kill(pid, "SIGKILL");
   await line(session, /rules stay in force for 30 s/);
   while (!linesOf(session).some((text) => /is restarted in/.test(text))) {

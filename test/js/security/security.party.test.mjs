@@ -112,6 +112,8 @@ describe("a party", () => {
     const first = await gateway.stranger();
     await first.hello(hello);
     assert.match((await check("bash")).deny, /not here/);
+    const { revision } = await session.waitFor("hooks");
+    session.send({ type: "hooks.state", revision, hooks: "in-force", sections: "in-force" });
     first.terminate();
     await waitFor(() => timeline().some((line) => /rules stay in force for 1 s/.test(line)), {
       what: () => `a line about the rules: ${timeline().join("\n")}`,
