@@ -11,9 +11,9 @@
 #include "addon/session_class.h"
 #include "base/limits.h"
 #include "protocol/errors.h"
-#include "protocol/provider_messages.h"
-#include "protocol/refused_requests.h"
-#include "protocol/session_messages.h"
+#include "protocol/link/session_messages.h"
+#include "protocol/provider/provider_messages.h"
+#include "protocol/provider/refused_requests.h"
 
 namespace tap::addon {
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "addon/callbacks.h"
-#include "protocol/session_codec.h"
+#include "protocol/link/session_codec.h"
 #include "uv/session_port.h"
 
 namespace tap::addon {

@@ -16,7 +16,7 @@
 #include "base/limits.h"
 #include "base/time.h"
 #include "base/timer_queue.h"
-#include "protocol/session_messages.h"
+#include "protocol/link/session_messages.h"
 
 namespace tap::link {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "protocol/field_reader.h"
-#include "protocol/provider_messages.h"
+#include "protocol/provider/provider_messages.h"
 
 namespace tap::protocol {
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/slice.h"
-#include "protocol/session_messages.h"
+#include "protocol/link/session_messages.h"
 
 namespace tap::protocol {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "protocol/provider_messages.h"
+#include "protocol/provider/provider_messages.h"
 
 namespace tap::protocol {
 

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "protocol/field_reader.h"
-#include "protocol/provider_messages.h"
+#include "protocol/provider/provider_messages.h"
 
 namespace tap::protocol {
 

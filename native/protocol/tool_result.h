@@ -4,7 +4,7 @@
 
 #include "base/slice.h"
 #include "protocol/field_reader.h"
-#include "protocol/provider_messages.h"
+#include "protocol/provider/provider_messages.h"
 
 namespace tap::protocol {
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "gateway/file_content.h"
+#include "gateway/calls/file_content.h"
 #include "uv/files.h"
 
 namespace tap::uv {

@@ -10,7 +10,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "gateway/effects.h"
+#include "gateway/core/effects.h"
 
 namespace tap::uv {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "protocol/session_codec.h"
+#include "protocol/link/session_codec.h"
 #include "uv/server.h"
 
 namespace tap::uv {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/effects.h"
+#include "gateway/core/effects.h"
 #include "link/frame.h"
 #include "uv/stream.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/effects.h"
+#include "gateway/core/effects.h"
 #include "uv/stream.h"
 #include "ws/connection.h"
 #include "ws/handshake.h"

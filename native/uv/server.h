@@ -12,8 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "gateway/gateway.h"
-#include "protocol/session_messages.h"
+#include "gateway/core/gateway.h"
+#include "protocol/link/session_messages.h"
 #include "uv/deadline.h"
 #include "uv/file_reads.h"
 #include "uv/listeners.h"
@@ -70,7 +70,7 @@ class Server {
   // The text must own its bytes.
   void localProviderText(gateway::PeerId peer, const Slice& text);
 
-  // For the providers that the process starts itself (gateway/host_inputs.cc). A closed server
+  // For the providers that the process starts itself (gateway/core/host_inputs.cc). A closed server
   // issues no token.
   [[nodiscard]] std::string issueSpawnToken(const std::string& sessionId);
   void forgetSpawnToken(const std::string& token, bool revoked);

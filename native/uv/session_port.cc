@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/json.h"
-#include "protocol/refused_requests.h"
+#include "protocol/provider/refused_requests.h"
 #include "uv/peer.h"
 
 namespace tap::uv {

@@ -13,7 +13,7 @@
 
 #include "link/frame.h"
 #include "link/session_client.h"
-#include "protocol/session_codec.h"
+#include "protocol/link/session_codec.h"
 #include "uv/deadline.h"
 #include "uv/server.h"
 #include "uv/stream.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "gateway/gateway.h"
-#include "protocol/session_codec.h"
+#include "gateway/core/gateway.h"
+#include "protocol/link/session_codec.h"
 
 namespace tap::bench {
 

@@ -8,8 +8,8 @@
 
 #include "base/json.h"
 #include "gateway/harness.h"
-#include "protocol/refused_requests.h"
-#include "protocol/session_codec.h"
+#include "protocol/link/session_codec.h"
+#include "protocol/provider/refused_requests.h"
 #include "protocol/target.h"
 #include "targets.h"
 

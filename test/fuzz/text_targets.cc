@@ -17,8 +17,8 @@
 #include "base/paths.h"
 #include "base/pattern.h"
 #include "base/utf8.h"
-#include "protocol/provider_codec.h"
-#include "protocol/session_codec.h"
+#include "protocol/link/session_codec.h"
+#include "protocol/provider/provider_codec.h"
 #include "targets.h"
 
 namespace tap::fuzz {

@@ -50,9 +50,9 @@ const layers = Object.keys(LAYERS);
 
 /** @param {string} folder @param {string} ending */
 const filesIn = (folder, ending) =>
-  readdirSync(path.join(native, folder))
+  readdirSync(path.join(native, folder), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(ending))
-    .map((name) => `${folder}/${name}`)
+    .map((name) => `${folder}/${name.replaceAll("\\", "/")}`)
     .sort();
 
 const read = (...parts) => readFileSync(path.join(root, ...parts), "utf8");

@@ -70,7 +70,7 @@ test("arguments of which no JSON can be made fail the call at once", async () =>
   const { signal } = new AbortController();
   const result = await handler({ big: 1n }, { signal });
   assert.equal(result.resultType, "failure");
-  // In the gateway's own words (native/protocol/refused_requests.cc).
+  // In the gateway's own words (native/protocol/provider/refused_requests.cc).
   assert.equal(
     result.error,
     'Tool "greet" failed with INVALID_JSON: its arguments are not JSON: Do not know how to serialize a BigInt. Call it again with a JSON object that is at most 127 levels deep.',

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "gateway/harness.h"
-#include "protocol/refused_requests.h"
-#include "protocol/session_codec.h"
+#include "protocol/link/session_codec.h"
+#include "protocol/provider/refused_requests.h"
 
 namespace tap::gateway::test {
 namespace {

@@ -1,5 +1,5 @@
 // Tokens and codes by themselves.
-#include "gateway/authenticator.h"
+#include "gateway/registry/authenticator.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // What one connection may cost: deadlines, how many there are, sizes, floods, backlog.
 #include <gtest/gtest.h>
 
-#include "gateway/allowance.h"
 #include "gateway/harness.h"
+#include "gateway/registry/allowance.h"
 
 namespace tap::gateway::test {
 namespace {

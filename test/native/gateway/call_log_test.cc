@@ -1,5 +1,5 @@
 // The log of calls: what it keeps, for whom, and how much of it.
-#include "gateway/call_log.h"
+#include "gateway/calls/call_log.h"
 
 #include <gtest/gtest.h>
 

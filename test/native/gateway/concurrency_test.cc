@@ -1,7 +1,7 @@
 // hello.concurrency: how many calls run at once, who waits for whom, and when a place is free.
 #include <gtest/gtest.h>
 
-#include "gateway/call_places.h"
+#include "gateway/calls/call_places.h"
 #include "gateway/harness.h"
 
 namespace tap::gateway::test {

@@ -1,9 +1,9 @@
 // tool.result with a file: who may, what is read, and that the call still has one outcome.
-#include "gateway/file_results.h"
+#include "gateway/calls/file_results.h"
 
 #include <gtest/gtest.h>
 
-#include "gateway/file_content.h"
+#include "gateway/calls/file_content.h"
 #include "gateway/harness.h"
 
 namespace tap::gateway::test {

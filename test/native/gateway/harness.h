@@ -18,7 +18,7 @@
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "base/utf8.h"
-#include "gateway/gateway.h"
+#include "gateway/core/gateway.h"
 
 namespace tap::gateway::test {
 

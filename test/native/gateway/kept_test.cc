@@ -1,6 +1,6 @@
 // What the gateway keeps of providers: bounded for each party and in all, and no party's memory is
 // taken for another.
-#include "gateway/kept.h"
+#include "gateway/registry/kept.h"
 
 #include <gtest/gtest.h>
 

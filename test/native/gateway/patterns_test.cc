@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "gateway/harness.h"
-#include "gateway/pattern_store.h"
+#include "gateway/registry/pattern_store.h"
 
 namespace tap::gateway::test {
 namespace {

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "gateway/harness.h"
-#include "gateway/kept.h"
 #include "gateway/recount.h"
+#include "gateway/registry/kept.h"
 
 namespace tap::gateway::test {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gateway/harness.h"
-#include "gateway/kept.h"
+#include "gateway/registry/kept.h"
 
 namespace tap::gateway::test {
 namespace {

@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
-#include "gateway/kept.h"
-#include "gateway/party.h"
+#include "gateway/registry/kept.h"
+#include "gateway/registry/party.h"
 
 namespace tap::gateway::test {
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "gateway/providers.h"
-#include "gateway/sessions.h"
-#include "gateway/tool_router.h"
+#include "gateway/calls/tool_router.h"
+#include "gateway/registry/providers.h"
+#include "gateway/registry/sessions.h"
 
 namespace tap::gateway {
 namespace {

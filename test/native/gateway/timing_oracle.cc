@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "gateway/authenticator.h"
+#include "gateway/registry/authenticator.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "gateway/tool_sync.h"
+#include "gateway/sync/tool_sync.h"
 
 namespace tap::gateway {
 

@@ -1,4 +1,4 @@
-#include "gateway/tool_stats.h"
+#include "gateway/calls/tool_stats.h"
 
 #include <gtest/gtest.h>
 

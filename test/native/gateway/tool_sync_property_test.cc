@@ -5,8 +5,8 @@
 #include <set>
 #include <string>
 
+#include "gateway/sync/tool_sync.h"
 #include "gateway/tool_changes.h"
-#include "gateway/tool_sync.h"
 
 namespace tap::gateway {
 namespace {

@@ -1,4 +1,4 @@
-#include "gateway/tool_sync.h"
+#include "gateway/sync/tool_sync.h"
 
 #include <gtest/gtest.h>
 

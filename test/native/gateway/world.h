@@ -17,7 +17,7 @@
 
 #include "gateway/harness.h"
 #include "gateway/promises.h"
-#include "protocol/session_codec.h"
+#include "protocol/link/session_codec.h"
 
 namespace tap::gateway::test {
 

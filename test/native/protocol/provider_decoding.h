@@ -6,7 +6,7 @@
 #include <string>
 #include <variant>
 
-#include "protocol/provider_codec.h"
+#include "protocol/provider/provider_codec.h"
 
 namespace tap::protocol {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "protocol/provider_codec.h"
+#include "protocol/provider/provider_codec.h"
 
 namespace tap::protocol {
 namespace {

@@ -1,4 +1,4 @@
-#include "protocol/session_codec.h"
+#include "protocol/link/session_codec.h"
 
 #include <gtest/gtest.h>
 

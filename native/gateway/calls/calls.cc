@@ -1,0 +1,357 @@
+#include "gateway/calls/calls.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/encoding.h"
+#include "base/json_writer.h"
+#include "base/utf8.h"
+#include "gateway/calls/call_places.h"
+#include "gateway/calls/file_results.h"
+#include "gateway/calls/settle.h"
+#include "gateway/registry/lines.h"
+#include "gateway/registry/provider_watch.h"
+#include "gateway/registry/session_lifecycle.h"
+#include "protocol/image_result.h"
+#include "protocol/target.h"
+
+namespace tap::gateway {
+
+using protocol::CallResult;
+using protocol::ErrorCode;
+
+namespace {
+
+constexpr size_t kProgressBytes = 16384;  // a timeline line has no more
+
+std::string instanceNames(const Turn& turn, const Session& session, std::string_view owner) {
+  std::string names;
+  for (const Provider* provider : turn.state.providers.instances(session.id, owner)) {
+    names += (names.empty() ? "" : ", ") + inQuotes(provider->instance);
+  }
+  return names;
+}
+
+// list_<name>_instances: ids and what each says of itself, as JSON.
+CallResult instancesOf(const Turn& turn, const Session& session, const protocol::Call& call,
+                       std::string_view owner) {
+  std::string json;
+  json::Writer writer(json);
+  writer.beginArray();
+  for (const Provider* provider : turn.state.providers.instances(session.id, owner)) {
+    writer.beginObject().field("target", provider->instance);
+    writer.rawField("metadata", provider->metadata.empty() ? "{}" : provider->metadata).endObject();
+  }
+  writer.endArray();
+  return {call.callId, false, Slice(std::move(json)), {}, {}};
+}
+
+Millis timeoutOf(const Turn& turn, const protocol::ToolDefinition& tool) {
+  return tool.timeout.value_or(turn.limits().time(Limit::CallTimeoutMs));
+}
+
+// From now on it has so long; in all, never more than the cap (decisions: call ids).
+void startTimeout(const Turn& turn, CallInFlight& call) {
+  const Time cap = call.started + turn.limits().time(Limit::CallTimeoutMaxMs);
+  turn.cancel(call.deadline);
+  call.deadline =
+      turn.state.timers.schedule(std::min(turn.now.steady + call.timeout, cap), CallDue{call.id});
+}
+
+// The session's own deadline for the call starts again, too.
+void tellPatience(const Turn& turn, const CallInFlight& call) {
+  tellAsker(turn, call, turn.state.sessions.find(call.sessionId),
+            protocol::CallProgress{call.sessionCallId});
+}
+
+// A tool call for one of a provider's instances.
+struct Errand {
+  const std::string& callId;
+  const std::string& tool;
+  Slice args;
+  Time started;
+  std::optional<PeerId> operatorLink;  // who asked, where it is not the session's process
+  bool anyInstance = false;            // nobody named one, and none has been tried
+};
+
+struct Obstacle {
+  ErrorCode code;
+  std::string_view detail;
+};
+
+// Calls the instance now, or lets the call stand in line. Says why neither can be done.
+std::optional<Obstacle> dispatch(const Turn& turn, const Session& session, const Errand& errand,
+                                 const Providers::Served& served) {
+  State& state = turn.state;
+  Provider& provider = *served.provider;
+  const size_t places = provider.concurrency.max;
+  const std::string place = placeKey(provider, errand.tool);
+  const bool free = place.empty() || state.queue.isFree(place, places);
+  if (!free && state.queue.waiting(place) >= turn.limits().count(Limit::QueuedCalls)) {
+    return Obstacle{ErrorCode::RateLimited,
+                    "its provider is busy, and as many calls as may wait for it do"};
+  }
+  auto flight = std::make_unique_for_overwrite<CallInFlight>();  // its argsHead is large
+  flight->id = state.ids.uuid();
+  flight->sessionId = session.id;
+  flight->sessionCallId = errand.callId;
+  flight->operatorLink = errand.operatorLink;
+  flight->tool = errand.tool;
+  flight->provider = provider.peer;
+  flight->timeout = timeoutOf(turn, *served.tool);
+  flight->started = errand.started;
+  flight->place = place;
+  flight->argsHead.assign(errand.args.view());
+  if (errand.anyInstance) flight->args = errand.args.keep();
+  CallInFlight* call = state.calls.open(std::move(flight));
+  if (call == nullptr) {
+    return Obstacle{ErrorCode::Internal, "the session used one call id twice"};
+  }
+  startTimeout(turn, *call);
+  const CallId::Text id = call->id.chars();
+  Slice message =
+      protocol::encodeToolCall({id.data(), id.size()}, session.id, call->tool, errand.args.view());
+  if (free) {
+    if (!place.empty()) state.queue.enter(place);
+    state.providers.touch(provider);
+    watchProviders(turn);
+    turn.send(provider.peer, std::move(message));
+    return std::nullopt;
+  }
+  call->stage = CallStage::Waiting;
+  call->message = std::move(message);
+  state.queue.standInLine(place, call->id, places);
+  return std::nullopt;
+}
+
+CallInFlight* awaited(const Turn& turn, const Provider& provider, const std::optional<CallId>& id) {
+  CallInFlight* call = id ? turn.state.calls.find(*id) : nullptr;
+  const bool its = call != nullptr && call->provider == provider.peer;
+  return its && call->stage == CallStage::Called ? call : nullptr;
+}
+
+// The provider has answered: the call leaves the router.
+CallPtr takeAnswered(const Turn& turn, const CallId& id) {
+  CallPtr call = turn.state.calls.take(id);
+  release(turn, *call);
+  return call;
+}
+
+// Once, and where nobody asked for this instance (specification v2, "tool.result").
+bool tryAnother(const Turn& turn, const Provider& failed, const CallInFlight& call) {
+  const Session* session = turn.state.sessions.find(call.sessionId);
+  if (session == nullptr || call.args.empty()) return false;
+  const Errand errand{call.sessionCallId, call.tool, call.args, call.started, call.operatorLink};
+  for (const Providers::Served& served :
+       turn.state.providers.serving(session->id, failed.name, call.tool)) {
+    if (served.provider->peer == failed.peer || dispatch(turn, *session, errand, served)) continue;
+    tellPatience(turn, call);
+    return true;
+  }
+  return false;
+}
+
+void completeFailed(const Turn& turn, const Provider& provider, const CallInFlight& call,
+                    const protocol::ToolResult& result) {
+  if (result.retryable && tryAnother(turn, provider, call)) return;
+  const std::string_view detail =
+      result.error.empty() ? std::string_view("it gave no reason") : result.error;
+  std::string text = failureText(labelOf(provider), result.errorCode, detail);
+  if (result.retryable) text += " The provider says that the call may be tried again.";
+  settle(turn, call, failure({}, result.errorCode, std::move(text)));
+}
+
+bool hasTooMany(const Turn& turn, const Session& session, std::optional<PeerId> operatorLink) {
+  const ToolRouter& calls = turn.state.calls;
+  const size_t most = turn.limits().count(Limit::CallsPerSession);
+  if (calls.count() < most) return false;  // of all: as a rule nobody needs to look further
+  return (operatorLink ? calls.countOfOperator(*operatorLink) : calls.countOfSession(session.id)) >=
+         most;
+}
+
+CallResult successWith(const Slice& data) {
+  CallResult result;
+  if (auto image = protocol::takeImage(data)) {
+    result.data = std::move(image->rest);
+    result.binary = std::move(image->image);
+  } else {
+    result.data = data;
+  }
+  return result;
+}
+
+}  // namespace
+
+void startCall(const Turn& turn, Session& session, const protocol::Call& call,
+               std::optional<PeerId> operatorLink) {
+  State& state = turn.state;
+  const Asker asker{&session, operatorLink};
+  if (!operatorLink) state.sessions.touch(session);
+  const Providers::Tool* tool = state.providers.tool(session.id, call.tool);
+  if (tool == nullptr) {
+    return refuseCall(turn, asker, call, ErrorCode::Disconnected,
+                      "the provider of this tool is not connected now");
+  }
+  if (session.ending) {
+    return refuseCall(turn, asker, call, ErrorCode::Disconnected, kSessionOver);
+  }
+  if (state.draining) {
+    return refuseCall(turn, asker, call, ErrorCode::Disconnected,
+                      "the gateway is being replaced by a newer one");
+  }
+  if (hasTooMany(turn, session, operatorLink)) {
+    return refuseCall(turn, asker, call, ErrorCode::RateLimited,
+                      "this session has too many calls in flight");
+  }
+  if (tool->targeted && call.tool == protocol::metaToolName(tool->owner)) {
+    return answerHere(turn, asker, call.tool, call.args.view(),
+                      instancesOf(turn, session, call, tool->owner));
+  }
+  protocol::TargetedArgs args;
+  if (tool->targeted) args = protocol::takeTarget(call.args.view());
+  const auto served = Providers::server(*tool, args.target);
+  if (!served) {
+    return refuseCall(turn, asker, call, ErrorCode::NotFound,
+                      "there is no instance " + inQuotes(visible(args.target, false, 128)) +
+                          " of " + inQuotes(tool->owner) + "; there are " +
+                          instanceNames(turn, session, tool->owner));
+  }
+  const Errand errand{
+      call.callId,     call.tool,    args.args.empty() ? call.args : Slice(std::move(args.args)),
+      turn.now.steady, operatorLink, tool->targeted && args.target.empty()};
+  if (const auto obstacle = dispatch(turn, session, errand, *served)) {
+    refuseCall(turn, asker, call, obstacle->code, obstacle->detail);
+  }
+}
+
+void refuseCall(const Turn& turn, const Asker& asker, const protocol::Call& call, ErrorCode code,
+                std::string_view why) {
+  const std::string who = "Tool " + inQuotes(visible(call.tool, false, 80));
+  answerHere(turn, asker, call.tool, call.args.view(),
+             failure(call.callId, code, failureText(who, code, why)));
+}
+
+void completeCall(const Turn& turn, Provider& provider, const protocol::ToolResult& result) {
+  const std::optional<CallId> id = turn.state.calls.idOf(result.id.view());
+  CallInFlight* answered = awaited(turn, provider, id);
+  if (answered == nullptr) {
+    if (id) freeHeldPlace(turn, provider, *id);
+    return;
+  }
+  turn.state.providers.touch(provider);
+  if (result.file && !result.failed) {
+    return readResultFile(turn, provider, *answered, *result.file);
+  }
+  const CallPtr call = takeAnswered(turn, *id);
+  if (result.failed) return completeFailed(turn, provider, *call, result);
+  settle(turn, *call, successWith(result.data));
+}
+
+void progressCall(const Turn& turn, Provider& provider, const protocol::ToolProgress& progress) {
+  CallInFlight* call = awaited(turn, provider, turn.state.calls.idOf(progress.id));
+  if (call == nullptr) return;
+  turn.state.providers.touch(provider);
+  startTimeout(turn, *call);
+  Session* session = turn.state.sessions.find(call->sessionId);
+  if (session == nullptr) return;
+  call->progress = utf8::truncate(progress.message, kProgressBytes);
+  showProgress(turn, *session, *call);
+  tellPatience(turn, *call);
+}
+
+bool isAwaited(const Turn& turn, const Provider& provider, std::string_view id) {
+  return awaited(turn, provider, turn.state.calls.idOf(id)) != nullptr;
+}
+
+void callNext(const Turn& turn, const std::string& key) {
+  while (const auto id = turn.state.queue.next(key)) {
+    CallInFlight* call = turn.state.calls.find(*id);
+    if (call == nullptr) continue;
+    call->stage = CallStage::Called;
+    if (Provider* provider = turn.state.providers.find(call->provider)) {
+      turn.state.providers.touch(*provider);
+    }
+    startTimeout(turn, *call);
+    tellPatience(turn, *call);
+    watchProviders(turn);
+    turn.send(call->provider, std::exchange(call->message, {}));
+  }
+}
+
+void cancelCall(const Turn& turn, Session& session, const protocol::CancelCall& cancel) {
+  const CallPtr call = turn.state.calls.take(session.id, cancel.callId);
+  if (!call) return;
+  const std::string_view reason =
+      cancel.reason.empty() ? "aborted" : std::string_view(cancel.reason);
+  callOff(turn, *call, reason);
+  recordCancelled(turn, *call, reason);
+  oneCallLess(turn, session);
+}
+
+void timeOutCall(const Turn& turn, const CallId& id) {
+  CallInFlight* late = turn.state.calls.find(id);
+  if (late == nullptr) return;
+  late->deadline = TimerId::None;
+  const bool inLine = late->stage == CallStage::Waiting;
+  if (inLine && turn.now.steady < late->started + turn.limits().time(Limit::CallTimeoutMaxMs)) {
+    startTimeout(turn, *late);
+    return tellPatience(turn, *late);
+  }
+  const CallPtr call = turn.state.calls.take(id);
+  callOff(turn, *call, "timeout");
+  const Provider* provider = turn.state.providers.find(call->provider);
+  settleFailed(turn, *call, provider != nullptr ? labelOf(*provider) : "The provider",
+               ErrorCode::Timeout,
+               inQuotes(call->tool) + (inLine ? " stood in line for too long behind other calls"
+                                              : " did not answer in time"));
+}
+
+void failCall(const Turn& turn, const Provider& provider, std::string_view text, ErrorCode code,
+              std::string_view detail) {
+  const std::optional<CallId> id = turn.state.calls.idOf(text);
+  if (!id) return;
+  if (awaited(turn, provider, id) == nullptr) return freeHeldPlace(turn, provider, *id);
+  settleFailed(turn, *takeAnswered(turn, *id), labelOf(provider), code, detail);
+}
+
+void failCallsOfProvider(const Turn& turn, const Provider& provider, std::string_view sessionId,
+                         std::string_view detail) {
+  for (const CallPtr& call : turn.state.calls.takeOfBinding(provider.peer, sessionId)) {
+    release(turn, *call);
+    settleFailed(turn, *call, labelOf(provider), ErrorCode::Disconnected, detail);
+  }
+}
+
+void cancelCallsOfProvider(const Turn& turn, const Provider& provider, std::string_view reason) {
+  for (const CallPtr& call : turn.state.calls.takeOfProvider(provider.peer)) {
+    callOff(turn, *call, reason);
+    settleFailed(turn, *call, labelOf(provider), ErrorCode::Disconnected, reason);
+  }
+}
+
+void cancelCallsOfSession(const Turn& turn, Session& session, std::string_view reason) {
+  for (const CallPtr& call : turn.state.calls.takeOfSession(session.id)) {
+    callOff(turn, *call, reason);
+    // Where the session still listens (it has ended, but its process is draining) it gets its one
+    // outcome all the same.
+    if (session.peer) {
+      settleFailed(turn, *call, "The call", ErrorCode::Cancelled, reason);
+    } else {
+      recordCancelled(turn, *call, reason);
+    }
+  }
+  drainIfDone(turn);
+}
+
+bool failFast(const Turn& turn, const Provider& provider, const protocol::Refusal& refusal) {
+  const std::vector<CallId> pending = turn.state.calls.calledOf(provider.peer);
+  if (pending.size() > 1) return true;
+  for (const CallId& id : pending) {
+    settleFailed(turn, *takeAnswered(turn, id), labelOf(provider), refusal.code,
+                 "its answer could not be read: " + refusal.message);
+  }
+  return false;
+}
+
+}  // namespace tap::gateway

@@ -1,0 +1,48 @@
+// A tool call's way through the gateway: from the session to the provider and back, with exactly
+// one outcome (Core Profile, "Tool call terminal semantics").
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "gateway/calls/settle.h"
+#include "gateway/core/turn.h"
+
+namespace tap::gateway {
+
+// The session's model calls a tool, or an operator does so in its name.
+void startCall(const Turn& turn, Session& session, const protocol::Call& call,
+               std::optional<PeerId> operatorLink = {});
+// The gateway's own answer: why it cannot be done.
+void refuseCall(const Turn& turn, const Asker& asker, const protocol::Call& call,
+                protocol::ErrorCode code, std::string_view why);
+inline constexpr std::string_view kSessionOver = "the session has ended";
+// The session no longer waits.
+void cancelCall(const Turn& turn, Session& session, const protocol::CancelCall& cancel);
+// The provider has answered. An answer to a call that is not in flight is dropped.
+void completeCall(const Turn& turn, Provider& provider, const protocol::ToolResult& result);
+// The provider is still at it: the user is told, and the timeout starts again.
+void progressCall(const Turn& turn, Provider& provider, const protocol::ToolProgress& progress);
+// Whether this is a call that the provider has still to answer.
+[[nodiscard]] bool isAwaited(const Turn& turn, const Provider& provider, std::string_view id);
+// There may be a place for those who stand in line.
+void callNext(const Turn& turn, const std::string& key);
+// The call has taken too long, or waits in line for long.
+void timeOutCall(const Turn& turn, const CallId& id);
+
+// Fails one call of a provider, for what it sent instead of an answer. `id` is what it called it.
+void failCall(const Turn& turn, const Provider& provider, std::string_view id,
+              protocol::ErrorCode code, std::string_view detail);
+// A binding has ended: its calls fail with DISCONNECTED.
+void failCallsOfProvider(const Turn& turn, const Provider& provider, std::string_view sessionId,
+                         std::string_view detail);
+// It has bound itself anew: it is told to stop, and its calls fail with DISCONNECTED.
+void cancelCallsOfProvider(const Turn& turn, const Provider& provider, std::string_view reason);
+// Nobody waits for these any more: the providers are told.
+void cancelCallsOfSession(const Turn& turn, Session& session, std::string_view reason);
+// What the provider sent cannot be told apart from an answer: one pending call fails with it, more
+// cost the provider its connection (terminal semantics, 4). True if the provider must go.
+[[nodiscard]] bool failFast(const Turn& turn, const Provider& provider,
+                            const protocol::Refusal& refusal);
+
+}  // namespace tap::gateway

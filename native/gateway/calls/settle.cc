@@ -1,0 +1,146 @@
+#include "gateway/calls/settle.h"
+
+#include <utility>
+
+#include "base/encoding.h"
+#include "gateway/registry/session_lifecycle.h"
+
+namespace tap::gateway {
+
+using protocol::CallResult;
+using protocol::ErrorCode;
+
+namespace {
+
+FinishedCall finished(const Turn& turn, const CallInFlight& call) {
+  const Provider* provider = turn.state.providers.find(call.provider);
+  return {turn.now.unixMillis, std::chrono::duration_cast<Millis>(turn.now.steady - call.started),
+          call.sessionId,      provider == nullptr ? std::string_view() : provider->name,
+          call.tool,           call.argsHead.text(),
+          call.argsHead.cut(), call.operatorLink.has_value()};
+}
+
+// Into the log, and where it has failed among the failures.
+void record(const Turn& turn, FinishedCall& call, const CallResult& result) {
+  if (result.failed) {
+    call.code = protocol::wireName(result.code);
+    call.text = result.text;
+    turn.state.stats.failed({call.unixMillis, std::string(call.provider),
+                             visible(call.tool, false, 128), call.code, result.text});
+  }
+  turn.state.log.add(call);
+}
+
+void recordOutcome(const Turn& turn, const CallInFlight& call, const CallResult& result) {
+  FinishedCall done = finished(turn, call);
+  turn.state.stats.settled({done.provider, call.tool, done.took, result.failed}, turn.now);
+  record(turn, done, result);
+}
+
+constexpr size_t kEnvelopeBytes = 1024;  // of a link frame, around the content
+
+// A larger frame would end the link, and with it all calls of its session.
+bool fitsTheLink(const Turn& turn, const CallResult& result) {
+  const size_t size = result.data.size() + result.binary.base64.size() + kEnvelopeBytes;
+  return size <= turn.limits().bytes(Limit::LinkFrameBytes);
+}
+
+// Who raises one limit has to raise the other.
+CallResult tooLarge(const Turn& turn, const CallInFlight& call) {
+  const Provider* provider = turn.state.providers.find(call.provider);
+  const std::string who = provider == nullptr ? "The provider" : labelOf(*provider);
+  return failure({}, ErrorCode::PayloadTooLarge,
+                 failureText(who, ErrorCode::PayloadTooLarge,
+                             "its result is larger than the limit link-frame-bytes"));
+}
+
+}  // namespace
+
+void Asker::tell(const Turn& turn, CallResult result) const {
+  if (link) return turn.effect(SendEvent{*link, std::move(result)});
+  if (session != nullptr) sendToSession(turn, *session, std::move(result));
+}
+
+void answerHere(const Turn& turn, const Asker& asker, std::string_view tool, std::string_view args,
+                CallResult result) {
+  const ArgsHead head(args);
+  FinishedCall done{turn.now.unixMillis, Millis(0), {}, {}, tool, head.text(), head.cut()};
+  if (asker.session != nullptr) {
+    done.sessionId = asker.session->id;
+    done.provider = turn.state.providers.ownerOf(asker.session->id, tool);
+  }
+  done.byCommand = asker.link && turn.state.operators.sessionOf(*asker.link) != nullptr;
+  record(turn, done, result);
+  asker.tell(turn, std::move(result));
+}
+
+void recordCancelled(const Turn& turn, const CallInFlight& call, std::string_view reason) {
+  FinishedCall done = finished(turn, call);
+  turn.state.stats.cancelled(done.provider, call.tool, turn.now);
+  done.code = protocol::wireName(ErrorCode::Cancelled);
+  done.text = reason;
+  turn.state.log.add(done);
+}
+
+void tellAsker(const Turn& turn, const CallInFlight& call, Session* session,
+               protocol::SessionEvent&& event) {
+  if (call.operatorLink) {
+    turn.effect(SendEvent{*call.operatorLink, std::move(event)});
+  } else if (session != nullptr) {
+    sendToSession(turn, *session, std::move(event));
+  }
+}
+
+std::string labelOf(const Provider& provider) {
+  return "Provider " + inQuotes(provider.name);
+}
+
+std::string failureText(std::string_view who, ErrorCode code, std::string_view detail) {
+  std::string text(who);
+  text += " failed with ";
+  text += protocol::wireName(code);
+  text += ": ";
+  text += visible(detail, true);
+  if (!detail.empty() && detail.back() != '.' && detail.back() != '!' && detail.back() != '?') {
+    text += '.';
+  }
+  text += ' ';
+  text += protocol::row(code).advice;
+  return text;
+}
+
+CallResult failure(std::string callId, ErrorCode code, std::string text) {
+  return {std::move(callId), true, {}, code, std::move(text)};
+}
+
+void settle(const Turn& turn, const CallInFlight& call, CallResult result) {
+  if (!fitsTheLink(turn, result)) result = tooLarge(turn, call);
+  recordOutcome(turn, call, result);
+  result.callId = call.sessionCallId;
+  Session* session = turn.state.sessions.find(call.sessionId);
+  tellAsker(turn, call, session, std::move(result));
+  if (session != nullptr) {
+    oneCallLess(turn, *session);
+  } else {
+    drainIfDone(turn);
+  }
+}
+
+void settleFailed(const Turn& turn, const CallInFlight& call, std::string_view who, ErrorCode code,
+                  std::string_view detail) {
+  settle(turn, call, failure({}, code, failureText(who, code, detail)));
+}
+
+void drainIfDone(const Turn& turn) {
+  State& state = turn.state;
+  if (state.drainTimer == TimerId::None || !state.calls.empty()) return;
+  turn.cancel(state.drainTimer);
+  state.drainTimer = state.timers.schedule(turn.now.steady, DrainDue{});
+}
+
+void oneCallLess(const Turn& turn, Session& session) {
+  rescheduleSync(turn, session);
+  drainIfDone(turn);
+}
+
+}  // namespace tap::gateway

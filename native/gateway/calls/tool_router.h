@@ -1,0 +1,96 @@
+// Calls in flight. Each is opened once and taken out once; whoever takes it out settles it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/text_map.h"
+#include "base/timer_queue.h"
+#include "gateway/calls/call_log.h"
+#include "gateway/core/effects.h"
+
+namespace tap::gateway {
+
+// How far a call has come.
+enum class CallStage : uint8_t {
+  Waiting,  // in line for a place: its provider does not know of it
+  Called,   // the provider has it
+  Reading,  // the provider has answered with a file, which is being read
+};
+
+struct CallInFlight {
+  CallId id;  // the router's
+  std::string sessionId;
+  std::string sessionCallId;                // its asker's, to answer with
+  std::optional<PeerId> operatorLink = {};  // who asked, where it is not the session's process
+  std::string tool;
+  PeerId provider{};
+  CallStage stage = CallStage::Called;
+  TimerId deadline = TimerId::None;
+  Millis timeout{};      // renewed by tool.progress
+  std::string progress;  // the newest that the timeline has not shown yet
+  Time nextProgress{};   // when it may
+  TimerId progressTimer = TimerId::None;
+  Time started{};     // when it was asked for
+  std::string place;  // CallQueue's key; empty: nothing is limited
+  Slice message;      // what the provider will get, while it waits
+  Time readBy{};      // while its file is read: when that may be gone
+  Slice args;         // while another instance may be tried; else empty
+  ArgsHead argsHead;  // for the log
+  // The router's: idsOfAsker, so that nobody looks for it again.
+  TextMap<CallId>* siblings = nullptr;
+};
+// Whoever has it settles the call.
+using CallPtr = std::unique_ptr<CallInFlight>;
+
+class ToolRouter {
+ public:
+  // Null if its asker has a call of this sessionCallId in flight already.
+  [[nodiscard]] CallInFlight* open(CallPtr call);
+  // Takes the call out; null if it is not in flight.
+  [[nodiscard]] CallPtr take(const CallId& id);
+  [[nodiscard]] CallPtr take(std::string_view sessionId, std::string_view sessionCallId);
+  [[nodiscard]] CallPtr take(PeerId operatorLink, std::string_view callId);
+  // Takes all of a provider's, or of a session's, calls out. A session is remembered until then.
+  [[nodiscard]] std::vector<CallPtr> takeOfProvider(PeerId provider);
+  [[nodiscard]] std::vector<CallPtr> takeOfBinding(PeerId provider, std::string_view sessionId);
+  [[nodiscard]] std::vector<CallPtr> takeOfSession(std::string_view sessionId);
+  // Those of an operator, and those of all operators in a session.
+  [[nodiscard]] std::vector<CallPtr> takeOfOperator(PeerId operatorLink);
+  [[nodiscard]] std::vector<CallPtr> takeOfOperators(std::string_view sessionId);
+
+  [[nodiscard]] CallInFlight* find(const CallId& id);
+  // What the text says. Remembered: an answer's id is looked at before the rest of it is read, and
+  // after.
+  [[nodiscard]] std::optional<CallId> idOf(std::string_view text);
+  // Of those that the provider has to answer.
+  [[nodiscard]] std::vector<CallId> calledOf(PeerId provider) const;
+  [[nodiscard]] size_t countOfProvider(PeerId provider) const;
+  // Of those that its process has asked for.
+  [[nodiscard]] size_t countOfSession(std::string_view sessionId) const;
+  [[nodiscard]] size_t countOfOperator(PeerId operatorLink) const;
+  using Calls = std::unordered_map<CallId, CallPtr, UuidHash>;
+  [[nodiscard]] const Calls& all() const { return calls_; }
+  [[nodiscard]] size_t count() const { return calls_.size(); }
+  [[nodiscard]] bool empty() const { return calls_.empty(); }
+
+ private:
+  template <class Which>
+  [[nodiscard]] std::vector<CallId> idsIf(Which which) const;
+  // What its asker has in flight, by the asker's own ids.
+  [[nodiscard]] TextMap<CallId>& idsOfAsker(const CallInFlight& call);
+  [[nodiscard]] CallPtr take(const TextMap<CallId>& ids, std::string_view askersId);
+  [[nodiscard]] std::vector<CallPtr> takeAll(const std::vector<CallId>& ids);
+
+  Calls calls_;
+  CallId::Text lastText_{};
+  CallId lastId_;                       // of that text, if it is one
+  TextMap<TextMap<CallId>> bySession_;  // by the session's id, then by its own id of the call
+  std::unordered_map<PeerId, TextMap<CallId>> byOperator_;  // likewise, by the operator's link
+};
+
+}  // namespace tap::gateway

@@ -1,0 +1,95 @@
+// What the gateway wants done. It returns effects instead of doing I/O; the uv layer carries them
+// out after the call has returned, in order, so nothing re-enters a half-made transition.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/random.h"
+#include "base/result.h"
+#include "base/slice.h"
+#include "protocol/link/session_messages.h"
+#include "ws/frame.h"
+
+namespace tap::gateway {
+
+// A connection, named by the uv layer, never used twice.
+enum class PeerId : uint64_t {};
+
+// A tool call on its way; providers know it by the text of this.
+using CallId = Uuid;
+
+// One text message to a provider.
+struct SendText {
+  PeerId peer;
+  Slice text;  // may borrow from the input that is being handled
+};
+// One message to a session.
+struct SendEvent {
+  PeerId peer;
+  protocol::SessionEvent event;  // slices in it may borrow likewise
+};
+// Say goodbye and end the connection; nothing is sent to it or read from it any more. For a
+// provider `code` is a WebSocket close code; a session's link has none.
+struct ClosePeer {
+  PeerId peer;
+  uint16_t code;
+  std::string reason;
+};
+inline constexpr auto kPolicyViolation = static_cast<uint16_t>(ws::CloseCode::PolicyViolation);
+// A control frame to a provider, which Gateway::providerPong answers.
+struct PingProvider {
+  PeerId peer;
+};
+// Read nothing from this peer, or read again: TCP then slows the sender.
+struct PauseReading {
+  PeerId peer;
+};
+struct ResumeReading {
+  PeerId peer;
+};
+// Make this folder and those above it, for this user only.
+struct MakeFolder {
+  std::string path;
+};
+// Read a file that a call was answered with. Gateway::fileRead says how it went, exactly once,
+// unless the session's link has ended.
+struct ReadFile {
+  CallId callId;
+  PeerId link;         // of whoever waits for it
+  std::string folder;  // it must lie in here, whatever links say
+  std::string path;
+  std::string mimeType;
+  uint64_t size;  // exactly
+};
+struct LogLine {
+  protocol::LogLevel level;
+  std::string text;
+};
+// Something only the process around the gateway can do.
+enum class HostAction : uint8_t {
+  SessionOpened,  // a new one, not just a new process of one; it works in `cwd`
+  SessionEnded,   // its processes and its folder are of no more concern
+  Exit,           // no session for the grace time, or drained: leave, for this `reason`
+};
+struct TellHost {
+  HostAction action;
+  std::string sessionId;
+  std::string cwd;
+  std::string reason;
+};
+
+using Effect = std::variant<SendText, SendEvent, ClosePeer, PingProvider, PauseReading,
+                            ResumeReading, MakeFolder, ReadFile, LogLine, TellHost>;
+using Effects = std::vector<Effect>;
+
+// What has come of a ReadFile.
+struct FileContent {
+  Slice data;  // JSON text, as in CallResult
+  protocol::Binary binary;
+};
+using FileOutcome = Result<FileContent, protocol::Refusal>;
+
+}  // namespace tap::gateway

@@ -1,0 +1,94 @@
+// The gateway: state and policy of the whole program, without I/O and without a clock.
+//
+// An input goes in with the time at which it happened; what is to be done comes out as effects,
+// appended to the caller's list in the order in which they must be carried out. Slices in effects
+// may borrow from the input: carry the effects out before the input's buffer changes.
+//
+// A peer that the gateway has closed (ClosePeer) is forgotten at once; later inputs of such a peer
+// are ignored, so the caller need not order its own teardown.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/slice.h"
+#include "base/time.h"
+#include "gateway/core/effects.h"
+#include "gateway/core/turn.h"
+#include "protocol/link/session_codec.h"
+#include "protocol/link/session_messages.h"
+#include "protocol/provider/provider_codec.h"
+
+namespace tap::gateway {
+
+class Gateway {
+ public:
+  explicit Gateway(Config config);
+  // Its parts point at its limits.
+  Gateway(const Gateway&) = delete;
+  Gateway& operator=(const Gateway&) = delete;
+
+  // The process is up; from now on the grace time runs while there is no session.
+  void start(Now now, Effects& effects);
+  // Known only once the listener is bound.
+  void setPort(int64_t port) { state_.config.port = port; }
+
+  // --- Providers: a TCP connection was accepted; its handshake is done (`origin`: the header, if
+  // the client is a web page); it sent a text message, or one too large to be kept; it is gone.
+  void providerAccepted(PeerId peer, Now now, Effects& effects);
+  void providerUpgraded(PeerId peer, std::optional<std::string> origin, Now now, Effects& effects);
+  // One in this process: there is no connection, and nothing to prove.
+  void providerAdmitted(PeerId peer, Now now, Effects& effects);
+  void providerText(PeerId peer, const Slice& text, Now now, Effects& effects);
+  void providerOversize(PeerId peer, uint64_t size, Now now, Effects& effects);
+  void providerGone(PeerId peer, Now now, Effects& effects);
+  // It has answered PingProvider.
+  void providerPong(PeerId peer);
+  // So much waits to be written to it, because it does not read. Over the cap it is closed.
+  void providerBacklog(PeerId peer, size_t bytes, Now now, Effects& effects);
+
+  // --- Sessions: a message that came over the link; one of a session in this process, whose call's
+  // arguments may be any text; the end of the link (or of the process that holds it).
+  void sessionText(PeerId peer, const Slice& text, Now now, Effects& effects);
+  void sessionMessage(PeerId peer, const protocol::SessionMessage& message, Now now,
+                      Effects& effects);
+  void sessionGone(PeerId peer, Now now, Effects& effects);
+
+  // Whether that link is the user's command.
+  [[nodiscard]] bool operates(PeerId peer) const {
+    return state_.operators.sessionOf(peer) != nullptr;
+  }
+  // Whether that link only watches (docs/session-link.md, "trace").
+  [[nodiscard]] bool traces(PeerId peer) const { return state_.operators.traces(peer); }
+
+  // --- Files: what has come of the effect ReadFile.
+  void fileRead(const CallId& callId, FileOutcome outcome, Now now, Effects& effects);
+
+  // --- The process around it, which starts providers of its own. A token for one of a session's;
+  // empty if there is no such session (any more). With the token goes the connection that it let
+  // in.
+  [[nodiscard]] std::string issueSpawnToken(const std::string& sessionId);
+  // `revoked`: the user does not want that provider any more; else its process has ended.
+  void forgetSpawnToken(const std::string& token, bool revoked, Now now, Effects& effects);
+  void tellTimeline(const std::string& sessionId, protocol::LogLevel level, std::string_view text,
+                    Now now, Effects& effects);
+  // For tap_status: a few readable lines; empty if there is no such session.
+  [[nodiscard]] std::string status(const std::string& sessionId, Now now);
+
+  // --- Time
+  [[nodiscard]] std::optional<Time> nextDeadline() const { return state_.timers.next(); }
+  void timersDue(Now now, Effects& effects);
+
+  // For tests and diagnostics.
+  [[nodiscard]] State& state() { return state_; }
+
+ private:
+  State state_;
+  protocol::ProviderDecoder decoder_;
+  protocol::SessionDecoder sessionDecoder_;
+};
+
+}  // namespace tap::gateway

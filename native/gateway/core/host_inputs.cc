@@ -1,0 +1,42 @@
+// What the process around the gateway can do to it: tokens and timeline lines for the providers
+// that it starts itself, and a look at a session.
+#include "gateway/control/status.h"
+#include "gateway/core/gateway.h"
+#include "gateway/registry/refusal.h"
+#include "gateway/registry/session_lifecycle.h"
+
+namespace tap::gateway {
+
+std::string Gateway::issueSpawnToken(const std::string& sessionId) {
+  const Session* session = state_.sessions.find(sessionId);
+  if (session == nullptr || session->ending) return {};
+  return state_.authenticator.issueSpawnToken(sessionId);
+}
+
+void Gateway::forgetSpawnToken(const std::string& token, bool revoked, Now now, Effects& effects) {
+  const Turn turn{state_, now, effects};
+  if (state_.authenticator.forgetSpawnToken(token)) {
+    endToken(turn, token,
+             revoked ? "the user does not allow this provider any more"
+                     : "the process that this token was given to has ended",
+             revoked ? Departure::Goodbye : Departure::Lost);
+  } else if (revoked && !token.empty()) {
+    forgetToken(turn, token);  // its process had ended before: what it left behind goes, too
+  }
+}
+
+void Gateway::tellTimeline(const std::string& sessionId, protocol::LogLevel level,
+                           std::string_view text, Now now, Effects& effects) {
+  Session* session = state_.sessions.find(sessionId);
+  if (session == nullptr || session->ending) return;
+  gateway::tellTimeline(Turn{state_, now, effects}, *session, level, text);
+}
+
+std::string Gateway::status(const std::string& sessionId, Now now) {
+  const Session* session = state_.sessions.find(sessionId);
+  if (session == nullptr) return {};
+  Effects none;
+  return describeStatus(Turn{state_, now, none}, *session);
+}
+
+}  // namespace tap::gateway

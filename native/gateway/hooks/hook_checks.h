@@ -1,0 +1,50 @@
+// Before the agent uses a tool: the rules of the session's providers are looked at, those with a
+// gate are asked, and the session gets exactly one verdict (specification v2, "Hook rules").
+//
+// Whatever is not an explicit allow denies, unless the rule says failOpen.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "gateway/hooks/questions.h"
+#include "protocol/link/session_messages.h"
+#include "protocol/provider/provider_messages.h"
+
+namespace tap::gateway {
+
+struct Turn;
+struct Session;
+struct Provider;
+
+// A check that waits for gates.
+struct CheckInFlight {
+  std::string sessionId;
+  std::string checkId;                // the session's
+  std::vector<std::string> contexts;  // by place: in registration order
+  size_t open = 0;                    // gates without an answer
+};
+
+struct HookChecks {
+  std::unordered_map<AskedBy, CheckInFlight> waiting;
+  Questions gates;
+  uint64_t last = 0;
+
+  // Whether an action of this session waits for a gate.
+  [[nodiscard]] bool anyOfSession(std::string_view sessionId) const;
+};
+
+void startCheck(const Turn& turn, Session& session, const protocol::HookCheck& check);
+// An answer that nobody has asked this provider for is dropped.
+void answerGate(const Turn& turn, const Provider& provider, const protocol::GateResult& result);
+// It answered with something else, or not in time.
+void failGate(const Turn& turn, PeerId provider, std::string_view callId, std::string_view why);
+// A binding has ended.
+void failGatesOfBinding(const Turn& turn, const Provider& provider, std::string_view sessionId,
+                        std::string_view why);
+// Nobody waits for these verdicts any more.
+void dropChecks(const Turn& turn, std::string_view sessionId);
+
+}  // namespace tap::gateway

@@ -1,0 +1,470 @@
+#include "gateway/registry/binding.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/encoding.h"
+#include "gateway/calls/call_places.h"
+#include "gateway/calls/calls.h"
+#include "gateway/calls/file_results.h"
+#include "gateway/hooks/hooks.h"
+#include "gateway/registry/announcement.h"
+#include "gateway/registry/kept.h"
+#include "gateway/registry/lines.h"
+#include "gateway/registry/party.h"
+#include "gateway/registry/session_lifecycle.h"
+#include "gateway/registry/tool_names.h"
+#include "gateway/streams/events.h"
+#include "gateway/streams/pushes.h"
+#include "gateway/sync/updates.h"
+
+namespace tap::gateway {
+
+using protocol::ErrorCode;
+using protocol::LogLevel;
+using protocol::ProviderState;
+using protocol::Refusal;
+
+namespace {
+
+constexpr Millis kHelloWindow{60'000};
+constexpr std::string_view kAll = "all";
+
+Refusal refused(ErrorCode code, std::string message) {
+  return {code, std::move(message), "hello"};
+}
+
+// The sessions that hello asks for, or the only one there is (decisions: hello without session).
+Result<std::vector<Session*>, Refusal> chooseSessions(const Turn& turn, const Provider& provider,
+                                                      const protocol::Hello& hello) {
+  Sessions& sessions = turn.state.sessions;
+  const std::string& only = provider.credentials.onlySession;
+  const std::vector<const Session*> active = sessions.active();
+  if (hello.session == kAll) {
+    if (!only.empty()) {
+      return refused(ErrorCode::Unauthorized, "this token is good for session " + inQuotes(only));
+    }
+    std::vector<Session*> all;
+    all.reserve(active.size());
+    for (const Session* session : active) all.push_back(sessions.find(session->id));
+    return all;
+  }
+  std::string id = hello.session.value_or(only);
+  if (id.empty() && active.size() == 1) id = active.front()->id;
+  if (id.empty()) {
+    return refused(ErrorCode::InvalidSession,
+                   active.empty() ? "there is no session yet; wait for sessions.updated"
+                                  : "there are several sessions: name one in hello.session");
+  }
+  Session* session = sessions.find(id);
+  if (session == nullptr || session->ending || (!only.empty() && only != id)) {
+    return refused(ErrorCode::InvalidSession,
+                   "there is no session " + inQuotes(visible(id, false, 128)) +
+                       " for you; pick an id from the last sessions message");
+  }
+  return std::vector<Session*>{session};
+}
+
+std::optional<Refusal> unauthorized(const Provider& provider, const protocol::Hello& hello) {
+  constexpr auto kToolEvents =
+      static_cast<uint8_t>(protocol::SubscribedEvent::ToolExecutionComplete);
+  if (auto reason = forbiddenHooks(provider, hello.hooks)) {
+    return refused(ErrorCode::Unauthorized, std::move(*reason));
+  }
+  if (partyOf(provider).isTrusted()) return std::nullopt;
+  if (hello.context || !hello.startupContext.empty()) {
+    return refused(ErrorCode::Unauthorized, "an external provider cannot set context");
+  }
+  if ((hello.subscribe & ~kToolEvents) != 0) {
+    return refused(ErrorCode::Unauthorized,
+                   "an external provider can subscribe to tool events only");
+  }
+  return std::nullopt;
+}
+
+// The reconnect token gives a connection the identity that it had on another one, which may not
+// have noticed yet that it is dead.
+void takeOver(const Turn& turn, const Provider& provider, const protocol::Hello& hello) {
+  Provider* holder = takenOver(turn, provider, hello);
+  if (holder == nullptr) return;
+  const PeerId old = holder->peer;
+  unbindAll(turn, *holder, Departure::TakenOver, "it has connected anew");
+  turn.state.providers.erase(old);
+  turn.closeProvider(old, kPolicyViolation, "taken over by a new connection");
+}
+
+std::optional<Refusal> identityTaken(const Turn& turn, const Session& session,
+                                     const Provider& provider, const std::string& name,
+                                     const std::string& instance) {
+  if (isNameOfAnother(turn, session, provider, name)) {
+    return refused(ErrorCode::DuplicateInstance, "the name " + inQuotes(name) +
+                                                     " belongs to another program in session " +
+                                                     inQuotes(session.id) + "; choose another");
+  }
+  if (const std::string other = lookAlike(turn, session, provider, name); !other.empty()) {
+    return refused(ErrorCode::DuplicateInstance, "the name " + inQuotes(name) + " looks like " +
+                                                     inQuotes(other) +
+                                                     ", another provider's in session " +
+                                                     inQuotes(session.id) + "; choose another");
+  }
+  if (turn.state.providers.byIdentity(session.id, name, instance) == nullptr) return std::nullopt;
+  return refused(ErrorCode::DuplicateInstance,
+                 "a provider named " + inQuotes(name) +
+                     (instance.empty() ? std::string() : ", instance " + inQuotes(instance) + ",") +
+                     " is connected to session " + inQuotes(session.id) +
+                     "; choose another name or instance, or send its reconnectToken");
+}
+
+// Why the provider, as hello has named it, cannot have this binding.
+std::optional<Refusal> cannotBind(const Turn& turn, Session& session, const Provider& provider,
+                                  const Binding& binding) {
+  if (auto taken = identityTaken(turn, session, provider, provider.name, provider.instance)) {
+    return taken;
+  }
+  if (const auto reason = toolConflict(turn, session, provider, binding.tools)) {
+    return refused(ErrorCode::ToolConflict, *reason + "; rename yours and send hello again");
+  }
+  if (auto refusal = tooMuchText(turn, session, provider, binding, "hello")) return refusal;
+  if (!hasNewTexts(session, provider, binding)) return std::nullopt;
+  return payForTexts(turn, session, provider, binding, "hello");
+}
+
+bool tooManyHellos(const Turn& turn, Provider& provider) {
+  std::deque<Time>& hellos = provider.hellos;
+  while (!hellos.empty() && turn.now.steady - hellos.front() >= kHelloWindow) hellos.pop_front();
+  if (hellos.size() >= turn.limits().count(Limit::HellosPerMinute)) return true;
+  hellos.push_back(turn.now.steady);
+  return false;
+}
+
+// What hello says of every session that it binds to.
+Binding declaredBy(const protocol::Hello& hello) {
+  Binding binding;
+  binding.tools = hello.tools;
+  applyHooks(binding, hello.hooks);
+  binding.context = hello.context.value_or("");
+  binding.startupContext = hello.startupContext;
+  return binding;
+}
+
+void restore(Binding& binding, const Binding& saved, const protocol::Hello& hello) {
+  if (!hello.declaresTools) binding.tools = saved.tools;
+  if (!hello.declaresHooks) {
+    binding.rules = saved.rules;
+    binding.transforms = saved.transforms;
+  }
+  if (!hello.context) binding.context = saved.context;
+}
+
+// What a reconnecting provider does not declare anew, it has back.
+struct Declaration {
+  const protocol::Hello& hello;
+  bool comesBack;
+
+  // `known` is what is kept of it in that session.
+  [[nodiscard]] Binding in(const Session& session) const {
+    Binding binding = declaredBy(hello);
+    binding.sessionId = session.id;
+    const auto known = session.known.find({hello.name, hello.instance});
+    if (!comesBack || known == session.known.end()) return binding;
+    if (known->second.reconnectToken != hello.reconnectToken) return binding;
+    if (known->second.saved) restore(binding, *known->second.saved, hello);
+    return binding;
+  }
+};
+
+// A program of the user's takes its budgets along to another name, also where hello is refused. Not
+// where another program goes by that name: it would have to answer for what it has not done.
+void followName(const Turn& turn, const Provider& provider, const std::string& name) {
+  if (provider.name.empty() || !partyOf(provider).isTrusted()) return;
+  for (auto& [id, session] : turn.state.sessions.all()) {
+    const std::vector<Provider*> namesakes = turn.state.providers.instances(id, name);
+    if (std::any_of(namesakes.begin(), namesakes.end(),
+                    [&](const Provider* one) { return one->peer != provider.peer; })) {
+      continue;
+    }
+    session.budgets.follow(accountOfName(provider.name), accountOfName(name), turn.now.steady);
+  }
+}
+
+void introduce(const Turn& turn, Provider& provider, Session& session) {
+  arrive(turn, session, provider);
+  turn.log(LogLevel::Info, "provider " + inQuotes(provider.name) + " " + provider.providerId +
+                               " bound to session " + session.id);
+}
+
+void greet(const Turn& turn, Provider& provider, Session& session) {
+  turn.send(provider.peer, protocol::encodeLifecycle(session.id, "started"));
+  toolsChanged(turn, session, {provider.name});
+  if (provider.subscribe != 0) subscriptionsChanged(turn, session);
+  answerWhenInForce(turn, session, provider, *provider.in(session.id), "hello", "");
+}
+
+void declareNothing(Provider& provider) {
+  provider.all = false;
+  provider.declared = Binding();
+  provider.metadata.clear();
+}
+
+void adopt(Provider& provider, const protocol::Hello& hello) {
+  if (provider.name != hello.name || provider.instance != hello.instance) {
+    provider.providerId.clear();
+  }
+  provider.name = hello.name;
+  provider.instance = hello.instance;
+  provider.party = accountOf(provider.credentials, provider.origin, hello.name);
+  provider.metadata = hello.metadata;
+  provider.all = hello.session == kAll;
+  provider.subscribe = hello.subscribe;
+  provider.declared = provider.all ? declaredBy(hello) : Binding();
+  provider.filters.clear();
+  provider.concurrency = hello.concurrency;
+}
+
+// What the session remembers of it, and forgets once it is bound there.
+size_t rememberedOf(const Provider& provider, const Session& session) {
+  const auto at = session.known.find({provider.name, provider.instance});
+  if (at == session.known.end() || at->second.party != provider.party) return 0;
+  return at->second.kept.bytes();
+}
+
+// Besides, useUp takes what its tokens could have brought back in other sessions.
+size_t freedByHello(const Turn& turn, const Provider& provider,
+                    const std::vector<Session*>& sessions, const std::string& token) {
+  const Identity identity{provider.name, provider.instance};
+  const auto isUsedUp = [&](const std::string& its) {
+    return !its.empty() && (its == token || its == provider.reconnectToken);
+  };
+  size_t freed = 0;
+  for (const Session* session : sessions) freed += rememberedOf(provider, *session);
+  for (auto& [id, session] : turn.state.sessions.all()) {
+    if (std::find(sessions.begin(), sessions.end(), &session) != sessions.end()) continue;
+    const auto at = session.known.find(identity);
+    if (at == session.known.end() || at->second.party != provider.party) continue;
+    const KnownProvider& known = at->second;
+    if (!isUsedUp(known.reconnectToken)) continue;
+    if (known.saved) freed += weigh(*known.saved);
+    if (known.declared) freed += weigh(*known.declared);
+  }
+  return freed;
+}
+
+// For what it declares and what will be remembered of it.
+std::optional<Refusal> makeRoomFor(const Turn& turn, const Provider& provider,
+                                   const std::vector<Session*>& sessions,
+                                   const std::vector<Binding>& bindings, const std::string& token) {
+  Room room{provider.metadata.size(), freedByHello(turn, provider, sessions, token)};
+  if (provider.all) room.taken += weigh(provider.declared) * (bindings.size() + 1);
+  for (const Binding& binding : bindings) {
+    room.taken += weigh(binding) + weighHeld(binding) + kKnownBytes;
+  }
+  return makeRoom(turn, provider.party, room, "hello", "");
+}
+
+// Why it cannot have these bindings in these sessions.
+std::optional<Refusal> cannotBindAll(const Turn& turn, const Provider& provider,
+                                     const std::vector<Session*>& sessions,
+                                     const std::vector<Binding>& bindings,
+                                     const std::string& token) {
+  for (size_t i = 0; i < bindings.size(); ++i) {
+    if (auto refusal = cannotBind(turn, *sessions[i], provider, bindings[i])) return refusal;
+  }
+  return makeRoomFor(turn, provider, sessions, bindings, token);
+}
+
+}  // namespace
+
+Provider* takenOver(const Turn& turn, const Provider& provider, const protocol::Hello& hello) {
+  if (hello.reconnectToken.empty()) return nullptr;
+  Provider* holder = turn.state.providers.byReconnectToken(hello.reconnectToken);
+  if (holder == nullptr || holder->peer == provider.peer || holder->name != hello.name ||
+      holder->instance != hello.instance || holder->credentials != provider.credentials ||
+      holder->origin != provider.origin) {
+    return nullptr;
+  }
+  return holder;
+}
+
+std::optional<Refusal> bindProvider(const Turn& turn, Provider& provider, protocol::Hello hello) {
+  if (hello.protocolVersion != protocol::kProtocolVersion) {
+    return refused(ErrorCode::UnsupportedVersion, "this gateway speaks protocolVersion 2");
+  }
+  if (tooManyHellos(turn, provider)) {
+    return refused(ErrorCode::RateLimited, "too many hellos; wait a minute");
+  }
+  // The rebind barrier: the old state is gone before the new one is looked at.
+  cancelCallsOfProvider(turn, provider, "the provider has bound itself anew");
+  unbindAll(turn, provider, Departure::Moved, "it has bound itself anew");
+  takeOver(turn, provider, hello);
+  const Identity identity{hello.name, hello.instance};
+  const auto departed = findDeparted(turn, provider, identity, hello.reconnectToken);
+  const bool comesBack = departed.has_value();
+  if (departed && !hello.session) {
+    hello.session = departed->known->declared ? std::string(kAll) : departed->session->id;
+  }
+  std::optional<Binding> formerly;  // what it had declared for all sessions
+  if (departed) formerly = departed->known->declared;
+  Result<std::vector<Session*>, Refusal> chosen = chooseSessions(turn, provider, hello);
+  if (!chosen) return chosen.error();
+  if (auto refusal = unauthorized(provider, hello)) return refusal;
+  const std::string formerId = departed ? departed->known->providerId : std::string();
+  const Declaration declaration{hello, comesBack};
+  std::vector<Binding> bindings;
+  followName(turn, provider, hello.name);
+  adopt(provider, hello);
+  if (formerly) restore(provider.declared, *formerly, hello);
+  for (const Session* session : chosen.value()) bindings.push_back(declaration.in(*session));
+  if (auto refusal =
+          cannotBindAll(turn, provider, chosen.value(), bindings, hello.reconnectToken)) {
+    declareNothing(provider);
+    return refusal;
+  }
+  if (comesBack) provider.providerId = formerId;
+  useUp(turn, identity, hello.reconnectToken);
+  useUp(turn, identity, provider.reconnectToken);
+  provider.reconnectToken = turn.state.authenticator.issueReconnectToken();
+  provider.state = ProviderState::Bound;
+  turn.cancel(provider.deadline);
+  for (Session* session : chosen.value()) forgetOthers(turn, *session, provider);
+  for (size_t i = 0; i < bindings.size(); ++i) {
+    turn.state.providers.bind(provider, std::move(bindings[i]));
+    introduce(turn, provider, *chosen.value()[i]);
+  }
+  reckon(turn.state, provider);
+  if (provider.providerId.empty()) provider.providerId = "p-" + turn.state.ids.shortId();
+  const std::string folder = preparePersistDir(turn, provider);
+  turn.send(provider.peer, protocol::encodeHelloAck(
+                               {provider.providerId,
+                                provider.all ? kAll : std::string_view(chosen.value().front()->id),
+                                provider.reconnectToken, folder}));
+  for (Session* session : chosen.value()) greet(turn, provider, *session);
+  noticeMove(turn, provider);
+  return std::nullopt;
+}
+
+std::optional<Refusal> sessionReady(const Turn& turn, Provider& provider,
+                                    const std::string& sessionId) {
+  const std::string type = "session.ready";
+  if (!provider.all) {
+    return Refusal{ErrorCode::Unauthorized, "session.ready is for providers bound to \"all\"",
+                   type};
+  }
+  Session* session = turn.state.sessions.find(sessionId);
+  if (session == nullptr || session->ending) {
+    return Refusal{ErrorCode::InvalidSession,
+                   "there is no session " + inQuotes(visible(sessionId, false, 128)), type};
+  }
+  if (provider.in(sessionId) != nullptr) return std::nullopt;
+  if (auto refusal = identityTaken(turn, *session, provider, provider.name, provider.instance)) {
+    refusal->replyTo = type;
+    return refusal;
+  }
+  Binding binding = provider.declared;
+  if (auto reason = toolConflict(turn, *session, provider, binding.tools)) {
+    return Refusal{ErrorCode::ToolConflict, *reason, type};
+  }
+  // The session will remember what it has declared for all of them, too.
+  const Room room{2 * weigh(binding) + weighHeld(binding) + kKnownBytes,
+                  rememberedOf(provider, *session)};
+  if (auto refusal = makeRoom(turn, provider.party, room, type, "")) return refusal;
+  binding.sessionId = sessionId;
+  turn.state.providers.bind(provider, std::move(binding));
+  introduce(turn, provider, *session);
+  reckon(turn.state, provider);
+  bringFilters(turn, provider, *session);
+  greet(turn, provider, *session);
+  return std::nullopt;
+}
+
+void bindInternalProviders(const Turn& turn, const Session& session) {
+  std::vector<Provider*> internal = turn.state.providers.all();
+  std::erase_if(internal, [](const Provider* one) { return !one->isInternal() || !one->all; });
+  std::sort(internal.begin(), internal.end(),
+            [](const Provider* a, const Provider* b) { return a->peer < b->peer; });
+  for (Provider* provider : internal) {
+    if (const auto refusal = sessionReady(turn, *provider, session.id)) {
+      turn.send(provider->peer, protocol::encodeError(*refusal, provider->providerId, session.id));
+    }
+  }
+}
+
+std::optional<Refusal> shutdownReady(const Turn& turn, Provider& provider,
+                                     const std::string& sessionId) {
+  const Session* session = turn.state.sessions.find(sessionId);
+  if (session == nullptr) return std::nullopt;  // too late
+  const bool bound = provider.in(sessionId) != nullptr;
+  if (!session->ending) {
+    return Refusal{ErrorCode::InvalidSession,
+                   "session " + inQuotes(sessionId) +
+                       (bound ? " is not ending" : " is none that you are bound to"),
+                   "shutdown.ready"};
+  }
+  if (!bound) return std::nullopt;  // said twice
+  unbind(turn, provider, sessionId, Departure::Goodbye, "the session has ended");
+  return std::nullopt;
+}
+
+void unbind(const Turn& turn, Provider& provider, const std::string& sessionId, Departure departure,
+            std::string_view detail) {
+  Binding* binding = provider.in(sessionId);
+  if (binding == nullptr) return;
+  failCallsOfProvider(turn, provider, sessionId, detail);
+  failGatesOfBinding(turn, provider, sessionId, detail);
+  refusePendingHooks(turn, provider, *binding, detail);
+  Binding saved = std::move(*binding);
+  saved.sessionId = sessionId;
+  turn.state.providers.unbind(provider, sessionId);
+  reckon(turn.state, provider);
+  failTransformsOfBinding(turn, provider, sessionId);
+  if (provider.bindings.empty() && !provider.all) provider.state = ProviderState::Unbound;
+  Session* session = turn.state.sessions.find(sessionId);
+  if (session == nullptr) return;
+  if (session->ending) {
+    if (!turn.state.providers.anyToWaitFor(sessionId)) finishSession(turn, sessionId);
+    return;
+  }
+  const bool hadHooks = anyHooks(*session, saved);
+  depart(turn, *session, provider, departure, std::move(saved));
+  toolsChanged(turn, *session, {provider.name});
+  if (provider.subscribe != 0) subscriptionsChanged(turn, *session);
+  if (hadHooks) hooksChanged(turn, *session);
+}
+
+void unbindAll(const Turn& turn, Provider& provider, Departure departure, std::string_view detail) {
+  while (!provider.bindings.empty()) {
+    unbind(turn, provider, std::string(provider.bindings.begin()->first), departure, detail);
+  }
+  freeHeldPlaces(turn, provider);
+  declareNothing(provider);
+  reckon(turn.state, provider);
+  if (provider.state == ProviderState::Bound) provider.state = ProviderState::Unbound;
+}
+
+void refuseTools(const Turn& turn, Session& session, const std::vector<std::string>& names,
+                 std::string_view reason) {
+  Providers& providers = turn.state.providers;
+  std::set<std::string> owners;
+  for (const std::string& name : names) {
+    const std::string owner(providers.ownerOf(session.id, name));
+    if (owner.empty()) continue;
+    providers.refuse(session.id, name);
+    owners.insert(owner);
+    const Refusal why{ErrorCode::ToolConflict,
+                      "the CLI does not take " + inQuotes(name) + ": " +
+                          visible(reason, false, 512) + "; rename it in tools.update",
+                      "hello"};
+    const std::vector<Provider*> instances = providers.instances(session.id, owner);
+    for (const Provider* provider : instances) {
+      turn.send(provider->peer, protocol::encodeError(why, provider->providerId, session.id));
+    }
+    if (instances.empty()) continue;
+    (void)tellLine(
+        turn, session, *instances.front(), LogLevel::Warning,
+        "tap: " + owner + "'s tool " + inQuotes(name) + " is left out: the CLI does not take it",
+        NoRoom::LeaveOut);
+  }
+  toolsChanged(turn, session, owners);
+}
+
+}  // namespace tap::gateway

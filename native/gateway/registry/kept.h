@@ -1,0 +1,47 @@
+// What the gateway keeps of providers beyond a message: events in streams, injects that wait, and
+// what they have declared, of those that may come back, too. It is bounded for each party
+// (gateway/registry/party.h), for all together, and for all paired ones, which leave the rest to
+// the user's programs. Who needs room gives up its own oldest events for it, and never those of
+// another party. Who is refused gives up nothing.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/core/turn.h"
+
+namespace tap::gateway {
+
+// All paired parties have one part in so many of kept-bytes.
+inline constexpr size_t kPairedShare = 2;
+
+// About what a declaration takes, and what more it takes where it is remembered.
+inline constexpr size_t kKnownBytes = sizeof(KnownProvider);
+[[nodiscard]] size_t weigh(const Binding& binding);
+// Of its rules, those that are held when its connection is lost: they are kept once more then.
+[[nodiscard]] size_t weighHeld(const Binding& binding);
+[[nodiscard]] size_t weigh(const std::vector<protocol::ToolDefinition>& tools);
+// Rules, sections and contexts.
+[[nodiscard]] size_t weighHooks(const Binding& binding);
+// Of a provider that is connected; of one that a session remembers.
+[[nodiscard]] size_t weigh(const Provider& provider);
+[[nodiscard]] size_t weigh(const Session& session, const Identity& identity);
+
+// To be called when what is weighed has changed.
+void reckon(State& state, Provider& provider);
+void reckon(State& state, Session& session, const Identity& identity);
+
+// Bytes that a message adds, and those that go with what it replaces.
+struct Room {
+  size_t taken = 0;
+  size_t freed = 0;
+};
+// Makes room for it, or says why there is none, with the type of the message.
+[[nodiscard]] std::optional<protocol::Refusal> makeRoom(const Turn& turn, std::string_view party,
+                                                        Room room, std::string_view type,
+                                                        const std::string& requestId);
+
+}  // namespace tap::gateway

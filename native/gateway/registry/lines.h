@@ -1,0 +1,62 @@
+// Lines that providers write into a session's timeline: each party (gateway/registry/party.h) may
+// write so many a second, whichever message they come from. What is more is left out; the timeline
+// says how many lines that were.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+#include "base/timer_queue.h"
+#include "protocol/link/session_messages.h"
+
+namespace tap::gateway {
+
+struct Turn;
+struct Session;
+struct Provider;
+struct CallInFlight;
+
+class LineBudget {
+ public:
+  // Takes one line of the `most` that a second may have; false if there is none.
+  [[nodiscard]] bool take(size_t most, Time now);
+  [[nodiscard]] bool has(size_t most, Time now) const;
+  // Whether it is as good as new.
+  [[nodiscard]] bool isIdle(Time now) const;
+
+  size_t leftOut = 0;
+  size_t most = 0;    // what a second had when the last line was left out
+  std::string whose;  // the name of the provider whose line that was
+  TimerId notice = TimerId::None;
+
+ private:
+  std::deque<Time> recent_;  // lines of the last second
+};
+
+// A line of the provider's; false if there is no room for it. It is then left out, or the caller
+// comes again with it.
+enum class NoRoom : uint8_t { LeaveOut, Wait };
+bool tellLine(const Turn& turn, Session& session, const Provider& provider,
+              protocol::LogLevel level, std::string_view text, NoRoom otherwise);
+// Whether there is room for one.
+[[nodiscard]] bool mayTellLine(const Turn& turn, Session& session, const Provider& provider);
+// Why a message is refused that would have needed one.
+[[nodiscard]] std::string noLineLeft(const Turn& turn);
+// Of a provider that comes or goes. Programs of the user's share the room for these: their names
+// are theirs to choose. `party`: gateway/registry/party.h; `name`: the provider's.
+void tellArrival(const Turn& turn, Session& session, std::string_view party, std::string_view name,
+                 protocol::LogLevel level, std::string_view text);
+// It is time to say how many lines were left out.
+void tellLeftOut(const Turn& turn, Session& session, const std::string& party);
+
+// The newest progress of a call: it is shown at once, or when the last one is old enough.
+void showProgress(const Turn& turn, Session& session, CallInFlight& call);
+// Nobody waits for the call any more: what was not shown yet is not.
+void dropProgress(const Turn& turn, CallInFlight& call);
+// The call is over: what was not shown yet is.
+void endProgress(const Turn& turn, CallInFlight& call);
+
+}  // namespace tap::gateway

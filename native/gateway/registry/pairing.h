@@ -1,0 +1,27 @@
+// Who a connection is, before it may say hello: by a token, or by a code that the user types
+// (decisions: pairing).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gateway/core/turn.h"
+
+namespace tap::gateway {
+
+// Before a valid auth nothing else is explained to a stranger (decisions: errors for bad shapes).
+[[nodiscard]] protocol::Refusal notAuthenticated(std::string message, std::string replyTo);
+// The provider has shown who it is; `token` is one just issued to it.
+void admit(const Turn& turn, Provider& provider, const Credentials& credentials,
+           std::string_view token);
+
+// Shows a code to the user; says why there is none.
+[[nodiscard]] std::optional<protocol::Refusal> startPairing(const Turn& turn, Provider& provider,
+                                                            const protocol::Auth& auth);
+[[nodiscard]] std::optional<protocol::Refusal> confirmPairing(const Turn& turn, Provider& provider,
+                                                              const protocol::AuthConfirm& confirm);
+// The session's user wants to see the codes that wait to be typed, and who is paired.
+void showPairings(const Turn& turn, Session& session);
+
+}  // namespace tap::gateway

@@ -1,0 +1,121 @@
+// How much a party may push to one session, and how many turns its injects may start (specification
+// v2, "Push loop prevention"). A budget belongs to an account (gateway/registry/party.h), not to a
+// connection: no provider gets a new one by leaving, no paired one by another name, and a program
+// of the user's takes its budget along when its connection says hello under another name. The user
+// resets them by saying something.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/limits.h"
+#include "base/time.h"
+#include "gateway/registry/kept_sums.h"
+
+namespace tap::gateway {
+
+// What is put before the model, and the name of the provider that it comes from.
+struct PendingInject {
+  std::string provider;
+  std::string prompt;
+  std::string token = {};  // the provider's, if it has one of its own: it may be taken back
+  KeptShare kept = {};     // while it waits
+
+  [[nodiscard]] size_t bytes() const {
+    return sizeof(PendingInject) + provider.size() + prompt.size();
+  }
+};
+
+// Turns that the injects of all providers of one session have started since the user spoke.
+class TurnCount {
+ public:
+  [[nodiscard]] bool mayStart(const Limits& limits);
+  void start() { ++started_; }
+  // True once after the limit was met.
+  [[nodiscard]] bool takePauseNotice();
+  void reset() { *this = {}; }
+
+ private:
+  int64_t started_ = 0;
+  bool paused_ = false;
+  bool pauseNotice_ = false;
+};
+
+// Of one account in one session.
+class PushBudget {
+ public:
+  // Counts one push; false if there were too many in the last second.
+  [[nodiscard]] bool take(const Limits& limits, Time now);
+
+  // What becomes of an inject.
+  enum class Inject : uint8_t { Send, Wait, Refuse };
+  // It is taken where it has to wait. Only one is under way until the session is idle.
+  [[nodiscard]] Inject inject(PendingInject& inject, TurnCount& turns, const Limits& limits);
+  // The name of the provider that has just been paused: it has had its answers in a row.
+  [[nodiscard]] std::optional<std::string> takePauseNotice();
+
+  // The session is idle: the inject under way has been answered. The next one to send, if any.
+  [[nodiscard]] std::optional<PendingInject> idle(TurnCount& turns, const Limits& limits);
+  // The session's process is gone. The turn under way was started all the same.
+  void interrupted();
+  // The user has spoken: the loop, if it was one, is broken.
+  void userHasSpoken();
+  // What waits of those with this token is not sent any more.
+  void dropWaiting(std::string_view token);
+
+  [[nodiscard]] size_t waiting() const { return waiting_.size(); }
+  [[nodiscard]] const std::deque<PendingInject>& injects() const { return waiting_; }
+  // Whether a new budget would be the same.
+  [[nodiscard]] bool isFresh(Time now) const;
+
+ private:
+  [[nodiscard]] bool mayInject(const std::string& provider, TurnCount& turns, const Limits& limits);
+
+  std::deque<Time> recent_;  // pushes of the last second
+  std::deque<PendingInject> waiting_;
+  bool underWay_ = false;
+  bool paused_ = false;
+  std::optional<std::string> pauseNotice_;
+  int64_t cycles_ = 0;  // turns started since the user last spoke
+};
+
+// Of all accounts in one session.
+class PushBudgets {
+ public:
+  // More accounts than this share one: their number is in the hands of providers.
+  static constexpr size_t kMaxAccounts = 64;
+
+  // Holds until the next call of a function that is not const.
+  [[nodiscard]] PushBudget& of(const std::string& account, Time now);
+  // Who had the one account goes by the other now, and takes its budget along.
+  void follow(const std::string& former, const std::string& account, Time now);
+  // Who had this token may push no more. The others of its account may.
+  void dropWaiting(std::string_view token);
+  void interrupted();
+  void userHasSpoken(Time now);
+
+  // The next injects of an idle session. `paused`: a provider that has just been paused.
+  [[nodiscard]] std::vector<PendingInject> idle(
+      const Limits& limits, const std::function<void(const std::string&)>& paused);
+
+  [[nodiscard]] size_t size() const { return budgets_.size(); }
+  [[nodiscard]] size_t mostWaiting() const;
+  // The injects that wait, for tests.
+  [[nodiscard]] std::vector<const PendingInject*> waiting() const;
+  TurnCount turns;
+
+ private:
+  [[nodiscard]] const std::string& keyOf(const std::string& account) const;
+  void prune(Time now);
+
+  std::map<std::string, PushBudget, std::less<>> budgets_;   // by key
+  std::map<std::string, std::string, std::less<>> aliases_;  // account to key
+};
+
+}  // namespace tap::gateway

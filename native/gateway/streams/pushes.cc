@@ -1,0 +1,292 @@
+#include "gateway/streams/pushes.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/encoding.h"
+#include "gateway/hooks/fence.h"
+#include "gateway/registry/kept.h"
+#include "gateway/registry/lines.h"
+#include "gateway/registry/party.h"
+#include "gateway/registry/session_lifecycle.h"
+#include "gateway/sync/updates.h"
+
+namespace tap::gateway {
+
+using protocol::ErrorCode;
+using protocol::LogLevel;
+using protocol::Refusal;
+
+namespace {
+
+// For the patterns of all rules that one push to one session is held to.
+constexpr std::chrono::milliseconds kFilterTime{5};
+
+// Fenced and attributed, so that the model can tell it from the user.
+std::string eventText(const Provider& provider, std::string_view stream, std::string_view event) {
+  return fenced(
+      "Event from tap provider " + quotedName(provider.name) + ", stream " + quotedName(stream),
+      event);
+}
+
+// What the model reads: an event is data; a prompt of a trusted provider is for it to act on.
+// It reads no words that the user cannot see, such as those of tag characters.
+std::string injected(const Provider& provider, std::string_view stream, const protocol::Push& push,
+                     const Limits& limits) {
+  const bool trusted = partyOf(provider).isTrusted();
+  const std::string text = visibleToModel(push.prompt.empty() ? push.event : push.prompt,
+                                          limits.bytes(Limit::MessageBytes));
+  if (push.prompt.empty() || !trusted) return eventText(provider, stream, text);
+  return "From tap provider " + quotedName(provider.name) + ":\n" + text;
+}
+
+// "stream@provider"; without a provider it is the asker's own. Either name may have an "@" in it.
+std::pair<std::string, std::string> splitStream(const std::string& wanted, const std::string& own) {
+  if (wanted.ends_with("@" + own)) {
+    return {wanted.substr(0, wanted.size() - own.size() - 1), own};
+  }
+  const size_t at = wanted.rfind('@');
+  if (at == std::string::npos) return {wanted, own};
+  return {wanted.substr(0, at), wanted.substr(at + 1)};
+}
+
+struct Filtered {
+  protocol::FilterOutcome outcome;
+  int64_t rule = -1;  // -1: none decided it
+};
+
+protocol::FilterOutcome outcomeOf(protocol::PushLevel level) {
+  switch (level) {
+    case protocol::PushLevel::Keep:
+      return protocol::FilterOutcome::Keep;
+    case protocol::PushLevel::Surface:
+      return protocol::FilterOutcome::Surface;
+    case protocol::PushLevel::Inject:
+      return protocol::FilterOutcome::Inject;
+  }
+  return protocol::FilterOutcome::Keep;
+}
+
+// The first rule that matches decides; without one the push's own level does. A pattern that runs
+// out of time counts as no match (decisions: regexes).
+Filtered filter(const Turn& turn, const EventStreams& streams, std::string_view stream,
+                const protocol::Push& push) {
+  const std::vector<protocol::FilterRule>& rules = streams.filter(stream);
+  const PatternTime time(kFilterTime);
+  for (size_t i = 0; i < rules.size(); ++i) {
+    const Match match = rules[i].match->matches(push.event, time.next());
+    if (match == Match::Yes) return {rules[i].outcome, static_cast<int64_t>(i)};
+    if (match == Match::TimedOut) {
+      turn.log(LogLevel::Warning, "filter rule " + std::to_string(i) + " of stream " +
+                                      visible(stream, false, 128) + " ran out of time");
+    }
+  }
+  return {outcomeOf(push.level), -1};
+}
+
+void warnOfPause(const Turn& turn, Session& session, const std::string& name) {
+  tellTimeline(
+      turn, session, LogLevel::Warning,
+      "tap: " + name +
+          " has started several turns in a row; its next ones wait until you say something");
+}
+
+void warnOfPauseOfAll(const Turn& turn, Session& session) {
+  if (!session.budgets.turns.takePauseNotice()) return;
+  tellTimeline(turn, session, LogLevel::Warning,
+               "tap: providers have started " +
+                   std::to_string(turn.limits().get(Limit::SessionInjectCycles)) +
+                   " turns since you last said something; the next ones wait until you do");
+}
+
+EventStreams& streamsOf(const Turn& turn, Session& session, const Provider& provider) {
+  EventStreams& streams = session.streams[provider.name];
+  streams.keepFor(turn.state.kept, provider.party);
+  return streams;
+}
+
+// What becomes of it, and the lines about a pause that it has brought about.
+PushBudget::Inject tryInject(const Turn& turn, Session& session, PushBudget& budget,
+                             PendingInject& inject) {
+  const PushBudget::Inject verdict = budget.inject(inject, session.budgets.turns, turn.limits());
+  if (const auto paused = budget.takePauseNotice()) warnOfPause(turn, session, *paused);
+  warnOfPauseOfAll(turn, session);
+  return verdict;
+}
+
+// One push to one session. What became of it, for the ack, or why it was refused.
+Result<std::string_view, Refusal> pushTo(const Turn& turn, const Provider& provider,
+                                         Session& session, const protocol::Push& push,
+                                         int64_t& rule) {
+  const auto refused = [&](ErrorCode code, std::string message) {
+    return Refusal{code, std::move(message), "push", push.requestId};
+  };
+  PushBudget& budget = session.budgets.of(accountOf(provider), turn.now.steady);
+  if (!budget.take(turn.limits(), turn.now.steady)) {
+    return refused(ErrorCode::RateLimited,
+                   "at most " + std::to_string(turn.limits().get(Limit::PushesPerSecond)) +
+                       " pushes a second; slow down");
+  }
+  const std::string& stream = push.stream.empty() ? provider.name : push.stream;
+  EventStreams& streams = streamsOf(turn, session, provider);
+  const Filtered filtered = filter(turn, streams, stream, push);
+  rule = filtered.rule;
+  if (filtered.outcome == protocol::FilterOutcome::Drop) return std::string_view("dropped");
+  // Nothing reaches the model that the timeline does not show.
+  if (filtered.outcome != protocol::FilterOutcome::Keep && !mayTellLine(turn, session, provider)) {
+    return refused(ErrorCode::RateLimited, noLineLeft(turn));
+  }
+  if (!streams.hasRoomFor(stream, turn.limits())) {
+    return refused(ErrorCode::PayloadTooLarge,
+                   "a provider may have " +
+                       std::to_string(turn.limits().count(Limit::StreamsPerProvider)) +
+                       " streams; use one of those you have");
+  }
+  const std::string& text = push.event.empty() ? push.prompt : push.event;
+  StreamEntry entry{turn.now.unixMillis, text, std::string(push.metadata.view())};
+  // What waits as an inject is kept once more, in its fence.
+  const bool inject = filtered.outcome == protocol::FilterOutcome::Inject;
+  PendingInject pending{provider.name, {}, provider.credentials.token};
+  if (inject) pending.prompt = injected(provider, stream, push, turn.limits());
+  const Room room{entry.bytes() + (inject ? pending.bytes() : 0)};
+  if (auto refusal = makeRoom(turn, provider.party, room, "push", push.requestId)) return *refusal;
+  (void)streams.append(stream, std::move(entry), turn.limits());
+  if (filtered.outcome == protocol::FilterOutcome::Keep) return std::string_view("stored");
+  PushBudget::Inject verdict = PushBudget::Inject::Send;
+  if (inject) {
+    pending.kept.set(turn.state.kept, provider.party, pending.bytes());
+    verdict = tryInject(turn, session, budget, pending);
+    if (verdict == PushBudget::Inject::Refuse) {
+      return refused(ErrorCode::RateLimited, "too many injects wait for the session to be idle");
+    }
+  }
+  const std::string source = stream == provider.name ? provider.name : provider.name + "/" + stream;
+  (void)tellLine(turn, session, provider, LogLevel::Info, "tap: " + source + ": " + text,
+                 NoRoom::LeaveOut);
+  if (!inject) return std::string_view("surfaced");
+  if (verdict == PushBudget::Inject::Wait) return std::string_view("queued");
+  sendToSession(turn, session,
+                protocol::Inject{std::move(pending.provider), std::move(pending.prompt)});
+  return std::string_view("injected");
+}
+
+std::optional<Refusal> stamped(Refusal refusal, const std::string& requestId) {
+  refusal.requestId = requestId;
+  return refusal;
+}
+
+}  // namespace
+
+std::optional<Refusal> acceptPush(const Turn& turn, Provider& provider,
+                                  const protocol::Push& push) {
+  auto bindings = bindingsFor(provider, push.sessionId, "push");
+  if (!bindings) return stamped(bindings.error(), push.requestId);
+  if (provider.all && !push.sessionId && !push.broadcast) {
+    return Refusal{ErrorCode::InvalidSession,
+                   "a provider bound to \"all\" says push.sessionId, or \"broadcast\": true",
+                   "push", push.requestId};
+  }
+  std::optional<Refusal> refusal;  // one session's budget is no other's
+  for (const Binding* binding : bindings.value()) {
+    Session* session = turn.state.sessions.find(binding->sessionId);
+    if (session == nullptr) continue;
+    int64_t rule = -1;
+    const auto outcome = pushTo(turn, provider, *session, push, rule);
+    if (!outcome) {
+      refusal = outcome.error();
+      continue;
+    }
+    turn.state.providers.touch(provider);
+    if (push.requestId.empty()) continue;
+    turn.send(provider.peer, protocol::encodeAck({push.requestId, session->id, binding->revision,
+                                                  outcome.value(), rule}));
+  }
+  return refusal;
+}
+
+std::optional<Refusal> setFilter(const Turn& turn, Provider& provider,
+                                 const protocol::FilterSet& set) {
+  auto bindings = bindingsFor(provider, set.sessionId, "filter.set");
+  if (!bindings) return stamped(bindings.error(), set.requestId);
+  if (provider.all && !set.sessionId) {
+    if (!provider.filters.contains(set.stream) &&
+        provider.filters.size() >= turn.limits().count(Limit::StreamsPerProvider)) {
+      return Refusal{ErrorCode::PayloadTooLarge, "this would be one stream too many", "filter.set",
+                     set.requestId};
+    }
+    provider.filters[set.stream] = set.rules;
+  }
+  for (Binding* binding : bindings.value()) {
+    Session* session = turn.state.sessions.find(binding->sessionId);
+    if (session == nullptr) continue;
+    EventStreams& streams = streamsOf(turn, *session, provider);
+    if (!streams.setFilter(set.stream, set.rules, turn.limits())) {
+      return Refusal{ErrorCode::PayloadTooLarge, "this would be one stream too many", "filter.set",
+                     set.requestId};
+    }
+    acknowledge(turn, provider, *binding, set.requestId);
+  }
+  return std::nullopt;
+}
+
+void bringFilters(const Turn& turn, const Provider& provider, Session& session) {
+  for (const auto& [stream, rules] : provider.filters) {
+    // As many streams as the provider may have: there is room for each.
+    (void)streamsOf(turn, session, provider).setFilter(stream, rules, turn.limits());
+  }
+}
+
+std::optional<Refusal> queryStreams(const Turn& turn, Provider& provider,
+                                    const protocol::StreamQuery& query) {
+  auto bindings = bindingsFor(provider, query.sessionId, "stream.query");
+  if (!bindings) return bindings.error();
+  if (bindings.value().size() != 1) {
+    return Refusal{ErrorCode::InvalidSession,
+                   "say stream.query.sessionId: you are bound to several", "stream.query"};
+  }
+  const Session* session = turn.state.sessions.find(bindings.value().front()->sessionId);
+  if (session == nullptr) return std::nullopt;
+  std::vector<protocol::StreamHistory> answer;
+  size_t room = turn.limits().bytes(Limit::MessageBytes);  // of the whole answer
+  for (const std::string& wanted : query.streams) {
+    const auto [stream, owner] = splitStream(wanted, provider.name);
+    if (owner != provider.name && provider.credentials.trust < protocol::Trust::Internal) {
+      return Refusal{ErrorCode::Unauthorized, "only your own streams can be queried",
+                     "stream.query"};
+    }
+    protocol::StreamHistory history{stream, {}};
+    history.key.append("@").append(owner);
+    const auto streams = session->streams.find(owner);
+    const EventStream* found =
+        streams == session->streams.end() ? nullptr : streams->second.find(stream);
+    const size_t most =
+        query.last > 0 ? static_cast<size_t>(query.last) : turn.limits().count(Limit::QueryEntries);
+    for (size_t i = found == nullptr ? 0 : found->entries().size();
+         i-- > 0 && history.entries.size() < most;) {
+      const StreamEntry& entry = found->entries()[i];
+      const size_t weight = entry.event.size() + entry.metadata.size() + 64;
+      if (weight > room) break;
+      room -= weight;
+      history.entries.push_back({entry.unixMillis, entry.event, entry.metadata});
+    }
+    answer.push_back(std::move(history));
+  }
+  turn.send(provider.peer, protocol::encodeStreamHistory(query.queryId, answer));
+  return std::nullopt;
+}
+
+void releaseHeld(const Turn& turn, Session& session) {
+  const auto paused = [&](const std::string& name) { warnOfPause(turn, session, name); };
+  for (PendingInject& inject : session.budgets.idle(turn.limits(), paused)) {
+    sendToSession(turn, session,
+                  protocol::Inject{std::move(inject.provider), std::move(inject.prompt)});
+  }
+  warnOfPauseOfAll(turn, session);
+}
+
+void userHasSpoken(const Turn& turn, Session& session) {
+  session.budgets.userHasSpoken(turn.now.steady);
+}
+
+}  // namespace tap::gateway

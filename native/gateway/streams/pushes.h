@@ -1,0 +1,24 @@
+// What providers push: into their streams, the timeline, the session (Core Profile, "push").
+#pragma once
+
+#include <optional>
+
+#include "gateway/core/turn.h"
+
+namespace tap::gateway {
+
+[[nodiscard]] std::optional<protocol::Refusal> acceptPush(const Turn& turn, Provider& provider,
+                                                          const protocol::Push& push);
+
+[[nodiscard]] std::optional<protocol::Refusal> setFilter(const Turn& turn, Provider& provider,
+                                                         const protocol::FilterSet& filter);
+// A session that the provider has just got ready for filters as its others do.
+void bringFilters(const Turn& turn, const Provider& provider, Session& session);
+[[nodiscard]] std::optional<protocol::Refusal> queryStreams(const Turn& turn, Provider& provider,
+                                                            const protocol::StreamQuery& query);
+// The session has become idle: an inject that was held goes out.
+void releaseHeld(const Turn& turn, Session& session);
+// The user has spoken: injects that were paused may go on.
+void userHasSpoken(const Turn& turn, Session& session);
+
+}  // namespace tap::gateway

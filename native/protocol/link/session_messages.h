@@ -1,0 +1,306 @@
+// The messages between a session and the gateway: the same set over the link and in one process.
+// docs/session-link.md describes them for people.
+//
+// To add one: a struct, a place in the variant, lines in session_*coder.cc, an overload in
+// gateway/core/session_inputs.cc (to the gateway) or link/session_client.cc (to the session).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/slice.h"
+#include "protocol/errors.h"
+
+namespace tap::protocol {
+
+// Raised when a frame changes its meaning. Drain keeps its shape in every version.
+inline constexpr int64_t kLinkVersion = 1;
+
+// One provider's tools as a session has them: enough to know whether they are still right.
+struct ProviderDigest {
+  std::string provider;
+  std::string digest;
+};
+
+// How the session's process can change its tools (architecture: tool synchronisation).
+enum class SyncMode : uint8_t { Live, Reload };
+
+// What the session is doing, as far as scheduling needs it. UserPrompt is busy, by the user's hand.
+enum class Activity : uint8_t { Idle, Busy, UserPrompt };
+
+// --- Session → gateway ---
+
+// First frame of a link. Answered by Welcome and Tools, or by Refused.
+struct Register {
+  int64_t linkVersion = 0;
+  std::string secret;  // from the descriptor file; empty in one process
+  std::string version;
+  std::string sessionId;
+  std::string label;
+  std::string cwd;
+  int64_t cliPid = 0;  // two sessions of one CLI share it
+  SyncMode mode = SyncMode::Live;
+  bool joined = false;               // false: it waits for its first tools before it joins
+  std::vector<ProviderDigest> have;  // tools that the joined session already has
+};
+// Something about the session changed, or is known now. Absent fields keep their value.
+struct Update {
+  std::optional<std::string> label;
+  std::optional<std::string> cwd;
+  std::optional<SyncMode> mode;
+  std::optional<std::vector<std::string>> builtins;  // names of the CLI's own tools
+};
+struct ActivityChanged {
+  Activity activity = Activity::Idle;
+};
+// The model calls a tool. Settled by exactly one CallResult, unless cancelled.
+struct Call {
+  std::string callId;  // the session's own, unique on its link
+  std::string tool;
+  Slice args;  // JSON text of an object
+};
+// The session no longer waits for this call: no CallResult follows.
+struct CancelCall {
+  std::string callId;
+  std::string reason;
+};
+// The tools of that revision are in force.
+struct Synced {
+  int64_t revision = 0;
+};
+// They are not. `refused` names tools that the CLI does not take, if it said so.
+struct SyncFailed {
+  int64_t revision = 0;
+  std::string message;
+  std::vector<std::string> refused;
+};
+// The session is over, not just its process.
+struct EndSession {
+  std::string reason;
+};
+struct Ping {};
+// A newer extension asks this gateway to finish and make room.
+struct Drain {
+  std::string secret;
+  std::string version;
+};
+
+// What the tap command asks, on a link of its own: the providers that the user has paired, or an
+// end to those of a name. Answered by Paired: with all of them, or with those that have been
+// revoked.
+struct ListPaired {
+  std::string secret;
+};
+struct RevokePaired {
+  std::string secret;
+  std::string name;
+};
+
+// The session's user wants to see the codes that wait to be typed, in the timeline.
+struct ShowPairings {};
+
+// The user's own hand: the copilot-tap command, on a link of its own. Answered by Welcome, or by
+// Refused. From then on the link may look at the gateway, and call tools, with Call and CancelCall,
+// in this session's name.
+struct Operate {
+  std::string secret;
+  std::string sessionId;  // empty: the session last in use that has the tool
+};
+// An operator wants to see the state of everything. Answered by Inspection.
+struct Inspect {};
+// An operator wants to see what providers say and are told: TraceFrames, until its link ends.
+struct Trace {};
+// An operator wants to see the last calls. Answered by CallsLogged.
+struct ListCalls {
+  int64_t after = 0;  // only those after this one, by sequence
+};
+// The user wants a provider in a session: the one of the link, or the one that an operator names.
+// An operator gets Used; a session reads it in its timeline.
+struct UseProvider {
+  std::string provider;
+  std::string sessionId;
+};
+
+// Something has happened that a provider has subscribed to, in the specification's payload shape.
+struct EventOccurred {
+  std::string event;
+  Slice data;  // JSON text of an object
+};
+
+// The agent is about to use a tool, and the session has hooks. Answered by HookVerdict.
+struct HookCheck {
+  std::string checkId;  // the session's own, unique on its link
+  std::string tool;
+  Slice args;  // JSON text
+};
+// A prompt was submitted. Answered by PromptContext.
+struct PromptSubmitted {
+  std::string promptId;
+};
+// The CLI builds its system message, with this section. Answered by SectionText.
+struct SectionBuild {
+  std::string buildId;
+  std::string section;
+  std::string current;
+};
+// How far the hooks of that revision have come.
+enum class HookOutcome : uint8_t { InForce, Denied, Unavailable };
+struct HooksState {
+  int64_t revision = 0;
+  HookOutcome hooks = HookOutcome::InForce;     // InForce also where none are wanted
+  HookOutcome sections = HookOutcome::InForce;  // the edits of the system message
+};
+
+using SessionMessage =
+    std::variant<Register, Update, ActivityChanged, Call, CancelCall, Synced, SyncFailed,
+                 EndSession, Ping, Drain, ListPaired, RevokePaired, ShowPairings, Operate, Inspect,
+                 Trace, ListCalls, UseProvider, EventOccurred, HookCheck, PromptSubmitted,
+                 SectionBuild, HooksState>;
+
+// --- Gateway → session ---
+
+struct Welcome {
+  int64_t linkVersion = kLinkVersion;
+  std::string version;
+  int64_t pid = 0;
+  int64_t port = 0;
+  bool known = false;  // the session is not new: this gateway has met it, or it had joined before
+};
+// The link is of no use; the gateway closes it.
+struct Refused {
+  std::string code;  // "SECRET", "LINK_VERSION", "REPLACED", "TOO_MANY_SESSIONS", "NOT_REGISTERED"
+  std::string message;
+};
+// A change to the session's tools, by provider. Answered by Synced or SyncFailed.
+struct ProviderTools {
+  std::string provider;
+  std::string digest;
+  std::vector<std::string> definitions;  // JSON text, ToolDefinition::json
+};
+struct Tools {
+  int64_t revision = 0;
+  bool reload = false;             // this is the moment to reload; else swap them live
+  std::vector<ProviderTools> set;  // sorted by provider
+  std::vector<std::string> drop;   // providers whose tools go
+};
+// Bytes that a model does not read as text: an image, or a file of another sort.
+struct Binary {
+  std::string mimeType;
+  Slice base64;
+};
+struct CallResult {
+  std::string callId;
+  bool failed = false;
+  Slice data;                            // JSON text of the result; empty: nothing
+  ErrorCode code = ErrorCode::Internal;  // where failed
+  std::string text;                      // where failed: for the model
+  Binary binary = {};                    // beside the data; empty: none
+};
+// The provider is still at it: the session's own deadline for that call starts again.
+struct CallProgress {
+  std::string callId;
+};
+enum class LogLevel : uint8_t { Info, Warning, Error };
+// A line for the session's timeline. Control characters are already made visible.
+struct Timeline {
+  LogLevel level = LogLevel::Info;
+  std::string text;
+};
+// A prompt for the session, fenced and attributed (decisions: pushed text is data).
+struct Inject {
+  std::string provider;
+  std::string prompt;
+};
+// Which events the session is to report.
+struct Subscribe {
+  std::vector<std::string> events;
+};
+// What the session's hooks are to do from now on. Answered by HooksState, once it is so.
+struct ProviderGuards {
+  std::string provider;
+  std::vector<std::string> rules;  // JSON text, HookRule::json
+  bool operator==(const ProviderGuards&) const = default;
+};
+struct SectionEdit {
+  std::string section;
+  std::string prepend;
+  std::string append;
+  std::optional<std::string> replace;
+  bool callback = false;  // a SectionBuild whenever the section is built
+  bool operator==(const SectionEdit&) const = default;
+};
+struct Hooks {
+  int64_t revision = 0;
+  bool wanted = false;   // a HookCheck before each tool call
+  bool prompts = false;  // a PromptSubmitted for each prompt
+  int64_t gateMs = 0;    // how long a HookCheck may take
+  // What the session denies by itself while it has no gateway.
+  std::vector<ProviderGuards> guards;
+  std::vector<SectionEdit> sections;  // sorted by name
+  std::string needs = {};  // who needs hooks and for what, for the user whose consent it takes
+  bool operator==(const Hooks&) const = default;
+};
+// Neither a denial nor a context: nothing speaks against it.
+struct HookVerdict {
+  std::string checkId;
+  std::optional<std::string> deny;  // the reason, for the model
+  std::string context;
+};
+struct PromptContext {
+  std::string promptId;
+  std::string context;  // may be empty
+};
+struct SectionText {
+  std::string buildId;
+  std::optional<std::string> content;  // nothing: it stays as it is
+};
+struct Pong {};
+// The gateway is going away on purpose: connect again, a new one will be there.
+struct Draining {
+  std::string reason;
+};
+
+// The answer to ListPaired and RevokePaired.
+struct PairedEntry {
+  std::string name;
+  std::string origin;  // of a web page; else empty
+  std::string sessionId;
+  std::string label;  // of the session
+};
+struct Paired {
+  std::vector<PairedEntry> providers;
+};
+
+// The answer to Inspect.
+struct Inspection {
+  std::string report;  // JSON text of an object: native/gateway/control/inspection.cc
+};
+enum class TraceKind : uint8_t { Opened, Received, Sent, Closed };
+// What an operator sees of a provider's connection, secrets included.
+struct TraceFrame {
+  int64_t at = 0;  // Unix time in ms
+  int64_t connection = 0;
+  std::string provider;  // its name, once it has one
+  TraceKind kind = TraceKind::Opened;
+  Slice text;  // the message as it is; of Closed the reason
+};
+
+// The answer to ListCalls.
+struct CallsLogged {
+  std::string calls;  // JSON text of an array: native/gateway/calls/call_log.cc
+};
+// The answer to UseProvider.
+struct Used {
+  std::string outcome;  // "asked", "here", "refused", "unknown"
+  std::string message;
+};
+
+using SessionEvent =
+    std::variant<Welcome, Refused, Tools, CallResult, CallProgress, Timeline, Inject, Subscribe,
+                 Hooks, HookVerdict, PromptContext, SectionText, Pong, Draining, Paired, Inspection,
+                 TraceFrame, CallsLogged, Used>;
+
+}  // namespace tap::protocol

@@ -1,0 +1,242 @@
+// The messages a provider sends: one struct and one row each (Core Profile and specification v2,
+// "Messages: Provider → Gateway").
+//
+// To add one: a struct, a place in ProviderMessage, a row in kProviderMessageTable, a decoder in
+// provider_bodies.cc, and an overload in gateway/core/provider_inputs.cc; the compiler asks for
+// each.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/limits.h"
+#include "base/pattern.h"
+#include "base/slice.h"
+#include "base/time.h"
+#include "protocol/errors.h"
+#include "protocol/hook_rules.h"
+
+namespace tap::protocol {
+
+inline constexpr int64_t kProtocolVersion = 2;
+
+// Who a connection speaks for (decisions: tokens). Later is more.
+enum class Trust : uint8_t { None, External, Project, Internal };
+
+// One declared tool, checked against what the CLI accepts (decisions: names, schemas).
+struct ToolDefinition {
+  std::string name;
+  std::optional<Millis> timeout;
+  std::string json;  // {"name":…,"description":…,"parameters":…[,"timeout":…]}, ready to be sent on
+};
+
+// Session events that hello.subscribe can name; a set of bits.
+enum class SubscribedEvent : uint8_t {
+  UserMessage = 1,
+  AssistantMessage = 2,
+  ToolExecutionComplete = 4,
+  AssistantIntent = 8,
+};
+
+// How many calls of a provider may run at once, and which of them count together: those of the
+// connection, of all connections of its name, or of one of its tools.
+struct Concurrency {
+  enum class Scope : uint8_t { Instance, Provider, Tool };
+  size_t max = 0;  // 0: as many as there are
+  Scope scope = Scope::Instance;
+};
+
+struct Auth {
+  bool pair = false;  // mode "pair": no token yet
+  std::string token;
+  std::string name;                    // with pair: shown to the user
+  std::optional<std::string> session;  // with pair: whose timeline shows the code
+};
+struct AuthConfirm {
+  std::string code;
+};
+struct Hello {
+  std::string name;
+  int64_t protocolVersion = 0;
+  std::optional<std::string> session;
+  std::string instance;  // empty: it has none
+  std::string reconnectToken;
+  std::string metadata;  // JSON text of an object, or empty
+  std::vector<ToolDefinition> tools;
+  bool declaresTools = false;  // the field was there, be it empty
+  uint8_t subscribe = 0;       // SubscribedEvent bits
+  HooksChange hooks;
+  bool declaresHooks = false;  // as with tools
+  std::optional<std::string> context;
+  std::string startupContext;
+  Concurrency concurrency;
+};
+// A result that is in a file of the provider's.
+struct FileReference {
+  std::string path;
+  std::string mimeType;
+  uint64_t size = 0;
+  Millis ttl{};  // from now on it may be relied on for so long
+};
+struct ToolResult {
+  Slice id;  // of the call
+  // Success: the JSON text of `data` (empty: there was none). Failure: code and text.
+  Slice data;
+  std::optional<FileReference> file;  // instead of data
+  bool failed = false;
+  bool retryable = false;
+  ErrorCode errorCode = ErrorCode::Internal;
+  std::string error;
+};
+struct ToolProgress {
+  std::string id;
+  std::string message;
+};
+enum class PushLevel : uint8_t { Keep, Surface, Inject };
+struct Push {
+  PushLevel level = PushLevel::Keep;
+  std::string event;   // may be empty where there is a prompt
+  std::string prompt;  // sent as it is instead of the fenced event, on inject
+  std::string stream;  // empty: the provider's name
+  std::optional<std::string> sessionId;
+  bool broadcast = false;
+  Slice metadata;  // JSON text of an object; empty: none
+  std::string requestId;
+};
+struct ToolsUpdate {
+  std::vector<ToolDefinition> tools;
+  std::vector<std::string> remove;
+  bool delta = false;  // `remove` was there: tools are added or replaced, the others stay
+  std::optional<std::string> sessionId;
+  std::string requestId;
+};
+struct HooksUpdate {
+  HooksChange change;
+  std::optional<std::string> sessionId;
+  std::string requestId;
+};
+struct ContextUpdate {
+  std::string context;  // empty: there is none any more
+  std::optional<std::string> sessionId;
+  std::string requestId;
+};
+enum class GateDecision : uint8_t { Allow, Deny, Context };
+struct GateResult {
+  std::string gateId;  // empty: not said
+  std::string callId;
+  GateDecision decision = GateDecision::Deny;
+  std::string reason;
+};
+struct TransformResult {
+  std::string callId;
+  std::string content;
+};
+enum class FilterOutcome : uint8_t { Drop, Keep, Surface, Inject };
+struct FilterRule {
+  std::shared_ptr<const Pattern> match;
+  FilterOutcome outcome = FilterOutcome::Keep;
+};
+struct FilterSet {
+  std::string stream;
+  std::vector<FilterRule> rules;
+  std::optional<std::string> sessionId;
+  std::string requestId;
+};
+struct StreamQuery {
+  std::string queryId;
+  std::vector<std::string> streams;  // "stream" or "stream@provider"
+  int64_t last = 0;                  // 0: as many as allowed
+  std::optional<std::string> sessionId;
+};
+struct SessionReady {
+  std::string sessionId;
+};
+struct ShutdownReady {
+  std::string sessionId;
+};
+struct Goodbye {
+  std::string reason;
+};
+
+using ProviderMessage =
+    std::variant<Auth, AuthConfirm, Hello, ToolResult, ToolProgress, Push, ToolsUpdate, HooksUpdate,
+                 ContextUpdate, GateResult, TransformResult, FilterSet, StreamQuery, SessionReady,
+                 ShutdownReady, Goodbye>;
+
+// Where a provider's connection stands (specification v2, "Connection states").
+enum class ProviderState : uint8_t { AwaitAuth, AwaitPairing, AwaitHello, Bound, Unbound };
+
+constexpr uint8_t in(ProviderState state) {
+  return static_cast<uint8_t>(1U << static_cast<unsigned>(state));
+}
+
+struct ProviderMessageRow {
+  std::string_view type;
+  uint8_t legalIn;   // set of ProviderState
+  Trust leastTrust;  // to send it at all (specification v2, capability matrix)
+  Limit maxBytes;    // of the whole message
+};
+
+// In the order of the variant's alternatives.
+inline constexpr std::array<ProviderMessageRow, std::variant_size_v<ProviderMessage>>
+    kProviderMessageTable{{
+        {"auth", in(ProviderState::AwaitAuth), Trust::None, Limit::AuthBytes},
+        {"auth.confirm", in(ProviderState::AwaitPairing), Trust::None, Limit::MessageBytes},
+        {"hello",
+         in(ProviderState::AwaitHello) | in(ProviderState::Bound) | in(ProviderState::Unbound),
+         Trust::External, Limit::MessageBytes},
+        // Unbound too: the reply to a tool.cancel may cross the end of the session.
+        {"tool.result", in(ProviderState::Bound) | in(ProviderState::Unbound), Trust::External,
+         Limit::ResultBytes},
+        {"tool.progress", in(ProviderState::Bound) | in(ProviderState::Unbound), Trust::External,
+         Limit::MessageBytes},
+        {"push", in(ProviderState::Bound), Trust::External, Limit::MessageBytes},
+        {"tools.update", in(ProviderState::Bound), Trust::External, Limit::MessageBytes},
+        {"hooks.update", in(ProviderState::Bound), Trust::External, Limit::MessageBytes},
+        {"context.update", in(ProviderState::Bound), Trust::Project, Limit::MessageBytes},
+        // Unbound too: an answer may cross the end of the session.
+        {"gate.result", in(ProviderState::Bound) | in(ProviderState::Unbound), Trust::Project,
+         Limit::MessageBytes},
+        {"transform.result", in(ProviderState::Bound) | in(ProviderState::Unbound), Trust::Project,
+         Limit::MessageBytes},
+        {"filter.set", in(ProviderState::Bound), Trust::External, Limit::MessageBytes},
+        {"stream.query", in(ProviderState::Bound), Trust::External, Limit::MessageBytes},
+        {"session.ready", in(ProviderState::Bound), Trust::Project, Limit::MessageBytes},
+        {"shutdown.ready", in(ProviderState::Bound) | in(ProviderState::Unbound), Trust::External,
+         Limit::MessageBytes},
+        {"goodbye",
+         in(ProviderState::AwaitHello) | in(ProviderState::Bound) | in(ProviderState::Unbound),
+         Trust::None, Limit::MessageBytes},
+    }};
+
+// An index into kProviderMessageTable and ProviderMessage.
+enum class ProviderMessageType : uint8_t {
+  Auth,
+  AuthConfirm,
+  Hello,
+  ToolResult,
+  ToolProgress,
+  Push,
+  ToolsUpdate,
+  HooksUpdate,
+  ContextUpdate,
+  GateResult,
+  TransformResult,
+  FilterSet,
+  StreamQuery,
+  SessionReady,
+  ShutdownReady,
+  Goodbye,
+};
+
+[[nodiscard]] constexpr const ProviderMessageRow& row(ProviderMessageType type) {
+  return kProviderMessageTable[static_cast<size_t>(type)];
+}
+
+}  // namespace tap::protocol

@@ -1,0 +1,102 @@
+#include "protocol/provider/refused_requests.h"
+
+#include "base/encoding.h"
+#include "base/utf8.h"
+#include "protocol/field_reader.h"
+
+namespace tap::protocol {
+
+namespace {
+
+constexpr size_t kMaxShown = 80;  // bytes of a tool's name
+constexpr size_t kMaxKept = 256;  // bytes of an id or a name, as in session_message_decoder.cc
+
+std::string tooDeep() {
+  return "are nested more than " + std::to_string(kMaxArgumentsDepth) + " levels deep";
+}
+
+std::string shown(std::string_view tool) {
+  return inQuotes(visible(tool, false, kMaxShown));
+}
+
+std::string textIn(std::string_view object, std::string_view key) {
+  const auto value = json::find({json::Kind::Object, object}, key);
+  if (!value || value->kind != json::Kind::String || value->raw.size() > kMaxKept) return {};
+  std::string text = json::decodeString(*value);
+  return utf8::isValid(text) ? text : std::string();
+}
+
+// Where the arguments are what is wrong, that says more than the reason does.
+std::string problemOf(std::string_view text, std::string_view reason) {
+  json::Scanner scanner;
+  if (const auto args = json::find({json::Kind::Object, text}, "args")) {
+    const auto read = readArguments(scanner, args->raw);
+    if (!read) return read.error();
+  }
+  return "cannot be read: " + visible(reason, false, 512);
+}
+
+}  // namespace
+
+Result<json::Value, std::string> readArguments(json::Scanner& scanner, std::string_view text) {
+  const auto root = scanner.scan(text, kMaxArgumentsDepth);
+  if (!root) {
+    const json::SyntaxError& error = root.error();
+    if (error.tooDeep) return tooDeep();
+    return "are not JSON: " + std::string(error.reason) + ", at byte " +
+           std::to_string(error.offset);
+  }
+  if (root.value().kind == json::Kind::Object) return root.value();
+  return "must be a JSON object, and they are " + std::string(describe(root.value().kind));
+}
+
+bool beginsAsObject(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && text[first] == '{';
+}
+
+CallResult refuseArguments(std::string_view callId, std::string_view tool,
+                           std::string_view problem) {
+  std::string text = "Tool " + shown(tool) + " failed with INVALID_JSON: its arguments ";
+  text += problem;
+  text += ". Call it again with a JSON object that is at most " +
+          std::to_string(kMaxArgumentsDepth) + " levels deep.";
+  return {std::string(callId), true, {}, ErrorCode::InvalidJson, std::move(text)};
+}
+
+std::optional<SessionEvent> answerUnreadable(std::string_view text, std::string_view reason) {
+  const std::string type = textIn(text, "type");
+  if (type == "call") {
+    std::string id = textIn(text, "callId");
+    if (id.empty()) return std::nullopt;
+    return refuseArguments(id, toolOfUnreadable(text), problemOf(text, reason));
+  }
+  if (type == "hook.check") {
+    std::string id = textIn(text, "checkId");
+    if (id.empty()) return std::nullopt;
+    return HookVerdict{std::move(id),
+                       "tap cannot check this use of " + shown(toolOfUnreadable(text)) +
+                           ": its arguments " + problemOf(text, reason),
+                       ""};
+  }
+  if (type == "prompt.submitted") {
+    std::string id = textIn(text, "promptId");
+    if (!id.empty()) return PromptContext{std::move(id), ""};
+  }
+  if (type == "section.build") {
+    std::string id = textIn(text, "buildId");
+    if (!id.empty()) return SectionText{std::move(id), std::nullopt};
+  }
+  return std::nullopt;
+}
+
+std::string toolOfUnreadable(std::string_view text) {
+  return textIn(text, "tool");
+}
+
+std::string_view argumentsOfUnreadable(std::string_view text) {
+  const auto args = json::find({json::Kind::Object, text}, "args");
+  return args && utf8::isValid(args->raw) ? args->raw : std::string_view();
+}
+
+}  // namespace tap::protocol
