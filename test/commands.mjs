@@ -9,6 +9,8 @@ import { fileURLToPath } from "node:url";
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 
 const HEARTBEAT_MS = 10_000;
+/** Ends a command that hangs: the slowest, a bench or all JavaScript tests, takes a third of it. */
+const COMMAND_LIMIT_MS = 30 * 60_000;
 /** A detached process may hold a pipe of a command that has ended. */
 const PIPE_GRACE_MS = 1000;
 
@@ -85,10 +87,17 @@ export async function attempt(command, args, { env = {}, cwd = root, quiet = fal
       heart = setInterval(beat, HEARTBEAT_MS);
     });
   }
+  const limit = setTimeout(() => {
+    const stopped = `${command}: stopped, since it has run for ${seconds(startedAt)}\n`;
+    parts.push(stopped);
+    if (!quiet) print(stopped);
+    child.kill("SIGKILL");
+  }, COMMAND_LIMIT_MS);
   const code = await ended(child).catch((error) => {
     parts.push(`${command}: ${error.message}\n`);
     return 127;
   });
+  clearTimeout(limit);
   clearInterval(heart);
   return { ok: code === 0, code, output: parts.join("") };
 }

@@ -47,7 +47,13 @@ function sanitizedTree() {
 export async function addonTests(facing = FACING) {
   const tree = sanitizedTree();
   const files = testFiles("test/js").filter((file) => facing.test(file));
-  const args = ["--test", "--test-reporter=spec", "--test-concurrency=2", ...files];
+  const args = [
+    "--test",
+    "--test-reporter=spec",
+    "--test-timeout=900000",
+    "--test-concurrency=2",
+    ...files,
+  ];
   const env = {
     LD_PRELOAD: await runtimes(),
     // What Node has not let go of at its end is not ours to judge; the core's tests look for leaks.

@@ -58,7 +58,8 @@ for (const [name, { make, pings, fragments }] of Object.entries(clients)) {
     let echo;
     before(async () => {
       const origin = await servePage(/** @type {any} */ ({ after }));
-      [client, echo] = await Promise.all([make(origin), startEcho()]);
+      echo = await startEcho();
+      client = await make(origin);
     });
     after(async () => {
       echo?.stop();
