@@ -129,6 +129,14 @@ export async function tapJson(args, at, extra = {}) {
   return { code, value: JSON.parse(out) };
 }
 
+/**
+ * Runs its arguments, says how they ended, and stays. node-pty drops what is unread 200 ms after
+ * its process has ended: a shell that stays keeps the terminal until the test has read everything.
+ */
+const STAYING = `trap : INT; "$@"; printf '\\033]777;%d\\007' $?; exec sleep 60`;
+// eslint-disable-next-line no-control-regex -- the shell's mark is one of the terminal's sequences
+const ENDED = /\x1b\]777;(\d+)\x07/;
+
 /** A command in a terminal, with a screen that can be read. */
 export class InTerminal {
   /** Everything that it has sent, escape sequences and all. */
@@ -143,25 +151,25 @@ export class InTerminal {
   constructor(t, args, { env, workspace }, { extra = {}, cols = 80, rows = 60 } = {}) {
     this.#screen = new xterm.Terminal({ cols, rows, allowProposedApi: true, scrollback: 1000 });
     const { spawn: spawnPty } = createRequire(import.meta.url)("node-pty");
-    this.#pty = spawnPty(process.execPath, [CLI, ...args], {
+    const command = ["-c", STAYING, "sh", process.execPath, CLI, ...args];
+    this.#pty = spawnPty("/bin/sh", command, {
       name: extra.TERM ?? "xterm-256color",
       cwd: workspace,
       env: { ...env, ...extra },
       cols,
       rows,
     });
-    this.#pty.onData((text) => {
-      this.raw += text;
-      this.#screen.write(text);
-    });
-    let gone = false;
     this.ended = new Promise((resolve) =>
-      this.#pty.onExit(({ exitCode }) => {
-        gone = true;
-        resolve(exitCode);
+      this.#pty.onData((text) => {
+        this.raw += text;
+        this.#screen.write(text);
+        const [mark, code] = ENDED.exec(this.raw) ?? [];
+        if (!mark) return;
+        this.raw = this.raw.replace(mark, "");
+        resolve(Number(code));
       }),
     );
-    t.after(() => gone || this.#pty.kill("SIGKILL"));
+    t.after(() => this.#pty.kill("SIGKILL"));
   }
 
   /** What a reader sees, what has scrolled away included. */
