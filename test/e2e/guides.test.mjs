@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { pythonForSdk } from "../setup.mjs";
+import { pythonForSdk } from "../../tools/setup.mjs";
 import { REPO_ROOT } from "../support/cli.mjs";
 import { callTool, say } from "../support/model.mjs";
 import { resultOf, startTap } from "../support/tap.mjs";

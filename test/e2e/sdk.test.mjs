@@ -11,7 +11,7 @@ import { REPO_ROOT } from "../support/cli.mjs";
 import { say } from "../support/model.mjs";
 import { onceOffered, startTap, steps } from "../support/tap.mjs";
 import { withTimeout } from "../support/wait.mjs";
-import { pythonForSdk } from "../setup.mjs";
+import { pythonForSdk } from "../../tools/setup.mjs";
 
 const NODE_SDK = pathToFileURL(path.join(REPO_ROOT, "sdk", "node", "provider.mjs"));
 

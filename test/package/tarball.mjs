@@ -5,8 +5,8 @@ import { execFile } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
-import { root } from "../commands.mjs";
-import { npm } from "../setup.mjs";
+import { root } from "../../tools/commands.mjs";
+import { npm } from "../../tools/setup.mjs";
 import { temporaryFolder } from "../support/temporary.mjs";
 
 const execute = promisify(execFile);

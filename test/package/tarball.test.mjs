@@ -8,7 +8,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { promisify } from "node:util";
 import { withoutDeadLinks } from "../../packaging/stage.mjs";
-import { root } from "../commands.mjs";
+import { root } from "../../tools/commands.mjs";
 import { answering, onceOffered, startTap, steps } from "../support/tap.mjs";
 import { say } from "../support/model.mjs";
 import { bareMachine, runNpm, tarballOf, unpacked } from "./tarball.mjs";

@@ -2,7 +2,7 @@
 
 import http from "node:http";
 import { chromium } from "playwright-core";
-import { findChromium } from "../setup.mjs";
+import { findChromium } from "../../tools/setup.mjs";
 
 /** @typedef {import("node:test").TestContext} TestContext */
 

@@ -16,7 +16,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { pythonForSdk } from "../setup.mjs";
+import { pythonForSdk } from "../../tools/setup.mjs";
 import { REPO_ROOT } from "./cli.mjs";
 import { parseMarkdown, valueOf } from "./markdown.mjs";
 import { waitFor, withTimeout } from "./wait.mjs";

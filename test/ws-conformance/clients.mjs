@@ -8,7 +8,7 @@ import readline from "node:readline";
 import { fileURLToPath } from "node:url";
 import { ping as undiciPing, WebSocket as UndiciWebSocket } from "undici";
 import WebSocket from "ws";
-import { pythonWithWebsockets } from "../setup.mjs";
+import { pythonWithWebsockets } from "../../tools/setup.mjs";
 import { startChromium } from "../support/chromium.mjs";
 import { withTimeout } from "../support/wait.mjs";
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { root } from "../commands.mjs";
+import { root } from "../../tools/commands.mjs";
 import { waitFor } from "../support/wait.mjs";
 
 export async function startEcho() {

@@ -28,8 +28,8 @@ test("versions are compared number by number", () => {
 for (const program of [
   "js/command/cli.mjs",
   "js/install/installer.mjs",
-  "test/run.mjs",
-  "test/demo.mjs",
+  "tools/run.mjs",
+  "tools/demo.mjs",
 ]) {
   test(`${program} says in one sentence that Node.js is too old`, () => {
     const args = ["--import", OLD, path.join(REPO_ROOT, program), "--help"];

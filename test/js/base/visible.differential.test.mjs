@@ -10,7 +10,7 @@ import { CONFUSABLES } from "../../../packaging/confusables.mjs";
 import { BITS, classOf as generatedClass, files } from "../../../packaging/characters.mjs";
 import * as characters from "../../../js/base/characters.mjs";
 import { nameProblem, visible } from "../../../js/base/visible.mjs";
-import { root } from "../../commands.mjs";
+import { root } from "../../../tools/commands.mjs";
 
 const LAST = 0x10ffff;
 const isSurrogate = (/** @type {number} */ point) => point >= 0xd800 && point <= 0xdfff;

@@ -12,7 +12,7 @@ import { EXIT_CODES } from "../../../js/command/failure.mjs";
 import { hasColours, Output, strong } from "../../../js/command/output.mjs";
 import { table } from "../../../js/command/table.mjs";
 import { duration, latency, perSecond } from "../../../js/command/wording.mjs";
-import { root } from "../../commands.mjs";
+import { root } from "../../../tools/commands.mjs";
 import { CLI, InTerminal, place, served, tap, tapJson } from "./cli-process.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 

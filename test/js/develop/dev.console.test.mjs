@@ -6,7 +6,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { nearest } from "../../../js/develop/nearest.mjs";
 import { argumentsOf, argumentsOfLine } from "../../../js/develop/tool-arguments.mjs";
-import { root } from "../../commands.mjs";
+import { root } from "../../../tools/commands.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { InTerminal, Running } from "../command/cli-process.mjs";

@@ -25,7 +25,7 @@ import { addon } from "../../../js/base/addon.mjs";
 import { commandsFor } from "../../../js/command/commands/index.mjs";
 import { EXIT_CODES } from "../../../js/command/failure.mjs";
 import { startTap } from "../../../js/develop/testing.mjs";
-import { pythonForSdk } from "../../setup.mjs";
+import { pythonForSdk } from "../../../tools/setup.mjs";
 import { parseMarkdown, valueOf } from "../../support/markdown.mjs";
 import { withTimeout } from "../../support/wait.mjs";
 

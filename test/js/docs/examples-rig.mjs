@@ -4,7 +4,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
-import { pythonForSdk } from "../../setup.mjs";
+import { pythonForSdk } from "../../../tools/setup.mjs";
 import { REPO_ROOT } from "../../support/cli.mjs";
 import { Gateway, Session } from "../../support/gateway-host.mjs";
 

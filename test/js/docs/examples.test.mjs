@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import { after, describe, test } from "node:test";
-import { pythonWithWebsockets } from "../../setup.mjs";
+import { pythonWithWebsockets } from "../../../tools/setup.mjs";
 import { REPO_ROOT } from "../../support/cli.mjs";
 import { Gateway, Session } from "../../support/gateway-host.mjs";
 import { waitFor } from "../../support/wait.mjs";

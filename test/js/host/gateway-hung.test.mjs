@@ -18,7 +18,7 @@ import { waitFor } from "../../support/wait.mjs";
 import { Host } from "./test-host.mjs";
 
 const MUTE = fileURLToPath(new URL("../../support/fixtures/mute-gateway.mjs", import.meta.url));
-const SESSION = fileURLToPath(new URL("../../chaos/session.mjs", import.meta.url));
+const SESSION = fileURLToPath(new URL("../../../tools/chaos/session.mjs", import.meta.url));
 
 /** For the time of a test. @param {import("node:test").TestContext} t @param {Record<string, string>} env */
 function withEnvironment(t, env) {

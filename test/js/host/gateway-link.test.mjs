@@ -156,7 +156,7 @@ test("a session that was stopped itself does not take its gateway for hung", asy
   const { port, link } = files;
   const descriptor = { pid: gateway.pid, port, link, secret: "s", version: "0.1.0" };
   writePrivate(files.descriptor, JSON.stringify(descriptor));
-  const program = fileURLToPath(new URL("../../chaos/session.mjs", import.meta.url));
+  const program = fileURLToPath(new URL("../../../tools/chaos/session.mjs", import.meta.url));
   const session = fork(program, [], { env: { ...env, SESSION_ID: "s-1" } });
   t.after(() => session.kill("SIGKILL"));
   await waitFor(() => heard.some((text) => text.includes('"ping"')), {

@@ -7,8 +7,8 @@ import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "n
 import path from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { root } from "../../commands.mjs";
-import { npm, pythonForSdk } from "../../setup.mjs";
+import { root } from "../../../tools/commands.mjs";
+import { npm, pythonForSdk } from "../../../tools/setup.mjs";
 import { startTap } from "../../../js/develop/testing.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 

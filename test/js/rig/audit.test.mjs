@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { judgeAudit } from "../../audit.mjs";
+import { judgeAudit } from "../../../tools/audit.mjs";
 
 /** As npm prints it, with its warnings around it. @param {object} report */
 const printed = (report) =>

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { overBudget } from "../../bench/budget.mjs";
+import { overBudget } from "../../../tools/bench/budget.mjs";
 
 test("what stays within 5 % is within the budget", () => {
   assert.deepEqual(overBudget({ routing: 1000 }, { routing: 1050 }), []);

@@ -1,13 +1,13 @@
 // docs/conformance.md: every rule has tests that exist, and nothing of the specifications is left
 // out. SECURITY.md: every threat has tests that exist, and so has every way in which a provider can
-// reach something. That the tests have run and passed is checked by test/run.mjs, after them.
+// reach something. That the tests have run and passed is checked by tools/run.mjs, after them.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { addon } from "../../../js/base/addon.mjs";
-import { root } from "../../commands.mjs";
+import { root } from "../../../tools/commands.mjs";
 import {
   conformanceRules,
   parseTestName,
@@ -17,8 +17,8 @@ import {
   readRules,
   securityRules,
   unshown,
-} from "../../conformance.mjs";
-import results from "../../results-reporter.mjs";
+} from "../../../tools/conformance.mjs";
+import results from "../../../tools/results-reporter.mjs";
 
 /** Chapters that hold rules, of the Core Profile and of the specification v2. */
 const CHAPTERS = {
@@ -98,7 +98,7 @@ function exists(name) {
   return titlesIn(named.file).some((pattern) => pattern.test(title));
 }
 
-/** @param {import("../../conformance.mjs").Rule[]} named */
+/** @param {import("../../../tools/conformance.mjs").Rule[]} named */
 const missingTests = (named) =>
   named.flatMap(({ tests, line }) =>
     tests.filter((name) => !exists(name)).map((name) => `${line}: ${name}`),
@@ -107,7 +107,7 @@ const missingTests = (named) =>
 /** "text → the model: pushes" is one of the ways of "text → the model". @param {string} way */
 const pairOf = (way) => way.split(":")[0];
 
-/** @param {import("../../conformance.mjs").Rule[]} rows */
+/** @param {import("../../../tools/conformance.mjs").Rule[]} rows */
 const unknownWays = (rows) =>
   rows
     .filter(({ rule }) => !PAIRS.includes(pairOf(rule)))

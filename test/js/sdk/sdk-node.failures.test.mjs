@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { describe, test } from "node:test";
-import { root } from "../../commands.mjs";
+import { root } from "../../../tools/commands.mjs";
 import { ToolError } from "../../../sdk/node/provider.mjs";
 import { waitFor, withTimeout } from "../../support/wait.mjs";
 import { place } from "./sdk-place.mjs";

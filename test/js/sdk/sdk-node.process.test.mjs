@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { root } from "../../commands.mjs";
+import { root } from "../../../tools/commands.mjs";
 import { withTimeout } from "../../support/wait.mjs";
 import { place } from "./sdk-place.mjs";
 

@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import { addon } from "../../../js/base/addon.mjs";
 import { TestProvider } from "../../support/provider.mjs";
-import { root } from "../../commands.mjs";
+import { root } from "../../../tools/commands.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { TestGateway } from "../gateway/harness.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";

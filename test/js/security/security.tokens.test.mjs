@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import { writePrivate } from "../../../js/base/host-files.mjs";
 import { gatewayFiles } from "../../../js/base/paths.mjs";
-import { root } from "../../commands.mjs";
+import { root } from "../../../tools/commands.mjs";
 import { TestProvider } from "../../support/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { TestGateway } from "../gateway/harness.mjs";

@@ -13,7 +13,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Receiver } from "ws";
-import { Random } from "../../chaos/random.mjs";
+import { Random } from "../../../tools/chaos/random.mjs";
 import { frame, opcodes } from "../gateway/raw-client.mjs";
 
 const repository = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..");

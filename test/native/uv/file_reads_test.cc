@@ -1,4 +1,4 @@
-// Reading files on threads beside the loop's, run under ThreadSanitizer (test/sanitize.mjs).
+// Reading files on threads beside the loop's, run under ThreadSanitizer (tools/sanitize.mjs).
 #include "uv/file_reads.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The budget of instructions: what each part of a call executes, counted by callgrind within
 // measured() (micro.cc), beside the counts that are checked in. More than 5 % above is a failure.
-// `node test/bench/budget.mjs --update` writes the counts of this machine.
+// `node tools/bench/budget.mjs --update` writes the counts of this machine.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import path from "node:path";
 import { attempt, CommandFailed, root, run, say } from "../commands.mjs";
 
 const TOLERANCE = 1.05;
-const file = path.join(root, "test", "bench", "budget.json");
+const file = path.join(root, "tools", "bench", "budget.json");
 
 /** @typedef {{environment: Record<string, string>, instructions: Record<string, number>}} Budget */
 
@@ -81,7 +81,7 @@ export async function checkBudget(folder) {
   const problems = overBudget(budget.instructions, counts);
   for (const problem of problems) say(problem);
   if (problems.length > 0) {
-    say("Where it is worth that: node test/bench/budget.mjs --update, and say why in the commit.");
+    say("Where it is worth that: node tools/bench/budget.mjs --update, and say why in the commit.");
   }
   return { ok: problems.length === 0, detail: problems.join("; ") || "within 5 %" };
 }

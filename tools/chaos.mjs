@@ -19,9 +19,9 @@ import { makeSchedule } from "./chaos/schedule.mjs";
 import { HostWatch } from "./chaos/watch.mjs";
 import { CommandFailed, say } from "./commands.mjs";
 import { setUp } from "./setup.mjs";
-import { freePort } from "./support/cli.mjs";
-import { describeProcess, killAll, processesOf } from "./support/processes.mjs";
-import { waitFor } from "./support/wait.mjs";
+import { freePort } from "../test/support/cli.mjs";
+import { describeProcess, killAll, processesOf } from "../test/support/processes.mjs";
+import { waitFor } from "../test/support/wait.mjs";
 
 const SESSIONS = 4;
 const PROVIDERS = 8;

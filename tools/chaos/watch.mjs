@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { readDescriptor } from "../../js/base/host-files.mjs";
-import { waitFor } from "../support/wait.mjs";
+import { waitFor } from "../../test/support/wait.mjs";
 
 const LOOK_MS = 250;
 /** What Node.js, the listeners and the logs of a host hold open. */

@@ -20,7 +20,7 @@ function projectFiles(...patterns) {
 
 const cppFiles = () =>
   projectFiles(
-    ...["native", "test/native", "test/fuzz", "test/bench"].flatMap((at) => [
+    ...["native", "test/native", "test/fuzz", "tools/bench"].flatMap((at) => [
       `${at}/*.cc`,
       `${at}/*.h`,
     ]),

@@ -5,7 +5,7 @@
 import "../js/base/require-node.mjs";
 import { spawn } from "node:child_process";
 import path from "node:path";
-import { REPO_ROOT } from "./support/cli.mjs";
+import { REPO_ROOT } from "../test/support/cli.mjs";
 
 let start = Date.now();
 let step = 0;
@@ -27,9 +27,9 @@ console.log("tap: a process becomes a tool of a running Copilot CLI session\n");
 const { setUp } = await import("./setup.mjs");
 await setUp({ for: "demo" });
 start = Date.now(); // what was installed first is not the demo's time
-const { CopilotCli, freePort } = await import("./support/cli.mjs");
+const { CopilotCli, freePort } = await import("../test/support/cli.mjs");
 const { ScriptedModel, callTool, say, toolNames, toolResults } =
-  await import("./support/model.mjs");
+  await import("../test/support/model.mjs");
 
 const ANSWER = "Hello, Ada!";
 const port = await freePort();

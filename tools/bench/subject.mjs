@@ -1,7 +1,7 @@
 // The process of one rival and its caller. The bench tells it what to measure, one thing at a time.
 
 import { readdirSync, readFileSync } from "node:fs";
-import { waitFor } from "../support/wait.mjs";
+import { waitFor } from "../../test/support/wait.mjs";
 import { memoryOf } from "./memory.mjs";
 import { rivals } from "./rivals.mjs";
 import { percentile } from "./statistics.mjs";

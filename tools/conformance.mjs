@@ -80,7 +80,7 @@ export function readGoogleTest(json) {
   );
 }
 
-/** @param {string} lines as test/results-reporter.mjs writes them @returns {TestResult[]} */
+/** @param {string} lines as tools/results-reporter.mjs writes them @returns {TestResult[]} */
 export const readResultLines = (lines) =>
   lines
     .split("\n")

@@ -94,7 +94,7 @@ async function nodeTest(part, all, filter) {
   if (files.length === 0) return { ok: false, detail: `nothing here is called "${filter}"` };
   const reporters = {
     spec: "stdout",
-    [path.join(root, "test", "results-reporter.mjs")]: resultFile(part, ".jsonl"),
+    [path.join(root, "tools", "results-reporter.mjs")]: resultFile(part, ".jsonl"),
   };
   const reporting = Object.entries(reporters).flatMap(([reporter, destination]) => [
     `--test-reporter=${reporter}`,
@@ -176,7 +176,7 @@ async function budget() {
 
 /** By what it has measured, not by how fast that was. */
 async function bench() {
-  const args = [path.join("test", "bench", "bench.mjs"), "--smoke"];
+  const args = [path.join("tools", "bench", "bench.mjs"), "--smoke"];
   const { ok } = await attempt(process.execPath, args, { quiet: true });
   return { ok, detail: ok ? "every case of every rival" : "npm run bench -- --smoke says why" };
 }

@@ -4,13 +4,13 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { CopilotCli, freePort, REPO_ROOT } from "./support/cli.mjs";
-import { ScriptedModel } from "./support/model.mjs";
-import { animatedSvg, plainRows } from "./support/screen-svg.mjs";
-import { startInteractive } from "./support/terminal.mjs";
-import { tutorialModel } from "./support/tutorial.mjs";
-import { Walkthrough } from "./support/walkthrough.mjs";
-import { waitFor } from "./support/wait.mjs";
+import { CopilotCli, freePort, REPO_ROOT } from "../test/support/cli.mjs";
+import { ScriptedModel } from "../test/support/model.mjs";
+import { animatedSvg, plainRows } from "../test/support/screen-svg.mjs";
+import { startInteractive } from "../test/support/terminal.mjs";
+import { tutorialModel } from "../test/support/tutorial.mjs";
+import { Walkthrough } from "../test/support/walkthrough.mjs";
+import { waitFor } from "../test/support/wait.mjs";
 
 const COLUMNS = 96;
 const TARGET = path.join(REPO_ROOT, "docs", "images", "timer.svg");
@@ -30,7 +30,7 @@ async function startProvider(folder, where) {
   return { walk, begin };
 }
 
-/** @param {import("./support/terminal.mjs").Terminal} terminal from tap's first line to the input, without the folder's line */
+/** @param {import("../test/support/terminal.mjs").Terminal} terminal from tap's first line to the input, without the folder's line */
 function timelineOf(terminal) {
   const lines = terminal.screenText().split("\n");
   const runs = terminal.screenRuns();
@@ -59,12 +59,12 @@ const cli = await CopilotCli.create({
 });
 const where = { COPILOT_HOME: cli.home, TAP_GATEWAY_PORT: String(port), TAP_PROVIDER_TOKEN: "" };
 const { walk, begin } = await startProvider(root, where);
-/** @type {import("./support/terminal.mjs").Terminal | undefined} */
+/** @type {import("../test/support/terminal.mjs").Terminal | undefined} */
 let terminal;
 try {
   terminal = await startInteractive(cli, { allow: [], cols: COLUMNS, rows: 60 });
   const screen = terminal;
-  /** @type {import("./support/screen-svg.mjs").Pane[][]} */
+  /** @type {import("../test/support/screen-svg.mjs").Pane[][]} */
   const frames = [];
   const shoot = () => {
     const own = ["$ node provider.mjs", ...walk.output.trimEnd().split("\n")];

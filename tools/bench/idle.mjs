@@ -1,4 +1,4 @@
-// node test/bench/idle.mjs [module …]: what an idle host has beyond a Node.js that does nothing, and
+// node tools/bench/idle.mjs [module …]: what an idle host has beyond a Node.js that does nothing, and
 // what one has that has imported a module of the host and nothing else. Medians of five.
 
 import { spawn } from "node:child_process";

@@ -1,19 +1,19 @@
 // How long it takes until the real CLI has a tool: from before its provider connects to the moment in
 // which the CLI has answered that the session's tools are replaced, as the extension's log has it.
 
-import { callTool, say } from "../support/model.mjs";
-import { startTap } from "../support/tap.mjs";
-import { waitFor } from "../support/wait.mjs";
+import { callTool, say } from "../../test/support/model.mjs";
+import { startTap } from "../../test/support/tap.mjs";
+import { waitFor } from "../../test/support/wait.mjs";
 
 const IN_FORCE = /^(\S+) info revision \d+: \d+ provider tools$/gm;
 
-/** @param {import("../support/tap.mjs").TapRig} rig @returns {Promise<number[]>} when, one for each synchronisation */
+/** @param {import("../../test/support/tap.mjs").TapRig} rig @returns {Promise<number[]>} when, one for each synchronisation */
 async function synchronisations(rig) {
   const log = await rig.log("extension.log");
   return [...log.matchAll(IN_FORCE)].map(([, time]) => Date.parse(time));
 }
 
-/** @param {import("../support/tap.mjs").TapRig} rig @param {number} index @returns {Promise<number>} milliseconds */
+/** @param {import("../../test/support/tap.mjs").TapRig} rig @param {number} index @returns {Promise<number>} milliseconds */
 async function once(rig, index) {
   const before = (await synchronisations(rig)).length;
   const wait = (/** @type {number} */ count) =>

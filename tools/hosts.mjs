@@ -1,6 +1,6 @@
 // npm run test:hosts: the live path on older published versions of the Copilot CLI. A provider that
 // connects in the middle of a turn must be called in that turn, by the same extension process. The
-// result is docs/compatibility.md. `node test/hosts.mjs 1.0.62` tries single versions and only prints.
+// result is docs/compatibility.md. `node tools/hosts.mjs 1.0.62` tries single versions and only prints.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import os from "node:os";
@@ -44,8 +44,8 @@ async function installed(version) {
  * @param {string} cli @returns {Promise<number>} ms from hello to the request that offers the tool
  */
 async function liveTurn(cli) {
-  const { startTap, steps, onceOffered } = await import("./support/tap.mjs");
-  const model = await import("./support/model.mjs");
+  const { startTap, steps, onceOffered } = await import("../test/support/tap.mjs");
+  const model = await import("../test/support/model.mjs");
   /** @type {(() => unknown)[]} */
   const cleanUp = [];
   const scope = /** @type {any} */ ({
