@@ -3,7 +3,7 @@
 // the group in good order.
 
 import { spawn } from "node:child_process";
-import { guard, ownGroup, release, signalGroup } from "../projects/process-group.mjs";
+import { guard, ownGroup, release, signalGroup } from "../process/group.mjs";
 
 /** @typedef {import("./testing.mjs").TestTap} TestTap */
 /** @typedef {import("node:child_process").ChildProcess} ChildProcess */

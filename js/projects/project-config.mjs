@@ -10,16 +10,8 @@ import { parsePositioned, pathTo, problemAt, valueOf } from "./json-positions.mj
 
 /** @typedef {import("./json-positions.mjs").Node} Node */
 /** @typedef {import("./json-positions.mjs").Problem} Problem */
-/** @typedef {"on-failure" | "always" | "never"} RestartPolicy */
-/**
- * @typedef {object} ProviderConfig
- * @property {string} name
- * @property {string} command
- * @property {string[]} args
- * @property {Record<string, string>} env
- * @property {string} [cwd] relative to the workspace and inside it
- * @property {{policy: RestartPolicy, maxRestarts?: number}} restart
- */
+/** @typedef {import("../process/supervisor.mjs").ProviderConfig} ProviderConfig */
+/** @typedef {import("../process/supervisor.mjs").RestartPolicy} RestartPolicy */
 /**
  * @typedef {{ok: true, providers: ProviderConfig[]} | {ok: false, problems: Problem[]}} ConfigResult
  */

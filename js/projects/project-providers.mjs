@@ -5,7 +5,7 @@
 
 import { consentNotice, isAllowed } from "./consent.mjs";
 import { loadProjectConfig } from "./project-config.mjs";
-import { Supervisor } from "./supervisor.mjs";
+import { Supervisor } from "../process/supervisor.mjs";
 import { visible } from "../base/visible.mjs";
 
 /** @typedef {import("./project-config.mjs").LoadedConfig} LoadedConfig */

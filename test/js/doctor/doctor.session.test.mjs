@@ -5,7 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { doctorText } from "../../../js/command/in-session.mjs";
-import { providerLogFile } from "../../../js/projects/provider-log.mjs";
+import { providerLogFile } from "../../../js/process/log.mjs";
 import { declareTools, TestProvider } from "../../support/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { running, staged } from "./doctor-place.mjs";

@@ -268,6 +268,23 @@ test("the host ends its providers before it leaves, and waits for stubborn ones"
   assert.equal(await isAlive(pid), false);
 });
 
+test("a host that is killed leaves no process behind: stubborn ones and what they started end, too", async (t) => {
+  const host = await Host.elected(t);
+  const deaf = 'process.on("SIGTERM", () => {}); setInterval(() => {}, 1000);';
+  const parent = `const { pid } = require("child_process").spawn(process.execPath, ["-e", ${JSON.stringify(deaf)}]);
+    require("fs").writeFileSync("child", String(pid)); ${deaf}`;
+  const family = { name: "family", command: process.execPath, args: ["-e", parent] };
+  const workspace = new Workspace(t, host, { providers: [entry("ci", "stubborn"), family] });
+  const { pid } = await running(t, host, workspace);
+  const child = path.join(workspace.folder, "child");
+  const grandchild = Number(await waitFor(() => fs.readFileSync(child, "utf8")));
+  assert.equal(await isAlive(grandchild), true);
+  const log = fs.readFileSync(path.join(host.files.logs, "providers", "family.log"), "utf8");
+  const familyPid = Number(/started, pid (\d+)/.exec(log)?.[1]);
+  host.process.kill("SIGKILL");
+  for (const one of [pid, familyPid, grandchild]) await gone(one);
+});
+
 test("a gateway inside a session's process serves and ends them as well", async (t) => {
   const files = gatewayFiles({
     COPILOT_HOME: temporaryFolder(t),

@@ -36,12 +36,13 @@ const LIBRARIES = {
 const ROOMS = {
   base: [],
   install: ["base"],
-  projects: ["base"],
+  process: ["base"],
+  projects: ["base", "process"],
   host: ["base", "projects"],
   session: ["base", "host", "command"],
   embedded: ["base", "host", "session"],
-  develop: ["base", "projects", "host"],
-  command: ["base", "projects", "host", "develop", "install", "sdk"],
+  develop: ["base", "process", "host"],
+  command: ["base", "process", "projects", "host", "develop", "install", "sdk"],
 };
 
 const LONG_FILE = 400;
@@ -151,7 +152,7 @@ function importsOf(file, seen = new Set()) {
 test("a host without project providers does not load what runs them", () => {
   const loaded = importsOf("js/host/host.mjs");
   assert.ok(loaded.has("js/projects/project-sessions.mjs"), "imports are found at all");
-  const heavy = ["node:http", "node:child_process", "jsonc-parser", "js/projects/supervisor.mjs"];
+  const heavy = ["node:http", "node:child_process", "jsonc-parser", "js/process/supervisor.mjs"];
   assert.deepEqual(
     heavy.filter((one) => loaded.has(one)),
     [],

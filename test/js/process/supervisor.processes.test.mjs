@@ -7,8 +7,8 @@ import path from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import { providerLogFile } from "../../../js/projects/provider-log.mjs";
-import { Supervisor } from "../../../js/projects/supervisor.mjs";
+import { providerLogFile } from "../../../js/process/log.mjs";
+import { Supervisor } from "../../../js/process/supervisor.mjs";
 import { isAlive } from "../../support/processes.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
@@ -133,15 +133,14 @@ test(
   },
 );
 
-test("no provider outlives the host's own exit", linux, async (t) => {
+/** A host that has started a provider with a child, and ends itself like this. @returns {Promise<number[]>} their pids */
+async function endedHost(t, ending) {
   const workspace = temporaryFolder(t);
-  fs.writeFileSync(
-    path.join(workspace, "provider.mjs"),
-    `${WITH_CHILD}; setInterval(() => {}, 1000);`,
-  );
+  const script = `${WITH_CHILD}; process.on("SIGTERM", () => {}); setInterval(() => {}, 1000);`;
+  fs.writeFileSync(path.join(workspace, "provider.mjs"), script);
   const url = (file) => JSON.stringify(pathToFileURL(path.resolve(file)).href);
   const host = `
-    import { Supervisor } from ${url("js/projects/supervisor.mjs")};
+    import { Supervisor } from ${url("js/process/supervisor.mjs")};
     import { waitFor } from ${url("test/support/wait.mjs")};
     import fs from "node:fs";
     const provider = { name: "p", command: process.execPath, args: ["provider.mjs"], env: {}, restart: { policy: "never" } };
@@ -151,15 +150,27 @@ test("no provider outlives the host's own exit", linux, async (t) => {
     });
     supervisor.start();
     const [, child] = await waitFor(() => /child (\\d+)/.exec(fs.readFileSync("logs/providers/p.log", "utf8")));
-    console.log(JSON.stringify([supervisor.status()[0].pid, Number(child)]));
-    process.exit(0);
+    fs.writeFileSync("pids", JSON.stringify([supervisor.status()[0].pid, Number(child)]));
+    ${ending}
   `;
   const args = ["--input-type=module", "-e", host];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: workspace });
-  const pids = JSON.parse(stdout);
+  await promisify(execFile)(process.execPath, args, { cwd: workspace }).catch(() => {});
+  const pids = JSON.parse(fs.readFileSync(path.join(workspace, "pids"), "utf8"));
   assert.equal(pids.length, 2);
-  for (const pid of pids) await waitFor(async () => !(await isAlive(pid)), { what: `${pid} gone` });
-});
+  return pids;
+}
+
+for (const [how, ending] of Object.entries({
+  "the host's own exit": "process.exit(0);",
+  "an error that nothing catches": 'throw new Error("oops");',
+  "kill -9 of the host": 'process.kill(process.pid, "SIGKILL");',
+})) {
+  test(`no provider outlives ${how}, nor does what it has started`, linux, async (t) => {
+    for (const pid of await endedHost(t, ending)) {
+      await waitFor(async () => !(await isAlive(pid)), { what: `${pid} gone` });
+    }
+  });
+}
 
 test("the log of a provider that never stops talking stays within 3 MB", async (t) => {
   const script = `

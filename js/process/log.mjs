@@ -1,5 +1,5 @@
-// What a started provider writes to its stdout and stderr: one bounded, rotated file for each name.
-// A log that cannot be written drops what it is given; the provider is never held up by it for long.
+// The log of a program that was started: its stdout and stderr, in one bounded, rotated file for each name.
+// A log that cannot be written drops what it is given; the program is never held up by it for long.
 
 import { createHash } from "node:crypto";
 import fs from "node:fs";
@@ -59,10 +59,10 @@ function lineCutter(onLine) {
   };
 }
 
-/** Open files by path: providers of the same name in several sessions share one. @type {Map<string, ProviderLog>} */
+/** Open files by path: providers of the same name in several sessions share one. @type {Map<string, OutputLog>} */
 const open = new Map();
 
-export class ProviderLog {
+export class OutputLog {
   #file;
   #users = 0;
   /** @type {import("rotating-file-stream").RotatingFileStream | undefined} */
@@ -70,10 +70,9 @@ export class ProviderLog {
   /** Paused until the file has taken what it was given. @type {Set<import("node:stream").Readable>} */
   #held = new Set();
 
-  /** @param {string} logs @param {string} name @returns {ProviderLog} to be closed once for each opening */
-  static open(logs, name) {
-    const file = providerLogFile(logs, name);
-    const log = open.get(file) ?? new ProviderLog(file);
+  /** @param {string} file @returns {OutputLog} to be closed once for each opening */
+  static open(file) {
+    const log = open.get(file) ?? new OutputLog(file);
     open.set(file, log);
     log.#users += 1;
     return log;

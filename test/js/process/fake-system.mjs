@@ -82,6 +82,11 @@ export class FakeSystem {
     return this.groups.has(pid);
   };
 
+  /** Those that would end with the host. @type {Set<number>} */
+  guarded = new Set();
+  guard = (pid) => this.guarded.add(pid);
+  release = (pid) => this.guarded.delete(pid);
+
   get last() {
     return this.starts[this.starts.length - 1];
   }

@@ -1,6 +1,7 @@
-// One run of one provider's command: from spawn until nothing of its group is left.
+// One run of a command: from spawn until nothing of its group is left.
 
-import { guard, ownGroup, release } from "./process-group.mjs";
+import { ownGroup } from "./group.mjs";
+import { TERM_MS } from "./reaper.mjs";
 
 /**
  * @typedef {object} Clock
@@ -11,7 +12,9 @@ import { guard, ownGroup, release } from "./process-group.mjs";
 /**
  * @typedef {object} System what a run does to the world; replaced in tests
  * @property {typeof import("node:child_process").spawn} spawn
- * @property {import("./process-group.mjs").SignalGroup} signalGroup
+ * @property {import("./group.mjs").SignalGroup} signalGroup
+ * @property {(pid: number) => void} guard until released, the group ends with this process
+ * @property {(pid: number) => void} release
  * @property {Clock} clock
  */
 /**
@@ -22,15 +25,13 @@ import { guard, ownGroup, release } from "./process-group.mjs";
  * @typedef {{command: string, args: string[], cwd: string, env: NodeJS.ProcessEnv}} RunOptions
  */
 
-/** From SIGTERM to SIGKILL. */
-export const TERM_MS = 3000;
 /** After SIGKILL: a group of zombies that nobody reaps is not waited for. */
 const KILL_MS = 1000;
 const POLL_MS = 25;
 /** For the last words in the pipes; a process that has left its group may hold them open. */
 const PIPES_MS = 250;
 
-export class ProviderRun {
+export class ProcessRun {
   /** Settles once the whole group is gone. Never rejects. @type {Promise<End>} */
   ended;
   /** @type {number | undefined} */
@@ -49,7 +50,7 @@ export class ProviderRun {
 
   /**
    * @param {RunOptions} options @param {System} system
-   * @param {import("./provider-log.mjs").ProviderLog} log
+   * @param {import("./log.mjs").OutputLog} log
    */
   constructor(options, system, log) {
     this.#system = system;
@@ -79,7 +80,7 @@ export class ProviderRun {
       if (child.pid === undefined) this.#failed(error);
     });
     if (child.pid === undefined) return;
-    guard(child.pid, this.#system.signalGroup);
+    this.#system.guard(child.pid);
     child.on("close", () => {
       this.#closed = true;
     });
@@ -142,7 +143,7 @@ export class ProviderRun {
 
   /** Nothing of the group is left; what is still in the pipes is waited for, but not for long. */
   #finish() {
-    if (this.pid !== undefined) release(this.pid);
+    if (this.pid !== undefined) this.#system.release(this.pid);
     if (this.#closed) return this.#over();
     const { clock } = this.#system;
     const timer = clock.setTimeout(() => this.#over(), PIPES_MS);

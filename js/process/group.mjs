@@ -2,6 +2,7 @@
 // ended by the system's own command. A process that leaves its group (setsid) is beyond reach.
 
 import { spawnSync } from "node:child_process";
+import { discharge, entrust } from "./reaper.mjs";
 
 /** @typedef {(pid: number, signal: NodeJS.Signals | 0) => boolean} SignalGroup */
 
@@ -26,21 +27,23 @@ export function signalGroup(pid, signal) {
   }
 }
 
-/** @type {Map<number, SignalGroup>} */
-const guarded = new Map();
+/** @type {Set<number>} */
+const guarded = new Set();
 
 function killGuarded() {
-  for (const [pid, signal] of guarded) signal(pid, "SIGKILL");
-  guarded.clear();
+  for (const pid of guarded) signalGroup(pid, "SIGKILL");
 }
 
-/** Until released, the group dies with this process. @param {number} pid @param {SignalGroup} signal */
-export function guard(pid, signal = signalGroup) {
+/** Until released, the group ends with this process, however that ends. @param {number} pid that leads it */
+export function guard(pid) {
   if (guarded.size === 0) process.on("exit", killGuarded);
-  guarded.set(pid, signal);
+  guarded.add(pid);
+  if (hasGroups) entrust(pid);
 }
 
-/** @param {number} pid */
+/** Nothing of the group is left. @param {number} pid */
 export function release(pid) {
-  if (guarded.delete(pid) && guarded.size === 0) process.off("exit", killGuarded);
+  if (!guarded.delete(pid)) return;
+  if (guarded.size === 0) process.off("exit", killGuarded);
+  if (hasGroups) discharge(pid);
 }

@@ -1,5 +1,5 @@
-// The providers that one session has started from its tap.config.json: kept running as their restart
-// policy says, and ended with the session, whole process groups at a time.
+// Programs that this process has started for a session: kept running as their restart policy says, and
+// ended with the session, whole process groups at a time.
 
 import { spawn } from "node:child_process";
 import fs from "node:fs";
@@ -7,14 +7,23 @@ import path from "node:path";
 import { limitIn } from "../base/limits.mjs";
 import { GOOD_RUN_MS } from "./good-run.mjs";
 import { hostEnvironment } from "../base/node.mjs";
-import { signalGroup } from "./process-group.mjs";
-import { ProviderLog, providerLogFile } from "./provider-log.mjs";
-import { ProviderRun } from "./provider-run.mjs";
+import { guard, release, signalGroup } from "./group.mjs";
+import { OutputLog, providerLogFile } from "./log.mjs";
+import { ProcessRun } from "./run.mjs";
 import { shortened, visible } from "../base/visible.mjs";
 
-/** @typedef {import("./project-config.mjs").ProviderConfig} ProviderConfig */
-/** @typedef {import("./provider-run.mjs").End} End */
-/** @typedef {import("./provider-run.mjs").System} System */
+/** @typedef {"on-failure" | "always" | "never"} RestartPolicy */
+/**
+ * @typedef {object} ProviderConfig
+ * @property {string} name
+ * @property {string} command
+ * @property {string[]} args
+ * @property {Record<string, string>} env
+ * @property {string} [cwd] relative to the workspace and inside it
+ * @property {{policy: RestartPolicy, maxRestarts?: number}} restart
+ */
+/** @typedef {import("./run.mjs").End} End */
+/** @typedef {import("./run.mjs").System} System */
 /** @typedef {"info" | "warning" | "error"} Level */
 /**
  * @typedef {object} SupervisorOptions
@@ -43,6 +52,8 @@ const PASSING = new Set(["EAGAIN", "EMFILE", "ENFILE", "ENOMEM"]);
 const realSystem = {
   spawn,
   signalGroup,
+  guard,
+  release,
   clock: {
     now: () => performance.now(),
     setTimeout: (action, ms) => setTimeout(action, ms),
@@ -91,7 +102,7 @@ class SupervisedProvider {
   #options;
   #system;
   #log;
-  /** @type {ProviderRun | undefined} */
+  /** @type {ProcessRun | undefined} */
   #run;
   /** @type {any} */
   #timer;
@@ -109,7 +120,7 @@ class SupervisedProvider {
     this.#config = config;
     this.#options = options;
     this.#system = system;
-    this.#log = ProviderLog.open(options.logs, config.name);
+    this.#log = OutputLog.open(providerLogFile(options.logs, config.name));
   }
 
   get name() {
@@ -128,7 +139,7 @@ class SupervisedProvider {
       token = this.#options.onToken(this.name);
       const { command, args } = this.#config;
       const env = this.#environment(token);
-      this.#run = new ProviderRun({ command, args, cwd, env }, this.#system, this.#log);
+      this.#run = new ProcessRun({ command, args, cwd, env }, this.#system, this.#log);
     } catch (error) {
       if (token !== undefined) this.#options.onEnded?.(this.name, token);
       return this.#giveUp(`cannot be started: ${messageOf(error)}`);
@@ -150,7 +161,7 @@ class SupervisedProvider {
     };
   }
 
-  /** @param {ProviderRun} run @param {string} token @param {number} since */
+  /** @param {ProcessRun} run @param {string} token @param {number} since */
   async #watch(run, token, since) {
     const end = await run.ended;
     this.#over(token);
@@ -274,5 +285,3 @@ export class Supervisor {
     return this.#stopped;
   }
 }
-
-export { providerLogFile };

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { encodedName, providerLogFile } from "../../../js/projects/provider-log.mjs";
-import { delayBefore, Supervisor } from "../../../js/projects/supervisor.mjs";
-import { FakeSystem, settled } from "../gateway/fake-system.mjs";
+import { encodedName, providerLogFile } from "../../../js/process/log.mjs";
+import { delayBefore, Supervisor } from "../../../js/process/supervisor.mjs";
+import { FakeSystem, settled } from "./fake-system.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 /** @param {import("node:test").TestContext} t */

@@ -1,0 +1,61 @@
+// What ends the processes of a gateway that cannot end them itself: killed with SIGKILL, it runs no code.
+// A shell (reaper.sh) waits at the end of a pipe that this process holds. It is told of each process group
+// that begins and ends; when the pipe closes, this process is gone, and the shell ends what is left.
+// It runs only while there is a group. On Windows the system ends a child with the process that started it.
+
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+/** From SIGTERM to SIGKILL. */
+export const TERM_MS = 3000;
+/** From the start of a shell that somebody has ended to the start of its successor, at least. */
+const AGAIN_MS = 1000;
+const SCRIPT = fileURLToPath(new URL("reaper.sh", import.meta.url));
+
+/** @typedef {import("node:child_process").ChildProcess} ChildProcess */
+
+/** Those of which something may be left. @type {Set<number>} */
+const groups = new Set();
+/** @type {ChildProcess | undefined} */
+let shell;
+
+function start() {
+  const startedAt = performance.now();
+  const child = spawn("/bin/sh", [SCRIPT, String(TERM_MS / 100)], {
+    cwd: "/",
+    env: { PATH: "/usr/bin:/bin" },
+    detached: true, // a signal for this process and its group is none for the shell
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  shell = child;
+  child.once("error", () => {}); // a system without /bin/sh: then nobody ends what is left
+  child.once("exit", () => {
+    if (shell !== child) return;
+    shell = undefined;
+    const wait = Math.max(0, startedAt + AGAIN_MS - performance.now());
+    setTimeout(() => shell ?? (groups.size > 0 && start()), wait).unref();
+  });
+  child.stdin?.on("error", () => {}); // it has ended, which "exit" says
+  child.unref();
+  /** @type {import("node:net").Socket} */ (child.stdin).unref();
+  for (const group of groups) tell(`+ ${group}`);
+}
+
+/** @param {string} line */
+const tell = (line) => shell?.stdin?.write(`${line}\n`);
+
+/** Should this process be killed, the group is ended. @param {number} group */
+export function entrust(group) {
+  groups.add(group);
+  if (shell) tell(`+ ${group}`);
+  else start();
+}
+
+/** Nothing of the group is left: its number may be given to others. @param {number} group */
+export function discharge(group) {
+  if (!groups.delete(group)) return;
+  tell(`- ${group}`);
+  if (groups.size > 0) return;
+  shell?.stdin?.end();
+  shell = undefined;
+}
