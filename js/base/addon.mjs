@@ -2,6 +2,7 @@
 // here (build/) comes before what came with the package (prebuilds/): a checkout is to run what it has built.
 
 import { createRequire } from "node:module";
+import { messageOf } from "./errors.mjs";
 import { programFolder } from "./paths.mjs";
 import { isInstalled } from "./release-use.mjs";
 
@@ -14,7 +15,7 @@ function load() {
   try {
     return createRequire(import.meta.url)("node-gyp-build")(programFolder);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new Error(`tap's native addon does not load. ${remedy} (${reason.trim()})`, {
       cause: error,
     });

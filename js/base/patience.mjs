@@ -17,3 +17,6 @@ export function afterRunning(ms, action) {
   }, ms / BEATS);
   return () => clearInterval(timer);
 }
+
+/** @param {number} ms @returns {Promise<void>} */
+export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));

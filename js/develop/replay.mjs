@@ -2,6 +2,7 @@
 // (docs/tracing.md).
 
 import { isDeepStrictEqual } from "node:util";
+import { messageOf } from "../base/errors.mjs";
 import { REMOVED } from "./redact.mjs";
 
 /** @typedef {import("./trace.mjs").TraceEvent} TraceEvent */
@@ -145,7 +146,7 @@ async function replayOne(tap, call, compare) {
   try {
     await tap.tool(call.tool);
   } catch (error) {
-    return { call, ok: false, detail: error instanceof Error ? error.message : String(error) };
+    return { call, ok: false, detail: messageOf(error) };
   }
   /** @type {{read?: unknown, code?: string}} */
   const now = await tap.call(call.tool, call.args).then(

@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 import { addon } from "../base/addon.mjs";
+import { messageOf } from "../base/errors.mjs";
 import {
   makePrivateFolder,
   newPrivateFolder,
@@ -114,7 +115,7 @@ export class GatewayHost {
     try {
       action();
     } catch (error) {
-      this.#log("error", `${what}: ${error instanceof Error ? error.message : error}`);
+      this.#log("error", `${what}: ${messageOf(error)}`);
     }
   }
 
@@ -131,7 +132,7 @@ export class GatewayHost {
     } catch (error) {
       this.#linkFolder = newPrivateFolder(MOST_LINK_FOLDER);
       this.#link = path.join(this.#linkFolder, "link");
-      const why = error instanceof Error ? error.message : error;
+      const why = messageOf(error);
       this.#log("warning", `the link is ${this.#link}, since ${link} cannot be used: ${why}`);
       this.gateway.listenLink(this.#link);
     }

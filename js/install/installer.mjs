@@ -2,6 +2,7 @@
 // A package brings it along for the usual systems; else it is compiled, if a source is newer than what
 // was built. Prints to stderr, since npm shows that.
 
+import { messageOf } from "../base/errors.mjs";
 import "../base/require-node.mjs";
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
@@ -91,7 +92,7 @@ function unpackSources() {
     if (run.status === 0) return true;
     trouble = run.error?.message ?? run.stderr.trim();
   } catch (error) {
-    trouble = error instanceof Error ? error.message : String(error);
+    trouble = messageOf(error);
   }
   say(`${archive} could not be unpacked: ${trouble}`);
   return false;

@@ -4,6 +4,7 @@
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
+import { messageOf } from "../base/errors.mjs";
 import { limitIn } from "../base/limits.mjs";
 import { GOOD_RUN_MS } from "./good-run.mjs";
 import { hostEnvironment } from "../base/node.mjs";
@@ -64,9 +65,6 @@ const realSystem = {
 /** Before the nth restart in a row. @param {number} n from 1 */
 export const delayBefore = (n) => Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (n - 1));
 
-/** @param {unknown} error */
-const messageOf = (error) => visible(error instanceof Error ? error.message : String(error));
-
 /**
  * The folder to run in; links that lead out of the workspace are out of it.
  * @param {string} workspace @param {string} [cwd]
@@ -86,7 +84,7 @@ function runFolder(workspace, cwd = ".") {
 function describeEnd({ error, code, signal }) {
   if (error) {
     const why = error.code === "ENOENT" ? ": its command was not found" : "";
-    return `could not be started${why} (${messageOf(error)})`;
+    return `could not be started${why} (${visible(messageOf(error))})`;
   }
   return signal ? `was ended by ${signal}` : `ended with exit code ${code}`;
 }
@@ -142,7 +140,7 @@ class SupervisedProvider {
       this.#run = new ProcessRun({ command, args, cwd, env }, this.#system, this.#log);
     } catch (error) {
       if (token !== undefined) this.#options.onEnded?.(this.name, token);
-      return this.#giveUp(`cannot be started: ${messageOf(error)}`);
+      return this.#giveUp(`cannot be started: ${visible(messageOf(error))}`);
     }
     this.state = "running";
     this.#tokens.push({ token });

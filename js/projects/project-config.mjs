@@ -4,6 +4,7 @@
 import { createHash } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
+import { messageOf } from "../base/errors.mjs";
 import { CONFIG_NAME, configFile } from "./config-file.mjs";
 import { nameProblem, shortened, visible } from "../base/visible.mjs";
 import { parsePositioned, pathTo, problemAt, valueOf } from "./json-positions.mjs";
@@ -69,14 +70,11 @@ export function loadProjectConfig(folder, name = CONFIG_NAME) {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     return { file, digest: digestOf(text), result: readProjectConfig(text, file) };
   } catch (error) {
-    const why = error instanceof TypeError ? "expected UTF-8 text" : messageOf(error);
+    const why = error instanceof TypeError ? "expected UTF-8 text" : visible(messageOf(error));
     const problems = [problemAt(visible(file), "", 0, why)];
     return { file, digest: "", result: { ok: false, problems } };
   }
 }
-
-/** @param {unknown} error */
-const messageOf = (error) => visible(error instanceof Error ? error.message : String(error));
 
 /** Never waits on a pipe and never reads more than it may. @param {string} file */
 function readBounded(file) {

@@ -4,6 +4,7 @@
 
 import fs from "node:fs";
 import path from "node:path";
+import { messageOf } from "../base/errors.mjs";
 import { mayHaveConfig } from "./config-file.mjs";
 import { consentFile } from "./consent.mjs";
 
@@ -133,7 +134,7 @@ export class ProjectSessions {
 
   /** @param {ProjectSession} session @param {unknown} error */
   #onFailure(session, error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     this.#log("error", `project providers cannot be loaded: ${why}`);
     if (!this.#isOurs(session) || session.failed) return;
     session.failed = true;

@@ -1,6 +1,7 @@
 // Hooks and edits of the system message, added to a session that has joined without them. Both leave
 // the tools alone: neither waits for a change of tools, and none waits for them.
 
+import { messageOf } from "../base/errors.mjs";
 import { canResume, resume } from "./session-resume.mjs";
 
 // ---- hooks ---------------------------------------------------------------------------------------
@@ -32,9 +33,6 @@ const CONSENT_DENIED = /was denied permission access/;
  * @property {(use: ToolUse) => Promise<Verdict>} preToolUse before each tool call, also of sub-agents
  * @property {(prompt: Prompt) => Promise<{context?: string}>} promptSubmitted
  */
-
-/** @param {unknown} error */
-const messageOf = (error) => (error instanceof Error ? error.message : String(error));
 
 /** @param {string} reason */
 const deny = (reason) => ({ permissionDecision: "deny", permissionDecisionReason: reason });

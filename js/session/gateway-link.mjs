@@ -2,6 +2,8 @@
 // and comes back. What travels on it is the runtime's business.
 
 import { addon } from "../base/addon.mjs";
+import { messageOf } from "../base/errors.mjs";
+import { sleep } from "../base/patience.mjs";
 import { GatewayHost } from "../host/gateway-host.mjs";
 import { readDescriptor } from "../base/host-files.mjs";
 import { askPort, startHost } from "../host/host-process.mjs";
@@ -59,9 +61,6 @@ const OBSTACLES = {
   foreign: ({ port }) =>
     `port ${port} is taken by another program, so no provider can connect; stop it, or ${ANOTHER_PORT}`,
 };
-
-/** @param {number} ms */
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 export class GatewayLink {
   #options;
@@ -357,7 +356,7 @@ export class GatewayLink {
     try {
       host.start();
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       log("warning", `no gateway in this process: ${why}`);
       if (/** @type {NodeJS.ErrnoException} */ (error).code !== "EADDRINUSE") this.#notStarted(why);
       return "soon";

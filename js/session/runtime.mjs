@@ -2,6 +2,7 @@
 // to the gateway, and sees to a good end. A host that imports the extension again in the same
 // process finds this runtime and joins anew.
 
+import { sleep } from "../base/patience.mjs";
 import { GatewayLink } from "./gateway-link.mjs";
 import { limitsIn } from "../base/limits.mjs";
 import { openLog } from "../base/log.mjs";
@@ -26,8 +27,6 @@ function syncPreference(env = process.env) {
 /** Once for each session. @param {import("./gateway-link.mjs").GatewayEvent} welcome */
 const readyLine = ({ version, port }) => `tap ${version} ready, port ${port} (/tap)`;
 
-/** @param {number} ms */
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const tick = () => sleep(10);
 
 export class Runtime {

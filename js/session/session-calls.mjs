@@ -1,14 +1,12 @@
 // One session's calls: from the handlers that the CLI has to the gateway, and back.
 
 import { addon } from "../base/addon.mjs";
+import { messageOf } from "../base/errors.mjs";
 import { toToolResult } from "./tool-result.mjs";
 
 /** @typedef {import("./copilot-session.mjs").SessionTool} SessionTool */
 /** @typedef {import("./copilot-session.mjs").Invocation} Invocation */
 /** @typedef {import("./tool-table.mjs").ToolDefinition} ToolDefinition */
-
-/** @param {unknown} error */
-const messageOf = (error) => (error instanceof Error ? error.message : String(error));
 
 export class SessionCalls {
   #link;

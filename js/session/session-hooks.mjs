@@ -3,6 +3,7 @@
 // providers had forbidden or wanted to be asked about.
 
 import { addon } from "../base/addon.mjs";
+import { messageOf } from "../base/errors.mjs";
 import { limitIn } from "../base/limits.mjs";
 import { HookFlight, SystemMessageFlight } from "./copilot-hooks.mjs";
 
@@ -306,7 +307,7 @@ export class SessionHooks {
         link.send({ type: "hook.check", checkId, tool, args }),
       );
     } catch (error) {
-      const why = error instanceof Error ? error.message : error;
+      const why = messageOf(error);
       return {
         deny: `tap cannot check this use of "${tool}": its arguments cannot be sent (${why})`,
       };

@@ -1,5 +1,6 @@
 // How a session joins the CLI: what it waits for before, and what it does where the CLI takes not all.
 
+import { messageOf } from "../base/errors.mjs";
 import { toolsNamedIn } from "./copilot-session.mjs";
 import { withStatus } from "../host/tap-status.mjs";
 
@@ -10,9 +11,6 @@ import { withStatus } from "../host/tap-status.mjs";
 
 /** Without a gateway a session waits so long for its first tools; later ones are swapped in. */
 const FIRST_TOOLS_MS = 8000;
-
-/** @param {unknown} error */
-const messageOf = (error) => (error instanceof Error ? error.message : String(error));
 
 /** The tools that come before the session has joined. */
 export class FirstTools {

@@ -3,6 +3,7 @@
 // (session-hooks.mjs) have files of their own. It does not know how messages travel (a link or one
 // process) nor whose session it is.
 
+import { messageOf } from "../base/errors.mjs";
 import { CopilotSessionAdapter } from "./copilot-session.mjs";
 import { SessionCalls } from "./session-calls.mjs";
 import { SessionEvents } from "./session-events.mjs";
@@ -37,9 +38,6 @@ import { SessionTools } from "./session-tools.mjs";
 
 /** Messages of the gateway that are about hooks. */
 const HOOK_EVENTS = new Set(["hooks", "hook.verdict", "prompt.context", "section.text"]);
-
-/** @param {unknown} error */
-const messageOf = (error) => (error instanceof Error ? error.message : String(error));
 
 export class SessionRunner {
   #options;

@@ -1,6 +1,7 @@
 // The tools that one session has in force in the CLI, and how they change: one synchronisation after
 // another, each answered to the gateway.
 
+import { messageOf } from "../base/errors.mjs";
 import { LiveSyncUnavailable, toolsNamedIn } from "./copilot-session.mjs";
 import { withStatus } from "../host/tap-status.mjs";
 import { joinWith } from "./session-join.mjs";
@@ -20,9 +21,6 @@ import { ToolTable } from "./tool-table.mjs";
  * @property {SessionTool[]} [ownTools] kept beside those of the providers
  * @property {import("../base/log.mjs").Log} log
  */
-
-/** @param {unknown} error */
-const messageOf = (error) => (error instanceof Error ? error.message : String(error));
 
 export class SessionTools {
   #options;

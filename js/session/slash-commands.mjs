@@ -1,9 +1,7 @@
+import { messageOf } from "../base/errors.mjs";
 // What the user can type in the session: /tap, /tap-use, /tap-pair, /tap-doctor. The model sees none of it.
 
 /** @typedef {{name: string, description: string, handler: (invocation?: {args?: string}) => Promise<void>}} SlashCommand */
-
-/** @param {unknown} error */
-const messageOf = (error) => (error instanceof Error ? error.message : String(error));
 
 /**
  * @param {object} on

@@ -1,3 +1,4 @@
+import { messageOf } from "../base/errors.mjs";
 // What the entry that the CLI runs does: the package's extension.mjs, and the one that `tap install` writes.
 // Only the entry itself can import the CLI's SDK for certain, so it hands joinSession on.
 
@@ -10,7 +11,7 @@ export async function start(joinSession) {
     await runtime().join(joinSession);
   } catch (error) {
     // A process that never joins would hold the CLI up: say why, and leave. stdout is the CLI's.
-    process.stderr.write(`tap: ${error instanceof Error ? error.message : error}\n`);
+    process.stderr.write(`tap: ${messageOf(error)}\n`);
     process.exit(1);
   }
 }

@@ -1,5 +1,6 @@
 // `use`: brings a provider that serves another session to this one.
 
+import { sleep } from "../../base/patience.mjs";
 import { Failure } from "../failure.mjs";
 import { withGateway } from "../gateway.mjs";
 import { filesOf, runByAgent } from "../given.mjs";
@@ -13,9 +14,6 @@ import { shortId } from "../wording.mjs";
 /** A provider says hello to the session within that, or does not take offers. */
 const COMING_MS = 3000;
 const LOOK_MS = 100;
-
-/** @param {number} ms */
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
  * @param {InspectedSession[]} sessions @param {string} [wanted] its id, or the beginning of one; else the last used

@@ -6,6 +6,7 @@ import net from "node:net";
 import path from "node:path";
 import WebSocket from "ws";
 import { isAlive } from "../../base/alive.mjs";
+import { messageOf } from "../../base/errors.mjs";
 import { isOurFile, readDescriptor } from "../../base/host-files.mjs";
 import { askPort } from "../../host/host-process.mjs";
 import { jsonIn, namesIn, tailOf, within } from "./bounded.mjs";
@@ -85,7 +86,7 @@ async function inspect(files) {
       control.close();
     }
   } catch (error) {
-    return { trouble: error instanceof Error ? error.message : String(error) };
+    return { trouble: messageOf(error) };
   }
 }
 

@@ -2,6 +2,7 @@
 // and which tool are meant. Nothing here takes longer than its part of ten seconds.
 
 import path from "node:path";
+import { messageOf } from "../../base/errors.mjs";
 import { copilotHome, gatewayFiles } from "../../base/paths.mjs";
 import { consentFile, isAllowed } from "../../projects/consent.mjs";
 import { loadProjectConfig } from "../../projects/project-config.mjs";
@@ -23,7 +24,7 @@ function filesOf(env) {
     return { files: gatewayFiles(env), portTrouble: "" };
   } catch (error) {
     const files = gatewayFiles({ ...env, TAP_GATEWAY_PORT: undefined });
-    return { files, portTrouble: error instanceof Error ? error.message : String(error) };
+    return { files, portTrouble: messageOf(error) };
   }
 }
 
