@@ -12,7 +12,6 @@
 #include "gateway/calls/settle.h"
 #include "gateway/registry/lines.h"
 #include "gateway/registry/provider_watch.h"
-#include "gateway/registry/session_lifecycle.h"
 #include "protocol/image_result.h"
 #include "protocol/target.h"
 

@@ -3,7 +3,8 @@
 #include <utility>
 
 #include "base/encoding.h"
-#include "gateway/registry/session_lifecycle.h"
+#include "gateway/registry/session_output.h"
+#include "gateway/sync/sync_schedule.h"
 
 namespace tap::gateway {
 

@@ -8,7 +8,7 @@
 #include "gateway/calls/settle.h"
 #include "gateway/control/inspection.h"
 #include "gateway/registry/announcement.h"
-#include "gateway/registry/session_lifecycle.h"
+#include "gateway/registry/session_output.h"
 
 namespace tap::gateway {
 

@@ -6,10 +6,12 @@
 #include "gateway/calls/calls.h"
 #include "gateway/calls/file_results.h"
 #include "gateway/registry/announcement.h"
-#include "gateway/registry/binding.h"
 #include "gateway/registry/lines.h"
 #include "gateway/registry/provider_watch.h"
-#include "gateway/registry/session_lifecycle.h"
+#include "gateway/registry/session_end.h"
+#include "gateway/registry/session_list.h"
+#include "gateway/registry/unbinding.h"
+#include "gateway/sync/sync_schedule.h"
 
 namespace tap::gateway {
 

@@ -3,7 +3,7 @@
 #include "gateway/control/status.h"
 #include "gateway/core/gateway.h"
 #include "gateway/registry/refusal.h"
-#include "gateway/registry/session_lifecycle.h"
+#include "gateway/registry/session_output.h"
 
 namespace tap::gateway {
 

@@ -9,7 +9,7 @@
 #include "gateway/registry/message_patterns.h"
 #include "gateway/registry/pairing.h"
 #include "gateway/registry/refusal.h"
-#include "gateway/registry/session_lifecycle.h"
+#include "gateway/registry/unbinding.h"
 #include "gateway/streams/pushes.h"
 #include "gateway/sync/updates.h"
 #include "ws/frame.h"

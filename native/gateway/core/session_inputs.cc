@@ -8,12 +8,16 @@
 #include "gateway/calls/settle.h"
 #include "gateway/core/gateway.h"
 #include "gateway/registry/announcement.h"
-#include "gateway/registry/binding.h"
 #include "gateway/registry/pairing.h"
 #include "gateway/registry/refusal.h"
-#include "gateway/registry/session_lifecycle.h"
+#include "gateway/registry/session_end.h"
+#include "gateway/registry/session_start.h"
+#include "gateway/registry/session_list.h"
+#include "gateway/registry/session_output.h"
 #include "gateway/streams/events.h"
 #include "gateway/streams/pushes.h"
+#include "gateway/sync/refused_tools.h"
+#include "gateway/sync/sync_schedule.h"
 #include "protocol/provider/refused_requests.h"
 
 namespace tap::gateway {

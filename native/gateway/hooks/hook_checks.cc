@@ -7,7 +7,8 @@
 #include "base/encoding.h"
 #include "gateway/core/turn.h"
 #include "gateway/registry/provider_watch.h"
-#include "gateway/registry/session_lifecycle.h"
+#include "gateway/registry/session_output.h"
+#include "gateway/sync/sync_schedule.h"
 #include "protocol/provider/provider_codec.h"
 
 namespace tap::gateway {

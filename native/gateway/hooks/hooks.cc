@@ -10,10 +10,10 @@
 #include "gateway/core/turn.h"
 #include "gateway/hooks/fence.h"
 #include "gateway/registry/announcement.h"
+#include "gateway/registry/binding_updates.h"
 #include "gateway/registry/lines.h"
 #include "gateway/registry/party.h"
-#include "gateway/registry/session_lifecycle.h"
-#include "gateway/sync/updates.h"
+#include "gateway/registry/session_output.h"
 #include "protocol/provider/provider_codec.h"
 
 namespace tap::gateway {

@@ -6,7 +6,7 @@
 #include "gateway/core/turn.h"
 #include "gateway/hooks/fence.h"
 #include "gateway/registry/kept.h"
-#include "gateway/registry/session_lifecycle.h"
+#include "gateway/registry/session_output.h"
 #include "protocol/provider/provider_codec.h"
 
 namespace tap::gateway {

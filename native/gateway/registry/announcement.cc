@@ -7,7 +7,7 @@
 
 #include "base/encoding.h"
 #include "gateway/registry/lines.h"
-#include "gateway/registry/session_lifecycle.h"
+#include "gateway/registry/session_output.h"
 
 namespace tap::gateway {
 

@@ -10,14 +10,15 @@
 #include "gateway/calls/file_results.h"
 #include "gateway/hooks/hooks.h"
 #include "gateway/registry/announcement.h"
+#include "gateway/registry/hello_checks.h"
 #include "gateway/registry/kept.h"
 #include "gateway/registry/lines.h"
 #include "gateway/registry/party.h"
-#include "gateway/registry/session_lifecycle.h"
 #include "gateway/registry/tool_names.h"
+#include "gateway/registry/unbinding.h"
 #include "gateway/streams/events.h"
 #include "gateway/streams/pushes.h"
-#include "gateway/sync/updates.h"
+#include "gateway/sync/sync_schedule.h"
 
 namespace tap::gateway {
 
@@ -29,59 +30,6 @@ using protocol::Refusal;
 namespace {
 
 constexpr Millis kHelloWindow{60'000};
-constexpr std::string_view kAll = "all";
-
-Refusal refused(ErrorCode code, std::string message) {
-  return {code, std::move(message), "hello"};
-}
-
-// The sessions that hello asks for, or the only one there is (decisions: hello without session).
-Result<std::vector<Session*>, Refusal> chooseSessions(const Turn& turn, const Provider& provider,
-                                                      const protocol::Hello& hello) {
-  Sessions& sessions = turn.state.sessions;
-  const std::string& only = provider.credentials.onlySession;
-  const std::vector<const Session*> active = sessions.active();
-  if (hello.session == kAll) {
-    if (!only.empty()) {
-      return refused(ErrorCode::Unauthorized, "this token is good for session " + inQuotes(only));
-    }
-    std::vector<Session*> all;
-    all.reserve(active.size());
-    for (const Session* session : active) all.push_back(sessions.find(session->id));
-    return all;
-  }
-  std::string id = hello.session.value_or(only);
-  if (id.empty() && active.size() == 1) id = active.front()->id;
-  if (id.empty()) {
-    return refused(ErrorCode::InvalidSession,
-                   active.empty() ? "there is no session yet; wait for sessions.updated"
-                                  : "there are several sessions: name one in hello.session");
-  }
-  Session* session = sessions.find(id);
-  if (session == nullptr || session->ending || (!only.empty() && only != id)) {
-    return refused(ErrorCode::InvalidSession,
-                   "there is no session " + inQuotes(visible(id, false, 128)) +
-                       " for you; pick an id from the last sessions message");
-  }
-  return std::vector<Session*>{session};
-}
-
-std::optional<Refusal> unauthorized(const Provider& provider, const protocol::Hello& hello) {
-  constexpr auto kToolEvents =
-      static_cast<uint8_t>(protocol::SubscribedEvent::ToolExecutionComplete);
-  if (auto reason = forbiddenHooks(provider, hello.hooks)) {
-    return refused(ErrorCode::Unauthorized, std::move(*reason));
-  }
-  if (partyOf(provider).isTrusted()) return std::nullopt;
-  if (hello.context || !hello.startupContext.empty()) {
-    return refused(ErrorCode::Unauthorized, "an external provider cannot set context");
-  }
-  if ((hello.subscribe & ~kToolEvents) != 0) {
-    return refused(ErrorCode::Unauthorized,
-                   "an external provider can subscribe to tool events only");
-  }
-  return std::nullopt;
-}
 
 // The reconnect token gives a connection the identity that it had on another one, which may not
 // have noticed yet that it is dead.
@@ -92,42 +40,6 @@ void takeOver(const Turn& turn, const Provider& provider, const protocol::Hello&
   unbindAll(turn, *holder, Departure::TakenOver, "it has connected anew");
   turn.state.providers.erase(old);
   turn.closeProvider(old, kPolicyViolation, "taken over by a new connection");
-}
-
-std::optional<Refusal> identityTaken(const Turn& turn, const Session& session,
-                                     const Provider& provider, const std::string& name,
-                                     const std::string& instance) {
-  if (isNameOfAnother(turn, session, provider, name)) {
-    return refused(ErrorCode::DuplicateInstance, "the name " + inQuotes(name) +
-                                                     " belongs to another program in session " +
-                                                     inQuotes(session.id) + "; choose another");
-  }
-  if (const std::string other = lookAlike(turn, session, provider, name); !other.empty()) {
-    return refused(ErrorCode::DuplicateInstance, "the name " + inQuotes(name) + " looks like " +
-                                                     inQuotes(other) +
-                                                     ", another provider's in session " +
-                                                     inQuotes(session.id) + "; choose another");
-  }
-  if (turn.state.providers.byIdentity(session.id, name, instance) == nullptr) return std::nullopt;
-  return refused(ErrorCode::DuplicateInstance,
-                 "a provider named " + inQuotes(name) +
-                     (instance.empty() ? std::string() : ", instance " + inQuotes(instance) + ",") +
-                     " is connected to session " + inQuotes(session.id) +
-                     "; choose another name or instance, or send its reconnectToken");
-}
-
-// Why the provider, as hello has named it, cannot have this binding.
-std::optional<Refusal> cannotBind(const Turn& turn, Session& session, const Provider& provider,
-                                  const Binding& binding) {
-  if (auto taken = identityTaken(turn, session, provider, provider.name, provider.instance)) {
-    return taken;
-  }
-  if (const auto reason = toolConflict(turn, session, provider, binding.tools)) {
-    return refused(ErrorCode::ToolConflict, *reason + "; rename yours and send hello again");
-  }
-  if (auto refusal = tooMuchText(turn, session, provider, binding, "hello")) return refusal;
-  if (!hasNewTexts(session, provider, binding)) return std::nullopt;
-  return payForTexts(turn, session, provider, binding, "hello");
 }
 
 bool tooManyHellos(const Turn& turn, Provider& provider) {
@@ -199,12 +111,6 @@ void greet(const Turn& turn, Provider& provider, Session& session) {
   toolsChanged(turn, session, {provider.name});
   if (provider.subscribe != 0) subscriptionsChanged(turn, session);
   answerWhenInForce(turn, session, provider, *provider.in(session.id), "hello", "");
-}
-
-void declareNothing(Provider& provider) {
-  provider.all = false;
-  provider.declared = Binding();
-  provider.metadata.clear();
 }
 
 void adopt(Provider& provider, const protocol::Hello& hello) {
@@ -288,10 +194,10 @@ Provider* takenOver(const Turn& turn, const Provider& provider, const protocol::
 
 std::optional<Refusal> bindProvider(const Turn& turn, Provider& provider, protocol::Hello hello) {
   if (hello.protocolVersion != protocol::kProtocolVersion) {
-    return refused(ErrorCode::UnsupportedVersion, "this gateway speaks protocolVersion 2");
+    return Refusal{ErrorCode::UnsupportedVersion, "this gateway speaks protocolVersion 2", "hello"};
   }
   if (tooManyHellos(turn, provider)) {
-    return refused(ErrorCode::RateLimited, "too many hellos; wait a minute");
+    return Refusal{ErrorCode::RateLimited, "too many hellos; wait a minute", "hello"};
   }
   // The rebind barrier: the old state is gone before the new one is looked at.
   cancelCallsOfProvider(turn, provider, "the provider has bound itself anew");
@@ -387,84 +293,6 @@ void bindInternalProviders(const Turn& turn, const Session& session) {
       turn.send(provider->peer, protocol::encodeError(*refusal, provider->providerId, session.id));
     }
   }
-}
-
-std::optional<Refusal> shutdownReady(const Turn& turn, Provider& provider,
-                                     const std::string& sessionId) {
-  const Session* session = turn.state.sessions.find(sessionId);
-  if (session == nullptr) return std::nullopt;  // too late
-  const bool bound = provider.in(sessionId) != nullptr;
-  if (!session->ending) {
-    return Refusal{ErrorCode::InvalidSession,
-                   "session " + inQuotes(sessionId) +
-                       (bound ? " is not ending" : " is none that you are bound to"),
-                   "shutdown.ready"};
-  }
-  if (!bound) return std::nullopt;  // said twice
-  unbind(turn, provider, sessionId, Departure::Goodbye, "the session has ended");
-  return std::nullopt;
-}
-
-void unbind(const Turn& turn, Provider& provider, const std::string& sessionId, Departure departure,
-            std::string_view detail) {
-  Binding* binding = provider.in(sessionId);
-  if (binding == nullptr) return;
-  failCallsOfProvider(turn, provider, sessionId, detail);
-  failGatesOfBinding(turn, provider, sessionId, detail);
-  refusePendingHooks(turn, provider, *binding, detail);
-  Binding saved = std::move(*binding);
-  saved.sessionId = sessionId;
-  turn.state.providers.unbind(provider, sessionId);
-  reckon(turn.state, provider);
-  failTransformsOfBinding(turn, provider, sessionId);
-  if (provider.bindings.empty() && !provider.all) provider.state = ProviderState::Unbound;
-  Session* session = turn.state.sessions.find(sessionId);
-  if (session == nullptr) return;
-  if (session->ending) {
-    if (!turn.state.providers.anyToWaitFor(sessionId)) finishSession(turn, sessionId);
-    return;
-  }
-  const bool hadHooks = anyHooks(*session, saved);
-  depart(turn, *session, provider, departure, std::move(saved));
-  toolsChanged(turn, *session, {provider.name});
-  if (provider.subscribe != 0) subscriptionsChanged(turn, *session);
-  if (hadHooks) hooksChanged(turn, *session);
-}
-
-void unbindAll(const Turn& turn, Provider& provider, Departure departure, std::string_view detail) {
-  while (!provider.bindings.empty()) {
-    unbind(turn, provider, std::string(provider.bindings.begin()->first), departure, detail);
-  }
-  freeHeldPlaces(turn, provider);
-  declareNothing(provider);
-  reckon(turn.state, provider);
-  if (provider.state == ProviderState::Bound) provider.state = ProviderState::Unbound;
-}
-
-void refuseTools(const Turn& turn, Session& session, const std::vector<std::string>& names,
-                 std::string_view reason) {
-  Providers& providers = turn.state.providers;
-  std::set<std::string> owners;
-  for (const std::string& name : names) {
-    const std::string owner(providers.ownerOf(session.id, name));
-    if (owner.empty()) continue;
-    providers.refuse(session.id, name);
-    owners.insert(owner);
-    const Refusal why{ErrorCode::ToolConflict,
-                      "the CLI does not take " + inQuotes(name) + ": " +
-                          visible(reason, false, 512) + "; rename it in tools.update",
-                      "hello"};
-    const std::vector<Provider*> instances = providers.instances(session.id, owner);
-    for (const Provider* provider : instances) {
-      turn.send(provider->peer, protocol::encodeError(why, provider->providerId, session.id));
-    }
-    if (instances.empty()) continue;
-    (void)tellLine(
-        turn, session, *instances.front(), LogLevel::Warning,
-        "tap: " + owner + "'s tool " + inQuotes(name) + " is left out: the CLI does not take it",
-        NoRoom::LeaveOut);
-  }
-  toolsChanged(turn, session, owners);
 }
 
 }  // namespace tap::gateway

@@ -1,14 +1,11 @@
-// A provider's binding to sessions: hello and its repetition, readiness for new sessions, and the
-// ways in which a binding ends.
+// A provider's binding to sessions: hello, its repetition, and readiness for new sessions
+// (unbinding.h: how a binding ends).
 #pragma once
 
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "gateway/core/turn.h"
-#include "gateway/registry/identity.h"
 
 namespace tap::gateway {
 
@@ -24,18 +21,5 @@ namespace tap::gateway {
                                                             const std::string& sessionId);
 // Providers of this process that are bound to "all" are ready for a new session at once.
 void bindInternalProviders(const Turn& turn, const Session& session);
-// It has cleaned up after shutdown.pending.
-[[nodiscard]] std::optional<protocol::Refusal> shutdownReady(const Turn& turn, Provider& provider,
-                                                             const std::string& sessionId);
-
-// Ends one binding: its calls of that session fail, its tools leave.
-void unbind(const Turn& turn, Provider& provider, const std::string& sessionId, Departure departure,
-            std::string_view detail);
-// Ends all of them: the connection is over, or a new hello has come.
-void unbindAll(const Turn& turn, Provider& provider, Departure departure, std::string_view detail);
-
-// Tools that the session's CLI does not take: they leave the session, the provider is told why.
-void refuseTools(const Turn& turn, Session& session, const std::vector<std::string>& names,
-                 std::string_view reason);
 
 }  // namespace tap::gateway

@@ -12,7 +12,6 @@
 #include "gateway/registry/kept.h"
 #include "gateway/registry/lines.h"
 #include "gateway/registry/party.h"
-#include "gateway/registry/session_lifecycle.h"
 
 namespace tap::gateway {
 

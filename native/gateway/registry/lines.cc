@@ -5,7 +5,7 @@
 
 #include "gateway/core/turn.h"
 #include "gateway/registry/party.h"
-#include "gateway/registry/session_lifecycle.h"
+#include "gateway/registry/session_output.h"
 
 namespace tap::gateway {
 

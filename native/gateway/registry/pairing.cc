@@ -4,7 +4,7 @@
 
 #include "base/encoding.h"
 #include "gateway/registry/refusal.h"
-#include "gateway/registry/session_lifecycle.h"
+#include "gateway/registry/session_output.h"
 
 namespace tap::gateway {
 

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "base/encoding.h"
-#include "gateway/registry/session_lifecycle.h"
+#include "gateway/registry/session_output.h"
 
 namespace tap::gateway {
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/encoding.h"
-#include "gateway/registry/binding.h"
+#include "gateway/registry/unbinding.h"
 
 namespace tap::gateway {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "gateway/registry/session_lifecycle.h"
+#include "gateway/registry/session_output.h"
 
 namespace tap::gateway {
 

@@ -6,11 +6,11 @@
 
 #include "base/encoding.h"
 #include "gateway/hooks/fence.h"
+#include "gateway/registry/binding_updates.h"
 #include "gateway/registry/kept.h"
 #include "gateway/registry/lines.h"
 #include "gateway/registry/party.h"
-#include "gateway/registry/session_lifecycle.h"
-#include "gateway/sync/updates.h"
+#include "gateway/registry/session_output.h"
 
 namespace tap::gateway {
 

@@ -6,10 +6,11 @@
 #include "base/encoding.h"
 #include "gateway/hooks/hooks.h"
 #include "gateway/registry/announcement.h"
+#include "gateway/registry/binding_updates.h"
 #include "gateway/registry/kept.h"
 #include "gateway/registry/party.h"
-#include "gateway/registry/session_lifecycle.h"
 #include "gateway/registry/tool_names.h"
+#include "gateway/sync/sync_schedule.h"
 
 namespace tap::gateway {
 
@@ -137,31 +138,6 @@ std::optional<Refusal> updateBindings(const Turn& turn, Provider& provider, std:
 }
 
 }  // namespace
-
-Result<std::vector<Binding*>, Refusal> bindingsFor(Provider& provider,
-                                                   const std::optional<std::string>& sessionId,
-                                                   std::string_view type) {
-  std::vector<Binding*> bindings;
-  if (!sessionId) {
-    for (auto& [id, binding] : provider.bindings) bindings.push_back(&binding);
-    return bindings;
-  }
-  if (Binding* binding = provider.in(*sessionId)) {
-    bindings.push_back(binding);
-    return bindings;
-  }
-  return Refusal{ErrorCode::InvalidSession,
-                 std::string(type) + ".sessionId must be a session that hello has bound you to",
-                 std::string(type)};
-}
-
-void acknowledge(const Turn& turn, const Provider& provider, Binding& binding,
-                 std::string_view requestId) {
-  ++binding.revision;
-  if (requestId.empty()) return;
-  turn.send(provider.peer,
-            protocol::encodeAck({requestId, binding.sessionId, binding.revision, {}}));
-}
 
 std::optional<Refusal> updateTools(const Turn& turn, Provider& provider,
                                    const protocol::ToolsUpdate& update) {

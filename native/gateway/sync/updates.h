@@ -20,13 +20,4 @@ namespace tap::gateway {
 [[nodiscard]] std::optional<protocol::Refusal> updateContext(const Turn& turn, Provider& provider,
                                                              const protocol::ContextUpdate& update);
 
-// The bindings a message is about: that of sessionId, or all. Refused where it names a session that
-// the provider is not bound to.
-[[nodiscard]] Result<std::vector<Binding*>, protocol::Refusal> bindingsFor(
-    Provider& provider, const std::optional<std::string>& sessionId, std::string_view type);
-
-// Counts the revision up and, where a requestId was given, sends the ack.
-void acknowledge(const Turn& turn, const Provider& provider, Binding& binding,
-                 std::string_view requestId);
-
 }  // namespace tap::gateway
