@@ -1,5 +1,4 @@
-// The calls of one session that wait for their outcome, whichever SessionPort they went to: a link that
-// breaks settles its own, and the next one goes on counting.
+// The calls of one link that wait for their outcome.
 
 /** @typedef {import("./addon.js").CallOutcome} CallOutcome */
 

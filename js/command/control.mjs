@@ -1,11 +1,10 @@
 // What the command asks a running gateway: one link of its own, as an operator (docs/session-link.md,
 // "operate").
 
-import { addon } from "../base/addon.mjs";
 import { readDescriptor } from "../base/host-files.mjs";
-import { PendingCalls } from "../base/pending-calls.mjs";
+import { LinkClient, LinkEnded } from "../base/link-client.mjs";
 
-/** @typedef {{type: string, [field: string]: any}} GatewayEvent */
+/** @typedef {import("../base/link-client.mjs").GatewayEvent} GatewayEvent */
 /** @typedef {import("../base/addon.js").CallOutcome} CallOutcome */
 /** @typedef {{name: string, origin: string, sessionId: string, label: string}} PairedProvider */
 
@@ -94,9 +93,8 @@ export class NoGateway extends Error {
 }
 
 export class Control {
-  #port;
+  #link;
   #secret;
-  #calls = new PendingCalls();
   /** What waits for an answer. @type {((event: GatewayEvent) => void) | undefined} */
   #onAnswer;
   /** One question after another. @type {Promise<unknown>} */
@@ -108,24 +106,18 @@ export class Control {
   /** @type {Promise<string>} why the link has ended */
   #ended;
 
-  /**
-   * @param {import("../base/host-files.mjs").Descriptor} descriptor
-   * @param {() => void} onConnected
-   */
-  constructor({ link, secret }, onConnected) {
+  /** @param {string} secret the gateway's */
+  constructor(secret) {
     this.#secret = secret;
     /** @type {(reason: string) => void} */
     let end = () => {};
     this.#ended = new Promise((resolve) => {
       end = resolve;
     });
-    this.#port = new addon.SessionPort({
-      onConnected,
-      onEvent: (json) => this.#receive(JSON.parse(json)),
-      onSettled: (...pairs) => this.#calls.settle(pairs),
+    this.#link = new LinkClient({
+      onEvent: (event) => this.#receive(event),
       onClosed: (reason) => end(reason),
     });
-    this.#port.connect(link);
   }
 
   /** @param {GatewayEvent} event */
@@ -160,7 +152,7 @@ export class Control {
     const late = new Promise((resolve) => {
       timer = setTimeout(resolve, ANSWER_MS, `nothing came within ${ANSWER_MS / 1000} s`);
     });
-    this.#port.send(JSON.stringify({ ...message, secret: this.#secret }));
+    this.#link.send({ ...message, secret: this.#secret });
     const event = await Promise.race([given, late, this.#ended]);
     clearTimeout(timer);
     this.#onAnswer = undefined;
@@ -200,9 +192,9 @@ export class Control {
   async call({ tool, args = {}, session, signal }) {
     const { id, result } = await this.#inTurn(async () => {
       await this.#operate(session ?? "");
-      return this.#calls.start(this.#port, tool, args, LONGEST_CALL_MS);
+      return this.#link.start(tool, args, LONGEST_CALL_MS);
     });
-    const cancel = () => this.#port.cancel(id, "the user has cancelled it");
+    const cancel = () => this.#link.cancel(id, "the user has cancelled it");
     signal?.addEventListener("abort", cancel, { once: true });
     if (signal?.aborted) cancel();
     try {
@@ -219,7 +211,7 @@ export class Control {
    */
   async trace(onFrame) {
     this.#onTrace = onFrame;
-    this.#port.send(JSON.stringify({ type: "trace" }));
+    this.#link.send({ type: "trace" });
     await this.inspect(); // what comes after is traced
     return { ended: this.#ended };
   }
@@ -243,30 +235,27 @@ export class Control {
   }
 
   close() {
-    this.#port.close("it has its answers");
+    this.#link.close("it has its answers");
   }
 
   /** @param {import("../base/host-files.mjs").Descriptor} descriptor @returns {Promise<Control>} */
   static async open(descriptor) {
-    /** @type {Control | undefined} */
-    let control;
-    const connected = new Promise((resolve) => {
-      control = new Control(descriptor, () => resolve(undefined));
-    });
-    const opened = /** @type {Control} */ (/** @type {unknown} */ (control));
-    const reason = await Promise.race([connected, opened.#ended]);
-    if (reason !== undefined) {
+    const control = new Control(descriptor.secret);
+    try {
+      await control.#link.connect(descriptor.link);
+    } catch (error) {
+      if (!(error instanceof LinkEnded)) throw error;
       throw new NoGateway(
-        `no gateway runs: ${reason}; one starts with the next session of the Copilot CLI`,
+        `no gateway runs: ${error.message}; one starts with the next session of the Copilot CLI`,
       );
     }
     try {
-      await opened.#ask({ type: "operate" }, "welcome");
+      await control.#ask({ type: "operate" }, "welcome");
     } catch (error) {
-      opened.close();
+      control.close();
       throw error;
     }
-    return opened;
+    return control;
   }
 }
 

@@ -1,13 +1,11 @@
 // A session of the Copilot CLI without the CLI: it registers with a gateway as an extension would, puts
 // what it gets into force at once, and leaves every step to whoever tests or develops a provider.
 
-import { addon } from "../base/addon.mjs";
-import { version } from "../base/paths.mjs";
-import { PendingCalls } from "../base/pending-calls.mjs";
+import { LinkClient, LinkEnded } from "../base/link-client.mjs";
 
 /** @typedef {{name: string, description: string, parameters: any}} OfferedTool */
 /** @typedef {import("../base/addon.js").CallOutcome} CallOutcome */
-/** @typedef {{type: string, [field: string]: any}} GatewayEvent */
+/** @typedef {import("../base/link-client.mjs").GatewayEvent} GatewayEvent */
 /** @typedef {{type: "timeline" | "inject", text: string}} Told a line, or a prompt put before the model */
 
 const PATIENCE_MS = 10_000;
@@ -23,8 +21,7 @@ export class PretendSession {
   hooks;
   /** @type {Map<string, OfferedTool[]>} */
   #providers = new Map();
-  #port;
-  #calls = new PendingCalls();
+  #link;
   #lastQuestion = 0;
   /** Answers of the gateway to what only the CLI asks, by their kind and id. @type {Map<string, any>} */
   #answers = new Map();
@@ -45,13 +42,11 @@ export class PretendSession {
   constructor(id, cwd, { link, secret }) {
     this.id = id;
     this.cwd = cwd;
-    this.#port = new addon.SessionPort({
-      onConnected: () => this.#register({ ...registration(id, cwd), secret }),
-      onEvent: (json) => this.#receive(JSON.parse(json)),
-      onSettled: (...pairs) => this.#calls.settle(pairs),
+    this.#link = new LinkClient({
+      onEvent: (event) => this.#receive(event),
       onClosed: (reason) => this.#onEnd(reason),
     });
-    this.#port.connect(link);
+    void this.#register(link, secret);
   }
 
   /**
@@ -64,11 +59,13 @@ export class PretendSession {
     return session;
   }
 
-  /** @param {GatewayEvent} registration what is wrong in it is said by `registered` */
-  #register(registration) {
+  /** `registered` says what went wrong. @param {string} link @param {string} secret */
+  async #register(link, secret) {
     try {
-      this.send(registration);
+      await this.#link.connect(link);
+      await this.#link.register(registration(this.id, this.cwd), secret);
     } catch (error) {
+      if (error instanceof LinkEnded) return; // #onEnd has been called
       this.#onEnd(/** @type {Error} */ (error).message);
       this.close();
     }
@@ -106,7 +103,7 @@ export class PretendSession {
 
   /** @param {GatewayEvent} message */
   send(message) {
-    this.#port.send(JSON.stringify(message));
+    this.#link.send(message);
   }
 
   // ---- what comes ----------------------------------------------------------------------------------
@@ -203,7 +200,7 @@ export class PretendSession {
    * @returns {{id: number, result: Promise<CallOutcome>}}
    */
   start(tool, args = {}, timeoutMs) {
-    return this.#calls.start(this.#port, tool, args, timeoutMs);
+    return this.#link.start(tool, args, timeoutMs);
   }
 
   /** @param {string} tool @param {object} [args] */
@@ -213,7 +210,7 @@ export class PretendSession {
 
   /** @param {number} id of a call */
   cancel(id) {
-    this.#port.cancel(id, "it is not wanted any more");
+    this.#link.cancel(id, "it is not wanted any more");
   }
 
   /** @param {"check" | "prompt" | "build"} kind @param {GatewayEvent} question */
@@ -265,7 +262,7 @@ export class PretendSession {
   /** Whoever still waits for something waits no longer. */
   close() {
     this.#closed = true;
-    this.#port.close("it is closed");
+    this.#link.close("it is closed");
     this.#changed();
   }
 }
@@ -273,9 +270,6 @@ export class PretendSession {
 /** @param {string} sessionId @param {string} cwd */
 function registration(sessionId, cwd) {
   return {
-    type: "register",
-    linkVersion: addon.linkVersion,
-    version,
     sessionId,
     label: sessionId,
     cwd,

@@ -3,7 +3,7 @@
 
 import { randomBytes } from "node:crypto";
 import { addon } from "../base/addon.mjs";
-import { LocalLink } from "./local-link.mjs";
+import { LinkClient } from "../base/link-client.mjs";
 import { version } from "../base/paths.mjs";
 import { SessionRunner } from "../session/session-runner.mjs";
 import { serveStatus } from "../host/tap-status.mjs";
@@ -57,7 +57,7 @@ export class EmbeddedGateway {
    * @returns {Promise<{detach: (reason?: string) => void}>} once it is registered: providers can bind to it
    */
   async attachSession(session, options = {}) {
-    const link = new LocalLink((event) => runner.receive(event));
+    const link = new LinkClient({ onEvent: (event) => runner.receive(event) });
     const runner = new SessionRunner(link, {
       id: session.sessionId,
       cwd: options.cwd ?? process.cwd(),
@@ -68,7 +68,8 @@ export class EmbeddedGateway {
     });
     runner.adopt(session);
     await runner.install();
-    await link.attach(this.#gateway, runner.registration());
+    await link.connect(this.#gateway);
+    await link.register(runner.registration());
     runner.introduceAgain();
     const detach = (reason = "the session was detached") => {
       if (!this.#detachers.delete(detach)) return;

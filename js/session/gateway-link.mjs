@@ -1,17 +1,16 @@
 // A session's link to the detached gateway: finds it, starts it, notices when it is gone or hung,
 // and comes back. What travels on it is the runtime's business.
 
-import { addon } from "../base/addon.mjs";
 import { messageOf } from "../base/errors.mjs";
 import { sleep } from "../base/patience.mjs";
 import { GatewayHost } from "../host/gateway-host.mjs";
 import { readDescriptor } from "../base/host-files.mjs";
 import { askPort, startHost } from "../host/host-process.mjs";
+import { LinkClient, LinkEnded } from "../base/link-client.mjs";
 import { findNode } from "../base/node.mjs";
 import { LEAST_NODE } from "../base/node-version.mjs";
 import { version } from "../base/paths.mjs";
 import { isNewer } from "../base/versions.mjs";
-import { PendingCalls } from "../base/pending-calls.mjs";
 import { GatewayWatch } from "./gateway-watch.mjs";
 
 const RETRY_MS = [20, 40, 80, 150, 250];
@@ -30,7 +29,7 @@ const FREEING_MS = 5000;
 /** Another session starts the newer gateway for which this one's makes room: its turn. */
 const YIELD_MS = 3000;
 
-/** @typedef {{type: string, [key: string]: any}} GatewayEvent */
+/** @typedef {import("../base/link-client.mjs").GatewayEvent} GatewayEvent */
 
 /**
  * @typedef {object} LinkOptions
@@ -64,13 +63,12 @@ const OBSTACLES = {
 
 export class GatewayLink {
   #options;
-  /** @type {import("../base/addon.js").SessionPort | undefined} */
-  #port;
+  /** @type {LinkClient | undefined} the one that serves the session */
+  #link;
   /** @type {GatewayHost | undefined} a gateway in this process, where no Node was found */
   #embedded;
   #stopped = false;
   #connecting = false;
-  #calls = new PendingCalls();
   /** @type {Set<string>} */
   #reported = new Set();
   /** Why there can be no gateway, where only the user can help. */
@@ -97,11 +95,11 @@ export class GatewayLink {
   }
 
   get connected() {
-    return this.#port !== undefined;
+    return this.#link !== undefined;
   }
 
   start() {
-    if (!this.#connecting && !this.#port) void this.#connect();
+    if (!this.#connecting && !this.#link) void this.#connect();
   }
 
   /**
@@ -111,14 +109,14 @@ export class GatewayLink {
    */
   async stop(why) {
     this.#stopped = true;
-    this.#port?.close(why);
-    this.#port = undefined;
+    this.#link?.close(why);
+    this.#link = undefined;
     await this.#embedded?.close(false);
   }
 
   /** Sends a message, if there is a link. @param {object} message */
   send(message) {
-    this.#port?.send(JSON.stringify(message));
+    this.#link?.send(message);
   }
 
   /**
@@ -127,7 +125,7 @@ export class GatewayLink {
    * @returns {number} the call's id; 0 where it has failed already
    */
   call(tool, args, timeoutMs, settle) {
-    if (this.#port) return this.#calls.call(this.#port, tool, args, timeoutMs, settle);
+    if (this.#link) return this.#link.call(tool, args, timeoutMs, settle);
     settle(this.#noGateway());
     return 0;
   }
@@ -142,7 +140,7 @@ export class GatewayLink {
 
   /** @param {number} id @param {string} reason */
   cancel(id, reason) {
-    this.#port?.cancel(id, reason);
+    this.#link?.cancel(id, reason);
   }
 
   async #connect() {
@@ -160,48 +158,35 @@ export class GatewayLink {
   }
 
   /** One attempt. @returns {Promise<boolean>} whether the link is up */
-  #tryLink() {
+  async #tryLink() {
     const descriptor = readDescriptor(this.#options.files.descriptor);
-    if (!descriptor && !this.#embedded) return Promise.resolve(false);
-    return new Promise((resolve) => {
-      /** @type {GatewayEvent | undefined} */
-      let welcome;
-      const watch = new GatewayWatch(this.#patience, (pid, ms) => this.#onBusy(pid, ms));
-      const port = new addon.SessionPort({
-        onConnected: () => {
-          watch.linked(port.peerPid());
-          port.send(JSON.stringify(this.#register(descriptor?.secret ?? "")));
-        },
-        onQuiet: (silentMs, mostMs) => watch.quiet(silentMs, mostMs),
-        onEvent: (json) => {
-          const event = JSON.parse(json);
-          if (event.type !== "welcome") return this.#onEvent(event, descriptor);
-          welcome = event;
-          this.#port = port;
-          this.#onWelcome(event, descriptor?.secret ?? "");
-          resolve(true);
-        },
-        onSettled: (...pairs) => this.#calls.settle(pairs),
-        onClosed: (reason, silent) => {
-          if (silent) this.#endHung(watch, (welcome ?? descriptor)?.pid);
-          this.#onClosed(port, reason);
-          resolve(false);
-        },
-      });
-      if (this.#embedded) port.attach(this.#embedded.gateway);
-      else if (descriptor) port.connect(descriptor.link);
+    const gateway = this.#embedded?.gateway ?? descriptor?.link;
+    if (gateway === undefined) return false;
+    const secret = descriptor?.secret ?? "";
+    let pid = descriptor?.pid;
+    const watch = new GatewayWatch(this.#patience, (busy, ms) => this.#onBusy(busy, ms));
+    const link = new LinkClient({
+      onQuiet: (silentMs, mostMs) => watch.quiet(silentMs, mostMs),
+      onEvent: (event) => {
+        if (event.type !== "welcome") return this.#onEvent(event, descriptor);
+        pid = event.pid;
+        this.#link = link;
+        this.#onWelcome(event, secret);
+      },
+      onClosed: (reason, silent) => {
+        if (silent) this.#endHung(watch, pid);
+        this.#onClosed(link, reason);
+      },
     });
-  }
-
-  /** @param {string} secret */
-  #register(secret) {
-    return {
-      type: "register",
-      linkVersion: addon.linkVersion,
-      version,
-      secret,
-      ...this.#options.register(),
-    };
+    try {
+      await link.connect(gateway);
+      watch.linked(link.peerPid());
+      await link.register(this.#options.register(), secret);
+      return true;
+    } catch (error) {
+      if (error instanceof LinkEnded) return false;
+      throw error;
+    }
   }
 
   /** @param {GatewayEvent} welcome @param {string} secret */
@@ -258,17 +243,18 @@ export class GatewayLink {
    */
   #askToDrain(descriptor) {
     const { secret, link } = descriptor;
-    const port = new addon.SessionPort({
-      onConnected: () => port.send(JSON.stringify({ type: "drain", secret, version })),
-    });
-    port.connect(link);
-    setTimeout(() => port.close("asked to drain"), DRAIN_SENT_MS).unref();
+    const asking = new LinkClient({});
+    asking.connect(link).then(
+      () => asking.send({ type: "drain", secret, version }),
+      () => {}, // it has ended already
+    );
+    setTimeout(() => asking.close("asked to drain"), DRAIN_SENT_MS).unref();
   }
 
-  /** @param {import("../base/addon.js").SessionPort} port @param {string} reason */
-  #onClosed(port, reason) {
-    if (this.#port !== port) return;
-    this.#port = undefined;
+  /** @param {LinkClient} link @param {string} reason */
+  #onClosed(link, reason) {
+    if (this.#link !== link) return;
+    this.#link = undefined;
     this.#options.log("warning", `the link ended: ${reason}`);
     this.#options.onLost();
     this.start();

@@ -258,6 +258,19 @@ test("the classes refuse what they cannot use", async (t) => {
   assert.throws(() => gateway.addon.listen(0), { code: "ESHUTDOWN" });
 });
 
+test("a port refuses the id of a call that waits", async (t) => {
+  const port = new addon.SessionPort({ onConnected: () => connected() });
+  /** @type {() => void} */
+  let connected = () => {};
+  t.after(() => port.close());
+  await new Promise((resolve) => {
+    connected = () => resolve(undefined);
+    port.connect(new TestGateway(t).listenLink());
+  });
+  port.call(1, "tap_status", "{}");
+  assert.throws(() => port.call(1, "tap_status", "{}"), /used twice/);
+});
+
 test("a gateway may be closed from its own callbacks", async (t) => {
   const gateway = new TestGateway(t);
   const session = await gateway.session("linked");

@@ -4,7 +4,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import path from "node:path";
 import { addon } from "../../../js/base/addon.mjs";
-import { PendingCalls } from "../../../js/base/pending-calls.mjs";
+import { LinkClient } from "../../../js/base/link-client.mjs";
 import { declareTools, TestProvider } from "../../support/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
@@ -143,20 +143,12 @@ export class TestSession {
   closed;
   /** Whether it confirms each synchronisation, at once. */
   confirms = true;
-  #calls = new PendingCalls();
-  /** @type {() => void} */
-  #connected = () => {};
-  /** @type {(reason: string) => void} */
-  #failed = () => {};
 
   constructor() {
-    this.port = new addon.SessionPort({
-      onConnected: () => this.#connected(),
-      onEvent: (json) => this.#receive(JSON.parse(json)),
-      onSettled: (...pairs) => this.#calls.settle(pairs),
+    this.link = new LinkClient({
+      onEvent: (event) => this.#receive(event),
       onClosed: (reason, silent) => {
         this.closed = { reason, silent };
-        this.#failed(reason);
       },
     });
   }
@@ -168,17 +160,12 @@ export class TestSession {
   }
 
   attach(gateway) {
-    this.port.attach(gateway);
+    void this.link.connect(gateway);
   }
 
   /** @param {string} link */
   async connect(link) {
-    const connected = new Promise((resolve, reject) => {
-      this.#connected = () => resolve(true);
-      this.#failed = (reason) => reject(new Error(reason));
-    });
-    this.port.connect(link);
-    await connected;
+    await this.link.connect(link);
   }
 
   register(fields = {}) {
@@ -187,12 +174,12 @@ export class TestSession {
 
   /** @param {object} message */
   send(message) {
-    this.port.send(JSON.stringify(message));
+    this.link.send(message);
   }
 
   /** @param {string} tool @param {object} [args] @param {number} [timeoutMs] */
   start(tool, args = {}, timeoutMs) {
-    return this.#calls.start(this.port, tool, args, timeoutMs);
+    return this.link.start(tool, args, timeoutMs);
   }
 
   /** @param {string} tool @param {object} [args] @param {number} [timeoutMs] */
@@ -214,6 +201,6 @@ export class TestSession {
   }
 
   close() {
-    this.port.close();
+    this.link.close();
   }
 }

@@ -115,7 +115,7 @@ if (!isMainThread) {
       const slow = session.start("slow");
       const last = await session.call("quick").then(() => {
         void session.start("slow");
-        session.port.cancel(slow.id, "not wanted any more");
+        session.link.cancel(slow.id, "not wanted any more");
         return session.start("quick");
       });
       assert.equal(await last.result, "done");

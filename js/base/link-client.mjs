@@ -1,0 +1,134 @@
+// One link to a gateway: messages as objects, calls with their outcomes, and how the link begins and ends. Whoever
+// uses the addon's SessionPort does so through this class; which messages it sends is its own business.
+
+import { addon } from "./addon.mjs";
+import { version } from "./paths.mjs";
+import { PendingCalls } from "./pending-calls.mjs";
+
+/** @typedef {import("./addon.js").CallOutcome} CallOutcome */
+/** @typedef {{type: string, [field: string]: any}} GatewayEvent docs/session-link.md */
+
+/**
+ * @typedef {object} LinkHandlers
+ * @property {(event: GatewayEvent) => void} [onEvent] every message of the gateway but the outcomes of calls
+ * @property {(reason: string, silent: boolean) => void} [onClosed] the link has ended, though we did not close
+ *   it: once, after all calls have settled; `silent`: the gateway's process is there but does not answer
+ * @property {import("./addon.js").SessionPortHandlers["onQuiet"]} [onQuiet]
+ */
+
+/** The link has ended, or the gateway has refused it. */
+export class LinkEnded extends Error {}
+
+/** @typedef {{resolve: (event: any) => void, reject: (error: LinkEnded) => void}} Waiting */
+
+export class LinkClient {
+  #port;
+  #calls = new PendingCalls();
+  #onEvent;
+  /** Who waits for the link, or for the gateway's welcome. @type {Waiting | undefined} */
+  #opening;
+  /** @type {Waiting | undefined} */
+  #registering;
+  /** Why the gateway closes the link. @type {string | undefined} */
+  #refusal;
+  /** Whether the gateway has welcomed us, and the link has not ended. */
+  connected = false;
+
+  /** @param {LinkHandlers} handlers */
+  constructor({ onEvent = () => {}, onClosed, onQuiet }) {
+    this.#onEvent = onEvent;
+    this.#port = new addon.SessionPort({
+      onConnected: () => this.#opening?.resolve(undefined),
+      onEvent: (json) => this.#receive(JSON.parse(json)),
+      onSettled: (...pairs) => this.#calls.settle(pairs),
+      onQuiet,
+      onClosed: (reason, silent) => {
+        onClosed?.(reason, silent);
+        this.#end(reason);
+      },
+    });
+  }
+
+  /** @param {string} reason */
+  #end(reason) {
+    this.connected = false;
+    const error = new LinkEnded(this.#refusal ?? reason);
+    this.#opening?.reject(error);
+    this.#registering?.reject(error);
+  }
+
+  /** @param {GatewayEvent} event */
+  #receive(event) {
+    if (event.type === "welcome") this.connected = true;
+    if (event.type === "refused") this.#refusal = event.message;
+    this.#onEvent(event);
+    if (event.type === "welcome") this.#registering?.resolve(event);
+  }
+
+  /**
+   * @param {string | import("./addon.js").Gateway} gateway the path of its link; or one in this process, to which
+   *   messages can be sent at once
+   * @returns {Promise<void>} once messages can be sent
+   * @throws {LinkEnded} where they never can
+   */
+  connect(gateway) {
+    return new Promise((resolve, reject) => {
+      this.#opening = { resolve, reject };
+      if (typeof gateway === "string") this.#port.connect(gateway);
+      else this.#port.attach(gateway);
+    });
+  }
+
+  /**
+   * Registers a session.
+   * @param {object} session the fields of `register` that are its own @param {string} [secret] the gateway's
+   * @returns {Promise<GatewayEvent>} the welcome; onEvent has had it by then
+   * @throws {LinkEnded} where the gateway refuses the session
+   */
+  register(session, secret = "") {
+    const { linkVersion } = addon;
+    return new Promise((resolve, reject) => {
+      this.#registering = { resolve, reject };
+      this.send({ type: "register", linkVersion, version, secret, ...session });
+    });
+  }
+
+  /** @param {object} message docs/session-link.md; dropped while there is no link @throws TypeError where it is not a message */
+  send(message) {
+    this.#port.send(JSON.stringify(message));
+  }
+
+  /**
+   * @param {string} tool @param {unknown} args @param {number | undefined} timeoutMs
+   * @param {(outcome: CallOutcome) => void} settle is called once
+   * @returns {number} the call's id
+   */
+  call(tool, args, timeoutMs, settle) {
+    return this.#calls.call(this.#port, tool, args, timeoutMs, settle);
+  }
+
+  /**
+   * The same with a promise.
+   * @param {string} tool @param {unknown} args @param {number} [timeoutMs]
+   * @returns {{id: number, result: Promise<CallOutcome>}} the result rejects only where `args` are not JSON
+   */
+  start(tool, args, timeoutMs) {
+    return this.#calls.start(this.#port, tool, args, timeoutMs);
+  }
+
+  /** @param {number} id of a call @param {string} reason */
+  cancel(id, reason) {
+    this.#port.cancel(id, reason);
+  }
+
+  /** The gateway's process, as the kernel says; 0 where it does not. */
+  peerPid() {
+    return this.#port.peerPid();
+  }
+
+  /** onClosed is not called. @param {string} [why] */
+  close(why = "it was closed") {
+    this.#port.close(why);
+    this.#end(why);
+  }
+}
