@@ -1,4 +1,4 @@
-// Globs over paths, as in a hook rule's `match.file` (decisions: Gates).
+// Globs over paths, as in a hook rule's `match.file` (docs/decisions.md D-17).
 //
 //   *        any characters, none included, but no separator
 //   **       any characters, separators included; **/ also stands for no folder at all

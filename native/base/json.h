@@ -1,4 +1,4 @@
-// JSON as JSON.parse reads it (decisions: exactly what it accepts, with a cap on depth), without
+// JSON as JSON.parse reads it, with a limit on depth (docs/decisions.md D-9), without
 // building a tree: one pass validates the text, values are then views into it.
 //
 // The text must already be valid UTF-8 (base/utf8.h); the scanner looks at bytes only. A byte order

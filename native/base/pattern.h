@@ -1,5 +1,5 @@
 // Regular expressions that providers write, run so that none of them can hold up the gateway
-// (specification: Regex execution safety; decisions: Regexes).
+// (docs/decisions.md D-19).
 //
 // The syntax and the meaning are those of JavaScript with the flag `u`, as far as PCRE2 has them.
 // test/js/base/pattern.differential.test.mjs compares the two and lists every known difference.

@@ -1,4 +1,4 @@
-// hello.concurrency (specification v2, "Tool concurrency").
+// hello.concurrency (docs/protocol.md, "Concurrency").
 #pragma once
 
 #include "protocol/field_reader.h"

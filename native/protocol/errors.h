@@ -10,7 +10,7 @@
 namespace tap::protocol {
 
 enum class ErrorCode : uint8_t {
-  // Answers to a provider's message (Core Profile, "Error codes").
+  // Answers to a provider's message (docs/protocol.md, "Errors").
   AuthFailed,
   UnsupportedVersion,
   InvalidSession,
@@ -21,7 +21,7 @@ enum class ErrorCode : uint8_t {
   Unauthorized,
   InvalidJson,
   UnknownType,
-  // Outcomes of a tool call (Core Profile, "tool.result").
+  // Outcomes of a tool call (docs/protocol.md, "How a call ends").
   InvalidArguments,
   NotFound,
   Timeout,

@@ -11,7 +11,7 @@ namespace tap::protocol {
 
 namespace {
 
-// Those that the CLI has (host facts: system message); others would end up anywhere.
+// Those that the CLI has (docs/decisions.md D-18); others would end up anywhere.
 constexpr std::array<std::string_view, 12> kSections{"preamble",
                                                      "identity",
                                                      "tone",
@@ -133,7 +133,7 @@ void readTransforms(HooksChange& change, json::Value object, const std::string& 
   }
 }
 
-// The CLI's shell tool is called bash; the specification calls it shell.
+// The CLI's shell tool is called bash; rules call it shell (docs/decisions.md D-17).
 bool isTool(std::string_view wanted, std::string_view tool) {
   return wanted.empty() || wanted == tool || (wanted == "shell" && tool == "bash");
 }

@@ -1,5 +1,5 @@
 // What a provider declares about the agent's actions and prompts: rules that are evaluated before
-// a tool runs, and changes to sections of the system message (specification v2, "Hook rules").
+// a tool runs, and changes to sections of the system message (docs/protocol.md, "Hooks").
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // A result of the form {"image":"data:image/png;base64,…"}, as a web page's canvas gives it
-// (specification v2, the example of a browser).
+// (docs/protocol.md, "tool.result").
 #pragma once
 
 #include <optional>

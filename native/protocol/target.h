@@ -1,5 +1,5 @@
-// The `target` parameter of a provider with instances (specification v2, "Multi-instance
-// providers"): added to its tools' schemas, taken out of a call's arguments.
+// The `target` parameter of a provider with instances (docs/decisions.md D-7): added to its tools'
+// schemas, taken out of a call's arguments.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// tool.result, with its result in the message or in a file (specification v2, "tool.result" and
-// "Payload limits").
+// tool.result, with its result in the message or in a file (docs/protocol.md, "tool.result").
 #pragma once
 
 #include "base/slice.h"

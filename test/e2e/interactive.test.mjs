@@ -35,7 +35,7 @@ describe("in the terminal", { concurrency: 1 }, () => {
       if (over) return;
       const provider = await rig.provide(TOOLS, { name: "core" });
       bound.push(provider.sessionId);
-      // As in the Core Profile's example: take leave, close, connect again.
+      // As in examples/hello.mjs: say goodbye, close, connect again.
       provider.onMessage((message) => {
         if (message.type !== "session.lifecycle" || message.state !== "shutdown.pending") return;
         void provider.close("session ending").then(serve);

@@ -1,4 +1,4 @@
-// The specification's multi-session, instance, pairing and event chapters, on the real CLI.
+// Several sessions, instances, pairing and session events, on the real CLI.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -16,7 +16,7 @@ const held = (gate, reply) => async () => {
   return reply;
 };
 
-describe("specification v2", { concurrency: 1 }, () => {
+describe("several sessions and providers", { concurrency: 1 }, () => {
   test('a provider bound to "all" serves a session that starts later, once it is ready for it', async (t) => {
     const rig = await startTap(t, steps([onceOffered("everywhere"), say("bye")]));
     const started = rig.cli.startPrompt("go");

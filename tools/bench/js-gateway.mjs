@@ -1,4 +1,4 @@
-// A gateway for the Core Profile as one would write it in JavaScript: `ws`, JSON.parse, a Map of
+// A gateway as one would write it in JavaScript: `ws`, JSON.parse, a Map of
 // calls. It is here to be compared with, so it does what a provider and a session need and no less,
 // and nothing slower than it has to be.
 

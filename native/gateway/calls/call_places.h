@@ -17,7 +17,7 @@ void release(const Turn& turn, CallInFlight& call);
 // free.
 void freePlaceOf(const Turn& turn, CallInFlight& call);
 // Nobody waits for it any more. The provider is told, if it knows of the call, and keeps the place
-// until it has replied, or for a while (decisions: settling).
+// until it has replied, or for a while (docs/decisions.md D-15).
 void callOff(const Turn& turn, CallInFlight& call, std::string_view reason);
 
 // The reply to a call that was called off, or no reply in time.

@@ -17,7 +17,7 @@
 namespace tap::gateway {
 
 // A place that a call keeps which nobody waits for any more: until the provider has answered, or
-// `timer` is due (decisions: settling).
+// `timer` is due (docs/decisions.md D-15).
 struct HeldPlace {
   std::string key;
   PeerId provider{};

@@ -50,7 +50,7 @@ Millis timeoutOf(const Turn& turn, const protocol::ToolDefinition& tool) {
   return tool.timeout.value_or(turn.limits().time(Limit::CallTimeoutMs));
 }
 
-// From now on it has so long; in all, never more than the cap (decisions: call ids).
+// From now on it has so long; in all, never more than the cap (docs/decisions.md D-14).
 void startTimeout(const Turn& turn, CallInFlight& call) {
   const Time cap = call.started + turn.limits().time(Limit::CallTimeoutMaxMs);
   turn.cancel(call.deadline);
@@ -137,7 +137,7 @@ CallPtr takeAnswered(const Turn& turn, const CallId& id) {
   return call;
 }
 
-// Once, and where nobody asked for this instance (specification v2, "tool.result").
+// Once, and where nobody asked for this instance (docs/protocol.md, "tool.result").
 bool tryAnother(const Turn& turn, const Provider& failed, const CallInFlight& call) {
   const Session* session = turn.state.sessions.find(call.sessionId);
   if (session == nullptr || call.args.empty()) return false;

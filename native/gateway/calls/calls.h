@@ -1,5 +1,5 @@
 // A tool call's way through the gateway: from the session to the provider and back, with exactly
-// one outcome (Core Profile, "Tool call terminal semantics").
+// one outcome (docs/decisions.md D-14).
 #pragma once
 
 #include <string>

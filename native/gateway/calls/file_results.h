@@ -1,4 +1,4 @@
-// Results that are in files (decisions: file results): what a provider may point at, and what its
+// Results that are in files (docs/decisions.md D-16): what a provider may point at, and what its
 // content becomes. The uv layer does the reading.
 #pragma once
 

@@ -97,7 +97,7 @@ struct Config {
   Limits limits;
   std::string version;     // of this program
   std::string node;        // version of the Node.js that it runs on; empty: none
-  std::string token;       // the instance token (decisions: tokens)
+  std::string token;       // the instance token (docs/decisions.md D-1)
   std::string linkSecret;  // what a session's first frame must carry; empty: not asked for
   int64_t pid = 0;
   int64_t port = 0;

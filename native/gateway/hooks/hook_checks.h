@@ -1,5 +1,5 @@
 // Before the agent uses a tool: the rules of the session's providers are looked at, those with a
-// gate are asked, and the session gets exactly one verdict (specification v2, "Hook rules").
+// gate are asked, and the session gets exactly one verdict (docs/decisions.md D-17).
 //
 // Whatever is not an explicit allow denies, unless the rule says failOpen.
 #pragma once

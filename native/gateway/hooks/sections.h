@@ -1,5 +1,5 @@
 // What providers add to what the model reads at a prompt: context beside it, and sections of the
-// system message that they rewrite when the CLI builds it (specification v2, "transform.request").
+// system message that they rewrite when the CLI builds it (docs/decisions.md D-18).
 #pragma once
 
 #include <optional>

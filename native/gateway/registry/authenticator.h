@@ -1,4 +1,4 @@
-// Tokens and pairing codes: who proves to be what (decisions: tokens, pairing). Everything here is
+// Tokens and pairing codes: who proves to be what (docs/decisions.md D-1, D-2). Everything here is
 // compared in constant time and shown in no log.
 #pragma once
 

@@ -10,7 +10,7 @@
 namespace tap::gateway {
 
 // Binds the provider as hello says, or says why not. A provider that was bound is first unbound
-// (specification v2, "Rebinding"), and stays so if the new hello is refused.
+// (docs/protocol.md, "States"), and stays so if the new hello is refused.
 [[nodiscard]] std::optional<protocol::Refusal> bindProvider(const Turn& turn, Provider& provider,
                                                             protocol::Hello hello);
 // The connection that it takes over with this hello, by its token; null if there is none.

@@ -14,7 +14,7 @@ namespace tap::gateway {
 // What hello.session says for every session.
 inline constexpr std::string_view kAll = "all";
 
-// The sessions that hello asks for, or the only one there is (decisions: hello without session).
+// The sessions that hello asks for, or the only one there is (docs/decisions.md D-5).
 [[nodiscard]] Result<std::vector<Session*>, protocol::Refusal> chooseSessions(
     const Turn& turn, const Provider& provider, const protocol::Hello& hello);
 // Why a provider of its trust may not declare this.

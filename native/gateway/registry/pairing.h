@@ -1,5 +1,5 @@
 // Who a connection is, before it may say hello: by a token, or by a code that the user types
-// (decisions: pairing).
+// (docs/decisions.md D-2).
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace tap::gateway {
 
-// Before a valid auth nothing else is explained to a stranger (decisions: errors for bad shapes).
+// Before a valid auth nothing else is explained to a stranger (docs/decisions.md D-10).
 [[nodiscard]] protocol::Refusal notAuthenticated(std::string message, std::string replyTo);
 // The provider has shown who it is; `token` is one just issued to it.
 void admit(const Turn& turn, Provider& provider, const Credentials& credentials,

@@ -49,7 +49,7 @@ struct BoundProvider {
   Binding* binding;
 };
 
-// Who a connection is allowed to be (decisions: tokens).
+// Who a connection is allowed to be (docs/decisions.md D-1).
 struct Credentials {
   protocol::Trust trust = protocol::Trust::None;
   std::string onlySession;  // empty: any

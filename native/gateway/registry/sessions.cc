@@ -57,7 +57,8 @@ std::vector<protocol::SessionSummary> Sessions::summaries(const Credentials& for
                                      session->id == foreground_};
     // What it may bind to comes first: many a provider takes the first one.
     const bool mayBind = for_.onlySession.empty() || for_.onlySession == session->id;
-    // The folder is only for those who may bind to the session (specification v2, "sessions").
+    // The folder is only for those who may bind to the session (docs/protocol.md, "sessions,
+    // sessions.updated").
     if (!mayBind) summary.cwd.reset();
     const bool first = mayBind && !for_.onlySession.empty();
     summaries.insert(first ? summaries.begin() : summaries.end(), std::move(summary));

@@ -13,7 +13,7 @@ struct Turn;
 struct Session;
 struct Provider;
 
-// A name that another part of this session already uses (decisions: tool names); in words.
+// A name that another part of this session already uses (docs/decisions.md D-12); in words.
 [[nodiscard]] std::optional<std::string> toolConflict(
     const Turn& turn, const Session& session, const Provider& provider,
     const std::vector<protocol::ToolDefinition>& tools);

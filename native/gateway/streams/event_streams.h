@@ -1,5 +1,5 @@
 // What providers pushed: per session and provider a few named streams, each a ring of the latest
-// events (Core Profile, "push").
+// events (docs/protocol.md, "push").
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Session events that providers have subscribed to (specification v2, "session.event").
+// Session events that providers have subscribed to (docs/protocol.md, "session.event").
 #pragma once
 
 #include "gateway/core/turn.h"

@@ -1,5 +1,5 @@
-// How much a party may push to one session, and how many turns its injects may start (specification
-// v2, "Push loop prevention"). A budget belongs to an account (gateway/registry/party.h), not to a
+// How much a party may push to one session, and how many turns its injects may start
+// (docs/decisions.md D-20). A budget belongs to an account (gateway/registry/party.h), not to a
 // connection: no provider gets a new one by leaving, no paired one by another name, and a program
 // of the user's takes its budget along when its connection says hello under another name. The user
 // resets them by saying something.

@@ -69,7 +69,7 @@ protocol::FilterOutcome outcomeOf(protocol::PushLevel level) {
 }
 
 // The first rule that matches decides; without one the push's own level does. A pattern that runs
-// out of time counts as no match (decisions: regexes).
+// out of time counts as no match (docs/decisions.md D-19).
 Filtered filter(const Turn& turn, const EventStreams& streams, std::string_view stream,
                 const protocol::Push& push) {
   const std::vector<protocol::FilterRule>& rules = streams.filter(stream);

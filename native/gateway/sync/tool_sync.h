@@ -1,7 +1,7 @@
 // When a session's tool set must be synchronised, and with what: the debounce, single flight, the
-// rule never to send what the session already has, and the manners of reloads (architecture: tool
-// synchronisation; decisions: when a reload may run). One object per session; a plain state
-// machine over times. A change costs what has changed, however many other providers there are.
+// rule never to send what the session already has, and the manners of reloads (docs/decisions.md
+// D-22, D-23). One object per session; a plain state machine over times. A change costs what has
+// changed, however many other providers there are.
 #pragma once
 
 #include <map>
@@ -43,7 +43,7 @@ class ToolSync {
   void wantedChanged(const ToolChanges& changes, Time now);
   // Reloads wait for an idle session without calls.
   void setQuiet(bool quiet) { quiet_ = quiet; }
-  // None is forced while an action waits for a gate: it would pass (host facts: reload).
+  // None is forced while an action waits for a gate: it would pass (docs/decisions.md D-23).
   void setGated(bool gated) { gated_ = gated; }
 
   // The plan for a process that has just registered, at once. One that has not joined cannot do so

@@ -75,7 +75,7 @@ std::optional<Refusal> refusedTexts(const Turn& turn, Provider& provider,
 }
 
 // Whether an ack of this type is still due for one of these sessions: the next update has to wait
-// (specification v2, "Update acknowledgments").
+// (docs/decisions.md D-13).
 bool isPending(const std::vector<Binding*>& bindings, std::string_view type) {
   return std::any_of(bindings.begin(), bindings.end(), [&](const Binding* binding) {
     return std::any_of(binding->pendingHooks.begin(), binding->pendingHooks.end(),

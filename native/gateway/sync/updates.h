@@ -1,6 +1,6 @@
 // Changes to what a provider has declared. Each takes effect as a whole or
 // not at all, counts the binding's revision up, and is acknowledged where a requestId asks for it
-// (specification v2, "Update acknowledgments").
+// (docs/decisions.md D-13).
 #pragma once
 
 #include <optional>

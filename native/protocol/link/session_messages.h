@@ -124,7 +124,8 @@ struct UseProvider {
   std::string sessionId;
 };
 
-// Something has happened that a provider has subscribed to, in the specification's payload shape.
+// Something has happened that a provider has subscribed to, in the shape of docs/protocol.md,
+// "session.event".
 struct EventOccurred {
   std::string event;
   Slice data;  // JSON text of an object
@@ -209,7 +210,7 @@ struct Timeline {
   LogLevel level = LogLevel::Info;
   std::string text;
 };
-// A prompt for the session, fenced and attributed (decisions: pushed text is data).
+// A prompt for the session, fenced and attributed (docs/decisions.md D-21).
 struct Inject {
   std::string provider;
   std::string prompt;

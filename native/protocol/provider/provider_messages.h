@@ -1,5 +1,5 @@
-// The messages a provider sends: one struct and one row each (Core Profile and specification v2,
-// "Messages: Provider → Gateway").
+// The messages a provider sends: one struct and one row each (docs/protocol.md, "Messages from
+// provider to gateway").
 //
 // To add one: a struct, a place in ProviderMessage, a row in kProviderMessageTable, a decoder in
 // provider_bodies.cc, and an overload in gateway/core/provider_inputs.cc; the compiler asks for
@@ -26,10 +26,10 @@ namespace tap::protocol {
 
 inline constexpr int64_t kProtocolVersion = 2;
 
-// Who a connection speaks for (decisions: tokens). Later is more.
+// Who a connection speaks for (docs/decisions.md D-1). Later is more.
 enum class Trust : uint8_t { None, External, Project, Internal };
 
-// One declared tool, checked against what the CLI accepts (decisions: names, schemas).
+// One declared tool, checked against what the CLI accepts (docs/decisions.md D-12).
 struct ToolDefinition {
   std::string name;
   std::optional<Millis> timeout;
@@ -169,7 +169,7 @@ using ProviderMessage =
                  ContextUpdate, GateResult, TransformResult, FilterSet, StreamQuery, SessionReady,
                  ShutdownReady, Goodbye>;
 
-// Where a provider's connection stands (specification v2, "Connection states").
+// Where a provider's connection stands (docs/protocol.md, "States").
 enum class ProviderState : uint8_t { AwaitAuth, AwaitPairing, AwaitHello, Bound, Unbound };
 
 constexpr uint8_t in(ProviderState state) {
@@ -179,7 +179,7 @@ constexpr uint8_t in(ProviderState state) {
 struct ProviderMessageRow {
   std::string_view type;
   uint8_t legalIn;   // set of ProviderState
-  Trust leastTrust;  // to send it at all (specification v2, capability matrix)
+  Trust leastTrust;  // to send it at all (docs/decisions.md D-1)
   Limit maxBytes;    // of the whole message
 };
 

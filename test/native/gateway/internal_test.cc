@@ -1,5 +1,5 @@
 // Providers of the gateway's own process: admitted without a word, bound to every session, and
-// nobody's concern there (specification v2, "Trust levels").
+// nobody's concern there (docs/decisions.md D-1).
 #include "harness.h"
 
 namespace tap::gateway::test {

@@ -8,7 +8,7 @@
 namespace tap::protocol {
 namespace {
 
-TEST(Errors, HaveTheNamesOfTheSpecification) {
+TEST(Errors, HaveTheirNamesOnTheWire) {
   EXPECT_EQ(wireName(ErrorCode::AuthFailed), "AUTH_FAILED");
   EXPECT_EQ(wireName(ErrorCode::UnsupportedVersion), "UNSUPPORTED_VERSION");
   EXPECT_EQ(wireName(ErrorCode::InvalidSession), "INVALID_SESSION");

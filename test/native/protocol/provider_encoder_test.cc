@@ -7,7 +7,7 @@
 namespace tap::protocol {
 namespace {
 
-TEST(ProviderEncoder, WritesEveryMessageAsTheSpecificationShowsIt) {
+TEST(ProviderEncoder, WritesEveryMessageAsTheProtocolPageShowsIt) {
   EXPECT_EQ(
       encodeSessions("sessions", {{"abc123", "PR #42", "/code/foo", true}}).view(),
       R"({"type":"sessions","active":[{"id":"abc123","label":"PR #42","cwd":"/code/foo","foreground":true}]})");
