@@ -13,7 +13,7 @@ import { manifestOf, runtimeDependencies } from "./dependencies.mjs";
 
 /** Pages for those who use it; the others are for those who work on it. */
 const PAGES = [
-  ...["README", "tutorial", "installing", "troubleshooting", "errors", "configuration", "limits"],
+  ...["README", "tutorial", "installing", "troubleshooting", "configuration", "limits"],
   ...["command", "tracing", "testing", "protocol", "sdk-node", "sdk-python", "comparison"],
   ...["project-providers", "local-providers", "embedding"],
 ];
