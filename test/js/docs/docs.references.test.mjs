@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { root } from "../../commands.mjs";
+import { root } from "../../../tools/commands.mjs";
 
 const read = (file) => readFileSync(path.join(root, file), "utf8");
 
