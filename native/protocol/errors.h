@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/table.h"
+
 namespace tap::protocol {
 
 enum class ErrorCode : uint8_t {
@@ -32,30 +34,41 @@ enum class ErrorCode : uint8_t {
 };
 
 struct ErrorRow {
+  ErrorCode id;
   std::string_view name;    // on the wire
   bool fatal;               // the connection is closed after it
   std::string_view advice;  // the next step, for whoever reads a failed call
 };
 
 inline constexpr std::array<ErrorRow, static_cast<size_t>(ErrorCode::Count_)> kErrorTable{{
-    {"AUTH_FAILED", true, "Send auth with the token from the token file."},
-    {"UNSUPPORTED_VERSION", true, "Send protocolVersion 2 in hello."},
-    {"INVALID_SESSION", false, "Pick a session from the last sessions message."},
-    {"DUPLICATE_INSTANCE", false, "Choose another name, or close the other connection."},
-    {"TOOL_CONFLICT", false, "Rename the tool and send hello or tools.update again."},
-    {"PAYLOAD_TOO_LARGE", false, "Ask the tool for less at a time."},
-    {"RATE_LIMITED", false, "Wait a second, then try again."},
-    {"UNAUTHORIZED", false, "This message is not allowed in this state."},
-    {"INVALID_JSON", false, "The provider sent something unreadable: it needs a fix."},
-    {"UNKNOWN_TYPE", false, "Check the message type and protocolVersion."},
-    {"INVALID_ARGUMENTS", false, "Check the arguments, then call again."},
-    {"NOT_FOUND", false, "Check the arguments, or whether the thing asked for exists."},
-    {"TIMEOUT", false, "Try again with less work, or raise the tool's timeout."},
-    {"CANCELLED", false, "The call was cancelled; call again if it is still wanted."},
-    {"DISCONNECTED", false,
+    {ErrorCode::AuthFailed, "AUTH_FAILED", true, "Send auth with the token from the token file."},
+    {ErrorCode::UnsupportedVersion, "UNSUPPORTED_VERSION", true,
+     "Send protocolVersion 2 in hello."},
+    {ErrorCode::InvalidSession, "INVALID_SESSION", false,
+     "Pick a session from the last sessions message."},
+    {ErrorCode::DuplicateInstance, "DUPLICATE_INSTANCE", false,
+     "Choose another name, or close the other connection."},
+    {ErrorCode::ToolConflict, "TOOL_CONFLICT", false,
+     "Rename the tool and send hello or tools.update again."},
+    {ErrorCode::PayloadTooLarge, "PAYLOAD_TOO_LARGE", false, "Ask the tool for less at a time."},
+    {ErrorCode::RateLimited, "RATE_LIMITED", false, "Wait a second, then try again."},
+    {ErrorCode::Unauthorized, "UNAUTHORIZED", false, "This message is not allowed in this state."},
+    {ErrorCode::InvalidJson, "INVALID_JSON", false,
+     "The provider sent something unreadable: it needs a fix."},
+    {ErrorCode::UnknownType, "UNKNOWN_TYPE", false, "Check the message type and protocolVersion."},
+    {ErrorCode::InvalidArguments, "INVALID_ARGUMENTS", false,
+     "Check the arguments, then call again."},
+    {ErrorCode::NotFound, "NOT_FOUND", false,
+     "Check the arguments, or whether the thing asked for exists."},
+    {ErrorCode::Timeout, "TIMEOUT", false,
+     "Try again with less work, or raise the tool's timeout."},
+    {ErrorCode::Cancelled, "CANCELLED", false,
+     "The call was cancelled; call again if it is still wanted."},
+    {ErrorCode::Disconnected, "DISCONNECTED", false,
      "The call was not repeated. Check that the provider is running, then try again."},
-    {"INTERNAL", false, "The provider failed; its own log says more."},
+    {ErrorCode::Internal, "INTERNAL", false, "The provider failed; its own log says more."},
 }};
+static_assert(idsAreIndices(kErrorTable));
 
 [[nodiscard]] constexpr const ErrorRow& row(ErrorCode code) {
   return kErrorTable[static_cast<size_t>(code)];

@@ -1,9 +1,9 @@
 // The messages a provider sends: one struct and one row each (docs/protocol.md, "Messages from
 // provider to gateway").
 //
-// To add one: a struct, a place in ProviderMessage, a row in kProviderMessageTable, a decoder in
-// provider_bodies.cc, and an overload in gateway/core/provider_inputs.cc; the compiler asks for
-// each.
+// To add one: a struct, a place in ProviderMessage, a type in ProviderMessageType, a row in
+// kProviderMessageTable, a decoder in provider_bodies.cc, and an overload in
+// gateway/core/provider_inputs.cc. The build fails where one of these is missing or out of order.
 #pragma once
 
 #include <array>
@@ -12,12 +12,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
 #include "base/limits.h"
 #include "base/pattern.h"
 #include "base/slice.h"
+#include "base/table.h"
 #include "base/time.h"
 #include "protocol/errors.h"
 #include "protocol/hook_rules.h"
@@ -169,6 +171,36 @@ using ProviderMessage =
                  ContextUpdate, GateResult, TransformResult, FilterSet, StreamQuery, SessionReady,
                  ShutdownReady, Goodbye>;
 
+// The type of a message is its index in ProviderMessage.
+template <class Message, class... All>
+[[nodiscard]] consteval size_t indexAmong(const std::variant<All...>* /*messages*/) {
+  size_t index = 0;
+  (void)((std::is_same_v<Message, All> || (++index, false)) || ...);
+  return index;
+}
+template <class Message>
+inline constexpr auto kIndexOf =
+    static_cast<uint8_t>(indexAmong<Message>(static_cast<const ProviderMessage*>(nullptr)));
+
+enum class ProviderMessageType : uint8_t {
+  Auth = kIndexOf<Auth>,
+  AuthConfirm = kIndexOf<AuthConfirm>,
+  Hello = kIndexOf<Hello>,
+  ToolResult = kIndexOf<ToolResult>,
+  ToolProgress = kIndexOf<ToolProgress>,
+  Push = kIndexOf<Push>,
+  ToolsUpdate = kIndexOf<ToolsUpdate>,
+  HooksUpdate = kIndexOf<HooksUpdate>,
+  ContextUpdate = kIndexOf<ContextUpdate>,
+  GateResult = kIndexOf<GateResult>,
+  TransformResult = kIndexOf<TransformResult>,
+  FilterSet = kIndexOf<FilterSet>,
+  StreamQuery = kIndexOf<StreamQuery>,
+  SessionReady = kIndexOf<SessionReady>,
+  ShutdownReady = kIndexOf<ShutdownReady>,
+  Goodbye = kIndexOf<Goodbye>,
+};
+
 // Where a provider's connection stands (docs/protocol.md, "States").
 enum class ProviderState : uint8_t { AwaitAuth, AwaitPairing, AwaitHello, Bound, Unbound };
 
@@ -177,63 +209,58 @@ constexpr uint8_t in(ProviderState state) {
 }
 
 struct ProviderMessageRow {
+  ProviderMessageType id;
   std::string_view type;
   uint8_t legalIn;   // set of ProviderState
   Trust leastTrust;  // to send it at all (docs/decisions.md D-1)
   Limit maxBytes;    // of the whole message
 };
 
-// In the order of the variant's alternatives.
 inline constexpr std::array<ProviderMessageRow, std::variant_size_v<ProviderMessage>>
     kProviderMessageTable{{
-        {"auth", in(ProviderState::AwaitAuth), Trust::None, Limit::AuthBytes},
-        {"auth.confirm", in(ProviderState::AwaitPairing), Trust::None, Limit::MessageBytes},
-        {"hello",
+        {ProviderMessageType::Auth, "auth", in(ProviderState::AwaitAuth), Trust::None,
+         Limit::AuthBytes},
+        {ProviderMessageType::AuthConfirm, "auth.confirm", in(ProviderState::AwaitPairing),
+         Trust::None, Limit::MessageBytes},
+        {ProviderMessageType::Hello, "hello",
          in(ProviderState::AwaitHello) | in(ProviderState::Bound) | in(ProviderState::Unbound),
          Trust::External, Limit::MessageBytes},
         // Unbound too: the reply to a tool.cancel may cross the end of the session.
-        {"tool.result", in(ProviderState::Bound) | in(ProviderState::Unbound), Trust::External,
+        {ProviderMessageType::ToolResult, "tool.result",
+         in(ProviderState::Bound) | in(ProviderState::Unbound), Trust::External,
          Limit::ResultBytes},
-        {"tool.progress", in(ProviderState::Bound) | in(ProviderState::Unbound), Trust::External,
+        {ProviderMessageType::ToolProgress, "tool.progress",
+         in(ProviderState::Bound) | in(ProviderState::Unbound), Trust::External,
          Limit::MessageBytes},
-        {"push", in(ProviderState::Bound), Trust::External, Limit::MessageBytes},
-        {"tools.update", in(ProviderState::Bound), Trust::External, Limit::MessageBytes},
-        {"hooks.update", in(ProviderState::Bound), Trust::External, Limit::MessageBytes},
-        {"context.update", in(ProviderState::Bound), Trust::Project, Limit::MessageBytes},
+        {ProviderMessageType::Push, "push", in(ProviderState::Bound), Trust::External,
+         Limit::MessageBytes},
+        {ProviderMessageType::ToolsUpdate, "tools.update", in(ProviderState::Bound),
+         Trust::External, Limit::MessageBytes},
+        {ProviderMessageType::HooksUpdate, "hooks.update", in(ProviderState::Bound),
+         Trust::External, Limit::MessageBytes},
+        {ProviderMessageType::ContextUpdate, "context.update", in(ProviderState::Bound),
+         Trust::Project, Limit::MessageBytes},
         // Unbound too: an answer may cross the end of the session.
-        {"gate.result", in(ProviderState::Bound) | in(ProviderState::Unbound), Trust::Project,
+        {ProviderMessageType::GateResult, "gate.result",
+         in(ProviderState::Bound) | in(ProviderState::Unbound), Trust::Project,
          Limit::MessageBytes},
-        {"transform.result", in(ProviderState::Bound) | in(ProviderState::Unbound), Trust::Project,
+        {ProviderMessageType::TransformResult, "transform.result",
+         in(ProviderState::Bound) | in(ProviderState::Unbound), Trust::Project,
          Limit::MessageBytes},
-        {"filter.set", in(ProviderState::Bound), Trust::External, Limit::MessageBytes},
-        {"stream.query", in(ProviderState::Bound), Trust::External, Limit::MessageBytes},
-        {"session.ready", in(ProviderState::Bound), Trust::Project, Limit::MessageBytes},
-        {"shutdown.ready", in(ProviderState::Bound) | in(ProviderState::Unbound), Trust::External,
+        {ProviderMessageType::FilterSet, "filter.set", in(ProviderState::Bound), Trust::External,
          Limit::MessageBytes},
-        {"goodbye",
+        {ProviderMessageType::StreamQuery, "stream.query", in(ProviderState::Bound),
+         Trust::External, Limit::MessageBytes},
+        {ProviderMessageType::SessionReady, "session.ready", in(ProviderState::Bound),
+         Trust::Project, Limit::MessageBytes},
+        {ProviderMessageType::ShutdownReady, "shutdown.ready",
+         in(ProviderState::Bound) | in(ProviderState::Unbound), Trust::External,
+         Limit::MessageBytes},
+        {ProviderMessageType::Goodbye, "goodbye",
          in(ProviderState::AwaitHello) | in(ProviderState::Bound) | in(ProviderState::Unbound),
          Trust::None, Limit::MessageBytes},
     }};
-
-// An index into kProviderMessageTable and ProviderMessage.
-enum class ProviderMessageType : uint8_t {
-  Auth,
-  AuthConfirm,
-  Hello,
-  ToolResult,
-  ToolProgress,
-  Push,
-  ToolsUpdate,
-  HooksUpdate,
-  ContextUpdate,
-  GateResult,
-  TransformResult,
-  FilterSet,
-  StreamQuery,
-  SessionReady,
-  ShutdownReady,
-  Goodbye,
-};
+static_assert(idsAreIndices(kProviderMessageTable));
 
 [[nodiscard]] constexpr const ProviderMessageRow& row(ProviderMessageType type) {
   return kProviderMessageTable[static_cast<size_t>(type)];

@@ -46,16 +46,19 @@ TEST(Limits, TheSpecifiedOnesHaveTheirValues) {
   EXPECT_EQ(limits.bytes(Limit::MessageBytes), 2u * 1024 * 1024);
   EXPECT_EQ(limits.count(Limit::ToolsPerProvider), 100u);
   EXPECT_EQ(limits.time(Limit::DebounceMs), Millis(200));
+  EXPECT_EQ(limits.time(Limit::LiveDebounceMs), Millis(20));
+  EXPECT_EQ(limits.time(Limit::LiveGatherMs), Millis(250));
   EXPECT_EQ(limits.time(Limit::ShutdownMs), Millis(10'000));
 }
 
-TEST(Limits, EachRowHasTheNameOfItsEnumerator) {
-  EXPECT_EQ(kLimitTable[static_cast<size_t>(Limit::ResultBytes)].name, "result-bytes");
-  EXPECT_EQ(kLimitTable[static_cast<size_t>(Limit::NameBytes)].name, "name-bytes");
-  EXPECT_EQ(kLimitTable[static_cast<size_t>(Limit::CallTimeoutMs)].name, "call-timeout-ms");
-  EXPECT_EQ(kLimitTable[static_cast<size_t>(Limit::ReloadFloorMaxMs)].name, "reload-floor-max-ms");
-  EXPECT_EQ(kLimitTable[static_cast<size_t>(Limit::LinkDeadMs)].name, "link-dead-ms");
-}
+struct NumberedRow {
+  int id;
+};
+using NumberedTable = std::array<NumberedRow, 3>;
+static_assert(idsAreIndices(NumberedTable{{{0}, {1}, {2}}}));
+static_assert(!idsAreIndices(NumberedTable{{{0}, {2}, {1}}}), "two rows are swapped");
+static_assert(!idsAreIndices(NumberedTable{{{0}, {2}}}), "a row is missing");
+static_assert(!idsAreIndices(NumberedTable{{{0}, {1}}}), "the last row is missing");
 
 TEST(Limits, TheEnvironmentOverridesEachOfThem) {
   for (size_t i = 0; i < kLimitTable.size(); ++i) {
