@@ -117,7 +117,7 @@ ${rows
   )
   .join("\n")}
 
-The time is the median of ${RUNS} runs and includes the 200 ms (\`debounce-ms\` in [limits.md](limits.md)) that the gateway waits for further
+The time is the median of ${RUNS} runs and includes the 20 ms (\`live-debounce-ms\` in [limits.md](limits.md)) that the gateway waits for further
 changes. ${pinned} is the version that \`npm test\` uses.
 
 The addon is built once, with Node-API version 8, and loads in Node.js 20 and later: \`npm run test:nodes\` runs the

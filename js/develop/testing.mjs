@@ -16,7 +16,12 @@ import { PretendSession } from "./pretend-session.mjs";
 const START_MS = 10_000;
 const ATTEMPTS = 3;
 /** Short, so that a test need not wait; the gateway ends by itself soon after the test has crashed. */
-const TIMERS = { TAP_RELOAD_DEBOUNCE_MS: "20", TAP_GRACE_MS: "10000", TAP_SHUTDOWN_MS: "3000" };
+const TIMERS = {
+  TAP_RELOAD_DEBOUNCE_MS: "20",
+  TAP_LIVE_GATHER_MS: "20",
+  TAP_GRACE_MS: "10000",
+  TAP_SHUTDOWN_MS: "3000",
+};
 
 /** @typedef {import("./pretend-session.mjs").OfferedTool} OfferedTool */
 

@@ -11,7 +11,12 @@ import { PretendSession } from "../../js/develop/pretend-session.mjs";
 import { freePort, REPO_ROOT } from "./cli.mjs";
 import { waitFor } from "./wait.mjs";
 
-const TIMERS = { TAP_RELOAD_DEBOUNCE_MS: "20", TAP_SHUTDOWN_MS: "3000", TAP_GRACE_MS: "20000" };
+const TIMERS = {
+  TAP_RELOAD_DEBOUNCE_MS: "20",
+  TAP_LIVE_GATHER_MS: "20",
+  TAP_SHUTDOWN_MS: "3000",
+  TAP_GRACE_MS: "20000",
+};
 
 /** The environment of every process here: nothing of the surrounding shell but what is named. */
 function environment(home, port) {

@@ -178,7 +178,7 @@ export const targets = [
     "hello until the tool is in the CLI's session, in ms",
     ["hello to tool", "tap in the CLI", "ms"],
     undefined,
-    260, // the debounce of 200 ms, and 60
+    90, // the 20 ms of live-debounce-ms, and 70
   ),
   ...["a tool is added", "a provider leaves", "a provider comes"].map((name) =>
     target(

@@ -53,8 +53,7 @@ void ToolSync::wantedChanged(const ToolChanges& changes, Time now) {
   if (dirty()) {
     touch(now);
   } else {
-    firstChange_.reset();
-    lastChange_.reset();
+    untouch();
   }
 }
 
@@ -70,19 +69,53 @@ bool ToolSync::dirty() const {
   return inFlight_ ? next != inFlight_->changes : !next.empty();
 }
 
+bool ToolSync::brings() const {
+  return std::any_of(missing_.begin(), missing_.end(),
+                     [](const auto& change) { return change.second.has_value(); });
+}
+
 void ToolSync::touch(Time now) {
   if (!firstChange_) firstChange_ = now;
   lastChange_ = now;
+  noteBrought(now);
 }
 
-// After an answer: if more has changed meanwhile, the debounce starts from the change itself.
-void ToolSync::settle(Time now) {
-  if (dirty()) {
-    if (!firstChange_) touch(now);
-  } else {
-    firstChange_.reset();
-    lastChange_.reset();
+void ToolSync::noteBrought(Time now) {
+  if (!brings()) {
+    firstBrought_.reset();
+  } else if (!firstBrought_) {
+    firstBrought_ = now;
   }
+}
+
+void ToolSync::untouch() {
+  firstChange_.reset();
+  lastChange_.reset();
+  firstBrought_.reset();
+}
+
+// After an answer: if more has changed meanwhile, the time to gather starts from the change itself.
+void ToolSync::settle(Time now) {
+  if (!dirty()) {
+    untouch();
+  } else if (firstChange_) {
+    noteBrought(*lastChange_);  // the answer may have made an addition of what changed meanwhile
+  } else {
+    touch(now);
+  }
+}
+
+// A live swap disturbs nobody, so new tools wait a moment only; but each swap costs the model's
+// prompt cache, so they do not follow each other closely, and a provider that is gone may be back
+// soon.
+Time ToolSync::gathered() const {
+  const Time quiet = std::min(*lastChange_ + limits_->time(Limit::DebounceMs),
+                              *firstChange_ + limits_->time(Limit::DebounceMaxMs));
+  if (mode_ == SyncMode::Reload) return quiet;
+  Time at = quiet;
+  if (firstBrought_) at = std::min(at, *firstBrought_ + limits_->time(Limit::LiveDebounceMs));
+  if (lastSwap_) at = std::max(at, *lastSwap_ + limits_->time(Limit::LiveGatherMs));
+  return at;
 }
 
 SyncPlan ToolSync::firstPlan(bool joined, Time now) {
@@ -95,8 +128,7 @@ std::optional<Time> ToolSync::due() const {
   if (inFlight_) return std::nullopt;
   if (!firstChange_ || !lastChange_) return holdUntil_;
   if (mode_ == SyncMode::Reload && gated_) return holdUntil_;
-  Time at = std::min(*lastChange_ + limits_->time(Limit::DebounceMs),
-                     *firstChange_ + limits_->time(Limit::DebounceMaxMs));
+  Time at = gathered();
   if (mode_ == SyncMode::Reload) {
     if (!quiet_) at = std::max(at, *firstChange_ + limits_->time(Limit::ReloadWaitMs));
     if (lastReload_) at = std::max(at, *lastReload_ + reloadFloor_);
@@ -116,9 +148,12 @@ std::optional<SyncPlan> ToolSync::takePlan(Time now) {
     return std::nullopt;
   }
   const bool reload = mode_ == SyncMode::Reload;
-  if (reload) countReload(now);
-  firstChange_.reset();
-  lastChange_.reset();
+  if (reload) {
+    countReload(now);
+  } else {
+    lastSwap_ = now;
+  }
+  untouch();
   return plan(target(), reload);
 }
 
@@ -168,8 +203,7 @@ bool ToolSync::failed(int64_t revision, Time now) {
 
 void ToolSync::linkLost() {
   inFlight_.reset();
-  firstChange_.reset();
-  lastChange_.reset();
+  untouch();
 }
 
 }  // namespace tap::gateway

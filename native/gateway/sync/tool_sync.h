@@ -1,7 +1,7 @@
-// When a session's tool set must be synchronised, and with what: the debounce, single flight, the
-// rule never to send what the session already has, and the manners of reloads (docs/decisions.md
-// D-22, D-23). One object per session; a plain state machine over times. A change costs what has
-// changed, however many other providers there are.
+// When a session's tool set must be synchronised, and with what: how long changes are gathered, one
+// plan in flight at a time, never what the session already has, and the pauses between reloads
+// (docs/decisions.md D-22, D-23). One object per session; a plain state machine over times. A change
+// costs what has changed, however many other providers there are.
 #pragma once
 
 #include <map>
@@ -81,8 +81,14 @@ class ToolSync {
   // Of one provider, what is wanted with what is confirmed.
   void compare(const std::string& provider);
   [[nodiscard]] bool dirty() const;
+  // Whether a change adds or replaces tools; the others only take some away.
+  [[nodiscard]] bool brings() const;
   void touch(Time now);
+  void noteBrought(Time now);
+  void untouch();
   void settle(Time now);
+  // When the changes have been gathered long enough. REQUIRES: there are some.
+  [[nodiscard]] Time gathered() const;
   [[nodiscard]] SyncPlan plan(ToolChanges changes, bool reload);
   void countReload(Time now);
 
@@ -97,7 +103,9 @@ class ToolSync {
 
   std::optional<Time> firstChange_;  // of the changes not yet sent
   std::optional<Time> lastChange_;
-  std::optional<Time> holdUntil_;  // no removals before
+  std::optional<Time> firstBrought_;  // of those that add or replace tools
+  std::optional<Time> lastSwap_;      // when the last live plan left
+  std::optional<Time> holdUntil_;     // no removals before
   bool quiet_ = true;
   bool gated_ = false;
   std::optional<Time> lastReload_;

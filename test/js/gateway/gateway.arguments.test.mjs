@@ -16,7 +16,9 @@ const nested = (depth) =>
 
 /** A provider with an instance, and one without; `seen` is what they were given. */
 async function served(t, way) {
-  const gateway = new TestGateway(t, { limits: { TAP_RELOAD_DEBOUNCE_MS: "1" } });
+  const gateway = new TestGateway(t, {
+    limits: { TAP_LIVE_DEBOUNCE_MS: "1", TAP_LIVE_GATHER_MS: "1" },
+  });
   const session = await gateway.session(way);
   /** @type {any[]} */
   const seen = [];

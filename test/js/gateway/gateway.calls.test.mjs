@@ -7,7 +7,9 @@ import { waitFor } from "../../support/wait.mjs";
 
 for (const way of /** @type {const} */ (["attached", "linked"])) {
   test(`${way}: tools of a provider appear, are called, and leave with it`, async (t) => {
-    const gateway = new TestGateway(t, { limits: { TAP_RELOAD_DEBOUNCE_MS: "1" } });
+    const gateway = new TestGateway(t, {
+      limits: { TAP_LIVE_DEBOUNCE_MS: "1", TAP_LIVE_GATHER_MS: "1" },
+    });
     const session = await gateway.session(way);
     const provider = await gateway.provider(session, "greeter", {
       greet: ({ name }) => `Hello, ${name}!`,

@@ -13,14 +13,36 @@ TEST(Sync, FiveProvidersAtOnceAreOneChange) {
   const PeerId session = tap.session("s");
   for (const char* name : {"e", "d", "c", "b", "a"}) {
     tap.bound(name, "s", {std::string(name) + "_tool"});
-    tap.advance(100);
+    tap.advance(4);
   }
-  tap.advance(100);
   const auto event = tap.expect<protocol::Tools>(session);
   ASSERT_EQ(event.set.size(), 5u);
   EXPECT_EQ(event.set.front().provider, "a");
   EXPECT_EQ(event.set.back().provider, "e");
   EXPECT_EQ(tap.count<protocol::Tools>(session), 0u);
+}
+
+TEST(Sync, FiveProvidersWithin200MsAreTwoChanges) {
+  Harness tap;
+  const PeerId session = tap.session("s");
+  size_t providers = 0;
+  size_t changes = 0;
+  const auto take = [&] {
+    const auto event = tap.confirmTools(session);
+    if (!event) return;
+    ++changes;
+    providers += event->set.size();
+  };
+  for (const char* name : {"e", "d", "c", "b", "a"}) {
+    tap.bound(name, "s", {std::string(name) + "_tool"});
+    tap.advance(40);
+    take();
+  }
+  EXPECT_EQ(changes, 1u);
+  tap.advance(250);
+  take();
+  EXPECT_EQ(changes, 2u);
+  EXPECT_EQ(providers, 5u);
 }
 
 TEST(Sync, CarriesDefinitionsAndADigestOfThem) {

@@ -114,6 +114,10 @@ class Model {
     while (sync_.due() && *sync_.due() <= target) {
       now_ = std::max(now_, *sync_.due());
       if (const auto plan = sync_.takePlan(now_)) {
+        if (!plan->reload) {
+          ASSERT_TRUE(!lastSwap_ || now_ - *lastSwap_ >= Millis(250)) << "swaps too close";
+          lastSwap_ = now_;
+        }
         apply(*plan);
       } else {
         ASSERT_TRUE(!sync_.due() || *sync_.due() > now_) << "it would spin";
@@ -136,6 +140,7 @@ class Model {
   ToolSnapshot held_;
   std::set<ToolSnapshot> refused_;
   std::optional<Flight> flight_;
+  std::optional<Time> lastSwap_;
   int plans_ = 0;
 };
 

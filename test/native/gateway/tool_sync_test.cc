@@ -71,34 +71,129 @@ TEST(ToolSync, GivesAJoinedProcessItsChangesWhenTheyAreDue) {
   EXPECT_EQ(driver.plans[0].set, Names{"b"});
 }
 
-TEST(ToolSync, WaitsUntil200MsAfterTheLastChange) {
+TEST(ToolSync, AFirstChangeLeavesAfter20Ms) {
   Driver driver;
   driver.want({{"a", "1"}});
-  driver.advance(199);
-  EXPECT_TRUE(driver.plans.empty());
+  driver.advance(19);
   driver.want({{"a", "1"}, {"b", "1"}});
-  driver.advance(199);
   EXPECT_TRUE(driver.plans.empty());
   driver.advance(1);
   ASSERT_EQ(driver.plans.size(), 1u);
   EXPECT_EQ(driver.plans[0].set, (Names{"a", "b"}));
 }
 
-TEST(ToolSync, WaitsOneSecondAtMost) {
+TEST(ToolSync, WhatFollowsASwapLeavesTogetherAfter250Ms) {
   Driver driver;
-  const Time start = driver.now;
-  for (int i = 0; i < 20 && driver.plans.empty(); ++i) {
-    driver.want({{"a", std::to_string(i)}});
-    driver.advance(100);
-  }
+  driver.want({{"a", "1"}});
+  driver.advance(20);
+  driver.confirm();
+  driver.want({{"a", "1"}, {"b", "1"}});
+  driver.advance(100);
+  driver.want({{"a", "1"}, {"b", "1"}, {"c", "1"}});
+  driver.advance(149);
   EXPECT_EQ(driver.plans.size(), 1u);
-  EXPECT_EQ(driver.now - start, Millis(1'000));
+  driver.advance(1);
+  ASSERT_EQ(driver.plans.size(), 2u);
+  EXPECT_EQ(driver.plans[1].set, (Names{"b", "c"}));
+}
+
+TEST(ToolSync, AChangeLongAfterASwapLeavesAfter20Ms) {
+  Driver driver;
+  driver.want({{"a", "1"}});
+  driver.advance(20);
+  driver.confirm();
+  driver.advance(250);
+  driver.want({{"a", "2"}});
+  driver.advance(19);
+  EXPECT_EQ(driver.plans.size(), 1u);
+  driver.advance(1);
+  EXPECT_EQ(driver.plans.size(), 2u);
+}
+
+TEST(ToolSync, FiveProvidersWithin200MsAreTwoSwapsAtMost) {
+  for (const int64_t pause : {0, 1, 5, 20, 49, 50}) {
+    for (const int64_t answer : {0, 5, 30, 150, 400}) {
+      Driver driver;
+      ToolSnapshot wanted;
+      std::optional<Time> answered;
+      size_t swaps = 0;
+      for (int64_t at = 0; at < 2'000; ++at) {
+        if (wanted.size() < 5 && at == pause * static_cast<int64_t>(wanted.size())) {
+          while (wanted.size() < (pause == 0 ? 5 : at / pause + 1)) {
+            wanted.emplace("p" + std::to_string(wanted.size()), "1");
+          }
+          driver.want(wanted);
+        }
+        driver.advance(1);
+        if (driver.plans.size() > swaps) {
+          ++swaps;
+          answered = driver.now + Millis(answer);
+        }
+        if (answered && driver.now >= *answered) {
+          driver.confirm();
+          answered.reset();
+        }
+      }
+      EXPECT_LE(swaps, 2u) << pause << " ms apart, answered after " << answer;
+      EXPECT_EQ(driver.sync.confirmedSet(), wanted);
+    }
+  }
+}
+
+TEST(ToolSync, ToolsThatOnlyLeaveWaitFor200MsOfQuiet) {
+  Driver driver;
+  driver.want({{"a", "1"}, {"b", "1"}});
+  driver.advance(20);
+  driver.confirm();
+  driver.advance(1'000);
+  driver.want({{"b", "1"}});
+  driver.advance(199);
+  driver.want({});
+  driver.advance(199);
+  EXPECT_EQ(driver.plans.size(), 1u);
+  driver.advance(1);
+  ASSERT_EQ(driver.plans.size(), 2u);
+  EXPECT_EQ(driver.plans[1].drop, (Names{"a", "b"}));
+}
+
+TEST(ToolSync, ToolsThatLeaveGoWithThoseThatCome) {
+  Driver driver;
+  driver.want({{"a", "1"}});
+  driver.advance(20);
+  driver.confirm();
+  driver.advance(1'000);
+  driver.want({});
+  driver.advance(100);
+  driver.want({{"b", "1"}});
+  driver.advance(19);
+  EXPECT_EQ(driver.plans.size(), 1u);
+  driver.advance(1);
+  ASSERT_EQ(driver.plans.size(), 2u);
+  EXPECT_EQ(driver.plans[1].drop, Names{"a"});
+  EXPECT_EQ(driver.plans[1].set, Names{"b"});
+}
+
+TEST(ToolSync, AProviderThatIsBackBeforeItsRemovalIsAnsweredFollowsIt) {
+  Driver driver;
+  driver.want({{"a", "1"}});
+  driver.advance(20);
+  driver.confirm();
+  driver.advance(1'000);
+  driver.want({});
+  driver.advance(200);
+  ASSERT_EQ(driver.plans.size(), 2u);
+  driver.want({{"a", "1"}});
+  driver.advance(240);
+  driver.confirm();
+  driver.advance(10);
+  ASSERT_EQ(driver.plans.size(), 3u);
+  EXPECT_EQ(driver.plans[2].set, Names{"a"});
 }
 
 TEST(ToolSync, DoesNothingForAChangeThatIsTakenBack) {
   Driver driver;
   driver.want({{"a", "1"}});
-  driver.advance(199);
+  driver.advance(19);
   driver.want({});
   EXPECT_FALSE(driver.sync.due());
   EXPECT_TRUE(driver.sync.settled());
@@ -115,22 +210,21 @@ TEST(ToolSync, HasOnePlanInFlight) {
   EXPECT_EQ(driver.plans.size(), 1u);
   EXPECT_FALSE(driver.sync.due());
   driver.confirm();
-  EXPECT_EQ(driver.sync.due(), driver.now - Millis(59'800));  // long due
+  EXPECT_EQ(driver.sync.due(), driver.now - Millis(59'930));  // long due
   driver.advance(0);
   ASSERT_EQ(driver.plans.size(), 2u);
   EXPECT_EQ(driver.plans[1].set, Names{"a"});
   EXPECT_TRUE(driver.plans[1].drop.empty());
 }
 
-TEST(ToolSync, AChangeDuringTheFlightHasADebounceOfItsOwn) {
+TEST(ToolSync, AChangeDuringTheFlightIsGatheredFromItself) {
   Driver driver;
   driver.want({{"a", "1"}});
-  driver.advance(200);
-  driver.advance(1'000);
+  driver.advance(1'200);
   driver.want({{"a", "1"}, {"b", "1"}});
-  driver.advance(50);
+  driver.advance(5);
   driver.confirm();
-  driver.advance(149);
+  driver.advance(14);
   EXPECT_EQ(driver.plans.size(), 1u);
   driver.advance(1);
   ASSERT_EQ(driver.plans.size(), 2u);
@@ -326,6 +420,27 @@ struct Reloading : ::testing::Test {
 
 TEST_F(Reloading, AnIdleSessionIsReloadedAfterTheDebounce) {
   EXPECT_EQ(reload(), 200);
+}
+
+TEST_F(Reloading, WaitsUntil200MsAfterTheLastChange) {
+  change();
+  driver.advance(199);
+  EXPECT_TRUE(driver.plans.empty());
+  change();
+  driver.advance(199);
+  EXPECT_TRUE(driver.plans.empty());
+  driver.advance(1);
+  EXPECT_EQ(driver.plans.size(), 1u);
+}
+
+TEST_F(Reloading, WaitsOneSecondAtMost) {
+  const Time start = driver.now;
+  for (int i = 0; i < 20 && driver.plans.empty(); ++i) {
+    change();
+    driver.advance(100);
+  }
+  EXPECT_EQ(driver.plans.size(), 1u);
+  EXPECT_EQ(driver.now - start, Millis(1'000));
 }
 
 TEST_F(Reloading, ABusySessionIsWaitedFor) {
