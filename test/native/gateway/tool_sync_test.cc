@@ -119,7 +119,7 @@ TEST(ToolSync, FiveProvidersWithin200MsAreTwoSwapsAtMost) {
       size_t swaps = 0;
       for (int64_t at = 0; at < 2'000; ++at) {
         if (wanted.size() < 5 && at == pause * static_cast<int64_t>(wanted.size())) {
-          while (wanted.size() < (pause == 0 ? 5 : at / pause + 1)) {
+          while (wanted.size() < (pause == 0 ? 5 : static_cast<size_t>(at / pause + 1))) {
             wanted.emplace("p" + std::to_string(wanted.size()), "1");
           }
           driver.want(wanted);
