@@ -4,75 +4,75 @@
 
 namespace tap::gateway {
 
-bool CallQueue::isFree(const std::string& key, size_t places) const {
-  const auto at = lines_.find(key);
-  return at == lines_.end() || (at->second.waiting.empty() && at->second.taken < places);
+bool CallQueue::isFree(const std::string& key, size_t slots) const {
+  const auto at = queues_.find(key);
+  return at == queues_.end() || (at->second.waiting.empty() && at->second.taken < slots);
 }
 
-bool CallQueue::leave(const std::string& key) {
-  const auto at = lines_.find(key);
-  if (at == lines_.end()) return false;
+bool CallQueue::release(const std::string& key) {
+  const auto at = queues_.find(key);
+  if (at == queues_.end()) return false;
   --at->second.taken;
   if (!at->second.waiting.empty()) return true;
-  if (at->second.taken == 0) lines_.erase(at);
+  if (at->second.taken == 0) queues_.erase(at);
   return false;
 }
 
 size_t CallQueue::waiting(const std::string& key) const {
-  const auto at = lines_.find(key);
-  return at == lines_.end() ? 0 : at->second.waiting.size();
+  const auto at = queues_.find(key);
+  return at == queues_.end() ? 0 : at->second.waiting.size();
 }
 
-void CallQueue::standInLine(const std::string& key, const CallId& callId, size_t places) {
-  lines_[key].waiting.push_back({callId, places});
+void CallQueue::enqueue(const std::string& key, const CallId& callId, size_t slots) {
+  queues_[key].waiting.push_back({callId, slots});
 }
 
-void CallQueue::leaveLine(const std::string& key, const CallId& callId) {
-  const auto at = lines_.find(key);
-  if (at == lines_.end()) return;
+void CallQueue::remove(const std::string& key, const CallId& callId) {
+  const auto at = queues_.find(key);
+  if (at == queues_.end()) return;
   std::erase_if(at->second.waiting, [&](const Waiting& one) { return one.callId == callId; });
-  if (at->second.waiting.empty() && at->second.taken == 0) lines_.erase(at);
+  if (at->second.waiting.empty() && at->second.taken == 0) queues_.erase(at);
 }
 
 std::optional<CallId> CallQueue::next(const std::string& key) {
-  const auto at = lines_.find(key);
-  if (at == lines_.end() || at->second.waiting.empty()) return std::nullopt;
-  Line& line = at->second;
-  if (line.taken >= line.waiting.front().places) return std::nullopt;
-  const CallId callId = line.waiting.front().callId;
-  line.waiting.pop_front();
-  ++line.taken;
+  const auto at = queues_.find(key);
+  if (at == queues_.end() || at->second.waiting.empty()) return std::nullopt;
+  Queue& queue = at->second;
+  if (queue.taken >= queue.waiting.front().slots) return std::nullopt;
+  const CallId callId = queue.waiting.front().callId;
+  queue.waiting.pop_front();
+  ++queue.taken;
   return callId;
 }
 
-void CallQueue::hold(const CallId& callId, HeldPlace place) {
-  held_.emplace(callId, std::move(place));
+void CallQueue::hold(const CallId& callId, HeldSlot slot) {
+  held_.emplace(callId, std::move(slot));
 }
 
-const HeldPlace* CallQueue::held(const CallId& callId) const {
+const HeldSlot* CallQueue::held(const CallId& callId) const {
   const auto at = held_.find(callId);
   return at == held_.end() ? nullptr : &at->second;
 }
 
-std::optional<HeldPlace> CallQueue::letGo(const CallId& callId) {
+std::optional<HeldSlot> CallQueue::releaseHeld(const CallId& callId) {
   const auto at = held_.find(callId);
   if (at == held_.end()) return std::nullopt;
-  HeldPlace place = std::move(at->second);
+  HeldSlot slot = std::move(at->second);
   held_.erase(at);
-  return place;
+  return slot;
 }
 
-std::vector<HeldPlace> CallQueue::letGoOf(PeerId provider) {
-  std::vector<HeldPlace> places;
+std::vector<HeldSlot> CallQueue::releaseHeldOf(PeerId provider) {
+  std::vector<HeldSlot> slots;
   for (auto at = held_.begin(); at != held_.end();) {
     if (at->second.provider == provider) {
-      places.push_back(std::move(at->second));
+      slots.push_back(std::move(at->second));
       at = held_.erase(at);
     } else {
       ++at;
     }
   }
-  return places;
+  return slots;
 }
 
 }  // namespace tap::gateway

@@ -1,8 +1,8 @@
-// Providers may limit how many of their calls run at once (hello.concurrency): the places of each
-// such limit, who has taken one, and who stands in line.
+// Providers may limit how many of their calls run at once (hello.concurrency). CallQueue counts the
+// slots that are taken of each limit, and keeps the calls that wait for one.
 //
-// A key names what shares a limit. A line exists only while somebody has a place of it, so that no
-// caller waits for a place that nobody will free.
+// A key names the calls that share a limit. Calls wait only while a slot of their key is taken, so
+// that there is always a slot to be released for them.
 #pragma once
 
 #include <deque>
@@ -16,9 +16,9 @@
 
 namespace tap::gateway {
 
-// A place that a call keeps which nobody waits for any more: until the provider has answered, or
+// The slot of a call that was cancelled. It is held until the provider has answered the cancel, or
 // `timer` is due (docs/decisions.md D-15).
-struct HeldPlace {
+struct HeldSlot {
   std::string key;
   PeerId provider{};
   TimerId timer = TimerId::None;
@@ -26,36 +26,36 @@ struct HeldPlace {
 
 class CallQueue {
  public:
-  // Whether one of `places` can be taken: none can while somebody stands in line.
-  [[nodiscard]] bool isFree(const std::string& key, size_t places) const;
-  void enter(const std::string& key) { ++lines_[key].taken; }
-  // Frees one. True if somebody stands in line for it.
-  [[nodiscard]] bool leave(const std::string& key);
+  // Whether one of `slots` is free. While calls wait, no slot is.
+  [[nodiscard]] bool isFree(const std::string& key, size_t slots) const;
+  void take(const std::string& key) { ++queues_[key].taken; }
+  // Releases one slot. Returns: whether a call waits for it.
+  [[nodiscard]] bool release(const std::string& key);
 
-  [[nodiscard]] size_t waiting(const std::string& key) const;
-  void standInLine(const std::string& key, const CallId& callId, size_t places);
-  void leaveLine(const std::string& key, const CallId& callId);
-  // The call that is first in line, if there is a place for it: it has taken that.
+  [[nodiscard]] size_t waiting(const std::string& key) const;  // number of calls
+  void enqueue(const std::string& key, const CallId& callId, size_t slots);
+  void remove(const std::string& key, const CallId& callId);
+  // Takes a slot for the first call that waits, and returns that call. Nothing if no slot is free.
   [[nodiscard]] std::optional<CallId> next(const std::string& key);
 
-  void hold(const CallId& callId, HeldPlace place);
-  [[nodiscard]] const HeldPlace* held(const CallId& callId) const;
-  [[nodiscard]] std::optional<HeldPlace> letGo(const CallId& callId);
-  [[nodiscard]] std::vector<HeldPlace> letGoOf(PeerId provider);
+  void hold(const CallId& callId, HeldSlot slot);
+  [[nodiscard]] const HeldSlot* held(const CallId& callId) const;
+  [[nodiscard]] std::optional<HeldSlot> releaseHeld(const CallId& callId);
+  [[nodiscard]] std::vector<HeldSlot> releaseHeldOf(PeerId provider);
 
-  [[nodiscard]] bool empty() const { return lines_.empty() && held_.empty(); }
+  [[nodiscard]] bool empty() const { return queues_.empty() && held_.empty(); }
 
  private:
   struct Waiting {
     CallId callId;
-    size_t places;  // how many there are, in the eyes of its provider
+    size_t slots;  // the limit that its provider has declared
   };
-  struct Line {
+  struct Queue {
     size_t taken = 0;
     std::deque<Waiting> waiting;
   };
-  std::unordered_map<std::string, Line> lines_;
-  std::unordered_map<CallId, HeldPlace, UuidHash> held_;
+  std::unordered_map<std::string, Queue> queues_;
+  std::unordered_map<CallId, HeldSlot, UuidHash> held_;
 };
 
 }  // namespace tap::gateway

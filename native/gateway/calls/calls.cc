@@ -7,7 +7,7 @@
 #include "base/encoding.h"
 #include "base/json_writer.h"
 #include "base/utf8.h"
-#include "gateway/calls/call_places.h"
+#include "gateway/calls/call_slots.h"
 #include "gateway/calls/file_results.h"
 #include "gateway/calls/settle.h"
 #include "gateway/registry/lines.h"
@@ -58,61 +58,62 @@ void startTimeout(const Turn& turn, CallInFlight& call) {
       turn.state.timers.schedule(std::min(turn.now.steady + call.timeout, cap), CallDue{call.id});
 }
 
-// The session's own deadline for the call starts again, too.
-void tellPatience(const Turn& turn, const CallInFlight& call) {
-  tellAsker(turn, call, turn.state.sessions.find(call.sessionId),
-            protocol::CallProgress{call.sessionCallId});
+// Makes the caller's own deadline for the call start again.
+void extendDeadline(const Turn& turn, const CallInFlight& call) {
+  sendToCaller(turn, call, turn.state.sessions.find(call.sessionId),
+               protocol::CallProgress{call.sessionCallId});
 }
 
-// A tool call for one of a provider's instances.
-struct Errand {
+// A tool call that is to be given to one of a provider's instances.
+struct PendingDispatch {
   const std::string& callId;
   const std::string& tool;
   Slice args;
   Time started;
   std::optional<PeerId> operatorLink;  // who asked, where it is not the session's process
-  bool anyInstance = false;            // nobody named one, and none has been tried
+  bool anyInstance = false;            // the call named none, and none has been tried
 };
 
-struct Obstacle {
+struct DispatchError {
   ErrorCode code;
   std::string_view detail;
 };
 
-// Calls the instance now, or lets the call stand in line. Says why neither can be done.
-std::optional<Obstacle> dispatch(const Turn& turn, const Session& session, const Errand& errand,
-                                 const Providers::Served& served) {
+// Sends the call to the instance, or queues it. Returns: why neither can be done.
+std::optional<DispatchError> dispatch(const Turn& turn, const Session& session,
+                                      const PendingDispatch& pending,
+                                      const Providers::Served& served) {
   State& state = turn.state;
   Provider& provider = *served.provider;
-  const size_t places = provider.concurrency.max;
-  const std::string place = placeKey(provider, errand.tool);
-  const bool free = place.empty() || state.queue.isFree(place, places);
-  if (!free && state.queue.waiting(place) >= turn.limits().count(Limit::QueuedCalls)) {
-    return Obstacle{ErrorCode::RateLimited,
-                    "its provider is busy, and as many calls as may wait for it do"};
+  const size_t slots = provider.concurrency.max;
+  const std::string slot = slotKey(provider, pending.tool);
+  const bool free = slot.empty() || state.queue.isFree(slot, slots);
+  if (!free && state.queue.waiting(slot) >= turn.limits().count(Limit::QueuedCalls)) {
+    return DispatchError{ErrorCode::RateLimited,
+                         "its provider is busy, and as many calls as may wait for it do"};
   }
   auto flight = std::make_unique_for_overwrite<CallInFlight>();  // its argsHead is large
   flight->id = state.ids.uuid();
   flight->sessionId = session.id;
-  flight->sessionCallId = errand.callId;
-  flight->operatorLink = errand.operatorLink;
-  flight->tool = errand.tool;
+  flight->sessionCallId = pending.callId;
+  flight->operatorLink = pending.operatorLink;
+  flight->tool = pending.tool;
   flight->provider = provider.peer;
   flight->timeout = timeoutOf(turn, *served.tool);
-  flight->started = errand.started;
-  flight->place = place;
-  flight->argsHead.assign(errand.args.view());
-  if (errand.anyInstance) flight->args = errand.args.keep();
+  flight->started = pending.started;
+  flight->slot = slot;
+  flight->argsHead.assign(pending.args.view());
+  if (pending.anyInstance) flight->args = pending.args.keep();
   CallInFlight* call = state.calls.open(std::move(flight));
   if (call == nullptr) {
-    return Obstacle{ErrorCode::Internal, "the session used one call id twice"};
+    return DispatchError{ErrorCode::Internal, "the session used one call id twice"};
   }
   startTimeout(turn, *call);
   const CallId::Text id = call->id.chars();
   Slice message =
-      protocol::encodeToolCall({id.data(), id.size()}, session.id, call->tool, errand.args.view());
+      protocol::encodeToolCall({id.data(), id.size()}, session.id, call->tool, pending.args.view());
   if (free) {
-    if (!place.empty()) state.queue.enter(place);
+    if (!slot.empty()) state.queue.take(slot);
     state.providers.touch(provider);
     watchProviders(turn);
     turn.send(provider.peer, std::move(message));
@@ -120,7 +121,7 @@ std::optional<Obstacle> dispatch(const Turn& turn, const Session& session, const
   }
   call->stage = CallStage::Waiting;
   call->message = std::move(message);
-  state.queue.standInLine(place, call->id, places);
+  state.queue.enqueue(slot, call->id, slots);
   return std::nullopt;
 }
 
@@ -133,7 +134,7 @@ CallInFlight* awaited(const Turn& turn, const Provider& provider, const std::opt
 // The provider has answered: the call leaves the router.
 CallPtr takeAnswered(const Turn& turn, const CallId& id) {
   CallPtr call = turn.state.calls.take(id);
-  release(turn, *call);
+  releaseCall(turn, *call);
   return call;
 }
 
@@ -141,11 +142,12 @@ CallPtr takeAnswered(const Turn& turn, const CallId& id) {
 bool tryAnother(const Turn& turn, const Provider& failed, const CallInFlight& call) {
   const Session* session = turn.state.sessions.find(call.sessionId);
   if (session == nullptr || call.args.empty()) return false;
-  const Errand errand{call.sessionCallId, call.tool, call.args, call.started, call.operatorLink};
+  const PendingDispatch pending{call.sessionCallId, call.tool, call.args, call.started,
+                                call.operatorLink};
   for (const Providers::Served& served :
        turn.state.providers.serving(session->id, failed.name, call.tool)) {
-    if (served.provider->peer == failed.peer || dispatch(turn, *session, errand, served)) continue;
-    tellPatience(turn, call);
+    if (served.provider->peer == failed.peer || dispatch(turn, *session, pending, served)) continue;
+    extendDeadline(turn, call);
     return true;
   }
   return false;
@@ -185,49 +187,49 @@ CallResult successWith(const Slice& data) {
 void startCall(const Turn& turn, Session& session, const protocol::Call& call,
                std::optional<PeerId> operatorLink) {
   State& state = turn.state;
-  const Asker asker{&session, operatorLink};
+  const Caller caller{&session, operatorLink};
   if (!operatorLink) state.sessions.touch(session);
   const Providers::Tool* tool = state.providers.tool(session.id, call.tool);
   if (tool == nullptr) {
-    return refuseCall(turn, asker, call, ErrorCode::Disconnected,
+    return refuseCall(turn, caller, call, ErrorCode::Disconnected,
                       "the provider of this tool is not connected now");
   }
   if (session.ending) {
-    return refuseCall(turn, asker, call, ErrorCode::Disconnected, kSessionOver);
+    return refuseCall(turn, caller, call, ErrorCode::Disconnected, kSessionOver);
   }
   if (state.draining) {
-    return refuseCall(turn, asker, call, ErrorCode::Disconnected,
+    return refuseCall(turn, caller, call, ErrorCode::Disconnected,
                       "the gateway is being replaced by a newer one");
   }
   if (hasTooMany(turn, session, operatorLink)) {
-    return refuseCall(turn, asker, call, ErrorCode::RateLimited,
+    return refuseCall(turn, caller, call, ErrorCode::RateLimited,
                       "this session has too many calls in flight");
   }
   if (tool->targeted && call.tool == protocol::metaToolName(tool->owner)) {
-    return answerHere(turn, asker, call.tool, call.args.view(),
+    return answerHere(turn, caller, call.tool, call.args.view(),
                       instancesOf(turn, session, call, tool->owner));
   }
   protocol::TargetedArgs args;
   if (tool->targeted) args = protocol::takeTarget(call.args.view());
   const auto served = Providers::server(*tool, args.target);
   if (!served) {
-    return refuseCall(turn, asker, call, ErrorCode::NotFound,
+    return refuseCall(turn, caller, call, ErrorCode::NotFound,
                       "there is no instance " + inQuotes(visible(args.target, false, 128)) +
                           " of " + inQuotes(tool->owner) + "; there are " +
                           instanceNames(turn, session, tool->owner));
   }
-  const Errand errand{
+  const PendingDispatch pending{
       call.callId,     call.tool,    args.args.empty() ? call.args : Slice(std::move(args.args)),
       turn.now.steady, operatorLink, tool->targeted && args.target.empty()};
-  if (const auto obstacle = dispatch(turn, session, errand, *served)) {
-    refuseCall(turn, asker, call, obstacle->code, obstacle->detail);
+  if (const auto error = dispatch(turn, session, pending, *served)) {
+    refuseCall(turn, caller, call, error->code, error->detail);
   }
 }
 
-void refuseCall(const Turn& turn, const Asker& asker, const protocol::Call& call, ErrorCode code,
+void refuseCall(const Turn& turn, const Caller& caller, const protocol::Call& call, ErrorCode code,
                 std::string_view why) {
   const std::string who = "Tool " + inQuotes(visible(call.tool, false, 80));
-  answerHere(turn, asker, call.tool, call.args.view(),
+  answerHere(turn, caller, call.tool, call.args.view(),
              failure(call.callId, code, failureText(who, code, why)));
 }
 
@@ -235,7 +237,7 @@ void completeCall(const Turn& turn, Provider& provider, const protocol::ToolResu
   const std::optional<CallId> id = turn.state.calls.idOf(result.id.view());
   CallInFlight* answered = awaited(turn, provider, id);
   if (answered == nullptr) {
-    if (id) freeHeldPlace(turn, provider, *id);
+    if (id) releaseHeldSlot(turn, provider, *id);
     return;
   }
   turn.state.providers.touch(provider);
@@ -256,7 +258,7 @@ void progressCall(const Turn& turn, Provider& provider, const protocol::ToolProg
   if (session == nullptr) return;
   call->progress = utf8::truncate(progress.message, kProgressBytes);
   showProgress(turn, *session, *call);
-  tellPatience(turn, *call);
+  extendDeadline(turn, *call);
 }
 
 bool isAwaited(const Turn& turn, const Provider& provider, std::string_view id) {
@@ -272,7 +274,7 @@ void callNext(const Turn& turn, const std::string& key) {
       turn.state.providers.touch(*provider);
     }
     startTimeout(turn, *call);
-    tellPatience(turn, *call);
+    extendDeadline(turn, *call);
     watchProviders(turn);
     turn.send(call->provider, std::exchange(call->message, {}));
   }
@@ -283,55 +285,55 @@ void cancelCall(const Turn& turn, Session& session, const protocol::CancelCall& 
   if (!call) return;
   const std::string_view reason =
       cancel.reason.empty() ? "aborted" : std::string_view(cancel.reason);
-  callOff(turn, *call, reason);
+  cancelAtProvider(turn, *call, reason);
   recordCancelled(turn, *call, reason);
-  oneCallLess(turn, session);
+  onCallSettled(turn, session);
 }
 
 void timeOutCall(const Turn& turn, const CallId& id) {
   CallInFlight* late = turn.state.calls.find(id);
   if (late == nullptr) return;
   late->deadline = TimerId::None;
-  const bool inLine = late->stage == CallStage::Waiting;
-  if (inLine && turn.now.steady < late->started + turn.limits().time(Limit::CallTimeoutMaxMs)) {
+  const bool isQueued = late->stage == CallStage::Waiting;
+  if (isQueued && turn.now.steady < late->started + turn.limits().time(Limit::CallTimeoutMaxMs)) {
     startTimeout(turn, *late);
-    return tellPatience(turn, *late);
+    return extendDeadline(turn, *late);
   }
   const CallPtr call = turn.state.calls.take(id);
-  callOff(turn, *call, "timeout");
+  cancelAtProvider(turn, *call, "timeout");
   const Provider* provider = turn.state.providers.find(call->provider);
   settleFailed(turn, *call, provider != nullptr ? labelOf(*provider) : "The provider",
                ErrorCode::Timeout,
-               inQuotes(call->tool) + (inLine ? " stood in line for too long behind other calls"
-                                              : " did not answer in time"));
+               inQuotes(call->tool) + (isQueued ? " stood in line for too long behind other calls"
+                                                : " did not answer in time"));
 }
 
 void failCall(const Turn& turn, const Provider& provider, std::string_view text, ErrorCode code,
               std::string_view detail) {
   const std::optional<CallId> id = turn.state.calls.idOf(text);
   if (!id) return;
-  if (awaited(turn, provider, id) == nullptr) return freeHeldPlace(turn, provider, *id);
+  if (awaited(turn, provider, id) == nullptr) return releaseHeldSlot(turn, provider, *id);
   settleFailed(turn, *takeAnswered(turn, *id), labelOf(provider), code, detail);
 }
 
 void failCallsOfProvider(const Turn& turn, const Provider& provider, std::string_view sessionId,
                          std::string_view detail) {
   for (const CallPtr& call : turn.state.calls.takeOfBinding(provider.peer, sessionId)) {
-    release(turn, *call);
+    releaseCall(turn, *call);
     settleFailed(turn, *call, labelOf(provider), ErrorCode::Disconnected, detail);
   }
 }
 
 void cancelCallsOfProvider(const Turn& turn, const Provider& provider, std::string_view reason) {
   for (const CallPtr& call : turn.state.calls.takeOfProvider(provider.peer)) {
-    callOff(turn, *call, reason);
+    cancelAtProvider(turn, *call, reason);
     settleFailed(turn, *call, labelOf(provider), ErrorCode::Disconnected, reason);
   }
 }
 
 void cancelCallsOfSession(const Turn& turn, Session& session, std::string_view reason) {
   for (const CallPtr& call : turn.state.calls.takeOfSession(session.id)) {
-    callOff(turn, *call, reason);
+    cancelAtProvider(turn, *call, reason);
     // Where the session still listens (it has ended, but its process is draining) it gets its one
     // outcome all the same.
     if (session.peer) {

@@ -14,7 +14,7 @@ namespace tap::gateway {
 void startCall(const Turn& turn, Session& session, const protocol::Call& call,
                std::optional<PeerId> operatorLink = {});
 // The gateway's own answer: why it cannot be done.
-void refuseCall(const Turn& turn, const Asker& asker, const protocol::Call& call,
+void refuseCall(const Turn& turn, const Caller& caller, const protocol::Call& call,
                 protocol::ErrorCode code, std::string_view why);
 inline constexpr std::string_view kSessionOver = "the session has ended";
 // The session no longer waits.
@@ -25,9 +25,9 @@ void completeCall(const Turn& turn, Provider& provider, const protocol::ToolResu
 void progressCall(const Turn& turn, Provider& provider, const protocol::ToolProgress& progress);
 // Whether this is a call that the provider has still to answer.
 [[nodiscard]] bool isAwaited(const Turn& turn, const Provider& provider, std::string_view id);
-// There may be a place for those who stand in line.
+// A slot may be free for the calls that wait for one.
 void callNext(const Turn& turn, const std::string& key);
-// The call has taken too long, or waits in line for long.
+// The call has taken too long, or waits in the queue for long.
 void timeOutCall(const Turn& turn, const CallId& id);
 
 // Fails one call of a provider, for what it sent instead of an answer. `id` is what it called it.

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/encoding.h"
-#include "gateway/calls/call_places.h"
+#include "gateway/calls/call_slots.h"
 #include "gateway/calls/settle.h"
 #include "gateway/registry/party.h"
 
@@ -28,7 +28,7 @@ Refusal tooLarge(std::string_view what, size_t size, size_t most) {
 // The call fails, and the provider's author can see why.
 void fail(const Turn& turn, const CallId& callId, const Refusal& why) {
   const CallPtr call = turn.state.calls.take(callId);
-  release(turn, *call);
+  releaseCall(turn, *call);
   const Provider* provider = turn.state.providers.find(call->provider);
   if (provider != nullptr) {
     turn.send(provider->peer, protocol::encodeError(why, provider->providerId, call->sessionId));
@@ -75,7 +75,7 @@ void readResultFile(const Turn& turn, const Provider& provider, CallInFlight& ca
   if (!link) return;
   call.stage = CallStage::Reading;
   call.readBy = turn.now.steady + file.ttl;
-  freePlaceOf(turn, call);
+  releaseSlotOf(turn, call);
   turn.effect(
       ReadFile{call.id, *link, persistDir(turn, provider), file.path, file.mimeType, file.size});
 }
@@ -89,7 +89,7 @@ void completeFileResult(const Turn& turn, const CallId& callId, FileOutcome outc
   }
   FileContent& content = outcome.value();
   const CallPtr call = turn.state.calls.take(callId);
-  release(turn, *call);
+  releaseCall(turn, *call);
   protocol::CallResult result;
   result.data = std::move(content.data);
   result.binary = std::move(content.binary);

@@ -46,7 +46,7 @@ bool fitsTheLink(const Turn& turn, const CallResult& result) {
   return size <= turn.limits().bytes(Limit::LinkFrameBytes);
 }
 
-// Who raises one limit has to raise the other.
+// result-bytes and link-frame-bytes must be raised together.
 CallResult tooLarge(const Turn& turn, const CallInFlight& call) {
   const Provider* provider = turn.state.providers.find(call.provider);
   const std::string who = provider == nullptr ? "The provider" : labelOf(*provider);
@@ -57,22 +57,22 @@ CallResult tooLarge(const Turn& turn, const CallInFlight& call) {
 
 }  // namespace
 
-void Asker::tell(const Turn& turn, CallResult result) const {
+void Caller::send(const Turn& turn, CallResult result) const {
   if (link) return turn.effect(SendEvent{*link, std::move(result)});
   if (session != nullptr) sendToSession(turn, *session, std::move(result));
 }
 
-void answerHere(const Turn& turn, const Asker& asker, std::string_view tool, std::string_view args,
-                CallResult result) {
+void answerHere(const Turn& turn, const Caller& caller, std::string_view tool,
+                std::string_view args, CallResult result) {
   const ArgsHead head(args);
   FinishedCall done{turn.now.unixMillis, Millis(0), {}, {}, tool, head.text(), head.cut()};
-  if (asker.session != nullptr) {
-    done.sessionId = asker.session->id;
-    done.provider = turn.state.providers.ownerOf(asker.session->id, tool);
+  if (caller.session != nullptr) {
+    done.sessionId = caller.session->id;
+    done.provider = turn.state.providers.ownerOf(caller.session->id, tool);
   }
-  done.byCommand = asker.link && turn.state.operators.sessionOf(*asker.link) != nullptr;
+  done.byCommand = caller.link && turn.state.operators.sessionOf(*caller.link) != nullptr;
   record(turn, done, result);
-  asker.tell(turn, std::move(result));
+  caller.send(turn, std::move(result));
 }
 
 void recordCancelled(const Turn& turn, const CallInFlight& call, std::string_view reason) {
@@ -83,8 +83,8 @@ void recordCancelled(const Turn& turn, const CallInFlight& call, std::string_vie
   turn.state.log.add(done);
 }
 
-void tellAsker(const Turn& turn, const CallInFlight& call, Session* session,
-               protocol::SessionEvent&& event) {
+void sendToCaller(const Turn& turn, const CallInFlight& call, Session* session,
+                  protocol::SessionEvent&& event) {
   if (call.operatorLink) {
     turn.effect(SendEvent{*call.operatorLink, std::move(event)});
   } else if (session != nullptr) {
@@ -119,9 +119,9 @@ void settle(const Turn& turn, const CallInFlight& call, CallResult result) {
   recordOutcome(turn, call, result);
   result.callId = call.sessionCallId;
   Session* session = turn.state.sessions.find(call.sessionId);
-  tellAsker(turn, call, session, std::move(result));
+  sendToCaller(turn, call, session, std::move(result));
   if (session != nullptr) {
-    oneCallLess(turn, *session);
+    onCallSettled(turn, *session);
   } else {
     drainIfDone(turn);
   }
@@ -139,7 +139,7 @@ void drainIfDone(const Turn& turn) {
   state.drainTimer = state.timers.schedule(turn.now.steady, DrainDue{});
 }
 
-void oneCallLess(const Turn& turn, Session& session) {
+void onCallSettled(const Turn& turn, Session& session) {
   rescheduleSync(turn, session);
   drainIfDone(turn);
 }

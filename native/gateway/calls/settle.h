@@ -1,4 +1,4 @@
-// The one outcome of a call, on its way to the session.
+// How a call's one outcome gets to its caller.
 #pragma once
 
 #include <optional>
@@ -9,28 +9,28 @@
 
 namespace tap::gateway {
 
-// Who failed, for the model.
+// Names the provider in a text for the model.
 [[nodiscard]] std::string labelOf(const Provider& provider);
-// What the model reads: who failed, with which code, why, and what to do next.
+// The text of a failure for the model: who failed, the code, the reason, the next step.
 [[nodiscard]] std::string failureText(std::string_view who, protocol::ErrorCode code,
                                       std::string_view detail);
 [[nodiscard]] protocol::CallResult failure(std::string callId, protocol::ErrorCode code,
                                            std::string text);
 
-// The session's process, or the operator who has asked for the call.
-void tellAsker(const Turn& turn, const CallInFlight& call, Session* session,
-               protocol::SessionEvent&& event);
-// Who wants a call that the gateway answers itself.
-struct Asker {
+// Sends the event to the call's caller: the session's process, or the operator.
+void sendToCaller(const Turn& turn, const CallInFlight& call, Session* session,
+                  protocol::SessionEvent&& event);
+// The caller of a call that the gateway answers itself.
+struct Caller {
   Session* session;                 // in which it would be; null: in none
   std::optional<PeerId> link = {};  // gets the answer; nothing: the session's process does
 
-  void tell(const Turn& turn, protocol::CallResult result) const;
+  void send(const Turn& turn, protocol::CallResult result) const;
 };
-// Tells it the result, be it a refusal or not. People see it like those of other calls.
-void answerHere(const Turn& turn, const Asker& asker, std::string_view tool, std::string_view args,
-                protocol::CallResult result);
-// Whoever asked no longer waits: it has no outcome, but is counted, and in the log of calls.
+// Sends the caller the result or the refusal, and records it as any other call's.
+void answerHere(const Turn& turn, const Caller& caller, std::string_view tool,
+                std::string_view args, protocol::CallResult result);
+// Records a call whose caller no longer waits. It has no outcome.
 void recordCancelled(const Turn& turn, const CallInFlight& call, std::string_view reason);
 
 // Settles a call that has been taken out of the router, with a result whose callId is set here.
@@ -38,9 +38,9 @@ void settle(const Turn& turn, const CallInFlight& call, protocol::CallResult res
 void settleFailed(const Turn& turn, const CallInFlight& call, std::string_view who,
                   protocol::ErrorCode code, std::string_view detail);
 
-// A drain need not wait any longer once the last call is through.
+// Ends a drain once no call is in flight.
 void drainIfDone(const Turn& turn);
-// There is one call less: a reload or a drain may have waited for that.
-void oneCallLess(const Turn& turn, Session& session);
+// A call of the session has ended: a reload or a drain may have waited for that.
+void onCallSettled(const Turn& turn, Session& session);
 
 }  // namespace tap::gateway

@@ -5,14 +5,14 @@
 
 namespace tap::gateway {
 
-TextMap<CallId>& ToolRouter::idsOfAsker(const CallInFlight& call) {
+TextMap<CallId>& ToolRouter::idsOfCaller(const CallInFlight& call) {
   if (call.operatorLink) return byOperator_[*call.operatorLink];
   const auto session = bySession_.find(call.sessionId);
   return session != bySession_.end() ? session->second : bySession_[call.sessionId];
 }
 
 CallInFlight* ToolRouter::open(CallPtr call) {
-  call->siblings = &idsOfAsker(*call);
+  call->siblings = &idsOfCaller(*call);
   if (!call->siblings->emplace(call->sessionCallId, call->id).second) return nullptr;
   const CallId id = call->id;
   return calls_.emplace(id, std::move(call)).first->second.get();
@@ -27,16 +27,16 @@ CallPtr ToolRouter::take(const CallId& id) {
   return call;
 }
 
-CallPtr ToolRouter::take(const TextMap<CallId>& ids, std::string_view askersId) {
-  const auto at = ids.find(askersId);
+CallPtr ToolRouter::take(const TextMap<CallId>& ids, std::string_view callersId) {
+  const auto at = ids.find(callersId);
   if (at == ids.end()) return nullptr;
   const CallId id = at->second;
   return take(id);
 }
 
 CallPtr ToolRouter::take(PeerId operatorLink, std::string_view callId) {
-  const auto asker = byOperator_.find(operatorLink);
-  return asker == byOperator_.end() ? nullptr : take(asker->second, callId);
+  const auto caller = byOperator_.find(operatorLink);
+  return caller == byOperator_.end() ? nullptr : take(caller->second, callId);
 }
 
 CallPtr ToolRouter::take(std::string_view sessionId, std::string_view sessionCallId) {
@@ -125,8 +125,8 @@ size_t ToolRouter::countOfSession(std::string_view sessionId) const {
 }
 
 size_t ToolRouter::countOfOperator(PeerId operatorLink) const {
-  const auto asker = byOperator_.find(operatorLink);
-  return asker == byOperator_.end() ? 0 : asker->second.size();
+  const auto caller = byOperator_.find(operatorLink);
+  return caller == byOperator_.end() ? 0 : caller->second.size();
 }
 
 }  // namespace tap::gateway

@@ -17,7 +17,7 @@ namespace tap::gateway {
 
 // How far a call has come.
 enum class CallStage : uint8_t {
-  Waiting,  // in line for a place: its provider does not know of it
+  Waiting,  // for a slot: its provider does not know of it
   Called,   // the provider has it
   Reading,  // the provider has answered with a file, which is being read
 };
@@ -25,7 +25,7 @@ enum class CallStage : uint8_t {
 struct CallInFlight {
   CallId id;  // the router's
   std::string sessionId;
-  std::string sessionCallId;                // its asker's, to answer with
+  std::string sessionCallId;                // its caller's, to answer with
   std::optional<PeerId> operatorLink = {};  // who asked, where it is not the session's process
   std::string tool;
   PeerId provider{};
@@ -36,12 +36,12 @@ struct CallInFlight {
   Time nextProgress{};   // when it may
   TimerId progressTimer = TimerId::None;
   Time started{};     // when it was asked for
-  std::string place;  // CallQueue's key; empty: nothing is limited
+  std::string slot;   // CallQueue's key; empty: its provider has no limit
   Slice message;      // what the provider will get, while it waits
   Time readBy{};      // while its file is read: when that may be gone
   Slice args;         // while another instance may be tried; else empty
   ArgsHead argsHead;  // for the log
-  // The router's: idsOfAsker, so that nobody looks for it again.
+  // The router's: idsOfCaller, so that nobody looks for it again.
   TextMap<CallId>* siblings = nullptr;
 };
 // Whoever has it settles the call.
@@ -49,7 +49,7 @@ using CallPtr = std::unique_ptr<CallInFlight>;
 
 class ToolRouter {
  public:
-  // Null if its asker has a call of this sessionCallId in flight already.
+  // Null if its caller has a call of this sessionCallId in flight already.
   [[nodiscard]] CallInFlight* open(CallPtr call);
   // Takes the call out; null if it is not in flight.
   [[nodiscard]] CallPtr take(const CallId& id);
@@ -81,9 +81,9 @@ class ToolRouter {
  private:
   template <class Which>
   [[nodiscard]] std::vector<CallId> idsIf(Which which) const;
-  // What its asker has in flight, by the asker's own ids.
-  [[nodiscard]] TextMap<CallId>& idsOfAsker(const CallInFlight& call);
-  [[nodiscard]] CallPtr take(const TextMap<CallId>& ids, std::string_view askersId);
+  // What its caller has in flight, by the caller's own ids.
+  [[nodiscard]] TextMap<CallId>& idsOfCaller(const CallInFlight& call);
+  [[nodiscard]] CallPtr take(const TextMap<CallId>& ids, std::string_view callersId);
   [[nodiscard]] std::vector<CallPtr> takeAll(const std::vector<CallId>& ids);
 
   Calls calls_;

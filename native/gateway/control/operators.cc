@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/encoding.h"
-#include "gateway/calls/call_places.h"
+#include "gateway/calls/call_slots.h"
 #include "gateway/calls/calls.h"
 #include "gateway/calls/settle.h"
 #include "gateway/control/inspection.h"
@@ -53,7 +53,7 @@ struct OperatorReceiver {
     if (!call) return;
     const std::string_view reason =
         cancel.reason.empty() ? "aborted" : std::string_view(cancel.reason);
-    callOff(turn, *call, reason);
+    cancelAtProvider(turn, *call, reason);
     recordCancelled(turn, *call, reason);
     drainIfDone(turn);
   }
@@ -102,7 +102,7 @@ void operatorMessage(const Turn& turn, PeerId link, const protocol::SessionMessa
 void operatorGone(const Turn& turn, PeerId link) {
   turn.state.operators.erase(link);
   for (const CallPtr& call : turn.state.calls.takeOfOperator(link)) {
-    callOff(turn, *call, "the operator has left");
+    cancelAtProvider(turn, *call, "the operator has left");
     recordCancelled(turn, *call, "the operator has left");
   }
   drainIfDone(turn);
@@ -110,7 +110,7 @@ void operatorGone(const Turn& turn, PeerId link) {
 
 void cancelOperatorCalls(const Turn& turn, std::string_view sessionId, std::string_view reason) {
   for (const CallPtr& call : turn.state.calls.takeOfOperators(sessionId)) {
-    callOff(turn, *call, reason);
+    cancelAtProvider(turn, *call, reason);
     settleFailed(turn, *call, "The call", ErrorCode::Cancelled, reason);
   }
 }

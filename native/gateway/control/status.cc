@@ -49,7 +49,7 @@ std::string describeProvider(const Turn& turn, Provider& provider, const Session
 std::string describeStatus(const Turn& turn, const Session& session) {
   State& state = turn.state;
   std::vector<Provider*> providers = state.providers.inSession(session.id);
-  std::erase_if(providers, [](const Provider* provider) { return provider->isInternal(); });
+  std::erase_if(providers, [](const Provider* provider) { return provider->isInProcess(); });
   std::string text = "tap " + state.config.version + ": gateway on port " +
                      std::to_string(state.config.port) + ", " +
                      std::to_string(state.sessions.active().size()) + " session(s)" +

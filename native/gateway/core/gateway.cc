@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "gateway/calls/call_places.h"
+#include "gateway/calls/call_slots.h"
 #include "gateway/calls/calls.h"
 #include "gateway/calls/file_results.h"
 #include "gateway/registry/announcement.h"
@@ -76,8 +76,8 @@ struct Due {
       tellHooks(turn, *session);
     }
   }
-  void operator()(const LineDue& due) const { callNext(turn, due.key); }
-  void operator()(const PlaceDue& due) const { heldPlaceDue(turn, due.callId); }
+  void operator()(const QueueDue& due) const { callNext(turn, due.key); }
+  void operator()(const SlotDue& due) const { heldSlotDue(turn, due.callId); }
   void operator()(const SyncDue& due) const {
     if (Session* session = turn.state.sessions.find(due.sessionId)) runSync(turn, *session);
   }

@@ -179,13 +179,13 @@ void slowDown(const Turn& turn, Provider& provider) {
 }
 
 void countMessage(const Turn& turn, Provider& provider) {
-  if (provider.isInternal() || provider.allowance.take(turn.now.steady)) return;
+  if (provider.isInProcess() || provider.allowance.take(turn.now.steady)) return;
   slowDown(turn, provider);
 }
 
 // Compiling patterns is work: it counts as that many more messages.
 void countWork(const Turn& turn, Provider& provider, int64_t work) {
-  if (work == 0 || provider.isInternal()) return;
+  if (work == 0 || provider.isInProcess()) return;
   provider.allowance.charge(work);
   if (!provider.allowance.has(turn.now.steady)) slowDown(turn, provider);
 }
@@ -281,7 +281,7 @@ void Gateway::providerAdmitted(PeerId peer, Now now, Effects& effects) {
   const Turn turn{state_, now, effects};
   Provider& provider = state_.providers.add(peer, turn.limits());
   provider.upgraded = true;
-  admit(turn, provider, {protocol::Trust::Internal, "", ""}, "");
+  admit(turn, provider, {protocol::Trust::InProcess, "", ""}, "");
 }
 
 void Gateway::providerPong(PeerId peer) {

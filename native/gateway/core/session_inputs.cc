@@ -11,9 +11,9 @@
 #include "gateway/registry/pairing.h"
 #include "gateway/registry/refusal.h"
 #include "gateway/registry/session_end.h"
-#include "gateway/registry/session_start.h"
 #include "gateway/registry/session_list.h"
 #include "gateway/registry/session_output.h"
+#include "gateway/registry/session_start.h"
 #include "gateway/streams/events.h"
 #include "gateway/streams/pushes.h"
 #include "gateway/sync/refused_tools.h"
@@ -260,7 +260,7 @@ bool isKnown(State& state, PeerId peer) {
 }
 
 // Of those to whom that applies.
-Asker askerAt(State& state, PeerId peer) {
+Caller callerAt(State& state, PeerId peer) {
   const std::string* chosen = state.operators.sessionOf(peer);
   return {chosen == nullptr ? state.sessions.byPeer(peer) : state.sessions.find(*chosen), peer};
 }
@@ -278,7 +278,7 @@ void Gateway::sessionText(PeerId peer, const Slice& text, Now now, Effects& effe
       protocol::answerUnreadable(text.view(), message.error());
   if (!answer) return;
   if (auto* result = std::get_if<protocol::CallResult>(&*answer)) {
-    return answerHere(turn, askerAt(state_, peer), protocol::toolOfUnreadable(text.view()),
+    return answerHere(turn, callerAt(state_, peer), protocol::toolOfUnreadable(text.view()),
                       protocol::argumentsOfUnreadable(text.view()), std::move(*result));
   }
   turn.effect(SendEvent{peer, std::move(*answer)});
@@ -294,7 +294,7 @@ void Gateway::sessionMessage(PeerId peer, const protocol::SessionMessage& messag
   if (!args) {
     if (!isKnown(state_, peer)) return receive(turn, peer, message);
     const std::string_view given = call->args.view();
-    return answerHere(turn, askerAt(state_, peer), call->tool, utf8::isValid(given) ? given : "",
+    return answerHere(turn, callerAt(state_, peer), call->tool, utf8::isValid(given) ? given : "",
                       protocol::refuseArguments(call->callId, call->tool, args.error()));
   }
   if (args.value().size() == call->args.size()) return receive(turn, peer, message);

@@ -59,10 +59,10 @@ struct TransformDue {
 struct HooksDue {
   std::string sessionId;
 };
-struct LineDue {
+struct QueueDue {
   std::string key;  // CallQueue's
 };
-struct PlaceDue {
+struct SlotDue {
   CallId callId;
 };
 struct SyncDue {
@@ -89,7 +89,7 @@ struct OfferDue {
 struct GraceDue {};
 struct DrainDue {};
 using Timer =
-    std::variant<UnauthenticatedDue, ThrottleDue, CallDue, ProgressDue, LinesDue, LineDue, PlaceDue,
+    std::variant<UnauthenticatedDue, ThrottleDue, CallDue, ProgressDue, LinesDue, QueueDue, SlotDue,
                  GateDue, TransformDue, HooksDue, SyncDue, LingerDue, ShutdownDue, DepartureDue,
                  WatchDue, ElsewhereDue, OfferDue, GraceDue, DrainDue>;
 
@@ -128,7 +128,7 @@ struct State {
   CallLog log;
   Operators operators;
   int64_t startedUnixMillis = 0;
-  CallQueue queue;  // of those for which there is no place yet
+  CallQueue queue;  // of calls that wait for a slot
   TimerQueue<Timer> timers;
   Authenticator authenticator;
   // What providers were last told of the sessions, by id.

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/encoding.h"
-#include "gateway/calls/call_places.h"
+#include "gateway/calls/call_slots.h"
 #include "gateway/calls/calls.h"
 #include "gateway/calls/file_results.h"
 #include "gateway/hooks/hooks.h"
@@ -31,8 +31,8 @@ namespace {
 
 constexpr Millis kHelloWindow{60'000};
 
-// The reconnect token gives a connection the identity that it had on another one, which may not
-// have noticed yet that it is dead.
+// The reconnect token moves an identity to this connection from an older one, which may be dead
+// without having been closed.
 void takeOver(const Turn& turn, const Provider& provider, const protocol::Hello& hello) {
   Provider* holder = takenOver(turn, provider, hello);
   if (holder == nullptr) return;
@@ -69,12 +69,11 @@ void restore(Binding& binding, const Binding& saved, const protocol::Hello& hell
   if (!hello.context) binding.context = saved.context;
 }
 
-// What a reconnecting provider does not declare anew, it has back.
+// The bindings that a hello asks for. A provider that reconnects keeps what it does not declare.
 struct Declaration {
   const protocol::Hello& hello;
   bool comesBack;
 
-  // `known` is what is kept of it in that session.
   [[nodiscard]] Binding in(const Session& session) const {
     Binding binding = declaredBy(hello);
     binding.sessionId = session.id;
@@ -86,8 +85,8 @@ struct Declaration {
   }
 };
 
-// A program of the user's takes its budgets along to another name, also where hello is refused. Not
-// where another program goes by that name: it would have to answer for what it has not done.
+// A program of the user's keeps its budgets under another name, also where hello is refused; but
+// not where another program has that name, since their pushes would count together.
 void followName(const Turn& turn, const Provider& provider, const std::string& name) {
   if (provider.name.empty() || !partyOf(provider).isTrusted()) return;
   for (auto& [id, session] : turn.state.sessions.all()) {
@@ -100,20 +99,20 @@ void followName(const Turn& turn, const Provider& provider, const std::string& n
   }
 }
 
-void introduce(const Turn& turn, Provider& provider, Session& session) {
-  arrive(turn, session, provider);
+void announceBinding(const Turn& turn, Provider& provider, Session& session) {
+  onBound(turn, session, provider);
   turn.log(LogLevel::Info, "provider " + inQuotes(provider.name) + " " + provider.providerId +
                                " bound to session " + session.id);
 }
 
-void greet(const Turn& turn, Provider& provider, Session& session) {
+void finishBinding(const Turn& turn, Provider& provider, Session& session) {
   turn.send(provider.peer, protocol::encodeLifecycle(session.id, "started"));
   toolsChanged(turn, session, {provider.name});
   if (provider.subscribe != 0) subscriptionsChanged(turn, session);
   answerWhenInForce(turn, session, provider, *provider.in(session.id), "hello", "");
 }
 
-void adopt(Provider& provider, const protocol::Hello& hello) {
+void applyHello(Provider& provider, const protocol::Hello& hello) {
   if (provider.name != hello.name || provider.instance != hello.instance) {
     provider.providerId.clear();
   }
@@ -135,7 +134,7 @@ size_t rememberedOf(const Provider& provider, const Session& session) {
   return at->second.kept.bytes();
 }
 
-// Besides, useUp takes what its tokens could have brought back in other sessions.
+// consumeReconnectToken also drops what its tokens could have restored in other sessions.
 size_t freedByHello(const Turn& turn, const Provider& provider,
                     const std::vector<Session*>& sessions, const std::string& token) {
   const Identity identity{provider.name, provider.instance};
@@ -218,7 +217,7 @@ std::optional<Refusal> bindProvider(const Turn& turn, Provider& provider, protoc
   const Declaration declaration{hello, comesBack};
   std::vector<Binding> bindings;
   followName(turn, provider, hello.name);
-  adopt(provider, hello);
+  applyHello(provider, hello);
   if (formerly) restore(provider.declared, *formerly, hello);
   for (const Session* session : chosen.value()) bindings.push_back(declaration.in(*session));
   if (auto refusal =
@@ -227,15 +226,15 @@ std::optional<Refusal> bindProvider(const Turn& turn, Provider& provider, protoc
     return refusal;
   }
   if (comesBack) provider.providerId = formerId;
-  useUp(turn, identity, hello.reconnectToken);
-  useUp(turn, identity, provider.reconnectToken);
+  consumeReconnectToken(turn, identity, hello.reconnectToken);
+  consumeReconnectToken(turn, identity, provider.reconnectToken);
   provider.reconnectToken = turn.state.authenticator.issueReconnectToken();
   provider.state = ProviderState::Bound;
   turn.cancel(provider.deadline);
   for (Session* session : chosen.value()) forgetOthers(turn, *session, provider);
   for (size_t i = 0; i < bindings.size(); ++i) {
     turn.state.providers.bind(provider, std::move(bindings[i]));
-    introduce(turn, provider, *chosen.value()[i]);
+    announceBinding(turn, provider, *chosen.value()[i]);
   }
   reckon(turn.state, provider);
   if (provider.providerId.empty()) provider.providerId = "p-" + turn.state.ids.shortId();
@@ -244,7 +243,7 @@ std::optional<Refusal> bindProvider(const Turn& turn, Provider& provider, protoc
                                {provider.providerId,
                                 provider.all ? kAll : std::string_view(chosen.value().front()->id),
                                 provider.reconnectToken, folder}));
-  for (Session* session : chosen.value()) greet(turn, provider, *session);
+  for (Session* session : chosen.value()) finishBinding(turn, provider, *session);
   noticeMove(turn, provider);
   return std::nullopt;
 }
@@ -276,19 +275,19 @@ std::optional<Refusal> sessionReady(const Turn& turn, Provider& provider,
   if (auto refusal = makeRoom(turn, provider.party, room, type, "")) return refusal;
   binding.sessionId = sessionId;
   turn.state.providers.bind(provider, std::move(binding));
-  introduce(turn, provider, *session);
+  announceBinding(turn, provider, *session);
   reckon(turn.state, provider);
-  bringFilters(turn, provider, *session);
-  greet(turn, provider, *session);
+  copyFiltersToSession(turn, provider, *session);
+  finishBinding(turn, provider, *session);
   return std::nullopt;
 }
 
-void bindInternalProviders(const Turn& turn, const Session& session) {
-  std::vector<Provider*> internal = turn.state.providers.all();
-  std::erase_if(internal, [](const Provider* one) { return !one->isInternal() || !one->all; });
-  std::sort(internal.begin(), internal.end(),
+void bindInProcessProviders(const Turn& turn, const Session& session) {
+  std::vector<Provider*> inProcess = turn.state.providers.all();
+  std::erase_if(inProcess, [](const Provider* one) { return !one->isInProcess() || !one->all; });
+  std::sort(inProcess.begin(), inProcess.end(),
             [](const Provider* a, const Provider* b) { return a->peer < b->peer; });
-  for (Provider* provider : internal) {
+  for (Provider* provider : inProcess) {
     if (const auto refusal = sessionReady(turn, *provider, session.id)) {
       turn.send(provider->peer, protocol::encodeError(*refusal, provider->providerId, session.id));
     }

@@ -19,7 +19,7 @@ namespace tap::gateway {
 // A provider bound to "all" is ready for a session that came later.
 [[nodiscard]] std::optional<protocol::Refusal> sessionReady(const Turn& turn, Provider& provider,
                                                             const std::string& sessionId);
-// Providers of this process that are bound to "all" are ready for a new session at once.
-void bindInternalProviders(const Turn& turn, const Session& session);
+// Binds the in-process providers that are bound to "all" to a new session.
+void bindInProcessProviders(const Turn& turn, const Session& session);
 
 }  // namespace tap::gateway

@@ -1,5 +1,5 @@
-// Why a hello is refused: the sessions that it asks for, what its provider may declare, names that
-// others have.
+// The checks of a hello: the sessions that it asks for, what its provider may declare, and names
+// that other providers have.
 #pragma once
 
 #include <optional>

@@ -141,7 +141,7 @@ void forgetOthers(const Turn& turn, Session& session, const Provider& provider) 
   for (const Identity& identity : others) forget(turn, session, identity);
 }
 
-void arrive(const Turn& turn, Session& session, Provider& provider) {
+void onBound(const Turn& turn, Session& session, Provider& provider) {
   KnownProvider& known = session.known[identityOf(provider)];
   turn.cancel(known.departure);
   if (provider.providerId.empty() && !isTaken(turn, known.providerId)) {
@@ -162,12 +162,12 @@ void arrive(const Turn& turn, Session& session, Provider& provider) {
     if (known.startupGiven) binding->startupContext.clear();
   }
   session.servedElsewhere.erase(provider.name);
-  if (provider.isInternal()) session.announced.erase(provider.name);
+  if (provider.isInProcess()) session.announced.erase(provider.name);
   announce(turn, session, provider);
 }
 
-void depart(const Turn& turn, Session& session, const Provider& provider, Departure departure,
-            std::optional<Binding> saved) {
+void onUnbound(const Turn& turn, Session& session, const Provider& provider, Departure departure,
+               std::optional<Binding> saved) {
   const Identity identity = identityOf(provider);
   if (departure == Departure::Goodbye) return forget(turn, session, identity);
   if (saved) holdRules(turn, session, provider, departure, *saved);
@@ -234,7 +234,8 @@ std::optional<Departed> findDeparted(const Turn& turn, const Provider& provider,
   return std::nullopt;
 }
 
-void useUp(const Turn& turn, const Identity& identity, const std::string& reconnectToken) {
+void consumeReconnectToken(const Turn& turn, const Identity& identity,
+                           const std::string& reconnectToken) {
   if (reconnectToken.empty()) return;
   for (auto& [id, session] : turn.state.sessions.all()) {
     const auto at = session.known.find(identity);

@@ -1,5 +1,5 @@
-// Who a provider is across connections: the id it keeps, the token that brings its binding back,
-// and the line in the timeline that says it came or left.
+// A provider's identity across connections: the id it keeps, the token that restores its binding,
+// and the line in the timeline that says that it came or left.
 #pragma once
 
 #include <optional>
@@ -9,20 +9,20 @@
 
 namespace tap::gateway {
 
-// The provider is bound to this session: it gets the id it had there, unless it has one, and is
-// announced if its name is new (announcement.h). Its reconnect token is remembered.
-void arrive(const Turn& turn, Session& session, Provider& provider);
+// The provider has been bound to this session. It gets the id that it had there, unless it has one,
+// and is announced if its name is new (announcement.h). The session remembers its reconnect token.
+void onBound(const Turn& turn, Session& session, Provider& provider);
 
-// How a binding ends. After a goodbye nothing is left, and the timeline says so at once; else it
-// has the reconnect window, and `saved` is what it can have back.
+// Why a binding has ended. After a goodbye nothing is left, and the timeline says so at once; else
+// the reconnect window begins, in which the provider can have `saved` back.
 enum class Departure : uint8_t {
   Goodbye,    // it said so, or the user has taken its token back
   Lost,       // its connection is over: its deny rules and gates hold for the reconnect window
   TakenOver,  // the same, and the connection that comes in its place is there
   Moved,      // it has said hello again: its rules end
 };
-void depart(const Turn& turn, Session& session, const Provider& provider, Departure departure,
-            std::optional<Binding> saved);
+void onUnbound(const Turn& turn, Session& session, const Provider& provider, Departure departure,
+               std::optional<Binding> saved);
 
 // The reconnect window has passed.
 void forgetDeparted(const Turn& turn, Session& session, const Identity& identity);
@@ -30,7 +30,7 @@ void forgetDeparted(const Turn& turn, Session& session, const Identity& identity
 // nor of what they have pushed and still waits.
 void forgetToken(const Turn& turn, std::string_view token);
 
-// Names that the session had before this gateway met it are no news to it.
+// The session had this name before the gateway met it: the timeline does not announce it again.
 void expectReturn(const Turn& turn, Session& session, const std::string& name);
 
 // Whether the session knows the name as that of a program with which this connection can have
@@ -54,7 +54,8 @@ struct Departed {
 [[nodiscard]] std::optional<Departed> findDeparted(const Turn& turn, const Provider& provider,
                                                    const Identity& identity,
                                                    const std::string& reconnectToken);
-// A token is good for one hello: it brings nothing back any more, in whatever session.
-void useUp(const Turn& turn, const Identity& identity, const std::string& reconnectToken);
+// A token is good for one hello: from now on it restores nothing, in any session.
+void consumeReconnectToken(const Turn& turn, const Identity& identity,
+                           const std::string& reconnectToken);
 
 }  // namespace tap::gateway

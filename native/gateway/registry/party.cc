@@ -44,14 +44,14 @@ bool isProgram(std::string_view account) {
 
 std::string accountOf(const Credentials& credentials, const std::optional<std::string>& origin,
                       std::string_view name) {
-  if (credentials.trust == protocol::Trust::Internal) return {};
+  if (credentials.trust == protocol::Trust::InProcess) return {};
   if (credentials.trust == protocol::Trust::Project) return accountOfName(name);
   if (origin) return "page " + *origin;
   return "token " + credentials.token;
 }
 
 std::string accountOf(const Provider& provider) {
-  if (provider.isInternal()) return accountOfName(provider.name);
+  if (provider.isInProcess()) return accountOfName(provider.name);
   return accountOf(provider.credentials, provider.origin, provider.name);
 }
 

@@ -79,7 +79,7 @@ void lookAtProviders(const Turn& turn) {
   bool anyLong = false;
   for (const auto& [peer, on] : waiting) {
     Provider* provider = turn.state.providers.find(peer);
-    if (provider == nullptr || provider->isInternal() || provider->paused) continue;
+    if (provider == nullptr || provider->isInProcess() || provider->paused) continue;
     look(turn, *provider, on);
     anyLong = anyLong || provider->pingedAt.has_value();
   }

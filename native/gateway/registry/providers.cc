@@ -58,7 +58,7 @@ void Providers::erase(PeerId peer) {
 size_t Providers::connections() const {
   return static_cast<size_t>(
       std::count_if(providers_.begin(), providers_.end(),
-                    [](const auto& one) { return !one.second.isInternal(); }));
+                    [](const auto& one) { return !one.second.isInProcess(); }));
 }
 
 std::vector<Provider*> Providers::all() {
@@ -265,7 +265,7 @@ std::vector<BoundProvider> Providers::inOrder(std::string_view sessionId) {
 bool Providers::anyToWaitFor(std::string_view sessionId) {
   const std::vector<Provider*> bound = inSession(sessionId);
   return std::any_of(bound.begin(), bound.end(),
-                     [](const Provider* provider) { return !provider->isInternal(); });
+                     [](const Provider* provider) { return !provider->isInProcess(); });
 }
 
 const std::vector<std::string>& Providers::definitions(std::string_view sessionId,

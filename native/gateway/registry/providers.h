@@ -102,8 +102,8 @@ struct Provider {
     pingedAt.reset();
     hungTold = false;
   }
-  // In the gateway's own process: part of tap, and nobody's concern in a session.
-  [[nodiscard]] bool isInternal() const { return credentials.trust == protocol::Trust::Internal; }
+  // Runs in the gateway's own process. It is part of tap: no session lists or announces it.
+  [[nodiscard]] bool isInProcess() const { return credentials.trust == protocol::Trust::InProcess; }
   [[nodiscard]] bool isWebPage() const { return origin.has_value(); }
   [[nodiscard]] Binding* in(std::string_view sessionId);
   // The session of a provider that is bound to just one; null otherwise.

@@ -13,7 +13,7 @@ using protocol::ProviderState;
 
 namespace {
 
-// Nobody is left in the session who could be answered.
+// The session has no process that could be sent an answer.
 void dropQuestions(const Turn& turn, Session& session) {
   dropChecks(turn, session.id);
   dropBuilds(turn, session.id);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxOutbox = 100;  // events that wait for a reload to come back
 
-// Later lines of a text are indented: none can pass for a line of its own.
+// Indents the later lines of a text, so that none looks like a timeline line of its own.
 std::string hangingLines(std::string_view text) {
   std::string out;
   for (const char c : text) {

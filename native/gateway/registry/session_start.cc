@@ -50,7 +50,7 @@ void takeOver(const Turn& turn, Session& session) {
   sessionProcessGone(turn, session);
 }
 
-// A link that registers again speaks for its former session no more.
+// A link that registers again no longer serves its former session.
 void releaseLink(const Turn& turn, PeerId peer) {
   turn.state.endedLinks.erase(peer);
   Session* former = turn.state.sessions.byPeer(peer);
@@ -59,7 +59,7 @@ void releaseLink(const Turn& turn, PeerId peer) {
   sessionProcessGone(turn, *former);
 }
 
-// The session was served by another gateway before: its providers are no news to it.
+// Another gateway has served the session before: its providers are not announced again.
 void keepKnownProviders(const Turn& turn, Session& session, const ToolSnapshot& have) {
   for (const auto& [name, digest] : have) expectReturn(turn, session, name);
 }
@@ -72,7 +72,7 @@ void welcome(const Turn& turn, Session& session, bool isNew, bool joined) {
   sendToSession(turn, session, firstTools(turn, session, joined));
   introduceSubscriptions(turn, session);
   introduceHooks(turn, session, isNew, joined);
-  session.activity = protocol::Activity::Idle;  // it says so where it is not
+  session.activity = protocol::Activity::Idle;  // until the session reports another one
   while (!session.outbox.empty()) {
     protocol::SessionEvent event = std::move(session.outbox.front());
     session.outbox.pop_front();
@@ -100,7 +100,7 @@ void registerSession(const Turn& turn, PeerId peer, const protocol::Register& me
   ToolSnapshot have = toSnapshot(message.have);
   if (isNew) {
     keepKnownProviders(turn, *session, have);
-    bindInternalProviders(turn, *session);
+    bindInProcessProviders(turn, *session);
   }
   takeOver(turn, *session);
   turn.cancel(session->lingerTimer);

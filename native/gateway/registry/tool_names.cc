@@ -35,7 +35,7 @@ std::optional<std::string> toolConflict(const Turn& turn, const Session& session
   const bool targeted =
       !provider.instance.empty() || providers.isTargeted(session.id, provider.name);
   for (const protocol::ToolDefinition& tool : tools) {
-    if (equalIgnoringCase(tool.name, kStatusTool) && !provider.isInternal()) {
+    if (equalIgnoringCase(tool.name, kStatusTool) && !provider.isInProcess()) {
       return clash(tool.name, kStatusTool) + " tap's own tool";
     }
     if (const auto at = session.builtins.find(tool.name); at != session.builtins.end()) {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/encoding.h"
-#include "gateway/calls/call_places.h"
+#include "gateway/calls/call_slots.h"
 #include "gateway/calls/calls.h"
 #include "gateway/hooks/hooks.h"
 #include "gateway/registry/kept.h"
@@ -59,7 +59,7 @@ void unbind(const Turn& turn, Provider& provider, const std::string& sessionId, 
     return;
   }
   const bool hadHooks = anyHooks(*session, saved);
-  depart(turn, *session, provider, departure, std::move(saved));
+  onUnbound(turn, *session, provider, departure, std::move(saved));
   toolsChanged(turn, *session, {provider.name});
   if (provider.subscribe != 0) subscriptionsChanged(turn, *session);
   if (hadHooks) hooksChanged(turn, *session);
@@ -69,7 +69,7 @@ void unbindAll(const Turn& turn, Provider& provider, Departure departure, std::s
   while (!provider.bindings.empty()) {
     unbind(turn, provider, std::string(provider.bindings.begin()->first), departure, detail);
   }
-  freeHeldPlaces(turn, provider);
+  releaseHeldSlots(turn, provider);
   declareNothing(provider);
   reckon(turn.state, provider);
   if (provider.state == ProviderState::Bound) provider.state = ProviderState::Unbound;

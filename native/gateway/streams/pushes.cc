@@ -230,7 +230,7 @@ std::optional<Refusal> setFilter(const Turn& turn, Provider& provider,
   return std::nullopt;
 }
 
-void bringFilters(const Turn& turn, const Provider& provider, Session& session) {
+void copyFiltersToSession(const Turn& turn, const Provider& provider, Session& session) {
   for (const auto& [stream, rules] : provider.filters) {
     // As many streams as the provider may have: there is room for each.
     (void)streamsOf(turn, session, provider).setFilter(stream, rules, turn.limits());
@@ -251,7 +251,7 @@ std::optional<Refusal> queryStreams(const Turn& turn, Provider& provider,
   size_t room = turn.limits().bytes(Limit::MessageBytes);  // of the whole answer
   for (const std::string& wanted : query.streams) {
     const auto [stream, owner] = splitStream(wanted, provider.name);
-    if (owner != provider.name && provider.credentials.trust < protocol::Trust::Internal) {
+    if (owner != provider.name && provider.credentials.trust < protocol::Trust::InProcess) {
       return Refusal{ErrorCode::Unauthorized, "only your own streams can be queried",
                      "stream.query"};
     }

@@ -12,11 +12,11 @@ namespace tap::gateway {
 
 [[nodiscard]] std::optional<protocol::Refusal> setFilter(const Turn& turn, Provider& provider,
                                                          const protocol::FilterSet& filter);
-// A session that the provider has just got ready for filters as its others do.
-void bringFilters(const Turn& turn, const Provider& provider, Session& session);
+// The provider is ready for another session: its filters for all sessions hold there, too.
+void copyFiltersToSession(const Turn& turn, const Provider& provider, Session& session);
 [[nodiscard]] std::optional<protocol::Refusal> queryStreams(const Turn& turn, Provider& provider,
                                                             const protocol::StreamQuery& query);
-// The session has become idle: an inject that was held goes out.
+// The session is idle: sends an inject that was held.
 void releaseHeld(const Turn& turn, Session& session);
 // The user has spoken: injects that were paused may go on.
 void userHasSpoken(const Turn& turn, Session& session);

@@ -30,8 +30,8 @@ bool isQuiet(const Turn& turn, const Session& session) {
          turn.state.calls.countOfSession(session.id) == 0;
 }
 
-// What is scheduled must know of what it waits for.
-void lookAround(const Turn& turn, Session& session) {
+// Gives ToolSync the conditions that it waits for.
+void refreshSyncInputs(const Turn& turn, Session& session) {
   session.sync.setQuiet(isQuiet(turn, session));
   session.sync.setGated(turn.state.checks.anyOfSession(session.id));
 }
@@ -61,7 +61,7 @@ void toolsChanged(const Turn& turn, Session& session, const std::set<std::string
 void rescheduleSync(const Turn& turn, Session& session) {
   turn.cancel(session.syncTimer);
   if (!session.peer || session.ending || session.sync.atRest()) return;
-  lookAround(turn, session);
+  refreshSyncInputs(turn, session);
   if (const auto due = session.sync.due()) {
     session.syncTimer = turn.state.timers.schedule(*due, SyncDue{session.id});
   }
@@ -70,7 +70,7 @@ void rescheduleSync(const Turn& turn, Session& session) {
 void runSync(const Turn& turn, Session& session) {
   session.syncTimer = TimerId::None;
   if (!session.peer || session.ending) return;
-  lookAround(turn, session);
+  refreshSyncInputs(turn, session);
   if (auto plan = session.sync.takePlan(turn.now.steady)) {
     sendToSession(turn, session, toEvent(turn, session, std::move(*plan)));
   }

@@ -29,7 +29,7 @@ namespace tap::protocol {
 inline constexpr int64_t kProtocolVersion = 2;
 
 // Who a connection speaks for (docs/decisions.md D-1). Later is more.
-enum class Trust : uint8_t { None, External, Project, Internal };
+enum class Trust : uint8_t { None, External, Project, InProcess };
 
 // One declared tool, checked against what the CLI accepts (docs/decisions.md D-12).
 struct ToolDefinition {
