@@ -1,7 +1,7 @@
 // hello.concurrency: how many calls run at once, who waits for whom, and when a place is free.
 #include <gtest/gtest.h>
 
-#include "gateway/calls/call_places.h"
+#include "gateway/calls/call_slots.h"
 #include "gateway/harness.h"
 
 namespace tap::gateway::test {
@@ -167,7 +167,7 @@ TEST_F(Concurrency, OfAProvider_IsNotSharedWithAStrangerOfThatName) {
   Provider ours(PeerId{78}, Limits());
   ours.name = "p";
   ours.concurrency = paired.concurrency;
-  EXPECT_NE(placeKey(paired, "greet"), placeKey(ours, "greet"));
+  EXPECT_NE(slotKey(paired, "greet"), slotKey(ours, "greet"));
 }
 
 TEST_F(Concurrency, ACancelledCallKeepsItsPlaceUntilTheProviderReplies) {

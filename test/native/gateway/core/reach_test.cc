@@ -1,5 +1,5 @@
-// What a kind of provider can reach, and what it cannot: the rows of SECURITY.md, "What each
-// provider can reach", that no other test is about.
+// What each kind of provider can reach, and what it cannot: the rows of SECURITY.md, "What each
+// provider can reach", that have no test elsewhere.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -102,6 +102,14 @@ struct Reach : ::testing::Test {
     }
     tap.advance(1'000);
   }
+  // Whatever it says reaches no other provider and no other session.
+  void staysInItsSession(PeerId peer) {
+    tap.advance(5'000);
+    (void)tap.confirmTools(session);
+    tap.clear();
+    sayEverything(peer, "evil");
+    for (const PeerId other : {neighbour, stranger, elsewhere}) EXPECT_TRUE(tap.quiet(other));
+  }
   void turn() {
     tap.send(session, protocol::ActivityChanged{protocol::Activity::Busy});
     tap.send(session, protocol::ActivityChanged{protocol::Activity::Idle});
@@ -172,14 +180,7 @@ TEST_F(StrangerReach, IsForgottenWithItsConnection) {
 class ProgramReach : public Reach {};
 
 TEST_F(ProgramReach, IsNeitherAnotherProviderNorAnotherSession) {
-  const PeerId peer = tap.bound("loud", "s", {"shout"});
-  tap.advance(5'000);
-  (void)tap.confirmTools(session);
-  tap.clear();
-  sayEverything(peer, "evil");
-  EXPECT_TRUE(tap.quiet(neighbour));
-  EXPECT_TRUE(tap.quiet(stranger));
-  EXPECT_TRUE(tap.quiet(elsewhere));
+  staysInItsSession(tap.bound("loud", "s", {"shout"}));
 }
 
 TEST_F(ProgramReach, IsAFolderOfItsNameAndNoOtherFile) {
@@ -237,13 +238,7 @@ TEST_F(ProjectReach, HasOneCountOfTurnsForAllOfItsRuns) {
 }
 
 TEST_F(ProjectReach, IsNeitherAnotherProviderNorAnotherSession) {
-  const PeerId peer = run("ci");
-  tap.advance(5'000);
-  tap.clear();
-  sayEverything(peer, "evil");
-  EXPECT_TRUE(tap.quiet(neighbour));
-  EXPECT_TRUE(tap.quiet(stranger));
-  EXPECT_TRUE(tap.quiet(elsewhere));
+  staysInItsSession(run("ci"));
 }
 
 // ---- a paired program or web page
@@ -251,14 +246,7 @@ TEST_F(ProjectReach, IsNeitherAnotherProviderNorAnotherSession) {
 class PairedReach : public Reach {};
 
 TEST_F(PairedReach, IsNeitherAnotherProviderNorAnotherSession) {
-  const PeerId peer = page("page");
-  tap.advance(5'000);
-  (void)tap.confirmTools(session);
-  tap.clear();
-  sayEverything(peer, "evil");
-  EXPECT_TRUE(tap.quiet(neighbour));
-  EXPECT_TRUE(tap.quiet(stranger));
-  EXPECT_TRUE(tap.quiet(elsewhere));
+  staysInItsSession(page("page"));
 }
 
 TEST_F(PairedReach, IsNoFileAndNoFolder) {
