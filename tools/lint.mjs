@@ -1,12 +1,13 @@
 // npm run lint: formats, types, and the checks of clang-tidy and eslint. Each check is a row.
 
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { audit } from "./audit.mjs";
 import { CommandFailed, root, run, say, step } from "./commands.mjs";
 import { clangChecks } from "./lint-cpp.mjs";
+import { wrap } from "./wrap.mjs";
 
 const WORKERS = Math.max(2, os.availableParallelism());
 
@@ -26,6 +27,13 @@ const cppFiles = () =>
     ]),
   );
 const scripts = () => projectFiles("*.mjs", "*.ts", "*.json", ":!package-lock.json");
+
+const pages = () => projectFiles("*.md");
+/** Pages, and the comments of what is shipped. */
+const spelled = () => [
+  ...pages(),
+  ...projectFiles("native/*.cc", "native/*.h", "js/*.mjs", "sdk/node/*.mjs", "sdk/node/*.ts"),
+];
 
 /** One of node_modules' programs. @param {string} file @param {string[]} args */
 const nodeTool = (file, args) => run(process.execPath, [path.join("node_modules", file), ...args]);
@@ -66,6 +74,9 @@ const checks = {
   "tsc js": () => nodeTool("typescript/bin/tsc", ["-p", "."]),
   "tsc test": () => nodeTool("typescript/bin/tsc", ["-p", "test"]),
   "clang-format": () => run("clang-format", ["--dry-run", "-Werror", ...cppFiles()]),
+  markdown: () =>
+    nodeTool("markdownlint-cli2/markdownlint-cli2-bin.mjs", ["--no-globs", ...pages()]),
+  spelling: () => nodeTool("cspell/bin.mjs", ["--no-progress", "--no-summary", ...spelled()]),
   "npm audit": audit,
   cppcheck,
   "clang-tidy": () => clangChecks(projectFiles("native/*.cc", "native/*.h")),
@@ -90,5 +101,9 @@ export async function lint() {
 export async function format() {
   await nodeTool("prettier/bin/prettier.cjs", ["--log-level=warn", "--write", ...scripts()]);
   await run("clang-format", ["-i", ...cppFiles()]);
+  for (const page of pages()) {
+    const text = readFileSync(path.join(root, page), "utf8");
+    if (wrap(text) !== text) writeFileSync(path.join(root, page), wrap(text));
+  }
   return { ok: true, detail: "" };
 }
