@@ -1,26 +1,104 @@
-// docs/conformance.md names, for every rule of the specifications, the tests that show it, and
-// SECURITY.md for every threat, and for every way in which a provider reaches something, those that
-// show how it is met. Here both are read, and held to what became of those tests in a run.
+// docs/protocol.md has the rules of the protocol, each with a number; a test says above itself which of
+// them it shows: `// shows: P-HELLO-3`. SECURITY.md names, for every threat, and for every way in which a
+// provider reaches something, the tests that show how it is met. Here all are read, and held to what
+// became of those tests in a run. docs/conformance.md is made from the same (conformance-page.mjs).
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { root } from "./commands.mjs";
 
 /**
  * @typedef {{file: string, chapter: string, rule: string, where: string, tests: string[], line: number}} Rule
+ *   where: of the protocol's rules, their number; of SECURITY.md's rows, what meets the threat
  * @typedef {{file: string, title: string, outcome: "passed" | "failed" | "skipped"}} TestResult
  *   file: empty for native tests; title: from the outermost suite inwards, joined by " > "
+ * @typedef {{ids: string[], name: string}} Shown a test and the rules that it shows
  */
 
+/** @param {string} file */
+const read = (file) => readFileSync(path.join(root, file), "utf8");
+
+// ---- the rules of the protocol -------------------------------------------------------------------
+
+const PROTOCOL = "docs/protocol.md";
+
+/** The rules of a page, in order; their tests are still missing. @param {string} markdown @returns {Rule[]} */
+export function readProtocolRules(markdown) {
+  /** @type {Rule[]} */
+  const rules = [];
+  let chapter = "";
+  for (const [index, line] of markdown.split("\n").entries()) {
+    const [, heading] = /^#+ (.*)/.exec(line) ?? [];
+    const [, id, text] = /^- \*\*(P-[A-Z]+-\d+)\*\* (.*)/.exec(line) ?? [];
+    const last = rules.at(-1);
+    if (heading) chapter = heading;
+    else if (id)
+      rules.push({ file: PROTOCOL, chapter, rule: text, where: id, tests: [], line: index + 1 });
+    else if (last?.chapter === chapter && /^ {2}\S/.test(line)) last.rule += ` ${line.trim()}`;
+  }
+  return rules;
+}
+
+/** What stands above a test, and the test: TEST(Suite, Name), test("title"), example("file", "title"). */
+const NATIVE_TEST = /^((?:\/\/ shows: .*\n)+)TEST(?:_F)?\((\w+),\s*(\w+)\)/gm;
+const JS_TEST =
+  /^((?: *\/\/ shows: .*\n)+)[^\n]*?\b(?:test\(|example\("[\w-]+",)\s*(?:"([^"\n]+)"|'([^'\n]+)'|`([^`\n]+)`)/gm;
+
+/**
+ * The tests of a file that show something. A title that a template leaves open has "…" there.
+ * @param {string} file from the root @param {string} source @returns {Shown[]}
+ * @throws {Error} if a comment stands above no test
+ */
+export function shownIn(file, source) {
+  const place = file.replace(/^test\//, "").replace(/\.test\.mjs$/, "");
+  const found = file.endsWith(".cc")
+    ? [...source.matchAll(NATIVE_TEST)].map(([, above, suite, name]) => ({
+        above,
+        name: `${suite}.${name}`,
+      }))
+    : [...source.matchAll(JS_TEST)].map(([, above, double, single, template]) => ({
+        above,
+        name: `${place}: ${template?.replace(/\$\{[^}]*\}/g, "…") ?? double ?? single}`,
+      }));
+  const comments = (/** @type {string} */ text) => text.match(/^ *\/\/ shows: /gm)?.length ?? 0;
+  if (comments(found.map(({ above }) => above).join("")) !== comments(source))
+    throw new Error(`${file}: a comment "shows:" is not directly above a test`);
+  return found.map(({ above, name }) => ({ name, ids: above.match(/P-[A-Z]+-\d+/g) ?? [] }));
+}
+
+/** Every test that shows a rule, in the order of the files. @returns {Shown[]} */
+export const shownByTests = () =>
+  readdirSync(path.join(root, "test"), { recursive: true, encoding: "utf8" })
+    .map((file) => path.posix.join("test", ...file.split(path.sep)))
+    .filter((file) => /(_test\.cc|\.test\.mjs)$/.test(file))
+    .sort()
+    .flatMap((file) => {
+      const source = read(file);
+      return source.includes("// shows:") ? shownIn(file, source) : [];
+    });
+
+/** The rules of the protocol, with the tests that show them. @returns {Rule[]} */
+export function conformanceRules() {
+  const shown = shownByTests();
+  return readProtocolRules(read(PROTOCOL)).map((rule) => ({
+    ...rule,
+    tests: [
+      ...new Set(shown.filter(({ ids }) => ids.includes(rule.where)).map(({ name }) => name)),
+    ],
+  }));
+}
+
+// ---- the tables of SECURITY.md -------------------------------------------------------------------
+
 /** The rows of all tables, in order. @param {string} markdown @param {string} [file] @returns {Rule[]} */
-export function readRules(markdown, file = "docs/conformance.md") {
+export function readRules(markdown, file = "SECURITY.md") {
   /** @type {Rule[]} */
   const rules = [];
   let chapter = "";
   for (const [index, line] of markdown.split("\n").entries()) {
     if (line.startsWith("#")) chapter = line.replace(/^#+\s*/, "");
     const cells = line.split("|").map((cell) => cell.trim());
-    if (!line.startsWith("|") || /^(Rule|Threat|Way|-+)$/.test(cells[1])) continue;
+    if (!line.startsWith("|") || /^(Threat|Way|-+)$/.test(cells[1])) continue;
     if (cells.length !== 5) throw new Error(`${file}:${index + 1}: not three cells`);
     const [, rule, where, named] = cells;
     const tests = [...named.matchAll(/`([^`]+)`/g)].map(([, name]) => name);
@@ -28,11 +106,6 @@ export function readRules(markdown, file = "docs/conformance.md") {
   }
   return rules;
 }
-
-/** @param {string} file */
-const read = (file) => readFileSync(path.join(root, file), "utf8");
-
-export const conformanceRules = () => readRules(read("docs/conformance.md"));
 
 /** The rows of one chapter of SECURITY.md, its lines where they are. @param {string} chapter */
 function rulesOfSecurity(chapter) {
@@ -105,19 +178,19 @@ export function unshown(rules, parts) {
   });
 }
 
+const escaped = (/** @type {string} */ text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
 /** @param {string} name @param {Map<string, TestResult[]>} parts */
 function problemOf(name, parts) {
   const test = parseTestName(name);
   if (!test) return `"${name}" is no name of a test`;
   const results = parts.get(test.part);
   if (!results) return undefined;
+  const wanted = new RegExp(`^(?:.* > )?${test.title.split("…").map(escaped).join(".+")}$`, "s");
   // What a helper declares for several files is reported with the helper's name.
   const isThere = (/** @type {string} */ file) =>
     file === test.file || (file !== "" && !file.endsWith(".test.mjs"));
-  const found = results.filter(
-    ({ file, title }) =>
-      isThere(file) && (title === test.title || title.endsWith(` > ${test.title}`)),
-  );
+  const found = results.filter(({ file, title }) => isThere(file) && wanted.test(title));
   if (found.length === 0) return `"${name}" did not run`;
   const bad = found.find(({ outcome }) => outcome !== "passed");
   return bad && `"${name}" ${bad.outcome === "failed" ? "has failed" : "was skipped"}`;

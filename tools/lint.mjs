@@ -6,6 +6,7 @@ import os from "node:os";
 import path from "node:path";
 import { audit } from "./audit.mjs";
 import { CommandFailed, root, run, say, step } from "./commands.mjs";
+import { writeConformancePage } from "./conformance-page.mjs";
 import { clangChecks } from "./lint-cpp.mjs";
 import { wrap } from "./wrap.mjs";
 
@@ -105,5 +106,6 @@ export async function format() {
     const text = readFileSync(path.join(root, page), "utf8");
     if (wrap(text) !== text) writeFileSync(path.join(root, page), wrap(text));
   }
+  writeConformancePage();
   return { ok: true, detail: "" };
 }

@@ -15,6 +15,7 @@ const RIVAL = fileURLToPath(new URL("../support/fixtures/rival-extension", impor
 const countOf = (request, name) => toolNames(request).filter((tool) => tool === name).length;
 
 describe("tools that the CLI does not take", { concurrency: 1 }, () => {
+  // shows: P-TOOL-7
   test("a tool named like the CLI's own is refused, and another provider's tool works", async (t) => {
     const rig = await startTap(t);
     rig.model.script(
@@ -48,6 +49,7 @@ describe("tools that the CLI does not take", { concurrency: 1 }, () => {
     assert.equal(countOf(rig.model.last, "bash"), 1);
   });
 
+  // shows: P-TOOL-8
   test("a builtin's name that came before the session could say so is left out, the rest is called", async (t) => {
     const env = { TAP_LINGER_MS: "30000", TAP_GRACE_MS: "30000" };
     const rig = await startTap(t, undefined, { env });

@@ -73,18 +73,21 @@ async function assertReplaced({ rig, bindings, started, host, extension }) {
 }
 
 describe("crashes", { concurrency: 1 }, () => {
+  // shows: P-HOST-7
   test("kill -9 of the host: the call fails with a text, a new host serves the same session", async (t) => {
     const busy = await withCallInFlight(t);
     process.kill(busy.host.pid, "SIGKILL");
     await assertReplaced(busy);
   });
 
+  // shows: P-HOST-8
   test("a host that hangs is killed and replaced; the call does not hang with it", async (t) => {
     const busy = await withCallInFlight(t, { TAP_PING_MS: "300", TAP_LINK_DEAD_MS: "1500" });
     process.kill(busy.host.pid, "SIGSTOP");
     await assertReplaced(busy);
   });
 
+  // shows: P-HOST-7
   test("kill -9 of the host with two sessions: one new host for both", async (t) => {
     const rig = await startTap(t, undefined, {
       env: { TAP_GRACE_MS: "1000", TAP_LINGER_MS: "1000" },
@@ -109,6 +112,7 @@ describe("crashes", { concurrency: 1 }, () => {
     await Promise.all(runs.map((run) => rig.ended(run)));
   });
 
+  // shows: P-HOST-5
   test("kill -9 of the extension: its call is cancelled, its session ends after the linger time, then the host", async (t) => {
     const env = { TAP_LINGER_MS: "1000", TAP_SHUTDOWN_MS: "500", TAP_GRACE_MS: "500" };
     const rig = await startTap(t, undefined, { env });

@@ -102,6 +102,7 @@ describe("election and files", { concurrency: 1 }, () => {
     await owner.ended(first);
   });
 
+  // shows: P-AUTH-2
   test("stale files of a gateway that is gone are replaced, and links are not followed", async (t) => {
     const rig = await startTap(t, undefined);
     const { token, descriptor, link } = filesOf(rig);
@@ -137,6 +138,7 @@ describe("election and files", { concurrency: 1 }, () => {
     assert.equal(readFileSync(victim, "utf8"), "untouched");
   });
 
+  // shows: P-AUTH-1
   test("the token comes back if it goes missing, and all files leave with the last session", async (t) => {
     const rig = await startTap(t, undefined, {
       env: { TAP_LINGER_MS: "300", TAP_GRACE_MS: "300" },
@@ -186,6 +188,7 @@ describe("election and files", { concurrency: 1 }, () => {
     assert.doesNotMatch(await rig.cli.logs(), /ptk-/);
   });
 
+  // shows: P-AUTH-4
   test("a wrong token opens nothing", async (t) => {
     const rig = await startTap(t);
     rig.model.script(

@@ -89,6 +89,7 @@ describe("hooks added to a running session", { concurrency: 1 }, () => {
     assert.match(userTexts(model.last).at(-1), /the advice of the gate/);
   });
 
+  // shows: P-HOOK-39
   test("a gate that fails or stays silent denies", async (t) => {
     const replies = ["explode", "stall"].map((text) => callTool("touch", { text }));
     const { results: given, notes } = await runGated(t, replies, { HOOKS_TIMEOUT_MS: "400" });
@@ -116,6 +117,7 @@ describe("hooks added to a running session", { concurrency: 1 }, () => {
     assert.ok(!existsSync(path.join(cli.workFolder, "stall.txt")));
   });
 
+  // shows: P-HOOK-40
   test("a sub-agent's calls are judged too, and name no session", async (t) => {
     const { notes } = await runGated(t, [
       callTool("task", {

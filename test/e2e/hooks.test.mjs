@@ -60,6 +60,7 @@ async function turnWith(t, calls, prepare, options) {
 }
 
 describe("hooks of providers", { concurrency: 1 }, () => {
+  // shows: P-HOOK-4, P-HOOK-11, P-HOOK-12
   test("a gate is asked before bash runs: it denies, and it lets pass", async (t) => {
     const asked = [];
     const { rig, results } = await turnWith(
@@ -89,6 +90,7 @@ describe("hooks of providers", { concurrency: 1 }, () => {
     assert.ok(!existsSync(path.join(rig.cli.workFolder, "pushed")));
   });
 
+  // shows: P-HOOK-2, P-HOOK-3
   test("a deny rule blocks a provider's tool, a context rule speaks to the model", async (t) => {
     const { rig, results } = await turnWith(
       t,
@@ -112,6 +114,7 @@ describe("hooks of providers", { concurrency: 1 }, () => {
     );
   });
 
+  // shows: P-HOOK-17
   test("a gate that never answers denies in its time, one that fails open does not", async (t) => {
     const { results } = await turnWith(
       t,
@@ -130,6 +133,7 @@ describe("hooks of providers", { concurrency: 1 }, () => {
     assert.match(results[1], /open/);
   });
 
+  // shows: P-HOOK-38
   test("without its gateway the session denies what a rule covered, and nothing else", async (t) => {
     const killed = deferred();
     const rig = await startTap(t, undefined, { env: { TAP_GUARD_MS: "60000" } });
@@ -154,6 +158,7 @@ describe("hooks of providers", { concurrency: 1 }, () => {
     assert.ok(!existsSync(path.join(rig.cli.workFolder, "pushed")));
   });
 
+  // shows: P-HOOK-26
   test("the rules of a provider that is killed go on denying", async (t) => {
     const killed = deferred();
     const rig = await startTap(t);
@@ -179,6 +184,7 @@ describe("hooks of providers", { concurrency: 1 }, () => {
     assert.ok(!existsSync(path.join(rig.cli.workFolder, "pushed")));
   });
 
+  // shows: P-TEXT-1, P-TEXT-13, P-TEXT-14
   test("appended instructions, ambient and startup context reach the model", async (t) => {
     const rig = await startTap(t, () => say("understood"));
     const terminal = await rig.interactive();
@@ -212,6 +218,7 @@ describe("hooks of providers", { concurrency: 1 }, () => {
     assert.doesNotMatch(userTexts(second).at(-1), /Loaded at nine/);
   });
 
+  // shows: P-TEXT-2
   test("a callback rewrites a section with what it was given", async (t) => {
     const rig = await startTap(t, () => say("understood"));
     const terminal = await rig.interactive();
@@ -238,6 +245,7 @@ describe("hooks of providers", { concurrency: 1 }, () => {
     });
   });
 
+  // shows: P-HOOK-36
   test("consent is asked for; where it is denied, provider and user are told and tools stay", async (t) => {
     const rig = await startTap(t, () => say("finished"));
     const terminal = await rig.interactive({ allow: [] });

@@ -26,6 +26,7 @@ async function promptUntilPong(rig, terminal, session) {
 }
 
 describe("in the terminal", { concurrency: 1 }, () => {
+  // shows: P-EXAMPLE-1
   test("/clear: a provider that leaves at shutdown.pending and reconnects serves the new session", async (t) => {
     const rig = await startTap(t, pingEachPrompt);
     const terminal = await rig.interactive();
@@ -51,6 +52,7 @@ describe("in the terminal", { concurrency: 1 }, () => {
     await terminal.exit();
   });
 
+  // shows: P-LIFE-3, P-HOST-2
   test("/clear: a provider that stays connected binds anew when it is unbound", async (t) => {
     const rig = await startTap(t, pingEachPrompt, { env: { TAP_SHUTDOWN_MS: "300" } });
     const terminal = await rig.interactive();
@@ -73,6 +75,7 @@ describe("in the terminal", { concurrency: 1 }, () => {
     await terminal.exit();
   });
 
+  // shows: P-CALL-12
   test("Esc Esc: the call in flight is cancelled at the provider", async (t) => {
     const aborted = deferred();
     const tools = {
@@ -101,6 +104,7 @@ describe("in the terminal", { concurrency: 1 }, () => {
     await terminal.exit();
   });
 
+  // shows: P-PUSH-2, P-PUSH-3
   test("surface is a line in the timeline; inject is a fenced prompt that names its source", async (t) => {
     const rig = await startTap(t, () => say("noted"));
     const terminal = await rig.interactive();

@@ -11,6 +11,7 @@ import { waitFor } from "../support/wait.mjs";
 const timelineLines = (output, pattern) => output.split("\n").filter((line) => pattern.test(line));
 
 describe("live tools", { concurrency: 1 }, () => {
+  // shows: P-SYNC-1
   test("a provider that starts after the first model request is called in the same turn by the same process", async (t) => {
     const pids = new Set();
     const rig = await startTap(t);
@@ -48,6 +49,7 @@ describe("live tools", { concurrency: 1 }, () => {
     assert.match(stdout, /tap: greeter is here: greet/);
   });
 
+  // shows: P-LIFE-6
   test("goodbye takes the tools along", async (t) => {
     let provider;
     const rig = await startTap(
@@ -74,6 +76,7 @@ describe("live tools", { concurrency: 1 }, () => {
     assert.match(stdout, /tap: leaver left/);
   });
 
+  // shows: P-CALL-17
   test("a call of a tool that went away while the model was thinking is answered", async (t) => {
     let provider;
     const rig = await startTap(
@@ -106,6 +109,7 @@ describe("live tools", { concurrency: 1 }, () => {
     );
   });
 
+  // shows: P-CALL-15
   test("kill -9 of a provider fails its call at once, naming it, DISCONNECTED and what to do", async (t) => {
     const rig = await startTap(t);
     let program;
@@ -130,6 +134,7 @@ describe("live tools", { concurrency: 1 }, () => {
     assert.match(text, /Check that the provider is running/);
   });
 
+  // shows: P-UPDATE-9
   test("tools.update: a tool is added, one is taken away, one changes its description", async (t) => {
     let provider;
     const changed = {
@@ -190,6 +195,7 @@ describe("live tools", { concurrency: 1 }, () => {
     assert.match(texts.at(-1), /letters.*alpha, beta/);
   });
 
+  // shows: P-CALL-3
   test("failures reach the model with provider, code and message", async (t) => {
     const failing = (message, code) => ({
       handler: () => {
@@ -223,6 +229,7 @@ describe("live tools", { concurrency: 1 }, () => {
     assert.match(rig.result("slow"), /"flaky" failed with TIMEOUT/);
   });
 
+  // shows: P-CALL-2
   test("results of every JSON kind, and one of 4 MB, arrive", async (t) => {
     let saved;
     const big = `start ${"abcdefgh".repeat(512 * 1024)} end`;
@@ -258,6 +265,7 @@ describe("live tools", { concurrency: 1 }, () => {
     assert.ok(saved === big, `${saved.length} characters of ${big.length}`);
   });
 
+  // shows: P-HELLO-11, P-ID-12
   test("the timeline tells an arrival once, and nothing of a reconnect", async (t) => {
     const tools = { ping: answering("pong") };
     const rig = await startTap(t);

@@ -55,6 +55,7 @@ const callOnce = (rig, tool, pids) =>
   ]);
 
 describe("the extension's process", { concurrency: 1 }, () => {
+  // shows: P-SYNC-8
   test("imported twice in one process: one runtime, one link, joined anew", async (t) => {
     const rig = await startTap(t, undefined, {
       extension: TWICE,
@@ -150,6 +151,7 @@ describe("two versions", { concurrency: 1 }, () => {
     return { rig, other, bindings, host, startSecond, finish };
   }
 
+  // shows: P-HOST-6
   test("a newer extension takes over from an older host; sessions and providers follow", async (t) => {
     const { rig, other, bindings, host, startSecond, finish } = await versions(
       t,

@@ -43,6 +43,7 @@ async function followNotice(rig, notice) {
 }
 
 describe("project providers", { concurrency: 1 }, () => {
+  // shows: P-PROJECT-1
   test("are asked about, allowed, started, called, and end with the session", async (t) => {
     const rig = await startTap(t);
     const file = await writeConfig(rig, "ci");
@@ -61,6 +62,7 @@ describe("project providers", { concurrency: 1 }, () => {
     });
   });
 
+  // shows: P-PROJECT-1
   test("run at once in the next session, and anew for each after a /clear", async (t) => {
     const rig = await startTap(t);
     await writeConfig(rig, "ci");

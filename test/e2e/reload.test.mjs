@@ -21,6 +21,7 @@ function watchProcesses(rig) {
 }
 
 describe("tools by reload", { concurrency: 1 }, () => {
+  // shows: P-SYNC-6, P-HOST-2
   test("TAP_TOOL_SYNC=reload: one reload, the provider stays connected and is called after it", async (t) => {
     const rig = await startTap(t, undefined, {
       env: { TAP_TOOL_SYNC: "reload", TAP_RELOAD_WAIT_MS: "500" },
@@ -58,6 +59,7 @@ describe("tools by reload", { concurrency: 1 }, () => {
     assert.equal(await rig.countInLog("host.log", /"steady" .*bound to session/), 1);
   });
 
+  // shows: P-SYNC-3
   test("two providers that come together cost one reload", async (t) => {
     const rig = await startTap(t, undefined, {
       env: { TAP_TOOL_SYNC: "reload", TAP_RELOAD_WAIT_MS: "500" },
@@ -82,6 +84,7 @@ describe("tools by reload", { concurrency: 1 }, () => {
     assert.equal(await rig.countInLog("extension.log", /reloading to change/), 1);
   });
 
+  // shows: P-SYNC-6
   test("a CLI without the way to swap tools live gets a reload, and the user sees no trouble", async (t) => {
     const rig = await startTap(t, undefined, {
       extension: NO_LIVE,

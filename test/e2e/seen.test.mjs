@@ -44,6 +44,7 @@ describe("in the terminal", { concurrency: 1 }, () => {
     assert.doesNotMatch(stdout, /ready, port/);
   });
 
+  // shows: P-SESSION-7
   test("a session that a provider does not serve says so, and /tap-use brings it there", async (t) => {
     const hold = deferred();
     let held = false;

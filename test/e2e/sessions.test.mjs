@@ -25,6 +25,7 @@ async function secondModel(t, script) {
 }
 
 describe("sessions", { concurrency: 1 }, () => {
+  // shows: P-SESSION-4, P-SESSION-6, P-SESSION-9, P-HOST-1
   test("two CLIs share one host, each sees only its own providers' tools, and the list follows", async (t) => {
     const hold = deferred();
     const rig = await startTap(t, undefined, { env: { TAP_LINGER_MS: "2000" } });
@@ -76,6 +77,7 @@ describe("sessions", { concurrency: 1 }, () => {
     assert.deepEqual(other.errors, []);
   });
 
+  // shows: P-HOST-1
   test("two CLIs that start at once elect one host, and both are served", async (t) => {
     const rig = await startTap(t, steps([onceOffered("shared"), say("bye")]));
     const other = await secondModel(t, steps([onceOffered("shared"), say("bye")]));

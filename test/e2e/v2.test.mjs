@@ -17,6 +17,7 @@ const held = (gate, reply) => async () => {
 };
 
 describe("several sessions and providers", { concurrency: 1 }, () => {
+  // shows: P-BIND-2
   test('a provider bound to "all" serves a session that starts later, once it is ready for it', async (t) => {
     const rig = await startTap(t, steps([onceOffered("everywhere"), say("bye")]));
     const started = rig.cli.startPrompt("go");
@@ -45,6 +46,7 @@ describe("several sessions and providers", { concurrency: 1 }, () => {
     assert.equal(rig.result("everywhere"), "here, too");
   });
 
+  // shows: P-INST-1
   test("two instances share one tool: the model picks one by target, and tabs come without a sync", async (t) => {
     const ready = deferred();
     const rig = await startTap(t);
@@ -76,6 +78,7 @@ describe("several sessions and providers", { concurrency: 1 }, () => {
     assert.equal(await rig.countInLog("extension.log", /revision \d+: /), 1);
   });
 
+  // shows: P-PAIR-2, P-TRUST-4
   test("a web page pairs with the code that the CLI's own screen shows, and its token is its own", async (t) => {
     const rig = await startTap(t, (request) =>
       toolNames(request).includes("page_title") && !rig.result("page_title")
@@ -112,6 +115,7 @@ describe("several sessions and providers", { concurrency: 1 }, () => {
     await assert.rejects(thief.auth(admitted.token), /AUTH_FAILED/);
   });
 
+  // shows: P-RUN-9, P-RUN-14
   test("an image of a page, and a file of a provider, reach the CLI as attachments", async (t) => {
     const rig = await startTap(t);
     const ready = deferred();
@@ -166,6 +170,7 @@ describe("several sessions and providers", { concurrency: 1 }, () => {
     assert.equal(images[0].assetId, assetId);
   });
 
+  // shows: P-PROGRESS-1, P-LIFE-7
   test("a subscriber hears of prompts, answers and tools; progress shows in the timeline", async (t) => {
     const rig = await startTap(t);
     const ready = deferred();

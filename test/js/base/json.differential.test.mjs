@@ -304,12 +304,14 @@ function makeTexts(random, count) {
   });
 }
 
+// shows: P-CONN-6
 test("the scanner and JSON.parse agree on valid texts", () => {
   const write = textWriter(new Random(seed));
   const texts = Array.from({ length: batchSize }, write);
   assert.equal(compare(texts), texts.length, `seed ${seed}: every generated text is valid`);
 });
 
+// shows: P-CONN-6
 test("the scanner and JSON.parse agree on texts with mistakes", () => {
   const random = new Random(seed ^ 0x9e3779b9);
   let accepted = 0;

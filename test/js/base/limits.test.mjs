@@ -15,6 +15,7 @@ const NO_NUMBERS = [
 /** What setTimeout takes: it rings at once where it is to wait for longer. */
 const MOST_OF_A_TIMER = 2 ** 31 - 1;
 
+// shows: P-LIMIT-13
 test("a variable that is no number leaves each limit as it is, and is complained about", () => {
   for (const { name, env, value } of addon.limits) {
     for (const text of NO_NUMBERS) {

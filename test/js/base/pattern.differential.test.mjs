@@ -284,6 +284,7 @@ function writeSubject(random) {
   return Array.from({ length: random.below(9) }, () => random.pick(some)).join("");
 }
 
+// shows: P-STREAM-16
 test("Pattern and RegExp agree on patterns of the syntax that they share", () => {
   const random = new Random(seed);
   const write = patternWriter(random);

@@ -37,6 +37,7 @@ describe("copilot-tap allow", () => {
     assert.equal(at.allowed(), false);
   });
 
+  // shows: P-PROJECT-2
   test("is not for the agent", async (t) => {
     const at = place(t);
     const { code, err } = await tap(["allow", "--yes"], at, { COPILOT_AGENT_SESSION_ID: "s" });

@@ -21,6 +21,7 @@ describe("copilot-tap pair and unpair", () => {
     return { page, token, host, at: placeOf(host) };
   }
 
+  // shows: P-PAIR-8
   test("lists what the user has let in, without its token", async (t) => {
     const { at, token } = await paired(t);
     const { code, out } = await tap(["pair"], at);
@@ -29,6 +30,7 @@ describe("copilot-tap pair and unpair", () => {
     assert.ok(!out.includes(token));
   });
 
+  // shows: P-PAIR-8
   test("unpair voids the token and ends the connection", async (t) => {
     const { at, page, token, host } = await paired(t);
     const { code, out } = await tap(["unpair", "browser"], at);

@@ -79,6 +79,7 @@ const anchorsOf = (file) =>
 
 // ---- tables --------------------------------------------------------------------------------------
 
+// shows: P-LIMIT-13
 test("docs/limits.md repeats the table of limits", () => {
   const heading = ["name", "default", "unit", "environment variable", "why"];
   assert.deepEqual(

@@ -10,6 +10,7 @@ import { Gateway, Session } from "../../support/gateway-host.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { begin, example, EXAMPLES, languages } from "./examples-rig.mjs";
 
+// shows: P-EXAMPLE-2
 example("streams", "its filter drops, shows and injects lines of the log", async (place) => {
   const { session } = await begin(place, { LOG_EVERY_MS: "5" });
   await session.shows("tap: shop/log: WARN the disk is 91 % full");
@@ -23,6 +24,7 @@ example("streams", "its filter drops, shows and injects lines of the log", async
   assert.match(log[2], /GET \/cart 200 in 12 ms$/);
 });
 
+// shows: P-EXAMPLE-3
 example("all-sessions", "keeps each session's own, also of one that comes later", async (place) => {
   const { gateway, start } = place;
   const one = await Session.register(gateway, "one");
@@ -47,6 +49,7 @@ example("all-sessions", "keeps each session's own, also of one that comes later"
   assert.deepEqual(await note(again), []);
 });
 
+// shows: P-EXAMPLE-4
 example("instances", "two of them share a tool, and target picks one", async (place) => {
   const { gateway, start } = place;
   const { session } = await begin(place, {}, "left");
@@ -68,6 +71,7 @@ example("instances", "two of them share a tool, and target picks one", async (pl
   assert.match(twin.output, /DUPLICATE_INSTANCE/);
 });
 
+// shows: P-EXAMPLE-5
 example("long-job", "says how far it is, and stops when it is cancelled", async (place) => {
   const { session, program } = await begin(place, { STEP_MS: "20" });
   await place.gateway.tools(session, "render");
@@ -87,6 +91,7 @@ example("long-job", "says how far it is, and stops when it is cancelled", async 
   assert.equal(session.timeline.length, shown + 1, "the endless one goes on");
 });
 
+// shows: P-EXAMPLE-6
 example("tools-update", "has two more tools while the sheet is open", async (place) => {
   const { gateway } = place;
   const { session } = await begin(place);
@@ -98,6 +103,7 @@ example("tools-update", "has two more tools while the sheet is open", async (pla
   await gateway.tools(session, "open_sheet");
 });
 
+// shows: P-EXAMPLE-7
 example("events", "counts prompts and the time of tools", async (place) => {
   const { session, program } = await begin(place);
   await waitFor(() => session.wanted.length === 3, { what: "a subscription" });
@@ -125,6 +131,7 @@ async function withDetour({ gateway, start }, body) {
   }
 }
 
+// shows: P-EXAMPLE-8
 example("reconnect", "is the same provider after its connection was cut", (place) =>
   withDetour(place, async (detour, start) => {
     const { gateway } = place;
@@ -150,6 +157,7 @@ example("reconnect", "is the same provider after its connection was cut", (place
   }),
 );
 
+// shows: P-HOST-10, P-EXAMPLE-9
 example("pairing", "asks for the code once, comes back by its token, and pairs anew", (place) =>
   withDetour(place, async (detour, start) => {
     const { gateway } = place;
@@ -177,6 +185,7 @@ example("pairing", "asks for the code once, comes back by its token, and pairs a
   }),
 );
 
+// shows: P-EXAMPLE-10
 example("gate", "lets a push pass while CI is green, and says why else", async (place) => {
   const ci = path.join(place.gateway.home, "ci");
   const { session, program } = await begin(place, { CI_FILE: ci });
@@ -203,6 +212,7 @@ example("gate", "lets a push pass while CI is green, and says why else", async (
   assert.match((await shell("git push")).deny, /its connection was lost/);
 });
 
+// shows: P-EXAMPLE-11
 example("context", "speaks with prompts, and changes the system message", async (place) => {
   const { session } = await begin(place);
   await waitFor(() => session.hooks?.sections.length === 2, { what: "edits of sections" });
@@ -224,6 +234,7 @@ example("context", "speaks with prompts, and changes the system message", async 
   );
 });
 
+// shows: P-EXAMPLE-12
 example("file-result", "answers with a file, one call after the other", async (place) => {
   const { session } = await begin(place, { WORK_MS: "300" });
   await place.gateway.tools(session, "export_table");
@@ -260,6 +271,7 @@ describe("examples/project", () => {
   before(async () => (gateway = await Gateway.create()));
   after(() => gateway?.dispose());
 
+  // shows: P-EXAMPLE-13
   test("its provider runs once it is allowed, and ends when that is taken back", async () => {
     const session = await Session.register(gateway, "session", folder);
     await session.shows(/glossary: node tools\/glossary\.mjs/);

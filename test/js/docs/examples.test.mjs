@@ -33,6 +33,7 @@ for (const greeter of greeters) {
     const start = (env) =>
       gateway.start(greeter.command, [...greeter.flags, example(greeter.name)], env);
 
+    // shows: P-EXAMPLE-1
     test("serves its tool, fails a bad call, and follows when the session ends", async () => {
       start();
       const first = await Session.register(gateway, "first");
@@ -56,6 +57,7 @@ for (const greeter of greeters) {
       second.close();
     });
 
+    // shows: P-HOST-9
     test("comes back to a new gateway, with its new token", async () => {
       await gateway.host.stop("SIGKILL");
       await gateway.startHost();
@@ -65,6 +67,7 @@ for (const greeter of greeters) {
       session.close();
     });
 
+    // shows: P-AUTH-7
     test("leaves with an error where TAP_PROVIDER_TOKEN is wrong", async () => {
       const wrong = start({ TAP_PROVIDER_TOKEN: "ptk-wrong" });
       assert.equal(await wrong.exited, 1);

@@ -61,6 +61,7 @@ async function refused(session, tool, args, says) {
 
 for (const way of WAYS) {
   describe(`arguments of a session that is ${way}`, () => {
+    // shows: P-CONN-7
     test(`that are no object are refused at once (${way})`, async (t) => {
       const { gateway, session, seen } = await served(t, way);
       const odd = [[1, 2], "a string", [{}], "target", [["a"]], ["x"], 5, true, [], ""];

@@ -6,6 +6,7 @@ import { TestGateway } from "./harness.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
 for (const way of /** @type {const} */ (["attached", "linked"])) {
+  // shows: P-SYNC-1
   test(`${way}: tools of a provider appear, are called, and leave with it`, async (t) => {
     const gateway = new TestGateway(t, {
       limits: { TAP_LIVE_DEBOUNCE_MS: "1", TAP_LIVE_GATHER_MS: "1" },
@@ -27,6 +28,7 @@ for (const way of /** @type {const} */ (["attached", "linked"])) {
     assert.equal(failure.code, "DISCONNECTED");
   });
 
+  // shows: P-CALL-7, P-ORDER-1
   test(`${way}: of 10,000 calls each settles once with its own answer`, async (t) => {
     const total = 10_000;
     const gateway = new TestGateway(t, { limits: { TAP_MAX_CALLS: String(total) } });
@@ -73,6 +75,7 @@ for (const way of /** @type {const} */ (["attached", "linked"])) {
     await bystander.check();
   });
 
+  // shows: P-CALL-11
   test(`${way}: a call is cancelled, or times out, and the provider hears of it`, async (t) => {
     const gateway = new TestGateway(t);
     const session = await gateway.session(way);
@@ -94,6 +97,7 @@ for (const way of /** @type {const} */ (["attached", "linked"])) {
     assert.match(gateway.addon.status(session.id), /slow/);
   });
 
+  // shows: P-CONN-16
   test(`${way}: a gateway that closes settles what is open`, async (t) => {
     const gateway = new TestGateway(t);
     const session = await gateway.session(way);
@@ -110,6 +114,7 @@ for (const way of /** @type {const} */ (["attached", "linked"])) {
   });
 }
 
+// shows: P-CONN-16
 test("a gateway that restarts says so to providers", async (t) => {
   const gateway = new TestGateway(t);
   const provider = await gateway.stranger();
@@ -117,6 +122,7 @@ test("a gateway that restarts says so to providers", async (t) => {
   assert.equal((await provider.waitForClose()).code, 1012);
 });
 
+// shows: P-ORDER-2
 test("a session that answers events at once disturbs no order", async (t) => {
   const gateway = new TestGateway(t);
   const session = await gateway.session();

@@ -51,6 +51,7 @@ async function setUp(t, { way = "attached", limits } = {}) {
 }
 
 for (const way of /** @type {const} */ (["attached", "linked"])) {
+  // shows: P-RUN-9
   test(`files become text, JSON and bytes, ${way}`, async (t) => {
     const { write, answer } = await setUp(t, { way });
     assert.equal(await answer(write("a.txt", "12 °C\n"), "text/plain; charset=utf-8"), "12 °C\n");
@@ -63,6 +64,7 @@ for (const way of /** @type {const} */ (["attached", "linked"])) {
     });
   });
 
+  // shows: P-RUN-10
   test(`a file of 50 MB arrives whole, several at once do too, ${way}`, async (t) => {
     const { write, answer } = await setUp(t, { way });
     const bytes = Buffer.alloc(50 * MB, "0123456789abcdef");
@@ -78,6 +80,7 @@ for (const way of /** @type {const} */ (["attached", "linked"])) {
   });
 }
 
+// shows: P-HELLO-8
 test("the folder is there, for this user only, when the provider hears of it", async (t) => {
   const { persistDir, gateway, session } = await setUp(t);
   assert.equal(fs.statSync(persistDir).mode & 0o777, 0o700);
@@ -97,6 +100,7 @@ test("a folder that cannot be made costs the files only", async (t) => {
   assert.match(gateway.log.join("\n"), /warning cannot make the folder/);
 });
 
+// shows: P-RUN-10
 test("what lies outside is not read, however it is reached", async (t) => {
   const { root, persistDir, gateway, session, write, answer, refused } = await setUp(t);
   const secret = path.join(root, "secret.txt");
@@ -130,6 +134,7 @@ test("a folder that has become a link is not the provider's", async (t) => {
   await refused("UNAUTHORIZED", /persistDir/, file, "text/plain");
 });
 
+// shows: P-RUN-10
 test("only a regular file is read, and no pipe is waited for", async (t) => {
   const { persistDir, refused } = await setUp(t);
   const fifo = path.join(persistDir, "fifo");
@@ -140,6 +145,7 @@ test("only a regular file is read, and no pipe is waited for", async (t) => {
   await refused("INTERNAL", /not a regular file/, folder, "text/plain");
 });
 
+// shows: P-RUN-10
 test("a file that is not as it was said to be fails the call", async (t) => {
   const { persistDir, write, refused } = await setUp(t);
   const file = write("a.txt", "12345");

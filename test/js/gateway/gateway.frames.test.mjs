@@ -69,6 +69,7 @@ const violations = {
   ],
 };
 
+// shows: P-CONN-15
 test("what breaks RFC 6455", async (t) => {
   const { gateway, session, bystander } = await setUp(t);
   for (const [what, [pieces, code]] of Object.entries(violations)) {
@@ -104,6 +105,7 @@ test("an upgrade request and frames in one piece are both read", async (t) => {
   assert.equal((await client.message("hello.ack")).sessionId, session.id);
 });
 
+// shows: P-CONN-4
 test("a message cut anywhere, with pings between its fragments, is one message", async (t) => {
   const { gateway } = await setUp(t);
   const text = JSON.stringify({ type: "auth", token: gateway.token, pad: "é🦊" });

@@ -39,6 +39,7 @@ async function registered(t) {
   return { session, id };
 }
 
+// shows: P-HOOK-25
 test("rules go with goodbye and with a new hello", async (t) => {
   const { session, id } = await registered(t);
   const provider = await bound(t, id, "ci", { hooks: DENY, context: "CI is green" });
@@ -56,6 +57,7 @@ test("rules go with goodbye and with a new hello", async (t) => {
   assert.deepEqual(await session.check("bash", {}), {});
 });
 
+// shows: P-HOOK-9
 test("a rule about a file holds however the file is written", async (t) => {
   const session = await Session.register(gateway, "paths", "/home/ada/shop");
   t.after(() => session.end());
@@ -80,6 +82,7 @@ test("a rule about a file holds however the file is written", async (t) => {
   }
 });
 
+// shows: P-TEXT-17
 test("contexts are joined in the order in which their providers were bound", async (t) => {
   const { session, id } = await registered(t);
   await bound(t, id, "zebra", { context: "first" });
@@ -91,6 +94,7 @@ test("contexts are joined in the order in which their providers were bound", asy
   assert.equal(await session.prompt(), text("zebra", "first"));
 });
 
+// shows: P-HOOK-16
 test("a gate whose answer cannot be read at all denies in its time, and serves on", async (t) => {
   const { session, id } = await registered(t);
   const provider = await bound(t, id, "ci", { hooks: GATE });
@@ -108,6 +112,7 @@ test("a gate whose answer cannot be read at all denies in its time, and serves o
   assert.deepEqual(await next, {});
 });
 
+// shows: P-HOOK-32
 test("an update of hooks or context is acknowledged with a rising revision", async (t) => {
   const { session, id } = await registered(t);
   const provider = await bound(t, id, "ci");
@@ -122,6 +127,7 @@ test("an update of hooks or context is acknowledged with a rising revision", asy
   assert.match(await session.prompt(), /new$/);
 });
 
+// shows: P-HOOK-30, P-TEXT-8, P-TEXT-16
 test("a paired provider appends to sections, and no more", async (t) => {
   const { session, id } = await registered(t);
   const provider = await connected(t);

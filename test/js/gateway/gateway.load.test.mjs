@@ -27,6 +27,7 @@ function dial(port, host) {
   });
 }
 
+// shows: P-CONN-1
 test("the port is open on the loopback addresses and nowhere else", async (t) => {
   const gateway = new TestGateway(t);
   assert.equal(await dial(gateway.port, "127.0.0.1"), "open");
@@ -59,6 +60,7 @@ test("two gateways cannot have one port", (t) => {
   assert.throws(() => late.addon.listen(port), { code: "EADDRINUSE" });
 });
 
+// shows: P-LIMIT-4
 test("a connection over the limit is refused, and one that leaves makes room", async (t) => {
   const gateway = new TestGateway(t);
   const session = await gateway.session();
@@ -77,6 +79,7 @@ test("a connection over the limit is refused, and one that leaves makes room", a
   await bystander.check();
 });
 
+// shows: P-LIMIT-12
 test("a provider that stops reading is closed, and others are answered meanwhile", async (t) => {
   const gateway = new TestGateway(t, { limits: { TAP_MAX_OUTBOUND_BYTES: String(4 * MB) } });
   const session = await gateway.session();
@@ -132,6 +135,7 @@ test("a provider that pings and does not read is closed", async (t) => {
   await bystander.check();
 });
 
+// shows: P-LIMIT-11
 test("a flood of pushes is slowed, then closed; others are answered meanwhile", async (t) => {
   const limits = {
     TAP_MESSAGE_BURST: "20",

@@ -17,6 +17,7 @@ async function setUp(t, limits = {}) {
   return { gateway, session, bystander: await gateway.echo(session) };
 }
 
+// shows: P-CONN-5
 test("text that is no JSON costs its sender an answer, not the connection", async (t) => {
   const { gateway, session, bystander } = await setUp(t);
   const client = await RawClient.bound(t, gateway, session, "writer");
@@ -67,6 +68,7 @@ test("text that is no JSON costs its sender an answer, not the connection", asyn
   await bystander.check();
 });
 
+// shows: P-LIMIT-1
 test("a message of 5 MiB is read, one byte more is refused, and the connection lives", async (t) => {
   const { gateway, session, bystander } = await setUp(t);
   const provider = await gateway.stranger();
@@ -97,6 +99,7 @@ test("a message of 5 MiB is read, one byte more is refused, and the connection l
   await bystander.check();
 });
 
+// shows: P-LIMIT-1
 test("other messages may have 2 MiB", async (t) => {
   const { gateway, session } = await setUp(t);
   const provider = await gateway.provider(session, "pusher", {});
@@ -112,6 +115,7 @@ test("other messages may have 2 MiB", async (t) => {
   await session.waitFor("timeline", ({ text }) => text.includes("yyy"));
 });
 
+// shows: P-INPUT-2
 test("a large unreadable answer while several calls are pending ends the provider", async (t) => {
   const { gateway, session, bystander } = await setUp(t);
   const provider = await gateway.stranger();
@@ -125,6 +129,7 @@ test("a large unreadable answer while several calls are pending ends the provide
   await bystander.check();
 });
 
+// shows: P-CONN-8, P-AUTH-6
 test("who is not known gets no further", async (t) => {
   const { gateway, session, bystander } = await setUp(t);
   const fatal = async (t, send, options = {}) => {
@@ -156,6 +161,7 @@ test("who is not known gets no further", async (t) => {
   await bystander.check();
 });
 
+// shows: P-CONN-13
 test("who never authenticates is closed, who has is not", async (t) => {
   const gateway = new TestGateway(t, { limits: { TAP_AUTH_MS: "40" } });
   const session = await gateway.session();
@@ -167,6 +173,7 @@ test("who never authenticates is closed, who has is not", async (t) => {
   await patient.hello({ name: "patient", session: session.id });
 });
 
+// shows: P-HELLO-10
 test("hello is refused for its tools, and may be sent again", async (t) => {
   const { gateway, session, bystander } = await setUp(t);
   const provider = await gateway.stranger();
@@ -213,6 +220,7 @@ test("hello is refused for its tools, and may be sent again", async (t) => {
   await bystander.check();
 });
 
+// shows: P-CALL-8
 test("a result nobody asked for, or twice, changes nothing", async (t) => {
   const { gateway, session, bystander } = await setUp(t);
   const provider = await gateway.stranger();

@@ -27,6 +27,7 @@ const toolNames = (event) =>
   event.set.flatMap(({ definitions }) => definitions.map(({ name }) => name));
 
 describe("with a gateway", () => {
+  // shows: P-PROJECT-7
   test("a new session has its tools in the join, and no line in its timeline", async (t) => {
     const { session, provider } = await served(t, { tools: [tool("hi", () => "hello")] });
     assert.deepEqual(toolNames(session.events.find(({ type }) => type === "tools")), ["hi"]);
@@ -35,6 +36,7 @@ describe("with a gateway", () => {
     assert.ok(session.events.every(({ type }) => type !== "timeline"));
   });
 
+  // shows: P-PROJECT-6
   test("a handler gets the arguments and the session, and may answer later, with anything", async (t) => {
     const later = deferred();
     const { session } = await served(t, {
@@ -127,6 +129,7 @@ describe("with a gateway", () => {
     );
   });
 
+  // shows: P-PROJECT-9
   test("its pushes are answered with what became of them", async (t) => {
     const { session, provider } = await served(t, {});
     const answer = await provider.push({
@@ -174,6 +177,7 @@ describe("with a gateway", () => {
     assert.equal(await session.call("late"), "in time");
   });
 
+  // shows: P-PROJECT-9
   test("it hears of events and of sessions that come and go, and is not waited for", async (t) => {
     const heard = [];
     const { session } = await served(t, {
@@ -230,6 +234,7 @@ describe("with a gateway", () => {
     assert.ok(session.events.every(({ type }) => type !== "timeline"));
   });
 
+  // shows: P-PROJECT-6
   test("a provider may act from inside its own functions", async (t) => {
     const { session, provider } = await served(t, {
       tools: [
@@ -284,6 +289,7 @@ describe("with a gateway that the test plays", () => {
     args: { command: "git push" },
   };
 
+  // shows: P-PROJECT-6
   test("hello says what it has", () => {
     const { sent } = played({
       tools: [tool("a", () => 1, { timeout: 5, parameters: { type: "object" } })],
@@ -306,6 +312,7 @@ describe("with a gateway that the test plays", () => {
     ]);
   });
 
+  // shows: P-PROJECT-6
   test("a gate is answered by onGate", async () => {
     const asked = [];
     const { say, next } = played({
@@ -360,6 +367,7 @@ describe("with a gateway that the test plays", () => {
     }
   });
 
+  // shows: P-PROJECT-9
   test("hooks, context and filters are updates with an answer", async () => {
     const { provider, say, next } = played({});
     say({ type: "session.lifecycle", sessionId: "s", state: "started" });

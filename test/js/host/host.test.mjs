@@ -14,6 +14,7 @@ import { waitFor } from "../../support/wait.mjs";
 
 const modeOf = (file) => fs.statSync(file).mode & 0o777;
 
+// shows: P-AUTH-1, P-HOST-5
 test("a host publishes itself, serves, and takes its files back", async (t) => {
   const host = await Host.elected(t);
   assert.equal(modeOf(host.files.descriptor), 0o600);
@@ -45,6 +46,7 @@ test("a host publishes itself, serves, and takes its files back", async (t) => {
   assert.ok(!host.log.includes(token) && token.length > 60);
 });
 
+// shows: P-HOST-1
 test("a second host leaves without a word and without touching a file", async (t) => {
   const first = await Host.elected(t);
   const session = await first.withToken(t);
@@ -61,6 +63,7 @@ test("a second host leaves without a word and without touching a file", async (t
   assert.match(await session.call("tap_status"), /No provider/);
 });
 
+// shows: P-AUTH-2
 test("a token file that has become another's is left alone", async (t) => {
   const host = await Host.elected(t);
   await host.withToken(t);
@@ -71,6 +74,7 @@ test("a token file that has become another's is left alone", async (t) => {
   assert.ok(!fs.existsSync(host.files.descriptor));
 });
 
+// shows: P-AUTH-2
 test("a symbolic link at the token's place is replaced, not followed", async (t) => {
   const home = temporaryFolder(t);
   const victim = path.join(home, "victim");
@@ -95,6 +99,7 @@ test("a token that cannot be written is complained about; sessions are served", 
   await waitFor(() => host.log.includes("token file cannot be written"), { what: "a complaint" });
 });
 
+// shows: P-AUTH-1
 test("a token file that goes missing is written again", async (t) => {
   const host = await Host.elected(t);
   await host.withToken(t);
@@ -128,6 +133,7 @@ test("the host leaves when no session has come for the grace time", async (t) =>
   assert.match(host.log, /leaving: no session is left/);
 });
 
+// shows: P-HOST-3
 test("the host stays while there is a session, and leaves after the last", async (t) => {
   const host = await Host.elected(t, { TAP_GRACE_MS: "400", TAP_LINGER_MS: "10" });
   const session = await host.withToken(t);

@@ -82,6 +82,7 @@ test("a provider that would end at once a hundred times is started eleven times"
   assert.equal(messages.length, 2, messages.join("\n"));
 });
 
+// shows: P-AUTH-9
 test("a provider gets its token, session and port, and none of the host's secrets", async (t) => {
   process.env.SOME_API_KEY = "secret";
   t.after(() => delete process.env.SOME_API_KEY);

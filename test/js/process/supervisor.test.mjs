@@ -249,6 +249,7 @@ describe("stop", () => {
     assert.equal(system.starts.length, 1);
   });
 
+  // shows: P-HOOK-25
   test("of a revoked one voids its token before it is ended, also between two runs", async (t) => {
     const ended = [];
     const onEnded = (...args) => ended.push(args);

@@ -27,6 +27,7 @@ const [ONE, TWO] = [digestOf("one"), digestOf("two")];
 const newStore = (t) => consentFile({ folder: path.join(temporaryFolder(t), "extensions", "tap") });
 
 describe("consent", () => {
+  // shows: P-PROJECT-2
   test("holds for the content and the file that it was given for", (t) => {
     const store = newStore(t);
     assert.equal(isAllowed(store, CONFIG, ONE), false);

@@ -87,6 +87,7 @@ async function running(t, host, workspace, fields = {}) {
   return { session, pid: await pidOf(session) };
 }
 
+// shows: P-PROJECT-2
 test("without consent nothing runs, and the timeline says how to give it", async (t) => {
   const host = await Host.elected(t);
   const workspace = new Workspace(t, host);
@@ -103,6 +104,7 @@ test("without consent nothing runs, and the timeline says how to give it", async
   assert.equal(linesOf(session).filter((text) => /needs your consent/.test(text)).length, 1);
 });
 
+// shows: P-PROJECT-3
 test("a config with a mistake is told with its place, and starts once it is mended and allowed", async (t) => {
   const host = await Host.elected(t);
   const workspace = new Workspace(t, host, '{\n  "providers" []\n}');
@@ -124,6 +126,7 @@ test("a config that comes while its session runs starts what it names once it is
   await offered(session, "ci");
 });
 
+// shows: P-PROJECT-1
 test("an allowed provider belongs to its session alone", async (t) => {
   const host = await Host.elected(t);
   const workspace = new Workspace(t, host);
@@ -134,6 +137,7 @@ test("an allowed provider belongs to its session alone", async (t) => {
   assert.match(await session.call("ci_who"), /^ci /);
 });
 
+// shows: P-PROJECT-4
 test("a provider that crashes is started again under a token of its own", async (t) => {
   const host = await Host.elected(t);
   const { session, pid } = await running(t, host, new Workspace(t, host));
@@ -160,6 +164,7 @@ test("a process of the session that is replaced starts nothing twice", async (t)
   assert.equal(log.match(/started, pid/g)?.length, 2, log);
 });
 
+// shows: P-PROJECT-1
 test("the session's end stops the providers, stubborn ones too", async (t) => {
   const host = await Host.elected(t);
   const workspace = new Workspace(t, host, { providers: [entry("ci", "stubborn")] });
@@ -168,6 +173,7 @@ test("the session's end stops the providers, stubborn ones too", async (t) => {
   await gone(pid);
 });
 
+// shows: P-PROJECT-1
 test("/clear stops the old session's providers and starts the new one's", async (t) => {
   const host = await Host.elected(t);
   const workspace = new Workspace(t, host);
@@ -179,6 +185,7 @@ test("/clear stops the old session's providers and starts the new one's", async 
   await gone(pid);
 });
 
+// shows: P-PROJECT-2
 test("consent that is taken back stops the providers, and given again starts them", async (t) => {
   const host = await Host.elected(t);
   const workspace = new Workspace(t, host);
@@ -193,6 +200,7 @@ test("consent that is taken back stops the providers, and given again starts the
   });
 });
 
+// shows: P-HOOK-25
 test("the rules of one that is killed hold until it runs again, and end when it is revoked", async (t) => {
   const host = await Host.elected(t);
   const workspace = new Workspace(t, host, { providers: [entry("ci", "guard")] });
@@ -223,6 +231,7 @@ test("the rules of one that is killed hold until it runs again, and end when it 
   assert.equal(linesOf(session).filter((text) => /stay in force/.test(text)).length, 1);
 });
 
+// shows: P-PROJECT-2
 test("a config that changes while it runs is left alone, and needs consent in the next session", async (t) => {
   const host = await Host.elected(t);
   const workspace = new Workspace(t, host);
@@ -236,6 +245,7 @@ test("a config that changes while it runs is left alone, and needs consent in th
   assert.equal(toolsIn(session, "more"), undefined);
 });
 
+// shows: P-PROJECT-4
 test("a spawn token is void when its provider has ended", async (t) => {
   const host = await Host.elected(t);
   const workspace = new Workspace(t, host, {
@@ -259,6 +269,7 @@ test("a spawn token is void when its provider has ended", async (t) => {
   assert.ok(!host.log.includes(token));
 });
 
+// shows: P-PROJECT-5
 test("the host ends its providers before it leaves, and waits for stubborn ones", async (t) => {
   const host = await Host.elected(t);
   const workspace = new Workspace(t, host, { providers: [entry("ci", "stubborn")] });

@@ -1,6 +1,7 @@
-// docs/conformance.md: every rule has tests that exist, and nothing of the specifications is left
-// out. SECURITY.md: every threat has tests that exist, and so has every way in which a provider can
-// reach something. That the tests have run and passed is checked by tools/run.mjs, after them.
+// docs/conformance.md: every rule of docs/protocol.md has tests, every rule that a test cites exists, and
+// the page is what is made of them. SECURITY.md: every threat has tests that exist, and so has every way
+// in which a provider can reach something. That the tests have run and passed is checked by
+// tools/run.mjs, after them.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
@@ -13,36 +14,17 @@ import {
   parseTestName,
   reachRules,
   readGoogleTest,
+  readProtocolRules,
   readResultLines,
   readRules,
   securityRules,
+  shownByTests,
+  shownIn,
   unshown,
 } from "../../../tools/conformance.mjs";
+import { conformancePage } from "../../../tools/conformance-page.mjs";
 import results from "../../../tools/results-reporter.mjs";
 
-/** Chapters that hold rules, of the Core Profile and of the specification v2. */
-const CHAPTERS = {
-  Core: `Architecture; Connection state machine; Authentication; Messages; auth; sessions; hello; hello.ack;
-    tool.call; tool.result; push; tools.update; tool.cancel; session.lifecycle; error; goodbye;
-    Forward compatibility; Version negotiation; Ordering; Tool call terminal semantics;
-    Disconnect cleanup; Gateway crash recovery; Payload limits; Error codes; Complete examples;
-    Extension reload; Gateway lifecycle; Surviving reloads; Reload frequency; Caveats`,
-  v2: `Quickstart; The split; Transport abstraction; Multi-session model; Session registry;
-    What happens when sessions come and go; Provider perspective; Session binding;
-    Provider lifecycle; Version negotiation; Provider identity; Trust levels; Project providers;
-    External providers; Identity protection; Provider capabilities;
-    Session IDs and correlation IDs; Error responses; Update acknowledgments;
-    Tool name collisions; Terminal message ordering for tool calls; Reconnect protocol;
-    Push loop prevention; Stream access control; Session scope enforcement; Payload limits;
-    "all" binding and session churn; Gateway process model; Gateway crash recovery;
-    Ordering guarantees; Connection states; Regex execution safety; auth.pairing; sessions;
-    sessions.updated; hello.ack; tool.call; tool.cancel; session.event; session.lifecycle;
-    Rebinding; stream.history; auth; auth.confirm; hello; tool.result; tool.progress; push;
-    tools.update; filter.set; stream.query; session.ready; shutdown.ready; goodbye;
-    Multi-instance providers; What a minimal provider looks like; Gate timeout behavior;
-    Protected prompt sections; Tool concurrency; Internal providers; gate.check; transform.request;
-    gate.result; transform.result; hooks.update; context.update; onPreToolUse rules; Transform rules`,
-};
 /** What the gateway sends. */
 const TO_PROVIDERS = `auth.pairing sessions sessions.updated hello.ack ack error tool.call tool.cancel
   session.event session.lifecycle stream.history gate.check transform.request`;
@@ -151,38 +133,43 @@ describe("SECURITY.md", () => {
 });
 
 describe("docs/conformance.md", () => {
-  test("every row has a rule, a chapter and tests, and no row is there twice", () => {
-    assert.ok(rules.length > 150, `only ${rules.length} rows were read`);
+  test("is what npm run conformance makes", () => {
+    assert.equal(read("docs/conformance.md"), conformancePage(rules));
+  });
+
+  test("every rule has a text, a number of its own and a test", () => {
+    assert.ok(rules.length > 300, `only ${rules.length} rules were read`);
     const bare = rules.filter(({ rule, where, tests }) => !rule || !where || tests.length === 0);
     assert.deepEqual(bare, []);
-    assert.equal(
-      new Set(rules.map(({ chapter, rule }) => `${chapter}: ${rule}`)).size,
-      rules.length,
+    assert.equal(new Set(rules.map(({ where }) => where)).size, rules.length);
+  });
+
+  test("every rule stands in the group of its number, in order", () => {
+    for (const [index, { chapter, where }] of rules.entries()) {
+      const [, group, number] = /^(P-[A-Z]+)-(\d+)$/.exec(where) ?? [];
+      assert.ok(chapter.startsWith(`${group}: `), `${where} stands in "${chapter}"`);
+      const former = /^(P-[A-Z]+)-(\d+)$/.exec(rules[index - 1]?.where ?? "");
+      if (former?.[1] === group) assert.ok(Number(former[2]) < Number(number), where);
+    }
+  });
+
+  test("every rule that a test cites exists, and the test is one", () => {
+    const known = new Set(rules.map(({ where }) => where));
+    const shown = shownByTests();
+    assert.deepEqual(
+      shown.flatMap(({ ids, name }) =>
+        ids.filter((id) => !known.has(id)).map((id) => `${name}: ${id}`),
+      ),
+      [],
+    );
+    assert.deepEqual(
+      shown.filter(({ name, ids }) => !parseTestName(name) || ids.length === 0),
+      [],
     );
   });
 
-  test("every test that is named exists", () => assert.deepEqual(missingTests(rules), []));
-
-  test("every chapter of the specifications has a row, and every row names chapters that exist", () => {
-    const split = (text) => text.split(";").map((name) => name.trim().replace(/\s+/g, " "));
-    const chapters = Object.entries(CHAPTERS).flatMap(([specification, names]) =>
-      split(names).map((name) => `${specification}: ${name}`),
-    );
-    const headings = [...read("docs/protocol.md").matchAll(/^#+ (.*)$/gm)].map(
-      ([, heading]) => `docs: ${heading}`,
-    );
-    const known = new Set([...chapters, ...headings, "docs: limits"]);
-    const named = new Set(rules.flatMap(({ where }) => split(where)));
-    const unknown = [...named].filter((name) => !known.has(name));
-    assert.deepEqual(unknown, []);
-    const missing = chapters.filter((chapter) => !named.has(chapter));
-    assert.deepEqual(missing, []);
-  });
-
-  test("every message and every error has a row", () => {
-    const words = new Set(
-      rules.flatMap(({ rule, where }) => `${rule} ${where}`.match(/[\w.]*\w/g) ?? []),
-    );
+  test("every message and every error has a rule", () => {
+    const words = new Set(rules.flatMap(({ rule }) => rule.match(/[\w.]*\w/g) ?? []));
     const wanted = [
       ...addon.providerMessageTypes,
       ...TO_PROVIDERS.split(/\s+/),
@@ -193,15 +180,39 @@ describe("docs/conformance.md", () => {
       [],
     );
   });
+
+  test("rules are read with all of their lines, tests with what stands above them", () => {
+    const page = "### P-X: x\n\n- **P-X-1** one\n  two.\n- **P-X-2** three.\n\ntext\n";
+    assert.deepEqual(
+      readProtocolRules(page).map(({ where, rule, chapter }) => [where, rule, chapter]),
+      [
+        ["P-X-1", "one two.", "P-X: x"],
+        ["P-X-2", "three.", "P-X: x"],
+      ],
+    );
+    const shows = "// shows: ";
+    assert.deepEqual(
+      shownIn("test/native/a_test.cc", `${shows}P-X-1,\n${shows}P-X-2\nTEST(A, B) {}\n`),
+      [{ name: "A.B", ids: ["P-X-1", "P-X-2"] }],
+    );
+    assert.deepEqual(
+      shownIn("test/js/a/b.test.mjs", `  ${shows}P-X-1\n  test(\n    \`is \${x} there\`, f);\n`),
+      [{ name: "js/a/b: is … there", ids: ["P-X-1"] }],
+    );
+    assert.throws(
+      () => shownIn("test/native/a_test.cc", `${shows}P-X-1\n\nTEST(A, B) {}\n`),
+      /not directly above a test/,
+    );
+  });
 });
 
 // ---- holding it to a run -------------------------------------------------------------------------
 
 const TABLE = `# Chapter
 
-| Rule | Where | Tests |
+| Threat | Where | Tests |
 |---|---|---|
-| holds | Core: x | \`Suite.Name\` \`js/calls: in time\` \`e2e/live: outer > inner\` |
+| holds | here | \`Suite.Name\` \`js/calls: in time\` \`e2e/live: outer > inner\` |
 `;
 const PASSED = {
   native: [{ file: "", title: "Suite.Name", outcome: "passed" }],
@@ -216,6 +227,16 @@ const judged = (parts) =>
 describe("a run", () => {
   test("in which every named test has passed shows the rules", () => {
     assert.deepEqual(judged(PASSED), []);
+  });
+
+  test("in which each test of a title that is open has passed shows the rule", () => {
+    const rule = { file: "f", chapter: "", rule: "holds", where: "", line: 1 };
+    const shown = [{ ...rule, tests: ["js/calls: in … time"] }];
+    const one = (title, outcome = "passed") => ({ file: "test/js/calls.test.mjs", title, outcome });
+    const judge = (...js) => unshown(shown, new Map([["js", js]])).length;
+    assert.equal(judge(one("calls > in good time"), one("calls > in no time")), 0);
+    assert.equal(judge(one("calls > in good time"), one("calls > in no time", "failed")), 1);
+    assert.equal(judge(one("calls > in time")), 1);
   });
 
   test("in which a helper has declared the test shows the rule", () => {

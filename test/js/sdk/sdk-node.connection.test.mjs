@@ -364,6 +364,7 @@ describe("an offer of another session", () => {
     );
   const use = (session, name) => session.send({ type: "provider.use", provider: name });
 
+  // shows: P-SESSION-7
   test("is taken by who follows the session last used", async (t) => {
     const kit = await start(t);
     const { tap } = make(t, kit, "guest");

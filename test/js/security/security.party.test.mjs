@@ -46,6 +46,7 @@ async function setUp(t, limits = {}) {
 }
 
 describe("a party", () => {
+  // shows: P-TEXT-9, P-TEXT-10
   test("a paired page's text in the system message is fenced, named and announced", async (t) => {
     const { session, timeline, pair } = await setUp(t);
     const { page } = await pair();
@@ -77,6 +78,7 @@ describe("a party", () => {
     assert.match(announced()[0], /^tap: page .*section "tone".*Be brief\./);
   });
 
+  // shows: P-PUSH-16
   test("leaving, coming back and other names do not give a page more turns", async (t) => {
     const { session, timeline, connect, pair } = await setUp(t, { TAP_PUSHES_PER_SECOND: "1000" });
     const { page, token } = await pair();
@@ -106,6 +108,7 @@ describe("a party", () => {
     await waitFor(() => started() === 4, { what: "the turn that was held" });
   });
 
+  // shows: P-HOOK-26
   test("the rules of a provider that is killed hold until it is back or its time is over", async (t) => {
     const { gateway, session, timeline, check } = await setUp(t, { TAP_RECONNECT_TTL_MS: "1000" });
     const hello = { name: "ci", session: session.id, hooks: DENY_BASH };

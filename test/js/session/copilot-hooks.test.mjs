@@ -116,6 +116,7 @@ describe("HookFlight", () => {
     });
   }
 
+  // shows: P-HOOK-11
   test("never allows by itself; a context is all that it adds", async () => {
     const preToolUse = async () => ({ context: "c", permissionDecision: "allow" });
     const { hooks } = await registered({ preToolUse });
@@ -215,6 +216,7 @@ describe("SystemMessageFlight", () => {
     assert.equal(session.requests.length, 2);
   });
 
+  // shows: P-TEXT-1
   test("both sides of a section take a transform, which is sent twice", async () => {
     const session = new FakeSession();
     const flight = new SystemMessageFlight(session);
@@ -228,6 +230,7 @@ describe("SystemMessageFlight", () => {
     assert.equal(session.transforms, undefined);
   });
 
+  // shows: P-TEXT-1
   test("a replacement takes the additions along", async () => {
     const session = new FakeSession();
     await new SystemMessageFlight(session).apply({
@@ -236,6 +239,7 @@ describe("SystemMessageFlight", () => {
     assert.deepEqual(session.sections, [{ tone: { action: "replace", content: "p\nr\na" } }]);
   });
 
+  // shows: P-TEXT-5
   test("protected sections are only appended to, unknown ones left out, and both are named", async () => {
     const edits = {
       identity: { replace: "r" },

@@ -18,6 +18,7 @@ function complete(end, { providerOf = nobodys, args = {} } = {}) {
   return { event: events.translate(ended, providerOf), again: events.translate(ended, providerOf) };
 }
 
+// shows: P-LIFE-9
 test("user.message, assistant.message and assistant.intent keep what providers are promised", () => {
   const events = new SessionEvents();
   const given = (type, data) => events.translate({ type, data }, nobodys);
@@ -46,6 +47,7 @@ test("user.message, assistant.message and assistant.intent keep what providers a
   });
 });
 
+// shows: P-LIFE-9
 test("tool.execution_complete has name, arguments, outcome and duration; a provider's names it", () => {
   const { event, again } = complete(
     { success: true, result: { content: "Hello, Ada!" } },
@@ -63,6 +65,7 @@ test("tool.execution_complete has name, arguments, outcome and duration; a provi
   assert.equal(again, undefined, "an end is told once");
 });
 
+// shows: P-LIFE-9
 test("a failed tool's event says why; where there is no output it says none", () => {
   const failed = complete({ success: false, error: { message: "no such person" } }).event.data;
   assert.deepEqual(failed.result, { type: "failure", output: "no such person" });

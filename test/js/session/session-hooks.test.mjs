@@ -112,6 +112,7 @@ describe("SessionHooks", () => {
     assert.deepEqual(sent, []);
   });
 
+  // shows: P-HOOK-38
   test("a gateway that does not answer: what a rule covers is denied, the rest passes", async () => {
     const { use } = await guarded();
     const push = use(PUSH);
@@ -134,6 +135,7 @@ describe("SessionHooks", () => {
     for (const path of ["/tmp/hosts", "../src/a.c"]) assert.deepEqual(await edit(path), {}, path);
   });
 
+  // shows: P-HOOK-38
   test("a link that breaks settles what waits, and the guard holds for ten seconds", async () => {
     const { hooks, link, use } = await guarded();
     const pending = use(PUSH);
@@ -147,6 +149,7 @@ describe("SessionHooks", () => {
     assert.deepEqual(await use(PUSH), {});
   });
 
+  // shows: P-HOOK-28
   test("rules of a lost provider are guarded when the gateway is lost, too", async () => {
     const { hooks, link, use, tell, asked } = await guarded();
     const held = use(PUSH);
@@ -218,6 +221,7 @@ describe("SessionHooks", () => {
     assert.ok(!hooks.asking);
   });
 
+  // shows: P-TEXT-13
   test("context goes with the user's prompts, not with a sub-agent's", async () => {
     const { hooks, session, asked, tell, sent } = rig();
     await tell({ wanted: true, prompts: true });
@@ -244,6 +248,7 @@ describe("SessionHooks", () => {
     assert.deepEqual(await answer, {});
   });
 
+  // shows: P-TEXT-2
   test("a section with a callback is asked for once a turn", async () => {
     const { hooks, session, sent, tell, asked } = rig();
     await tell({ sections: [{ section: "tone", callback: true, append: "end" }] });
@@ -292,6 +297,7 @@ describe("SessionHooks", () => {
     );
   });
 
+  // shows: P-HOOK-39
   test("the end of the process denies what is pending", async () => {
     const { hooks, use } = await guarded();
     const pending = use(LIST);
@@ -309,6 +315,7 @@ describe("numbers that the session is given", () => {
   // Real ones: a timer that is to wait for too long rings at once.
   beforeEach(() => mock.timers.reset());
 
+  // shows: P-LIMIT-13
   test("a variable that is no number switches no guard off", async (t) => {
     const before = process.env.TAP_GUARD_MS;
     t.after(() => {

@@ -16,6 +16,7 @@ function repository(t, head) {
 }
 const MASTER = "ref: refs/heads/master\n";
 
+// shows: P-SESSION-6
 test("a label keeps folder and branch, and has the beginning of the prompt", (t) => {
   const cwd = repository(t, MASTER);
   assert.equal(labelOf({ cwd }), "work (master)");

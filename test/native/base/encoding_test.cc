@@ -64,6 +64,7 @@ TEST(Hex, WritesLowerCaseAndLeadingZeros) {
   EXPECT_EQ(hex(std::string_view("\0\x0F\xA5\xFF", 4)), "000fa5ff");
 }
 
+// shows: P-AUTH-6
 TEST(EqualConstantTime, ComparesEveryByte) {
   EXPECT_TRUE(equalConstantTime("", ""));
   EXPECT_TRUE(equalConstantTime("token", "token"));

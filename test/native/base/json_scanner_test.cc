@@ -137,6 +137,7 @@ TEST(JsonScanner, AcceptsEveryEscape) {
   EXPECT_TRUE(accepts(R"("\"\\\/\b\f\n\r\t\u0000\u12aB\uFFFF")"));
 }
 
+// shows: P-CONN-6
 TEST(JsonScanner, AcceptsLoneSurrogateEscapes) {
   for (const char* text :
        {R"("\ud800")", R"("\udfff")", R"("\udc00\ud800")", R"("\ud800\u0041")"}) {
@@ -225,6 +226,7 @@ TEST(JsonScanner, RefusesATextThatEndsEarlyWhereverItEnds) {
   EXPECT_TRUE(accepts(text));
 }
 
+// shows: P-CONN-6
 TEST(JsonScanner, AcceptsUpTo128Levels) {
   const size_t most = kMaxDepth;
   for (const size_t depth : {most - 1, most}) {

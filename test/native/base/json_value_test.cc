@@ -191,6 +191,7 @@ TEST(JsonDecodeNumber, ReadsDoubles) {
   EXPECT_EQ(decodeNumber(scanned("5e-324")), std::numeric_limits<double>::denorm_min());
 }
 
+// shows: P-CONN-6
 TEST(JsonDecodeNumber, OverflowsToInfinity) {
   const double infinity = std::numeric_limits<double>::infinity();
   for (const char* text :

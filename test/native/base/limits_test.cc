@@ -27,6 +27,7 @@ Overridden with(const std::map<std::string, std::string, std::less<>>& environme
   return result;
 }
 
+// shows: P-LIMIT-13
 TEST(Limits, EveryRowIsCompleteAndUnique) {
   std::set<std::string_view> names;
   std::set<std::string_view> variables;
@@ -40,6 +41,7 @@ TEST(Limits, EveryRowIsCompleteAndUnique) {
   }
 }
 
+// shows: P-LIMIT-1
 TEST(Limits, TheSpecifiedOnesHaveTheirValues) {
   const Limits limits;
   EXPECT_EQ(limits.bytes(Limit::ResultBytes), 5u * 1024 * 1024);
@@ -60,6 +62,7 @@ static_assert(!idsAreIndices(NumberedTable{{{0}, {2}, {1}}}), "two rows are swap
 static_assert(!idsAreIndices(NumberedTable{{{0}, {2}}}), "a row is missing");
 static_assert(!idsAreIndices(NumberedTable{{{0}, {1}}}), "the last row is missing");
 
+// shows: P-LIMIT-13
 TEST(Limits, TheEnvironmentOverridesEachOfThem) {
   for (size_t i = 0; i < kLimitTable.size(); ++i) {
     const int64_t wanted = kLimitTable[i].value + 1;
@@ -93,6 +96,7 @@ TEST(Limits, AnOverrideIsBoundedAbove) {
             std::string::npos);
 }
 
+// shows: P-LIMIT-13
 TEST(Limits, ComplainsAboutNonsenseAndGoesOn) {
   for (const char* text :
        {"many", "-1", "1.5", "10 ", " 10", "1e3", "0x10", "+5", "-99999999999999999999999"}) {
@@ -137,6 +141,7 @@ constexpr std::array kNoNumbers{"10s",
 
 // Every sort of value for every row: what is in force is the number that was meant, or the default
 // with a complaint, and never beyond what timers and sums can take.
+// shows: P-LIMIT-13
 TEST(Limits, EveryRowTakesOrRefusesEverySortOfValue) {
   constexpr int64_t kMostOfATimer = (int64_t{1} << 31) - 1;
   for (size_t i = 0; i < kLimitTable.size(); ++i) {

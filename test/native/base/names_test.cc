@@ -24,6 +24,7 @@ void eachPoint(Visit visit) {
   }
 }
 
+// shows: P-ID-7
 TEST(Names, AreWordsOfAnyLanguage) {
   for (const char* name :
        {"docs", "my docs", "a", "ci-watcher_2", "größe", "天気", "ビルド", "погода", "καιρός",
@@ -32,6 +33,7 @@ TEST(Names, AreWordsOfAnyLanguage) {
   }
 }
 
+// shows: P-ID-7
 TEST(Names, HaveNothingThatIsNotSeen) {
   for (const char32_t point :
        {0x200B, 0x2060, 0xFEFF, 0xAD,   0xE0041, 0xFE0F, 0x3164, 0x34F,  0x115F,  0x1160,
@@ -45,6 +47,7 @@ TEST(Names, HaveNothingThatIsNotSeen) {
   EXPECT_NE(nameProblem("docs\U000E0041").find("U+E0041"), std::string::npos);
 }
 
+// shows: P-ID-7
 TEST(Names, HaveSingleBlanksInsideOnly) {
   for (const char* name : {" ", " docs", "docs ", "my  docs", "my\u00A0docs", "my\u3000docs",
                            "my\tdocs", "docs\u2003", "docs\n"}) {
@@ -52,6 +55,7 @@ TEST(Names, HaveSingleBlanksInsideOnly) {
   }
 }
 
+// shows: P-ID-7
 TEST(Names, HaveNoOtherFormOfACharacter) {
   for (const char* name : {"\uFF44ocs", "\U0001D41Docs", "\uFB01le", "\u212Bngstr\u00F6m",
                            "x\u00B2", "\uF900", "\u1100\u1161"}) {
@@ -133,6 +137,7 @@ TEST(Visible, ShowsWhatIsNotDrawn) {
   EXPECT_EQ(visible("\U000E0100", true), "\\u{e0100}");
 }
 
+// shows: P-PUSH-22
 TEST(Visible, LeavesEmojiAndWordsThatAreWrittenWithJoinersAlone) {
   for (const char* fine :
        {"\u2764\uFE0F", "\U0001F468\u200D\U0001F469\u200D\U0001F467", "1\uFE0F\u20E3",

@@ -124,6 +124,7 @@ TEST(Pattern, RefusesWhatIsNotUtf8) {
   EXPECT_EQ(patternErrorOf("a\xED\xA0\x80").offset, 1U);
 }
 
+// shows: P-STREAM-16
 TEST(Pattern, IsAtMostAKilobyteLong) {
   for (const size_t size : {size_t{1023}, size_t{1024}}) {
     const std::string text(size, 'a');
@@ -137,6 +138,7 @@ TEST(Pattern, RefusesAnExpansionBeyondAllMeasure) {
   patternErrorOf("(?:a{65535}){65535}");
 }
 
+// shows: P-STREAM-16
 TEST(Pattern, LooksAtTheFirst64Kilobytes) {
   for (const size_t before : {kSubject - 2, kSubject - 1}) {
     EXPECT_EQ(match("b", std::string(before, 'a') + "b"), Match::Yes) << before;
@@ -159,6 +161,7 @@ TEST(Pattern, GivesNoAnswerOnWhatIsNotUtf8) {
   EXPECT_EQ(match("a", "a\xFF"), Match::TimedOut);
 }
 
+// shows: P-STREAM-15
 TEST(Pattern, EndsCatastrophesInTime) {
   const std::string many(kSubject - 2, 'a');
   const std::string accents = repeat("\xC3\xA9", kSubject / 2 - 1);
@@ -191,6 +194,7 @@ TEST(Pattern, EndsCatastrophesInTime) {
   }
 }
 
+// shows: P-STREAM-15
 TEST(Pattern, TakesTheDeadlineThatItIsGiven) {
   const Pattern pattern = compiled("(a+)+$");
   const std::string subject = std::string(64, 'a') + "b";

@@ -13,6 +13,7 @@ bool isLowerHex(char c) {
   return std::isdigit(c) != 0 || (c >= 'a' && c <= 'f');
 }
 
+// shows: P-CALL-1
 TEST(RandomIds, MakesUuidsOfVersion4) {
   RandomIds ids({1, 2, 3, 4});
   std::set<char> variants;
@@ -63,6 +64,7 @@ TEST(RandomIds, MakesShortIdsOfEightDigits) {
   }
 }
 
+// shows: P-CALL-1, P-HOOK-21
 TEST(RandomIds, NeverRepeatThemselves) {
   RandomIds ids({5, 6, 7, 8});
   std::set<std::string> seen;

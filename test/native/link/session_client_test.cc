@@ -173,6 +173,7 @@ TEST(SessionClient, DoesNotPingInOneProcess) {
   EXPECT_FALSE(client->nextDeadline());
 }
 
+// shows: P-HOST-8
 TEST(SessionClient, ReportsASilentGatewayAfterSixSeconds) {
   Client client(true);
   client.advance(Millis(5'999));

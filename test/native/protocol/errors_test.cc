@@ -8,6 +8,7 @@
 namespace tap::protocol {
 namespace {
 
+// shows: P-ERROR-2
 TEST(Errors, HaveTheirNamesOnTheWire) {
   EXPECT_EQ(wireName(ErrorCode::AuthFailed), "AUTH_FAILED");
   EXPECT_EQ(wireName(ErrorCode::UnsupportedVersion), "UNSUPPORTED_VERSION");
@@ -25,6 +26,7 @@ TEST(Errors, HaveTheirNamesOnTheWire) {
   EXPECT_EQ(wireName(ErrorCode::Internal), "INTERNAL");
 }
 
+// shows: P-ERROR-3
 TEST(Errors, OnlyFailedAuthAndAnotherVersionAreFatal) {
   for (size_t i = 0; i < kErrorTable.size(); ++i) {
     const auto code = static_cast<ErrorCode>(i);
@@ -33,6 +35,7 @@ TEST(Errors, OnlyFailedAuthAndAnotherVersionAreFatal) {
   }
 }
 
+// shows: P-ERROR-2
 TEST(Errors, HaveUniqueNamesAndAnAdviceEach) {
   std::set<std::string_view> names;
   for (const ErrorRow& row : kErrorTable) {
@@ -42,6 +45,7 @@ TEST(Errors, HaveUniqueNamesAndAnAdviceEach) {
   }
 }
 
+// shows: P-ERROR-2
 TEST(Errors, AreFoundByName) {
   for (size_t i = 0; i < kErrorTable.size(); ++i) {
     EXPECT_EQ(callErrorFromWire(kErrorTable[i].name), static_cast<ErrorCode>(i));

@@ -7,6 +7,7 @@
 namespace tap::protocol {
 namespace {
 
+// shows: P-AUTH-5
 TEST(ProviderDecoder, AuthNeedsAToken) {
   Decoding decoding;
   EXPECT_EQ(decoding.complaint(R"({"type":"auth"})"),
@@ -16,6 +17,7 @@ TEST(ProviderDecoder, AuthNeedsAToken) {
   EXPECT_EQ(decoding.refused(R"({"type":"auth","token":""})").code, ErrorCode::InvalidJson);
 }
 
+// shows: P-PAIR-1
 TEST(ProviderDecoder, AuthMayAskToPair) {
   Decoding decoding;
   EXPECT_FALSE(decoding.as<Auth>(R"({"type":"auth","mode":"token","token":"t"})").pair);
@@ -44,6 +46,7 @@ TEST(ProviderDecoder, ReadsHello) {
   EXPECT_TRUE(hello.tools.empty());
 }
 
+// shows: P-HELLO-2, P-LIFE-8
 TEST(ProviderDecoder, ReadsTheRestOfHello) {
   Decoding decoding;
   const auto hello = decoding.as<Hello>(
@@ -56,6 +59,7 @@ TEST(ProviderDecoder, ReadsTheRestOfHello) {
   EXPECT_FALSE(hello.declaresTools);
 }
 
+// shows: P-HELLO-2, P-LIFE-8
 TEST(ProviderDecoder, RefusesTheRestOfHelloInAnotherShape) {
   Decoding decoding;
   for (const char* more :
@@ -69,6 +73,7 @@ TEST(ProviderDecoder, RefusesTheRestOfHelloInAnotherShape) {
   }
 }
 
+// shows: P-HELLO-4
 TEST(ProviderDecoder, HelloMayLeaveOutSessionAndTools) {
   Decoding decoding;
   for (const char* more : {"", R"(,"session":null,"tools":null)"}) {
@@ -79,6 +84,7 @@ TEST(ProviderDecoder, HelloMayLeaveOutSessionAndTools) {
   }
 }
 
+// shows: P-HELLO-1
 TEST(ProviderDecoder, HelloNamesTheFieldThatIsWrong) {
   Decoding decoding;
   EXPECT_EQ(decoding.complaint(R"({"type":"hello","protocolVersion":2})"),
@@ -93,6 +99,7 @@ TEST(ProviderDecoder, HelloNamesTheFieldThatIsWrong) {
             "hello.tools: expected an array, got an object");
 }
 
+// shows: P-HELLO-1
 TEST(ProviderDecoder, ANameIsShowableTextOfAtMost128Bytes) {
   Decoding decoding;
   const auto named = [](const std::string& name) {
@@ -108,6 +115,7 @@ TEST(ProviderDecoder, ANameIsShowableTextOfAtMost128Bytes) {
   EXPECT_EQ(decoding.as<Hello>(named("Größe ✓")).name, "Größe ✓");
 }
 
+// shows: P-HELLO-5
 TEST(ProviderDecoder, AnotherVersionIsReadWhateverElseHelloHolds) {
   Decoding decoding;
   for (const char* version : {"1", "3", "2.5", "-1", "1e999"}) {
@@ -120,6 +128,7 @@ TEST(ProviderDecoder, AnotherVersionIsReadWhateverElseHelloHolds) {
       2);
 }
 
+// shows: P-TOOL-5
 TEST(ProviderDecoder, CountsToolsBeforeItReadsThem) {
   Decoding decoding;
   const auto list = [](const char* type, int count) {

@@ -42,23 +42,27 @@ bool isAboutFile(const std::string& glob, const std::string& path,
   return matches(read, {"edit", "", R"({"path":")" + path + R"("})", folder}) == Match::Yes;
 }
 
+// shows: P-HOOK-10
 TEST(HookRules, ARuleWithoutAMatchIsAboutEveryTool) {
   EXPECT_EQ(matches(rule(R"({"action":"deny"})"), {"bash", "", "{}", ""}), Match::Yes);
   EXPECT_TRUE(isAbout("{}", "anything"));
 }
 
+// shows: P-HOOK-5
 TEST(HookRules, AToolIsMatchedByItsWholeName) {
   EXPECT_TRUE(isAbout(R"({"tool":"edit"})", "edit"));
   EXPECT_FALSE(isAbout(R"({"tool":"edit"})", "edit2"));
   EXPECT_FALSE(isAbout(R"({"tool":"edit"})", "Edit"));
 }
 
+// shows: P-HOOK-5
 TEST(HookRules, ShellIsTheClisBashToo) {
   EXPECT_TRUE(isAbout(R"({"tool":"shell"})", "bash"));
   EXPECT_TRUE(isAbout(R"({"tool":"shell"})", "shell"));
   EXPECT_FALSE(isAbout(R"({"tool":"bash"})", "shell"));
 }
 
+// shows: P-HOOK-6
 TEST(HookRules, ArgsAreMatchedAsJsonText) {
   const std::string match = R"({"tool":"shell","args":"git push"})";
   EXPECT_TRUE(isAbout(match, "bash", R"({"command":"git push origin main"})"));
@@ -66,6 +70,7 @@ TEST(HookRules, ArgsAreMatchedAsJsonText) {
   EXPECT_TRUE(isAbout(R"({"args":"^\\{\"command\":"})", "bash", R"({"command":"x"})"));
 }
 
+// shows: P-HOOK-8
 TEST(HookRules, AFileIsMatchedByTheToolsPathArgument) {
   const std::string match = R"({"file":"*.sql"})";
   EXPECT_TRUE(isAbout(match, "edit", R"({"path":"/code/db/001.sql","old_str":"a"})"));
@@ -76,6 +81,7 @@ TEST(HookRules, AFileIsMatchedByTheToolsPathArgument) {
   EXPECT_TRUE(isAbout(R"({"file":"**/db/*.sql"})", "edit", R"({"path":"/code/db/001.sql"})"));
 }
 
+// shows: P-HOOK-9
 TEST(HookRules, AFileIsMatchedHoweverItIsWritten) {
   for (const char* path :
        {"/etc/hosts", "/tmp/../etc/hosts", "/etc//hosts", "//etc/hosts", "/./etc/./hosts",
@@ -93,6 +99,7 @@ TEST(HookRules, AFileIsMatchedHoweverItIsWritten) {
   EXPECT_FALSE(isAboutFile("/etc/hosts", "/etc/.../hosts"));
 }
 
+// shows: P-HOOK-9
 TEST(HookRules, ARelativePatternIsAboutTheSessionsFolder) {
   for (const char* path : {"src/a.ts", "./src/a.ts", "/code/src/a.ts", "../code/src/a.ts",
                            "/tmp/../code//src/a.ts", "lib/../src/a.ts"}) {
@@ -127,12 +134,14 @@ TEST(HookRules, AFileIsNotHiddenByTheLengthOfItsPath) {
   }
 }
 
+// shows: P-HOOK-7
 TEST(HookRules, AProviderScopesARuleToItsTools) {
   EXPECT_TRUE(isAbout(R"({"provider":"ci"})", "deploy", "{}", "ci"));
   EXPECT_FALSE(isAbout(R"({"provider":"ci"})", "deploy", "{}", "other"));
   EXPECT_FALSE(isAbout(R"({"provider":"ci"})", "bash"));
 }
 
+// shows: P-HOOK-10
 TEST(HookRules, AllThatIsNamedMustMatch) {
   const std::string match = R"({"tool":"edit","args":"DROP","file":"*.sql"})";
   EXPECT_TRUE(isAbout(match, "edit", R"({"path":"a.sql","new_str":"DROP TABLE"})"));
@@ -140,12 +149,14 @@ TEST(HookRules, AllThatIsNamedMustMatch) {
   EXPECT_FALSE(isAbout(match, "create", R"({"path":"a.sql","new_str":"DROP"})"));
 }
 
+// shows: P-HOOK-37
 TEST(HookRules, APatternThatRunsOutOfTimeSaysSo) {
   const HookRule slow = rule(R"({"match":{"args":"(a+)+$"},"action":"deny"})");
   const std::string args = R"({"command":")" + std::string(5000, 'a') + R"(!"})";
   EXPECT_EQ(matches(slow, {"bash", "", args, ""}), Match::TimedOut);
 }
 
+// shows: P-HOOK-1
 TEST(HookRules, MistakesAreNamedWithTheirPlace) {
   EXPECT_EQ(complaint(R"({"onPreToolUse":[{"action":"deny"},{"action":"allow"}]})"),
             "hooks.onPreToolUse[1].action: expected \"deny\", \"context\" or \"gate\", got "
@@ -162,6 +173,7 @@ TEST(HookRules, MistakesAreNamedWithTheirPlace) {
             std::string::npos);
 }
 
+// shows: P-HOOK-1
 TEST(HookRules, APatternThatCannotCompileIsRefusedWithItsPosition) {
   const std::string text =
       complaint(R"({"onPreToolUse":[{"match":{"args":"ab(c"},"action":"deny"}]})");
@@ -173,6 +185,7 @@ TEST(HookRules, APatternThatCannotCompileIsRefusedWithItsPosition) {
             std::string::npos);
 }
 
+// shows: P-HOOK-31
 TEST(HookRules, TransformsAreReadBySection) {
   json::Scanner scanner;
   Problem problem;
@@ -188,12 +201,14 @@ TEST(HookRules, TransformsAreReadBySection) {
   EXPECT_FALSE(change.transforms.at("tone"));
 }
 
+// shows: P-TEXT-6
 TEST(HookRules, ASectionThatDoesNotExistIsRefusedWithThoseThatDo) {
   const std::string text = complaint(R"({"transforms":{"instructions":null}})");
   EXPECT_NE(text.find("no section \"instructions\""), std::string::npos);
   EXPECT_NE(text.find("custom_instructions"), std::string::npos);
 }
 
+// shows: P-TEXT-6
 TEST(HookRules, ATransformNeedsAnActionAndItsContent) {
   EXPECT_NE(complaint(R"({"transforms":{"tone":{"action":"shout","content":"a"}}})")
                 .find("hooks.transforms.tone.action: expected"),
@@ -204,6 +219,7 @@ TEST(HookRules, ATransformNeedsAnActionAndItsContent) {
             std::string::npos);
 }
 
+// shows: P-HOOK-22
 TEST(HookRules, TextsAreBounded) {
   const auto withContent = [](size_t bytes) {
     return R"({"onPreToolUse":[{"action":"context","content":")" + std::string(bytes, 'x') +

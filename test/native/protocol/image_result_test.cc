@@ -17,11 +17,13 @@ std::string taken(const std::string& data) {
          std::string(result->rest.view());
 }
 
+// shows: P-RUN-14
 TEST(ImageResult, IsTheImageMemberOfAnObject) {
   EXPECT_EQ(taken(R"({"image":"data:image/png;base64,iVBORw0="})"), "image/png iVBORw0= ");
   EXPECT_EQ(taken(R"({ "image" : "data:image/svg+xml;base64,AAAA" })"), "image/svg+xml AAAA ");
 }
 
+// shows: P-RUN-14
 TEST(ImageResult, LeavesTheOtherMembersAsTheyAre) {
   EXPECT_EQ(taken(R"({"w":1.50,"image":"data:image/jpeg;base64,AA==","at":{"image":"x"}})"),
             R"(image/jpeg AA== {"w":1.50,"at":{"image":"x"}})");
@@ -35,6 +37,7 @@ TEST(ImageResult, TakesTheLastOfEqualKeysAndResolvesEscapes) {
   EXPECT_EQ(taken(R"({"image":"data:image/png;base64,AAAA","image":7})"), "none");
 }
 
+// shows: P-RUN-14
 TEST(ImageResult, IsNothingElse) {
   for (const char* data : {"",
                            "null",

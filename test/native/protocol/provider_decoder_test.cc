@@ -7,6 +7,7 @@
 namespace tap::protocol {
 namespace {
 
+// shows: P-CONN-5
 TEST(ProviderDecoder, RefusesWhatIsNoJson) {
   Decoding decoding;
   for (const char* text : {"", "{", "nope", R"({"type":"auth",})", "{'type':'auth'}"}) {
@@ -16,6 +17,7 @@ TEST(ProviderDecoder, RefusesWhatIsNoJson) {
   }
 }
 
+// shows: P-CONN-5
 TEST(ProviderDecoder, RefusesWhatIsNoObjectWithAType) {
   Decoding decoding;
   for (const char* text : {"[]", "1", "null", R"("auth")", "{}", R"({"type":1})",
@@ -24,6 +26,7 @@ TEST(ProviderDecoder, RefusesWhatIsNoObjectWithAType) {
   }
 }
 
+// shows: P-ERROR-4
 TEST(ProviderDecoder, RefusesUnknownTypesAndGatewayTypes) {
   Decoding decoding;
   for (const char* type : {"wave", "sessions", "hello.ack", "tool.call", "tool.cancel",
@@ -39,12 +42,14 @@ TEST(ProviderDecoder, ShowsAnUnknownTypeWithoutItsControlCharacters) {
   EXPECT_EQ(decoding.refused(R"({"type":"a\u001b[2Jb"})").replyTo, "a\\x1b[2Jb");
 }
 
+// shows: P-CONN-6
 TEST(ProviderDecoder, ReadsTheTypeThroughEscapesAndTakesTheLastOfTwo) {
   Decoding decoding;
   (void)decoding.as<Goodbye>(R"({"\u0074ype":"goodb\u0079e"})");
   (void)decoding.as<Goodbye>(R"({"type":"auth","type":"goodbye"})");
 }
 
+// shows: P-ERROR-5
 TEST(ProviderDecoder, IgnoresUnknownFieldsEverywhere) {
   Decoding decoding;
   EXPECT_EQ(decoding.as<Auth>(R"({"x":{},"type":"auth","token":"t","y":[1]})").token, "t");
@@ -55,6 +60,7 @@ TEST(ProviderDecoder, IgnoresUnknownFieldsEverywhere) {
   EXPECT_EQ(hello.tools[0].json.find("hint"), std::string::npos);
 }
 
+// shows: P-PUSH-5
 TEST(ProviderDecoder, ReadsPush) {
   Decoding decoding;
   const auto push = decoding.as<Push>(
@@ -72,6 +78,7 @@ TEST(ProviderDecoder, ReadsPush) {
       PushLevel::Surface);
 }
 
+// shows: P-PUSH-5
 TEST(ProviderDecoder, RefusesAPushOfAnotherShape) {
   Decoding decoding;
   for (const char* more :
@@ -89,6 +96,7 @@ TEST(ProviderDecoder, RefusesAPushOfAnotherShape) {
   }
 }
 
+// shows: P-UPDATE-1
 TEST(ProviderDecoder, ToolsUpdateNeedsAList) {
   Decoding decoding;
   EXPECT_EQ(decoding.complaint(R"({"type":"tools.update"})"),
@@ -99,6 +107,7 @@ TEST(ProviderDecoder, ToolsUpdateNeedsAList) {
       "s");
 }
 
+// shows: P-UPDATE-2
 TEST(ProviderDecoder, ToolsUpdateWithRemoveIsADelta) {
   Decoding decoding;
   const auto delta =
@@ -112,6 +121,7 @@ TEST(ProviderDecoder, ToolsUpdateWithRemoveIsADelta) {
             "tools.update.remove:");
 }
 
+// shows: P-PROGRESS-4
 TEST(ProviderDecoder, ReadsTheSmallMessages) {
   Decoding decoding;
   const auto progress =
@@ -128,6 +138,7 @@ TEST(ProviderDecoder, ReadsTheSmallMessages) {
   }
 }
 
+// shows: P-LIFE-6
 TEST(ProviderDecoder, GoodbyeMaySayWhy) {
   Decoding decoding;
   EXPECT_EQ(decoding.as<Goodbye>(R"({"type":"goodbye","reason":"done"})").reason, "done");
@@ -135,6 +146,7 @@ TEST(ProviderDecoder, GoodbyeMaySayWhy) {
   EXPECT_EQ(decoding.refused(R"({"type":"goodbye","reason":7})").code, ErrorCode::InvalidJson);
 }
 
+// shows: P-LIMIT-1
 TEST(ProviderDecoder, AResultMayBeFiveMegabytesLong) {
   Decoding decoding;
   const std::string head = R"({"type":"tool.result","id":"c","data":")";
@@ -147,6 +159,7 @@ TEST(ProviderDecoder, AResultMayBeFiveMegabytesLong) {
   EXPECT_EQ(decoding.decoder().callId(), "c");
 }
 
+// shows: P-LIMIT-1
 TEST(ProviderDecoder, AnyOtherMessageMayBeTwoMegabytesLong) {
   Decoding decoding;
   const std::string head = R"({"type":"push","level":"keep","event":")";

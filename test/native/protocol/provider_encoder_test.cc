@@ -7,6 +7,7 @@
 namespace tap::protocol {
 namespace {
 
+// shows: P-SESSION-1, P-HELLO-7, P-ERROR-1
 TEST(ProviderEncoder, WritesEveryMessageAsTheProtocolPageShowsIt) {
   EXPECT_EQ(
       encodeSessions("sessions", {{"abc123", "PR #42", "/code/foo", true}}).view(),

@@ -15,6 +15,7 @@ std::string parametersOf(const std::string& definition) {
   return found ? std::string(found->raw) : "none";
 }
 
+// shows: P-INST-1
 TEST(Target, IsAddedToTheProperties) {
   const std::string text = withTarget(
       tool(R"({"type":"object","properties":{"x":{"type":"number"}},"required":["x"]})"), "web");
@@ -48,6 +49,7 @@ TEST(Target, IsNoticedWhereTheToolHasOneItself) {
   EXPECT_FALSE(declaresTarget(tool("{}")));
 }
 
+// shows: P-INST-3
 TEST(Target, IsTakenOutOfTheArguments) {
   const auto taken = [](std::string_view args) {
     const TargetedArgs split = takeTarget(args);
@@ -71,6 +73,7 @@ TEST(Target, TheListsNameIsAToolName) {
   EXPECT_TRUE(scanner.scan(text).ok()) << text;
 }
 
+// shows: P-INST-6
 TEST(Target, TheListsNameIsReservedWithWhatFollowsIt) {
   for (const char* name : {"list_web", "list_web_instances", "list_web_x", "list_web-x", "List_web",
                            "LIST_WEB_INSTANCES"}) {

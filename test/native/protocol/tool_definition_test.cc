@@ -31,6 +31,7 @@ Read readOne(const std::string& more) {
   return read(R"([{"name":"t")" + more + "}]");
 }
 
+// shows: P-TOOL-1
 TEST(ToolName, HasOneTo64CharactersOfTheHostsSet) {
   EXPECT_TRUE(isToolName("a"));
   EXPECT_TRUE(isToolName("Greet-me_2"));
@@ -44,6 +45,7 @@ TEST(ToolName, HasOneTo64CharactersOfTheHostsSet) {
   }
 }
 
+// shows: P-TOOL-1
 TEST(ToolDefinition, IsReadyToBeSentOn) {
   const Read one = read(
       R"([{"name":"greet","description":"Say \"hello\"","timeout":1500,"extra":true,
@@ -58,6 +60,7 @@ TEST(ToolDefinition, IsReadyToBeSentOn) {
             R"("timeout":1500})");
 }
 
+// shows: P-TOOL-1
 TEST(ToolDefinition, MayLeaveOutAllButTheName) {
   const Read one = readOne("");
   ASSERT_EQ(one.problem, "");
@@ -68,6 +71,7 @@ TEST(ToolDefinition, MayLeaveOutAllButTheName) {
             one.tools[0].json);
 }
 
+// shows: P-TOOL-1
 TEST(ToolDefinition, RefusesBadNamesAndSaysWhere) {
   EXPECT_EQ(read(R"([{"name":"ok"},{"name":"not ok"}])").problem,
             "hello.tools[1].name: expected 1 to 64 characters from [a-zA-Z0-9_-], got \"not ok\"");
@@ -79,6 +83,7 @@ TEST(ToolDefinition, RefusesBadNamesAndSaysWhere) {
   EXPECT_EQ(read(R"([{"name":")" + std::string(64, 'a') + "\"}]").problem, "");
 }
 
+// shows: P-TOOL-6
 TEST(ToolDefinition, RefusesANameThatStandsTwice) {
   EXPECT_EQ(read(R"([{"name":"a"},{"name":"b"},{"name":"\u0061"}])").problem,
             "hello.tools[2].name: \"a\" stands twice in this list");
@@ -91,10 +96,12 @@ TEST(ToolDefinition, RefusesElementsThatAreNoObjects) {
   }
 }
 
+// shows: P-TOOL-2
 TEST(ToolDefinition, ReplacesAnEmptySchema) {
   EXPECT_NE(readOne(R"(,"parameters":{ })").tools[0].json.find(kEmptySchema), std::string::npos);
 }
 
+// shows: P-TOOL-2
 TEST(ToolDefinition, TakesObjectSchemasAsTheyAre) {
   for (const char* schema :
        {R"({"type":"object"})", R"({ "type" : "object" , "properties" : { } })",
@@ -106,6 +113,7 @@ TEST(ToolDefinition, TakesObjectSchemasAsTheyAre) {
   }
 }
 
+// shows: P-TOOL-2
 TEST(ToolDefinition, RefusesAnyOtherSchema) {
   for (const char* schema :
        {"[]", "\"object\"", "1", "true", R"({"properties":{}})", R"({"type":"string"})",
@@ -123,6 +131,7 @@ TEST(ToolDefinition, ComplaintsAreValidTextEvenWhereTheyAreCut) {
   EXPECT_TRUE(utf8::isValid(read(R"([{"name":)" + type + "\"}]").problem));
 }
 
+// shows: P-TOOL-3
 TEST(ToolDefinition, CutsADescriptionAtTheCapBetweenCharacters) {
   const auto described = [](size_t bytes, const std::string& tail = "") {
     const std::string json =
@@ -142,6 +151,7 @@ TEST(ToolDefinition, RefusesADescriptionThatIsNoText) {
             "hello.tools[0].description: expected a string, got a number");
 }
 
+// shows: P-TOOL-4
 TEST(ToolDefinition, ATimeoutIsAWholeNumberOfMillisecondsUpToAnHour) {
   for (const char* good : {"1", "3600000", "1e3", "2.0"}) {
     EXPECT_EQ(readOne(R"(,"timeout":)" + std::string(good)).problem, "") << good;

@@ -7,6 +7,7 @@
 namespace tap::protocol {
 namespace {
 
+// shows: P-CALL-2, P-CALL-4
 TEST(ProviderDecoder, ReadsAGoodToolResult) {
   Decoding decoding;
   for (const char* data : {R"("text")", "1", "null", "true", "[1,2]", R"({"a": {"b":1}})"}) {
@@ -37,6 +38,7 @@ TEST(ProviderDecoder, ASmallPartOfALargeMessageDoesNotKeepIt) {
   EXPECT_FALSE(isPart(10, 200'000));
 }
 
+// shows: P-CALL-3, P-CALL-4
 TEST(ProviderDecoder, ReadsAFailedToolResult) {
   Decoding decoding;
   const auto failed = decoding.as<ToolResult>(
@@ -68,6 +70,7 @@ TEST(ProviderDecoder, RefusesAToolResultOfAnotherShape) {
   }
 }
 
+// shows: P-INPUT-4
 TEST(ProviderDecoder, SaysWhichCallABadResultAnswers) {
   Decoding decoding;
   const auto id = [&](const std::string& text) {

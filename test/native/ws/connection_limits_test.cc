@@ -21,6 +21,7 @@ std::string xs(size_t count) {
   return std::string(count, 'x');
 }
 
+// shows: P-LIMIT-2
 TEST(ConnectionLimits, SkipsAMessageOverTheCap) {
   const std::string next = frame(0x81, "next");
   EXPECT_EQ(receive(frame(0x81, xs(9)) + next, kSmall).events,
@@ -51,6 +52,7 @@ TEST(ConnectionLimits, SkipsFragmentsThatPassTheCapTogether) {
       (Strings{"oversize 11", "text next"}));
 }
 
+// shows: P-LIMIT-2
 TEST(ConnectionLimits, ReportsOversizeFromTheHeaderAndFreesWhatItHeld) {
   const Seen seen = receive(frame(0x01, xs(8)) + header(0x80, 3), kSmall);
   EXPECT_EQ(seen.events, Strings{"oversize 11"});
@@ -70,6 +72,7 @@ TEST(ConnectionLimits, AnswersPingsInsideAnOversizeMessage) {
   EXPECT_EQ(seen.output, bytes("8a 01 3f"));
 }
 
+// shows: P-LIMIT-3
 TEST(ConnectionLimits, ClosesAboveTheAnnouncedLimit) {
   EXPECT_EQ(receive(frame(0x81, xs(299)), kSmall).events, Strings{"oversize 299"});
   EXPECT_EQ(receive(frame(0x81, xs(300)), kSmall).events, Strings{"oversize 300"});
@@ -96,6 +99,7 @@ TEST(ConnectionLimits, HasNoOverflowWithoutAnAnnouncedLimit) {
             Strings{"oversize 9223372036854775807"});
 }
 
+// shows: P-LIMIT-3
 TEST(ConnectionLimits, BoundsTheFramesOfAMessage) {
   const std::string start = frame(0x01, "");
   const std::string more = frame(0x00, "");

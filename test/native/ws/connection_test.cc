@@ -27,6 +27,7 @@ TEST(Connection, DeliversAMaskedTextMessage) {
   EXPECT_EQ(seen.buffered, 0U);
 }
 
+// shows: P-ORDER-1
 TEST(Connection, DeliversMessagesInOrder) {
   const std::string input = bytes(kHello) + frame(0x81, "two", 0x01020304) + frame(0x81, "");
   EXPECT_EQ(receive(input).events, (Strings{"text Hello", "text two", "text "}));
@@ -39,6 +40,7 @@ TEST(Connection, DeliversAMessageOfEachLengthForm) {
   }
 }
 
+// shows: P-CONN-4
 TEST(Connection, JoinsFragments) {
   // Section 5.7: "Hel" and "lo", here masked.
   EXPECT_EQ(receive(bytes("01 83 00000000 48656c 80 82 00000000 6c6f")).events,
@@ -96,6 +98,7 @@ TEST(Connection, ToleratesAnEmptyRead) {
   EXPECT_TRUE(events.empty());
 }
 
+// shows: P-CONN-4
 TEST(Connection, AnswersAPing) {
   const Seen seen = receive(bytes("89 85 37fa213d 7f9f4d5158"));
   EXPECT_EQ(seen.events, Strings{});
@@ -119,6 +122,7 @@ TEST(Connection, AnswersEachPingThatIsReadAlone) {
   }
 }
 
+// shows: P-CONN-4
 TEST(Connection, AnswersAPingBetweenFragments) {
   const Seen seen = receive(frame(0x01, "He") + frame(0x89, "?") + frame(0x80, "y"));
   EXPECT_EQ(seen.events, Strings{"text Hey"});
@@ -136,6 +140,7 @@ TEST(Connection, TakesControlFramesOf125Bytes) {
   EXPECT_EQ(receive(frame(0x89, payload)).output, bytes("8a 7d") + payload);
 }
 
+// shows: P-CONN-15
 TEST(Connection, RefusesUnmaskedFrame) {
   expectFailure(bytes("81 05 48656c6c6f"), 1002);
 }
@@ -166,6 +171,7 @@ TEST(Connection, RefusesAMessageInsideAnother) {
   expectFailure(frame(0x01, "a") + frame(0x82, "b"), 1002);
 }
 
+// shows: P-CONN-15
 TEST(Connection, RefusesBinary) {
   expectFailure(frame(0x82, "\x01"), 1003);
   expectFailure(frame(0x82, ""), 1003);
@@ -194,6 +200,7 @@ TEST(Connection, JoinsACharacterSplitOverFragments) {
       Strings{"text \U0001f600"});
 }
 
+// shows: P-CONN-15
 TEST(Connection, RefusesBadUtf8) {
   for (const char* text : {"\x80", "a\xff", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80"}) {
     expectFailure(frame(0x81, text, 0x0f0f0f0f), 1007);

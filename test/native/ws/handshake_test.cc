@@ -75,6 +75,7 @@ TEST(Handshake, AcceptsTheKeyOfTheRfc) {
   EXPECT_EQ(acceptKey("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
 }
 
+// shows: P-CONN-1
 TEST(Handshake, UpgradesARequest) {
   const Outcome outcome = feed(upgrade());
   EXPECT_EQ(outcome.state, HandshakeState::Upgrade);
@@ -129,6 +130,7 @@ TEST(Handshake, TellsTheOrigin) {
   expectAnswer(upgrade("Origin: a\r\nOrigin: b\r\n"), "400");
 }
 
+// shows: P-CONN-2
 TEST(Handshake, AnswersAPlainGet) {
   EXPECT_EQ(feed(get("Host: 127.0.0.1:9400\r\n")).response,
             "HTTP/1.1 200 OK\r\n"
@@ -164,6 +166,7 @@ TEST(Handshake, RefusesAtOnceWhatIsNoHeader) {
   expectAnswer("\x16\x03\x01\x02", "400");  // how TLS begins
 }
 
+// shows: P-CONN-2
 TEST(Handshake, BoundsTheHeader) {
   const std::string frame = get("Host: localhost\r\nX: \r\n");
   const size_t room = kMaxHandshakeBytes - frame.size();
@@ -180,6 +183,7 @@ TEST(Handshake, EndsHeaderBombs) {
   expectAnswer(many, "431");
 }
 
+// shows: P-CONN-2
 TEST(Handshake, RefusesForeignHosts) {
   for (const char* host : {"evil.com", "localhost.evil.com", "127.0.0.1.nip.io", "localhost@evil",
                            "localhost:80x", ""}) {
@@ -189,12 +193,14 @@ TEST(Handshake, RefusesForeignHosts) {
   expectAnswer(get("Host: localhost\r\nHost: localhost\r\n"), "403");
 }
 
+// shows: P-CONN-2
 TEST(Handshake, RefusesOtherTargets) {
   for (const char* target : {"/x", "//", "/?a", "*", "http://localhost/"}) {
     expectAnswer("GET " + std::string(target) + " HTTP/1.1\r\nHost: localhost\r\n\r\n", "404");
   }
 }
 
+// shows: P-CONN-2
 TEST(Handshake, RefusesOtherMethods) {
   for (const char* method : {"POST", "OPTIONS", "PUT", "get"}) {
     expectAnswer(std::string(method) + " / HTTP/1.1\r\nHost: localhost\r\n\r\n", "405");
@@ -209,6 +215,7 @@ TEST(Handshake, AnswersHeadWithoutABody) {
   EXPECT_TRUE(outcome.response.ends_with("\r\n\r\n"));
 }
 
+// shows: P-CONN-2
 TEST(Handshake, RefusesABrokenUpgrade) {
   const std::string host = "Host: localhost\r\n";
   const std::string rest = kKeyField + std::string(kVersionField);

@@ -64,6 +64,7 @@ TEST(HttpRequest, RefusesBrokenFields) {
   EXPECT_FALSE(parsesField("A: b\r\n\tfolded: too"));
 }
 
+// shows: P-CONN-1
 TEST(LoopbackHost, TakesEachLoopbackName) {
   for (const char* host : {"localhost", "LocalHost", "localhost:9400", "foo.localhost",
                            "a-b.c_d.localhost:1", "127.0.0.1", "127.0.0.1:65535", "127.255.255.255",
@@ -72,6 +73,7 @@ TEST(LoopbackHost, TakesEachLoopbackName) {
   }
 }
 
+// shows: P-CONN-1
 TEST(LoopbackHost, RefusesEverythingElse) {
   for (const char* host : {"",
                            "example.com",

@@ -51,6 +51,7 @@ void expectRefused(Rig& rig, std::string_view says) {
   EXPECT_EQ(rig.tap.count<protocol::CallResult>(rig.session), 0u);
 }
 
+// shows: P-CONN-7
 TEST(Arguments, ThatAreNoObjectAreRefusedOnBothWaysIn) {
   for (const std::string& args : kNoObjects) {
     SCOPED_TRACE(args);
@@ -62,6 +63,7 @@ TEST(Arguments, ThatAreNoObjectAreRefusedOnBothWaysIn) {
   }
 }
 
+// shows: P-CONN-7
 TEST(Arguments, ThatAreBrokenAreRefusedInOneProcess) {
   for (const char* args : {"{", "{\"a\"", "{\"a\":}", "{\"target\":\"", "{\"a\":1}x", "{'a':1}",
                            "{\"a\":\"\\u12\"}", "\xef\xbb\xbf{}", "{\"a\":\"\xff\"}"}) {
@@ -72,6 +74,7 @@ TEST(Arguments, ThatAreBrokenAreRefusedInOneProcess) {
   }
 }
 
+// shows: P-CONN-7
 TEST(Arguments, ArriveAtEveryDepthThatAProvidersMessageMayHave) {
   for (int depth = 1; depth <= protocol::kMaxArgumentsDepth; ++depth) {
     Rig rig;

@@ -16,6 +16,7 @@ struct Calls : ::testing::Test {
   }
 };
 
+// shows: P-CALL-1
 TEST_F(Calls, GoToTheProviderWithTheirArgumentsUntouched) {
   tap.call(session, "1", "greet", R"({ "name" : "Al\u0069ce", "n": 1.0 })");
   const Message call = tap.take(peer);
@@ -26,6 +27,7 @@ TEST_F(Calls, GoToTheProviderWithTheirArgumentsUntouched) {
   EXPECT_EQ(call.get("id").size(), 36u);
 }
 
+// shows: P-CALL-2
 TEST_F(Calls, ComeBackWithTheirDataUntouched) {
   for (const char* data : {R"("Hello, Alice!")", R"({ "a": [1, 2.50] })", "null", "true", "[]"}) {
     tap.say(peer, result(open("1"), data));
@@ -60,11 +62,13 @@ TEST_F(Calls, ComeBackWithTheImageBesideTheRestOfTheirData) {
   EXPECT_EQ(settled.binary.base64.view(), "AAAA");
 }
 
+// shows: P-CALL-2
 TEST_F(Calls, WithoutDataSucceedWithNothing) {
   tap.say(peer, R"({"type":"tool.result","id":")" + open("1") + "\"}");
   EXPECT_EQ(tap.outcome(session), "1 ok ");
 }
 
+// shows: P-CALL-3
 TEST_F(Calls, FailWithTheProvidersCodeAndReason) {
   tap.say(peer, failure(open("1"), "NOT_FOUND", "no such person"));
   const auto settled = tap.expect<protocol::CallResult>(session);
@@ -75,6 +79,7 @@ TEST_F(Calls, FailWithTheProvidersCodeAndReason) {
             "the thing asked for exists.");
 }
 
+// shows: P-CALL-5
 TEST_F(Calls, ThatDoNotFitTheParametersAdviseToCheckTheArgumentsAlone) {
   tap.say(peer, failure(open("1"), "INVALID_ARGUMENTS", "forecast needs \"city\" (text)"));
   const auto settled = tap.expect<protocol::CallResult>(session);
@@ -85,6 +90,7 @@ TEST_F(Calls, ThatDoNotFitTheParametersAdviseToCheckTheArgumentsAlone) {
       "arguments, then call again.");
 }
 
+// shows: P-CALL-6
 TEST_F(Calls, FailAsInternalWhereTheCodeIsUnknown) {
   tap.say(peer, failure(open("1"), "EPIPE", "broken"));
   EXPECT_EQ(tap.outcome(session), "1 INTERNAL");
@@ -92,6 +98,7 @@ TEST_F(Calls, FailAsInternalWhereTheCodeIsUnknown) {
   EXPECT_EQ(tap.outcome(session), "2 TIMEOUT");
 }
 
+// shows: P-CALL-3
 TEST_F(Calls, FailWithEveryCodeThatAProviderMaySend) {
   for (const std::string code : {"INVALID_ARGUMENTS", "NOT_FOUND", "TIMEOUT", "CANCELLED",
                                  "DISCONNECTED", "UNAUTHORIZED", "INTERNAL"}) {
@@ -107,6 +114,7 @@ TEST_F(Calls, ShowControlCharactersOfAFailure) {
   EXPECT_NE(settled.text.find("\\x1b[2Jgone"), std::string::npos);
 }
 
+// shows: P-CALL-7
 TEST_F(Calls, MayOvertakeEachOther) {
   const std::string first = open("1");
   const std::string second = open("2", "other");
@@ -116,6 +124,7 @@ TEST_F(Calls, MayOvertakeEachOther) {
   EXPECT_EQ(tap.outcome(session), "1 ok 1");
 }
 
+// shows: P-CALL-1
 TEST_F(Calls, OfSeveralSessionsMayShareTheirIds) {
   const PeerId otherSession = tap.session("t");
   const PeerId other = tap.bound("p", "t", {"greet"});
@@ -128,6 +137,7 @@ TEST_F(Calls, OfSeveralSessionsMayShareTheirIds) {
   EXPECT_EQ(tap.outcome(otherSession), "1 ok 2");
 }
 
+// shows: P-CALL-8
 TEST_F(Calls, IgnoreASecondResult) {
   const std::string id = open("1");
   tap.say(peer, result(id, "1"));
@@ -138,6 +148,7 @@ TEST_F(Calls, IgnoreASecondResult) {
   EXPECT_TRUE(tap.quiet(peer));
 }
 
+// shows: P-CALL-9
 TEST_F(Calls, IgnoreAResultNobodyAskedForAlsoWhileOthersArePending) {
   const std::string first = open("1");
   const std::string second = open("2");
@@ -149,6 +160,7 @@ TEST_F(Calls, IgnoreAResultNobodyAskedForAlsoWhileOthersArePending) {
   tap.say(peer, result(second));
 }
 
+// shows: P-CALL-10
 TEST_F(Calls, IgnoreAResultByAnotherProvider) {
   const PeerId thief = tap.bound("thief", "s");
   const std::string id = open("1");
@@ -159,6 +171,7 @@ TEST_F(Calls, IgnoreAResultByAnotherProvider) {
   EXPECT_EQ(tap.outcome(session), "1 ok \"true\"");
 }
 
+// shows: P-CALL-12, P-CALL-13
 TEST_F(Calls, ThatAreCancelledTellTheProviderAndNobodyElse) {
   const std::string id = open("1");
   tap.send(session, protocol::CancelCall{"1", "aborted by the user"});
@@ -184,6 +197,7 @@ TEST_F(Calls, ThatAreSettledCannotBeCancelled) {
   EXPECT_TRUE(tap.quiet(peer));
 }
 
+// shows: P-CALL-11, P-CALL-13
 TEST_F(Calls, TimeOutAfterFiveMinutes) {
   const std::string id = open("1");
   tap.advance(299'999);
@@ -199,6 +213,7 @@ TEST_F(Calls, TimeOutAfterFiveMinutes) {
   EXPECT_FALSE(tap.closed(peer));
 }
 
+// shows: P-CALL-11
 TEST_F(Calls, TimeOutAsTheirToolSays) {
   tap.boundWith("quick", "s", R"([{"name":"quick","timeout":250}])");
   tap.call(session, "1", "quick");
@@ -208,6 +223,7 @@ TEST_F(Calls, TimeOutAsTheirToolSays) {
   EXPECT_EQ(tap.outcome(session), "1 TIMEOUT");
 }
 
+// shows: P-CALL-11
 TEST_F(Calls, DoNotTimeOutOnceTheyAreSettled) {
   tap.say(peer, result(open("1")));
   EXPECT_EQ(tap.outcome(session), "1 ok \"done\"");
@@ -229,6 +245,7 @@ TEST_F(Calls, LeaveNoTimerBehind) {
   EXPECT_EQ(tap.timers(), 0u);
 }
 
+// shows: P-CALL-15
 TEST_F(Calls, FailWithDisconnectedWhenTheProviderGoes) {
   open("1");
   open("2");
@@ -242,12 +259,14 @@ TEST_F(Calls, FailWithDisconnectedWhenTheProviderGoes) {
   EXPECT_EQ(tap.outcome(session), "none");
 }
 
+// shows: P-CALL-15
 TEST_F(Calls, FailWithDisconnectedAtGoodbye) {
   open("1");
   tap.say(peer, kGoodbye);
   EXPECT_EQ(tap.outcome(session), "1 DISCONNECTED");
 }
 
+// shows: P-CALL-16
 TEST_F(Calls, AreNotReplayedWhenTheProviderComesBack) {
   const std::string id = open("1");
   tap.lose(peer);
@@ -258,6 +277,7 @@ TEST_F(Calls, AreNotReplayedWhenTheProviderComesBack) {
   EXPECT_EQ(tap.outcome(session), "none");
 }
 
+// shows: P-CALL-17
 TEST_F(Calls, OfAToolWhoseProviderIsGoneSayWhatToDo) {
   tap.lose(peer);
   tap.call(session, "1", "greet");
@@ -266,6 +286,7 @@ TEST_F(Calls, OfAToolWhoseProviderIsGoneSayWhatToDo) {
   EXPECT_NE(settled.text.find("Tool \"greet\""), std::string::npos);
 }
 
+// shows: P-CALL-14
 TEST_F(Calls, AreCancelledWhenTheSessionsProcessGoes) {
   open("1");
   tap.cut(session);
@@ -274,6 +295,7 @@ TEST_F(Calls, AreCancelledWhenTheSessionsProcessGoes) {
   EXPECT_EQ(tap.count(peer, "tool.cancel"), 0u);
 }
 
+// shows: P-CALL-14
 TEST_F(Calls, AreSettledWhenTheSessionEnds) {
   const std::string id = open("1");
   tap.send(session, protocol::EndSession{"over"});
@@ -283,6 +305,7 @@ TEST_F(Calls, AreSettledWhenTheSessionEnds) {
   EXPECT_EQ(tap.outcome(session), "none");
 }
 
+// shows: P-CALL-17
 TEST_F(Calls, OfASessionThatHasEndedFailAtOnce) {
   tap.send(session, protocol::EndSession{"over"});
   tap.call(session, "1", "greet");
@@ -293,6 +316,7 @@ TEST_F(Calls, OfASessionThatHasEndedFailAtOnce) {
   EXPECT_EQ(tap.outcome(session), "2 DISCONNECTED");
 }
 
+// shows: P-CALL-18
 TEST_F(Calls, AreBoundedPerSession) {
   for (int i = 0; i < 1024; ++i) open(std::to_string(i));
   tap.call(session, "1024", "greet");

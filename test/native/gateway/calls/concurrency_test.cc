@@ -38,6 +38,7 @@ struct Concurrency : ::testing::Test {
   }
 };
 
+// shows: P-RUN-3
 TEST_F(Concurrency, LetsAsManyCallsThroughAsItSays) {
   const PeerId peer = bind(R"({"max":3})");
   for (int i = 1; i <= 2; ++i) call(i);
@@ -48,6 +49,7 @@ TEST_F(Concurrency, LetsAsManyCallsThroughAsItSays) {
   EXPECT_EQ(got(peer).size(), 0u);
 }
 
+// shows: P-RUN-8
 TEST_F(Concurrency, IsWithoutLimitWhereNoneIsSaid) {
   for (const char* none : {"null", "{}", R"({"scope":"tool"})", R"({"max":null})"}) {
     Harness fresh;
@@ -60,6 +62,7 @@ TEST_F(Concurrency, IsWithoutLimitWhereNoneIsSaid) {
   }
 }
 
+// shows: P-RUN-3
 TEST_F(Concurrency, StartsWhoWaitsInOrderAsPlacesBecomeFree) {
   const PeerId peer = bind(R"({"max":1})");
   for (int i = 1; i <= 3; ++i) call(i);
@@ -73,6 +76,7 @@ TEST_F(Concurrency, StartsWhoWaitsInOrderAsPlacesBecomeFree) {
   EXPECT_TRUE(tap.state().queue.empty());
 }
 
+// shows: P-RUN-3
 TEST_F(Concurrency, LetsNobodyOvertakeTheLine) {
   const PeerId peer = bind(R"({"max":1})");
   call(1);
@@ -88,6 +92,7 @@ TEST_F(Concurrency, LetsNobodyOvertakeTheLine) {
   EXPECT_EQ(tap.outcome(session), "2 ok \"done\"");
 }
 
+// shows: P-RUN-4
 TEST_F(Concurrency, LetsTenCallsWaitAndNoMore) {
   const PeerId peer = bind(R"({"max":1})");
   for (int i = 0; i <= 10; ++i) call(i);
@@ -106,6 +111,7 @@ TEST_F(Concurrency, LetsTenCallsWaitAndNoMore) {
   EXPECT_EQ(tap.outcome(session), "13 RATE_LIMITED");
 }
 
+// shows: P-RUN-2
 TEST_F(Concurrency, CountsTheCallsOfAllSessionsOfAConnection) {
   const PeerId second = tap.session("t");
   const PeerId peer = bind(R"({"max":1})", "all");
@@ -117,6 +123,7 @@ TEST_F(Concurrency, CountsTheCallsOfAllSessionsOfAConnection) {
   EXPECT_EQ(got(peer).size(), 1u);
 }
 
+// shows: P-RUN-2
 TEST_F(Concurrency, OfATool_CountsEachToolByItself) {
   const PeerId peer = bind(R"({"max":1,"scope":"tool"})");
   call(1);
@@ -127,6 +134,7 @@ TEST_F(Concurrency, OfATool_CountsEachToolByItself) {
   EXPECT_EQ(got(peer).size(), 0u);
 }
 
+// shows: P-RUN-2
 TEST_F(Concurrency, OfAnInstance_CountsEachInstanceByItself) {
   const PeerId one = bind(R"({"max":1,"scope":"instance"})", "s", R"(,"instance":"1")");
   const PeerId two = bind(R"({"max":1,"scope":"instance"})", "s", R"(,"instance":"2")");
@@ -136,6 +144,7 @@ TEST_F(Concurrency, OfAnInstance_CountsEachInstanceByItself) {
   EXPECT_EQ(got(two).size(), 1u);
 }
 
+// shows: P-RUN-2
 TEST_F(Concurrency, OfAProvider_CountsAllItsInstances) {
   const PeerId one = bind(R"({"max":1,"scope":"provider"})", "s", R"(,"instance":"1")");
   const PeerId two = bind(R"({"max":1,"scope":"provider"})", "s", R"(,"instance":"2")");
@@ -170,6 +179,7 @@ TEST_F(Concurrency, OfAProvider_IsNotSharedWithAStrangerOfThatName) {
   EXPECT_NE(slotKey(paired, "greet"), slotKey(ours, "greet"));
 }
 
+// shows: P-RUN-7
 TEST_F(Concurrency, ACancelledCallKeepsItsPlaceUntilTheProviderReplies) {
   for (const char* reply : {R"("errorCode":"CANCELLED")", R"("data":"late")", R"("error":5)"}) {
     Harness fresh;
@@ -189,6 +199,7 @@ TEST_F(Concurrency, ACancelledCallKeepsItsPlaceUntilTheProviderReplies) {
   }
 }
 
+// shows: P-RUN-7
 TEST_F(Concurrency, ACancelledCallLosesItsPlaceAfterFiveSeconds) {
   const PeerId peer = bind(R"({"max":1})");
   const std::string id = tap.callTo(session, peer, "1", "greet");
@@ -203,6 +214,7 @@ TEST_F(Concurrency, ACancelledCallLosesItsPlaceAfterFiveSeconds) {
   EXPECT_EQ(got(peer).size(), 0u);
 }
 
+// shows: P-RUN-7
 TEST_F(Concurrency, NobodyElseCanFreeTheHeldPlace) {
   const PeerId peer = bind(R"({"max":1})");
   const PeerId thief = tap.bound("thief", "s");
@@ -213,6 +225,7 @@ TEST_F(Concurrency, NobodyElseCanFreeTheHeldPlace) {
   EXPECT_EQ(got(peer).size(), 0u);
 }
 
+// shows: P-RUN-7
 TEST_F(Concurrency, ATimedOutCallKeepsItsPlaceForAWhile) {
   const PeerId peer = bind(R"({"max":1})");
   call(1);
@@ -227,6 +240,7 @@ TEST_F(Concurrency, ATimedOutCallKeepsItsPlaceForAWhile) {
   EXPECT_EQ(tap.outcome(session), "none");
 }
 
+// shows: P-RUN-6
 TEST_F(Concurrency, ACallHasItsWholeTimeoutOnceItHasBegun) {
   const PeerId peer = bind(R"({"max":1})");
   const std::string id = tap.callTo(session, peer, "1", "greet");
@@ -252,6 +266,7 @@ TEST_F(Concurrency, TheSessionHearsThatAWaitingCallIsNotForgotten) {
   EXPECT_EQ(tap.outcome(session), "none");
 }
 
+// shows: P-RUN-5
 TEST_F(Concurrency, NoCallWaitsForever) {
   const PeerId peer = bind(R"({"max":1})");
   const std::string id = tap.callTo(session, peer, "1", "other");
@@ -273,6 +288,7 @@ TEST_F(Concurrency, NoCallWaitsForever) {
   EXPECT_TRUE(tap.state().queue.empty());
 }
 
+// shows: P-RUN-5
 TEST_F(Concurrency, AWaitingCallCanBeCancelledAndItsProviderNeverHearsOfIt) {
   const PeerId peer = bind(R"({"max":1})");
   const std::string id = tap.callTo(session, peer, "1", "greet");
@@ -289,6 +305,7 @@ TEST_F(Concurrency, AWaitingCallCanBeCancelledAndItsProviderNeverHearsOfIt) {
   EXPECT_TRUE(tap.state().queue.empty());
 }
 
+// shows: P-RUN-5
 TEST_F(Concurrency, WaitingCallsFailWhenTheProviderGoes) {
   const PeerId peer = bind(R"({"max":1})");
   for (int i = 0; i < 3; ++i) call(i);
@@ -301,6 +318,7 @@ TEST_F(Concurrency, WaitingCallsFailWhenTheProviderGoes) {
   EXPECT_TRUE(tap.state().queue.empty());
 }
 
+// shows: P-RUN-5
 TEST_F(Concurrency, AGoodbyeStartsNoneOfTheWaitingCalls) {
   const PeerId peer = bind(R"({"max":1})", "all");
   const PeerId second = tap.session("t");
@@ -314,6 +332,7 @@ TEST_F(Concurrency, AGoodbyeStartsNoneOfTheWaitingCalls) {
   EXPECT_EQ(tap.outcome(second), "2 DISCONNECTED");
 }
 
+// shows: P-RUN-5
 TEST_F(Concurrency, WaitingCallsFailWhenTheProviderBindsItselfAnew) {
   const PeerId peer = bind(R"({"max":1})");
   const std::string id = tap.callTo(session, peer, "1", "greet");
@@ -330,6 +349,7 @@ TEST_F(Concurrency, WaitingCallsFailWhenTheProviderBindsItselfAnew) {
   EXPECT_EQ(got(peer).size(), 0u);
 }
 
+// shows: P-RUN-5
 TEST_F(Concurrency, WaitingCallsEndWithTheirSession) {
   const PeerId peer = bind(R"({"max":1})", "all");
   const PeerId second = tap.session("t");
@@ -358,6 +378,7 @@ TEST_F(Concurrency, SomethingUnreadableIsAnAnswerToTheCallThatRuns) {
   EXPECT_EQ(got(peer).size(), 1u);
 }
 
+// shows: P-RUN-1
 TEST_F(Concurrency, IsRefusedInAnotherShape) {
   const PeerId peer = tap.authed();
   for (const char* bad : {"1", R"({"max":0})", R"({"max":-1})", R"({"max":1.5})", R"({"max":"1"})",

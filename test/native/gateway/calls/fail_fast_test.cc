@@ -27,6 +27,7 @@ const std::vector<std::pair<std::string, std::string>> kUncorrelated{
     {R"({"type":"tool.result","id":null,"data":1})", "INVALID_JSON"},
 };
 
+// shows: P-INPUT-3
 TEST_F(FailFast, WithNothingPendingOnlyTheMessageIsRefused) {
   for (const auto& [text, code] : kUncorrelated) {
     tap.say(peer, text);
@@ -38,6 +39,7 @@ TEST_F(FailFast, WithNothingPendingOnlyTheMessageIsRefused) {
   EXPECT_FALSE(tap.closed(peer));
 }
 
+// shows: P-INPUT-1
 TEST_F(FailFast, WithOnePendingThatCallFails) {
   for (const auto& [text, code] : kUncorrelated) {
     const std::string id = open("1");
@@ -51,6 +53,7 @@ TEST_F(FailFast, WithOnePendingThatCallFails) {
   }
 }
 
+// shows: P-INPUT-2
 TEST_F(FailFast, WithTwoPendingTheProviderIsDisconnected) {
   for (const auto& [text, code] : kUncorrelated) {
     Harness fresh;
@@ -67,6 +70,7 @@ TEST_F(FailFast, WithTwoPendingTheProviderIsDisconnected) {
   }
 }
 
+// shows: P-INPUT-1
 TEST_F(FailFast, AnOversizeMessageFailsTheOnePendingCall) {
   open("1");
   tap.oversize(peer, 6'000'000);
@@ -77,6 +81,7 @@ TEST_F(FailFast, AnOversizeMessageFailsTheOnePendingCall) {
   EXPECT_FALSE(tap.closed(peer));
 }
 
+// shows: P-INPUT-2
 TEST_F(FailFast, AnOversizeMessageWithTwoPendingDisconnects) {
   open("1");
   open("2");
@@ -86,6 +91,7 @@ TEST_F(FailFast, AnOversizeMessageWithTwoPendingDisconnects) {
   EXPECT_EQ(tap.count<protocol::CallResult>(session), 2u);
 }
 
+// shows: P-INPUT-4
 TEST_F(FailFast, ABadResultFailsTheCallThatItNames) {
   const std::string first = open("1");
   const std::string second = open("2");
@@ -99,6 +105,7 @@ TEST_F(FailFast, ABadResultFailsTheCallThatItNames) {
   EXPECT_EQ(tap.outcome(session), "2 ok \"done\"");
 }
 
+// shows: P-INPUT-4
 TEST_F(FailFast, ABadResultForNoCallInFlightIsRefusedOnly) {
   open("1");
   open("2");
@@ -128,6 +135,7 @@ TEST_F(FailFast, AResultAtItsCapIsAnAnswer) {
   }
 }
 
+// shows: P-INPUT-5
 TEST_F(FailFast, AMessageThatCannotBeAnAnswerCostsNoCall) {
   open("1");
   open("2");
@@ -149,6 +157,7 @@ TEST_F(FailFast, AMessageThatCannotBeAnAnswerCostsNoCall) {
   }
 }
 
+// shows: P-INPUT-5
 TEST_F(FailFast, CountsOnlyTheCallsOfThatProvider) {
   const PeerId other = tap.bound("q", "s", {"wave"});
   open("1");
@@ -160,6 +169,7 @@ TEST_F(FailFast, CountsOnlyTheCallsOfThatProvider) {
   EXPECT_EQ(tap.outcome(session), "2 ok \"done\"");
 }
 
+// shows: P-INPUT-5
 TEST_F(FailFast, ACancelledCallIsNoLongerPending) {
   open("1");
   open("2");

@@ -37,6 +37,7 @@ struct FileResults : ::testing::Test {
   }
 };
 
+// shows: P-RUN-9
 TEST_F(FileResults, AreReadInTheProvidersOwnFolder) {
   const std::string id = open("1");
   tap.say(peer, file(id));
@@ -58,6 +59,7 @@ TEST_F(FileResults, AreReadInTheProvidersOwnFolder) {
   EXPECT_EQ(tap.state().calls.countOfSession("s"), 0u);
 }
 
+// shows: P-HELLO-8
 TEST_F(FileResults, TheFolderIsMadeBeforeTheProviderHearsOfIt) {
   EXPECT_EQ(tap.folders(), std::vector<std::string>{"/home/u/providers/p/"});
   tap.bound("../../etc", "s");
@@ -67,6 +69,7 @@ TEST_F(FileResults, TheFolderIsMadeBeforeTheProviderHearsOfIt) {
   EXPECT_EQ(tap.folders()[2], "/home/u/providers/%2e./");
 }
 
+// shows: P-RUN-11
 TEST_F(FileResults, ThatCannotBeReadFailTheCallAndTellTheProvider) {
   const std::string id = reading("1");
   tap.fileRead(id,
@@ -81,6 +84,7 @@ TEST_F(FileResults, ThatCannotBeReadFailTheCallAndTellTheProvider) {
   EXPECT_EQ(error.get("replyTo"), "tool.result");
 }
 
+// shows: P-RUN-10
 TEST_F(FileResults, MustBeReadWithinTheirTtl) {
   for (const int64_t late : {-1, 0, 1}) {
     const std::string id = open("1");
@@ -95,6 +99,7 @@ TEST_F(FileResults, MustBeReadWithinTheirTtl) {
   }
 }
 
+// shows: P-RUN-10
 TEST_F(FileResults, HaveAtMostFiftyMegabytes) {
   for (const int64_t over : {-1, 0, 1}) {
     const std::string id = open("1");
@@ -128,6 +133,7 @@ TEST_F(FileResults, ThatDoNotFitIntoAFrameOfTheLinkFail) {
   }
 }
 
+// shows: P-RUN-12
 TEST_F(FileResults, AreNotForPairedProviders) {
   const PeerId page = tap.open("https://app.example");
   tap.say(page, R"({"type":"auth","mode":"pair"})");
@@ -224,6 +230,7 @@ TEST_F(FileResults, GiveTheirPlaceToTheNextCall) {
   EXPECT_EQ(tap.count(one, "tool.call"), 1u);
 }
 
+// shows: P-RUN-9
 TEST_F(FileResults, OfAnotherShapeFailTheCall) {
   for (const char* bad : {R"("/home/u/providers/p/x")", R"({})",
                           R"({"path":"shot.png","mimeType":"image/png","size":1,"ttl":1})",
@@ -248,6 +255,7 @@ TEST_F(FileResults, OfAnotherShapeFailTheCall) {
   EXPECT_EQ(tap.outcome(session), "1 INVALID_JSON");
 }
 
+// shows: P-RUN-9
 TEST(FileContentOf, TextAndJsonAreTextAndTheRestIsBytes) {
   for (const char* type : {"text/plain", "text/csv", "application/json"}) {
     const auto outcome = contentOf("a\n\"é\"", type);

@@ -27,6 +27,7 @@ struct Progress : ::testing::Test {
   }
 };
 
+// shows: P-PROGRESS-1
 TEST_F(Progress, IsShownAndToldToTheSession) {
   tap.say(peer, progress(id, "Capturing\x1b viewport... 60%"));
   EXPECT_EQ(tap.timeline(session), "tap: p slow: Capturing\\x1b viewport... 60%\n");
@@ -36,6 +37,7 @@ TEST_F(Progress, IsShownAndToldToTheSession) {
   EXPECT_EQ(tap.outcome(session), R"(1 ok "done")");
 }
 
+// shows: P-PROGRESS-2
 TEST_F(Progress, RenewsTheTimeout) {
   tap.advance(999);
   tap.say(peer, progress(id));
@@ -46,6 +48,7 @@ TEST_F(Progress, RenewsTheTimeout) {
   EXPECT_EQ(tap.take(peer).type(), "tool.cancel");
 }
 
+// shows: P-PROGRESS-2
 TEST_F(Progress, RenewsItUpToTheCapOnly) {
   for (int i = 0; i < 4; ++i) {
     tap.advance(600);
@@ -57,6 +60,7 @@ TEST_F(Progress, RenewsItUpToTheCapOnly) {
   EXPECT_EQ(tap.outcome(session), "1 TIMEOUT");
 }
 
+// shows: P-PROGRESS-3
 TEST_F(Progress, OfACallThatIsNotItsOwnIsNothing) {
   const PeerId thief = tap.bound("q", "s");
   tap.clear();
@@ -71,6 +75,7 @@ TEST_F(Progress, OfACallThatIsNotItsOwnIsNothing) {
   EXPECT_TRUE(tap.quiet(peer));
 }
 
+// shows: P-PROGRESS-4
 TEST_F(Progress, AnswersNothing) {
   tap.say(peer, progress(id));
   tap.say(peer, R"({"type":"tool.progress","id":7})");

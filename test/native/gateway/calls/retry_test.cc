@@ -29,6 +29,7 @@ struct Retry : ::testing::Test {
   protocol::CallResult settled() { return tap.expect<protocol::CallResult>(session); }
 };
 
+// shows: P-RUN-13
 TEST_F(Retry, GoesToTheNextMostRecentlyActiveInstance) {
   const PeerId one = tab("1");
   const PeerId two = tab("2");
@@ -46,6 +47,7 @@ TEST_F(Retry, GoesToTheNextMostRecentlyActiveInstance) {
   EXPECT_TRUE(tap.quiet(one));
 }
 
+// shows: P-RUN-13
 TEST_F(Retry, IsDoneOnceAndThenLeftToTheModel) {
   const PeerId one = tab("1");
   const PeerId two = tab("2");
@@ -61,6 +63,7 @@ TEST_F(Retry, IsDoneOnceAndThenLeftToTheModel) {
   EXPECT_EQ(tap.outcome(session), "none");
 }
 
+// shows: P-RUN-13
 TEST_F(Retry, IsNotDoneWhereTheCallerNamedAnInstance) {
   const PeerId one = tab("1");
   const PeerId two = tab("2");
@@ -77,6 +80,7 @@ TEST_F(Retry, IsNotDoneWhereTheFailureIsFinal) {
   EXPECT_EQ(settled().text.find(kHint), std::string::npos);
 }
 
+// shows: P-RUN-13
 TEST_F(Retry, OfAProviderWithoutOtherInstancesIsTheModels) {
   const PeerId alone = tab("1");
   tap.say(alone, retryable(tap.callTo(session, alone, "c", "shot")));

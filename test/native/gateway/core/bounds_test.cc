@@ -7,6 +7,7 @@
 namespace tap::gateway::test {
 namespace {
 
+// shows: P-LIMIT-4
 TEST(Connections, AreFiftyAtMost) {
   Harness tap;
   std::vector<PeerId> peers;
@@ -23,6 +24,7 @@ TEST(Connections, AreFiftyAtMost) {
   EXPECT_TRUE(tap.closed(late));
 }
 
+// shows: P-LIMIT-4
 TEST(Connections, OfStrangersGiveWayTheOldestFirst) {
   Harness tap;
   tap.session("s");
@@ -46,6 +48,7 @@ TEST(Connections, OfStrangersGiveWayTheOldestFirst) {
   for (const PeerId one : {pairing, provider, honest}) EXPECT_FALSE(tap.closed(one));
 }
 
+// shows: P-LIMIT-5
 TEST(Connections, OfStrangersHaveSomeTimeBeforeTheyGiveWay) {
   Harness tap;
   std::vector<PeerId> first;
@@ -62,6 +65,7 @@ TEST(Connections, OfStrangersHaveSomeTimeBeforeTheyGiveWay) {
   EXPECT_TRUE(tap.closed(first[1]));
 }
 
+// shows: P-LIMIT-5
 TEST(Connections, ThatHaveShakenHandsGiveWayLast) {
   Harness tap;
   const PeerId spoken = tap.open();
@@ -74,6 +78,7 @@ TEST(Connections, ThatHaveShakenHandsGiveWayLast) {
   EXPECT_EQ(tap.take(spoken).type(), "sessions");
 }
 
+// shows: P-LIMIT-6
 TEST(Connections, OfOnePairedTokenAreFour) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -101,6 +106,7 @@ TEST(Connections, OfOnePairedTokenAreFour) {
   EXPECT_FALSE(tap.closed(again));
 }
 
+// shows: P-LIMIT-4
 TEST(Connections, CountUntilTheyAreGone) {
   Limits limits;
   limits.set(Limit::Connections, 2);
@@ -113,6 +119,7 @@ TEST(Connections, CountUntilTheyAreGone) {
   EXPECT_FALSE(tap.closed(tap.accept()));
 }
 
+// shows: P-CONN-13
 TEST(Deadlines, TheHandshakeHasFiveSeconds) {
   Harness tap;
   const PeerId slow = tap.accept();
@@ -123,6 +130,7 @@ TEST(Deadlines, TheHandshakeHasFiveSeconds) {
   EXPECT_TRUE(tap.quiet(slow));  // it does not speak WebSocket yet
 }
 
+// shows: P-CONN-13
 TEST(Deadlines, AuthHasTenSecondsFromTheHandshake) {
   Harness tap;
   const PeerId silent = tap.accept();
@@ -139,6 +147,7 @@ TEST(Deadlines, AuthHasTenSecondsFromTheHandshake) {
   EXPECT_FALSE(tap.closed(prompt));
 }
 
+// shows: P-CONN-13
 TEST(Deadlines, HelloHasNone) {
   Harness tap;
   const PeerId peer = tap.authed();
@@ -159,6 +168,7 @@ TEST(Sizes, AMessageMayHaveTwoMegabytes) {
   }
 }
 
+// shows: P-LIMIT-2
 TEST(Sizes, AnOversizeMessageIsRefusedInEveryState) {
   Harness tap;
   tap.session("s");
@@ -171,6 +181,7 @@ TEST(Sizes, AnOversizeMessageIsRefusedInEveryState) {
   }
 }
 
+// shows: P-LIMIT-12
 TEST(Backlog, OverTheCapCostsTheConnection) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -201,6 +212,7 @@ struct Flood : ::testing::Test {
   }
 };
 
+// shows: P-LIMIT-11
 TEST_F(Flood, ABurstOf200IsFree) {
   send(198);
   EXPECT_FALSE(tap.paused(peer));
@@ -209,6 +221,7 @@ TEST_F(Flood, ABurstOf200IsFree) {
   EXPECT_EQ(warnings(), 1u);
 }
 
+// shows: P-LIMIT-11
 TEST_F(Flood, NothingIsLostWhileItIsSlowed) {
   send(300);
   EXPECT_TRUE(tap.paused(peer));
@@ -238,6 +251,7 @@ TEST_F(Flood, ASteadyRateIsNeverSlowed) {
   }
 }
 
+// shows: P-LIMIT-11
 TEST_F(Flood, ThatNeverStopsIsClosedAfterThirtySeconds) {
   int seconds = 0;
   for (; seconds < 60 && !tap.closed(peer); ++seconds) {
@@ -268,6 +282,7 @@ TEST_F(Flood, AClosedFloodersCallsFail) {
   EXPECT_EQ(tap.outcome(session), "1 DISCONNECTED");
 }
 
+// shows: P-LIMIT-11
 TEST_F(Flood, AnswersToCallsAreNotCounted) {
   for (int i = 0; i < 2'000; ++i) {
     const std::string id = std::to_string(i);

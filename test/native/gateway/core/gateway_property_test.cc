@@ -8,6 +8,7 @@
 namespace tap::gateway::test {
 namespace {
 
+// shows: P-CALL-7
 TEST(GatewayProperty, KeepsItsPromisesUnderAnyInput) {
   int calls = 0;
   int settled = 0;

@@ -27,10 +27,12 @@ const std::vector<std::pair<std::string, std::string>> kMessages{
     {"goodbye", kGoodbye},
 };
 
+// shows: P-HOOK-35
 TEST(Gateway, IsTriedHereWithEveryTypeOfMessage) {
   EXPECT_EQ(kMessages.size(), protocol::kProviderMessageTable.size());
 }
 
+// shows: P-AUTH-3, P-SESSION-1
 TEST(Gateway, AnswersAuthWithTheSessions) {
   Harness tap;
   tap.session("abc");
@@ -44,6 +46,7 @@ TEST(Gateway, AnswersAuthWithTheSessions) {
   EXPECT_FALSE(tap.closed(peer));
 }
 
+// shows: P-SESSION-1
 TEST(Gateway, AnswersAuthWithAnEmptyListWhereThereIsNoSession) {
   Harness tap;
   const PeerId peer = tap.open();
@@ -51,6 +54,7 @@ TEST(Gateway, AnswersAuthWithAnEmptyListWhereThereIsNoSession) {
   EXPECT_EQ(tap.take(peer).text(), R"({"type":"sessions","active":[]})");
 }
 
+// shows: P-AUTH-4
 TEST(Gateway, ClosesOnAWrongToken) {
   for (const std::string& token :
        {std::string("ptk-wrong"), std::string(kToken) + "x", std::string(kToken).substr(1)}) {
@@ -66,6 +70,7 @@ TEST(Gateway, ClosesOnAWrongToken) {
   }
 }
 
+// shows: P-CONN-8
 TEST(Gateway, RefusesEverythingBeforeAuth) {
   for (const auto& [type, text] : kMessages) {
     if (type == "auth") continue;
@@ -80,6 +85,7 @@ TEST(Gateway, RefusesEverythingBeforeAuth) {
   }
 }
 
+// shows: P-CONN-8
 TEST(Gateway, RefusesNonsenseBeforeAuth) {
   for (const char* text :
        {"", "{", "[]", R"({"type":"wave"})", R"({"type":"auth"})", R"({"type":"auth","token":5})",
@@ -92,6 +98,7 @@ TEST(Gateway, RefusesNonsenseBeforeAuth) {
   }
 }
 
+// shows: P-CONN-8
 TEST(Gateway, RefusesAnOversizeMessageBeforeAuth) {
   Harness tap;
   const PeerId peer = tap.open();
@@ -100,6 +107,7 @@ TEST(Gateway, RefusesAnOversizeMessageBeforeAuth) {
   EXPECT_TRUE(tap.closed(peer));
 }
 
+// shows: P-AUTH-10
 TEST(Gateway, GivesAWebPageNothingForTheToken) {
   Harness tap;
   tap.session("secret-session");
@@ -111,6 +119,7 @@ TEST(Gateway, GivesAWebPageNothingForTheToken) {
   EXPECT_TRUE(tap.quiet(peer));
 }
 
+// shows: P-AUTH-10
 TEST(Gateway, TellsAWebPageNothingAboutTheToken) {
   Harness tap;
   const PeerId right = tap.open("https://page.example");
@@ -120,6 +129,7 @@ TEST(Gateway, TellsAWebPageNothingAboutTheToken) {
   EXPECT_EQ(tap.take(right).text(), tap.take(wrong).text());
 }
 
+// shows: P-CONN-14
 TEST(Gateway, ForgetsAClosedConnection) {
   Harness tap;
   const PeerId peer = tap.open();
@@ -132,6 +142,7 @@ TEST(Gateway, ForgetsAClosedConnection) {
   EXPECT_EQ(tap.count(peer, "sessions"), 0u);
 }
 
+// shows: P-CONN-10, P-HOOK-35
 TEST(Gateway, AllowsOnlyHelloAndGoodbyeBeforeHello) {
   for (const auto& [type, text] : kMessages) {
     Harness tap;
@@ -151,6 +162,7 @@ TEST(Gateway, AllowsOnlyHelloAndGoodbyeBeforeHello) {
   }
 }
 
+// shows: P-CONN-11, P-BIND-3
 TEST(Gateway, AllowsAllButAuthWhileBound) {
   const std::map<std::string, std::string> refused{
       {"auth", "UNAUTHORIZED"},
@@ -169,6 +181,7 @@ TEST(Gateway, AllowsAllButAuthWhileBound) {
   }
 }
 
+// shows: P-CONN-9
 TEST(Gateway, AllowsOnlyTheCodeWhilePairing) {
   for (const auto& [type, text] : kMessages) {
     Harness tap;
@@ -182,6 +195,7 @@ TEST(Gateway, AllowsOnlyTheCodeWhilePairing) {
   }
 }
 
+// shows: P-CONN-12, P-HOOK-35
 TEST(Gateway, AllowsANewHelloAfterTheSessionHasEnded) {
   for (const auto& [type, text] : kMessages) {
     Harness tap;
@@ -209,6 +223,7 @@ TEST(Gateway, AllowsANewHelloAfterTheSessionHasEnded) {
   }
 }
 
+// shows: P-ERROR-4
 TEST(Gateway, RefusesUnknownTypesAndGoesOn) {
   Harness tap;
   tap.session("s");
@@ -223,6 +238,7 @@ TEST(Gateway, RefusesUnknownTypesAndGoesOn) {
   }
 }
 
+// shows: P-ERROR-3
 TEST(Gateway, RefusesNonsenseAndGoesOn) {
   Harness tap;
   tap.session("s");
@@ -237,6 +253,7 @@ TEST(Gateway, RefusesNonsenseAndGoesOn) {
   }
 }
 
+// shows: P-HELLO-9, P-ERROR-1
 TEST(Gateway, NamesTheProviderInItsErrors) {
   Harness tap;
   tap.session("s");
@@ -251,6 +268,7 @@ TEST(Gateway, NamesTheProviderInItsErrors) {
   EXPECT_NE(error.get("message"), kAbsent);
 }
 
+// shows: P-LIFE-6
 TEST(Gateway, GoodbyeEndsTheConnection) {
   Harness tap;
   tap.session("s");
@@ -260,6 +278,7 @@ TEST(Gateway, GoodbyeEndsTheConnection) {
   EXPECT_NE(tap.logged().find("shutting down"), std::string::npos);
 }
 
+// shows: P-LIFE-6
 TEST(Gateway, AMisshapenGoodbyeIsRefusedAndNotObeyed) {
   Harness tap;
   tap.session("s");

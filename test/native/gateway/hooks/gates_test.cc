@@ -52,6 +52,7 @@ TEST_F(Gates, WithoutRulesEverythingPasses) {
   EXPECT_EQ(verdict(), "1 pass");
 }
 
+// shows: P-HOOK-2
 TEST_F(Gates, ADenyRuleBlocksWithItsReasonAndItsProvidersName) {
   with("guard", R"({"match":{"tool":"shell","args":"rm -rf"},"action":"deny","reason":"No."})");
   check("1", "bash", R"({"command":"rm -rf /"})");
@@ -60,6 +61,7 @@ TEST_F(Gates, ADenyRuleBlocksWithItsReasonAndItsProvidersName) {
   EXPECT_EQ(verdict(), "2 pass");
 }
 
+// shows: P-HOOK-9
 TEST_F(Gates, AFileIsJudgedFromTheSessionsFolder) {  // which is /code/s
   with("guard", R"({"match":{"file":"{/code/etc,src}/**"},"action":"deny","reason":"No."})");
   for (const char* path :
@@ -71,12 +73,14 @@ TEST_F(Gates, AFileIsJudgedFromTheSessionsFolder) {  // which is /code/s
   EXPECT_EQ(verdict(), "2 pass");
 }
 
+// shows: P-HOOK-2
 TEST_F(Gates, ADenyWithoutAReasonSaysWhoDenies) {
   with("guard", R"({"action":"deny"})");
   check("1", "view");
   EXPECT_EQ(verdict(), "1 deny: tap provider \"guard\" does not allow this");
 }
 
+// shows: P-HOOK-3
 TEST_F(Gates, ContextsAreJoinedInRegistrationOrder) {
   with("zebra", R"({"action":"context","content":"first"})");
   with("ant", R"({"action":"context","content":"second"})");
@@ -85,6 +89,7 @@ TEST_F(Gates, ContextsAreJoinedInRegistrationOrder) {
             "1 context: From tap provider \"zebra\": first\n\nFrom tap provider \"ant\": second");
 }
 
+// shows: P-HOOK-2
 TEST_F(Gates, ADenyWinsOverAGateThatIsThenNotAsked) {
   const PeerId gate = with("gate", kGate);
   with("guard", R"({"action":"deny","reason":"no"})");
@@ -93,6 +98,7 @@ TEST_F(Gates, ADenyWinsOverAGateThatIsThenNotAsked) {
   EXPECT_EQ(tap.count(gate, "gate.check"), 0u);
 }
 
+// shows: P-HOOK-4, P-HOOK-11
 TEST_F(Gates, AGateIsAskedWithTheToolItsRuleNamesAndTheArguments) {
   const PeerId gate = with("ci", kGate);
   check("1", "bash", kPush);
@@ -106,6 +112,7 @@ TEST_F(Gates, AGateIsAskedWithTheToolItsRuleNamesAndTheArguments) {
   EXPECT_EQ(verdict(), "1 pass");
 }
 
+// shows: P-HOOK-12
 TEST_F(Gates, AGateDeniesWithItsReason) {
   const PeerId gate = with("ci", kGate);
   check("1", "bash", kPush);
@@ -113,6 +120,7 @@ TEST_F(Gates, AGateDeniesWithItsReason) {
   EXPECT_EQ(verdict(), "1 deny: tap provider \"ci\": CI is red");
 }
 
+// shows: P-HOOK-13
 TEST_F(Gates, AGateCanAllowWithContext) {
   const PeerId gate = with("ci", kGate);
   check("1", "bash", kPush);
@@ -120,6 +128,7 @@ TEST_F(Gates, AGateCanAllowWithContext) {
   EXPECT_EQ(verdict(), "1 context: From tap provider \"ci\": 2 checks run still");
 }
 
+// shows: P-HOOK-14
 TEST_F(Gates, TheFirstDenialSettlesAndLaterAnswersAreDropped) {
   const PeerId one = with("one", kGate);
   const PeerId two = with("two", kGate);
@@ -133,6 +142,7 @@ TEST_F(Gates, TheFirstDenialSettlesAndLaterAnswersAreDropped) {
   EXPECT_TRUE(tap.state().checks.gates.empty());
 }
 
+// shows: P-HOOK-14
 TEST_F(Gates, AllGatesMustAllow) {
   const PeerId one = with("one", kGate);
   const PeerId two = with("two", kGate);
@@ -166,6 +176,7 @@ TEST_F(Gates, AGateThatIsOpenWhenItsSessionIsUnboundDenies) {
   EXPECT_EQ(hasty.count<protocol::HookVerdict>(link), 1u);
 }
 
+// shows: P-HOOK-17
 TEST_F(Gates, AGateThatDoesNotAnswerDeniesAfterFiveSeconds) {
   const PeerId gate = with("ci", kGate);
   check("1", "bash", kPush);
@@ -177,6 +188,7 @@ TEST_F(Gates, AGateThatDoesNotAnswerDeniesAfterFiveSeconds) {
   EXPECT_EQ(verdict(), "none");
 }
 
+// shows: P-HOOK-18
 TEST_F(Gates, FailOpenPassesWhereNobodyAnswers) {
   with("ci", kOpenGate);
   check("1", "bash");
@@ -184,6 +196,7 @@ TEST_F(Gates, FailOpenPassesWhereNobodyAnswers) {
   EXPECT_EQ(verdict(), "1 pass");
 }
 
+// shows: P-HOOK-18
 TEST_F(Gates, FailOpenStillDeniesWhenItSaysSo) {
   const PeerId gate = with("ci", kOpenGate);
   check("1", "bash");
@@ -191,6 +204,7 @@ TEST_F(Gates, FailOpenStillDeniesWhenItSaysSo) {
   EXPECT_EQ(verdict(), "1 deny: tap provider \"ci\": no");
 }
 
+// shows: P-HOOK-19
 TEST_F(Gates, ADisconnectDenies) {
   const PeerId gate = with("ci", kGate);
   check("1", "bash", kPush);
@@ -198,6 +212,7 @@ TEST_F(Gates, ADisconnectDenies) {
   EXPECT_EQ(verdict(), "1 deny: tap provider \"ci\": its connection was lost");
 }
 
+// shows: P-HOOK-18
 TEST_F(Gates, ADisconnectOfAFailOpenGatePasses) {
   const PeerId gate = with("ci", kOpenGate);
   check("1", "bash");
@@ -205,6 +220,7 @@ TEST_F(Gates, ADisconnectOfAFailOpenGatePasses) {
   EXPECT_EQ(verdict(), "1 pass");
 }
 
+// shows: P-HOOK-20
 TEST_F(Gates, ARebindDeniesWhatWasPending) {
   const PeerId gate = with("ci", kGate);
   check("1", "bash", kPush);
@@ -213,6 +229,7 @@ TEST_F(Gates, ARebindDeniesWhatWasPending) {
             std::string::npos);
 }
 
+// shows: P-HOOK-15
 TEST_F(Gates, AnAnswerOutOfShapeDeniesAtOnce) {
   const PeerId gate = with("ci", kGate);
   check("1", "bash", kPush);
@@ -222,6 +239,7 @@ TEST_F(Gates, AnAnswerOutOfShapeDeniesAtOnce) {
   EXPECT_EQ(tap.errorCode(gate), "INVALID_JSON");
 }
 
+// shows: P-HOOK-15
 TEST_F(Gates, AnAnswerForAnotherGateDenies) {
   const PeerId gate = with("ci", kGate);
   check("1", "bash", kPush);
@@ -230,6 +248,7 @@ TEST_F(Gates, AnAnswerForAnotherGateDenies) {
   EXPECT_NE(verdict().find("it answered for another gate"), std::string::npos);
 }
 
+// shows: P-HOOK-21
 TEST_F(Gates, AProviderCannotAnswerForAnother) {
   const PeerId gate = with("ci", kGate);
   const PeerId thief = tap.bound("thief", "s");
@@ -240,6 +259,7 @@ TEST_F(Gates, AProviderCannotAnswerForAnother) {
   EXPECT_NE(verdict().find("1 deny"), std::string::npos);
 }
 
+// shows: P-HOOK-21
 TEST_F(Gates, AnAnswerGivenTwiceCountsOnce) {
   const PeerId gate = with("ci", kGate);
   check("1", "bash", kPush);
@@ -250,6 +270,7 @@ TEST_F(Gates, AnAnswerGivenTwiceCountsOnce) {
   EXPECT_EQ(verdict(), "none");
 }
 
+// shows: P-HOOK-37
 TEST_F(Gates, ARuleThatRunsOutOfTimeDeniesUnlessItFailsOpen) {
   const std::string slow = R"("match":{"args":"(a+)+$"})";
   const std::string args = R"({"command":")" + std::string(5000, 'a') + R"(!"})";
@@ -272,6 +293,7 @@ std::string padded(std::string_view command) {
   return R"({"command":")" + std::string(70'000, 'a') + std::string(command) + R"("})";
 }
 
+// shows: P-HOOK-6
 TEST_F(Gates, APaddedArgumentDoesNotGetPastADenyRule) {
   with("guard", R"({"match":{"args":"evil"},"action":"deny","reason":"No."})");
   check("1", "bash", padded(" evil"));
@@ -281,6 +303,7 @@ TEST_F(Gates, APaddedArgumentDoesNotGetPastADenyRule) {
   EXPECT_NE(tap.logged().find("first 64 KB"), std::string::npos);
 }
 
+// shows: P-HOOK-6
 TEST_F(Gates, APaddedArgumentIsPutToTheGateThatCanReadItAll) {
   for (const std::string more : {"", R"(,"failOpen":true)"}) {
     const PeerId gate =
@@ -317,6 +340,7 @@ TEST_F(Gates, ManySlowRulesDenyInTheTimeOfAll) {
   EXPECT_NE(denied.find("ran out of time"), std::string::npos) << denied;
 }
 
+// shows: P-HOOK-23
 TEST_F(Gates, ARuleHoldsInItsOwnSessionOnly) {
   const PeerId other = tap.session("other");
   with("guard", R"({"action":"deny"})");
@@ -324,6 +348,7 @@ TEST_F(Gates, ARuleHoldsInItsOwnSessionOnly) {
   EXPECT_FALSE(tap.expect<protocol::HookVerdict>(other).deny);
 }
 
+// shows: P-HOOK-7
 TEST_F(Gates, RulesAreScopedToAProvidersTools) {
   with("guard", R"({"match":{"provider":"deployer"},"action":"deny","reason":"not today"})");
   tap.bound("deployer", "s", {"deploy"});
@@ -335,6 +360,7 @@ TEST_F(Gates, RulesAreScopedToAProvidersTools) {
   EXPECT_EQ(verdict(), "2 pass");
 }
 
+// shows: P-HOOK-30, P-TEXT-16
 TEST_F(Gates, AnExternalProviderCannotDeclareRules) {
   const PeerId page = tap.open("http://page.example");
   tap.say(page, R"({"type":"auth","mode":"pair","name":"page"})");
@@ -379,6 +405,7 @@ TEST_F(Gates, AReloadIsNotForcedWhileAGateIsPending) {
   EXPECT_TRUE(tap.expect<protocol::Tools>(process).reload);
 }
 
+// shows: P-HOOK-22
 TEST_F(Gates, FiftyRulesAreTakenFiftyOneAreNot) {
   const auto list = [](int count) {
     std::string text;

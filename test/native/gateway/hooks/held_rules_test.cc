@@ -59,6 +59,7 @@ class HeldRulesOfAProvider : public testing::Test {
   std::string token;  // of the last one that was bound
 };
 
+// shows: P-HOOK-26
 TEST_F(HeldRulesOfAProvider, DenyGoesOnAndAGateCannotBeAsked) {
   const PeerId ci = with("ci", ruleList(kHeldDeny + "," + kHeldGate));
   settle();
@@ -130,6 +131,7 @@ TEST_F(HeldRulesOfAProvider, LinesOfThoseThatFlapAreBounded) {
   EXPECT_LE(lines, 50u);
 }
 
+// shows: P-HOOK-26
 TEST_F(HeldRulesOfAProvider, WhatFailsOpenOrOnlyAddsContextPassesAndIsNotAnnounced) {
   const PeerId ci = with("ci", ruleList(R"({"action":"deny","failOpen":true},)"
                                         R"({"action":"gate","gateId":"g","failOpen":true},)"
@@ -141,6 +143,7 @@ TEST_F(HeldRulesOfAProvider, WhatFailsOpenOrOnlyAddsContextPassesAndIsNotAnnounc
   EXPECT_FALSE(told()->wanted);
 }
 
+// shows: P-HOOK-27
 TEST_F(HeldRulesOfAProvider, ItsOwnReplaceThemWithoutAGap) {
   const PeerId ci = with("ci", ruleList(kHeldDeny));
   tap.lose(ci);
@@ -157,6 +160,7 @@ TEST_F(HeldRulesOfAProvider, ItsOwnReplaceThemWithoutAGap) {
   EXPECT_FALSE(shown("no longer in force"));
 }
 
+// shows: P-HOOK-27
 TEST_F(HeldRulesOfAProvider, AreNeverOutOfForceForTheSessionWhileTheProviderComesBack) {
   const PeerId ci = with("ci", ruleList(kHeldDeny));
   tap.lose(ci);
@@ -168,6 +172,7 @@ TEST_F(HeldRulesOfAProvider, AreNeverOutOfForceForTheSessionWhileTheProviderCome
   EXPECT_EQ(check("rm x"), "tap provider \"ci\": No rm.");
 }
 
+// shows: P-HOOK-27
 TEST_F(HeldRulesOfAProvider, ATakeoverIsNotAnnounced) {
   with("ci", ruleList(kHeldDeny));
   (void)told();
@@ -179,6 +184,7 @@ TEST_F(HeldRulesOfAProvider, ATakeoverIsNotAnnounced) {
   EXPECT_EQ(check("rm x"), "tap provider \"ci\": No rm.");
 }
 
+// shows: P-HOOK-27
 TEST_F(HeldRulesOfAProvider, ATakeoverThatIsRefusedLeavesThemHeld) {
   with("ci", ruleList(kHeldDeny));
   tap.bound("other", "s", {"taken"});
@@ -191,6 +197,7 @@ TEST_F(HeldRulesOfAProvider, ATakeoverThatIsRefusedLeavesThemHeld) {
   EXPECT_EQ(check("rm x"), "pass");
 }
 
+// shows: P-HOOK-25
 TEST_F(HeldRulesOfAProvider, AGoodbyeEndsThemAtOnce) {
   tap.say(with("ci", ruleList(kHeldDeny)), kGoodbye);
   EXPECT_EQ(check("rm x"), "pass");
@@ -198,6 +205,7 @@ TEST_F(HeldRulesOfAProvider, AGoodbyeEndsThemAtOnce) {
   EXPECT_FALSE(shown("stay in force"));
 }
 
+// shows: P-HOOK-25
 TEST_F(HeldRulesOfAProvider, ANewHelloEndsThemInTheOldSession) {
   const PeerId other = tap.session("t");
   const PeerId ci = with("ci", ruleList(kHeldDeny));
@@ -209,6 +217,7 @@ TEST_F(HeldRulesOfAProvider, ANewHelloEndsThemInTheOldSession) {
   EXPECT_FALSE(shown("stay in force"));
 }
 
+// shows: P-HOOK-28
 TEST_F(HeldRulesOfAProvider, ComingBackToAnotherSessionLeavesThemInTheFirst) {
   const PeerId other = tap.session("t");
   tap.lose(with("ci", ruleList(kHeldDeny)));
@@ -220,6 +229,7 @@ TEST_F(HeldRulesOfAProvider, ComingBackToAnotherSessionLeavesThemInTheFirst) {
   EXPECT_EQ(check("rm x", other), "tap provider \"ci\": No rm.");
 }
 
+// shows: P-HOOK-28
 TEST_F(HeldRulesOfAProvider, OfAllSessionsHoldInEach) {
   const PeerId other = tap.session("t");
   tap.lose(with("ci", ruleList(kHeldDeny), "all"));
@@ -230,6 +240,7 @@ TEST_F(HeldRulesOfAProvider, OfAllSessionsHoldInEach) {
   for (const PeerId each : {session, other}) EXPECT_EQ(check("rm x", each), "pass");
 }
 
+// shows: P-HOOK-27
 TEST_F(HeldRulesOfAProvider, OfOneInstanceAreNotReplacedByAnother) {
   tap.lose(with("ci", R"("instance":"one",)" + ruleList(kHeldDeny)));
   with("ci", R"("instance":"two",)" + ruleList(kHeldGate));
@@ -238,6 +249,7 @@ TEST_F(HeldRulesOfAProvider, OfOneInstanceAreNotReplacedByAnother) {
   EXPECT_EQ(check("rm x"), "pass");
 }
 
+// shows: P-HOOK-26
 TEST_F(HeldRulesOfAProvider, WhoeverClosesTheConnection) {
   const auto held = [&](const std::function<void(PeerId)>& close) {
     close(with("ci", ruleList(kHeldDeny)));
@@ -252,6 +264,7 @@ TEST_F(HeldRulesOfAProvider, WhoeverClosesTheConnection) {
   })) << "a fatal error";
 }
 
+// shows: P-HOOK-28
 TEST_F(HeldRulesOfAProvider, AGateThatIsBeingAskedDeniesAndThenIsHeld) {
   const PeerId ci = with("ci", ruleList(kHeldGate));
   EXPECT_EQ(check("git push"), "none");
@@ -262,6 +275,7 @@ TEST_F(HeldRulesOfAProvider, AGateThatIsBeingAskedDeniesAndThenIsHeld) {
   EXPECT_NE(check("git push").find(kLost), std::string::npos);
 }
 
+// shows: P-HOOK-28
 TEST_F(HeldRulesOfAProvider, ThoseOfAnUpdateThatIsOnItsWayAreHeld) {
   const PeerId ci = with("ci", ruleList(kHeldDeny));
   tap.send(session, protocol::HooksState{told()->revision});
@@ -275,6 +289,7 @@ TEST_F(HeldRulesOfAProvider, ThoseOfAnUpdateThatIsOnItsWayAreHeld) {
   EXPECT_NE(check("git push").find(kLost), std::string::npos);
 }
 
+// shows: P-HOOK-28
 TEST_F(HeldRulesOfAProvider, ANewProcessOfTheSessionIsToldOfThem) {
   tap.lose(with("ci", ruleList(kHeldDeny)));
   tap.cut(session);
@@ -286,6 +301,7 @@ TEST_F(HeldRulesOfAProvider, ANewProcessOfTheSessionIsToldOfThem) {
   EXPECT_EQ(check("rm x"), "tap provider \"ci\": No rm.");
 }
 
+// shows: P-HOOK-26
 TEST_F(HeldRulesOfAProvider, OutliveNoSession) {
   const PeerId ci = with("ci", ruleList(kHeldDeny));
   tap.send(session, protocol::EndSession{"the end"});
@@ -295,11 +311,13 @@ TEST_F(HeldRulesOfAProvider, OutliveNoSession) {
   EXPECT_EQ(check("rm x"), "pass");
 }
 
+// shows: P-HOOK-26
 TEST_F(HeldRulesOfAProvider, ARuleThatRunsOutOfTimeOrHasNotSeenAllDenies) {
   tap.lose(with("ci", ruleList(R"({"match":{"args":"needle"},"action":"deny"})")));
   EXPECT_NE(check(std::string(70'000, 'x')).find(kLost), std::string::npos);
 }
 
+// shows: P-HOOK-27
 TEST_F(HeldRulesOfAProvider, OfASpawnedProviderHoldUntilItsNextRunIsThere) {
   const auto run = [&] {
     const std::string spawned = tap.spawnToken("s");
@@ -320,6 +338,7 @@ TEST_F(HeldRulesOfAProvider, OfASpawnedProviderHoldUntilItsNextRunIsThere) {
   EXPECT_EQ(check("rm x"), "tap provider \"ci\": No rm.");
 }
 
+// shows: P-HOOK-25
 TEST_F(HeldRulesOfAProvider, ARevokedProviderHasNone) {
   const std::string spawned = tap.spawnToken("s");
   const PeerId peer = tap.open();
@@ -332,6 +351,7 @@ TEST_F(HeldRulesOfAProvider, ARevokedProviderHasNone) {
   EXPECT_EQ(tap.timeline(session), "tap: ci left\n");
 }
 
+// shows: P-HOOK-25
 TEST_F(HeldRulesOfAProvider, ARevokeEndsWhatARunThatIsOverHasLeft) {
   const std::string spawned = tap.spawnToken("s");
   const PeerId peer = tap.open();

@@ -76,6 +76,7 @@ TEST_F(HooksOfASession, AreNotSpokenOfWhereNobodyNeedsThem) {
   EXPECT_FALSE(told());
 }
 
+// shows: P-HOOK-36
 TEST_F(HooksOfASession, AreWantedForRulesAndContextOnly) {
   with("words", transforms(append("tone", "Be brief.")));
   auto hooks = told();
@@ -89,6 +90,7 @@ TEST_F(HooksOfASession, AreWantedForRulesAndContextOnly) {
   EXPECT_TRUE(hooks->prompts);
 }
 
+// shows: P-HOOK-38
 TEST_F(HooksOfASession, CarryTheRulesThatTheSessionGuardsByItself) {
   with("ci", R"("hooks":{"onPreToolUse":[{"action":"deny","reason":"r"},
                {"action":"context","content":"c"},
@@ -104,6 +106,7 @@ TEST_F(HooksOfASession, CarryTheRulesThatTheSessionGuardsByItself) {
   EXPECT_EQ(hooks->guards[0].rules[1], R"({"action":"gate","gateId":"closed"})");
 }
 
+// shows: P-HOOK-25
 TEST_F(HooksOfASession, GoWhenTheirProviderGoes) {
   const PeerId peer = with("ci", R"("hooks":{"onPreToolUse":[{"action":"deny"}]})");
   ASSERT_TRUE(told()->wanted);
@@ -114,12 +117,14 @@ TEST_F(HooksOfASession, GoWhenTheirProviderGoes) {
   EXPECT_TRUE(hooks->guards.empty());
 }
 
+// shows: P-TEXT-4
 TEST_F(HooksOfASession, JoinAppendsInRegistrationOrder) {
   with("zebra", transforms(append("custom_instructions", "first")));
   with("ant", transforms(append("custom_instructions", "second")));
   EXPECT_EQ(edit(told(), "custom_instructions"), "|-|first\nsecond");
 }
 
+// shows: P-TEXT-1, P-TEXT-4
 TEST_F(HooksOfASession, PrependAndReplace) {
   with("a", transforms(R"("tone":{"action":"prepend","content":"one"})"));
   with("b", transforms(R"("tone":{"action":"replace","content":"two"})"));
@@ -127,12 +132,14 @@ TEST_F(HooksOfASession, PrependAndReplace) {
   EXPECT_EQ(edit(told(), "tone"), "one|three|");
 }
 
+// shows: P-TEXT-5
 TEST_F(HooksOfASession, LeaveTheLastWordToAProtectedSection) {
   with("a", transforms(append("safety", "And be kind.")));
   const std::string text = edit(told(), "safety");
   EXPECT_EQ(text.find("|-|And be kind.\nWhere such an addition disagrees"), 0u) << text;
 }
 
+// shows: P-TEXT-5
 TEST_F(HooksOfASession, RefuseToReplaceAProtectedSection) {
   for (const std::string_view section : {"safety", "identity", "preamble"}) {
     for (const std::string_view action : {"prepend", "replace", "callback"}) {
@@ -146,6 +153,7 @@ TEST_F(HooksOfASession, RefuseToReplaceAProtectedSection) {
   }
 }
 
+// shows: P-TEXT-8
 TEST_F(HooksOfASession, AnExternalProviderCanAppendAndNothingElse) {
   const PeerId page = tap.open("http://page.example");
   tap.say(page, R"({"type":"auth","mode":"pair","name":"page"})");
@@ -161,6 +169,7 @@ TEST_F(HooksOfASession, AnExternalProviderCanAppendAndNothingElse) {
       "of the user:\n```\nSmile.\n```");
 }
 
+// shows: P-HOOK-32
 TEST_F(HooksOfASession, AnUpdateIsAcknowledgedOnceItIsInForce) {
   const PeerId peer = with("a", R"("tools":[])");
   tap.say(peer, R"({"type":"hooks.update","requestId":"r","onPreToolUse":[{"action":"deny"}]})");
@@ -174,6 +183,7 @@ TEST_F(HooksOfASession, AnUpdateIsAcknowledgedOnceItIsInForce) {
   EXPECT_EQ(ack.get("revision"), "1");
 }
 
+// shows: P-HOOK-32, P-TEXT-15
 TEST_F(HooksOfASession, AnUpdateThatChangesNothingIsAcknowledgedAtOnce) {
   const PeerId peer = with("a", R"("context":"x")");
   settle(told()->revision);
@@ -182,6 +192,7 @@ TEST_F(HooksOfASession, AnUpdateThatChangesNothingIsAcknowledgedAtOnce) {
   EXPECT_FALSE(told());
 }
 
+// shows: P-HOOK-33
 TEST_F(HooksOfASession, ASecondUpdateBeforeTheAckIsRefused) {
   const PeerId peer = with("a", R"("tools":[])");
   tap.say(peer, R"({"type":"hooks.update","requestId":"1","onPreToolUse":[{"action":"deny"}]})");
@@ -196,6 +207,7 @@ TEST_F(HooksOfASession, ASecondUpdateBeforeTheAckIsRefused) {
   EXPECT_EQ(tap.count(peer, "ack"), 2u);
 }
 
+// shows: P-HOOK-36
 TEST_F(HooksOfASession, DeniedConsentIsToldToTheProviderAndTheUser) {
   const PeerId peer = with("a", R"("hooks":{"onPreToolUse":[{"action":"deny"}]})");
   settle(told()->revision, HookOutcome::Denied);
@@ -209,6 +221,7 @@ TEST_F(HooksOfASession, DeniedConsentIsToldToTheProviderAndTheUser) {
   EXPECT_EQ(tap.timeline(session), "") << "said once";
 }
 
+// shows: P-TEXT-7
 TEST_F(HooksOfASession, EditsOfTheSystemMessageNeedNoConsent) {
   with("rules", R"("hooks":{"onPreToolUse":[{"action":"deny"}]})");
   settle(told()->revision, HookOutcome::Denied);
@@ -219,6 +232,7 @@ TEST_F(HooksOfASession, EditsOfTheSystemMessageNeedNoConsent) {
   EXPECT_EQ(tap.take(words, "ack").get("requestId"), "r");
 }
 
+// shows: P-HOOK-31
 TEST_F(HooksOfASession, AnUpdateLeavesAloneWhatItDoesNotMention) {
   const PeerId peer =
       with("a", R"("hooks":{"onPreToolUse":[{"action":"deny"}],"transforms":{)" +
@@ -234,6 +248,7 @@ TEST_F(HooksOfASession, AnUpdateLeavesAloneWhatItDoesNotMention) {
   EXPECT_EQ(edit(hooks, "guidelines"), "|-|two");
 }
 
+// shows: P-HOOK-34, P-TEXT-15
 TEST_F(HooksOfASession, AnUpdateForAnotherSessionIsRefused) {
   tap.session("other");
   const PeerId peer = with("a", R"("tools":[])");
@@ -246,6 +261,7 @@ TEST_F(HooksOfASession, AnUpdateForAnotherSessionIsRefused) {
   }
 }
 
+// shows: P-HOOK-1
 TEST_F(HooksOfASession, AMalformedUpdateIsRefusedWithItsRequestIdAndChangesNothing) {
   const PeerId peer = with("a", R"("hooks":{"onPreToolUse":[{"action":"deny"}]})");
   (void)told();
@@ -256,6 +272,7 @@ TEST_F(HooksOfASession, AMalformedUpdateIsRefusedWithItsRequestIdAndChangesNothi
   EXPECT_FALSE(told());
 }
 
+// shows: P-HOOK-34
 TEST_F(HooksOfASession, AnUpdateThatWaitsIsRefusedWhenTheSessionEnds) {
   const PeerId peer = with("a", R"("tools":[])");
   tap.say(peer, R"({"type":"hooks.update","requestId":"r","onPreToolUse":[{"action":"deny"}]})");
@@ -266,6 +283,7 @@ TEST_F(HooksOfASession, AnUpdateThatWaitsIsRefusedWhenTheSessionEnds) {
   EXPECT_EQ(error.get("requestId"), "r");
 }
 
+// shows: P-HOOK-32
 TEST_F(HooksOfASession, ANewProcessIsToldAnewAndAnswersForWhatWaits) {
   const PeerId peer = with("a", R"("tools":[])");
   tap.say(peer, R"({"type":"hooks.update","requestId":"r","onPreToolUse":[{"action":"deny"}]})");
@@ -298,6 +316,7 @@ TEST_F(HooksOfASession, ANewGatewayGivesProvidersTimeBeforeItTakesHooksAway) {
   EXPECT_FALSE(hooks->wanted);
 }
 
+// shows: P-HOOK-29
 TEST_F(HooksOfASession, ComeBackWithAReconnect) {
   const PeerId peer = tap.authed();
   tap.say(peer,
@@ -314,6 +333,7 @@ TEST_F(HooksOfASession, ComeBackWithAReconnect) {
   EXPECT_NE(prompt("1").find(": Context from tap provider \"a\":\nc"), std::string::npos);
 }
 
+// shows: P-HOOK-24
 TEST_F(HooksOfASession, ForAllSessionsComeWithSessionReady) {
   const PeerId peer = with("a", R"("hooks":{"onPreToolUse":[{"action":"deny"}]})", "all");
   const PeerId late = tap.session("late");
@@ -324,6 +344,7 @@ TEST_F(HooksOfASession, ForAllSessionsComeWithSessionReady) {
 
 // --- Prompts
 
+// shows: P-TEXT-13
 TEST_F(HooksOfASession, AmbientContextGoesWithEveryPrompt) {
   const PeerId peer = with("ci", R"("context":"CI is green")");
   EXPECT_EQ(prompt("1"), "1: Context from tap provider \"ci\":\nCI is green");
@@ -349,6 +370,7 @@ TEST_F(HooksOfASession, ShowTheModelNoHiddenWords) {
   EXPECT_EQ(tap.expect<protocol::SectionText>(session).content, seen);
 }
 
+// shows: P-TEXT-14
 TEST_F(HooksOfASession, StartupContextGoesWithTheFirstPromptOnly) {
   const PeerId peer = with("ci", R"("startup_context":"Loaded.","context":"green")");
   EXPECT_EQ(prompt("1"),
@@ -360,6 +382,7 @@ TEST_F(HooksOfASession, StartupContextGoesWithTheFirstPromptOnly) {
   EXPECT_EQ(prompt("3"), "3: ") << "the session has had it";
 }
 
+// shows: P-TEXT-2
 TEST_F(HooksOfASession, ACallbackIsAskedWithTheSectionsText) {
   const PeerId peer = with("ci", transforms(R"("code_change_rules":{"action":"callback"})"));
   const auto hooks = told();
@@ -379,6 +402,7 @@ TEST_F(HooksOfASession, ASectionWithoutACallbackStaysAsItIs) {
   EXPECT_EQ(build("1", "tone", "calm"), "1 as it is");
 }
 
+// shows: P-TEXT-4
 TEST_F(HooksOfASession, TheCallbackThatRegisteredLastHasTheLastWord) {
   const std::string callback = transforms(R"("tone":{"action":"callback"})");
   const PeerId first = with("first", callback);
@@ -390,6 +414,7 @@ TEST_F(HooksOfASession, TheCallbackThatRegisteredLastHasTheLastWord) {
   EXPECT_EQ(text(), "1: last");
 }
 
+// shows: P-TEXT-3
 TEST_F(HooksOfASession, ACallbackThatDoesNotAnswerLeavesTheSectionAsItIs) {
   const PeerId peer = with("ci", transforms(R"("tone":{"action":"callback"})"));
   (void)build("1", "tone", "calm");
@@ -401,6 +426,7 @@ TEST_F(HooksOfASession, ACallbackThatDoesNotAnswerLeavesTheSectionAsItIs) {
   EXPECT_EQ(text(), "none");
 }
 
+// shows: P-TEXT-3
 TEST_F(HooksOfASession, ACallbackAnswersOnceForItselfAndInShape) {
   const PeerId peer = with("ci", transforms(R"("tone":{"action":"callback"})"));
   const PeerId thief = tap.bound("thief", "s");
@@ -415,6 +441,7 @@ TEST_F(HooksOfASession, ACallbackAnswersOnceForItselfAndInShape) {
   EXPECT_EQ(text(), "none");
 }
 
+// shows: P-TEXT-3
 TEST_F(HooksOfASession, ADisconnectLeavesTheSectionAsItIs) {
   const PeerId peer = with("ci", transforms(R"("tone":{"action":"callback"})"));
   (void)build("1", "tone", "calm");

@@ -29,6 +29,7 @@ struct Announcement : testing::Test {
   }
 };
 
+// shows: P-HELLO-11
 TEST_F(Announcement, AProgramThatOnlyPushesIsOneLine) {
   const PeerId shell = tap.bound("shell", "s");
   tap.say(shell, push("surface", "build 5 is red"));
@@ -38,6 +39,7 @@ TEST_F(Announcement, AProgramThatOnlyPushesIsOneLine) {
   EXPECT_EQ(tap.timeline(session), "tap: shell: build 5 is red\n");
 }
 
+// shows: P-HELLO-11
 TEST_F(Announcement, ComesWithTheFirstThingThatIsDeclared) {
   const PeerId late = tap.bound("late", "s");
   EXPECT_EQ(tap.timeline(session), "");
@@ -58,6 +60,7 @@ TEST_F(Announcement, NamesTheFirstToolsAndCountsTheOthers) {
   EXPECT_LT(tap.timeline(session).size(), 80U);
 }
 
+// shows: P-HELLO-11
 TEST_F(Announcement, NeverHidesWhatMayDenyOrRewrite) {
   says("gates", "[]",
        R"("hooks":{)" + anyRules(std::string(kAnyGate) + "," + std::string(kAnyDeny)) + "}");
@@ -69,6 +72,7 @@ TEST_F(Announcement, NeverHidesWhatMayDenyOrRewrite) {
   EXPECT_EQ(tap.timeline(session), "tap: ears is here: listens to session events\n");
 }
 
+// shows: P-HELLO-11
 TEST_F(Announcement, TellsOnceOfHooksThatComeLater) {
   const PeerId peer = tap.bound("ci", "s", {"t"});
   EXPECT_EQ(tap.timeline(session), "tap: ci is here: t\n");
@@ -105,6 +109,7 @@ struct Elsewhere : Announcement {
 
 const std::string kTold = "tap: die serves another session (s); /tap-use die brings it here\n";
 
+// shows: P-SESSION-7
 TEST_F(Elsewhere, ANewSessionIsToldAtOnceAndOnce) {
   tap.send(session, protocol::Update{"s", {}, {}, {}});
   const PeerId other = second("t");
@@ -115,6 +120,7 @@ TEST_F(Elsewhere, ANewSessionIsToldAtOnceAndOnce) {
             "tap: more serves another session (s); /tap-use more brings it here\n");
 }
 
+// shows: P-SESSION-7
 TEST_F(Elsewhere, AnOpenSessionIsToldWhenAProviderChoosesAnother) {
   const PeerId other = second("t");
   tap.timeline(other);
@@ -154,6 +160,7 @@ TEST_F(Elsewhere, WhoServesAllOrOnlyPushesIsNotMentioned) {
   EXPECT_EQ(tap.timeline(other), "tap: all is here: x\n");
 }
 
+// shows: P-SESSION-7
 TEST_F(Elsewhere, UseOffersTheSessionAndSaysThatItCame) {
   const PeerId other = second("t");
   tap.timeline(session);
@@ -174,6 +181,7 @@ TEST_F(Elsewhere, UseOffersTheSessionAndSaysThatItCame) {
       << "also where it has been before";
 }
 
+// shows: P-SESSION-7
 TEST_F(Elsewhere, UseSaysWhereNobodyComes) {
   const PeerId other = second("t");
   tap.timeline(other);

@@ -32,6 +32,7 @@ struct Authentication : ::testing::Test {
   }
 };
 
+// shows: P-AUTH-3, P-TRUST-1
 TEST_F(Authentication, TheInstanceTokenIsGoodForEverySession) {
   const auto credentials = authenticator.check("ptk-instance", {});
   ASSERT_TRUE(credentials);
@@ -43,6 +44,7 @@ TEST_F(Authentication, TheInstanceTokenIsGoodForEverySession) {
   }
 }
 
+// shows: P-AUTH-8
 TEST_F(Authentication, ASpawnTokenIsGoodForItsSession) {
   const std::string token = authenticator.issueSpawnToken("s");
   EXPECT_EQ(token.size(), 4u + 64u);
@@ -57,6 +59,7 @@ TEST_F(Authentication, ASpawnTokenIsGoodForItsSession) {
   EXPECT_EQ(trust(token), Trust::None);
 }
 
+// shows: P-AUTH-10
 TEST_F(Authentication, AWebPageCanUseItsPairedTokenOnly) {
   const std::string page = authenticator.issuePairedToken({"web", "s", "https://a.example"});
   const std::string program = authenticator.issuePairedToken({"script", "s", {}});
@@ -71,6 +74,7 @@ TEST_F(Authentication, AWebPageCanUseItsPairedTokenOnly) {
   EXPECT_EQ(trust(page), Trust::None);
 }
 
+// shows: P-AUTH-6
 TEST_F(Authentication, NoTwoTokensAreEqual) {
   std::set<std::string> tokens;
   for (int i = 0; i < 50; ++i) {
@@ -81,6 +85,7 @@ TEST_F(Authentication, NoTwoTokensAreEqual) {
   EXPECT_EQ(tokens.size(), 150u);
 }
 
+// shows: P-PAIR-2
 TEST_F(Authentication, CodesAreSixDigits) {
   limits.set(Limit::PairingsPerMinute, 1'000);
   std::set<std::string> codes;
@@ -93,6 +98,7 @@ TEST_F(Authentication, CodesAreSixDigits) {
   EXPECT_GT(codes.size(), 490u);
 }
 
+// shows: P-PAIR-4
 TEST_F(Authentication, ACodeIsUsedUpRightOrWrong) {
   const std::string code = start(kPeer, 0).value();
   EXPECT_FALSE(authenticator.confirmPairing(PeerId{2}, code));
@@ -106,6 +112,7 @@ TEST_F(Authentication, ACodeIsUsedUpRightOrWrong) {
   EXPECT_FALSE(authenticator.confirmPairing(kPeer, last));
 }
 
+// shows: P-PAIR-6
 TEST_F(Authentication, TheMinuteOfPairingsSlides) {
   for (int64_t at = 0; at < 5; ++at) EXPECT_TRUE(start(kPeer, at * 10'000));
   EXPECT_FALSE(start(kPeer, 59'999));
@@ -113,6 +120,7 @@ TEST_F(Authentication, TheMinuteOfPairingsSlides) {
   EXPECT_FALSE(start(kPeer, 60'001));
 }
 
+// shows: P-AUTH-11
 TEST(AuthenticatorWithoutRandomness, IssuesNothing) {
   Authenticator authenticator("ptk-instance", {});
   EXPECT_EQ(authenticator.issueSpawnToken("s"), "");

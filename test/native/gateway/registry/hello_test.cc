@@ -6,6 +6,7 @@
 namespace tap::gateway::test {
 namespace {
 
+// shows: P-HELLO-7, P-LIFE-1, P-ORDER-2
 TEST(Hello, BindsAndStartsTheLifecycle) {
   Harness tap;
   tap.session("abc");
@@ -21,6 +22,7 @@ TEST(Hello, BindsAndStartsTheLifecycle) {
   EXPECT_TRUE(tap.quiet(peer));
 }
 
+// shows: P-HELLO-5
 TEST(Hello, RefusesAnyOtherVersionAndCloses) {
   for (const char* version : {"1", "3", "0", "-2", "2.5", "20", "1e999"}) {
     Harness tap;
@@ -35,6 +37,7 @@ TEST(Hello, RefusesAnyOtherVersionAndCloses) {
   }
 }
 
+// shows: P-HELLO-5
 TEST(Hello, SpeaksOfTheVersionBeforeTheSession) {
   Harness tap;
   const PeerId peer = tap.authed();
@@ -42,6 +45,7 @@ TEST(Hello, SpeaksOfTheVersionBeforeTheSession) {
   EXPECT_EQ(tap.errorCode(peer), "UNSUPPORTED_VERSION");
 }
 
+// shows: P-HELLO-6
 TEST(Hello, RefusesASessionThatDoesNotExist) {
   Harness tap;
   tap.session("s");
@@ -54,6 +58,7 @@ TEST(Hello, RefusesASessionThatDoesNotExist) {
   EXPECT_EQ(tap.take(peer).type(), "hello.ack");
 }
 
+// shows: P-HELLO-6
 TEST(Hello, RefusesASessionThatIsEnding) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -73,6 +78,7 @@ TEST(Hello, AcceptsASessionThatLingers) {
   EXPECT_EQ(tap.take(peer).type(), "hello.ack");
 }
 
+// shows: P-HELLO-4
 TEST(Hello, WithoutASessionTakesTheOnlyOne) {
   Harness tap;
   const std::string text = R"({"type":"hello","name":"p","protocolVersion":2})";
@@ -89,6 +95,7 @@ TEST(Hello, WithoutASessionTakesTheOnlyOne) {
   EXPECT_EQ(tap.errorCode(other), "INVALID_SESSION");
 }
 
+// shows: P-TRUST-2, P-TRUST-6
 TEST(Hello, OfASpawnedProviderIsForItsSessionOnly) {
   Harness tap;
   tap.session("s");
@@ -108,6 +115,7 @@ TEST(Hello, OfASpawnedProviderIsForItsSessionOnly) {
   EXPECT_EQ(tap.take(peer).get("sessionId"), "s");
 }
 
+// shows: P-HELLO-1
 TEST(Hello, NamesTheFieldThatIsWrong) {
   Harness tap;
   tap.session("s");
@@ -119,6 +127,7 @@ TEST(Hello, NamesTheFieldThatIsWrong) {
   EXPECT_EQ(error.get("message").substr(0, 20), "hello.tools[1].name:");
 }
 
+// shows: P-TOOL-5
 TEST(Hello, RefusesMoreThan100Tools) {
   Harness tap;
   tap.session("s");
@@ -132,6 +141,7 @@ TEST(Hello, RefusesMoreThan100Tools) {
   EXPECT_EQ(tap.take(peer).type(), "hello.ack");
 }
 
+// shows: P-ID-1
 TEST(Hello, RefusesANameThatIsTakenInTheSession) {
   Harness tap;
   tap.session("s");
@@ -144,6 +154,7 @@ TEST(Hello, RefusesANameThatIsTakenInTheSession) {
   EXPECT_EQ(tap.take(peer).type(), "hello.ack");
 }
 
+// shows: P-HELLO-11
 TEST(Hello, IsSaidInTheTimelineOnce) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -155,6 +166,7 @@ TEST(Hello, IsSaidInTheTimelineOnce) {
   EXPECT_EQ(tap.timeline(session), "tap: two is here: b, c\n");
 }
 
+// shows: P-HELLO-10
 TEST(Hello, MayBeRepeatedAfterARefusal) {
   Harness tap;
   tap.session("s");
@@ -167,6 +179,7 @@ TEST(Hello, MayBeRepeatedAfterARefusal) {
   EXPECT_EQ(tap.take(peer).type(), "hello.ack");
 }
 
+// shows: P-HELLO-9
 TEST(Hello, OfSeveralProvidersEachGetsAnIdOfItsOwn) {
   Harness tap;
   tap.session("s");

@@ -33,6 +33,7 @@ struct Identity : ::testing::Test {
   }
 };
 
+// shows: P-HELLO-7, P-ID-2
 TEST_F(Identity, TheTokenBringsSessionToolsAndIdBack) {
   EXPECT_EQ(token.substr(0, 4), "tok-");
   EXPECT_EQ(token.size(), 52u);
@@ -51,6 +52,7 @@ TEST_F(Identity, TheTokenBringsSessionToolsAndIdBack) {
   EXPECT_EQ(tap.take(back, "tool.call").get("tool"), "greet");
 }
 
+// shows: P-ID-3
 TEST_F(Identity, WhatIsDeclaredAnewCounts) {
   tap.lose(peer);
   const PeerId back = tap.authed();
@@ -60,6 +62,7 @@ TEST_F(Identity, WhatIsDeclaredAnewCounts) {
   EXPECT_EQ(tap.outcome(session), "1 DISCONNECTED");
 }
 
+// shows: P-ID-4
 TEST_F(Identity, TheTokenTakesOverFromAConnectionThatIsStillOpen) {
   tap.call(session, "1", "greet");
   const PeerId back = tap.authed();
@@ -75,6 +78,7 @@ TEST_F(Identity, TheTokenTakesOverFromAConnectionThatIsStillOpen) {
   EXPECT_EQ(tap.timeline(session), "");
 }
 
+// shows: P-ID-1
 TEST_F(Identity, WithoutTheTokenItIsTaken) {
   const PeerId thief = tap.authed();
   for (const std::string& text : {hello("p", "s"), again("p", "tok-guess", R"(,"session":"s")"),
@@ -89,6 +93,7 @@ TEST_F(Identity, WithoutTheTokenItIsTaken) {
   EXPECT_EQ(tap.take(peer).type(), "tool.call");
 }
 
+// shows: P-ID-6
 TEST_F(Identity, TheTokenIsForItsNameAndInstanceOnly) {
   const PeerId thief = tap.authed();
   tap.say(thief, again("q", token, R"(,"session":"s")"));
@@ -100,6 +105,7 @@ TEST_F(Identity, TheTokenIsForItsNameAndInstanceOnly) {
   EXPECT_NE(tap.take(tab, "hello.ack").get("providerId"), id);
 }
 
+// shows: P-ID-5
 TEST_F(Identity, TheTokenIsGoodOnce) {
   tap.lose(peer);
   const PeerId back = tap.authed();
@@ -114,6 +120,7 @@ TEST_F(Identity, TheTokenIsGoodOnce) {
   EXPECT_EQ(tap.errorCode(replay), "INVALID_SESSION");  // it brings nothing back
 }
 
+// shows: P-ID-5
 TEST_F(Identity, ANewHelloMakesTheOldTokenVoid) {
   const std::string old = token;
   bind("t");
@@ -125,6 +132,7 @@ TEST_F(Identity, ANewHelloMakesTheOldTokenVoid) {
   EXPECT_FALSE(tap.closed(peer));
 }
 
+// shows: P-ID-5
 TEST_F(Identity, AfterTheWindowTheTokenIsVoid) {
   tap.lose(peer);
   tap.advance(30'000);
@@ -135,6 +143,7 @@ TEST_F(Identity, AfterTheWindowTheTokenIsVoid) {
   EXPECT_NE(tap.take(back, "hello.ack").get("providerId"), id);
 }
 
+// shows: P-ID-5
 TEST_F(Identity, AGoodbyeMakesTheTokenVoid) {
   tap.say(peer, kGoodbye);
   const PeerId back = tap.authed();
@@ -142,6 +151,7 @@ TEST_F(Identity, AGoodbyeMakesTheTokenVoid) {
   EXPECT_EQ(tap.errorCode(back), "INVALID_SESSION");
 }
 
+// shows: P-ID-6, P-ID-10
 TEST_F(Identity, TheTokenIsForTheSameTrustOnly) {
   const std::string code =
       tap.state()
@@ -165,6 +175,7 @@ TEST_F(Identity, TheTokenIsForTheSameTrustOnly) {
   EXPECT_EQ(tap.outcome(session), "1 DISCONNECTED");  // its tools did not come along
 }
 
+// shows: P-ID-10
 TEST_F(Identity, AnotherProgramCannotJoinANameAsAnInstance) {
   const std::string paired = tap.state().authenticator.issuePairedToken({"x", "s", {}});
   const PeerId external = tap.open();
@@ -174,6 +185,7 @@ TEST_F(Identity, AnotherProgramCannotJoinANameAsAnInstance) {
   EXPECT_EQ(tap.errorCode(external), "DUPLICATE_INSTANCE");
 }
 
+// shows: P-ID-10
 TEST_F(Identity, TabsOfOnePageShareAName) {
   Authenticator& authenticator = tap.state().authenticator;
   for (const std::string instance : {"1", "2"}) {
@@ -186,6 +198,7 @@ TEST_F(Identity, TabsOfOnePageShareAName) {
   }
 }
 
+// shows: P-ID-11
 TEST_F(Identity, ATrustedProgramTakesANameWithoutWhatAPairedOneLeftThere) {
   const std::string paired = tap.state().authenticator.issuePairedToken({"x", "s", {}});
   const PeerId external = tap.open();
@@ -201,6 +214,7 @@ TEST_F(Identity, ATrustedProgramTakesANameWithoutWhatAPairedOneLeftThere) {
   EXPECT_EQ(tap.take(trusted, "stream.history").size("streams.shared@shared"), 0u);
 }
 
+// shows: P-ID-6
 TEST_F(Identity, TheTokenIsForTheSameOriginOnly) {
   Authenticator& authenticator = tap.state().authenticator;
   const auto page = [&](const std::string& origin) {
@@ -218,6 +232,7 @@ TEST_F(Identity, TheTokenIsForTheSameOriginOnly) {
   EXPECT_FALSE(tap.closed(first));
 }
 
+// shows: P-ID-2
 TEST_F(Identity, OfAProviderOfAllSessionsComesBackInAll) {
   bind("all");
   tap.say(peer, R"({"type":"tools.update","sessionId":"t","tools":[]})");
@@ -232,6 +247,7 @@ TEST_F(Identity, OfAProviderOfAllSessionsComesBackInAll) {
   EXPECT_EQ(tap.state().providers.find(back)->declared.tools.size(), 1u);
 }
 
+// shows: P-ID-9
 TEST_F(Identity, IsNeverHeldByTwoConnections) {
   bind("t");  // the id has moved on with it
   const PeerId next = tap.authed();
@@ -241,6 +257,7 @@ TEST_F(Identity, IsNeverHeldByTwoConnections) {
   EXPECT_NE(tap.take(peer, "hello.ack").get("providerId"), id);
 }
 
+// shows: P-HELLO-8
 TEST_F(Identity, HasAFolderOfItsOwn) {
   const PeerId odd = tap.authed();
   tap.say(odd, hello("../a b", "s"));

@@ -17,6 +17,7 @@ struct Internal : testing::Test {
   }
 };
 
+// shows: P-PROJECT-7
 TEST_F(Internal, HasItsToolsInTheJoinOfEachNewSession) {
   const PeerId peer = internal("tap", tools({"tap_status"}));
   const PeerId session = tap.link("s");
@@ -67,6 +68,7 @@ TEST_F(Internal, ServesASessionThatWasThereBefore) {
   EXPECT_EQ(tap.confirmTools(session)->set.size(), 1u);
 }
 
+// shows: P-PROJECT-9
 TEST_F(Internal, MayBindToOneSession) {
   tap.session("s");
   const PeerId other = tap.session("t");
@@ -108,6 +110,7 @@ TEST_F(Internal, AloneMayServeTheStatus) {
   EXPECT_EQ(tap.errorCode(peer), "TOOL_CONFLICT");
 }
 
+// shows: P-PROJECT-8
 TEST_F(Internal, ReadsTheStreamsOfOthers) {
   tap.session("s");
   tap.say(tap.bound("p", "s"), push("keep", "red"));

@@ -45,6 +45,7 @@ struct Instances : ::testing::Test {
   int calls_ = 0;
 };
 
+// shows: P-INST-1
 TEST_F(Instances, TakeATargetFromTheFirstOn) {
   open("tab-1");
   const protocol::Tools event = sync();
@@ -58,6 +59,7 @@ TEST_F(Instances, TakeATargetFromTheFirstOn) {
   EXPECT_EQ(Message(event.set[0].definitions[1]).get("name"), "list_web_instances");
 }
 
+// shows: P-INST-7
 TEST_F(Instances, ComeAndGoWithoutASynchronisation) {
   const PeerId first = open("tab-1");
   sync();
@@ -73,6 +75,7 @@ TEST_F(Instances, ComeAndGoWithoutASynchronisation) {
   EXPECT_EQ(tap.timeline(session), "");
 }
 
+// shows: P-INST-1
 TEST_F(Instances, WithoutInstanceToolsStayAsTheyAre) {
   tap.bound("plain", "s", {"shot"});
   const protocol::Tools event = sync();
@@ -80,6 +83,7 @@ TEST_F(Instances, WithoutInstanceToolsStayAsTheyAre) {
   EXPECT_EQ(event.set[0].definitions[0].find("target"), std::string::npos);
 }
 
+// shows: P-INST-2
 TEST_F(Instances, AreListedByTheMetaTool) {
   open("tab-1");
   open("tab-2");
@@ -89,12 +93,14 @@ TEST_F(Instances, AreListedByTheMetaTool) {
             R"({"target":"tab-1","metadata":{"title":"title of tab-1"}}])");
 }
 
+// shows: P-INST-3
 TEST_F(Instances, GetTheCallsThatAreForThem) {
   const std::vector<PeerId> tabs{open("tab-1"), open("tab-2")};
   EXPECT_EQ(routed(R"({"target":"tab-1","x":1})", tabs), R"(0 {"x":1})");
   EXPECT_EQ(routed(R"({"x":1,"target":"tab-2"})", tabs), R"(1 {"x":1})");
 }
 
+// shows: P-INST-4
 TEST_F(Instances, WithoutATargetTheMostRecentlyActiveOne) {
   const std::vector<PeerId> tabs{open("tab-1"), open("tab-2")};
   EXPECT_EQ(routed("{}", tabs), "1 {}");  // bound last
@@ -104,11 +110,13 @@ TEST_F(Instances, WithoutATargetTheMostRecentlyActiveOne) {
   EXPECT_EQ(routed("{}", tabs), "1 {}");  // pushed last
 }
 
+// shows: P-INST-4
 TEST_F(Instances, OnlyThoseThatHaveTheTool) {
   const std::vector<PeerId> tabs{open("tab-1"), open("tab-2", {"other"})};
   EXPECT_EQ(routed("{}", tabs), "0 {}");
 }
 
+// shows: P-INST-5
 TEST_F(Instances, AnUnknownTargetIsNotFoundAndTheKnownOnesAreNamed) {
   open("tab-1");
   open("tab-2");
@@ -120,6 +128,7 @@ TEST_F(Instances, AnUnknownTargetIsNotFoundAndTheKnownOnesAreNamed) {
   }
 }
 
+// shows: P-ID-1
 TEST_F(Instances, OfTheSameIdAreOneTooMany) {
   open("tab-1");
   const PeerId peer = tap.authed();
@@ -127,6 +136,7 @@ TEST_F(Instances, OfTheSameIdAreOneTooMany) {
   EXPECT_EQ(tap.errorCode(peer), "DUPLICATE_INSTANCE");
 }
 
+// shows: P-INST-7
 TEST_F(Instances, TheLastOneTakesTheToolsAlong) {
   const PeerId peer = open("tab-1");
   sync();
@@ -137,6 +147,7 @@ TEST_F(Instances, TheLastOneTakesTheToolsAlong) {
   EXPECT_EQ(tap.outcome(session), "1 DISCONNECTED");
 }
 
+// shows: P-INST-6
 TEST_F(Instances, TheNamesOfTheirListsAreReserved) {
   open("tab-1");
   const PeerId peer = tap.authed();
@@ -150,6 +161,7 @@ TEST_F(Instances, TheNamesOfTheirListsAreReserved) {
   EXPECT_EQ(tap.take(peer).type(), "hello.ack");
 }
 
+// shows: P-INST-8
 TEST_F(Instances, TargetIsTheGateways) {
   const PeerId peer = tap.authed();
   const std::string own =
@@ -165,6 +177,7 @@ TEST_F(Instances, TargetIsTheGateways) {
   EXPECT_EQ(tap.take(peer).get("args"), R"({"target":7})");
 }
 
+// shows: P-INST-8
 TEST(InstancesOfATargetedTool, AreRefusedWhereAToolOfThatNameHasATargetItself) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -180,6 +193,7 @@ TEST(InstancesOfATargetedTool, AreRefusedWhereAToolOfThatNameHasATargetItself) {
   (void)session;
 }
 
+// shows: P-HELLO-3
 TEST(Metadata, IsBoundedSinceTheModelReadsIt) {
   Harness tap;
   tap.session("s");

@@ -40,6 +40,7 @@ struct KeptBytes : ::testing::Test {
   }
 };
 
+// shows: P-LIMIT-7
 TEST_F(KeptBytes, EventsOfAPartyGiveWayToItsNewOnesTheOldestFirst) {
   keep(peer, "first", 200'000);
   tap.advance(1);
@@ -52,6 +53,7 @@ TEST_F(KeptBytes, EventsOfAPartyGiveWayToItsNewOnesTheOldestFirst) {
   EXPECT_EQ(entries("p", "second"), 4u);
 }
 
+// shows: P-LIMIT-7
 TEST_F(KeptBytes, EventsOfAnotherPartyNeverGiveWay) {
   const PeerId other = tap.bound("q", "s");
   for (int i = 0; i < 3; ++i) keep(other, "own", 200'000);
@@ -64,6 +66,7 @@ TEST_F(KeptBytes, EventsOfAnotherPartyNeverGiveWay) {
   EXPECT_EQ(tap.errorCode(third), "RATE_LIMITED");
 }
 
+// shows: P-LIMIT-7
 TEST_F(KeptBytes, EventsOfThoseThatMayComeBackCount) {
   for (int i = 0; i < 4; ++i) keep(peer, "p", 200'000);
   tap.lose(peer);
@@ -76,6 +79,7 @@ TEST_F(KeptBytes, EventsOfThoseThatMayComeBackCount) {
   EXPECT_EQ(tap.count(other, "error"), 0u);
 }
 
+// shows: P-LIMIT-7
 TEST_F(KeptBytes, ADeltaCannotGrowTheToolsWithoutEnd) {
   std::string refused;
   for (int i = 0; i < 60 && refused.empty(); ++i) {
@@ -89,6 +93,7 @@ TEST_F(KeptBytes, ADeltaCannotGrowTheToolsWithoutEnd) {
   EXPECT_EQ(refused, "PAYLOAD_TOO_LARGE");
 }
 
+// shows: P-LIMIT-7
 TEST_F(KeptBytes, HellosUnderEverNewNamesLeaveAFewOfThem) {
   tap.say(peer, kGoodbye);
   tap.clear();
@@ -106,6 +111,7 @@ TEST_F(KeptBytes, HellosUnderEverNewNamesLeaveAFewOfThem) {
   EXPECT_FALSE(known.contains({"p", "i0"}));
 }
 
+// shows: P-LIMIT-7
 TEST_F(KeptBytes, DeclarationsOfThoseThatLeftAreBounded) {
   const std::string context(60'000, 'c');
   int refused = 0;
@@ -121,12 +127,14 @@ TEST_F(KeptBytes, DeclarationsOfThoseThatLeftAreBounded) {
   EXPECT_EQ(tap.errorCode(peer), "RATE_LIMITED");
 }
 
+// shows: P-LIMIT-7
 TEST_F(KeptBytes, InjectsThatWaitCount) {
   for (int i = 0; i < 10; ++i) tap.say(peer, push("inject", std::string(150'000, 'e')));
   EXPECT_LE(of("program p"), kMostOfParty);
   EXPECT_EQ(tap.errorCode(peer), "PAYLOAD_TOO_LARGE");
 }
 
+// shows: P-LIMIT-8
 TEST_F(KeptBytes, OfWhoIsRefusedStay) {
   for (int i = 0; i < 3; ++i) keep(peer, "history", 200'000);
   keep(peer, "history", 1'200'000);
@@ -143,6 +151,7 @@ TEST_F(KeptBytes, OfWhoIsRefusedStay) {
   EXPECT_EQ(entries("p", "history"), 3u);
 }
 
+// shows: P-LIMIT-7
 TEST_F(KeptBytes, OfSeveralStreamsTheOldestEventsGiveWayWhateverTheClockSays) {
   for (const char* stream : {"c", "a", "b", "c", "a"}) keep(peer, stream, 190'000);
   keep(peer, "d", 390'000);
@@ -179,6 +188,7 @@ struct KeptOfOne : KeptBytes {
   Message ack{"{}"};
 };
 
+// shows: P-LIMIT-9
 TEST_F(KeptOfOne, ComesBackToManySessionsWithWhatItHad) {
   for (int i = 0; i < 3; ++i) tap.session("s" + std::to_string(i));
   const std::string more = R"("tools":)" + toolsOf(100'000);
@@ -194,12 +204,14 @@ TEST_F(KeptOfOne, ComesBackToManySessionsWithWhatItHad) {
   EXPECT_LE(of("program one"), kMostOfParty);
 }
 
+// shows: P-LIMIT-9
 TEST_F(KeptOfOne, ComesBackWithoutItsToken) {
   const std::string more = R"("tools":)" + toolsOf(600'000);
   tap.lose(greeted("s", more));
   (void)greeted("s", more);
 }
 
+// shows: P-LIMIT-9
 TEST_F(KeptOfOne, IsNotReadyForOneSessionMoreThanFits) {
   const std::string more = R"("tools":)" + toolsOf(300'000);
   const PeerId one = greeted("all", more);
@@ -209,6 +221,7 @@ TEST_F(KeptOfOne, IsNotReadyForOneSessionMoreThanFits) {
   EXPECT_EQ(tap.errorCode(one), "PAYLOAD_TOO_LARGE");
 }
 
+// shows: P-LIMIT-9
 TEST_F(KeptOfOne, UpdatesItsToolsAndHooks) {
   const PeerId one = greeted("s", R"("tools":)" + toolsOf(600'000));
   tap.say(one, R"({"type":"tools.update","requestId":"r","tools":)" + toolsOf(601'000) + "}");
@@ -230,6 +243,7 @@ TEST_F(KeptOfOne, UpdatesItsToolsAndHooks) {
 
 // --- What had not been counted
 
+// shows: P-LIMIT-7
 TEST_F(KeptOfOne, RulesThatAreHeldCountTwice) {
   std::string rules;
   for (int i = 0; i < 3; ++i) {
@@ -245,6 +259,7 @@ TEST_F(KeptOfOne, RulesThatAreHeldCountTwice) {
   EXPECT_LE(of("program one"), bound);
 }
 
+// shows: P-LIMIT-8
 TEST_F(KeptOfOne, AHelloThatIsRefusedLeavesNothing) {
   tap.say(peer, update("[" + tool("taken") + "]"));
   const PeerId one = tap.authed();
@@ -258,6 +273,7 @@ TEST_F(KeptOfOne, AHelloThatIsRefusedLeavesNothing) {
   EXPECT_EQ(of("program one"), 0u);
 }
 
+// shows: P-LIMIT-7
 TEST_F(KeptOfOne, InjectsThatWaitAreItsOwnUnderAnotherName) {
   const PeerId one = greeted("s", R"("tools":[])");
   tap.say(one, push("inject", "goes at once"));
@@ -286,6 +302,7 @@ struct KeptOfPaired : KeptBytes {
   }
 };
 
+// shows: P-LIMIT-10
 TEST_F(KeptOfPaired, TogetherTakeHalf) {
   const PeerId one = page("https://one.example", "one");
   const PeerId two = page("https://two.example", "two");

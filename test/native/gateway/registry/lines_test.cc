@@ -31,6 +31,7 @@ struct Lines : ::testing::Test {
   }
 };
 
+// shows: P-PROGRESS-5
 TEST_F(Lines, OfOneCallsProgressAreMergedToTheNewest) {
   const std::string id = calls(1).front();
   for (int i = 1; i <= 100; ++i) tap.say(peer, says(id, std::to_string(i) + "%"));
@@ -43,6 +44,7 @@ TEST_F(Lines, OfOneCallsProgressAreMergedToTheNewest) {
   EXPECT_EQ(tap.timeline(session), "");
 }
 
+// shows: P-PROGRESS-5
 TEST_F(Lines, TheLastProgressComesBeforeTheResult) {
   const std::string id = calls(1).front();
   tap.say(peer, says(id, "page 1"));
@@ -55,12 +57,14 @@ TEST_F(Lines, TheLastProgressComesBeforeTheResult) {
   EXPECT_EQ(tap.timeline(session), "");
 }
 
+// shows: P-PROGRESS-5
 TEST_F(Lines, ProgressThatIsNotShownRenewsTheTimeoutToo) {
   const std::string id = calls(1).front();
   for (int i = 0; i < 50; ++i) tap.say(peer, says(id, "m"));
   EXPECT_EQ(tap.count<protocol::CallProgress>(session), 50u);
 }
 
+// shows: P-PROGRESS-6
 TEST_F(Lines, OfManyCallsTogetherAreTenASecond) {
   const std::vector<std::string> ids = calls(50);
   for (int second = 0; second < 8; ++second) {
@@ -70,6 +74,7 @@ TEST_F(Lines, OfManyCallsTogetherAreTenASecond) {
   }
 }
 
+// shows: P-PROGRESS-6
 TEST_F(Lines, OfProgressAndPushesShareTheirRoom) {
   const std::vector<std::string> ids = calls(6);
   for (const std::string& id : ids) tap.say(peer, says(id, "m"));
@@ -85,6 +90,7 @@ TEST_F(Lines, OfProgressAndPushesShareTheirRoom) {
   EXPECT_EQ(shown(), 1u);
 }
 
+// shows: P-PROGRESS-6
 TEST_F(Lines, ThatAreLeftOutAreCountedAndSaidOnce) {
   const std::vector<std::string> ids = calls(25);
   for (const std::string& id : ids) {
@@ -125,6 +131,7 @@ TEST_F(Lines, OfProgressEndWithTheCall) {
   EXPECT_EQ(tap.timeline(session), "");
 }
 
+// shows: P-PROGRESS-6
 TEST_F(Lines, OfOneProviderLeaveRoomForAnother) {
   const PeerId other = tap.bound("q", "s");
   tap.clear();
@@ -133,6 +140,7 @@ TEST_F(Lines, OfOneProviderLeaveRoomForAnother) {
   EXPECT_EQ(shown(), 11u);
 }
 
+// shows: P-PROGRESS-6
 TEST_F(Lines, AboutToolsThatTheCliRefusesCountToo) {
   std::vector<std::string> names;
   for (int i = 0; i < 40; ++i) names.push_back("tool" + std::to_string(i));
@@ -144,6 +152,7 @@ TEST_F(Lines, AboutToolsThatTheCliRefusesCountToo) {
   EXPECT_EQ(shown(), 10u);
 }
 
+// shows: P-PROGRESS-6
 TEST_F(Lines, OfProgramsThatComeAndGoUnderEverNewNamesAreBounded) {
   for (int i = 0; i < 200; ++i) {
     const PeerId one = tap.bound("n" + std::to_string(i), "s", {"tool" + std::to_string(i)});

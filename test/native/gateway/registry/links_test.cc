@@ -66,6 +66,7 @@ TEST(Link, BeginsWithRegister) {
   }
 }
 
+// shows: P-CONN-14
 TEST(Link, OnceClosedIsNeverHeardAgain) {
   Harness tap({}, "s3cret");
   const PeerId peer = tap.link("s");
@@ -97,6 +98,7 @@ TEST(Link, IsAnsweredWhenItPings) {
   EXPECT_EQ(tap.count<protocol::Pong>(peer), 1u);
 }
 
+// shows: P-SESSION-11
 TEST(Link, ServesSixtyFourSessions) {
   Harness tap;
   for (int i = 0; i < 64; ++i) tap.session("s" + std::to_string(i));
@@ -106,6 +108,7 @@ TEST(Link, ServesSixtyFourSessions) {
   EXPECT_EQ(tap.count<protocol::Welcome>(known), 1u);
 }
 
+// shows: P-SESSION-10
 TEST(Linger, ProvidersHearNothingOfAReload) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -123,6 +126,7 @@ TEST(Linger, ProvidersHearNothingOfAReload) {
   EXPECT_EQ(tap.take(peer).type(), "tool.call");
 }
 
+// shows: P-SESSION-10
 TEST(Linger, EndsTheSessionAfterTenSeconds) {
   Harness tap;
   tap.cut(tap.session("s"));
@@ -149,6 +153,7 @@ TEST(Linger, ASessionThatComesBackWhileItEndsIsANewOne) {
   EXPECT_EQ(tap.count(peer, "session.lifecycle"), 1u);
 }
 
+// shows: P-PUSH-19
 TEST(Linger, TheOutboxKeepsTheOrder) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -162,6 +167,7 @@ TEST(Linger, TheOutboxKeepsTheOrder) {
   EXPECT_EQ(tap.timeline(tap.link("s")), "");
 }
 
+// shows: P-PUSH-20
 TEST(Linger, TheOutboxHoldsAHundredEvents) {
   Harness tap(manyPushes());
   const PeerId peer = [&] {
@@ -248,6 +254,7 @@ TEST(Takeover, SessionsOfOneCliThatLiveSideBySideStay) {
   EXPECT_FALSE(tap.state().sessions.find("one")->ending);
 }
 
+// shows: P-HOST-3
 TEST(Grace, ExitsThirtySecondsAfterTheStart) {
   Harness tap;
   tap.advance(29'999);
@@ -256,6 +263,7 @@ TEST(Grace, ExitsThirtySecondsAfterTheStart) {
   EXPECT_TRUE(tap.told(HostAction::Exit));
 }
 
+// shows: P-HOST-3
 TEST(Grace, ASessionStopsItAndTheLastOnesEndStartsIt) {
   Harness tap;
   tap.advance(29'000);
@@ -272,6 +280,7 @@ TEST(Grace, ASessionStopsItAndTheLastOnesEndStartsIt) {
   EXPECT_TRUE(tap.told(HostAction::Exit));
 }
 
+// shows: P-HOST-4
 TEST(Grace, ASessionThatComesInTimeKeepsTheGateway) {
   Harness tap;
   tap.send(tap.session("a"), protocol::EndSession{""});
@@ -290,6 +299,7 @@ TEST(Drain, WithoutCallsIsDoneAtOnce) {
   EXPECT_TRUE(tap.told(HostAction::Exit));
 }
 
+// shows: P-HOST-6
 TEST(Drain, WaitsForCallsAndTakesNoMore) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -308,6 +318,7 @@ TEST(Drain, WaitsForCallsAndTakesNoMore) {
   EXPECT_EQ(tap.count<protocol::Draining>(session), 1u);
 }
 
+// shows: P-HOST-6
 TEST(Drain, WaitsFourSecondsAtMost) {
   Harness tap;
   const PeerId session = tap.session("s");

@@ -25,6 +25,7 @@ struct All : ::testing::Test {
   }
 };
 
+// shows: P-TRUST-1, P-BIND-1
 TEST_F(All, BindsEverySessionThatIsThere) {
   const PeerId peer = tap.authed();
   tap.say(peer, hello("p", "all", tools({"greet"})));
@@ -40,6 +41,7 @@ TEST_F(All, BindsEverySessionThatIsThere) {
   EXPECT_EQ(tap.take(peer, "tool.call").get("sessionId"), "two");
 }
 
+// shows: P-BIND-1
 TEST_F(All, IsRefusedWholeWhereOneSessionRefuses) {
   tap.bound("other", "two", {"greet"});
   const PeerId peer = tap.authed();
@@ -52,6 +54,7 @@ TEST_F(All, IsRefusedWholeWhereOneSessionRefuses) {
   EXPECT_EQ(tap.take(peer).type(), "hello.ack");
 }
 
+// shows: P-BIND-2
 TEST_F(All, OfALaterSessionOnlyWhenItIsReady) {
   const PeerId peer = tap.bound("p", "all", {"greet"});
   const PeerId three = tap.session("three");
@@ -67,6 +70,7 @@ TEST_F(All, OfALaterSessionOnlyWhenItIsReady) {
   EXPECT_TRUE(tap.quiet(peer));
 }
 
+// shows: P-BIND-3
 TEST_F(All, ReadinessIsCheckedAsAHello) {
   const PeerId peer = tap.bound("p", "all", {"greet"});
   tap.session("three");
@@ -80,6 +84,7 @@ TEST_F(All, ReadinessIsCheckedAsAHello) {
   EXPECT_EQ(tap.errorCode(peer), "INVALID_SESSION");
 }
 
+// shows: P-BIND-1
 TEST_F(All, WaitsForTheFirstSession) {
   Harness empty;
   const PeerId peer = empty.authed();
@@ -91,6 +96,7 @@ TEST_F(All, WaitsForTheFirstSession) {
   EXPECT_EQ(empty.expect<protocol::Tools>(session).set.size(), 1u);
 }
 
+// shows: P-BIND-4
 TEST_F(All, StaysBoundToTheOthersWhenOneEnds) {
   const PeerId peer = tap.bound("p", "all", {"greet"});
   settle();
@@ -108,6 +114,7 @@ TEST_F(All, StaysBoundToTheOthersWhenOneEnds) {
   EXPECT_EQ(tap.state().providers.find(peer)->state, protocol::ProviderState::Bound);
 }
 
+// shows: P-BIND-4
 TEST_F(All, AtTheDeadlineOfOneSessionStaysBoundToTheOthers) {
   const PeerId peer = tap.bound("p", "all", {"greet"});
   tap.send(one, protocol::EndSession{""});
@@ -120,6 +127,7 @@ TEST_F(All, AtTheDeadlineOfOneSessionStaysBoundToTheOthers) {
   EXPECT_EQ(tap.take(peer).type(), "tool.call");
 }
 
+// shows: P-LIFE-4, P-LIFE-5
 TEST_F(All, ShutdownReadyIsForSessionsThatEnd) {
   const PeerId peer = tap.bound("p", "one");
   const PeerId other = tap.bound("q", "one");
@@ -135,6 +143,7 @@ TEST_F(All, ShutdownReadyIsForSessionsThatEnd) {
   EXPECT_TRUE(tap.quiet(other));
 }
 
+// shows: P-PUSH-10
 TEST_F(All, PushNamesItsSessionOrIsBroadcast) {
   const PeerId peer = tap.bound("p", "all");
   tap.clear();
@@ -146,6 +155,7 @@ TEST_F(All, PushNamesItsSessionOrIsBroadcast) {
   EXPECT_EQ(tap.timeline(one), tap.timeline(two));
 }
 
+// shows: P-UPDATE-5
 TEST_F(All, ToolsCanBeUpdatedInOneSession) {
   const PeerId peer = tap.bound("p", "all", {"greet"});
   settle();
@@ -156,6 +166,7 @@ TEST_F(All, ToolsCanBeUpdatedInOneSession) {
   EXPECT_EQ(tap.expect<protocol::Tools>(two).drop, std::vector<std::string>{"p"});
 }
 
+// shows: P-BIND-5
 TEST(Rebinding, MovesTheProvider) {
   Harness tap;
   const PeerId old = tap.session("old");
@@ -176,6 +187,7 @@ TEST(Rebinding, MovesTheProvider) {
   EXPECT_EQ(tap.expect<protocol::Tools>(next).set.size(), 1u);
 }
 
+// shows: P-BIND-6
 TEST(Rebinding, CancelsTheCallsBeforeTheNewBinding) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -191,6 +203,7 @@ TEST(Rebinding, CancelsTheCallsBeforeTheNewBinding) {
   EXPECT_EQ(tap.outcome(session), "none");
 }
 
+// shows: P-CONN-12, P-BIND-7
 TEST(Rebinding, LeavesItUnboundWhereTheNewHelloIsRefused) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -205,6 +218,7 @@ TEST(Rebinding, LeavesItUnboundWhereTheNewHelloIsRefused) {
   EXPECT_EQ(tap.take(peer).type(), "hello.ack");
 }
 
+// shows: P-BIND-5
 TEST(Rebinding, OfTheSameToolsCostsNoSynchronisation) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -218,6 +232,7 @@ TEST(Rebinding, OfTheSameToolsCostsNoSynchronisation) {
   EXPECT_EQ(tap.timeline(session), "");
 }
 
+// shows: P-BIND-8
 TEST(Rebinding, TenTimesAMinute) {
   Harness tap;
   tap.session("s");
@@ -238,6 +253,7 @@ TEST(Rebinding, TenTimesAMinute) {
   EXPECT_EQ(tap.take(peer).type(), "hello.ack");
 }
 
+// shows: P-SESSION-3
 TEST(Foreground, IsTheSessionThatTheUserSpokeToLast) {
   Harness tap;
   const PeerId one = tap.session("one");
@@ -256,6 +272,7 @@ TEST(Foreground, IsTheSessionThatTheUserSpokeToLast) {
   EXPECT_TRUE(tap.quiet(peer));
 }
 
+// shows: P-ERROR-1
 TEST(Errors, NameTheSessionThatTheMessageNamed) {
   Harness tap;
   tap.session("a");
@@ -267,6 +284,7 @@ TEST(Errors, NameTheSessionThatTheMessageNamed) {
   EXPECT_EQ(tap.take(peer, "error").get("sessionId"), "nonsuch");
 }
 
+// shows: P-LIFE-5
 TEST(ShutdownReady, OfASessionThatOneIsNotBoundToIsRefused) {
   Harness tap;
   tap.session("a");

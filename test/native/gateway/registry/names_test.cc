@@ -23,6 +23,7 @@ std::string answer(Harness& tap, PeerId peer, const std::string& text) {
   return answer;
 }
 
+// shows: P-ID-7
 TEST(LookAlikes, WithWhatIsNotSeenAreRefusedInEveryName) {
   Harness tap;
   tap.session("s");
@@ -42,6 +43,7 @@ TEST(LookAlikes, WithWhatIsNotSeenAreRefusedInEveryName) {
   EXPECT_EQ(tap.errorCode(peer), "INVALID_JSON");
 }
 
+// shows: P-ID-8
 TEST(LookAlikes, OfAConnectedProviderAreRefusedAndNamed) {
   Harness tap;
   tap.session("s");
@@ -60,6 +62,7 @@ TEST(LookAlikes, OfAConnectedProviderAreRefusedAndNamed) {
   EXPECT_FALSE(tap.closed(first));
 }
 
+// shows: P-ID-8
 TEST(LookAlikes, OfAProviderThatMayComeBackAreRefused) {
   Harness tap;
   tap.session("s");
@@ -75,6 +78,7 @@ TEST(LookAlikes, OfAProviderThatMayComeBackAreRefused) {
   EXPECT_EQ(answer(later, later.authed(), hello("Docs", "s")), "hello.ack");
 }
 
+// shows: P-ID-8
 TEST(LookAlikes, AreNotOnesOwnFormerNameNorAnInstance) {
   Harness tap;
   tap.session("s");
@@ -89,6 +93,7 @@ TEST(LookAlikes, AreNotOnesOwnFormerNameNorAnInstance) {
   EXPECT_EQ(answer(tap, again, hello("docs", "s")), "hello.ack") << "it has said goodbye";
 }
 
+// shows: P-ID-8
 TEST(LookAlikes, OfASessionThatComesLaterAreRefusedThere) {
   Harness tap;
   tap.session("s");
@@ -116,6 +121,7 @@ struct PairedLookAlikes : testing::Test {
   }
 };
 
+// shows: P-ID-8
 TEST_F(PairedLookAlikes, OfAPairedNameAreForItsPageOnly) {
   const PeerId good = pairedPage("https://good.example", "Notes");
   const PeerId evil = pairedPage("https://evil.example", "other");
@@ -125,6 +131,7 @@ TEST_F(PairedLookAlikes, OfAPairedNameAreForItsPageOnly) {
   EXPECT_EQ(answer(tap, evil, hello("mine", "s")), "hello.ack");
 }
 
+// shows: P-ID-8
 TEST_F(PairedLookAlikes, ThatHaveLeftDoNotKeepAProgramOfTheUsersOut) {
   const PeerId page = pairedPage("https://page.example", "other");
   EXPECT_EQ(answer(tap, page, hello("Docs", "s")), "hello.ack");
@@ -161,6 +168,7 @@ TEST_F(PairedLookAlikes, AreShownShortWithTheEndOfTheirOrigin) {
       R"(tap: a program on this machine, by the name "https://bank.example",)"));
 }
 
+// shows: P-TOOL-7
 TEST(ToolCase, DoesNotTellTheClisToolsApart) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -176,6 +184,7 @@ TEST(ToolCase, DoesNotTellTheClisToolsApart) {
       "send hello again");
 }
 
+// shows: P-TOOL-7
 TEST(ToolCase, DoesNotTellTheToolsOfProvidersApart) {
   Harness tap;
   tap.session("s");
@@ -192,6 +201,7 @@ TEST(ToolCase, DoesNotTellTheToolsOfProvidersApart) {
   EXPECT_TRUE(tap.quiet(q));
 }
 
+// shows: P-TOOL-8
 TEST(ToolCase, OfTheClisToolsThatAreKnownLate) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -205,6 +215,7 @@ TEST(ToolCase, OfTheClisToolsThatAreKnownLate) {
   EXPECT_EQ(tap.outcome(session), "1 DISCONNECTED");
 }
 
+// shows: P-INST-6
 TEST(ToolCase, OfTheListsOfInstances) {
   Harness tap;
   tap.session("s");

@@ -35,6 +35,7 @@ struct Paired : testing::Test {
   std::string token;
 };
 
+// shows: P-PAIR-8
 TEST_F(Paired, AreListedWithoutASession) {
   tap.send(command, protocol::ListPaired{"s3cret"});
   EXPECT_TRUE(answer().empty());
@@ -45,6 +46,7 @@ TEST_F(Paired, AreListedWithoutASession) {
   EXPECT_FALSE(tap.closed(command));
 }
 
+// shows: P-PAIR-8
 TEST_F(Paired, AreRevokedByNameAndDisconnected) {
   const PeerId first = pairedPage("browser");
   const std::string firstToken = token;
@@ -74,6 +76,7 @@ TEST_F(Paired, WithoutTheNameNobodyIsRevoked) {
   EXPECT_FALSE(tap.closed(page));
 }
 
+// shows: P-PAIR-8
 TEST_F(Paired, AreNobodysBusinessWithoutTheSecret) {
   const PeerId page = pairedPage("browser");
   const std::vector<protocol::SessionMessage> guesses{protocol::ListPaired{""},

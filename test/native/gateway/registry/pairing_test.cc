@@ -45,6 +45,7 @@ struct Pairing : ::testing::Test {
   }
 };
 
+// shows: P-PAIR-2
 TEST_F(Pairing, ShowsTheCodeInTheTimelineOnly) {
   const PeerId peer = tap.open(kOrigin);
   tap.say(peer, kPair);
@@ -62,6 +63,7 @@ TEST_F(Pairing, ShowsTheCodeInTheTimelineOnly) {
   EXPECT_EQ(pairing.text().find(code), std::string::npos);
 }
 
+// shows: P-PAIR-3, P-TRUST-7
 TEST_F(Pairing, GivesATokenForTheSession) {
   const PeerId peer = tap.open(kOrigin);
   tap.say(peer, kPair);
@@ -82,6 +84,7 @@ TEST_F(Pairing, GivesATokenForTheSession) {
   EXPECT_EQ(tap.take(back).get("token"), kAbsent);
 }
 
+// shows: P-PAIR-4
 TEST_F(Pairing, AWrongCodeCostsTheConnectionAndTheCode) {
   const PeerId peer = tap.open();
   tap.say(peer, kPair);
@@ -95,6 +98,7 @@ TEST_F(Pairing, AWrongCodeCostsTheConnectionAndTheCode) {
   EXPECT_EQ(tap.errorCode(next), "AUTH_FAILED");
 }
 
+// shows: P-PAIR-5
 TEST_F(Pairing, ACodeIsForTheConnectionThatAsked) {
   const PeerId one = tap.open();
   tap.say(one, kPair);
@@ -109,6 +113,7 @@ TEST_F(Pairing, ACodeIsForTheConnectionThatAsked) {
   EXPECT_FALSE(tap.closed(one));
 }
 
+// shows: P-PAIR-5
 TEST_F(Pairing, ACodeExpiresAfterTwoMinutes) {
   const PeerId peer = tap.open();
   tap.say(peer, kPair);
@@ -120,6 +125,7 @@ TEST_F(Pairing, ACodeExpiresAfterTwoMinutes) {
   EXPECT_FALSE(tap.state().authenticator.confirmPairing(peer, codeIn(session)));
 }
 
+// shows: P-PAIR-6
 TEST_F(Pairing, FiveTimesAMinute) {
   for (int i = 0; i < 5; ++i) {
     const PeerId peer = tap.open();
@@ -136,6 +142,7 @@ TEST_F(Pairing, FiveTimesAMinute) {
   EXPECT_EQ(tap.take(later).type(), "auth.pairing");
 }
 
+// shows: P-PAIR-1
 TEST_F(Pairing, MayNameTheSession) {
   const PeerId peer = tap.open();
   tap.say(peer, R"({"type":"auth","mode":"pair","session":"other"})");
@@ -146,6 +153,7 @@ TEST_F(Pairing, MayNameTheSession) {
   EXPECT_EQ(tap.errorCode(lost), "AUTH_FAILED");
 }
 
+// shows: P-PAIR-7
 TEST_F(Pairing, TheTokenWorksFromItsOriginOnly) {
   const std::string token = pair(tap.open(kOrigin));
   for (const std::optional<std::string>& origin :
@@ -162,6 +170,7 @@ TEST_F(Pairing, TheTokenWorksFromItsOriginOnly) {
   EXPECT_TRUE(tap.closed(page));
 }
 
+// shows: P-PAIR-7
 TEST_F(Pairing, TheTokenIsGoneWhenItIsRevoked) {
   const std::string token = pair(tap.open(kOrigin));
   EXPECT_EQ(tap.state().authenticator.paired().size(), 1u);
@@ -172,6 +181,7 @@ TEST_F(Pairing, TheTokenIsGoneWhenItIsRevoked) {
   EXPECT_EQ(tap.errorCode(back), "AUTH_FAILED");
 }
 
+// shows: P-PAIR-7
 TEST_F(Pairing, TheTokenEndsWithItsSession) {
   const std::string token = pair(tap.open(kOrigin));
   tap.send(session, protocol::EndSession{""});
@@ -180,6 +190,7 @@ TEST_F(Pairing, TheTokenEndsWithItsSession) {
   EXPECT_EQ(tap.errorCode(back), "AUTH_FAILED");
 }
 
+// shows: P-TRUST-3
 TEST_F(Pairing, AnExternalProviderHasItsSessionOnly) {
   const PeerId peer = tap.open(kOrigin);
   pair(peer);
@@ -191,6 +202,7 @@ TEST_F(Pairing, AnExternalProviderHasItsSessionOnly) {
   EXPECT_EQ(tap.take(peer).get("sessionId"), "s");
 }
 
+// shows: P-TRUST-5
 TEST_F(Pairing, AnExternalProviderSubscribesToToolEventsOnly) {
   const PeerId peer = tap.open(kOrigin);
   pair(peer);
@@ -207,6 +219,7 @@ TEST_F(Pairing, AnExternalProviderSubscribesToToolEventsOnly) {
   EXPECT_EQ(tap.errorCode(peer), "UNAUTHORIZED");
 }
 
+// shows: P-TRUST-6
 TEST_F(Pairing, AnExternalProviderSeesNoOtherSessionsFolder) {
   const PeerId peer = tap.open(kOrigin);
   tap.say(peer, kPair);

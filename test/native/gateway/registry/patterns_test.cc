@@ -75,6 +75,7 @@ TEST_F(Store, OutlivesNothingThatItHandsOut) {
   EXPECT_EQ(kept->matches("x"), Match::Yes);
 }
 
+// shows: P-STREAM-13
 TEST_F(Store, BoundsTheWorkForAParty) {
   limits.set(Limit::PatternsPerParty, 10);
   limits.set(Limit::CompilesPerSecond, 5);
@@ -107,6 +108,7 @@ TEST_F(Store, ChargesWhatIsNoPatternToo) {
   EXPECT_EQ(refusal("b", "("), ErrorCode::InvalidJson);
 }
 
+// shows: P-STREAM-13
 TEST_F(Store, ChargesMoreForWhatIsLarger) {
   (void)get("a", "x");
   EXPECT_EQ(store.charged(), 1u);
@@ -170,6 +172,7 @@ struct Patterns : ::testing::Test {
   PatternStore& store() { return tap.state().patterns; }
 };
 
+// shows: P-STREAM-12
 TEST_F(Patterns, OfAReplacedFilterMakeRoomForTheNewOnes) {
   tap.say(peer, filtersOf("ci", 0, 50));
   EXPECT_EQ(tap.take(peer).type(), "ack");
@@ -179,6 +182,7 @@ TEST_F(Patterns, OfAReplacedFilterMakeRoomForTheNewOnes) {
   EXPECT_EQ(store().of("program p").patterns, 50u);
 }
 
+// shows: P-STREAM-12
 TEST_F(Patterns, ThatAreTooManyAreRefusedAndTheOldOnesStay) {
   tap.say(peer, filtersOf("ci", 0, 50));
   (void)tap.take(peer);
@@ -194,6 +198,7 @@ TEST_F(Patterns, ThatAreTooManyAreRefusedAndTheOldOnesStay) {
   EXPECT_EQ(store().of("program p").patterns, 10u);
 }
 
+// shows: P-STREAM-12
 TEST_F(Patterns, OfRulesCountAsThoseOfFilters) {
   tap.say(peer, filtersOf("ci", 0, 50));
   (void)tap.take(peer);
@@ -219,6 +224,7 @@ std::string rulesOf(int first, int count) {
   return R"("hooks":{"onPreToolUse":[)" + rules + "]}";
 }
 
+// shows: P-STREAM-12
 TEST_F(Patterns, OfAProviderThatComesBackReplaceThoseThatItHad) {
   PeerId one = tap.authed();
   std::string token;
@@ -250,6 +256,7 @@ TEST_F(Patterns, OfAProviderThatComesBackReplaceThoseThatItHad) {
   greet("all", 700);
 }
 
+// shows: P-STREAM-12
 TEST_F(Patterns, OfAHelloThatReplacesNothingCountWithTheRest) {
   const PeerId one = tap.authed();
   tap.say(one, helloWith("q", "s", rulesOf(0, 40)));
@@ -263,6 +270,7 @@ TEST_F(Patterns, OfAHelloThatReplacesNothingCountWithTheRest) {
   EXPECT_EQ(tap.errorCode(other), "PAYLOAD_TOO_LARGE") << "those of session s are held";
 }
 
+// shows: P-STREAM-12
 TEST_F(Patterns, OfTheGatewaysOwnProvidersAreBoundedToo) {
   const PeerId internal = tap.admitted();
   tap.say(internal, hello("own", "s", "[]"));
@@ -272,6 +280,7 @@ TEST_F(Patterns, OfTheGatewaysOwnProvidersAreBoundedToo) {
   EXPECT_EQ(tap.errorCode(internal), "PAYLOAD_TOO_LARGE");
 }
 
+// shows: P-STREAM-12
 TEST_F(Patterns, AreFreedWithTheirProvider) {
   tap.say(peer, filtersOf("ci", 0, 50));
   EXPECT_EQ(store().inAll().patterns, 50u);
@@ -281,6 +290,7 @@ TEST_F(Patterns, AreFreedWithTheirProvider) {
   EXPECT_EQ(store().inAll().patterns, 0u);
 }
 
+// shows: P-STREAM-13
 TEST_F(Patterns, AFloodOfThemIsRefused) {
   std::vector<PeerId> peers;
   for (int i = 0; i < 6; ++i) {
@@ -300,6 +310,7 @@ TEST_F(Patterns, AFloodOfThemIsRefused) {
   for (const PeerId one : peers) EXPECT_EQ(tap.errorCode(one), "RATE_LIMITED");
 }
 
+// shows: P-STREAM-13
 TEST_F(Patterns, CountForTheMessageAllowance) {
   Limits limits;
   limits.set(Limit::MessageBurst, 40);

@@ -28,11 +28,13 @@ struct ProviderWatch : ::testing::Test {
   }
 };
 
+// shows: P-CONN-3
 TEST_F(ProviderWatch, PingsNobodyWhileNothingWaits) {
   tap.advance(60'000);
   EXPECT_EQ(tap.pings(peer), 0);
 }
 
+// shows: P-CONN-3
 TEST_F(ProviderWatch, PingsNobodyForCallsThatAreAnsweredSoon) {
   for (int i = 0; i < 100; ++i) {
     const std::string id = tap.callTo(session, peer, std::to_string(i), "wait");
@@ -42,6 +44,7 @@ TEST_F(ProviderWatch, PingsNobodyForCallsThatAreAnsweredSoon) {
   EXPECT_EQ(tap.pings(peer), 0);
 }
 
+// shows: P-CONN-3
 TEST_F(ProviderWatch, PingsOnceUntilItIsAnswered) {
   (void)open();
   tap.advance(4'999);
@@ -53,6 +56,7 @@ TEST_F(ProviderWatch, PingsOnceUntilItIsAnswered) {
   EXPECT_EQ(tap.pings(peer), 2);
 }
 
+// shows: P-CONN-3
 TEST_F(ProviderWatch, TellsTheSessionOnceOfOneThatHangs) {
   (void)open();
   tap.advance(9'000);
@@ -65,6 +69,7 @@ TEST_F(ProviderWatch, TellsTheSessionOnceOfOneThatHangs) {
   EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << told;
 }
 
+// shows: P-CONN-3
 TEST_F(ProviderWatch, SaysNothingOfOneThatIsOnlySlow) {
   (void)open();
   for (int i = 0; i < 60; ++i) {
@@ -74,6 +79,7 @@ TEST_F(ProviderWatch, SaysNothingOfOneThatIsOnlySlow) {
   EXPECT_EQ(tap.timeline(session), "");
 }
 
+// shows: P-CONN-3
 TEST_F(ProviderWatch, StopsOnceNothingWaits) {
   const std::string id = open();
   tap.advance(20'000);

@@ -18,6 +18,7 @@ struct Reconnect : ::testing::Test {
   }
 };
 
+// shows: P-ID-12
 TEST_F(Reconnect, WithinThirtySecondsIsTheSameProviderAndGoesUnsaid) {
   PeerId peer{};
   const std::string id = bind("p", &peer);
@@ -29,6 +30,7 @@ TEST_F(Reconnect, WithinThirtySecondsIsTheSameProviderAndGoesUnsaid) {
   EXPECT_EQ(tap.timeline(session), "");
 }
 
+// shows: P-ID-12
 TEST_F(Reconnect, AfterThirtySecondsIsAnotherOne) {
   PeerId peer{};
   const std::string id = bind("p", &peer);
@@ -66,6 +68,7 @@ TEST_F(Reconnect, TheWindowStartsAnewWithEachLoss) {
   EXPECT_EQ(tap.timeline(session), "tap: p is here: greet\n");
 }
 
+// shows: P-ID-12
 TEST_F(Reconnect, BeforeTheDebounceFiresCostsNoSynchronisation) {
   PeerId peer{};
   bind("p", &peer);
@@ -78,6 +81,7 @@ TEST_F(Reconnect, BeforeTheDebounceFiresCostsNoSynchronisation) {
   EXPECT_EQ(tap.count<protocol::Tools>(session), 0u);
 }
 
+// shows: P-ID-13
 TEST_F(Reconnect, LaterTakesTheToolsAwayAndBringsThemBack) {
   PeerId peer{};
   bind("p", &peer);
@@ -98,6 +102,7 @@ TEST_F(Reconnect, IsByName) {
   EXPECT_NE(bind("q", &peer), id);
 }
 
+// shows: P-HOST-11
 TEST_F(Reconnect, AfterAGatewayRestartIsNotAnnouncedAgain) {
   PeerId first{};
   bind("p", &first);

@@ -19,6 +19,7 @@ std::string listed(Harness& tap) {
   return ids;
 }
 
+// shows: P-SESSION-2
 TEST(Sessions, AreListedMostRecentlyRegisteredFirst) {
   Harness tap;
   tap.session("a");
@@ -27,6 +28,7 @@ TEST(Sessions, AreListedMostRecentlyRegisteredFirst) {
   EXPECT_EQ(listed(tap), "b c a ");
 }
 
+// shows: P-SESSION-2
 TEST(Sessions, MoveToTheFrontWhenTheUserSpeaks) {
   Harness tap;
   const PeerId a = tap.session("a");
@@ -37,6 +39,7 @@ TEST(Sessions, MoveToTheFrontWhenTheUserSpeaks) {
   EXPECT_EQ(listed(tap), "a b ");
 }
 
+// shows: P-SESSION-2
 TEST(Sessions, MoveToTheFrontWhenTheyCallATool) {
   Harness tap;
   const PeerId a = tap.session("a");
@@ -45,6 +48,7 @@ TEST(Sessions, MoveToTheFrontWhenTheyCallATool) {
   EXPECT_EQ(listed(tap), "a b ");
 }
 
+// shows: P-SESSION-2
 TEST(Sessions, ThatLingerComeLast) {
   Harness tap;
   const PeerId a = tap.session("a");
@@ -57,6 +61,7 @@ TEST(Sessions, ThatLingerComeLast) {
   EXPECT_EQ(listed(tap), "a c b ");
 }
 
+// shows: P-SESSION-2
 TEST(Sessions, ThatAreEndingAreNotListed) {
   Harness tap;
   const PeerId a = tap.session("a");
@@ -66,6 +71,7 @@ TEST(Sessions, ThatAreEndingAreNotListed) {
   EXPECT_EQ(listed(tap), "b ");
 }
 
+// shows: P-SESSION-4
 TEST(Sessions, ChangesAreToldToEveryAuthenticatedProvider) {
   Harness tap;
   tap.session("a");
@@ -86,6 +92,7 @@ TEST(Sessions, ChangesAreToldToEveryAuthenticatedProvider) {
   }
 }
 
+// shows: P-SESSION-5
 TEST(Sessions, ChangesOfLabelAndFolderAreTold) {
   Harness tap;
   const PeerId session = tap.session("a");
@@ -98,6 +105,7 @@ TEST(Sessions, ChangesOfLabelAndFolderAreTold) {
   EXPECT_TRUE(tap.quiet(peer));
 }
 
+// shows: P-SESSION-4
 TEST(Sessions, AnEndIsToldOnce) {
   Harness tap;
   const PeerId a = tap.session("a");
@@ -110,6 +118,7 @@ TEST(Sessions, AnEndIsToldOnce) {
   EXPECT_TRUE(tap.quiet(peer));
 }
 
+// shows: P-SESSION-5
 TEST(Sessions, AMereChangeOfOrderIsNotTold) {
   Harness tap;
   const PeerId a = tap.session("a");
@@ -121,6 +130,7 @@ TEST(Sessions, AMereChangeOfOrderIsNotTold) {
   EXPECT_TRUE(tap.quiet(peer));
 }
 
+// shows: P-SESSION-8
 TEST(Sessions, LabelsAreShowable) {
   Harness tap;
   tap.session("a", [](protocol::Register& r) { r.label = "x\x1b[31m\ny"; });
@@ -129,6 +139,7 @@ TEST(Sessions, LabelsAreShowable) {
   EXPECT_EQ(tap.take(peer).get("active.0.label"), "x\\x1b[31m\\x0ay");
 }
 
+// shows: P-LIFE-1
 TEST(Lifecycle, TellsWhenTheSessionBecomesIdle) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -152,6 +163,7 @@ TEST(Lifecycle, TellsWhenTheSessionBecomesIdle) {
   EXPECT_TRUE(tap.quiet(elsewhere));
 }
 
+// shows: P-LIFE-2
 TEST(Lifecycle, TellsOfTheShutdownWithItsDeadline) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -162,6 +174,7 @@ TEST(Lifecycle, TellsOfTheShutdownWithItsDeadline) {
       R"({"type":"session.lifecycle","sessionId":"s","state":"shutdown.pending","deadline":10000})");
 }
 
+// shows: P-LIFE-3
 TEST(Lifecycle, UnbindsAtTheDeadlineAndTakesANewHello) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -180,6 +193,7 @@ TEST(Lifecycle, UnbindsAtTheDeadlineAndTakesANewHello) {
   EXPECT_EQ(tap.take(peer).get("sessionId"), "t");
 }
 
+// shows: P-LIFE-4
 TEST(Lifecycle, AGoodbyeOfTheLastProviderEndsTheWait) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -231,6 +245,7 @@ TEST(Lifecycle, TheLinkOfAnEndedSessionIsAnsweredUntilItCloses) {
   tap.cut(session);
 }
 
+// shows: P-SESSION-9
 TEST(Sessions, HaveToolsOfTheirOwnEach) {
   Harness tap;
   const PeerId one = tap.session("one");

@@ -21,6 +21,7 @@ std::string synced(Harness& tap, PeerId session) {
   return text;
 }
 
+// shows: P-SYNC-1, P-SYNC-2
 TEST(Tools, ReachTheSessionAfterHello) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -28,6 +29,7 @@ TEST(Tools, ReachTheSessionAfterHello) {
   EXPECT_EQ(synced(tap, session), "p: b a;");
 }
 
+// shows: P-SESSION-9
 TEST(Tools, BelongToTheSessionOfTheirProviderOnly) {
   Harness tap;
   const PeerId one = tap.session("one");
@@ -40,6 +42,7 @@ TEST(Tools, BelongToTheSessionOfTheirProviderOnly) {
   EXPECT_EQ(tap.outcome(one), "1 DISCONNECTED");
 }
 
+// shows: P-TOOL-7
 TEST(Tools, MayNotHaveTheNameOfAnotherProvidersTool) {
   Harness tap;
   tap.session("s");
@@ -54,6 +57,7 @@ TEST(Tools, MayNotHaveTheNameOfAnotherProvidersTool) {
   EXPECT_EQ(tap.take(other).type(), "hello.ack");
 }
 
+// shows: P-TOOL-7
 TEST(Tools, MayNotHaveTheNameOfTapsOwnOrTheHosts) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -67,6 +71,7 @@ TEST(Tools, MayNotHaveTheNameOfTapsOwnOrTheHosts) {
   EXPECT_EQ(tap.take(peer).type(), "hello.ack");
 }
 
+// shows: P-TOOL-9
 TEST(Tools, OfAProviderThatLeavesAreFree) {
   Harness tap;
   tap.session("s");
@@ -75,6 +80,7 @@ TEST(Tools, OfAProviderThatLeavesAreFree) {
   tap.bound("r", "s", {"greet"});
 }
 
+// shows: P-TOOL-8
 TEST(Tools, OfTheHostThatAreKnownLateArePushedOut) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -89,6 +95,7 @@ TEST(Tools, OfTheHostThatAreKnownLateArePushedOut) {
   EXPECT_EQ(tap.outcome(session), "1 DISCONNECTED");
 }
 
+// shows: P-TOOL-8
 TEST(Tools, ThatTheHostRefusesLeaveAloneAndTheOthersStay) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -103,6 +110,7 @@ TEST(Tools, ThatTheHostRefusesLeaveAloneAndTheOthersStay) {
   EXPECT_EQ(synced(tap, session), "bad: good_one;good: fine;");
 }
 
+// shows: P-UPDATE-1
 TEST(ToolsUpdate, ReplacesTheWholeListSilently) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -117,6 +125,7 @@ TEST(ToolsUpdate, ReplacesTheWholeListSilently) {
   EXPECT_EQ(tap.take(peer).get("tool"), "c");
 }
 
+// shows: P-UPDATE-1
 TEST(ToolsUpdate, OfNothingTakesAllToolsAway) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -126,6 +135,7 @@ TEST(ToolsUpdate, OfNothingTakesAllToolsAway) {
   EXPECT_EQ(synced(tap, session), "-p;");
 }
 
+// shows: P-UPDATE-3
 TEST(ToolsUpdate, KeepsTheFormerListWhereItIsRefused) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -153,6 +163,7 @@ TEST(ToolsUpdate, KeepsTheFormerListWhereItIsRefused) {
   EXPECT_EQ(tap.take(peer).get("tool"), "a");
 }
 
+// shows: P-TOOL-5
 TEST(ToolsUpdate, RefusesMoreThan100Tools) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -164,6 +175,7 @@ TEST(ToolsUpdate, RefusesMoreThan100Tools) {
   EXPECT_EQ(synced(tap, session), "p: a;");
 }
 
+// shows: P-UPDATE-5
 TEST(ToolsUpdate, MayNameItsSession) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -183,6 +195,7 @@ TEST(ToolsUpdate, MayRepeatItsOwnNames) {
   EXPECT_EQ(synced(tap, session), "nothing");
 }
 
+// shows: P-UPDATE-4
 TEST(ToolsUpdate, LetsCallsOfRemovedToolsGoOn) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -195,6 +208,7 @@ TEST(ToolsUpdate, LetsCallsOfRemovedToolsGoOn) {
   EXPECT_EQ(tap.outcome(session), "1 ok \"done\"");
 }
 
+// shows: P-TOOL-10
 TEST(Tools, NearTheLimitOfSomeModelsAreWarnedAboutOnce) {
   Harness tap;
   const PeerId session = tap.session("s");

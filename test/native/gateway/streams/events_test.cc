@@ -35,6 +35,7 @@ struct Events : ::testing::Test {
   }
 };
 
+// shows: P-LIFE-7
 TEST_F(Events, GoToWhoeverSubscribed) {
   const PeerId user = open("user", R"(["user.message"])");
   const PeerId both = open("both", R"(["user.message","assistant.message"])");
@@ -50,6 +51,7 @@ TEST_F(Events, GoToWhoeverSubscribed) {
   for (const PeerId peer : {user, both, deaf}) EXPECT_TRUE(tap.quiet(peer));
 }
 
+// shows: P-LIFE-7
 TEST_F(Events, StayInTheirSession) {
   const PeerId elsewhere = tap.session("t");
   const PeerId peer = open("p", R"(["user.message"])");
@@ -58,6 +60,7 @@ TEST_F(Events, StayInTheirSession) {
   EXPECT_EQ(wanted(elsewhere), "none");
 }
 
+// shows: P-LIFE-10
 TEST_F(Events, AreAskedForOnlyWhenThatChanges) {
   open("deaf", "[]");
   EXPECT_EQ(wanted(session), "none");
@@ -71,6 +74,7 @@ TEST_F(Events, AreAskedForOnlyWhenThatChanges) {
   EXPECT_EQ(wanted(session), "");
 }
 
+// shows: P-LIFE-10
 TEST_F(Events, AreAskedForAnewOfANewProcess) {
   open("p", R"(["assistant.intent"])");
   tap.cut(session);
@@ -78,6 +82,7 @@ TEST_F(Events, AreAskedForAnewOfANewProcess) {
   EXPECT_EQ(wanted(back), "assistant.intent ");
 }
 
+// shows: P-LIFE-10
 TEST_F(Events, AChangeWhileTheProcessIsAwayIsToldToTheNextOne) {
   tap.cut(session);
   open("p", R"(["assistant.intent"])");

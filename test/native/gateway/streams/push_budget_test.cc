@@ -10,6 +10,7 @@ std::string answered(std::string_view level, std::string_view event) {
   return push(level, event, R"(,"requestId":"r")");
 }
 
+// shows: P-PUSH-12
 TEST(PushRate, IsTenASecondToEachSession) {
   Harness tap;
   tap.session("s");
@@ -53,6 +54,7 @@ struct InjectBudget : ::testing::Test {
   }
 };
 
+// shows: P-PUSH-13
 TEST_F(InjectBudget, TheNextOneWaitsUntilTheSessionIsIdleInOrder) {
   for (const char* event : {"one", "two", "three"}) tap.say(peer, push("inject", event));
   EXPECT_NE(tap.expect<protocol::Inject>(session).prompt.find("one"), std::string::npos);
@@ -67,6 +69,7 @@ TEST_F(InjectBudget, TheNextOneWaitsUntilTheSessionIsIdleInOrder) {
   EXPECT_NE(tap.expect<protocol::Inject>(session).prompt.find("three"), std::string::npos);
 }
 
+// shows: P-PUSH-14
 TEST_F(InjectBudget, HasTenInLine) {
   EXPECT_EQ(outcome(answered("inject", "e")), "injected");
   for (int i = 0; i < 10; ++i) EXPECT_EQ(outcome(answered("inject", "e")), "queued") << i;
@@ -74,6 +77,7 @@ TEST_F(InjectBudget, HasTenInLine) {
   EXPECT_EQ(outcome(answered("surface", "e")), "surfaced");
 }
 
+// shows: P-PUSH-15
 TEST_F(InjectBudget, AfterThreeInARowItPausesUntilTheUserSpeaks) {
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(outcome(answered("inject", "e")), "injected") << i;
@@ -94,6 +98,7 @@ TEST_F(InjectBudget, AfterThreeInARowItPausesUntilTheUserSpeaks) {
   EXPECT_EQ(injected(), 1u);
 }
 
+// shows: P-PUSH-13
 TEST_F(InjectBudget, IsOfOneProviderInOneSession) {
   const PeerId neighbour = tap.bound("q", "s");
   tap.clear();
@@ -106,6 +111,7 @@ TEST_F(InjectBudget, IsOfOneProviderInOneSession) {
   EXPECT_EQ(tap.take(elsewhere).get("outcome"), "injected");
 }
 
+// shows: P-PUSH-13
 TEST_F(InjectBudget, WhatWasOnItsWayToAProcessThatIsGoneHoldsNothingUp) {
   EXPECT_EQ(outcome(answered("inject", "one")), "injected");
   tap.cut(session);
@@ -113,6 +119,7 @@ TEST_F(InjectBudget, WhatWasOnItsWayToAProcessThatIsGoneHoldsNothingUp) {
   EXPECT_EQ(outcome(answered("inject", "two")), "injected");
 }
 
+// shows: P-PUSH-10
 TEST(Broadcast, IsTriedInEverySession) {
   Harness tap;
   tap.session("a");

@@ -39,6 +39,7 @@ struct Streams : ::testing::Test {
 
 using PushAck = Streams;
 
+// shows: P-PUSH-11
 TEST_F(PushAck, SaysWhatBecameOfThePush) {
   EXPECT_EQ(outcome(asked("keep", "e")), "stored");
   EXPECT_EQ(outcome(asked("surface", "e")), "surfaced");
@@ -48,6 +49,7 @@ TEST_F(PushAck, SaysWhatBecameOfThePush) {
   EXPECT_EQ(outcome(asked("inject", "noise")), "dropped by 0");
 }
 
+// shows: P-PUSH-11
 TEST_F(PushAck, CarriesTheRequestAndTheSession) {
   tap.say(peer, asked("keep", "e"));
   EXPECT_EQ(tap.take(peer).text(),
@@ -58,6 +60,7 @@ TEST_F(PushAck, CarriesTheRequestAndTheSession) {
   EXPECT_EQ(error.get("requestId"), "r");
 }
 
+// shows: P-PUSH-10
 TEST_F(PushAck, OfABroadcastIsOneForEachSession) {
   const PeerId all = tap.bound("omni", "all");
   tap.clear();
@@ -71,12 +74,14 @@ TEST_F(PushAck, OfABroadcastIsOneForEachSession) {
 
 using PushPrompt = Streams;
 
+// shows: P-PUSH-7
 TEST_F(PushPrompt, OfAProjectProviderIsForTheModelToActOn) {
   tap.say(peer, R"({"type":"push","level":"inject","prompt":"Run the tests."})");
   EXPECT_EQ(tap.expect<protocol::Inject>(session).prompt,
             "From tap provider \"p\":\nRun the tests.");
 }
 
+// shows: P-PUSH-7
 TEST_F(PushPrompt, TakesThePlaceOfTheEventBeforeTheModelOnly) {
   tap.say(peer, R"({"type":"push","level":"inject","event":"red","prompt":"Look at it."})");
   EXPECT_EQ(tap.timeline(session), "tap: p: red\n");
@@ -85,6 +90,7 @@ TEST_F(PushPrompt, TakesThePlaceOfTheEventBeforeTheModelOnly) {
   EXPECT_EQ(tap.take(peer).get("streams.p@p.0.event"), "red");
 }
 
+// shows: P-TRUST-4, P-PUSH-8
 TEST_F(PushPrompt, OfAPairedProviderIsFencedAsAnEvent) {
   const std::string token =
       tap.state().authenticator.issuePairedToken({"page", "s", "https://a.example"});
@@ -100,6 +106,7 @@ TEST_F(PushPrompt, OfAPairedProviderIsFencedAsAnEvent) {
 
 using Filter = Streams;
 
+// shows: P-STREAM-4
 TEST_F(Filter, ItsFirstRuleThatMatchesDecides) {
   tap.say(peer, filterSet(R"([{"match":"behind=0","outcome":"drop"},
                               {"match":"conflicts=[1-9]","outcome":"inject"},
@@ -112,11 +119,13 @@ TEST_F(Filter, ItsFirstRuleThatMatchesDecides) {
   EXPECT_EQ(outcome(asked("inject", "quiet")), "stored by 3");
 }
 
+// shows: P-STREAM-5
 TEST_F(Filter, WithoutAMatchThePushsOwnLevelCounts) {
   tap.say(peer, filterSet(R"([{"match":"^x$","outcome":"drop"}])"));
   EXPECT_EQ(outcome(asked("surface", "y")), "surfaced");
 }
 
+// shows: P-STREAM-6
 TEST_F(Filter, WhatItDropsIsNotStored) {
   tap.say(peer, filterSet(R"([{"match":".","outcome":"drop"}])"));
   EXPECT_EQ(outcome(asked("inject", "e")), "dropped by 0");
@@ -126,6 +135,7 @@ TEST_F(Filter, WhatItDropsIsNotStored) {
             R"({"type":"stream.history","queryId":"q","streams":{"ci@p":[]}})");
 }
 
+// shows: P-STREAM-7
 TEST_F(Filter, IsForItsStreamOnlyAndForItsProviderOnly) {
   tap.say(peer, filterSet(R"([{"match":".","outcome":"drop"}])"));
   tap.say(peer, push("surface", "e", R"(,"stream":"other")"));
@@ -135,6 +145,7 @@ TEST_F(Filter, IsForItsStreamOnlyAndForItsProviderOnly) {
   EXPECT_EQ(tap.timeline(session), "tap: q/ci: e\n");
 }
 
+// shows: P-STREAM-9
 TEST_F(Filter, IsReplacedWholeAndTakenAwayByNoRules) {
   tap.say(peer, filterSet(R"([{"match":".","outcome":"drop"}])"));
   tap.say(peer, filterSet(R"([{"match":"e","outcome":"keep"}])"));
@@ -143,12 +154,14 @@ TEST_F(Filter, IsReplacedWholeAndTakenAwayByNoRules) {
   EXPECT_EQ(outcome(asked("surface", "e")), "surfaced");
 }
 
+// shows: P-UPDATE-6
 TEST_F(Filter, IsAcknowledgedWhereThatIsAskedFor) {
   tap.say(peer, filterSet("[]", R"(,"requestId":"f")"));
   EXPECT_EQ(tap.take(peer).text(),
             R"({"type":"ack","requestId":"f","sessionId":"s","revision":1})");
 }
 
+// shows: P-UPDATE-6
 TEST_F(Filter, OfAllSessionsIsAcknowledgedForEach) {
   const PeerId all = tap.bound("omni", "all");
   tap.clear();
@@ -161,6 +174,7 @@ TEST_F(Filter, OfAllSessionsIsAcknowledgedForEach) {
   }
 }
 
+// shows: P-STREAM-14
 TEST_F(Filter, NamesASessionOfItsProvider) {
   tap.say(peer, filterSet("[]", R"(,"requestId":"f","sessionId":"t")"));
   const Message error = tap.take(peer);
@@ -169,6 +183,7 @@ TEST_F(Filter, NamesASessionOfItsProvider) {
   EXPECT_EQ(error.get("requestId"), "f");
 }
 
+// shows: P-STREAM-11
 TEST_F(Filter, HasFiftyRulesAtMost) {
   const auto rules = [](int count) {
     std::string list;
@@ -185,6 +200,7 @@ TEST_F(Filter, HasFiftyRulesAtMost) {
   EXPECT_EQ(tap.errorCode(peer), "PAYLOAD_TOO_LARGE");
 }
 
+// shows: P-STREAM-1
 TEST_F(Filter, IsCountedAmongTheTwentyStreams) {
   for (int i = 0; i < 20; ++i) {
     tap.say(peer, push("keep", "e", R"(,"stream":"s)" + std::to_string(i) + "\""));
@@ -195,6 +211,7 @@ TEST_F(Filter, IsCountedAmongTheTwentyStreams) {
   EXPECT_EQ(error.get("requestId"), "f");
 }
 
+// shows: P-STREAM-10
 TEST_F(Filter, OfAnotherShapeIsRefusedAndTheFormerOneStays) {
   tap.say(peer, filterSet(R"([{"match":".","outcome":"drop"}])"));
   const std::string longPattern(1025, 'x');
@@ -212,6 +229,7 @@ TEST_F(Filter, OfAnotherShapeIsRefusedAndTheFormerOneStays) {
   EXPECT_EQ(outcome(asked("keep", "e")), "dropped by 0");
 }
 
+// shows: P-STREAM-15
 TEST_F(Filter, ARuleThatRunsOutOfTimeIsNoMatchAndIsLogged) {
   tap.say(peer, filterSet(R"([{"match":"(a+)+$","outcome":"drop"}])"));
   EXPECT_EQ(outcome(asked("surface", std::string(40, 'a') + "b")), "surfaced");
@@ -230,6 +248,7 @@ TEST_F(Filter, ManySlowRulesHaveTheTimeOfAllTogether) {
 
 using Query = Streams;
 
+// shows: P-STREAM-17
 TEST_F(Query, GivesTheLatestEventsFirst) {
   tap.say(peer, push("keep", "one"));
   tap.advance(1'000);
@@ -241,6 +260,7 @@ TEST_F(Query, GivesTheLatestEventsFirst) {
             R"({"ts":"2023-11-14T22:13:20.000Z","event":"one"}]}})");
 }
 
+// shows: P-STREAM-18
 TEST_F(Query, GivesAsManyAsItAsksForAndAHundredAtMost) {
   for (int i = 0; i < 150; ++i) tap.say(peer, push("keep", std::to_string(i)));
   const auto given = [&](std::string_view more) {
@@ -256,6 +276,7 @@ TEST_F(Query, GivesAsManyAsItAsksForAndAHundredAtMost) {
   }
 }
 
+// shows: P-TRUST-8, P-STREAM-17
 TEST_F(Query, NamesItsOwnStreamsInEitherWay) {
   tap.say(peer, push("keep", "e", R"(,"stream":"ci")"));
   tap.say(peer, query(R"(["ci","ci@p","unheard of"])"));
@@ -264,6 +285,7 @@ TEST_F(Query, NamesItsOwnStreamsInEitherWay) {
   EXPECT_EQ(history.get("streams.unheard of@p"), "[]");
 }
 
+// shows: P-TRUST-8
 TEST_F(Query, OfAnotherProvidersStreamIsUnauthorized) {
   tap.say(tap.bound("q", "s"), push("keep", "secret", R"(,"stream":"ci")"));
   tap.say(peer, query(R"(["ci@q"])"));
@@ -273,6 +295,7 @@ TEST_F(Query, OfAnotherProvidersStreamIsUnauthorized) {
   EXPECT_TRUE(tap.quiet(peer));
 }
 
+// shows: P-STREAM-14
 TEST_F(Query, OfAnotherSessionIsRefused) {
   tap.say(peer, query(R"(["p"])", R"(,"sessionId":"t")"));
   EXPECT_EQ(tap.errorCode(peer), "INVALID_SESSION");
@@ -280,6 +303,7 @@ TEST_F(Query, OfAnotherSessionIsRefused) {
   EXPECT_EQ(tap.take(peer).type(), "stream.history");
 }
 
+// shows: P-STREAM-19
 TEST_F(Query, OfAProviderOfAllSessionsNamesOne) {
   const PeerId all = tap.bound("omni", "all");
   tap.say(all, push("keep", "here", R"(,"sessionId":"t")"));
@@ -292,6 +316,7 @@ TEST_F(Query, OfAProviderOfAllSessionsNamesOne) {
   EXPECT_EQ(tap.take(all).size("streams.omni@omni"), 1u);
 }
 
+// shows: P-STREAM-11
 TEST_F(Query, NamesTwentyStreamsAtMost) {
   const auto named = [](int count) {
     std::string names;
@@ -304,6 +329,7 @@ TEST_F(Query, NamesTwentyStreamsAtMost) {
   EXPECT_EQ(tap.errorCode(peer), "PAYLOAD_TOO_LARGE");
 }
 
+// shows: P-STREAM-20
 TEST_F(Query, OfAnotherShapeIsRefused) {
   for (const char* text :
        {R"({"type":"stream.query","streams":["p"]})", R"({"type":"stream.query","queryId":"q"})",
@@ -314,6 +340,7 @@ TEST_F(Query, OfAnotherShapeIsRefused) {
   }
 }
 
+// shows: P-STREAM-21
 TEST_F(Query, AnswersWithNoMoreThanAMessageMayHold) {
   for (int i = 0; i < 5; ++i) tap.say(peer, push("keep", std::string(700'000, 'e')));
   tap.say(peer, query(R"(["p"])"));
@@ -322,6 +349,7 @@ TEST_F(Query, AnswersWithNoMoreThanAMessageMayHold) {
   EXPECT_LE(history.text().size(), 2u * 1024 * 1024);
 }
 
+// shows: P-STREAM-8
 TEST_F(Filter, OfAllSessionsHoldsInThoseThatComeLater) {
   const PeerId everywhere = tap.bound("all", "all");
   tap.say(everywhere, filterSet(R"([{"match":"noise","outcome":"drop"}])"));
@@ -332,6 +360,7 @@ TEST_F(Filter, OfAllSessionsHoldsInThoseThatComeLater) {
   EXPECT_EQ(tap.take(everywhere, "ack").get("outcome"), "dropped");
 }
 
+// shows: P-STREAM-17
 TEST_F(Query, FindsTheStreamsOfAProviderWithAnAtInItsName) {
   const PeerId odd = tap.bound("a@b", "s");
   tap.say(odd, asked("keep", "event"));

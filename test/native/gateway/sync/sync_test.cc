@@ -8,6 +8,7 @@ namespace {
 
 using protocol::Activity;
 
+// shows: P-SYNC-4
 TEST(Sync, FiveProvidersAtOnceAreOneChange) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -22,6 +23,7 @@ TEST(Sync, FiveProvidersAtOnceAreOneChange) {
   EXPECT_EQ(tap.count<protocol::Tools>(session), 0u);
 }
 
+// shows: P-SYNC-4
 TEST(Sync, FiveProvidersWithin200MsAreTwoChanges) {
   Harness tap;
   const PeerId session = tap.session("s");
@@ -62,6 +64,7 @@ TEST(Sync, CarriesDefinitionsAndADigestOfThem) {
   EXPECT_EQ(tap.confirmTools(session)->set[0].digest, first->set[0].digest);
 }
 
+// shows: P-SYNC-9
 TEST(Sync, DoesNotDependOnTheOrderOfArrival) {
   std::vector<std::string> seen;
   for (const bool swapped : {false, true}) {
@@ -134,6 +137,7 @@ TEST_F(SyncByReload, HappensAtOnceInAnIdleSession) {
   EXPECT_TRUE(tap.expect<protocol::Tools>(session).reload);
 }
 
+// shows: P-SYNC-7
 TEST_F(SyncByReload, WaitsForACallInFlight) {
   const PeerId peer = tap.bound("p", "s", {"a"});
   const std::string id = tap.callTo(session, peer, "1", "a");
@@ -154,6 +158,7 @@ TEST_F(SyncByReload, WaitsForTheTurnToEnd) {
   EXPECT_EQ(tap.count<protocol::Tools>(session), 1u);
 }
 
+// shows: P-SYNC-7
 TEST_F(SyncByReload, IsForcedAfterFourSeconds) {
   tap.send(session, protocol::ActivityChanged{Activity::Busy});
   tap.bound("p", "s", {"a"});
@@ -163,6 +168,7 @@ TEST_F(SyncByReload, IsForcedAfterFourSeconds) {
   EXPECT_EQ(tap.count<protocol::Tools>(session), 1u);
 }
 
+// shows: P-SYNC-6
 TEST_F(SyncByReload, GivesTheNewProcessItsToolsAndThenRests) {
   const PeerId peer = tap.bound("p", "s", {"a"});
   tap.advance(200);

@@ -71,6 +71,7 @@ TEST(ToolSync, GivesAJoinedProcessItsChangesWhenTheyAreDue) {
   EXPECT_EQ(driver.plans[0].set, Names{"b"});
 }
 
+// shows: P-SYNC-5
 TEST(ToolSync, AFirstChangeLeavesAfter20Ms) {
   Driver driver;
   driver.want({{"a", "1"}});
@@ -82,6 +83,7 @@ TEST(ToolSync, AFirstChangeLeavesAfter20Ms) {
   EXPECT_EQ(driver.plans[0].set, (Names{"a", "b"}));
 }
 
+// shows: P-SYNC-5
 TEST(ToolSync, WhatFollowsASwapLeavesTogetherAfter250Ms) {
   Driver driver;
   driver.want({{"a", "1"}});
@@ -110,6 +112,7 @@ TEST(ToolSync, AChangeLongAfterASwapLeavesAfter20Ms) {
   EXPECT_EQ(driver.plans.size(), 2u);
 }
 
+// shows: P-SYNC-4
 TEST(ToolSync, FiveProvidersWithin200MsAreTwoSwapsAtMost) {
   for (const int64_t pause : {0, 1, 5, 20, 49, 50}) {
     for (const int64_t answer : {0, 5, 30, 150, 400}) {
@@ -140,6 +143,7 @@ TEST(ToolSync, FiveProvidersWithin200MsAreTwoSwapsAtMost) {
   }
 }
 
+// shows: P-SYNC-5
 TEST(ToolSync, ToolsThatOnlyLeaveWaitFor200MsOfQuiet) {
   Driver driver;
   driver.want({{"a", "1"}, {"b", "1"}});
@@ -201,6 +205,7 @@ TEST(ToolSync, DoesNothingForAChangeThatIsTakenBack) {
   EXPECT_TRUE(driver.plans.empty());
 }
 
+// shows: P-SYNC-2
 TEST(ToolSync, HasOnePlanInFlight) {
   Driver driver;
   driver.want({{"a", "1"}});
@@ -316,6 +321,7 @@ TEST(ToolSync, AChangeDuringAFailingFlightFollows) {
   EXPECT_EQ(driver.plans[1].set, Names{"a"});
 }
 
+// shows: P-HOST-11
 TEST(ToolSync, HoldsRemovalsForSixSecondsAfterARestart) {
   Driver driver(ToolSnapshot{{"a", "1"}, {"b", "1"}});
   driver.want({{"c", "1"}});
@@ -422,6 +428,7 @@ TEST_F(Reloading, AnIdleSessionIsReloadedAfterTheDebounce) {
   EXPECT_EQ(reload(), 200);
 }
 
+// shows: P-SYNC-3
 TEST_F(Reloading, WaitsUntil200MsAfterTheLastChange) {
   change();
   driver.advance(199);
@@ -473,6 +480,7 @@ TEST_F(Reloading, ASessionInLiveModeIsNotWaitedFor) {
   EXPECT_FALSE(driver.plans[0].reload);
 }
 
+// shows: P-SYNC-7
 TEST_F(Reloading, TwoAreASecondApartAtLeast) {
   reload();
   EXPECT_EQ(reload(), 1'000);

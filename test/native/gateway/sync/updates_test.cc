@@ -27,12 +27,14 @@ struct Updates : ::testing::Test {
   }
 };
 
+// shows: P-UPDATE-1
 TEST_F(Updates, WithoutRemoveReplaceTheList) {
   tap.say(peer, update(tools({"c"})));
   EXPECT_EQ(names(), "c ");
   EXPECT_TRUE(tap.quiet(peer));
 }
 
+// shows: P-UPDATE-2
 TEST_F(Updates, WithRemoveChangeTheList) {
   tap.say(peer, delta(tools({"c"}), R"(["a","unheard of"])"));
   EXPECT_EQ(names(), "b c ");
@@ -45,6 +47,7 @@ TEST_F(Updates, WithRemoveChangeTheList) {
   EXPECT_TRUE(tap.quiet(peer));
 }
 
+// shows: P-UPDATE-6, P-UPDATE-7
 TEST_F(Updates, AreAcknowledgedWithRisingRevisions) {
   for (int i = 1; i <= 3; ++i) {
     tap.say(peer, delta("[]", "[]", R"(,"requestId":"r)" + std::to_string(i) + "\""));
@@ -58,6 +61,7 @@ TEST_F(Updates, AreAcknowledgedWithRisingRevisions) {
   EXPECT_EQ(tap.take(peer).get("revision"), "5");
 }
 
+// shows: P-UPDATE-7
 TEST_F(Updates, RevisionsDoNotFallAcrossAReconnect) {
   tap.say(peer, delta("[]", "[]", R"(,"requestId":"r")"));
   EXPECT_EQ(tap.take(peer).get("revision"), "1");
@@ -67,6 +71,7 @@ TEST_F(Updates, RevisionsDoNotFallAcrossAReconnect) {
   EXPECT_EQ(tap.take(peer).get("revision"), "2");
 }
 
+// shows: P-UPDATE-8
 TEST_F(Updates, AreInForceWhenTheyAreAcknowledged) {
   tap.say(peer, delta(tools({"c"}), "[]", R"(,"requestId":"r")"));
   EXPECT_EQ(tap.take(peer).type(), "ack");
@@ -74,6 +79,7 @@ TEST_F(Updates, AreInForceWhenTheyAreAcknowledged) {
   EXPECT_EQ(tap.take(peer).get("tool"), "c");
 }
 
+// shows: P-UPDATE-3, P-UPDATE-6, P-ERROR-1
 TEST_F(Updates, ThatAreRefusedChangeNothing) {
   tap.bound("q", "s", {"taken"});
   tap.clear();
@@ -85,6 +91,7 @@ TEST_F(Updates, ThatAreRefusedChangeNothing) {
   EXPECT_EQ(names(), "a b ");
 }
 
+// shows: P-TOOL-5
 TEST_F(Updates, HaveNoMoreThan100ToolsInAll) {
   std::vector<std::string> many;
   for (int i = 0; i < 98; ++i) many.push_back("t" + std::to_string(i));
@@ -98,6 +105,7 @@ TEST_F(Updates, HaveNoMoreThan100ToolsInAll) {
   EXPECT_TRUE(tap.quiet(peer));
 }
 
+// shows: P-UPDATE-5
 TEST_F(Updates, NameASessionOfTheirs) {
   tap.say(peer, delta("[]", R"(["a"])", R"(,"sessionId":"t","requestId":"r")"));
   const Message error = tap.take(peer);
@@ -107,6 +115,7 @@ TEST_F(Updates, NameASessionOfTheirs) {
   EXPECT_EQ(names(), "b ");
 }
 
+// shows: P-UPDATE-6
 TEST_F(Updates, OfAllSessionsAreAcknowledgedForEach) {
   tap.say(peer, kGoodbye);
   peer = tap.bound("p", "all", {"a"});
