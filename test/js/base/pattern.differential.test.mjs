@@ -379,7 +379,7 @@ test("Pattern and RegExp agree on what they make of any few tokens, where both t
   assert.ok(taken.js + taken.tap < taken.both / 20, JSON.stringify(taken));
 });
 
-test("the patterns of the specification and of everyday use match alike", () => {
+test("the patterns of the documentation and of everyday use match alike", () => {
   const patterns = [
     ...[
       "behind=0",

@@ -52,7 +52,27 @@ function brokenReferences(text) {
   ];
 }
 
+/** Files that a page or a comment names. Those of tools/ may be a user's own: providers live there, too. */
+const NAMED_FILE =
+  /(?<![\w./-])((?:native|js|sdk|test|docs|packaging)\/[\w./-]+\.(?:mjs|cc|h|md|py|ts|json|sh))\b/g;
+
+/** The comments of a source; of a page, all of it. @param {string} file */
+const proseOf = (file) =>
+  file.endsWith(".md")
+    ? read(file)
+    : (read(file).match(/^\s*(?:\/\/|\/?\*|#).*$/gm) ?? []).join("\n");
+
 describe("references", () => {
+  test("to files lead to files", () => {
+    const missing = files.flatMap((file) =>
+      [...proseOf(file).matchAll(NAMED_FILE)]
+        .filter(([, named]) => !named.startsWith("test/js/room/"))
+        .filter(([, named]) => !existsSync(path.join(root, named)))
+        .map(([, named]) => `${file}: ${named}`),
+    );
+    assert.deepEqual(missing, []);
+  });
+
   test("to decisions and to chapters of pages lead somewhere", () => {
     const broken = files.flatMap((file) =>
       brokenReferences(read(file)).map((reference) => `${file}: ${reference}`),
