@@ -1,5 +1,4 @@
-// An example in every form that it has (Node.js, Python, and both with the SDK), each beside a gateway of its
-// own.
+// An example in every form that it has (Node.js and Python), each beside a gateway of its own.
 
 import { existsSync } from "node:fs";
 import path from "node:path";
@@ -18,8 +17,7 @@ export const EXAMPLES = path.join(REPO_ROOT, "examples");
 /** @typedef {{gateway: Gateway, start: (env?: object, ...args: string[]) => any}} Place */
 
 /**
- * The same test for an example in both languages, and for what it is with the SDK; each with a gateway
- * of its own.
+ * The same test for an example in both languages, with the SDK or without, each with a gateway of its own.
  * @param {string} name @param {string} what @param {(place: Place) => Promise<void>} body
  */
 export function example(name, what, body) {

@@ -1,4 +1,4 @@
-// Every example against a real gateway host: it connects, its tool is called, a cancel does it no
+// The complete providers without an SDK against a real gateway host: each connects, its tool is called, a cancel does it no
 // harm, and it comes back after its session has ended and to a new gateway.
 
 import assert from "node:assert/strict";
@@ -7,7 +7,6 @@ import { after, describe, test } from "node:test";
 import { pythonWithWebsockets } from "../../../tools/setup.mjs";
 import { REPO_ROOT } from "../../support/cli.mjs";
 import { Gateway, Session } from "../../support/gateway-host.mjs";
-import { waitFor } from "../../support/wait.mjs";
 
 const python = await pythonWithWebsockets();
 const example = (name) => path.join(REPO_ROOT, "examples", name);
@@ -75,33 +74,3 @@ for (const greeter of greeters) {
     });
   });
 }
-
-describe("examples/ci-watcher.mjs", async () => {
-  const gateway = await Gateway.create();
-  after(() => gateway.dispose());
-
-  test("keeps, surfaces and injects builds, and has one more tool while they are red", async () => {
-    const session = await Session.register(gateway, "ci");
-    gateway.start(process.execPath, [example("ci-watcher.mjs")], { CI_BUILD_EVERY_MS: "700" });
-    await gateway.tools(session, "ci_status");
-    await gateway.tools(session, "ci_log", "ci_status");
-    assert.match(
-      await session.call("ci_status"),
-      /build 1 is green\nbuild 2 is green\nbuild 3 is red/,
-    );
-    assert.match(await session.call("ci_log"), /expected 200, got 500/);
-    await waitFor(() => session.injected.length > 0, { what: "the red build is injected" });
-    assert.match(session.injected[0], /ci-watcher[^]*"builds"[^]*build 3 is red: test\/login/);
-    await gateway.tools(session, "ci_status");
-    const surfaced = () =>
-      session.timeline.some((line) => line === "tap: ci-watcher/builds: build 5 is green again");
-    await waitFor(surfaced, {
-      what: () => `the timeline says that it is green again: ${session.timeline.join("\n")}`,
-    });
-    assert.ok(
-      !session.timeline.some((line) => line.includes("build 4")),
-      "a build of the same colour is kept only",
-    );
-    session.close();
-  });
-});
