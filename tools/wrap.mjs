@@ -5,8 +5,19 @@ const WIDTH = 100;
 /** What a broken line must not begin with: it would begin a list, a quote, a heading or a table. */
 const STARTS_A_BLOCK = /^(?:[-+*>#|]|#+|\d+[.)]|[-=]+)$/;
 
-/** Words; what stands in backquotes is not broken. @param {string} text */
-const wordsOf = (text) => text.match(/(?:(`+)(?:(?!\1).)+\1(?!`)|\S)+/g) ?? [];
+/**
+ * Words; what stands in backquotes is not broken, and what would begin a block stays with the word before.
+ * @param {string} text
+ */
+function wordsOf(text) {
+  /** @type {string[]} */
+  const words = [];
+  for (const [word] of text.matchAll(/(?:(`+)(?:(?!\1).)+\1(?!`)|\S)+/g)) {
+    if (words.length > 0 && STARTS_A_BLOCK.test(word)) words.push(`${words.pop()} ${word}`);
+    else words.push(word);
+  }
+  return words;
+}
 
 /** @param {string[]} words @param {string} first what the first line begins with @param {string} rest */
 function fill(words, first, rest) {
@@ -15,7 +26,7 @@ function fill(words, first, rest) {
   let empty = true;
   for (const word of words) {
     const fits = line.length + word.length + (empty ? 0 : 1) <= WIDTH;
-    if (empty || fits || STARTS_A_BLOCK.test(word)) {
+    if (empty || fits) {
       line += (empty ? "" : " ") + word;
     } else {
       lines.push(line);

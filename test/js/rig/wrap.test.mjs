@@ -39,7 +39,11 @@ describe("wrap", () => {
   test("breaks no code in backquotes, and begins no line with a mark of a list", () => {
     const code = `${"a ".repeat(45)}\`npm test -- js\` ${long}`;
     assert.match(wrap(code), /`npm test -- js`/);
-    assert.doesNotMatch(wrap(`${"a ".repeat(49)}- b ${long}`), /^- /m);
+    for (const mark of ["-", "1013."]) {
+      const wrapped = wrap(`${"a ".repeat(50)}${mark} b ${long}`);
+      assert.ok(!wrapped.includes(`\n${mark}`), wrapped);
+      assert.ok(widest(wrapped) <= 100, wrapped);
+    }
   });
 
   test("starts again with each item and each paragraph", () => {
