@@ -3,7 +3,7 @@
 // RFC 6455's word, with two choices that it leaves to a server: binary messages are refused with
 // 1003 (7.4.1), and of several pings that came at once only the last is answered (5.5.3).
 
-import { frame, opcodes } from "../js/gateway/raw-client.mjs";
+import { frame, opcodes } from "../support/raw-client.mjs";
 
 const { continuation, text: textOpcode, binary, close, ping, pong } = opcodes;
 

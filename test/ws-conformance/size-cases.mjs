@@ -1,7 +1,7 @@
 // Sections 9 and 10: large messages, many frames, many messages.
 
 import { add, begin, control, more, says, text } from "./cases.mjs";
-import { opcodes } from "../js/gateway/raw-client.mjs";
+import { opcodes } from "../support/raw-client.mjs";
 
 const KB = 1024;
 const MB = 1024 * KB;

@@ -5,7 +5,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { LinkClient, LinkEnded } from "../../../js/base/link-client.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { temporaryFolder, TestGateway } from "../gateway/harness.mjs";
+import { temporaryFolder, TestGateway } from "../../support/harness.mjs";
 
 const ONE = { sessionId: "one", label: "", cwd: "/", cliPid: 0, joined: true, have: {} };
 

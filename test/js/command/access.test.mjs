@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { accessOf, inspectionForPrograms, pairedForPrograms } from "../../../js/command/access.mjs";
-import { served, tapJson } from "./cli-process.mjs";
+import { served, tapJson } from "../../support/cli-process.mjs";
 
 describe("the access of a provider", () => {
   test("is one word for each kind of token", () => {

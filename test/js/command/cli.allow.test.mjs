@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { describe, test } from "node:test";
-import { GOOD, InTerminal, place, tap, tapJson } from "./cli-process.mjs";
+import { GOOD, InTerminal, place, tap, tapJson } from "../../support/cli-process.mjs";
 
 describe("copilot-tap allow", () => {
   test("shows what would run and, with --yes, allows it", async (t) => {

@@ -6,7 +6,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { waitFor } from "../../support/wait.mjs";
 import { ToolError } from "../../../sdk/node/provider.mjs";
-import { InTerminal, place, Running, served, tap, tapJson } from "./cli-process.mjs";
+import { InTerminal, place, Running, served, tap, tapJson } from "../../support/cli-process.mjs";
 
 const NOBODY = { TAP_GATEWAY_PORT: "1" };
 

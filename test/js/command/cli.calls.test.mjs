@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { parseCut } from "../../../js/command/cut-json.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { InTerminal, Running, served, tap, tapJson } from "./cli-process.mjs";
+import { InTerminal, Running, served, tap, tapJson } from "../../support/cli-process.mjs";
 
 describe("copilot-tap calls", () => {
   test("has one line for each call, in local time", async (t) => {

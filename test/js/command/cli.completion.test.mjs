@@ -8,13 +8,13 @@ import { describe, test } from "node:test";
 import { commandsFor } from "../../../js/command/commands/index.mjs";
 import { SCRIPTS } from "../../../js/command/completion-scripts.mjs";
 import { allow } from "../../../js/projects/consent.mjs";
-import { CLI, place, served, tap, tapJson } from "./cli-process.mjs";
+import { CLI, place, served, tap, tapJson } from "../../support/cli-process.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
 const NAMES = (await commandsFor([])).map(({ command }) => command.split(" ")[0]);
 
 /**
- * The command under its name on PATH. @param {import("./cli-process.mjs").Place & {bin?: string}} at
+ * The command under its name on PATH. @param {import("../../support/cli-process.mjs").Place & {bin?: string}} at
  */
 function installed(at) {
   const bin = path.join(at.workspace, "bin");

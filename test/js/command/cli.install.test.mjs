@@ -8,8 +8,8 @@ import { version } from "../../../js/base/paths.mjs";
 import { install } from "../../../js/install/install.mjs";
 import { inspect, userTarget } from "../../../js/install/target.mjs";
 import { barOf, ProgressBar } from "../../../js/command/progress-bar.mjs";
-import { InTerminal, place, tap, tapJson } from "./cli-process.mjs";
-import { makePackage, writeFiles } from "../install/install-place.mjs";
+import { InTerminal, place, tap, tapJson } from "../../support/cli-process.mjs";
+import { makePackage, writeFiles } from "../../support/install-place.mjs";
 
 describe("install", () => {
   test("says what it did, and what the user has to do", async (t) => {

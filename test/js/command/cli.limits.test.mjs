@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { addon } from "../../../js/base/addon.mjs";
-import { InTerminal, place, served, tap, tapJson } from "./cli-process.mjs";
+import { InTerminal, place, served, tap, tapJson } from "../../support/cli-process.mjs";
 
 /** Without what this machine may have set. */
 function plain(t) {

@@ -6,7 +6,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { openLog } from "../../../js/base/log.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { InTerminal, place, Running, tap, tapJson } from "./cli-process.mjs";
+import { InTerminal, place, Running, tap, tapJson } from "../../support/cli-process.mjs";
 
 /** @param {ReturnType<typeof place>} at @param {Record<string, string[]>} files by name */
 function written(at, files) {

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { describe, test } from "node:test";
 import { TestProvider } from "../../support/provider.mjs";
-import { place, placeOf, tap, tapJson } from "./cli-process.mjs";
-import { Host } from "../host/test-host.mjs";
+import { place, placeOf, tap, tapJson } from "../../support/cli-process.mjs";
+import { Host } from "../../support/test-host.mjs";
 
 describe("copilot-tap pair and unpair", () => {
   /** A host, and a web page that the user has let in. */

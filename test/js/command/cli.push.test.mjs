@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { place, Running, served, tap, tapJson } from "./cli-process.mjs";
+import { place, Running, served, tap, tapJson } from "../../support/cli-process.mjs";
 
 describe("copilot-tap push", () => {
   test("surfaces a text, and says what became of it", async (t) => {

@@ -6,7 +6,7 @@ import { gatewayFiles } from "../../../js/base/paths.mjs";
 import { provider } from "../../../sdk/node/provider.mjs";
 import { TestProvider } from "../../support/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { served, tap, tapJson } from "./cli-process.mjs";
+import { served, tap, tapJson } from "../../support/cli-process.mjs";
 
 /** A provider that has a say in what the agent does. @param {import("node:test").TestContext} t */
 async function guarded(t) {

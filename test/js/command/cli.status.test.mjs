@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import { gatewayFiles, version } from "../../../js/base/paths.mjs";
 import { startTap } from "../../../js/develop/testing.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { InTerminal, place, Running, served, tap, tapJson } from "./cli-process.mjs";
+import { InTerminal, place, Running, served, tap, tapJson } from "../../support/cli-process.mjs";
 
 const secretOf = (kit) => {
   const { descriptor } = gatewayFiles(kit.env);

@@ -9,7 +9,7 @@ import { startTap } from "../../../js/develop/testing.mjs";
 import { provider } from "../../../sdk/node/provider.mjs";
 import { isAlive } from "../../support/processes.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { InTerminal, place, Running, tap, tapJson } from "./cli-process.mjs";
+import { InTerminal, place, Running, tap, tapJson } from "../../support/cli-process.mjs";
 
 const SDK = path.join(programFolder, "sdk", "node", "provider.mjs");
 

@@ -13,7 +13,7 @@ import { hasColours, Output, strong } from "../../../js/command/output.mjs";
 import { table } from "../../../js/command/table.mjs";
 import { duration, latency, perSecond } from "../../../js/command/wording.mjs";
 import { root } from "../../../tools/commands.mjs";
-import { CLI, InTerminal, place, served, tap, tapJson } from "./cli-process.mjs";
+import { CLI, InTerminal, place, served, tap, tapJson } from "../../support/cli-process.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 const COMMANDS = await commandsFor([]);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { providerNamed, providerToCome, sessionNamed } from "../../../js/command/reference.mjs";
-import { served, tap, tapJson } from "./cli-process.mjs";
+import { served, tap, tapJson } from "../../support/cli-process.mjs";
 
 const SESSIONS = [
   { id: "0d6f7c1e-6a3b", label: "shop (main)" },

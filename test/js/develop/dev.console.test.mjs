@@ -9,7 +9,7 @@ import { argumentsOf, argumentsOfLine } from "../../../js/develop/tool-arguments
 import { root } from "../../../tools/commands.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { InTerminal, Running } from "../command/cli-process.mjs";
+import { InTerminal, Running } from "../../support/cli-process.mjs";
 
 const SDK = JSON.stringify(path.join(root, "sdk/node/provider.mjs"));
 

@@ -20,7 +20,7 @@ import { pythonForSdk } from "../../../tools/setup.mjs";
 import { root } from "../../../tools/commands.mjs";
 import { isAlive } from "../../support/processes.mjs";
 import { waitFor, withTimeout } from "../../support/wait.mjs";
-import { InTerminal } from "../command/cli-process.mjs";
+import { InTerminal } from "../../support/cli-process.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 const CLI = path.join(root, "js", "command", "cli.mjs");

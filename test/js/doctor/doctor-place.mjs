@@ -12,8 +12,8 @@ import { startTap } from "../../../js/develop/testing.mjs";
 import { freePort } from "../../support/cli.mjs";
 import { declareTools, TestProvider } from "../../support/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { tap, tapJson } from "../command/cli-process.mjs";
-import { TestGateway, temporaryFolder } from "../gateway/harness.mjs";
+import { tap, tapJson } from "../../support/cli-process.mjs";
+import { TestGateway, temporaryFolder } from "../../support/harness.mjs";
 
 export { TESTED_CLIS } from "../../../js/command/doctor/checks-installed.mjs";
 

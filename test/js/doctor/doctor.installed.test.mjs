@@ -10,7 +10,7 @@ import { programFolder, version } from "../../../js/base/paths.mjs";
 import { entryText, releaseId } from "../../../js/install/entry.mjs";
 import { copyOfProject } from "../../support/tap.mjs";
 import { waitFor, withTimeout } from "../../support/wait.mjs";
-import { CLI } from "../command/cli-process.mjs";
+import { CLI } from "../../support/cli-process.mjs";
 import { fakeProgram, Place, staged, TESTED_CLIS } from "./doctor-place.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 

@@ -8,7 +8,7 @@ import { programFolder } from "../../../js/base/paths.mjs";
 import { CHECKS } from "../../../js/command/doctor/checks.mjs";
 import { doctorText } from "../../../js/command/in-session.mjs";
 import { FINDINGS } from "../../../js/command/doctor/findings.mjs";
-import { InTerminal } from "../command/cli-process.mjs";
+import { InTerminal } from "../../support/cli-process.mjs";
 import { fakeProgram, Place, running, staged, TESTED_CLIS } from "./doctor-place.mjs";
 
 const read = (/** @type {string} */ file) =>

@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { waitFor } from "../../support/wait.mjs";
-import { tap, tapJson } from "../command/cli-process.mjs";
+import { tap, tapJson } from "../../support/cli-process.mjs";
 import { FINDABLE } from "../../../js/command/doctor/checks-gateway.mjs";
 import { running } from "./doctor-place.mjs";
 

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { addon } from "../../../js/base/addon.mjs";
-import { TestGateway } from "./harness.mjs";
+import { TestGateway } from "../../support/harness.mjs";
 
 /** Arguments are nested so deeply at most: a provider's message around them has one level more. */
 const MOST = 127;

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { TestGateway } from "./harness.mjs";
+import { TestGateway } from "../../support/harness.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
 for (const way of /** @type {const} */ (["attached", "linked"])) {

@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import test from "node:test";
-import { temporaryFolder, TestGateway } from "./harness.mjs";
+import { temporaryFolder, TestGateway } from "../../support/harness.mjs";
 
 const MB = 1024 * 1024;
 const PNG = Buffer.from("iVBORw0KGgo=", "base64");

@@ -3,8 +3,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { TestGateway } from "./harness.mjs";
-import { frame, opcodes, RawClient, upgradeRequest } from "./raw-client.mjs";
+import { TestGateway } from "../../support/harness.mjs";
+import { frame, opcodes, RawClient, upgradeRequest } from "../../support/raw-client.mjs";
 
 const TERABYTE = 1n << 40n;
 

@@ -8,8 +8,8 @@ import test from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { addon } from "../../../js/base/addon.mjs";
-import { registration, temporaryFolder, TestGateway, TestSession } from "./harness.mjs";
-import { RawClient } from "./raw-client.mjs";
+import { registration, temporaryFolder, TestGateway, TestSession } from "../../support/harness.mjs";
+import { RawClient } from "../../support/raw-client.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
 /** A link without a SessionPort behind it. */

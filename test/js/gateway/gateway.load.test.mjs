@@ -5,8 +5,8 @@ import assert from "node:assert/strict";
 import net from "node:net";
 import os from "node:os";
 import test from "node:test";
-import { TestGateway } from "./harness.mjs";
-import { frame, opcodes, RawClient } from "./raw-client.mjs";
+import { TestGateway } from "../../support/harness.mjs";
+import { frame, opcodes, RawClient } from "../../support/raw-client.mjs";
 import { TestProvider } from "../../support/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";
 

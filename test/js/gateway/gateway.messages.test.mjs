@@ -3,8 +3,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { TestGateway } from "./harness.mjs";
-import { frame, RawClient } from "./raw-client.mjs";
+import { TestGateway } from "../../support/harness.mjs";
+import { frame, RawClient } from "../../support/raw-client.mjs";
 import { TestProvider } from "../../support/provider.mjs";
 
 const MB = 1024 * 1024;

@@ -5,7 +5,7 @@ import test from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { TestGateway } from "./harness.mjs";
+import { TestGateway } from "../../support/harness.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
 const MB = 1024 * 1024;

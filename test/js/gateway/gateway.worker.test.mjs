@@ -8,7 +8,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import test from "node:test";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
-import { RawClient } from "./raw-client.mjs";
+import { RawClient } from "../../support/raw-client.mjs";
 import { TestProvider } from "../../support/provider.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
@@ -52,7 +52,7 @@ async function keepResults(gateway, session) {
 
 /** Everything is open when the main thread ends this one. */
 async function work() {
-  const { TestGateway } = await import("./harness.mjs");
+  const { TestGateway } = await import("../../support/harness.mjs");
   const gateway = new TestGateway({ after() {} }, { token: TOKEN, persistRoot: workerData });
   const session = await gateway.session("attached");
   await gateway.session("linked");

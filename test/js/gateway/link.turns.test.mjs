@@ -9,7 +9,7 @@ import test from "node:test";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { addon } from "../../../js/base/addon.mjs";
 import { TestProvider } from "../../support/provider.mjs";
-import { temporaryFolder, TestGateway, TestSession } from "./harness.mjs";
+import { temporaryFolder, TestGateway, TestSession } from "../../support/harness.mjs";
 
 const TOKEN = "ptk-link-turns";
 const CALLS = 40;

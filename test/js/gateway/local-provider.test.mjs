@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { LocalProvider } from "../../../js/host/local-provider.mjs";
 import { deferred, waitFor } from "../../support/wait.mjs";
-import { TestGateway } from "./harness.mjs";
+import { TestGateway } from "../../support/harness.mjs";
 
 const tool = (name, handler, more = {}) => ({ name, description: name, handler, ...more });
 

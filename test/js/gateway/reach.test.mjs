@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import net from "node:net";
 import test from "node:test";
 import { waitFor } from "../../support/wait.mjs";
-import { registration, TestGateway } from "./harness.mjs";
+import { registration, TestGateway } from "../../support/harness.mjs";
 
 /** @param {object} message */
 function linkFrame(message) {

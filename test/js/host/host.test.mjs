@@ -6,9 +6,9 @@ import path from "node:path";
 import test from "node:test";
 import { askPort } from "../../../js/host/host-process.mjs";
 import { gatewayFiles } from "../../../js/base/paths.mjs";
-import { temporaryFolder } from "../gateway/harness.mjs";
-import { Host } from "./test-host.mjs";
-import { RawClient } from "../gateway/raw-client.mjs";
+import { temporaryFolder } from "../../support/harness.mjs";
+import { Host } from "../../support/test-host.mjs";
+import { RawClient } from "../../support/raw-client.mjs";
 import { TestProvider } from "../../support/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";
 

@@ -7,7 +7,13 @@ import { describe, test } from "node:test";
 import { install } from "../../../js/install/install.mjs";
 import { userTarget } from "../../../js/install/target.mjs";
 import { uninstall } from "../../../js/install/uninstall.mjs";
-import { killedAt, makeHome, makePackage, runEntry, writeFiles } from "./install-place.mjs";
+import {
+  killedAt,
+  makeHome,
+  makePackage,
+  runEntry,
+  writeFiles,
+} from "../../support/install-place.mjs";
 
 const said = "1.0.0 one:1 two:2";
 

@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { install } from "../../../js/install/install.mjs";
 import { failureOf, releasePlan } from "../../../js/install/plan.mjs";
 import { inspect, notOurs, userTarget } from "../../../js/install/target.mjs";
-import { makeHome, makePackage, writeFiles } from "./install-place.mjs";
+import { makeHome, makePackage, writeFiles } from "../../support/install-place.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 test("a release has the addon of its package, and none from elsewhere", (t) => {

@@ -17,7 +17,7 @@ import {
   makePackage,
   runEntry,
   writeFiles,
-} from "./install-place.mjs";
+} from "../../support/install-place.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 const said = (version) => `${version} one:1 two:2`;

@@ -9,7 +9,7 @@ import { describe, test } from "node:test";
 import { install } from "../../../js/install/install.mjs";
 import { inspect, projectTarget, userTarget } from "../../../js/install/target.mjs";
 import { uninstall } from "../../../js/install/uninstall.mjs";
-import { killedAt, makeHome, makePackage, writeFiles } from "./install-place.mjs";
+import { killedAt, makeHome, makePackage, writeFiles } from "../../support/install-place.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 /** @param {import("node:test").TestContext} t */

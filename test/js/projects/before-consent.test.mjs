@@ -10,7 +10,7 @@ import { gatewayFiles } from "../../../js/base/paths.mjs";
 import { digestOf, loadProjectConfig } from "../../../js/projects/project-config.mjs";
 import { ProjectSessions } from "../../../js/projects/project-sessions.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { temporaryFolder, TestGateway } from "../gateway/harness.mjs";
+import { temporaryFolder, TestGateway } from "../../support/harness.mjs";
 
 const OBEYED = /(?!\n)[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
 const EVIL = "\u001b[2J\u202e\n";

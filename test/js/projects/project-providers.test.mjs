@@ -13,8 +13,8 @@ import { freePort } from "../../support/cli.mjs";
 import { isAlive } from "../../support/processes.mjs";
 import { TestProvider } from "../../support/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { TestSession } from "../gateway/harness.mjs";
-import { Host } from "../host/test-host.mjs";
+import { TestSession } from "../../support/harness.mjs";
+import { Host } from "../../support/test-host.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 const PROVIDER = fileURLToPath(

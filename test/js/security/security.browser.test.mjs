@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { servePage, startChromium } from "../../support/chromium.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { TestGateway } from "../gateway/harness.mjs";
+import { TestGateway } from "../../support/harness.mjs";
 
 /** A name that a rebinding attacker has pointed at this machine. */
 const REBOUND = "rebound.example";

@@ -7,8 +7,8 @@ import net from "node:net";
 import { test } from "node:test";
 import { TestProvider } from "../../support/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { frame, upgradeRequest } from "../gateway/raw-client.mjs";
-import { Host } from "../host/test-host.mjs";
+import { frame, upgradeRequest } from "../../support/raw-client.mjs";
+import { Host } from "../../support/test-host.mjs";
 
 const MB = 1024 * 1024;
 const PAGE = { Origin: "https://evil.example" };

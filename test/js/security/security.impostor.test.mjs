@@ -12,9 +12,9 @@ import { openControl } from "../../../js/command/control.mjs";
 import { gatewayFiles } from "../../../js/base/paths.mjs";
 import { freePort } from "../../support/cli.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { withEnvironment } from "../gateway/harness.mjs";
+import { withEnvironment } from "../../support/harness.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
-import { Host } from "../host/test-host.mjs";
+import { Host } from "../../support/test-host.mjs";
 
 /** Listens, and keeps all that is said to it. @param {import("node:test").TestContext} t @param {net.ListenOptions} where @param {string} answer */
 async function impostor(t, where, answer = "") {

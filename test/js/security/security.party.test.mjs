@@ -6,7 +6,7 @@ import { describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { TestProvider } from "../../support/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { TestGateway } from "../gateway/harness.mjs";
+import { TestGateway } from "../../support/harness.mjs";
 
 const ORIGIN = "https://app.example";
 const DENY_BASH = {

@@ -10,9 +10,9 @@ import { addon } from "../../../js/base/addon.mjs";
 import { TestProvider } from "../../support/provider.mjs";
 import { root } from "../../../tools/commands.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { TestGateway } from "../gateway/harness.mjs";
+import { TestGateway } from "../../support/harness.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
-import { Host } from "../host/test-host.mjs";
+import { Host } from "../../support/test-host.mjs";
 
 const run = promisify(execFile);
 

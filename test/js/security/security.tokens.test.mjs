@@ -11,9 +11,9 @@ import { gatewayFiles } from "../../../js/base/paths.mjs";
 import { root } from "../../../tools/commands.mjs";
 import { TestProvider } from "../../support/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { TestGateway } from "../gateway/harness.mjs";
+import { TestGateway } from "../../support/harness.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
-import { Host } from "../host/test-host.mjs";
+import { Host } from "../../support/test-host.mjs";
 
 const run = promisify(execFile);
 const modeOf = (/** @type {string} */ file) => fs.statSync(file).mode & 0o777;

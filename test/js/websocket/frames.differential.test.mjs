@@ -14,7 +14,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Receiver } from "ws";
 import { Random } from "../../../tools/chaos/random.mjs";
-import { frame, opcodes } from "../gateway/raw-client.mjs";
+import { frame, opcodes } from "../../support/raw-client.mjs";
 
 const repository = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..");
 const seed = Number(process.env.TAP_TEST_SEED ?? 20_260_101) >>> 0;

@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { servePage } from "../../support/chromium.mjs";
 import { clients } from "../../ws-conformance/clients.mjs";
 import { startEcho } from "../../ws-conformance/echo.mjs";
-import { TestGateway } from "../gateway/harness.mjs";
+import { TestGateway } from "../../support/harness.mjs";
 
 /**
  * @typedef {import("../../ws-conformance/clients.mjs").Client} Client
@@ -35,7 +35,7 @@ function speaking(connection) {
 /**
  * Lets the connection in: by the token, or as a page by the code of the session's timeline.
  * @param {Client} client @param {ReturnType<typeof speaking>} provider @param {TestGateway} gateway
- * @param {import("../gateway/harness.mjs").TestSession} session
+ * @param {import("../../support/harness.mjs").TestSession} session
  */
 async function authenticate(client, provider, gateway, session) {
   if (!client.isPage) {

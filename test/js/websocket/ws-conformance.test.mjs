@@ -8,8 +8,8 @@ import { cases } from "../../ws-conformance/cases.mjs";
 import { startEcho } from "../../ws-conformance/echo.mjs";
 import "../../ws-conformance/utf8-cases.mjs";
 import "../../ws-conformance/size-cases.mjs";
-import { TestGateway } from "../gateway/harness.mjs";
-import { frame, opcodes, RawClient } from "../gateway/raw-client.mjs";
+import { TestGateway } from "../../support/harness.mjs";
+import { frame, opcodes, RawClient } from "../../support/raw-client.mjs";
 
 /** @typedef {import("../../ws-conformance/cases.mjs").Case} Case */
 

@@ -6,8 +6,8 @@ import { once } from "node:events";
 import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { programFolder } from "../../../js/base/paths.mjs";
-import { temporaryFolder } from "../../support/temporary.mjs";
+import { programFolder } from "../../js/base/paths.mjs";
+import { temporaryFolder } from "./temporary.mjs";
 
 /** @param {string} folder @param {Record<string, string>} files */
 export function writeFiles(folder, files) {
@@ -123,7 +123,10 @@ export async function killedAt(root, target, stop, options = {}) {
   return signal;
 }
 
-/** Installs in a child, as another user or with limits, and gives its error. */
+/**
+ * Installs in a child, as another user or with limits, and gives its error.
+ * @param {string} root @param {string} target @param {{uid?: number, limits?: string}} [how]
+ */
 export async function failureIn(root, target, { uid, limits } = {}) {
   const running = child([root, target, {}, uid], limits);
   let said = "";

@@ -2,7 +2,7 @@
 
 import net from "node:net";
 import { randomBytes } from "node:crypto";
-import { waitFor } from "../../support/wait.mjs";
+import { waitFor } from "./wait.mjs";
 
 export const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 };
 
@@ -62,6 +62,10 @@ export class RawClient {
   /** @type {{opcode: number, payload: Buffer}[]} */
   frames = [];
   ended = false;
+  /** @type {net.Socket} */
+  socket;
+  /** @type {Error | undefined} */
+  error;
 
   /** @param {import("node:test").TestContext} t @param {number} port */
   static async open(t, port, host = "127.0.0.1") {

@@ -15,7 +15,7 @@ import { freePort } from "../../support/cli.mjs";
 import { isAlive } from "../../support/processes.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { Host } from "./test-host.mjs";
+import { Host } from "../../support/test-host.mjs";
 
 const MUTE = fileURLToPath(new URL("../../support/fixtures/mute-gateway.mjs", import.meta.url));
 const SESSION = fileURLToPath(new URL("../../../tools/chaos/session.mjs", import.meta.url));

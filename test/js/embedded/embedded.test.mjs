@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createGateway, LocalProvider } from "copilot-tap/gateway";
-import { withEnvironment } from "./harness.mjs";
+import { withEnvironment } from "../../support/harness.mjs";
 import { TestProvider } from "../../support/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";
 

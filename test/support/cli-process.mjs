@@ -5,13 +5,13 @@ import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import xterm from "@xterm/headless";
-import { programFolder } from "../../../js/base/paths.mjs";
-import { startTap } from "../../../js/develop/testing.mjs";
-import { isAllowed } from "../../../js/projects/consent.mjs";
-import { loadProjectConfig } from "../../../js/projects/project-config.mjs";
-import { provider } from "../../../sdk/node/provider.mjs";
-import { waitFor, withTimeout } from "../../support/wait.mjs";
-import { temporaryFolder } from "../../support/temporary.mjs";
+import { programFolder } from "../../js/base/paths.mjs";
+import { startTap } from "../../js/develop/testing.mjs";
+import { isAllowed } from "../../js/projects/consent.mjs";
+import { loadProjectConfig } from "../../js/projects/project-config.mjs";
+import { provider } from "../../sdk/node/provider.mjs";
+import { waitFor, withTimeout } from "./wait.mjs";
+import { temporaryFolder } from "./temporary.mjs";
 
 export const CLI = path.join(programFolder, "js", "command", "cli.mjs");
 export const GOOD = JSON.stringify({
@@ -48,7 +48,7 @@ export function place(t, content = GOOD) {
   return { workspace, home, config, env, store, allowed };
 }
 
-/** The place of a host. @param {import("../host/test-host.mjs").Host} host @returns {Place} */
+/** The place of a host. @param {import("./test-host.mjs").Host} host @returns {Place} */
 export const placeOf = (host) => ({ env: host.env, workspace: host.files.home });
 
 /**

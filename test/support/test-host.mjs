@@ -4,16 +4,24 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
 import path from "node:path";
-import { readDescriptor } from "../../../js/base/host-files.mjs";
-import { hostEnvironment } from "../../../js/base/node.mjs";
-import { gatewayFiles, programFolder } from "../../../js/base/paths.mjs";
-import { freePort } from "../../support/cli.mjs";
-import { waitFor, withTimeout } from "../../support/wait.mjs";
-import { temporaryFolder, TestSession } from "../gateway/harness.mjs";
+import { readDescriptor } from "../../js/base/host-files.mjs";
+import { hostEnvironment } from "../../js/base/node.mjs";
+import { gatewayFiles, programFolder } from "../../js/base/paths.mjs";
+import { freePort } from "./cli.mjs";
+import { waitFor, withTimeout } from "./wait.mjs";
+import { temporaryFolder, TestSession } from "./harness.mjs";
 
 export class Host {
   output = "";
   errors = "";
+  /** @type {Record<string, string | undefined>} */
+  env;
+  /** @type {import("../../js/base/paths.mjs").GatewayFiles} */
+  files;
+  /** @type {import("node:child_process").ChildProcess} */
+  process;
+  /** @type {Promise<{code: number | null, signal: NodeJS.Signals | null}>} */
+  gone;
 
   /** @param {import("node:test").TestContext} t @param {Record<string, string>} [env] */
   static async start(t, env = {}) {

@@ -3,11 +3,11 @@
 
 import { randomBytes, randomUUID } from "node:crypto";
 import path from "node:path";
-import { addon } from "../../../js/base/addon.mjs";
-import { LinkClient } from "../../../js/base/link-client.mjs";
-import { declareTools, TestProvider } from "../../support/provider.mjs";
-import { waitFor } from "../../support/wait.mjs";
-import { temporaryFolder } from "../../support/temporary.mjs";
+import { addon } from "../../js/base/addon.mjs";
+import { LinkClient } from "../../js/base/link-client.mjs";
+import { declareTools, TestProvider } from "./provider.mjs";
+import { waitFor } from "./wait.mjs";
+import { temporaryFolder } from "./temporary.mjs";
 
 export { temporaryFolder };
 

@@ -7,7 +7,7 @@ import test from "node:test";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { TestProvider } from "../../support/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { TestGateway, TestSession } from "./harness.mjs";
+import { TestGateway, TestSession } from "../../support/harness.mjs";
 
 const TOKEN = "ptk-turns";
 
