@@ -60,8 +60,8 @@ import { LinkClient, LinkEnded } from "../base/link-client.mjs";
  * @property {number} [noPongMs] the age of a ping that it has not answered for a second or more: it hangs
  * @property {InspectedBinding[]} bindings
  *
- * Of the calls that were answered, failed or cancelled since the gateway has started; `perSecond` is of the last minute.
- * Percentiles are in ms, too long by an eighth at most.
+ * Of the calls that were answered, failed or cancelled since the gateway has started; `perSecond` is of the
+ * last minute. Percentiles are in ms, too long by an eighth at most.
  * @typedef {{provider: string, tool: string, calls: number, failed: number, cancelled: number, perSecond: number,
  *   p50Ms: number, p95Ms: number, p99Ms: number, lastAt: number}} InspectedTool
  *

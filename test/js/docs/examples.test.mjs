@@ -1,5 +1,5 @@
-// The complete providers without an SDK against a real gateway host: each connects, its tool is called, a cancel does it no
-// harm, and it comes back after its session has ended and to a new gateway.
+// The complete providers without an SDK against a real gateway host: each connects, its tool is called, a
+// cancel does it no harm, and it comes back after its session has ended and to a new gateway.
 
 import assert from "node:assert/strict";
 import path from "node:path";

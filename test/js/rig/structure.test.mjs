@@ -46,6 +46,7 @@ const ROOMS = {
 };
 
 const LONG_FILE = 400;
+const LONG_SUITE = 500;
 
 const layers = Object.keys(LAYERS);
 
@@ -214,12 +215,25 @@ test("headers are guarded by #pragma once or a guard", () => {
   assert.deepEqual(bare, []);
 });
 
-test(`files are under ${LONG_FILE} lines, or named here as a warning`, (t) => {
+/** Longer than their kind may be, for now. */
+const LONG_FILES = [
+  "js/session/copilot-hooks.mjs",
+  "sdk/python/copilot_tap/provider.py",
+  "test/native/gateway/sync/tool_sync_test.cc",
+  "test/native/gateway/world.h",
+  "tools/bench/provider.cc",
+];
+
+/** Suites list cases: they may be longer than what runs. @param {string} file */
+const mostLines = (file) => (file.startsWith("test/") ? LONG_SUITE : LONG_FILE);
+
+test(`files have at most ${LONG_FILE} lines, those of tests ${LONG_SUITE}`, () => {
   const long = tracked()
-    .filter((file) => /\.(cc|h|mjs|py)$/.test(file))
+    .filter((file) => /\.(cc|h|mjs|py)$/.test(file) && !LONG_FILES.includes(file))
     .map((file) => ({ file, lines: read(file).split("\n").length - 1 }))
-    .filter(({ lines }) => lines > LONG_FILE);
-  for (const { file, lines } of long) t.diagnostic(`${file} has ${lines} lines`);
+    .filter(({ file, lines }) => lines > mostLines(file))
+    .map(({ file, lines }) => `${file} has ${lines} lines`);
+  assert.deepEqual(long, []);
 });
 
 test("no tracked file names a machine's folder or a package registry", () => {
