@@ -16,6 +16,7 @@ const LOG_BYTES = 20_000; // the end of a log is what one wants to read
 const tap = provider("ci");
 const stream = tap.stream("runs");
 let last; // the run that the session knows of
+let red; // the one that has the log to read
 
 /** No shell: what is in a log or a branch's name cannot become a command. */
 async function run(command, ...more) {
@@ -39,17 +40,18 @@ tap.tool(
 );
 
 /** The tool that reads the log is there only while there is something to read. */
-async function offerLog(red) {
-  if (!red) return tap.removeTool("ci_log");
+async function offerLog(wanted) {
+  if (!wanted) return tap.removeTool("ci_log");
   const description = "The end of the log of the CI run that is red now.";
   return tap.tool("ci_log", { description }, async () =>
-    (await run(LOG, String(last.databaseId))).slice(-LOG_BYTES),
+    (await run(LOG, String(red.databaseId))).slice(-LOG_BYTES),
   );
 }
 
 async function look() {
   const one = await latest();
   if (one?.status !== "completed" || one.databaseId === last?.databaseId) return;
+  if (isRed(one)) red = one; // before there is a tool that asks for it
   const changed = isRed(one) !== isRed(last);
   if (changed) await offerLog(isRed(one));
   const loud = isRed(one) ? "inject" : "surface";

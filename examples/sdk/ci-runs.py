@@ -19,6 +19,7 @@ LOG_BYTES = 20_000  # the end of a log is what one wants to read
 tap = Provider("ci")
 stream = tap.stream("runs")
 last = None  # the run that the session knows of
+red = None  # the one that has the log to read
 
 
 async def run(command, *more):
@@ -58,12 +59,12 @@ async def ci_status() -> str:
 
 async def ci_log() -> str:
     """The end of the log of the CI run that is red now."""
-    return (await run(LOG, str(last["databaseId"])))[-LOG_BYTES:]
+    return (await run(LOG, str(red["databaseId"])))[-LOG_BYTES:]
 
 
-async def offer_log(red):
+async def offer_log(wanted):
     """The tool that reads the log is there only while there is something to read."""
-    if red:
+    if wanted:
         tap.tool(ci_log)
     else:
         tap.remove_tool("ci_log")
@@ -71,12 +72,14 @@ async def offer_log(red):
 
 
 async def look():
-    global last
+    global last, red
     one = await latest()
     if one is None or one["status"] != "completed":
         return
     if last and one["databaseId"] == last["databaseId"]:
         return
+    if is_red(one):
+        red = one  # before there is a tool that asks for it
     changed = is_red(one) != is_red(last)
     if changed:
         await offer_log(is_red(one))
