@@ -1,9 +1,9 @@
 // The running gateway, asked over a link of our own, and who has its port where there is none.
 
-import { askPort } from "../host/host-process.mjs";
+import { askPort } from "../base/host-process.mjs";
 import { EXIT, Failure, NO_GATEWAY_ADVICE, noGateway } from "./failure.mjs";
 
-/** @typedef {import("../host/host-process.mjs").PortHolder} PortHolder */
+/** @typedef {import("../base/host-process.mjs").PortHolder} PortHolder */
 /** @typedef {import("../base/paths.mjs").GatewayFiles} GatewayFiles */
 /** @typedef {import("./control.mjs").Control} Control */
 

@@ -1,6 +1,6 @@
 // What `copilot-tap` says without a command: what runs, and what is asked for most.
 
-import { askPort } from "../host/host-process.mjs";
+import { askPort } from "../base/host-process.mjs";
 import { version } from "../base/paths.mjs";
 import { asFailure } from "./failure.mjs";
 import { HOLDERS, withGateway } from "./gateway.mjs";

@@ -2,7 +2,7 @@
 // test in another language sends JSON lines (docs/testing.md).
 
 import readline from "node:readline";
-import { STATUS_TOOL } from "../host/tap-status.mjs";
+import { STATUS_TOOL } from "../base/status-tool.mjs";
 import { Developed } from "./developed.mjs";
 import { nearest } from "./nearest.mjs";
 import { startProvider } from "./provider-process.mjs";

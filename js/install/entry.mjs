@@ -20,13 +20,15 @@ export const isReleaseId = (id) => ID.test(id);
 /** @param {string} id */
 export const entryText = (id) => `${SIGN}
 import { joinSession } from "@github/copilot-sdk/extension";
-import { start } from "./releases/${id}/js/session/start.mjs";
+import { start } from "./releases/${id}/js/extension/start.mjs";
 
 await start(joinSession);
 `;
 
 /** The release that an entry names. @param {string} text @returns {string | undefined} where it is not one of ours */
 export function releaseNamedBy(text) {
-  const id = /^import .* from "\.\/releases\/([^/"]+)\/js\/session\/start\.mjs";$/m.exec(text)?.[1];
+  const id = /^import .* from "\.\/releases\/([^/"]+)\/js\/extension\/start\.mjs";$/m.exec(
+    text,
+  )?.[1];
   return id !== undefined && isReleaseId(id) && text === entryText(id) ? id : undefined;
 }

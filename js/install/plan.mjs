@@ -67,7 +67,7 @@ const TO_LOAD_MS = 30_000;
  * @param {string} folder @returns {string | undefined} why it does not run
  */
 export function failureOf(folder, timeoutMs = TO_LOAD_MS) {
-  const module = pathToFileURL(path.join(folder, "js", "session", "runtime.mjs")).href;
+  const module = pathToFileURL(path.join(folder, "js", "extension", "runtime.mjs")).href;
   const run = spawnSync(
     process.execPath,
     ["--input-type=module", "-e", "await import(process.argv[1])", module],

@@ -3,9 +3,8 @@
 
 import { messageOf } from "../base/errors.mjs";
 import { sleep } from "../base/patience.mjs";
-import { GatewayHost } from "../host/gateway-host.mjs";
 import { readDescriptor } from "../base/host-files.mjs";
-import { askPort, startHost } from "../host/host-process.mjs";
+import { askPort, startHost } from "../base/host-process.mjs";
 import { LinkClient, LinkEnded } from "../base/link-client.mjs";
 import { findNode } from "../base/node.mjs";
 import { LEAST_NODE } from "../base/node-version.mjs";
@@ -18,7 +17,7 @@ const RETRY_MS = [20, 40, 80, 150, 250];
 const HOST_START_MS = 5000;
 /** A gateway that is starting or about to leave holds the port so long without a link to it. */
 const PASSING_MS = 10_000;
-/** @type {import("../host/host-process.mjs").PortHolder[]} */
+/** @type {import("../base/host-process.mjs").PortHolder[]} */
 const PASSING = ["ours", "busy"];
 /** Where only the user can help, we look again this often. */
 const PATIENT_RETRY_MS = 5000;
@@ -31,6 +30,8 @@ const YIELD_MS = 3000;
 
 /** @typedef {import("../base/link-client.mjs").GatewayEvent} GatewayEvent */
 
+/** @typedef {{gateway: import("../base/addon.js").Gateway, close: (restarting: boolean) => Promise<void>}} FallbackGateway */
+
 /**
  * @typedef {object} LinkOptions
  * @property {import("../base/paths.mjs").GatewayFiles} files
@@ -38,6 +39,8 @@ const YIELD_MS = 3000;
  * @property {(event: GatewayEvent) => void} onEvent every message but `welcome`
  * @property {(welcome: GatewayEvent) => void} onWelcome a gateway serves the session now
  * @property {() => void} onLost it does not any more
+ * @property {() => Promise<FallbackGateway>} startFallback starts a gateway in this process, for a machine without
+ *   Node.js; throws with code EADDRINUSE where another gateway has the port
  * @property {(text: string) => void} onTrouble a line for the user, once per kind of trouble
  * @property {import("../base/log.mjs").Log} log
  */
@@ -45,7 +48,7 @@ const YIELD_MS = 3000;
 const ANOTHER_PORT = "set TAP_GATEWAY_PORT to a free port and restart the CLI";
 /**
  * What the user is told of who keeps the port.
- * @type {Record<Exclude<import("../host/host-process.mjs").PortHolder, "nobody">, (files: import("../base/paths.mjs").GatewayFiles) => string>}
+ * @type {Record<Exclude<import("../base/host-process.mjs").PortHolder, "nobody">, (files: import("../base/paths.mjs").GatewayFiles) => string>}
  */
 const OBSTACLES = {
   ours: ({ port, descriptor }) =>
@@ -65,7 +68,7 @@ export class GatewayLink {
   #options;
   /** @type {LinkClient | undefined} the one that serves the session */
   #link;
-  /** @type {GatewayHost | undefined} a gateway in this process, where no Node was found */
+  /** @type {FallbackGateway | undefined} a gateway in this process, where no Node was found */
   #embedded;
   #stopped = false;
   #connecting = false;
@@ -324,8 +327,8 @@ export class GatewayLink {
     return "wait";
   }
 
-  /** @returns {"started" | "soon" | "wait"} */
-  #startHost() {
+  /** @returns {Promise<"started" | "soon" | "wait">} */
+  async #startHost() {
     const { files, log } = this.#options;
     const node = findNode();
     if (node) {
@@ -338,16 +341,14 @@ export class GatewayLink {
       return "started";
     }
     if (this.#embedded) return "soon";
-    const host = new GatewayHost(files, log, () => {});
     try {
-      host.start();
+      this.#embedded = await this.#options.startFallback();
     } catch (error) {
       const why = messageOf(error);
       log("warning", `no gateway in this process: ${why}`);
       if (/** @type {NodeJS.ErrnoException} */ (error).code !== "EADDRINUSE") this.#notStarted(why);
       return "soon";
     }
-    this.#embedded = host;
     this.#report(
       `no Node.js of at least ${LEAST_NODE} was found, so the gateway runs inside this session and ends with it; install one or set TAP_NODE`,
     );

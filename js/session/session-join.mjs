@@ -2,7 +2,6 @@
 
 import { messageOf } from "../base/errors.mjs";
 import { toolsNamedIn } from "./copilot-session.mjs";
-import { withStatus } from "../host/tap-status.mjs";
 
 /** @typedef {import("./copilot-session.mjs").SessionTool} SessionTool */
 /** @typedef {import("./tool-table.mjs").ToolsEvent} ToolsEvent */
@@ -63,7 +62,7 @@ export async function joinWith(joinSession, wanted, { toTools, log }) {
       return { session, table, refused };
     } catch (error) {
       log("error", `the join failed: ${messageOf(error)}`);
-      const [, ...left] = withStatus(table).map((tool) => tool.name);
+      const [, ...left] = table.withStatus().map((tool) => tool.name);
       if (left.length === 0) throw error;
       const culprits = table.ours(toolsNamedIn(messageOf(error)));
       const dropped = culprits.length > 0 ? culprits : left;

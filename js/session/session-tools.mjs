@@ -3,7 +3,6 @@
 
 import { messageOf } from "../base/errors.mjs";
 import { LiveSyncUnavailable, toolsNamedIn } from "./copilot-session.mjs";
-import { withStatus } from "../host/tap-status.mjs";
 import { joinWith } from "./session-join.mjs";
 import { ToolTable } from "./tool-table.mjs";
 
@@ -123,7 +122,7 @@ export class SessionTools {
     await this.#named;
     const next = this.#table.with(event);
     // Nothing that the CLI would see.
-    if (JSON.stringify(withStatus(next)) === JSON.stringify(withStatus(this.#table))) {
+    if (JSON.stringify(next.withStatus()) === JSON.stringify(this.#table.withStatus())) {
       this.#table = next;
       return this.answer(event.revision, [], "");
     }
@@ -132,7 +131,7 @@ export class SessionTools {
       this.#keepRemoved(this.#table, next);
       await session.swapTools(this.#tools(next), this.#removedTools());
       this.#table = next;
-      const count = withStatus(next).length - 1;
+      const count = next.withStatus().length - 1;
       this.#log("info", `revision ${event.revision}: ${count} provider tools`);
       this.answer(event.revision, [], "");
     } catch (error) {
@@ -176,7 +175,7 @@ export class SessionTools {
    * @param {ToolTable} former @param {ToolTable} next
    */
   #keepRemoved(former, next) {
-    const names = new Set(withStatus(next).map((tool) => tool.name));
+    const names = new Set(next.withStatus().map((tool) => tool.name));
     for (const tool of former.definitions()) {
       if (!names.has(tool.name)) this.#removed.set(tool.name, tool);
     }
@@ -189,7 +188,7 @@ export class SessionTools {
 
   /** @param {ToolTable} table @returns {SessionTool[]} */
   #tools(table) {
-    const ours = withStatus(table).map((tool) => this.#options.calls.toTool(tool));
+    const ours = table.withStatus().map((tool) => this.#options.calls.toTool(tool));
     return [...(this.#options.ownTools ?? []), ...ours];
   }
 }

@@ -1,6 +1,8 @@
 // The tools of one session, by provider, as the gateway last said; and the handlers that carry a
 // call to it.
 
+import { STATUS_TOOL } from "../base/status-tool.mjs";
+
 /** @typedef {{digest: string, definitions: ToolDefinition[]}} ProviderTools */
 /** @typedef {{name: string, description: string, parameters: Record<string, unknown>, timeout?: number}} ToolDefinition */
 /**
@@ -51,6 +53,13 @@ export class ToolTable {
       if (definitions.some(({ name }) => name === tool)) return provider;
     }
     return undefined;
+  }
+
+  /** What the CLI is given: tap_status first, even where no gateway serves it, then the others. */
+  withStatus() {
+    const tools = this.definitions();
+    const served = tools.find(({ name }) => name === STATUS_TOOL.name);
+    return [served ?? STATUS_TOOL, ...tools.filter((tool) => tool !== served)];
   }
 
   /** Those of these names that are tools of ours. @param {string[]} names */

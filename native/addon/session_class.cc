@@ -118,7 +118,7 @@ SessionClass::SessionClass(const Napi::CallbackInfo& info)
   quiet_ = std::make_unique<Callback>(handlers, "onQuiet", Lives::WithItsOwner);
   closed_ = std::make_unique<Callback>(handlers, "onClosed", Lives::WithItsOwner);
   if (options.failed()) return;
-  std::vector<std::string> complaints;  // the session's log has them: js/session/runtime.mjs
+  std::vector<std::string> complaints;  // the session's log has them: js/extension/runtime.mjs
   uv::SessionPortEvents events;
   events.connected = [this] {
     if (!liveness_.alive()) return;

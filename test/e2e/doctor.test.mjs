@@ -91,7 +91,7 @@ describe("copilot-tap doctor", { concurrency: 1 }, () => {
   test("says what the extension has said to the real CLI when it could not start", async (t) => {
     const program = await copyOfProject(t);
     const planted = 'throw new Error("a planted fault");\n';
-    await writeFile(path.join(program, "js", "session", "runtime.mjs"), planted);
+    await writeFile(path.join(program, "js", "extension", "runtime.mjs"), planted);
     const rig = await startTap(t, [say("bye")], { extension: program, extensionMode: "link" });
     await rig.run();
     const { codes, findings } = await diagnose(rig, "roll_die");

@@ -48,8 +48,8 @@ export function makePackage(t, version, more = {}) {
   return writeFiles(temporaryFolder(t), {
     "package.json": manifest("copilot-tap", version, { one: "1.0.0", two: "1.0.0" }),
     "extension.mjs": "",
-    "js/session/start.mjs": START(version),
-    "js/session/runtime.mjs": "",
+    "js/extension/start.mjs": START(version),
+    "js/extension/runtime.mjs": "",
     "build/Release/tap.node": "native",
     // Two packages that need another version of a third each: one of these must lie deeper.
     "node_modules/one/package.json": manifest("one", "1.0.0", { deep: "1.0.0" }),

@@ -122,6 +122,7 @@ async function tapDetached() {
       welcomed = true;
       runner.introduceAgain();
     },
+    startFallback: () => Promise.reject(new Error("a host is there")),
     onLost: nothing,
     onTrouble: (text) => process.stderr.write(`${text}\n`),
   });

@@ -2,7 +2,7 @@
 // measures its calls itself, and for how long it did not run meanwhile.
 
 import process from "node:process";
-import { Runtime } from "../../js/session/runtime.mjs";
+import { Runtime } from "../../js/extension/runtime.mjs";
 import { PlayedCli } from "./played-cli.mjs";
 import { clock, Pulse } from "./pulse.mjs";
 

@@ -1,7 +1,7 @@
 // `status`: whether a gateway runs, and what it is doing.
 
 import path from "node:path";
-import { askPort } from "../../host/host-process.mjs";
+import { askPort } from "../../base/host-process.mjs";
 import { consentFile, list } from "../../projects/consent.mjs";
 import { inspectionForPrograms } from "../access.mjs";
 import { loadProjectConfig } from "../../projects/project-config.mjs";

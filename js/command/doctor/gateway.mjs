@@ -8,7 +8,7 @@ import WebSocket from "ws";
 import { isAlive } from "../../base/alive.mjs";
 import { messageOf } from "../../base/errors.mjs";
 import { isOurFile, readDescriptor } from "../../base/host-files.mjs";
-import { askPort } from "../../host/host-process.mjs";
+import { askPort } from "../../base/host-process.mjs";
 import { jsonIn, namesIn, tailOf, within } from "./bounded.mjs";
 import { holderOf } from "./port-holder.mjs";
 

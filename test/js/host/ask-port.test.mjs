@@ -5,7 +5,7 @@ import { once } from "node:events";
 import http from "node:http";
 import net from "node:net";
 import { test } from "node:test";
-import { askPort } from "../../../js/host/host-process.mjs";
+import { askPort } from "../../../js/base/host-process.mjs";
 
 test("askPort tells who holds a port", async (t) => {
   /** @param {net.Server} server */

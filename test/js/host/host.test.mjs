@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import test from "node:test";
-import { askPort } from "../../../js/host/host-process.mjs";
+import { askPort } from "../../../js/base/host-process.mjs";
 import { gatewayFiles } from "../../../js/base/paths.mjs";
 import { temporaryFolder } from "../../support/harness.mjs";
 import { Host } from "../../support/test-host.mjs";

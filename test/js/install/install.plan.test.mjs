@@ -29,9 +29,9 @@ test("a release has the addon of its package, and none from elsewhere", (t) => {
 test("a release that hangs while it loads is said to, also where it ignores signals", (t) => {
   const hangs = `process.on("SIGTERM", () => {});
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);`;
-  const root = makePackage(t, "1.0.0", { "js/session/runtime.mjs": hangs });
+  const root = makePackage(t, "1.0.0", { "js/extension/runtime.mjs": hangs });
   assert.equal(failureOf(root, 200), "it was not loaded within 0.2 s");
-  const ends = makePackage(t, "1.0.0", { "js/session/runtime.mjs": "process.exit(3);" });
+  const ends = makePackage(t, "1.0.0", { "js/extension/runtime.mjs": "process.exit(3);" });
   assert.equal(failureOf(ends), "it ended with 3");
 });
 
@@ -47,7 +47,7 @@ test("what to do can be copied into a shell, whatever the folders are called", (
     const [, word] = /(?:cd|node) (.*?)(?: && .*)?$/.exec(advice);
     return execFileSync("sh", ["-c", `printf %s ${word}`], { encoding: "utf8" });
   };
-  const root = strange(makePackage(t, "1.0.0", { "js/session/runtime.mjs": "throw 1;" }));
+  const root = strange(makePackage(t, "1.0.0", { "js/extension/runtime.mjs": "throw 1;" }));
   const target = userTarget(strange(makeHome(t)));
   const adviceOf = () => {
     try {

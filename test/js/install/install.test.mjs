@@ -108,7 +108,7 @@ describe("install", () => {
   test("copies nothing where the same is there, and repairs what is damaged", (t) => {
     const { target, root } = installed(t);
     assert.equal(install(root, target).copied, false);
-    const start = "js/session/start.mjs";
+    const start = "js/extension/start.mjs";
     for (const damage of [
       (release) => fs.rmSync(path.join(release, start)),
       (release) => fs.appendFileSync(path.join(release, start), "throw 1;"),
@@ -237,7 +237,9 @@ describe("install refuses, and leaves what was there:", () => {
     const bare = makePackage(t, "1.1.0");
     fs.rmSync(path.join(bare, "build"), { recursive: true });
     refuses(() => install(bare, target), "NO_ADDON", /installer\.mjs/);
-    const broken = makePackage(t, "1.1.0", { "js/session/runtime.mjs": "throw new Error('no');" });
+    const broken = makePackage(t, "1.1.0", {
+      "js/extension/runtime.mjs": "throw new Error('no');",
+    });
     refuses(() => install(broken, target), "DOES_NOT_RUN", /does not run on this machine: no/);
     const incomplete = makePackage(t, "1.1.0");
     fs.rmSync(path.join(incomplete, "node_modules/two"), { recursive: true });

@@ -88,7 +88,7 @@ describe("uninstall while a process runs from the release", () => {
     const end = userOf(t, release);
     assert.deepEqual(uninstall(target).inUse, [release]);
     assert.equal(inspect(target).state, "nothing");
-    assert.ok(fs.existsSync(path.join(release, "js/session/start.mjs")));
+    assert.ok(fs.existsSync(path.join(release, "js/extension/start.mjs")));
     assert.deepEqual(uninstall(target).inUse, [release]);
     await end();
     assert.deepEqual(uninstall(target).inUse, []);

@@ -3,13 +3,13 @@
 // process finds this runtime and joins anew.
 
 import { sleep } from "../base/patience.mjs";
-import { GatewayLink } from "./gateway-link.mjs";
+import { GatewayLink } from "../session/gateway-link.mjs";
 import { limitsIn } from "../base/limits.mjs";
 import { openLog } from "../base/log.mjs";
 import { wholeNumber } from "../base/numbers.mjs";
 import { gatewayFiles } from "../base/paths.mjs";
-import { SessionRunner } from "./session-runner.mjs";
-import { slashCommands } from "./slash-commands.mjs";
+import { SessionRunner } from "../session/session-runner.mjs";
+import { slashCommands } from "../session/slash-commands.mjs";
 
 /** After SIGTERM the CLI gives about a second, five where it reloads us. */
 const DRAIN_MS = 4000;
@@ -24,8 +24,19 @@ function syncPreference(env = process.env) {
   return wanted === "live" || wanted === "reload" ? wanted : "auto";
 }
 
-/** Once for each session. @param {import("./gateway-link.mjs").GatewayEvent} welcome */
+/** Once for each session. @param {import("../session/gateway-link.mjs").GatewayEvent} welcome */
 const readyLine = ({ version, port }) => `tap ${version} ready, port ${port} (/tap)`;
+
+/**
+ * A gateway in this process. It is loaded only here: hardly any machine lacks a Node.js for the host.
+ * @param {import("../base/paths.mjs").GatewayFiles} files @param {import("../base/log.mjs").Log} log
+ */
+async function startFallback(files, log) {
+  const { GatewayHost } = await import("../host/gateway-host.mjs");
+  const host = new GatewayHost(files, log, () => {});
+  host.start();
+  return host;
+}
 
 const tick = () => sleep(10);
 
@@ -54,6 +65,7 @@ export class Runtime {
         if (!welcome.known && env.TAP_QUIET !== "1") this.#show(readyLine(welcome));
       },
       onLost: () => this.#session.gatewayGone(),
+      startFallback: () => startFallback(files, this.#log),
       onTrouble: (text) => {
         this.#session.receive({ type: "timeline", level: "warning", text });
         this.#session.stopWaiting();

@@ -4,11 +4,11 @@ import { spawn } from "node:child_process";
 import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
-import { readIfThere } from "../base/host-files.mjs";
-import { hostEnvironment } from "../base/node.mjs";
-import { programFolder } from "../base/paths.mjs";
-import { afterRunning } from "../base/patience.mjs";
-import { visible } from "../base/visible.mjs";
+import { readIfThere } from "./host-files.mjs";
+import { hostEnvironment } from "./node.mjs";
+import { programFolder } from "./paths.mjs";
+import { afterRunning } from "./patience.mjs";
+import { visible } from "./visible.mjs";
 
 const MOST_REASON = 300;
 /** How a process ends that has crashed by itself. */
@@ -27,7 +27,7 @@ function reasonOf(file, code, signal) {
 
 /**
  * Starts a host that outlives this process. It elects itself, or leaves if another is faster.
- * @param {string} node @param {import("../base/paths.mjs").GatewayFiles} files
+ * @param {string} node @param {import("./paths.mjs").GatewayFiles} files
  * @param {(reason: string) => void} onFailed it has ended because it could not start, or has crashed
  */
 export function startHost(node, files, onFailed = () => {}) {

@@ -1,0 +1,11 @@
+// tap_status as the model sees it. The gateway's process serves it (js/host/tap-status.mjs); a session that has no
+// gateway yet offers it, too.
+
+/** @type {import("../session/tool-table.mjs").ToolDefinition} */
+export const STATUS_TOOL = {
+  name: "tap_status",
+  description:
+    "Lists the tap providers that are connected to this session and the tools they offer. Use it " +
+    "when a provider's tool is missing or fails.",
+  parameters: { type: "object", properties: {} },
+};
