@@ -1,6 +1,6 @@
 // The user looks at the gateway, and calls tools, without a model (docs/session-link.md,
 // "operate").
-#include "harness.h"
+#include "gateway/harness.h"
 
 namespace tap::gateway::test {
 namespace {

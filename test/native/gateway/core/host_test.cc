@@ -1,6 +1,6 @@
 // What the process around the gateway hears and does: sessions that come and go, tokens for the
 // providers that it starts, lines for their timelines.
-#include "harness.h"
+#include "gateway/harness.h"
 
 namespace tap::gateway::test {
 namespace {

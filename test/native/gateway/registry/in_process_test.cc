@@ -1,6 +1,6 @@
 // Providers of the gateway's own process: admitted without a word, bound to every session, and
 // nobody's concern there (docs/decisions.md D-1).
-#include "harness.h"
+#include "gateway/harness.h"
 
 namespace tap::gateway::test {
 namespace {

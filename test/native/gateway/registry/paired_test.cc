@@ -1,5 +1,5 @@
 // The user looks at the paired providers, and revokes them (docs/session-link.md, "paired.list").
-#include "harness.h"
+#include "gateway/harness.h"
 
 namespace tap::gateway::test {
 namespace {
