@@ -265,6 +265,7 @@ describe("examples/project", () => {
 
 describe("examples/sdk/hello", () => {
   for (const [ending, { command, env }] of Object.entries(languages)) {
+    // shows: P-EXAMPLE-8
     test(`${ending}: serves its tool, is the same after its connection was cut, and comes back to a new gateway`, async (t) => {
       const gateway = await Gateway.create();
       t.after(() => gateway.dispose());
