@@ -91,7 +91,7 @@ TEST_F(Reconnect, LaterTakesTheToolsAwayAndBringsThemBack) {
   tap.advance(200);
   EXPECT_EQ(tap.confirmTools(session)->drop, std::vector<std::string>{"p"});
   bind("p", &peer);
-  tap.advance(200);
+  tap.advance(250);
   EXPECT_EQ(tap.confirmTools(session)->set.size(), 1u);
 }
 

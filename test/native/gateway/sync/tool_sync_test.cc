@@ -255,7 +255,8 @@ TEST(ToolSync, PlansOnlyDifferences) {
   EXPECT_EQ(driver.plans[0].drop, (Names{"a", "b", "c"}));
   driver.confirm();
   driver.want({{"b", "2"}, {"d", "1"}});
-  driver.advance(200);
+  driver.advance(250);
+  ASSERT_EQ(driver.plans.size(), 2u);
   EXPECT_EQ(driver.plans[1].set, (Names{"b", "d"}));
   EXPECT_TRUE(driver.plans[1].drop.empty());
 }
