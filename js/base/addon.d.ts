@@ -38,7 +38,7 @@ export class Gateway {
   /** JSON text that a plain GET / is answered with. */
   setPlainAnswer(json: string): void;
   /**
-   * A provider in this process (js/host/local-provider.mjs), which may do everything.
+   * A provider in this process (js/host/in-process.mjs), which may do everything.
    * @returns what sendProvider knows it by; its first messages come from inside this call
    */
   openProvider(handlers: LocalProviderHandlers): number;

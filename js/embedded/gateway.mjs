@@ -8,7 +8,7 @@ import { version } from "../base/paths.mjs";
 import { SessionRunner } from "../session/session-runner.mjs";
 import { serveStatus } from "../host/tap-status.mjs";
 
-export { LocalProvider, ProviderError } from "../host/local-provider.mjs";
+export { inProcess } from "../host/in-process.mjs";
 
 /**
  * @typedef {object} EmbeddedOptions
@@ -81,12 +81,12 @@ export class EmbeddedGateway {
     return { detach };
   }
 
-  /** For LocalProvider. @param {import("../base/addon.js").LocalProviderHandlers} handlers */
+  /** For `inProcess`. @param {import("../base/addon.js").LocalProviderHandlers} handlers */
   openProvider(handlers) {
     return this.#gateway.openProvider(handlers);
   }
 
-  /** For LocalProvider. @param {number} id @param {string} json */
+  /** For `inProcess`. @param {number} id @param {string} json */
   sendProvider(id, json) {
     this.#gateway.sendProvider(id, json);
   }

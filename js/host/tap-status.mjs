@@ -1,13 +1,15 @@
 // Serves tap_status to every session, by a provider in the gateway's process.
 
+import { provider } from "../../sdk/node/provider.mjs";
 import { STATUS_TOOL } from "../base/status-tool.mjs";
-import { LocalProvider } from "./local-provider.mjs";
+import { inProcess } from "./in-process.mjs";
 
 /** @param {import("../base/addon.js").Gateway} gateway @param {import("../base/log.mjs").Log} log */
 export function serveStatus(gateway, log) {
-  return new LocalProvider(gateway, {
-    name: "tap",
-    tools: [{ ...STATUS_TOOL, handler: (_args, { sessionId }) => gateway.status(sessionId) }],
-    onError: ({ message }) => log("error", `tap_status: ${message}`),
-  });
+  const { name, ...options } = STATUS_TOOL;
+  const tap = provider("tap", { session: "all", transport: inProcess(gateway) });
+  const failed = (/** @type {Error} */ { message }) => log("error", `${name}: ${message}`);
+  tap.on("error", failed);
+  void tap.tool(name, options, (_args, { session }) => gateway.status(session));
+  tap.connect().catch(failed);
 }

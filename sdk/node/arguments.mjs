@@ -1,5 +1,7 @@
 // What is wrong with a call's arguments, in words that a model and a person understand.
 
+import { Validator } from "@cfworker/json-schema";
+
 /** @typedef {import("@cfworker/json-schema").OutputUnit} Problem */
 
 const KINDS = /** @type {const} */ ({
@@ -19,7 +21,7 @@ const OUTER = ["properties", "items", "prefixItems", "$ref", "allOf", "additiona
 const either = (names) => [...new Set(names)].join(" or ");
 
 /** What fits a schema, as far as a few words can say it; else "". @param {any} schema @returns {string} */
-export function kindOf(schema) {
+function kindOf(schema) {
   if (typeof schema !== "object" || schema === null) return "";
   if ("const" in schema) return JSON.stringify(schema.const);
   if (Array.isArray(schema.enum)) {
@@ -67,13 +69,13 @@ function schemaAt(root, steps) {
 const named = (place) => JSON.stringify(place.join("."));
 
 /** @param {readonly string[]} place @param {any} schema of what is missing there */
-export function missing(place, schema) {
+function missing(place, schema) {
   const kind = kindOf(schema);
   return `needs ${named(place)}${kind && ` (${kind})`}`;
 }
 
 /** @param {readonly string[]} place @param {string} why */
-export const refused = (place, why) =>
+const refused = (place, why) =>
   place.length > 0 ? `refuses ${named(place)}: ${why}` : `refuses the arguments: ${why}`;
 
 /** @param {any} root the schema @param {any} args @param {Problem} problem */
@@ -94,7 +96,7 @@ function told(root, args, { keyword, keywordLocation, instanceLocation, error })
 }
 
 /** @param {object} schema @param {unknown} args @param {Problem[]} problems of them */
-export function inWords(schema, args, problems) {
+function inWords(schema, args, problems) {
   // What a choice says of each of its ways is one problem.
   const choices = problems
     .filter(({ keyword }) => ["anyOf", "oneOf"].includes(keyword))
@@ -104,4 +106,27 @@ export function inWords(schema, args, problems) {
       !OUTER.includes(keyword) && !choices.some((choice) => keywordLocation.startsWith(choice)),
   );
   return [...new Set((inner.length > 0 ? inner : problems).map((one) => told(schema, args, one)))];
+}
+
+/**
+ * @param {object} schema a JSON Schema
+ * @returns {(args: any) => string[]} what is wrong with arguments; empty: nothing
+ */
+export function checks(schema) {
+  const validator = new Validator(/** @type {any} */ (schema), "2020-12", false);
+  return (args) => {
+    const { valid, errors } = validator.validate(args);
+    return valid ? [] : inWords(schema, args, errors);
+  };
+}
+
+/**
+ * @param {any} schema as JSON Schema
+ * @param {any} args
+ * @param {{path?: readonly any[], message: string}} issue that a library has found
+ */
+export function issueInWords(schema, args, { path = [], message }) {
+  const place = path.map((step) => String(step?.key ?? step));
+  const isMissing = place.length === 1 && !Object.hasOwn(args, place[0]);
+  return isMissing ? missing(place, schema.properties?.[place[0]]) : refused(place, message);
 }

@@ -18,22 +18,22 @@ export class FileResult {
   }
 }
 
-/** @typedef {import("./link.mjs").Message} Message */
+/** @typedef {import("./connection.mjs").Message} Message */
 /** @typedef {import("./tools.mjs").Tool} Tool */
 
 export class Calls {
-  #link;
+  #connection;
   #find;
   #onError;
   /** @type {Map<string, AbortController>} */
   #running = new Map();
 
   /**
-   * @param {import("./link.mjs").Link} link @param {(name: string) => Tool | undefined} find
+   * @param {import("./connection.mjs").Connection} connection @param {(name: string) => Tool | undefined} find
    * @param {(error: Error, call: string) => void} onError what a tool has thrown, and did not mean for the model
    */
-  constructor(link, find, onError) {
-    this.#link = link;
+  constructor(connection, find, onError) {
+    this.#connection = connection;
     this.#find = find;
     this.#onError = onError;
   }
@@ -48,7 +48,7 @@ export class Calls {
     };
     const call = { signal, progress, callId: id, session: sessionId, tool };
     const outcome = await this.#run(this.#find(tool), args, call);
-    while (this.#link.buffered > MOST_BUFFERED && !signal.aborted) await sleep(DRAIN_MS);
+    while (this.#connection.buffered > MOST_BUFFERED && !signal.aborted) await sleep(DRAIN_MS);
     // Where the connection is gone nobody waits for an answer. A cancelled call has its place until now.
     if (this.#running.delete(id)) this.#answer(id, signal.aborted ? CANCELLED : outcome);
   }
@@ -75,7 +75,7 @@ export class Calls {
   #progress(id, message) {
     if (!this.#running.has(id)) return;
     try {
-      this.#link.send({ type: "tool.progress", id, message });
+      this.#connection.send({ type: "tool.progress", id, message });
     } catch (error) {
       if (!(error instanceof TapError)) throw error;
     }
@@ -83,8 +83,8 @@ export class Calls {
 
   /** @param {string} id @param {string} fields */
   #answer(id, fields) {
-    if (this.#link.bound)
-      this.#link.answer(`{"type":"tool.result","id":${JSON.stringify(id)},${fields}}`);
+    if (this.#connection.bound)
+      this.#connection.answer(`{"type":"tool.result","id":${JSON.stringify(id)},${fields}}`);
   }
 
   /** @param {Message} message of type tool.cancel */

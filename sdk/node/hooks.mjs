@@ -4,7 +4,7 @@ import { textOf, toError } from "./errors.mjs";
 import { callText } from "./report.mjs";
 import { reported } from "./reported.mjs";
 
-/** @typedef {import("./link.mjs").Message} Message */
+/** @typedef {import("./connection.mjs").Message} Message */
 /** @typedef {(check: import("./types.js").GateCheck) => unknown} Judge */
 /** @typedef {(current: string, about: {section: string, session: string}) => string | Promise<string>} Rewriter */
 

@@ -2,22 +2,24 @@
 
 import { Calls, FileResult } from "./calls.mjs";
 import { closedError, TapError } from "./errors.mjs";
-import { Files } from "./files.mjs";
 import { Hooks } from "./hooks.mjs";
-import { Link } from "./link.mjs";
+import { Connection } from "./connection.mjs";
 import { Listeners } from "./listeners.mjs";
-import { endInOneLine } from "./report.mjs";
+import { endInOneLine, endInPeace } from "./report.mjs";
 import { Requests } from "./requests.mjs";
 import { Streams } from "./streams.mjs";
 import { makeTool, Tools } from "./tools.mjs";
+import { WebSocketTransport } from "./websocket.mjs";
 import { whereabouts } from "./where.mjs";
 
 export { TapError, ToolError } from "./errors.mjs";
 
 /** @typedef {import("./types.js").ProviderOptions} ProviderOptions */
-/** @typedef {import("./link.mjs").Message} Message */
+/** @typedef {import("./connection.mjs").Message} Message */
 
 const FILE_TTL_S = 300;
+/** Nobody waits for connect(). */
+const IDLE = { resolve() {}, reject(/** @type {Error} */ _error) {} };
 
 /** @typedef {import("./types.js").Provider} Interface */
 /** @implements {Interface} */
@@ -30,19 +32,22 @@ class Provider {
   closed;
   #options;
   #listeners;
-  #link;
+  #connection;
   #calls;
   #requests;
   #tools;
   #hooks;
   #streams;
-  #files = new Files();
+  /** @type {Promise<import("./files.mjs").Files> | undefined} most providers have none */
+  #files;
   /** @type {Promise<void> | undefined} */
   #connected;
+  #everConnected = false;
+  #left = false;
   /** @type {{resolve: () => void, reject: (error: Error) => void}} */
-  #connecting = { resolve() {}, reject() {} };
+  #connecting = IDLE;
   /** @type {{resolve: () => void, reject: (error: Error) => void}} */
-  #closing = { resolve() {}, reject() {} };
+  #closing = IDLE;
 
   /** @param {string} name @param {ProviderOptions} [options] */
   constructor(name, options = {}) {
@@ -52,11 +57,11 @@ class Provider {
       this.#closing = { resolve, reject };
     });
     this.#listeners = new Listeners(name);
-    this.#link = new Link({
-      name,
-      where: whereabouts(options),
-      session: options.session ?? "latest",
-      pair: options.pair,
+    const { session = "latest", pair } = options;
+    this.#connection = new Connection({
+      transport:
+        options.transport ?? new WebSocketTransport({ name, where: whereabouts(options), pair }),
+      session,
       hello: () => this.#hello(),
       onBound: (ack) => this.#onBound(ack),
       onLost: (error) => this.#onLost(error),
@@ -64,22 +69,24 @@ class Provider {
       onSessionEnd: (sessionId, deadline) => this.#onSessionEnd(sessionId, deadline),
       onError: (error) => this.#listeners.error(error),
       onFatal: (error) => this.#onFatal(error),
+      onOver: () => void this.close(),
       onStatus: (text) => void this.#listeners.tell("status", text),
     });
-    this.#requests = new Requests((message) => this.#link.send(message));
+    this.#requests = new Requests((message) => this.#connection.send(message));
     /** @type {(type: string, fields: object) => Promise<any> | undefined} */
     const ifBound = (type, fields) =>
-      this.#link.bound ? this.#ask(type, { ...fields }) : undefined;
+      this.#connection.bound ? this.#ask(type, { ...fields }) : undefined;
     /** @type {(error: Error, call?: string) => void} */
     const onError = (error, call) => this.#listeners.error(error, call);
     this.#tools = new Tools((delta) => ifBound("tools.update", delta), onError);
-    this.#hooks = new Hooks({ ask: ifBound, paired: () => !this.persistDir, onError });
+    const paired = () => !options.transport && !this.persistDir;
+    this.#hooks = new Hooks({ ask: ifBound, paired, onError });
     this.#streams = new Streams(this.#requests, (type, fields) => this.#ask(type, fields), {
       ifBound,
-      broadcast: options.session === "all",
+      broadcast: session === "all",
       onError,
     });
-    this.#calls = new Calls(this.#link, (tool) => this.#tools.get(tool), onError);
+    this.#calls = new Calls(this.#connection, (tool) => this.#tools.get(tool), onError);
   }
 
   // ---- what is declared ----------------------------------------------------------------------------
@@ -156,7 +163,7 @@ class Provider {
   async #ask(type, fields) {
     // Bound to "all" without a session there is nobody who would answer.
     if (this.sessions.size > 0) return this.#requests.ask(type, fields);
-    this.#link.send({ ...fields, type });
+    this.#connection.send({ ...fields, type });
     return undefined;
   }
 
@@ -174,7 +181,9 @@ class Provider {
   async file(name, content, { mimeType, ttl = FILE_TTL_S }) {
     if (!this.persistDir) throw new TapError("UNAUTHORIZED", "there is no folder for files");
     const bytes = Buffer.from(content);
-    const path = await this.#files.write(this.persistDir, name, bytes, ttl);
+    const folder = this.persistDir;
+    this.#files ??= import("./files.mjs").then(({ Files }) => new Files());
+    const path = await (await this.#files).write(folder, name, bytes, ttl);
     return new FileResult({ path, mimeType, size: bytes.length, ttl });
   }
 
@@ -209,15 +218,16 @@ class Provider {
 
   /** @param {Message} answer to what nobody waits for once the connection is gone */
   #reply(answer) {
-    if (this.#link.bound) this.#link.send(answer);
+    if (this.#connection.bound) this.#connection.send(answer);
   }
 
   /** @param {Message} ack */
   #onBound({ sessionId, providerId, persistDir }) {
     this.persistDir = persistDir || undefined;
-    const all = this.#link.sessions.open.map(({ id }) => id);
+    const all = this.#connection.sessions.open.map(({ id }) => id);
     for (const id of sessionId === "all" ? all : [sessionId]) this.sessions.add(id);
     this.#connecting.resolve();
+    this.#connecting = IDLE;
     this.#streams.restore();
     // What was declared while hello was on its way.
     for (const part of [this.#tools, this.#hooks]) {
@@ -244,19 +254,16 @@ class Provider {
   /** @param {Error} error */
   #onFatal(error) {
     endInOneLine(this.name, error);
-    this.#connecting.reject(error);
+    this.#giveUp(error);
     if (this.#everConnected) this.#closing.reject(error);
     else this.#closing.resolve();
   }
 
   // ---- coming and going ----------------------------------------------------------------------------
 
-  #everConnected = false;
-  #left = false;
-
   /** @param {{signal?: AbortSignal}} [options] */
   connect({ signal } = {}) {
-    if (this.#left) return Promise.reject(new Error("this provider was closed: make another"));
+    if (this.#left) return Promise.reject(closedError("connect(): the provider was closed"));
     this.#connected ??= this.#connect(signal);
     return this.#connected;
   }
@@ -267,12 +274,12 @@ class Provider {
       this.#connecting = { resolve: () => resolve(undefined), reject };
     });
     const onAbort = () => {
-      this.#connecting.reject(signal?.reason);
+      this.#giveUp(signal?.reason);
       void this.close("connecting was aborted");
     };
     signal?.addEventListener("abort", onAbort, { once: true });
     if (signal?.aborted) onAbort();
-    else this.#link.start();
+    else this.#connection.start();
     try {
       await bound;
       this.#everConnected = true;
@@ -281,14 +288,22 @@ class Provider {
     }
   }
 
+  /** Whether somebody waited for connect(). @param {Error} error */
+  #giveUp(error) {
+    const waited = this.#connecting !== IDLE;
+    this.#connecting.reject(error);
+    this.#connecting = IDLE;
+    return waited;
+  }
+
   /** @param {string} [reason] */
   async close(reason) {
     this.#left = true;
     const error = closedError("the provider was closed");
-    this.#connecting.resolve(); // whoever closes it does not want to hear that it is not connected
+    if (this.#giveUp(error)) endInPeace(this.name, error);
     this.#calls.abortAll(error);
-    await this.#link.stop(reason);
-    await this.#files.removeAll();
+    await this.#connection.stop(reason);
+    await (await this.#files)?.removeAll();
     this.#closing.resolve();
   }
 }

@@ -34,19 +34,43 @@ export function report(provider, error, call) {
   console.error(visible(head + stackOf(error)));
 }
 
+/** What close() itself has rejected. @type {WeakSet<Error>} */
+const closings = new WeakSet();
+
 /**
- * What nobody catches ends the process. Of a refusal by the gateway it is one line, without a stack:
- * nothing in the program's text is wrong. Where somebody catches it this changes nothing.
- * @param {string} provider its name @param {unknown} error with which a promise is being rejected
+ * For the rejections of this turn. Where the program listens itself this changes nothing.
+ * @param {string} provider its name
  */
-export function endInOneLine(provider, error) {
+function watchUncaught(provider) {
   const event = "uncaughtException";
-  if (!(error instanceof TapError) || process.listenerCount(event) > 0) return;
-  const onUncaught = (/** @type {unknown} */ uncaught) => {
+  if (process.listenerCount(event) > 0) return;
+  const onUncaught = (/** @type {any} */ uncaught) => {
+    if (closings.has(uncaught)) return;
     report(provider, uncaught);
     process.exit(1);
   };
-  process.once(event, onUncaught);
-  // Rejections that nobody handles are looked at before.
+  process.on(event, onUncaught);
+  // Node.js looks for rejections that nobody handles before this.
   setImmediate(() => process.off(event, onUncaught));
+}
+
+/**
+ * A rejection that nobody catches ends the process. A refusal by the gateway is then printed in one line,
+ * without a stack: nothing in the program's text is wrong.
+ * @param {string} provider its name
+ * @param {unknown} error with which a promise is being rejected
+ */
+export function endInOneLine(provider, error) {
+  if (error instanceof TapError) watchUncaught(provider);
+}
+
+/**
+ * A program that closes its provider while it connects need not catch the rejection of connect(): the
+ * process goes on, and ends when it has nothing left to do.
+ * @param {string} provider its name
+ * @param {Error} error with which connect() is being rejected
+ */
+export function endInPeace(provider, error) {
+  closings.add(error);
+  watchUncaught(provider);
 }

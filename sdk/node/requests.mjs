@@ -2,7 +2,7 @@
 
 import { TapError } from "./errors.mjs";
 
-/** @typedef {import("./link.mjs").Message} Message */
+/** @typedef {import("./connection.mjs").Message} Message */
 /**
  * @typedef {object} Pending
  * @property {string} type
@@ -29,10 +29,17 @@ export class Requests {
    */
   ask(type, fields, idField = "requestId") {
     const id = `r-${++this.#count}`;
-    this.#send({ ...fields, type, [idField]: id });
-    return new Promise((resolve, reject) => {
+    // In process the answer comes before `send` returns.
+    const answer = new Promise((resolve, reject) => {
       this.#pending.set(id, { type, sessionId: fields.sessionId, resolve, reject });
     });
+    try {
+      this.#send({ ...fields, type, [idField]: id });
+    } catch (error) {
+      this.#pending.delete(id);
+      throw error;
+    }
+    return answer;
   }
 
   /** @param {Message} message with the id of its request */

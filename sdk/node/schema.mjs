@@ -1,8 +1,6 @@
 // What a tool's `parameters` may be: a JSON Schema, or a schema of a library that knows Standard Schema
 // (zod 4.2 and later, ArkType, Valibot with its JSON Schema part …). The library is the user's.
 
-import { Validator } from "@cfworker/json-schema";
-import { inWords, missing, refused } from "./arguments.mjs";
 import { ToolError } from "./errors.mjs";
 
 /** @typedef {{schema: object, validate: (args: any) => any}} Parameters validate throws, or gives what the handler gets */
@@ -30,29 +28,41 @@ function toJsonSchema(schema) {
 /** @param {string} tool @param {any} standard a schema @returns {Parameters} */
 function fromStandard(tool, standard) {
   const schema = /** @type {any} */ (toJsonSchema(standard));
-  /** @param {any} args @param {{path?: readonly any[], message: string}} issue */
-  const told = (args, { path = [], message }) => {
-    const place = path.map((step) => String(step?.key ?? step));
-    const isMissing = place.length === 1 && !Object.hasOwn(args, place[0]);
-    return isMissing ? missing(place, schema.properties?.[place[0]]) : refused(place, message);
-  };
   const validate = async (/** @type {unknown} */ args) => {
     const result = await standard["~standard"].validate(args);
     if (!result.issues) return result.value;
-    const problems = result.issues.map((/** @type {any} */ issue) => told(args, issue));
-    throw badArguments(tool, problems);
+    const { issueInWords } = await import("./arguments.mjs");
+    const told = (/** @type {any} */ issue) => issueInWords(schema, args, issue);
+    throw badArguments(tool, result.issues.map(told));
   };
   return { schema, validate };
 }
 
+/** What a schema may say that accepts every object. */
+const MEANINGLESS = ["$schema", "title", "description", "type", "properties"];
+
+/** @param {any} schema of an object */
+const acceptsAll = (schema) =>
+  Object.keys(schema).every((keyword) => MEANINGLESS.includes(keyword)) &&
+  Object.keys(schema.properties ?? {}).length === 0;
+
 /** @param {string} tool @param {object} schema @returns {Parameters} */
 function fromJsonSchema(tool, schema) {
-  const validator = new Validator(/** @type {any} */ (schema), "2020-12", false);
-  const validate = (/** @type {any} */ args) => {
-    const { valid, errors } = validator.validate(args);
-    if (valid) return args;
-    throw badArguments(tool, inWords(schema, args, errors));
+  if (acceptsAll(schema)) return { schema, validate: (args) => args };
+  /** @type {((args: any) => string[]) | undefined} */
+  let problemsOf;
+  // Loaded for the first tool that needs it, which none of the gateway's host does.
+  const loaded = import("./arguments.mjs").then(({ checks }) => (problemsOf = checks(schema)));
+  loaded.catch(() => {}); // each call says so
+  /** @param {string[]} problems @param {any} args */
+  const accept = (problems, args) => {
+    if (problems.length > 0) throw badArguments(tool, problems);
+    return args;
   };
+  const validate = (/** @type {any} */ args) =>
+    problemsOf
+      ? accept(problemsOf(args), args)
+      : loaded.then((problems) => accept(problems(args), args));
   return { schema, validate };
 }
 

@@ -48,6 +48,49 @@ export interface ProviderOptions {
   port?: number;
   /** Default: ws://localhost:<port>. */
   url?: string;
+  /** Default: a WebSocket to `url`. With another transport `pair`, `token`, `home`, `port` and `url` mean nothing. */
+  transport?: Transport;
+}
+
+/**
+ * Carries the messages of docs/protocol.md between a provider and a gateway, as JSON text. The gateway's
+ * first message is `sessions`. What comes before, such as `auth`, is the transport's business.
+ */
+export interface Transport {
+  /**
+   * Makes one connection, and is called again after each that has ended. It may call the handlers before
+   * it returns. What it throws ends the provider: connect() is rejected with it.
+   */
+  open(handlers: TransportHandlers): Wire;
+}
+export interface TransportHandlers {
+  onMessage(text: string): void;
+  /** Call it once, however the connection ends: after `close` too. */
+  onClosed(end: ConnectionEnd): void;
+}
+export interface ConnectionEnd {
+  /** In a few words, such as "the gateway is not there". */
+  reason: string;
+  /** For the event `status`. Default: one with the reason. */
+  status?: string;
+  /**
+   * "soon" (default): the provider opens the transport again within 2 seconds. "later": within 10 seconds,
+   * since the gateway has refused. "never": it closes; with an `error` it has failed.
+   */
+  again?: "soon" | "later" | "never";
+  /** For the event `error`; with "never", what connect() and `closed` are rejected with. */
+  error?: Error;
+}
+/** One connection. */
+export interface Wire {
+  /** Does nothing once the connection has ended. */
+  send(text: string): void;
+  /** Ends it after what was sent. The provider has said goodbye, where it could. */
+  close(): void;
+  /** Bytes that wait to be sent. Default: 0. */
+  readonly buffered?: number;
+  /** Whether one more message that is not an answer may be sent now. Default: always. */
+  takesMore?(): boolean;
 }
 
 export interface Call {
@@ -209,9 +252,12 @@ export interface Provider {
   on<E extends keyof Events>(event: E, listener: (data: Events[E]) => unknown): Provider;
   off<E extends keyof Events>(event: E, listener: (data: Events[E]) => unknown): Provider;
 
-  /** Once it is bound to a session, or closed; waits for a gateway and for a session. */
+  /**
+   * Resolves once it is bound to a session; waits for a gateway and for a session. Rejected with DISCONNECTED
+   * where it is closed before: a program that does not catch that ends in peace.
+   */
   connect(options?: { signal?: AbortSignal }): Promise<void>;
-  /** Says goodbye. Calls that run are aborted; nothing keeps the process alive any more. */
+  /** Says goodbye, for good. Calls that run are aborted; nothing keeps the process alive any more. */
   close(reason?: string): Promise<void>;
 }
 

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createGateway, LocalProvider } from "copilot-tap/gateway";
+import { createGateway, inProcess } from "copilot-tap/gateway";
+import { provider as makeProvider } from "copilot-tap/provider";
 import { withEnvironment } from "../../support/harness.mjs";
 import { TestProvider } from "../../support/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";
@@ -107,17 +108,15 @@ test("tap_status is there once and first, and served by the gateway as long as t
   assert.equal(alone.resultType, "failure");
 });
 
-test("a local provider serves every attached session", async (t) => {
+test("a provider in process serves every attached session", async (t) => {
   const gateway = createGateway();
   t.after(() => gateway.close());
   const first = new Session("s-1");
   await gateway.attachSession(first);
-  const handler = (_args, { sessionId }) => `here in ${sessionId}`;
-  const provider = new LocalProvider(gateway, {
-    name: "mine",
-    tools: [{ name: "where", description: "Where it is", handler }],
-  });
-  await provider.ready;
+  const provider = makeProvider("mine", { session: "all", transport: inProcess(gateway) });
+  const where = (_args, { session }) => `here in ${session}`;
+  provider.tool("where", { description: "Where it is" }, where);
+  await provider.connect();
   const second = new Session("s-2");
   await gateway.attachSession(second);
   for (const session of [first, second]) {
@@ -125,7 +124,7 @@ test("a local provider serves every attached session", async (t) => {
     const { textResultForLlm } = await session.call("where", {});
     assert.equal(textResultForLlm, `here in ${session.sessionId}`);
   }
-  provider.dispose();
+  await provider.close();
   await waitFor(() => !first.offered.includes("where"), { what: "where gone" });
   assert.deepEqual([...first.lines, ...second.lines], []);
 });

@@ -38,7 +38,7 @@ const ROOMS = {
   install: ["base"],
   process: ["base"],
   projects: ["base", "process"],
-  host: ["base", "projects"],
+  host: ["base", "projects", "sdk"],
   session: ["base", "command"],
   extension: ["base", "session", "host"],
   embedded: ["base", "host", "session"],
@@ -154,7 +154,12 @@ function importsOf(file, seen = new Set()) {
 test("a host without project providers does not load what runs them", () => {
   const loaded = importsOf("js/host/host.mjs");
   assert.ok(loaded.has("js/projects/project-sessions.mjs"), "imports are found at all");
-  const heavy = ["node:http", "node:child_process", "jsonc-parser", "js/process/supervisor.mjs"];
+  const heavy = [
+    "node:http",
+    "node:child_process",
+    "jsonc-parser",
+    "js/process/supervisor.mjs",
+  ].concat(["ws", "@cfworker/json-schema", "sdk/node/arguments.mjs", "sdk/node/files.mjs"]);
   assert.deepEqual(
     heavy.filter((one) => loaded.has(one)),
     [],

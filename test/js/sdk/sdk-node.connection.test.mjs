@@ -302,7 +302,7 @@ describe("a provider", () => {
     assert.ok(performance.now() - begun < 3000);
     await Promise.all(pending);
     assert.equal(refusals.length, 60, "those that were sent have failed by now");
-    await assert.rejects(tap.connect(), /make another/);
+    await assert.rejects(tap.connect(), { code: "DISCONNECTED", message: /Make another provider/ });
     resume();
   });
 

@@ -60,11 +60,12 @@ describe("a process", () => {
        const tap = provider("brief");
        process.once("SIGTERM", () => tap.close());
        setTimeout(() => process.kill(process.pid, "SIGTERM"), 300);
+       process.once("SIGTERM", () => setTimeout(() => console.log("tidied up"), 50));
        await tap.connect();
-       console.log("over");`,
+       console.log("connected");`,
     );
     assert.equal(status, 0, output);
-    assert.equal(output, "over\n");
+    assert.equal(output, "tidied up\n");
   });
 
   test("that closes, or gives up, right after connect() ends in peace", async (t) => {
@@ -84,7 +85,7 @@ describe("a process", () => {
        await provider("brief").connect({ signal }).catch((error) => console.log(error.message));`,
     );
     assert.equal(status, 0, output);
-    assert.equal(output, "enough\n");
+    assert.equal(output, `${"DISCONNECTED\n".repeat(4)}enough\n`);
   });
 
   test("whose token is void later ends with the reason", async (t) => {

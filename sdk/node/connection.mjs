@@ -1,45 +1,33 @@
-// The way to the gateway: waits for one, lets itself in, binds, and comes back when the connection is
-// lost. What is said over it is the provider's business.
+// The connection of a provider: opens a transport, binds to a session, and opens the transport again when
+// it has closed. The provider decides what is sent over it.
 
 import { closedError, TapError, toError } from "./errors.mjs";
-import { backoff, MOST_BUFFERED, Pace } from "./pace.mjs";
+import { backoff } from "./pace.mjs";
 import { Sessions } from "./sessions.mjs";
 
-/** From a connection to the list of sessions, a code typed by the user aside. */
-const ADMISSION_MS = 10_000;
-/** For the gateway's answer to a goodbye. */
-const FAREWELL_MS = 1000;
-/** Of the time that a session's end has, so much is the listener's: the answer must be in time. */
+/** The listener of a session's end has this share of its deadline: the answer must be in time. */
 const OF_DEADLINE = 0.9;
-/** A wrong token may be one that is just being replaced; so often it is not. */
-const PATIENT_FAILURES = 3;
-/** What a second attempt cannot mend. */
+/** Refusals of a hello that a second attempt cannot mend. */
 const FINAL = ["UNSUPPORTED_VERSION", "TOOL_CONFLICT", "DUPLICATE_INSTANCE", "UNAUTHORIZED"].concat(
   ["INVALID_JSON", "PAYLOAD_TOO_LARGE"],
 );
 
 /** @typedef {{type: string, [field: string]: any}} Message */
+/** @typedef {import("./types.js").ConnectionEnd} ConnectionEnd */
 /**
- * @typedef {object} LinkOptions
- * @property {string} name
- * @property {ReturnType<typeof import("./where.mjs").whereabouts>} where
+ * @typedef {object} ConnectionOptions
+ * @property {import("./types.js").Transport} transport
  * @property {import("./types.js").SessionChoice} session
- * @property {((prompt: string) => string | Promise<string>) | undefined} pair
  * @property {() => object} hello what is declared
  * @property {(ack: Message) => void} onBound
  * @property {(error: TapError) => void} onLost
  * @property {(message: Message) => void} onMessage
  * @property {(sessionId: string, deadline: number) => Promise<void>} onSessionEnd
  * @property {(error: Error) => void} onError
- * @property {(error: Error) => void} onFatal
+ * @property {(error: Error) => void} onFatal it cannot go on
+ * @property {() => void} onOver the transport has ended for good, and nothing has failed
  * @property {(text: string) => void} onStatus
  */
-
-/** @param {string} url @returns {Promise<WebSocket>} */
-async function openSocket(url) {
-  const Socket = globalThis.WebSocket ?? (await import("ws")).WebSocket;
-  return new Socket(url);
-}
 
 /** Whether it is done by then. @param {number} ms @param {Promise<unknown>} work */
 async function within(ms, work) {
@@ -54,10 +42,10 @@ async function within(ms, work) {
 /** Given to answers: they are not counted, and must not be lost. */
 const ANSWERS = ["tool.result", "gate.result", "transform.result", "hello", "goodbye"];
 
-export class Link {
+export class Connection {
   #options;
-  /** @type {WebSocket | undefined} */
-  #socket;
+  /** @type {import("./types.js").Wire | undefined} */
+  #wire;
   /** @type {NodeJS.Timeout | undefined} */
   #timer;
   /** @type {"closed" | "admission" | "waiting" | "hello" | "bound" | "leaving"} */
@@ -65,16 +53,16 @@ export class Link {
   /** What we are bound to, or were: a session's id or "all". */
   #binding = "";
   #reconnectToken = "";
-  /** @type {string | undefined} */
-  #pairedToken;
   sessions = new Sessions();
-  #pace = new Pace();
   #attempts = 0;
   #refusals = 0;
   #everBound = false;
   #status = "";
+  /** @type {Promise<void> | undefined} */
+  #stopped;
+  #onWireClosed = () => {};
 
-  /** @param {LinkOptions} options */
+  /** @param {ConnectionOptions} options */
   constructor(options) {
     this.#options = options;
   }
@@ -83,30 +71,35 @@ export class Link {
     return this.#state === "bound";
   }
 
+  /** Bytes that wait in the transport. */
   get buffered() {
-    return this.#socket?.bufferedAmount ?? 0;
+    return this.#wire?.buffered ?? 0;
   }
 
   start() {
-    void this.#connect().catch((error) => this.#fail(toError(error)));
+    try {
+      this.#open();
+    } catch (error) {
+      this.#fail(toError(error));
+    }
   }
 
   /** @param {string} [reason] @returns {Promise<void>} once the connection is closed */
-  async stop(reason) {
+  stop(reason) {
+    this.#stopped ??= this.#stop(reason);
+    return this.#stopped;
+  }
+
+  /** @param {string} [reason] */
+  async #stop(reason) {
     clearTimeout(this.#timer);
-    const socket = this.#socket;
     const greeted = ["waiting", "hello", "bound"].includes(this.#state);
     this.#state = "leaving";
-    if (!socket || socket.readyState === socket.CLOSED) return;
-    const closed = new Promise((resolve) => socket.addEventListener("close", resolve));
-    // The gateway closes after a goodbye.
+    if (!this.#wire) return;
+    const closed = new Promise((resolve) => (this.#onWireClosed = () => resolve(undefined)));
     if (greeted) this.#transmit({ type: "goodbye", reason });
-    else socket.close();
-    if (await within(FAREWELL_MS, closed)) return;
-    // That of Node.js itself can only ask to be closed, and waits for an answer.
-    if ("terminate" in socket) /** @type {any} */ (socket).terminate();
-    else socket.close();
-    if (this.#socket === socket) this.#onClose(1006, "the gateway does not answer");
+    this.#wire?.close(); // some transports have closed at the goodbye
+    await closed;
   }
 
   /** @param {Message} message @throws {TapError} where it cannot be sent now */
@@ -116,7 +109,7 @@ export class Link {
       throw new TapError("DISCONNECTED", `${message.type}: not bound to a session`);
     }
     const counts = !ANSWERS.includes(message.type);
-    if (counts && (this.buffered > MOST_BUFFERED || !this.#pace.take())) {
+    if (counts && this.#wire?.takesMore?.() === false) {
       throw new TapError("RATE_LIMITED", `${message.type}: more messages than the gateway takes`);
     }
     this.#transmit(message);
@@ -124,58 +117,68 @@ export class Link {
 
   /** A tool.result, where we are bound. @param {string} json */
   answer(json) {
-    if (this.#socket?.readyState === 1) this.#socket.send(json);
+    this.#wire?.send(json);
   }
 
   /** @param {Message} message */
   #transmit(message) {
-    if (this.#socket?.readyState === 1) this.#socket.send(JSON.stringify(message));
+    this.#wire?.send(JSON.stringify(message));
   }
 
   // ---- a connection --------------------------------------------------------------------------------
 
-  async #connect() {
-    const { where, pair } = this.#options;
-    const token = this.#pairedToken ?? where.token();
-    if (!token && !pair) {
-      this.#say(`waiting for a session of the Copilot CLI (no ${where.tokenFile})`);
-      return this.#again();
-    }
-    const socket = await openSocket(where.url);
-    socket.addEventListener("error", () => {}); // "close" follows
-    if (this.#state === "leaving") return socket.close();
-    this.#socket = socket;
+  #open() {
     this.#state = "admission";
-    this.#pace = new Pace();
-    this.#timer = setTimeout(() => socket.close(), ADMISSION_MS);
-    const auth = token ? { token } : { mode: "pair", name: this.#options.name };
-    socket.addEventListener("open", () => this.#transmit({ type: "auth", ...auth }));
-    socket.addEventListener("message", ({ data }) => this.#receive(JSON.parse(String(data))));
-    socket.addEventListener("close", ({ code, reason }) => {
-      if (this.#socket === socket) this.#onClose(code, String(reason));
+    // A transport may call its handlers before open() returns. What they say is handled after that.
+    /** @type {(() => void)[]} */
+    const early = [];
+    let deliver = (/** @type {() => void} */ work) => {
+      early.push(work);
+    };
+    const wire = this.#options.transport.open({
+      onMessage: (text) =>
+        deliver(() => {
+          if (this.#wire === wire) this.#receive(JSON.parse(text));
+        }),
+      onClosed: (end) =>
+        deliver(() => {
+          if (this.#wire === wire) this.#onClose(end);
+        }),
     });
+    this.#wire = wire;
+    for (const work of early) work(); // it may add to them
+    deliver = (work) => work();
   }
 
-  /** @param {number} code @param {string} reason */
-  #onClose(code, reason) {
-    clearTimeout(this.#timer);
-    this.#socket = undefined;
-    const wasBound = this.bound;
-    if (this.#state !== "leaving") this.#state = "closed";
+  /** @param {ConnectionEnd} end */
+  #onClose({ reason, status, error, again }) {
+    const { bound: wasBound } = this;
+    const leaving = this.#state === "leaving";
+    this.#wire = undefined;
     this.sessions.leaveAll();
-    const why = reason || (code === 1006 ? "the gateway is not there" : `close code ${code}`);
-    if (this.#state === "leaving") {
-      return this.#options.onLost(closedError(`the connection ended: ${why}`));
-    }
+    this.#onWireClosed();
+    if (leaving) return this.#options.onLost(closedError(`the connection ended: ${reason}`));
+    this.#state = "closed";
+    if (again === "never") return this.#end(reason, error);
     if (wasBound) {
-      this.#options.onLost(new TapError("DISCONNECTED", `the connection ended: ${why}`));
+      this.#options.onLost(new TapError("DISCONNECTED", `the connection ended: ${reason}`));
     }
-    this.#say(wasBound ? `connection lost (${why})` : `waiting for a gateway (${why})`);
+    if (error) this.#options.onError(error);
+    if (again === "later") this.#refusals += 1;
+    const waiting = status ?? `waiting for a gateway (${reason})`;
+    this.#say(wasBound ? `connection lost (${reason})` : waiting);
     this.#again();
   }
 
+  /** @param {string} reason @param {Error} [error] */
+  #end(reason, error) {
+    if (error) return this.#fail(error);
+    this.#state = "leaving";
+    this.#options.onLost(closedError(`the connection ended: ${reason}`));
+    this.#options.onOver();
+  }
+
   #again() {
-    if (this.#state === "leaving") return;
     const delay = backoff(this.#refusals || this.#attempts, this.#refusals > 0);
     this.#attempts += 1;
     this.#timer = setTimeout(() => this.start(), delay);
@@ -200,11 +203,7 @@ export class Link {
   #receive(message) {
     if (this.#state === "leaving") return;
     switch (message.type) {
-      case "auth.pairing":
-        return void this.#pair(message.prompt);
       case "sessions":
-        clearTimeout(this.#timer);
-        this.#pairedToken = message.token ?? this.#pairedToken;
         this.#state = "waiting";
         return this.#onSessions(message.active);
       case "sessions.updated":
@@ -221,17 +220,6 @@ export class Link {
         return this.#onError(message);
       default:
         return this.#options.onMessage(message);
-    }
-  }
-
-  /** @param {string} prompt */
-  async #pair(prompt) {
-    clearTimeout(this.#timer);
-    try {
-      const code = await this.#options.pair?.(prompt);
-      this.#transmit({ type: "auth.confirm", code: String(code).trim() });
-    } catch (error) {
-      this.#fail(toError(error));
     }
   }
 
@@ -301,10 +289,10 @@ export class Link {
 
   /** @param {Message} message */
   async #onSessionEnd({ sessionId, deadline }) {
-    const socket = this.#socket;
+    const wire = this.#wire;
     this.sessions.end(sessionId);
     await within(deadline * OF_DEADLINE, this.#options.onSessionEnd(sessionId, deadline));
-    if (this.#socket !== socket || this.#state !== "bound") return;
+    if (this.#wire !== wire || this.#state !== "bound") return;
     this.#transmit({ type: "shutdown.ready", sessionId });
     if (this.#binding !== sessionId) return;
     this.#state = "waiting";
@@ -315,7 +303,6 @@ export class Link {
   /** @param {Message} message */
   #onError(message) {
     const error = TapError.of(/** @type {any} */ (message));
-    if (error.code === "AUTH_FAILED" && this.#state !== "bound") return this.#onAuthFailed(error);
     if (error.code === "AUTH_FAILED") return this.#options.onError(error);
     if (this.#state !== "hello" || message.replyTo !== "hello") {
       // A session that has ended meanwhile.
@@ -331,19 +318,6 @@ export class Link {
     if (!this.#everBound && FINAL.includes(error.code)) return this.#fail(error);
     this.#options.onError(error);
     this.#refusals += 1;
-    this.#socket?.close();
-  }
-
-  /** @param {TapError} error */
-  #onAuthFailed(error) {
-    const { where } = this.#options;
-    this.#refusals += 1;
-    if (this.#pairedToken) {
-      this.#pairedToken = undefined; // it was taken back, or its session is over: pair again
-    } else if (where.given) {
-      this.#fail(error);
-    } else if (this.#refusals === PATIENT_FAILURES) {
-      this.#options.onError(error);
-    }
+    this.#wire?.close();
   }
 }

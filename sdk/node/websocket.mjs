@@ -1,0 +1,190 @@
+// The usual transport: a WebSocket to the gateway on this machine, admitted by a token, or by a code
+// that the user types (docs/protocol.md, "Connecting").
+
+import { TapError, toError } from "./errors.mjs";
+import { MOST_BUFFERED, Pace } from "./pace.mjs";
+
+/** From a connection to the list of sessions, without the time in which the user types a code. */
+const ADMISSION_MS = 10_000;
+/** For the gateway's part in closing a connection. */
+const CLOSE_MS = 1000;
+/** A wrong token may be one that is just being replaced. So many failures in a row mean that it is not. */
+const PATIENT_FAILURES = 3;
+
+/** @typedef {import("./types.js").Transport} Transport */
+/** @typedef {import("./types.js").Wire} Wire */
+/** @typedef {import("./types.js").TransportHandlers} TransportHandlers */
+/** @typedef {import("./types.js").ConnectionEnd} ConnectionEnd */
+/**
+ * @typedef {object} WebSocketOptions
+ * @property {string} name of the provider: shown where the user types the code
+ * @property {ReturnType<typeof import("./where.mjs").whereabouts>} where
+ * @property {((prompt: string) => string | Promise<string>) | undefined} pair
+ */
+
+/** @returns {Promise<typeof globalThis.WebSocket>} that of Node.js, which not every version has */
+async function webSocketClass() {
+  return globalThis.WebSocket ?? (await import("ws")).WebSocket;
+}
+
+/** @implements {Transport} */
+export class WebSocketTransport {
+  #options;
+  /** @type {string | undefined} */
+  #pairedToken;
+  #failures = 0;
+
+  /** @param {WebSocketOptions} options */
+  constructor(options) {
+    this.#options = options;
+  }
+
+  /** @param {TransportHandlers} handlers @returns {Wire} */
+  open(handlers) {
+    const { where, pair, name } = this.#options;
+    const token = this.#pairedToken ?? where.token();
+    if (token) return new Socket(this, where.url, { token }, handlers);
+    if (pair) return new Socket(this, where.url, { mode: "pair", name }, handlers);
+    const status = `waiting for a session of the Copilot CLI (no ${where.tokenFile})`;
+    handlers.onClosed({ reason: "there is no token", status });
+    return { send() {}, close() {} };
+  }
+
+  /** @param {string} prompt @returns {Promise<string>} */
+  async code(prompt) {
+    return String(await this.#options.pair?.(prompt)).trim();
+  }
+
+  /** @param {string | undefined} pairedToken for later connections */
+  admitted(pairedToken) {
+    this.#pairedToken = pairedToken ?? this.#pairedToken;
+    this.#failures = 0;
+  }
+
+  /** @param {TapError} error with code AUTH_FAILED @returns {Partial<ConnectionEnd>} */
+  refused(error) {
+    this.#failures += 1;
+    if (this.#pairedToken) {
+      this.#pairedToken = undefined; // it was revoked, or its session has ended: pair again
+      return { again: "later" };
+    }
+    if (this.#options.where.given) return { again: "never", error };
+    return { again: "later", ...(this.#failures === PATIENT_FAILURES && { error }) };
+  }
+}
+
+/** One connection. @implements {Wire} */
+class Socket {
+  #transport;
+  #auth;
+  #handlers;
+  /** @type {WebSocket | undefined} */
+  #socket;
+  #pace = new Pace();
+  #admitted = false;
+  #ended = false;
+  /** What the gateway's refusal says about the next attempt. @type {Partial<ConnectionEnd>} */
+  #refusal = {};
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer;
+
+  /**
+   * @param {WebSocketTransport} transport
+   * @param {string} url
+   * @param {object} auth the fields of the first message
+   * @param {TransportHandlers} handlers
+   */
+  constructor(transport, url, auth, handlers) {
+    this.#transport = transport;
+    this.#auth = auth;
+    this.#handlers = handlers;
+    void this.#open(url).catch((error) => this.#fail(error));
+  }
+
+  get buffered() {
+    return this.#socket?.bufferedAmount ?? 0;
+  }
+
+  takesMore() {
+    return this.buffered <= MOST_BUFFERED && this.#pace.take();
+  }
+
+  /** @param {string} text */
+  send(text) {
+    if (this.#socket?.readyState === 1) this.#socket.send(text);
+  }
+
+  /** The gateway answers with a close frame of its own. One that hangs does not. */
+  close() {
+    const socket = this.#socket;
+    if (!socket) return this.#end({ reason: "it was closed" });
+    socket.close();
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      // Node's own WebSocket has no terminate().
+      if ("terminate" in socket) /** @type {any} */ (socket).terminate();
+      this.#end({ reason: "the gateway does not answer" });
+    }, CLOSE_MS);
+  }
+
+  /** @param {string} url */
+  async #open(url) {
+    const WebSocket = await webSocketClass();
+    if (this.#ended) return;
+    const socket = new WebSocket(url);
+    this.#socket = socket;
+    this.#timer = setTimeout(() => this.close(), ADMISSION_MS);
+    socket.addEventListener("error", () => {}); // "close" follows
+    socket.addEventListener("open", () =>
+      this.send(JSON.stringify({ type: "auth", ...this.#auth })),
+    );
+    socket.addEventListener("message", ({ data }) => this.#receive(String(data)));
+    socket.addEventListener("close", ({ code, reason }) => {
+      const words = code === 1006 ? "the gateway is not there" : `close code ${code}`;
+      this.#end({ reason: String(reason) || words });
+    });
+  }
+
+  /** @param {string} text */
+  #receive(text) {
+    if (this.#ended) return;
+    if (this.#admitted) return this.#handlers.onMessage(text);
+    const message = JSON.parse(text);
+    if (message.type === "auth.pairing") return void this.#confirm(message.prompt);
+    if (message.type === "error" && message.code === "AUTH_FAILED") {
+      this.#refusal = this.#transport.refused(TapError.of(message));
+      return;
+    }
+    if (message.type === "sessions") {
+      clearTimeout(this.#timer);
+      this.#admitted = true;
+      this.#transport.admitted(message.token);
+    }
+    this.#handlers.onMessage(text);
+  }
+
+  /** @param {string} prompt */
+  async #confirm(prompt) {
+    clearTimeout(this.#timer);
+    try {
+      const code = await this.#transport.code(prompt);
+      this.send(JSON.stringify({ type: "auth.confirm", code }));
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** @param {unknown} error that a second attempt cannot mend */
+  #fail(error) {
+    this.#refusal = { again: "never", error: toError(error) };
+    this.close();
+  }
+
+  /** @param {ConnectionEnd} end */
+  #end(end) {
+    if (this.#ended) return;
+    this.#ended = true;
+    clearTimeout(this.#timer);
+    this.#handlers.onClosed({ ...end, ...this.#refusal });
+  }
+}
