@@ -24,7 +24,7 @@ const PATIENT_FAILURES = 3;
 
 /** @returns {Promise<typeof globalThis.WebSocket>} that of Node.js, which not every version has */
 async function webSocketClass() {
-  return globalThis.WebSocket ?? (await import("ws")).WebSocket;
+  return globalThis.WebSocket ?? /** @type {any} */ (await import("ws")).WebSocket;
 }
 
 /** @implements {Transport} */

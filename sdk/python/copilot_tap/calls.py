@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable
 
 from .errors import TapError, ToolError, failure
-from .link import FAREWELL_S, Link, Message
+from .connection import FAREWELL_S, Connection, Message
 from .report import call_text
 from .threads import in_thread
 from .tools import Tool
@@ -58,11 +58,11 @@ class Calls:
 
     def __init__(
         self,
-        link: Link,
+        connection: Connection,
         find: Callable[[str], Tool | None],
         on_error: Callable[[BaseException, str], None],
     ) -> None:
-        self._link, self._find, self._on_error = link, find, on_error
+        self._connection, self._find, self._on_error = connection, find, on_error
         self._running: dict[str, _Running] = {}
 
     def start(self, message: Message) -> None:
@@ -76,7 +76,7 @@ class Calls:
 
         call = Call(call_id, message["sessionId"], message["tool"], progress)
         self._running[call_id] = running = _Running(call)
-        running.task = self._link.spawn(self._perform(running, message["args"]))
+        running.task = self._connection.spawn(self._perform(running, message["args"]))
 
     async def _perform(self, running: _Running, args: dict[str, Any]) -> None:
         """Whatever the function does, the call is answered once."""
@@ -112,7 +112,7 @@ class Calls:
             raise ending
 
     def _report(self, error: BaseException, call: Call, args: dict[str, Any]) -> None:
-        if not isinstance(error, ToolError) and self._link.bound:
+        if not isinstance(error, ToolError) and self._connection.bound:
             self._on_error(error, call_text(call.tool, args))
 
     async def _run(self, running: _Running, args: dict[str, Any]) -> Any:
@@ -129,19 +129,19 @@ class Calls:
         return await in_thread(functools.partial(tool.function, **given))
 
     async def _answer(self, call_id: str, outcome: Message) -> None:
-        if self._link.bound:
-            await self._link.send({"type": "tool.result", "id": call_id, **outcome})
+        if self._connection.bound:
+            await self._connection.send({"type": "tool.result", "id": call_id, **outcome})
 
     def _progress(self, call_id: str, message: str) -> None:
         running = self._running.get(call_id)
         if running and not running.call.cancelled:
-            running.progress.add(task := self._link.spawn(self._send_progress(call_id, message)))
+            running.progress.add(task := self._connection.spawn(self._send_progress(call_id, message)))
             task.add_done_callback(running.progress.discard)
 
     async def _send_progress(self, call_id: str, message: str) -> None:
         """Where it is sent too fast it is left out."""
         try:
-            await self._link.send({"type": "tool.progress", "id": call_id, "message": message})
+            await self._connection.send({"type": "tool.progress", "id": call_id, "message": message})
         except TapError:
             pass
 

@@ -21,9 +21,15 @@ ADVICE = {
 class TapError(Exception):
     """The gateway has refused something, or cannot be reached."""
 
-    def __init__(self, code: str, message: str, about: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        about: Mapping[str, Any] | None = None,
+        advice: str | None = None,
+    ) -> None:
         self.code = code
-        self.advice = ADVICE.get(code, "")
+        self.advice = ADVICE.get(code, "") if advice is None else advice
         self.reply_to = (about or {}).get("replyTo")
         self.session = (about or {}).get("sessionId")
         super().__init__(f"{code}: {message}" + (f". {self.advice}" if self.advice else ""))
@@ -31,6 +37,11 @@ class TapError(Exception):
     @classmethod
     def of(cls, message: Mapping[str, Any]) -> TapError:
         return cls(message["code"], message["message"], message)
+
+
+def closed_error(message: str) -> TapError:
+    """Nothing reconnects after close()."""
+    return TapError("DISCONNECTED", message, advice="Make another provider to connect again.")
 
 
 class ToolError(Exception):

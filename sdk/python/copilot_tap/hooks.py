@@ -7,7 +7,7 @@ import itertools
 from typing import Any, Callable, Union
 
 from .errors import text_of
-from .link import Message
+from .connection import Message
 from .report import call_text
 
 Judge = Callable[..., Any]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
 import sys
@@ -11,14 +10,14 @@ from pathlib import Path
 from typing import Any, Awaitable, Callable
 
 from .calls import Calls, FileResult
-from .errors import TapError
+from .errors import TapError, closed_error
 from .files import Files
 from .hooks import Hooks
-from .link import Link, Message
+from .connection import Connection, Message
 from .listeners import Listener, Listeners
 from .requests import Requests
 from .sessions import SessionChoice
-from .streams import Receipt, Stream
+from .streams import Receipt, Rules, Stream, Streams
 from .tools import Tools, make_tool
 from .where import Whereabouts
 
@@ -48,17 +47,21 @@ class Provider:
         limit = {"max": concurrency} if isinstance(concurrency, int) else concurrency
         self._hello: Message = {"name": name, "instance": instance, "metadata": metadata}
         self._hello.update(concurrency=limit, startup_context=startup_context)
-        self._listeners = Listeners(name, lambda coroutine: self._link.spawn(coroutine))
+        self._listeners = Listeners(name, lambda coroutine: self._connection.spawn(coroutine))
         self._tools, self._hooks = Tools(), Hooks(self.on_error)
-        self._filters: dict[str, list[dict[str, str]]] = {}
-        self._make_link = lambda: Link(self, Whereabouts(url, port, home, token), session, pair)
+        self._filters: dict[str, Rules] = {}
+        self._make_connection = lambda: Connection(self, Whereabouts(url, port, home, token), session, pair)
         self._reset()
 
     def _reset(self) -> None:
-        """A connection, and what belongs to it; a provider that was closed may connect again."""
-        self._link = self._make_link()
-        self._requests = Requests(self._link)
-        self._calls = Calls(self._link, self._tools.declared.get, self.on_error)
+        """A connection, and what belongs to it."""
+        self._left = False  # closed, for good
+        self._connection = self._make_connection()
+        self._requests = Requests(self._connection)
+        self._streams = Streams(
+            self._connection, self._requests, self._ask, self._filters, self._broadcasts
+        )
+        self._calls = Calls(self._connection, self._tools.declared.get, self.on_error)
         self._run: asyncio.Task[None] | None = None
         self._connected: asyncio.Future[None] | None = None
         self._syncing: asyncio.Task[None] | None = None
@@ -151,12 +154,12 @@ class Provider:
 
     def _changed(self) -> None:
         """From any thread."""
-        if self._loop and self._link.bound:
+        if self._loop and self._connection.bound:
             self._loop.call_soon_threadsafe(self._sync_later)
 
     def _sync_later(self) -> None:
-        if self._link.bound and not self._syncing:
-            self._syncing = self._link.spawn(self._sync_soon())
+        if self._connection.bound and not self._syncing:
+            self._syncing = self._connection.spawn(self._sync_soon())
 
     async def _sync_soon(self) -> None:
         await asyncio.sleep(0)  # what is declared together is told together
@@ -171,7 +174,7 @@ class Provider:
         refusals: list[TapError] = []
         async with self._sync_lock:
             for change in (self._tools.change, self._hooks.change, self._hooks.context_change):
-                told = change() if self._link.bound else None
+                told = change() if self._connection.bound else None
                 if not told:
                     continue
                 message, restore = told
@@ -191,7 +194,7 @@ class Provider:
         # Bound to "all" without a session there is nobody who would answer.
         if self.sessions:
             return await self._requests.ask(message)
-        await self._link.send(message)
+        await self._connection.send(message)
         return None
 
     # ---- what is sent ------------------------------------------------------------------------------
@@ -207,26 +210,12 @@ class Provider:
         session: str | None = None,
     ) -> Receipt | None:
         """An event: kept, shown (`surface`), or put before the model (`inject`)."""
-        text = event if isinstance(event, str) else json.dumps(event)
-        push: Message = {"type": "push", "stream": stream, "event": text, "level": level}
-        push |= {"prompt": prompt, "metadata": metadata, "sessionId": session}
-        if self._broadcasts and session is None:
-            push["broadcast"] = True
-        ack = await self._ask(push)
-        return ack and Receipt(ack["outcome"], ack["sessionId"], ack.get("rule"))
+        return await self._streams.push(
+            stream, event, level=level, prompt=prompt, metadata=metadata, session=session
+        )
 
     def stream(self, name: str) -> Stream:
-        return Stream(self, name)
-
-    async def _set_filter(self, stream: str, rules: list[dict[str, str]]) -> None:
-        if self._link.bound:
-            await self._ask({"type": "filter.set", "stream": stream, "rules": rules})
-        self._filters[stream] = rules
-
-    async def _history(self, stream: str, last: int, session: str | None) -> list[dict[str, Any]]:
-        query = {"type": "stream.query", "streams": [stream], "last": last, "sessionId": session}
-        answer = await self._requests.ask(query, "queryId")
-        return next(iter(answer["streams"].values()), []) if answer else []
+        return Stream(lambda: self._streams, name)
 
     async def file(
         self, name: str, content: str | bytes, *, mime_type: str, ttl: int = 300
@@ -240,7 +229,7 @@ class Provider:
         file = {"path": str(path), "mimeType": mime_type, "size": len(data), "ttl": ttl}
         return FileResult(file)
 
-    # ---- what comes (called by Link) ---------------------------------------------------------------
+    # ---- what comes (called by Connection) ---------------------------------------------------------------
 
     def hello(self) -> Message:
         hooks, tools = self._hooks.declare(), self._tools.declare()
@@ -254,9 +243,9 @@ class Provider:
         elif kind == "tool.cancel":
             self._calls.cancel(message)
         elif kind == "gate.check":
-            self._link.spawn(self._reply(self._hooks.check(message)))
+            self._connection.spawn(self._reply(self._hooks.check(message)))
         elif kind == "transform.request":
-            self._link.spawn(self._reply(self._hooks.rewrite(message)))
+            self._connection.spawn(self._reply(self._hooks.rewrite(message)))
         elif kind in ("ack", "stream.history"):
             self._requests.answered(message)
         elif kind == "session.event":
@@ -272,27 +261,23 @@ class Provider:
 
     async def _reply(self, answer: Awaitable[Message]) -> None:
         message = await answer
-        if self._link.bound:
-            await self._link.send(message)
+        if self._connection.bound:
+            await self._connection.send(message)
 
     def on_bound(self, ack: Message) -> None:
         self.persist_dir = Path(ack["persistDir"]) if ack.get("persistDir") else None
         session = ack["sessionId"]
-        every = [one["id"] for one in self._link.sessions.open]
+        every = [one["id"] for one in self._connection.sessions.open]
         self.sessions |= set(every if session == "all" else [session])
         if self._connected and not self._connected.done():
             self._connected.set_result(None)
-        self._link.spawn(self._restore())
+        self._connection.spawn(self._restore())
         event = {"session": session, "provider_id": ack["providerId"]}
         self._listeners.tell_later("bound", event)
 
     async def _restore(self) -> None:
         """What the gateway forgets with each hello, and what was declared meanwhile."""
-        for stream, rules in list(self._filters.items()):
-            try:
-                await self._ask({"type": "filter.set", "stream": stream, "rules": rules})
-            except TapError as error:
-                self.on_error(error)
+        await self._streams.restore(self.on_error)
         await self.synced()
 
     def on_lost(self, error: TapError) -> None:
@@ -316,16 +301,19 @@ class Provider:
     # ---- coming and going --------------------------------------------------------------------------
 
     async def connect(self) -> None:
-        """Returns once it is bound to a session; waits for a gateway and for a session."""
+        """Returns once it is bound to a session; waits for a gateway and for a session. DISCONNECTED
+        where it is closed before."""
         if not await self._bound(self._start()):
-            raise TapError("DISCONNECTED", "the provider was closed")
+            raise closed_error("the provider was closed")
 
     def _start(self) -> asyncio.Task[None]:
+        if self._left:
+            raise closed_error("connect(): the provider was closed")
         if self._run is None:
             self._loop = asyncio.get_running_loop()
             self._connected = self._loop.create_future()
             self._sync_lock = asyncio.Lock()
-            self._run = asyncio.ensure_future(self._link.run())
+            self._run = asyncio.ensure_future(self._connection.run())
             self._run.add_done_callback(self._on_end)
         return self._run
 
@@ -364,15 +352,15 @@ class Provider:
             run.result()
 
     async def close(self, reason: str | None = None) -> None:
-        """Says goodbye. Calls that run are cancelled."""
-        if self._run is None:
+        """Says goodbye, for good. Calls that run are cancelled."""
+        if self._left or self._run is None:
+            self._left = True
             return
+        self._left = True
         self._calls.abort_all()
-        run, link = self._run, self._link
-        await link.stop(run, reason)
+        await self._connection.stop(self._run, reason)
         self._files.remove_all()
-        self._requests.reject_all(TapError("DISCONNECTED", "the provider was closed"))
-        self._reset()
+        self._requests.reject_all(closed_error("the provider was closed"))
 
     async def __aenter__(self) -> Provider:
         await self.connect()

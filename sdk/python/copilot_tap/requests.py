@@ -7,12 +7,12 @@ import itertools
 from typing import Any
 
 from .errors import TapError
-from .link import Link, Message
+from .connection import Connection, Message
 
 
 class Requests:
-    def __init__(self, link: Link) -> None:
-        self._link = link
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
         self._ids = itertools.count(1)
         self._pending: dict[str, tuple[Message, asyncio.Future[Any]]] = {}
 
@@ -22,7 +22,7 @@ class Requests:
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._pending[request_id] = (message, future)
         try:
-            await self._link.send({**message, id_field: request_id})
+            await self._connection.send({**message, id_field: request_id})
             return await future
         finally:
             self._pending.pop(request_id, None)

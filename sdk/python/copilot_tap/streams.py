@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Awaitable, Callable
 
-if TYPE_CHECKING:
-    from .provider import Provider
+from .connection import Connection, Message
+from .errors import TapError
+from .requests import Requests
+
+Rules = list[dict[str, str]]
 
 
 @dataclass(frozen=True)
@@ -18,19 +22,89 @@ class Receipt:
     """Of the stream's filter."""
 
 
-class Stream:
-    """Events of one name, from Provider.stream."""
+class Streams:
+    """`ask` sends a message and gives the answer; it raises TapError where the provider is not bound."""
 
-    def __init__(self, provider: Provider, name: str) -> None:
-        self._provider, self.name = provider, name
+    def __init__(
+        self,
+        connection: Connection,
+        requests: Requests,
+        ask: Callable[[Message], Awaitable[Any]],
+        filters: dict[str, Rules],
+        broadcasts: bool,
+    ) -> None:
+        self._connection, self._requests, self._ask = connection, requests, ask
+        self._filters = filters  # the gateway forgets them with each hello
+        self._broadcasts = broadcasts
+
+    async def push(
+        self,
+        stream: str,
+        event: Any,
+        *,
+        level: str = "keep",
+        prompt: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        session: str | None = None,
+    ) -> Receipt | None:
+        text = event if isinstance(event, str) else json.dumps(event)
+        push: Message = {"type": "push", "stream": stream, "event": text, "level": level}
+        push |= {"prompt": prompt, "metadata": metadata, "sessionId": session}
+        if self._broadcasts and session is None:
+            push["broadcast"] = True
+        ack = await self._ask(push)
+        return ack and Receipt(ack["outcome"], ack["sessionId"], ack.get("rule"))
+
+    async def filter(self, stream: str, rules: Rules) -> None:
+        former = self._filters.get(stream)
+        self._filters[stream] = rules
+        if not self._connection.bound:
+            return
+        try:
+            await self._ask({"type": "filter.set", "stream": stream, "rules": rules})
+        except TapError as error:
+            # What was lost with the connection is set again with the next one.
+            if error.code != "DISCONNECTED" and self._filters.get(stream) is rules:
+                if former is None:
+                    del self._filters[stream]
+                else:
+                    self._filters[stream] = former
+            raise
+
+    async def restore(self, on_error: Callable[[TapError], None]) -> None:
+        """After a hello."""
+        for stream, rules in list(self._filters.items()):
+            if not rules or not self._connection.bound:
+                continue
+            try:
+                await self._ask({"type": "filter.set", "stream": stream, "rules": rules})
+            except TapError as error:
+                if error.code != "DISCONNECTED":  # else the next hello restores it
+                    on_error(error)
+
+    async def history(
+        self, stream: str, last: int | None = None, session: str | None = None
+    ) -> list[dict[str, Any]]:
+        query = {"type": "stream.query", "streams": [stream], "last": last, "sessionId": session}
+        answer = await self._requests.ask(query, "queryId")
+        return next(iter(answer["streams"].values()), []) if answer else []
+
+
+class Stream:
+    """Events of one name, from Provider.stream. `streams` gives those of the present connection."""
+
+    def __init__(self, streams: Callable[[], Streams], name: str) -> None:
+        self._streams, self.name = streams, name
 
     async def push(self, event: Any, **options: Any) -> Receipt | None:
-        return await self._provider.push(self.name, event, **options)
+        return await self._streams().push(self.name, event, **options)
 
-    async def filter(self, rules: list[dict[str, str]]) -> None:
+    async def filter(self, rules: Rules) -> None:
         """Decides what becomes of each event. It holds after a reconnect, too."""
-        await self._provider._set_filter(self.name, rules)
+        await self._streams().filter(self.name, rules)
 
-    async def history(self, last: int = 100, session: str | None = None) -> list[dict[str, Any]]:
+    async def history(
+        self, last: int | None = None, session: str | None = None
+    ) -> list[dict[str, Any]]:
         """The latest events, the last one first."""
-        return await self._provider._history(self.name, last, session)
+        return await self._streams().history(self.name, last, session)

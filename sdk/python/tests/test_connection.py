@@ -168,16 +168,16 @@ async def test_run_returns_when_closed_and_is_cancelled_when_cancelled(kit):
         await connecting
 
     tap = make(kit, "runner")
-    for end in (tap.close, None):
-        running = asyncio.ensure_future(tap.run())
-        await tap.bindings.get()
-        if end:
-            await end()
-            assert await running is None
-        else:
-            running.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await running
+    running = asyncio.ensure_future(tap.run())
+    await tap.bindings.get()
+    await tap.close()
+    assert await running is None
+    tap = make(kit, "runner")
+    running = asyncio.ensure_future(tap.run())
+    await tap.bindings.get()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
     await kit.shows("tap: runner left")
 
 

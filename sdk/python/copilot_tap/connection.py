@@ -1,4 +1,4 @@
-"""The way to the gateway: waits for one, lets itself in, binds, and comes back when it is lost."""
+"""The connection to the gateway: waits for one, authenticates, binds, and reconnects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ except ImportError as missing:  # pragma: no cover
         "or pip install websockets"
     ) from missing
 
-from .errors import TapError
+from .errors import TapError, closed_error
 from .pace import Pace, backoff
 from .sessions import SessionChoice, Sessions
 from .where import Whereabouts
@@ -54,7 +54,7 @@ def _connect(url: str) -> Any:
     return websockets.connect(url, **options)  # type: ignore[attr-defined]
 
 
-class Link:
+class Connection:
     def __init__(
         self,
         owner: Owner,
@@ -148,7 +148,9 @@ class Link:
         if self._state != "leaving":
             self._state = "closed"
         self.sessions.leave_all()
-        if was_bound or self._state == "leaving":
+        if self._state == "leaving":
+            self._owner.on_lost(closed_error(f"the connection ended: {why}"))
+        elif was_bound:
             self._owner.on_lost(TapError("DISCONNECTED", f"the connection ended: {why}"))
         if self._state != "leaving":
             self._say(f"connection lost ({why})" if was_bound else f"waiting for a gateway ({why})")
@@ -169,6 +171,8 @@ class Link:
     async def send(self, message: Message) -> None:
         """Raises TapError where it cannot be sent now."""
         kind = message["type"]
+        if self._state == "leaving":
+            raise closed_error(f"{kind}: the provider was closed")
         if not self.bound:
             raise TapError("DISCONNECTED", f"{kind}: not bound to a session")
         if kind not in ANSWERS and not self._pace.take():
