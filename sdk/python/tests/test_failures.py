@@ -109,7 +109,7 @@ async def test_a_cancel_before_the_function_runs_and_with_its_last_progress_is_a
     answers = []
     async with tap:
         await kit.tool("work")
-        send = tap._link.send
+        send = tap._connection.send
 
         async def slowly(message):
             if message["type"] == "tool.progress":
@@ -119,7 +119,7 @@ async def test_a_cancel_before_the_function_runs_and_with_its_last_progress_is_a
                 answers.append(message)
             await send(message)
 
-        tap._link.send = slowly
+        tap._connection.send = slowly
         failed = asyncio.ensure_future(kit.call("work"))
         while not answers:
             await asyncio.sleep(0.01)
