@@ -1,5 +1,5 @@
-// What the command asks a running gateway: one link of its own, as an operator (docs/session-link.md,
-// "operate").
+// The control client of the copilot-tap command, on a link of its own (docs/session-link.md,
+// "control.open").
 
 import { readDescriptor } from "../base/host-files.mjs";
 import { LinkClient, LinkEnded } from "../base/link-client.mjs";
@@ -191,7 +191,7 @@ export class Control {
    */
   async call({ tool, args = {}, session, signal }) {
     const { id, result } = await this.#inTurn(async () => {
-      await this.#operate(session ?? "");
+      await this.#open(session ?? "");
       return this.#link.start(tool, args, LONGEST_CALL_MS);
     });
     const cancel = () => this.#link.cancel(id, "the user has cancelled it");
@@ -228,9 +228,9 @@ export class Control {
   }
 
   /** @param {string} session whose tools it calls */
-  async #operate(session) {
+  async #open(session) {
     if (session === this.#session) return;
-    await this.#ask({ type: "operate", sessionId: session }, "welcome");
+    await this.#ask({ type: "control.open", sessionId: session }, "welcome");
     this.#session = session;
   }
 
@@ -250,7 +250,7 @@ export class Control {
       );
     }
     try {
-      await control.#ask({ type: "operate" }, "welcome");
+      await control.#ask({ type: "control.open" }, "welcome");
     } catch (error) {
       control.close();
       throw error;

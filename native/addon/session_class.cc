@@ -181,7 +181,7 @@ void SessionClass::send(const Napi::CallbackInfo& info) {
   std::optional<std::string> json = Arguments(info, "send(json)").text(0);
   if (!json) return;
   const Slice text(std::move(*json));
-  const Result<protocol::SessionMessage, std::string> message = decoder_.message(text);
+  const Result<protocol::LinkMessage, std::string> message = decoder_.message(text);
   if (!message) {
     Napi::TypeError::New(info.Env(), message.error()).ThrowAsJavaScriptException();
     return;

@@ -138,8 +138,8 @@ void Server::linkGone(PeerId peer, std::string_view reason) {
   retire(std::move(at->second));
   links_.erase(at);
   reads_.drop(peer);
-  // The user's command comes and goes with each question.
-  if (!gateway_.operates(peer)) {
+  // A control client's link lasts for one question: its end is not worth a line.
+  if (!gateway_.isControlClient(peer)) {
     effects_.emplace_back(
         gateway::LogLine{LogLevel::Info, "a session's link ended: " + std::string(reason)});
   }
@@ -153,7 +153,7 @@ PeerId Server::openLocal(LocalSession session) {
   return peer;
 }
 
-void Server::localMessage(PeerId peer, const protocol::SessionMessage& message) {
+void Server::localMessage(PeerId peer, const protocol::LinkMessage& message) {
   if (!locals_.contains(peer)) return;
   gateway_.sessionMessage(peer, message, clock_.now(), effects_);
   settle();
@@ -234,7 +234,8 @@ void Server::write(PeerId peer) {
     const size_t waiting = at->second->flush();
     if (waiting > 0) gateway_.providerBacklog(peer, waiting, clock_.now(), effects_);
   } else if (const auto link = links_.find(peer); link != links_.end()) {
-    // A session's process that does not read is as good as gone; one that watches, all the more.
+    // A session's process that does not read is as good as gone; so is a control client that
+    // traces, with less.
     const Limit most = gateway_.traces(peer) ? Limit::OutboundBytes : Limit::LinkFrameBytes;
     const size_t waiting = link->second->flush();
     if (waiting > 2 * limits().bytes(most)) return linkGone(peer, "it does not read");

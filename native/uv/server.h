@@ -56,7 +56,7 @@ class Server {
     std::function<void(const std::string& reason)> ended;
   };
   [[nodiscard]] gateway::PeerId openLocal(LocalSession session);
-  void localMessage(gateway::PeerId peer, const protocol::SessionMessage& message);
+  void localMessage(gateway::PeerId peer, const protocol::LinkMessage& message);
   void closeLocal(gateway::PeerId peer);
 
   // A provider in this process: the same messages, without a connection. `receive` may be called

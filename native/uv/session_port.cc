@@ -74,7 +74,7 @@ void SessionPort::opened() {
   if (events_.connected) events_.connected();
 }
 
-void SessionPort::transmit(const protocol::SessionMessage& message) {
+void SessionPort::transmit(const protocol::LinkMessage& message) {
   if (!open_) return;
   if (server_ != nullptr) return server_->localMessage(peer_, message);
   const protocol::SplitText text = protocol::encode(message);
@@ -89,7 +89,7 @@ void SessionPort::transmit(const protocol::SessionMessage& message) {
   }
 }
 
-void SessionPort::send(const protocol::SessionMessage& message) {
+void SessionPort::send(const protocol::LinkMessage& message) {
   transmit(message);  // at once, from inside a callback too: it may close the port next
 }
 

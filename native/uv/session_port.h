@@ -46,7 +46,7 @@ class SessionPort final : public StreamHandler {
   void connect(const std::string& path);
   void attach(Server& server);
 
-  void send(const protocol::SessionMessage& message);
+  void send(const protocol::LinkMessage& message);
   // Settles through settled(), exactly once. False, and nothing is done, if a call of this callId
   // waits already.
   [[nodiscard]] bool call(protocol::Call call, std::optional<Millis> timeout);
@@ -66,7 +66,7 @@ class SessionPort final : public StreamHandler {
 
   void onConnect(int status);
   void opened();
-  void transmit(const protocol::SessionMessage& message);
+  void transmit(const protocol::LinkMessage& message);
   // Whether the gateway can be given arguments that are no object, to refuse them.
   [[nodiscard]] bool canRefuse(std::string_view args) const;
   void received(protocol::SessionEvent&& event);

@@ -54,7 +54,7 @@ class CoreRig {
     effects_.clear();
     gateway_.providerText(peer, Slice::borrow(text), now_, effects_);
   }
-  void send(const protocol::SessionMessage& message) {
+  void send(const protocol::LinkMessage& message) {
     effects_.clear();
     gateway_.sessionMessage(session, message, now_, effects_);
   }

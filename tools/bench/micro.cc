@@ -102,7 +102,7 @@ Body sessionCodec() {
   auto decoder = std::make_shared<protocol::SessionDecoder>();
   return [decoder] {
     const protocol::Call call{"4711", "bench0_0", Slice(std::string(kArgs))};
-    const std::string text = protocol::encode(protocol::SessionMessage(call)).head;
+    const std::string text = protocol::encode(protocol::LinkMessage(call)).head;
     benchmark::DoNotOptimize(decoder->message(Slice::borrow(text)));
   };
 }

@@ -49,7 +49,7 @@ struct FinishedCall {
   std::string_view tool;
   std::string_view args;
   bool argsCut = false;
-  bool byCommand = false;      // an operator asked for it, not the model
+  bool byCommand = false;      // a control client called it, not the model
   std::string_view code = {};  // on the wire; empty: it went well
   std::string_view text = {};  // why not
 };

@@ -70,7 +70,7 @@ struct PendingDispatch {
   const std::string& tool;
   Slice args;
   Time started;
-  std::optional<PeerId> operatorLink;  // who asked, where it is not the session's process
+  std::optional<PeerId> controlLink;  // of the control client that called, if one did
   bool anyInstance = false;            // the call named none, and none has been tried
 };
 
@@ -96,7 +96,7 @@ std::optional<DispatchError> dispatch(const Turn& turn, const Session& session,
   flight->id = state.ids.uuid();
   flight->sessionId = session.id;
   flight->sessionCallId = pending.callId;
-  flight->operatorLink = pending.operatorLink;
+  flight->controlLink = pending.controlLink;
   flight->tool = pending.tool;
   flight->provider = provider.peer;
   flight->timeout = timeoutOf(turn, *served.tool);
@@ -143,7 +143,7 @@ bool tryAnother(const Turn& turn, const Provider& failed, const CallInFlight& ca
   const Session* session = turn.state.sessions.find(call.sessionId);
   if (session == nullptr || call.args.empty()) return false;
   const PendingDispatch pending{call.sessionCallId, call.tool, call.args, call.started,
-                                call.operatorLink};
+                                call.controlLink};
   for (const Providers::Served& served :
        turn.state.providers.serving(session->id, failed.name, call.tool)) {
     if (served.provider->peer == failed.peer || dispatch(turn, *session, pending, served)) continue;
@@ -163,11 +163,11 @@ void completeFailed(const Turn& turn, const Provider& provider, const CallInFlig
   settle(turn, call, failure({}, result.errorCode, std::move(text)));
 }
 
-bool hasTooMany(const Turn& turn, const Session& session, std::optional<PeerId> operatorLink) {
+bool hasTooMany(const Turn& turn, const Session& session, std::optional<PeerId> controlLink) {
   const ToolRouter& calls = turn.state.calls;
   const size_t most = turn.limits().count(Limit::CallsPerSession);
   if (calls.count() < most) return false;  // of all: as a rule nobody needs to look further
-  return (operatorLink ? calls.countOfOperator(*operatorLink) : calls.countOfSession(session.id)) >=
+  return (controlLink ? calls.countOfControl(*controlLink) : calls.countOfSession(session.id)) >=
          most;
 }
 
@@ -185,10 +185,10 @@ CallResult successWith(const Slice& data) {
 }  // namespace
 
 void startCall(const Turn& turn, Session& session, const protocol::Call& call,
-               std::optional<PeerId> operatorLink) {
+               std::optional<PeerId> controlLink) {
   State& state = turn.state;
-  const Caller caller{&session, operatorLink};
-  if (!operatorLink) state.sessions.touch(session);
+  const Caller caller{&session, controlLink};
+  if (!controlLink) state.sessions.touch(session);
   const Providers::Tool* tool = state.providers.tool(session.id, call.tool);
   if (tool == nullptr) {
     return refuseCall(turn, caller, call, ErrorCode::Disconnected,
@@ -201,7 +201,7 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call,
     return refuseCall(turn, caller, call, ErrorCode::Disconnected,
                       "the gateway is being replaced by a newer one");
   }
-  if (hasTooMany(turn, session, operatorLink)) {
+  if (hasTooMany(turn, session, controlLink)) {
     return refuseCall(turn, caller, call, ErrorCode::RateLimited,
                       "this session has too many calls in flight");
   }
@@ -220,7 +220,7 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call,
   }
   const PendingDispatch pending{
       call.callId,     call.tool,    args.args.empty() ? call.args : Slice(std::move(args.args)),
-      turn.now.steady, operatorLink, tool->targeted && args.target.empty()};
+      turn.now.steady, controlLink, tool->targeted && args.target.empty()};
   if (const auto error = dispatch(turn, session, pending, *served)) {
     refuseCall(turn, caller, call, error->code, error->detail);
   }

@@ -10,9 +10,9 @@
 
 namespace tap::gateway {
 
-// The session's model calls a tool, or an operator does so in its name.
+// The session's model calls a tool, or a control client does so in its name (`controlLink`).
 void startCall(const Turn& turn, Session& session, const protocol::Call& call,
-               std::optional<PeerId> operatorLink = {});
+               std::optional<PeerId> controlLink = {});
 // The gateway's own answer: why it cannot be done.
 void refuseCall(const Turn& turn, const Caller& caller, const protocol::Call& call,
                 protocol::ErrorCode code, std::string_view why);

@@ -71,7 +71,7 @@ void readResultFile(const Turn& turn, const Provider& provider, CallInFlight& ca
   if (const auto refusal = whyNot(turn, provider, file)) return fail(turn, call.id, *refusal);
   const Session* session = turn.state.sessions.find(call.sessionId);
   const std::optional<PeerId> link =
-      call.operatorLink || session == nullptr ? call.operatorLink : session->peer;
+      call.controlLink || session == nullptr ? call.controlLink : session->peer;
   if (!link) return;
   call.stage = CallStage::Reading;
   call.readBy = turn.now.steady + file.ttl;

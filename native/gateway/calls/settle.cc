@@ -18,7 +18,7 @@ FinishedCall finished(const Turn& turn, const CallInFlight& call) {
   return {turn.now.unixMillis, std::chrono::duration_cast<Millis>(turn.now.steady - call.started),
           call.sessionId,      provider == nullptr ? std::string_view() : provider->name,
           call.tool,           call.argsHead.text(),
-          call.argsHead.cut(), call.operatorLink.has_value()};
+          call.argsHead.cut(), call.controlLink.has_value()};
 }
 
 // Into the log, and where it has failed among the failures.
@@ -70,7 +70,7 @@ void answerHere(const Turn& turn, const Caller& caller, std::string_view tool,
     done.sessionId = caller.session->id;
     done.provider = turn.state.providers.ownerOf(caller.session->id, tool);
   }
-  done.byCommand = caller.link && turn.state.operators.sessionOf(*caller.link) != nullptr;
+  done.byCommand = caller.link && turn.state.controlClients.sessionOf(*caller.link) != nullptr;
   record(turn, done, result);
   caller.send(turn, std::move(result));
 }
@@ -85,8 +85,8 @@ void recordCancelled(const Turn& turn, const CallInFlight& call, std::string_vie
 
 void sendToCaller(const Turn& turn, const CallInFlight& call, Session* session,
                   protocol::SessionEvent&& event) {
-  if (call.operatorLink) {
-    turn.effect(SendEvent{*call.operatorLink, std::move(event)});
+  if (call.controlLink) {
+    turn.effect(SendEvent{*call.controlLink, std::move(event)});
   } else if (session != nullptr) {
     sendToSession(turn, *session, std::move(event));
   }

@@ -17,7 +17,7 @@ namespace tap::gateway {
 [[nodiscard]] protocol::CallResult failure(std::string callId, protocol::ErrorCode code,
                                            std::string text);
 
-// Sends the event to the call's caller: the session's process, or the operator.
+// Sends the event to the call's caller: the session's process, or the control client.
 void sendToCaller(const Turn& turn, const CallInFlight& call, Session* session,
                   protocol::SessionEvent&& event);
 // The caller of a call that the gateway answers itself.

@@ -6,7 +6,7 @@
 namespace tap::gateway {
 
 TextMap<CallId>& ToolRouter::idsOfCaller(const CallInFlight& call) {
-  if (call.operatorLink) return byOperator_[*call.operatorLink];
+  if (call.controlLink) return byControl_[*call.controlLink];
   const auto session = bySession_.find(call.sessionId);
   return session != bySession_.end() ? session->second : bySession_[call.sessionId];
 }
@@ -34,9 +34,9 @@ CallPtr ToolRouter::take(const TextMap<CallId>& ids, std::string_view callersId)
   return take(id);
 }
 
-CallPtr ToolRouter::take(PeerId operatorLink, std::string_view callId) {
-  const auto caller = byOperator_.find(operatorLink);
-  return caller == byOperator_.end() ? nullptr : take(caller->second, callId);
+CallPtr ToolRouter::take(PeerId controlLink, std::string_view callId) {
+  const auto caller = byControl_.find(controlLink);
+  return caller == byControl_.end() ? nullptr : take(caller->second, callId);
 }
 
 CallPtr ToolRouter::take(std::string_view sessionId, std::string_view sessionCallId) {
@@ -81,16 +81,16 @@ std::vector<CallPtr> ToolRouter::takeOfSession(std::string_view sessionId) {
   return taken;
 }
 
-std::vector<CallPtr> ToolRouter::takeOfOperator(PeerId operatorLink) {
+std::vector<CallPtr> ToolRouter::takeOfControl(PeerId controlLink) {
   std::vector<CallPtr> taken =
-      takeAll(idsIf([&](const CallInFlight& call) { return call.operatorLink == operatorLink; }));
-  byOperator_.erase(operatorLink);
+      takeAll(idsIf([&](const CallInFlight& call) { return call.controlLink == controlLink; }));
+  byControl_.erase(controlLink);
   return taken;
 }
 
-std::vector<CallPtr> ToolRouter::takeOfOperators(std::string_view sessionId) {
+std::vector<CallPtr> ToolRouter::takeOfControlIn(std::string_view sessionId) {
   return takeAll(idsIf(
-      [&](const CallInFlight& call) { return call.operatorLink && call.sessionId == sessionId; }));
+      [&](const CallInFlight& call) { return call.controlLink && call.sessionId == sessionId; }));
 }
 
 std::optional<CallId> ToolRouter::idOf(std::string_view text) {
@@ -124,9 +124,9 @@ size_t ToolRouter::countOfSession(std::string_view sessionId) const {
   return session == bySession_.end() ? 0 : session->second.size();
 }
 
-size_t ToolRouter::countOfOperator(PeerId operatorLink) const {
-  const auto caller = byOperator_.find(operatorLink);
-  return caller == byOperator_.end() ? 0 : caller->second.size();
+size_t ToolRouter::countOfControl(PeerId controlLink) const {
+  const auto caller = byControl_.find(controlLink);
+  return caller == byControl_.end() ? 0 : caller->second.size();
 }
 
 }  // namespace tap::gateway

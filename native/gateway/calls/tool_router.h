@@ -26,7 +26,7 @@ struct CallInFlight {
   CallId id;  // the router's
   std::string sessionId;
   std::string sessionCallId;                // its caller's, to answer with
-  std::optional<PeerId> operatorLink = {};  // who asked, where it is not the session's process
+  std::optional<PeerId> controlLink = {};  // of the control client that called, if one did
   std::string tool;
   PeerId provider{};
   CallStage stage = CallStage::Called;
@@ -54,14 +54,14 @@ class ToolRouter {
   // Takes the call out; null if it is not in flight.
   [[nodiscard]] CallPtr take(const CallId& id);
   [[nodiscard]] CallPtr take(std::string_view sessionId, std::string_view sessionCallId);
-  [[nodiscard]] CallPtr take(PeerId operatorLink, std::string_view callId);
+  [[nodiscard]] CallPtr take(PeerId controlLink, std::string_view callId);
   // Takes all of a provider's, or of a session's, calls out. A session is remembered until then.
   [[nodiscard]] std::vector<CallPtr> takeOfProvider(PeerId provider);
   [[nodiscard]] std::vector<CallPtr> takeOfBinding(PeerId provider, std::string_view sessionId);
   [[nodiscard]] std::vector<CallPtr> takeOfSession(std::string_view sessionId);
-  // Those of an operator, and those of all operators in a session.
-  [[nodiscard]] std::vector<CallPtr> takeOfOperator(PeerId operatorLink);
-  [[nodiscard]] std::vector<CallPtr> takeOfOperators(std::string_view sessionId);
+  // Those of one control client, and those of all control clients in a session.
+  [[nodiscard]] std::vector<CallPtr> takeOfControl(PeerId controlLink);
+  [[nodiscard]] std::vector<CallPtr> takeOfControlIn(std::string_view sessionId);
 
   [[nodiscard]] CallInFlight* find(const CallId& id);
   // What the text says. Remembered: an answer's id is looked at before the rest of it is read, and
@@ -72,7 +72,7 @@ class ToolRouter {
   [[nodiscard]] size_t countOfProvider(PeerId provider) const;
   // Of those that its process has asked for.
   [[nodiscard]] size_t countOfSession(std::string_view sessionId) const;
-  [[nodiscard]] size_t countOfOperator(PeerId operatorLink) const;
+  [[nodiscard]] size_t countOfControl(PeerId controlLink) const;
   using Calls = std::unordered_map<CallId, CallPtr, UuidHash>;
   [[nodiscard]] const Calls& all() const { return calls_; }
   [[nodiscard]] size_t count() const { return calls_.size(); }
@@ -90,7 +90,7 @@ class ToolRouter {
   CallId::Text lastText_{};
   CallId lastId_;                       // of that text, if it is one
   TextMap<TextMap<CallId>> bySession_;  // by the session's id, then by its own id of the call
-  std::unordered_map<PeerId, TextMap<CallId>> byOperator_;  // likewise, by the operator's link
+  std::unordered_map<PeerId, TextMap<CallId>> byControl_;  // likewise, by the control client's link
 };
 
 }  // namespace tap::gateway

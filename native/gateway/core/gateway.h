@@ -50,19 +50,19 @@ class Gateway {
   // So much waits to be written to it, because it does not read. Over the cap it is closed.
   void providerBacklog(PeerId peer, size_t bytes, Now now, Effects& effects);
 
-  // --- Sessions: a message that came over the link; one of a session in this process, whose call's
-  // arguments may be any text; the end of the link (or of the process that holds it).
+  // --- Sessions and control clients: a message that came over the link; one from this process,
+  // where a call's arguments may be any text; the end of the link (or of the process that holds
+  // it).
   void sessionText(PeerId peer, const Slice& text, Now now, Effects& effects);
-  void sessionMessage(PeerId peer, const protocol::SessionMessage& message, Now now,
-                      Effects& effects);
+  void sessionMessage(PeerId peer, const protocol::LinkMessage& message, Now now, Effects& effects);
   void sessionGone(PeerId peer, Now now, Effects& effects);
 
-  // Whether that link is the user's command.
-  [[nodiscard]] bool operates(PeerId peer) const {
-    return state_.operators.sessionOf(peer) != nullptr;
+  // Whether that link is a control client's, and whether the client traces (docs/session-link.md,
+  // "control.open" and "trace").
+  [[nodiscard]] bool isControlClient(PeerId peer) const {
+    return state_.controlClients.contains(peer);
   }
-  // Whether that link only watches (docs/session-link.md, "trace").
-  [[nodiscard]] bool traces(PeerId peer) const { return state_.operators.traces(peer); }
+  [[nodiscard]] bool traces(PeerId peer) const { return state_.controlClients.traces(peer); }
 
   // --- Files: what has come of the effect ReadFile.
   void fileRead(const CallId& callId, FileOutcome outcome, Now now, Effects& effects);

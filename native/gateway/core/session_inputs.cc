@@ -1,4 +1,4 @@
-// What a session can do to the gateway: one overload per message.
+// What a session can do to the gateway: one overload for each of its messages.
 #include <optional>
 #include <utility>
 
@@ -7,6 +7,7 @@
 #include "gateway/calls/calls.h"
 #include "gateway/calls/settle.h"
 #include "gateway/core/gateway.h"
+#include "gateway/core/link_inputs.h"
 #include "gateway/registry/announcement.h"
 #include "gateway/registry/pairing.h"
 #include "gateway/registry/refusal.h"
@@ -27,140 +28,85 @@ using protocol::LogLevel;
 
 namespace {
 
-void refuseLink(const Turn& turn, PeerId peer, std::string code, std::string message) {
-  turn.log(LogLevel::Warning, "refused a session's link: " + message);
-  turn.effect(SendEvent{peer, protocol::Refused{std::move(code), message}});
-  closeLink(turn, peer, std::move(message));
-  if (Session* session = turn.state.sessions.byPeer(peer)) sessionProcessGone(turn, *session);
-}
-
-bool secretIsRight(const Turn& turn, const std::string& secret) {
-  const std::string& expected = turn.state.config.linkSecret;
-  return expected.empty() || equalConstantTime(secret, expected);
-}
-
-protocol::PairedEntry describe(const Turn& turn, const PairedProvider& provider) {
-  const Session* session = turn.state.sessions.find(provider.sessionId);
-  return {provider.name, provider.origin.value_or(""), provider.sessionId,
-          session == nullptr ? std::string() : session->label};
-}
-
-// Messages of a peer that may have no session yet.
-struct Stranger {
+// What a link may send that is not a session's (yet), or not any more.
+struct UnregisteredLink {
   const Turn& turn;
   PeerId peer;
 
   void operator()(const protocol::Register& message) const {
-    if (!knows(message.secret)) return;
+    if (!checkSecret(turn, peer, message.secret)) return;
     if (message.linkVersion != protocol::kLinkVersion) {
       return refuseLink(turn, peer, "LINK_VERSION",
                         "gateway " + turn.state.config.version + " speaks link version " +
                             std::to_string(protocol::kLinkVersion) + ", not " +
                             std::to_string(message.linkVersion));
     }
-    if (turn.state.operators.sessionOf(peer) != nullptr) operatorGone(turn, peer);
+    if (turn.state.controlClients.contains(peer)) controlClientGone(turn, peer);
     registerSession(turn, peer, message);
   }
-  void operator()(const protocol::Drain& message) const {
-    if (!knows(message.secret)) return;
-    State& state = turn.state;
-    if (std::exchange(state.draining, true)) return;
-    turn.log(LogLevel::Info, "making room for version " + visible(message.version, false, 64));
-    state.drainTimer = turn.schedule(Limit::DrainMs, DrainDue{});
-    drainIfDone(turn);
-  }
-  void operator()(const protocol::ListPaired& message) const {
-    if (!knows(message.secret)) return;
-    protocol::Paired answer;
-    for (const PairedProvider& provider : turn.state.authenticator.paired()) {
-      answer.providers.push_back(describe(turn, provider));
-    }
-    turn.effect(SendEvent{peer, std::move(answer)});
-  }
-  void operator()(const protocol::RevokePaired& message) const {
-    if (!knows(message.secret)) return;
-    protocol::Paired answer;
-    for (const RevokedToken& revoked : turn.state.authenticator.revoke(message.name)) {
-      answer.providers.push_back(describe(turn, revoked.provider));
-      endToken(turn, revoked.token, "the user has revoked this provider's token; pair again",
-               Departure::Goodbye);
-      turn.log(LogLevel::Info, "the user revoked the paired provider \"" +
-                                   visible(message.name, false, 128) + "\"");
-    }
-    turn.effect(SendEvent{peer, std::move(answer)});
-  }
-  void operator()(const protocol::Operate& message) const {
-    if (!knows(message.secret)) return;
-    const Config& config = turn.state.config;
-    turn.state.operators.admit(peer, message.sessionId);
-    turn.effect(SendEvent{
-        peer, protocol::Welcome{protocol::kLinkVersion, config.version, config.pid, config.port}});
-  }
-  // The process of a session that has ended may still be about: it is answered.
+  // The process of a session that has ended may still run: its requests are answered.
   void operator()(const protocol::Ping&) const {
-    if (!ended()) return refuseUnregistered();
-    turn.effect(SendEvent{peer, protocol::Pong{}});
+    if (mayAsk()) turn.effect(SendEvent{peer, protocol::Pong{}});
   }
   void operator()(const protocol::Call& call) const {
-    if (!ended()) return refuseUnregistered();
+    if (!mayAsk()) return;
     refuseCall(turn, {nullptr, peer}, call, protocol::ErrorCode::Disconnected, kSessionOver);
   }
-  // None of its rules hold any more.
+  // The rules of a session end with it.
   void operator()(const protocol::HookCheck& check) const {
-    if (!ended()) return refuseUnregistered();
+    if (!mayAsk()) return;
     turn.effect(SendEvent{peer, protocol::HookVerdict{check.checkId, std::nullopt, ""}});
   }
   void operator()(const protocol::PromptSubmitted& prompt) const {
-    if (!ended()) return refuseUnregistered();
-    turn.effect(SendEvent{peer, protocol::PromptContext{prompt.promptId, ""}});
+    if (mayAsk()) turn.effect(SendEvent{peer, protocol::PromptContext{prompt.promptId, ""}});
   }
   void operator()(const protocol::SectionBuild& build) const {
-    if (!ended()) return refuseUnregistered();
-    turn.effect(SendEvent{peer, protocol::SectionText{build.buildId, std::nullopt}});
+    if (mayAsk()) turn.effect(SendEvent{peer, protocol::SectionText{build.buildId, std::nullopt}});
   }
-  template <class Other>
-  void operator()(const Other&) const {
-    if (!ended()) refuseUnregistered();
-  }
+  // The process expects no answer to the others.
+  void operator()(const protocol::Update&) const { (void)mayAsk(); }
+  void operator()(const protocol::ActivityChanged&) const { (void)mayAsk(); }
+  void operator()(const protocol::CancelCall&) const { (void)mayAsk(); }
+  void operator()(const protocol::Synced&) const { (void)mayAsk(); }
+  void operator()(const protocol::SyncFailed&) const { (void)mayAsk(); }
+  void operator()(const protocol::EndSession&) const { (void)mayAsk(); }
+  void operator()(const protocol::ShowPairings&) const { (void)mayAsk(); }
+  void operator()(const protocol::UseProvider&) const { (void)mayAsk(); }
+  void operator()(const protocol::EventOccurred&) const { (void)mayAsk(); }
+  void operator()(const protocol::HooksState&) const { (void)mayAsk(); }
 
  private:
-  // Whoever does not is refused.
-  [[nodiscard]] bool knows(const std::string& secret) const {
-    const bool right = secretIsRight(turn, secret);
-    if (!right) refuseLink(turn, peer, "SECRET", "the link's secret is wrong");
-    return right;
-  }
-  [[nodiscard]] bool ended() const { return turn.state.endedLinks.contains(peer); }
-  void refuseUnregistered() const {
-    refuseLink(turn, peer, "NOT_REGISTERED", "a session's first message is register");
+  // Whether the link had a session, which has ended; a link that never had one is refused.
+  [[nodiscard]] bool mayAsk() const {
+    const bool ended = turn.state.endedLinks.contains(peer);
+    if (!ended) {
+      refuseLink(turn, peer, "NOT_REGISTERED", "a session's first message is register");
+    }
+    return ended;
   }
 };
 
-// What asks for the secret again is for anybody who knows it.
-bool isOperators(const protocol::SessionMessage& message) {
-  return !(std::holds_alternative<protocol::Register>(message) ||
-           std::holds_alternative<protocol::Drain>(message) ||
-           std::holds_alternative<protocol::ListPaired>(message) ||
-           std::holds_alternative<protocol::RevokePaired>(message) ||
-           std::holds_alternative<protocol::Operate>(message));
-}
+// A control client's link is not a session's either, but may call tools.
+struct ControlLink : UnregisteredLink {
+  using UnregisteredLink::operator();
+  void operator()(const protocol::Call& call) const { callFromControl(turn, peer, call); }
+  void operator()(const protocol::CancelCall& cancel) const {
+    cancelFromControl(turn, peer, cancel);
+  }
+  void operator()(const protocol::Ping&) const { turn.effect(SendEvent{peer, protocol::Pong{}}); }
+  void operator()(const protocol::UseProvider& use) const { useFromControl(turn, peer, use); }
+};
 
 struct SessionReceiver {
   const Turn& turn;
   PeerId peer;
   Session& session;
 
-  void operator()(const protocol::Register& message) const { Stranger{turn, peer}(message); }
-  void operator()(const protocol::Drain& message) const { Stranger{turn, peer}(message); }
-  void operator()(const protocol::ListPaired& message) const { Stranger{turn, peer}(message); }
-  void operator()(const protocol::RevokePaired& message) const { Stranger{turn, peer}(message); }
+  // A process that registers again.
+  void operator()(const protocol::Register& message) const {
+    UnregisteredLink{turn, peer}(message);
+  }
   void operator()(const protocol::ShowPairings&) const { showPairings(turn, session); }
-  // A session is no operator: each has a link of its own.
-  void operator()(const protocol::Operate&) const {}
-  void operator()(const protocol::Inspect&) const {}
-  void operator()(const protocol::Trace&) const {}
-  void operator()(const protocol::ListCalls&) const {}
-
   void operator()(const protocol::UseProvider& use) const {
     const protocol::Used used = useProvider(turn, session, use.provider);
     const LogLevel level =
@@ -242,26 +188,39 @@ struct SessionReceiver {
   }
 };
 
-void receive(const Turn& turn, PeerId peer, const protocol::SessionMessage& message) {
-  State& state = turn.state;
-  if (Session* session = state.sessions.byPeer(peer)) {
-    std::visit(SessionReceiver{turn, peer, *session}, message);
-  } else if (state.operators.sessionOf(peer) != nullptr && isOperators(message)) {
-    operatorMessage(turn, peer, message);
-  } else {
-    std::visit(Stranger{turn, peer}, message);
+// Which receiver a message is for.
+struct LinkReceiver {
+  const Turn& turn;
+  PeerId peer;
+
+  void operator()(const protocol::SessionMessage& message) const {
+    State& state = turn.state;
+    if (Session* session = state.sessions.byPeer(peer)) {
+      std::visit(SessionReceiver{turn, peer, *session}, message);
+    } else if (state.controlClients.contains(peer)) {
+      std::visit(ControlLink{{turn, peer}}, message);
+    } else {
+      std::visit(UnregisteredLink{turn, peer}, message);
+    }
   }
+  void operator()(const protocol::ControlMessage& message) const {
+    receiveControl(turn, peer, message);
+  }
+};
+
+void receive(const Turn& turn, PeerId peer, const protocol::LinkMessage& message) {
+  std::visit(LinkReceiver{turn, peer}, message);
 }
 
 // Whether it is entitled to answers.
 bool isKnown(State& state, PeerId peer) {
-  return state.sessions.byPeer(peer) != nullptr || state.operators.sessionOf(peer) != nullptr ||
+  return state.sessions.byPeer(peer) != nullptr || state.controlClients.contains(peer) ||
          state.endedLinks.contains(peer);
 }
 
-// Of those to whom that applies.
+// Who gets the outcome of a call on that link. REQUIRES: isKnown.
 Caller callerAt(State& state, PeerId peer) {
-  const std::string* chosen = state.operators.sessionOf(peer);
+  const std::string* chosen = state.controlClients.sessionOf(peer);
   return {chosen == nullptr ? state.sessions.byPeer(peer) : state.sessions.find(*chosen), peer};
 }
 
@@ -270,7 +229,7 @@ Caller callerAt(State& state, PeerId peer) {
 void Gateway::sessionText(PeerId peer, const Slice& text, Now now, Effects& effects) {
   const Turn turn{state_, now, effects};
   if (state_.closedLinks.contains(peer)) return;
-  const Result<protocol::SessionMessage, std::string> message = sessionDecoder_.message(text);
+  const Result<protocol::LinkMessage, std::string> message = sessionDecoder_.message(text);
   if (message) return receive(turn, peer, message.value());
   turn.log(LogLevel::Error, message.error());
   if (!isKnown(state_, peer)) return;
@@ -284,11 +243,12 @@ void Gateway::sessionText(PeerId peer, const Slice& text, Now now, Effects& effe
   turn.effect(SendEvent{peer, std::move(*answer)});
 }
 
-void Gateway::sessionMessage(PeerId peer, const protocol::SessionMessage& message, Now now,
+void Gateway::sessionMessage(PeerId peer, const protocol::LinkMessage& message, Now now,
                              Effects& effects) {
   const Turn turn{state_, now, effects};
   if (state_.closedLinks.contains(peer)) return;
-  const auto* call = std::get_if<protocol::Call>(&message);
+  const auto* session = std::get_if<protocol::SessionMessage>(&message);
+  const auto* call = std::get_if<protocol::Call>(session);
   if (call == nullptr || call->args.empty()) return receive(turn, peer, message);
   const Result<Slice, std::string> args = sessionDecoder_.arguments(call->args);
   if (!args) {
@@ -305,7 +265,7 @@ void Gateway::sessionGone(PeerId peer, Now now, Effects& effects) {
   const Turn turn{state_, now, effects};
   state_.closedLinks.erase(peer);
   state_.endedLinks.erase(peer);
-  if (state_.operators.sessionOf(peer) != nullptr) operatorGone(turn, peer);
+  if (state_.controlClients.contains(peer)) controlClientGone(turn, peer);
   if (Session* session = state_.sessions.byPeer(peer)) sessionProcessGone(turn, *session);
 }
 

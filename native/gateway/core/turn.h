@@ -21,7 +21,7 @@
 #include "gateway/calls/call_queue.h"
 #include "gateway/calls/tool_router.h"
 #include "gateway/calls/tool_stats.h"
-#include "gateway/control/operators.h"
+#include "gateway/control/control_clients.h"
 #include "gateway/core/effects.h"
 #include "gateway/hooks/hook_checks.h"
 #include "gateway/hooks/sections.h"
@@ -126,7 +126,7 @@ struct State {
   Sections sections;
   ToolStats stats;
   CallLog log;
-  Operators operators;
+  ControlClients controlClients;
   int64_t startedUnixMillis = 0;
   CallQueue queue;  // of calls that wait for a slot
   TimerQueue<Timer> timers;
@@ -158,9 +158,9 @@ struct Turn {
   void log(protocol::LogLevel level, std::string text) const {
     effect(LogLine{level, std::move(text)});
   }
-  // What a provider's connection is used for, for operators who want to see it.
+  // Shows a provider's traffic to the control clients that trace.
   void trace(PeerId peer, protocol::TraceKind kind, const Slice& text) const {
-    if (!state.operators.tracers().empty()) traceProvider(*this, peer, kind, text);
+    if (!state.controlClients.tracers().empty()) traceProvider(*this, peer, kind, text);
   }
   // To a provider.
   void send(PeerId peer, Slice text) const {

@@ -42,7 +42,7 @@ void endSession(const Turn& turn, Session& session, std::string_view reason) {
   turn.cancel(session.syncTimer);
   turn.cancel(session.elsewhereTimer);
   cancelCallsOfSession(turn, session, "the session has ended");
-  cancelOperatorCalls(turn, session.id, "the session has ended");
+  cancelControlCalls(turn, session.id, "the session has ended");
   turn.log(LogLevel::Info, "session " + session.id + " ends: " + visible(reason, false, 256));
   turn.effect(TellHost{HostAction::SessionEnded, session.id, "", ""});
   for (const Provider* provider : turn.state.providers.inSession(session.id)) {

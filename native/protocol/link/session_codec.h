@@ -1,5 +1,5 @@
-// JSON text ⇄ session messages, both ways: the gateway decodes SessionMessage and encodes
-// SessionEvent, the session the other way round.
+// JSON text ⇄ messages of the link, both ways: the gateway decodes LinkMessage and encodes
+// SessionEvent, the other end does the reverse.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ class SessionDecoder {
  public:
   // Slices in the result have the text's owner. The error is a sentence for the log. What the
   // gateway sends has been checked to be UTF-8 already; what a session sends is checked here.
-  [[nodiscard]] Result<SessionMessage, std::string> message(const Slice& text);
+  [[nodiscard]] Result<LinkMessage, std::string> message(const Slice& text);
   [[nodiscard]] Result<SessionEvent, std::string> event(const Slice& text);
   // The arguments of a call that came without a frame, as message() would give them. The error says
   // what they are instead, after "its arguments".
@@ -34,7 +34,7 @@ class SessionDecoder {
   json::Scanner scanner_;
 };
 
-[[nodiscard]] SplitText encode(const SessionMessage& message);
+[[nodiscard]] SplitText encode(const LinkMessage& message);
 [[nodiscard]] SplitText encode(const SessionEvent& event);
 
 }  // namespace tap::protocol

@@ -65,24 +65,7 @@ struct FieldWriter {
     writer.field("type", "end").field("reason", m.reason);
   }
   void operator()(const Ping&) const { writer.field("type", "ping"); }
-  void operator()(const Drain& m) const {
-    writer.field("type", "drain").field("secret", m.secret).field("version", m.version);
-  }
-  void operator()(const ListPaired& m) const {
-    writer.field("type", "paired.list").field("secret", m.secret);
-  }
-  void operator()(const RevokePaired& m) const {
-    writer.field("type", "paired.revoke").field("secret", m.secret).field("name", m.name);
-  }
   void operator()(const ShowPairings&) const { writer.field("type", "pairings.show"); }
-  void operator()(const Operate& m) const {
-    writer.field("type", "operate").field("secret", m.secret).field("sessionId", m.sessionId);
-  }
-  void operator()(const Inspect&) const { writer.field("type", "inspect"); }
-  void operator()(const Trace&) const { writer.field("type", "trace"); }
-  void operator()(const ListCalls& m) const {
-    writer.field("type", "calls.list").field("after", m.after);
-  }
   void operator()(const UseProvider& m) const {
     writer.field("type", "provider.use").field("provider", m.provider);
     if (!m.sessionId.empty()) writer.field("sessionId", m.sessionId);
@@ -91,7 +74,6 @@ struct FieldWriter {
     writer.field("type", "event").field("event", m.event);
     writer.rawField("data", m.data.empty() ? "{}" : m.data.view());
   }
-
   void operator()(const HookCheck& m) const {
     writer.field("type", "hook.check").field("checkId", m.checkId).field("tool", m.tool);
     writer.rawField("args", m.args.empty() ? "{}" : m.args.view());
@@ -107,6 +89,25 @@ struct FieldWriter {
     writer.field("type", "hooks.state").field("revision", m.revision);
     writer.field("hooks", kHookOutcomes[static_cast<size_t>(m.hooks)]);
     writer.field("sections", kHookOutcomes[static_cast<size_t>(m.sections)]);
+  }
+
+  void operator()(const OpenControl& m) const {
+    writer.field("type", "control.open").field("secret", m.secret);
+    writer.field("sessionId", m.sessionId);
+  }
+  void operator()(const Drain& m) const {
+    writer.field("type", "drain").field("secret", m.secret).field("version", m.version);
+  }
+  void operator()(const ListPaired& m) const {
+    writer.field("type", "paired.list").field("secret", m.secret);
+  }
+  void operator()(const RevokePaired& m) const {
+    writer.field("type", "paired.revoke").field("secret", m.secret).field("name", m.name);
+  }
+  void operator()(const Inspect&) const { writer.field("type", "inspect"); }
+  void operator()(const Trace&) const { writer.field("type", "trace"); }
+  void operator()(const ListCalls& m) const {
+    writer.field("type", "calls.list").field("after", m.after);
   }
 
   void operator()(const Hooks& e) const {
@@ -248,9 +249,13 @@ void splitResult(SplitText& text, const CallResult& result) {
 
 }  // namespace
 
-SplitText encode(const SessionMessage& message) {
-  const auto* call = std::get_if<Call>(&message);
-  return {encodeWhole(message, call != nullptr ? call->args.size() : 0), {}, {}};
+SplitText encode(const LinkMessage& message) {
+  if (const auto* control = std::get_if<ControlMessage>(&message)) {
+    return {encodeWhole(*control, 0), {}, {}};
+  }
+  const auto* session = std::get_if<SessionMessage>(&message);
+  const auto* call = std::get_if<Call>(session);
+  return {encodeWhole(*session, call != nullptr ? call->args.size() : 0), {}, {}};
 }
 
 SplitText encode(const SessionEvent& event) {

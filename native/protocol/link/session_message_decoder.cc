@@ -88,7 +88,7 @@ ShowPairings readShowPairings(Fields&, const Slice&) {
   return {};
 }
 
-Operate readOperate(Fields& fields, const Slice&) {
+OpenControl readOpenControl(Fields& fields, const Slice&) {
   return {fields.string("secret"), readOptionalString(fields, "sessionId").value_or("")};
 }
 
@@ -146,44 +146,56 @@ HooksState readHooksState(Fields& fields, const Slice&) {
           oneOf<HookOutcome>(fields, "sections", kHookOutcomes)};
 }
 
-constexpr std::array<Reader<SessionMessage>, std::variant_size_v<SessionMessage>> kMessageReaders{{
-    {"register", reading<SessionMessage, readRegister>},
-    {"update", reading<SessionMessage, readUpdate>},
-    {"activity", reading<SessionMessage, readActivity>},
-    {"call", reading<SessionMessage, readCall>},
-    {"cancel", reading<SessionMessage, readCancelCall>},
-    {"synced", reading<SessionMessage, readSynced>},
-    {"sync.failed", reading<SessionMessage, readSyncFailed>},
-    {"end", reading<SessionMessage, readEnd>},
-    {"ping", reading<SessionMessage, readPing>},
-    {"drain", reading<SessionMessage, readDrain>},
-    {"paired.list", reading<SessionMessage, readListPaired>},
-    {"paired.revoke", reading<SessionMessage, readRevokePaired>},
-    {"pairings.show", reading<SessionMessage, readShowPairings>},
-    {"operate", reading<SessionMessage, readOperate>},
-    {"inspect", reading<SessionMessage, readInspect>},
-    {"trace", reading<SessionMessage, readTrace>},
-    {"calls.list", reading<SessionMessage, readListCalls>},
-    {"provider.use", reading<SessionMessage, readUseProvider>},
-    {"event", reading<SessionMessage, readEventOccurred>},
-    {"hook.check", reading<SessionMessage, readHookCheck>},
-    {"prompt.submitted", reading<SessionMessage, readPromptSubmitted>},
-    {"section.build", reading<SessionMessage, readSectionBuild>},
-    {"hooks.state", reading<SessionMessage, readHooksState>},
+// A message of either set, made where it is to lie.
+template <class Set, auto read>
+LinkMessage readingOf(Fields& fields, const Slice& text, Problem&) {
+  return LinkMessage(std::in_place_type<Set>, read(fields, text));
+}
+template <auto read>
+constexpr auto kSession = readingOf<SessionMessage, read>;
+template <auto read>
+constexpr auto kControl = readingOf<ControlMessage, read>;
+
+constexpr size_t kMessages =
+    std::variant_size_v<SessionMessage> + std::variant_size_v<ControlMessage>;
+
+constexpr std::array<Reader<LinkMessage>, kMessages> kMessageReaders{{
+    {"register", kSession<readRegister>},
+    {"update", kSession<readUpdate>},
+    {"activity", kSession<readActivity>},
+    {"call", kSession<readCall>},
+    {"cancel", kSession<readCancelCall>},
+    {"synced", kSession<readSynced>},
+    {"sync.failed", kSession<readSyncFailed>},
+    {"end", kSession<readEnd>},
+    {"ping", kSession<readPing>},
+    {"pairings.show", kSession<readShowPairings>},
+    {"provider.use", kSession<readUseProvider>},
+    {"event", kSession<readEventOccurred>},
+    {"hook.check", kSession<readHookCheck>},
+    {"prompt.submitted", kSession<readPromptSubmitted>},
+    {"section.build", kSession<readSectionBuild>},
+    {"hooks.state", kSession<readHooksState>},
+    {"control.open", kControl<readOpenControl>},
+    {"drain", kControl<readDrain>},
+    {"paired.list", kControl<readListPaired>},
+    {"paired.revoke", kControl<readRevokePaired>},
+    {"inspect", kControl<readInspect>},
+    {"trace", kControl<readTrace>},
+    {"calls.list", kControl<readListCalls>},
 }};
 
 }  // namespace
 
-Result<SessionMessage, std::string> SessionDecoder::message(const Slice& text) {
+Result<LinkMessage, std::string> SessionDecoder::message(const Slice& text) {
   if (!utf8::isValid(text.view())) return std::string("link frame is not UTF-8");
-  Result<SessionMessage, std::string> message = decode(scanner_, text, kMessageReaders);
-  // What a provider gets of it is then as deep as any message may be. The arguments of tools that
-  // others have called are a part of an event.
-  const bool tooDeep = scanner_.depth() > json::kMaxDepth;
-  if (message && tooDeep && !std::holds_alternative<EventOccurred>(message.value())) {
-    return std::string("link frame is nested more than 128 levels deep");
-  }
-  return message;
+  Result<LinkMessage, std::string> message = decode(scanner_, text, kMessageReaders);
+  // A provider gets a part of the message in one of its own, which may be kMaxDepth levels deep.
+  // Only an event may be deeper: it has the arguments of tools that others have called.
+  if (!message || scanner_.depth() <= json::kMaxDepth) return message;
+  const auto* session = std::get_if<SessionMessage>(&message.value());
+  if (session != nullptr && std::holds_alternative<EventOccurred>(*session)) return message;
+  return std::string("link frame is nested more than 128 levels deep");
 }
 
 Result<Slice, std::string> SessionDecoder::arguments(const Slice& text) {

@@ -1,8 +1,9 @@
 // The messages between a session and the gateway: the same set over the link and in one process.
-// docs/session-link.md describes them for people.
+// control_messages.h has those of control clients; docs/session-link.md describes both.
 //
-// To add one: a struct, a place in the variant, lines in session_*coder.cc, an overload in
-// gateway/core/session_inputs.cc (to the gateway) or link/session_client.cc (to the session).
+// To add one: a struct, a place in the variant, lines in session_*coder.cc, overloads in
+// gateway/core/session_inputs.cc (to the gateway) or a case in js/session/session-runner.mjs (to
+// the session).
 #pragma once
 
 #include <cstdint>
@@ -13,11 +14,12 @@
 
 #include "base/slice.h"
 #include "protocol/errors.h"
+#include "protocol/link/control_messages.h"
 
 namespace tap::protocol {
 
-// Raised when a frame changes its meaning. Drain keeps its shape in every version.
-inline constexpr int64_t kLinkVersion = 1;
+// Raised when a message changes its name or its meaning. Drain keeps its shape in every version.
+inline constexpr int64_t kLinkVersion = 2;
 
 // One provider's tools as a session has them: enough to know whether they are still right.
 struct ProviderDigest {
@@ -82,43 +84,11 @@ struct EndSession {
   std::string reason;
 };
 struct Ping {};
-// A newer extension asks this gateway to finish and make room.
-struct Drain {
-  std::string secret;
-  std::string version;
-};
-
-// What the tap command asks, on a link of its own: the providers that the user has paired, or an
-// end to those of a name. Answered by Paired: with all of them, or with those that have been
-// revoked.
-struct ListPaired {
-  std::string secret;
-};
-struct RevokePaired {
-  std::string secret;
-  std::string name;
-};
-
 // The session's user wants to see the codes that wait to be typed, in the timeline.
 struct ShowPairings {};
 
-// The user's own hand: the copilot-tap command, on a link of its own. Answered by Welcome, or by
-// Refused. From then on the link may look at the gateway, and call tools, with Call and CancelCall,
-// in this session's name.
-struct Operate {
-  std::string secret;
-  std::string sessionId;  // empty: the session last in use that has the tool
-};
-// An operator wants to see the state of everything. Answered by Inspection.
-struct Inspect {};
-// An operator wants to see what providers say and are told: TraceFrames, until its link ends.
-struct Trace {};
-// An operator wants to see the last calls. Answered by CallsLogged.
-struct ListCalls {
-  int64_t after = 0;  // only those after this one, by sequence
-};
-// The user wants a provider in a session: the one of the link, or the one that an operator names.
-// An operator gets Used; a session reads it in its timeline.
+// The user wants a provider in a session: the link's own, or the one that a control client names.
+// A control client gets Used; a session reads the outcome in its timeline.
 struct UseProvider {
   std::string provider;
   std::string sessionId;
@@ -157,9 +127,12 @@ struct HooksState {
 
 using SessionMessage =
     std::variant<Register, Update, ActivityChanged, Call, CancelCall, Synced, SyncFailed,
-                 EndSession, Ping, Drain, ListPaired, RevokePaired, ShowPairings, Operate, Inspect,
-                 Trace, ListCalls, UseProvider, EventOccurred, HookCheck, PromptSubmitted,
-                 SectionBuild, HooksState>;
+                 EndSession, Ping, ShowPairings, UseProvider, EventOccurred, HookCheck,
+                 PromptSubmitted, SectionBuild, HooksState>;
+
+// All that may come over a link. A control client may also send Call, CancelCall, Ping and
+// UseProvider; a session may also send the control messages that carry the secret.
+using LinkMessage = std::variant<SessionMessage, ControlMessage>;
 
 // --- Gateway → session ---
 
@@ -264,41 +237,7 @@ struct Draining {
   std::string reason;
 };
 
-// The answer to ListPaired and RevokePaired.
-struct PairedEntry {
-  std::string name;
-  std::string origin;  // of a web page; else empty
-  std::string sessionId;
-  std::string label;  // of the session
-};
-struct Paired {
-  std::vector<PairedEntry> providers;
-};
-
-// The answer to Inspect.
-struct Inspection {
-  std::string report;  // JSON text of an object: native/gateway/control/inspection.cc
-};
-enum class TraceKind : uint8_t { Opened, Received, Sent, Closed };
-// What an operator sees of a provider's connection, secrets included.
-struct TraceFrame {
-  int64_t at = 0;  // Unix time in ms
-  int64_t connection = 0;
-  std::string provider;  // its name, once it has one
-  TraceKind kind = TraceKind::Opened;
-  Slice text;  // the message as it is; of Closed the reason
-};
-
-// The answer to ListCalls.
-struct CallsLogged {
-  std::string calls;  // JSON text of an array: native/gateway/calls/call_log.cc
-};
-// The answer to UseProvider.
-struct Used {
-  std::string outcome;  // "asked", "here", "refused", "unknown"
-  std::string message;
-};
-
+// All that the gateway sends over a link. The last five go to control clients.
 using SessionEvent =
     std::variant<Welcome, Refused, Tools, CallResult, CallProgress, Timeline, Inject, Subscribe,
                  Hooks, HookVerdict, PromptContext, SectionText, Pong, Draining, Paired, Inspection,

@@ -166,7 +166,7 @@ test("who traces and does not read loses the link, and nobody else notices", asy
     header.writeUInt32LE(body.length);
     socket.write(Buffer.concat([header, body]));
   };
-  send({ type: "operate", secret: descriptor?.secret });
+  send({ type: "control.open", secret: descriptor?.secret });
   await once(socket, "data");
   socket.pause();
   send({ type: "trace" });

@@ -45,11 +45,11 @@ if (!isMainThread) {
 
   test("each recorded message is the one of its connection, also where several come in one turn", async (t) => {
     const gateway = new TestGateway(t, { token: TOKEN });
-    const operator = new TestSession();
-    t.after(() => operator.close());
-    operator.attach(gateway.addon);
-    operator.send({ type: "operate", secret: gateway.secret, session: "" });
-    operator.send({ type: "trace" });
+    const control = new TestSession();
+    t.after(() => control.close());
+    control.attach(gateway.addon);
+    control.send({ type: "control.open", secret: gateway.secret, session: "" });
+    control.send({ type: "trace" });
     const providers = [await gateway.stranger(), await gateway.stranger()];
     const nonsense = providers.map((_, index) => ({
       type: "nonsense",
@@ -57,7 +57,7 @@ if (!isMainThread) {
     }));
     for (const [index, provider] of providers.entries()) provider.send(nonsense[index]);
     const recorded = () =>
-      operator.events.filter(({ kind, text }) => kind === "received" && /nonsense/.test(text));
+      control.events.filter(({ kind, text }) => kind === "received" && /nonsense/.test(text));
     await waitFor(() => recorded().length === 2, { what: "both messages" });
     const texts = recorded().map(({ text }) => JSON.parse(text));
     assert.deepEqual(

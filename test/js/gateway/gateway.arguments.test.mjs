@@ -45,7 +45,7 @@ function callsOf(t, gateway) {
     });
     t.after(() => port.close());
     port.attach(gateway.addon);
-    port.send(JSON.stringify({ type: "operate", secret: gateway.secret }));
+    port.send(JSON.stringify({ type: "control.open", secret: gateway.secret }));
     port.send(JSON.stringify({ type: "calls.list", after: 0 }));
   });
 }
@@ -108,7 +108,7 @@ for (const way of WAYS) {
       port.attach(gateway.addon);
       port.send(
         JSON.stringify({
-          type: "operate",
+          type: "control.open",
           secret: gateway.secret,
           sessionId: session.id,
         }),

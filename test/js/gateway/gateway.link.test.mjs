@@ -130,7 +130,7 @@ const garbage = {
   "no JSON": [linkFrame("{nonsense"), false],
   "no object": [linkFrame("[]"), false],
   "an unknown type": [linkFrame('{"type":"nothing"}'), false],
-  "half a registration": [linkFrame('{"type":"register","linkVersion":1}'), false],
+  "half a registration": [linkFrame('{"type":"register","linkVersion":2}'), false],
   "a nesting bomb": [linkFrame(`{"type":${"[".repeat(100_000)}`), false],
   "half a frame": [linkFrame('{"type":"ping"}').subarray(0, 9), false],
 };

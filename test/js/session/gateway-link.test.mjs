@@ -145,7 +145,7 @@ test("a session that was stopped itself does not take its gateway for hung", asy
       // It has asked to register: now it sleeps, longer than it would wait for an answer.
       session.kill("SIGSTOP");
       const { pid } = gateway;
-      const welcome = { type: "welcome", linkVersion: 1, version: "0.1.0", pid, port: files.port };
+      const welcome = { type: "welcome", linkVersion: 2, version: "0.1.0", pid, port: files.port };
       socket.write(frame(welcome));
       setTimeout(() => session.kill("SIGCONT"), 7000);
       socket.on("data", (data) => heard.push(data.toString()));

@@ -217,7 +217,7 @@ class Harness {
     inbox(peer).events.clear();
     return peer;
   }
-  void send(PeerId peer, const protocol::SessionMessage& message) {
+  void send(PeerId peer, const protocol::LinkMessage& message) {
     gateway_.sessionMessage(peer, message, now_, effects_);
     sort();
   }

@@ -145,7 +145,7 @@ class World {
   }
 
   void startProcess() {
-    if (below(6) == 0) return startOperator();
+    if (below(6) == 0) return startControlClient();
     const std::string id = "s" + std::to_string(below(5));
     const PeerId peer = tap_.link(id, [&](protocol::Register& r) {
       r.cliPid = below(3);
@@ -158,10 +158,10 @@ class World {
   }
 
   // What it asks for is promised the same.
-  void startOperator() {
+  void startControlClient() {
     const PeerId peer = tap_.newPeer();
     const std::string sessionId = below(2) == 0 ? "" : "s" + std::to_string(below(5));
-    tap_.send(peer, protocol::Operate{"", sessionId});
+    tap_.send(peer, protocol::OpenControl{"", sessionId});
     if (below(3) == 0) tap_.send(peer, protocol::Trace{});
     tap_.send(peer, protocol::Inspect{});
     processes_.push_back({peer, sessionId, {}, {}, {}, 0, 0});
@@ -324,22 +324,26 @@ class World {
     protocol::SessionDecoder decoder;
     auto decoded = decoder.message(Slice::borrow(text));
     if (!decoded.ok()) return;
-    protocol::SessionMessage& message = decoded.value();
+    if (auto* message = std::get_if<protocol::SessionMessage>(&decoded.value())) {
+      makeItsOwn(*process, *message);
+    }
+    tap_.send(process->peer, decoded.value());
+  }
+  void makeItsOwn(Process& process, protocol::SessionMessage& message) {
     if (auto* call = std::get_if<protocol::Call>(&message)) {
       call->callId = "c" + std::to_string(++calls_);
-      process->open.insert(call->callId);
+      process.open.insert(call->callId);
     } else if (auto* cancel = std::get_if<protocol::CancelCall>(&message)) {
-      if (process->open.erase(cancel->callId) > 0) process->cancelled.insert(cancel->callId);
+      if (process.open.erase(cancel->callId) > 0) process.cancelled.insert(cancel->callId);
     } else if (auto* check = std::get_if<protocol::HookCheck>(&message)) {
-      process->questions.insert(check->checkId = "q" + std::to_string(++questions_));
+      process.questions.insert(check->checkId = "q" + std::to_string(++questions_));
     } else if (auto* prompt = std::get_if<protocol::PromptSubmitted>(&message)) {
-      process->questions.insert(prompt->promptId = "q" + std::to_string(++questions_));
+      process.questions.insert(prompt->promptId = "q" + std::to_string(++questions_));
     } else if (auto* build = std::get_if<protocol::SectionBuild>(&message)) {
-      process->questions.insert(build->buildId = "q" + std::to_string(++questions_));
+      process.questions.insert(build->buildId = "q" + std::to_string(++questions_));
     } else if (std::holds_alternative<protocol::Register>(message)) {
-      giveUp(*process);
+      giveUp(process);
     }
-    tap_.send(process->peer, message);
   }
 
   // Who registers anew does not wait for what it has asked before.

@@ -12,7 +12,7 @@ std::string join(const SplitText& text) {
   return text.head + std::string(text.middle.view()) + text.tail;
 }
 
-std::vector<SessionMessage> someMessages() {
+std::vector<LinkMessage> someMessages() {
   const std::string odd = "a \"quote\", a \\, a \n and ünïcode 🙂";
   return {
       Register{kLinkVersion,
@@ -43,8 +43,8 @@ std::vector<SessionMessage> someMessages() {
       ListPaired{"secret"},
       RevokePaired{"secret", odd},
       ShowPairings{},
-      Operate{"secret", ""},
-      Operate{odd, odd},
+      OpenControl{"secret", ""},
+      OpenControl{odd, odd},
       Inspect{},
       Trace{},
       ListCalls{41},
@@ -106,16 +106,22 @@ std::vector<SessionEvent> someEvents() {
   };
 }
 
+// Which message it is, of those of both sets.
+size_t kindOf(const LinkMessage& message) {
+  if (const auto* session = std::get_if<SessionMessage>(&message)) return session->index();
+  return std::variant_size_v<SessionMessage> + std::get<ControlMessage>(message).index();
+}
+
 TEST(SessionCodec, EveryMessageSurvivesTheRoundTrip) {
   SessionDecoder decoder;
-  std::vector<bool> seen(std::variant_size_v<SessionMessage>);
-  for (const SessionMessage& message : someMessages()) {
+  std::vector<bool> seen(std::variant_size_v<SessionMessage> + std::variant_size_v<ControlMessage>);
+  for (const LinkMessage& message : someMessages()) {
     const std::string text = join(encode(message));
     const auto decoded = decoder.message(Slice::borrow(text));
     ASSERT_TRUE(decoded.ok()) << text << ": " << decoded.error();
-    EXPECT_EQ(decoded.value().index(), message.index());
+    EXPECT_EQ(kindOf(decoded.value()), kindOf(message));
     EXPECT_EQ(join(encode(decoded.value())), text);
-    seen[message.index()] = true;
+    seen[kindOf(message)] = true;
   }
   for (size_t i = 0; i < seen.size(); ++i) EXPECT_TRUE(seen[i]) << "no example of message " << i;
 }
@@ -139,7 +145,7 @@ TEST(SessionCodec, KeepsWhatRegisterSays) {
   const std::string text = join(encode(someMessages().front()));
   const auto decoded = decoder.message(Slice::borrow(text));
   ASSERT_TRUE(decoded.ok());
-  const auto& message = std::get<Register>(decoded.value());
+  const auto& message = std::get<Register>(std::get<SessionMessage>(decoded.value()));
   EXPECT_EQ(message.secret, "secret");
   EXPECT_EQ(message.sessionId, "id");
   EXPECT_EQ(message.cliPid, 42);
@@ -154,7 +160,7 @@ TEST(SessionCodec, AnUpdateSaysOnlyWhatChanged) {
   const auto update = [&](const std::string& text) {
     const auto decoded = decoder.message(Slice::borrow(text));
     EXPECT_TRUE(decoded.ok());
-    return decoded ? std::get<Update>(decoded.value()) : Update{};
+    return decoded ? std::get<Update>(std::get<SessionMessage>(decoded.value())) : Update{};
   };
   EXPECT_FALSE(update(R"({"type":"update","label":"l"})").builtins);
   EXPECT_FALSE(update(R"({"type":"update","builtins":null})").builtins);
@@ -166,8 +172,8 @@ TEST(SessionCodec, ARegisterOfAnotherVersionNeedsOnlyVersionAndSecret) {
   const std::string text = R"({"type":"register","linkVersion":9,"secret":"s","sessionId":5})";
   const auto decoded = decoder.message(Slice::borrow(text));
   ASSERT_TRUE(decoded.ok());
-  EXPECT_EQ(std::get<Register>(decoded.value()).linkVersion, 9);
-  EXPECT_EQ(std::get<Register>(decoded.value()).secret, "s");
+  EXPECT_EQ(std::get<Register>(std::get<SessionMessage>(decoded.value())).linkVersion, 9);
+  EXPECT_EQ(std::get<Register>(std::get<SessionMessage>(decoded.value())).secret, "s");
 }
 
 TEST(SessionCodec, DoesNotCopyALargeResult) {
@@ -201,8 +207,8 @@ TEST(SessionCodec, SlicesKeepTheOwnerOfTheText) {
   const Slice text(std::string(R"({"type":"call","callId":"c","tool":"t","args":{"a":1}})"));
   const auto decoded = decoder.message(text);
   ASSERT_TRUE(decoded.ok());
-  EXPECT_FALSE(std::get<Call>(decoded.value()).args.borrowed());
-  EXPECT_EQ(std::get<Call>(decoded.value()).args.view(), R"({"a":1})");
+  EXPECT_FALSE(std::get<Call>(std::get<SessionMessage>(decoded.value())).args.borrowed());
+  EXPECT_EQ(std::get<Call>(std::get<SessionMessage>(decoded.value())).args.view(), R"({"a":1})");
 }
 
 TEST(SessionCodec, RefusesWhatItDoesNotKnow) {
@@ -219,7 +225,7 @@ TEST(SessionCodec, RefusesWhatItDoesNotKnow) {
 TEST(SessionCodec, RefusesMessagesWithFieldsOfAnotherKind) {
   SessionDecoder decoder;
   const std::string good =
-      R"("linkVersion":1,"secret":"","version":"","sessionId":"s","label":"","cwd":"","cliPid":1)";
+      R"("linkVersion":2,"secret":"","version":"","sessionId":"s","label":"","cwd":"","cliPid":1)";
   const std::vector<std::string> bad{
       R"("type":"register","linkVersion":"1")",
       R"("type":"register","linkVersion":1,"secret":1)",

@@ -100,10 +100,10 @@ TEST(Arguments, AreTakenWithoutTheBlanksAround) {
   EXPECT_EQ(rig.tap.take(rig.provider, "tool.call").get("args"), R"({"a":1})");
 }
 
-TEST(Arguments, OfAnOperatorAreRefusedTheSameWay) {
+TEST(Arguments, OfAControlClientAreRefusedTheSameWay) {
   Rig rig;
   const PeerId link = rig.tap.newPeer();
-  rig.tap.send(link, protocol::Operate{"", "s"});
+  rig.tap.send(link, protocol::OpenControl{"", "s"});
   rig.tap.linkText(link, R"({"type":"call","callId":"7","tool":"click","args":[]})");
   EXPECT_EQ(rig.tap.outcome(link), "7 INVALID_JSON");
   rig.tap.call(link, "8", "click", "[]");

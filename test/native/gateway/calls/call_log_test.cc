@@ -96,7 +96,7 @@ struct LoggedCalls : testing::Test {
 
   Message log() {
     const PeerId link = tap.newPeer();
-    tap.send(link, protocol::Operate{"", ""});
+    tap.send(link, protocol::OpenControl{"", ""});
     tap.send(link, protocol::ListCalls{0});
     return Message(R"({"calls":)" + tap.expect<protocol::CallsLogged>(link).calls + "}");
   }
@@ -144,7 +144,7 @@ TEST_F(LoggedCalls, HaveThoseWhoseArgumentsAreOfNoUse) {
   tap.linkText(session, R"({"type":"call","callId":"2","tool":"forecast","args":"Oslo"})");
   tap.linkText(session, R"({"type":"call","callId":"3","tool":"forecast","args":{"city":}})");
   const PeerId link = tap.newPeer();
-  tap.send(link, protocol::Operate{"", "s"});
+  tap.send(link, protocol::OpenControl{"", "s"});
   tap.call(link, "4", "forecast", "5");
   const Message calls = log();
   const std::vector<std::string> args{"[1]", "\"Oslo\"", R"({"city":})", "5"};
@@ -161,10 +161,10 @@ TEST_F(LoggedCalls, HaveThoseWhoseArgumentsAreOfNoUse) {
 
 TEST_F(LoggedCalls, HaveThoseWithoutASession) {
   const PeerId link = tap.newPeer();
-  tap.send(link, protocol::Operate{"", ""});
+  tap.send(link, protocol::OpenControl{"", ""});
   tap.call(link, "1", "nowhere");
   EXPECT_EQ(tap.outcome(link), "1 NOT_FOUND");
-  tap.send(link, protocol::Operate{"", "unknown"});
+  tap.send(link, protocol::OpenControl{"", "unknown"});
   tap.call(link, "2", "forecast");
   EXPECT_EQ(tap.outcome(link), "2 INVALID_SESSION");
   const Message calls = log();
@@ -196,7 +196,7 @@ TEST_F(LoggedCalls, HaveTheListsOfInstancesThatTheGatewayItselfGives) {
 
 TEST_F(LoggedCalls, SayWhereTheUserHasCalled) {
   const PeerId link = tap.newPeer();
-  tap.send(link, protocol::Operate{"", "s"});
+  tap.send(link, protocol::OpenControl{"", "s"});
   tap.call(link, "1", "forecast");
   tap.say(peer, result(tap.take(peer, "tool.call").get("id")));
   EXPECT_EQ(log().get("calls.0.by"), "command");

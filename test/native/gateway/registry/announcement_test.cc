@@ -196,10 +196,10 @@ TEST_F(Elsewhere, UseSaysWhereNobodyComes) {
   EXPECT_NE(tap.timeline(session).find("serves this session already"), std::string::npos);
 }
 
-TEST_F(Elsewhere, AnOperatorIsAnswered) {
+TEST_F(Elsewhere, AControlClientIsAnswered) {
   second("t");
   const PeerId link = tap.newPeer();
-  tap.send(link, protocol::Operate{"", ""});
+  tap.send(link, protocol::OpenControl{"", ""});
   tap.send(link, protocol::UseProvider{"die", "t"});
   EXPECT_EQ(tap.expect<protocol::Used>(link).outcome, "asked");
   tap.send(link, protocol::UseProvider{"die", "s"});

@@ -40,29 +40,43 @@ TEST(Link, NeedsTheSecret) {
 
 TEST(Link, NeedsTheSameVersion) {
   Harness tap({}, "s3cret");
-  for (const int64_t version : {0, 2, 99}) {
+  for (const int64_t version : {0, 1, 99}) {
     const PeerId peer = tap.link("s", [&](auto& r) {
       r.secret = "s3cret";
       r.linkVersion = version;
     });
     EXPECT_EQ(refusal(tap, peer), "LINK_VERSION");
   }
-  const PeerId stranger = tap.link("s", [](auto& r) { r.linkVersion = 2; });
+  const PeerId stranger = tap.link("s", [](auto& r) { r.linkVersion = 99; });
   EXPECT_EQ(refusal(tap, stranger), "SECRET");
 }
 
 TEST(Link, BeginsWithRegister) {
-  const std::vector<protocol::SessionMessage> others{
-      protocol::Update{},           protocol::ActivityChanged{},
-      protocol::Call{"1", "t", {}}, protocol::CancelCall{},
-      protocol::Synced{},           protocol::SyncFailed{},
-      protocol::EndSession{},       protocol::Ping{},
+  const std::vector<protocol::LinkMessage> others{
+      protocol::Update{},
+      protocol::ActivityChanged{},
+      protocol::Call{"1", "t", {}},
+      protocol::CancelCall{},
+      protocol::Synced{},
+      protocol::SyncFailed{},
+      protocol::EndSession{},
+      protocol::Ping{},
+      protocol::ShowPairings{},
+      protocol::UseProvider{},
+      protocol::EventOccurred{},
+      protocol::HookCheck{},
+      protocol::PromptSubmitted{},
+      protocol::SectionBuild{},
+      protocol::HooksState{},
+      protocol::Inspect{},
+      protocol::Trace{},
+      protocol::ListCalls{},
   };
-  for (const protocol::SessionMessage& message : others) {
+  for (const protocol::LinkMessage& message : others) {
     Harness tap;
     const PeerId peer = tap.newPeer();
     tap.send(peer, message);
-    EXPECT_EQ(refusal(tap, peer), "NOT_REGISTERED") << message.index();
+    EXPECT_EQ(refusal(tap, peer), "NOT_REGISTERED") << protocol::encode(message).head;
   }
 }
 

@@ -79,10 +79,10 @@ TEST_F(Paired, WithoutTheNameNobodyIsRevoked) {
 // shows: P-PAIR-8
 TEST_F(Paired, AreNobodysBusinessWithoutTheSecret) {
   const PeerId page = pairedPage("browser");
-  const std::vector<protocol::SessionMessage> guesses{protocol::ListPaired{""},
-                                                      protocol::ListPaired{"s3crex"},
-                                                      protocol::RevokePaired{"s3crex", "browser"}};
-  for (const protocol::SessionMessage& guess : guesses) {
+  const std::vector<protocol::LinkMessage> guesses{protocol::ListPaired{""},
+                                                   protocol::ListPaired{"s3crex"},
+                                                   protocol::RevokePaired{"s3crex", "browser"}};
+  for (const protocol::LinkMessage& guess : guesses) {
     const PeerId stranger = tap.newPeer();
     tap.send(stranger, guess);
     EXPECT_EQ(tap.expect<protocol::Refused>(stranger).code, "SECRET");

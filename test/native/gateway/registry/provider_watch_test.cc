@@ -22,7 +22,7 @@ struct ProviderWatch : ::testing::Test {
   // What control clients are told of the provider.
   std::string noPongMs() {
     const PeerId link = tap.newPeer();
-    tap.send(link, protocol::Operate{"", ""});
+    tap.send(link, protocol::OpenControl{"", ""});
     tap.send(link, protocol::Inspect{});
     return Message(tap.expect<protocol::Inspection>(link).report).get("providers.0.noPongMs");
   }

@@ -1,19 +1,19 @@
-// The user looks at the gateway, and calls tools, without a model (docs/session-link.md,
-// "operate").
+// A control client inspects the gateway and calls tools, without a model (docs/session-link.md,
+// "control.open").
 #include "gateway/harness.h"
 
 namespace tap::gateway::test {
 namespace {
 
-struct Operator : testing::Test {
-  explicit Operator(const Limits& limits = {}) : tap(limits, "s3cret") {}
+struct ControlClient : testing::Test {
+  explicit ControlClient(const Limits& limits = {}) : tap(limits, "s3cret") {}
 
   Harness tap;
   PeerId session = tap.session("s", [](auto& r) { r.secret = "s3cret"; });
 
-  PeerId operate(const std::string& sessionId = "") {
+  PeerId control(const std::string& sessionId = "") {
     const PeerId link = tap.newPeer();
-    tap.send(link, protocol::Operate{"s3cret", sessionId});
+    tap.send(link, protocol::OpenControl{"s3cret", sessionId});
     EXPECT_EQ(tap.expect<protocol::Welcome>(link).version, "1.2.3");
     return link;
   }
@@ -26,16 +26,17 @@ struct Operator : testing::Test {
   }
 };
 
-TEST_F(Operator, NeedsTheSecret) {
+TEST_F(ControlClient, NeedsTheSecret) {
   for (const char* secret : {"", "wrong"}) {
     const PeerId link = tap.newPeer();
-    tap.send(link, protocol::Operate{secret, ""});
+    tap.send(link, protocol::OpenControl{secret, ""});
     EXPECT_EQ(tap.expect<protocol::Refused>(link).code, "SECRET");
     EXPECT_TRUE(tap.closed(link));
   }
-  for (const protocol::SessionMessage& message :
-       {protocol::SessionMessage(protocol::Inspect{}), protocol::SessionMessage(protocol::Trace{}),
-        protocol::SessionMessage(protocol::Call{"1", "t", Slice(std::string("{}"))})}) {
+  for (const protocol::LinkMessage& message :
+       {protocol::LinkMessage(protocol::Inspect{}), protocol::LinkMessage(protocol::Trace{}),
+        protocol::LinkMessage(protocol::ListCalls{}),
+        protocol::LinkMessage(protocol::Call{"1", "t", Slice(std::string("{}"))})}) {
     const PeerId stranger = tap.newPeer();
     tap.send(stranger, message);
     EXPECT_EQ(tap.expect<protocol::Refused>(stranger).code, "NOT_REGISTERED");
@@ -43,9 +44,9 @@ TEST_F(Operator, NeedsTheSecret) {
   }
 }
 
-TEST_F(Operator, CallsAToolAndGetsItsAnswer) {
+TEST_F(ControlClient, CallsAToolAndGetsItsAnswer) {
   const PeerId weather = tap.bound("weather", "s", {"forecast"});
-  const PeerId link = operate();
+  const PeerId link = control();
   tap.call(link, "1", "forecast", R"({"city":"Oslo"})");
   const Message call = tap.take(weather, "tool.call");
   EXPECT_EQ(call.get("args.city"), "Oslo");
@@ -55,36 +56,36 @@ TEST_F(Operator, CallsAToolAndGetsItsAnswer) {
   EXPECT_EQ(tap.count<protocol::CallResult>(session), 0U) << "the session did not ask";
 }
 
-TEST_F(Operator, CallsInTheSessionLastInUseThatHasTheTool) {
+TEST_F(ControlClient, CallsInTheSessionLastInUseThatHasTheTool) {
   const PeerId second = otherSession("t");
   otherSession("u");
   const PeerId first = tap.bound("one", "s", {"tool"});
   const PeerId other = tap.bound("two", "t", {"tool"});
   tap.send(second, protocol::ActivityChanged{protocol::Activity::UserPrompt});
-  tap.call(operate(), "1", "tool");
+  tap.call(control(), "1", "tool");
   EXPECT_EQ(tap.take(other, "tool.call").get("sessionId"), "t");
-  tap.call(operate("s"), "1", "tool");
+  tap.call(control("s"), "1", "tool");
   EXPECT_EQ(tap.take(first, "tool.call").get("sessionId"), "s");
 }
 
-TEST_F(Operator, HearsThatThereIsNoSuchToolOrSession) {
-  const PeerId link = operate();
+TEST_F(ControlClient, HearsThatThereIsNoSuchToolOrSession) {
+  const PeerId link = control();
   tap.call(link, "1", "nothing");
   EXPECT_EQ(tap.outcome(link), "1 NOT_FOUND");
-  const PeerId lost = operate("gone");
+  const PeerId lost = control("gone");
   tap.call(lost, "1", "nothing");
   EXPECT_EQ(tap.outcome(lost), "1 INVALID_SESSION");
-  const PeerId here = operate("s");
+  const PeerId here = control("s");
   tap.call(here, "1", "nothing");
   EXPECT_EQ(tap.outcome(here), "1 DISCONNECTED");
 }
 
-TEST_F(Operator, SharesNoCallIdWithTheSession) {
+TEST_F(ControlClient, SharesNoCallIdWithTheSession) {
   const PeerId weather = tap.bound("weather", "s", {"forecast"});
-  const PeerId link = operate("s");
+  const PeerId link = control("s");
   const std::string its = tap.callTo(session, weather, "1", "forecast");
   const std::string ours = tap.callTo(link, weather, "1", "forecast");
-  const PeerId another = operate("s");
+  const PeerId another = control("s");
   const std::string third = tap.callTo(another, weather, "1", "forecast");
   tap.say(weather, result(ours, "1"));
   tap.say(weather, result(third, "3"));
@@ -97,9 +98,9 @@ TEST_F(Operator, SharesNoCallIdWithTheSession) {
   EXPECT_EQ(tap.outcome(link), "1 INTERNAL") << "one id twice";
 }
 
-TEST_F(Operator, CancelsItsCall) {
+TEST_F(ControlClient, CancelsItsCall) {
   const PeerId weather = tap.bound("weather", "s", {"forecast"});
-  const PeerId link = operate();
+  const PeerId link = control();
   const std::string id = tap.callTo(link, weather, "1", "forecast");
   tap.send(link, protocol::CancelCall{"1", "enough"});
   EXPECT_EQ(tap.take(weather, "tool.cancel").get("id"), id);
@@ -108,19 +109,19 @@ TEST_F(Operator, CancelsItsCall) {
   EXPECT_TRUE(tap.state().calls.empty());
 }
 
-TEST_F(Operator, LeavesNoCallBehindWhenItGoes) {
+TEST_F(ControlClient, LeavesNoCallBehindWhenItGoes) {
   const PeerId weather = tap.bound("weather", "s", {"forecast"});
-  const PeerId link = operate();
+  const PeerId link = control();
   const std::string id = tap.callTo(link, weather, "1", "forecast");
   tap.cut(link);
   EXPECT_EQ(tap.take(weather, "tool.cancel").get("id"), id);
   EXPECT_TRUE(tap.state().calls.empty());
-  EXPECT_EQ(tap.state().operators.sessionOf(link), nullptr);
+  EXPECT_EQ(tap.state().controlClients.sessionOf(link), nullptr);
 }
 
-TEST_F(Operator, HearsWhenTheSessionOrTheProviderEnds) {
+TEST_F(ControlClient, HearsWhenTheSessionOrTheProviderEnds) {
   const PeerId weather = tap.bound("weather", "s", {"forecast"});
-  const PeerId link = operate();
+  const PeerId link = control();
   (void)tap.callTo(link, weather, "1", "forecast");
   tap.lose(weather);
   EXPECT_EQ(tap.outcome(link), "1 DISCONNECTED");
@@ -131,9 +132,9 @@ TEST_F(Operator, HearsWhenTheSessionOrTheProviderEnds) {
   EXPECT_EQ(tap.count(again, "tool.cancel"), 1U);
 }
 
-TEST_F(Operator, OutlivesAReloadOfTheSession) {
+TEST_F(ControlClient, OutlivesAReloadOfTheSession) {
   const PeerId weather = tap.bound("weather", "s", {"forecast"});
-  const PeerId link = operate();
+  const PeerId link = control();
   const std::string id = tap.callTo(link, weather, "1", "forecast");
   tap.cut(session);
   otherSession("s");
@@ -141,9 +142,9 @@ TEST_F(Operator, OutlivesAReloadOfTheSession) {
   EXPECT_EQ(tap.outcome(link), "1 ok 7");
 }
 
-TEST_F(Operator, WaitsNoLongerThanTheToolsTimeout) {
+TEST_F(ControlClient, WaitsNoLongerThanTheToolsTimeout) {
   const PeerId slow = tap.boundWith("slow", "s", "[" + tool("wait", R"(,"timeout":1000)") + "]");
-  const PeerId link = operate();
+  const PeerId link = control();
   const std::string id = tap.callTo(link, slow, "1", "wait");
   tap.advance(900);
   tap.say(slow, R"({"type":"tool.progress","message":"m","id":")" + id + "\"}");
@@ -152,9 +153,9 @@ TEST_F(Operator, WaitsNoLongerThanTheToolsTimeout) {
   EXPECT_EQ(tap.outcome(link), "1 TIMEOUT");
 }
 
-TEST_F(Operator, GetsAFileAsTheResult) {
+TEST_F(ControlClient, GetsAFileAsTheResult) {
   const PeerId files = tap.bound("files", "s", {"read"});
-  const PeerId link = operate();
+  const PeerId link = control();
   const std::string id = tap.callTo(link, files, "1", "read");
   tap.say(files, R"({"type":"tool.result","id":")" + id +
                      R"(","file":{"path":"/home/u/providers/files/a","mimeType":"text/plain",)"
@@ -166,8 +167,8 @@ TEST_F(Operator, GetsAFileAsTheResult) {
   EXPECT_EQ(tap.outcome(link), "1 ok \"abc\"");
 }
 
-TEST_F(Operator, IsNoSession) {
-  const PeerId link = operate();
+TEST_F(ControlClient, IsNoSession) {
+  const PeerId link = control();
   tap.send(link, protocol::ActivityChanged{protocol::Activity::Busy});
   EXPECT_EQ(tap.expect<protocol::Refused>(link).code, "NOT_REGISTERED");
   EXPECT_TRUE(tap.closed(link));
@@ -175,20 +176,32 @@ TEST_F(Operator, IsNoSession) {
   EXPECT_EQ(tap.count<protocol::Inspection>(link), 0U);
 }
 
-TEST_F(Operator, MayBecomeASession) {
+TEST_F(ControlClient, IsNotASessionsLink) {
+  const std::vector<protocol::LinkMessage> messages{protocol::OpenControl{"s3cret", ""},
+                                                    protocol::Inspect{}, protocol::Trace{},
+                                                    protocol::ListCalls{}};
+  for (const protocol::LinkMessage& message : messages) {
+    const PeerId link = otherSession("t");
+    tap.send(link, message);
+    EXPECT_EQ(tap.expect<protocol::Refused>(link).code, "NOT_REGISTERED");
+    EXPECT_TRUE(tap.closed(link));
+  }
+}
+
+TEST_F(ControlClient, MayBecomeASession) {
   const PeerId weather = tap.bound("weather", "s", {"forecast"});
-  const PeerId link = operate();
+  const PeerId link = control();
   (void)tap.callTo(link, weather, "1", "forecast");
   protocol::Register registration = Harness::registration("t");
   registration.secret = "s3cret";
   tap.send(link, registration);
   tap.expect<protocol::Tools>(link);
-  EXPECT_EQ(tap.state().operators.sessionOf(link), nullptr);
+  EXPECT_EQ(tap.state().controlClients.sessionOf(link), nullptr);
   EXPECT_EQ(tap.count(weather, "tool.cancel"), 1U);
 }
 
-TEST_F(Operator, IsAnsweredAndKeepsNoSessionAlive) {
-  const PeerId link = operate();
+TEST_F(ControlClient, IsAnsweredAndKeepsNoSessionAlive) {
+  const PeerId link = control();
   tap.send(link, protocol::Ping{});
   tap.expect<protocol::Pong>(link);
   tap.send(session, protocol::EndSession{"over"});
@@ -196,8 +209,8 @@ TEST_F(Operator, IsAnsweredAndKeepsNoSessionAlive) {
   EXPECT_TRUE(tap.told(HostAction::Exit));
 }
 
-struct FewCalls : Operator {
-  FewCalls() : Operator(few()) {}
+struct FewCalls : ControlClient {
+  FewCalls() : ControlClient(few()) {}
   static Limits few() {
     Limits limits;
     limits.set(Limit::CallsPerSession, 1);
@@ -205,22 +218,22 @@ struct FewCalls : Operator {
   }
 };
 
-TEST_F(FewCalls, AreAnOperatorsOwn) {
+TEST_F(FewCalls, AreAControlClientsOwn) {
   const PeerId weather = tap.bound("weather", "s", {"forecast"});
-  const PeerId link = operate();
+  const PeerId link = control();
   (void)tap.callTo(session, weather, "1", "forecast");
   (void)tap.callTo(link, weather, "1", "forecast");
   tap.call(link, "2", "forecast");
   EXPECT_EQ(tap.outcome(link), "2 RATE_LIMITED");
 }
 
-using Inspecting = Operator;
+using Inspecting = ControlClient;
 
 TEST_F(Inspecting, ShowsSessionsProvidersAndTools) {
   const PeerId weather = tap.bound("weather", "s", {"forecast"});
   const PeerId page = tap.open("https://a.example");
   (void)tap.callTo(session, weather, "1", "forecast");
-  const Message report = inspect(operate());
+  const Message report = inspect(control());
   EXPECT_EQ(report.get("version"), "1.2.3");
   EXPECT_EQ(report.get("pid"), "77");
   EXPECT_EQ(report.get("startedAt"), "1700000000000");
@@ -255,7 +268,7 @@ TEST_F(Inspecting, FitsTheLinkHoweverLargeTheToolsAre) {
   for (int i = 0; i < 60; ++i) {
     tap.say(large, R"({"type":"session.ready","sessionId":"s)" + std::to_string(i) + R"("})");
   }
-  const PeerId link = operate();
+  const PeerId link = control();
   tap.send(link, protocol::Inspect{});
   const std::string report = tap.expect<protocol::Inspection>(link).report;
   EXPECT_LT(report.size(), size_t{10} * kMegabyte);
@@ -272,7 +285,7 @@ TEST_F(Inspecting, ShowsHowCallsWent) {
     tap.advance(5);
     tap.say(weather, i == 0 ? failure(id, "NOT_FOUND", "no such city") : result(id));
   }
-  const Message report = inspect(operate());
+  const Message report = inspect(control());
   EXPECT_EQ(report.get("tools.0.provider"), "weather");
   EXPECT_EQ(report.get("tools.0.tool"), "forecast");
   EXPECT_EQ(report.get("tools.0.calls"), "3");
@@ -287,7 +300,7 @@ TEST_F(Inspecting, ShowsWhyToolsAreNotInForce) {
   tap.advance(300);
   const auto event = tap.expect<protocol::Tools>(session);
   tap.send(session, protocol::SyncFailed{event.revision, "clash: forecast", {"forecast"}});
-  const PeerId link = operate();
+  const PeerId link = control();
   const Message report = inspect(link);
   EXPECT_EQ(report.get("sessions.0.syncFailure"), "clash: forecast");
   EXPECT_EQ(report.get("providers.0.bindings.0.refused.0"), "forecast");
@@ -297,10 +310,10 @@ TEST_F(Inspecting, ShowsWhyToolsAreNotInForce) {
   EXPECT_EQ(inspect(link).get("sessions.0.syncFailure"), kAbsent);
 }
 
-using Tracing = Operator;
+using Tracing = ControlClient;
 
 TEST_F(Tracing, ShowsWhatProvidersSayAndAreTold) {
-  const PeerId link = operate();
+  const PeerId link = control();
   tap.send(link, protocol::Trace{});
   tap.send(link, protocol::Trace{});
   const PeerId weather = tap.open();
@@ -332,7 +345,7 @@ TEST_F(Tracing, ShowsWhatProvidersSayAndAreTold) {
 }
 
 TEST_F(Tracing, EndsWithTheLink) {
-  const PeerId link = operate();
+  const PeerId link = control();
   tap.send(link, protocol::Trace{});
   tap.cut(link);
   tap.bound("weather", "s");
@@ -340,7 +353,7 @@ TEST_F(Tracing, EndsWithTheLink) {
 }
 
 TEST_F(Tracing, ShowsWhyTheGatewayClosesAConnection) {
-  const PeerId link = operate();
+  const PeerId link = control();
   tap.send(link, protocol::Trace{});
   const PeerId stranger = tap.open();
   tap.say(stranger, auth("wrong"));

@@ -1,0 +1,84 @@
+// The messages between a control client (the copilot-tap command, js/command/control.mjs) and the
+// gateway. docs/session-link.md describes them.
+//
+// To add one: a struct, a place in the variant, lines in session_message_decoder.cc and
+// session_encoder.cc, an overload in gateway/core/control_inputs.cc. Answers have their place in
+// SessionEvent.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/slice.h"
+
+namespace tap::protocol {
+
+// --- Control client → gateway. Those with a secret may come on any link. ---
+
+// Opens the link for the messages without a secret, and for Call, CancelCall, Ping and UseProvider.
+// Answered by Welcome, or by Refused.
+struct OpenControl {
+  std::string secret;
+  std::string sessionId;  // calls are made in its name; empty: the session last in use
+};
+// A newer version asks this gateway to finish and make room.
+struct Drain {
+  std::string secret;
+  std::string version;
+};
+// Answered by Paired: all providers that the user has paired.
+struct ListPaired {
+  std::string secret;
+};
+// The tokens of the paired providers of this name become void. Answered by Paired, with those.
+struct RevokePaired {
+  std::string secret;
+  std::string name;
+};
+// Answered by Inspection.
+struct Inspect {};
+// Answered by a TraceFrame for everything that providers send and are sent, until the link ends.
+struct Trace {};
+// Answered by CallsLogged.
+struct ListCalls {
+  int64_t after = 0;  // only calls with a greater sequence number
+};
+
+using ControlMessage =
+    std::variant<OpenControl, Drain, ListPaired, RevokePaired, Inspect, Trace, ListCalls>;
+
+// --- Gateway → control client ---
+
+struct PairedEntry {
+  std::string name;
+  std::string origin;  // of a web page; else empty
+  std::string sessionId;
+  std::string label;  // of the session
+};
+struct Paired {
+  std::vector<PairedEntry> providers;
+};
+struct Inspection {
+  std::string report;  // JSON text of an object: native/gateway/control/inspection.cc
+};
+enum class TraceKind : uint8_t { Opened, Received, Sent, Closed };
+// One message of a provider's connection, secrets included.
+struct TraceFrame {
+  int64_t at = 0;  // Unix time in ms
+  int64_t connection = 0;
+  std::string provider;  // its name, once it has one
+  TraceKind kind = TraceKind::Opened;
+  Slice text;  // the message as it is; of Closed the reason
+};
+struct CallsLogged {
+  std::string calls;  // JSON text of an array: native/gateway/calls/call_log.cc
+};
+// The answer to UseProvider.
+struct Used {
+  std::string outcome;  // "asked", "here", "refused", "unknown"
+  std::string message;
+};
+
+}  // namespace tap::protocol
