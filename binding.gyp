@@ -14,7 +14,7 @@
       'uv/files.cc',
       'uv/link_socket.cc',
       'uv/listeners.cc',
-      'uv/peer.cc',
+      'uv/peer_pid.cc',
       'uv/provider_socket.cc',
       'uv/server.cc',
       'uv/session_port.cc',

@@ -28,7 +28,6 @@
       'gateway/calls/tool_stats.cc',
       'gateway/control/inspection.cc',
       'gateway/control/control_clients.cc',
-      'gateway/control/status.cc',
       'gateway/core/control_inputs.cc',
       'gateway/core/gateway.cc',
       'gateway/core/host_inputs.cc',

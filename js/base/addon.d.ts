@@ -44,8 +44,8 @@ export class Gateway {
   openProvider(handlers: LocalProviderHandlers): number;
   /** A message of that provider (docs/protocol.md), as JSON text. */
   sendProvider(id: number, json: string): void;
-  /** What tap_status says of the session; empty if there is no such session. */
-  status(sessionId: string): string;
+  /** JSON text of an inspection (docs/session-link.md). */
+  inspect(): string;
   /**
    * A token for a provider that is started for this session.
    * @returns an empty string if there is no such session any more

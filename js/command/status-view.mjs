@@ -1,5 +1,6 @@
 // What `status` shows of an inspection, in 80 columns.
 
+import { boundProviders, connectedProviders, silenceOf } from "../base/inspection.mjs";
 import { accessOf } from "./access.mjs";
 import { bad, faint, good, strong, warning } from "./output.mjs";
 import { table } from "./table.mjs";
@@ -51,17 +52,15 @@ function remarksOn({ label, linked, mode, settled, syncFailure, hooksWanted, hoo
   ];
 }
 
-/** Those of providers: tap's own are no news. @param {string} id @param {InspectedProvider[]} providers */
-function toolsIn(id, providers) {
-  const bindings = providers
-    .filter(({ trust }) => trust !== "internal")
-    .flatMap((provider) => provider.bindings)
-    .filter(({ session }) => session === id);
-  return new Set(bindings.flatMap(({ tools }) => tools.map(({ name }) => name))).size;
+/** How many tools of providers a session has. @param {Inspection} seen @param {string} id */
+function toolCount(seen, id) {
+  const bound = boundProviders(seen, id);
+  return new Set(bound.flatMap(({ binding }) => binding.tools.map(({ name }) => name))).size;
 }
 
 /** @param {Output} output @param {Inspection} seen */
-function showSessions(output, { sessions, providers }) {
+function showSessions(output, seen) {
+  const { sessions } = seen;
   if (sessions.length === 0) return;
   heading(output, "Sessions (most recent first)");
   const inOrder = sessions.toSorted((a, b) => b.inUse - a.inUse);
@@ -76,7 +75,7 @@ function showSessions(output, { sessions, providers }) {
     session.id,
     session.label,
     stateOf(session),
-    String(toolsIn(session.id, providers)),
+    String(toolCount(seen, session.id)),
     String(session.callsInFlight),
   ]);
   table(output, columns, rows, INDENT);
@@ -119,20 +118,18 @@ function rulesOf({ bindings }) {
 /** Its most; an instance has the same tools in each session. @param {InspectedProvider} provider */
 const toolsOf = ({ bindings }) => Math.max(0, ...bindings.map(({ tools }) => tools.length));
 
-/** In ms: what a user would call slow. */
-const LONG_WAIT_MS = 5000;
-
 /** Providers that keep the model waiting. @param {Output} output @param {InspectedProvider[]} shown */
 function showDelays(output, shown) {
-  for (const provider of shown.filter(({ waitedMs }) => waitedMs >= LONG_WAIT_MS)) {
-    const hangs = provider.noPongMs === undefined ? "" : ", not even to a ping";
-    remark(output, `${nameOf(provider)}: no answer for ${duration(provider.waitedMs)}${hangs}`);
+  for (const provider of shown) {
+    const silence = silenceOf(provider);
+    if (silence) remark(output, `${nameOf(provider)}: ${silence}`);
   }
 }
 
 /** @param {Output} output @param {Inspection} seen */
-function showProviders(output, { providers, sessions }) {
-  const shown = providers.filter(({ trust }) => trust !== "internal");
+function showProviders(output, seen) {
+  const { sessions } = seen;
+  const shown = connectedProviders(seen);
   if (shown.length === 0) {
     output.say();
     output.say("No provider yet. Write one: ", strong("copilot-tap new node die"));

@@ -1,8 +1,69 @@
 // Serves tap_status to every session, by a provider in the gateway's process.
 
 import { provider } from "../../sdk/node/provider.mjs";
+import { boundProviders, silenceOf } from "../base/inspection.mjs";
 import { STATUS_TOOL } from "../base/status-tool.mjs";
 import { inProcess } from "./in-process.mjs";
+
+/** @typedef {import("../command/control.mjs").Inspection} Inspection */
+/** @typedef {import("../command/control.mjs").InspectedProvider} InspectedProvider */
+/** @typedef {import("../command/control.mjs").InspectedBinding} InspectedBinding */
+
+const NO_PROVIDER =
+  "No provider is connected to this session. A provider connects to the gateway over WebSocket " +
+  "and declares its tools in hello.";
+
+/**
+ * How the model is to read a provider's name: that of a paired one is in quotes, since anybody may
+ * have chosen it.
+ * @param {InspectedProvider} provider
+ */
+function nameOf({ name, instance, trust, id }) {
+  const paired = trust === "external";
+  const shown = (/** @type {string} */ text) => (paired ? JSON.stringify(text) : text);
+  const whole = instance === "" ? shown(name) : `${shown(name)} [${shown(instance)}]`;
+  return `${whole} (${paired ? "paired, " : ""}${id})`;
+}
+
+/** @param {{provider: InspectedProvider, binding: InspectedBinding}} bound @returns {string} */
+function lineOf({ provider, binding }) {
+  const start = `- ${nameOf(provider)}: `;
+  if (binding.tools.length === 0) return `${start}no tools`;
+  const refused = new Set(binding.refused);
+  const tools = binding.tools.map(({ name }) =>
+    refused.has(name) ? `${name} (not accepted by the CLI)` : name,
+  );
+  const { callsInFlight, noPongMs } = provider;
+  const calls = callsInFlight === 1 ? "1 call in flight" : `${callsInFlight} calls in flight`;
+  const silence = silenceOf(provider);
+  const hangs = silence && noPongMs !== undefined ? ": it is stopped, or hangs" : "";
+  return [
+    start + tools.join(", "),
+    ...(callsInFlight > 0 ? [calls] : []),
+    ...(silence ? [silence + hangs] : []),
+  ].join("; ");
+}
+
+/**
+ * What tap_status tells the model of a session.
+ * @param {Inspection} seen
+ * @param {string} sessionId
+ * @returns {string} empty where there is no such session
+ */
+export function statusText(seen, sessionId) {
+  const session = seen.sessions.find(({ id }) => id === sessionId);
+  if (!session) return "";
+  const sessions = seen.sessions.filter(({ ending }) => !ending).length;
+  const node = seen.node === "" ? "" : `, Node.js ${seen.node}`;
+  const head = `tap ${seen.version}: gateway on port ${seen.port}, ${sessions} session(s)${node}.\n`;
+  const bound = boundProviders(seen, sessionId);
+  if (bound.length === 0) {
+    return `${head}${NO_PROVIDER}\n`;
+  }
+  const lines = ["Providers of this session:", ...bound.map(lineOf)];
+  if (!session.settled) lines.push("A change of tools is on its way to this session.");
+  return `${head}${lines.join("\n")}\n`;
+}
 
 /** @param {import("../base/addon.js").Gateway} gateway @param {import("../base/log.mjs").Log} log */
 export function serveStatus(gateway, log) {
@@ -10,6 +71,8 @@ export function serveStatus(gateway, log) {
   const tap = provider("tap", { session: "all", transport: inProcess(gateway) });
   const failed = (/** @type {Error} */ { message }) => log("error", `${name}: ${message}`);
   tap.on("error", failed);
-  void tap.tool(name, options, (_args, { session }) => gateway.status(session));
+  void tap.tool(name, options, (_args, { session }) =>
+    statusText(JSON.parse(gateway.inspect()), session),
+  );
   tap.connect().catch(failed);
 }

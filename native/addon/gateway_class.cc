@@ -63,7 +63,7 @@ Napi::Function GatewayClass::define(Napi::Env env) {
                          InstanceMethod<&GatewayClass::setPlainAnswer>("setPlainAnswer"),
                          InstanceMethod<&GatewayClass::openProvider>("openProvider"),
                          InstanceMethod<&GatewayClass::sendProvider>("sendProvider"),
-                         InstanceMethod<&GatewayClass::status>("status"),
+                         InstanceMethod<&GatewayClass::inspect>("inspect"),
                          InstanceMethod<&GatewayClass::issueSpawnToken>("issueSpawnToken"),
                          InstanceMethod<&GatewayClass::forgetSpawnToken>("forgetSpawnToken"),
                          InstanceMethod<&GatewayClass::tellTimeline>("tellTimeline"),
@@ -191,11 +191,11 @@ Napi::Value GatewayClass::openProvider(const Napi::CallbackInfo& info) {
   const Options options(handlers, "openProvider(handlers)");
   options.functions({"onMessage", "onClosed"});
   if (options.failed()) return env.Undefined();
-  // Shared: one may still run when the gateway has let go of it.
+  // Shared, since std::function is copyable and Callback is not.
   const auto onMessage = std::make_shared<Callback>(handlers, "onMessage");
   const auto onClosed = std::make_shared<Callback>(handlers, "onClosed");
   if (env.IsExceptionPending()) return env.Undefined();
-  uv::Server::LocalProvider provider;
+  uv::InProcessProvider::Handlers provider;
   provider.receive = [this, onMessage](std::string_view text) {
     if (!liveness_.alive()) return;
     const Napi::HandleScope scope(onMessage->env());
@@ -206,7 +206,7 @@ Napi::Value GatewayClass::openProvider(const Napi::CallbackInfo& info) {
     const Napi::HandleScope scope(onClosed->env());
     (*onClosed)({Napi::String::New(onClosed->env(), reason)});
   };
-  const gateway::PeerId peer = server_->openLocalProvider(std::move(provider));
+  const gateway::PeerId peer = server_->openProvider(std::move(provider));
   return Napi::Number::New(env, static_cast<double>(peer));
 }
 
@@ -216,13 +216,11 @@ void GatewayClass::sendProvider(const Napi::CallbackInfo& info) {
   std::optional<std::string> json = arguments.text(1);
   if (!id || !json) return;
   const gateway::PeerId peer{static_cast<uint64_t>(*id)};
-  server_->localProviderText(peer, Slice(std::move(*json)));
+  server_->providerText(peer, Slice(std::move(*json)));
 }
 
-Napi::Value GatewayClass::status(const Napi::CallbackInfo& info) {
-  const std::optional<std::string> session = Arguments(info, "status(sessionId)").text(0);
-  if (!session) return info.Env().Undefined();
-  return Napi::String::New(info.Env(), server_->status(*session));
+Napi::Value GatewayClass::inspect(const Napi::CallbackInfo& info) {
+  return Napi::String::New(info.Env(), server_->inspect());
 }
 
 Napi::Value GatewayClass::issueSpawnToken(const Napi::CallbackInfo& info) {

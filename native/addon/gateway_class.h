@@ -29,7 +29,7 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   void setPlainAnswer(const Napi::CallbackInfo& info);
   Napi::Value openProvider(const Napi::CallbackInfo& info);
   void sendProvider(const Napi::CallbackInfo& info);
-  Napi::Value status(const Napi::CallbackInfo& info);
+  Napi::Value inspect(const Napi::CallbackInfo& info);
   Napi::Value issueSpawnToken(const Napi::CallbackInfo& info);
   void forgetSpawnToken(const Napi::CallbackInfo& info);
   void tellTimeline(const Napi::CallbackInfo& info);

@@ -1,5 +1,6 @@
 #include "uv/link_socket.h"
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -9,7 +10,11 @@
 namespace tap::uv {
 
 LinkSocket::LinkSocket(Server& server, gateway::PeerId peer, StreamPtr stream, size_t maxFrame)
-    : server_(server), peer_(peer), stream_(std::move(stream)), reader_(maxFrame) {}
+    : Peer(Role::Link),
+      server_(server),
+      peer_(peer),
+      stream_(std::move(stream)),
+      reader_(maxFrame) {}
 
 void LinkSocket::onBytes(char* bytes, size_t size) {
   if (over_) return;
@@ -28,7 +33,7 @@ void LinkSocket::onDrained() {
   if (!over_) server_.linkDrained(peer_);
 }
 
-void LinkSocket::send(const protocol::SessionEvent& event) {
+bool LinkSocket::sendEvent(protocol::SessionEvent&& event) {
   const protocol::SplitText text = protocol::encode(event);
   std::string header;
   link::appendHeader(header, text.head.size() + text.middle.size() + text.tail.size());
@@ -37,11 +42,16 @@ void LinkSocket::send(const protocol::SessionEvent& event) {
   if (!text.middle.empty()) stream_->queue(text.middle);
   stream_->queue(text.tail);
   stream_->flushIfEnough();
+  return true;
 }
 
-void LinkSocket::close() {
+void LinkSocket::drop() {
   over_ = true;
   stream_.reset();
+}
+
+void LinkSocket::release() {
+  server_.retire(std::unique_ptr<StreamHandler>(this));
 }
 
 size_t LinkSocket::flush() {

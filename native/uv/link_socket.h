@@ -1,4 +1,4 @@
-// A session's link on the gateway's side: length-prefixed frames over a pipe.
+// The gateway's end of a link: length-prefixed frames over a pipe.
 #pragma once
 
 #include <string_view>
@@ -6,29 +6,33 @@
 
 #include "gateway/core/effects.h"
 #include "link/frame.h"
+#include "uv/peer.h"
 #include "uv/stream.h"
 
 namespace tap::uv {
 
 class Server;
 
-class LinkSocket final : public StreamHandler {
+class LinkSocket final : public StreamHandler, public Peer {
  public:
   LinkSocket(Server& server, gateway::PeerId peer, StreamPtr stream, size_t maxFrame);
 
   void start() { stream_->start(*this); }
-  // Queues it for flush(), and writes what is queued where that is a few kilobytes.
-  void send(const protocol::SessionEvent& event);
-  size_t flush();
-  [[nodiscard]] size_t backlog() const { return stream_->backlog(); }
-  // What is queued still goes out; nothing is read or reported any more.
-  void close();
+  // Queues the event for flush(), and writes what is queued where that is a few kilobytes.
+  [[nodiscard]] bool sendEvent(protocol::SessionEvent&& event) override;
+  size_t flush() override;
+  [[nodiscard]] size_t backlog() const override { return stream_->backlog(); }
+  // A link has no code: `Refused` or `Draining` has said why. What is queued still goes out.
+  void close(uint16_t, std::string_view) override { drop(); }
+  void drop() override;
 
   void onBytes(char* bytes, size_t size) override;
   void onEnd(std::string_view reason) override;
   void onDrained() override;
 
  private:
+  void release() override;
+
   Server& server_;
   gateway::PeerId peer_;
   StreamPtr stream_;

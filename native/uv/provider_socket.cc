@@ -1,5 +1,6 @@
 #include "uv/provider_socket.h"
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -31,7 +32,8 @@ std::string httpUnavailable(std::string_view reason) {
 }  // namespace
 
 ProviderSocket::ProviderSocket(Server& server, gateway::PeerId peer, StreamPtr stream)
-    : server_(server),
+    : Peer(Role::Provider),
+      server_(server),
       peer_(peer),
       stream_(std::move(stream)),
       handshake_(std::make_unique<ws::Handshake>(server.plainAnswer())),
@@ -53,7 +55,7 @@ void ProviderSocket::shakeHands(std::string_view bytes) {
   stream_->flush();
   if (state == ws::HandshakeState::Answered) {
     closed_ = true;
-    return server_.providerGone(peer_);
+    return server_.peerGone(peer_);
   }
   upgraded_ = true;
   // Unmasking works in place: the leftover is a view into bytes that are ours to change.
@@ -80,22 +82,24 @@ void ProviderSocket::receive(char* bytes, size_t size) {
 
 void ProviderSocket::onEnd(std::string_view) {
   if (std::exchange(closed_, true)) return;
-  server_.providerGone(peer_);
+  server_.peerGone(peer_);
 }
 
-void ProviderSocket::send(const Slice& text) {
-  if (!upgraded_ || closed_ || !connection_.writable()) return;
+bool ProviderSocket::sendText(const Slice& text) {
+  if (!upgraded_ || closed_ || !connection_.writable()) return false;
   std::string header;
   ws::appendFrameHeader(header, ws::Opcode::Text, text.size());
   stream_->queue(header);
   stream_->queue(text);
+  return true;
 }
 
-void ProviderSocket::ping() {
-  if (!upgraded_ || closed_ || !connection_.writable()) return;
+bool ProviderSocket::ping() {
+  if (!upgraded_ || closed_ || !connection_.writable()) return false;
   std::string frame;
   ws::appendFrame(frame, ws::Opcode::Ping, {});
   stream_->queue(frame);
+  return true;
 }
 
 void ProviderSocket::close(uint16_t code, std::string_view reason) {
@@ -107,6 +111,15 @@ void ProviderSocket::close(uint16_t code, std::string_view reason) {
     stream_->queue(httpUnavailable(reason));
   }
   stream_.reset();
+}
+
+void ProviderSocket::drop() {
+  closed_ = true;
+  stream_.reset();
+}
+
+void ProviderSocket::release() {
+  server_.retire(std::unique_ptr<StreamHandler>(this));
 }
 
 size_t ProviderSocket::flush() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gateway/core/effects.h"
+#include "uv/peer.h"
 #include "uv/stream.h"
 #include "ws/connection.h"
 #include "ws/handshake.h"
@@ -15,29 +16,26 @@ namespace tap::uv {
 
 class Server;
 
-class ProviderSocket final : public StreamHandler {
+class ProviderSocket final : public StreamHandler, public Peer {
  public:
   ProviderSocket(Server& server, gateway::PeerId peer, StreamPtr stream);
 
   void start() { stream_->start(*this); }
-  void send(const Slice& text);
-  void ping();
+  [[nodiscard]] bool sendText(const Slice& text) override;
+  [[nodiscard]] bool ping() override;
+  size_t flush() override;
+  [[nodiscard]] size_t backlog() const override { return stream_->backlog(); }
+  void pause() override { stream_->pause(); }
+  void resume() override { stream_->resume(); }
   // Close handshake, or a plain HTTP refusal where there was no upgrade yet; the stream then ends.
-  void close(uint16_t code, std::string_view reason);
-  // Nothing is read or reported any more.
-  void forget() {
-    closed_ = true;
-    stream_.reset();
-  }
-  void pause() { stream_->pause(); }
-  void resume() { stream_->resume(); }
-  // Writes what was queued; the number of bytes that wait for the peer to read.
-  size_t flush();
+  void close(uint16_t code, std::string_view reason) override;
+  void drop() override;
 
   void onBytes(char* bytes, size_t size) override;
   void onEnd(std::string_view reason) override;
 
  private:
+  void release() override;
   void shakeHands(std::string_view bytes);
   void receive(char* bytes, size_t size);
 

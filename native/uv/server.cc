@@ -32,8 +32,8 @@ Server::Server(uv_loop_t* loop, gateway::Config config, ServerEvents events)
       reads_(
           loop,
           [this](PeerId session) {
-            const auto link = links_.find(session);
-            return link == links_.end() || link->second->backlog() == 0;
+            const Peer* link = find(session);
+            return link == nullptr || link->backlog() == 0;
           },
           [this](const gateway::CallId& callId, gateway::FileOutcome outcome) {
             gateway_.fileRead(callId, std::move(outcome), clock_.now(), effects_);
@@ -67,9 +67,9 @@ void Server::onTcpConnection(uv_stream_t* listener) {
   StreamPtr stream = Stream::create(loop_, Stream::Kind::Tcp, streams_);
   if (uv_accept(listener, stream->handle()) != 0) return;
   const PeerId peer = newPeer();
-  auto socket = std::make_unique<ProviderSocket>(*this, peer, std::move(stream));
+  auto* socket = new ProviderSocket(*this, peer, std::move(stream));
+  peers_.emplace(peer, socket);
   socket->start();
-  providers_.emplace(peer, std::move(socket));
   gateway_.providerAccepted(peer, clock_.now(), effects_);
   settle();
 }
@@ -78,10 +78,10 @@ void Server::onPipeConnection(uv_stream_t* listener) {
   StreamPtr stream = Stream::create(loop_, Stream::Kind::Pipe, streams_);
   if (uv_accept(listener, stream->handle()) != 0) return;
   const PeerId peer = newPeer();
-  auto socket = std::make_unique<LinkSocket>(*this, peer, std::move(stream),
-                                             limits().bytes(Limit::LinkFrameBytes));
+  auto* socket =
+      new LinkSocket(*this, peer, std::move(stream), limits().bytes(Limit::LinkFrameBytes));
+  peers_.emplace(peer, socket);
   socket->start();
-  links_.emplace(peer, std::move(socket));
 }
 
 void Server::upgraded(PeerId peer, std::optional<std::string> origin) {
@@ -104,7 +104,7 @@ void Server::received(PeerId peer, std::vector<ws::Event>& events) {
     }
   }
   settle();
-  if (over) providerGone(peer);
+  if (over) peerGone(peer);
 }
 
 void Server::received(PeerId peer, const std::vector<Slice>& bodies) {
@@ -115,14 +115,52 @@ void Server::received(PeerId peer, const std::vector<Slice>& bodies) {
   settle();
 }
 
-void Server::providerGone(PeerId peer) {
-  const auto at = providers_.find(peer);
-  if (at == providers_.end()) return;
-  at->second->forget();
-  retire(std::move(at->second));
-  providers_.erase(at);
-  gateway_.providerGone(peer, clock_.now(), effects_);
+Peer* Server::find(PeerId peer) const {
+  const auto at = peers_.find(peer);
+  return at == peers_.end() ? nullptr : at->second.get();
+}
+
+bool Server::isInProcess(PeerId peer, Peer::Role role) const {
+  const Peer* found = find(peer);
+  return found != nullptr && found->isInProcess() && found->role() == role;
+}
+
+PeerPtr Server::take(PeerId peer) {
+  const auto at = peers_.find(peer);
+  if (at == peers_.end()) return nullptr;
+  PeerPtr taken = std::move(at->second);
+  peers_.erase(at);
+  return taken;
+}
+
+void Server::peerGone(PeerId peer) {
+  const PeerPtr gone = take(peer);
+  if (!gone) return;
+  gone->drop();
+  switch (gone->role()) {
+    case Peer::Role::Provider:
+      gateway_.providerGone(peer, clock_.now(), effects_);
+      break;
+    case Peer::Role::Link:
+      forgetLink(peer);
+      break;
+  }
   settle();
+}
+
+void Server::linkGone(PeerId peer, std::string_view reason) {
+  if (find(peer) == nullptr) return;
+  // A control client's link lasts for one question: its end is not worth a line.
+  if (!gateway_.isControlClient(peer)) {
+    effects_.emplace_back(
+        gateway::LogLine{LogLevel::Info, "a session's link ended: " + std::string(reason)});
+  }
+  peerGone(peer);
+}
+
+void Server::forgetLink(PeerId peer) {
+  reads_.drop(peer);
+  gateway_.sessionGone(peer, clock_.now(), effects_);
 }
 
 void Server::providerBacklog(PeerId peer, size_t bytes) {
@@ -131,58 +169,36 @@ void Server::providerBacklog(PeerId peer, size_t bytes) {
   settle();
 }
 
-void Server::linkGone(PeerId peer, std::string_view reason) {
-  const auto at = links_.find(peer);
-  if (at == links_.end()) return;
-  at->second->close();
-  retire(std::move(at->second));
-  links_.erase(at);
-  reads_.drop(peer);
-  // A control client's link lasts for one question: its end is not worth a line.
-  if (!gateway_.isControlClient(peer)) {
-    effects_.emplace_back(
-        gateway::LogLine{LogLevel::Info, "a session's link ended: " + std::string(reason)});
-  }
-  gateway_.sessionGone(peer, clock_.now(), effects_);
-  settle();
-}
-
-PeerId Server::openLocal(LocalSession session) {
+PeerId Server::openSession(InProcessSession::Handlers handlers) {
   const PeerId peer = newPeer();
-  locals_.emplace(peer, std::move(session));
+  peers_.emplace(peer, new InProcessSession(std::move(handlers)));
   return peer;
 }
 
-void Server::localMessage(PeerId peer, const protocol::LinkMessage& message) {
-  if (!locals_.contains(peer)) return;
-  gateway_.sessionMessage(peer, message, clock_.now(), effects_);
+void Server::sessionMessage(PeerId session, const protocol::LinkMessage& message) {
+  if (!isInProcess(session, Peer::Role::Link)) return;
+  gateway_.sessionMessage(session, message, clock_.now(), effects_);
   settle();
   write();
 }
 
-void Server::closeLocal(PeerId peer) {
-  if (locals_.erase(peer) == 0) return;
-  gateway_.sessionGone(peer, clock_.now(), effects_);
-  settle();
+void Server::closeSession(PeerId session) {
+  if (isInProcess(session, Peer::Role::Link)) peerGone(session);
 }
 
-PeerId Server::openLocalProvider(LocalProvider provider) {
+PeerId Server::openProvider(InProcessProvider::Handlers handlers) {
   const PeerId peer = newPeer();
-  localProviders_.emplace(peer, std::move(provider));
+  peers_.emplace(peer, new InProcessProvider(std::move(handlers)));
   gateway_.providerAdmitted(peer, clock_.now(), effects_);
   settle();
   return peer;
 }
 
-void Server::localProviderText(PeerId peer, const Slice& text) {
-  if (!localProviders_.contains(peer)) return;
-  gateway_.providerText(peer, text, clock_.now(), effects_);
+void Server::providerText(PeerId provider, const Slice& text) {
+  if (!isInProcess(provider, Peer::Role::Provider)) return;
+  gateway_.providerText(provider, text, clock_.now(), effects_);
   settle();
   write();
-}
-
-std::string Server::status(const std::string& sessionId) {
-  return gateway_.status(sessionId, clock_.now());
 }
 
 std::string Server::issueSpawnToken(const std::string& sessionId) {
@@ -199,13 +215,50 @@ void Server::tellTimeline(const std::string& sessionId, LogLevel level, std::str
   settle();
 }
 
+struct Server::EffectRunner {
+  Server& server;
+
+  void operator()(const gateway::SendText& send) const {
+    Peer* peer = server.find(send.peer);
+    if (peer != nullptr && peer->sendText(send.text)) server.queued(send.peer);
+  }
+  void operator()(gateway::SendEvent& send) const {
+    Peer* peer = server.find(send.peer);
+    if (peer != nullptr && peer->sendEvent(std::move(send.event))) server.queued(send.peer);
+  }
+  void operator()(const gateway::ClosePeer& close) const {
+    const PeerPtr peer = server.take(close.peer);
+    if (!peer) return;
+    peer->close(close.code, close.reason);
+    if (peer->role() == Peer::Role::Link) server.forgetLink(close.peer);
+  }
+  void operator()(const gateway::PingProvider& ping) const {
+    Peer* peer = server.find(ping.peer);
+    if (peer != nullptr && peer->ping()) server.queued(ping.peer);
+  }
+  void operator()(const gateway::PauseReading& pause) const {
+    if (Peer* peer = server.find(pause.peer)) peer->pause();
+  }
+  void operator()(const gateway::ResumeReading& resume) const {
+    if (Peer* peer = server.find(resume.peer)) peer->resume();
+  }
+  void operator()(const gateway::MakeFolder& folder) const { server.prepareFolder(folder.path); }
+  void operator()(gateway::ReadFile& read) const { server.reads_.add(std::move(read)); }
+  void operator()(const gateway::LogLine& line) const {
+    if (server.events_.log) server.events_.log(line.level, line.text);
+  }
+  void operator()(const gateway::TellHost& tell) const {
+    if (server.events_.host) server.events_.host(tell);
+  }
+};
+
 void Server::settle() {
   // What an effect sets off in this process (a session here answers at once) comes after the
   // effects that are due already: peers see everything in the order in which it was decided.
   if (std::exchange(settling_, true)) return;
   while (!effects_.empty()) {
     settled_.swap(effects_);
-    for (gateway::Effect& effect : settled_) run(effect);
+    for (gateway::Effect& effect : settled_) std::visit(EffectRunner{*this}, effect);
     settled_.clear();
     if (settled_.capacity() > kKeptEffects) gateway::Effects().swap(settled_);
   }
@@ -230,20 +283,25 @@ void Server::write() {
 }
 
 void Server::write(PeerId peer) {
-  if (const auto at = providers_.find(peer); at != providers_.end()) {
-    const size_t waiting = at->second->flush();
-    if (waiting > 0) gateway_.providerBacklog(peer, waiting, clock_.now(), effects_);
-  } else if (const auto link = links_.find(peer); link != links_.end()) {
-    // A session's process that does not read is as good as gone; so is a control client that
-    // traces, with less.
-    const Limit most = gateway_.traces(peer) ? Limit::OutboundBytes : Limit::LinkFrameBytes;
-    const size_t waiting = link->second->flush();
-    if (waiting > 2 * limits().bytes(most)) return linkGone(peer, "it does not read");
-    if (waiting == 0) reads_.resume(peer);
-  } else if (const auto local = locals_.find(peer); local != locals_.end()) {
-    const auto flush = local->second.flush;  // it may close itself
-    flush();
+  Peer* found = find(peer);
+  if (found == nullptr) return;
+  const Peer::Role role = found->role();  // flush() may end it
+  const size_t waiting = found->flush();
+  switch (role) {
+    case Peer::Role::Provider:
+      if (waiting > 0) gateway_.providerBacklog(peer, waiting, clock_.now(), effects_);
+      return;
+    case Peer::Role::Link:
+      return linkWritten(peer, waiting);
   }
+}
+
+void Server::linkWritten(PeerId peer, size_t waiting) {
+  if (waiting == 0) return reads_.resume(peer);
+  // A session's process that does not read is as good as gone; so is a control client that traces,
+  // with less.
+  const Limit most = gateway_.traces(peer) ? Limit::OutboundBytes : Limit::LinkFrameBytes;
+  if (waiting > 2 * limits().bytes(most)) linkGone(peer, "it does not read");
 }
 
 void Server::retire(std::unique_ptr<StreamHandler> socket) {
@@ -259,51 +317,6 @@ void Server::retire(std::unique_ptr<StreamHandler> socket) {
            [](uv_handle_t* handle) { delete static_cast<Retired*>(handle->data); });
 }
 
-void Server::run(gateway::Effect& effect) {
-  if (const auto* send = std::get_if<gateway::SendText>(&effect)) {
-    sendText(*send);
-  } else if (auto* event = std::get_if<gateway::SendEvent>(&effect)) {
-    sendEvent(*event);
-  } else if (const auto* close = std::get_if<gateway::ClosePeer>(&effect)) {
-    closePeer(*close);
-  } else if (const auto* ping = std::get_if<gateway::PingProvider>(&effect)) {
-    if (const auto at = providers_.find(ping->peer); at != providers_.end()) at->second->ping();
-    queued(ping->peer);
-  } else if (const auto* pause = std::get_if<gateway::PauseReading>(&effect)) {
-    if (const auto at = providers_.find(pause->peer); at != providers_.end()) at->second->pause();
-  } else if (const auto* resume = std::get_if<gateway::ResumeReading>(&effect)) {
-    if (const auto at = providers_.find(resume->peer); at != providers_.end()) at->second->resume();
-  } else if (const auto* folder = std::get_if<gateway::MakeFolder>(&effect)) {
-    prepareFolder(folder->path);
-  } else if (auto* read = std::get_if<gateway::ReadFile>(&effect)) {
-    reads_.add(std::move(*read));
-  } else if (const auto* line = std::get_if<gateway::LogLine>(&effect)) {
-    if (events_.log) events_.log(line->level, line->text);
-  } else if (const auto* tell = std::get_if<gateway::TellHost>(&effect)) {
-    if (events_.host) events_.host(*tell);
-  }
-}
-
-void Server::sendText(const gateway::SendText& send) {
-  if (const auto at = providers_.find(send.peer); at != providers_.end()) {
-    at->second->send(send.text);
-    queued(send.peer);
-  } else if (const auto local = localProviders_.find(send.peer); local != localProviders_.end()) {
-    const auto receive = local->second.receive;  // it may end itself
-    receive(send.text.view());
-  }
-}
-
-void Server::sendEvent(gateway::SendEvent& send) {
-  if (const auto at = links_.find(send.peer); at != links_.end()) {
-    at->second->send(send.event);
-    queued(send.peer);
-  } else if (const auto local = locals_.find(send.peer); local != locals_.end()) {
-    local->second.receive(std::move(send.event));
-    queued(send.peer);
-  }
-}
-
 void Server::queued(PeerId peer) {
   if (unwritten_.empty() || unwritten_.back() != peer) unwritten_.push_back(peer);
 }
@@ -314,41 +327,14 @@ void Server::prepareFolder(const std::string& path) {
   events_.log(LogLevel::Warning, "cannot make the folder " + path + ": " + uv_strerror(failure));
 }
 
-void Server::closePeer(const gateway::ClosePeer& close) {
-  if (const auto at = providers_.find(close.peer); at != providers_.end()) {
-    at->second->close(close.code, close.reason);
-    retire(std::move(at->second));
-    providers_.erase(at);
-  } else if (const auto link = links_.find(close.peer); link != links_.end()) {
-    link->second->close();
-    retire(std::move(link->second));
-    links_.erase(link);
-    reads_.drop(close.peer);
-    gateway_.sessionGone(close.peer, clock_.now(), effects_);
-  } else if (localProviders_.contains(close.peer)) {
-    endLocalProvider(close.peer, close.reason);
-  } else if (locals_.contains(close.peer)) {
-    endLocal(close.peer, close.reason);
-    gateway_.sessionGone(close.peer, clock_.now(), effects_);
-  }
-}
-
 void Server::close(bool restarting) {
   closed_ = true;
   listeners_.close();
   reads_.close();
   const auto code =
       static_cast<uint16_t>(restarting ? ws::CloseCode::ServiceRestart : ws::CloseCode::GoingAway);
-  for (auto& [peer, socket] : providers_) {
-    socket->close(code, restarting ? "a newer gateway takes over" : "the gateway stops");
-  }
-  for (auto& [peer, socket] : links_) socket->close();
-  for (auto& [peer, socket] : std::exchange(providers_, {})) retire(std::move(socket));
-  for (auto& [peer, socket] : std::exchange(links_, {})) retire(std::move(socket));
-  while (!locals_.empty()) endLocal(locals_.begin()->first, "the gateway was closed");
-  while (!localProviders_.empty()) {
-    endLocalProvider(localProviders_.begin()->first, "the gateway was closed");
-  }
+  const std::string_view reason = restarting ? "a newer gateway takes over" : "the gateway stops";
+  for (const auto& [id, peer] : std::exchange(peers_, {})) peer->close(code, reason);
   deadline_.stop();
   turnEnd_.stop();
 }
@@ -356,22 +342,6 @@ void Server::close(bool restarting) {
 void Server::abandon() {
   close(false);
   streams_->closeAll();
-}
-
-void Server::endLocal(PeerId peer, const std::string& reason) {
-  const auto at = locals_.find(peer);
-  if (at == locals_.end()) return;
-  const auto ended = std::move(at->second.ended);
-  locals_.erase(at);
-  if (ended) ended(reason);
-}
-
-void Server::endLocalProvider(PeerId peer, const std::string& reason) {
-  const auto at = localProviders_.find(peer);
-  if (at == localProviders_.end()) return;
-  const auto ended = std::move(at->second.ended);
-  localProviders_.erase(at);
-  if (ended) ended(reason);
 }
 
 }  // namespace tap::uv

@@ -16,15 +16,14 @@
 #include "protocol/link/session_messages.h"
 #include "uv/deadline.h"
 #include "uv/file_reads.h"
+#include "uv/in_process.h"
 #include "uv/listeners.h"
+#include "uv/peer.h"
 #include "uv/stream.h"
 #include "uv/turn_end.h"
 #include "ws/connection.h"
 
 namespace tap::uv {
-
-class LinkSocket;
-class ProviderSocket;
 
 // What the process around the gateway hears. Called on the loop, never from inside the core.
 struct ServerEvents {
@@ -48,34 +47,21 @@ class Server {
   // The body of a plain GET / (JSON text).
   void setPlainAnswer(std::string json) { plainAnswer_ = std::move(json); }
 
-  // A session in this process: the same messages, without a pipe. `ended` is called once, when the
-  // gateway drops it (not on closeLocal).
-  struct LocalSession {
-    std::function<void(protocol::SessionEvent&&)> receive;  // the event may borrow
-    std::function<void()> flush;                            // that was all for now
-    std::function<void(const std::string& reason)> ended;
-  };
-  [[nodiscard]] gateway::PeerId openLocal(LocalSession session);
-  void localMessage(gateway::PeerId peer, const protocol::LinkMessage& message);
-  void closeLocal(gateway::PeerId peer);
+  // A session in this process.
+  [[nodiscard]] gateway::PeerId openSession(InProcessSession::Handlers handlers);
+  void sessionMessage(gateway::PeerId session, const protocol::LinkMessage& message);
+  void closeSession(gateway::PeerId session);
 
-  // A provider in this process: the same messages, without a connection. `receive` may be called
-  // from inside openLocalProvider; `ended` is called once, when the gateway drops it (after
-  // goodbye, too).
-  struct LocalProvider {
-    std::function<void(std::string_view text)> receive;
-    std::function<void(const std::string& reason)> ended;
-  };
-  [[nodiscard]] gateway::PeerId openLocalProvider(LocalProvider provider);
-  // The text must own its bytes.
-  void localProviderText(gateway::PeerId peer, const Slice& text);
+  // A provider in this process. Its text must own its bytes.
+  [[nodiscard]] gateway::PeerId openProvider(InProcessProvider::Handlers handlers);
+  void providerText(gateway::PeerId provider, const Slice& text);
 
   // For the providers that the process starts itself (gateway/core/host_inputs.cc). A closed server
   // issues no token.
   [[nodiscard]] std::string issueSpawnToken(const std::string& sessionId);
   void forgetSpawnToken(const std::string& token, bool revoked);
   void tellTimeline(const std::string& sessionId, protocol::LogLevel level, std::string_view text);
-  [[nodiscard]] std::string status(const std::string& sessionId);
+  [[nodiscard]] std::string inspect() { return gateway_.inspect(clock_.now()); }
 
   // Ends everything: no listener, every connection told to go away (WebSocket close 1001 or, where
   // another gateway follows, 1012).
@@ -84,24 +70,33 @@ class Server {
   void abandon();
   [[nodiscard]] bool closed() const { return closed_; }
 
-  // --- For ProviderSocket and LinkSocket: what they have read. Each handles the input in full.
+  // --- For the sockets. Each handles the input in full.
   [[nodiscard]] const std::string& plainAnswer() const { return plainAnswer_; }
-  [[nodiscard]] const Limits& limits() { return gateway_.state().config.limits; }
+  [[nodiscard]] const Limits& limits() const { return gateway_.limits(); }
   // `origin`: the header, if the client is a web page.
   void upgraded(gateway::PeerId peer, std::optional<std::string> origin);
   void received(gateway::PeerId peer, std::vector<ws::Event>& events);
   void received(gateway::PeerId peer, const std::vector<Slice>& bodies);
   void providerPong(gateway::PeerId peer) { gateway_.providerPong(peer); }
-  void providerGone(gateway::PeerId peer);
-  // So much waits for it to read.
+  // So much waits for the provider to read.
   void providerBacklog(gateway::PeerId peer, size_t bytes);
-  void linkGone(gateway::PeerId peer, std::string_view reason);
   void linkDrained(gateway::PeerId peer) { reads_.resume(peer); }
+  // The other end has left.
+  void peerGone(gateway::PeerId peer);
+  void linkGone(gateway::PeerId peer, std::string_view reason);
+  // Frees a socket at the end of the loop's turn: it may end while its own bytes are being handled.
+  // REQUIRES: it has released its stream.
+  void retire(std::unique_ptr<StreamHandler> socket);
 
  private:
   void onTcpConnection(uv_stream_t* listener);
   void onPipeConnection(uv_stream_t* listener);
   [[nodiscard]] gateway::PeerId newPeer() { return gateway::PeerId{++lastPeer_}; }
+  // Null if there is no such peer (any more).
+  [[nodiscard]] Peer* find(gateway::PeerId peer) const;
+  // The same, of those in this process: nobody speaks for another process's connection.
+  [[nodiscard]] bool isInProcess(gateway::PeerId peer, Peer::Role role) const;
+  [[nodiscard]] PeerPtr take(gateway::PeerId peer);
 
   // Carries the effects out and sets the timer. What is to be sent is queued.
   void settle();
@@ -111,18 +106,12 @@ class Server {
   // of this: nobody knows for how long it will keep the loop.
   void write();
   void write(gateway::PeerId peer);
-  void run(gateway::Effect& effect);
-  void closePeer(const gateway::ClosePeer& close);
-  void sendText(const gateway::SendText& send);
-  void sendEvent(gateway::SendEvent& send);
-  // There is something for it that write() is to hand on.
+  struct EffectRunner;  // one overload for each effect
+  // write() is to flush it.
   void queued(gateway::PeerId peer);
   void prepareFolder(const std::string& path);
-  void endLocal(gateway::PeerId peer, const std::string& reason);
-  void endLocalProvider(gateway::PeerId peer, const std::string& reason);
-  // A socket may end while its own bytes are being handled: it is freed at the end of the loop's
-  // turn. It has let go of its stream.
-  void retire(std::unique_ptr<StreamHandler> socket);
+  void linkWritten(gateway::PeerId peer, size_t waiting);
+  void forgetLink(gateway::PeerId peer);
 
   uv_loop_t* loop_;
   Clock clock_;
@@ -135,10 +124,7 @@ class Server {
   Listeners listeners_;
   std::string plainAnswer_ = "{}";
   uint64_t lastPeer_ = 0;
-  std::unordered_map<gateway::PeerId, std::unique_ptr<ProviderSocket>> providers_;
-  std::unordered_map<gateway::PeerId, std::unique_ptr<LinkSocket>> links_;
-  std::unordered_map<gateway::PeerId, LocalSession> locals_;
-  std::unordered_map<gateway::PeerId, LocalProvider> localProviders_;
+  std::unordered_map<gateway::PeerId, PeerPtr> peers_;
   std::vector<gateway::PeerId> unwritten_;  // may name one twice
   size_t gathered_ = 0;                     // bytes from peers since the last write()
   gateway::Effects effects_;

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "protocol/provider/refused_requests.h"
-#include "uv/peer.h"
+#include "uv/peer_pid.h"
 
 namespace tap::uv {
 
@@ -58,12 +58,12 @@ void SessionPort::onConnect(int status) {
 void SessionPort::attach(Server& server) {
   client_.emplace(limits_, false);
   server_ = &server;
-  peer_ = server.openLocal({[this](protocol::SessionEvent&& event) { received(std::move(event)); },
-                            [this] { run(); },
-                            [this](const std::string& reason) {
-                              server_ = nullptr;
-                              end(reason, false, true);
-                            }});
+  peer_ = server.openSession(
+      {[this](protocol::SessionEvent&& event) { received(std::move(event)); }, [this] { run(); },
+       [this](const std::string& reason) {
+         server_ = nullptr;
+         end(reason, false, true);
+       }});
   opened();
 }
 
@@ -76,7 +76,7 @@ void SessionPort::opened() {
 
 void SessionPort::transmit(const protocol::LinkMessage& message) {
   if (!open_) return;
-  if (server_ != nullptr) return server_->localMessage(peer_, message);
+  if (server_ != nullptr) return server_->sessionMessage(peer_, message);
   const protocol::SplitText text = protocol::encode(message);
   std::string header;
   link::appendHeader(header, text.head.size());
@@ -235,7 +235,7 @@ void SessionPort::end(const std::string& reason, bool silent, bool report) {
   if (std::exchange(over_, true)) return;
   open_ = false;
   if (connecting_ != nullptr) connecting_->port = nullptr;
-  if (server_ != nullptr) std::exchange(server_, nullptr)->closeLocal(peer_);
+  if (server_ != nullptr) std::exchange(server_, nullptr)->closeSession(peer_);
   deadline_.stop();
   stream_.reset();
   if (client_) client_->lost("the connection to the tap gateway ended: " + reason + ".", actions_);

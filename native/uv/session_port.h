@@ -51,7 +51,7 @@ class SessionPort final : public StreamHandler {
   // waits already.
   [[nodiscard]] bool call(protocol::Call call, std::optional<Millis> timeout);
   void cancel(const std::string& callId, const std::string& reason);
-  // The process at the other end of the link; 0 where that is not known (uv/peer.h).
+  // The process at the other end of the link; 0 where that is not known (uv/peer_pid.h).
   [[nodiscard]] int64_t peerPid() const;
   // Calls that wait settle as disconnected; closed() does not follow.
   void close(const std::string& why);

@@ -14,11 +14,79 @@ namespace tap::gateway {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kTrusts{"none", "external", "project", "internal"};
-constexpr std::array<std::string_view, 3> kActivities{"idle", "busy", "busy"};
-constexpr std::array<std::string_view, 3> kHookOutcomes{"in-force", "denied", "unavailable"};
-constexpr std::array<std::string_view, 3> kActions{"deny", "context", "gate"};
-constexpr std::array<std::string_view, 4> kTransforms{"append", "prepend", "replace", "callback"};
+std::string_view nameOf(protocol::Trust trust) {
+  switch (trust) {
+    case protocol::Trust::None:
+      return "none";
+    case protocol::Trust::External:
+      return "external";
+    case protocol::Trust::Project:
+      return "project";
+    case protocol::Trust::InProcess:
+      return "internal";
+  }
+  return "";
+}
+
+std::string_view nameOf(protocol::Activity activity) {
+  switch (activity) {
+    case protocol::Activity::Idle:
+      return "idle";
+    case protocol::Activity::Busy:
+    case protocol::Activity::UserPrompt:
+      return "busy";
+  }
+  return "";
+}
+
+std::string_view nameOf(protocol::SyncMode mode) {
+  switch (mode) {
+    case protocol::SyncMode::Live:
+      return "live";
+    case protocol::SyncMode::Reload:
+      return "reload";
+  }
+  return "";
+}
+
+std::string_view nameOf(protocol::HookOutcome outcome) {
+  switch (outcome) {
+    case protocol::HookOutcome::InForce:
+      return "in-force";
+    case protocol::HookOutcome::Denied:
+      return "denied";
+    case protocol::HookOutcome::Unavailable:
+      return "unavailable";
+  }
+  return "";
+}
+
+std::string_view nameOf(protocol::HookAction action) {
+  switch (action) {
+    case protocol::HookAction::Deny:
+      return "deny";
+    case protocol::HookAction::Context:
+      return "context";
+    case protocol::HookAction::Gate:
+      return "gate";
+  }
+  return "";
+}
+
+std::string_view nameOf(protocol::TransformAction action) {
+  switch (action) {
+    case protocol::TransformAction::Append:
+      return "append";
+    case protocol::TransformAction::Prepend:
+      return "prepend";
+    case protocol::TransformAction::Replace:
+      return "replace";
+    case protocol::TransformAction::Callback:
+      return "callback";
+  }
+  return "";
+}
+
 constexpr size_t kRuleTextBytes = 256;
 
 // Schemas and rules may be large, and a provider has them once in each session: beyond this all
@@ -56,15 +124,15 @@ struct Report {
     writer.beginObject().field("id", one.id).field("label", one.label).field("cwd", one.cwd);
     writer.field("cliPid", one.cliPid).field("linked", one.peer.has_value());
     writer.field("ending", one.ending);
-    writer.field("mode", one.sync.mode() == protocol::SyncMode::Live ? "live" : "reload");
-    writer.field("activity", kActivities[static_cast<size_t>(one.activity)]);
+    writer.field("mode", nameOf(one.sync.mode()));
+    writer.field("activity", nameOf(one.activity));
     writer.field("inUse", one.lastActive);
     writer.field("tools", turn.state.providers.toolCount(one.id));
     writer.field("settled", one.sync.settled());
     if (!one.syncFailure.empty()) writer.field("syncFailure", one.syncFailure);
     writer.field("callsInFlight", turn.state.calls.countOfSession(one.id));
     writer.field("hooksWanted", one.hooks.told.wanted);
-    writer.field("hooks", kHookOutcomes[static_cast<size_t>(one.hooks.state.hooks)]);
+    writer.field("hooks", nameOf(one.hooks.state.hooks));
     list("held", one.heldRules, [&](const auto& entry) { held(one, entry.first, entry.second); });
     writer.endObject();
   }
@@ -83,7 +151,7 @@ struct Report {
   void provider(Provider& one) {
     writer.beginObject().field("connection", static_cast<uint64_t>(one.peer));
     writer.field("id", one.providerId).field("name", one.name).field("instance", one.instance);
-    writer.field("trust", kTrusts[static_cast<size_t>(one.credentials.trust)]);
+    writer.field("trust", nameOf(one.credentials.trust));
     if (one.origin) writer.field("origin", *one.origin);
     writer.field("onlySession", one.credentials.onlySession);
     writer.field("all", one.all);
@@ -115,7 +183,7 @@ struct Report {
     writer.key("sections").beginArray();
     for (const auto& [section, transform] : one.transforms) {
       writer.beginObject().field("section", section);
-      writer.field("action", kTransforms[static_cast<size_t>(transform.action)]).endObject();
+      writer.field("action", nameOf(transform.action)).endObject();
     }
     writer.endArray().endObject();
   }
@@ -125,7 +193,7 @@ struct Report {
     const auto match = json::find({json::Kind::Object, one.json}, "match");
     const std::string_view text = utf8::truncate(one.text, kRuleTextBytes);
     const size_t size = text.size() + (match ? match->raw.size() : 0);
-    writer.beginObject().field("action", kActions[static_cast<size_t>(one.action)]);
+    writer.beginObject().field("action", nameOf(one.action));
     writer.field("failOpen", one.failOpen);
     if (!one.gateId.empty()) writer.field("gateId", one.gateId);
     if (size > definitionsLeft) {

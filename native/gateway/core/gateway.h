@@ -27,7 +27,7 @@ namespace tap::gateway {
 class Gateway {
  public:
   explicit Gateway(Config config);
-  // Its parts point at its limits.
+  // Not copyable: members hold pointers into the configuration's limits.
   Gateway(const Gateway&) = delete;
   Gateway& operator=(const Gateway&) = delete;
 
@@ -75,8 +75,11 @@ class Gateway {
   void forgetSpawnToken(const std::string& token, bool revoked, Now now, Effects& effects);
   void tellTimeline(const std::string& sessionId, protocol::LogLevel level, std::string_view text,
                     Now now, Effects& effects);
-  // For tap_status: a few readable lines; empty if there is no such session.
-  [[nodiscard]] std::string status(const std::string& sessionId, Now now);
+  // Everything that people want to know of the gateway: JSON text (docs/session-link.md,
+  // "inspection").
+  [[nodiscard]] std::string inspect(Now now);
+
+  [[nodiscard]] const Limits& limits() const { return state_.config.limits; }
 
   // --- Time
   [[nodiscard]] std::optional<Time> nextDeadline() const { return state_.timers.next(); }

@@ -1,6 +1,6 @@
 // What the process around the gateway can do to it: tokens and timeline lines for the providers
-// that it starts itself, and a look at a session.
-#include "gateway/control/status.h"
+// that it starts itself, and an inspection.
+#include "gateway/control/inspection.h"
 #include "gateway/core/gateway.h"
 #include "gateway/registry/refusal.h"
 #include "gateway/registry/session_output.h"
@@ -32,11 +32,9 @@ void Gateway::tellTimeline(const std::string& sessionId, protocol::LogLevel leve
   gateway::tellTimeline(Turn{state_, now, effects}, *session, level, text);
 }
 
-std::string Gateway::status(const std::string& sessionId, Now now) {
-  const Session* session = state_.sessions.find(sessionId);
-  if (session == nullptr) return {};
+std::string Gateway::inspect(Now now) {
   Effects none;
-  return describeStatus(Turn{state_, now, none}, *session);
+  return describeEverything(Turn{state_, now, none});
 }
 
 }  // namespace tap::gateway

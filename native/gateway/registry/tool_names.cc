@@ -2,13 +2,15 @@
 
 #include "base/encoding.h"
 #include "base/text_map.h"
-#include "gateway/control/status.h"
 #include "gateway/core/turn.h"
 #include "protocol/target.h"
 
 namespace tap::gateway {
 
 namespace {
+
+// Served by tap itself (js/host/tap-status.mjs); nobody else may have a tool of that name.
+constexpr std::string_view kStatusTool = "tap_status";
 
 // "x" is, or "X" differs only in case from "x",: what follows says whose that is.
 std::string clash(std::string_view name, std::string_view other) {

@@ -166,7 +166,8 @@ test("a registered session that sends garbage keeps its providers", async (t) =>
   await back.connect(gateway.link);
   back.register({ secret: gateway.secret });
   await back.waitFor("welcome");
-  assert.match(gateway.addon.status("odd"), /loyal/);
+  const [{ name, bindings }] = JSON.parse(gateway.addon.inspect()).providers;
+  assert.deepEqual([name, bindings[0].session], ["loyal", "odd"]);
   assert.equal(provider.closed, undefined);
 });
 

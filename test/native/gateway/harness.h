@@ -269,7 +269,7 @@ class Harness {
     sort();
   }
 
-  std::string status(const std::string& session) { return gateway_.status(session, now_); }
+  Message inspect() { return Message(gateway_.inspect(now_)); }
 
   // --- Pings
 

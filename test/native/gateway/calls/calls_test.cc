@@ -334,24 +334,10 @@ TEST_F(Calls, MayUseAnIdAgainOnceItIsSettled) {
   EXPECT_EQ(tap.outcome(session), "1 ok \"done\"");
 }
 
-TEST_F(Calls, StatusNamesProvidersToolsAndPort) {
-  const std::string status = tap.status("s");
-  EXPECT_NE(status.find("port 9400"), std::string::npos) << status;
-  EXPECT_NE(status.find("- p (p-"), std::string::npos) << status;
-  EXPECT_NE(status.find("greet, other"), std::string::npos) << status;
-  EXPECT_NE(status.find("on its way"), std::string::npos) << status;
-  tap.advance(200);
-  (void)tap.confirmTools(session);
+TEST_F(Calls, AreCountedInTheInspection) {
+  EXPECT_EQ(tap.inspect().get("providers.0.callsInFlight"), "0");
   open("2");
-  const std::string later = tap.status("s");
-  EXPECT_EQ(later.find("on its way"), std::string::npos) << later;
-  EXPECT_NE(later.find("1 calls in flight"), std::string::npos) << later;
-}
-
-TEST_F(Calls, StatusSaysThatThereIsNoProvider) {
-  tap.session("t");
-  EXPECT_NE(tap.status("t").find("No provider is connected"), std::string::npos);
-  EXPECT_EQ(tap.status("nobody"), "");
+  EXPECT_EQ(tap.inspect().get("providers.0.callsInFlight"), "1");
 }
 
 }  // namespace

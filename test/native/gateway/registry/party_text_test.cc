@@ -200,12 +200,5 @@ TEST_F(PairedText, AToolsDescriptionSaysWhoseItIs) {
   EXPECT_NE(all.find(R"("description":"does it")"), std::string::npos) << all;
 }
 
-// shows: P-TEXT-11
-TEST_F(PairedText, IsNamedInTheStatus) {
-  bind(page(pair()), "page (p-1): fine", R"("instance":"tab")");
-  EXPECT_NE(tap.status("s").find(R"(- "page (p-1): fine" ["tab"] (paired, p-)"), std::string::npos)
-      << tap.status("s");
-}
-
 }  // namespace
 }  // namespace tap::gateway::test

@@ -104,15 +104,17 @@ TEST(Sync, AFailureIsSaidOnceAndNotRepeated) {
   EXPECT_EQ(tap.count<protocol::Tools>(session), 0u);
 }
 
-TEST(Sync, TheStatusNamesWhatTheCliHasNotAccepted) {
+TEST(Sync, TheInspectionNamesWhatTheCliHasNotAccepted) {
   Harness tap;
   const PeerId session = tap.session("s");
   tap.bound("p", "s", {"a", "b"});
   tap.advance(200);
   const auto event = tap.expect<protocol::Tools>(session);
   tap.send(session, protocol::SyncFailed{event.revision, "clash: a", {"a"}});
-  const std::string text = tap.status("s");
-  EXPECT_NE(text.find("a (not accepted by the CLI), b"), std::string::npos) << text;
+  const Message report = tap.inspect();
+  EXPECT_EQ(report.size("providers.0.bindings.0.tools"), 2U);
+  EXPECT_EQ(report.size("providers.0.bindings.0.refused"), 1U);
+  EXPECT_EQ(report.get("providers.0.bindings.0.refused.0"), "a");
 }
 
 TEST(Sync, ALiveSessionIsChangedWhileItWorks) {

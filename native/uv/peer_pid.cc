@@ -1,4 +1,4 @@
-#include "uv/peer.h"
+#include "uv/peer_pid.h"
 
 #ifdef _WIN32
 #include <windows.h>

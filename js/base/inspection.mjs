@@ -1,0 +1,43 @@
+// Reads an inspection of the gateway (docs/session-link.md, "inspection"), for those who show one.
+
+/** @typedef {import("../command/control.mjs").Inspection} Inspection */
+/** @typedef {import("../command/control.mjs").InspectedProvider} InspectedProvider */
+/** @typedef {import("../command/control.mjs").InspectedBinding} InspectedBinding */
+
+/**
+ * The providers that a user has connected: tap's own are left out.
+ * @param {Pick<Inspection, "providers">} seen
+ */
+export const connectedProviders = ({ providers }) =>
+  providers.filter(({ trust }) => trust !== "internal");
+
+/**
+ * The providers that are bound to a session, by name.
+ * @param {Pick<Inspection, "providers">} seen
+ * @param {string} sessionId
+ * @returns {{provider: InspectedProvider, binding: InspectedBinding}[]}
+ */
+export function boundProviders(seen, sessionId) {
+  const bound = connectedProviders(seen).flatMap((provider) =>
+    provider.bindings
+      .filter(({ session }) => session === sessionId)
+      .map((binding) => ({ provider, binding })),
+  );
+  return bound.sort(({ provider: one }, { provider: other }) =>
+    one.name === other.name ? one.connection - other.connection : one.name < other.name ? -1 : 1,
+  );
+}
+
+/** In ms: what a user would call slow. */
+const LONG_WAIT_MS = 5000;
+
+/**
+ * That a provider keeps the model waiting.
+ * @param {Pick<InspectedProvider, "waitedMs" | "noPongMs">} provider
+ * @returns {string} empty where it does not
+ */
+export function silenceOf({ waitedMs, noPongMs }) {
+  if (waitedMs < LONG_WAIT_MS) return "";
+  const silence = `no answer for ${Math.floor(waitedMs / 1000)} s`;
+  return noPongMs === undefined ? silence : `${silence}, not even to a ping`;
+}
