@@ -26,6 +26,7 @@
       'gateway/calls/settle.cc',
       'gateway/calls/tool_router.cc',
       'gateway/calls/tool_stats.cc',
+      'gateway/control/commands.cc',
       'gateway/control/control_clients.cc',
       'gateway/control/inspection.cc',
       'gateway/core/control_inputs.cc',

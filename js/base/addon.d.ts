@@ -18,8 +18,19 @@ export interface GatewayOptions {
   /** A new session, not just a new process of one that is known. */
   onSessionOpened?(sessionId: string, cwd: string): void;
   onSessionEnded?(sessionId: string): void;
+  /** The user has typed a slash command in a session. Its text goes to commandFinished. */
+  onCommand?(number: number, typed: TypedCommand): void;
   /** Nobody needs this gateway any more. */
   onExit?(reason: string): void;
+}
+
+export interface TypedCommand {
+  sessionId: string;
+  /** Where the session works. */
+  cwd: string;
+  /** Of a-z, 0-9 and -. */
+  name: string;
+  arguments: string;
 }
 
 /** One gateway on Node's event loop. */
@@ -58,6 +69,8 @@ export class Gateway {
   forgetSpawnToken(token: string, revoked?: boolean): void;
   /** A line in the session's timeline; nothing if there is no such session. */
   tellTimeline(sessionId: string, level: LogLevel, text: string): void;
+  /** What the command of that number shows in the timeline; nothing if nobody waits for it any more. */
+  commandFinished(number: number, text: string): void;
   /** Ends every connection. `restarting`: another gateway follows. */
   close(restarting?: boolean): void;
 }

@@ -1,8 +1,8 @@
 // Reads an inspection of the gateway (docs/session-link.md, "inspection"), for those who show one.
 
-/** @typedef {import("../command/control.mjs").Inspection} Inspection */
-/** @typedef {import("../command/control.mjs").InspectedProvider} InspectedProvider */
-/** @typedef {import("../command/control.mjs").InspectedBinding} InspectedBinding */
+/** @typedef {import("./control.mjs").Inspection} Inspection */
+/** @typedef {import("./control.mjs").InspectedProvider} InspectedProvider */
+/** @typedef {import("./control.mjs").InspectedBinding} InspectedBinding */
 
 /**
  * The providers that a user has connected: tap's own are left out.

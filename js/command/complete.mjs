@@ -9,7 +9,7 @@ import { consentFile, list } from "../projects/consent.mjs";
 import { commandsFor } from "./commands/index.mjs";
 import { filesOf, GLOBAL_OPTIONS } from "./given.mjs";
 import { shownId } from "./reference.mjs";
-import { firstLine } from "./wording.mjs";
+import { firstLine } from "../views/wording.mjs";
 
 /** @typedef {import("./given.mjs").Command} Command */
 /** @typedef {import("./given.mjs").Given} Given */
@@ -24,9 +24,9 @@ const MOST_LABEL = 60;
 
 // ---- what the gateway and the disk have ---------------------------------------------------------------
 
-/** @param {Given} given @param {(control: import("./control.mjs").Control) => Promise<Candidate[]>} ask */
+/** @param {Given} given @param {(control: import("../base/control.mjs").Control) => Promise<Candidate[]>} ask */
 async function fromGateway(given, ask) {
-  const { openControl } = await import("./control.mjs");
+  const { openControl } = await import("../base/control.mjs");
   const control = await openControl(filesOf(given));
   try {
     return await ask(control);

@@ -5,7 +5,7 @@ import { EXIT, Failure, NO_GATEWAY_ADVICE, noGateway } from "./failure.mjs";
 
 /** @typedef {import("../base/host-process.mjs").PortHolder} PortHolder */
 /** @typedef {import("../base/paths.mjs").GatewayFiles} GatewayFiles */
-/** @typedef {import("./control.mjs").Control} Control */
+/** @typedef {import("../base/control.mjs").Control} Control */
 
 /** @type {Record<PortHolder, {text: string, advice: string}>} */
 export const HOLDERS = {
@@ -52,7 +52,7 @@ export async function requireGateway({ port, homeHash }) {
  * @throws {Failure} where there is none, or it does not answer
  */
 export async function withGateway(files, work) {
-  const { NoGateway, openControl } = await import("./control.mjs");
+  const { NoGateway, openControl } = await import("../base/control.mjs");
   try {
     const control = await openControl(files);
     try {

@@ -59,7 +59,7 @@ const PROMPT_MODE =
 const PROMPT_MODE_IN_PROJECT =
   "It loads a project's extensions only with GITHUB_COPILOT_PROMPT_MODE_EXTENSIONS=true.";
 
-/** @param {Target} target @param {import("./output.mjs").Output} output */
+/** @param {Target} target @param {import("../views/output.mjs").Output} output */
 function sayWhatRemains({ scope }, output) {
   const last = scope === "project" ? [PROMPT_MODE, PROMPT_MODE_IN_PROJECT] : [PROMPT_MODE];
   output.say("What is left for you to do:");
@@ -73,7 +73,7 @@ const formerOf = (before) => ("version" in before ? before.version : null);
 
 /**
  * Installs this package, and says how it goes.
- * @param {Target} target @param {InstallGiven} given @param {import("./output.mjs").Output} output
+ * @param {Target} target @param {InstallGiven} given @param {import("../views/output.mjs").Output} output
  */
 export function performInstall(target, given, output) {
   const bar = new ProgressBar(process.stderr, !given.json);

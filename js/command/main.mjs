@@ -3,7 +3,7 @@
 import { programFolder } from "../base/paths.mjs";
 import { asFailure, EXIT, Failure } from "./failure.mjs";
 import { bareOptions } from "./given.mjs";
-import { Output } from "./output.mjs";
+import { Output } from "../views/output.mjs";
 
 const args = process.argv.slice(2);
 

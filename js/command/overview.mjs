@@ -5,8 +5,8 @@ import { version } from "../base/paths.mjs";
 import { asFailure } from "./failure.mjs";
 import { HOLDERS, withGateway } from "./gateway.mjs";
 import { filesOf } from "./given.mjs";
-import { faint, Output, strong } from "./output.mjs";
-import { counted } from "./wording.mjs";
+import { faint, Output, strong } from "../views/output.mjs";
+import { counted } from "../views/wording.mjs";
 
 /** @type {[string, string][]} */
 const MOST_USED = [

@@ -4,7 +4,7 @@
 import { Failure } from "./failure.mjs";
 
 /** @typedef {{id: string, label: string}} Named */
-/** @typedef {import("./control.mjs").Control} Control */
+/** @typedef {import("../base/control.mjs").Control} Control */
 
 /** How many characters of an id are shown. */
 export const SHORT_ID = 8;

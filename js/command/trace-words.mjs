@@ -2,7 +2,7 @@
 // (docs/tracing.md). One entry for each message type of docs/protocol.md.
 
 import { SHORT_ID } from "./reference.mjs";
-import { latency } from "./wording.mjs";
+import { latency } from "../views/wording.mjs";
 
 /** @typedef {import("../develop/trace.mjs").TraceEvent} TraceEvent */
 /** `message`: from outside, so any field may be missing or of another type. `told`: what was seen before. @typedef {(message: any, told: Told) => (string | undefined)[]} Words */

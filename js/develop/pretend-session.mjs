@@ -135,6 +135,9 @@ export class PretendSession {
       case "prompt.context":
         this.#answers.set(`prompt ${event.promptId}`, event);
         break;
+      case "command.result":
+        this.#answers.set(`command ${event.commandId}`, event);
+        break;
       case "section.text":
         this.#answers.set(`build ${event.buildId}`, event);
     }
@@ -213,7 +216,7 @@ export class PretendSession {
     this.#link.cancel(id, "it is not wanted any more");
   }
 
-  /** @param {"check" | "prompt" | "build"} kind @param {GatewayEvent} question */
+  /** @param {"check" | "prompt" | "build" | "command"} kind @param {GatewayEvent} question */
   #ask(kind, question) {
     const id = String(++this.#lastQuestion);
     this.send({ ...question, [`${kind}Id`]: id });
@@ -241,6 +244,11 @@ export class PretendSession {
   /** @param {string} section @param {string} current @returns {Promise<string | undefined>} its new text */
   async build(section, current) {
     return (await this.#ask("build", { type: "section.build", section, current })).content;
+  }
+
+  /** @param {string} name of a slash command @param {string} [args] @returns {Promise<string>} what it shows */
+  async command(name, args = "") {
+    return (await this.#ask("command", { type: "command.run", name, arguments: args })).text;
   }
 
   /** @param {"idle" | "busy" | "user-prompt"} activity */

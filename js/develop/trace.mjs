@@ -4,7 +4,7 @@
 import fs from "node:fs";
 import { redact, REMOVED } from "./redact.mjs";
 
-/** @typedef {import("../command/control.mjs").TraceFrame} TraceFrame */
+/** @typedef {import("../base/control.mjs").TraceFrame} TraceFrame */
 /**
  * `message`: what was sent, parsed; `text`: the same where it is no JSON, or why a connection was closed.
  * @typedef {{at: number, connection: number, provider: string, kind: TraceFrame["kind"], message?: any, text?: string}} TraceEvent

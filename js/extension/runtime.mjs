@@ -9,7 +9,7 @@ import { openLog } from "../base/log.mjs";
 import { wholeNumber } from "../base/numbers.mjs";
 import { gatewayFiles } from "../base/paths.mjs";
 import { SessionRunner } from "../session/session-runner.mjs";
-import { slashCommands } from "../session/slash-commands.mjs";
+import { SlashCommands } from "../session/slash-commands.mjs";
 
 /** After SIGTERM the CLI gives about a second, five where it reloads us. */
 const DRAIN_MS = 4000;
@@ -46,6 +46,7 @@ export class Runtime {
   #link;
   /** @type {SessionRunner} */
   #session;
+  /** @type {SlashCommands} */
   #commands;
   #draining = false;
 
@@ -59,12 +60,18 @@ export class Runtime {
       files,
       log: this.#log,
       register: () => this.#session.registration(),
-      onEvent: (event) => this.#session.receive(event),
+      onEvent: (event) => {
+        if (event.type === "command.result") this.#commands.finished(/** @type {any} */ (event));
+        else this.#session.receive(event);
+      },
       onWelcome: (welcome) => {
         this.#session.introduceAgain();
         if (!welcome.known && env.TAP_QUIET !== "1") this.#show(readyLine(welcome));
       },
-      onLost: () => this.#session.gatewayGone(),
+      onLost: () => {
+        this.#commands.gatewayGone();
+        this.#session.gatewayGone();
+      },
       startFallback: () => startFallback(files, this.#log),
       onTrouble: (text) => {
         this.#session.receive({ type: "timeline", level: "warning", text });
@@ -78,14 +85,7 @@ export class Runtime {
       sync: syncPreference(env),
       log: this.#log,
     });
-    this.#commands = slashCommands({
-      files,
-      show: (text) => this.#show(text),
-      ask: (message) => {
-        this.#link.send(message);
-        return this.#link.connected;
-      },
-    });
+    this.#commands = new SlashCommands({ link: this.#link, show: (text) => this.#show(text) });
     process.on("SIGTERM", () => void this.#drain());
     process.on("SIGHUP", () => void this.#drain());
   }
@@ -101,7 +101,9 @@ export class Runtime {
    */
   async join(joinSession) {
     this.#link.start();
-    await this.#session.join((config) => joinSession({ ...config, commands: this.#commands }));
+    await this.#session.join((config) =>
+      joinSession({ ...config, commands: this.#commands.list() }),
+    );
   }
 
   /** The CLI ends this process: calls in flight get what time there is. */

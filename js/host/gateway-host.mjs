@@ -63,6 +63,7 @@ export class GatewayHost {
         this.#publishToken();
         this.#projects.opened(sessionId, cwd);
       },
+      onCommand: (number, typed) => void this.#runCommand(number, typed),
       onSessionEnded: (sessionId) => this.#projects.ended(sessionId),
       onExit: (reason) => this.#onExit(reason),
     });
@@ -108,6 +109,15 @@ export class GatewayHost {
     );
     if (this.#linkFolder) removePrivateFolder(this.#linkFolder);
     return stopped;
+  }
+
+  /** @param {number} number @param {import("../base/addon.js").TypedCommand} typed */
+  async #runCommand(number, typed) {
+    const { runCommand, HOST_COMMANDS } = await import("./slash-commands.mjs");
+    const session = { id: typed.sessionId, cwd: typed.cwd };
+    const { gateway } = this;
+    const context = { gateway, files: this.#files, session };
+    this.gateway.commandFinished(number, await runCommand(HOST_COMMANDS, context, typed));
   }
 
   /** A full disk or a read-only home costs a file, not the gateway. @param {string} what @param {() => void} action */

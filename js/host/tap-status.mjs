@@ -5,9 +5,9 @@ import { boundProviders, silenceOf } from "../base/inspection.mjs";
 import { STATUS_TOOL } from "../base/status-tool.mjs";
 import { inProcess } from "./in-process.mjs";
 
-/** @typedef {import("../command/control.mjs").Inspection} Inspection */
-/** @typedef {import("../command/control.mjs").InspectedProvider} InspectedProvider */
-/** @typedef {import("../command/control.mjs").InspectedBinding} InspectedBinding */
+/** @typedef {import("../base/control.mjs").Inspection} Inspection */
+/** @typedef {import("../base/control.mjs").InspectedProvider} InspectedProvider */
+/** @typedef {import("../base/control.mjs").InspectedBinding} InspectedBinding */
 
 const NO_PROVIDER =
   "No provider is connected to this session. A provider connects to the gateway over WebSocket " +
@@ -26,16 +26,16 @@ function nameOf({ name, instance, trust, id }) {
 }
 
 /** @param {{provider: InspectedProvider, binding: InspectedBinding}} bound @returns {string} */
-function lineOf({ provider, binding }) {
-  const start = `- ${nameOf(provider)}: `;
+function lineOf({ provider: serving, binding }) {
+  const start = `- ${nameOf(serving)}: `;
   if (binding.tools.length === 0) return `${start}no tools`;
   const refused = new Set(binding.refused);
   const tools = binding.tools.map(({ name }) =>
     refused.has(name) ? `${name} (not accepted by the CLI)` : name,
   );
-  const { callsInFlight, noPongMs } = provider;
+  const { callsInFlight, noPongMs } = serving;
   const calls = callsInFlight === 1 ? "1 call in flight" : `${callsInFlight} calls in flight`;
-  const silence = silenceOf(provider);
+  const silence = silenceOf(serving);
   const hangs = silence && noPongMs !== undefined ? ": it is stopped, or hangs" : "";
   return [
     start + tools.join(", "),

@@ -101,6 +101,11 @@ export class GatewayLink {
     return this.#link !== undefined;
   }
 
+  /** Why there can be no gateway, where only the user can help; else "". */
+  get obstacle() {
+    return this.#obstacle;
+  }
+
   start() {
     if (!this.#connecting && !this.#link) void this.#connect();
   }

@@ -1,57 +1,78 @@
-import { messageOf } from "../base/errors.mjs";
-// What the user can type in the session: /tap, /tap-use, /tap-pair, /tap-doctor. The model sees none of it.
+// The slash commands that the user can type in the session. The gateway's host runs them; the model sees neither
+// the command nor its text.
 
-/** @typedef {{name: string, description: string, handler: (invocation?: {args?: string}) => Promise<void>}} SlashCommand */
+import { SLASH, SLASH_COMMANDS } from "../base/slash-commands.mjs";
+
+/** In bytes; the gateway reads no more. */
+const MOST_ARGUMENTS = 4096;
 
 /**
- * @param {object} on
- * @param {import("../base/paths.mjs").GatewayFiles} on.files
- * @param {(text: string) => void} on.show a text in the timeline
- * @param {(message: object) => boolean} on.ask sends the gateway a message; false: there is none
- * @returns {SlashCommand[]}
+ * @typedef {object} SlashOptions
+ * @property {(text: string) => void} show a text in the timeline
+ * @property {{connected: boolean, obstacle: string, send: (message: object) => void}} link `obstacle`: why there
+ *   is no gateway, where the user can help
  */
-export function slashCommands({ files, show, ask }) {
-  /** Loaded when it is asked for: a session starts without it. */
-  const views = () => import("../command/in-session.mjs");
-  /** @param {() => Promise<string>} make */
-  const showing = async (make) => {
-    try {
-      show(await make());
-    } catch (error) {
-      show(`tap: ${messageOf(error)}`);
+
+export class SlashCommands {
+  #show;
+  #link;
+  #count = 0;
+  /** Names of those that the gateway has not answered, by id. @type {Map<string, string>} */
+  #waiting = new Map();
+
+  /** @param {SlashOptions} options */
+  constructor({ show, link }) {
+    this.#show = show;
+    this.#link = link;
+  }
+
+  /** For the CLI. */
+  list() {
+    return SLASH_COMMANDS.map(({ name, description }) => ({
+      name,
+      description,
+      handler: async (/** @type {{args?: string} | undefined} */ typed) =>
+        this.#run(name, typed?.args ?? ""),
+    }));
+  }
+
+  /** @param {string} name @param {string} args */
+  #run(name, args) {
+    const { connected, obstacle } = this.#link;
+    if (!connected) {
+      const why = obstacle || "it is being started; try again in a few seconds";
+      return this.#show(
+        `tap: no gateway runs: ${why}. In a terminal, \`copilot-tap doctor\` says more`,
+      );
     }
-  };
-  /** @param {object} message */
-  const asking = (message) => {
-    if (!ask(message)) show("tap: no gateway runs at the moment; try again in a few seconds");
-  };
-  return [
-    {
-      name: "tap",
-      description: "What tap is doing: sessions, providers, rules, calls, recent failures",
-      handler: () => showing(async () => (await views()).statusText(files)),
-    },
-    {
-      name: "tap-pair",
-      description: "The codes of those who ask to be paired with this session",
-      handler: async () => asking({ type: "pairings.show" }),
-    },
-    {
-      name: "tap-use",
-      description: "Bring a provider that serves another session here: /tap-use <provider>",
-      handler: async ({ args = "" } = {}) => {
-        const provider = args.trim();
-        if (provider) return asking({ type: "provider.use", provider });
-        show("tap: which provider? As in: /tap-use weather. /tap lists them");
-      },
-    },
-    {
-      name: "tap-doctor",
-      description: "Why a tool is missing: /tap-doctor, or with the tool's name",
-      handler: ({ args = "" } = {}) => {
-        const tool = /^[a-zA-Z0-9_][\w-]*$/.exec(args.trim())?.[0];
-        return showing(async () => (await views()).doctorText(tool));
-      },
-    },
-  ];
+    if (Buffer.byteLength(args) > MOST_ARGUMENTS) {
+      return this.#show(`tap: /${name} was not run: its arguments have more than 4096 bytes`);
+    }
+    if (name === SLASH.pair.name) return this.#link.send({ type: "pairings.show" });
+    if (name === SLASH.use.name) return this.#use(args.trim());
+    const commandId = String(++this.#count);
+    this.#waiting.set(commandId, name);
+    this.#link.send({ type: "command.run", commandId, name, arguments: args });
+  }
+
+  /** @param {string} provider */
+  #use(provider) {
+    if (provider) return this.#link.send({ type: "provider.use", provider });
+    this.#show("tap: which provider? As in: /tap-use weather. /tap lists them");
+  }
+
+  /** The gateway's `command.result`. @param {{commandId: string, text: string}} result */
+  finished({ commandId, text }) {
+    if (this.#waiting.delete(commandId)) this.#show(text);
+  }
+
+  /** The link has ended: nothing answers what was typed. */
+  gatewayGone() {
+    for (const name of this.#waiting.values()) {
+      this.#show(
+        `tap: /${name} was not finished: the gateway has ended; try again in a few seconds`,
+      );
+    }
+    this.#waiting.clear();
+  }
 }

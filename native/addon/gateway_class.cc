@@ -67,6 +67,7 @@ Napi::Function GatewayClass::define(Napi::Env env) {
                          InstanceMethod<&GatewayClass::issueSpawnToken>("issueSpawnToken"),
                          InstanceMethod<&GatewayClass::forgetSpawnToken>("forgetSpawnToken"),
                          InstanceMethod<&GatewayClass::tellTimeline>("tellTimeline"),
+                         InstanceMethod<&GatewayClass::commandFinished>("commandFinished"),
                          InstanceMethod<&GatewayClass::close>("close"),
                      });
 }
@@ -81,7 +82,7 @@ GatewayClass::GatewayClass(const Napi::CallbackInfo& info)
   }
   const auto handlers = info[0].As<Napi::Object>();
   const Options options(handlers, "new Gateway(options)");
-  options.functions({"onLog", "onSessionOpened", "onSessionEnded", "onExit"});
+  options.functions({"onLog", "onSessionOpened", "onSessionEnded", "onCommand", "onExit"});
   std::vector<std::string> complaints;
   gateway::Config config;
   config.limits = limitsFromEnvironment(complaints);
@@ -98,6 +99,7 @@ GatewayClass::GatewayClass(const Napi::CallbackInfo& info)
   onLog_ = std::make_unique<Callback>(handlers, "onLog");
   onSessionOpened_ = std::make_unique<Callback>(handlers, "onSessionOpened");
   onSessionEnded_ = std::make_unique<Callback>(handlers, "onSessionEnded");
+  onCommand_ = std::make_unique<Callback>(handlers, "onCommand");
   onExit_ = std::make_unique<Callback>(handlers, "onExit");
   if (options.failed()) return;
   uv::ServerEvents events;
@@ -108,6 +110,7 @@ GatewayClass::GatewayClass(const Napi::CallbackInfo& info)
                Napi::String::New(onLog_->env(), text)});
   };
   events.host = [this](const gateway::TellHost& tell) { onHost(tell); };
+  events.command = [this](const gateway::HostCommand& command) { onCommand(command); };
   server_ = std::make_unique<uv::Server>(loopOf(env), std::move(config), std::move(events));
   info.This().As<Napi::Object>().TypeTag(&kTypeTag);
   for (const std::string& complaint : complaints) {
@@ -128,6 +131,18 @@ void GatewayClass::onHost(const gateway::TellHost& tell) {
     case gateway::HostAction::Exit:
       return (*onExit_)({Napi::String::New(env, tell.reason)});
   }
+}
+
+void GatewayClass::onCommand(const gateway::HostCommand& command) {
+  if (!liveness_.alive()) return;
+  const Napi::Env env = onCommand_->env();
+  const Napi::HandleScope scope(env);
+  Napi::Object typed = Napi::Object::New(env);
+  typed.Set("sessionId", Napi::String::New(env, command.sessionId));
+  typed.Set("cwd", Napi::String::New(env, command.cwd));
+  typed.Set("name", Napi::String::New(env, command.name));
+  typed.Set("arguments", Napi::String::New(env, command.arguments));
+  (*onCommand_)({Napi::Number::New(env, static_cast<double>(command.number)), typed});
 }
 
 GatewayClass::~GatewayClass() {
@@ -245,6 +260,14 @@ void GatewayClass::tellTimeline(const Napi::CallbackInfo& info) {
   const std::optional<protocol::LogLevel> level = levelOf(*name);
   if (!level) return arguments.refuse(1, R"("info", "warning" or "error")");
   server_->tellTimeline(*session, *level, *text);
+}
+
+void GatewayClass::commandFinished(const Napi::CallbackInfo& info) {
+  const Arguments arguments(info, "commandFinished(number, text)");
+  const std::optional<int64_t> number = arguments.whole(0);
+  const std::optional<std::string> text = arguments.text(1);
+  if (!number || !text) return;
+  server_->commandFinished(gateway::CommandNumber{static_cast<uint64_t>(*number)}, *text);
 }
 
 void GatewayClass::close(const Napi::CallbackInfo& info) {

@@ -33,9 +33,11 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   Napi::Value issueSpawnToken(const Napi::CallbackInfo& info);
   void forgetSpawnToken(const Napi::CallbackInfo& info);
   void tellTimeline(const Napi::CallbackInfo& info);
+  void commandFinished(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);
 
   void onHost(const gateway::TellHost& tell);
+  void onCommand(const gateway::HostCommand& command);
 
   // A gateway in use must not be collected, whoever still knows it.
   void hold();
@@ -45,6 +47,7 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   std::unique_ptr<Callback> onLog_;
   std::unique_ptr<Callback> onSessionOpened_;
   std::unique_ptr<Callback> onSessionEnded_;
+  std::unique_ptr<Callback> onCommand_;
   std::unique_ptr<Callback> onExit_;
   std::unique_ptr<uv::Server> server_;
 };

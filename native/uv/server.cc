@@ -215,6 +215,11 @@ void Server::tellTimeline(const std::string& sessionId, LogLevel level, std::str
   settle();
 }
 
+void Server::commandFinished(gateway::CommandNumber number, std::string_view text) {
+  gateway_.commandFinished(number, text, clock_.now(), effects_);
+  settle();
+}
+
 struct Server::EffectRunner {
   Server& server;
 
@@ -249,6 +254,9 @@ struct Server::EffectRunner {
   }
   void operator()(const gateway::TellHost& tell) const {
     if (server.events_.host) server.events_.host(tell);
+  }
+  void operator()(const gateway::HostCommand& command) const {
+    if (server.events_.command) server.events_.command(command);
   }
 };
 

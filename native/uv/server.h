@@ -29,6 +29,7 @@ namespace tap::uv {
 struct ServerEvents {
   std::function<void(protocol::LogLevel, const std::string&)> log;
   std::function<void(const gateway::TellHost&)> host;
+  std::function<void(const gateway::HostCommand&)> command;
 };
 
 class Server {
@@ -61,6 +62,7 @@ class Server {
   [[nodiscard]] std::string issueSpawnToken(const std::string& sessionId);
   void forgetSpawnToken(const std::string& token, bool revoked);
   void tellTimeline(const std::string& sessionId, protocol::LogLevel level, std::string_view text);
+  void commandFinished(gateway::CommandNumber number, std::string_view text);
   [[nodiscard]] std::string inspect() { return gateway_.inspect(clock_.now()); }
 
   // Ends everything: no listener, every connection told to go away (WebSocket close 1001 or, where

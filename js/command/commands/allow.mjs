@@ -5,7 +5,7 @@ import { allow, commandLine, consentFile, isAllowed, startLines } from "../../pr
 import { load, PATH_ARGUMENT } from "../config-file.mjs";
 import { Failure } from "../failure.mjs";
 import { filesOf, runByAgent } from "../given.mjs";
-import { Output, strong } from "../output.mjs";
+import { Output, strong } from "../../views/output.mjs";
 
 /** @typedef {import("../../projects/project-config.mjs").ProviderConfig} ProviderConfig */
 

@@ -6,7 +6,7 @@ import { EXIT, Failure, usage } from "../failure.mjs";
 import { withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
 import { untilInterrupted } from "../interruption.mjs";
-import { Output } from "../output.mjs";
+import { Output } from "../../views/output.mjs";
 import { CONFIGURATION } from "../parser.mjs";
 import {
   argumentsOf,
@@ -62,7 +62,7 @@ async function wordsOf({ args: first, more = [], stdin }) {
 
 /**
  * The schema of a tool, where there is one.
- * @param {import("../control.mjs").Control} control
+ * @param {import("../../base/control.mjs").Control} control
  * @param {CallGiven} given
  */
 async function parametersOf(control, { tool, session }) {

@@ -7,15 +7,15 @@ import { usage } from "../failure.mjs";
 import { withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
 import { pause, untilInterrupted } from "../interruption.mjs";
-import { bad, faint, good, Output, strong } from "../output.mjs";
-import { cut } from "../table.mjs";
-import { clock, firstLine, latency, shortId } from "../wording.mjs";
+import { bad, faint, good, Output, strong } from "../../views/output.mjs";
+import { cut } from "../../views/table.mjs";
+import { clock, firstLine, latency, shortId } from "../../views/wording.mjs";
 
 /** @typedef {import("../given.mjs").Given & {follow: boolean, last: string}} CallsGiven */
-/** @typedef {import("../control.mjs").Control} Control */
+/** @typedef {import("../../base/control.mjs").Control} Control */
 /**
  * `args`: without secrets; not `whole`, of longer ones the beginning.
- * @typedef {Omit<import("../control.mjs").LoggedCall, "args" | "argsCut"> & {label: string, args: any, whole: boolean}} ShownCall
+ * @typedef {Omit<import("../../base/control.mjs").LoggedCall, "args" | "argsCut"> & {label: string, args: any, whole: boolean}} ShownCall
  */
 
 const LOOK_MS = 500;
@@ -30,7 +30,7 @@ function whole(text) {
   }
 }
 
-/** @param {import("../control.mjs").LoggedCall} call @param {Map<string, string>} labels @returns {ShownCall} */
+/** @param {import("../../base/control.mjs").LoggedCall} call @param {Map<string, string>} labels @returns {ShownCall} */
 function shown({ args, argsCut, message, ...call }, labels) {
   return {
     ...call,

@@ -1,7 +1,7 @@
 // `completion`: what a shell needs to complete commands, options, and what they are given.
 
 import { SCRIPTS } from "../completion-scripts.mjs";
-import { Output } from "../output.mjs";
+import { Output } from "../../views/output.mjs";
 
 const SHELLS = Object.keys(SCRIPTS);
 

@@ -2,7 +2,7 @@
 
 import { EXIT } from "../failure.mjs";
 import { environmentOf } from "../given.mjs";
-import { Output } from "../output.mjs";
+import { Output } from "../../views/output.mjs";
 
 /** What still hangs when all is said is not waited for. */
 const FAREWELL_MS = 500;
@@ -14,9 +14,9 @@ const columnsOf = (text) => (/^\d{1,4}$/.test(text ?? "") ? Number(text) : undef
 async function run(given) {
   const output = new Output(given, { columns: columnsOf(given.columns) });
   const { tool } = given;
-  const { examine } = await import("../doctor/checks.mjs");
-  const { lookAround } = await import("../doctor/place.mjs");
-  const { show } = await import("../doctor/report.mjs");
+  const { examine } = await import("../../doctor/checks.mjs");
+  const { lookAround } = await import("../../doctor/place.mjs");
+  const { show } = await import("../../doctor/report.mjs");
   const place = await lookAround({ env: environmentOf(given), cwd: process.cwd(), tool });
   const checks = examine(place);
   const well = checks.every(({ status }) => status !== "failed");

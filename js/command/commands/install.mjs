@@ -1,7 +1,7 @@
 // `install`: puts this tap where the CLI finds it.
 
 import { performInstall, targetOf, withTarget } from "../installation.mjs";
-import { Output } from "../output.mjs";
+import { Output } from "../../views/output.mjs";
 
 /** @type {import("../given.mjs").Command} */
 export default {

@@ -3,8 +3,8 @@
 import { Failure } from "../failure.mjs";
 import { withGateway } from "../gateway.mjs";
 import { environmentOf, filesOf } from "../given.mjs";
-import { faint, Output, strong } from "../output.mjs";
-import { table } from "../table.mjs";
+import { faint, Output, strong } from "../../views/output.mjs";
+import { table } from "../../views/table.mjs";
 
 /** @typedef {{name: string, value: number, unit: string, default: number, env: string, why: string, ignored?: string}} LimitInForce */
 

@@ -4,8 +4,8 @@ import { Failure, usage } from "../failure.mjs";
 import { filesOf } from "../given.mjs";
 import { pause, untilInterrupted } from "../interruption.mjs";
 import { LogFiles, SOURCES } from "../log-files.mjs";
-import { bad, faint, Output, strong, warning } from "../output.mjs";
-import { localTime, withShortIds } from "../wording.mjs";
+import { bad, faint, Output, strong, warning } from "../../views/output.mjs";
+import { localTime, withShortIds } from "../../views/wording.mjs";
 
 /** @typedef {import("../log-files.mjs").Entry} Entry */
 /** @typedef {import("../given.mjs").Given & {follow: boolean, level: string, lines: string, source?: string}} LogsGiven */

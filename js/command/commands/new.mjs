@@ -3,7 +3,7 @@
 import path from "node:path";
 import { createProject, LANGUAGES, troubleWithName } from "../../develop/new.mjs";
 import { usage } from "../failure.mjs";
-import { Output } from "../output.mjs";
+import { Output } from "../../views/output.mjs";
 
 /** @param {import("../given.mjs").Given & {language: string, name: string}} given */
 function run(given) {

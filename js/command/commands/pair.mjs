@@ -1,12 +1,12 @@
 // `pair`: which providers are paired.
 
-import { pairedForPrograms } from "../access.mjs";
+import { pairedForPrograms } from "../../views/access.mjs";
 import { withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
-import { Output } from "../output.mjs";
+import { Output } from "../../views/output.mjs";
 import { shownId } from "../reference.mjs";
 
-/** @param {import("../control.mjs").PairedProvider} provider @returns {string} */
+/** @param {import("../../base/control.mjs").PairedProvider} provider @returns {string} */
 export function pairedLine({ name, origin, sessionId, label }) {
   const from = origin ? ` (${origin})` : "";
   return `${name}${from}, in session ${label || shownId(sessionId)}`;

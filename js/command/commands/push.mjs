@@ -4,7 +4,7 @@ import { text as textOf } from "node:stream/consumers";
 import { Failure, usage } from "../failure.mjs";
 import { requireGateway, withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
-import { Output } from "../output.mjs";
+import { Output } from "../../views/output.mjs";
 import { sessionIdOf, shownId } from "../reference.mjs";
 
 const LEVELS = ["keep", "surface", "inject"];

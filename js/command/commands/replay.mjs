@@ -2,7 +2,7 @@
 
 import { once } from "node:events";
 import { Failure, usage } from "../failure.mjs";
-import { bad, faint, good, Output, strong } from "../output.mjs";
+import { bad, faint, good, Output, strong } from "../../views/output.mjs";
 import { untilInterrupted } from "../interruption.mjs";
 import { callsOf, COMPARISONS, replay } from "../../develop/replay.mjs";
 import { readTrace } from "../../develop/trace.mjs";

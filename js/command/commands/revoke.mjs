@@ -6,7 +6,7 @@ import { consentFile, revoke } from "../../projects/consent.mjs";
 import { locate, PATH_ARGUMENT } from "../config-file.mjs";
 import { Failure } from "../failure.mjs";
 import { filesOf } from "../given.mjs";
-import { Output } from "../output.mjs";
+import { Output } from "../../views/output.mjs";
 
 /** @param {import("../given.mjs").Given & {path: string}} given */
 function run(given) {

@@ -2,14 +2,14 @@
 
 import { withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
-import { bad, faint, Output, strong, warning } from "../output.mjs";
-import { nameOf } from "../status-view.mjs";
-import { table } from "../table.mjs";
-import { firstLine, shortId } from "../wording.mjs";
+import { bad, faint, Output, strong, warning } from "../../views/output.mjs";
+import { nameOf } from "../../views/status-view.mjs";
+import { table } from "../../views/table.mjs";
+import { firstLine, shortId } from "../../views/wording.mjs";
 
-/** @typedef {import("../control.mjs").Inspection} Inspection */
-/** @typedef {import("../control.mjs").InspectedRule} InspectedRule */
-/** @typedef {import("../control.mjs").InspectedBinding} InspectedBinding */
+/** @typedef {import("../../base/control.mjs").Inspection} Inspection */
+/** @typedef {import("../../base/control.mjs").InspectedRule} InspectedRule */
+/** @typedef {import("../../base/control.mjs").InspectedBinding} InspectedBinding */
 /**
  * What one provider has declared in one session. `hooks`: whether it is in force there.
  * @typedef {{session: string, label: string, hooks: "in-force" | "denied" | "unavailable", provider: string,
@@ -51,7 +51,7 @@ function effectOf({ action, reason, content, gateId, failOpen }) {
   return firstLine(says) + (failOpen ? " (fail open)" : "");
 }
 
-/** @param {Declared} declared @returns {import("../output.mjs").Part[][]} */
+/** @param {Declared} declared @returns {import("../../views/output.mjs").Part[][]} */
 function rowsOf({ provider, rules, context, startupContext, sections, leftMs }) {
   const who = strong(provider);
   const held =

@@ -1,36 +1,20 @@
 // `status`: whether a gateway runs, and what it is doing.
 
-import path from "node:path";
 import { askPort } from "../../base/host-process.mjs";
-import { consentFile, list } from "../../projects/consent.mjs";
-import { inspectionForPrograms } from "../access.mjs";
-import { loadProjectConfig } from "../../projects/project-config.mjs";
+import { allowedConfigs } from "../../projects/allowed-configs.mjs";
+import { inspectionForPrograms } from "../../views/access.mjs";
 import { asFailure } from "../failure.mjs";
 import { exitFor, HOLDERS, withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
 import { pause, untilInterrupted } from "../interruption.mjs";
-import { faint, Output, strong, warning } from "../output.mjs";
-import { showInspection } from "../status-view.mjs";
+import { Output, strong, warning } from "../../views/output.mjs";
+import { showInspection, showPlace } from "../../views/status-view.mjs";
 
 /** @typedef {import("../given.mjs").Given & {watch: boolean, limits: boolean}} StatusGiven */
 /** @typedef {import("../../base/paths.mjs").GatewayFiles} GatewayFiles */
 /** @typedef {Awaited<ReturnType<typeof look>>} Seen */
 
 const LOOK_MS = 1000;
-
-/**
- * `changed`: what the file says now has not been allowed.
- * @param {GatewayFiles} files @returns {{path: string, at: string, changed: boolean}[]} one for each file
- */
-function allowedConfigs(files) {
-  const grants = list(consentFile(files));
-  const latest = new Map(grants.map(({ path: file, at }) => [file, at]));
-  return [...latest].map(([file, at]) => {
-    const digest = loadProjectConfig(path.dirname(file), path.basename(file))?.digest;
-    const changed = !grants.some((grant) => grant.path === file && grant.digest === digest);
-    return { path: file, at, changed };
-  });
-}
 
 /** @param {GatewayFiles} files */
 async function look(files) {
@@ -59,17 +43,7 @@ function show(output, { port, holder, home, logs, allowed, ...found }) {
     output.say(`port ${port}: `, strong(text));
     output.say(`  ${advice}`);
   }
-  if (allowed.length > 0) {
-    output.say();
-    output.say(strong("Allowed configs"));
-  }
-  for (const { path: file, at, changed } of allowed) {
-    const since = changed ? warning("(changed since; allow it again)") : faint(`(since ${at})`);
-    output.say(`  ${file} `, since);
-  }
-  output.say();
-  output.say(faint("home "), home);
-  output.say(faint("logs "), logs);
+  showPlace(output, { home, logs, allowed });
 }
 
 /** @param {Seen} seen */
@@ -83,19 +57,14 @@ function asJson(seen, limits) {
   return { ...seen, gateway: limits ? gateway : { ...gateway, limits: undefined } };
 }
 
-/** @param {Output} output @param {GatewayFiles} files @param {{limits?: boolean}} [options] of what programs get */
-export async function showStatus(output, files, { limits = false } = {}) {
-  const seen = await look(files);
-  output.result(asJson(seen, limits), () => show(output, seen));
-  return seen;
-}
-
 /** @param {StatusGiven} given */
 async function run(given) {
   const output = new Output(given);
   const files = filesOf(given);
   if (!given.watch) {
-    process.exitCode = exitOf(await showStatus(output, files, given));
+    const seen = await look(files);
+    output.result(asJson(seen, given.limits), () => show(output, seen));
+    process.exitCode = exitOf(seen);
     return;
   }
   await untilInterrupted(async (ending) => {

@@ -3,17 +3,17 @@
 import { Failure } from "../failure.mjs";
 import { withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
-import { Output, strong, warning } from "../output.mjs";
+import { Output, strong, warning } from "../../views/output.mjs";
 import { sessionNamed, shownId } from "../reference.mjs";
-import { nameOf } from "../status-view.mjs";
-import { table } from "../table.mjs";
-import { firstLine } from "../wording.mjs";
+import { nameOf } from "../../views/status-view.mjs";
+import { table } from "../../views/table.mjs";
+import { firstLine } from "../../views/wording.mjs";
 
 /** @typedef {import("../given.mjs").Given & {name?: string, session?: string, full: boolean}} ToolsGiven */
-/** @typedef {import("../control.mjs").Inspection} Inspection */
+/** @typedef {import("../../base/control.mjs").Inspection} Inspection */
 /**
  * `offered`: whether the CLI takes it.
- * @typedef {import("../control.mjs").Tool & {provider: string, session: string, label: string | null, offered: boolean}} OfferedTool
+ * @typedef {import("../../base/control.mjs").Tool & {provider: string, session: string, label: string | null, offered: boolean}} OfferedTool
  */
 
 /** @param {Inspection} seen @returns {OfferedTool[]} */

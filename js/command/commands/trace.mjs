@@ -4,14 +4,14 @@ import fs from "node:fs";
 import { Failure } from "../failure.mjs";
 import { providerToCome, sessionNamed } from "../reference.mjs";
 import { TraceWords } from "../trace-words.mjs";
-import { counted } from "../wording.mjs";
+import { counted } from "../../views/wording.mjs";
 import { withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
 import { untilInterrupted } from "../interruption.mjs";
-import { bad, faint, good, Output, strong } from "../output.mjs";
+import { bad, faint, good, Output, strong } from "../../views/output.mjs";
 import { eventLine, headerLine, toEvent, TraceFilter } from "../../develop/trace.mjs";
 import { version } from "../../base/paths.mjs";
-import { cut } from "../table.mjs";
+import { cut } from "../../views/table.mjs";
 
 /** @typedef {import("../../develop/trace.mjs").TraceEvent} TraceEvent */
 /** @typedef {import("../given.mjs").Given & {file?: string, provider?: string, session?: string, force?: boolean, raw: boolean, full: boolean}} TraceGiven */
@@ -19,7 +19,7 @@ import { cut } from "../table.mjs";
 /** A recording that nobody ends does not fill the disk. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
-/** From the provider's point of view. @type {Record<TraceEvent["kind"], import("../output.mjs").Part>} */
+/** From the provider's point of view. @type {Record<TraceEvent["kind"], import("../../views/output.mjs").Part>} */
 const SIGNS = {
   opened: faint("··"),
   received: good("→"),
@@ -98,7 +98,7 @@ class Recording {
 /**
  * What is wanted, with the beginnings of ids and names made whole. A recording may wait for its provider,
  * so its name is taken as it is.
- * @param {TraceGiven} given @param {import("../control.mjs").Control} control
+ * @param {TraceGiven} given @param {import("../../base/control.mjs").Control} control
  */
 async function filterOf(given, control) {
   const { providers, sessions } = await control.inspect();
@@ -129,7 +129,7 @@ async function filterOf(given, control) {
 
 /**
  * Hands each event on until the signal, the gateway's end, or a failure of `take`.
- * @param {import("../control.mjs").Control} control @param {TraceFilter} filter
+ * @param {import("../../base/control.mjs").Control} control @param {TraceFilter} filter
  * @param {(event: TraceEvent) => boolean} take false: that was the last
  * @param {AbortSignal} ending
  * @param {() => void} [onBegun] nothing is missed from now on
@@ -138,7 +138,7 @@ async function filterOf(given, control) {
 function follow(control, filter, take, ending, onBegun = () => {}) {
   return new Promise((resolve, reject) => {
     ending.addEventListener("abort", () => resolve(""));
-    const onFrame = (/** @type {import("../control.mjs").TraceFrame} */ frame) => {
+    const onFrame = (/** @type {import("../../base/control.mjs").TraceFrame} */ frame) => {
       try {
         if (!filter.take(toEvent(frame)).every(take)) resolve("the recording is full");
       } catch (error) {
@@ -170,7 +170,7 @@ async function run(given) {
 }
 
 /**
- * @param {Output} output @param {import("../control.mjs").Control} control @param {TraceFilter} filter
+ * @param {Output} output @param {import("../../base/control.mjs").Control} control @param {TraceFilter} filter
  * @param {() => void} begun @param {TraceGiven} given
  */
 async function showAll(output, control, filter, begun, { raw, full }) {
@@ -184,7 +184,7 @@ async function showAll(output, control, filter, begun, { raw, full }) {
 }
 
 /**
- * @param {Output} output @param {import("../control.mjs").Control} control @param {TraceFilter} filter
+ * @param {Output} output @param {import("../../base/control.mjs").Control} control @param {TraceFilter} filter
  * @param {string} file @param {boolean} force
  */
 async function record(output, control, filter, file, force) {

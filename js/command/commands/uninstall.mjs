@@ -5,7 +5,7 @@ import path from "node:path";
 import { uninstall } from "../../install/uninstall.mjs";
 import { filesOf } from "../given.mjs";
 import { targetOf, withTarget } from "../installation.mjs";
-import { Output } from "../output.mjs";
+import { Output } from "../../views/output.mjs";
 
 /** The files of the user's own providers are not tap's to remove. @param {string} home @returns {string | null} */
 function providerFiles(home) {

@@ -1,9 +1,9 @@
 // `unpair`: revokes a provider's pairing.
 
-import { pairedForPrograms } from "../access.mjs";
+import { pairedForPrograms } from "../../views/access.mjs";
 import { withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
-import { Output } from "../output.mjs";
+import { Output } from "../../views/output.mjs";
 import { providerNamed } from "../reference.mjs";
 import { pairedLine } from "./pair.mjs";
 

@@ -3,7 +3,7 @@
 import { version } from "../../base/paths.mjs";
 import { relationOf } from "../../install/update.mjs";
 import { performInstall, targetOf, withTarget } from "../installation.mjs";
-import { Output } from "../output.mjs";
+import { Output } from "../../views/output.mjs";
 
 /** @param {import("../installation.mjs").InstallGiven} given */
 function run(given) {

@@ -4,12 +4,12 @@ import { sleep } from "../../base/patience.mjs";
 import { Failure } from "../failure.mjs";
 import { withGateway } from "../gateway.mjs";
 import { filesOf, runByAgent } from "../given.mjs";
-import { Output } from "../output.mjs";
-import { shortId } from "../wording.mjs";
+import { Output } from "../../views/output.mjs";
+import { shortId } from "../../views/wording.mjs";
 
 /** @typedef {import("../given.mjs").Given & {provider: string, session?: string}} UseGiven */
-/** @typedef {import("../control.mjs").Control} Control */
-/** @typedef {import("../control.mjs").InspectedSession} InspectedSession */
+/** @typedef {import("../../base/control.mjs").Control} Control */
+/** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
 
 /** A provider says hello to the session within that, or does not take offers. */
 const COMING_MS = 3000;

@@ -21,6 +21,9 @@ enum class PeerId : uint64_t {};
 // A tool call on its way; providers know it by the text of this.
 using CallId = Uuid;
 
+// A slash command that the host runs.
+enum class CommandNumber : uint64_t {};
+
 // One text message to a provider.
 struct SendText {
   PeerId peer;
@@ -81,8 +84,18 @@ struct TellHost {
   std::string reason;
 };
 
+// The user has typed a slash command in this session, which works in `cwd`.
+// Gateway::commandFinished says what it shows.
+struct HostCommand {
+  CommandNumber number;
+  std::string sessionId;
+  std::string cwd;
+  std::string name;       // of a-z, 0-9 and -
+  std::string arguments;  // as the user has typed them
+};
+
 using Effect = std::variant<SendText, SendEvent, ClosePeer, PingProvider, PauseReading,
-                            ResumeReading, MakeFolder, ReadFile, LogLine, TellHost>;
+                            ResumeReading, MakeFolder, ReadFile, LogLine, TellHost, HostCommand>;
 using Effects = std::vector<Effect>;
 
 // What has come of a ReadFile.

@@ -102,6 +102,7 @@ struct Due {
       offerDue(turn, *session, due.provider);
     }
   }
+  void operator()(const CommandDue& due) const { commandDue(turn, due.number); }
   void operator()(const GraceDue&) const {
     turn.state.graceTimer = TimerId::None;
     turn.effect(TellHost{HostAction::Exit, "", "", "no session is left"});

@@ -67,6 +67,9 @@ class Gateway {
   // --- Files: what has come of the effect ReadFile.
   void fileRead(const CallId& callId, FileOutcome outcome, Now now, Effects& effects);
 
+  // --- Slash commands: the text that the effect HostCommand has come to.
+  void commandFinished(CommandNumber number, std::string_view text, Now now, Effects& effects);
+
   // --- The process around it, which starts providers of its own. A token for one of a session's;
   // empty if there is no such session (any more). With the token goes the connection that it let
   // in.

@@ -1,5 +1,6 @@
 // What the process around the gateway can do to it: tokens and timeline lines for the providers
-// that it starts itself, and an inspection.
+// that it starts itself, the texts of slash commands, and an inspection.
+#include "gateway/control/commands.h"
 #include "gateway/control/inspection.h"
 #include "gateway/core/gateway.h"
 #include "gateway/registry/refusal.h"
@@ -30,6 +31,11 @@ void Gateway::tellTimeline(const std::string& sessionId, protocol::LogLevel leve
   Session* session = state_.sessions.find(sessionId);
   if (session == nullptr || session->ending) return;
   gateway::tellTimeline(Turn{state_, now, effects}, *session, level, text);
+}
+
+void Gateway::commandFinished(CommandNumber number, std::string_view text, Now now,
+                              Effects& effects) {
+  finishCommand(Turn{state_, now, effects}, number, text);
 }
 
 std::string Gateway::inspect(Now now) {

@@ -60,6 +60,11 @@ struct UnregisteredLink {
   void operator()(const protocol::PromptSubmitted& prompt) const {
     if (mayAsk()) turn.effect(SendEvent{peer, protocol::PromptContext{prompt.promptId, ""}});
   }
+  void operator()(const protocol::RunCommand& command) const {
+    if (!mayAsk()) return;
+    turn.effect(
+        SendEvent{peer, protocol::CommandResult{command.commandId, "tap: this session has ended"}});
+  }
   void operator()(const protocol::SectionBuild& build) const {
     if (mayAsk()) turn.effect(SendEvent{peer, protocol::SectionText{build.buildId, std::nullopt}});
   }
@@ -114,6 +119,9 @@ struct SessionReceiver {
     tellTimeline(turn, session, level, "tap: " + used.message);
   }
 
+  void operator()(const protocol::RunCommand& command) const {
+    startCommand(turn, peer, session, command);
+  }
   void operator()(const protocol::Update& update) const {
     if (update.mode) session.sync.setMode(*update.mode, turn.now.steady);
     if (update.builtins) learnBuiltins(*update.builtins);
@@ -265,6 +273,7 @@ void Gateway::sessionGone(PeerId peer, Now now, Effects& effects) {
   const Turn turn{state_, now, effects};
   state_.closedLinks.erase(peer);
   state_.endedLinks.erase(peer);
+  dropCommands(turn, peer);
   if (state_.controlClients.contains(peer)) controlClientGone(turn, peer);
   if (Session* session = state_.sessions.byPeer(peer)) sessionProcessGone(turn, *session);
 }

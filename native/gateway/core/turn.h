@@ -21,6 +21,7 @@
 #include "gateway/calls/call_queue.h"
 #include "gateway/calls/tool_router.h"
 #include "gateway/calls/tool_stats.h"
+#include "gateway/control/commands.h"
 #include "gateway/control/control_clients.h"
 #include "gateway/core/effects.h"
 #include "gateway/hooks/hook_checks.h"
@@ -86,12 +87,15 @@ struct OfferDue {
   std::string sessionId;
   std::string provider;
 };
+struct CommandDue {
+  CommandNumber number;
+};
 struct GraceDue {};
 struct DrainDue {};
 using Timer =
     std::variant<UnauthenticatedDue, ThrottleDue, CallDue, ProgressDue, LinesDue, QueueDue, SlotDue,
                  GateDue, TransformDue, HooksDue, SyncDue, LingerDue, ShutdownDue, DepartureDue,
-                 WatchDue, ElsewhereDue, OfferDue, GraceDue, DrainDue>;
+                 WatchDue, ElsewhereDue, OfferDue, CommandDue, GraceDue, DrainDue>;
 
 struct Config {
   Limits limits;
@@ -127,6 +131,8 @@ struct State {
   ToolStats stats;
   CallLog log;
   ControlClients controlClients;
+  Commands commands;  // slash commands that the host runs
+  uint64_t lastCommand = 0;
   int64_t startedUnixMillis = 0;
   CallQueue queue;  // of calls that wait for a slot
   TimerQueue<Timer> timers;

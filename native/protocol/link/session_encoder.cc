@@ -70,6 +70,10 @@ struct FieldWriter {
     writer.field("type", "provider.use").field("provider", m.provider);
     if (!m.sessionId.empty()) writer.field("sessionId", m.sessionId);
   }
+  void operator()(const RunCommand& m) const {
+    writer.field("type", "command.run").field("commandId", m.commandId);
+    writer.field("name", m.name).field("arguments", m.arguments);
+  }
   void operator()(const EventOccurred& m) const {
     writer.field("type", "event").field("event", m.event);
     writer.rawField("data", m.data.empty() ? "{}" : m.data.view());
@@ -193,6 +197,9 @@ struct FieldWriter {
   }
   void operator()(const CallsLogged& e) const {
     writer.field("type", "calls").rawField("calls", e.calls);
+  }
+  void operator()(const CommandResult& e) const {
+    writer.field("type", "command.result").field("commandId", e.commandId).field("text", e.text);
   }
   void operator()(const Used& e) const {
     writer.field("type", "provider.used").field("outcome", e.outcome).field("message", e.message);

@@ -190,6 +190,10 @@ constexpr std::array<Reader<SessionEvent>, std::variant_size_v<SessionEvent>> kE
     {"inspection", reading<SessionEvent, readInspection>},
     {"trace.frame", reading<SessionEvent, readTraceFrame>},
     {"calls", reading<SessionEvent, readCallsLogged>},
+    {"command.result",
+     [](Fields& fields, const Slice&, Problem&) -> SessionEvent {
+       return CommandResult{fields.requiredText("commandId", 256), fields.string("text")};
+     }},
     {"provider.used", reading<SessionEvent, readUsed>},
 }};
 

@@ -109,6 +109,17 @@ UseProvider readUseProvider(Fields& fields, const Slice&) {
           readOptionalString(fields, "sessionId").value_or("")};
 }
 
+RunCommand readRunCommand(Fields& fields, const Slice&) {
+  RunCommand message;
+  message.commandId = fields.requiredText("commandId", 256);
+  message.name = fields.requiredText("name", kMaxCommandName);
+  message.arguments = fields.string("arguments");
+  if (message.arguments.size() > kMaxCommandArguments) {
+    fields.reportExpected("arguments", "at most 4096 bytes", fields.find("arguments"));
+  }
+  return message;
+}
+
 EventOccurred readEventOccurred(Fields& fields, const Slice& text) {
   EventOccurred message;
   message.event = fields.requiredText("event", 256);
@@ -171,6 +182,7 @@ constexpr std::array<Reader<LinkMessage>, kMessages> kMessageReaders{{
     {"ping", kSession<readPing>},
     {"pairings.show", kSession<readShowPairings>},
     {"provider.use", kSession<readUseProvider>},
+    {"command.run", kSession<readRunCommand>},
     {"event", kSession<readEventOccurred>},
     {"hook.check", kSession<readHookCheck>},
     {"prompt.submitted", kSession<readPromptSubmitted>},

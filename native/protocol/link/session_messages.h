@@ -21,6 +21,10 @@ namespace tap::protocol {
 // Raised when a message changes its name or its meaning. Drain keeps its shape in every version.
 inline constexpr int64_t kLinkVersion = 2;
 
+// What a user may type after a slash command, in bytes.
+inline constexpr size_t kMaxCommandArguments = 4096;
+inline constexpr size_t kMaxCommandName = 64;
+
 // One provider's tools as a session has them: enough to know whether they are still right.
 struct ProviderDigest {
   std::string provider;
@@ -94,6 +98,13 @@ struct UseProvider {
   std::string sessionId;
 };
 
+// The user has typed a slash command of tap. Answered by CommandResult.
+struct RunCommand {
+  std::string commandId;  // the session's own, unique on its link
+  std::string name;       // without the slash
+  std::string arguments;  // the rest of the line
+};
+
 // Something has happened that a provider has subscribed to, in the shape of docs/protocol.md,
 // "session.event".
 struct EventOccurred {
@@ -127,7 +138,7 @@ struct HooksState {
 
 using SessionMessage =
     std::variant<Register, Update, ActivityChanged, Call, CancelCall, Synced, SyncFailed,
-                 EndSession, Ping, ShowPairings, UseProvider, EventOccurred, HookCheck,
+                 EndSession, Ping, ShowPairings, UseProvider, RunCommand, EventOccurred, HookCheck,
                  PromptSubmitted, SectionBuild, HooksState>;
 
 // All that may come over a link. A control client may also send Call, CancelCall, Ping and
@@ -237,10 +248,17 @@ struct Draining {
   std::string reason;
 };
 
-// All that the gateway sends over a link. The last five go to control clients.
+// The answer to RunCommand.
+struct CommandResult {
+  std::string commandId;
+  std::string text;  // for the timeline; control characters are already made visible
+};
+
+// All that the gateway sends over a link. Paired, Inspection, TraceFrame, CallsLogged and Used go to
+// control clients.
 using SessionEvent =
     std::variant<Welcome, Refused, Tools, CallResult, CallProgress, Timeline, Inject, Subscribe,
                  Hooks, HookVerdict, PromptContext, SectionText, Pong, Draining, Paired, Inspection,
-                 TraceFrame, CallsLogged, Used>;
+                 TraceFrame, CallsLogged, CommandResult, Used>;
 
 }  // namespace tap::protocol

@@ -83,6 +83,13 @@ std::optional<SessionEvent> answerUnreadable(std::string_view text, std::string_
     std::string id = textIn(text, "promptId");
     if (!id.empty()) return PromptContext{std::move(id), ""};
   }
+  if (type == "command.run") {
+    std::string id = textIn(text, "commandId");
+    if (!id.empty()) {
+      return CommandResult{std::move(id),
+                           "tap: the command cannot be read: " + visible(reason, false, 512)};
+    }
+  }
   if (type == "section.build") {
     std::string id = textIn(text, "buildId");
     if (!id.empty()) return SectionText{std::move(id), std::nullopt};

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { accessOf, inspectionForPrograms, pairedForPrograms } from "../../../js/command/access.mjs";
+import { accessOf, inspectionForPrograms, pairedForPrograms } from "../../../js/views/access.mjs";
 import { served, tapJson } from "../../support/cli-process.mjs";
 
 describe("the access of a provider", () => {

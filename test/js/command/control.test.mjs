@@ -5,7 +5,7 @@ import { once } from "node:events";
 import net from "node:net";
 import path from "node:path";
 import { test } from "node:test";
-import { NoGateway, openControl } from "../../../js/command/control.mjs";
+import { NoGateway, openControl } from "../../../js/base/control.mjs";
 import { readDescriptor, writePrivate } from "../../../js/base/host-files.mjs";
 import { gatewayFiles } from "../../../js/base/paths.mjs";
 import { startTap } from "../../../js/develop/testing.mjs";
@@ -132,7 +132,7 @@ test("a command that leaves takes its calls along", async (t) => {
 
 test("a trace shows both directions, until the gateway ends", async (t) => {
   const { kit, files, control } = await place(t);
-  /** @type {import("../../../js/command/control.mjs").TraceFrame[]} */
+  /** @type {import("../../../js/base/control.mjs").TraceFrame[]} */
   const frames = [];
   const tracer = await openControl(files);
   const { ended } = await tracer.trace((frame) => frames.push(frame));

@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { openControl } from "../../../js/command/control.mjs";
+import { openControl } from "../../../js/base/control.mjs";
 import { gatewayFiles } from "../../../js/base/paths.mjs";
 import { callsOf, replay } from "../../../js/develop/replay.mjs";
 import { redact, REMOVED } from "../../../js/develop/redact.mjs";

@@ -15,10 +15,10 @@ import { waitFor } from "../../support/wait.mjs";
 import { tap, tapJson } from "../../support/cli-process.mjs";
 import { TestGateway, temporaryFolder } from "../../support/harness.mjs";
 
-export { TESTED_CLIS } from "../../../js/command/doctor/checks-installed.mjs";
+export { TESTED_CLIS } from "../../../js/doctor/checks-installed.mjs";
 
 /** @typedef {import("node:test").TestContext} TestContext */
-/** @typedef {import("../../../js/command/doctor/findings.mjs").Finding} Finding */
+/** @typedef {import("../../../js/doctor/findings.mjs").Finding} Finding */
 
 /** A program on PATH. @param {string} folder @param {string} name @param {string} script for sh */
 export function fakeProgram(folder, name, script) {

@@ -8,12 +8,12 @@ import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { FINDABLE } from "../../../js/command/doctor/checks-gateway.mjs";
+import { FINDABLE } from "../../../js/doctor/checks-gateway.mjs";
 import {
   holderAmong,
   listening as listeningIn,
   readLsof,
-} from "../../../js/command/doctor/port-holder.mjs";
+} from "../../../js/doctor/port-holder.mjs";
 import { freePort } from "../../support/cli.mjs";
 import { TestProvider } from "../../support/provider.mjs";
 import { waitFor, withTimeout } from "../../support/wait.mjs";

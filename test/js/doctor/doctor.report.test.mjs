@@ -5,9 +5,9 @@ import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { programFolder } from "../../../js/base/paths.mjs";
-import { CHECKS } from "../../../js/command/doctor/checks.mjs";
-import { doctorText } from "../../../js/command/in-session.mjs";
-import { FINDINGS } from "../../../js/command/doctor/findings.mjs";
+import { CHECKS } from "../../../js/doctor/checks.mjs";
+import { doctorText } from "../../../js/host/doctor-text.mjs";
+import { FINDINGS } from "../../../js/doctor/findings.mjs";
 import { InTerminal } from "../../support/cli-process.mjs";
 import { fakeProgram, Place, running, staged, TESTED_CLIS } from "./doctor-place.mjs";
 
@@ -63,7 +63,11 @@ describe("copilot-tap doctor prints", () => {
 
   test("in a session lines that keep their indent", async (t) => {
     const at = await Place.create(t, { port: 1 });
-    const text = await doctorText(undefined, /** @type {any} */ (at.env));
+    const text = await doctorText(
+      { id: "", cwd: at.workspace },
+      undefined,
+      /** @type {any} */ (at.env),
+    );
     const lines = text.split("\n");
     assert.ok(lines.length > 4, text);
     // A command is not broken: it is to be copied.

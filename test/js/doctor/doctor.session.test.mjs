@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { doctorText } from "../../../js/command/in-session.mjs";
+import { doctorText } from "../../../js/host/doctor-text.mjs";
 import { providerLogFile } from "../../../js/process/log.mjs";
 import { declareTools, TestProvider } from "../../support/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";
@@ -102,7 +102,7 @@ test("/tap-doctor speaks of the session in which it was typed", async (t) => {
     [at.session.id, "first"],
     [second.id, "second"],
   ]) {
-    const text = await doctorText(undefined, { ...at.env, SESSION_ID: id });
+    const text = await doctorText({ id, cwd: at.workspace }, undefined, at.env);
     assert.match(text, new RegExp(`^✓ \\d+ checks {2}session ${label}$`, "m"));
   }
 });

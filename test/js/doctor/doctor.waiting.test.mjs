@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { waitFor } from "../../support/wait.mjs";
 import { tap, tapJson } from "../../support/cli-process.mjs";
-import { FINDABLE } from "../../../js/command/doctor/checks-gateway.mjs";
+import { FINDABLE } from "../../../js/doctor/checks-gateway.mjs";
 import { running } from "./doctor-place.mjs";
 
 const PROVIDER = fileURLToPath(

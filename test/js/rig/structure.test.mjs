@@ -38,12 +38,14 @@ const ROOMS = {
   install: ["base"],
   process: ["base"],
   projects: ["base", "process"],
-  host: ["base", "projects", "sdk"],
-  session: ["base", "command"],
+  views: ["base"],
+  host: ["base", "projects", "views", "sdk"],
+  session: ["base"],
   extension: ["base", "session", "host"],
   embedded: ["base", "host", "session"],
   develop: ["base", "process", "host"],
-  command: ["base", "process", "projects", "host", "develop", "install", "sdk"],
+  doctor: ["base", "process", "projects", "views", "install"],
+  command: ["base", "process", "projects", "views", "develop", "install", "doctor", "sdk"],
 };
 
 const LONG_FILE = 400;

@@ -8,7 +8,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { GatewayLink } from "../../../js/session/gateway-link.mjs";
 import { makePrivateFolder, readDescriptor, writePrivate } from "../../../js/base/host-files.mjs";
-import { openControl } from "../../../js/command/control.mjs";
+import { openControl } from "../../../js/base/control.mjs";
 import { gatewayFiles } from "../../../js/base/paths.mjs";
 import { freePort } from "../../support/cli.mjs";
 import { waitFor } from "../../support/wait.mjs";

@@ -387,6 +387,11 @@ class Harness {
                        [&](const TellHost& tell) { return tell.action == action; });
   }
   [[nodiscard]] size_t toldCount() const { return host_.size(); }
+  [[nodiscard]] const std::vector<HostCommand>& commands() const { return commands_; }
+  void finishCommand(CommandNumber number, std::string_view text) {
+    gateway_.commandFinished(number, text, now_, effects_);
+    sort();
+  }
   // What the host was told of sessions, in order: "opened s in /code/s, ended s, ".
   [[nodiscard]] std::string toldOfSessions() const {
     std::string all;
@@ -475,16 +480,18 @@ class Harness {
         log_ += line->text + "\n";
       } else if (auto* tell = std::get_if<TellHost>(&effect)) {
         host_.push_back(*tell);
+      } else if (auto* command = std::get_if<HostCommand>(&effect)) {
+        commands_.push_back(*command);
       }
     }
   }
-
   Now now_{Time(Millis(1'000'000)), 1'700'000'000'000};
   Effects effects_;
   Gateway gateway_;
   uint64_t lastPeer_ = 0;
   std::map<PeerId, Inbox> inboxes_;
   std::vector<TellHost> host_;
+  std::vector<HostCommand> commands_;
   std::vector<std::string> folders_;
   std::vector<ReadFile> reads_;
   std::string log_;

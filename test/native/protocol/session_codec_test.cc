@@ -50,6 +50,8 @@ std::vector<LinkMessage> someMessages() {
       ListCalls{41},
       UseProvider{"weather", ""},
       UseProvider{odd, "s"},
+      RunCommand{"1", "tap-use", ""},
+      RunCommand{"2", odd, odd},
       EventOccurred{"user.message", Slice(std::string(R"({ "content":"hi"})"))},
       HookCheck{"1", "bash", Slice(std::string(R"({ "command":"ls"})"))},
       HookCheck{"2", odd, Slice(std::string("7"))},
@@ -103,6 +105,7 @@ std::vector<SessionEvent> someEvents() {
       TraceFrame{0, 0, "", TraceKind::Closed, Slice(std::string())},
       CallsLogged{R"([{"sequence":1}])"},
       Used{"asked", odd},
+      CommandResult{"1", odd},
   };
 }
 

@@ -5,15 +5,15 @@ import fs from "node:fs";
 import net from "node:net";
 import path from "node:path";
 import WebSocket from "ws";
-import { isAlive } from "../../base/alive.mjs";
-import { messageOf } from "../../base/errors.mjs";
-import { isOurFile, readDescriptor } from "../../base/host-files.mjs";
-import { askPort } from "../../base/host-process.mjs";
+import { isAlive } from "../base/alive.mjs";
+import { messageOf } from "../base/errors.mjs";
+import { isOurFile, readDescriptor } from "../base/host-files.mjs";
+import { askPort } from "../base/host-process.mjs";
 import { jsonIn, namesIn, tailOf, within } from "./bounded.mjs";
 import { holderOf } from "./port-holder.mjs";
 
-/** @typedef {import("../../base/paths.mjs").GatewayFiles} GatewayFiles */
-/** @typedef {import("../control.mjs").Inspection} Inspection */
+/** @typedef {import("../base/paths.mjs").GatewayFiles} GatewayFiles */
+/** @typedef {import("../base/control.mjs").Inspection} Inspection */
 
 const INSPECT_MS = 3500;
 const AUTH_MS = 2000;
@@ -78,7 +78,7 @@ function tokenFacts(file) {
  */
 async function inspect(files) {
   try {
-    const { openControl } = await import("../control.mjs");
+    const { openControl } = await import("../base/control.mjs");
     const control = await openControl(files);
     try {
       return { inspection: await control.inspect(), trouble: "" };

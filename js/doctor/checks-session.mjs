@@ -1,14 +1,14 @@
 // Checks of what is in the gateway: the session that is meant, its project's providers, the providers that
 // are connected, and the tool that is asked about.
 
-import { tapCommand } from "../../base/command-line.mjs";
-import { allowCommand } from "../../projects/consent.mjs";
+import { tapCommand } from "../base/command-line.mjs";
+import { allowCommand } from "../projects/consent.mjs";
 import { finding } from "./findings.mjs";
 
 /** @typedef {import("./place.mjs").Place} Place */
 /** @typedef {import("./checks.mjs").Check} Check */
-/** @typedef {import("../control.mjs").InspectedProvider} Provider */
-/** @typedef {import("../control.mjs").InspectedBinding} Binding */
+/** @typedef {import("../base/control.mjs").InspectedProvider} Provider */
+/** @typedef {import("../base/control.mjs").InspectedBinding} Binding */
 
 /** Some models take 128 in all, the CLI's own included; the gateway warns here, too. */
 const MANY_TOOLS = 120;

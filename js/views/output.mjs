@@ -136,7 +136,7 @@ export class Output {
     }
   }
 
-  /** A failure: on stderr, or as the JSON that is asked for. @param {import("./failure.mjs").Failure} failure */
+  /** A failure: on stderr, or as the JSON that is asked for. @param {import("../command/failure.mjs").Failure} failure */
   fail({ code, message, advice }) {
     if (this.json) this.result({ error: { code, message, ...(advice && { advice }) } });
     else this.complain(message, advice);

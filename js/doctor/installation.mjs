@@ -4,11 +4,11 @@ import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { parse } from "jsonc-parser";
-import { RELEASES } from "../../base/release-use.mjs";
-import { everyNode, findNode, versionOfNode } from "../../base/node.mjs";
-import { LEAST_NODE } from "../../base/node-version.mjs";
-import { programFolder } from "../../base/paths.mjs";
-import { releaseNamedBy } from "../../install/entry.mjs";
+import { RELEASES } from "../base/release-use.mjs";
+import { everyNode, findNode, versionOfNode } from "../base/node.mjs";
+import { LEAST_NODE } from "../base/node-version.mjs";
+import { programFolder } from "../base/paths.mjs";
+import { releaseNamedBy } from "../install/entry.mjs";
 import { ask, headOf, jsonIn, namesIn, tailOf } from "./bounded.mjs";
 
 /** Of a program that only says its version. The first start of a CLI unpacks it. */

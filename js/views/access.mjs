@@ -1,7 +1,7 @@
 // By what a provider has access, in one word: for tables, and as `trust` in JSON.
 
-/** @typedef {import("./control.mjs").Inspection} Inspection */
-/** @typedef {import("./control.mjs").InspectedProvider} InspectedProvider */
+/** @typedef {import("../base/control.mjs").Inspection} Inspection */
+/** @typedef {import("../base/control.mjs").InspectedProvider} InspectedProvider */
 
 /**
  * `project`: tap has started it, as a tap.config.json says, with a token for one session.
@@ -36,7 +36,7 @@ export const inspectionForPrograms = (seen) => ({
   })),
 });
 
-/** @param {import("./control.mjs").PairedProvider[]} paired */
+/** @param {import("../base/control.mjs").PairedProvider[]} paired */
 export const pairedForPrograms = (paired) =>
   paired.map(({ origin, label, ...rest }) => ({
     ...rest,

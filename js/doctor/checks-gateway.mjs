@@ -1,10 +1,10 @@
 // Checks of the gateway: its port, the files by which it is found, whether it answers, and whether it lets
 // a provider in.
 
-import { tapCommand } from "../../base/command-line.mjs";
-import { isNodeNewEnough, LEAST_NODE } from "../../base/node-version.mjs";
-import { version as ours } from "../../base/paths.mjs";
-import { quoted } from "../../base/visible.mjs";
+import { tapCommand } from "../base/command-line.mjs";
+import { isNodeNewEnough, LEAST_NODE } from "../base/node-version.mjs";
+import { version as ours } from "../base/paths.mjs";
+import { quoted } from "../base/visible.mjs";
 import { finding } from "./findings.mjs";
 
 /** @typedef {import("./place.mjs").Place} Place */

@@ -1,11 +1,11 @@
 // The control client of the copilot-tap command, on a link of its own (docs/session-link.md,
 // "control.open").
 
-import { readDescriptor } from "../base/host-files.mjs";
-import { LinkClient, LinkEnded } from "../base/link-client.mjs";
+import { readDescriptor } from "./host-files.mjs";
+import { LinkClient, LinkEnded } from "./link-client.mjs";
 
-/** @typedef {import("../base/link-client.mjs").GatewayEvent} GatewayEvent */
-/** @typedef {import("../base/addon.js").CallOutcome} CallOutcome */
+/** @typedef {import("./link-client.mjs").GatewayEvent} GatewayEvent */
+/** @typedef {import("./addon.js").CallOutcome} CallOutcome */
 /** @typedef {{name: string, origin: string, sessionId: string, label: string}} PairedProvider */
 
 /**
@@ -238,7 +238,7 @@ export class Control {
     this.#link.close("it has its answers");
   }
 
-  /** @param {import("../base/host-files.mjs").Descriptor} descriptor @returns {Promise<Control>} */
+  /** @param {import("./host-files.mjs").Descriptor} descriptor @returns {Promise<Control>} */
   static async open(descriptor) {
     const control = new Control(descriptor.secret);
     try {
@@ -260,7 +260,7 @@ export class Control {
 }
 
 /**
- * @param {import("../base/paths.mjs").GatewayFiles} files
+ * @param {import("./paths.mjs").GatewayFiles} files
  * @returns {Promise<Control>} close it
  * @throws {NoGateway}
  */

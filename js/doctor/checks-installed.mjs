@@ -3,12 +3,12 @@
 
 import fs from "node:fs";
 import path from "node:path";
-import { isNodeNewEnough, LEAST_NODE } from "../../base/node-version.mjs";
-import { tapCommand } from "../../base/command-line.mjs";
-import { programFolder, version as ours } from "../../base/paths.mjs";
-import { RELEASES } from "../../base/release-use.mjs";
-import { isNewer } from "../../base/versions.mjs";
-import { quoted } from "../../base/visible.mjs";
+import { isNodeNewEnough, LEAST_NODE } from "../base/node-version.mjs";
+import { tapCommand } from "../base/command-line.mjs";
+import { programFolder, version as ours } from "../base/paths.mjs";
+import { RELEASES } from "../base/release-use.mjs";
+import { isNewer } from "../base/versions.mjs";
+import { quoted } from "../base/visible.mjs";
 import { finding } from "./findings.mjs";
 
 /** @typedef {import("./place.mjs").Place} Place */

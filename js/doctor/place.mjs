@@ -2,18 +2,18 @@
 // and which tool are meant. Nothing here takes longer than its part of ten seconds.
 
 import path from "node:path";
-import { messageOf } from "../../base/errors.mjs";
-import { copilotHome, gatewayFiles } from "../../base/paths.mjs";
-import { consentFile, isAllowed } from "../../projects/consent.mjs";
-import { loadProjectConfig } from "../../projects/project-config.mjs";
-import { providerLogFile } from "../../process/log.mjs";
-import { GOOD_RUN_MS } from "../../process/good-run.mjs";
+import { messageOf } from "../base/errors.mjs";
+import { copilotHome, gatewayFiles } from "../base/paths.mjs";
+import { consentFile, isAllowed } from "../projects/consent.mjs";
+import { loadProjectConfig } from "../projects/project-config.mjs";
+import { providerLogFile } from "../process/log.mjs";
+import { GOOD_RUN_MS } from "../process/good-run.mjs";
 import { tailOf } from "./bounded.mjs";
 import { gatewayFacts } from "./gateway.mjs";
 import * as installed from "./installation.mjs";
 
-/** @typedef {import("../control.mjs").Inspection} Inspection */
-/** @typedef {import("../control.mjs").InspectedSession} InspectedSession */
+/** @typedef {import("../base/control.mjs").Inspection} Inspection */
+/** @typedef {import("../base/control.mjs").InspectedSession} InspectedSession */
 /** @typedef {Awaited<ReturnType<typeof lookAround>>} Place */
 
 const LOG_BYTES = 32 * 1024;
@@ -60,7 +60,7 @@ function lastNote(logs, name) {
   return { name, file, note: young && before.startsWith("restart ") ? before : note };
 }
 
-/** @param {import("../../base/paths.mjs").GatewayFiles} files @param {string} cwd */
+/** @param {import("../base/paths.mjs").GatewayFiles} files @param {string} cwd */
 function projectFacts(files, cwd) {
   const config = loadProjectConfig(cwd);
   if (!config) return undefined;
@@ -82,7 +82,7 @@ async function programFacts(copies, env) {
 
 /** Limits whose variables say no number that can be meant. @param {NodeJS.ProcessEnv} env */
 async function ignoredLimits(env) {
-  const limits = await import("../../base/limits.mjs").then(
+  const limits = await import("../base/limits.mjs").then(
     ({ limitsIn }) => limitsIn(env),
     () => [], // which is found by another check
   );

@@ -1,9 +1,9 @@
 // What people read: what was found and what to do about it; with `verbose` a line for each check, too.
 
-import { bad, faint, good, strong, warning } from "../output.mjs";
-import { counted } from "../wording.mjs";
+import { bad, faint, good, strong, warning } from "../views/output.mjs";
+import { counted } from "../views/wording.mjs";
 
-/** @typedef {import("../output.mjs").Output} Output */
+/** @typedef {import("../views/output.mjs").Output} Output */
 /** @typedef {import("./checks.mjs").Result} Result */
 
 const MARKS = {

@@ -8,10 +8,10 @@ import { counted, duration, firstLine, latency, perSecond } from "./wording.mjs"
 
 /** @typedef {import("./output.mjs").Output} Output */
 /** @typedef {import("./output.mjs").Part} Part */
-/** @typedef {import("./control.mjs").Inspection} Inspection */
-/** @typedef {import("./control.mjs").InspectedSession} InspectedSession */
-/** @typedef {import("./control.mjs").InspectedProvider} InspectedProvider */
-/** @typedef {import("./control.mjs").InspectedBinding} InspectedBinding */
+/** @typedef {import("../base/control.mjs").Inspection} Inspection */
+/** @typedef {import("../base/control.mjs").InspectedSession} InspectedSession */
+/** @typedef {import("../base/control.mjs").InspectedProvider} InspectedProvider */
+/** @typedef {import("../base/control.mjs").InspectedBinding} InspectedBinding */
 
 const INDENT = 2;
 const MOST_TOOLS = 15;
@@ -164,7 +164,7 @@ function showProviders(output, seen) {
 
 // ---- calls -----------------------------------------------------------------------------------------
 
-/** @param {Output} output @param {import("./control.mjs").InspectedTool[]} tools */
+/** @param {Output} output @param {import("../base/control.mjs").InspectedTool[]} tools */
 function showCancelled(output, tools) {
   for (const { tool, calls, cancelled } of tools.filter((one) => one.cancelled > 0)) {
     remark(output, `${tool}: ${cancelled} of ${counted(calls, "call")} cancelled`);
@@ -202,7 +202,7 @@ function showTools(output, { tools }) {
   if (more > 0) output.say(" ".repeat(INDENT), faint(`and ${more} more: --json has all`));
 }
 
-/** Who failed with which code stands beside it. @param {import("./control.mjs").FailedCall} failure */
+/** Who failed with which code stands beside it. @param {import("../base/control.mjs").FailedCall} failure */
 function reasonOf({ code, message }) {
   const line = firstLine(message);
   const at = line.indexOf(`${code}: `);
@@ -245,4 +245,23 @@ export function showInspection(output, seen) {
   showProviders(output, seen);
   showTools(output, seen);
   showFailures(output, seen);
+}
+
+/**
+ * Where the gateway keeps its files, and what the user has allowed.
+ * @param {Output} output
+ * @param {{home: string, logs: string, allowed: import("../projects/allowed-configs.mjs").AllowedConfig[]}} place
+ */
+export function showPlace(output, { home, logs, allowed }) {
+  if (allowed.length > 0) {
+    output.say();
+    output.say(strong("Allowed configs"));
+  }
+  for (const { path: file, at, changed } of allowed) {
+    const since = changed ? warning("(changed since; allow it again)") : faint(`(since ${at})`);
+    output.say(`  ${file} `, since);
+  }
+  output.say();
+  output.say(faint("home "), home);
+  output.say(faint("logs "), logs);
 }

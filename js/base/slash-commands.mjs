@@ -1,0 +1,27 @@
+// The slash commands of tap, as the CLI lists them. Sessions register them with the CLI, the gateway's host runs
+// them (js/host/slash-commands.mjs).
+
+/** @typedef {{name: string, description: string}} SlashCommand without the slash; of a-z, 0-9 and - */
+
+/** @satisfies {Record<string, SlashCommand>} */
+export const SLASH = {
+  status: {
+    name: "tap",
+    description: "What tap is doing: sessions, providers, rules, calls, recent failures",
+  },
+  pair: {
+    name: "tap-pair",
+    description: "The codes of those who ask to be paired with this session",
+  },
+  use: {
+    name: "tap-use",
+    description: "Bring a provider that serves another session here: /tap-use <provider>",
+  },
+  doctor: {
+    name: "tap-doctor",
+    description: "Why a tool is missing: /tap-doctor, or with the tool's name",
+  },
+};
+
+/** In the order in which the CLI lists them. @type {SlashCommand[]} */
+export const SLASH_COMMANDS = Object.values(SLASH);

@@ -1,0 +1,54 @@
+// The slash commands that the host runs. What they show is loaded with the first one that is typed.
+
+import { visible } from "../base/visible.mjs";
+import { SLASH } from "../base/slash-commands.mjs";
+
+/**
+ * @typedef {object} CommandContext
+ * @property {import("../base/addon.js").Gateway} gateway
+ * @property {import("../base/paths.mjs").GatewayFiles} files
+ * @property {{id: string, cwd: string}} session in which the command was typed
+ *
+ * @typedef {(context: CommandContext, args: string) => Promise<string>} RunCommand the text for the timeline
+ * @typedef {import("../base/slash-commands.mjs").SlashCommand & {run: RunCommand}} HostCommand
+ */
+
+/** @type {RunCommand} */
+async function status({ gateway, files }) {
+  const { showInspection, showPlace } = await import("../views/status-view.mjs");
+  const { timelineText } = await import("../views/timeline-text.mjs");
+  const { allowedConfigs } = await import("../projects/allowed-configs.mjs");
+  const seen = JSON.parse(gateway.inspect());
+  return timelineText((output) => {
+    showInspection(output, seen);
+    showPlace(output, { home: files.home, logs: files.logs, allowed: allowedConfigs(files) });
+  });
+}
+
+/** @type {RunCommand} */
+async function doctor({ session }, args) {
+  const { doctorText } = await import("./doctor-text.mjs");
+  return doctorText(session, /^[a-zA-Z0-9_][\w-]*$/.exec(args.trim())?.[0]);
+}
+
+/** @type {HostCommand[]} */
+export const HOST_COMMANDS = [
+  { ...SLASH.status, run: status },
+  { ...SLASH.doctor, run: doctor },
+];
+
+/**
+ * Never rejects: whoever typed it reads why it failed.
+ * @param {HostCommand[]} commands @param {CommandContext} context
+ * @param {{name: string, arguments: string}} typed
+ * @returns {Promise<string>}
+ */
+export async function runCommand(commands, context, { name, arguments: args }) {
+  const command = commands.find((one) => one.name === name);
+  if (!command) return `tap: there is no command "${visible(name)}"`;
+  try {
+    return await command.run(context, args);
+  } catch (error) {
+    return `tap: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}

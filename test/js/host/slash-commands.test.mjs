@@ -1,0 +1,41 @@
+// The host's table of slash commands, and a session that asks for them over its link.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { SLASH_COMMANDS } from "../../../js/base/slash-commands.mjs";
+import { HOST_COMMANDS, runCommand } from "../../../js/host/slash-commands.mjs";
+import { Gateway, Session } from "../../support/gateway-host.mjs";
+
+/** Handled by the gateway itself, with messages of their own. */
+const NATIVE = ["tap-pair", "tap-use"];
+const context = /** @type {any} */ ({ session: { id: "s", cwd: "/" } });
+
+test("every command that a session offers is run by somebody", () => {
+  const run = [...HOST_COMMANDS.map(({ name }) => name), ...NATIVE];
+  assert.deepEqual(run.sort(), SLASH_COMMANDS.map(({ name }) => name).sort());
+  for (const { name } of SLASH_COMMANDS) assert.match(name, /^[a-z0-9-]{1,64}$/);
+});
+
+test("a command that fails, and one that is not there, say so", async () => {
+  const broken = { name: "broken", description: "", run: () => Promise.reject(new Error("no")) };
+  const typed = (/** @type {string} */ name) => ({ name, arguments: "" });
+  assert.equal(await runCommand([broken], context, typed("broken")), "tap: no");
+  for (const name of ["constructor", "__proto__", "tapp"]) {
+    assert.equal(
+      await runCommand([broken], context, typed(name)),
+      `tap: there is no command "${name}"`,
+    );
+  }
+});
+
+test("a session gets the status and the doctor's words over its link", async (t) => {
+  const gateway = await Gateway.create();
+  t.after(() => gateway.dispose());
+  const session = await Session.register(gateway, "one", gateway.home);
+  const status = await session.command("tap");
+  assert.match(status, /^gateway \d+\.\d+\.\d+, pid \d+, port \d+, up .*, 0 calls running/);
+  assert.match(status, /^ {2}one +one +idle/m);
+  assert.ok(status.includes(`home ${gateway.home}`), status);
+  assert.match(await session.command("tap-doctor", "no_such_tool"), /no_such_tool/);
+  assert.equal(await session.command("tap-nothing"), 'tap: there is no command "tap-nothing"');
+});
