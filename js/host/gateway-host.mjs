@@ -113,11 +113,14 @@ export class GatewayHost {
 
   /** @param {number} number @param {import("../base/addon.js").TypedCommand} typed */
   async #runCommand(number, typed) {
-    const { runCommand, HOST_COMMANDS } = await import("./slash-commands.mjs");
-    const session = { id: typed.sessionId, cwd: typed.cwd };
     const { gateway } = this;
+    const session = { id: typed.sessionId, cwd: typed.cwd };
     const context = { gateway, files: this.#files, session };
-    this.gateway.commandFinished(number, await runCommand(HOST_COMMANDS, context, typed));
+    // An update may have replaced the files that are loaded only now.
+    const text = await import("./slash-commands.mjs")
+      .then(({ runCommand, HOST_COMMANDS }) => runCommand(HOST_COMMANDS, context, typed))
+      .catch((error) => `tap: /${typed.name} cannot be run: ${messageOf(error)}`);
+    gateway.commandFinished(number, text);
   }
 
   /** A full disk or a read-only home costs a file, not the gateway. @param {string} what @param {() => void} action */
