@@ -11,7 +11,7 @@ const addressFolder = path.join(root, "build-asan");
 const threadFolder = path.join(root, "build-tsan");
 
 /** Tests of test/js that have a gateway in their own process, or in hosts that they start. */
-const FACING = /^test\/js\/((gateway|embedded)\/.*|session\/session-hooks)\.test\.mjs$/;
+const FACING = /^test\/js\/((gateway|embedded)\/.*|session\/hooks)\.test\.mjs$/;
 
 /** Node's headers: beside it, or where node-gyp has put them for the addon that is used. */
 export function nodeHeaders() {

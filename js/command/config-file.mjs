@@ -3,7 +3,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { CONFIG_NAME } from "../projects/config-file.mjs";
-import { loadProjectConfig } from "../projects/project-config.mjs";
+import { loadProjectConfig } from "../projects/config.mjs";
 import { Failure, usage } from "./failure.mjs";
 
 /** The argument of commands about a config. @type {import("yargs").PositionalOptions} */

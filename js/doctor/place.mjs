@@ -5,7 +5,7 @@ import path from "node:path";
 import { messageOf } from "../base/errors.mjs";
 import { copilotHome, gatewayFiles } from "../base/paths.mjs";
 import { consentFile, isAllowed } from "../projects/consent.mjs";
-import { loadProjectConfig } from "../projects/project-config.mjs";
+import { loadProjectConfig } from "../projects/config.mjs";
 import { providerLogFile } from "../process/log.mjs";
 import { GOOD_RUN_MS } from "../process/good-run.mjs";
 import { tailOf } from "./bounded.mjs";

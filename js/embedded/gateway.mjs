@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import { addon } from "../base/addon.mjs";
 import { LinkClient } from "../base/link-client.mjs";
 import { version } from "../base/paths.mjs";
-import { SessionRunner } from "../session/session-runner.mjs";
+import { SessionRunner } from "../session/runner.mjs";
 import { serveStatus } from "../host/tap-status.mjs";
 
 export { inProcess } from "../host/in-process.mjs";

@@ -8,7 +8,7 @@ import { limitsIn } from "../base/limits.mjs";
 import { openLog } from "../base/log.mjs";
 import { wholeNumber } from "../base/numbers.mjs";
 import { gatewayFiles } from "../base/paths.mjs";
-import { SessionRunner } from "../session/session-runner.mjs";
+import { SessionRunner } from "../session/runner.mjs";
 import { SlashCommands } from "../session/slash-commands.mjs";
 
 /** After SIGTERM the CLI gives about a second, five where it reloads us. */

@@ -17,7 +17,7 @@ import {
   writePrivate,
 } from "../base/host-files.mjs";
 import { MAX_SOCKET_PATH, version } from "../base/paths.mjs";
-import { ProjectSessions } from "../projects/project-sessions.mjs";
+import { ProjectSessions } from "../projects/sessions.mjs";
 import { serveStatus } from "./tap-status.mjs";
 
 const FILES_CHECK_MS = 2000;

@@ -2,7 +2,7 @@
 
 import path from "node:path";
 import { consentFile, list } from "./consent.mjs";
-import { loadProjectConfig } from "./project-config.mjs";
+import { loadProjectConfig } from "./config.mjs";
 
 /** @typedef {{path: string, at: string, changed: boolean}} AllowedConfig `changed`: what it says now is not allowed */
 

@@ -10,10 +10,10 @@ import { quoted, shortened, visible } from "../base/visible.mjs";
 /**
  * @typedef {object} Grant
  * @property {string} path of the config, absolute
- * @property {string} digest of its content (digestOf in project-config.mjs)
+ * @property {string} digest of its content (digestOf in config.mjs)
  * @property {string} at when, ISO 8601
  */
-/** @typedef {import("./project-config.mjs").ProviderConfig} ProviderConfig */
+/** @typedef {import("./config.mjs").ProviderConfig} ProviderConfig */
 
 export const MAX_GRANTS = 500;
 const MAX_FILE_BYTES = 4 * 1024 * 1024;

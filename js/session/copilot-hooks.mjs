@@ -2,7 +2,7 @@
 // the tools alone: neither waits for a change of tools, and none waits for them.
 
 import { messageOf } from "../base/errors.mjs";
-import { canResume, resume } from "./session-resume.mjs";
+import { canResume, resume } from "./resume.mjs";
 
 // ---- hooks ---------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 // The Copilot side of a session: joining it, changing its tools, its timeline and its events. All
 // that is known about the SDK, documented or not, is in this file.
 
-import { canResume, resume } from "./session-resume.mjs";
+import { canResume, resume } from "./resume.mjs";
 
 /** @typedef {import("./tool-table.mjs").ToolDefinition} ToolDefinition */
 /** @typedef {ToolDefinition & {handler: (args: unknown, invocation: Invocation) => Promise<unknown>}} SessionTool */

@@ -8,7 +8,7 @@ import xterm from "@xterm/headless";
 import { programFolder } from "../../js/base/paths.mjs";
 import { startTap } from "../../js/develop/testing.mjs";
 import { isAllowed } from "../../js/projects/consent.mjs";
-import { loadProjectConfig } from "../../js/projects/project-config.mjs";
+import { loadProjectConfig } from "../../js/projects/config.mjs";
 import { provider } from "../../sdk/node/provider.mjs";
 import { waitFor, withTimeout } from "./wait.mjs";
 import { temporaryFolder } from "./temporary.mjs";

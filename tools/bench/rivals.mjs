@@ -12,7 +12,7 @@ import { createGateway } from "copilot-tap/gateway";
 import { WebSocketServer } from "ws";
 import { GatewayLink } from "../../js/session/gateway-link.mjs";
 import { gatewayFiles, programFolder } from "../../js/base/paths.mjs";
-import { SessionRunner } from "../../js/session/session-runner.mjs";
+import { SessionRunner } from "../../js/session/runner.mjs";
 import { waitFor } from "../../test/support/wait.mjs";
 import { JsGateway, toToolResult } from "./js-gateway.mjs";
 import { onFrames, sendFrame } from "./js-link.mjs";

@@ -7,7 +7,7 @@ import { Failure } from "../failure.mjs";
 import { filesOf, runByAgent } from "../given.mjs";
 import { Output, strong } from "../../views/output.mjs";
 
-/** @typedef {import("../../projects/project-config.mjs").ProviderConfig} ProviderConfig */
+/** @typedef {import("../../projects/config.mjs").ProviderConfig} ProviderConfig */
 
 /** Of a variable's value; what is cut is said. */
 const SHOWN_VALUE = 500;

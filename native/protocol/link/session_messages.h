@@ -2,7 +2,7 @@
 // control_messages.h has those of control clients; docs/session-link.md describes both.
 //
 // To add one: a struct, a place in the variant, lines in session_*coder.cc, overloads in
-// gateway/core/session_inputs.cc (to the gateway) or a case in js/session/session-runner.mjs (to
+// gateway/core/session_inputs.cc (to the gateway) or a case in js/session/runner.mjs (to
 // the session).
 #pragma once
 

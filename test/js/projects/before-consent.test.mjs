@@ -7,8 +7,8 @@ import path from "node:path";
 import { test } from "node:test";
 import { allow, consentFile, revoke } from "../../../js/projects/consent.mjs";
 import { gatewayFiles } from "../../../js/base/paths.mjs";
-import { digestOf, loadProjectConfig } from "../../../js/projects/project-config.mjs";
-import { ProjectSessions } from "../../../js/projects/project-sessions.mjs";
+import { digestOf, loadProjectConfig } from "../../../js/projects/config.mjs";
+import { ProjectSessions } from "../../../js/projects/sessions.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { temporaryFolder, TestGateway } from "../../support/harness.mjs";
 

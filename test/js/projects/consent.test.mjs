@@ -16,7 +16,7 @@ import {
   MAX_GRANTS,
   revoke,
 } from "../../../js/projects/consent.mjs";
-import { digestOf } from "../../../js/projects/project-config.mjs";
+import { digestOf } from "../../../js/projects/config.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 const posix = { skip: process.platform === "win32" };

@@ -155,7 +155,7 @@ function importsOf(file, seen = new Set()) {
 
 test("a host without project providers does not load what runs them", () => {
   const loaded = importsOf("js/host/host.mjs");
-  assert.ok(loaded.has("js/projects/project-sessions.mjs"), "imports are found at all");
+  assert.ok(loaded.has("js/projects/sessions.mjs"), "imports are found at all");
   const heavy = [
     "node:http",
     "node:child_process",

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { labelOf } from "../../../js/session/session-label.mjs";
+import { labelOf } from "../../../js/session/label.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 /** A folder called `work` in a repository. @param {import("node:test").TestContext} t @param {string} head */

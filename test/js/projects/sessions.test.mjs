@@ -5,7 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { gatewayFiles } from "../../../js/base/paths.mjs";
-import { ProjectSessions } from "../../../js/projects/project-sessions.mjs";
+import { ProjectSessions } from "../../../js/projects/sessions.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 /** What has been asked for so far has happened. */

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { SessionEvents } from "../../../js/session/session-events.mjs";
+import { SessionEvents } from "../../../js/session/events.mjs";
 
 const nobodys = () => undefined;
 

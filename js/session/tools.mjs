@@ -3,7 +3,7 @@
 
 import { messageOf } from "../base/errors.mjs";
 import { LiveSyncUnavailable, toolsNamedIn } from "./copilot-session.mjs";
-import { joinWith } from "./session-join.mjs";
+import { joinWith } from "./join.mjs";
 import { ToolTable } from "./tool-table.mjs";
 
 /** @typedef {import("./copilot-session.mjs").CopilotSessionAdapter} CopilotSessionAdapter */
@@ -13,9 +13,9 @@ import { ToolTable } from "./tool-table.mjs";
 
 /**
  * @typedef {object} SessionToolsOptions
- * @property {Pick<import("./session-runner.mjs").Link, "send">} link
- * @property {import("./session-calls.mjs").SessionCalls} calls
- * @property {Pick<import("./session-hooks.mjs").SessionHooks, "asking" | "answered">} hooks
+ * @property {Pick<import("./runner.mjs").Link, "send">} link
+ * @property {import("./calls.mjs").SessionCalls} calls
+ * @property {Pick<import("./hooks.mjs").SessionHooks, "asking" | "answered">} hooks
  * @property {"auto" | "live" | "reload"} sync
  * @property {SessionTool[]} [ownTools] kept beside those of the providers
  * @property {import("../base/log.mjs").Log} log
@@ -69,7 +69,7 @@ export class SessionTools {
 
   /**
    * A join with those of the event, as far as the CLI takes them, which are then in force.
-   * @param {import("./session-join.mjs").JoinSession} joinSession
+   * @param {import("./join.mjs").JoinSession} joinSession
    * @param {ToolsEvent | undefined} first without one: those of before
    */
   async join(joinSession, first) {

@@ -11,7 +11,7 @@ import {
   loadProjectConfig,
   MAX_CONFIG_BYTES,
   readProjectConfig,
-} from "../../../js/projects/project-config.mjs";
+} from "../../../js/projects/config.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 /** The config of one provider with these fields. */

@@ -1,5 +1,5 @@
 // The sessions of a gateway, as far as their projects matter: when each is to be looked at. What
-// reads a tap.config.json and runs what it names (project-providers.mjs) is imported with the first
+// reads a tap.config.json and runs what it names (providers.mjs) is imported with the first
 // folder that has one: a host without any does not need its memory.
 
 import fs from "node:fs";
@@ -8,8 +8,8 @@ import { messageOf } from "../base/errors.mjs";
 import { mayHaveConfig } from "./config-file.mjs";
 import { consentFile } from "./consent.mjs";
 
-/** @typedef {import("./project-providers.mjs").ProjectProviders} ProjectProviders */
-/** @typedef {import("./project-providers.mjs").ProjectSession} ProjectSession */
+/** @typedef {import("./providers.mjs").ProjectProviders} ProjectProviders */
+/** @typedef {import("./providers.mjs").ProjectSession} ProjectSession */
 /**
  * What is used of the addon's Gateway.
  * @typedef {Pick<import("../base/addon.js").Gateway, "issueSpawnToken" | "forgetSpawnToken" | "tellTimeline">} Tokens
@@ -28,7 +28,7 @@ function stampOf(file) {
   }
 }
 
-const importProviders = () => import("./project-providers.mjs");
+const importProviders = () => import("./providers.mjs");
 
 export class ProjectSessions {
   #gateway;

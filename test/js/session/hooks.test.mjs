@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, mock, test } from "node:test";
-import { SessionHooks } from "../../../js/session/session-hooks.mjs";
+import { SessionHooks } from "../../../js/session/hooks.mjs";
 
 const GATE = { match: { tool: "shell", args: "git push" }, action: "gate", gateId: "g" };
 const PUSH = { toolName: "bash", toolArgs: { command: "git push" } };

@@ -1,16 +1,16 @@
 // One session's side of tap: what the gateway tells it and what it tells the gateway. Its join
-// (session-join.mjs), its tools (session-tools.mjs), its calls (session-calls.mjs) and its hooks
-// (session-hooks.mjs) have files of their own. It does not know how messages travel (a link or one
+// (join.mjs), its tools (tools.mjs), its calls (calls.mjs) and its hooks
+// (hooks.mjs) have files of their own. It does not know how messages travel (a link or one
 // process) nor whose session it is.
 
 import { messageOf } from "../base/errors.mjs";
 import { CopilotSessionAdapter } from "./copilot-session.mjs";
-import { SessionCalls } from "./session-calls.mjs";
-import { SessionEvents } from "./session-events.mjs";
-import { SessionHooks } from "./session-hooks.mjs";
-import { FirstTools } from "./session-join.mjs";
-import { labelOf } from "./session-label.mjs";
-import { SessionTools } from "./session-tools.mjs";
+import { SessionCalls } from "./calls.mjs";
+import { SessionEvents } from "./events.mjs";
+import { SessionHooks } from "./hooks.mjs";
+import { FirstTools } from "./join.mjs";
+import { labelOf } from "./label.mjs";
+import { SessionTools } from "./tools.mjs";
 
 /** @typedef {import("./copilot-session.mjs").SessionTool} SessionTool */
 /** @typedef {import("./tool-table.mjs").ToolsEvent} ToolsEvent */
@@ -110,7 +110,7 @@ export class SessionRunner {
 
   /**
    * Joins with the tools that the gateway has for this session; again, with those it has by now.
-   * @param {import("./session-join.mjs").JoinSession} joinSession
+   * @param {import("./join.mjs").JoinSession} joinSession
    */
   async join(joinSession) {
     if (!this.#joined) await this.#first.wait();

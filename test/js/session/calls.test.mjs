@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { test } from "node:test";
-import { SessionCalls } from "../../../js/session/session-calls.mjs";
+import { SessionCalls } from "../../../js/session/calls.mjs";
 
 /** A handler, and what its link was told. @param {(settle: (outcome: any) => void) => number} call */
 function handled(call) {

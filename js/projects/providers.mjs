@@ -1,16 +1,16 @@
 // The providers that sessions want started: what a tap.config.json names runs as long as its session
 // does and the user's consent holds. The file is read when the session starts, and again with each
 // change of consent while nothing of the session runs: what runs is what was consented to.
-// project-sessions.mjs knows when that is.
+// sessions.mjs knows when that is.
 
 import { consentNotice, isAllowed } from "./consent.mjs";
-import { loadProjectConfig } from "./project-config.mjs";
+import { loadProjectConfig } from "./config.mjs";
 import { Supervisor } from "../process/supervisor.mjs";
 import { visible } from "../base/visible.mjs";
 
-/** @typedef {import("./project-config.mjs").LoadedConfig} LoadedConfig */
-/** @typedef {import("./project-config.mjs").ProviderConfig} ProviderConfig */
-/** @typedef {import("./project-sessions.mjs").Tokens} Tokens */
+/** @typedef {import("./config.mjs").LoadedConfig} LoadedConfig */
+/** @typedef {import("./config.mjs").ProviderConfig} ProviderConfig */
+/** @typedef {import("./sessions.mjs").Tokens} Tokens */
 /**
  * @typedef {object} ProjectSession
  * @property {string} id

@@ -12,7 +12,7 @@ export class SessionCalls {
   #link;
   #inFlight = 0;
 
-  /** @param {Pick<import("./session-runner.mjs").Link, "call" | "cancel">} link */
+  /** @param {Pick<import("./runner.mjs").Link, "call" | "cancel">} link */
   constructor(link) {
     this.#link = link;
   }

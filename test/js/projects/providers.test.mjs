@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { allow, consentFile, revoke } from "../../../js/projects/consent.mjs";
 import { GatewayHost } from "../../../js/host/gateway-host.mjs";
 import { gatewayFiles } from "../../../js/base/paths.mjs";
-import { loadProjectConfig } from "../../../js/projects/project-config.mjs";
+import { loadProjectConfig } from "../../../js/projects/config.mjs";
 import { freePort } from "../../support/cli.mjs";
 import { isAlive } from "../../support/processes.mjs";
 import { TestProvider } from "../../support/provider.mjs";
