@@ -18,6 +18,7 @@ class Peer {
   enum class Role : uint8_t { Provider, Link };
 
   explicit Peer(Role role) : role_(role) {}
+  virtual ~Peer() = default;
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
@@ -43,7 +44,6 @@ class Peer {
   virtual void drop() {}
 
  protected:
-  virtual ~Peer() = default;
   // Frees the peer: at once, or later where a method of it may be running.
   virtual void release() { delete this; }
 

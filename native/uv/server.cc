@@ -260,13 +260,27 @@ struct Server::EffectRunner {
   }
 };
 
+namespace {
+
+// Does not compile where the runner has no overload for an effect. std::visit would do that, too,
+// but it may throw, and effects are run from destructors.
+template <class Runner, class... Effects>
+void runEffect(const Runner& run, std::variant<Effects...>& effect) {
+  const auto runIf = [&](auto* found) {
+    if (found != nullptr) run(*found);
+  };
+  (runIf(std::get_if<Effects>(&effect)), ...);
+}
+
+}  // namespace
+
 void Server::settle() {
   // What an effect sets off in this process (a session here answers at once) comes after the
   // effects that are due already: peers see everything in the order in which it was decided.
   if (std::exchange(settling_, true)) return;
   while (!effects_.empty()) {
     settled_.swap(effects_);
-    for (gateway::Effect& effect : settled_) std::visit(EffectRunner{*this}, effect);
+    for (gateway::Effect& effect : settled_) runEffect(EffectRunner{*this}, effect);
     settled_.clear();
     if (settled_.capacity() > kKeptEffects) gateway::Effects().swap(settled_);
   }

@@ -71,7 +71,7 @@ struct PendingDispatch {
   Slice args;
   Time started;
   std::optional<PeerId> controlLink;  // of the control client that called, if one did
-  bool anyInstance = false;            // the call named none, and none has been tried
+  bool anyInstance = false;           // the call named none, and none has been tried
 };
 
 struct DispatchError {
@@ -219,7 +219,7 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call,
                           instanceNames(turn, session, tool->owner));
   }
   const PendingDispatch pending{
-      call.callId,     call.tool,    args.args.empty() ? call.args : Slice(std::move(args.args)),
+      call.callId,     call.tool,   args.args.empty() ? call.args : Slice(std::move(args.args)),
       turn.now.steady, controlLink, tool->targeted && args.target.empty()};
   if (const auto error = dispatch(turn, session, pending, *served)) {
     refuseCall(turn, caller, call, error->code, error->detail);

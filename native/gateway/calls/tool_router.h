@@ -25,7 +25,7 @@ enum class CallStage : uint8_t {
 struct CallInFlight {
   CallId id;  // the router's
   std::string sessionId;
-  std::string sessionCallId;                // its caller's, to answer with
+  std::string sessionCallId;               // its caller's, to answer with
   std::optional<PeerId> controlLink = {};  // of the control client that called, if one did
   std::string tool;
   PeerId provider{};

@@ -1,7 +1,7 @@
 // When a session's tool set must be synchronised, and with what: how long changes are gathered, one
 // plan in flight at a time, never what the session already has, and the pauses between reloads
-// (docs/decisions.md D-22, D-23). One object per session; a plain state machine over times. A change
-// costs what has changed, however many other providers there are.
+// (docs/decisions.md D-22, D-23). One object per session; a plain state machine over times. A
+// change costs what has changed, however many other providers there are.
 #pragma once
 
 #include <map>

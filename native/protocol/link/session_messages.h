@@ -254,8 +254,8 @@ struct CommandResult {
   std::string text;  // for the timeline; control characters are already made visible
 };
 
-// All that the gateway sends over a link. Paired, Inspection, TraceFrame, CallsLogged and Used go to
-// control clients.
+// All that the gateway sends over a link. Paired, Inspection, TraceFrame, CallsLogged and Used go
+// to control clients.
 using SessionEvent =
     std::variant<Welcome, Refused, Tools, CallResult, CallProgress, Timeline, Inject, Subscribe,
                  Hooks, HookVerdict, PromptContext, SectionText, Pong, Draining, Paired, Inspection,
