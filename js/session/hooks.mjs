@@ -5,7 +5,8 @@
 import { addon } from "../base/addon.mjs";
 import { messageOf } from "../base/errors.mjs";
 import { limitIn } from "../base/limits.mjs";
-import { HookFlight, SystemMessageFlight } from "./copilot-hooks.mjs";
+import { HookFlight } from "./copilot-hooks.mjs";
+import { SystemMessageFlight } from "./system-message.mjs";
 
 /** The gateway's own deadline comes first; ours is for one that hangs. */
 const MARGIN_MS = 500;
@@ -19,7 +20,7 @@ const MOST_GATE_MS = addon.limits.find(({ name }) => name === "gate-ms")?.most ?
 
 /** @typedef {import("./copilot-hooks.mjs").ToolUse} ToolUse */
 /** @typedef {import("./copilot-hooks.mjs").Prompt} Prompt */
-/** @typedef {import("./copilot-hooks.mjs").SectionEdit} SectionEdit */
+/** @typedef {import("./system-message.mjs").SectionEdit} SectionEdit */
 /** @typedef {{deny?: string, context?: string}} Verdict */
 /**
  * @typedef {object} HooksEvent the gateway's `hooks` message (docs/session-link.md)

@@ -225,7 +225,6 @@ test("headers are guarded by #pragma once or a guard", () => {
 
 /** Longer than their kind may be, for now. */
 const LONG_FILES = [
-  "js/session/copilot-hooks.mjs",
   "sdk/python/copilot_tap/provider.py",
   "test/native/gateway/sync/tool_sync_test.cc",
   "test/native/gateway/world.h",

@@ -1,12 +1,14 @@
 // The flights against a session whose requests are answered by the test.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
+import { HookFlight } from "../../../js/session/copilot-hooks.mjs";
 import {
-  HookFlight,
+  SECTIONS,
   SystemMessageFlight,
   refusedEdits,
-} from "../../../js/session/copilot-hooks.mjs";
+} from "../../../js/session/system-message.mjs";
 import { deferred } from "../../support/wait.mjs";
 
 /** A session that keeps what it is asked. */
@@ -161,6 +163,13 @@ describe("HookFlight", () => {
 });
 
 describe("SystemMessageFlight", () => {
+  test("knows the sections that the gateway knows", () => {
+    const file = new URL("../../../native/protocol/hook_rules.cc", import.meta.url);
+    const [, list] = /kSections\{([^}]+)\}/.exec(readFileSync(file, "utf8"));
+    const gateway = [...list.matchAll(/"(\w+)"/g)].map(([, name]) => name);
+    assert.deepEqual([...SECTIONS].sort(), gateway.sort());
+  });
+
   test("sends only a change, and nothing before the first edit", async () => {
     const session = new FakeSession();
     const flight = new SystemMessageFlight(session);
