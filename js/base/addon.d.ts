@@ -69,7 +69,7 @@ export class Gateway {
   forgetSpawnToken(token: string, revoked?: boolean): void;
   /** A line in the session's timeline; nothing if there is no such session. */
   tellTimeline(sessionId: string, level: LogLevel, text: string): void;
-  /** What the command of that number shows in the timeline; nothing if nobody waits for it any more. */
+  /** The text that this command shows in the timeline; ignored if the session no longer waits for it. */
   commandFinished(number: number, text: string): void;
   /** Ends every connection. `restarting`: another gateway follows. */
   close(restarting?: boolean): void;
@@ -138,7 +138,7 @@ export class SessionPort {
   close(why?: string): void;
 }
 
-/** Rules of one provider that a session applies by itself while it has no gateway. */
+/** Rules of one provider, which a session applies on its own while it has no gateway. */
 export class HookGuards {
   /** @param rules JSON text of an array of onPreToolUse rules */
   constructor(rules: string);

@@ -16,7 +16,7 @@ import path from "node:path";
  */
 
 /**
- * Writes beside, then renames: nobody reads half a file, and a symbolic link in its place is
+ * Writes a temporary file, then renames it: nobody reads half a file, and a symbolic link in its place is
  * replaced, not followed. Where the disk is full nothing is left of it.
  * @param {string} file @param {string} content
  */
@@ -73,8 +73,8 @@ function isOurLink(link) {
 }
 
 /**
- * Undefined where there is none, or none that can be read, or where somebody else may have had a
- * hand in it: then there is no gateway to link to.
+ * Undefined if the file does not exist, cannot be read, or could have been changed by another user: then
+ * there is no gateway to link to.
  * @param {string} file @returns {Descriptor | undefined}
  */
 export function readDescriptor(file) {

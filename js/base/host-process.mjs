@@ -11,7 +11,7 @@ import { afterRunning } from "./patience.mjs";
 import { visible } from "./visible.mjs";
 
 const MOST_REASON = 300;
-/** How a process ends that has crashed by itself. */
+/** The signals of a process that crashed on its own. */
 const CRASHES = new Set(["SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGTRAP"]);
 
 /**
@@ -37,7 +37,7 @@ export function startHost(node, files, onFailed = () => {}) {
     fs.mkdirSync(files.logs, { recursive: true, mode: 0o700 });
     stderr = fs.openSync(errors, "w", 0o600);
   } catch {
-    // Without a log folder it starts all the same.
+    // The gateway starts even without a log folder.
   }
   const child = spawn(node, [path.join(programFolder, "js", "host", "host.mjs")], {
     detached: true,
@@ -89,7 +89,7 @@ function askAddress(host, port, homeHash, patienceMs) {
       });
       response.on("close", () => settle(readAnswer(body, homeHash, response)));
     });
-    // For the whole answer: one that drips in byte by byte is none.
+    // The timeout covers the whole response, so a slow trickle also fails.
     const neverMind = afterRunning(patienceMs, () => {
       resolve("silent");
       request.destroy();

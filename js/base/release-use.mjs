@@ -1,6 +1,6 @@
-// `tap install` keeps releases beside each other (docs/installing.md). A process that runs from one says
-// so with a file named for its pid, so that a later install does not remove the release under it: an
-// old session may have to start a gateway days after.
+// `tap install` keeps several releases (docs/installing.md). A process that runs from one says so with a file
+// named for its pid, so that a later install does not remove the release under it: an old session may have to
+// start a gateway days after.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -28,7 +28,7 @@ const usersOf = (release) =>
     .map(Number)
     .filter((pid) => Number.isInteger(pid) && pid > 0);
 
-/** From now to the end of this process. What cannot be written is not needed enough to fail for. */
+/** From now to the end of this process. A failure to write is not worth failing for. */
 export function useRelease() {
   if (!isInstalled) return;
   const file = path.join(programFolder, IN_USE, String(process.pid));

@@ -1,4 +1,4 @@
-// The running gateway, asked over a link of our own, and who has its port where there is none.
+// Asks the running gateway over a separate link. Without a gateway, says which process has its port.
 
 import { askPort } from "../base/host-process.mjs";
 import { EXIT, Failure, NO_GATEWAY_ADVICE, noGateway } from "./failure.mjs";
@@ -47,9 +47,9 @@ export async function requireGateway({ port, homeHash }) {
 }
 
 /**
- * Asks the gateway, and lets it go.
+ * Asks the gateway, then closes the link.
  * @template T @param {GatewayFiles} files @param {(control: Control) => Promise<T>} work @returns {Promise<T>}
- * @throws {Failure} where there is none, or it does not answer
+ * @throws {Failure} if there is no gateway, or it does not answer
  */
 export async function withGateway(files, work) {
   const { NoGateway, openControl } = await import("../base/control.mjs");

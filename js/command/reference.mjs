@@ -47,7 +47,7 @@ function matching(candidates, given) {
  * @template {Named} T
  * @param {T[]} candidates @param {string} given
  * @param {{what: string, code: string, none: string}} about `what` they are, the `code` of the failure,
- *   and the advice where there are none at all
+ * and the advice if there are no candidates
  * @returns {T}
  * @throws {Failure} where it is unknown or ambiguous
  */
@@ -79,7 +79,7 @@ export const sessionNamed = (sessions, given) =>
 /** @param {Iterable<string>} names */
 const asNamed = (names) => [...new Set(names)].map((name) => ({ id: name, label: name }));
 
-/** @param {Iterable<string>} names of providers @param {string} given @param {string} none advice where there are none */
+/** @param {Iterable<string>} names of providers @param {string} given @param {string} none advice if there are no providers */
 export const providerNamed = (names, given, none) =>
   theOne(asNamed(names), given, { what: "provider", code: "NOT_FOUND", none }).id;
 

@@ -12,7 +12,7 @@ import { latency } from "../views/wording.mjs";
 /** Calls that may still be answered; more than any limit lets be open. */
 const MOST_CALLS = 10_000;
 
-/** @param {unknown} value as JSON; nothing where there is none */
+/** @param {unknown} value as JSON; undefined stays undefined */
 const json = (value) => (value === undefined ? undefined : JSON.stringify(value));
 
 /** @param {unknown} value @returns {string | undefined} */

@@ -33,7 +33,7 @@ const isSecret = (words) =>
       (word === "string" && words[at - 1] === "connection"),
   );
 
-/** How well-known secrets look. Every repetition is bounded: a hostile text costs no more than another. @type {[RegExp, string][]} */
+/** How well-known secrets look. Every repetition is bounded, so a hostile text does not cost more than another. @type {[RegExp, string][]} */
 const SECRET_TEXTS = [
   [/\b(?:ptk|tok|stk)-[0-9a-f]{16,128}/g, REMOVED],
   [/\bgh[opsur]_\w{20,255}/g, REMOVED],
@@ -66,7 +66,7 @@ function redactText(text) {
   return SECRET_TEXTS.reduce((left, [pattern, by]) => left.replace(pattern, by), text);
 }
 
-/** Results are often JSON in a string. @param {string} text @returns {string | undefined} nothing where it is none */
+/** Results are often JSON in a string. @param {string} text @returns {string | undefined} undefined if the text is not JSON */
 function redactJson(text) {
   if (!/^\s{0,100}[[{]/.test(text)) return undefined;
   try {
@@ -87,7 +87,7 @@ const isSchema = (value) =>
 /** What stands under a telling name. @param {string[]} words @param {any} value */
 function redactNamed(words, value) {
   if (value === null || value === "" || typeof value === "boolean") return value;
-  // How many tokens were used is none.
+  // A number of tokens used is not a secret.
   if (typeof value === "number") {
     const last = words.at(-1) ?? "";
     return last !== "tokens" && isSecret([last]) ? REMOVED : value;

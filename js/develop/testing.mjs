@@ -15,7 +15,7 @@ import { PretendSession } from "./pretend-session.mjs";
 
 const START_MS = 10_000;
 const ATTEMPTS = 3;
-/** Short, so that a test need not wait; the gateway ends by itself soon after the test has crashed. */
+/** Short, so that tests do not wait. If a test crashes, the gateway soon exits on its own. */
 const TIMERS = {
   TAP_RELOAD_DEBOUNCE_MS: "20",
   TAP_LIVE_GATHER_MS: "20",

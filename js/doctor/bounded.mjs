@@ -1,4 +1,4 @@
-// What may hang is asked for some time only, and read up to a size only.
+// Operations that may hang, with a limit on time and size.
 
 import { spawn } from "node:child_process";
 import fs from "node:fs";
@@ -70,7 +70,7 @@ function signalAll(child, signal) {
   }
 }
 
-/** The first bytes of a regular file; empty where there is none. @param {string} file @param {number} bytes */
+/** The first bytes of a regular file; empty if there is no such file. @param {string} file @param {number} bytes */
 export const headOf = (file, bytes) => partOf(file, bytes, () => 0);
 
 /** The last bytes of one. @param {string} file @param {number} bytes */

@@ -46,7 +46,7 @@ function nobody({ descriptor, others: [other], files, start }) {
 }
 
 /**
- * For a port that a program has which is none of ours: whether that may end is for its user to say.
+ * For a port that another program holds. Only its user can decide whether that program may be stopped.
  * @param {Place} place
  */
 function anotherPort({ port: { holder, free } }) {
@@ -144,7 +144,7 @@ function descriptor({ descriptor: found, files, port: { holder } }) {
 
 /** @param {Place} place */
 function answer({ descriptor: found, inspection, trouble, files, port: { holder } }) {
-  // Not the pid of the descriptor, which may be another's here: who has the port.
+  // The process that holds the port, not the pid in the descriptor, which may mean another process here.
   const command = killing(holder?.pid);
   if (found.state === "good" && !found.linked) {
     return finding("LINK_MISSING", {

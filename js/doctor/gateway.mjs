@@ -1,5 +1,5 @@
-// The gateway as it can be seen from here: who has the port, the files that it leaves, what it says of
-// itself, and whether a provider gets in. Facts only; the checks judge them.
+// The gateway as seen from outside: the process that holds the port, the gateway's files, its own report, and
+// whether a provider can connect. Facts only; the checks judge them.
 
 import fs from "node:fs";
 import net from "node:net";

@@ -47,8 +47,8 @@ function sessionMeant(sessions, env, cwd) {
 }
 
 /**
- * What became of a provider that a config names, in the words of its log. One that was started anew lately
- * is not well yet.
+ * The fate of a provider that a config names, from its log. A provider that was restarted recently does not
+ * count as well yet.
  * @param {string} logs @param {string} name
  */
 function lastNote(logs, name) {

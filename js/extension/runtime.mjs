@@ -1,6 +1,6 @@
 // The extension's runtime: one per process, kept on globalThis. It ties the session of this process
-// to the gateway, and sees to a good end. A host that imports the extension again in the same
-// process finds this runtime and joins anew.
+// to the gateway, and shuts it down properly. If the CLI imports the extension again in the same process, it
+// finds this runtime and joins again.
 
 import { sleep } from "../base/patience.mjs";
 import { GatewayLink } from "../session/gateway-link.mjs";

@@ -6,7 +6,7 @@ import { openLog } from "../base/log.mjs";
 import { gatewayFiles } from "../base/paths.mjs";
 import { useRelease } from "../base/release-use.mjs";
 
-/** For close frames and last words to leave. */
+/** Time to send close frames and the last messages. */
 const FAREWELL_MS = 1500;
 /** A provider is killed after 3 s, and waited for no longer than this in all. */
 const MOST_MS = 6000;
@@ -37,7 +37,7 @@ process.on("uncaughtException", (error) => {
   log("error", `uncaught: ${error.stack ?? error.message}`);
   leave(false, 1);
 });
-process.on("SIGHUP", () => {}); // a closed terminal is none of its business
+process.on("SIGHUP", () => {}); // a closed terminal does not concern the gateway
 process.on("SIGTERM", () => leave(false, 0));
 process.on("SIGINT", () => leave(false, 0));
 

@@ -1,5 +1,5 @@
-// What compiling the native addon needs of the system: each thing by itself, so that what is missing can be
-// named before anything is compiled.
+// The system tools that compiling the native addon needs. Each is checked on its own, so that the missing
+// ones can be named before anything is compiled.
 
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";

@@ -1,5 +1,5 @@
-// Puts a release of this package beside those that are there, then switches to it with one rename.
-// Whatever interrupts this, the entry names a complete release: the former one until the rename.
+// Installs a release of this package next to the existing ones, then switches to it with one rename. Whatever
+// interrupts this, the entry names a complete release: the former one until the rename.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -26,7 +26,7 @@ import { makePackage } from "./package-link.mjs";
 
 /** Leads to the release in use, for people and for PYTHONPATH. */
 export const CURRENT = "current";
-/** In a project: what install writes there, where there is none. */
+/** In a project: install writes this file if it does not exist. */
 export const GITIGNORE = ".gitignore";
 export const IGNORE_ALL = "*\n";
 export const INCOMING = /^\.incoming-\d+$/;
@@ -140,7 +140,7 @@ function place(root, folder, tell) {
 }
 
 /**
- * Copies it beside, and renames it once it is complete and runs.
+ * Copies the release to a temporary folder, and renames it once it is complete and runs.
  * @param {string} release not there yet
  * @param {{root: string, plan: import("./copy.mjs").PlannedFile[], digest: string, tell: (progress: Progress) => void}} what
  */

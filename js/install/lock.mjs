@@ -139,7 +139,7 @@ function removeParts(folder) {
 }
 
 /**
- * @template T @param {string} folder made where there is none @param {() => T} work @returns {T}
+ * @template T @param {string} folder is created if it does not exist @param {() => T} work @returns {T}
  * @throws {InstallError} where another is at work
  */
 export function locked(folder, work) {

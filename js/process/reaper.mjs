@@ -1,7 +1,7 @@
-// What ends the processes of a gateway that cannot end them itself: killed with SIGKILL, it runs no code.
-// A shell (reaper.sh) waits at the end of a pipe that this process holds. It is told of each process group
-// that begins and ends; when the pipe closes, this process is gone, and the shell ends what is left.
-// It runs only while there is a group. On Windows the system ends a child with the process that started it.
+// Ends the processes of a gateway that cannot end them itself: after SIGKILL a process runs no code. A shell
+// (reaper.sh) waits at the end of a pipe that this process holds. It is told of each process group that
+// begins and ends; when the pipe closes, this process is gone, and the shell ends what is left. It runs only
+// while there is a group. On Windows the system ends a child with the process that started it.
 
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -24,7 +24,7 @@ function start() {
   const child = spawn("/bin/sh", [SCRIPT, String(TERM_MS / 100)], {
     cwd: "/",
     env: { PATH: "/usr/bin:/bin" },
-    detached: true, // a signal for this process and its group is none for the shell
+    detached: true, // a signal to this process and its group does not reach the shell
     stdio: ["pipe", "ignore", "ignore"],
   });
   shell = child;

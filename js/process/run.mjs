@@ -28,7 +28,7 @@ import { TERM_MS } from "./reaper.mjs";
 /** After SIGKILL: a group of zombies that nobody reaps is not waited for. */
 const KILL_MS = 1000;
 const POLL_MS = 25;
-/** For the last words in the pipes; a process that has left its group may hold them open. */
+/** Time to read the last output from the pipes; a process that has left its group may hold them open. */
 const PIPES_MS = 250;
 
 export class ProcessRun {
@@ -117,9 +117,9 @@ export class ProcessRun {
   }
 
   /**
-   * The command has ended by itself, or is asked to: in both cases whatever it has started ends too.
-   * The group's number cannot be given to others while one of it lives; once it is gone, it is
-   * not signalled again.
+   * The command has ended on its own or is to end: in both cases all processes that it started end too. The
+   * group's number cannot be given to others while one of it lives; once it is gone, it is not signalled
+   * again.
    */
   #sweep() {
     if (this.#sweeping || this.pid === undefined) return;

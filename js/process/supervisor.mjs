@@ -46,7 +46,7 @@ export const FIRST_DELAY_MS = 500;
 export const MAX_DELAY_MS = 30_000;
 export const DEFAULT_MAX_RESTARTS = 10;
 const LATE_MS = 5_000;
-/** What may go away by itself: too many processes or files, too little memory. */
+/** Errors that may pass: too many processes or files, too little memory. */
 const PASSING = new Set(["EAGAIN", "EMFILE", "ENFILE", "ENOMEM"]);
 
 /** @type {System} */

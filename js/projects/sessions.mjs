@@ -61,7 +61,7 @@ export class ProjectSessions {
 
   /** A session has begun; it is dealt with when its welcome is on its way. @param {string} id @param {string} cwd */
   opened(id, cwd) {
-    // A folder that is none is not to be taken for one of this process's.
+    // A relative cwd would resolve against this process's own folder.
     if (this.#stopped || !path.isAbsolute(cwd)) return;
     const session = { id, cwd };
     this.#sessions.set(id, session);
@@ -122,7 +122,7 @@ export class ProjectSessions {
     return this.#sessions.get(session.id) === session;
   }
 
-  /** Once for all sessions that wait for it; anew after a failure. */
+  /** Loads once for all sessions that wait for it; after a failure, loads again. */
   #load() {
     this.#loading ??= this.#import().then(
       ({ ProjectProviders }) =>

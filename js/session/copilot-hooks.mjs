@@ -4,7 +4,7 @@
 import { messageOf } from "../base/errors.mjs";
 import { canResume, resume } from "./resume.mjs";
 
-/** Longer than the gateway gives a gate (5 s); the CLI itself would wait for ever. */
+/** Longer than the gateway waits for a gate (5 s); the CLI itself would wait indefinitely. */
 const ANSWER_MS = 6000;
 
 /** For the CLI to say which permissions it asks for. */
@@ -89,8 +89,8 @@ export class HookFlight {
   }
 
   /**
-   * Settles when the user has answered; the same outcome for every caller. The user is asked once;
-   * a call after "unavailable" tries again.
+   * Settles when the user has answered, with the same outcome for every caller. The CLI asks the user once; a
+   * call after "unavailable" tries again.
    */
   register() {
     this.#outcome ??= this.#register();

@@ -11,7 +11,7 @@ import { canResume, resume } from "./resume.mjs";
  * for here, since a join with tools only asks for none. */
 const SWAP_MS = 15_000;
 
-/** A live swap is not to be had on this CLI; reload instead. */
+/** This CLI does not support a live swap; reload instead. */
 export class LiveSyncUnavailable extends Error {}
 
 /**

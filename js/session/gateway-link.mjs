@@ -23,7 +23,7 @@ const PASSING = ["ours", "busy"];
 const PATIENT_RETRY_MS = 5000;
 /** For `drain` to leave. */
 const DRAIN_SENT_MS = 6000;
-/** What a killed process has held is free at once, as a rule. */
+/** The port and files of a killed process are usually free at once. */
 const FREEING_MS = 5000;
 /** Another session starts the newer gateway for which this one's makes room: its turn. */
 const YIELD_MS = 3000;
@@ -47,7 +47,7 @@ const YIELD_MS = 3000;
 
 const ANOTHER_PORT = "set TAP_GATEWAY_PORT to a free port and restart the CLI";
 /**
- * What the user is told of who keeps the port.
+ * What the user reads about the program that holds the port.
  * @type {Record<Exclude<import("../base/host-process.mjs").PortHolder, "nobody">, (files: import("../base/paths.mjs").GatewayFiles) => string>}
  */
 const OBSTACLES = {

@@ -1,6 +1,6 @@
-// A session's hooks, as its gateway wants them: each tool use and prompt is put to the gateway, the
-// system message is edited, and while there is no gateway the session guards by itself what its
-// providers had forbidden or wanted to be asked about.
+// A session's hooks, as its gateway requests them. The session asks the gateway about each tool use and
+// prompt, and edits the system message. While there is no gateway, the session itself denies the uses that
+// its providers had forbidden or wanted to check.
 
 import { addon } from "../base/addon.mjs";
 import { messageOf } from "../base/errors.mjs";
@@ -15,7 +15,7 @@ const TELL_MS = 500;
 /** The gateway waits 2 s for providers that rewrite a section. */
 const TEXT_MS = 2500;
 const guardMs = () => limitIn("guard-ms");
-/** A gateway of another version may say more, and a timer that is to wait too long rings at once. */
+/** A gateway of another version may send more, and a timer with too long a delay fires at once. */
 const MOST_GATE_MS = addon.limits.find(({ name }) => name === "gate-ms")?.most ?? 0;
 
 /** @typedef {import("./copilot-hooks.mjs").ToolUse} ToolUse */
@@ -49,7 +49,7 @@ class Replies {
 
   /**
    * @param {number} ms @param {(id: string) => void} ask
-   * @returns {Promise<any>} undefined where there is none in time, or nobody to give it
+   * @returns {Promise<any>} the answer; undefined without an answer in time or a gateway
    * @throws what `ask` throws
    */
   wait(ms, ask) {
@@ -81,7 +81,7 @@ class Replies {
   }
 }
 
-/** What each provider wants to have a say in, for when nobody can ask it. */
+/** The tool uses that each provider wants to decide about, for the time in which nobody can ask it. */
 class Guards {
   /** @type {Map<string, {covers: import("../base/addon.js").HookGuards, expiry?: NodeJS.Timeout}>} */
   #byProvider = new Map();
@@ -175,7 +175,7 @@ export class SessionHooks {
     this.#message = new SystemMessageFlight(session, (section, text) => this.#build(section, text));
   }
 
-  /** A turn is over: what providers rewrite is asked for anew in the next one. */
+  /** A turn is over: in the next one, providers are asked again for the sections that they rewrite. */
   idle() {
     this.#built.clear();
     this.#message?.rebuild().catch((error) => this.#noEdit(error));
@@ -208,7 +208,7 @@ export class SessionHooks {
     this.#texts.giveUp();
   }
 
-  /** This process ends: what is pending is denied. */
+  /** This process ends: pending checks are denied. */
   async drain() {
     if (this.#wanted) await this.#flight?.drain();
   }

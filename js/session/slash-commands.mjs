@@ -3,7 +3,7 @@
 
 import { SLASH, SLASH_COMMANDS } from "../base/slash-commands.mjs";
 
-/** In bytes; the gateway reads no more. */
+/** In bytes; the gateway does not accept more. */
 const MOST_ARGUMENTS = 4096;
 
 /**

@@ -4,7 +4,7 @@ import stringWidth from "string-width";
 import { visible } from "../base/visible.mjs";
 
 /** @typedef {import("./output.mjs").Part} Part */
-/** @typedef {{title: string, right?: boolean, flexible?: boolean}} Column a flexible one gives way where the line is too long */
+/** @typedef {{title: string, right?: boolean, flexible?: boolean}} Column a flexible one shrinks if the line is too long */
 
 const GAP = 2;
 const NARROWEST = 8;
@@ -30,7 +30,7 @@ function widthsOf(columns, rows, room, indent) {
   );
   const used = () => indent + widths.reduce((sum, width) => sum + width + GAP, -GAP);
   const flexible = columns.flatMap((column, at) => (column.flexible ? [at] : []));
-  // The widest gives way first.
+  // The widest column shrinks first.
   while (used() > room) {
     const widest = flexible.toSorted((a, b) => widths[b] - widths[a])[0];
     if (widest === undefined || widths[widest] <= NARROWEST) break;

@@ -2,7 +2,7 @@
 
 import { Output } from "./output.mjs";
 
-/** What is left of 80 columns beside the timeline's own margin. */
+/** 80 columns less the timeline's own margin. */
 export const TIMELINE_COLUMNS = 74;
 
 /** @param {(output: Output) => void} show @returns {string} */

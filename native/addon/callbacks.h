@@ -30,7 +30,7 @@ class Liveness {
   bool alive_ = true;
 };
 
-// A JavaScript function that native code calls when something has happened. What it throws goes to
+// A JavaScript function that native code calls when something has happened. An exception goes to
 // the process's uncaughtException handler, as with any event listener.
 class Callback {
  public:
@@ -60,7 +60,7 @@ class Callback {
   }
 
  private:
-  // Returns: what the function returns; empty where there is none, or where it throws.
+  // Returns: the function's result; empty if there is no function, or if it throws.
   [[nodiscard]] Napi::Value call(std::span<const napi_value> arguments) {
     if (function_.IsEmpty() || function_.Value().IsEmpty()) return {};
     const Napi::Value answer =

@@ -21,7 +21,7 @@ void throwUv(Napi::Env env, int failure, const std::string& what) {
   error.ThrowAsJavaScriptException();
 }
 
-// What tells our objects from others that somebody hands us.
+// Distinguishes our objects from others that JavaScript passes.
 constexpr napi_type_tag kTypeTag{0x8f1d6a2c4be94d07, 0xa35c90e7f2164b8d};
 
 constexpr double kMaxPort = 65535;

@@ -39,7 +39,7 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   void onHost(const gateway::TellHost& tell);
   void onCommand(const gateway::HostCommand& command);
 
-  // A gateway in use must not be collected, whoever still knows it.
+  // A gateway in use must not be collected, even if JavaScript no longer refers to it.
   void hold();
 
   Liveness liveness_;

@@ -1,4 +1,4 @@
-// The JavaScript class `HookGuards`: hook rules that a session applies by itself while it has no
+// The JavaScript class `HookGuards`: hook rules that a session applies on its own while it has no
 // gateway. See js/base/addon.d.ts for its types.
 #pragma once
 

@@ -22,9 +22,9 @@ namespace {
 
 // With one call of JavaScript, as its arguments: an array would be filled member by member.
 constexpr size_t kSettledAtOnce = 128;
-// Bytes; what has no more is put together on the stack.
+// In bytes; a text of at most this size is built on the stack.
 constexpr size_t kShortText = 512;
-// Of a tool, in ms: more would be for ever, and its deadline must not overflow.
+// Of a tool, in ms. A longer timeout makes no difference, and its deadline must not overflow.
 constexpr double kMaxTimeoutMs = 2'000'000'000;
 
 // A JSON string becomes the text it stands for; anything else stays JSON text, which is what a
@@ -109,7 +109,7 @@ SessionClass::SessionClass(const Napi::CallbackInfo& info)
   const Options options(handlers, "new SessionPort(handlers)");
   options.functions({"onConnected", "onEvent", "onSettled", "onQuiet", "onClosed"});
   if (options.failed()) return;
-  // They know the port, as a rule: kept by anything but the port, both would stay for ever.
+  // The handlers usually refer to the port. If anything but the port held them, both would leak.
   info.This().As<Napi::Object>().Set(Napi::Symbol::New(env, "handlers"), handlers);
   using Lives = Callback::Lives;
   connected_ = std::make_unique<Callback>(handlers, "onConnected", Lives::WithItsOwner);

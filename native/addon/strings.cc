@@ -30,7 +30,7 @@ namespace tap::addon {
 
 namespace {
 
-// Bytes. What is smaller has no pages of its own in V8, and is cheaper to copy.
+// In bytes. A smaller string has no pages of its own in V8, and is cheaper to copy.
 constexpr size_t kLarge = size_t{128} * 1024;
 
 template <class Owner>
@@ -57,8 +57,8 @@ template <class Owner>
   return new Held<Owner>{std::move(owner), bytes};
 }
 
-// A worker's strings are let go of when the worker has unloaded the addon already: letGo has to
-// stay. False if the system does not do it.
+// V8 releases a worker's strings after the worker has unloaded the addon, so letGo must stay
+// loaded. Returns: false if the system does not support that.
 [[nodiscard]] bool staysLoaded() {
 #if defined(__linux__)
   return true;  // linked with -z nodelete (binding.gyp): dlopen would need a newer glibc

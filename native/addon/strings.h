@@ -12,14 +12,14 @@
 namespace tap::addon {
 
 // A string of `ascii`, which is a part of `bytes` and is copied where it is less than half of them.
-// From 128 KB on V8 reads them where they are: they are not changed any more, and are let go of
-// when the string is collected, or its thread ends.
+// From 128 KB on V8 reads the bytes in place. They do not change any more, and are released when
+// the string is collected or its thread ends.
 [[nodiscard]] Napi::String asciiString(Napi::Env env, std::string_view ascii, Slice bytes);
 
 // The same of UTF-16 code units.
 [[nodiscard]] Napi::String utf16String(Napi::Env env, std::u16string units);
 
-// The same of valid UTF-8. What is not ASCII is copied.
+// The same of valid UTF-8. Text that is not ASCII is copied.
 [[nodiscard]] Napi::String utf8String(Napi::Env env, Slice text);
 
 }  // namespace tap::addon

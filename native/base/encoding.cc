@@ -80,7 +80,7 @@ constexpr char32_t kTextStyle = 0xFE0E;
 constexpr char32_t kEmojiStyle = 0xFE0F;
 constexpr char32_t kKeycap = 0x20E3;
 
-// What stays as it is, of what is hidden by itself.
+// Which of the hidden characters are not escaped.
 enum class Keep : uint8_t { Nothing, Lines, Controls };
 
 [[nodiscard]] bool isKept(char32_t point, Keep keep) {

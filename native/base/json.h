@@ -4,8 +4,8 @@
 // The text must already be valid UTF-8 (base/utf8.h); the scanner looks at bytes only. A byte order
 // mark is refused, as JSON.parse does.
 //
-// Everything else here is made for text that a Scanner has validated. Given any other bytes it
-// stays inside them and comes to an end; what it makes of them means nothing.
+// Everything else here is made for text that a Scanner has validated. Given any other bytes it does
+// not read outside them and terminates, but its result is meaningless.
 #pragma once
 
 #include <cstddef>
@@ -110,7 +110,7 @@ class Elements {
 // A String value, decoded as far as it is ASCII only (which then is its Latin-1 form, too).
 struct AsciiText {
   std::string_view front;
-  std::string_view rest;  // of the raw text, from the first character that is none; empty: none is
+  std::string_view rest;  // of the raw text, from its first non-ASCII character; may be empty
 };
 // Decodes to `out`, which has room for string.raw.size() bytes, or is where these stand.
 [[nodiscard]] AsciiText decodeAscii(Value string, char* out);

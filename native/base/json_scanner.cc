@@ -20,8 +20,8 @@ enum class Next : uint8_t {
   Failed,
 };
 
-// One pass over one text (RFC 8259). What is open is kept in an array, not on the call stack, so
-// that no text can make it overflow.
+// One pass over one text (RFC 8259). Open objects and arrays are kept in an array, not on the call
+// stack, so that no text can overflow the stack.
 class Pass {
  public:
   Pass(std::string_view text, size_t maxDepth, std::vector<Member>& members)

@@ -82,7 +82,7 @@ constexpr char32_t kReplacement = 0xFFFD;
   return string.raw.substr(1, string.raw.size() - 2);
 }
 
-// The character at `p`, be it broken.
+// The character at `p`, which may be invalid.
 [[nodiscard]] utf8::Decoded decodeCharacter(const char* p, const char* end) {
   if (end - p >= 4) return utf8::decodeValid({p, 4});
   const utf8::Decoded decoded = utf8::decode(text::between(p, end));
@@ -99,7 +99,7 @@ constexpr char32_t kReplacement = 0xFFFD;
   return out;
 }
 
-// Widens ASCII up to the first byte that is none, or a backslash; steps `p` there.
+// Widens ASCII up to the first backslash or non-ASCII byte; moves `p` there.
 [[nodiscard]] char16_t* widenPlain(char16_t* out, const char*& p, const char* end) {
 #if defined(__SSE2__)
   const __m128i zero = _mm_setzero_si128();
@@ -132,8 +132,8 @@ void storeFirst(char* out, __m128i bytes, int count) {
 }
 #endif
 
-// Copies ASCII up to the first byte that is none, or a backslash; steps `p` there. `out` may lie
-// before `p` in the same text.
+// Copies ASCII up to the first backslash or non-ASCII byte; moves `p` there. `out` may lie before
+// `p` in the same text.
 [[nodiscard]] char* copyPlain(char* out, const char*& p, const char* end) {
 #if defined(__SSE2__)
   const __m128i escape = _mm_set1_epi8('\\');

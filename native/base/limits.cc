@@ -10,7 +10,7 @@ namespace tap {
 
 namespace {
 
-// What is out of reach counts as the largest there is.
+// A number out of range counts as the largest one.
 std::optional<int64_t> wholeNumber(std::string_view text) {
   int64_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);

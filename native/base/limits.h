@@ -271,10 +271,10 @@ inline constexpr std::array<LimitRow, static_cast<size_t>(Limit::Count_)> kLimit
 }};
 static_assert(idsAreIndices(kLimitTable));
 
-// What a row's variable makes of it.
+// The value of a limit, read from its variable.
 struct LimitReading {
   int64_t value;      // in force: the default where the variable is wrong, empty or not there
-  std::string wrong;  // what is wrong with it, as a sentence without its full stop; empty: nothing
+  std::string wrong;  // the problem, as a sentence without its full stop; empty: none
 };
 // The one reader of these variables: a value is decimal digits, from the row's least to mostOf.
 [[nodiscard]] LimitReading readLimit(const LimitRow& row, std::optional<std::string_view> text);

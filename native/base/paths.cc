@@ -87,7 +87,7 @@ class Plain {
     }
     if (!text_.empty() && !text_.ends_with('/')) text_ += '/';
     text_ += name;
-    // What no ".." takes away: a server, what it shares, a ".." with nothing before it.
+    // The part that no ".." removes: a server, its share, a ".." with nothing before it.
     if (fixed_ > 0 || name == "..") floor_ = text_.size();
     fixed_ = std::max(fixed_ - 1, 0);
   }

@@ -1,5 +1,5 @@
 // One file can be written in many ways: /etc/hosts is /tmp/../etc/hosts, /etc//hosts, ./hosts.
-// Whoever judges a path by its text (a hook rule's `match.file`) looks at these spellings of it.
+// Code that judges a path by its text (a hook rule's `match.file`) checks these spellings of it.
 #pragma once
 
 #include <string>

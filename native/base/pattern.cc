@@ -27,7 +27,7 @@ constexpr size_t kStepsPerLook = 32;
 // A step between two callouts may run through the whole subject; it counts for more then.
 constexpr size_t kBytesPerStep = 256;
 
-// Most matches do with the 32 KB of machine stack that the JIT takes by itself.
+// The 32 KB of machine stack that the JIT uses by default are enough for most matches.
 constexpr size_t kJitStackStart = size_t{64} * 1024;
 constexpr size_t kJitStackMost = size_t{16} * 1024 * 1024;
 constexpr uint32_t kHeapKilobytes = 16 * 1024;  // where there is no JIT
@@ -45,7 +45,7 @@ using MatchContext = std::unique_ptr<pcre2_match_context, FreeWith<pcre2_match_c
 using MatchData = std::unique_ptr<pcre2_match_data, FreeWith<pcre2_match_data_free>>;
 using JitStack = std::unique_ptr<pcre2_jit_stack, FreeWith<pcre2_jit_stack_free>>;
 
-// PCRE2 knows how large the code will be before it writes it. What it needs beside that is small.
+// PCRE2 knows how large the code will be before it writes it. Its other allocations are small.
 void* allocate(size_t size, void*) {
   return size > 2 * Pattern::kMaxCompiledBytes ? nullptr : std::malloc(size);
 }
@@ -64,8 +64,8 @@ struct Watch {
   size_t position = 0;
 };
 
-// Called before each item of the pattern that is tried. match_limit would not do: it counts anew
-// from each place where a match may start.
+// Called before each item of the pattern that is tried. match_limit is not enough: its count
+// restarts at each place where a match may start.
 int onStep(pcre2_callout_block* block, void* data) {
   Watch& watch = *static_cast<Watch*>(data);
   const size_t position = block->current_position;

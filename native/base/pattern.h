@@ -25,12 +25,13 @@ struct PatternError {
   std::string message;  // for people
 };
 
-// TimedOut: the answer is not known. As a rule for want of time, at times for want of memory.
-// Unseen: not in the part that was looked at, and there is more. What follows from these two is the
-// caller's to say: a rule that denies must then deny.
+// TimedOut: the answer is not known. Usually there was too little time, sometimes too little
+// memory. Unseen: not in the part that was looked at, and there is more. The caller decides what
+// these two mean: a rule that denies must then deny.
 enum class Match : uint8_t { Yes, No, TimedOut, Unseen };
 
-// What several patterns may take together: many of them must not do what one cannot.
+// The time that several patterns may take together, so that many patterns cannot exceed the limit
+// of one.
 class PatternTime {
  public:
   explicit PatternTime(std::chrono::microseconds all);
@@ -87,7 +88,7 @@ class PatternSource {
   PatternSource& operator=(const PatternSource&) = delete;
   virtual ~PatternSource() = default;
 
-  // The pattern, or why there is none, for people: "not a regular expression, at character 3: …".
+  // The pattern, or why it was refused, for people: "not a regular expression, at character 3: …".
   [[nodiscard]] virtual Result<std::shared_ptr<const Pattern>, std::string> obtain(
       std::string_view text) = 0;
 

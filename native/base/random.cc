@@ -31,7 +31,7 @@ void store(char* text, uint64_t bytes) {
   std::memcpy(text, &bytes, sizeof bytes);
 }
 
-// What eight hexadecimal digits stand for, all at once; of other bytes, something.
+// The value of eight hexadecimal digits, all at once; for other bytes, an arbitrary number.
 uint32_t valueOf(uint64_t digits) {
   uint64_t value = (digits & each(0x0F)) + 9 * (digits >> 6 & each(1));  // letters have bit 6
   value = (value | value >> 4) & 0x00FF00FF00FF00FF;
@@ -70,7 +70,7 @@ std::optional<Uuid> Uuid::parse(std::string_view text) {
 Uuid::Text Uuid::chars() const {
   Text text;
   char* const p = text.data();
-  // Each writes eight bytes; what is too much is overwritten by the next.
+  // Each writes eight bytes; the next one overwrites those beyond its share.
   const uint64_t second = digitsOf(static_cast<uint32_t>(high));
   const uint64_t third = digitsOf(static_cast<uint32_t>(low >> 32));
   store(p, digitsOf(static_cast<uint32_t>(high >> 32)));

@@ -1,4 +1,4 @@
-// Result: a value, or the reason why there is none. The core throws nothing.
+// Result: a value, or the reason why there is no value. The core does not throw.
 #pragma once
 
 #include <utility>

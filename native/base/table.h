@@ -6,8 +6,8 @@
 
 namespace tap {
 
-// Whether the `id` of each row is the row's index. To be asserted beside the table: a row that is
-// missing, or at another row's place, then does not compile.
+// Whether the `id` of each row is the row's index. Assert this next to the table: then a missing
+// row, or a row at another's place, does not compile.
 template <class Row, size_t kRows>
 [[nodiscard]] consteval bool idsAreIndices(const std::array<Row, kRows>& table) {
   for (size_t i = 0; i < kRows; ++i) {

@@ -23,7 +23,7 @@ class FrameReader {
   explicit FrameReader(size_t maxBody) : maxBody_(maxBody) {}
 
   // Appends the complete bodies to `bodies`; one that lies whole in `bytes` is borrowed from there.
-  // False if a frame is longer than allowed: the stream is then of no more use.
+  // False if a frame is longer than allowed: the stream cannot be used after that.
   [[nodiscard]] bool receive(std::string_view bytes, std::vector<Slice>& bodies);
 
  private:

@@ -20,7 +20,7 @@
 
 namespace tap::link {
 
-// What the owner is to do, in order.
+// The actions that the owner must carry out, in order.
 struct SendMessage {
   protocol::SessionMessage message;
 };
@@ -38,7 +38,7 @@ struct GatewayQuiet {
   Millis silence;
 };
 // The gateway is silent for too long: drop the link. Its process may be hung. Always the last
-// action: what still waits is for lost() to settle.
+// action: lost() settles the calls that still wait.
 struct GatewaySilent {};
 using Action = std::variant<SendMessage, SettleCall, Deliver, GatewayQuiet, GatewaySilent>;
 using Actions = std::vector<Action>;

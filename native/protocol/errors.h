@@ -37,7 +37,7 @@ struct ErrorRow {
   ErrorCode id;
   std::string_view name;    // on the wire
   bool fatal;               // the connection is closed after it
-  std::string_view advice;  // the next step, for whoever reads a failed call
+  std::string_view advice;  // the next step, for the reader of a failed call
 };
 
 inline constexpr std::array<ErrorRow, static_cast<size_t>(ErrorCode::Count_)> kErrorTable{{
@@ -83,7 +83,7 @@ static_assert(idsAreIndices(kErrorTable));
 // A refusal of one message: everything an `error` message carries.
 struct Refusal {
   ErrorCode code = ErrorCode::Internal;
-  std::string message;  // what was wrong and what to do, for a person
+  std::string message;  // the problem and the next step, for a person
   std::string replyTo;  // type of the offending message, empty if it could not be read
   std::string requestId = {};
   std::string sessionId = {};  // that the message named; empty: none

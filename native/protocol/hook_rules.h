@@ -1,4 +1,4 @@
-// What a provider declares about the agent's actions and prompts: rules that are evaluated before
+// A provider's declarations about the agent's actions and prompts: rules that are evaluated before
 // a tool runs, and changes to sections of the system message (docs/protocol.md, "Hooks").
 #pragma once
 
@@ -21,7 +21,7 @@ namespace tap::protocol {
 
 enum class HookAction : uint8_t { Deny, Context, Gate };
 
-// One onPreToolUse rule. What its match does not name, it does not ask for.
+// One onPreToolUse rule. A field that its match does not name matches anything.
 struct HookRule {
   std::string tool;
   std::string provider;  // whose tool it must be
@@ -64,7 +64,7 @@ class ToolUse {
 };
 
 // Whether the rule is about this use, as its pattern says in that time. Of a file any spelling will
-// do: what was caught under one name is not let go under another.
+// do, so that a file that matches under one name also matches under its others.
 [[nodiscard]] Match matches(const HookRule& rule, const ToolUse& use,
                             std::chrono::microseconds deadline = Pattern::kMatchTime);
 
@@ -76,7 +76,7 @@ struct Transform {
 };
 using Transforms = std::map<std::string, Transform, std::less<>>;  // by section
 
-// What hello.hooks or hooks.update says. What it does not mention stays as it is.
+// The content of hello.hooks or hooks.update. Absent fields do not change anything.
 struct HooksChange {
   std::optional<std::vector<HookRule>> rules;
   std::map<std::string, std::optional<Transform>, std::less<>> transforms;  // nothing: taken away

@@ -52,7 +52,7 @@ std::optional<ImageResult> takeImage(const Slice& data) {
   if (type.empty()) return std::nullopt;
   const size_t start = kScheme.size() + type.size() + kEncoding.size();
   const Slice base64 = url.part(url.view().substr(start));
-  // A model's interface may refuse the whole conversation for an image that is none.
+  // A model's API may refuse the whole conversation because of data that is not an image.
   if (!isBase64(base64.view())) return std::nullopt;
   ImageResult result{{}, {std::string(type), base64}};
   std::string rest = json::openWithout(object, kImage);

@@ -65,7 +65,7 @@ std::optional<FileReference> readFileReference(FieldReader& result, Problem& pro
   return file;
 }
 
-// Who waits for a result may keep it for long, and with it whatever it is a part of.
+// The receiver may keep a result for long, and with it the buffer that it is a part of.
 constexpr size_t kSmallMessage = size_t{64} * 1024;  // bytes
 
 Slice dataOf(json::Value data, const Slice& message) {

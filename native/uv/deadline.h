@@ -1,4 +1,4 @@
-// What time it is, and the one timer of a loop's owner: rings when the core's next deadline is due.
+// The time, and the one timer of a loop's owner, which fires when the core's next deadline is due.
 #pragma once
 
 #include <uv.h>
@@ -25,8 +25,8 @@ class Clock {
 
 class Deadline {
  public:
-  // `ring` is called on the loop, perhaps with nothing due, and sets it anew. It must not destroy
-  // the Deadline.
+  // `ring` is called on the loop, perhaps with nothing due, and sets the timer again. It must not
+  // destroy the Deadline.
   Deadline(uv_loop_t* loop, std::function<void()> ring);
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;

@@ -27,7 +27,8 @@ struct FileReads::Job {
     }
     uv_async_send(&over);
   }
-  // On the loop: the thread has done its work, or is waited for. The job goes when libuv lets go.
+  // On the loop: waits for the thread if it is not finished. The job is freed when libuv releases
+  // its handle.
   void end() {
     if (std::exchange(started, false)) uv_thread_join(&thread);
     uv_close(reinterpret_cast<uv_handle_t*>(&over),

@@ -24,12 +24,12 @@ class FileReads {
   FileReads(uv_loop_t* loop, Ready ready, Done done);
   FileReads(const FileReads&) = delete;
   FileReads& operator=(const FileReads&) = delete;
-  // Waits for what is being read: libuv must be done with it before a loop ends.
+  // Waits for reads in progress: libuv must finish them before a loop ends.
   ~FileReads();
 
   void add(gateway::ReadFile request);
   void resume(gateway::PeerId session);
-  // Its link has ended: what waits for it is not read any more.
+  // The session's link has ended: files that wait for it are not read.
   void drop(gateway::PeerId session);
   // Nothing more is read, and nothing reported.
   void close();

@@ -1,4 +1,4 @@
-// Who holds the other end of a pipe, as the kernel says: no file and no message can lie about it.
+// The process at the other end of a pipe, from the kernel: files and messages cannot fake it.
 #pragma once
 
 #include <uv.h>

@@ -12,7 +12,7 @@ using gateway::PeerId;
 using protocol::LogLevel;
 
 namespace {
-// What came in during one turn of the loop, at most, before the answers leave.
+// The most input that is taken in one turn of the loop before the answers are sent.
 constexpr size_t kGathered = size_t{256} * 1024;
 // More of them come rarely, and their memory is given back.
 constexpr size_t kKeptEffects = 1024;
@@ -275,7 +275,7 @@ void runEffect(const Runner& run, std::variant<Effects...>& effect) {
 }  // namespace
 
 void Server::settle() {
-  // What an effect sets off in this process (a session here answers at once) comes after the
+  // Inputs that an effect causes in this process (a session here answers at once) come after the
   // effects that are due already: peers see everything in the order in which it was decided.
   if (std::exchange(settling_, true)) return;
   while (!effects_.empty()) {

@@ -25,7 +25,7 @@
 
 namespace tap::uv {
 
-// What the process around the gateway hears. Called on the loop, never from inside the core.
+// Notifications for the process around the gateway. Called on the loop, never from inside the core.
 struct ServerEvents {
   std::function<void(protocol::LogLevel, const std::string&)> log;
   std::function<void(const gateway::TellHost&)> host;
@@ -100,7 +100,7 @@ class Server {
   [[nodiscard]] bool isInProcess(gateway::PeerId peer, Peer::Role role) const;
   [[nodiscard]] PeerPtr take(gateway::PeerId peer);
 
-  // Carries the effects out and sets the timer. What is to be sent is queued.
+  // Carries the effects out and sets the timer. Output is queued.
   void settle();
   // What the inputs of one turn of the loop have queued leaves together: a session whose providers
   // all answer at once is written to and woken up once, or as often as there is enough for a write

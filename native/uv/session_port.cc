@@ -185,7 +185,7 @@ void SessionPort::reportEnding() {
 }
 
 void SessionPort::runOther(const link::Action& action) {
-  // What came before the gateway ended it is still told.
+  // Messages from before the gateway's end are still delivered.
   if (over_ && !ending_) return;
   if (const auto* send = std::get_if<link::SendMessage>(&action)) {
     transmit(send->message);

@@ -28,9 +28,9 @@ struct SessionPortEvents {
   // The gateway has not answered a ping, and is silent for `silence`; a gateway that is not at work
   // is given `most`. Returns: whether its process is at work.
   std::function<bool(Millis silence, Millis most)> quiet;
-  // The port is of no more use. `silent`: the gateway is there but does not answer.
+  // The port cannot be used any more. `silent`: the gateway is there but does not answer.
   std::function<void(const std::string& reason, bool silent)> closed;
-  // Once, whoever has ended it: nothing more comes, but the outcome of calls that are made now.
+  // Called once, whichever side has ended it. After it, only outcomes of new calls follow.
   std::function<void()> over;
 };
 

@@ -1,8 +1,8 @@
 // One connected byte stream on the loop, TCP or pipe: reads into the loop's shared buffer, gathers
-// what is to be written and hands it over in one piece.
+// output and writes it in one piece.
 //
-// Ownership: a Stream lives until libuv has let go of its handle, which is after the StreamPtr that
-// held it is gone. Its handler hears nothing any more from the moment the StreamPtr is released.
+// Ownership: a Stream lives until libuv has closed its handle, which is after its StreamPtr is
+// gone. Its handler is not called after the StreamPtr is released.
 #pragma once
 
 #include <uv.h>
@@ -26,7 +26,7 @@ struct StreamHome {
   std::unique_ptr<char[]> buffer = std::make_unique<char[]>(kSize);
   std::unordered_set<Stream*> streams;
 
-  // No last words, no waiting: for a loop that ends.
+  // Closes at once, without sending queued output: for a loop that ends.
   void closeAll() const;
 };
 
@@ -42,7 +42,7 @@ class StreamHandler {
   virtual void onBytes(char* bytes, size_t size) = 0;
   // The peer has ended the connection, or it failed. `reason` is for logs.
   virtual void onEnd(std::string_view reason) = 0;
-  // What had to wait has been written.
+  // Output that had to wait has been written.
   virtual void onDrained() {}
 };
 
@@ -81,8 +81,8 @@ class Stream {
   friend struct StreamHome;
   Stream(uv_loop_t* loop, Kind kind, std::shared_ptr<StreamHome> home);
 
-  // Sends what is queued, then FIN, then waits briefly for the peer's, so that what was said last
-  // is read; then lets go.
+  // Sends queued output, then FIN, then waits briefly for the peer's FIN, so that the peer reads
+  // the last bytes. Then closes.
   void finish();
   void close();
   void sealText();

@@ -9,7 +9,7 @@ TurnEnd::TurnEnd(uv_loop_t* loop, std::function<void()> run) : handles_(new Hand
   uv_check_init(loop, &handles_->afterEvents);
   uv_prepare_init(loop, &handles_->beforeWaiting);
   handles_->afterEvents.data = handles_->beforeWaiting.data = handles_;
-  // What is to be written keeps no process alive: its sockets do.
+  // Pending output does not keep the process alive; its sockets do.
   uv_unref(reinterpret_cast<uv_handle_t*>(&handles_->afterEvents));
   uv_unref(reinterpret_cast<uv_handle_t*>(&handles_->beforeWaiting));
 }

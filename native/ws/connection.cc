@@ -99,7 +99,8 @@ void Connection::beginDataFrame(Events& events) {
 }
 
 void Connection::admitMessageSize(Events& events) {
-  // Counted as well as measured: frames without a payload would otherwise go on for ever.
+  // Counted as well as measured: otherwise frames without a payload could follow each other without
+  // end.
   if (fragments_ == caps_.maxFragments) {
     return fail(CloseCode::MessageTooBig, "too many fragments", events);
   }
@@ -207,7 +208,7 @@ void Connection::finish(Closed closed, Events& events) {
   events.emplace_back(std::move(closed));
 }
 
-// Gives the memory back and lets what is left of the current frame pass by.
+// Frees the memory and skips the rest of the current frame.
 void Connection::dropMessage() {
   text_.clear();
   stage_ = Stage::Between;

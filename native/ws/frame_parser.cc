@@ -49,7 +49,7 @@ FrameParser::Status FrameParser::takeFirst(uint8_t byte) {
   if (!isKnown(opcode)) return refuse("unknown opcode");
   header_.opcode = static_cast<Opcode>(opcode);
   header_.final = (byte & kFinalBit) != 0;
-  // 5.4: control frames may come between fragments, but are none themselves.
+  // 5.4: control frames may come between fragments, but must not be fragmented.
   if (isControl(header_.opcode) && !header_.final) return refuse("fragmented control frame");
   return Status::Incomplete;
 }

@@ -19,14 +19,14 @@ struct FrameHeader {
   Mask mask{};
 };
 
-// Keeps at most one header's bytes. What breaks section 5 is refused at the byte that shows it, so
-// the verdict does not depend on how the bytes were cut.
+// Keeps at most one header's bytes. A violation of section 5 is refused at the byte that shows it,
+// so the verdict does not depend on how the bytes were split.
 class FrameParser {
  public:
   enum class Status : uint8_t { Incomplete, Complete, Invalid };
 
   // Takes header bytes off the front of `bytes`, never any of the payload. After Complete the next
-  // call begins a new header; after Invalid there must be none.
+  // call begins a new header; after Invalid, do not call it again.
   [[nodiscard]] Status read(std::string_view& bytes);
 
   // The last complete header.

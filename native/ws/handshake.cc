@@ -44,8 +44,8 @@ struct Handshake::Rules {
 
 namespace {
 
-// RFC 6455, 4.2.1, item 5: base64 of 16 bytes. What the last character's spare bits hold is not
-// looked at; some clients make the key up as text.
+// RFC 6455, 4.2.1, item 5: base64 of 16 bytes. The spare bits of the last character are ignored;
+// some clients make the key up as text.
 bool isKey(std::string_view key) {
   constexpr std::string_view kPadding = "==";
   if (key.size() != 24 || !key.ends_with(kPadding)) return false;

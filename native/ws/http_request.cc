@@ -39,7 +39,8 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-// Takes what stands before the separator off the front, the separator too; all if there is none.
+// Removes the text up to the separator, and the separator, from the front; all of it without a
+// separator.
 std::string_view takeUntil(std::string_view& rest, std::string_view separator) {
   const size_t at = rest.find(separator);
   const std::string_view part = rest.substr(0, at);

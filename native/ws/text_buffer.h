@@ -9,8 +9,8 @@
 
 namespace tap::ws {
 
-// Memory follows what has really arrived, not what was announced: an announcement costs its sender
-// nothing. While it grows, at most twice `cap` is allocated.
+// Memory grows with the bytes that have arrived, not with the announced size, because an
+// announcement costs its sender nothing. While it grows, at most twice `cap` is allocated.
 class TextBuffer {
  public:
   // `cap` bounds the size of a message; the caller keeps to it.
@@ -22,9 +22,9 @@ class TextBuffer {
   [[nodiscard]] bool append(std::string_view piece, size_t announced);
   // False if the text so far ends inside a character.
   [[nodiscard]] bool complete() const { return utf8_.complete(); }
-  // Hands the text over and starts anew.
+  // Returns the text and starts again, empty.
   [[nodiscard]] std::string take();
-  // Starts anew and gives the memory back.
+  // Starts again, empty, and frees the memory.
   void clear();
 
   [[nodiscard]] size_t size() const { return text_.size(); }

@@ -1,4 +1,4 @@
-// What is wrong with a call's arguments, in words that a model and a person understand.
+// Checks a call's arguments, and names the problems in words that a model and a person understand.
 
 import { Validator } from "@cfworker/json-schema";
 

@@ -242,7 +242,7 @@ export class Connection {
     try {
       this.#hello();
     } catch (error) {
-      this.#fail(toError(error)); // the user's choice of a session has failed, or is none
+      this.#fail(toError(error)); // the user's choice of a session has failed, or does not name a session
     }
   }
 

@@ -1,4 +1,4 @@
-// What can go wrong, each with a code and what to do about it.
+// The SDK's errors, each with a code and advice.
 
 import { inspect } from "node:util";
 
@@ -22,7 +22,7 @@ export const ADVICE = {
   INTERNAL: "The provider failed; its own log says more.",
 };
 
-/** What is meant for this program differs from what is meant for the model. @type {Record<string, string>} */
+/** Advice for this program, where it differs from the advice for the model. @type {Record<string, string>} */
 const OWN_ADVICE = {
   AUTH_FAILED: "Unset an old TAP_PROVIDER_TOKEN; COPILOT_HOME and the port must be the session's.",
   DUPLICATE_INSTANCE: "Stop the other program, or give one of them another name or an instance.",
@@ -56,7 +56,7 @@ export class TapError extends Error {
   }
 }
 
-/** Nothing comes back by itself after close(). @param {string} message */
+/** Nothing reconnects after close(). @param {string} message */
 export const closedError = (message) =>
   new TapError("DISCONNECTED", message, {}, "Make another provider to connect again.");
 

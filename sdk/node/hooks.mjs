@@ -64,7 +64,7 @@ class Part {
     return { part: this, message: this.#message(sent, changed), sent, undo };
   }
 
-  /** What was declared anew meanwhile stays. @param {any} key @param {Declared} [sent] @param {Declared} [former] */
+  /** Keeps a declaration that has been made since. @param {any} key @param {Declared} [sent] @param {Declared} [former] */
   #undo(key, sent, former) {
     if (this.declared.get(key) !== sent) return;
     if (former) this.declared.set(key, former);
@@ -75,7 +75,7 @@ class Part {
 /** @param {Map<number, Declared>} rules the oldest first, also after one was put back */
 const rulesOf = (rules) => [...rules].sort(([a], [b]) => a - b).map(([, { wire }]) => wire);
 
-/** Told in this order, each for itself: what is refused is only what was wrong. */
+/** Sent in this order, each in its own message, so that a refusal affects only the wrong part. */
 const makeParts = () => ({
   rules: new Part((rules) => ["hooks.update", { onPreToolUse: rulesOf(rules) }]),
   sections: new Part((sections, changed) => {
@@ -213,7 +213,7 @@ export class Hooks {
     return this.sync();
   }
 
-  /** The gateway may still ask about what is just being taken away. @param {string} gateId */
+  /** The gateway may still ask about a gate that is just being removed. @param {string} gateId */
   #judge(gateId) {
     const { declared, told } = this.#parts.rules;
     const all = [...declared.values(), ...told.values()];

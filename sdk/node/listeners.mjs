@@ -1,4 +1,4 @@
-// Who wants to hear of what.
+// The listeners of a provider's events.
 
 import { toError } from "./errors.mjs";
 import { report } from "./report.mjs";
@@ -53,7 +53,7 @@ export class Listeners {
     );
   }
 
-  /** What nobody waits for. Without a listener it goes to stderr. @param {Error} error @param {string} [call] what has failed by it */
+  /** Reports an error that no caller waits for. Without a listener it goes to stderr. @param {Error} error @param {string} [call] what has failed by it */
   error(error, call) {
     if ((this.#byEvent.get("error")?.size ?? 0) > 0) void this.tell("error", error);
     else report(this.#name, error, call);

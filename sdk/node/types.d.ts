@@ -85,7 +85,7 @@ export interface ConnectionEnd {
 export interface Wire {
   /** Does nothing once the connection has ended. */
   send(text: string): void;
-  /** Ends it after what was sent. The provider has said goodbye, where it could. */
+  /** Closes the connection after all messages have been sent. The provider has sent `goodbye` if it could. */
   close(): void;
   /** Bytes that wait to be sent. Default: 0. */
   readonly buffered?: number;
@@ -186,7 +186,7 @@ export interface Events {
   status: string;
   bound: { session: string; providerId: string };
   unbound: TapError;
-  /** What nobody waits for, refused changes included. Without a listener it goes to stderr, with its stack. */
+  /** Errors that no caller waits for, such as refused changes. Without a listener they go to stderr, with their stack. */
   error: Error;
   "session.started": { session: string };
   "session.idle": { session: string };
@@ -236,7 +236,7 @@ export interface Provider {
   ): Promise<object>;
 
   deny(match: Match, reason: string): Rule;
-  /** Asks before the tool runs. `failOpen`: where no answer is to be had it runs. */
+  /** Asks before the tool runs. `failOpen`: without an answer the tool runs. */
   gate(
     match: Match,
     judge: (check: GateCheck) => Verdict | Promise<Verdict>,
@@ -246,7 +246,7 @@ export interface Provider {
   note(match: Match, content: string): Rule;
   /** Text that goes with every prompt of the user; "" ends it. Settles as a rule's `inForce` does. */
   context(text: string): Promise<void>;
-  /** Changes a section of the system message; null ends it. What is refused is undone. */
+  /** Changes a section of the system message; null ends the change. A refused change is undone. */
   section(name: string, change: SectionChange): Promise<void>;
 
   on<E extends keyof Events>(event: E, listener: (data: Events[E]) => unknown): Provider;
@@ -257,7 +257,7 @@ export interface Provider {
    * where it is closed before: a program that does not catch that ends in peace.
    */
   connect(options?: { signal?: AbortSignal }): Promise<void>;
-  /** Says goodbye, for good. Calls that run are aborted; nothing keeps the process alive any more. */
+  /** Sends `goodbye` and does not reconnect. Aborts running calls; the SDK no longer keeps the process alive. */
   close(reason?: string): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-// Text from elsewhere, made safe to print: what a terminal obeys or a reader cannot see is shown.
+// Makes text from elsewhere safe to print: control characters and hidden characters are shown.
 
 const HIDDEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{DI}\p{VS}]/gu;
 

@@ -32,7 +32,7 @@ export function whereabouts(options, env = process.env) {
     tokenFile,
     /** One that does not change: a new gateway will not take it. */
     given: Boolean(given),
-    /** Every gateway has its own token: read anew for each connection. @returns {string | undefined} */
+    /** Every gateway has its own token, so it is read again for each connection. @returns {string | undefined} */
     token() {
       if (given) return given;
       try {

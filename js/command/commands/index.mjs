@@ -30,8 +30,8 @@ const MODULES = {
 const load = (names) => Promise.all(names.map(async (name) => (await MODULES[name]()).default));
 
 /**
- * The command that is meant, or all of them where the first word is none: loading all takes as long as
- * Node itself takes to start. @param {string[]} args
+ * The command that the first word names, or all commands if it does not name one. Loading all of them takes
+ * as long as Node itself takes to start. @param {string[]} args
  */
 export const commandsFor = ([first = ""]) =>
   load(Object.hasOwn(MODULES, first) ? [first] : Object.keys(MODULES));

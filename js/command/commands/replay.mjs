@@ -55,7 +55,7 @@ function untilGone(provider, program) {
 /**
  * What the provider prints is not the command's result: it goes to stderr.
  * @param {import("node:child_process").ChildProcess} provider
- * @returns {() => void} no more of it: what it says of its own end is about nothing that was asked
+ * @returns {() => void} stops this: the provider's output about its own end does not matter to the user
  */
 function passOn({ stdout, stderr }) {
   const streams = [stdout, stderr].filter((stream) => stream !== null);

@@ -1,4 +1,4 @@
-// `revoke`: takes back what `allow` allowed. A config that is gone or broken can be revoked all the same.
+// `revoke`: takes back what `allow` allowed. It also revokes a config that is gone or broken.
 
 import fs from "node:fs";
 import path from "node:path";

@@ -42,7 +42,7 @@ uint16_t CallLog::takeFromLargest() {
       shares_.begin(), shares_.end(),
       [&](const auto& a, const auto& b) { return rank(a.second) < rank(b.second); });
   const uint16_t place = takeOldest(largest->second);
-  // Whoever asks has less than an even share, so it is somebody else.
+  // The share that needs room is smaller than an even share, so the largest is another one.
   if (largest->second.count == 0) shares_.erase(largest);
   return place;
 }

@@ -77,7 +77,7 @@ class CallLog {
     bool byCommand = false;
     uint16_t next = 0;  // the same name's next call; none behind its newest
   };
-  // What providers of one name have in the log.
+  // The calls of all providers of one name.
   struct Share {
     size_t count = 0;
     uint16_t oldest = 0;  // places in slots_
@@ -87,8 +87,8 @@ class CallLog {
   // Where a call of that share goes: its place is in no share.
   [[nodiscard]] uint16_t freePlace(Share& its);
   [[nodiscard]] uint16_t takeOldest(Share& share);
-  // The oldest call of whoever has most gives way. There are looks at all of them only until the
-  // shares are even: whoever has an even share makes room itself.
+  // Removes the oldest call of the largest share. All shares are compared only until they are even:
+  // after that, a share makes room by removing its own oldest call.
   [[nodiscard]] uint16_t takeFromLargest();
 
   std::vector<Slot> slots_;

@@ -22,7 +22,7 @@ using protocol::ErrorCode;
 
 namespace {
 
-constexpr size_t kProgressBytes = 16384;  // a timeline line has no more
+constexpr size_t kProgressBytes = 16384;  // the most that a timeline line may have
 
 std::string instanceNames(const Turn& turn, const Session& session, std::string_view owner) {
   std::string names;
@@ -334,8 +334,8 @@ void cancelCallsOfProvider(const Turn& turn, const Provider& provider, std::stri
 void cancelCallsOfSession(const Turn& turn, Session& session, std::string_view reason) {
   for (const CallPtr& call : turn.state.calls.takeOfSession(session.id)) {
     cancelAtProvider(turn, *call, reason);
-    // Where the session still listens (it has ended, but its process is draining) it gets its one
-    // outcome all the same.
+    // If the session still listens (it has ended, but its process is draining), the call still gets
+    // its one outcome.
     if (session.peer) {
       settleFailed(turn, *call, "The call", ErrorCode::Cancelled, reason);
     } else {

@@ -36,12 +36,14 @@ void failCall(const Turn& turn, const Provider& provider, std::string_view id,
 // A binding has ended: its calls fail with DISCONNECTED.
 void failCallsOfProvider(const Turn& turn, const Provider& provider, std::string_view sessionId,
                          std::string_view detail);
-// It has bound itself anew: it is told to stop, and its calls fail with DISCONNECTED.
+// The provider has bound itself again: it gets a cancel for its calls, which fail with
+// DISCONNECTED.
 void cancelCallsOfProvider(const Turn& turn, const Provider& provider, std::string_view reason);
-// Nobody waits for these any more: the providers are told.
+// The session no longer waits for its calls: their providers get a cancel.
 void cancelCallsOfSession(const Turn& turn, Session& session, std::string_view reason);
-// What the provider sent cannot be told apart from an answer: one pending call fails with it, more
-// cost the provider its connection (terminal semantics, 4). True if the provider must go.
+// The provider sent a message that may have been an answer. If one call is pending, that call
+// fails; if several are, the provider's connection must be closed (terminal semantics, 4). Returns:
+// true if it must be closed.
 [[nodiscard]] bool failFast(const Turn& turn, const Provider& provider,
                             const protocol::Refusal& refusal);
 

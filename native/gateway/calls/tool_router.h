@@ -1,4 +1,4 @@
-// Calls in flight. Each is opened once and taken out once; whoever takes it out settles it.
+// Calls in flight. Each is opened once and taken out once; the code that takes it out settles it.
 #pragma once
 
 #include <memory>
@@ -44,7 +44,7 @@ struct CallInFlight {
   // The router's: idsOfCaller, so that nobody looks for it again.
   TextMap<CallId>* siblings = nullptr;
 };
-// Whoever has it settles the call.
+// The owner of this pointer settles the call.
 using CallPtr = std::unique_ptr<CallInFlight>;
 
 class ToolRouter {
@@ -64,8 +64,8 @@ class ToolRouter {
   [[nodiscard]] std::vector<CallPtr> takeOfControlIn(std::string_view sessionId);
 
   [[nodiscard]] CallInFlight* find(const CallId& id);
-  // What the text says. Remembered: an answer's id is looked at before the rest of it is read, and
-  // after.
+  // The id in the text. The router remembers it, because an answer's id is read twice: before the
+  // rest of the answer, and after.
   [[nodiscard]] std::optional<CallId> idOf(std::string_view text);
   // Of those that the provider has to answer.
   [[nodiscard]] std::vector<CallId> calledOf(PeerId provider) const;

@@ -19,7 +19,7 @@ namespace tap::gateway {
 class Durations {
  public:
   void add(Millis duration);
-  // The upper end of the step in which that share (0 to 1) of all is reached; 0 if there are none.
+  // The upper end of the step in which that share (0 to 1) of all is reached; 0 without durations.
   [[nodiscard]] Millis percentile(double share) const;
 
  private:
@@ -45,7 +45,7 @@ class Rate {
   [[nodiscard]] static int64_t slotOf(Time now) { return now.time_since_epoch() / kSlot; }
 
   std::array<uint32_t, kSlots> counts_{};
-  std::optional<int64_t> first_;  // the slot of the first event since there were none
+  std::optional<int64_t> first_;  // the slot of the first event after an empty period
   int64_t last_ = 0;
 };
 

@@ -11,7 +11,7 @@ namespace tap::gateway {
 
 namespace {
 
-// What the host's table of commands is asked for is a plain name, whatever a session sends.
+// The host looks up only plain names in its table of commands, whatever a session sends.
 bool isCommandName(std::string_view name) {
   const auto fits = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';

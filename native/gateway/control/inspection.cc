@@ -188,7 +188,7 @@ struct Report {
     writer.endArray().endObject();
   }
 
-  // A rule may have 64 KB of text: what it says is cut.
+  // A rule may have 64 KB of text, so its text is cut.
   void rule(const protocol::HookRule& one) {
     const auto match = json::find({json::Kind::Object, one.json}, "match");
     const std::string_view text = utf8::truncate(one.text, kRuleTextBytes);

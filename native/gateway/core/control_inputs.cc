@@ -1,4 +1,4 @@
-// What a control client can do to the gateway: one overload for each of its messages.
+// Handles the messages of a control client: one overload for each.
 #include <string>
 #include <utility>
 

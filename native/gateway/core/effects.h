@@ -1,5 +1,6 @@
-// What the gateway wants done. It returns effects instead of doing I/O; the uv layer carries them
-// out after the call has returned, in order, so nothing re-enters a half-made transition.
+// Effects: the actions that the gateway requests. It returns them instead of doing I/O; the uv
+// layer carries them out after the call has returned, in order, so nothing re-enters a half-made
+// transition.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +62,7 @@ struct MakeFolder {
 // unless the session's link has ended.
 struct ReadFile {
   CallId callId;
-  PeerId link;         // of whoever waits for it
+  PeerId link;         // of the session that waits for it
   std::string folder;  // it must lie in here, whatever links say
   std::string path;
   std::string mimeType;
@@ -74,7 +75,7 @@ struct LogLine {
 // Something only the process around the gateway can do.
 enum class HostAction : uint8_t {
   SessionOpened,  // a new one, not just a new process of one; it works in `cwd`
-  SessionEnded,   // its processes and its folder are of no more concern
+  SessionEnded,   // the host can forget its processes and its folder
   Exit,           // no session for the grace time, or drained: leave, for this `reason`
 };
 struct TellHost {
@@ -98,7 +99,7 @@ using Effect = std::variant<SendText, SendEvent, ClosePeer, PingProvider, PauseR
                             ResumeReading, MakeFolder, ReadFile, LogLine, TellHost, HostCommand>;
 using Effects = std::vector<Effect>;
 
-// What has come of a ReadFile.
+// The outcome of a ReadFile.
 struct FileContent {
   Slice data;  // JSON text, as in CallResult
   protocol::Binary binary;

@@ -17,7 +17,7 @@ namespace tap::gateway {
 
 namespace {
 
-// What is due, one overload per timer.
+// Handles timers that are due: one overload for each.
 struct Due {
   const Turn& turn;
 

@@ -1,8 +1,8 @@
 // The gateway: state and policy of the whole program, without I/O and without a clock.
 //
-// An input goes in with the time at which it happened; what is to be done comes out as effects,
-// appended to the caller's list in the order in which they must be carried out. Slices in effects
-// may borrow from the input: carry the effects out before the input's buffer changes.
+// Each input comes with the time at which it happened. The gateway appends effects to the caller's
+// list, in the order in which the caller must carry them out. Slices in effects may borrow from the
+// input: carry the effects out before the input's buffer changes.
 //
 // A peer that the gateway has closed (ClosePeer) is forgotten at once; later inputs of such a peer
 // are ignored, so the caller need not order its own teardown.
@@ -64,7 +64,7 @@ class Gateway {
   }
   [[nodiscard]] bool traces(PeerId peer) const { return state_.controlClients.traces(peer); }
 
-  // --- Files: what has come of the effect ReadFile.
+  // --- Files: the outcome of the effect ReadFile.
   void fileRead(const CallId& callId, FileOutcome outcome, Now now, Effects& effects);
 
   // --- Slash commands: the text that the effect HostCommand has come to.

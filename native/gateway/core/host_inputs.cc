@@ -22,7 +22,7 @@ void Gateway::forgetSpawnToken(const std::string& token, bool revoked, Now now, 
                      : "the process that this token was given to has ended",
              revoked ? Departure::Goodbye : Departure::Lost);
   } else if (revoked && !token.empty()) {
-    forgetToken(turn, token);  // its process had ended before: what it left behind goes, too
+    forgetToken(turn, token);  // its process had ended before: remove its leftovers, too
   }
 }
 

@@ -1,4 +1,4 @@
-// What a provider's connection can do to the gateway: one overload per message.
+// Handles the messages of a provider's connection: one overload for each.
 #include <algorithm>
 #include <utility>
 
@@ -151,7 +151,7 @@ void refuseBadResult(const Turn& turn, Provider& provider, std::string_view call
   refuse(turn, provider, refusal);
 }
 
-// A message that answers something, and cannot be read: what it answers does not wait for more.
+// A message that answers a request and cannot be read: the request fails at once.
 void refuseBadAnswer(const Turn& turn, Provider& provider, ProviderMessageType type,
                      std::string_view id, const Refusal& refusal) {
   const std::string why = "its answer was not valid: " + refusal.message;
@@ -190,13 +190,14 @@ void countWork(const Turn& turn, Provider& provider, int64_t work) {
   if (!provider.allowance.has(turn.now.steady)) slowDown(turn, provider);
 }
 
-// Whether `a` gives way before `b`: who has sent nothing does first, then who is there for longer.
+// Whether `a` is evicted before `b`: first connections that have sent nothing, then the oldest.
 bool givesWayBefore(const Provider& a, const Provider& b) {
   return a.upgraded != b.upgraded ? !a.upgraded : a.peer < b.peer;
 }
 
-// Who has not authenticated gives way: strangers, a web page's among them, cannot keep providers
-// out. Each has some time first: else a flood of them would end every handshake, a provider's too.
+// Evicts an unauthenticated connection, so that strangers (a web page, for example) cannot keep
+// providers out. Each connection first has some time to authenticate: otherwise a flood of new ones
+// would end every handshake, including a provider's.
 bool makeRoom(const Turn& turn) {
   Provider* first = nullptr;
   for (Provider* provider : turn.state.providers.all()) {

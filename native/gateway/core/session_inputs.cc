@@ -1,4 +1,4 @@
-// What a session can do to the gateway: one overload for each of its messages.
+// Handles the messages of a session: one overload for each.
 #include <optional>
 #include <utility>
 
@@ -28,7 +28,7 @@ using protocol::LogLevel;
 
 namespace {
 
-// What a link may send that is not a session's (yet), or not any more.
+// The messages that a link may send before its session has registered, or after it has ended.
 struct UnregisteredLink {
   const Turn& turn;
   PeerId peer;
@@ -226,7 +226,7 @@ bool isKnown(State& state, PeerId peer) {
          state.endedLinks.contains(peer);
 }
 
-// Who gets the outcome of a call on that link. REQUIRES: isKnown.
+// The receiver of the outcome of a call on that link. REQUIRES: isKnown.
 Caller callerAt(State& state, PeerId peer) {
   const std::string* chosen = state.controlClients.sessionOf(peer);
   return {chosen == nullptr ? state.sessions.byPeer(peer) : state.sessions.find(*chosen), peer};

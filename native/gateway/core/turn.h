@@ -34,7 +34,7 @@
 
 namespace tap::gateway {
 
-// What can become due.
+// The timers of the gateway.
 struct UnauthenticatedDue {
   PeerId peer;
 };
@@ -102,7 +102,7 @@ struct Config {
   std::string version;     // of this program
   std::string node;        // version of the Node.js that it runs on; empty: none
   std::string token;       // the instance token (docs/decisions.md D-1)
-  std::string linkSecret;  // what a session's first frame must carry; empty: not asked for
+  std::string linkSecret;  // a session's first frame must carry this; empty: not required
   int64_t pid = 0;
   int64_t port = 0;
   std::array<uint64_t, 4> seed{};  // for identifiers

@@ -48,7 +48,7 @@ struct Matched {
   const HookRule* rule;
 };
 
-// What all rules say of this use before anybody is asked.
+// The verdict of all rules on this use, before any provider is asked.
 struct Review {
   std::optional<std::string> deny;
   std::vector<Matched> matched;  // contexts and gates, in registration order
@@ -61,7 +61,7 @@ void logRule(const Turn& turn, const BoundProvider& bound, const HookRule& rule,
                                             visible(rule.json, false, 256));
 }
 
-// What a rule cannot decide by its pattern, it must not let pass either.
+// If a rule's pattern cannot decide, the rule must not let the use pass.
 void considerUndecided(const Turn& turn, Review& review, const BoundProvider& bound,
                        const HookRule& rule, std::string_view why) {
   logRule(turn, bound, rule, why);
@@ -95,8 +95,8 @@ void consider(const Turn& turn, Review& review, const BoundProvider& bound, cons
   }
 }
 
-// Of a provider whose connection was lost: what its rule covers is denied, since it cannot be
-// asked.
+// A rule of a provider whose connection was lost: the uses that it covers are denied, because the
+// provider cannot be asked.
 void considerHeld(Review& review, const std::string& provider, const HookRule& rule,
                   const protocol::ToolUse& use, const PatternTime& time) {
   if (review.deny) return;

@@ -30,7 +30,7 @@ constexpr std::string_view kHello = "hello";
 
 constexpr size_t kShownTextBytes = 256;  // of a section's text, in the timeline
 
-// What stands last in a protected section, whatever was appended to it.
+// The last sentence of a protected section, after all that was appended to it.
 constexpr std::string_view kLastWord =
     "Where such an addition disagrees with the text of this section above it, that text holds.";
 

@@ -1,5 +1,5 @@
-// What a session's hooks are to do: put together from what its providers have declared, told to the
-// session whenever it changes, and acknowledged to the providers once it is in force.
+// The hooks of a session, built from the declarations of its providers. The gateway sends them to
+// the session whenever they change, and acknowledges them to the providers once they are in force.
 #pragma once
 
 #include <cstdint>
@@ -38,11 +38,12 @@ void tellHooks(const Turn& turn, Session& session);
 // The session says how far it has come.
 void hooksSettled(const Turn& turn, Session& session, const protocol::HooksState& state);
 
-// What still waits to be answered is answered with why it will not be.
+// Answers all pending requests with the reason why they will not be fulfilled.
 void refusePendingHooks(const Turn& turn, const Provider& provider, Binding& binding,
                         std::string_view why);
 
-// What a trust level may not declare, or nobody; in words, for an UNAUTHORIZED.
+// Hooks that the provider's trust level, or any provider, may not declare; in words, for an
+// UNAUTHORIZED.
 [[nodiscard]] std::optional<std::string> forbiddenHooks(const Provider& provider,
                                                         const protocol::HooksChange& change);
 // The binding as the change makes it.

@@ -1,5 +1,6 @@
-// What the gateway has asked providers on a session's behalf: gate.check and transform.request.
-// Each is opened once and taken out once; whoever takes it out goes on with what waits for it.
+// Requests that the gateway has sent to providers for a session: gate.check and transform.request.
+// Each is opened once and taken out once; the code that takes it out continues the work that waits
+// for it.
 #pragma once
 
 #include <cstdint>

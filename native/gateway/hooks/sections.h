@@ -1,4 +1,4 @@
-// What providers add to what the model reads at a prompt: context beside it, and sections of the
+// Text that providers add for the model: context that goes with a prompt, and sections of the
 // system message that they rewrite when the CLI builds it (docs/decisions.md D-18).
 #pragma once
 

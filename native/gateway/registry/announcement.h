@@ -19,7 +19,7 @@ void announce(const Turn& turn, Session& session, Provider& provider);
 // A provider has bound itself to one session: in a moment the users of the others are told.
 void noticeMove(const Turn& turn, const Provider& provider);
 // A session is new: its user is told who serves another one. `returning`: another gateway has
-// served it before, and what was true then is no news.
+// served it before, so facts from that time are not announced.
 void noticeSession(const Turn& turn, Session& session, bool returning);
 // The moment has passed.
 void tellElsewhere(const Turn& turn, Session& session);

@@ -1,5 +1,5 @@
-// Tokens and pairing codes: who proves to be what (docs/decisions.md D-1, D-2). Everything here is
-// compared in constant time and shown in no log.
+// Tokens and pairing codes: how a connection proves its identity (docs/decisions.md D-1, D-2).
+// Everything here is compared in constant time and shown in no log.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct PairedProvider {
   std::optional<std::string> origin;  // a web page may use its token from there only
 };
 
-// One who has been shown a code, and has not typed it yet.
+// A pairing whose code has been shown, but not typed yet.
 struct WaitingPairing {
   std::string code;
   PairedProvider provider;
@@ -44,7 +44,8 @@ class Authenticator {
   Authenticator(std::string instanceToken, FillSecret fillSecret)
       : instanceToken_(std::move(instanceToken)), fillSecret_(std::move(fillSecret)) {}
 
-  // What the token proves, for a connection with that origin; nothing if it proves nothing.
+  // The credentials that the token proves for a connection with that origin; nothing if the token
+  // is not valid.
   [[nodiscard]] std::optional<Credentials> check(std::string_view token,
                                                  const std::optional<std::string>& origin) const;
 

@@ -50,7 +50,7 @@ bool tooManyHellos(const Turn& turn, Provider& provider) {
   return false;
 }
 
-// What hello says of every session that it binds to.
+// The declarations of a hello, for every session that it binds to.
 Binding declaredBy(const protocol::Hello& hello) {
   Binding binding;
   binding.tools = hello.tools;
@@ -127,7 +127,8 @@ void applyHello(Provider& provider, const protocol::Hello& hello) {
   provider.concurrency = hello.concurrency;
 }
 
-// What the session remembers of it, and forgets once it is bound there.
+// The size of the data that the session remembers of the provider, and forgets once it is bound
+// there.
 size_t rememberedOf(const Provider& provider, const Session& session) {
   const auto at = session.known.find({provider.name, provider.instance});
   if (at == session.known.end() || at->second.party != provider.party) return 0;

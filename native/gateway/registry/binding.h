@@ -13,7 +13,8 @@ namespace tap::gateway {
 // (docs/protocol.md, "States"), and stays so if the new hello is refused.
 [[nodiscard]] std::optional<protocol::Refusal> bindProvider(const Turn& turn, Provider& provider,
                                                             protocol::Hello hello);
-// The connection that it takes over with this hello, by its token; null if there is none.
+// The connection that it takes over with this hello, by its token; null if there is no such
+// connection.
 [[nodiscard]] Provider* takenOver(const Turn& turn, const Provider& provider,
                                   const protocol::Hello& hello);
 // A provider bound to "all" is ready for a session that came later.

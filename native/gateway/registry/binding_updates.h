@@ -1,4 +1,4 @@
-// What all messages have in common that change a binding: the bindings that they mean, and the ack.
+// Common to all messages that change a binding: the bindings that they mean, and the ack.
 #pragma once
 
 #include <optional>

@@ -11,7 +11,7 @@
 
 namespace tap::gateway {
 
-// What hello.session says for every session.
+// The value of hello.session that means every session.
 inline constexpr std::string_view kAll = "all";
 
 // The sessions that hello asks for, or the only one there is (docs/decisions.md D-5).

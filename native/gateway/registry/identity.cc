@@ -35,7 +35,7 @@ bool isTaken(const Turn& turn, const std::string& providerId) {
                      [&](const Provider* provider) { return provider->providerId == providerId; });
 }
 
-// Whoever ends a provider must not end its rules with it.
+// An agent that kills a provider must not remove its rules that way.
 void holdRules(const Turn& turn, Session& session, const Provider& provider, Departure departure,
                const Binding& lost) {
   if (departure == Departure::Moved) return;
@@ -64,13 +64,14 @@ void forget(const Turn& turn, Session& session, const Identity& identity) {
   session.streams.erase(name);
   std::erase_if(session.announcedTexts,
                 [&](const auto& entry) { return entry.first.first == name; });
-  // Whoever was told that it serves another session now need not hear that it left.
+  // If the timeline has said that the provider serves another session now, it need not say that it
+  // left.
   if (session.announced.erase(name) > 0 && !session.servedElsewhere.contains(name)) {
     tellArrival(turn, session, party, name, LogLevel::Info, "tap: " + name + " left");
   }
 }
 
-// A party that comes back under ever new names leaves no more than so many of them.
+// A party that returns again and again under new names must not fill the memory with them.
 void forgetTheOldest(const Turn& turn, Session& session, const std::string& party) {
   size_t departed = 0;
   const std::pair<const Identity, KnownProvider>* oldest = nullptr;

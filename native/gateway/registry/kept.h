@@ -1,8 +1,8 @@
-// What the gateway keeps of providers beyond a message: events in streams, injects that wait, and
-// what they have declared, of those that may come back, too. It is bounded for each party
+// The data of providers that the gateway keeps beyond a message: events in streams, waiting
+// injects, and declarations, also of providers that may come back. It is bounded for each party
 // (gateway/registry/party.h), for all together, and for all paired ones, which leave the rest to
-// the user's programs. Who needs room gives up its own oldest events for it, and never those of
-// another party. Who is refused gives up nothing.
+// the user's programs. A party that needs room loses its own oldest events, never those of another
+// party. If it is refused, it loses nothing.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ inline constexpr size_t kKnownBytes = sizeof(KnownProvider);
 [[nodiscard]] size_t weigh(const Provider& provider);
 [[nodiscard]] size_t weigh(const Session& session, const Identity& identity);
 
-// To be called when what is weighed has changed.
+// Call this when the weighed data has changed.
 void reckon(State& state, Provider& provider);
 void reckon(State& state, Session& session, const Identity& identity);
 
@@ -39,7 +39,7 @@ struct Room {
   size_t taken = 0;
   size_t freed = 0;
 };
-// Makes room for it, or says why there is none, with the type of the message.
+// Makes room for it, or returns a refusal with the type of the message.
 [[nodiscard]] std::optional<protocol::Refusal> makeRoom(const Turn& turn, std::string_view party,
                                                         Room room, std::string_view type,
                                                         const std::string& requestId);

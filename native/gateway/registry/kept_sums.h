@@ -49,7 +49,7 @@ class KeptSums {
   void change(Account& account, std::string_view party, size_t less, size_t more);
   void close(std::string_view party);
 
-  std::map<std::string, Account, std::less<>> parties_;  // who has nothing is not in it
+  std::map<std::string, Account, std::less<>> parties_;  // without parties that keep nothing
   size_t inAll_ = 0;
   size_t ofPaired_ = 0;
   uint64_t lastEvent_ = 0;
@@ -71,7 +71,8 @@ class KeptShare {
   KeptShare& operator=(const KeptShare&) = delete;
   ~KeptShare() { release(); }
 
-  // Nothing is counted for the empty party: the gateway's own, or who has not said hello.
+  // Nothing is counted for the empty party: the gateway itself, or a connection that has not sent
+  // `hello`.
   void set(KeptSums& sums, std::string_view party, size_t bytes);
   void release();
   [[nodiscard]] size_t bytes() const { return bytes_; }

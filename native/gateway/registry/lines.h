@@ -1,6 +1,6 @@
 // Lines that providers write into a session's timeline: each party (gateway/registry/party.h) may
-// write so many a second, whichever message they come from. What is more is left out; the timeline
-// says how many lines that were.
+// write so many a second, whichever message they come from. Further lines are left out; the
+// timeline says how many.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct CallInFlight;
 
 class LineBudget {
  public:
-  // Takes one line of the `most` that a second may have; false if there is none.
+  // Takes one line of the `most` lines per second; false if they are used up.
   [[nodiscard]] bool take(size_t most, Time now);
   [[nodiscard]] bool has(size_t most, Time now) const;
   // Whether it is as good as new.
@@ -54,9 +54,9 @@ void tellLeftOut(const Turn& turn, Session& session, const std::string& party);
 
 // The newest progress of a call: it is shown at once, or when the last one is old enough.
 void showProgress(const Turn& turn, Session& session, CallInFlight& call);
-// Nobody waits for the call any more: what was not shown yet is not.
+// Nobody waits for the call any more: drops progress that has not been shown.
 void dropProgress(const Turn& turn, CallInFlight& call);
-// The call is over: what was not shown yet is.
+// The call is over: shows progress that has not been shown yet.
 void endProgress(const Turn& turn, CallInFlight& call);
 
 }  // namespace tap::gateway

@@ -35,7 +35,7 @@ class Replaced {
       }
     }
   }
-  // What is used nowhere else goes with them.
+  // Patterns that are not used elsewhere are freed with them.
   [[nodiscard]] PatternStore::Use freed() const {
     PatternStore::Use freed;
     for (const auto& [pattern, uses] : uses_) {

@@ -1,4 +1,4 @@
-// Who a connection is, before it may say hello: by a token, or by a code that the user types
+// Identifies a connection before it may send `hello`: by a token, or by a code that the user types
 // (docs/decisions.md D-2).
 #pragma once
 
@@ -16,12 +16,12 @@ namespace tap::gateway {
 void admit(const Turn& turn, Provider& provider, const Credentials& credentials,
            std::string_view token);
 
-// Shows a code to the user; says why there is none.
+// Shows a code to the user, or returns a refusal.
 [[nodiscard]] std::optional<protocol::Refusal> startPairing(const Turn& turn, Provider& provider,
                                                             const protocol::Auth& auth);
 [[nodiscard]] std::optional<protocol::Refusal> confirmPairing(const Turn& turn, Provider& provider,
                                                               const protocol::AuthConfirm& confirm);
-// The session's user wants to see the codes that wait to be typed, and who is paired.
+// Shows the session's user the codes that wait to be typed, and the paired providers.
 void showPairings(const Turn& turn, Session& session);
 
 }  // namespace tap::gateway

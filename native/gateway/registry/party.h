@@ -1,5 +1,5 @@
-// Who stands behind a connection, and on whose account the gateway gives something away: memory,
-// work, pushes, lines in the timeline.
+// The party behind a connection, on whose account the gateway counts memory, work, pushes and lines
+// in the timeline.
 //
 // Programs of the user's trust each other (Party::isSame), and each name has its own account. A
 // paired program has one account, whatever it calls itself; a web page is the same in all its tabs

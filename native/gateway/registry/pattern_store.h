@@ -43,7 +43,7 @@ class PatternStore {
 
   [[nodiscard]] Use of(std::string_view party) const;
   [[nodiscard]] Use inAll() const;
-  // What has been compiled since the start, and what that took of the allowances.
+  // The number of compilations since the start, and the part of the allowances that they used.
   [[nodiscard]] uint64_t compiles() const { return compiles_; }
   [[nodiscard]] uint64_t charged() const { return charged_; }
   [[nodiscard]] size_t parties() const { return parties_.size(); }
@@ -52,7 +52,7 @@ class PatternStore {
   struct Compiled;
   struct Account;
   struct Held;
-  // What the patterns themselves take out of when the last user lets go of them.
+  // The books from which a pattern removes itself when its last user releases it.
   struct Books {
     std::map<std::string_view, std::weak_ptr<const Compiled>> texts;
     Use use;

@@ -17,7 +17,8 @@ inline void watchProviders(const Turn& turn) {
   if (timer == TimerId::None) timer = turn.schedule(Limit::ProviderPingMs, WatchDue{});
 }
 
-// The timer is due: pings whoever keeps something waiting, and tells sessions of those that hang.
+// The timer is due: pings providers that keep a request waiting, and reports those that hang to
+// their sessions.
 void lookAtProviders(const Turn& turn);
 
 // How a provider keeps others waiting.

@@ -171,7 +171,7 @@ void Providers::regroup(std::string_view sessionId, std::string_view name) {
       if (named->refused.contains(tool.name)) continue;
       const Obtained obtained =
           obtain(session->second, tool.name, Tool{owner, named->targeted, {}});
-      // Another name may have it since the CLI refused it here, and it is refused no more.
+      // While the CLI refused the tool here, a provider of another name may have taken it.
       if (obtained.tool == nullptr) continue;
       obtained.tool->served.push_back({provider, &tool});
       if (!obtained.isNew) continue;  // another instance declares it, too

@@ -1,5 +1,5 @@
-// The provider registry: who is connected, with which trust and in which state, and what each has
-// bound to which session.
+// The provider registry: the connected providers, their trust and state, and what each has bound to
+// which session.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ struct BoundProvider {
   Binding* binding;
 };
 
-// Who a connection is allowed to be (docs/decisions.md D-1).
+// The identity that a connection has proved (docs/decisions.md D-1).
 struct Credentials {
   protocol::Trust trust = protocol::Trust::None;
   std::string onlySession;  // empty: any

@@ -16,8 +16,8 @@ void refuse(const Turn& turn, Provider& provider, const protocol::Refusal& refus
 // Forgets the provider and closes its connection. The reference is dead afterwards.
 void dropProvider(const Turn& turn, Provider& provider, uint16_t code, std::string reason,
                   Departure departure);
-// The token proves nothing any more: whoever is connected with it has to go. `departure`: Goodbye
-// where the user has taken it back.
+// The token is no longer valid: closes the connections that use it. `departure`: Goodbye if the
+// user has revoked it.
 void endToken(const Turn& turn, std::string_view token, std::string_view why, Departure departure);
 
 }  // namespace tap::gateway

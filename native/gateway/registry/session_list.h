@@ -1,5 +1,5 @@
-// What depends on which sessions there are: the list that providers have of them, and the grace
-// time after which a gateway without a session ends.
+// Follows which sessions exist: the list that providers have of them, and the grace time after
+// which a gateway without a session ends.
 #pragma once
 
 #include "gateway/core/turn.h"

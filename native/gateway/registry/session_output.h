@@ -1,4 +1,4 @@
-// What the gateway sends to a session's process: events, and lines of the timeline.
+// Output to a session's process: events, and lines of the timeline.
 #pragma once
 
 #include <string>

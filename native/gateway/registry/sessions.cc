@@ -55,7 +55,7 @@ std::vector<protocol::SessionSummary> Sessions::summaries(const Credentials& for
   for (const Session* session : active()) {
     protocol::SessionSummary summary{session->id, session->label, session->cwd,
                                      session->id == foreground_};
-    // What it may bind to comes first: many a provider takes the first one.
+    // Sessions that the provider may bind to come first, because many providers take the first one.
     const bool mayBind = for_.onlySession.empty() || for_.onlySession == session->id;
     // The folder is only for those who may bind to the session (docs/protocol.md, "sessions,
     // sessions.updated").

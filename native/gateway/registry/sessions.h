@@ -31,7 +31,7 @@ namespace tap::gateway {
 struct KnownProvider {
   std::string providerId;
   std::string reconnectToken;
-  Credentials credentials;  // a token serves only who has the same
+  Credentials credentials;  // the token is valid only with the same credentials
   std::string party;        // gateway/registry/party.h; empty: not met yet
   std::optional<std::string> origin;
   int64_t revision = 0;               // of its binding: does not fall when it comes back
@@ -73,7 +73,7 @@ struct Session {
   std::set<std::string, std::less<>> servedElsewhere;  // names of which it has said that
   std::map<std::string, TimerId, std::less<>>
       offers;       // names that were asked to serve it: OfferDue
-  Time newsFrom{};  // what was so before is no news: another gateway has told it
+  Time newsFrom{};  // do not announce earlier events: another gateway has done so
   std::map<std::string, EventStreams, std::less<>> streams;  // by provider name
   std::map<std::string, LineBudget, std::less<>> lines;      // by party
   std::deque<protocol::SessionEvent> outbox;                 // waits for a process while it lingers

@@ -1,5 +1,5 @@
-// What providers pushed: per session and provider a few named streams, each a ring of the latest
-// events (docs/protocol.md, "push").
+// The events that providers have pushed: per session and provider a few named streams, each a ring
+// of the latest events (docs/protocol.md, "push").
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct StreamEntry {
   std::string metadata;  // JSON text of an object, or empty
   uint64_t number = 0;   // KeptSums::nextEvent
 
-  // What it takes in memory.
+  // Its size in memory.
   [[nodiscard]] size_t bytes() const {
     return sizeof(StreamEntry) + event.size() + metadata.size();
   }

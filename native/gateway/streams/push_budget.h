@@ -20,7 +20,7 @@
 
 namespace tap::gateway {
 
-// What is put before the model, and the name of the provider that it comes from.
+// A prompt for the model, and the name of the provider that it comes from.
 struct PendingInject {
   std::string provider;
   std::string prompt;
@@ -53,7 +53,7 @@ class PushBudget {
   // Counts one push; false if there were too many in the last second.
   [[nodiscard]] bool take(const Limits& limits, Time now);
 
-  // What becomes of an inject.
+  // The verdict on an inject.
   enum class Inject : uint8_t { Send, Wait, Refuse };
   // It is taken where it has to wait. Only one is under way until the session is idle.
   [[nodiscard]] Inject inject(PendingInject& inject, TurnCount& turns, const Limits& limits);
@@ -62,11 +62,11 @@ class PushBudget {
 
   // The session is idle: the inject under way has been answered. The next one to send, if any.
   [[nodiscard]] std::optional<PendingInject> idle(TurnCount& turns, const Limits& limits);
-  // The session's process is gone. The turn under way was started all the same.
+  // The session's process is gone. The turn under way still counts as started.
   void interrupted();
-  // The user has spoken: the loop, if it was one, is broken.
+  // The user has typed a prompt, which ends a possible loop of injects and answers.
   void userHasSpoken();
-  // What waits of those with this token is not sent any more.
+  // Drops the waiting injects of providers with this token.
   void dropWaiting(std::string_view token);
 
   [[nodiscard]] size_t waiting() const { return waiting_.size(); }
@@ -93,9 +93,9 @@ class PushBudgets {
 
   // Holds until the next call of a function that is not const.
   [[nodiscard]] PushBudget& of(const std::string& account, Time now);
-  // Who had the one account goes by the other now, and takes its budget along.
+  // A provider moves from one account to another, with its budget.
   void follow(const std::string& former, const std::string& account, Time now);
-  // Who had this token may push no more. The others of its account may.
+  // The holder of this token may no longer push. Others on its account may.
   void dropWaiting(std::string_view token);
   void interrupted();
   void userHasSpoken(Time now);

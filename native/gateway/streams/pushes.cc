@@ -106,7 +106,7 @@ EventStreams& streamsOf(const Turn& turn, Session& session, const Provider& prov
   return streams;
 }
 
-// What becomes of it, and the lines about a pause that it has brought about.
+// Decides about an inject, and shows the lines about a pause that it has caused.
 PushBudget::Inject tryInject(const Turn& turn, Session& session, PushBudget& budget,
                              PendingInject& inject) {
   const PushBudget::Inject verdict = budget.inject(inject, session.budgets.turns, turn.limits());
@@ -115,7 +115,7 @@ PushBudget::Inject tryInject(const Turn& turn, Session& session, PushBudget& bud
   return verdict;
 }
 
-// One push to one session. What became of it, for the ack, or why it was refused.
+// One push to one session. Returns: its outcome, for the ack, or why it was refused.
 Result<std::string_view, Refusal> pushTo(const Turn& turn, const Provider& provider,
                                          Session& session, const protocol::Push& push,
                                          int64_t& rule) {
@@ -145,7 +145,7 @@ Result<std::string_view, Refusal> pushTo(const Turn& turn, const Provider& provi
   }
   const std::string& text = push.event.empty() ? push.prompt : push.event;
   StreamEntry entry{turn.now.unixMillis, text, std::string(push.metadata.view())};
-  // What waits as an inject is kept once more, in its fence.
+  // A waiting inject is kept a second time, in its fence.
   const bool inject = filtered.outcome == protocol::FilterOutcome::Inject;
   PendingInject pending{provider.name, {}, provider.credentials.token};
   if (inject) pending.prompt = injected(provider, stream, push, turn.limits());

@@ -1,4 +1,4 @@
-// What providers push: into their streams, the timeline, the session (docs/protocol.md, "push").
+// Pushes of providers: into their streams, the timeline, the session (docs/protocol.md, "push").
 #pragma once
 
 #include <optional>

@@ -1,7 +1,7 @@
 // When a session's tool set must be synchronised, and with what: how long changes are gathered, one
 // plan in flight at a time, never what the session already has, and the pauses between reloads
-// (docs/decisions.md D-22, D-23). One object per session; a plain state machine over times. A
-// change costs what has changed, however many other providers there are.
+// (docs/decisions.md D-22, D-23). One object per session; a plain state machine over times. The
+// cost of a change does not depend on the number of other providers.
 #pragma once
 
 #include <map>
@@ -61,7 +61,7 @@ class ToolSync {
   bool confirmed(int64_t revision, Time now);
   // After a failure the same set is not tried again; a changed one is.
   bool failed(int64_t revision, Time now);
-  // The link broke: what was in flight is unknown, the next register tells.
+  // The link broke: the fate of the plan in flight is unknown until the next register.
   void linkLost();
 
   // Nothing is in flight, and nothing is left that would be sent.

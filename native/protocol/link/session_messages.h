@@ -203,7 +203,7 @@ struct Inject {
 struct Subscribe {
   std::vector<std::string> events;
 };
-// What the session's hooks are to do from now on. Answered by HooksState, once it is so.
+// The session's hooks from now on. Answered by HooksState once they are in force.
 struct ProviderGuards {
   std::string provider;
   std::vector<std::string> rules;  // JSON text, HookRule::json
@@ -222,10 +222,10 @@ struct Hooks {
   bool wanted = false;   // a HookCheck before each tool call
   bool prompts = false;  // a PromptSubmitted for each prompt
   int64_t gateMs = 0;    // how long a HookCheck may take
-  // What the session denies by itself while it has no gateway.
+  // Uses that the session itself denies while it has no gateway.
   std::vector<ProviderGuards> guards;
   std::vector<SectionEdit> sections;  // sorted by name
-  std::string needs = {};  // who needs hooks and for what, for the user whose consent it takes
+  std::string needs = {};  // which providers need hooks, and why: for the user who must consent
   bool operator==(const Hooks&) const = default;
 };
 // Neither a denial nor a context: nothing speaks against it.

@@ -112,7 +112,7 @@ struct StreamHistory {
 // `data` is JSON text.
 [[nodiscard]] Slice encodeSessionEvent(std::string_view sessionId, std::string_view event,
                                        std::string_view data);
-// `id` needs no escaping, and `args` is JSON text; empty: there are none.
+// `id` needs no escaping, and `args` is JSON text, or empty.
 [[nodiscard]] Slice encodeToolCall(std::string_view id, std::string_view sessionId,
                                    std::string_view tool, std::string_view args);
 [[nodiscard]] Slice encodeToolCancel(std::string_view id, std::string_view sessionId,

@@ -71,7 +71,7 @@ struct Hello {
   std::string reconnectToken;
   std::string metadata;  // JSON text of an object, or empty
   std::vector<ToolDefinition> tools;
-  bool declaresTools = false;  // the field was there, be it empty
+  bool declaresTools = false;  // the field was present, even if empty
   uint8_t subscribe = 0;       // SubscribedEvent bits
   HooksChange hooks;
   bool declaresHooks = false;  // as with tools
@@ -88,7 +88,7 @@ struct FileReference {
 };
 struct ToolResult {
   Slice id;  // of the call
-  // Success: the JSON text of `data` (empty: there was none). Failure: code and text.
+  // Success: the JSON text of `data` (empty: absent). Failure: code and text.
   Slice data;
   std::optional<FileReference> file;  // instead of data
   bool failed = false;
@@ -124,7 +124,7 @@ struct HooksUpdate {
   std::string requestId;
 };
 struct ContextUpdate {
-  std::string context;  // empty: there is none any more
+  std::string context;  // empty: removes the context
   std::optional<std::string> sessionId;
   std::string requestId;
 };

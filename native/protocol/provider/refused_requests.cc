@@ -26,7 +26,7 @@ std::string textIn(std::string_view object, std::string_view key) {
   return utf8::isValid(text) ? text : std::string();
 }
 
-// Where the arguments are what is wrong, that says more than the reason does.
+// If the arguments are wrong, their error says more than the reason does.
 std::string problemOf(std::string_view text, std::string_view reason) {
   json::Scanner scanner;
   if (const auto args = json::find({json::Kind::Object, text}, "args")) {

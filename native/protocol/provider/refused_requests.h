@@ -1,5 +1,5 @@
-// Requests of a session that cannot be read, and calls whose arguments are of no use: whoever waits
-// for an answer gets one that says why, at once.
+// Requests of a session that cannot be read, and calls with unusable arguments: whoever waits for
+// an answer gets one that says why, at once.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-"""What is wrong with a call's arguments, in words that a model and a person understand."""
+"""Checks a call's arguments, with problems in words that a model and a person understand."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ ANSWERS = {"tool.result", "gate.result", "transform.result"}
 
 
 class Owner(Protocol):
-    """Who says what is declared, and hears what comes."""
+    """The owner of a connection: gives it the declarations, and receives its messages."""
 
     name: str
 
@@ -82,7 +82,7 @@ class Connection:
         return self._state == "bound"
 
     def spawn(self, work: Any) -> asyncio.Task[Any]:
-        """Runs beside; what it raises is reported."""
+        """Runs in the background; an exception is reported."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._finished)

@@ -1,4 +1,4 @@
-"""What can go wrong, each with a code and what to do about it."""
+"""The SDK's errors, each with a code and advice."""
 
 from __future__ import annotations
 

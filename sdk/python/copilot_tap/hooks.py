@@ -16,7 +16,7 @@ Section = tuple[Union[Message, None], Union[Callable[..., Any], None]]
 Change = tuple[Message, Callable[[], None]]
 """What to tell the gateway, and what to do where it refuses."""
 ENDS = (KeyboardInterrupt, SystemExit, GeneratorExit)
-"""They end the program, and with it the connection: the gateway denies by itself."""
+"""They end the program and so the connection; the gateway then denies on its own."""
 
 
 def _decision(verdict: Any) -> Message:

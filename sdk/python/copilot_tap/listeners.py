@@ -1,4 +1,4 @@
-"""The functions that hear of a provider's events."""
+"""The listeners of a provider's events."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Listeners:
                     self.on_error(error, where)
 
     def on_error(self, error: BaseException, call: str | None = None) -> None:
-        """What nobody waits for, and what has failed by it. Without a listener it goes to stderr."""
+        """Reports an error that no caller waits for; without a listener, on stderr."""
         if self._listeners.get("error"):
             self.tell_later("error", error)
         elif not (isinstance(error, TapError) and error.code == "DISCONNECTED"):

@@ -1,4 +1,4 @@
-"""A provider: what it declares, what it sends, and its life."""
+"""A provider: its declarations, the messages that it sends, and its lifetime."""
 
 from __future__ import annotations
 
@@ -167,8 +167,8 @@ class Provider:
         await self.synced()
 
     async def synced(self) -> None:
-        """Tells the gateway what has changed, and returns once it is in force. TapError where it is
-        refused: what was refused is as it was before."""
+        """Sends the changes to the gateway, and returns once they are in force. Raises TapError if
+        the gateway refuses a change; that change is undone."""
         if not self._sync_lock:
             return
         refusals: list[TapError] = []
@@ -352,7 +352,7 @@ class Provider:
             run.result()
 
     async def close(self, reason: str | None = None) -> None:
-        """Says goodbye, for good. Calls that run are cancelled."""
+        """Sends `goodbye` and does not reconnect. Cancels running calls."""
         if self._left or self._run is None:
             self._left = True
             return

@@ -1,4 +1,4 @@
-"""What goes wrong in a user's function is shown where its author looks: on stderr."""
+"""Errors in a user's function go to stderr, where its author looks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that are not async, beside the loop."""
+"""Runs functions that are not async in threads, outside the event loop."""
 
 from __future__ import annotations
 

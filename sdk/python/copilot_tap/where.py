@@ -27,7 +27,7 @@ class Whereabouts:
         self.given = token if token is not None else env.get("TAP_PROVIDER_TOKEN")
 
     def token(self) -> str | None:
-        """Every gateway has its own token: read anew for each connection."""
+        """Every gateway has its own token, so it is read again for each connection."""
         if self.given:
             return self.given
         try:
