@@ -25,6 +25,8 @@ const PATIENT_RETRY_MS = 5000;
 const DRAIN_SENT_MS = 6000;
 /** The port and files of a killed process are usually free at once. */
 const FREEING_MS = 5000;
+/** A gateway listens before its descriptor has replaced that of the one before it. */
+const DESCRIPTOR_MS = 2000;
 /** Another session starts the newer gateway for which this one's makes room: its turn. */
 const YIELD_MS = 3000;
 
@@ -91,6 +93,8 @@ export class GatewayLink {
   #leftAlone = "";
   /** Who had the port when it was last asked, and since when. @type {{by?: string, since: number}} */
   #held = { since: 0 };
+  /** The secret that was refused last, and since when it is. */
+  #refused = { secret: "", since: 0 };
 
   /** @param {LinkOptions} options */
   constructor(options) {
@@ -239,9 +243,16 @@ export class GatewayLink {
       isNewer(version, descriptor.version)
     ) {
       this.#askToDrain(descriptor);
-    } else {
+    } else if (event.code !== "SECRET" || this.#isWrong(descriptor?.secret ?? "")) {
       this.#report(event.message);
     }
+  }
+
+  /** Whether a refused secret is more than the former gateway's. @param {string} secret */
+  #isWrong(secret) {
+    const now = performance.now();
+    if (this.#refused.secret !== secret) this.#refused = { secret, since: now };
+    return now - this.#refused.since >= DESCRIPTOR_MS;
   }
 
   /**

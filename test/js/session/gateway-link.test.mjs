@@ -59,6 +59,64 @@ test("a port whose gateway takes no connection is waited for, and told about onc
   assert.ok(performance.now() - startedAt >= 10_000, "at first it may be about to leave");
 });
 
+/**
+ * A gateway that takes one secret, and refuses the link to others.
+ * @param {import("node:test").TestContext} t @param {string} secret that it takes
+ */
+async function gatewayWithSecret(t, secret) {
+  const folder = temporaryFolder(t);
+  const port = await freePort();
+  const page = http.createServer((_request, response) => {
+    response.end(JSON.stringify({ program: "tap", home: "h" }));
+  });
+  await new Promise((resolve) => page.listen(port, "127.0.0.1", () => resolve(undefined)));
+  const seen = { taken: 0, refused: 0 };
+  const server = net.createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", (data) => {
+      const right = JSON.parse(data.subarray(4).toString()).secret === secret;
+      seen[right ? "taken" : "refused"] += 1;
+      if (right) return;
+      socket.end(frame({ type: "refused", code: "SECRET", message: "the link's secret is wrong" }));
+    });
+  });
+  const link = path.join(folder, "link");
+  await new Promise((resolve) => server.listen(link, () => resolve(undefined)));
+  t.after(() => {
+    page.close();
+    server.close();
+  });
+  const descriptor = path.join(folder, "gateway.json");
+  const say = (/** @type {string} */ told) =>
+    writePrivate(
+      descriptor,
+      JSON.stringify({ pid: process.pid, port, link, secret: told, version: "0.1.0" }),
+    );
+  return { seen, say, files: { descriptor, port, homeHash: "h", logs: folder } };
+}
+
+test("a gateway whose descriptor is still the former one's is tried again without a word", async (t) => {
+  const { seen, say, files } = await gatewayWithSecret(t, "new");
+  say("former");
+  /** @type {string[]} */
+  const told = [];
+  linkTo(t, files, { cwd: files.logs, onTrouble: (text) => told.push(text) }).start();
+  await waitFor(() => seen.refused > 0, { what: "a refusal" });
+  say("new");
+  await waitFor(() => seen.taken > 0, { what: "the right secret" });
+  assert.deepEqual(told, []);
+});
+
+test("a secret that stays wrong is told", async (t) => {
+  const { say, files } = await gatewayWithSecret(t, "new");
+  say("wrong");
+  /** @type {string[]} */
+  const told = [];
+  linkTo(t, files, { cwd: files.logs, onTrouble: (text) => told.push(text) }).start();
+  await waitFor(() => told.length > 0, { what: "the trouble", timeoutMs: 20_000 });
+  assert.deepEqual(told, ["tap: the link's secret is wrong"]);
+});
+
 test("a gateway of an older link version is asked to drain by the first frame of a new link", async (t) => {
   const folder = temporaryFolder(t);
   const link = path.join(folder, "link");
