@@ -46,7 +46,8 @@ function connect() {
       bound = true;
     },
     "tool.call": ({ id, args }) => {
-      if (args.name) send({ type: "tool.result", id, data: `Hello, ${args.name}!` });
+      if (args.name && typeof args.name === "string")
+        send({ type: "tool.result", id, data: `Hello, ${args.name}!` });
       else send({ type: "tool.result", id, error: "name is missing", errorCode: "INTERNAL" });
     },
     "tool.cancel": ({ id }) =>

@@ -25,7 +25,7 @@ const tools = [
 
 /** What the tool does. The signal fires when nobody waits for the answer any more. */
 async function greet({ name }, _signal) {
-  if (!name) throw new Error("name is missing");
+  if (typeof name !== "string" || !name) throw new Error("name is missing");
   return `Hello, ${name}!`;
 }
 

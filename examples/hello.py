@@ -33,7 +33,7 @@ TOOLS = [
 
 async def greet(args):
     """What the tool does. It is cancelled when nobody waits for the answer any more."""
-    if not args.get("name"):
+    if not isinstance(args.get("name"), str) or not args["name"]:
         raise ValueError("name is missing")
     return f"Hello, {args['name']}!"
 

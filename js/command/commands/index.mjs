@@ -22,6 +22,7 @@ const MODULES = {
   pair: () => import("./pair.mjs"),
   unpair: () => import("./unpair.mjs"),
   dev: () => import("./dev.mjs"),
+  check: () => import("./check.mjs"),
   new: () => import("./new.mjs"),
   completion: () => import("./completion.mjs"),
 };

@@ -1,0 +1,162 @@
+// `check`: what a provider's program gets wrong (docs/testing.md, "What it gets wrong: check").
+
+import { EXIT, Failure, usage } from "../failure.mjs";
+import { untilInterrupted } from "../interruption.mjs";
+import { CONFIGURATION } from "../parser.mjs";
+import { BadArguments, splitWords } from "../../develop/tool-arguments.mjs";
+import { bad, faint, good, Output, strong } from "../../views/output.mjs";
+import { counted } from "../../views/wording.mjs";
+
+/** @typedef {import("../../develop/check/checks.mjs").Checked} Checked */
+/** @typedef {import("../../develop/check/checks.mjs").Report} Report */
+/** @typedef {import("../given.mjs").Given & {pairs?: string[], call?: string | string[], skip?: string | string[], wait?: string | string[], "--"?: string[]}} CheckGiven */
+
+const EXAMPLE = "copilot-tap check -- node provider.mjs";
+const INDENT = "    ";
+const MOST_WAIT_S = 600;
+/** More of it would fill a log, and hide what matters. */
+const MUCH_PRINTED = 1024 * 1024;
+
+/** @param {string | string[] | undefined} given */
+const listOf = (given) => (given === undefined ? [] : [given].flat());
+
+/** @param {string} line such as: slow seconds=5 @returns {{tool: string, words: string[]}} */
+function callOf(line) {
+  const [, tool = "", rest = ""] = /^\s*(\S*)\s*(.*?)\s*$/s.exec(line) ?? [];
+  if (tool === "") throw usage("--call needs a tool", "--call slow seconds=5");
+  try {
+    return { tool, words: rest.startsWith("{") ? [rest] : splitWords(rest) };
+  } catch (error) {
+    throw usage(/** @type {Error} */ (error).message, EXAMPLE);
+  }
+}
+
+/** @param {CheckGiven} given */
+function callsOf({ call, pairs = [] }) {
+  const calls = listOf(call).map(callOf);
+  if (pairs.length === 0) return calls;
+  if (calls.length !== 1) {
+    const advice =
+      calls.length === 0
+        ? `the provider's program goes after --: ${EXAMPLE}`
+        : "quote each call with its arguments: --call 'slow seconds=5' --call 'other n=1'";
+    throw usage(`"${pairs[0]}" does not belong to a call`, advice);
+  }
+  return [{ tool: calls[0].tool, words: [...calls[0].words, ...pairs] }];
+}
+
+/** @param {CheckGiven["wait"]} given in seconds @returns {number} in ms */
+function waitOf(given) {
+  const text = listOf(given).at(-1) ?? "10";
+  const value = Number(text);
+  if (text.trim() !== "" && value > 0 && value <= MOST_WAIT_S) return value * 1000;
+  throw usage(`--wait is "${text}", and has to be a number of seconds`, "--wait 30");
+}
+
+/** @param {Output} output @param {Checked} checked */
+function showChecked(output, { verdict, seen, findings }) {
+  if (verdict === "not applicable") return output.say(INDENT, faint(`- not applicable: ${seen}`));
+  if (verdict === "ok") return output.say(INDENT, good("✓ ok"), ...(seen ? [`: ${seen}`] : []));
+  for (const { happened, why, fix, rules, code } of findings) {
+    output.say(INDENT, bad("✗ wrong: "), strong(happened));
+    output.say(INDENT, `  Why it matters: ${why}`);
+    output.say(INDENT, `  Fix: ${fix}`);
+    const cited = rules.length > 0 ? `, docs/protocol.md ${rules.join(", ")}` : "";
+    output.say(INDENT, "  ", faint(`${code}${cited}`));
+  }
+}
+
+/** @param {Output} output @param {Report} report */
+function showSummary(output, { well, checks, printedBytes, lastLines }) {
+  if (!well && lastLines.length > 0) {
+    output.say("The program printed last:");
+    for (const line of lastLines) output.say(INDENT, line);
+  }
+  if (printedBytes > MUCH_PRINTED) {
+    const size = (printedBytes / MUCH_PRINTED).toFixed(1);
+    output.say(`The program printed ${size} MB; a log of that size hides what matters.`);
+  }
+  const wrong = checks.filter(({ verdict }) => verdict === "wrong").length;
+  const open = checks.filter(({ verdict }) => verdict === "not applicable").length;
+  const rest = open > 0 ? `, ${open} not applicable` : "";
+  const verdict = well ? "Nothing is wrong" : `${counted(wrong, "check")} found something wrong`;
+  output.say(strong(`${verdict} (${counted(checks.length, "check")}${rest}).`));
+}
+
+/** @param {Output} output @param {string[]} program @param {boolean} hasCalls */
+function showPlan(output, program, hasCalls) {
+  output.say(`Checking ${strong(program.join(" ")).text} with a gateway and a session of its own.`);
+  const named = hasCalls ? ", and those that --call names" : "";
+  output.say(faint(`Tools may have effects: only calls with bad arguments are made${named}.`));
+}
+
+/** @param {CheckGiven} given */
+async function run(given) {
+  const output = new Output(given);
+  const program = given["--"] ?? [];
+  if (program.length === 0) throw usage("expected the provider's program", EXAMPLE);
+  const calls = callsOf(given);
+  const waitMs = waitOf(given.wait);
+  const { checkProvider } = await import("../../develop/check/checks.mjs");
+  showPlan(output, program, calls.length > 0);
+  const report = await untilInterrupted(async (ending) => {
+    const wanted = {
+      ...{ calls, waitMs, ending, skipped: listOf(given.skip) },
+      onBegin: (
+        /** @type {{title: string}} */ { title },
+        /** @type {number} */ at,
+        /** @type {number} */ of,
+      ) => output.say(faint(`${at}/${of} `), title),
+      onDone: (/** @type {Checked} */ checked) => showChecked(output, checked),
+    };
+    const done = await checkProvider(program, wanted).catch((error) => {
+      if (!(error instanceof BadArguments)) throw error;
+      throw new Failure(error.message, { advice: "correct --call or --skip", code: "BAD_CALL" });
+    });
+    if (ending.aborted) throw new Failure("interrupted", { exit: EXIT.interrupted });
+    return done;
+  });
+  output.result(report, () => showSummary(output, report));
+  if (!report.well) process.exitCode = EXIT.notDone;
+}
+
+/** @type {import("../given.mjs").Command} */
+export default {
+  command: "check [pairs..]",
+  describe: "find what a provider's program gets wrong",
+  builder: (parser) =>
+    parser
+      .parserConfiguration({ ...CONFIGURATION, "duplicate-arguments-array": true })
+      .usage(
+        "$0 check [--call <tool> [key=value…]] -- program…\n\n" +
+          "Starts the program beside a gateway and a pretend session of its own, and tries what " +
+          "providers get wrong: connecting, schemas, bad arguments, a cancelled call, /clear, a " +
+          "restart of the gateway, SIGTERM. Each finding says what to do. Tools may have effects: " +
+          "only calls with bad arguments are made, and those that --call names.",
+      )
+      .positional("pairs", {
+        describe: "arguments of the one --call",
+        type: "string",
+        array: true,
+      })
+      .option("call", {
+        describe:
+          "a tool that may be called, and its call cancelled; quote several: 'slow seconds=5'",
+        type: "string",
+        requiresArg: true,
+      })
+      .option("skip", {
+        describe: "a tool that is not called with bad arguments",
+        type: "string",
+        requiresArg: true,
+      })
+      .option("wait", {
+        describe: "seconds for the program to be in the session, each time; else 10",
+        type: "string",
+        requiresArg: true,
+      })
+      .example("$0 check -- node provider.mjs", "everything but the cancelled call")
+      .example("$0 check --call slow seconds=5 -- python3 provider.py", "that, too"),
+  handler: run,
+  takesRest: true,
+};

@@ -1,0 +1,171 @@
+// `check`: what a provider's program gets wrong. It runs beside a private gateway with a pretend session,
+// and one check after another tries what often goes wrong.
+
+import { nearest } from "../nearest.mjs";
+import { startTap } from "../testing.mjs";
+import { argumentsOf, BadArguments } from "../tool-arguments.mjs";
+import { refusesBadArguments, settlesCancelled } from "./calling.mjs";
+import { connects, describesTools } from "./connecting.mjs";
+import { endsBySignal, servesNextSession, survivesRestart } from "./enduring.mjs";
+import { Subject } from "./subject.mjs";
+
+/** @typedef {import("./findings.mjs").Finding} Finding */
+/** @typedef {"ok" | "wrong" | "not applicable"} Verdict */
+/** @typedef {{findings: Finding[], seen?: string, notApplicable?: undefined} | {notApplicable: string}} Answer */
+/** @typedef {{tool: string, args: object}} NamedCall */
+/** @typedef {{id: string, title: string}} Title */
+/** @typedef {Title & {verdict: Verdict, seen: string, findings: Finding[]}} Checked */
+/**
+ * `lastLines`: what the program printed last; `printedBytes`: in all.
+ * @typedef {{well: boolean, checks: Checked[], printedBytes: number, lastLines: string[]}} Report
+ *
+ * @typedef {object} Wanted
+ * @property {{tool: string, words: string[]}[]} calls that may be made as they are
+ * @property {string[]} skipped tools that are not called with bad arguments
+ * @property {number} waitMs for the program, each time, to be in the session
+ * @property {AbortSignal} ending
+ * @property {(title: Title, number: number, of: number) => void} onBegin
+ * @property {(checked: Checked) => void} onDone
+ */
+
+/** What a check may use. @typedef {{subject: Subject, wanted: Wanted, isServing: () => Promise<boolean>}} Bench */
+
+/** From the binding to its tools. */
+const TOOLS_MS = 2_000;
+
+/** Of the calls that the author names. @param {Bench} bench @returns {NamedCall[]} @throws {BadArguments} */
+function namedCalls({ subject, wanted }) {
+  return wanted.calls.map(({ tool, words }) => {
+    const { parameters } = subject.tap.session.tools.get(tool) ?? {};
+    return { tool, args: argumentsOf(words, parameters) };
+  });
+}
+
+/** @type {(Title & {run: (bench: Bench) => Promise<Answer>})[]} */
+const CHECKS = [
+  {
+    id: "connect",
+    title: "connects, authenticates and sends hello",
+    run: ({ subject, wanted }) => connects(subject, wanted.waitMs),
+  },
+  {
+    id: "tools",
+    title: "describes its tools, with schemas that the CLI takes",
+    run: ({ subject }) => describesTools(subject),
+  },
+  {
+    id: "bad-arguments",
+    title: "answers bad arguments with a failure",
+    run: ({ subject, wanted, isServing }) =>
+      refusesBadArguments(subject, isServing, wanted.skipped),
+  },
+  {
+    id: "cancel",
+    title: "settles a cancelled call",
+    run: (bench) => settlesCancelled(bench.subject, bench.isServing, namedCalls(bench)),
+  },
+  {
+    id: "clear",
+    title: "serves the next session (/clear)",
+    run: ({ subject, wanted }) => servesNextSession(subject, wanted.waitMs),
+  },
+  {
+    id: "restart",
+    title: "comes back when the gateway restarts",
+    run: ({ subject, wanted }) => survivesRestart(subject, wanted.waitMs),
+  },
+  { id: "end", title: "ends by SIGTERM", run: ({ subject }) => endsBySignal(subject) },
+];
+
+/** Calls of tools that are not there, or arguments that do not fit. @param {Bench} bench @throws {BadArguments} */
+function verifyCalls(bench) {
+  const { tools } = bench.subject;
+  for (const tool of [...bench.wanted.calls.map((call) => call.tool), ...bench.wanted.skipped]) {
+    if (tools.includes(tool)) continue;
+    const meant = nearest(tool, tools);
+    const guess = meant === undefined ? "" : `; did you mean "${meant}"?`;
+    throw new BadArguments(
+      `the provider has no tool "${tool}"; it has: ${tools.join(", ")}${guess}`,
+    );
+  }
+  namedCalls(bench);
+}
+
+/** @param {Title} title @param {Answer} answer @returns {Checked} */
+function judged({ id, title }, answer) {
+  if (answer.notApplicable !== undefined) {
+    return { id, title, verdict: "not applicable", seen: answer.notApplicable, findings: [] };
+  }
+  const { findings, seen = "" } = answer;
+  return { id, title, verdict: findings.length === 0 ? "ok" : "wrong", seen, findings };
+}
+
+/**
+ * One after another. A program that has ended is started again for the next; one that cannot get in is
+ * not checked any further.
+ * @param {Bench} bench @returns {Promise<Checked[]>}
+ */
+async function checkAll(bench) {
+  const { subject, wanted, isServing } = bench;
+  /** @type {Checked[]} */
+  const all = [];
+  let hasConnected = false;
+  for (const [at, check] of CHECKS.entries()) {
+    if (wanted.ending.aborted) break;
+    wanted.onBegin(check, at + 1, CHECKS.length);
+    const isThere = at === 0 || (hasConnected && (await isServing()));
+    const answer = isThere
+      ? await check.run(bench)
+      : { notApplicable: "the provider is not in the session" };
+    const checked = judged(check, answer);
+    if (wanted.ending.aborted) break; // it may be wrong for that alone
+    all.push(checked);
+    wanted.onDone(checked);
+    if (at > 0) continue;
+    hasConnected = await subject.serves([], 0);
+    if (hasConnected) verifyCalls(bench);
+  }
+  return all;
+}
+
+/** @param {Subject} subject @param {Wanted} wanted @returns {() => Promise<boolean>} starts it again where it has ended */
+function servingOf(subject, wanted) {
+  let isLost = false;
+  /** @type {string[]} */
+  let usual = [];
+  return async () => {
+    if (isLost) return false;
+    if (subject.ended === undefined && (await subject.serves([], 0))) {
+      usual = subject.tools;
+      return true;
+    }
+    await subject.startAgain();
+    isLost = !(await subject.serves([], wanted.waitMs));
+    await subject.serves(usual, TOOLS_MS);
+    return !isLost;
+  };
+}
+
+/**
+ * @param {string[]} command of the provider @param {Wanted} wanted
+ * @returns {Promise<Report>}
+ * @throws {BadArguments} where a call cannot be made as it was named
+ */
+export async function checkProvider(command, wanted) {
+  const tap = await startTap({ session: "check-1" });
+  const subject = new Subject(tap, command);
+  try {
+    await subject.listen();
+    const stopped = new Promise((resolve) => {
+      wanted.ending.addEventListener("abort", () => resolve([]), { once: true });
+    });
+    const bench = { subject, wanted, isServing: servingOf(subject, wanted) };
+    const checks = /** @type {Checked[]} */ (await Promise.race([checkAll(bench), stopped]));
+    const well = checks.every(({ verdict }) => verdict !== "wrong");
+    const { printedBytes, lastLines } = subject;
+    return { well, checks, printedBytes, lastLines };
+  } finally {
+    await subject.close();
+    await tap.stop();
+  }
+}

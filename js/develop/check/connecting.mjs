@@ -1,0 +1,109 @@
+// The checks of a provider's way into a session, and of what it brings along.
+
+import { sleep } from "../../base/patience.mjs";
+import { finding } from "./findings.mjs";
+import { schemaProblems } from "./schema.mjs";
+
+/** @typedef {import("./findings.mjs").Finding} Finding */
+/** @typedef {import("./subject.mjs").Subject} Subject */
+/** @typedef {import("./checks.mjs").Answer} Answer */
+
+/** For a second connection to be made, and for tools that are declared after `hello`. */
+const SETTLE_MS = 700;
+const MOST_REFUSED = 3;
+/** The gateway cuts what is longer. */
+const MOST_DESCRIPTION_BYTES = 4096;
+
+/** @param {number} ms */
+export const took = (ms) =>
+  ms < 1000 ? `${Math.round(ms)} ms` : `${Number((ms / 1000).toFixed(1))} s`;
+
+/** @param {import("./subject.mjs").Frame} error */
+const quoted = ({ code, text }) => `${code}: ${text}`;
+
+/** Why it is not in the session. @param {Subject} subject @param {number} waitMs @returns {Finding} */
+function whyAbsent(subject, waitMs) {
+  const within = `within ${took(waitMs)}`;
+  if (!subject.isStarted) {
+    return finding("NOT_STARTED", `"${subject.command[0]}" does not start: ${subject.ended}`);
+  }
+  const errors = subject.said("sent", "error");
+  const wrongToken = errors.find(({ code }) => code === "AUTH_FAILED");
+  if (wrongToken) return finding("AUTH_REFUSED", `The gateway answered ${quoted(wrongToken)}`);
+  const refused = errors.findLast(({ replyTo, code }) => replyTo === "hello" || code !== "");
+  if (refused) return finding("HELLO_REFUSED", `The gateway answered ${quoted(refused)}`);
+  if (subject.ended !== undefined) {
+    const opened = subject.said("opened").length > 0;
+    const until = opened ? "before it was bound to the session" : "before it connected";
+    return finding("ENDED_EARLY", `The program ended (${subject.ended}) ${until}.`);
+  }
+  const closed = subject.said("closed").at(-1)?.text;
+  if (subject.said("opened").length === 0) {
+    return finding("NEVER_CONNECTED", `The program opened no WebSocket ${within}.`);
+  }
+  if (subject.said("received", "auth").length === 0) {
+    const end = closed ? `, and the connection was closed (${closed})` : "";
+    return finding("NO_AUTH", `The program connected and sent no \`auth\` ${within}${end}.`);
+  }
+  return finding("NO_HELLO", `The program authenticated and sent no \`hello\` ${within}.`);
+}
+
+/** @param {Subject} subject @returns {Promise<Finding[]>} */
+async function wrongOnceConnected(subject) {
+  if (subject.ended !== undefined) {
+    return [finding("ENDED_EARLY", `The program connected and ended at once (${subject.ended}).`)];
+  }
+  const errors = subject.said("sent", "error");
+  const twice = errors.find(({ code }) => code === "DUPLICATE_INSTANCE");
+  if (twice) {
+    return [finding("CONNECTS_TWICE", `A second connection was refused with ${quoted(twice)}`)];
+  }
+  const idle = (await subject.connections()).filter(({ name }) => name === "").length;
+  if (idle > 0) {
+    const happened = "Besides the connection that is bound, the program holds one without `hello`.";
+    return [finding("CONNECTS_TWICE", happened)];
+  }
+  return errors.slice(0, MOST_REFUSED).map((error) => {
+    const to = error.replyTo ? `\`${error.replyTo}\`` : "a message";
+    return finding("MESSAGE_REFUSED", `The gateway answered ${to} with ${quoted(error)}`);
+  });
+}
+
+/** @param {Subject} subject @param {number} waitMs @returns {Promise<Answer>} */
+export async function connects(subject, waitMs) {
+  const begin = performance.now();
+  subject.start();
+  if (!(await subject.serves([], waitMs))) {
+    await sleep(0); // what was sent last has been read
+    return { findings: [whyAbsent(subject, waitMs)] };
+  }
+  const ms = performance.now() - begin;
+  await sleep(SETTLE_MS);
+  const findings = await wrongOnceConnected(subject);
+  const names = [...new Set(await subject.boundAs())].map((name) => `"${name}"`).join(", ");
+  return { findings, seen: `${names || "the program"} was in the session after ${took(ms)}` };
+}
+
+/** @param {import("./subject.mjs").DeclaredTool} tool @returns {Finding[]} */
+function wrongWith({ name, description = "", parameters }) {
+  const found = [];
+  if (typeof description !== "string" || description.trim() === "") {
+    found.push(finding("NO_DESCRIPTION", `The tool "${name}" has no description.`));
+  } else if (Buffer.byteLength(description) > MOST_DESCRIPTION_BYTES) {
+    const size = Buffer.byteLength(description);
+    found.push(finding("LONG_DESCRIPTION", `The description of "${name}" has ${size} bytes.`));
+  }
+  const problems = schemaProblems(parameters).slice(0, MOST_REFUSED);
+  return [
+    ...found,
+    ...problems.map((problem) => finding("BAD_SCHEMA", `In the tool "${name}", ${problem}.`)),
+  ];
+}
+
+/** @param {Subject} subject @returns {Promise<Answer>} */
+export async function describesTools(subject) {
+  const tools = [...subject.declared.values()];
+  if (tools.length === 0) return { notApplicable: "the provider declares no tools" };
+  const seen = tools.length === 1 ? "1 tool" : `${tools.length} tools`;
+  return { findings: tools.flatMap(wrongWith), seen };
+}

@@ -1,0 +1,103 @@
+// What keeps the CLI, or the models that it talks to, from taking a tool's schema.
+
+import { Validator } from "@cfworker/json-schema";
+import { messageOf } from "../../base/errors.mjs";
+
+const TYPES = ["string", "number", "integer", "boolean", "array", "object", "null"];
+/** Models refuse these at the top. */
+const NOT_AT_TOP = ["oneOf", "anyOf", "allOf", "not", "enum"];
+const LISTS = ["oneOf", "anyOf", "allOf"];
+const MOST_DEPTH = 64;
+const TOP = "parameters";
+
+const isObject = (/** @type {unknown} */ value) =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** @param {any} schema @param {string} where @returns {string[]} */
+function typeProblems({ type, items, prefixItems }, where) {
+  const types = type === undefined ? [] : [type].flat();
+  const problems = types
+    .filter((one) => !TYPES.includes(one))
+    .map((one) => `${where}.type is ${JSON.stringify(one)}, which is not a type of JSON Schema`);
+  const isBare = types.includes("array") && items === undefined && prefixItems === undefined;
+  return isBare ? [...problems, `${where} is an array without "items"`] : problems;
+}
+
+/** @param {any} schema @param {string} where @returns {string[]} */
+function requiredProblems({ required, properties }, where) {
+  // A part of a schema may require properties of the whole.
+  const isPart = properties === undefined && where !== TOP;
+  if (required === undefined || isPart) return [];
+  if (!Array.isArray(required)) return [`${where}.required is not a list of names`];
+  const known = isObject(properties) ? properties : {};
+  const unknown = required.find((name) => !Object.hasOwn(known, name));
+  if (unknown === undefined) return [];
+  return [`${where}.required names "${unknown}", which is not in its properties`];
+}
+
+/** @param {any} schema @param {string} where @returns {string[]} */
+function ownProblems(schema, where) {
+  const problems = typeProblems(schema, where);
+  const { enum: choices, properties } = schema;
+  if (choices !== undefined && !(Array.isArray(choices) && choices.length > 0)) {
+    problems.push(`${where}.enum is not a list with a value`);
+  }
+  if (properties !== undefined && !isObject(properties)) {
+    problems.push(`${where}.properties is not an object`);
+  }
+  return [...problems, ...requiredProblems(schema, where)];
+}
+
+/** @param {any} schema @param {string} where @returns {[string, any][]} the schemas in it */
+function partsOf(schema, where) {
+  const inside = (/** @type {string} */ key) =>
+    isObject(schema[key])
+      ? Object.entries(schema[key]).map(([name, part]) => [`${where}.${key}.${name}`, part])
+      : [];
+  const listed = LISTS.filter((key) => Array.isArray(schema[key])).flatMap((key) =>
+    schema[key].map((/** @type {any} */ part, /** @type {number} */ at) => [
+      `${where}.${key}[${at}]`,
+      part,
+    ]),
+  );
+  const items = isObject(schema.items) ? [[`${where}.items`, schema.items]] : [];
+  return /** @type {[string, any][]} */ ([
+    ...inside("properties"),
+    ...inside("$defs"),
+    ...inside("definitions"),
+    ...listed,
+    ...items,
+  ]);
+}
+
+/** @param {any} schema @param {string} where @param {number} depth @returns {string[]} */
+function problemsIn(schema, where, depth = 0) {
+  if (typeof schema === "boolean" || depth > MOST_DEPTH) return [];
+  if (!isObject(schema)) return [`${where} is not a schema`];
+  const inner = partsOf(schema, where).flatMap(([at, part]) => problemsIn(part, at, depth + 1));
+  return [...ownProblems(schema, where), ...inner];
+}
+
+/** @param {any} parameters @returns {string[]} */
+function unusable(parameters) {
+  try {
+    new Validator(parameters, "2020-12").validate({});
+    return [];
+  } catch (error) {
+    return [`a validator cannot use it: ${messageOf(error)}`];
+  }
+}
+
+/** @param {any} parameters of a tool; absent or {}: it has none @returns {string[]} */
+export function schemaProblems(parameters) {
+  if (parameters === undefined || parameters === null) return [];
+  if (isObject(parameters) && Object.keys(parameters).length === 0) return [];
+  const found = problemsIn(parameters, TOP);
+  if (isObject(parameters)) {
+    if (parameters.type !== "object") found.push(`parameters.type is not "object"`);
+    for (const key of NOT_AT_TOP) {
+      if (key in parameters) found.push(`parameters has "${key}" at the top, which models refuse`);
+    }
+  }
+  return found.length > 0 ? found : unusable(parameters);
+}

@@ -1,0 +1,199 @@
+// The program that is checked: its process, the connections that it makes, and what is said on them.
+
+import { openControl } from "../../base/control.mjs";
+import { boundProviders, connectedProviders } from "../../base/inspection.mjs";
+import { sleep } from "../../base/patience.mjs";
+import { gatewayFiles } from "../../base/paths.mjs";
+import { STATUS_TOOL } from "../../base/status-tool.mjs";
+import { signalGroup } from "../../process/group.mjs";
+import { endProvider, startProvider } from "../provider-process.mjs";
+
+/** @typedef {import("../testing.mjs").TestTap} TestTap */
+/** @typedef {import("../../base/control.mjs").TraceFrame} TraceFrame */
+/**
+ * A message, or the begin or end of a connection, without what may be long.
+ * @typedef {{connection: number, kind: TraceFrame["kind"], type: string, id: string, tool: string,
+ *   code: string, text: string, replyTo: string}} Frame
+ * @typedef {{name: string, description?: string, parameters?: any}} DeclaredTool
+ */
+
+const LOOK_MS = 20;
+/** One that floods does not fill the memory. */
+const MOST_FRAMES = 20_000;
+const TAIL_CHARACTERS = 4_000;
+const TAIL_LINES = 8;
+
+/** @param {unknown} value */
+const textOf = (value) => (typeof value === "string" ? value : "");
+
+/** @param {string} text @returns {any} an object */
+function parsed(text) {
+  try {
+    const value = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+export class Subject {
+  /** @type {Frame[]} */
+  frames = [];
+  /** As its messages declare them, by name. @type {Map<string, DeclaredTool>} */
+  declared = new Map();
+  /** How its process ended, or why there is none. @type {string | undefined} */
+  ended;
+  isStarted = false;
+  printedBytes = 0;
+  tap;
+  command;
+  #tail = "";
+  #closed = false;
+  /** @type {import("../../base/control.mjs").Control | undefined} */
+  #control;
+  /** @type {import("node:child_process").ChildProcess | undefined} */
+  #process;
+
+  /** @param {TestTap} tap @param {string[]} command */
+  constructor(tap, command) {
+    this.tap = tap;
+    this.command = command;
+  }
+
+  // ---- its process ---------------------------------------------------------------------------------
+
+  start() {
+    if (this.#closed) throw new Error("the checks are over");
+    this.ended = undefined;
+    const child = startProvider(this.tap, this.command, () => {}, "pipe");
+    this.#process = child;
+    this.isStarted = child.pid !== undefined;
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding("utf8").on("data", (/** @type {string} */ text) => {
+        this.printedBytes += Buffer.byteLength(text);
+        this.#tail = (this.#tail + text).slice(-TAIL_CHARACTERS);
+      });
+    }
+    child.once("error", (error) => (this.ended = error.message));
+    child.once("exit", (code, signal) => (this.ended = signal ?? `exit code ${code}`));
+  }
+
+  /** The last lines that it has printed. */
+  get lastLines() {
+    const lines = this.#tail.split(/\r?\n/).filter((line) => line.trim() !== "");
+    return lines.slice(-TAIL_LINES).map((line) => line.slice(0, 200));
+  }
+
+  /** @param {NodeJS.Signals | 0} signal @returns {boolean} whether anything of it, or of its children, is left */
+  signal(signal) {
+    const pid = this.#process?.pid;
+    return pid !== undefined && signalGroup(pid, signal);
+  }
+
+  async #end() {
+    if (this.#process) await endProvider(this.#process);
+  }
+
+  /** Another process of the same command. */
+  async startAgain() {
+    await this.#end();
+    this.start();
+  }
+
+  async close() {
+    this.#closed = true;
+    await this.#end();
+    this.#control?.close();
+  }
+
+  // ---- what is said --------------------------------------------------------------------------------
+
+  /** Listens to the gateway that runs now: after each start of a gateway. */
+  async listen() {
+    this.#control?.close();
+    const env = /** @type {NodeJS.ProcessEnv} */ ({ ...this.tap.env });
+    this.#control = await openControl(gatewayFiles(env));
+    await this.#control.trace((frame) => this.#take(frame));
+  }
+
+  /** @param {TraceFrame} frame */
+  #take({ connection, kind, text }) {
+    const isMessage = kind === "received" || kind === "sent";
+    const message = isMessage ? parsed(text) : {};
+    const { type, id, tool, code, replyTo } = message;
+    if (kind === "received" && (type === "hello" || type === "tools.update")) {
+      const tools = Array.isArray(message.tools) ? message.tools : [];
+      for (const one of tools)
+        if (one && typeof one.name === "string") this.declared.set(one.name, one);
+    }
+    this.frames.push({
+      connection,
+      kind,
+      type: textOf(type),
+      id: textOf(id),
+      tool: textOf(tool),
+      code: textOf(code ?? message.errorCode),
+      text: isMessage ? textOf(message.message) : text,
+      replyTo: textOf(replyTo),
+    });
+    if (this.frames.length > MOST_FRAMES) this.frames.shift();
+  }
+
+  /** Forgets what was said. */
+  forget() {
+    this.frames = [];
+  }
+
+  /** @param {Frame["kind"]} kind @param {string} [type] @returns {Frame[]} */
+  said(kind, type) {
+    return this.frames.filter(
+      (one) => one.kind === kind && (type === undefined || one.type === type),
+    );
+  }
+
+  // ---- where it is ---------------------------------------------------------------------------------
+
+  /** @param {() => unknown} look @param {number} ms @returns {Promise<boolean>} whether it was true in time */
+  async until(look, ms) {
+    for (const end = performance.now() + ms; performance.now() < end; await sleep(LOOK_MS)) {
+      if (look()) return true;
+    }
+    return Boolean(look());
+  }
+
+  async #inspect() {
+    if (!this.#control) throw new Error("nothing listens to the gateway");
+    return this.#control.inspect();
+  }
+
+  /** Its connections; without a `name` before `hello`. */
+  async connections() {
+    return connectedProviders(await this.#inspect());
+  }
+
+  /** Names under which it is bound to the session. @returns {Promise<string[]>} */
+  async boundAs() {
+    const bound = boundProviders(await this.#inspect(), this.tap.session.id);
+    return bound.map(({ provider }) => provider.name);
+  }
+
+  /** Names of its tools that the session has. */
+  get tools() {
+    return [...this.tap.session.tools.keys()].filter((name) => name !== STATUS_TOOL.name);
+  }
+
+  /**
+   * Waits until it is bound to the session and all of these tools are there.
+   * @param {string[]} tools @param {number} ms
+   * @returns {Promise<boolean>} false: too late, or its process has ended
+   */
+  async serves(tools, ms) {
+    for (const end = performance.now() + ms; !this.#closed; await sleep(LOOK_MS)) {
+      const has = this.tools;
+      if (tools.every((name) => has.includes(name)) && (await this.boundAs()).length > 0)
+        return true;
+      if (this.ended !== undefined || performance.now() >= end) break;
+    }
+    return false;
+  }
+}
