@@ -35,7 +35,7 @@ function sanitizedTree() {
   const tree = path.join(addressFolder, "tree");
   rmSync(tree, { recursive: true, force: true });
   mkdirSync(path.join(tree, "build", "Release"), { recursive: true });
-  for (const name of ["js", "test", "tools", "package.json"]) {
+  for (const name of ["js", "sdk", "test", "tools", "package.json"]) {
     cpSync(path.join(root, name), path.join(tree, name), { recursive: true });
   }
   symlinkSync(path.join(root, "node_modules"), path.join(tree, "node_modules"));

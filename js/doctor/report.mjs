@@ -1,7 +1,7 @@
 // What people read: what was found and what to do about it; with `verbose` a line for each check, too.
 
 import { bad, faint, good, strong, warning } from "../views/output.mjs";
-import { counted } from "../views/wording.mjs";
+import { counted, wrapped } from "../views/wording.mjs";
 
 /** @typedef {import("../views/output.mjs").Output} Output */
 /** @typedef {import("./checks.mjs").Result} Result */
@@ -12,19 +12,6 @@ const MARKS = {
 };
 const INDENT = "  ";
 const LEAST_WIDTH = 30;
-
-/** Lines of whole words; a word that is longer has one of its own. @param {string} text @param {number} width */
-function wrapped(text, width) {
-  /** @type {string[]} */
-  const lines = [""];
-  for (const word of text.split(" ")) {
-    const last = lines[lines.length - 1];
-    if (last === "") lines[lines.length - 1] = word;
-    else if (last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
-}
 
 /** @param {Output} output @param {Result} result */
 function showFinding(output, { status, finding }) {

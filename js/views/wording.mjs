@@ -68,3 +68,16 @@ const UUIDS = /\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\
 
 /** A text with the ids in it cut short. @param {string} text */
 export const withShortIds = (text) => text.replace(UUIDS, "$1");
+
+/** Lines of whole words; a word that is longer has one of its own. @param {string} text @param {number} width */
+export function wrapped(text, width) {
+  /** @type {string[]} */
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const last = lines[lines.length - 1];
+    if (last === "") lines[lines.length - 1] = word;
+    else if (last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}

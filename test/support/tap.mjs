@@ -62,7 +62,7 @@ export const answering = (answer) => ({ handler: () => answer });
 export async function copyOfProject(t, version) {
   const folder = await mkdtemp(path.join(os.tmpdir(), "tap-copy-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
-  const parts = ["js", "extension.mjs", "build/Release/tap.node", "build/node-path.json"];
+  const parts = ["js", "sdk", "extension.mjs", "build/Release/tap.node", "build/node-path.json"];
   for (const part of parts)
     await cp(path.join(REPO_ROOT, part), path.join(folder, part), { recursive: true });
   await symlink(

@@ -5,7 +5,7 @@ import { untilInterrupted } from "../interruption.mjs";
 import { CONFIGURATION } from "../parser.mjs";
 import { BadArguments, splitWords } from "../../develop/tool-arguments.mjs";
 import { bad, faint, good, Output, strong } from "../../views/output.mjs";
-import { counted } from "../../views/wording.mjs";
+import { counted, wrapped } from "../../views/wording.mjs";
 
 /** @typedef {import("../../develop/check/checks.mjs").Checked} Checked */
 /** @typedef {import("../../develop/check/checks.mjs").Report} Report */
@@ -13,6 +13,8 @@ import { counted } from "../../views/wording.mjs";
 
 const EXAMPLE = "copilot-tap check -- node provider.mjs";
 const INDENT = "    ";
+const INNER = `${INDENT}  `;
+const LEAST_WIDTH = 30;
 const MOST_WAIT_S = 600;
 /** More of it would fill a log, and hide what matters. */
 const MUCH_PRINTED = 1024 * 1024;
@@ -53,25 +55,35 @@ function waitOf(given) {
   throw usage(`--wait is "${text}", and has to be a number of seconds`, "--wait 30");
 }
 
-/** @param {Output} output @param {Checked} checked */
-function showChecked(output, { verdict, seen, findings }) {
-  if (verdict === "not applicable") return output.say(INDENT, faint(`- not applicable: ${seen}`));
-  if (verdict === "ok") return output.say(INDENT, good("✓ ok"), ...(seen ? [`: ${seen}`] : []));
-  for (const { happened, why, fix, rules, code } of findings) {
-    output.say(INDENT, bad("✗ wrong: "), strong(happened));
-    output.say(INDENT, `  Why it matters: ${why}`);
-    output.say(INDENT, `  Fix: ${fix}`);
-    const cited = rules.length > 0 ? `, docs/protocol.md ${rules.join(", ")}` : "";
-    output.say(INDENT, "  ", faint(`${code}${cited}`));
+/** @param {Output} output @param {import("../../develop/check/findings.mjs").Finding} finding */
+function showFinding(output, { happened, why, fix, rules, code }) {
+  const width = Math.max(LEAST_WIDTH, output.width - INNER.length);
+  const cited = rules.length > 0 ? `, docs/protocol.md ${rules.join(", ")}` : "";
+  const [first, ...others] = wrapped(`wrong: ${happened}`, width);
+  output.say(INDENT, bad("✗ "), strong(first));
+  for (const line of others) output.say(INNER, strong(line));
+  for (const text of [`Why it matters: ${why}`, `Fix: ${fix}`]) {
+    for (const line of wrapped(text, width)) output.say(INNER, line);
   }
+  output.say(INNER, faint(`${code}${cited}`));
+}
+
+/** @param {Output} output @param {Checked} checked */
+function showChecked(output, { verdict, seen, findings, printed }) {
+  const width = Math.max(LEAST_WIDTH, output.width - INNER.length);
+  if (verdict === "not applicable") {
+    const [first, ...others] = wrapped(`- not applicable: ${seen}`, width);
+    output.say(INDENT, faint(first));
+    for (const line of others) output.say(INNER, faint(line));
+  }
+  if (verdict === "ok") output.say(INDENT, good("✓ ok"), ...(seen ? [`: ${seen}`] : []));
+  for (const finding of findings) showFinding(output, finding);
+  if (printed.length > 0) output.say(INNER, "The program printed last:");
+  for (const line of printed) output.say(INNER, "  ", faint(line));
 }
 
 /** @param {Output} output @param {Report} report */
-function showSummary(output, { well, checks, printedBytes, lastLines }) {
-  if (!well && lastLines.length > 0) {
-    output.say("The program printed last:");
-    for (const line of lastLines) output.say(INDENT, line);
-  }
+function showSummary(output, { well, checks, printedBytes }) {
   if (printedBytes > MUCH_PRINTED) {
     const size = (printedBytes / MUCH_PRINTED).toFixed(1);
     output.say(`The program printed ${size} MB; a log of that size hides what matters.`);

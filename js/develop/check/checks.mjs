@@ -1,6 +1,7 @@
 // `check`: what a provider's program gets wrong. It runs beside a private gateway with a pretend session,
 // and one check after another tries what often goes wrong.
 
+import { sleep } from "../../base/patience.mjs";
 import { nearest } from "../nearest.mjs";
 import { startTap } from "../testing.mjs";
 import { argumentsOf, BadArguments } from "../tool-arguments.mjs";
@@ -14,10 +15,10 @@ import { Subject } from "./subject.mjs";
 /** @typedef {{findings: Finding[], seen?: string, notApplicable?: undefined} | {notApplicable: string}} Answer */
 /** @typedef {{tool: string, args: object}} NamedCall */
 /** @typedef {{id: string, title: string}} Title */
-/** @typedef {Title & {verdict: Verdict, seen: string, findings: Finding[]}} Checked */
+/** `printed`: the last lines of the program, where something is wrong. @typedef {Title & {verdict: Verdict, seen: string, findings: Finding[], printed: string[]}} Checked */
 /**
- * `lastLines`: what the program printed last; `printedBytes`: in all.
- * @typedef {{well: boolean, checks: Checked[], printedBytes: number, lastLines: string[]}} Report
+ * `printedBytes`: by the program, in all.
+ * @typedef {{well: boolean, checks: Checked[], printedBytes: number}} Report
  *
  * @typedef {object} Wanted
  * @property {{tool: string, words: string[]}[]} calls that may be made as they are
@@ -30,6 +31,8 @@ import { Subject } from "./subject.mjs";
 
 /** What a check may use. @typedef {{subject: Subject, wanted: Wanted, isServing: () => Promise<boolean>}} Bench */
 
+/** From the end of a program until what it printed is read. */
+const PRINT_MS = 100;
 /** From the binding to its tools. */
 const TOOLS_MS = 2_000;
 
@@ -91,13 +94,16 @@ function verifyCalls(bench) {
   namedCalls(bench);
 }
 
-/** @param {Title} title @param {Answer} answer @returns {Checked} */
-function judged({ id, title }, answer) {
+/** @param {Title} title @param {Answer} answer @param {Subject} subject @returns {Promise<Checked>} */
+async function judged({ id, title }, answer, subject) {
   if (answer.notApplicable !== undefined) {
-    return { id, title, verdict: "not applicable", seen: answer.notApplicable, findings: [] };
+    const seen = answer.notApplicable;
+    return { id, title, verdict: "not applicable", seen, findings: [], printed: [] };
   }
   const { findings, seen = "" } = answer;
-  return { id, title, verdict: findings.length === 0 ? "ok" : "wrong", seen, findings };
+  if (findings.length === 0) return { id, title, verdict: "ok", seen, findings, printed: [] };
+  await sleep(PRINT_MS);
+  return { id, title, verdict: "wrong", seen, findings, printed: subject.lastLines };
 }
 
 /**
@@ -113,11 +119,12 @@ async function checkAll(bench) {
   for (const [at, check] of CHECKS.entries()) {
     if (wanted.ending.aborted) break;
     wanted.onBegin(check, at + 1, CHECKS.length);
+    subject.forgetPrinted();
     const isThere = at === 0 || (hasConnected && (await isServing()));
     const answer = isThere
       ? await check.run(bench)
       : { notApplicable: "the provider is not in the session" };
-    const checked = judged(check, answer);
+    const checked = await judged(check, answer, subject);
     if (wanted.ending.aborted) break; // it may be wrong for that alone
     all.push(checked);
     wanted.onDone(checked);
@@ -162,8 +169,7 @@ export async function checkProvider(command, wanted) {
     const bench = { subject, wanted, isServing: servingOf(subject, wanted) };
     const checks = /** @type {Checked[]} */ (await Promise.race([checkAll(bench), stopped]));
     const well = checks.every(({ verdict }) => verdict !== "wrong");
-    const { printedBytes, lastLines } = subject;
-    return { well, checks, printedBytes, lastLines };
+    return { well, checks, printedBytes: subject.printedBytes };
   } finally {
     await subject.close();
     await tap.stop();

@@ -21,7 +21,7 @@ const LOOK_MS = 20;
 /** One that floods does not fill the memory. */
 const MOST_FRAMES = 20_000;
 const TAIL_CHARACTERS = 4_000;
-const TAIL_LINES = 8;
+const TAIL_LINES = 16;
 
 /** @param {unknown} value */
 const textOf = (value) => (typeof value === "string" ? value : "");
@@ -78,7 +78,7 @@ export class Subject {
     child.once("exit", (code, signal) => (this.ended = signal ?? `exit code ${code}`));
   }
 
-  /** The last lines that it has printed. */
+  /** The last lines that it has printed, of those that are not forgotten. */
   get lastLines() {
     const lines = this.#tail.split(/\r?\n/).filter((line) => line.trim() !== "");
     return lines.slice(-TAIL_LINES).map((line) => line.slice(0, 200));
@@ -142,6 +142,11 @@ export class Subject {
   /** Forgets what was said. */
   forget() {
     this.frames = [];
+  }
+
+  /** Forgets what was printed. */
+  forgetPrinted() {
+    this.#tail = "";
   }
 
   /** @param {Frame["kind"]} kind @param {string} [type] @returns {Frame[]} */
