@@ -6,6 +6,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { programFolder } from "../../../js/base/paths.mjs";
 import { badArguments } from "../../../js/develop/check/bad-arguments.mjs";
+import { describesTools } from "../../../js/develop/check/connecting.mjs";
 import { REASONS } from "../../../js/develop/check/findings.mjs";
 import { schemaProblems } from "../../../js/develop/check/schema.mjs";
 import { place, Running, tap, tapJson } from "../../support/cli-process.mjs";
@@ -55,7 +56,7 @@ async function report(t, faults, options = []) {
   return { code, value, codes };
 }
 
-describe("copilot-tap check", { concurrency: 3 }, () => {
+describe("copilot-tap check", { concurrency: 4 }, () => {
   test("finds nothing wrong with a good provider of the SDK", async (t) => {
     const at = place(t);
     const command = ["--", process.execPath, sdkProgram(t, HEEDS)];
@@ -112,6 +113,10 @@ describe("copilot-tap check", { concurrency: 3 }, () => {
   for (const [fault, expected] of /** @type {[string, string[]][]} */ ([
     ["bad-tools", ["tools NO_DESCRIPTION", "tools BAD_SCHEMA"]],
     ["accepts", ["bad-arguments ACCEPTS_BAD_ARGUMENTS", "bad-arguments ACCEPTS_BAD_ARGUMENTS"]],
+    ["bad-push", ["connect MESSAGE_REFUSED"]],
+    ["bad-answer", ["bad-arguments BAD_ANSWER", "bad-arguments BAD_ANSWER"]],
+    ["forgets-tools", ["clear TOOLS_MISSING"]],
+    ["ends-with-gateway", ["restart ENDS_WITH_GATEWAY"]],
     ["ends-with-session", ["clear ENDS_WITH_SESSION"]],
     ["stays-unbound", ["clear NOT_IN_NEXT_SESSION"]],
     ["keeps-token", ["restart NOT_BACK"]],
@@ -207,6 +212,14 @@ describe("copilot-tap check", { concurrency: 3 }, () => {
     const { value } = await tapJson(["check"], at);
     assert.equal(value.error.code, "USAGE");
   });
+});
+
+test("a description that the gateway cuts is found", async () => {
+  const tool = { name: "long", description: "é".repeat(2049) };
+  const subject = /** @type {any} */ ({ declared: new Map([["long", tool]]) });
+  const { findings } = /** @type {any} */ (await describesTools(subject));
+  assert.equal(findings[0].code, "LONG_DESCRIPTION");
+  assert.equal(findings[0].happened, 'The description of "long" has 4098 bytes.');
 });
 
 describe("bad arguments", () => {
