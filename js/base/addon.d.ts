@@ -7,7 +7,7 @@ export interface GatewayOptions {
   version: string;
   /** The instance token that providers authenticate with. */
   token: string;
-  /** What a session's first frame must carry; empty: nothing is asked for. */
+  /** The secret that a session's first frame must carry; empty: not required. */
   linkSecret: string;
   pid: number;
   /** Holds the providers' own folders (hello.ack's persistDir); without it they get none. */
@@ -100,13 +100,13 @@ export interface SessionPortHandlers {
 
 export interface CallFailure {
   code: string;
-  /** For the model: who failed, why, and what to do next. */
+  /** For the model: the provider that failed, the reason, and the next step. */
   text: string;
 }
 
 /** A result with bytes that are no text. */
 export interface Attachment {
-  /** What there is besides, as text; may be empty. */
+  /** Further data, as text; may be empty. */
   text: string;
   mimeType: string;
   /** In base64. */
@@ -167,7 +167,7 @@ export interface LimitReading {
   name: string;
   /** In force: the default where the variable is wrong, empty or not there. */
   value: number;
-  /** What is wrong with the variable, to begin a sentence with. */
+  /** The problem with the variable, as the beginning of a sentence. */
   wrong?: string;
 }
 
@@ -183,7 +183,7 @@ export interface Addon {
   HookGuards: typeof HookGuards;
   linkVersion: number;
   limits: LimitRow[];
-  /** What these environment variables make of every limit, in the order of `limits`. */
+  /** The value of every limit with these environment variables, in the order of `limits`. */
   readLimits(variables: Record<string, string | undefined>): LimitReading[];
   /**
    * How a call ends whose arguments no gateway can be given.

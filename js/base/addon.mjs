@@ -1,5 +1,5 @@
-// Loads the native addon, with an error that says what to do where it is not there. What was compiled
-// here (build/) comes before what came with the package (prebuilds/): a checkout is to run what it has built.
+// Loads the native addon. If it is missing, the error says what to do. What was compiled here (build/) comes
+// before what came with the package (prebuilds/): a checkout is to run what it has built.
 
 import { createRequire } from "node:module";
 import { messageOf } from "./errors.mjs";

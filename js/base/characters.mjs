@@ -1,4 +1,4 @@
-// What is known of single characters, from the same data as native/base/characters.h.
+// Properties of single characters, from the same data as native/base/characters.h.
 
 import { CLASSES } from "./character-classes.mjs";
 

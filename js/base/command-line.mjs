@@ -39,7 +39,7 @@ function isThisTap(folder) {
   return version !== undefined && version === versionIn(programFolder);
 }
 
-/** What `copilot-tap` starts in a shell, is it this tap? Only the first on PATH counts. @param {NodeJS.ProcessEnv} env */
+/** Whether `copilot-tap` in a shell starts this tap. Only the first one on PATH counts. @param {NodeJS.ProcessEnv} env */
 function isOnPath(env) {
   const names = process.platform === "win32" ? [`${NAME}.cmd`] : [NAME];
   const [first] = (env.PATH ?? "")

@@ -95,7 +95,7 @@ export class NoGateway extends Error {
 export class Control {
   #link;
   #secret;
-  /** What waits for an answer. @type {((event: GatewayEvent) => void) | undefined} */
+  /** The function that waits for an answer. @type {((event: GatewayEvent) => void) | undefined} */
   #onAnswer;
   /** One question after another. @type {Promise<unknown>} */
   #turn = Promise.resolve();
@@ -212,7 +212,7 @@ export class Control {
   async trace(onFrame) {
     this.#onTrace = onFrame;
     this.#link.send({ type: "trace" });
-    await this.inspect(); // what comes after is traced
+    await this.inspect(); // messages after this answer are traced
     return { ended: this.#ended };
   }
 

@@ -28,7 +28,7 @@ export function boundProviders(seen, sessionId) {
   );
 }
 
-/** In ms: what a user would call slow. */
+/** In ms: longer calls count as slow. */
 const LONG_WAIT_MS = 5000;
 
 /**

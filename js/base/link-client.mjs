@@ -25,7 +25,7 @@ export class LinkClient {
   #port;
   #calls = new PendingCalls();
   #onEvent;
-  /** Who waits for the link, or for the gateway's welcome. @type {Waiting | undefined} */
+  /** The caller that waits for the link, or for the gateway's welcome. @type {Waiting | undefined} */
   #opening;
   /** @type {Waiting | undefined} */
   #registering;

@@ -9,7 +9,7 @@ import { programFolder } from "./paths.mjs";
 /** For `node --version`: a version manager may stand in for it. */
 const VERSION_MS = 3000;
 
-/** What the host needs, rather than what it must not have: no session identity, no secrets. */
+/** The host inherits only the variables that it needs: no session identity, no secrets. */
 const PASSED =
   /^(PATH|HOME|USERPROFILE|SystemRoot|COPILOT_HOME|TAP_.*|XDG_.*|TMPDIR|TEMP|TMP|LANG)$/i;
 
@@ -38,7 +38,7 @@ function recordedNode() {
   }
 }
 
-/** What programs have said, by path and time of change. @type {Map<string, string>} */
+/** The output of programs, by path and time of change. @type {Map<string, string>} */
 const versions = new Map();
 
 /** @param {string} file of a Node @returns {string} "" where it does not say its version */

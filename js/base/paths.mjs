@@ -16,7 +16,7 @@ export const version = JSON.parse(
 ).version;
 
 const DEFAULT_PORT = 9400;
-/** What a Unix socket's path may have on the strictest system, the final zero included. */
+/** The longest path of a Unix socket on the strictest system, with the final zero. */
 export const MAX_SOCKET_PATH = 104;
 
 /** @param {string} text */
@@ -51,7 +51,7 @@ function linkPath(folder, home, port, env) {
   if (process.platform === "win32") return `\\\\.\\pipe\\${name}`;
   const near = path.join(folder, ".run", `link-${port}`);
   if (Buffer.byteLength(near) < MAX_SOCKET_PATH) return near;
-  // Right below the temp folder, where nobody can exchange what is another's.
+  // Directly below the temp folder, where users cannot replace each other's files.
   const base = env.XDG_RUNTIME_DIR || os.tmpdir();
   return path.join(base, `${name}-${os.userInfo().uid}`, "link");
 }
@@ -70,7 +70,7 @@ export function gatewayFiles(env = process.env) {
     homeHash: shortHash(home),
     port,
     folder,
-    /** What providers authenticate with. */
+    /** The file with the token of providers. */
     token: path.join(folder, ".provider-token"),
     /** How sessions find the gateway: port, pid, link and its secret. */
     descriptor: path.join(folder, `.gateway-${port}.json`),

@@ -1,6 +1,6 @@
-// What a shell offers for the words of a command line (docs/command.md, "completion"). A script of
-// completion-scripts.mjs asks with `copilot-tap --complete <words>`; the last word is being typed. The
-// first line of the answer is "files" where a file is meant, else "words"; each other line is a
+// The candidates that a shell offers for the words of a command line (docs/command.md, "completion"). A
+// script of completion-scripts.mjs asks with `copilot-tap --complete <words>`; the last word is being typed.
+// The first line of the answer is "files" where a file is meant, else "words"; each other line is a
 // candidate, a tab and what it means. It is quick and silent, because a user who has pressed Tab waits for
 // it.
 
@@ -94,7 +94,7 @@ const FILES = ["allow path", "revoke path", "replay file", "trace file", "call o
 
 // ---- the command line ----------------------------------------------------------------------------------
 
-/** What a command takes, as it says itself. @param {Command} command @returns {Shape} */
+/** The arguments of a command, from its own definition. @param {Command} command @returns {Shape} */
 function shapeOf({ builder }) {
   /** @type {Shape} */
   const shape = { options: new Map(Object.entries(GLOBAL_OPTIONS)), positionals: new Map() };
@@ -220,7 +220,7 @@ export async function complete(words) {
   return { files, candidates: [...known].map(([value, about]) => ({ value, about })) };
 }
 
-/** Answers a script, and ends: what still waits for the gateway is of no use. @param {string[]} words */
+/** Answers a script and exits, without waiting for the gateway any longer. @param {string[]} words */
 export async function answerShell(words) {
   const { files, candidates } = await complete(words);
   const lines = candidates.map(({ value, about }) => `${value}\t${about}`);

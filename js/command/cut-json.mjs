@@ -1,8 +1,8 @@
-// JSON text that was cut off, made whole again: what secrets stand under can only be seen in a value.
+// Completes JSON text that was cut off: only a parsed value shows the keys of its secrets.
 
 const CLOSING = { "{": "}", "[": "]" };
 
-/** Where the text ends: what is open, and the last place up to which it can be kept. @param {string} text */
+/** The end of the text: the open brackets, and the last place up to which it can be kept. @param {string} text */
 function scan(text) {
   /** @type {("{" | "[")[]} */
   const open = [];

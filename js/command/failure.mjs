@@ -9,7 +9,7 @@ export const EXIT = /** @type {const} */ ({
   interrupted: 130,
 });
 
-/** What each means; docs/command.md repeats it. @type {[number, string][]} */
+/** The meaning of each; docs/command.md repeats it. @type {[number, string][]} */
 export const EXIT_CODES = [
   [EXIT.done, "done"],
   [EXIT.notDone, "not done, or there was nothing to do it to; the message says why"],

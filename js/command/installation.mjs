@@ -1,4 +1,4 @@
-// What install, update and uninstall have in common: where, and how an install is shown.
+// Common to install, update and uninstall: the place, and how an install is shown.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -38,7 +38,7 @@ function otherInstall(target, given) {
 const EXPERIMENTAL =
   'Start the CLI with `copilot --experimental`, or put "experimental": true into its';
 
-/** What only the user can do, for each scope. @type {Record<Target["scope"], string[]>} */
+/** The steps that only the user can do, for each scope. @type {Record<Target["scope"], string[]>} */
 const REMAINING = {
   user: [
     EXPERIMENTAL,

@@ -7,7 +7,7 @@ import path from "node:path";
 /** @typedef {import("../base/log.mjs").Level} Level */
 /** @typedef {{at: string, level: Level, from: string, text: string}} Entry */
 
-/** Who writes which. */
+/** The writer of each file. */
 export const SOURCES = { host: "host.log", extension: "extension.log" };
 
 /** Of one file: a log is rotated at 1 MB, but nobody can be made to hold to that. */
@@ -17,7 +17,8 @@ const ATTEMPTS = 5;
 const LINE = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) (info|warning|error) (.*)$/s;
 
 /**
- * What is no line of a log (a file that somebody has written to) is kept with the time of the one before.
+ * A text that is not a line of a log (somebody else has written to the file) gets the time of the line
+ * before.
  * @param {string} from @param {string} line @param {string} before
  * @returns {Entry}
  */
@@ -122,7 +123,7 @@ class Tail {
     return file.lines.push(bytes.subarray(0, read));
   }
 
-  /** What has come since the last time, in the order of the files. @returns {Entry[]} */
+  /** New lines since the last time, in the order of the files. @returns {Entry[]} */
   news() {
     const seen = new Map();
     const name = SOURCES[/** @type {keyof typeof SOURCES} */ (this.#from)];

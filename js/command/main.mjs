@@ -7,7 +7,7 @@ import { Output } from "../views/output.mjs";
 
 const args = process.argv.slice(2);
 
-// Who reads from us has read enough, as `head` does.
+// The reader of our output has closed it, as `head` does.
 process.stdout.on("error", (/** @type {NodeJS.ErrnoException} */ error) => {
   process.exit(error.code === "EPIPE" ? EXIT.done : EXIT.notDone);
 });

@@ -1,4 +1,4 @@
-// What `copilot-tap` says without a command: what runs, and what is asked for most.
+// The output of `copilot-tap` without a command: what runs, and the most common commands.
 
 import { askPort } from "../base/host-process.mjs";
 import { version } from "../base/paths.mjs";

@@ -8,7 +8,7 @@ import { GLOBAL_OPTIONS } from "./given.mjs";
 
 const NAME = "copilot-tap";
 const WIDEST = 100;
-/** Of a terminal of 80 columns, what yargs leaves beside its margins. */
+/** The columns that yargs leaves of 80, without its margins. */
 const EXAMPLE_WIDTH = 76;
 
 const HEAD = `${NAME} ${version}: tools for GitHub Copilot CLI from any process
@@ -19,7 +19,7 @@ const HEAD = `${NAME} ${version}: tools for GitHub Copilot CLI from any process
 const exitCodes = EXIT_CODES.map(([code, meaning]) => `  ${String(code).padEnd(5)}${meaning}`);
 const FOOT = ["exit codes:", ...exitCodes].join("\n");
 
-/** What yargs says, in our words. */
+/** The texts of yargs, in our words. */
 const STRINGS = {
   "Unknown argument: %s": {
     one: "unknown: %s",

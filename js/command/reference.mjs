@@ -1,5 +1,5 @@
-// What a user types to mean a session or a provider: an id, a label or a name, or the beginning of one
-// that no other has. And how ids are shown: by their beginning, which can be typed again.
+// Resolves the text with which a user names a session or a provider: an id, a label or a name, or the
+// beginning of one that no other has. And how ids are shown: by their beginning, which can be typed again.
 
 import { Failure } from "./failure.mjs";
 

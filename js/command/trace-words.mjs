@@ -1,5 +1,5 @@
-// A message of a trace in words: what it does, and the part of it that a reader looks for
-// (docs/tracing.md). One entry for each message type of docs/protocol.md.
+// A message of a trace in words: its effect, and the part of it that a reader looks for (docs/tracing.md).
+// One entry for each message type of docs/protocol.md.
 
 import { SHORT_ID } from "./reference.mjs";
 import { latency } from "../views/wording.mjs";
@@ -56,7 +56,7 @@ const result = ({ id, data, error, errorCode, file }, told) => {
 /** @type {Words} */
 const forSession = ({ sessionId }, told) => [inSession(sessionId, told)];
 
-/** What a provider says. The first part is the verb. @type {Record<string, [string, Words]>} */
+/** The messages of a provider. The first part is the verb. @type {Record<string, [string, Words]>} */
 export const RECEIVED = {
   auth: ["auth", ({ mode, name }) => [mode === "pair" ? "pair" : "token", json(name)]],
   "auth.confirm": ["auth", () => ["code"]],
@@ -115,7 +115,7 @@ export const RECEIVED = {
   goodbye: ["goodbye", ({ reason }) => [json(reason)]],
 };
 
-/** What the gateway says. @type {Record<string, [string, Words]>} */
+/** The messages of the gateway. @type {Record<string, [string, Words]>} */
 export const SENT = {
   "auth.pairing": ["asks for the code", ({ prompt }) => [json(prompt)]],
   sessions: ["sessions", sessions],

@@ -9,14 +9,14 @@ const TEMPLATES = path.join(programFolder, "sdk", "templates");
 
 export const LANGUAGES = ["node", "python"];
 
-/** What npm, Python and a folder all take; a tool's name is made from it. */
+/** A name that npm, Python and a folder accept; a tool's name is made from it. */
 const NAME = /^[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*$/;
 const MOST_NAME = 40;
 
 /** Dots of hidden files would keep them out of a package: templates have an underscore instead. */
 const TARGETS = { _gitignore: ".gitignore" };
 
-/** What the SDK is called from the project, and where it is. The link is of this machine, and not committed. */
+/** The name of the SDK in the project, and its location. The link is of this machine, and not committed. */
 function linkOf(/** @type {string} */ language) {
   const tap = lastingFolder();
   if (language === "node") return { at: path.join("node_modules", "copilot-tap"), to: tap };
@@ -24,7 +24,7 @@ function linkOf(/** @type {string} */ language) {
   return { at: "copilot_tap", to: path.join(program, "sdk", "python", "copilot_tap") };
 }
 
-/** What is wrong with it as the name of a provider; nothing: "". @param {string} name */
+/** The problem with it as the name of a provider; "" if there is none. @param {string} name */
 export function troubleWithName(name) {
   if (NAME.test(name) && name.length <= MOST_NAME) return "";
   return (

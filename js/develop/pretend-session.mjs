@@ -1,5 +1,5 @@
 // A session of the Copilot CLI without the CLI: it registers with a gateway as an extension would, puts
-// what it gets into force at once, and leaves every step to whoever tests or develops a provider.
+// what it gets into force at once, and leaves every step to the test or the developer of a provider.
 
 import { LinkClient, LinkEnded } from "../base/link-client.mjs";
 
@@ -13,11 +13,11 @@ const PATIENCE_MS = 10_000;
 export class PretendSession {
   /** Tools in force, by name. @type {Map<string, OfferedTool>} */
   tools = new Map();
-  /** What the user sees and the model is given, in order. @type {Told[]} */
+  /** Everything that the user sees and the model gets, in order. @type {Told[]} */
   told = [];
   /** Events that providers have subscribed to. @type {string[]} */
   wanted = [];
-  /** What its hooks are to do. @type {any} */
+  /** The session's hooks. @type {any} */
   hooks;
   /** @type {Map<string, OfferedTool[]>} */
   #providers = new Map();
@@ -227,7 +227,7 @@ export class PretendSession {
   }
 
   /**
-   * What the gateway says before a tool is used.
+   * The gateway's verdict before a tool is used.
    * @param {string} tool @param {object} args
    * @returns {Promise<{deny?: string, context?: string}>}
    */
@@ -267,7 +267,7 @@ export class PretendSession {
     this.send({ type: "end", reason });
   }
 
-  /** Whoever still waits for something waits no longer. */
+  /** Ends all pending waits. */
   close() {
     this.#closed = true;
     this.#link.close("it is closed");

@@ -1,6 +1,6 @@
-// A provider that is developed, beside a test gateway: its process and all that it starts (`npm start`
-// has the provider as a child), in a group of their own. A Ctrl-C reaches this process only, which ends
-// the group in good order.
+// A provider in development, next to a test gateway: its process and all processes that it starts (`npm
+// start` has the provider as a child), in a group of their own. A Ctrl-C reaches this process only, which
+// ends the group in good order.
 
 import { spawn } from "node:child_process";
 import { guard, ownGroup, release, signalGroup } from "../process/group.mjs";
@@ -55,7 +55,7 @@ async function gone(pid, ms) {
   return false;
 }
 
-/** What does not listen is killed. @param {ChildProcess} child */
+/** Ends the provider, and kills it if it ignores the signal. @param {ChildProcess} child */
 export async function endProvider(child) {
   child.removeAllListeners("exit");
   const { pid } = child;

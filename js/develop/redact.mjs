@@ -1,5 +1,5 @@
-// Takes secrets out of what is recorded: by the names that they stand under, and by how they look. It
-// is a net, not a proof: docs/tracing.md says what it catches.
+// Removes secrets from recordings: by their names, and by their form. It is a net, not a proof:
+// docs/tracing.md says what it catches.
 
 export const REMOVED = "<removed>";
 
@@ -10,7 +10,7 @@ const SECRET_WORDS = new Set(
     "auth bearer jwt cookie cookies credential credentials otp apikey apikeys accesskey privatekey"
   ).split(" "),
 );
-/** What makes a key a secret: api key, private key, … */
+/** Words that make a key a secret: api key, private key, … */
 const KEY_KINDS = new Set("api access private secret encryption session signing ssh".split(" "));
 const SECRET_ENDS = /(?:password|passwd|secret|token|apikey)s?$/;
 
@@ -84,7 +84,7 @@ const isSchema = (value) =>
     Object.hasOwn(value, name),
   );
 
-/** What stands under a telling name. @param {string[]} words @param {any} value */
+/** Redacts a value whose name suggests a secret. @param {string[]} words @param {any} value */
 function redactNamed(words, value) {
   if (value === null || value === "" || typeof value === "boolean") return value;
   // A number of tokens used is not a secret.

@@ -80,7 +80,7 @@ function comparable(value) {
   }
 }
 
-/** What was taken out may be anything. @param {any} before @param {any} now @returns {boolean} */
+/** A removed value matches any value. @param {any} before @param {any} now @returns {boolean} */
 function isSame(before, now) {
   if (before === REMOVED) return true;
   if (typeof before === "string" && before.includes(REMOVED)) return typeof now === "string";

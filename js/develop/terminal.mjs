@@ -1,4 +1,4 @@
-// What a person types into, and reads from. In a terminal it has a prompt, which stays below what is said.
+// Input and output for a person. In a terminal it has a prompt, which stays below the output.
 
 import readline from "node:readline";
 import { visible } from "../base/visible.mjs";

@@ -68,7 +68,7 @@ export class TestTap {
     this.home = fs.mkdtempSync(path.join(os.tmpdir(), "tap-test-"));
   }
 
-  /** What the process of a provider needs in its environment. */
+  /** Environment variables for the process of a provider. */
   get env() {
     return {
       COPILOT_HOME: this.home,
@@ -87,7 +87,7 @@ export class TestTap {
     return gatewayFiles(/** @type {NodeJS.ProcessEnv} */ ({ ...this.env }));
   }
 
-  /** What the user and the model have been told, in order: lines of the timeline, injected prompts. */
+  /** Everything that the user and the model have received, in order: lines of the timeline, injected prompts. */
   get events() {
     return this.session.told;
   }

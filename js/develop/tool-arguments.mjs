@@ -4,7 +4,7 @@
 const EXAMPLE = `arguments must be a JSON object, e.g. '{"city":"Bern"}', or key=value pairs, e.g. city=Bern`;
 const MOST_SHOWN = 60;
 
-/** What was typed is no object of arguments. */
+/** The typed text is not an object of arguments. */
 export class BadArguments extends Error {}
 
 /** @param {string} text */
@@ -65,7 +65,7 @@ function valueOf(key, text, schema) {
   const isWhole = Number.isInteger(value);
   const fits = types.some((type) => type === typeOf(value) || (type === "integer" && isWhole));
   if (value !== undefined && (types.length === 0 || fits)) {
-    // A text of JSON is a text, quotes and all, unless nobody knows what is wanted.
+    // A JSON string keeps its quotes, unless the parameter's type is unknown.
     if (typeof value !== "string" || types.length === 0) return value;
   }
   if (types.length === 0 || types.includes("string")) return text;

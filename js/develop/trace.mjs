@@ -6,7 +6,7 @@ import { redact, REMOVED } from "./redact.mjs";
 
 /** @typedef {import("../base/control.mjs").TraceFrame} TraceFrame */
 /**
- * `message`: what was sent, parsed; `text`: the same where it is no JSON, or why a connection was closed.
+ * `message`: the parsed message; `text`: the message if it is not JSON, or why a connection was closed.
  * @typedef {{at: number, connection: number, provider: string, kind: TraceFrame["kind"], message?: any, text?: string}} TraceEvent
  */
 
@@ -107,7 +107,7 @@ export class TraceFilter {
 /** More than that nobody says before hello. */
 const MOST_BEFORE = 20;
 
-/** What an answer belongs to is told by its call. */
+/** Messages that answer a call; the call says which tool and session they belong to. */
 const ANSWERS = new Set(["tool.result", "tool.progress"]);
 /** Calls of other sessions that may still be answered; more than any limit lets be open. */
 const MOST_FOREIGN = 10_000;

@@ -102,7 +102,7 @@ export function jsonIn(file) {
   }
 }
 
-/** What a folder has, sorted. @param {string} folder @returns {string[]} */
+/** The names in a folder, sorted. @param {string} folder @returns {string[]} */
 export const namesIn = (folder) => {
   try {
     return fs.readdirSync(folder).sort();

@@ -1,5 +1,5 @@
-// Checks of what is in the gateway: the session that is meant, its project's providers, the providers that
-// are connected, and the tool that is asked about.
+// Checks of the gateway's content: the selected session, its project's providers, the providers that are
+// connected, and the tool that is asked about.
 
 import { tapCommand } from "../base/command-line.mjs";
 import { allowCommand } from "../projects/consent.mjs";
@@ -161,7 +161,7 @@ const shown = (place) =>
 /** @param {Provider} provider */
 const nameOf = ({ name, connection }) => (name ? inQuotes(name) : `connection ${connection}`);
 
-/** What was refused last at the door. @param {Place} place @param {string} [name] */
+/** The last refusal while a provider connected or updated its tools. @param {Place} place @param {string} [name] */
 const lastRefusal = ({ refusals }, name) =>
   refusals.findLast(
     ({ what, provider }) =>

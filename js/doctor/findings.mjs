@@ -1,5 +1,5 @@
-// What the doctor can find: every code, and whether it keeps tools from the model ("error") or does
-// not ("warning"). docs/troubleshooting.md repeats the table.
+// The findings of the doctor: every code, and whether it keeps tools from the model ("error") or does not
+// ("warning"). docs/troubleshooting.md repeats the table.
 
 /** @typedef {"error" | "warning"} Severity */
 /**

@@ -129,7 +129,7 @@ function readMessage(text) {
 const REFUSED =
   /^(\S+) warning refused (\S+|a message) of (?:"(.*?)"|a provider): ([A-Z_]+) (.*)$/gm;
 
-/** What the gateway has refused since it started, the oldest first. @param {string} logs @param {number} since @returns {Refused[]} */
+/** Connections that the gateway has refused since it started, the oldest first. @param {string} logs @param {number} since @returns {Refused[]} */
 function refusals(logs, since) {
   const text = tailOf(path.join(logs, "host.log"), LOG_BYTES);
   return [...text.matchAll(REFUSED)]

@@ -1,4 +1,4 @@
-// What is installed: the home, Node.js, tap, the CLI and its settings. Facts only; the checks judge them.
+// The installed parts: the home, Node.js, tap, the CLI and its settings. Facts only; the checks judge them.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -215,7 +215,7 @@ export async function cliFacts(env) {
   return { file, version, asked, late, said };
 }
 
-/** What decides in <COPILOT_HOME>/settings.json whether extensions are loaded. @param {string} home */
+/** The setting in <COPILOT_HOME>/settings.json that decides whether extensions are loaded. @param {string} home */
 export function settingsFacts(home) {
   const file = path.join(home, "settings.json");
   if (!statOf(file)) return { file, state: "absent" };

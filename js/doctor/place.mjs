@@ -1,4 +1,4 @@
-// Everything that the checks look at, gathered once: what is installed, what runs, and which session
+// All facts that the checks use, gathered once: the installation, the running processes, and which session
 // and which tool are meant. Nothing here takes longer than its part of ten seconds.
 
 import path from "node:path";

@@ -10,7 +10,7 @@ import { ask } from "./bounded.mjs";
 /** @typedef {{address: string, pids: number[]}} Listener */
 
 const LSOF_MS = 2000;
-/** Who answers on localhost: of several the first, as the system and `askPort` choose. */
+/** Where a process answers for localhost. Of several the first counts, as for the system and `askPort`. */
 const ADDRESSES = ["127.0.0.1", "0.0.0.0", "::", "::1"];
 
 /** A table of /proc has each 32 bits of an address as this machine's memory has them. @param {string} hex */

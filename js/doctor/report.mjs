@@ -1,4 +1,4 @@
-// What people read: what was found and what to do about it; with `verbose` a line for each check, too.
+// The report for people: the findings and their fixes; with `verbose` also a line for each check.
 
 import { bad, faint, good, strong, warning } from "../views/output.mjs";
 import { counted, wrapped } from "../views/wording.mjs";
@@ -51,7 +51,7 @@ function verdict(results, tool) {
 }
 
 /**
- * What keeps tools away comes first, then warnings, then what is well.
+ * Errors come first, then warnings, then passed checks.
  * @param {Output} output @param {Result[]} results @param {{tool?: string, verbose?: boolean}} asked
  */
 export function show(output, results, { tool, verbose = false }) {

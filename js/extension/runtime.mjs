@@ -13,7 +13,7 @@ import { SlashCommands } from "../session/slash-commands.mjs";
 
 /** After SIGTERM the CLI gives about a second, five where it reloads us. */
 const DRAIN_MS = 4000;
-/** For the providers of a gateway in this process; what is left of them then is killed. */
+/** For the providers of a gateway in this process; after that, the remaining ones are killed. */
 const STOP_MS = 500;
 /** session.shutdown follows SIGTERM by 10 to 20 ms, where the session ends. */
 const SHUTDOWN_EVENT_MS = 150;

@@ -1,5 +1,5 @@
 import { messageOf } from "../base/errors.mjs";
-// What the entry that the CLI runs does: the package's extension.mjs, and the one that `tap install` writes.
+// The work of the entry that the CLI runs: the package's extension.mjs, or the one that `tap install` writes.
 // Only the entry itself can import the CLI's SDK for certain, so it hands joinSession on.
 
 /** @param {(config: object) => Promise<any>} joinSession the SDK's */

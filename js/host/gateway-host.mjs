@@ -72,7 +72,7 @@ export class GatewayHost {
   }
 
   /**
-   * The election: whoever binds the port is the gateway.
+   * The election: the process that binds the port is the gateway.
    * @throws with code EADDRINUSE if it is not this one
    */
   start() {
@@ -135,7 +135,7 @@ export class GatewayHost {
   #listenLink() {
     const { link, linkFolder, descriptor } = this.#files;
     if (!linkFolder) return this.gateway.listenLink(link);
-    // The port is ours, so whoever left these is gone.
+    // The port is ours, so the process that left these files is gone.
     const former = readDescriptor(descriptor);
     if (former) removePrivateFolder(path.dirname(former.link));
     try {

@@ -45,11 +45,11 @@ try {
   host.start();
 } catch (error) {
   const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
-  // Another one was elected; whoever started this one will find it.
+  // Another gateway was elected; the process that started this one will find it.
   if (code === "EADDRINUSE") log("info", `not elected: ${message}`);
   else {
     log("error", `cannot start: ${message}`);
-    // Whoever started this one reads it there (host-process.mjs).
+    // The process that started this one reads it there (host-process.mjs).
     process.stderr.write(`tap: ${message}\n`);
   }
   void host.close(false);

@@ -3,7 +3,7 @@
 // `auth`, and binds one that is bound to "all" to each new session before that session's first tools.
 
 /**
- * What carries the messages: the addon's Gateway, or an EmbeddedGateway.
+ * The carrier of the messages: the addon's Gateway, or an EmbeddedGateway.
  * @typedef {Pick<import("../base/addon.js").Gateway, "openProvider" | "sendProvider">} ProviderGateway
  */
 

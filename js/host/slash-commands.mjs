@@ -1,4 +1,4 @@
-// The slash commands that the host runs. What they show is loaded with the first one that is typed.
+// The slash commands that the host runs. Their code is loaded with the first command that is typed.
 
 import { visible } from "../base/visible.mjs";
 import { SLASH } from "../base/slash-commands.mjs";
@@ -38,7 +38,7 @@ export const HOST_COMMANDS = [
 ];
 
 /**
- * Never rejects: whoever typed it reads why it failed.
+ * Never rejects: the user reads why the command failed.
  * @param {HostCommand[]} commands @param {CommandContext} context
  * @param {{name: string, arguments: string}} typed
  * @returns {Promise<string>}

@@ -45,7 +45,7 @@ function lineOf({ provider: serving, binding }) {
 }
 
 /**
- * What tap_status tells the model of a session.
+ * The result of tap_status for a session.
  * @param {Inspection} seen
  * @param {string} sessionId
  * @returns {string} empty where there is no such session

@@ -21,7 +21,7 @@ function formerEntries(folder) {
   return { last: highest === 0 ? undefined : nameOf(highest), next: nameOf(highest + 1) };
 }
 
-/** What a link leads to, or a file contains; undefined for anything else. @param {string} place */
+/** The target of a link, or the content of a file; undefined for anything else. @param {string} place */
 function contentOf(place) {
   const stat = fs.lstatSync(place, { throwIfNoEntry: false });
   if (stat?.isSymbolicLink()) return { link: true, content: Buffer.from(fs.readlinkSync(place)) };

@@ -1,6 +1,6 @@
 // How installing fails.
 
-/** What went wrong is for the user, with what to do about it. */
+/** An error for the user, with the next step. */
 export class InstallError extends Error {
   /** @param {string} code @param {string} message @param {string} advice @param {unknown} [cause] */
   constructor(code, message, advice, cause) {

@@ -67,7 +67,7 @@ export function explained(error, folder, state = UNCHANGED) {
   return new InstallError("NOT_WRITABLE", message, advice, error);
 }
 
-/** What an interrupted install has left. The lock is held: nobody is writing it. @param {string} folder */
+/** The leftovers of an interrupted install. The lock is held, so nobody is writing them. @param {string} folder */
 export function removeLeftovers(folder) {
   const releases = path.join(folder, RELEASES);
   const names = fs.existsSync(releases) ? fs.readdirSync(releases) : [];

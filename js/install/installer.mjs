@@ -61,7 +61,7 @@ function loadFailure(file) {
 }
 
 /**
- * A checkout has none: what was compiled here is what is to run here.
+ * A checkout has none: it runs the addon that was compiled here.
  * @returns {boolean} whether the package's prebuilt addon serves, so that nothing is to be compiled
  */
 function hasPrebuilt() {
@@ -139,7 +139,7 @@ export async function buildAddon() {
   return true;
 }
 
-/** What to do next: npm itself says nothing of it. */
+/** The next steps, which npm itself does not print. */
 function sayNext() {
   if (process.env.npm_config_global === "true") {
     say("next: copilot-tap install");

@@ -12,7 +12,7 @@ import { InstallError } from "./install-error.mjs";
 const LOCK = ".install-lock";
 /** Whoever has this may remove a stale lock: two could remove each other's new one. */
 const TAKEOVER = `${LOCK}.takeover`;
-/** What a taker has put beside it for a moment. */
+/** The temporary file of a process that takes the lock. */
 const PART = /^\.install-lock\.(\d{1,10})$/;
 const RECORD = /^([1-9]\d{0,9})(?: (\S+))?$/;
 const MAX_RECORD = 64;
@@ -125,7 +125,7 @@ function take(folder, lock, record) {
   );
 }
 
-/** What takers that were killed have left. @param {string} folder */
+/** Temporary files of processes that were killed while taking the lock. @param {string} folder */
 function removeParts(folder) {
   for (const name of fs.readdirSync(folder)) {
     const pid = PART.exec(name)?.[1];

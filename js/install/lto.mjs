@@ -11,7 +11,7 @@ import path from "node:path";
 const FLAGS = ["-flto=2", "-flto"];
 const ANSWER = 7;
 
-/** What is compiled and linked as make would do it is run, too. @param {string} flag @param {string} folder */
+/** Compiles, links and runs a program, as make would. @param {string} flag @param {string} folder */
 function works(flag, folder) {
   const { CXX = "g++", CXXFLAGS = "", LDFLAGS = "" } = process.env;
   const command = `${CXX} ${CXXFLAGS} ${flag} -x c++ - -o tried ${LDFLAGS}`;

@@ -1,4 +1,4 @@
-// What of this package a user runs: the files that `tap install` copies, and that a tarball carries.
+// The files of this package that users run: `tap install` copies them, and a tarball contains them.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -28,7 +28,7 @@ export const COMPILE_ONLY = ["node-addon-api"];
 
 /** Left behind by tools, or for those who work on it. */
 const IGNORED = /^(__pycache__|\.pytest_cache|tests|.*\.egg-info|\..*|node_modules)$/;
-/** What nothing reads while a package runs is more than half of some. Licences stay. */
+/** Files that a running package does not read: in some packages more than half. Licences stay. */
 const UNREAD =
   /\.(map|ts|mts|cts|flow|tsbuildinfo)$|^(readme|changelog|changes|history|security)\b.*\.md$/i;
 /** The same code once more for `require`, or for bundlers; and what yargs would say in other languages. */
@@ -71,7 +71,7 @@ export function dependencyFiles(root) {
   return runtimeDependencies(root, COMPILE_ONLY).flatMap(({ from, to }) => walk(from, to, leftOut));
 }
 
-/** A package is not developed in: what only that needs is left out. @param {string} root */
+/** Nobody develops in an installed package, so files for development are left out. @param {string} root */
 export function packedManifest(root) {
   const { devDependencies: _development, allowScripts: _scripts, ...manifest } = manifestOf(root);
   const names = Object.keys(manifest.dependencies).filter((name) => !COMPILE_ONLY.includes(name));

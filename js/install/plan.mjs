@@ -1,4 +1,4 @@
-// What a release consists of: the files of this package that run, its packages, and the addon that loads here.
+// The content of a release: the files of this package that run, its packages, and the addon that loads here.
 
 import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
@@ -21,7 +21,7 @@ const noAddon = (root, what) =>
   );
 
 /**
- * What was compiled there, else what it brought along.
+ * The addon that was compiled there, or else the one from the package.
  * @param {string} root @returns {PlannedFile}
  */
 function addonFile(root) {

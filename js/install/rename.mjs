@@ -1,4 +1,4 @@
-// Renames that Windows refuses for a moment: what scans new files has them open.
+// Retries renames that Windows refuses for a moment, because a scanner has the new files open.
 
 import fs from "node:fs";
 

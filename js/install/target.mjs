@@ -31,7 +31,7 @@ function projectRoot(start) {
 }
 
 /**
- * What a repository brings along may be meant to lead elsewhere, so no folder of it may be a link.
+ * A repository may contain links that lead elsewhere, so none of its folders may be a link.
  * @param {string} start @returns {Target}
  */
 export function projectTarget(start) {
@@ -84,7 +84,7 @@ function packageThere(folder) {
   }
 }
 
-/** What is in the folder of the extension. @param {Target} target @returns {Present} */
+/** The content of the extension's folder. @param {Target} target @returns {Present} */
 export function inspect({ folder }) {
   const entry = path.join(folder, "extension.mjs");
   const stat = fs.lstatSync(entry, { throwIfNoEntry: false });
@@ -99,7 +99,7 @@ export function inspect({ folder }) {
   return { state: stat ? "foreign" : "nothing" };
 }
 
-/** What is there that install did not put there, and how it is kept up to date. @param {Target} target @param {Present} present */
+/** A tap that `install` did not put there, and how to update it. @param {Target} target @param {Present} present */
 export function notOurs({ folder }, { state }) {
   if (state === "checkout") {
     return {

@@ -1,4 +1,4 @@
-// Whether what is installed is older than this package: what `update` goes by.
+// Whether the installed tap is older than this package, for `update`.
 
 import { isNewer } from "../base/versions.mjs";
 import { InstallError } from "./install-error.mjs";

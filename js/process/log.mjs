@@ -144,7 +144,7 @@ export class OutputLog {
     this.#held.clear();
   }
 
-  /** The disk is full, or the folder gone: what follows is dropped. */
+  /** The disk is full or the folder is gone: later lines are dropped. */
   #fail() {
     this.#stream = undefined;
     this.#resume();

@@ -141,7 +141,7 @@ export class ProcessRun {
     clock.setTimeout(look, POLL_MS);
   }
 
-  /** Nothing of the group is left; what is still in the pipes is waited for, but not for long. */
+  /** No process of the group is left. Waits a short time for output that is still in the pipes. */
   #finish() {
     if (this.pid !== undefined) this.#system.release(this.pid);
     if (this.#closed) return this.#over();

@@ -170,7 +170,7 @@ class SupervisedProvider {
     this.#afterEnd(end);
   }
 
-  /** Rules are held for reconnect-ms, and the gateway hears of an end a little later. @param {string} token */
+  /** Rules are held for reconnect-ms, and the gateway learns of an end a little later. @param {string} token */
   #over(token) {
     const now = this.#system.clock.now();
     const held = limitIn("reconnect-ms") + LATE_MS;
@@ -254,7 +254,7 @@ export class Supervisor {
     );
   }
 
-  /** Starts them all. What goes wrong is told in the timeline; nothing is thrown. */
+  /** Starts all of them. Errors go to the timeline; nothing is thrown. */
   start() {
     if (this.#started || this.#stopped) return;
     this.#started = true;

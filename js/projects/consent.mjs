@@ -92,8 +92,7 @@ export const commandLine = ({ command, args }) =>
   visible([command, ...args].map((word) => quoted(word)).join(" "));
 
 /**
- * What goes with the command, a line each: no value of these can pass for the command, or push it
- * out of sight.
+ * The other fields, a line each: none of their values can look like the command, or move it out of sight.
  * @param {ProviderConfig} provider @param {number} most characters of a line
  */
 export function startLines({ env, cwd }, most) {
@@ -107,7 +106,7 @@ export function startLines({ env, cwd }, most) {
   ];
 }
 
-/** What to type in a terminal to allow a config. @param {string} file @param {NodeJS.ProcessEnv} env */
+/** The command that allows a config. @param {string} file @param {NodeJS.ProcessEnv} env */
 export const allowCommand = (file, env = process.env) => tapCommand(["allow", file], env);
 
 /**

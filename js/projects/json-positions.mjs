@@ -15,7 +15,7 @@ import jsonc from "jsonc-parser";
 /** Far more than any config needs, far less than a parser's stack holds. */
 const MAX_DEPTH = 32;
 
-/** What the parser's codes mean to whoever wrote the file. @type {Record<string, string>} */
+/** The parser's codes in words for the author of the file. @type {Record<string, string>} */
 const EXPECTED = {
   InvalidSymbol: 'expected a JSON value or a name in double quotes (true, false, null, 1, "text")',
   InvalidNumberFormat: "expected a number such as 10 or 0.5",

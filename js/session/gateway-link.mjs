@@ -1,5 +1,5 @@
 // A session's link to the detached gateway: finds it, starts it, notices when it is gone or hung,
-// and comes back. What travels on it is the runtime's business.
+// and comes back. The runtime handles the messages on it.
 
 import { messageOf } from "../base/errors.mjs";
 import { sleep } from "../base/patience.mjs";
@@ -91,7 +91,7 @@ export class GatewayLink {
   #freeingUntil = 0;
   /** Why a gateway that does not answer was not killed. */
   #leftAlone = "";
-  /** Who had the port when it was last asked, and since when. @type {{by?: string, since: number}} */
+  /** The program that held the port at the last request, and since when. @type {{by?: string, since: number}} */
   #held = { since: 0 };
   /** The secret that was refused last, and since when it is. */
   #refused = { secret: "", since: 0 };

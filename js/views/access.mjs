@@ -14,7 +14,7 @@ export function accessOf({ trust, onlySession }) {
   return onlySession === "" ? "token" : "project";
 }
 
-/** What is not set is null for programs. @param {string | undefined} text */
+/** Absent values are null for programs. @param {string | undefined} text */
 const orNull = (text) => text || null;
 
 /** An inspection as programs get it. @param {Inspection} seen */

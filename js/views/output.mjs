@@ -31,7 +31,7 @@ const jsonEscape = (character) =>
     .map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`)
     .join("");
 
-/** What a terminal would obey or a reader be misled by is escaped; lines stay. @param {string} json */
+/** Escapes control and misleading characters; line breaks stay. @param {string} json */
 const safeJson = (json) =>
   json
     .split("\n")
@@ -51,7 +51,7 @@ export class Output {
   #err;
   #env;
   #columns;
-  /** What is said for a screen. @type {string[] | undefined} */
+  /** The lines for a screen. @type {string[] | undefined} */
   #lines;
 
   /**
@@ -68,7 +68,7 @@ export class Output {
     this.#columns = columns;
   }
 
-  /** How many columns a line may have; what is no terminal takes any. */
+  /** The width of a line; unlimited if the output is not a terminal. */
   get width() {
     return this.#columns ?? (this.#out.isTTY ? this.#out.columns || 80 : Infinity);
   }

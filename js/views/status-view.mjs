@@ -1,4 +1,4 @@
-// What `status` shows of an inspection, in 80 columns.
+// The output of `status` for an inspection, in 80 columns.
 
 import { boundProviders, connectedProviders, silenceOf } from "../base/inspection.mjs";
 import { accessOf } from "./access.mjs";
@@ -96,7 +96,7 @@ function whereOf({ all, bindings }, labels) {
   return labels.get(session) ?? session;
 }
 
-/** What it has declared that may deny, check or change something. @param {InspectedProvider} provider */
+/** The provider's declarations that may deny, check or change something. @param {InspectedProvider} provider */
 function rulesOf({ bindings }) {
   const most = (/** @type {(binding: InspectedBinding) => number} */ count) =>
     Math.max(0, ...bindings.map(count));

@@ -1,5 +1,5 @@
-// What is known of single characters: which are not seen as they are, which a name may not have,
-// and which are drawn alike. The tables are generated (packaging/characters.mjs).
+// Properties of single characters: which are hidden, which a name must not contain, and which are
+// drawn alike. The tables are generated (packaging/characters.mjs).
 #pragma once
 
 #include <cstdint>

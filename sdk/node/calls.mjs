@@ -5,12 +5,12 @@ import { failure, isToolError, TapError, toError, ToolError } from "./errors.mjs
 import { MOST_BUFFERED } from "./pace.mjs";
 import { callText } from "./report.mjs";
 
-/** What a tool.result may have; the rest of the message is small. */
+/** The largest data of a tool.result; the rest of the message is small. */
 const MOST_RESULT_BYTES = 5 * 1024 * 1024 - 1024;
 const DRAIN_MS = 20;
 const CANCELLED = fieldsOf({ error: "cancelled", errorCode: "CANCELLED" });
 
-/** What Provider.file gives: a result that lies in a file. */
+/** The value of Provider.file: a result in a file. */
 export class FileResult {
   /** @param {{path: string, mimeType: string, size: number, ttl: number}} file */
   constructor(file) {
@@ -63,7 +63,7 @@ export class Calls {
       const result = await tool.handler(await tool.validate(args), call);
       return resultFields(result);
     } catch (thrown) {
-      // What it throws once nobody waits is most often the abort itself.
+      // An exception after nobody waits is usually the abort itself.
       if (!isToolError(thrown) && !call.signal.aborted) {
         this.#onError(toError(thrown), callText(call.tool, args));
       }

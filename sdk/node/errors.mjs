@@ -2,7 +2,7 @@
 
 import { inspect } from "node:util";
 
-/** What to do, by the code of an error of the gateway's. @type {Record<string, string>} */
+/** The advice for each error code of the gateway. @type {Record<string, string>} */
 export const ADVICE = {
   AUTH_FAILED: "Send auth with the token from the token file.",
   UNSUPPORTED_VERSION: "Send protocolVersion 2 in hello.",
@@ -71,7 +71,7 @@ export class ToolError extends Error {
   }
 }
 
-/** What a call's failure may say: a message has to fit the gateway's limit. */
+/** The longest text of a call's failure: the message has to fit the gateway's limit. */
 const MOST_TEXT = 32_768;
 
 /** @param {any} error @returns {string} */

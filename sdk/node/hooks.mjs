@@ -49,7 +49,7 @@ class Part {
     return [...this.declared.values()].map(({ wire }) => wire);
   }
 
-  /** What the gateway has to be told; undefined: nothing. */
+  /** The message for the gateway; undefined: none. */
   change() {
     const former = this.told;
     const sent = new Map(this.declared);

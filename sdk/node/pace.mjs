@@ -4,7 +4,7 @@
 const BURST = 150;
 const PER_SECOND = 90;
 
-/** What waits in the socket before nothing more is taken: far below what would hurt. */
+/** The bytes that may wait in the socket before calls to send have to wait: far below a harmful amount. */
 export const MOST_BUFFERED = 16 * 1024 * 1024;
 
 /** Milliseconds between two attempts: each up to twice the last one, and never in step with others. */

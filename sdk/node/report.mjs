@@ -34,7 +34,7 @@ export function report(provider, error, call) {
   console.error(visible(head + stackOf(error)));
 }
 
-/** What close() itself has rejected. @type {WeakSet<Error>} */
+/** Errors with which close() itself has rejected calls. @type {WeakSet<Error>} */
 const closings = new WeakSet();
 
 /**

@@ -38,7 +38,7 @@ function fromStandard(tool, standard) {
   return { schema, validate };
 }
 
-/** What a schema may say that accepts every object. */
+/** The keywords of a schema that accepts every object. */
 const MEANINGLESS = ["$schema", "title", "description", "type", "properties"];
 
 /** @param {any} schema of an object */

@@ -1,4 +1,4 @@
-// What copilot-tap/testing exports. docs/testing.md describes it.
+// The exports of copilot-tap/testing. docs/testing.md describes them.
 
 export interface OfferedTool {
   name: string;
@@ -21,9 +21,9 @@ export interface PretendSession {
   shows(text: string | RegExp): Promise<string>;
   /** Waits until what `look` gives is not empty. */
   until<T>(look: () => T, what: () => string, patienceMs?: number): Promise<NonNullable<T>>;
-  /** What the providers' rules and gates say before a tool is used. */
+  /** The verdict of the providers' rules and gates before a tool is used. */
   check(tool: string, args: object): Promise<{ deny?: string; context?: string }>;
-  /** What goes with a prompt of the user. */
+  /** The context that goes with a prompt of the user. */
   prompt(): Promise<string>;
   /** A section of the system message, as providers change it. */
   build(section: string, current: string): Promise<string | undefined>;

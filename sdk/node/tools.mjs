@@ -24,7 +24,7 @@ export function makeTool(name, { description, parameters, timeout }, handler) {
 export class Tools {
   /** @type {Map<string, Tool>} */
   #declared = new Map();
-  /** What the gateway has been told. @type {Map<string, Tool>} */
+  /** The tools that the gateway has. @type {Map<string, Tool>} */
   #told = new Map();
   #update;
   #onError;

@@ -1,4 +1,4 @@
-// What copilot-tap/provider exports. docs/sdk-node.md describes it.
+// The exports of copilot-tap/provider. docs/sdk-node.md describes them.
 
 /** A schema of zod, Valibot, ArkType … (https://standardschema.dev). */
 export interface StandardSchema<Input = unknown, Output = Input> {
@@ -11,7 +11,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
 }
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
-/** What a handler gets for these parameters. */
+/** The arguments of a handler for these parameters. */
 export type ArgumentsOf<P> =
   P extends StandardSchema<any, any>
     ? NonNullable<P["~standard"]["types"]>["output"]
@@ -54,12 +54,12 @@ export interface ProviderOptions {
 
 /**
  * Carries the messages of docs/protocol.md between a provider and a gateway, as JSON text. The gateway's
- * first message is `sessions`. What comes before, such as `auth`, is the transport's business.
+ * first message is `sessions`. The transport handles earlier messages, such as `auth`.
  */
 export interface Transport {
   /**
    * Makes one connection, and is called again after each that has ended. It may call the handlers before
-   * it returns. What it throws ends the provider: connect() is rejected with it.
+   * it returns. An exception ends the provider: connect() is rejected with it.
    */
   open(handlers: TransportHandlers): Wire;
 }
@@ -182,7 +182,7 @@ export type SectionChange =
   | null;
 
 export interface Events {
-  /** What the SDK is doing, in words: waiting, bound, connection lost. */
+  /** The state of the SDK in words: waiting, bound, connection lost. */
   status: string;
   bound: { session: string; providerId: string };
   unbound: TapError;

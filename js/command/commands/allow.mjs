@@ -9,7 +9,7 @@ import { Output, strong } from "../../views/output.mjs";
 
 /** @typedef {import("../../projects/config.mjs").ProviderConfig} ProviderConfig */
 
-/** Of a variable's value; what is cut is said. */
+/** Of a variable's value; a cut is pointed out. */
 const SHOWN_VALUE = 500;
 
 /**

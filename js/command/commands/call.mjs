@@ -28,10 +28,10 @@ const ADVICE = {
 };
 /** A failure of a provider begins with its name. */
 const OF_A_PROVIDER = /^Provider "/;
-/** What a timer takes. */
+/** A timer accepts only less than this. */
 const MOST_MS = 2 ** 31;
 
-/** What is wrong with them is wrong usage. @template T @param {() => T} read */
+/** Errors in arguments are usage errors. @template T @param {() => T} read */
 function reading(read) {
   try {
     return read();

@@ -67,7 +67,7 @@ function countOf({ last }) {
   throw usage(`--last must be a number of calls (got "${last}")`, "copilot-tap calls --last 20");
 }
 
-/** Reads what is new, time after time. @param {Control} control */
+/** Reads new calls again and again. @param {Control} control */
 function reader(control) {
   let after = 0;
   /** @type {Map<string, string>} */

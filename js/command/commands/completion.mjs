@@ -1,4 +1,4 @@
-// `completion`: what a shell needs to complete commands, options, and what they are given.
+// `completion`: prints the script with which a shell completes commands, options and their values.
 
 import { SCRIPTS } from "../completion-scripts.mjs";
 import { Output } from "../../views/output.mjs";

@@ -4,7 +4,7 @@ import { EXIT } from "../failure.mjs";
 import { environmentOf } from "../given.mjs";
 import { Output } from "../../views/output.mjs";
 
-/** What still hangs when all is said is not waited for. */
+/** Does not wait for operations that still hang after the report. */
 const FAREWELL_MS = 500;
 
 /** @param {string | undefined} text */

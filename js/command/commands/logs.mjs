@@ -1,4 +1,4 @@
-// `logs`: what the gateway and the extensions have written, merged by time.
+// `logs`: the logs of the gateway and the extensions, merged by time.
 
 import { Failure, usage } from "../failure.mjs";
 import { filesOf } from "../given.mjs";

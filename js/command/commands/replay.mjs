@@ -53,7 +53,7 @@ function untilGone(provider, program) {
 }
 
 /**
- * What the provider prints is not the command's result: it goes to stderr.
+ * The provider's output is not the command's result, so it goes to stderr.
  * @param {import("node:child_process").ChildProcess} provider
  * @returns {() => void} stops this: the provider's output about its own end does not matter to the user
  */
@@ -93,7 +93,7 @@ async function run(given) {
     });
     report(output, /** @type {Replayed[]} */ (results));
   } finally {
-    isOver = true; // what still waits for a tool has nothing to say
+    isOver = true; // callbacks that still wait for a tool do nothing
     hush();
     await endProvider(provider);
     await tap.stop();

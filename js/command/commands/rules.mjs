@@ -1,4 +1,4 @@
-// `rules`: what may deny, check or change what the agent does, by session and provider.
+// `rules`: the rules that may deny, check or change actions of the agent, by session and provider.
 
 import { withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
@@ -11,7 +11,7 @@ import { firstLine, shortId } from "../../views/wording.mjs";
 /** @typedef {import("../../base/control.mjs").InspectedRule} InspectedRule */
 /** @typedef {import("../../base/control.mjs").InspectedBinding} InspectedBinding */
 /**
- * What one provider has declared in one session. `hooks`: whether it is in force there.
+ * The declarations of one provider in one session. `hooks`: whether it is in force there.
  * @typedef {{session: string, label: string, hooks: "in-force" | "denied" | "unavailable", provider: string,
  *   rules: InspectedRule[], context: number, startupContext: number, sections: InspectedBinding["sections"],
  *   held?: true, leftMs?: number}} Declared `held`: its connection was lost; its rules hold for so long

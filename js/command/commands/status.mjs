@@ -50,7 +50,7 @@ function show(output, { port, holder, home, logs, allowed, ...found }) {
 const exitOf = (seen) =>
   "gateway" in seen || seen.holder !== "ours" ? exitFor(seen.holder) : seen.exit;
 
-/** What programs get: limits are many, and seldom what is looked for. @param {Seen} seen @param {boolean} limits */
+/** The output for programs; with the limits only on request. @param {Seen} seen @param {boolean} limits */
 function asJson(seen, limits) {
   if ("exit" in seen) return { ...seen, exit: undefined };
   const gateway = inspectionForPrograms(seen.gateway);

@@ -1,4 +1,4 @@
-// `trace`: what providers say and are told, for people or as a recording (docs/tracing.md).
+// `trace`: the messages from and to providers, for people or as a recording (docs/tracing.md).
 
 import fs from "node:fs";
 import { Failure } from "../failure.mjs";
@@ -96,8 +96,8 @@ class Recording {
 }
 
 /**
- * What is wanted, with the beginnings of ids and names made whole. A recording may wait for its provider,
- * so its name is taken as it is.
+ * The selection, with the beginnings of ids and names completed. A recording may wait for its provider, so
+ * its name is taken as it is.
  * @param {TraceGiven} given @param {import("../../base/control.mjs").Control} control
  */
 async function filterOf(given, control) {

@@ -23,14 +23,14 @@ MOST_RESULT_BYTES = 5 * 1024 * 1024 - 1024
 
 @dataclass(frozen=True)
 class FileResult:
-    """What Provider.file gives: a result that lies in a file."""
+    """The value of Provider.file: a result in a file."""
 
     file: dict[str, Any]
 
 
 @dataclass
 class Call:
-    """What a tool may know of the call that it answers."""
+    """The call that a tool answers."""
 
     id: str
     session: str

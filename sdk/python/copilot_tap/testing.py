@@ -42,7 +42,7 @@ def _command() -> list[str]:
 
 
 class TestTap:
-    """What `start_tap` gives."""
+    """The value of `start_tap`."""
 
     __test__ = False  # for pytest
 
@@ -54,9 +54,9 @@ class TestTap:
         self._news = asyncio.Event()
         self._ended = False
         self.env: dict[str, str] = {}
-        """What the process of a provider needs in its environment."""
+        """Environment variables for the process of a provider."""
         self.events: list[dict[str, Any]] = []
-        """What the user and the model have been told: `type`, `text`, `session`."""
+        """Everything that the user and the model have received: `type`, `text`, `session`."""
 
     @property
     def where(self) -> dict[str, Any]:
