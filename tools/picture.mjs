@@ -13,6 +13,8 @@ import { Walkthrough } from "../test/support/walkthrough.mjs";
 import { waitFor } from "../test/support/wait.mjs";
 
 const COLUMNS = 96;
+/** The line in the timeline that the picture begins with. */
+const CONNECTED = "tap: timer is here: set_timer";
 const TARGET = path.join(REPO_ROOT, "docs", "images", "timer.svg");
 const ALT =
   "A provider runs in one terminal. In the other, Copilot CLI says that it is connected, asks whether the tool " +
@@ -34,12 +36,12 @@ async function startProvider(folder, where) {
 function timelineOf(terminal) {
   const lines = terminal.screenText().split("\n");
   const runs = terminal.screenRuns();
-  const start = lines.findIndex((line) => line.includes("tap: timer connected"));
+  const start = lines.findIndex((line) => line.includes(CONNECTED));
   const folder = lines.findIndex((line) => line.includes("[⎇ main]"));
   const footer = lines.findIndex((line) => line.includes("/ commands"));
   const filled = (/** @type {number} */ end) =>
     lines.slice(0, end).findLastIndex((line) => line.trim() !== "") + 1;
-  if (start < 0) return folder < 0 ? [] : runs.slice(folder + 1, footer);
+  if (start < 0) throw new Error(`the screen does not show "${CONNECTED}"`);
   if (folder < 0) {
     // A dialog stands at the lower end of the screen: what is empty above it is left out.
     const dialog = lines.findIndex((line) => line.startsWith("╭─"));
@@ -74,7 +76,7 @@ try {
     ]);
   };
   await begin();
-  await screen.waitForScreen(/tap: timer is here: set_timer/);
+  await screen.waitForScreen((shown) => shown.includes(CONNECTED));
   await waitFor(() => walk.output.includes("bound to"), { what: "the provider is bound" });
   shoot();
   await screen.submit("Set a timer for my egg, 2 seconds.");
