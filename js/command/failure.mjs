@@ -12,8 +12,8 @@ export const EXIT = /** @type {const} */ ({
 /** The meaning of each; docs/command.md repeats it. @type {[number, string][]} */
 export const EXIT_CODES = [
   [EXIT.done, "done"],
-  [EXIT.notDone, "not done, or there was nothing to do it to; the message says why"],
-  [EXIT.usage, "wrong usage: nothing has been tried"],
+  [EXIT.notDone, "failed, or there was nothing to do; the message says why"],
+  [EXIT.usage, "wrong usage; nothing was done"],
   [EXIT.noGateway, "no gateway runs"],
   [EXIT.portTaken, "port in use by another program, or not accepting connections"],
   [EXIT.interrupted, "interrupted (Ctrl-C); what runs until Ctrl-C ends with 0"],

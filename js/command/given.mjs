@@ -17,7 +17,7 @@ import { gatewayFiles } from "../base/paths.mjs";
 /** The options of all commands. @type {Record<string, import("yargs").Options>} */
 export const GLOBAL_OPTIONS = {
   home: {
-    describe: "the COPILOT_HOME that is meant",
+    describe: "the COPILOT_HOME to use",
     type: "string",
     requiresArg: true,
     global: true,

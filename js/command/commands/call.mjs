@@ -192,6 +192,6 @@ export default {
       })
       .example("$0 call roll sides=6", "as you type it")
       .example(`$0 call roll '{"sides":6}'`, "as JSON")
-      .example("$0 call screenshot -o page.png", "a result that is no text"),
+      .example("$0 call screenshot -o page.png", "a result that is not text"),
   handler: run,
 };

@@ -168,7 +168,7 @@ export default {
         requiresArg: true,
       })
       .example("$0 check -- node provider.mjs", "everything but the cancelled call")
-      .example("$0 check --call slow seconds=5 -- python3 provider.py", "that, too"),
+      .example("$0 check --call slow seconds=5 -- python3 provider.py", "the cancelled call, too"),
   handler: run,
   takesRest: true,
 };

@@ -79,7 +79,7 @@ export default {
     parser
       .usage(
         "$0 push [text]\n\n" +
-          "Sends one event to a session and says what became of it. Without a text it is read from stdin.",
+          "Sends one event to a session and prints its outcome. Without a text it is read from stdin.",
       )
       .positional("text", { describe: "the event; else stdin", type: "string" })
       .option("level", {
@@ -94,13 +94,13 @@ export default {
         requiresArg: true,
       })
       .option("stream", {
-        describe: "else events",
+        describe: "its stream; by default events",
         type: "string",
         default: "events",
         requiresArg: true,
       })
       .option("name", {
-        describe: "of the provider; else shell",
+        describe: "the name of the provider; by default shell",
         type: "string",
         default: "shell",
         requiresArg: true,

@@ -27,7 +27,7 @@ function run(given) {
 /** @type {import("../given.mjs").Command} */
 export default {
   command: "revoke [path]",
-  describe: "take that back",
+  describe: "withdraw that permission",
   builder: (yargs) =>
     yargs
       .usage(

@@ -132,7 +132,7 @@ describe("fish", () => {
     /** @param {string} line */
     const offered = (line) =>
       run("fish", ["--no-config", "-c", `source ${file}; complete -C '${line}'`], at);
-    assert.deepEqual(offered("copilot-tap rev"), ["revoke\ttake that back"]);
+    assert.deepEqual(offered("copilot-tap rev"), ["revoke\twithdraw that permission"]);
     assert.deepEqual(offered("copilot-tap call fo"), ["forecast\tThe weather."]);
     const all = offered("copilot-tap call ").map((line) => line.split("\t")[0]);
     assert.deepEqual(all.sort(), ["forecast", "tap_status", "wait"]);
