@@ -1,10 +1,13 @@
 // How long it takes until the real CLI has a tool: from before its provider connects to the moment in
 // which the CLI has answered that the session's tools are replaced, as the extension's log has it.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { callTool, say } from "../../test/support/model.mjs";
 import { startTap } from "../../test/support/tap.mjs";
 import { waitFor } from "../../test/support/wait.mjs";
 
+/** What comes within 250 ms of a swap is gathered (live-gather-ms): a round begins after that. */
+const QUIET_MS = 400;
 const IN_FORCE = /^(\S+) info revision \d+: \d+ provider tools$/gm;
 
 /** @param {import("../../test/support/tap.mjs").TapRig} rig @returns {Promise<number[]>} when, one for each synchronisation */
@@ -27,6 +30,7 @@ async function once(rig, index) {
   const ms = (await wait(before)) - startedAt;
   await provider.close("measured");
   await wait(before + 1);
+  await sleep(QUIET_MS);
   return ms;
 }
 
