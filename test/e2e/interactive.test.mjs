@@ -53,7 +53,7 @@ describe("in the terminal", { concurrency: 1 }, () => {
   });
 
   // shows: P-LIFE-3, P-HOST-2
-  test("/clear: a provider that stays connected binds anew when it is unbound", async (t) => {
+  test("/clear: a provider that stays connected binds again when it is unbound", async (t) => {
     const rig = await startTap(t, pingEachPrompt, { env: { TAP_SHUTDOWN_MS: "300" } });
     const terminal = await rig.interactive();
     const provider = await rig.provide(TOOLS, { name: "stayer" });
