@@ -1,0 +1,134 @@
+// A row of the record store, as the gateway hands it over, and the interface that takes it. The
+// store itself is native/records/.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "base/slice.h"
+#include "base/table.h"
+
+namespace tap::protocol {
+
+// The values are stored in files: a new collection goes to the end.
+enum class Collection : uint8_t {
+  Session,
+  Provider,
+  ToolCall,
+  Gate,
+  Push,
+  StreamEntry,
+  EmitterRun,
+  Sync,
+  Notify,
+  Goal,
+  Claim,
+  Review,
+  Eval,
+  Plan,
+  Span,
+  Diagnostic,
+  Count_,
+};
+
+struct CollectionRow {
+  Collection id;
+  std::string_view name;  // as in queries
+  int version;            // of the schema of its bodies: the field `v` of a record
+};
+
+inline constexpr size_t kCollections = static_cast<size_t>(Collection::Count_);
+
+inline constexpr std::array<CollectionRow, kCollections> kCollectionTable{{
+    {Collection::Session, "session", 1},
+    {Collection::Provider, "provider", 1},
+    {Collection::ToolCall, "tool_call", 1},
+    {Collection::Gate, "gate", 1},
+    {Collection::Push, "push", 1},
+    {Collection::StreamEntry, "stream_entry", 1},
+    {Collection::EmitterRun, "emitter_run", 1},
+    {Collection::Sync, "sync", 1},
+    {Collection::Notify, "notify", 1},
+    {Collection::Goal, "goal", 1},
+    {Collection::Claim, "claim", 1},
+    {Collection::Review, "review", 1},
+    {Collection::Eval, "eval", 1},
+    {Collection::Plan, "plan", 1},
+    {Collection::Span, "span", 1},
+    {Collection::Diagnostic, "diagnostic", 1},
+}};
+static_assert(idsAreIndices(kCollectionTable));
+
+[[nodiscard]] constexpr std::string_view nameOf(Collection collection) {
+  return kCollectionTable[static_cast<size_t>(collection)].name;
+}
+
+[[nodiscard]] constexpr std::optional<Collection> collectionOf(std::string_view name) {
+  for (const CollectionRow& row : kCollectionTable) {
+    if (row.name == name) return row.id;
+  }
+  return std::nullopt;
+}
+
+// A field of a row's body whose text comes from others and may be large: arguments, a result. The
+// store removes secrets from it and cuts it; a cut one also has `<field>Bytes` and
+// `<field>Digest`, the SHA-256 of the whole text before secrets were removed.
+struct Payload {
+  std::string_view field;  // a name that needs no escaping in JSON; empty: there is no payload
+  Slice text;              // JSON text; other text is stored as a string
+};
+
+// The kinds and states of OpenTelemetry's spans, with the numbers of OTLP.
+enum class SpanKind : uint8_t { Internal = 1, Server, Client, Producer, Consumer };
+enum class SpanStatus : uint8_t { Unset, Ok, Error };
+
+// A span that a row stands for. The store writes it as a row of its own, whose body names the row
+// that it came from.
+struct SpanInfo {
+  std::array<uint8_t, 16> traceId{};
+  std::array<uint8_t, 8> spanId{};
+  std::array<uint8_t, 8> parentSpanId{};  // zero: a root
+  int64_t startUs = 0;                    // since 1970
+  int64_t durationUs = 0;
+  SpanKind kind = SpanKind::Internal;
+  SpanStatus status = SpanStatus::Unset;
+  std::string_view name;
+};
+
+// Texts are valid UTF-8 and live as long as the call that passes the row. `body` and payloads are
+// treated alike as far as secrets go.
+struct Row {
+  Collection collection = Collection::Diagnostic;
+  int64_t at = 0;            // Unix time in ms
+  std::string_view session;  // the session's id; empty: it concerns none
+  std::string_view source;   // the feature or provider
+  std::string_view trace;    // 32 hexadecimal digits; empty: that of the span, or none
+  std::string_view body;     // JSON text of an object, of about 1 KB at most
+  std::array<Payload, 2> payloads{};
+  std::optional<SpanInfo> span;
+};
+
+// Takes rows. All of it on the thread of the loop.
+class RecordSink {
+ public:
+  RecordSink() = default;
+  RecordSink(const RecordSink&) = delete;
+  RecordSink& operator=(const RecordSink&) = delete;
+  virtual ~RecordSink() = default;
+
+  // Returns at once. A row that finds no room is counted as dropped; a `notify` row always does.
+  virtual void append(const Row& row) = 0;
+
+  // The same for a row that must be durable before something else happens. The listener hears of
+  // `number` exactly once, never from inside this call.
+  virtual void commit(const Row& row, uint64_t number) = 0;
+
+  // `durable`: false where the row could not be written. An empty listener hears no more.
+  using Listener = std::function<void(uint64_t number, bool durable)>;
+  virtual void onCommitted(Listener listener) = 0;
+};
+
+}  // namespace tap::protocol
