@@ -17,9 +17,18 @@ function stackOf(error) {
   }
 }
 
-/** A call, for a person. @param {string} tool @param {unknown} args of JSON */
+/** As JSON, which the tool may have made impossible. @param {unknown} args */
+function argumentsText(args) {
+  try {
+    return JSON.stringify(args) ?? "";
+  } catch {
+    return "(its arguments, changed by the tool, are not JSON)";
+  }
+}
+
+/** A call, for a person. @param {string} tool @param {unknown} args as the tool has left them */
 export function callText(tool, args) {
-  const text = JSON.stringify(args);
+  const text = argumentsText(args);
   const cut = text.length > MOST_ARGUMENTS ? `${text.slice(0, MOST_ARGUMENTS)}…` : text;
   return `${tool} ${cut}`.replaceAll("\n", "\\n");
 }

@@ -16,9 +16,17 @@ MOST_ARGUMENTS = 200
 HERE = str(Path(__file__).parent)
 
 
+def _arguments_text(args: Any) -> str:
+    """As JSON, which the tool may have made impossible."""
+    try:
+        return json.dumps(args, ensure_ascii=False, separators=(",", ":"))
+    except Exception:
+        return "(its arguments, changed by the tool, are not JSON)"
+
+
 def call_text(tool: str, args: Any) -> str:
-    """A call, for a person."""
-    text = json.dumps(args, ensure_ascii=False, separators=(",", ":"))
+    """A call, for a person. `args`: as the tool has left them."""
+    text = _arguments_text(args)
     cut = text[:MOST_ARGUMENTS] + "…" if len(text) > MOST_ARGUMENTS else text
     return f"{tool} {cut}".replace("\n", "\\n")
 

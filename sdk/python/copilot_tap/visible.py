@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 _CATEGORIES = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -21,7 +22,11 @@ _RANGES = (
 )
 
 
-def _shown(character: str) -> str:
+_UNUSUAL = re.compile(r"[^\n\t -~]")
+
+
+def _shown(found: re.Match[str]) -> str:
+    character = found[0]
     point = ord(character)
     hidden = unicodedata.category(character) in _CATEGORIES
     if not hidden and not any(first <= point <= last for first, last in _RANGES):
@@ -31,4 +36,4 @@ def _shown(character: str) -> str:
 
 def visible(text: str) -> str:
     """Lines stay. An emoji's joiners are shown, too."""
-    return "".join(one if one in "\n\t" else _shown(one) for one in text)
+    return _UNUSUAL.sub(_shown, text)

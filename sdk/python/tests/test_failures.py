@@ -68,6 +68,28 @@ async def test_a_call_is_answered_whatever_its_function_raises(kit, capfd):
         assert not tap._calls._running
 
 
+async def test_a_call_is_answered_whatever_its_function_makes_of_its_arguments(kit, capfd):
+    tap = Provider("odd", **kit.where, concurrency=1)
+
+    @tap.tool(description="")
+    async def loop(items: list):
+        items.append(items)
+        raise ValueError("no luck")
+
+    @tap.tool(description="")
+    def odd(items: list):
+        items.append(object())
+        raise ValueError("no luck")
+
+    async with tap:
+        await kit.tool("odd")
+        for name in ("loop", "odd"):
+            failed = await failure_of(kit, name, items=[1])
+            assert "ValueError: no luck" in str(failed)
+        assert not tap._calls._running
+    assert "loop (its arguments, changed by the tool, are not JSON)" in capfd.readouterr().err
+
+
 async def test_a_function_that_cancels_itself_is_answered(kit, capfd):
     tap = Provider("odd", **kit.where, concurrency=1)
 

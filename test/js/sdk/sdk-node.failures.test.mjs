@@ -94,6 +94,36 @@ describe("a call is answered once", () => {
     }
   });
 
+  test("whatever its tool has made of its arguments", async (t) => {
+    const { kit, make } = await place(t);
+    const printed = stderr(t);
+    const tap = make("odd", { concurrency: 1 });
+    /** @type {Record<string, (args: any) => void>} */
+    const changes = {
+      loop: (args) => (args.loop = args),
+      bigint: (args) => (args.n = 1n),
+      json: (args) => (args.toJSON = () => undefined),
+      fails: (args) => {
+        args.toJSON = () => {
+          throw new Error("no JSON");
+        };
+      },
+    };
+    for (const [name, change] of Object.entries(changes)) {
+      tap.tool(`makes_${name}`, { description: "" }, (args) => {
+        change(args);
+        throw new Error("no luck");
+      });
+    }
+    await tap.connect();
+    await kit.tool("makes_fails");
+    for (const name of Object.keys(changes)) {
+      const message = /INTERNAL: no luck/;
+      await assert.rejects(kit.call(`makes_${name}`, { id: 7 }), { message }, name);
+    }
+    assert.match(printed.text, /makes_loop \(its arguments, changed by the tool, are not JSON\)/);
+  });
+
   test("whatever its tool returns", async (t) => {
     const { kit, make } = await place(t);
     stderr(t);
