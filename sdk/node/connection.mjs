@@ -2,6 +2,7 @@
 // it has closed. The provider decides what is sent over it.
 
 import { closedError, TapError, toError } from "./errors.mjs";
+import { messageIn, NOT_TAP } from "./message.mjs";
 import { backoff } from "./pace.mjs";
 import { Sessions } from "./sessions.mjs";
 
@@ -138,7 +139,11 @@ export class Connection {
     const wire = this.#options.transport.open({
       onMessage: (text) =>
         deliver(() => {
-          if (this.#wire === wire) this.#receive(JSON.parse(text));
+          if (this.#wire !== wire) return;
+          const message = messageIn(text);
+          if (message) return this.#receive(message);
+          wire.close();
+          this.#onClose({ reason: NOT_TAP, again: "later" });
         }),
       onClosed: (end) =>
         deliver(() => {

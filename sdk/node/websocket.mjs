@@ -2,6 +2,7 @@
 // that the user types (docs/protocol.md, "Connecting").
 
 import { TapError, toError } from "./errors.mjs";
+import { messageIn, NOT_TAP } from "./message.mjs";
 import { MOST_BUFFERED, Pace } from "./pace.mjs";
 
 /** From a connection to the list of sessions, without the time in which the user types a code. */
@@ -149,10 +150,14 @@ class Socket {
   #receive(text) {
     if (this.#ended) return;
     if (this.#admitted) return this.#handlers.onMessage(text);
-    const message = JSON.parse(text);
+    const message = messageIn(text);
+    if (!message) {
+      this.#refusal = { reason: NOT_TAP, again: "later" };
+      return this.close();
+    }
     if (message.type === "auth.pairing") return void this.#confirm(message.prompt);
     if (message.type === "error" && message.code === "AUTH_FAILED") {
-      this.#refusal = this.#transport.refused(TapError.of(message));
+      this.#refusal = this.#transport.refused(TapError.of(/** @type {any} */ (message)));
       return;
     }
     if (message.type === "sessions") {

@@ -46,6 +46,23 @@ class Owner(Protocol):
     def on_status(self, text: str) -> None: ...
 
 
+class NotTap(Exception):
+    """Any program can have the gateway's port: what it sends may be no message at all."""
+
+    def __init__(self) -> None:
+        super().__init__("the program on this port is not a tap gateway")
+
+
+def _message_in(raw: str | bytes) -> Message:
+    try:
+        message = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise NotTap from None
+    if not isinstance(message, dict) or not isinstance(message.get("type"), str):
+        raise NotTap
+    return message
+
+
 def _connect(url: str) -> Any:
     options: dict[str, Any] = {"max_size": None, "compression": None}
     options |= {"open_timeout": ADMISSION_S, "close_timeout": FAREWELL_S}
@@ -103,6 +120,9 @@ class Connection:
                 await self._connection()
             except (OSError, asyncio.TimeoutError, WebSocketException) as error:
                 self._on_close(str(error) or type(error).__name__)
+            except NotTap as error:
+                self._refusals += 1
+                self._on_close(str(error))
             if self._fatal:
                 raise self._fatal
             if self._state == "leaving":
@@ -138,7 +158,7 @@ class Connection:
             try:
                 await self._transmit({"type": "auth", **auth})
                 async for raw in ws:
-                    await self._receive(json.loads(raw))
+                    await self._receive(_message_in(raw))
             finally:
                 self._admission.cancel()
         self._on_close(f"close code {ws.close_code} {ws.close_reason or ''}".strip())

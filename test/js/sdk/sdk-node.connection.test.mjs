@@ -8,6 +8,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { WebSocket as UndiciWebSocket } from "undici";
+import { WebSocketServer } from "ws";
 import { startTap } from "../../../js/develop/testing.mjs";
 import { provider } from "../../../sdk/node/provider.mjs";
 import { deferred, waitFor, withTimeout } from "../../support/wait.mjs";
@@ -44,7 +45,44 @@ function hang(kit) {
 /** @param {import("../../../sdk/node/types.js").Provider} tap */
 const nextBound = (tap) => new Promise((resolve) => tap.on("bound", resolve));
 
+/** A program on a port that sends these texts to whoever connects. @param {TestContext} t @param {() => (string | Buffer)[]} texts */
+async function stranger(t, texts) {
+  const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+  t.after(() => {
+    for (const socket of server.clients) socket.terminate();
+    server.close();
+  });
+  server.on("connection", (socket) => texts().forEach((text) => socket.send(text)));
+  await new Promise((resolve) => server.once("listening", resolve));
+  return /** @type {net.AddressInfo} */ (server.address()).port;
+}
+
 describe("a provider", () => {
+  test("outlives another program on the port, whatever that sends", async (t) => {
+    const session = { id: "s", label: "a session", cwd: "/" };
+    const bound = [
+      { type: "sessions", active: [session] },
+      { type: "hello.ack", protocolVersion: 2, sessionId: "s", reconnectToken: "r" },
+    ].map((message) => JSON.stringify(message));
+    const strange = ["hello", "", "null", "[]", "5", "{}", '{"type":7}', Buffer.from([0, 255, 1])];
+    for (const first of [[], bound]) {
+      for (const text of strange) {
+        const port = await stranger(t, () => [...first, text]);
+        const tap = provider("lost", { port, token: "any" });
+        /** @type {string[]} */
+        const said = [];
+        tap.on("status", (status) => said.push(status));
+        const connected = tap.connect();
+        connected.catch(() => {});
+        const says = /the program on this port is not a tap gateway/;
+        await waitFor(() => said.some((status) => says.test(status)), {
+          what: () => `that of ${JSON.stringify(text)}: ${said.join("\n")}`,
+        });
+        await tap.close();
+      }
+    }
+  });
+
   test("waits for a gateway, and for a session", async (t) => {
     const kit = await start(t);
     await kit.killGateway();
