@@ -17,18 +17,22 @@ export const versionOf = (id) => id.slice(0, id.lastIndexOf("-"));
 /** @param {string} id */
 export const isReleaseId = (id) => ID.test(id);
 
-/** @param {string} id */
-export const entryText = (id) => `${SIGN}
+/** The module of a release that an entry starts. */
+const START = "js/extension/start.mjs";
+/** The same in older releases: their entries are ours, too. */
+const OLDER_STARTS = ["js/session/start.mjs"];
+
+/** @param {string} id @param {string} [start] */
+export const entryText = (id, start = START) => `${SIGN}
 import { joinSession } from "@github/copilot-sdk/extension";
-import { start } from "./releases/${id}/js/extension/start.mjs";
+import { start } from "./releases/${id}/${start}";
 
 await start(joinSession);
 `;
 
-/** The release that an entry names. @param {string} text @returns {string | undefined} where it is not one of ours */
+/** The release that an entry names. @param {string} text @returns {string | undefined} if the entry is not one of ours */
 export function releaseNamedBy(text) {
-  const id = /^import .* from "\.\/releases\/([^/"]+)\/js\/extension\/start\.mjs";$/m.exec(
-    text,
-  )?.[1];
-  return id !== undefined && isReleaseId(id) && text === entryText(id) ? id : undefined;
+  const id = /^import .* from "\.\/releases\/([^/"]+)\//m.exec(text)?.[1];
+  if (id === undefined || !isReleaseId(id)) return undefined;
+  return [START, ...OLDER_STARTS].some((start) => text === entryText(id, start)) ? id : undefined;
 }

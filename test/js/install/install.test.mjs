@@ -89,6 +89,23 @@ describe("install", () => {
     assert.deepEqual(versionsOf(target), ["1.1.0", "1.2.0"]);
   });
 
+  test("replaces an entry of the older layout, and uninstall removes one", (t) => {
+    const { target } = installed(t);
+    const entry = path.join(target.folder, "extension.mjs");
+    const makeOlder = () => {
+      const text = fs.readFileSync(entry, "utf8");
+      fs.writeFileSync(entry, text.replace("/js/extension/start.mjs", "/js/session/start.mjs"));
+      assert.equal(inspect(target).state, "installed");
+    };
+    makeOlder();
+    install(makePackage(t, "1.1.0"), target);
+    assert.equal(runEntry(target), said("1.1.0"));
+    assert.deepEqual(versionsOf(target), ["1.0.0", "1.1.0"]);
+    makeOlder();
+    assert.equal(uninstall(target).restored, false);
+    assert.ok(!fs.existsSync(entry));
+  });
+
   test("keeps a release that a live process runs from, until it has ended", async (t) => {
     const { target } = installed(t);
     const [id] = releasesOf(target);
