@@ -29,7 +29,7 @@ async function greet({ name }, _signal) {
   return `Hello, ${name}!`;
 }
 
-/** Read anew for each connection: every gateway has its own token. */
+/** Read again for each connection: every gateway has its own token. */
 function readToken() {
   return process.env.TAP_PROVIDER_TOKEN || readFileSync(tokenFile, "utf8").trim();
 }

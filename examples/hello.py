@@ -39,7 +39,7 @@ async def greet(args):
 
 
 def read_token():
-    """Read anew for each connection: every gateway has its own token."""
+    """Read again for each connection: every gateway has its own token."""
     return os.environ.get("TAP_PROVIDER_TOKEN") or TOKEN_FILE.read_text().strip()
 
 

@@ -45,7 +45,7 @@ function connect() {
     "session.lifecycle": ({ state }) => state === "shutdown.pending" && send({ type: "goodbye" }),
     error({ code, message }) {
       console.error(`${code}: ${message}`);
-      // A wrong code, or a token whose session or gateway is gone. The gateway closes; pair anew.
+      // A wrong code, or a token whose session or gateway is gone. The gateway closes; pair again.
       if (code === "AUTH_FAILED") token = undefined;
       if (code === "RATE_LIMITED") ws.close();
     },

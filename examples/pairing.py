@@ -58,7 +58,7 @@ class Outsider:
         elif kind == "error":
             print(f"{message['code']}: {message['message']}", flush=True)
             if message["code"] == "AUTH_FAILED":
-                # A wrong code, or a token whose session or gateway is gone. Pair anew.
+                # A wrong code, or a token whose session or gateway is gone. Pair again.
                 self.token = None
             elif message["code"] == "RATE_LIMITED":
                 await self.ws.close()

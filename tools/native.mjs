@@ -11,7 +11,7 @@ export const nativeFolder = process.env.TAP_NATIVE_BUILD ?? path.join(root, "bui
 
 const SHARDS = 2;
 
-/** Everything anew is what CI builds. @param {string} folder @param {string[]} options @param {string[]} targets */
+/** CI builds everything from nothing. @param {string} folder @param {string[]} options @param {string[]} targets */
 export async function buildNative(folder, options, targets) {
   const unity = ["-DCMAKE_BUILD_TYPE=None", "-DCMAKE_UNITY_BUILD=ON"];
   await run("cmake", ["-S", ".", "-B", folder, ...unity, ...options], { quiet: true });

@@ -116,7 +116,7 @@ function descriptor({ descriptor: found, files, port: { holder } }) {
       });
     case "unsafe":
       return finding("DESCRIPTOR_UNSAFE", {
-        problem: `${file} is no regular file of yours that nobody else can write, so it is not believed.`,
+        problem: `${file} is not a regular file of yours that only you can write, so it is not believed.`,
         fix: "Make it yours alone.",
         command: `chmod 600 ${quoted(file)}`,
       });
@@ -197,7 +197,7 @@ function draining({ inspection, env }) {
 function token({ token: { state, mode }, files, env, descriptor: found }) {
   const file = files.token;
   const pid = found.state === "good" ? found.pid : undefined;
-  const anew = {
+  const again = {
     fix: "Delete it; the gateway rewrites the file within seconds, if it can write there.",
     command: `${state === "no-file" ? "rm -rf" : "rm"} ${quoted(file)}`,
   };
@@ -212,10 +212,10 @@ function token({ token: { state, mode }, files, env, descriptor: found }) {
     case "no-file":
       return finding("TOKEN_NOT_A_FILE", {
         problem: `${file} is ${state === "link" ? "a symbolic link" : "no regular file"}; the gateway writes a file.`,
-        ...anew,
+        ...again,
       });
     case "empty":
-      return finding("TOKEN_EMPTY", { problem: `${file} is empty.`, ...anew });
+      return finding("TOKEN_EMPTY", { problem: `${file} is empty.`, ...again });
     case "open":
       return finding("TOKEN_OPEN", {
         problem: `${file} has mode ${mode}: others on this machine can read what lets providers in.`,

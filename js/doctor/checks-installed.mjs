@@ -244,7 +244,7 @@ function cli(place) {
   if (!version) {
     return finding("CLI_FAILS", {
       problem: `${file} --version fails: ${said.slice(0, MOST_TEXT)}`,
-      fix: "Install GitHub Copilot CLI anew.",
+      fix: "Install GitHub Copilot CLI again.",
       command: "npm install -g @github/copilot",
     });
   }
@@ -276,7 +276,7 @@ function experimental({ linked, settings, start, extension: { copies: all } }) {
   const { file, state } = settings;
   if (state === "unreadable") {
     return finding("SETTINGS_UNREADABLE", {
-      problem: `${file} is no JSON that the CLI can read, so nothing in it holds: extensions are off.`,
+      problem: `${file} is not JSON that the CLI can read, so nothing in it holds: extensions are off.`,
       fix: `Correct it, or move it away and start copilot --experimental once.`,
     });
   }

@@ -76,7 +76,7 @@ function runFolder(workspace, cwd = ".") {
   if (inside === ".." || inside.startsWith(`..${path.sep}`) || path.isAbsolute(inside)) {
     throw new Error(`its folder "${cwd}" is outside of the workspace`);
   }
-  if (!fs.statSync(folder).isDirectory()) throw new Error(`its "cwd" is no folder: ${folder}`);
+  if (!fs.statSync(folder).isDirectory()) throw new Error(`its "cwd" is not a folder: ${folder}`);
   return folder;
 }
 

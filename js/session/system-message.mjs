@@ -121,7 +121,7 @@ export class SystemMessageFlight {
   }
 
   /**
-   * The CLI builds the system message once and keeps it: this makes it build anew for the next turn.
+   * The CLI builds the system message once and keeps it: with this it builds the message again for the next turn.
    * Between turns only, since within one the edits would be lost for the rest of it.
    */
   async rebuild() {

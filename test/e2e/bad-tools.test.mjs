@@ -111,7 +111,7 @@ describe("tools that the CLI does not take", { concurrency: 1 }, () => {
       );
       await rig.run();
       assert.equal(rig.result("mine"), "my answer");
-      // A reload starts the rival anew, too: then whichever process is faster has the name, and
+      // A reload restarts the rival, too: then the faster process gets the name, and
       // where that is ours nothing is refused.
       if (sync === "reload" && rig.result("contested") === "mine") return;
       assert.equal(rig.result("contested"), "the rival's answer");

@@ -56,7 +56,7 @@ const callOnce = (rig, tool, pids) =>
 
 describe("the extension's process", { concurrency: 1 }, () => {
   // shows: P-SYNC-8
-  test("imported twice in one process: one runtime, one link, joined anew", async (t) => {
+  test("imported twice in one process: one runtime, one link, joined again", async (t) => {
     const rig = await startTap(t, undefined, {
       extension: TWICE,
       env: { TAP_REAL_EXTENSION: REPO_ROOT },
@@ -96,7 +96,7 @@ describe("the extension's process", { concurrency: 1 }, () => {
     assert.ok(!existsSync(rig.cli.tokenFile));
   });
 
-  test("TAP_NODE names the Node of the host where there is none on PATH", async (t) => {
+  test("TAP_NODE names the Node of the host if PATH has no Node", async (t) => {
     const project = await copyOfProject(t);
     await rm(path.join(project, "build", "node-path.json"), { force: true });
     const rig = await startTap(t, undefined, {

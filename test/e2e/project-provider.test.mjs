@@ -63,7 +63,7 @@ describe("project providers", { concurrency: 1 }, () => {
   });
 
   // shows: P-PROJECT-1
-  test("run at once in the next session, and anew for each after a /clear", async (t) => {
+  test("run at once in the next session, and again for each after a /clear", async (t) => {
     const rig = await startTap(t);
     await writeConfig(rig, "ci");
     const first = rig.cli.startPrompt("go");

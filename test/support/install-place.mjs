@@ -1,12 +1,15 @@
 // A small package in tap's shape to install, homes to install it in, and a child that can be killed in
 // the middle of it.
 
+import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { programFolder } from "../../js/base/paths.mjs";
+import { install } from "../../js/install/install.mjs";
+import { userTarget } from "../../js/install/target.mjs";
 import { temporaryFolder } from "./temporary.mjs";
 
 /** @param {string} folder @param {Record<string, string>} files */
@@ -134,3 +137,29 @@ export async function failureIn(root, target, { uid, limits } = {}) {
   await once(running, "close");
   return said && JSON.parse(said);
 }
+
+/** Printed by the session of an installed package. @param {string} version */
+export const said = (version) => `${version} one:1 two:2`;
+
+/** A home in which this version is installed. @param {import("node:test").TestContext} t @param {string} [version] */
+export function installed(t, version = "1.0.0") {
+  const target = userTarget(makeHome(t));
+  const root = makePackage(t, version);
+  install(root, target);
+  return { target, root };
+}
+
+/** @param {() => void} work @param {string} code @param {RegExp} text of message and advice */
+export function refuses(work, code, text) {
+  assert.throws(work, (/** @type {any} */ error) => {
+    assert.equal(error.code, code, error.stack);
+    assert.match(`${error.message}\n${error.advice}`, text);
+    return true;
+  });
+}
+
+/** @param {{folder: string}} target */
+export const releasesOf = ({ folder }) => fs.readdirSync(path.join(folder, "releases")).sort();
+/** @param {{folder: string}} target */
+export const versionsOf = (target) =>
+  releasesOf(target).map((id) => id.replace(/-[0-9a-f]{12}(\.\d+)?$/, ""));

@@ -131,7 +131,7 @@ function paneSvg({ title, rows: lines }, top, rows, width) {
 }
 
 /**
- * Frames one after the other, for ever; the last one alone where nothing may move, or nothing can.
+ * Frames one after the other, without an end; the last one alone where nothing may move, or nothing can.
  * @param {{columns: number, seconds: number[], alt: string}} look how long each frame stands
  * @param {Pane[][]} frames each with the same panes, from top to bottom
  * @returns {string}

@@ -114,7 +114,7 @@ export class SessionMember extends Member {
     super.gone();
   }
 
-  /** The CLI's way to have an extension read its tools anew: it ends, and another joins. */
+  /** The CLI's way to have an extension read its tools again: it ends, and another joins. */
   reload() {
     const { child } = this;
     child.kill("SIGTERM");

@@ -1,6 +1,6 @@
 // A provider that comes with a project: tap.config.json names it, and each session of this folder starts
 // one of its own once `copilot-tap allow` has been said. Needs the `ws` package. Token, port and session are given,
-// so it looks for no file and chooses no session; it is started anew where it ends with an error.
+// so it looks for no file and chooses no session; it is started again if it ends with an error.
 
 import WebSocket from "ws";
 

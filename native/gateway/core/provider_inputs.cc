@@ -191,7 +191,7 @@ void countWork(const Turn& turn, Provider& provider, int64_t work) {
 }
 
 // Whether `a` is evicted before `b`: first connections that have sent nothing, then the oldest.
-bool givesWayBefore(const Provider& a, const Provider& b) {
+bool isEvictedBefore(const Provider& a, const Provider& b) {
   return a.upgraded != b.upgraded ? !a.upgraded : a.peer < b.peer;
 }
 
@@ -203,10 +203,11 @@ bool makeRoom(const Turn& turn) {
   for (Provider* provider : turn.state.providers.all()) {
     if (provider->state != ProviderState::AwaitAuth) continue;
     if (turn.now.steady - provider->since < turn.limits().time(Limit::StrangerMs)) continue;
-    if (first == nullptr || givesWayBefore(*provider, *first)) first = provider;
+    if (first == nullptr || isEvictedBefore(*provider, *first)) first = provider;
   }
   if (first == nullptr) return false;
-  turn.log(LogLevel::Warning, "too many connections: one that has not authenticated gives way");
+  turn.log(LogLevel::Warning,
+           "too many connections: the gateway closes one that has not authenticated");
   dropProvider(turn, *first, kTryLater, "others wait; authenticate at once", Departure::Lost);
   return true;
 }

@@ -152,7 +152,7 @@ void sayDenied(const Turn& turn, Session& session) {
   tellTimeline(turn, session, protocol::LogLevel::Warning,
                "tap: a provider of this session has rules or context for the agent, which are not "
                "in force: they need hooks, and those were not allowed. To be asked again, start "
-               "the session anew (/clear) and answer \"Yes\"");
+               "the session again (/clear) and answer \"Yes\"");
 }
 
 // Why the declaration is of no effect; empty if it is in force.
@@ -162,7 +162,7 @@ std::string obstacle(HookOutcome outcome) {
       return {};
     case HookOutcome::Denied:
       return "the user has not allowed hooks in this session; they are asked again when the "
-             "session starts anew";
+             "session starts again";
     case HookOutcome::Unavailable:
       return "this session's CLI does not take hooks or edits of its system message";
   }

@@ -37,7 +37,7 @@ void takeOver(const Turn& turn, const Provider& provider, const protocol::Hello&
   Provider* holder = takenOver(turn, provider, hello);
   if (holder == nullptr) return;
   const PeerId old = holder->peer;
-  unbindAll(turn, *holder, Departure::TakenOver, "it has connected anew");
+  unbindAll(turn, *holder, Departure::TakenOver, "it has connected again");
   turn.state.providers.erase(old);
   turn.closeProvider(old, kPolicyViolation, "taken over by a new connection");
 }
@@ -200,8 +200,8 @@ std::optional<Refusal> bindProvider(const Turn& turn, Provider& provider, protoc
     return Refusal{ErrorCode::RateLimited, "too many hellos; wait a minute", "hello"};
   }
   // The rebind barrier: the old state is gone before the new one is looked at.
-  cancelCallsOfProvider(turn, provider, "the provider has bound itself anew");
-  unbindAll(turn, provider, Departure::Moved, "it has bound itself anew");
+  cancelCallsOfProvider(turn, provider, "the provider has bound itself again");
+  unbindAll(turn, provider, Departure::Moved, "it has bound itself again");
   takeOver(turn, provider, hello);
   const Identity identity{hello.name, hello.instance};
   const auto departed = findDeparted(turn, provider, identity, hello.reconnectToken);

@@ -31,7 +31,7 @@ std::optional<Refusal> shutdownReady(const Turn& turn, Provider& provider,
   if (!session->ending) {
     return Refusal{ErrorCode::InvalidSession,
                    "session " + inQuotes(sessionId) +
-                       (bound ? " is not ending" : " is none that you are bound to"),
+                       (bound ? " is not ending" : " is not one that you are bound to"),
                    "shutdown.ready"};
   }
   if (!bound) return std::nullopt;  // said twice

@@ -135,7 +135,8 @@ Result<Variant, std::string> decode(json::Scanner& scanner, const Slice& text,
                                     const std::array<Reader<Variant>, N>& readers) {
   Result<json::Value, json::SyntaxError> root = scanner.scan(text.view(), json::kMaxEnvelopeDepth);
   if (!root) return std::string("link frame is not JSON: ") + root.error().reason;
-  if (root.value().kind != json::Kind::Object) return std::string("link frame is no object");
+  if (root.value().kind != json::Kind::Object)
+    return std::string("the link frame is not an object");
   const std::optional<json::Value> type = scanner.find("type");
   const std::string name =
       type && type->kind == json::Kind::String ? json::decodeString(*type) : std::string();

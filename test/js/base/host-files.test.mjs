@@ -29,7 +29,7 @@ test("of a file that cannot be put in its place nothing is left", (t) => {
   assert.deepEqual(fs.readdirSync(folder), ["file"]);
 });
 
-test("a descriptor that cannot be used is none", (t) => {
+test("a descriptor that cannot be used is ignored", (t) => {
   const file = path.join(temporaryFolder(t), "descriptor");
   const link = path.join(path.dirname(file), "link");
   const good = { pid: 1, port: 2, link, secret: "s", version: "v" };

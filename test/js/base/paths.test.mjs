@@ -34,7 +34,7 @@ test("paths: a socket's path fits however long COPILOT_HOME is", (t) => {
   assert.notEqual(one, two);
 });
 
-test("paths: a port that is none is an error, not another port", () => {
+test("paths: a port that is not a number is an error, not another port", () => {
   assert.equal(gatewayPort({ TAP_GATEWAY_PORT: "" }), 9400);
   assert.equal(gatewayPort({ TAP_GATEWAY_PORT: "65535" }), 65535);
   for (const text of ["0", "65536", "-1", "94.5", "abc", "9400x"]) {

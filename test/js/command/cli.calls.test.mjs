@@ -84,7 +84,7 @@ describe("copilot-tap calls", () => {
     assert.equal(value[0].code, "CANCELLED");
   });
 
-  test("refuses a count that is none", async (t) => {
+  test("refuses a count that is not a number", async (t) => {
     const { at } = await served(t);
     const { code, err } = await tap(["calls", "--last", "many"], at);
     assert.equal(code, 2);

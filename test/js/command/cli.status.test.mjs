@@ -54,7 +54,7 @@ describe("copilot-tap status", () => {
     }
   });
 
-  test("with a port that is none says so", async (t) => {
+  test("with a port that is not a number says so", async (t) => {
     const { code, err } = await tap(["status"], place(t), { TAP_GATEWAY_PORT: "x" });
     assert.equal(code, 1);
     assert.match(err, /which is not a port/);

@@ -193,7 +193,7 @@ test("where no gateway runs, it is said what to do", async (t) => {
   assert.match(dead.message, advice);
 });
 
-test("a gateway that does not answer is not waited for for ever", async (t) => {
+test("a gateway that does not answer is not waited for indefinitely", async (t) => {
   const folder = temporaryFolder(t);
   const link = path.join(folder, "link");
   /** @type {net.Socket[]} */

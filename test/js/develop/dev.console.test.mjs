@@ -144,7 +144,7 @@ describe("arguments as they are typed", () => {
     [`s="x`, /^a " is not closed/],
     ["[1]", /got "\[1\]"$/],
   ])) {
-    test(`${line} is none`, () => {
+    test(`${line} is not a line of the console`, () => {
       assert.throws(() => argumentsOfLine(line, parameters), { message });
     });
   }

@@ -1,69 +1,18 @@
-// `dev` and `new`: writing a provider without Copilot. What `new` writes is run.
+// `dev`: writing a provider without Copilot.
 
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import os from "node:os";
+import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { provider } from "../../../sdk/node/provider.mjs";
-import { createProject } from "../../../js/develop/new.mjs";
 import { startTap } from "../../../js/develop/testing.mjs";
-import { pythonForSdk } from "../../../tools/setup.mjs";
 import { root } from "../../../tools/commands.mjs";
 import { isAlive } from "../../support/processes.mjs";
-import { waitFor, withTimeout } from "../../support/wait.mjs";
+import { withTimeout } from "../../support/wait.mjs";
 import { InTerminal } from "../../support/cli-process.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
-const CLI = path.join(root, "js", "command", "cli.mjs");
-const python = await pythonForSdk();
-
-/** The surroundings, without what another test runner says to its own children. */
-function surroundings() {
-  const { NODE_TEST_CONTEXT: _context, ...env } = process.env;
-  return env;
-}
-
-class Program {
-  output = "";
-
-  /** @param {import("node:test").TestContext} t */
-  constructor(t, command, args, cwd, env = {}) {
-    this.child = spawn(command, args, { cwd, env: { ...surroundings(), ...env }, stdio: "pipe" });
-    for (const stream of [this.child.stdout, this.child.stderr]) {
-      stream.setEncoding("utf8").on("data", (text) => (this.output += text));
-    }
-    this.ended = new Promise((resolve) => this.child.on("close", (code) => resolve(code)));
-    t.after(() => this.child.kill());
-  }
-
-  /** @param {RegExp} pattern */
-  says(pattern) {
-    return waitFor(() => pattern.exec(this.output), { what: () => `${pattern}:\n${this.output}` });
-  }
-
-  /** @param {string} line */
-  type(line) {
-    this.child.stdin.write(`${line}\n`);
-  }
-
-  /** @returns {Promise<number>} its exit code, the input being at its end */
-  end() {
-    this.child.stdin.end();
-    return withTimeout(this.ended, 30_000, () => `its end:\n${this.output}`);
-  }
-}
-
-/** @param {import("node:test").TestContext} t */
-const tap = (t, ...args) => new Program(t, process.execPath, [CLI, ...args], temporaryFolder(t));
+import { CLI, Program, surroundings, tap } from "./program.mjs";
 
 const PROVIDER = `
   import { provider } from ${JSON.stringify(path.join(root, "sdk/node/provider.mjs"))};
@@ -318,110 +267,5 @@ describe("dev", () => {
     assert.match(both.output, /--json takes no command/);
     const force = tap(t, "dev", "--force");
     assert.equal(await force.end(), 2);
-  });
-});
-
-describe("new", () => {
-  test("node: its provider and test run at once", async (t) => {
-    const folder = temporaryFolder(t);
-    const made = new Program(t, process.execPath, [CLI, "new", "node", "my-weather"], folder);
-    assert.equal(await made.end(), 0, made.output);
-    assert.match(made.output, /npm test/);
-    const project = path.join(folder, "my-weather");
-    assert.match(made.output, /^tool: my_weather_greet – try: copilot-tap call my_weather_greet /m);
-    assert.ok(existsSync(path.join(project, ".gitignore")));
-    const tested = new Program(t, "npm", ["test"], project);
-    assert.equal(await tested.end(), 0, tested.output);
-    assert.match(tested.output, /pass 2/);
-  });
-
-  test("python: its provider and test run at once", async (t) => {
-    assert.ok(python, "a Python with websockets, jsonschema and pytest");
-    const folder = temporaryFolder(t);
-    const made = new Program(t, process.execPath, [CLI, "new", "python", "my-weather"], folder);
-    assert.equal(await made.end(), 0, made.output);
-    const project = path.join(folder, "my-weather");
-    const tested = new Program(t, python, ["-m", "pytest", "-q"], project);
-    assert.equal(await tested.end(), 0, tested.output);
-    assert.match(tested.output, /1 passed/);
-  });
-
-  for (const [language, command, wanted] of /** @type {[string, string[], RegExp][]} */ ([
-    ["node", ["npm", "test"], /pass 2/],
-    ["python", [String(python), "-m", "pytest", "-q"], /1 passed/],
-  ])) {
-    test(`${language}: what is committed of it names no place, and runs on another machine`, async (t) => {
-      const folder = temporaryFolder(t);
-      createProject(language, "shared", folder);
-      const project = path.join(folder, "shared");
-      const git = (...args) =>
-        execFileSync("git", ["-c", "user.name=x", "-c", "user.email=x@x", ...args], {
-          cwd: project,
-        });
-      git("init", "--quiet");
-      git("add", ".");
-      git("commit", "--quiet", "-m", "x");
-      const committed = git("ls-files").toString().trim().split("\n");
-      for (const file of committed) {
-        const text = readFileSync(path.join(project, file), "utf8");
-        for (const place of [root, folder, os.homedir()]) assert.ok(!text.includes(place), file);
-      }
-      const clone = path.join(folder, "clone");
-      execFileSync("git", ["clone", "--quiet", project, clone]);
-      assert.ok(!existsSync(path.join(clone, "node_modules")));
-      assert.ok(!existsSync(path.join(clone, "copilot_tap")));
-      const home = path.join(folder, "home");
-      mkdirSync(path.join(home, "extensions"), { recursive: true });
-      symlinkSync(root, path.join(home, "extensions", "tap"));
-      const [program, ...args] = command;
-      const tested = new Program(t, program, args, clone, { COPILOT_HOME: home });
-      assert.equal(await tested.end(), 0, tested.output);
-      assert.match(tested.output, wanted);
-      const nowhere = { COPILOT_HOME: path.join(folder, "empty") };
-      const start =
-        language === "node" ? ["node", "provider.mjs"] : [String(python), "provider.py"];
-      const lost = new Program(t, start[0], start.slice(1), clone, nowhere);
-      assert.equal(await lost.end(), 1);
-      assert.match(lost.output, /tap is not in .*empty.*: install it, or set TAP_FOLDER/);
-    });
-  }
-
-  test("overwrites nothing", async (t) => {
-    const folder = temporaryFolder(t);
-    mkdirSync(path.join(folder, "there"));
-    const made = new Program(t, process.execPath, [CLI, "new", "node", "there"], folder);
-    assert.equal(await made.end(), 1);
-    assert.match(made.output, /there is there already: choose another name/);
-    assert.deepEqual(readdirSync(path.join(folder, "there")), []);
-  });
-
-  test("says where to go if it cannot make the folder", async (t) => {
-    const file = path.join(temporaryFolder(t), "file");
-    writeFileSync(file, "");
-    await assert.rejects(
-      async () => createProject("node", "die", file),
-      /die cannot be made \(ENOTDIR\): go to a folder in which you can write/,
-    );
-  });
-
-  for (const name of ["../x", "A", "9lives", "a--b", "a b", "", "x".repeat(41), "wetter-ü"]) {
-    test(`refuses the name ${JSON.stringify(name.slice(0, 12))}`, async (t) => {
-      const made = tap(t, "new", "python", name);
-      assert.equal(await made.end(), 2);
-      assert.match(made.output, /invalid provider name ".*": use a-z, 0-9/);
-    });
-  }
-
-  test("says which languages there are", async (t) => {
-    for (const args of [
-      ["new"],
-      ["new", "cobol", "x"],
-      ["new", "node"],
-      ["new", "node", "a", "b"],
-    ]) {
-      const made = tap(t, ...args);
-      assert.equal(await made.end(), 2, made.output);
-      assert.match(made.output, /usage: copilot-tap new <language> <name>/);
-    }
   });
 });

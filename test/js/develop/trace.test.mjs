@@ -269,7 +269,7 @@ describe("a recording as a file", () => {
     assert.deepEqual(readTrace(file).events, []);
   });
 
-  test("that is none, or of another format, is refused with its line", (t) => {
+  test("that is not a trace, or of another format, is refused with its line", (t) => {
     const file = path.join(temporaryFolder(t), "trace.jsonl");
     for (const [content, message] of [
       ["", /is no recording/],

@@ -132,7 +132,7 @@ async function withDetour({ gateway, start }, body) {
 }
 
 // shows: P-HOST-10, P-EXAMPLE-9
-example("pairing", "asks for the code once, comes back by its token, and pairs anew", (place) =>
+example("pairing", "asks for the code once, comes back by its token, and pairs again", (place) =>
   withDetour(place, async (detour, start) => {
     const { gateway } = place;
     const session = await Session.register(gateway, "session");

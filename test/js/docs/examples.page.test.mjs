@@ -44,6 +44,6 @@ test("the page is let in by the code, is used, and comes back after a reload", a
 
   session.end();
   await state("AUTH_FAILED");
-  assert.equal(await page.getByRole("button").isVisible(), true, "it can pair anew");
+  assert.equal(await page.getByRole("button").isVisible(), true, "it can pair again");
   assert.deepEqual(problems, []);
 });

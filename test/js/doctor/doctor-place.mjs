@@ -147,3 +147,20 @@ export async function running(t, env = {}) {
   const pid = JSON.parse(fs.readFileSync(files.descriptor, "utf8")).pid;
   return Object.assign(place, { kit, provider, pid });
 }
+
+/** What an installation without a session comes to, where nothing is broken. */
+export const WELL = "GATEWAY_NOT_RUNNING";
+
+/** Another tap, whose own command is asked. @param {string} program @param {Place} at */
+export async function diagnoseWith(program, at, extra = {}) {
+  const args = [path.join(program, "js", "command", "cli.mjs"), "doctor", "--json"];
+  const out = await new Promise((resolve, reject) => {
+    const env = /** @type {any} */ ({ ...at.env, ...extra });
+    execFile(process.execPath, args, { cwd: at.workspace, env }, (error, stdout, stderr) =>
+      stdout ? resolve(stdout) : reject(error ?? new Error(stderr)),
+    );
+  });
+  const { checks } = JSON.parse(out);
+  const findings = checks.flatMap(({ finding }) => finding ?? []);
+  return { findings, codes: findings.map(({ code }) => code) };
+}

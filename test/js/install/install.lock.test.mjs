@@ -60,7 +60,7 @@ describe("the lock of an install", () => {
     });
   });
 
-  test("of a killed one is none, also where its pid is another's now", async (t) => {
+  test("of a killed one is ignored, also where its pid is another's now", async (t) => {
     const { folder, lock } = somewhere(t);
     const script = `import { locked } from ${JSON.stringify(module)};
       locked(process.argv[1], () => process.kill(process.pid, "SIGKILL"));`;

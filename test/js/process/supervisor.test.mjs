@@ -79,7 +79,7 @@ describe("a start", () => {
     assert.match(outside.messages[0], /^error: .*"ci" cannot be started.*outside of the workspace/);
   });
 
-  test("without a token is none", (t) => {
+  test("without a token has no effect", (t) => {
     const { supervisor, system, messages } = supervised(
       t,
       {},
@@ -156,7 +156,7 @@ describe("a provider that ends", () => {
     assert.equal(system.starts.length, 2);
   });
 
-  test("after a good run of 60 s starts counting anew; after 59 s it does not", async (t) => {
+  test("after a good run of 60 s starts counting again; after 59 s it does not", async (t) => {
     const { supervisor, system } = supervised(t, {
       restart: { policy: "on-failure", maxRestarts: 2 },
     });

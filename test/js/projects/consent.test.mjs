@@ -106,7 +106,7 @@ describe("the file", () => {
     }),
   };
   for (const [name, content] of Object.entries(corrupt)) {
-    test(`with ${name} in it allows nothing, and can be written anew`, (t) => {
+    test(`with ${name} in it allows nothing, and can be written again`, (t) => {
       const store = newStore(t);
       fs.mkdirSync(path.dirname(store), { recursive: true });
       fs.writeFileSync(store, content, { mode: 0o600 });

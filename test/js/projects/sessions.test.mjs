@@ -65,7 +65,7 @@ test("nothing is imported for folders without a config, once for all that have o
   assert.deepEqual(done, ["look a a", "look b b", "look c c"]);
 });
 
-test("a config that is a link to nothing is none; one that cannot be looked at is told about", async (t) => {
+test("a config that is a link to nothing counts as missing; one that cannot be read is reported", async (t) => {
   const { sessions, imports, folder } = rig(t);
   const loose = folder("loose", false);
   fs.symlinkSync("nowhere", path.join(loose, "tap.config.json"));

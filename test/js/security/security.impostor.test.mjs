@@ -94,7 +94,7 @@ test("a program that answers as our gateway gets no token, and is not waited for
   assert.doesNotMatch(heard.text, /ptk-|7777|secret|register/);
 });
 
-test("a descriptor that others can write, or that is a link, is none", async (t) => {
+test("a descriptor that others can write, or that is a link, is ignored", async (t) => {
   const { env, files } = await remains(t);
   makePrivateFolder(path.dirname(files.link));
   const heard = await impostor(t, { path: files.link });

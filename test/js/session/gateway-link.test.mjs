@@ -1,4 +1,4 @@
-// The link's way to a gateway, where there is none to be had or only one of another version.
+// How the link gets to a gateway if there is no gateway, or only one of another version.
 
 import assert from "node:assert/strict";
 import { fork, spawn } from "node:child_process";

@@ -2,77 +2,11 @@
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, mock, test } from "node:test";
-import { SessionHooks } from "../../../js/session/hooks.mjs";
+import { GATE, guarded, rig, settled } from "./hooks-rig.mjs";
 
-const GATE = { match: { tool: "shell", args: "git push" }, action: "gate", gateId: "g" };
 const PUSH = { toolName: "bash", toolArgs: { command: "git push" } };
 const LIST = { toolName: "bash", toolArgs: { command: "ls" } };
 const COVERED = /^tap provider "ci" has a say in this/;
-
-/** Everything that needs no time has happened. */
-const settled = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
-
-class FakeSession {
-  sessionId = "s";
-  requests = [];
-  hooks;
-  transforms;
-  answer = async () => {};
-  connection = {
-    sendRequest: (_method, fields) => {
-      this.requests.push(fields);
-      return this.answer(fields);
-    },
-  };
-  registerHooks(hooks) {
-    this.hooks = hooks;
-  }
-  registerTransformCallbacks(transforms) {
-    this.transforms = transforms;
-  }
-}
-
-function rig() {
-  const sent = [];
-  const link = { connected: true, send: (message) => sent.push(message) };
-  const log = [];
-  const lines = [];
-  const hooks = new SessionHooks({
-    link,
-    providerOf: (tool) => (tool === "deploy" ? "ci" : undefined),
-    folder: "/home/ada/shop",
-    tell: async (text) => void lines.push(text),
-    log: (_level, text) => log.push(text),
-  });
-  const session = new FakeSession();
-  hooks.adopt(session);
-  let revision = 0;
-  /** What the gateway says; and what the session has answered. */
-  const tell = async (fields) => {
-    revision += 1;
-    const event = { wanted: false, prompts: false, gateMs: 5000, guards: [], sections: [] };
-    hooks.receive({ type: "hooks", revision, ...event, ...fields });
-    await settled();
-    return sent.find((message) => message.type === "hooks.state" && message.revision === revision);
-  };
-  const asked = (type) => sent.findLast((message) => message.type === type);
-  const use = (input) => session.hooks.onPreToolUse({ ...input, sessionId: "x" }, {});
-  return { hooks, session, link, sent, log, lines, tell, asked, use };
-}
-
-/** A rig with a gate in force. */
-async function guarded() {
-  const it = rig();
-  const guards = [{ provider: "ci", rules: [GATE] }];
-  const state = await it.tell({ wanted: true, guards });
-  assert.deepEqual(state, {
-    type: "hooks.state",
-    revision: 1,
-    hooks: "in-force",
-    sections: "in-force",
-  });
-  return it;
-}
 
 beforeEach(() => mock.timers.enable({ apis: ["setTimeout", "Date"] }));
 afterEach(() => mock.timers.reset());
@@ -266,7 +200,7 @@ describe("SessionHooks", () => {
     const before = session.requests.length;
     hooks.idle();
     await settled();
-    assert.ok(session.requests.length > before, "the CLI builds it anew");
+    assert.ok(session.requests.length > before, "the CLI builds it again");
     const next = build("calm");
     mock.timers.tick(2500);
     assert.equal(await next, "calm\nend", "no answer: as it is");
@@ -349,7 +283,7 @@ describe("numbers that the session is given", () => {
     }
   });
 
-  test("a gate that may take for ever is waited for, not denied at once", async () => {
+  test("a gate without a time limit is waited for, not denied at once", async () => {
     for (const gateMs of [2 ** 31 - 1, 2 ** 31, 2 ** 40]) {
       const { hooks, tell, use, asked } = rig();
       await tell({ wanted: true, gateMs, guards: [{ provider: "ci", rules: [GATE] }] });
@@ -371,75 +305,5 @@ describe("numbers that the session is given", () => {
       permissionDecisionReason,
       /^tap cannot check this use of "bash": .* 128 levels deep/,
     );
-  });
-});
-
-describe("the line before the CLI's question", () => {
-  const guards = [{ provider: "ci", rules: [GATE] }];
-  const needs = "ci (1 gate)";
-
-  test("says once who needs hooks and why, and that tap stays", async () => {
-    const it = rig();
-    await it.tell({ wanted: true, guards, needs });
-    await it.tell({ wanted: true, guards, needs: "ci (2 gates)" });
-    assert.equal(it.lines.length, 1);
-    assert.match(
-      it.lines[0],
-      /^tap: ci \(1 gate\) needs hooks, .*"elevated permissions".*tap stays/,
-    );
-  });
-
-  test("comes before the question, however many events need hooks meanwhile", async () => {
-    const { hooks, session, sent } = rig();
-    const asked = [];
-    session.rpc = { permissions: { getMode: () => new Promise((resolve) => asked.push(resolve)) } };
-    const event = { type: "hooks", wanted: true, prompts: false, gateMs: 5000, sections: [] };
-    hooks.receive({ ...event, revision: 1, guards, needs });
-    hooks.receive({ ...event, revision: 2, guards, needs: "ci (1 gate), lint (1 gate)" });
-    await settled();
-    assert.equal(asked.length, 1, "the CLI is asked for its mode once");
-    assert.deepEqual(session.requests, [], "no question before the line");
-    assert.deepEqual(sent, []);
-    asked[0]({ mode: "interactive" });
-    await settled();
-    assert.equal(session.requests.length, 1);
-    assert.deepEqual(
-      sent.map(({ revision }) => revision),
-      [1, 2],
-    );
-  });
-
-  test("an answer that a later one has overtaken is not sent", async () => {
-    const it = rig();
-    it.session.rpc = { permissions: { getMode: () => new Promise(() => {}) } };
-    assert.equal(await it.tell({ wanted: true, guards, needs }), undefined);
-    assert.equal((await it.tell({})).hooks, "in-force", "hooks are no longer wanted");
-    mock.timers.tick(500);
-    await settled();
-    assert.deepEqual(
-      it.sent.map(({ revision }) => revision),
-      [2],
-    );
-  });
-
-  test("what a gateway that is gone has asked for is not answered to the next", async () => {
-    const it = rig();
-    let allow;
-    it.session.rpc = { permissions: { getMode: () => new Promise((ok) => (allow = ok)) } };
-    await it.tell({ wanted: true, guards, needs });
-    it.hooks.gatewayGone();
-    allow({ mode: "allow-all" });
-    await settled();
-    assert.deepEqual(it.sent, []);
-    assert.equal((await it.tell({ wanted: true, guards, needs })).hooks, "in-force");
-  });
-
-  test("is not there where the user allows everything, or nobody needs hooks", async () => {
-    const it = rig();
-    it.session.rpc = { permissions: { getMode: async () => ({ mode: "allow-all" }) } };
-    const state = await it.tell({ wanted: true, guards, needs });
-    assert.equal(state.hooks, "in-force");
-    await it.tell({ wanted: false });
-    assert.deepEqual(it.lines, []);
   });
 });

@@ -142,7 +142,7 @@ class Promises {
           << "rules are held of a provider that is there";
       const auto known = session.known.find(identity);
       ASSERT_TRUE(known != session.known.end() && known->second.departure != TimerId::None)
-          << "rules are held for ever";
+          << "rules are held indefinitely";
     }
     ASSERT_LE(session.budgets.mostWaiting(), limits.count(Limit::HeldInjects));
     ASSERT_LE(session.budgets.size(), PushBudgets::kMaxAccounts + 1);

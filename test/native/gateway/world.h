@@ -230,7 +230,7 @@ class World {
     }
   }
 
-  // JSON of every kind and depth, and texts that are none.
+  // JSON of every kind and depth, and texts that are not JSON.
   std::string anyArgs() {
     switch (below(8)) {
       case 0:
@@ -346,7 +346,7 @@ class World {
     }
   }
 
-  // Who registers anew does not wait for what it has asked before.
+  // A session that registers again does not wait for its earlier requests.
   static void giveUp(Process& process) {
     process.cancelled.merge(process.open);
     process.open.clear();

@@ -34,7 +34,7 @@ TEST(CallLog, KeepsTheLastOfEachProviderAndOfAll) {
   for (int i = 0; i < 2000; ++i) log.add(call("p" + std::to_string(i), "once"));
   EXPECT_EQ(count(log, "\"sequence\""), CallLog::kOfAll);
   EXPECT_NE(log.json(0).find("p1999"), std::string::npos);
-  EXPECT_EQ(log.json(0).find("\"p10\""), std::string::npos) << "the oldest give way";
+  EXPECT_EQ(log.json(0).find("\"p10\""), std::string::npos) << "the oldest are evicted";
   EXPECT_NE(log.json(7'000).find("\"sequence\":7001"), std::string::npos);
 }
 

@@ -225,7 +225,7 @@ TEST_F(Gates, ARebindDeniesWhatWasPending) {
   const PeerId gate = with("ci", kGate);
   check("1", "bash", kPush);
   tap.say(gate, hello("ci", "s"));
-  EXPECT_NE(verdict().find("1 deny: tap provider \"ci\": it has bound itself anew"),
+  EXPECT_NE(verdict().find("1 deny: tap provider \"ci\": it has bound itself again"),
             std::string::npos);
 }
 

@@ -1,75 +1,15 @@
-// What a session is told to do with hooks, when changes are acknowledged, transforms, and the
-// context that goes with a prompt.
+// What a session is told to do with hooks, and when changes are acknowledged.
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "gateway/harness.h"
+#include "gateway/hooks/hooks_of_a_session.h"
 
 namespace tap::gateway::test {
 namespace {
 
 using protocol::HookOutcome;
 using protocol::Hooks;
-
-std::string transforms(std::string_view map) {
-  return R"("hooks":{"transforms":{)" + std::string(map) + "}}";
-}
-std::string append(std::string_view section, std::string_view text) {
-  return quote(section) + R"(:{"action":"append","content":)" + quote(text) + "}";
-}
-
-class HooksOfASession : public testing::Test {
- protected:
-  PeerId with(std::string_view name, std::string_view more, std::string_view target = "s") {
-    const PeerId peer = tap.authed();
-    tap.say(peer, helloWith(name, target, more));
-    EXPECT_EQ(tap.take(peer).type(), "hello.ack");
-    return peer;
-  }
-  // What the session was told last.
-  std::optional<Hooks> told() {
-    std::optional<Hooks> last;
-    while (auto next = tap.find<Hooks>(session)) last = next;
-    return last;
-  }
-  void settle(int64_t revision, HookOutcome hooks = HookOutcome::InForce,
-              HookOutcome sections = HookOutcome::InForce) {
-    tap.send(session, protocol::HooksState{revision, hooks, sections});
-  }
-  // Appends, prepends and replacements of a section, as "prepend|replace|append".
-  static std::string edit(const std::optional<Hooks>& hooks, std::string_view section) {
-    if (!hooks) return "nothing told";
-    for (const protocol::SectionEdit& edit : hooks->sections) {
-      if (edit.section != section) continue;
-      return edit.prepend + "|" + edit.replace.value_or("-") + "|" + edit.append +
-             (edit.callback ? " callback" : "");
-    }
-    return "no such section";
-  }
-  std::string build(std::string id, std::string section, std::string current) {
-    tap.send(session,
-             protocol::SectionBuild{std::move(id), std::move(section), std::move(current)});
-    return text();
-  }
-  std::string text() {
-    const auto found = tap.find<protocol::SectionText>(session);
-    if (!found) return "none";
-    return found->buildId + (found->content ? ": " + *found->content : " as it is");
-  }
-  static std::string transformed(std::string_view callId, std::string_view content) {
-    return R"({"type":"transform.result","callId":)" + quote(callId) + R"(,"content":)" +
-           quote(content) + "}";
-  }
-  std::string prompt(std::string id) {
-    tap.send(session, protocol::PromptSubmitted{std::move(id)});
-    const auto found = tap.find<protocol::PromptContext>(session);
-    return found ? found->promptId + ": " + found->context : "none";
-  }
-
-  Harness tap;
-  PeerId session = tap.session("s");
-};
 
 TEST_F(HooksOfASession, AreNotSpokenOfWhereNobodyNeedsThem) {
   tap.bound("plain", "s", {"tool"});
@@ -340,121 +280,6 @@ TEST_F(HooksOfASession, ForAllSessionsComeWithSessionReady) {
   EXPECT_EQ(tap.count<Hooks>(late), 0u);
   tap.say(peer, R"({"type":"session.ready","sessionId":"late"})");
   EXPECT_TRUE(tap.expect<Hooks>(late).wanted);
-}
-
-// --- Prompts
-
-// shows: P-TEXT-13
-TEST_F(HooksOfASession, AmbientContextGoesWithEveryPrompt) {
-  const PeerId peer = with("ci", R"("context":"CI is green")");
-  EXPECT_EQ(prompt("1"), "1: Context from tap provider \"ci\":\nCI is green");
-  tap.say(peer, R"({"type":"context.update","context":"CI is red"})");
-  EXPECT_EQ(prompt("2"), "2: Context from tap provider \"ci\":\nCI is red");
-  tap.say(peer, R"({"type":"context.update","context":""})");
-  EXPECT_EQ(prompt("3"), "3: ");
-}
-
-TEST_F(HooksOfASession, ShowTheModelNoHiddenWords) {
-  // A tag character and a zero-width space; the joiner of an emoji is no hidden word.
-  const std::string evil = "fine\U000E0072\u200b \U0001F468\u200D\U0001F4BB";
-  const std::string seen = "fine\\u{e0072}\\u{200b} \U0001F468\u200D\U0001F4BB";
-  const PeerId peer =
-      with("ci", R"("context":)" + quote(evil) +
-                     R"(,"hooks":{"transforms":{"tone":{"action":"append","content":)" +
-                     quote(evil) + R"(},"tool_instructions":{"action":"callback"}}})");
-  EXPECT_EQ(prompt("1"), "1: Context from tap provider \"ci\":\n" + seen);
-  tap.send(session, protocol::SectionBuild{"b", "tool_instructions", "old"});
-  const std::string asked = tap.take(peer, "transform.request").get("callId");
-  tap.say(peer, R"({"type":"transform.result","callId":)" + quote(asked) + R"(,"content":)" +
-                    quote(evil) + "}");
-  EXPECT_EQ(tap.expect<protocol::SectionText>(session).content, seen);
-}
-
-// shows: P-TEXT-14
-TEST_F(HooksOfASession, StartupContextGoesWithTheFirstPromptOnly) {
-  const PeerId peer = with("ci", R"("startup_context":"Loaded.","context":"green")");
-  EXPECT_EQ(prompt("1"),
-            "1: Context from tap provider \"ci\":\nLoaded.\n\nContext from tap provider "
-            "\"ci\":\ngreen");
-  EXPECT_EQ(prompt("2"), "2: Context from tap provider \"ci\":\ngreen");
-  tap.lose(peer);
-  with("ci", R"("startup_context":"Loaded.")");
-  EXPECT_EQ(prompt("3"), "3: ") << "the session has had it";
-}
-
-// shows: P-TEXT-2
-TEST_F(HooksOfASession, ACallbackIsAskedWithTheSectionsText) {
-  const PeerId peer = with("ci", transforms(R"("code_change_rules":{"action":"callback"})"));
-  const auto hooks = told();
-  EXPECT_EQ(edit(hooks, "code_change_rules"), "|-| callback");
-  EXPECT_FALSE(hooks->wanted) << "nobody has to be asked for that";
-  EXPECT_EQ(build("1", "code_change_rules", "Be careful."), "none");
-  const Message asked = tap.take(peer, "transform.request");
-  EXPECT_EQ(asked.get("section"), "code_change_rules");
-  EXPECT_EQ(asked.get("current"), "Be careful.");
-  EXPECT_EQ(asked.get("sessionId"), "s");
-  tap.say(peer, transformed(asked.get("callId"), "Be bold."));
-  EXPECT_EQ(text(), "1: Be bold.");
-}
-
-TEST_F(HooksOfASession, ASectionWithoutACallbackStaysAsItIs) {
-  with("ci", transforms(append("tone", "loud")));
-  EXPECT_EQ(build("1", "tone", "calm"), "1 as it is");
-}
-
-// shows: P-TEXT-4
-TEST_F(HooksOfASession, TheCallbackThatRegisteredLastHasTheLastWord) {
-  const std::string callback = transforms(R"("tone":{"action":"callback"})");
-  const PeerId first = with("first", callback);
-  const PeerId last = with("last", callback);
-  (void)build("1", "tone", "calm");
-  tap.say(last, transformed(tap.take(last, "transform.request").get("callId"), "last"));
-  EXPECT_EQ(text(), "none");
-  tap.say(first, transformed(tap.take(first, "transform.request").get("callId"), "first"));
-  EXPECT_EQ(text(), "1: last");
-}
-
-// shows: P-TEXT-3
-TEST_F(HooksOfASession, ACallbackThatDoesNotAnswerLeavesTheSectionAsItIs) {
-  const PeerId peer = with("ci", transforms(R"("tone":{"action":"callback"})"));
-  (void)build("1", "tone", "calm");
-  tap.advance(1'999);
-  EXPECT_EQ(text(), "none");
-  tap.advance(1);
-  EXPECT_EQ(text(), "1 as it is");
-  tap.say(peer, transformed(tap.take(peer, "transform.request").get("callId"), "late"));
-  EXPECT_EQ(text(), "none");
-}
-
-// shows: P-TEXT-3
-TEST_F(HooksOfASession, ACallbackAnswersOnceForItselfAndInShape) {
-  const PeerId peer = with("ci", transforms(R"("tone":{"action":"callback"})"));
-  const PeerId thief = tap.bound("thief", "s");
-  (void)build("1", "tone", "calm");
-  const std::string id = tap.take(peer, "transform.request").get("callId");
-  tap.say(thief, transformed(id, "x"));
-  EXPECT_EQ(text(), "none");
-  tap.say(peer, R"({"type":"transform.result","callId":)" + quote(id) + "}");
-  EXPECT_EQ(tap.errorCode(peer), "INVALID_JSON");
-  EXPECT_EQ(text(), "1 as it is");
-  tap.say(peer, transformed(id, "x"));
-  EXPECT_EQ(text(), "none");
-}
-
-// shows: P-TEXT-3
-TEST_F(HooksOfASession, ADisconnectLeavesTheSectionAsItIs) {
-  const PeerId peer = with("ci", transforms(R"("tone":{"action":"callback"})"));
-  (void)build("1", "tone", "calm");
-  tap.lose(peer);
-  EXPECT_EQ(text(), "1 as it is");
-}
-
-TEST_F(HooksOfASession, ASectionOfAProcessThatIsGoneIsForgotten) {
-  with("ci", transforms(R"("tone":{"action":"callback"})"));
-  (void)build("1", "tone", "calm");
-  tap.cut(session);
-  EXPECT_TRUE(tap.state().sections.waiting.empty());
-  EXPECT_TRUE(tap.state().sections.transforms.empty());
 }
 
 }  // namespace

@@ -244,7 +244,7 @@ TEST_F(Patterns, OfAProviderThatComesBackReplaceThoseThatItHad) {
   tap.lose(one);
   one = tap.authed();
   token.clear();
-  greet("s", 200);  // its program has started anew
+  greet("s", 200);  // its program has started again
   greet("s", 300);  // over the same connection
   one = tap.authed();
   greet("s", 400);  // takes over

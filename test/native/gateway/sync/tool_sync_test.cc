@@ -5,45 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "gateway/tool_changes.h"
+#include "gateway/sync/driver.h"
 
 namespace tap::gateway {
 namespace {
 
 using protocol::SyncMode;
-
-// Drives one ToolSync through time, and remembers the plans.
-class Driver {
- public:
-  explicit Driver(ToolSnapshot have = {}, SyncMode mode = SyncMode::Live, bool joined = true) {
-    sync.sessionRegistered(std::move(have), mode, now);
-    first = sync.firstPlan(joined, now);
-    sync.confirmed(first.revision, now);
-  }
-
-  void want(const ToolSnapshot& wanted) {
-    sync.wantedChanged(changes(sync.wantedSet(), wanted), now);
-  }
-  // Lets time pass; plans are left in flight.
-  void advance(int64_t millis) {
-    const Time target = now + Millis(millis);
-    while (sync.due() && *sync.due() <= target) {
-      now = std::max(now, *sync.due());
-      const auto plan = sync.takePlan(now);
-      if (plan) plans.push_back(*plan);
-      ASSERT_TRUE(plan || !sync.due() || *sync.due() > now) << "it would spin";
-    }
-    now = target;
-  }
-  void confirm() { EXPECT_TRUE(sync.confirmed(plans.back().revision, now)); }
-  void fail() { EXPECT_TRUE(sync.failed(plans.back().revision, now)); }
-
-  Limits limits;
-  ToolSync sync{limits};
-  Time now{Millis(10'000)};
-  SyncPlan first;
-  std::vector<SyncPlan> plans;
-};
 
 using Names = std::vector<std::string>;
 
@@ -404,116 +371,6 @@ TEST(ToolSync, TheSameModeAgainChangesNothing) {
   driver.advance(60'000);
   EXPECT_EQ(driver.plans.size(), 1u);
   driver.confirm();
-}
-
-struct Reloading : ::testing::Test {
-  Driver driver{{}, SyncMode::Reload};
-  int version = 0;
-
-  void change() { driver.want({{"a", std::to_string(++version)}}); }
-  // One reload, confirmed at once; how long it took to come.
-  int64_t reload() {
-    const Time start = driver.now;
-    const size_t before = driver.plans.size();
-    change();
-    while (driver.plans.size() == before && driver.now - start < Millis(100'000)) {
-      driver.advance(1);
-    }
-    EXPECT_TRUE(driver.plans.back().reload);
-    driver.confirm();
-    return (driver.now - start).count();
-  }
-};
-
-TEST_F(Reloading, AnIdleSessionIsReloadedAfterTheDebounce) {
-  EXPECT_EQ(reload(), 200);
-}
-
-// shows: P-SYNC-3
-TEST_F(Reloading, WaitsUntil200MsAfterTheLastChange) {
-  change();
-  driver.advance(199);
-  EXPECT_TRUE(driver.plans.empty());
-  change();
-  driver.advance(199);
-  EXPECT_TRUE(driver.plans.empty());
-  driver.advance(1);
-  EXPECT_EQ(driver.plans.size(), 1u);
-}
-
-TEST_F(Reloading, WaitsOneSecondAtMost) {
-  const Time start = driver.now;
-  for (int i = 0; i < 20 && driver.plans.empty(); ++i) {
-    change();
-    driver.advance(100);
-  }
-  EXPECT_EQ(driver.plans.size(), 1u);
-  EXPECT_EQ(driver.now - start, Millis(1'000));
-}
-
-TEST_F(Reloading, ABusySessionIsWaitedFor) {
-  driver.sync.setQuiet(false);
-  change();
-  driver.advance(3'000);
-  EXPECT_TRUE(driver.plans.empty());
-  driver.sync.setQuiet(true);
-  driver.advance(0);
-  EXPECT_EQ(driver.plans.size(), 1u);
-}
-
-TEST_F(Reloading, ABusySessionIsForcedAfterFourSeconds) {
-  driver.sync.setQuiet(false);
-  change();
-  driver.advance(2'000);
-  change();
-  driver.advance(1'999);
-  EXPECT_TRUE(driver.plans.empty());
-  driver.advance(1);
-  EXPECT_EQ(driver.plans.size(), 1u);
-}
-
-TEST_F(Reloading, ASessionInLiveModeIsNotWaitedFor) {
-  driver.sync.setMode(SyncMode::Live, driver.now);
-  driver.sync.setQuiet(false);
-  change();
-  driver.advance(200);
-  ASSERT_EQ(driver.plans.size(), 1u);
-  EXPECT_FALSE(driver.plans[0].reload);
-}
-
-// shows: P-SYNC-7
-TEST_F(Reloading, TwoAreASecondApartAtLeast) {
-  reload();
-  EXPECT_EQ(reload(), 1'000);
-}
-
-TEST_F(Reloading, TheFloorDoublesWhileAProviderFlaps) {
-  EXPECT_EQ(reload(), 200);
-  std::vector<int64_t> waits;
-  for (int i = 0; i < 9; ++i) waits.push_back(reload());
-  EXPECT_EQ(waits, (std::vector<int64_t>{1'000, 2'000, 4'000, 8'000, 16'000, 32'000, 60'000, 60'000,
-                                         60'000}));
-}
-
-TEST_F(Reloading, TheFloorFallsBackAfterAPause) {
-  for (int i = 0; i < 4; ++i) reload();
-  driver.advance(60'000);
-  EXPECT_EQ(reload(), 200);
-  EXPECT_EQ(reload(), 1'000);
-}
-
-TEST_F(Reloading, TheFloorHoldsAcrossTheReloadsOwnRestart) {
-  for (int i = 0; i < 3; ++i) {
-    change();
-    driver.advance(i == 0 ? 200 : 2'000);
-    driver.sync.linkLost();
-    driver.sync.sessionRegistered({}, SyncMode::Reload, driver.now);
-    driver.sync.confirmed(driver.sync.firstPlan(false, driver.now).revision, driver.now);
-  }
-  EXPECT_EQ(driver.plans.size(), 3u);
-  change();
-  driver.advance(200);
-  EXPECT_EQ(driver.plans.size(), 3u);
 }
 
 }  // namespace

@@ -38,9 +38,9 @@ TEST_F(Updates, WithoutRemoveReplaceTheList) {
 TEST_F(Updates, WithRemoveChangeTheList) {
   tap.say(peer, delta(tools({"c"}), R"(["a","unheard of"])"));
   EXPECT_EQ(names(), "b c ");
-  tap.say(peer, delta(R"([{"name":"b","description":"anew"}])", "[]"));
+  tap.say(peer, delta(R"([{"name":"b","description":"again"}])", "[]"));
   EXPECT_EQ(names(), "b c ");
-  EXPECT_NE(tap.state().providers.find(peer)->in("s")->tools[0].json.find("anew"),
+  EXPECT_NE(tap.state().providers.find(peer)->in("s")->tools[0].json.find("again"),
             std::string::npos);
   tap.say(peer, R"({"type":"tools.update","remove":["b","c"]})");
   EXPECT_EQ(names(), "");
