@@ -46,8 +46,18 @@ const acceptsAll = (schema) =>
   Object.keys(schema).every((keyword) => MEANINGLESS.includes(keyword)) &&
   Object.keys(schema.properties ?? {}).length === 0;
 
+/** @param {string} tool @param {any} schema */
+function checkTop(tool, schema) {
+  if (schema.type === "object" || Object.keys(schema).length === 0) return;
+  throw new TypeError(
+    `tool ${tool}: parameters must be a JSON Schema of an object: ` +
+      '{ type: "object", properties: { … } }',
+  );
+}
+
 /** @param {string} tool @param {object} schema @returns {Parameters} */
 function fromJsonSchema(tool, schema) {
+  checkTop(tool, schema);
   if (acceptsAll(schema)) return { schema, validate: (args) => args };
   /** @type {((args: any) => string[]) | undefined} */
   let problemsOf;
@@ -70,7 +80,9 @@ function fromJsonSchema(tool, schema) {
 export function readParameters(tool, parameters) {
   if (parameters === undefined || parameters === null) return undefined;
   if (typeof parameters !== "object" && typeof parameters !== "function") {
-    throw new TypeError("parameters: expected a JSON Schema or a schema with ~standard");
+    throw new TypeError(
+      `tool ${tool}: parameters must be a JSON Schema, or a schema of a library such as zod`,
+    );
   }
   return "~standard" in parameters
     ? fromStandard(tool, parameters)

@@ -13,9 +13,29 @@ import { readParameters } from "./schema.mjs";
 /** @param {unknown} args */
 const asTheyAre = (args) => args;
 
+const OPTIONS = ["description", "parameters", "timeout"];
+
+/**
+ * A misspelled option would leave the tool without its description or its parameters.
+ * @param {unknown} name @param {unknown} options @param {unknown} handler
+ */
+function checkDeclaration(name, options, handler) {
+  const isComplete = typeof name === "string" && typeof options === "object" && options !== null;
+  if (!isComplete || typeof handler !== "function") {
+    const tool = typeof name === "string" ? `tool ${name}: ` : "";
+    throw new TypeError(`${tool}expected tool(name, { description, parameters }, function)`);
+  }
+  const unknown = Object.keys(options).find((key) => !OPTIONS.includes(key));
+  if (unknown === undefined) return;
+  throw new TypeError(
+    `tool ${name}: unknown option "${unknown}"; the options are ${OPTIONS.join(", ")}`,
+  );
+}
+
 /** @param {string} name @param {import("./types.js").ToolOptions<any>} options @param {Tool["handler"]} handler @returns {Tool} */
-export function makeTool(name, { description, parameters, timeout }, handler) {
-  if (typeof handler !== "function") throw new TypeError(`tool ${name}: expected a function`);
+export function makeTool(name, options, handler) {
+  checkDeclaration(name, options, handler);
+  const { description, parameters, timeout } = options;
   const read = readParameters(name, parameters);
   const definition = { name, description, parameters: read?.schema, timeout };
   return { definition, validate: read?.validate ?? asTheyAre, handler };

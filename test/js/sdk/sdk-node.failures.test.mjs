@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { describe, test } from "node:test";
 import { root } from "../../../tools/commands.mjs";
-import { ToolError } from "../../../sdk/node/provider.mjs";
+import { provider, ToolError } from "../../../sdk/node/provider.mjs";
 import { waitFor, withTimeout } from "../../support/wait.mjs";
 import { place } from "./sdk-place.mjs";
 
@@ -186,6 +186,40 @@ describe("a call is answered once", () => {
     await refused({ name: ["x".repeat(99)] }, 'needs "name" to be text, not a list');
     assert.equal(printed.text, "", "that is the model's mistake");
   });
+});
+
+test("a tool that is declared wrongly throws at once", () => {
+  const tap = provider("wrong");
+  const parameters = { type: "object", properties: { city: { type: "string" } } };
+  const handler = () => 1;
+  for (const [args, text] of /** @type {[any[], RegExp][]} */ ([
+    [
+      ["t", { descripton: "" }, handler],
+      /^tool t: unknown option "descripton"; the options are desc/,
+    ],
+    [["t", { description: "", inputSchema: parameters }, handler], /unknown option "inputSchema"/],
+    [
+      ["t", { description: "" }],
+      /^tool t: expected tool\(name, \{ description, parameters \}, func/,
+    ],
+    [["t", handler], /^tool t: expected tool\(name/],
+    [[{ name: "t", description: "" }, handler], /^expected tool\(name/],
+    [
+      ["t", { parameters: parameters.properties }, handler],
+      /^tool t: parameters must be a JSON Sch/,
+    ],
+    [["t", { parameters: { type: "array" } }, handler], /of an object: \{ type: "object", prop/],
+    [["t", { parameters: "city" }, handler], /^tool t: parameters must be a JSON Schema, or a sch/],
+  ])) {
+    assert.throws(
+      () => tap.tool(.../** @type {[any, any, any]} */ (args)),
+      (error) => {
+        assert.ok(error instanceof TypeError);
+        assert.match(error.message, text);
+        return true;
+      },
+    );
+  }
 });
 
 describe("its author reads on stderr", () => {
