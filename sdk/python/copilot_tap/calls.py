@@ -164,6 +164,9 @@ class Calls:
 def _result_fields(result: Any) -> Message:
     if isinstance(result, FileResult):
         return {"file": result.file}
+    if inspect.iscoroutine(result):
+        result.close()
+        raise TypeError("the tool returned a coroutine: is an await missing?")
     data = "" if result is None else result
     size = len(json.dumps(data, allow_nan=False))
     if size > MOST_RESULT_BYTES:

@@ -63,6 +63,16 @@ def _message_in(raw: str | bytes) -> Message:
     return message
 
 
+def _in_words(error: Exception) -> str:
+    """Why a connection has ended, or was not made."""
+    if isinstance(error, ConnectionRefusedError) or "Connect call failed" in str(error):
+        return "the gateway is not there"
+    received = error.rcvd if isinstance(error, ConnectionClosed) else None
+    if received:
+        return str(received.reason or f"close code {received.code}")
+    return str(error) or type(error).__name__
+
+
 def _connect(url: str) -> Any:
     options: dict[str, Any] = {"max_size": None, "compression": None}
     options |= {"open_timeout": ADMISSION_S, "close_timeout": FAREWELL_S}
@@ -119,7 +129,7 @@ class Connection:
             try:
                 await self._connection()
             except (OSError, asyncio.TimeoutError, WebSocketException) as error:
-                self._on_close(str(error) or type(error).__name__)
+                self._on_close(_in_words(error))
             except NotTap as error:
                 self._refusals += 1
                 self._on_close(str(error))

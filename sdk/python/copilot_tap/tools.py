@@ -54,8 +54,14 @@ def make_tool(
         schema, default=jsonschema.Draft202012Validator
     )
     validator.check_schema(schema)
+    name = name or function.__name__
+    if schema and schema.get("type") != "object":
+        raise ValueError(
+            f"tool {name}: parameters must be a JSON Schema of an object: "
+            '{"type": "object", "properties": {…}}'
+        )
     definition: dict[str, Any] = {
-        "name": name or function.__name__,
+        "name": name,
         "description": description or read_docstring(function)[0],
         "parameters": schema,
     }

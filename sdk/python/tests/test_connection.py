@@ -71,7 +71,7 @@ async def test_waits_for_a_gateway_and_comes_back_to_a_new_one(kit):
     await kit.ask("killGateway")
     tap = make(kit, "loyal")
     connecting = asyncio.ensure_future(tap.connect())
-    await until(lambda: tap.said and "waiting for a gateway" in tap.said[-1])
+    await until(lambda: tap.said == ["waiting for a gateway (the gateway is not there)"])
     await kit.restart_gateway()
     await connecting
     started = asyncio.Event()

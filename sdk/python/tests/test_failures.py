@@ -90,6 +90,22 @@ async def test_a_call_is_answered_whatever_its_function_makes_of_its_arguments(k
     assert "loop (its arguments, changed by the tool, are not JSON)" in capfd.readouterr().err
 
 
+async def test_a_result_that_was_not_awaited_is_named(kit, capfd):
+    tap = Provider("hasty", **kit.where)
+
+    async def fetch():
+        return "rain"
+
+    @tap.tool(description="")
+    async def forecast():
+        return fetch()
+
+    async with tap:
+        await kit.tool("forecast")
+        failed = await failure_of(kit, "forecast")
+    assert "the tool returned a coroutine: is an await missing?" in str(failed)
+
+
 async def test_a_function_that_cancels_itself_is_answered(kit, capfd):
     tap = Provider("odd", **kit.where, concurrency=1)
 

@@ -25,6 +25,13 @@ class Place:
     country: str = "CH"
 
 
+def test_parameters_that_are_no_object_are_refused_at_once():
+    tap = Provider("wrong")
+    for parameters in ({"city": {"type": "string"}}, {"type": "array"}):
+        with pytest.raises(ValueError, match="tool late: parameters must be a JSON Schema of an ob"):
+            tap.tool(lambda: 1, name="late", parameters=parameters)
+
+
 def test_parameters_follow_from_type_hints_and_docstring():
     def forecast(
         place: Place,
