@@ -20,7 +20,9 @@ export const REASONS = /** @satisfies {Record<string, Reason>} */ ({
   },
   ENDED_EARLY: {
     why: "The tools of a provider are in the session only while it is connected.",
-    fix: "Keep the program running, and its connection open, until it gets SIGTERM.",
+    fix:
+      "If it printed an error, repair that first. Keep the program running, and its connection " +
+      "open, until it gets SIGTERM.",
     rules: ["P-SYNC-1", "P-ID-13"],
   },
   NEVER_CONNECTED: {

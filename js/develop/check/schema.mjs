@@ -25,10 +25,11 @@ function typeProblems({ type, items, prefixItems }, where) {
 
 /** @param {any} schema @param {string} where @returns {string[]} */
 function requiredProblems({ required, properties }, where) {
+  if (required === undefined) return [];
+  if (!Array.isArray(required)) return [`${where}.required is not a list of names`];
   // A part of a schema may require properties of the whole.
   const isPart = properties === undefined && where !== TOP;
-  if (required === undefined || isPart) return [];
-  if (!Array.isArray(required)) return [`${where}.required is not a list of names`];
+  if (isPart) return [];
   const known = isObject(properties) ? properties : {};
   const unknown = required.find((name) => !Object.hasOwn(known, name));
   if (unknown === undefined) return [];

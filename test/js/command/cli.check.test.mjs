@@ -269,6 +269,7 @@ describe("a schema", () => {
     [object({ a: { enum: [] } }), /a\.enum is not a list with a value/],
     [object({}, { required: ["b"] }), /parameters\.required names "b"/],
     [object({}, { required: true }), /required is not a list/],
+    [object({ a: { type: "string", required: true } }), /a\.required is not a list/],
     [object({}, { anyOf: [{}] }), /"anyOf" at the top/],
     [object({ a: "text" }), /properties\.a is not a schema/],
     [{ type: "object", properties: [] }, /properties is not an object/],
