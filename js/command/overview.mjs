@@ -13,7 +13,7 @@ const MOST_USED = [
   ["status", "what runs"],
   ["doctor", "why a tool is missing"],
   ["tools", "the tools of each session"],
-  [`call <tool> '{"name":"value"}'`, "call one without a model"],
+  ["call <tool> name=value", "call one without a model"],
   ["trace", "what providers say"],
   ["new node <name>", "write a provider"],
   ["--help", "all commands"],

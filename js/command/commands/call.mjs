@@ -8,6 +8,7 @@ import { filesOf } from "../given.mjs";
 import { untilInterrupted } from "../interruption.mjs";
 import { Output } from "../../views/output.mjs";
 import { CONFIGURATION } from "../parser.mjs";
+import { nearest } from "../../develop/nearest.mjs";
 import {
   argumentsOf,
   arePairs,
@@ -61,17 +62,29 @@ async function wordsOf({ args: first, more = [], stdin }) {
 }
 
 /**
- * The schema of a tool, where there is one.
+ * The tools that it may mean.
  * @param {import("../../base/control.mjs").Control} control
  * @param {CallGiven} given
  */
-async function parametersOf(control, { tool, session }) {
+async function offered(control, { session }) {
   const { providers } = await control.inspect();
   return providers
     .flatMap(({ bindings }) => bindings)
     .filter((binding) => session === undefined || binding.session === session)
-    .flatMap(({ tools }) => tools)
-    .find(({ name }) => name === tool)?.parameters;
+    .flatMap(({ tools }) => tools);
+}
+
+/**
+ * What to do where the gateway has refused the call.
+ * @param {import("../../base/control.mjs").Control} control
+ * @param {CallGiven} given @param {string} code
+ */
+async function adviceFor(control, given, code) {
+  const advice = ADVICE[code] ?? "";
+  if (code !== "NOT_FOUND") return advice;
+  const names = (await offered(control, given)).map(({ name }) => name);
+  const meant = nearest(given.tool, names);
+  return meant === undefined ? advice : `did you mean "${meant}"? ${advice}`;
 }
 
 /** @param {string | undefined} text in seconds @returns {number | undefined} in ms */
@@ -83,10 +96,10 @@ function timeoutOf(text) {
 }
 
 /**
- * @param {{code: string, text: string}} outcome
+ * @param {{code: string, text: string}} outcome @param {string} advice
  * @param {AbortSignal} ending by the user @param {AbortSignal | undefined} late
  */
-function failed({ code, text }, ending, late) {
+function failed({ code, text }, advice, ending, late) {
   if (ending.aborted) return new Failure(text, { code, exit: EXIT.interrupted });
   if (late?.aborted) {
     return new Failure("there was no result in time, and the call was cancelled", {
@@ -94,7 +107,6 @@ function failed({ code, text }, ending, late) {
       advice: "ask for less, or give it more time with --timeout",
     });
   }
-  const advice = OF_A_PROVIDER.test(text) ? "" : (ADVICE[code] ?? "");
   return new Failure(text, { code, advice });
 }
 
@@ -126,6 +138,14 @@ const once = ({ more, ...given }) =>
     more,
   });
 
+/** @param {unknown} error */
+function withoutGateway(error) {
+  if (!(error instanceof Failure) || error.exit !== EXIT.noGateway) return error;
+  const { message, code, exit, advice } = error;
+  const dev = "without Copilot, use copilot-tap dev -- <the provider's program>";
+  return new Failure(message, { code, exit, advice: `${advice}; ${dev}` });
+}
+
 /** @param {CallGiven} twice */
 async function run(twice) {
   const given = once(twice);
@@ -135,16 +155,21 @@ async function run(twice) {
   const timeoutMs = timeoutOf(given.timeout);
   const outcome = await untilInterrupted((ending) =>
     withGateway(filesOf(given), async (control) => {
-      const parameters = arePairs(words) ? await parametersOf(control, given) : undefined;
+      const known = arePairs(words) ? await offered(control, given) : [];
+      const parameters = known.find(({ name }) => name === tool)?.parameters;
       const args = reading(() => argumentsOf(words, parameters));
       const late = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
       const signal = late ? AbortSignal.any([ending, late]) : ending;
       const id = await sessionIdOf(control, session);
       const result = await control.call({ tool, args, session: id, signal });
-      if (typeof result === "object" && "code" in result) throw failed(result, ending, late);
-      return result;
+      if (typeof result !== "object" || !("code" in result)) return result;
+      const { code, text } = result;
+      const advice = OF_A_PROVIDER.test(text) ? "" : await adviceFor(control, given, code);
+      throw failed(result, advice, ending, late);
     }),
-  );
+  ).catch((error) => {
+    throw withoutGateway(error);
+  });
   if (file !== undefined) save(outcome, file);
   output.result({ tool, result: outcome }, () => show(output, outcome, file));
 }

@@ -128,7 +128,9 @@ describe("copilot-tap call", () => {
     const nothing = await tapJson(["call", "nothing"], at);
     assert.equal(nothing.code, 1);
     assert.equal(nothing.value.error.code, "NOT_FOUND");
-    assert.match(nothing.value.error.advice, /copilot-tap tools/);
+    assert.match(nothing.value.error.advice, /^copilot-tap tools/);
+    const typo = await tap(["call", "forcast", "city=Bern"], at);
+    assert.match(typo.err, /\ndid you mean "forecast"\? copilot-tap tools lists the tools/);
   });
 
   test("of a session is its tool, and of no other", async (t) => {
@@ -178,6 +180,11 @@ describe("copilot-tap call", () => {
   }
 
   test("without a gateway says so", async (t) => {
-    assert.equal((await tap(["call", "x"], place(t), NOBODY)).code, 3);
+    const nowhere = await tap(["call", "x"], place(t), NOBODY);
+    assert.equal(nowhere.code, 3);
+    assert.match(
+      nowhere.err,
+      /no gateway runs on port 1\n.+; without Copilot, use copilot-tap dev --/,
+    );
   });
 });
