@@ -1,7 +1,9 @@
 // `dev`: a gateway and a pretend session to develop a provider with. A person types tools' names; a
 // test in another language sends JSON lines (docs/testing.md).
 
+import fs from "node:fs";
 import readline from "node:readline";
+import { gatewayFiles } from "../base/paths.mjs";
 import { STATUS_TOOL } from "../base/status-tool.mjs";
 import { Developed } from "./developed.mjs";
 import { nearest } from "./nearest.mjs";
@@ -198,12 +200,24 @@ async function converse(dev, terminal, input, ending) {
 }
 
 /**
+ * The environment that a tap.config.json gives to its providers.
+ * @param {TestTap} tap
+ * @returns {Record<string, string>}
+ */
+function projectEnv({ env, session }) {
+  const { token } = gatewayFiles({ ...env });
+  const TAP_PROVIDER_TOKEN = fs.readFileSync(token, "utf8").trim();
+  return { ...env, TAP_PROVIDER_TOKEN, TAP_SESSION_ID: session.id };
+}
+
+/**
  * @param {string[]} command of a provider to be started; none: the user starts it
  * @param {Streams} streams
- * @param {{watch?: boolean}} [options] watch: starts it again when a file of this folder changes
+ * @param {{watch?: boolean, project?: boolean}} [options] watch: starts it again when a file of this folder
+ *   changes; project: it is one that a tap.config.json starts
  * @returns {Promise<number>} how many of the lines have failed
  */
-export const runDev = (command, streams, { watch = false } = {}) =>
+export const runDev = (command, streams, { watch = false, project = false } = {}) =>
   untilSignal(async (ending) => {
     const terminal = new Terminal(streams);
     const say = (/** @type {string} */ text) => terminal.say(text);
@@ -212,7 +226,7 @@ export const runDev = (command, streams, { watch = false } = {}) =>
     const usage = "help shows what to type; quit ends it";
     const own = command.length === 0;
     say(own ? `start a provider with\n\n${exports(tap.env)}\n\n${usage}` : usage);
-    const start = () => startProvider(tap, command, say);
+    const start = () => startProvider({ env: project ? projectEnv(tap) : tap.env }, command, say);
     const provider = own ? undefined : new Developed(start, say, watch);
     try {
       const isTyped = "isTTY" in streams.input && streams.input.isTTY;

@@ -5,7 +5,6 @@
 import { spawn } from "node:child_process";
 import { guard, ownGroup, release, signalGroup } from "../process/group.mjs";
 
-/** @typedef {import("./testing.mjs").TestTap} TestTap */
 /** @typedef {import("node:child_process").ChildProcess} ChildProcess */
 
 /** For a provider to say goodbye. */
@@ -25,7 +24,8 @@ function forget(pid) {
 }
 
 /**
- * @param {TestTap} tap @param {string[]} command of a provider @param {(text: string) => void} say
+ * @param {{env: Record<string, string>}} tap @param {string[]} command of a provider
+ * @param {(text: string) => void} say
  * @param {"inherit" | "pipe"} [output] where stdout and stderr go
  */
 export function startProvider(tap, [program, ...args], say, output = "inherit") {

@@ -2,8 +2,8 @@
 
 import { EXIT, usage } from "../failure.mjs";
 
-/** @param {import("../given.mjs").Given & {watch: boolean, "--"?: string[]}} given */
-async function run({ json, watch, "--": program = [] }) {
+/** @param {import("../given.mjs").Given & {watch: boolean, project: boolean, "--"?: string[]}} given */
+async function run({ json, watch, project, "--": program = [] }) {
   if (json && program.length > 0) {
     throw usage(
       "--json takes no command",
@@ -16,9 +16,17 @@ async function run({ json, watch, "--": program = [] }) {
       "copilot-tap dev --watch -- node provider.mjs",
     );
   }
+  if (project && program.length === 0) {
+    throw usage(
+      "--project needs the provider's program",
+      "copilot-tap dev --project -- node tools/provider.mjs",
+    );
+  }
   const { runDev, runJsonDev } = await import("../../develop/dev.mjs");
   const streams = { input: process.stdin, output: process.stdout };
-  const failed = json ? await runJsonDev(streams) : await runDev(program, streams, { watch });
+  const failed = json
+    ? await runJsonDev(streams)
+    : await runDev(program, streams, { watch, project });
   // A person has seen it; a script has not.
   if (failed && !process.stdin.isTTY) process.exitCode = EXIT.notDone;
   process.stdin.destroy(); // it would keep the process alive
@@ -31,13 +39,18 @@ export default {
   builder: (yargs) =>
     yargs
       .usage(
-        "$0 dev [--watch] [-- program…]\n\n" +
+        "$0 dev [--watch] [--project] [-- program…]\n\n" +
           "Starts a gateway and a pretend session, and the program if one is given. Type the name of a " +
           "tool and its arguments to call it, as in set_timer label=egg; `help` shows what else there " +
           "is, and Ctrl-D ends it. With --json it is driven by JSON lines on stdin.",
       )
       .option("watch", {
         describe: "start the program again when a file of this folder changes",
+        type: "boolean",
+        default: false,
+      })
+      .option("project", {
+        describe: "start the program as a tap.config.json does: with a token and the session",
         type: "boolean",
         default: false,
       })

@@ -66,6 +66,14 @@ describe("dev with a program and what is piped into it", () => {
     assert.match(dev.output, /rain in Bern/);
   });
 
+  test("starts a provider of a project with its token and its session", async (t) => {
+    const shop = path.join(root, "examples", "project", "tools", "glossary.mjs");
+    const dev = tap(t, "dev", "--project", "--", process.execPath, shop);
+    dev.type("glossary word=order");
+    assert.equal(await dev.end(), 0, dev.output);
+    assert.match(dev.output, /A basket that is paid for/);
+  });
+
   test("goes on where the program has ended", async (t) => {
     const dev = tap(t, "dev", "--", process.execPath, "-e", "process.exit(3)");
     dev.type("tools");
