@@ -25,7 +25,14 @@ function fail(text) {
 
 console.log("tap: a process becomes a tool of a running Copilot CLI session\n");
 const { setUp } = await import("./setup.mjs");
-await setUp({ for: "demo" });
+const { CommandFailed } = await import("./commands.mjs");
+try {
+  await setUp({ for: "demo" });
+} catch (error) {
+  if (!(error instanceof CommandFailed)) throw error;
+  fail(error.message);
+  process.exit();
+}
 start = Date.now(); // what was installed first is not the demo's time
 const { CopilotCli, freePort } = await import("../test/support/cli.mjs");
 const { ScriptedModel, callTool, say, toolNames, toolResults } =
