@@ -23,8 +23,8 @@ const killing = (pid, how = "") =>
 function nobody({ descriptor, others: [other], files, start }) {
   if (other) {
     return finding("GATEWAY_OTHER_PORT", {
-      problem: `The gateway of this home, pid ${other.pid}, has port ${other.port}; here, ${files.port} is meant.`,
-      fix: "Mean the same port in the terminal of the CLI, in that of your provider, and here.",
+      problem: `The gateway of this home, pid ${other.pid}, has port ${other.port}; this terminal uses ${files.port}.`,
+      fix: "Use the same port in the terminals of the CLI and of your provider, and here.",
       command: `export TAP_GATEWAY_PORT=${other.port}`,
     });
   }

@@ -259,8 +259,9 @@ function tool(place) {
   const { tool: asked = "" } = place;
   const here = ownerHere(place);
   if (here?.binding.refused.includes(asked)) return notTaken(here.provider, asked);
+  const isElsewhere = !here && isOffered(place);
   const turnedAway = conflict(place);
-  if (turnedAway && turnedAway.provider !== here?.provider.name) {
+  if (turnedAway && !isElsewhere && turnedAway.provider !== here?.provider.name) {
     const { provider, message } = turnedAway;
     const ofCli = message.includes("is a tool of the CLI itself");
     return finding(ofCli ? "TOOL_OF_CLI" : "TOOL_TAKEN", {
@@ -278,9 +279,11 @@ function absent(place) {
   if (elsewhere) {
     const { session: id } = elsewhere.binding;
     const label = place.inspection?.sessions.find((each) => each.id === id)?.label ?? id;
+    const { name } = elsewhere.provider;
     return finding("TOOL_ELSEWHERE", {
       problem: `Provider ${nameOf(elsewhere.provider)} has bound ${inQuotes(place.tool ?? "")} to session ${inQuotes(label)}, not to ${named(place)}.`,
-      fix: `Type something in the session that should have it, and restart the provider: it binds to the one last used. Or give it session: "all", or "${place.session?.id}".`,
+      fix: `Type /tap-use ${name} in the session that should have it, or use the command below. To serve every session, let the provider bind to "all".`,
+      command: tapCommand(["use", name, "--session", place.session?.id ?? ""], place.env),
     });
   }
   const undecided = idle(place, "error");
@@ -312,6 +315,18 @@ function nobody(place) {
 // ---- who keeps the model waiting ---------------------------------------------------------------------
 
 const LONG_WAIT_MS = 5000;
+/** The gateway looks once a second while a ping has no answer. */
+const LOOK_MS = 1000;
+
+/**
+ * After so long a wait, a ping has been sent and has had its time: the timer for it may have started just
+ * before the call, so it is due twice.
+ * @param {Place["inspection"]} inspection
+ */
+function pingJudgedMs(inspection) {
+  const ping = inspection?.limits.find(({ name }) => name === "provider-ping-ms")?.value;
+  return 2 * (ping ?? LONG_WAIT_MS) + 2 * LOOK_MS;
+}
 
 /** @param {Place} place */
 function waiting({ inspection }) {
@@ -327,9 +342,12 @@ function waiting({ inspection }) {
       fix: "Restart it, or let it go on (kill -CONT its pid) where it was stopped. The model waits until then, or until the call's timeout.",
     });
   }
+  const known = late.waitedMs >= pingJudgedMs(inspection);
   return finding("PROVIDER_SLOW", {
-    problem: `Provider ${name} has not answered a call for ${seconds} s. It answers pings, so its process is alive.`,
-    fix: "Wait for it, press Esc in the CLI, or look into what the provider waits for.",
+    problem: `Provider ${name} has not answered a call for ${seconds} s. ${known ? "It answers pings, so its process is alive." : "The gateway does not know yet whether it answers pings."}`,
+    fix: known
+      ? "Wait for it, press Esc in the CLI, or look into what the provider waits for."
+      : "Wait for it, or run the doctor again in some seconds: it then says whether the provider hangs.",
   });
 }
 

@@ -224,6 +224,7 @@ describe("copilot-tap doctor, a tool", () => {
     const { code, first } = await at.diagnose(["roll_die"]);
     assert.equal(code, "TOOL_ELSEWHERE");
     assert.match(first.problem, /to session "test", not to "other"/);
+    assert.match(first.command ?? "", / use die --session other/);
     // As the fix says: bound to the session that is meant.
     await at.provider.hello({
       name: "die",
@@ -264,6 +265,13 @@ describe("copilot-tap doctor, a tool", () => {
       /"rival" was refused: "roll_die" is a tool of provider "die"/,
     );
     assert.equal(exit, 0, "the model has it");
+    const other = await at.kit.addSession("other", at.workspace);
+    assert.equal(
+      (await at.diagnose(["roll_die"])).code,
+      "TOOL_ELSEWHERE",
+      "it is there, and serves",
+    );
+    other.end();
     at.provider.terminate();
     await waitFor(async () => (await at.diagnose(["roll_die"])).code === "TOOL_TAKEN");
   });
