@@ -5,11 +5,13 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { attempt, CommandFailed, root, run, say, step } from "./commands.mjs";
+import { attempt, CommandFailed, root, say } from "./commands.mjs";
+import { buildSanitized } from "./sanitize.mjs";
 import { setUp } from "./setup.mjs";
 
 const found = path.join(root, ".cache", "fuzz");
 const corpus = path.join(root, "test", "fuzz", "corpus");
+const WORKERS = 2;
 
 /** Beyond these sizes inputs only get slower. @type {Record<string, number>} */
 const maxBytes = { gateway: 2000, pattern: 512, glob: 512 };
@@ -19,33 +21,22 @@ export const fuzzTargets = () =>
     ...readFileSync(path.join(root, "test/fuzz/targets.h"), "utf8").matchAll(/\{"(\w+)", \w+\}/g),
   ].map(([, name]) => name);
 
-/**
- * Builds quickly what runs for seconds, and well what runs for minutes.
- * @param {{quickly: boolean}} options @returns {Promise<string>} the program
- */
-export async function buildFuzzers({ quickly }) {
-  const name = quickly ? "build-fuzz-quick" : "build-fuzz";
-  const folder = path.join(root, name);
-  const flags = quickly ? "-O0" : "-O1";
-  const options = ["-DCMAKE_CXX_COMPILER=clang++", "-DTAP_FUZZ=ON", `-DCMAKE_CXX_FLAGS=${flags}`];
-  // What libFuzzer counts are the edges of each function, whichever file it came in.
-  const unity = ["-DCMAKE_BUILD_TYPE=None", "-DCMAKE_UNITY_BUILD=ON"];
-  const configure = ["-S", ".", "-B", folder, ...unity, ...options];
-  await run("cmake", configure, { quiet: true });
-  const build = ["--build", folder, "-j2", "--target", "tap_fuzz"];
-  await step(`building ${name}`, () => run("cmake", build, { quiet: true }));
-  return path.join(folder, "tap_fuzz");
-}
+/** @returns {Promise<string>} the program */
+export const buildFuzzers = async () => path.join(await buildSanitized(["tap_fuzz"]), "tap_fuzz");
 
 /**
- * @param {string} program @param {string} target @param {number} seconds
+ * @typedef {object} Run
+ * @property {number} seconds for each target
+ * @property {boolean} gate whether a change has to pass it: it tries the same inputs each time, and spends
+ *   no time on those that the long runs have kept
+ *
+ * @param {string} program @param {string} target @param {Run} how
  * @returns {Promise<{ok: boolean, executions: number, output: string}>}
  */
-async function fuzz(program, target, seconds) {
-  // A short run would spend its time on what the long ones have kept.
-  const kept = path.join(found, program.includes("quick") ? "quick" : "kept", target);
+async function fuzz(program, target, { seconds, gate }) {
+  const kept = path.join(found, gate ? "quick" : "kept", target);
   const failures = path.join(found, "failures");
-  if (program.includes("quick")) rmSync(kept, { recursive: true, force: true });
+  if (gate) rmSync(kept, { recursive: true, force: true });
   for (const one of [kept, failures]) mkdirSync(one, { recursive: true });
   const args = [
     `-max_total_time=${seconds}`,
@@ -54,8 +45,7 @@ async function fuzz(program, target, seconds) {
     "-rss_limit_mb=1024",
     "-print_final_stats=1",
     `-artifact_prefix=${failures}/${target}-`,
-    // The same inputs each time, where it is a gate for changes.
-    ...(program.includes("quick") ? ["-seed=1"] : []),
+    ...(gate ? ["-seed=1"] : []),
     kept,
     path.join(corpus, target),
   ];
@@ -65,18 +55,25 @@ async function fuzz(program, target, seconds) {
   return { ok, executions: Number(executions ?? 0), output };
 }
 
-/** @param {string} program @param {string[]} targets @param {number} seconds for each */
-export async function fuzzAll(program, targets, seconds) {
+/** Two targets at a time. @param {string} program @param {string[]} targets @param {Run} how */
+export async function fuzzAll(program, targets, how) {
+  const waiting = [...targets];
+  /** @type {string[]} */
   const failed = [];
   let total = 0;
-  for (const target of targets) {
-    const { ok, executions, output } = await fuzz(program, target, seconds);
-    say(`   ${target}: ${seconds} s, ${executions} executions, ${ok ? "no failure" : "FAILED"}`);
-    total += executions;
-    if (ok) continue;
-    failed.push(target);
-    say(output.slice(-6000));
-  }
+  const worker = async () => {
+    for (let target = waiting.shift(); target; target = waiting.shift()) {
+      const { ok, executions, output } = await fuzz(program, target, how);
+      say(
+        `   ${target}: ${how.seconds} s, ${executions} executions, ${ok ? "no failure" : "FAILED"}`,
+      );
+      total += executions;
+      if (ok) continue;
+      failed.push(target);
+      say(output.slice(-6000));
+    }
+  };
+  await Promise.all(Array.from({ length: WORKERS }, worker));
   const detail = `${targets.length} targets, ${total} executions`;
   return { ok: failed.length === 0, detail: [detail, ...failed].join(", failed: ") };
 }
@@ -89,8 +86,8 @@ async function main(target = "all", seconds = "60") {
     return 2;
   }
   await setUp({ for: "fuzz" });
-  const program = await buildFuzzers({ quickly: false });
-  const { ok } = await fuzzAll(program, targets, Number(seconds));
+  const program = await buildFuzzers();
+  const { ok } = await fuzzAll(program, targets, { seconds: Number(seconds), gate: false });
   say(
     `${readdirSync(path.join(found, "failures")).length} files in ${path.join(found, "failures")}`,
   );

@@ -1,13 +1,11 @@
 // What clang knows of native/: the checks of clang-tidy, and its analyzer.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import os from "node:os";
 import path from "node:path";
 import { findPcre2 } from "../js/install/pcre2.mjs";
-import { attempt, CommandFailed, root, run, say } from "./commands.mjs";
+import { attempt, root, run, say } from "./commands.mjs";
 import { nodeHeaders } from "./sanitize.mjs";
 
-const WORKERS = Math.max(2, os.availableParallelism());
 const folder = path.join(root, "build-lint");
 
 const needsNode = (/** @type {string} */ file) => /^native\/(uv|addon)\//.test(file);
@@ -136,26 +134,24 @@ function tellFindings(told, output) {
   }
 }
 
-/** @param {string[]} files below native/ */
-export async function clangChecks(files) {
-  const waiting = await jobs(files);
-  const total = waiting.length;
-  /** @type {string[]} */
-  const failed = [];
+/**
+ * Compiles the headers.
+ * @param {string[]} files below native/ @param {string[]} failed gets the jobs that have found something
+ * @returns {Promise<(() => Promise<undefined>)[]>} the jobs, in any order and several at a time
+ */
+export async function clangJobs(files, failed) {
+  const all = await jobs(files);
   /** @type {Set<string>} */
   const told = new Set();
   let done = 0;
-  const worker = async () => {
-    for (let job = waiting.shift(); job; job = waiting.shift()) {
-      const { ok, code, output } = await attempt(job.command, job.args, { quiet: true });
-      if (!ok) {
-        failed.push(`${job.command} ${job.file} (${code})`);
-        tellFindings(told, output);
-      }
-      done += 1;
-      if (done % 10 === 0) say(`   clang: ${done} of ${total}`);
+  return all.map(({ command, file, args }) => async () => {
+    const { ok, code, output } = await attempt(command, args, { quiet: true });
+    if (!ok) {
+      failed.push(`${command} ${file} (${code})`);
+      tellFindings(told, output);
     }
-  };
-  await Promise.all(Array.from({ length: WORKERS }, worker));
-  if (failed.length > 0) throw new CommandFailed(failed.join(", "));
+    done += 1;
+    if (done % 10 === 0) say(`   clang: ${done} of ${all.length}`);
+    return undefined;
+  });
 }

@@ -1,4 +1,5 @@
-// npm run lint: formats, types, and the checks of clang-tidy and eslint. Each check is a row.
+// npm run lint: formats, types, and the checks of clang-tidy and eslint. Each check is a row; as many run
+// at a time as there are cores.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -7,7 +8,7 @@ import path from "node:path";
 import { audit } from "./audit.mjs";
 import { CommandFailed, root, run, say, step } from "./commands.mjs";
 import { writeConformancePage } from "./conformance-page.mjs";
-import { clangChecks } from "./lint-cpp.mjs";
+import { clangJobs } from "./lint-cpp.mjs";
 import { wrap } from "./wrap.mjs";
 
 const WORKERS = Math.max(2, os.availableParallelism());
@@ -36,15 +37,19 @@ const spelled = () => [
   ...projectFiles("native/*.cc", "native/*.h", "js/*.mjs", "sdk/node/*.mjs", "sdk/node/*.ts"),
 ];
 
+/** The output is shown if the program fails. @param {string} command @param {string[]} args */
+const quietly = (command, args) => run(command, args, { quiet: true });
+
 /** One of node_modules' programs. @param {string} file @param {string[]} args */
-const nodeTool = (file, args) => run(process.execPath, [path.join("node_modules", file), ...args]);
+const nodeTool = (file, args) =>
+  quietly(process.execPath, [path.join("node_modules", file), ...args]);
 
 // ---- cppcheck ------------------------------------------------------------------------------------
 
 /** What it finds beyond style, in all of native/. */
 const cppcheck = () =>
-  run("cppcheck", [
-    ...["-q", `-j${WORKERS}`, "--language=c++", "--std=c++20", "-Inative", "--inline-suppr"],
+  quietly("cppcheck", [
+    ...["-q", "--language=c++", "--std=c++20", "-Inative", "--inline-suppr"],
     ...["--enable=warning,performance,portability", "--error-exitcode=1"],
     // A json::Value is a view: two words and a kind, passed as std::string_view is.
     "--suppress=passedByValue",
@@ -66,35 +71,57 @@ async function lockNamesNoRegistry() {
 
 // ---- all of them ---------------------------------------------------------------------------------
 
-/** @type {Record<string, () => Promise<unknown>>} */
+/** Those that take longest come first. @type {Record<string, () => Promise<unknown>>} */
 const checks = {
-  "package-lock": lockNamesNoRegistry,
+  cppcheck,
   prettier: () =>
     nodeTool("prettier/bin/prettier.cjs", ["--log-level=warn", "--check", ...scripts()]),
+  "package-lock": lockNamesNoRegistry,
   eslint: () => nodeTool("eslint/bin/eslint.js", ["--max-warnings=0", "."]),
   "tsc js": () => nodeTool("typescript/bin/tsc", ["-p", "."]),
   "tsc test": () => nodeTool("typescript/bin/tsc", ["-p", "test"]),
-  "clang-format": () => run("clang-format", ["--dry-run", "-Werror", ...cppFiles()]),
+  "clang-format": () => quietly("clang-format", ["--dry-run", "-Werror", ...cppFiles()]),
   markdown: () =>
     nodeTool("markdownlint-cli2/markdownlint-cli2-bin.mjs", ["--no-globs", ...pages()]),
   spelling: () => nodeTool("cspell/bin.mjs", ["--no-progress", "--no-summary", ...spelled()]),
   "npm audit": audit,
-  cppcheck,
-  "clang-tidy": () => clangChecks(projectFiles("native/*.cc", "native/*.h")),
 };
 
-/** All checks, whatever the earlier ones found. */
+/** @typedef {() => Promise<Job[] | undefined>} Job which may return further ones */
+
+/** @param {Job[]} jobs */
+async function performAll(jobs) {
+  const waiting = [...jobs];
+  const worker = async () => {
+    for (let job = waiting.shift(); job; job = waiting.shift()) {
+      waiting.push(...((await job()) ?? []));
+    }
+  };
+  await Promise.all(Array.from({ length: WORKERS }, worker));
+}
+
+/** All checks, whatever the others have found. */
 export async function lint() {
+  /** @type {string[]} */
   const failed = [];
-  for (const [name, check] of Object.entries(checks)) {
+  /** @type {(name: string, check: () => Promise<unknown>) => Promise<any>} */
+  const tried = async (name, check) => {
     try {
-      await step(name, check);
+      return await step(name, check);
     } catch (error) {
       if (!(error instanceof CommandFailed)) throw error;
       say(`-- ${name} FAILED: ${error.message.slice(0, 300)}`);
       failed.push(name);
+      return undefined;
     }
-  }
+  };
+  const native = projectFiles("native/*.cc", "native/*.h");
+  const compileHeaders = () => tried("clang: headers", () => clangJobs(native, failed));
+  const others = Object.entries(checks).map(([name, check]) => async () => {
+    await tried(name, check);
+    return undefined;
+  });
+  await performAll([compileHeaders, ...others]);
   return { ok: failed.length === 0, detail: failed.join(", ") };
 }
 

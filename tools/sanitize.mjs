@@ -1,5 +1,6 @@
 // The sanitizers: AddressSanitizer and UndefinedBehaviorSanitizer over the core's tests and over the
-// addon inside Node, and ThreadSanitizer over what runs beside the loop's thread.
+// addon inside Node, and ThreadSanitizer over the code that runs on other threads than the loop's. The
+// fuzzers use the same build: clang compiles the core once for all three.
 
 import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import os from "node:os";
@@ -9,6 +10,9 @@ import { buildNative, nativeTests } from "./native.mjs";
 
 const addressFolder = path.join(root, "build-asan");
 const threadFolder = path.join(root, "build-tsan");
+
+/** What clang calls these machines. @type {Record<string, string>} */
+const MACHINES = { x64: "x86_64", arm64: "aarch64" };
 
 /** Tests of test/js that have a gateway in their own process, or in hosts that they start. */
 const FACING = /^test\/js\/((gateway|embedded)\/.*|session\/hooks)\.test\.mjs$/;
@@ -22,12 +26,31 @@ export function nodeHeaders() {
     .find((folder) => existsSync(path.join(folder, "uv.h")));
 }
 
-/** What a program must have loaded before the addon. */
+/** The libraries that Node must load before the addon. */
 async function runtimes() {
   const find = async (/** @type {string} */ name) =>
-    (await run("g++", [`-print-file-name=${name}`], { quiet: true })).trim();
+    (await run("clang++", [`-print-file-name=${name}`], { quiet: true })).trim();
+  const asan = await find(`libclang_rt.asan-${MACHINES[os.arch()] ?? os.arch()}.so`);
   // Node has its own libstdc++ inside; AddressSanitizer looks for a shared one.
-  return [await find("libasan.so"), await find("libstdc++.so")].join(" ");
+  return [asan, await find("libstdc++.so")].join(" ");
+}
+
+/**
+ * Builds with clang, for ASan and UBSan and, in the core, for libFuzzer. Every caller builds into the
+ * same folder with the same options, so the core is compiled once.
+ * @param {string[]} targets @returns {Promise<string>} the folder
+ */
+export async function buildSanitized(targets) {
+  const headers = nodeHeaders();
+  const options = [
+    "-DCMAKE_CXX_COMPILER=clang++",
+    "-DTAP_SANITIZE=address,undefined",
+    "-DTAP_FUZZ=ON",
+    "-DCMAKE_CXX_FLAGS=-O1 -g1",
+    ...(headers ? [`-DTAP_NODE_HEADERS=${headers}`] : []),
+  ];
+  await buildNative(addressFolder, options, targets);
+  return addressFolder;
 }
 
 /** The tree as a user has it, with the addon of the sanitizers in it. @returns {string} */
@@ -72,11 +95,10 @@ async function threadTests() {
 }
 
 export async function sanitize() {
-  const headers = nodeHeaders();
-  if (!headers) throw new CommandFailed("Node's headers are not installed: the addon is not built");
-  const flags = ["-DTAP_SANITIZE=address,undefined", "-DCMAKE_CXX_FLAGS=-O1 -g1"];
-  const options = [...flags, `-DTAP_NODE_HEADERS=${headers}`];
-  await buildNative(addressFolder, options, ["tap_tests", "tap_addon"]);
+  if (!nodeHeaders()) {
+    throw new CommandFailed("Node's headers are not installed: the addon is not built");
+  }
+  await buildSanitized(["tap_tests", "tap_addon"]);
   const core = await step("the core's tests, ASan and UBSan", () =>
     nativeTests(path.join(addressFolder, "tap_tests")),
   );

@@ -84,6 +84,8 @@ const forAddon = ["g++", "make", "python3", "libpcre2-dev"];
 const forNative = ["g++", "cmake", "make", "libgtest-dev", "libpcre2-dev"];
 
 /** @type {SystemPackage[]} */
+const forSanitizers = ["clang", "libclang-rt-14-dev"];
+/** @type {SystemPackage[]} */
 const forPython = ["python3-websockets", "python3-jsonschema", "python3-pytest"];
 /** @type {SystemPackage[]} Whose completion is tested. */
 const shells = ["zsh", "fish"];
@@ -94,8 +96,8 @@ const forBench = ["libbenchmark-dev", "valgrind"];
 const needs = {
   demo: [...forAddon, "git"],
   native: forNative,
-  sanitize: [...forAddon, ...forNative, "libuv1-dev"],
-  fuzz: [...forNative, "clang", "libclang-rt-14-dev"],
+  sanitize: [...forAddon, ...forNative, ...forSanitizers, "libuv1-dev"],
+  fuzz: [...forNative, ...forSanitizers],
   js: [
     ...forAddon,
     ...forNative,

@@ -23,6 +23,24 @@ const ESCAPE = /[\u001b\u009b]/;
 /** No gateway has this port. */
 const NOBODY = { TAP_GATEWAY_PORT: "1" };
 
+/** The examples that a command gives to yargs. @param {string} name @returns {string[]} */
+function examplesOf(name) {
+  /** @type {string[]} */
+  const examples = [];
+  const recorder = new Proxy(
+    {},
+    {
+      get: (_target, method) => (/** @type {string} */ text) => {
+        if (method === "example") examples.push(text.replaceAll("$0", "copilot-tap"));
+        return recorder;
+      },
+    },
+  );
+  const command = COMMANDS.find((one) => one.command.split(" ")[0] === name);
+  command?.builder(/** @type {any} */ (recorder));
+  return examples;
+}
+
 test("in a clone without packages it says how to get them", (t) => {
   const folder = fs.realpathSync(temporaryFolder(t));
   for (const part of ["js", "package.json"]) {
@@ -54,34 +72,16 @@ describe("help", () => {
   });
 
   for (const name of NAMES) {
-    test(`of ${name} has examples that can be copied`, async (t) => {
-      /** @type {string[]} */
-      const examples = [];
-      const recorder = new Proxy(
-        {},
-        {
-          get: (_target, method) => (/** @type {string} */ text) => {
-            if (method === "example") examples.push(text.replaceAll("$0", "copilot-tap"));
-            return recorder;
-          },
-        },
-      );
-      COMMANDS.find(({ command }) => command.split(" ")[0] === name)?.builder(
-        /** @type {any} */ (recorder),
-      );
-      const terminal = new InTerminal(t, [name, "--help"], place(t));
-      await terminal.end();
-      assert.ok(examples.length > 0);
-      const lines = terminal.text.split("\n").map((line) => line.replace(/ {2}# .*$/, "").trim());
-      for (const example of examples) assert.ok(lines.includes(example), example);
-    });
-
-    test(`of ${name} has an example, and fits a terminal`, async (t) => {
+    test(`of ${name} has examples that can be copied, and fits a terminal`, async (t) => {
       const terminal = new InTerminal(t, [name, "--help"], place(t));
       assert.equal(await terminal.end(), 0);
       const [head] = terminal.text.split("\n");
       assert.match(head, new RegExp(`^copilot-tap ${name}\\b`));
       assert.match(terminal.text, new RegExp(`^Examples:\n {2}copilot-tap ${name}\\b`, "m"));
+      const lines = terminal.text.split("\n").map((line) => line.replace(/ {2}# .*$/, "").trim());
+      const examples = examplesOf(name);
+      assert.ok(examples.length > 0);
+      for (const example of examples) assert.ok(lines.includes(example), example);
       // A line that did not fit would have been broken by the terminal.
       const { out } = await tap([name, "--help"], place(t));
       assert.equal(terminal.text.trimEnd(), out.trimEnd());
