@@ -127,8 +127,17 @@ export class SessionPort {
    * @param id a whole number, new for this port
    * @param args JSON text of an object; the call fails with INVALID_JSON where it is another text
    * @param timeoutMs the tool's own timeout, if it has one
+   * @param toolCallId the CLI's id of the call
+   * @param traceparent the CLI's span of the call
    */
-  call(id: number, tool: string, args: string, timeoutMs?: number): void;
+  call(
+    id: number,
+    tool: string,
+    args: string,
+    timeoutMs?: number,
+    toolCallId?: string,
+    traceparent?: string,
+  ): void;
   cancel(id: number, reason: string): void;
   /**
    * The process that listens at the other end of the link, as the kernel says.

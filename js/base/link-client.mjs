@@ -101,10 +101,11 @@ export class LinkClient {
   /**
    * @param {string} tool @param {unknown} args @param {number | undefined} timeoutMs
    * @param {(outcome: CallOutcome) => void} settle is called once
+   * @param {import("./pending-calls.mjs").CallOrigin} [origin]
    * @returns {number} the call's id
    */
-  call(tool, args, timeoutMs, settle) {
-    return this.#calls.call(this.#port, tool, args, timeoutMs, settle);
+  call(tool, args, timeoutMs, settle, origin) {
+    return this.#calls.call(this.#port, tool, args, timeoutMs, settle, origin);
   }
 
   /**

@@ -3,6 +3,11 @@
 /** @typedef {import("./addon.js").CallOutcome} CallOutcome */
 
 /** @typedef {(outcome: CallOutcome) => void} Settle */
+/**
+ * @typedef {object} CallOrigin where a call comes from
+ * @property {string} [toolCallId] the CLI's id of it
+ * @property {string} [traceparent] the CLI's span of it
+ */
 
 /** A power of two, as each size is. */
 const FIRST_SIZE = 16;
@@ -24,13 +29,14 @@ export class PendingCalls {
    * @param {import("./addon.js").SessionPort} port
    * @param {string} tool @param {unknown} args @param {number | undefined} timeoutMs
    * @param {Settle} settle is called once
+   * @param {CallOrigin} [origin]
    * @returns {number} the call's id
    */
-  call(port, tool, args, timeoutMs, settle) {
+  call(port, tool, args, timeoutMs, settle, origin) {
     const json = JSON.stringify(args ?? {});
     if (json === undefined) throw new TypeError(`${typeof args} is not JSON`);
     const id = this.#put(settle);
-    port.call(id, tool, json, timeoutMs);
+    port.call(id, tool, json, timeoutMs, origin?.toolCallId, origin?.traceparent);
     return id;
   }
 

@@ -46,7 +46,7 @@ export class SessionCalls {
       };
       ++this.#inFlight;
       try {
-        id = this.#link.call(tool.name, args, tool.timeout, settle);
+        id = this.#link.call(tool.name, args, tool.timeout, settle, invocation);
       } catch (error) {
         // What no JSON can be made of never reaches the gateway.
         return settle(addon.refuseArguments(tool.name, `are not JSON: ${messageOf(error)}`));

@@ -5,7 +5,7 @@ import { canResume, resume } from "./resume.mjs";
 
 /** @typedef {import("./tool-table.mjs").ToolDefinition} ToolDefinition */
 /** @typedef {ToolDefinition & {handler: (args: unknown, invocation: Invocation) => Promise<unknown>}} SessionTool */
-/** @typedef {{signal?: AbortSignal}} Invocation */
+/** @typedef {{signal?: AbortSignal, toolCallId?: string, traceparent?: string}} Invocation */
 
 /** Longer than any swap that was seen (150 ms; 420 ms under load); a consent dialog is not waited
  * for here, since a join with tools only asks for none. */

@@ -134,10 +134,11 @@ export class GatewayLink {
   /**
    * @param {string} tool @param {unknown} args @param {number | undefined} timeoutMs
    * @param {(outcome: import("../base/addon.js").CallOutcome) => void} settle is called once
+   * @param {import("../base/pending-calls.mjs").CallOrigin} [origin]
    * @returns {number} the call's id; 0 where it has failed already
    */
-  call(tool, args, timeoutMs, settle) {
-    if (this.#link) return this.#link.call(tool, args, timeoutMs, settle);
+  call(tool, args, timeoutMs, settle, origin) {
+    if (this.#link) return this.#link.call(tool, args, timeoutMs, settle, origin);
     settle(this.#noGateway());
     return 0;
   }

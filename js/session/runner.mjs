@@ -21,7 +21,7 @@ import { SessionTools } from "./tools.mjs";
  * @typedef {object} Link
  * @property {boolean} connected
  * @property {(message: object) => void} send docs/session-link.md
- * @property {(tool: string, args: unknown, timeoutMs: number | undefined, settle: (outcome: import("../base/addon.js").CallOutcome) => void) => number} call settles once, and gives the id of the call
+ * @property {(tool: string, args: unknown, timeoutMs: number | undefined, settle: (outcome: import("../base/addon.js").CallOutcome) => void, origin?: import("../base/pending-calls.mjs").CallOrigin) => number} call settles once, and gives the id of the call
  * @property {(id: number, reason: string) => void} cancel
  */
 

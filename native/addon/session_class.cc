@@ -15,6 +15,7 @@
 #include "addon/gateway_class.h"
 #include "addon/strings.h"
 #include "base/json.h"
+#include "base/json_writer.h"
 
 namespace tap::addon {
 
@@ -214,6 +215,17 @@ void SessionClass::call(const Napi::CallbackInfo& info) {
       return;
     }
     timeout = Millis(static_cast<int64_t>(std::min(ms, kMaxTimeoutMs)));
+  }
+  Room idRoom;
+  Room traceRoom;
+  if (const auto toolCallId = shortText(env, info[4], idRoom)) {
+    std::string quoted;
+    json::appendQuoted(quoted, *toolCallId);
+    call.toolCallId = Slice(std::move(quoted));
+  }
+  if (const auto trace = shortText(env, info[5], traceRoom)) {
+    const auto context = protocol::TraceContext::parse(*trace);
+    call.trace = {context.value_or(protocol::TraceContext{}), !context};
   }
   if (port_->call(std::move(call), timeout)) return;
   Napi::TypeError::New(info.Env(), "call id used twice").ThrowAsJavaScriptException();

@@ -1,58 +1,15 @@
 #include "base/random.h"
 
 #include <bit>
-#include <cstring>
 #include <string_view>
+
+#include "base/hex_digits.h"
 
 namespace tap {
 
-namespace {
-
-// Of each of eight bytes.
-constexpr uint64_t each(uint64_t byte) {
-  return byte * 0x0101010101010101;
-}
-
-// Compilers know this for the instruction that it is.
-constexpr uint64_t reversed(uint64_t bytes) {
-  bytes = (bytes & 0x00FF00FF00FF00FF) << 8 | (bytes >> 8 & 0x00FF00FF00FF00FF);
-  bytes = (bytes & 0x0000FFFF0000FFFF) << 16 | (bytes >> 16 & 0x0000FFFF0000FFFF);
-  return std::rotl(bytes, 32);
-}
-
-// Eight bytes as a number whose first byte is the highest, and back.
-uint64_t load(const char* text) {
-  uint64_t bytes = 0;
-  std::memcpy(&bytes, text, sizeof bytes);
-  return std::endian::native == std::endian::little ? reversed(bytes) : bytes;
-}
-void store(char* text, uint64_t bytes) {
-  if constexpr (std::endian::native == std::endian::little) bytes = reversed(bytes);
-  std::memcpy(text, &bytes, sizeof bytes);
-}
-
-// The value of eight hexadecimal digits, all at once; for other bytes, an arbitrary number.
-uint32_t valueOf(uint64_t digits) {
-  uint64_t value = (digits & each(0x0F)) + 9 * (digits >> 6 & each(1));  // letters have bit 6
-  value = (value | value >> 4) & 0x00FF00FF00FF00FF;
-  value = (value | value >> 8) & 0x0000FFFF0000FFFF;
-  return static_cast<uint32_t>(value | value >> 16);
-}
-
-// The eight digits of it, in lower case.
-uint64_t digitsOf(uint32_t value) {
-  uint64_t digits = value;
-  digits = (digits | digits << 16) & 0x0000FFFF0000FFFF;
-  digits = (digits | digits << 8) & 0x00FF00FF00FF00FF;
-  digits = (digits | digits << 4) & each(0x0F);
-  const uint64_t letters = (digits + each(0x76)) >> 7 & each(1);  // where it is more than 9
-  return digits + each('0') + letters * ('a' - '9' - 1);
-}
-
-}  // namespace
-
 // RFC 9562, section 4: 8-4-4-4-12 digits.
 std::optional<Uuid> Uuid::parse(std::string_view text) {
+  using namespace hexdigits;
   if (text.size() != kTextSize) return std::nullopt;
   const char* const p = text.data();
   const auto fours = [p](size_t first, size_t second) {
@@ -68,6 +25,7 @@ std::optional<Uuid> Uuid::parse(std::string_view text) {
 }
 
 Uuid::Text Uuid::chars() const {
+  using namespace hexdigits;
   Text text;
   char* const p = text.data();
   // Each writes eight bytes; the next one overwrites those beyond its share.
@@ -106,6 +64,12 @@ Uuid RandomIds::uuid() {
   const uint64_t high = next();
   const uint64_t low = next();
   return {(high & ~uint64_t{0xF000}) | kVersion4, (low >> 2) | kVariant};
+}
+
+uint64_t RandomIds::spanId() {
+  uint64_t id = next();
+  while (id == 0) id = next();
+  return id;
 }
 
 std::string RandomIds::shortId() {

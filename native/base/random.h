@@ -40,6 +40,7 @@ class RandomIds {
   explicit RandomIds(const std::array<uint64_t, 4>& seed);
 
   [[nodiscard]] Uuid uuid();            // version 4
+  [[nodiscard]] uint64_t spanId();      // of a trace's span: never 0
   [[nodiscard]] std::string shortId();  // eight hexadecimal digits
 
  private:

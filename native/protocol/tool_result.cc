@@ -86,6 +86,7 @@ ToolResult readToolResult(FieldReader& fields, const Slice& text, Problem& probl
   const auto retryable = fields.optional("retryable", json::Kind::Boolean);
   result.retryable = retryable && json::decodeBoolean(*retryable);
   if (const auto data = fields.find("data")) result.data = dataOf(*data, text);
+  result.trace = readTrace(fields);
   result.file = readFileReference(fields, problem);
   if (result.file && !result.data.empty()) {
     problem.report("tool.result: expected data or file, got both");

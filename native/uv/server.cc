@@ -220,6 +220,19 @@ void Server::commandFinished(gateway::CommandNumber number, std::string_view tex
   settle();
 }
 
+void Server::recordCommitted(uint64_t number, bool durable) {
+  gateway_.recordCommitted(number, durable, clock_.now(), effects_);
+  settle();
+}
+
+void Server::setRecords(protocol::RecordSink* records, gateway::RecordMode mode, bool spans) {
+  if (records_ != nullptr) records_->onCommitted({});
+  records_ = records;
+  gateway_.setRecords(records == nullptr ? gateway::RecordMode::Off : mode, spans);
+  if (records == nullptr) return;
+  records->onCommitted([this](uint64_t number, bool durable) { recordCommitted(number, durable); });
+}
+
 struct Server::EffectRunner {
   Server& server;
 
@@ -257,6 +270,15 @@ struct Server::EffectRunner {
   }
   void operator()(const gateway::HostCommand& command) const {
     if (server.events_.command) server.events_.command(command);
+  }
+  void operator()(const gateway::WriteRecord& write) const {
+    if (server.records_ != nullptr) server.records_->append(*write.row);
+    write.row->payloads = {};
+  }
+  void operator()(const gateway::CommitRecord& commit) const {
+    if (server.records_ == nullptr) return server.recordCommitted(commit.number, false);
+    server.records_->commit(*commit.row, commit.number);
+    commit.row->payloads = {};
   }
 };
 
@@ -351,6 +373,7 @@ void Server::prepareFolder(const std::string& path) {
 
 void Server::close(bool restarting) {
   closed_ = true;
+  setRecords(nullptr, gateway::RecordMode::Off, false);
   listeners_.close();
   reads_.close();
   const auto code =

@@ -63,6 +63,9 @@ class Server {
   void forgetSpawnToken(const std::string& token, bool revoked);
   void tellTimeline(const std::string& sessionId, protocol::LogLevel level, std::string_view text);
   void commandFinished(gateway::CommandNumber number, std::string_view text);
+  // From now on the gateway's records go there; null: nowhere. The sink must stay until another one
+  // is set, or the server is gone.
+  void setRecords(protocol::RecordSink* records, gateway::RecordMode mode, bool spans);
   [[nodiscard]] std::string inspect() { return gateway_.inspect(clock_.now()); }
 
   // Ends everything: no listener, every connection told to go away (WebSocket close 1001 or, where
@@ -108,6 +111,7 @@ class Server {
   // of this: nobody knows for how long it will keep the loop.
   void write();
   void write(gateway::PeerId peer);
+  void recordCommitted(uint64_t number, bool durable);
   struct EffectRunner;  // one overload for each effect
   // write() is to flush it.
   void queued(gateway::PeerId peer);
@@ -119,6 +123,7 @@ class Server {
   Clock clock_;
   gateway::Gateway gateway_;
   ServerEvents events_;
+  protocol::RecordSink* records_ = nullptr;
   std::shared_ptr<StreamHome> streams_ = std::make_shared<StreamHome>();
   Deadline deadline_;
   TurnEnd turnEnd_;

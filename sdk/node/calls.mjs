@@ -39,14 +39,14 @@ export class Calls {
   }
 
   /** @param {Message} message of type tool.call */
-  async start({ id, tool, args, sessionId }) {
+  async start({ id, tool, args, sessionId, traceparent }) {
     const controller = new AbortController();
     this.#running.set(id, controller);
     const { signal } = controller;
     const progress = (/** @type {unknown} */ message) => {
       if (!signal.aborted) this.#progress(id, String(message));
     };
-    const call = { signal, progress, callId: id, session: sessionId, tool };
+    const call = { signal, progress, callId: id, session: sessionId, tool, traceparent };
     const outcome = await this.#run(this.#find(tool), args, call);
     while (this.#connection.buffered > MOST_BUFFERED && !signal.aborted) await sleep(DRAIN_MS);
     // Where the connection is gone nobody waits for an answer. A cancelled call has its place until now.

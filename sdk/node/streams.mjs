@@ -31,10 +31,10 @@ export class Streams {
   }
 
   /** @param {string} stream @param {unknown} data @param {PushOptions} [options] */
-  async push(stream, data, { level = "keep", prompt, metadata, session } = {}) {
+  async push(stream, data, { level = "keep", prompt, metadata, session, traceparent } = {}) {
     const event = typeof data === "string" ? data : JSON.stringify(data);
     const whom = session || !this.#options.broadcast ? { sessionId: session } : { broadcast: true };
-    const push = { stream, event, level, prompt, metadata, ...whom };
+    const push = { stream, event, level, prompt, metadata, traceparent, ...whom };
     const ack = await this.#ask("push", push);
     return ack && { outcome: ack.outcome, session: ack.sessionId, rule: ack.rule };
   }

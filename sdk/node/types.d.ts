@@ -102,6 +102,8 @@ export interface Call {
   /** Its id. */
   session: string;
   tool: string;
+  /** The W3C trace context of the call; pass it on with what the tool asks of others. */
+  traceparent?: string;
 }
 
 export interface ToolOptions<P = JsonSchema | StandardSchema> {
@@ -123,6 +125,8 @@ export interface PushOptions {
   metadata?: object;
   /** Default: every session that the provider is bound to. */
   session?: string;
+  /** The W3C trace context of the work that the event comes from. */
+  traceparent?: string;
 }
 export interface Receipt {
   outcome: "stored" | "surfaced" | "injected" | "queued" | "dropped";

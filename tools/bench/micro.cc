@@ -94,7 +94,7 @@ Body providerCodec() {
   return [text, decoder] {
     benchmark::DoNotOptimize(decoder->open(Slice::borrow(text)));
     benchmark::DoNotOptimize(decoder->body());
-    benchmark::DoNotOptimize(protocol::encodeToolCall(kCallId, kSessionId, "bench0_0", kArgs));
+    benchmark::DoNotOptimize(protocol::encodeToolCall(kCallId, kSessionId, "bench0_0", {1, 2, 3, 1}, kArgs));
   };
 }
 

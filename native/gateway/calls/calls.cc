@@ -10,6 +10,7 @@
 #include "gateway/calls/call_slots.h"
 #include "gateway/calls/file_results.h"
 #include "gateway/calls/settle.h"
+#include "gateway/records/rows.h"
 #include "gateway/registry/lines.h"
 #include "gateway/registry/provider_watch.h"
 #include "protocol/image_result.h"
@@ -72,12 +73,32 @@ struct PendingDispatch {
   Time started;
   std::optional<PeerId> controlLink;  // of the control client that called, if one did
   bool anyInstance = false;           // the call named none, and none has been tried
+  CallTrace trace = {};
+  std::string_view toolCallId = {};  // JSON text
 };
 
 struct DispatchError {
   ErrorCode code;
   std::string_view detail;
 };
+
+// What its record will need. Returns: the span that its provider is told of.
+uint64_t noteDetails(const Turn& turn, CallInFlight& call, const PendingDispatch& pending) {
+  call.details = std::make_unique<CallDetails>();
+  call.details->toolCallId = pending.toolCallId;
+  call.details->parent = pending.trace.parent;
+  if (!turn.state.recorder.spans()) return call.trace.span;
+  call.details->work = turn.state.ids.spanId();
+  return call.details->work;
+}
+
+// The arguments are the last member of the message: the record shares its memory.
+void noteMessage(const Turn& turn, CallInFlight& call, const Slice& message, size_t args,
+                 bool isSent) {
+  const std::string_view text = message.view();
+  if (args > 0) call.details->args = message.part(text.substr(text.size() - 1 - args, args));
+  if (isSent) call.details->sent = turn.now.steady;
+}
 
 // Sends the call to the instance, or queues it. Returns: why neither can be done.
 std::optional<DispatchError> dispatch(const Turn& turn, const Session& session,
@@ -104,14 +125,20 @@ std::optional<DispatchError> dispatch(const Turn& turn, const Session& session,
   flight->slot = slot;
   flight->argsHead.assign(pending.args.view());
   if (pending.anyInstance) flight->args = pending.args.keep();
+  flight->trace = pending.trace.own;
   CallInFlight* call = state.calls.open(std::move(flight));
   if (call == nullptr) {
     return DispatchError{ErrorCode::Internal, "the session used one call id twice"};
   }
   startTimeout(turn, *call);
   const CallId::Text id = call->id.chars();
-  Slice message =
-      protocol::encodeToolCall({id.data(), id.size()}, session.id, call->tool, pending.args.view());
+  protocol::TraceContext trace = call->trace;
+  if (isRecording(turn)) [[unlikely]]
+    trace.span = noteDetails(turn, *call, pending);
+  Slice message = protocol::encodeToolCall({id.data(), id.size()}, session.id, call->tool, trace,
+                                           pending.args.view());
+  if (call->details) [[unlikely]]
+    noteMessage(turn, *call, message, pending.args.size(), free);
   if (free) {
     if (!slot.empty()) state.queue.take(slot);
     state.providers.touch(provider);
@@ -142,8 +169,15 @@ CallPtr takeAnswered(const Turn& turn, const CallId& id) {
 bool tryAnother(const Turn& turn, const Provider& failed, const CallInFlight& call) {
   const Session* session = turn.state.sessions.find(call.sessionId);
   if (session == nullptr || call.args.empty()) return false;
-  const PendingDispatch pending{call.sessionCallId, call.tool, call.args, call.started,
-                                call.controlLink};
+  const CallDetails* details = call.details.get();
+  const PendingDispatch pending{call.sessionCallId,
+                                call.tool,
+                                call.args,
+                                call.started,
+                                call.controlLink,
+                                false,
+                                {call.trace, details == nullptr ? 0 : details->parent},
+                                details == nullptr ? std::string_view() : details->toolCallId};
   for (const Providers::Served& served :
        turn.state.providers.serving(session->id, failed.name, call.tool)) {
     if (served.provider->peer == failed.peer || dispatch(turn, *session, pending, served)) continue;
@@ -206,8 +240,7 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call,
                       "this session has too many calls in flight");
   }
   if (tool->targeted && call.tool == protocol::metaToolName(tool->owner)) {
-    return answerHere(turn, caller, call.tool, call.args.view(),
-                      instancesOf(turn, session, call, tool->owner));
+    return answerHere(turn, caller, call, instancesOf(turn, session, call, tool->owner));
   }
   protocol::TargetedArgs args;
   if (tool->targeted) args = protocol::takeTarget(call.args.view());
@@ -218,9 +251,14 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call,
                           " of " + inQuotes(tool->owner) + "; there are " +
                           instanceNames(turn, session, tool->owner));
   }
-  const PendingDispatch pending{
-      call.callId,     call.tool,   args.args.empty() ? call.args : Slice(std::move(args.args)),
-      turn.now.steady, controlLink, tool->targeted && args.target.empty()};
+  const PendingDispatch pending{call.callId,
+                                call.tool,
+                                args.args.empty() ? call.args : Slice(std::move(args.args)),
+                                turn.now.steady,
+                                controlLink,
+                                tool->targeted && args.target.empty(),
+                                traceOf(turn, &session, call.trace),
+                                call.toolCallId.view()};
   if (const auto error = dispatch(turn, session, pending, *served)) {
     refuseCall(turn, caller, call, error->code, error->detail);
   }
@@ -229,8 +267,7 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call,
 void refuseCall(const Turn& turn, const Caller& caller, const protocol::Call& call, ErrorCode code,
                 std::string_view why) {
   const std::string who = "Tool " + inQuotes(visible(call.tool, false, 80));
-  answerHere(turn, caller, call.tool, call.args.view(),
-             failure(call.callId, code, failureText(who, code, why)));
+  answerHere(turn, caller, call, failure(call.callId, code, failureText(who, code, why)));
 }
 
 void completeCall(const Turn& turn, Provider& provider, const protocol::ToolResult& result) {
@@ -241,6 +278,10 @@ void completeCall(const Turn& turn, Provider& provider, const protocol::ToolResu
     return;
   }
   turn.state.providers.touch(provider);
+  if (result.trace.malformed) [[unlikely]]
+    ++turn.state.recorder.malformedTraces;
+  if (answered->details) [[unlikely]]
+    answered->details->answeredWith = result.trace.context;
   if (result.file && !result.failed) {
     return readResultFile(turn, provider, *answered, *result.file);
   }
@@ -270,6 +311,8 @@ void callNext(const Turn& turn, const std::string& key) {
     CallInFlight* call = turn.state.calls.find(*id);
     if (call == nullptr) continue;
     call->stage = CallStage::Called;
+    if (call->details) [[unlikely]]
+      call->details->sent = turn.now.steady;
     if (Provider* provider = turn.state.providers.find(call->provider)) {
       turn.state.providers.touch(*provider);
     }

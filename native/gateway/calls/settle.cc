@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "gateway/records/rows.h"
 #include "gateway/registry/session_output.h"
 #include "gateway/sync/sync_schedule.h"
 
@@ -22,7 +23,7 @@ FinishedCall finished(const Turn& turn, const CallInFlight& call) {
 }
 
 // Into the log, and where it has failed among the failures.
-void record(const Turn& turn, FinishedCall& call, const CallResult& result) {
+void log(const Turn& turn, FinishedCall& call, const CallResult& result) {
   if (result.failed) {
     call.code = protocol::wireName(result.code);
     call.text = result.text;
@@ -32,10 +33,12 @@ void record(const Turn& turn, FinishedCall& call, const CallResult& result) {
   turn.state.log.add(call);
 }
 
-void recordOutcome(const Turn& turn, const CallInFlight& call, const CallResult& result) {
+void logOutcome(const Turn& turn, const CallInFlight& call, const CallResult& result) {
   FinishedCall done = finished(turn, call);
   turn.state.stats.settled({done.provider, call.tool, done.took, result.failed}, turn.now);
-  record(turn, done, result);
+  log(turn, done, result);
+  if (isRecording(turn)) [[unlikely]]
+    recordCall(turn, call, done, &result);
 }
 
 constexpr size_t kEnvelopeBytes = 1024;  // of a link frame, around the content
@@ -62,16 +65,19 @@ void Caller::send(const Turn& turn, CallResult result) const {
   if (session != nullptr) sendToSession(turn, *session, std::move(result));
 }
 
-void answerHere(const Turn& turn, const Caller& caller, std::string_view tool,
-                std::string_view args, CallResult result) {
-  const ArgsHead head(args);
-  FinishedCall done{turn.now.unixMillis, Millis(0), {}, {}, tool, head.text(), head.cut()};
+void answerHere(const Turn& turn, const Caller& caller, const protocol::Call& call,
+                CallResult result) {
+  const ArgsHead head(call.args.view());
+  FinishedCall done{turn.now.unixMillis, Millis(0), {}, {}, call.tool, head.text(), head.cut()};
   if (caller.session != nullptr) {
     done.sessionId = caller.session->id;
-    done.provider = turn.state.providers.ownerOf(caller.session->id, tool);
+    done.provider = turn.state.providers.ownerOf(caller.session->id, call.tool);
   }
   done.byCommand = caller.link && turn.state.controlClients.sessionOf(*caller.link) != nullptr;
-  record(turn, done, result);
+  log(turn, done, result);
+  if (isRecording(turn)) [[unlikely]] {
+    recordCallHere(turn, caller.session, call, done, result);
+  }
   caller.send(turn, std::move(result));
 }
 
@@ -81,6 +87,8 @@ void recordCancelled(const Turn& turn, const CallInFlight& call, std::string_vie
   done.code = protocol::wireName(ErrorCode::Cancelled);
   done.text = reason;
   turn.state.log.add(done);
+  if (isRecording(turn)) [[unlikely]]
+    recordCall(turn, call, done, nullptr);
 }
 
 void sendToCaller(const Turn& turn, const CallInFlight& call, Session* session,
@@ -116,7 +124,7 @@ CallResult failure(std::string callId, ErrorCode code, std::string text) {
 
 void settle(const Turn& turn, const CallInFlight& call, CallResult result) {
   if (!fitsTheLink(turn, result)) result = tooLarge(turn, call);
-  recordOutcome(turn, call, result);
+  logOutcome(turn, call, result);
   result.callId = call.sessionCallId;
   Session* session = turn.state.sessions.find(call.sessionId);
   sendToCaller(turn, call, session, std::move(result));

@@ -28,8 +28,8 @@ struct Caller {
   void send(const Turn& turn, protocol::CallResult result) const;
 };
 // Sends the caller the result or the refusal, and records it as any other call's.
-void answerHere(const Turn& turn, const Caller& caller, std::string_view tool,
-                std::string_view args, protocol::CallResult result);
+void answerHere(const Turn& turn, const Caller& caller, const protocol::Call& call,
+                protocol::CallResult result);
 // Records a call whose caller no longer waits. It has no outcome.
 void recordCancelled(const Turn& turn, const CallInFlight& call, std::string_view reason);
 

@@ -22,6 +22,16 @@ enum class CallStage : uint8_t {
   Reading,  // the provider has answered with a file, which is being read
 };
 
+// What the record of a call will say; kept only where there will be one.
+struct CallDetails {
+  Slice args;
+  std::string toolCallId;    // the CLI's, as JSON text; may be empty
+  uint64_t parent = 0;       // span
+  uint64_t work = 0;         // span of the provider's work
+  std::optional<Time> sent;  // to its provider
+  protocol::TraceContext answeredWith;
+};
+
 struct CallInFlight {
   CallId id;  // the router's
   std::string sessionId;
@@ -35,12 +45,14 @@ struct CallInFlight {
   std::string progress;  // the newest that the timeline has not shown yet
   Time nextProgress{};   // when it may
   TimerId progressTimer = TimerId::None;
-  Time started{};     // when it was asked for
-  std::string slot;   // CallQueue's key; empty: its provider has no limit
-  Slice message;      // what the provider will get, while it waits
-  Time readBy{};      // while its file is read: when that may be gone
-  Slice args;         // while another instance may be tried; else empty
-  ArgsHead argsHead;  // for the log
+  Time started{};                // when it was asked for
+  std::string slot;              // CallQueue's key; empty: its provider has no limit
+  Slice message;                 // what the provider will get, while it waits
+  Time readBy{};                 // while its file is read: when that may be gone
+  Slice args;                    // while another instance may be tried; else empty
+  ArgsHead argsHead;             // for the log
+  protocol::TraceContext trace;  // with our span of it
+  std::unique_ptr<CallDetails> details;
   // The router's: idsOfCaller, so that nobody looks for it again.
   TextMap<CallId>* siblings = nullptr;
 };

@@ -109,6 +109,7 @@ struct Report {
     tools();
     list("failures", state.stats.failures(), [&](const FailedCall& one) { failure(one); });
     limits();
+    writer.field("malformedTraces", state.recorder.malformedTraces);
     writer.field("complete", definitionsLeft > 0).endObject();
   }
 

@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "base/slice.h"
+#include "gateway/records/recorder.h"
 #include "protocol/link/session_messages.h"
 #include "ws/frame.h"
 
@@ -95,8 +96,19 @@ struct HostCommand {
   std::string arguments;  // as the user has typed them
 };
 
-using Effect = std::variant<SendText, SendEvent, ClosePeer, PingProvider, PauseReading,
-                            ResumeReading, MakeFolder, ReadFile, LogLine, TellHost, HostCommand>;
+// A row for the record store.
+struct WriteRecord {
+  RowPtr row;
+};
+// The same, and Gateway::recordCommitted says when it is durable, or that it cannot be.
+struct CommitRecord {
+  uint64_t number;
+  RowPtr row;
+};
+
+using Effect =
+    std::variant<SendText, SendEvent, ClosePeer, PingProvider, PauseReading, ResumeReading,
+                 MakeFolder, ReadFile, LogLine, TellHost, HostCommand, WriteRecord, CommitRecord>;
 using Effects = std::vector<Effect>;
 
 // The outcome of a ReadFile.

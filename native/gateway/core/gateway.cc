@@ -11,6 +11,7 @@
 #include "gateway/registry/session_end.h"
 #include "gateway/registry/session_list.h"
 #include "gateway/registry/unbinding.h"
+#include "gateway/streams/injects.h"
 #include "gateway/sync/sync_schedule.h"
 
 namespace tap::gateway {
@@ -102,6 +103,7 @@ struct Due {
       offerDue(turn, *session, due.provider);
     }
   }
+  void operator()(const CommitDue& due) const { commitDue(turn, due.sessionId, due.number); }
   void operator()(const CommandDue& due) const { commandDue(turn, due.number); }
   void operator()(const GraceDue&) const {
     turn.state.graceTimer = TimerId::None;
@@ -129,6 +131,10 @@ void Gateway::start(Now now, Effects& effects) {
 
 void Gateway::fileRead(const CallId& callId, FileOutcome outcome, Now now, Effects& effects) {
   completeFileResult(Turn{state_, now, effects}, callId, std::move(outcome));
+}
+
+void Gateway::recordCommitted(uint64_t number, bool durable, Now now, Effects& effects) {
+  commitSettled(Turn{state_, now, effects}, number, durable);
 }
 
 void Gateway::timersDue(Now now, Effects& effects) {

@@ -70,6 +70,10 @@ class Gateway {
   // --- Slash commands: the text that the effect HostCommand has come to.
   void commandFinished(CommandNumber number, std::string_view text, Now now, Effects& effects);
 
+  // --- Records: which are made from now on, and the outcome of the effect CommitRecord.
+  void setRecords(RecordMode mode, bool spans) { state_.recorder.set(mode, spans); }
+  void recordCommitted(uint64_t number, bool durable, Now now, Effects& effects);
+
   // --- The process around it, which starts providers of its own. A token for one of a session's;
   // empty if there is no such session (any more). With the token goes the connection that it let
   // in.

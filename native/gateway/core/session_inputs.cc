@@ -16,6 +16,7 @@
 #include "gateway/registry/session_output.h"
 #include "gateway/registry/session_start.h"
 #include "gateway/streams/events.h"
+#include "gateway/streams/injects.h"
 #include "gateway/streams/pushes.h"
 #include "gateway/sync/refused_tools.h"
 #include "gateway/sync/sync_schedule.h"
@@ -154,12 +155,16 @@ struct SessionReceiver {
   void operator()(const protocol::Call& call) const { startCall(turn, session, call); }
   void operator()(const protocol::CancelCall& cancel) const { cancelCall(turn, session, cancel); }
   void operator()(const protocol::Synced& synced) const {
-    if (session.sync.confirmed(synced.revision, turn.now.steady)) session.syncFailure.clear();
+    if (session.sync.confirmed(synced.revision, turn.now.steady)) {
+      session.syncFailure.clear();
+      syncSettled(turn, session, synced.revision, "");
+    }
     rescheduleSync(turn, session);
   }
   void operator()(const protocol::SyncFailed& failed) const {
     if (!session.sync.failed(failed.revision, turn.now.steady)) return;
     session.syncFailure = visible(failed.message, false, 512);
+    syncSettled(turn, session, failed.revision, session.syncFailure);
     turn.log(LogLevel::Warning, "session " + session.id + " could not take its tools: " +
                                     visible(failed.message, false, 512));
     if (failed.refused.empty()) {
@@ -245,8 +250,9 @@ void Gateway::sessionText(PeerId peer, const Slice& text, Now now, Effects& effe
       protocol::answerUnreadable(text.view(), message.error());
   if (!answer) return;
   if (auto* result = std::get_if<protocol::CallResult>(&*answer)) {
-    return answerHere(turn, callerAt(state_, peer), protocol::toolOfUnreadable(text.view()),
-                      protocol::argumentsOfUnreadable(text.view()), std::move(*result));
+    const protocol::Call call{result->callId, protocol::toolOfUnreadable(text.view()),
+                              Slice::borrow(protocol::argumentsOfUnreadable(text.view()))};
+    return answerHere(turn, callerAt(state_, peer), call, std::move(*result));
   }
   turn.effect(SendEvent{peer, std::move(*answer)});
 }
@@ -261,12 +267,15 @@ void Gateway::sessionMessage(PeerId peer, const protocol::LinkMessage& message, 
   const Result<Slice, std::string> args = sessionDecoder_.arguments(call->args);
   if (!args) {
     if (!isKnown(state_, peer)) return receive(turn, peer, message);
-    const std::string_view given = call->args.view();
-    return answerHere(turn, callerAt(state_, peer), call->tool, utf8::isValid(given) ? given : "",
+    protocol::Call refused = *call;
+    if (!utf8::isValid(call->args.view())) refused.args = {};
+    return answerHere(turn, callerAt(state_, peer), refused,
                       protocol::refuseArguments(call->callId, call->tool, args.error()));
   }
   if (args.value().size() == call->args.size()) return receive(turn, peer, message);
-  receive(turn, peer, protocol::Call{call->callId, call->tool, args.value()});  // without blanks
+  protocol::Call trimmed = *call;
+  trimmed.args = args.value();
+  receive(turn, peer, trimmed);
 }
 
 void Gateway::sessionGone(PeerId peer, Now now, Effects& effects) {

@@ -26,6 +26,7 @@
 #include "gateway/core/effects.h"
 #include "gateway/hooks/hook_checks.h"
 #include "gateway/hooks/sections.h"
+#include "gateway/records/recorder.h"
 #include "gateway/registry/authenticator.h"
 #include "gateway/registry/kept_sums.h"
 #include "gateway/registry/pattern_store.h"
@@ -87,6 +88,10 @@ struct OfferDue {
   std::string sessionId;
   std::string provider;
 };
+struct CommitDue {
+  std::string sessionId;
+  uint64_t number;
+};
 struct CommandDue {
   CommandNumber number;
 };
@@ -95,7 +100,7 @@ struct DrainDue {};
 using Timer =
     std::variant<UnauthenticatedDue, ThrottleDue, CallDue, ProgressDue, LinesDue, QueueDue, SlotDue,
                  GateDue, TransformDue, HooksDue, SyncDue, LingerDue, ShutdownDue, DepartureDue,
-                 WatchDue, ElsewhereDue, OfferDue, CommandDue, GraceDue, DrainDue>;
+                 WatchDue, ElsewhereDue, OfferDue, CommitDue, CommandDue, GraceDue, DrainDue>;
 
 struct Config {
   Limits limits;
@@ -109,7 +114,9 @@ struct Config {
   // Fills with secret random bytes, for tokens and codes.
   std::function<void(uint8_t*, size_t)> fillSecret;
   std::string persistRoot;  // folder of the providers' own folders; empty: they get none
-  std::string tokenFile;    // where the token is written, to name it in errors; empty: not known
+  RecordMode records = RecordMode::Off;
+  bool spans = false;     // recorded with the records
+  std::string tokenFile;  // where the token is written, to name it in errors; empty: not known
 };
 
 struct State {
@@ -117,7 +124,9 @@ struct State {
       : config(std::move(c)),
         ids(config.seed),
         patterns(config.limits),
-        authenticator(config.token, config.fillSecret) {}
+        authenticator(config.token, config.fillSecret) {
+    recorder.set(config.records, config.spans);
+  }
 
   Config config;
   RandomIds ids;
@@ -131,6 +140,8 @@ struct State {
   ToolStats stats;
   CallLog log;
   ControlClients controlClients;
+  Recorder recorder;
+  uint64_t lastCommit = 0;
   Commands commands;  // slash commands that the host runs
   uint64_t lastCommand = 0;
   int64_t startedUnixMillis = 0;
@@ -162,6 +173,9 @@ struct Turn {
     effects.emplace_back(std::in_place_type<std::remove_cvref_t<Kind>>, std::forward<Kind>(kind));
   }
   void log(protocol::LogLevel level, std::string text) const {
+    if (level != protocol::LogLevel::Info && state.recorder.all()) {
+      recordDiagnostic(*this, level, text);
+    }
     effect(LogLine{level, std::move(text)});
   }
   // Shows a provider's traffic to the control clients that trace.

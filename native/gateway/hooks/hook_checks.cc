@@ -6,6 +6,7 @@
 
 #include "base/encoding.h"
 #include "gateway/core/turn.h"
+#include "gateway/records/rows.h"
 #include "gateway/registry/provider_watch.h"
 #include "gateway/registry/session_output.h"
 #include "gateway/sync/sync_schedule.h"
@@ -51,6 +52,7 @@ struct Matched {
 // The verdict of all rules on this use, before any provider is asked.
 struct Review {
   std::optional<std::string> deny;
+  std::string denier;            // the provider whose rule denies
   std::vector<Matched> matched;  // contexts and gates, in registration order
 };
 
@@ -66,6 +68,7 @@ void considerUndecided(const Turn& turn, Review& review, const BoundProvider& bo
                        const HookRule& rule, std::string_view why) {
   logRule(turn, bound, rule, why);
   if (protocol::isGuard(rule) && !review.deny) {
+    review.denier = bound.provider->name;
     review.deny = denial(bound.provider->name, "its rule" + std::string(why));
   }
 }
@@ -74,6 +77,7 @@ void considerMatched(Review& review, const BoundProvider& bound, const HookRule&
   if (rule.action != HookAction::Deny) {
     review.matched.push_back({&bound, &rule});
   } else if (!review.deny) {
+    review.denier = bound.provider->name;
     review.deny = denial(bound.provider->name, rule.text);
   }
 }
@@ -102,6 +106,7 @@ void considerHeld(Review& review, const std::string& provider, const HookRule& r
   if (review.deny) return;
   const Match match = protocol::matches(rule, use, time.next());
   if (match == Match::No) return;
+  review.denier = provider;
   const bool sure = rule.action == HookAction::Deny && match == Match::Yes;
   review.deny = denial(provider, sure ? std::string_view(rule.text)
                                       : "its connection was lost, and it cannot be asked at the "
@@ -129,9 +134,21 @@ void settle(const Turn& turn, AskedBy asker, std::optional<std::string> deny) {
   sendVerdict(turn, check, std::move(deny));
 }
 
+void recordAnswer(const Turn& turn, const Question& gate, const std::optional<std::string>& deny,
+                  std::string_view context) {
+  const Provider* provider = turn.state.providers.find(gate.provider);
+  recordGate(turn, {gate.sessionId, provider == nullptr ? std::string_view() : provider->name,
+                    gate.subject, gate.tool,
+                    deny              ? "deny"
+                    : context.empty() ? "allow"
+                                      : "context",
+                    deny ? std::string_view(*deny) : context});
+}
+
 // One gate has been taken out, with what it says.
 void goOn(const Turn& turn, Question gate, std::optional<std::string> deny, std::string context) {
   turn.cancel(gate.deadline);
+  if (isRecording(turn)) recordAnswer(turn, gate, deny, context);
   if (deny) return settle(turn, gate.asker, std::move(deny));
   const auto at = turn.state.checks.waiting.find(gate.asker);
   if (at == turn.state.checks.waiting.end()) return;
@@ -145,6 +162,19 @@ void failOne(const Turn& turn, Question gate, std::string reason) {
   goOn(turn, std::move(gate), std::move(deny), "");
 }
 
+// What the rules alone have decided.
+void recordRules(const Turn& turn, const Session& session, const protocol::HookCheck& check,
+                 const Review& review) {
+  if (review.deny) {
+    return recordGate(turn, {session.id, review.denier, "", check.tool, "deny", *review.deny});
+  }
+  for (const Matched& matched : review.matched) {
+    if (matched.rule->action != HookAction::Context) continue;
+    recordGate(turn, {session.id, matched.bound->provider->name, "", check.tool, "context",
+                      matched.rule->text});
+  }
+}
+
 void ask(const Turn& turn, const Session& session, const protocol::HookCheck& check,
          const Matched& matched, AskedBy asker, size_t place) {
   const Provider& provider = *matched.bound->provider;
@@ -156,6 +186,7 @@ void ask(const Turn& turn, const Session& session, const protocol::HookCheck& ch
   gate.subject = matched.rule->gateId;
   gate.place = place;
   gate.failOpen = matched.rule->failOpen;
+  if (isRecording(turn)) gate.tool = check.tool;
   gate.deadline = turn.schedule(Limit::GateMs, GateDue{gate.callId});
   // The tool as the rule calls it: one that says "shell" knows no "bash".
   const std::string& tool = matched.rule->tool.empty() ? check.tool : matched.rule->tool;
@@ -188,6 +219,7 @@ void startCheck(const Turn& turn, Session& session, const protocol::HookCheck& m
   for (const auto& [identity, held] : session.heldRules) {
     for (const HookRule& rule : held.rules) considerHeld(review, identity.first, rule, use, time);
   }
+  if (isRecording(turn)) recordRules(turn, session, message, review);
   if (review.deny) return sendVerdict(turn, check, std::move(review.deny));
   if (state.checks.waiting.size() >= turn.limits().count(Limit::CallsPerSession)) {
     return sendVerdict(turn, check, "too many actions wait for the gates of tap's providers");

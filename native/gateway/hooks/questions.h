@@ -25,6 +25,7 @@ struct Question {
   std::string subject;    // the gateId or the section
   size_t place = 0;       // among the asker's
   bool failOpen = false;  // of a gate
+  std::string tool;       // likewise, where gates are recorded
   TimerId deadline = TimerId::None;
 };
 

@@ -9,6 +9,7 @@
 #include "gateway/calls/calls.h"
 #include "gateway/calls/file_results.h"
 #include "gateway/hooks/hooks.h"
+#include "gateway/records/rows.h"
 #include "gateway/registry/announcement.h"
 #include "gateway/registry/hello_checks.h"
 #include "gateway/registry/kept.h"
@@ -103,6 +104,7 @@ void announceBinding(const Turn& turn, Provider& provider, Session& session) {
   onBound(turn, session, provider);
   turn.log(LogLevel::Info, "provider " + inQuotes(provider.name) + " " + provider.providerId +
                                " bound to session " + session.id);
+  if (isRecording(turn)) recordProvider(turn, provider, session.id, {"connected"});
 }
 
 void finishBinding(const Turn& turn, Provider& provider, Session& session) {

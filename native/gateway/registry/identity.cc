@@ -12,6 +12,7 @@
 #include "gateway/registry/kept.h"
 #include "gateway/registry/lines.h"
 #include "gateway/registry/party.h"
+#include "gateway/streams/injects.h"
 
 namespace tap::gateway {
 
@@ -202,6 +203,7 @@ void forgetDeparted(const Turn& turn, Session& session, const Identity& identity
 void forgetToken(const Turn& turn, std::string_view token) {
   for (auto& [id, session] : turn.state.sessions.all()) {
     session.budgets.dropWaiting(token);
+    dropHeldInjects(turn, session, token);
     std::vector<Identity> gone;
     for (const auto& [identity, known] : session.known) {
       if (known.departure != TimerId::None && known.credentials.token == token) {

@@ -70,7 +70,8 @@ struct Provider {
   bool paused = false;
   bool hungTold = false;  // its sessions know that it does not answer
   Credentials credentials;
-  Time since{};                       // when it was accepted
+  bool trusted = false;  // a feature of tap's own: what it puts before the model is recorded first
+  Time since{};          // when it was accepted
   std::optional<std::string> origin;  // a web page's, from its handshake
   TimerId deadline = TimerId::None;   // handshake, auth, pairing
   Allowance allowance;

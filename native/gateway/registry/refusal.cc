@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "gateway/records/rows.h"
 #include "gateway/registry/unbinding.h"
 
 namespace tap::gateway {
@@ -29,6 +30,10 @@ void refuse(const Turn& turn, Provider& provider, const Refusal& refusal, Depart
                " of " + (provider.name.empty() ? "a provider" : "\"" + provider.name + "\"") +
                ": " + std::string(protocol::wireName(refusal.code)) + " " +
                visible(refusal.message, false, 512));
+  if (isRecording(turn)) {
+    recordProvider(turn, provider, sessionOf(provider, refusal),
+                   {"refused", protocol::wireName(refusal.code), refusal.message});
+  }
   if (protocol::row(refusal.code).fatal) {
     dropProvider(turn, provider, kPolicyViolation, std::string(protocol::wireName(refusal.code)),
                  departure);

@@ -3,8 +3,10 @@
 #include "base/encoding.h"
 #include "gateway/calls/calls.h"
 #include "gateway/hooks/hooks.h"
+#include "gateway/records/rows.h"
 #include "gateway/registry/kept.h"
 #include "gateway/registry/session_list.h"
+#include "gateway/streams/injects.h"
 
 namespace tap::gateway {
 
@@ -33,6 +35,7 @@ void sessionProcessGone(const Turn& turn, Session& session) {
   turn.cancel(session.lingerTimer);
   session.lingerTimer = turn.schedule(Limit::LingerMs, LingerDue{session.id});
   turn.log(LogLevel::Info, "session " + session.id + " lingers");
+  if (isRecording(turn)) recordSession(turn, session, "lost", "");
 }
 
 void endSession(const Turn& turn, Session& session, std::string_view reason) {
@@ -44,6 +47,7 @@ void endSession(const Turn& turn, Session& session, std::string_view reason) {
   cancelCallsOfSession(turn, session, "the session has ended");
   cancelControlCalls(turn, session.id, "the session has ended");
   turn.log(LogLevel::Info, "session " + session.id + " ends: " + visible(reason, false, 256));
+  if (isRecording(turn)) recordSession(turn, session, "ended", reason);
   turn.effect(TellHost{HostAction::SessionEnded, session.id, "", ""});
   for (const Provider* provider : turn.state.providers.inSession(session.id)) {
     turn.send(provider->peer,
@@ -70,6 +74,7 @@ void finishSession(const Turn& turn, const std::string& sessionId) {
     if (provider->bindings.empty() && !provider->all) provider->state = ProviderState::Unbound;
   }
   dropQuestions(turn, *session);
+  dropHeldInjects(turn, *session);
   for (auto& [identity, known] : session->known) turn.cancel(known.departure);
   for (auto& [party, budget] : session->lines) turn.cancel(budget.notice);
   for (auto& [name, offer] : session->offers) turn.cancel(offer);

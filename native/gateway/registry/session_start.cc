@@ -6,6 +6,7 @@
 #include "base/encoding.h"
 #include "gateway/calls/calls.h"
 #include "gateway/hooks/hooks.h"
+#include "gateway/records/rows.h"
 #include "gateway/registry/announcement.h"
 #include "gateway/registry/binding.h"
 #include "gateway/registry/identity.h"
@@ -99,6 +100,8 @@ void registerSession(const Turn& turn, PeerId peer, const protocol::Register& me
   }
   ToolSnapshot have = toSnapshot(message.have);
   if (isNew) {
+    session->trace = {turn.state.ids.spanId(), turn.state.ids.spanId(), turn.state.ids.spanId(), 1};
+    session->openedUnixMillis = turn.now.unixMillis;
     keepKnownProviders(turn, *session, have);
     bindInProcessProviders(turn, *session);
   }
@@ -115,6 +118,7 @@ void registerSession(const Turn& turn, PeerId peer, const protocol::Register& me
   if (isNew) endReplacedSessions(turn, *session);
   if (isNew) noticeSession(turn, *session, message.joined);
   turn.log(LogLevel::Info, "session " + session->id + " registered: " + session->label);
+  if (isRecording(turn)) recordSession(turn, *session, isNew ? "opened" : "linked", "");
   watchGrace(turn);
   announceSessions(turn);
   if (isNew) turn.effect(TellHost{HostAction::SessionOpened, session->id, session->cwd, ""});

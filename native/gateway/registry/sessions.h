@@ -16,9 +16,11 @@
 #include "base/timer_queue.h"
 #include "gateway/core/effects.h"
 #include "gateway/hooks/hooks.h"
+#include "gateway/records/sync_notes.h"
 #include "gateway/registry/lines.h"
 #include "gateway/registry/providers.h"
 #include "gateway/streams/event_streams.h"
+#include "gateway/streams/held_injects.h"
 #include "gateway/streams/push_budget.h"
 #include "gateway/sync/tool_sync.h"
 #include "protocol/link/session_messages.h"
@@ -61,8 +63,11 @@ struct Session {
   std::optional<PeerId> peer;  // its extension process; none while it lingers
   bool ending = false;         // providers have been told; gone after the deadline
   protocol::Activity activity = protocol::Activity::Idle;
-  uint64_t lastActive = 0;  // larger is later
+  uint64_t lastActive = 0;       // larger is later
+  protocol::TraceContext trace;  // its root span; calls without a span of the CLI's are below it
+  int64_t openedUnixMillis = 0;
   ToolSync sync;
+  SyncNotes syncNotes;
   std::set<std::string, LessIgnoringCase> builtins;  // the CLI's own tools
   std::map<Identity, KnownProvider> known;
   std::map<Identity, HeldRules> heldRules;
@@ -79,6 +84,7 @@ struct Session {
   std::deque<protocol::SessionEvent> outbox;                 // waits for a process while it lingers
   uint8_t subscribed = 0;                                    // events that its process reports
   PushBudgets budgets;
+  HeldInjects heldInjects;
   SessionHooks hooks;
   bool warnedManyTools = false;
   std::string syncFailure;  // why its tools could not be changed; empty: they could

@@ -6,6 +6,7 @@
 #include "gateway/calls/call_slots.h"
 #include "gateway/calls/calls.h"
 #include "gateway/hooks/hooks.h"
+#include "gateway/records/rows.h"
 #include "gateway/registry/kept.h"
 #include "gateway/registry/session_end.h"
 #include "gateway/streams/events.h"
@@ -44,6 +45,7 @@ void unbind(const Turn& turn, Provider& provider, const std::string& sessionId, 
   Binding* binding = provider.in(sessionId);
   if (binding == nullptr) return;
   failCallsOfProvider(turn, provider, sessionId, detail);
+  if (isRecording(turn)) recordProvider(turn, provider, sessionId, {"gone", "", detail});
   failGatesOfBinding(turn, provider, sessionId, detail);
   refusePendingHooks(turn, provider, *binding, detail);
   Binding saved = std::move(*binding);

@@ -32,14 +32,34 @@ bool PushBudget::mayInject(const std::string& provider, TurnCount& turns, const 
     if (!std::exchange(paused_, true)) pauseNotice_ = provider;
     return false;
   }
-  return !underWay_ && turns.mayStart(limits);
+  return underWay_ == UnderWay::None && turns.mayStart(limits);
+}
+
+void PushBudget::begin(const PendingInject& inject, TurnCount& turns) {
+  underWay_ = inject.trusted ? UnderWay::Recording : UnderWay::Sent;
+  turns.start();
+}
+
+void PushBudget::sent() {
+  if (underWay_ == UnderWay::Recording) underWay_ = UnderWay::Sent;
+}
+
+void PushBudget::notSent(TurnCount& turns) {
+  if (underWay_ != UnderWay::Recording) return;
+  underWay_ = UnderWay::None;
+  turns.takeBack();
+}
+
+void PushBudget::endTurn() {
+  if (underWay_ != UnderWay::Sent) return;
+  underWay_ = UnderWay::None;
+  ++cycles_;
 }
 
 PushBudget::Inject PushBudget::inject(PendingInject& inject, TurnCount& turns,
                                       const Limits& limits) {
   if (waiting_.empty() && mayInject(inject.provider, turns, limits)) {
-    underWay_ = true;
-    turns.start();
+    begin(inject, turns);
     return Inject::Send;
   }
   if (waiting_.size() >= limits.count(Limit::HeldInjects)) return Inject::Refuse;
@@ -52,12 +72,11 @@ std::optional<std::string> PushBudget::takePauseNotice() {
 }
 
 std::optional<PendingInject> PushBudget::idle(TurnCount& turns, const Limits& limits) {
-  if (std::exchange(underWay_, false)) ++cycles_;
+  endTurn();
   if (waiting_.empty() || !mayInject(waiting_.front().provider, turns, limits)) return std::nullopt;
-  underWay_ = true;
-  turns.start();
   PendingInject next = std::move(waiting_.front());
   waiting_.pop_front();
+  begin(next, turns);
   return next;
 }
 
@@ -66,7 +85,7 @@ void PushBudget::dropWaiting(std::string_view token) {
 }
 
 void PushBudget::interrupted() {
-  if (std::exchange(underWay_, false)) ++cycles_;
+  endTurn();
 }
 
 void PushBudget::userHasSpoken() {
@@ -77,7 +96,7 @@ void PushBudget::userHasSpoken() {
 
 bool PushBudget::isFresh(Time now) const {
   const bool calm = recent_.empty() || now - recent_.back() >= kSecond;
-  return calm && waiting_.empty() && !underWay_ && cycles_ == 0;
+  return calm && waiting_.empty() && underWay_ == UnderWay::None && cycles_ == 0;
 }
 
 const std::string& PushBudgets::keyOf(const std::string& account) const {

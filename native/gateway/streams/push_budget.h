@@ -17,6 +17,7 @@
 #include "base/limits.h"
 #include "base/time.h"
 #include "gateway/registry/kept_sums.h"
+#include "protocol/trace_context.h"
 
 namespace tap::gateway {
 
@@ -26,6 +27,10 @@ struct PendingInject {
   std::string prompt;
   std::string token = {};  // the provider's, if it has one of its own: it may be taken back
   KeptShare kept = {};     // while it waits
+  bool trusted = false;    // it is recorded before it is sent (injects.h)
+  std::string account = {};
+  std::string stream = {};
+  protocol::TraceContext trace = {};
 
   [[nodiscard]] size_t bytes() const {
     return sizeof(PendingInject) + provider.size() + prompt.size();
@@ -37,6 +42,7 @@ class TurnCount {
  public:
   [[nodiscard]] bool mayStart(const Limits& limits);
   void start() { ++started_; }
+  void takeBack() { started_ -= started_ > 0 ? 1 : 0; }  // it has not started after all
   // True once after the limit was met.
   [[nodiscard]] bool takePauseNotice();
   void reset() { *this = {}; }
@@ -62,6 +68,9 @@ class PushBudget {
 
   // The session is idle: the inject under way has been answered. The next one to send, if any.
   [[nodiscard]] std::optional<PendingInject> idle(TurnCount& turns, const Limits& limits);
+  // Of an inject that had to be recorded first: it has left, or it will not.
+  void sent();
+  void notSent(TurnCount& turns);
   // The session's process is gone. The turn under way still counts as started.
   void interrupted();
   // The user has typed a prompt, which ends a possible loop of injects and answers.
@@ -79,7 +88,12 @@ class PushBudget {
 
   std::deque<Time> recent_;  // pushes of the last second
   std::deque<PendingInject> waiting_;
-  bool underWay_ = false;
+  enum class UnderWay : uint8_t { None, Recording, Sent };
+  void begin(const PendingInject& inject, TurnCount& turns);
+  // The turn of an inject that was sent is over.
+  void endTurn();
+
+  UnderWay underWay_ = UnderWay::None;
   bool paused_ = false;
   std::optional<std::string> pauseNotice_;
   int64_t cycles_ = 0;  // turns started since the user last spoke

@@ -6,11 +6,13 @@
 
 #include "base/encoding.h"
 #include "gateway/hooks/fence.h"
+#include "gateway/records/rows.h"
 #include "gateway/registry/binding_updates.h"
 #include "gateway/registry/kept.h"
 #include "gateway/registry/lines.h"
 #include "gateway/registry/party.h"
 #include "gateway/registry/session_output.h"
+#include "gateway/streams/injects.h"
 
 namespace tap::gateway {
 
@@ -85,21 +87,6 @@ Filtered filter(const Turn& turn, const EventStreams& streams, std::string_view 
   return {outcomeOf(push.level), -1};
 }
 
-void warnOfPause(const Turn& turn, Session& session, const std::string& name) {
-  tellTimeline(
-      turn, session, LogLevel::Warning,
-      "tap: " + name +
-          " has started several turns in a row; its next ones wait until you say something");
-}
-
-void warnOfPauseOfAll(const Turn& turn, Session& session) {
-  if (!session.budgets.turns.takePauseNotice()) return;
-  tellTimeline(turn, session, LogLevel::Warning,
-               "tap: providers have started " +
-                   std::to_string(turn.limits().get(Limit::SessionInjectCycles)) +
-                   " turns since you last said something; the next ones wait until you do");
-}
-
 EventStreams& streamsOf(const Turn& turn, Session& session, const Provider& provider) {
   EventStreams& streams = session.streams[provider.name];
   streams.keepFor(turn.state.kept, provider.party);
@@ -115,8 +102,9 @@ PushBudget::Inject tryInject(const Turn& turn, Session& session, PushBudget& bud
   return verdict;
 }
 
-// One push to one session. Returns: its outcome, for the ack, or why it was refused.
-Result<std::string_view, Refusal> pushTo(const Turn& turn, const Provider& provider,
+// Decides about one push to one session, and carries it out. Returns: its outcome, for the ack, or
+// why it was refused.
+Result<std::string_view, Refusal> decide(const Turn& turn, const Provider& provider,
                                          Session& session, const protocol::Push& push,
                                          int64_t& rule) {
   const auto refused = [&](ErrorCode code, std::string message) {
@@ -148,7 +136,13 @@ Result<std::string_view, Refusal> pushTo(const Turn& turn, const Provider& provi
   // A waiting inject is kept a second time, in its fence.
   const bool inject = filtered.outcome == protocol::FilterOutcome::Inject;
   PendingInject pending{provider.name, {}, provider.credentials.token};
-  if (inject) pending.prompt = injected(provider, stream, push, turn.limits());
+  if (inject) {
+    pending.prompt = injected(provider, stream, push, turn.limits());
+    pending.trusted = provider.trusted;
+    pending.account = accountOf(provider);
+    pending.stream = stream;
+    pending.trace = push.trace.context;
+  }
   const Room room{entry.bytes() + (inject ? pending.bytes() : 0)};
   if (auto refusal = makeRoom(turn, provider.party, room, "push", push.requestId)) return *refusal;
   (void)streams.append(stream, std::move(entry), turn.limits());
@@ -166,9 +160,22 @@ Result<std::string_view, Refusal> pushTo(const Turn& turn, const Provider& provi
                  NoRoom::LeaveOut);
   if (!inject) return std::string_view("surfaced");
   if (verdict == PushBudget::Inject::Wait) return std::string_view("queued");
-  sendToSession(turn, session,
-                protocol::Inject{std::move(pending.provider), std::move(pending.prompt)});
-  return std::string_view("injected");
+  const Delivery delivery = deliver(turn, session, std::move(pending));
+  return std::string_view(delivery == Delivery::Sent ? "injected" : "queued");
+}
+
+// The same, and its record.
+Result<std::string_view, Refusal> pushTo(const Turn& turn, const Provider& provider,
+                                         Session& session, const protocol::Push& push,
+                                         int64_t& rule) {
+  auto outcome = decide(turn, provider, session, push, rule);
+  if (isRecording(turn)) {
+    const std::string& stream = push.stream.empty() ? provider.name : push.stream;
+    const PushDecided decided = outcome ? PushDecided{outcome.value(), {}, rule}
+                                        : PushDecided{{}, wireName(outcome.error().code), rule};
+    recordPush(turn, session, provider, stream, push, decided);
+  }
+  return outcome;
 }
 
 std::optional<Refusal> stamped(Refusal refusal, const std::string& requestId) {
@@ -187,6 +194,7 @@ std::optional<Refusal> acceptPush(const Turn& turn, Provider& provider,
                    "a provider bound to \"all\" says push.sessionId, or \"broadcast\": true",
                    "push", push.requestId};
   }
+  if (push.trace.malformed) ++turn.state.recorder.malformedTraces;
   std::optional<Refusal> refusal;  // one session's budget is no other's
   for (const Binding* binding : bindings.value()) {
     Session* session = turn.state.sessions.find(binding->sessionId);
@@ -274,15 +282,6 @@ std::optional<Refusal> queryStreams(const Turn& turn, Provider& provider,
   }
   turn.send(provider.peer, protocol::encodeStreamHistory(query.queryId, answer));
   return std::nullopt;
-}
-
-void releaseHeld(const Turn& turn, Session& session) {
-  const auto paused = [&](const std::string& name) { warnOfPause(turn, session, name); };
-  for (PendingInject& inject : session.budgets.idle(turn.limits(), paused)) {
-    sendToSession(turn, session,
-                  protocol::Inject{std::move(inject.provider), std::move(inject.prompt)});
-  }
-  warnOfPauseOfAll(turn, session);
 }
 
 void userHasSpoken(const Turn& turn, Session& session) {

@@ -16,8 +16,6 @@ namespace tap::gateway {
 void copyFiltersToSession(const Turn& turn, const Provider& provider, Session& session);
 [[nodiscard]] std::optional<protocol::Refusal> queryStreams(const Turn& turn, Provider& provider,
                                                             const protocol::StreamQuery& query);
-// The session is idle: sends an inject that was held.
-void releaseHeld(const Turn& turn, Session& session);
 // The user has spoken: injects that were paused may go on.
 void userHasSpoken(const Turn& turn, Session& session);
 

@@ -1,7 +1,10 @@
 #include "gateway/sync/sync_schedule.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "base/json.h"
+#include "gateway/records/rows.h"
 #include "gateway/registry/session_output.h"
 
 namespace tap::gateway {
@@ -25,6 +28,29 @@ protocol::Tools toEvent(const Turn& turn, const Session& session, SyncPlan plan)
   return event;
 }
 
+// What the record of this synchronisation will say.
+void noteSync(const Turn& turn, Session& session, const protocol::Tools& event) {
+  SyncNotes& notes = session.syncNotes;
+  notes = {event.revision, event.reload, turn.now.steady, 0, 0, {}, std::move(notes.inForce)};
+  for (const protocol::ProviderTools& tools : event.set) {
+    std::set<std::string>& names = notes.next[tools.provider];
+    for (const std::string& definition : tools.definitions) {
+      const auto name = json::find({json::Kind::Object, definition}, "name");
+      if (name) names.insert(json::decodeString(*name));
+    }
+  }
+  for (const std::string& provider : event.drop) notes.next[provider] = {};
+  for (const auto& [provider, names] : notes.next) {
+    const std::set<std::string>& had = notes.inForce[provider];
+    const auto in = [](const std::set<std::string>& set) {
+      return [&set](const std::string& name) { return set.contains(name); };
+    };
+    const auto kept = static_cast<size_t>(std::count_if(names.begin(), names.end(), in(had)));
+    notes.added += names.size() - kept;
+    notes.removed += had.size() - kept;
+  }
+}
+
 bool isQuiet(const Turn& turn, const Session& session) {
   return session.activity == protocol::Activity::Idle &&
          turn.state.calls.countOfSession(session.id) == 0;
@@ -39,7 +65,22 @@ void refreshSyncInputs(const Turn& turn, Session& session) {
 }  // namespace
 
 protocol::Tools firstTools(const Turn& turn, Session& session, bool joined) {
-  return toEvent(turn, session, session.sync.firstPlan(joined, turn.now.steady));
+  protocol::Tools event = toEvent(turn, session, session.sync.firstPlan(joined, turn.now.steady));
+  if (isRecording(turn)) noteSync(turn, session, event);
+  return event;
+}
+
+void syncSettled(const Turn& turn, Session& session, int64_t revision, std::string_view failure) {
+  SyncNotes& notes = session.syncNotes;
+  if (!isRecording(turn) || notes.revision != revision || notes.next.empty()) return;
+  recordSync(turn, session, failure);
+  if (failure.empty()) {
+    for (auto& [provider, names] : notes.next) {
+      notes.inForce[provider] = std::move(names);
+      if (notes.inForce[provider].empty()) notes.inForce.erase(provider);
+    }
+  }
+  notes.next.clear();
 }
 
 void toolsChanged(const Turn& turn, Session& session, const std::set<std::string>& names) {
@@ -72,7 +113,9 @@ void runSync(const Turn& turn, Session& session) {
   if (!session.peer || session.ending) return;
   refreshSyncInputs(turn, session);
   if (auto plan = session.sync.takePlan(turn.now.steady)) {
-    sendToSession(turn, session, toEvent(turn, session, std::move(*plan)));
+    protocol::Tools event = toEvent(turn, session, std::move(*plan));
+    if (isRecording(turn)) noteSync(turn, session, event);
+    sendToSession(turn, session, std::move(event));
   }
   rescheduleSync(turn, session);
 }

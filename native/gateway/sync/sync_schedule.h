@@ -17,6 +17,8 @@ void toolsChanged(const Turn& turn, Session& session, const std::set<std::string
 // Something that ToolSync waits for has changed: the session's activity, its calls, its gates.
 void rescheduleSync(const Turn& turn, Session& session);
 // Sends the plan that is due.
+// The answer of the session to that revision: its record. `failure`: empty where it is in force.
+void syncSettled(const Turn& turn, Session& session, int64_t revision, std::string_view failure);
 void runSync(const Turn& turn, Session& session);
 
 }  // namespace tap::gateway

@@ -5,6 +5,7 @@
 
 #include "base/encoding.h"
 #include "gateway/hooks/hooks.h"
+#include "gateway/records/rows.h"
 #include "gateway/registry/announcement.h"
 #include "gateway/registry/binding_updates.h"
 #include "gateway/registry/kept.h"
@@ -130,6 +131,9 @@ std::optional<Refusal> updateBindings(const Turn& turn, Provider& provider, std:
     change(*binding);
     if (Session* session = turn.state.sessions.find(binding->sessionId)) {
       announce(turn, *session, provider);
+      if (isRecording(turn)) {
+        recordProvider(turn, provider, session->id, {"updated", "", type});
+      }
       answerWhenInForce(turn, *session, provider, *binding, type, requestId);
     }
   }
@@ -190,6 +194,9 @@ std::optional<Refusal> updateTools(const Turn& turn, Provider& provider,
       announce(turn, *session, provider);
     }
     acknowledge(turn, provider, binding, update.requestId);
+    if (isRecording(turn)) {
+      recordProvider(turn, provider, binding.sessionId, {"updated", "", kType});
+    }
   }
   reckon(turn.state, provider);
   return std::nullopt;

@@ -49,6 +49,8 @@ struct FieldWriter {
   }
   void operator()(const Call& m) const {
     writer.field("type", "call").field("callId", m.callId).field("tool", m.tool);
+    if (!m.toolCallId.empty()) writer.rawField("toolCallId", m.toolCallId.view());
+    writeTrace(writer, m.trace);
     writer.rawField("args", m.args.empty() ? "{}" : m.args.view());
   }
   void operator()(const CancelCall& m) const {

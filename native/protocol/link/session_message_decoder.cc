@@ -13,6 +13,9 @@ using namespace session;
 
 namespace {
 
+// Of the CLI's own id of a call, in bytes of JSON: a longer one is not needed to find the call.
+constexpr size_t kMaxToolCallId = 256;
+
 Register readRegister(Fields& fields, const Slice&) {
   Register message;
   message.linkVersion = fields.integer("linkVersion");
@@ -49,6 +52,11 @@ Call readCall(Fields& fields, const Slice& text) {
   message.tool = fields.requiredText("tool", 256);
   const std::optional<json::Value> args = fields.required("args", json::Kind::Object);
   if (args) message.args = text.part(args->raw);
+  const std::optional<json::Value> id = fields.find("toolCallId");
+  if (id && id->kind == json::Kind::String && id->raw.size() <= kMaxToolCallId) {
+    message.toolCallId = text.part(id->raw);
+  }
+  message.trace = readTrace(fields);
   return message;
 }
 

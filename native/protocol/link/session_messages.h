@@ -15,6 +15,7 @@
 #include "base/slice.h"
 #include "protocol/errors.h"
 #include "protocol/link/control_messages.h"
+#include "protocol/trace_context.h"
 
 namespace tap::protocol {
 
@@ -67,6 +68,9 @@ struct Call {
   std::string callId;  // the session's own, unique on its link
   std::string tool;
   Slice args;  // JSON text of an object
+  // The CLI's id of the call, as JSON text of a string; empty: not known.
+  Slice toolCallId = {};
+  GivenTrace trace = {};  // the CLI's span of the call
 };
 // The session no longer waits for this call: no CallResult follows.
 struct CancelCall {

@@ -155,6 +155,7 @@ ProviderMessage decodePush(Body& body) {
   if (const auto metadata = body.fields.optional("metadata", json::Kind::Object)) {
     push.metadata = body.text.part(metadata->raw);
   }
+  push.trace = readTrace(body.fields);
   return push;
 }
 

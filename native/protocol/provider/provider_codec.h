@@ -112,9 +112,10 @@ struct StreamHistory {
 // `data` is JSON text.
 [[nodiscard]] Slice encodeSessionEvent(std::string_view sessionId, std::string_view event,
                                        std::string_view data);
-// `id` needs no escaping, and `args` is JSON text, or empty.
+// `id` needs no escaping, and `args` is JSON text, or empty. The arguments are the last member.
 [[nodiscard]] Slice encodeToolCall(std::string_view id, std::string_view sessionId,
-                                   std::string_view tool, std::string_view args);
+                                   std::string_view tool, const TraceContext& trace,
+                                   std::string_view args);
 [[nodiscard]] Slice encodeToolCancel(std::string_view id, std::string_view sessionId,
                                      std::string_view reason);
 // `state` is "started" or "idle".

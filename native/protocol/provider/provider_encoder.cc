@@ -117,13 +117,15 @@ Slice encodeSessionEvent(std::string_view sessionId, std::string_view event,
 }
 
 Slice encodeToolCall(std::string_view id, std::string_view sessionId, std::string_view tool,
-                     std::string_view args) {
+                     const TraceContext& trace, std::string_view args) {
   // Once for each call, so in one allocation.
   const json::Escaped session(sessionId);
   const json::Escaped name(tool);
+  const TraceContext::Text parent = trace.chars();
   return Slice::joined({R"({"type":"tool.call","id":")", id, R"(","sessionId":")", session.view(),
-                        R"(","tool":")", name.view(), R"(","args":)", args.empty() ? "{}" : args,
-                        "}"});
+                        R"(","tool":")", name.view(), R"(","traceparent":")",
+                        std::string_view(parent.data(), parent.size()), R"(","args":)",
+                        args.empty() ? "{}" : args, "}"});
 }
 
 Slice encodeToolCancel(std::string_view id, std::string_view sessionId, std::string_view reason) {

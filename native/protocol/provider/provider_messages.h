@@ -23,6 +23,7 @@
 #include "base/time.h"
 #include "protocol/errors.h"
 #include "protocol/hook_rules.h"
+#include "protocol/trace_context.h"
 
 namespace tap::protocol {
 
@@ -95,6 +96,7 @@ struct ToolResult {
   bool retryable = false;
   ErrorCode errorCode = ErrorCode::Internal;
   std::string error;
+  GivenTrace trace;  // of the work that has led to it
 };
 struct ToolProgress {
   std::string id;
@@ -110,6 +112,7 @@ struct Push {
   bool broadcast = false;
   Slice metadata;  // JSON text of an object; empty: none
   std::string requestId;
+  GivenTrace trace;  // of the work that has led to it
 };
 struct ToolsUpdate {
   std::vector<ToolDefinition> tools;

@@ -36,6 +36,8 @@ class Call:
     session: str
     tool: str
     _progress: Callable[[str], None] = field(repr=False)
+    traceparent: str | None = None
+    """The W3C trace context of the call; pass it on with what the tool asks of others."""
     cancelled: bool = False
     """For a function that is not async and runs long: nobody waits for it any more."""
 
@@ -74,7 +76,8 @@ class Calls:
             else:
                 loop.call_soon_threadsafe(self._progress, call_id, str(text))
 
-        call = Call(call_id, message["sessionId"], message["tool"], progress)
+        trace = message.get("traceparent")
+        call = Call(call_id, message["sessionId"], message["tool"], progress, trace)
         self._running[call_id] = running = _Running(call)
         running.task = self._connection.spawn(self._perform(running, message["args"]))
 

@@ -208,10 +208,17 @@ class Provider:
         prompt: str | None = None,
         metadata: dict[str, Any] | None = None,
         session: str | None = None,
+        traceparent: str | None = None,
     ) -> Receipt | None:
         """An event: kept, shown (`surface`), or put before the model (`inject`)."""
         return await self._streams.push(
-            stream, event, level=level, prompt=prompt, metadata=metadata, session=session
+            stream,
+            event,
+            level=level,
+            prompt=prompt,
+            metadata=metadata,
+            session=session,
+            traceparent=traceparent,
         )
 
     def stream(self, name: str) -> Stream:

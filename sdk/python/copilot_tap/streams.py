@@ -46,10 +46,12 @@ class Streams:
         prompt: str | None = None,
         metadata: dict[str, Any] | None = None,
         session: str | None = None,
+        traceparent: str | None = None,
     ) -> Receipt | None:
         text = event if isinstance(event, str) else json.dumps(event)
         push: Message = {"type": "push", "stream": stream, "event": text, "level": level}
         push |= {"prompt": prompt, "metadata": metadata, "sessionId": session}
+        push["traceparent"] = traceparent
         if self._broadcasts and session is None:
             push["broadcast"] = True
         ack = await self._ask(push)

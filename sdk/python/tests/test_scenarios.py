@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from copilot_tap import Provider, TapError, ToolError
+from copilot_tap import Call, Provider, TapError, ToolError
 from copilot_tap.testing import CallFailed
 
 FILE = Path(__file__).parents[3] / "test" / "sdk" / "scenarios.json"
@@ -26,6 +26,11 @@ def make(kit, session="latest"):
     @tap.tool(description="Breaks")
     async def crash():
         raise ValueError("broken")
+
+    @tap.tool(description="Passes its trace on")
+    async def trace(call: Call):
+        receipt = await tap.push("log", "traced", traceparent=call.traceparent)
+        return f"{call.traceparent[:2]} {len(call.traceparent)} {receipt.outcome}"
 
     tap.on("error", lambda error: None)
     return tap

@@ -29,6 +29,10 @@ function make(options) {
   tap.tool("crash", { description: "Breaks" }, () => {
     throw new Error("broken");
   });
+  tap.tool("trace", { description: "Passes its trace on" }, async (_, { traceparent }) => {
+    const receipt = await tap.push("log", "traced", { traceparent });
+    return `${traceparent.slice(0, 2)} ${traceparent.length} ${receipt.outcome}`;
+  });
   tap.on("error", () => {});
   return tap;
 }

@@ -120,6 +120,43 @@ inline Limits manyPushes() {
   limits.set(Limit::LinesPerSecond, 100'000);
   return limits;
 }
+// A row of the record store, as it would be stored but for cutting.
+struct Stored {
+  protocol::Collection collection;
+  int64_t at;
+  std::string session;
+  std::string source;
+  std::string trace;
+  Message body;
+  std::map<std::string, std::string> payloads;
+  std::optional<protocol::SpanInfo> span;  // its name is in spanName
+  std::optional<protocol::SpanInfo> child;
+  std::string spanName;
+  uint64_t commit = 0;  // its number, if it must be durable before something else
+
+  static Stored of(const protocol::Row& row, uint64_t commit) {
+    EXPECT_TRUE(utf8::isValid(row.body) && json::Scanner().scan(row.body)) << row.body;
+    EXPECT_LT(row.body.size(), 2048u) << row.body;
+    EXPECT_TRUE(utf8::isValid(row.session) && utf8::isValid(row.source));
+    Stored stored{row.collection,
+                  row.at,
+                  std::string(row.session),
+                  std::string(row.source),
+                  std::string(row.trace),
+                  Message(std::string(row.body)),
+                  {},
+                  row.span,
+                  row.child,
+                  row.span ? std::string(row.span->name) : std::string(),
+                  commit};
+    for (const protocol::Payload& payload : row.payloads) {
+      if (!payload.field.empty()) stored.payloads[std::string(payload.field)] = payload.text.view();
+    }
+    return stored;
+  }
+  [[nodiscard]] std::string get(std::string_view field) const { return body.get(field); }
+};
+
 inline const std::string kGoodbye = R"({"type":"goodbye"})";
 
 class Harness {
@@ -243,6 +280,24 @@ class Harness {
     auto event = find<protocol::Tools>(peer);
     if (event) send(peer, protocol::Synced{event->revision});
     return event;
+  }
+
+  // --- Records
+
+  void record(RecordMode mode = RecordMode::All, bool spans = true) {
+    gateway_.setRecords(mode, spans);
+  }
+  void committed(uint64_t number, bool durable) {
+    gateway_.recordCommitted(number, durable, now_, effects_);
+    sort();
+  }
+  // All that were not taken yet.
+  std::vector<Stored> records() { return std::exchange(records_, {}); }
+  // Those of one collection; the others are dropped.
+  std::vector<Stored> records(protocol::Collection collection) {
+    std::vector<Stored> some = records();
+    std::erase_if(some, [&](const Stored& one) { return one.collection != collection; });
+    return some;
   }
 
   // --- Files
@@ -482,6 +537,12 @@ class Harness {
         host_.push_back(*tell);
       } else if (auto* command = std::get_if<HostCommand>(&effect)) {
         commands_.push_back(*command);
+      } else if (auto* write = std::get_if<WriteRecord>(&effect)) {
+        records_.push_back(Stored::of(*write->row, 0));
+        write->row->payloads = {};
+      } else if (auto* commit = std::get_if<CommitRecord>(&effect)) {
+        records_.push_back(Stored::of(*commit->row, commit->number));
+        commit->row->payloads = {};
       }
     }
   }
@@ -494,6 +555,7 @@ class Harness {
   std::vector<HostCommand> commands_;
   std::vector<std::string> folders_;
   std::vector<ReadFile> reads_;
+  std::vector<Stored> records_;
   std::string log_;
 };
 

@@ -22,6 +22,9 @@ struct Recount {
       for (const PendingInject* inject : session.budgets.waiting()) {
         add(inject->kept.party(), inject->bytes());
       }
+      for (const HeldInject& held : session.heldInjects) {
+        add(held.inject.kept.party(), held.inject.kept.bytes());
+      }
       for (const auto& [identity, known] : session.known) {
         add(known.party, weigh(session, identity));
       }

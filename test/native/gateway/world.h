@@ -17,6 +17,7 @@
 
 #include "gateway/harness.h"
 #include "gateway/promises.h"
+#include "gateway/record_promises.h"
 #include "protocol/link/session_codec.h"
 
 namespace tap::gateway::test {
@@ -32,6 +33,7 @@ struct Choices {
 class World {
  public:
   explicit World(Choices choices) : choices_(std::move(choices)), tap_(limits()) {
+    tap_.record();
     tap_.say(internal_, hello("tap", "all", tools({"tap_status"})));
   }
 
@@ -253,7 +255,13 @@ class World {
     const std::string id = *process->open.begin();
     process->open.erase(id);
     process->cancelled.insert(id);
+    const auto& calls = tap_.state().calls.all();
+    const bool inFlight = std::any_of(calls.begin(), calls.end(), [&](const auto& one) {
+      return one.second->sessionCallId == id;
+    });
     tap_.send(process->peer, protocol::CancelCall{id, "aborted"});
+    records_.take(tap_);
+    ASSERT_TRUE(!inFlight || records_.hasCall(id)) << "a cancelled call without a record";
   }
 
   void sessionChatter() {
@@ -533,7 +541,15 @@ class World {
 
   void check() {
     readFiles();
-    for (Process& process : processes_) Promises::checkProcess(tap_, process, settled_);
+    records_.take(tap_);
+    for (Process& process : processes_) {
+      const std::set<std::string> open = process.open;
+      Promises::checkProcess(tap_, process, settled_);
+      for (const std::string& id : open) {
+        ASSERT_TRUE(process.open.contains(id) || records_.hasCall(id)) << "no record of " << id;
+      }
+      records_.checkInjects(tap_, process);
+    }
     // A closed link's process settles what was open by itself, and its link is gone.
     std::erase_if(processes_, [&](const Process& process) {
       if (!tap_.closed(process.peer)) return false;
@@ -548,6 +564,7 @@ class World {
   Harness tap_;
   PeerId internal_ = tap_.admitted();  // serves tap_status, at once
   Promises promises_;
+  RecordPromises records_;
   std::vector<PeerId> providers_;
   std::vector<Process> processes_;
   std::vector<std::string> ids_{"never"};

@@ -30,13 +30,18 @@ TEST(ProviderEncoder, WritesEveryMessageAsTheProtocolPageShowsIt) {
   EXPECT_EQ(
       encodeSessionEvent("s", "user.message", R"({"content":"hi"})").view(),
       R"({"type":"session.event","sessionId":"s","event":"user.message","data":{"content":"hi"}})");
-  EXPECT_EQ(
-      encodeToolCall("c", "s", "greet", R"({"name":"Alice"})").view(),
-      R"({"type":"tool.call","id":"c","sessionId":"s","tool":"greet","args":{"name":"Alice"}})");
-  EXPECT_EQ(encodeToolCall("c", "s\"", "gr\neet", "[]").view(),
-            R"({"type":"tool.call","id":"c","sessionId":"s\"","tool":"gr\neet","args":[]})");
-  EXPECT_EQ(encodeToolCall("c", "s", "greet", "").view(),
-            R"({"type":"tool.call","id":"c","sessionId":"s","tool":"greet","args":{}})");
+  const TraceContext trace{10, 11, 12, 1};
+  const std::string parent =
+      R"("traceparent":"00-000000000000000a000000000000000b-000000000000000c-01",)";
+  EXPECT_EQ(encodeToolCall("c", "s", "greet", trace, R"({"name":"Alice"})").view(),
+            R"({"type":"tool.call","id":"c","sessionId":"s","tool":"greet",)" + parent +
+                R"("args":{"name":"Alice"}})");
+  EXPECT_EQ(encodeToolCall("c", "s\"", "gr\neet", trace, "[]").view(),
+            R"({"type":"tool.call","id":"c","sessionId":"s\"","tool":"gr\neet",)" + parent +
+                R"("args":[]})");
+  EXPECT_EQ(encodeToolCall("c", "s", "greet", trace, "").view(),
+            R"({"type":"tool.call","id":"c","sessionId":"s","tool":"greet",)" + parent +
+                R"("args":{}})");
   EXPECT_EQ(encodeToolCancel("c", "s", "timeout").view(),
             R"({"type":"tool.cancel","id":"c","sessionId":"s","reason":"timeout"})");
   EXPECT_EQ(encodeLifecycle("s", "started").view(),

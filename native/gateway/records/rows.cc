@@ -1,0 +1,350 @@
+#include "gateway/records/rows.h"
+
+#include <array>
+#include <utility>
+
+#include "base/hex_digits.h"
+#include "base/json_writer.h"
+#include "base/utf8.h"
+
+namespace tap::gateway {
+
+using protocol::Collection;
+using protocol::SpanInfo;
+using protocol::SpanKind;
+using protocol::SpanStatus;
+using protocol::TraceContext;
+
+namespace {
+
+// Texts of others in a body, in bytes: a body has about 1 KB, and the store cuts payloads itself.
+constexpr size_t kShownName = 128;
+constexpr size_t kShownText = 384;
+
+std::string_view cutName(std::string_view text) {
+  return utf8::truncate(text, kShownName);
+}
+std::string_view cutText(std::string_view text) {
+  return utf8::truncate(text, kShownText);
+}
+
+template <size_t N>
+std::array<uint8_t, N> bytesOf(std::array<uint64_t, N / 8> numbers) {
+  std::array<uint8_t, N> bytes{};
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    hexdigits::store(reinterpret_cast<char*>(bytes.data()) + 8 * i, numbers[i]);
+  }
+  return bytes;
+}
+
+// One row: its body is open until finish().
+class Draft {
+ public:
+  // The texts must live until finish().
+  Draft(const Turn& turn, Collection collection, std::string_view session, std::string_view source)
+      : turn_(turn),
+        box_(turn.state.recorder.take()),
+        writer_(box_->text),
+        session_(session),
+        source_(cutName(source)) {
+    box_->collection = collection;
+    box_->at = turn.now.unixMillis;
+    writer_.beginObject();
+  }
+
+  [[nodiscard]] json::Writer& body() { return writer_; }
+  void field(json::Name key, std::string_view text) {
+    if (!text.empty()) writer_.field(key, cutText(text));
+  }
+  void payload(size_t at, std::string_view field, Slice text) {
+    if (!text.empty()) box_->payloads[at] = {field, std::move(text)};
+  }
+
+  // The row's span lasted until now. Its name is `verb` and `object`.
+  SpanInfo& span(const TraceContext& trace, uint64_t parent, Millis took, std::string_view verb,
+                 std::string_view object) {
+    verb_ = verb;
+    object_ = cutName(object);
+    return box_->span.emplace(spanOf(trace, trace.span, parent, took));
+  }
+  // Within it.
+  SpanInfo& child(const TraceContext& trace, uint64_t span, Millis took) {
+    return box_->child.emplace(spanOf(trace, span, trace.span, took));
+  }
+  // The trace of a row without a span.
+  void trace(const TraceContext& trace) { trace_ = trace; }
+
+  // The texts of the row stand behind its body from now on.
+  [[nodiscard]] RowPtr finish() {
+    writer_.endObject();
+    std::string& text = box_->text;
+    const size_t body = text.size();
+    text.append(session_).append(source_);
+    const size_t name = text.size();
+    text.append(verb_).append(object_);
+    const size_t trace = text.size();
+    if (trace_.isSet()) {
+      const TraceContext::Text own = trace_.chars();
+      text.append(own.data() + 3, 32);
+    }
+    const std::string_view all = text;
+    box_->body = all.substr(0, body);
+    box_->session = all.substr(body, session_.size());
+    box_->source = all.substr(body + session_.size(), source_.size());
+    box_->trace = all.substr(trace);
+    if (box_->span) box_->span->name = all.substr(name, trace - name);
+    return std::move(box_);
+  }
+  void write() { turn_.effect(WriteRecord{finish()}); }
+
+ private:
+  [[nodiscard]] SpanInfo spanOf(const TraceContext& trace, uint64_t span, uint64_t parent,
+                                Millis took) const {
+    SpanInfo info;
+    info.traceId = bytesOf<16>({trace.traceHigh, trace.traceLow});
+    info.spanId = bytesOf<8>({span});
+    info.parentSpanId = bytesOf<8>({parent});
+    info.startUs = (turn_.now.unixMillis - took.count()) * 1000;
+    info.durationUs = took.count() * 1000;
+    return info;
+  }
+
+  const Turn& turn_;
+  std::shared_ptr<RowBox> box_;
+  json::Writer writer_;
+  std::string_view session_;
+  std::string_view source_;
+  std::string_view verb_;
+  std::string_view object_;
+  TraceContext trace_;
+};
+
+std::string_view nameOf(protocol::PushLevel level) {
+  switch (level) {
+    case protocol::PushLevel::Keep:
+      return "keep";
+    case protocol::PushLevel::Surface:
+      return "surface";
+    case protocol::PushLevel::Inject:
+      return "inject";
+  }
+  return "";
+}
+
+std::string_view shownOutcome(const PushDecided& decided) {
+  if (decided.outcome == "dropped") return "filtered";
+  if (!decided.outcome.empty()) return decided.outcome;
+  return decided.code == wireName(protocol::ErrorCode::RateLimited) ? "over budget" : "refused";
+}
+
+// What all records of calls say. `id`: the caller's own; `toolCallId`: JSON text, or empty.
+void describeCall(Draft& draft, const FinishedCall& done, std::string_view id,
+                  std::string_view toolCallId) {
+  json::Writer& body = draft.body();
+  body.field("tool", cutName(done.tool)).field("provider", cutName(done.provider));
+  body.field("callId", cutName(id));
+  if (!toolCallId.empty()) body.rawField("toolCallId", toolCallId);
+  body.field("by", done.byCommand ? "command" : "model");
+}
+
+SpanStatus describeOutcome(Draft& draft, const FinishedCall& done,
+                           const protocol::CallResult* result, std::string_view ofFailed) {
+  json::Writer& body = draft.body();
+  if (result != nullptr && !result->failed) {
+    body.field("outcome", "ok");
+    if (!result->binary.base64.empty()) {
+      body.field("mimeType", cutName(result->binary.mimeType));
+      body.field("binaryBytes", result->binary.base64.size() / 4 * 3);
+    }
+    draft.payload(1, "result", result->data);
+    return SpanStatus::Ok;
+  }
+  body.field("outcome", result == nullptr ? "cancelled" : ofFailed);
+  body.field("code", done.code);
+  draft.field("message", done.text);
+  return SpanStatus::Error;
+}
+
+}  // namespace
+
+// --- Calls
+
+CallTrace traceOf(const Turn& turn, const Session* session, const protocol::GivenTrace& given) {
+  State& state = turn.state;
+  if (given.malformed) [[unlikely]]
+    ++state.recorder.malformedTraces;
+  CallTrace trace;
+  if (given.context.isSet()) {
+    trace.own = given.context;
+  } else if (session != nullptr) {
+    trace.own = session->trace;
+    trace.own.flags = state.recorder.spans() ? 1 : 0;
+  } else {
+    trace.own = {state.ids.spanId(), state.ids.spanId(), 0, 0};
+  }
+  trace.parent = trace.own.span;
+  trace.own.span = state.ids.spanId();
+  return trace;
+}
+
+void recordCall(const Turn& turn, const CallInFlight& call, const FinishedCall& done,
+                const protocol::CallResult* result) {
+  static const CallDetails kUnknown;  // of a call that is older than the records
+  const CallDetails& details = call.details ? *call.details : kUnknown;
+  Draft draft(turn, Collection::ToolCall, done.sessionId, done.provider);
+  describeCall(draft, done, call.sessionCallId, details.toolCallId);
+  const Time now = turn.now.steady;
+  const Millis queued = details.sent.value_or(now) - call.started;
+  const SpanStatus status = describeOutcome(draft, done, result, "failed");
+  draft.body().field("ms", done.took.count()).field("queueMs", queued.count());
+  if (details.answeredWith.isSet()) {
+    const TraceContext::Text from = details.answeredWith.chars();
+    draft.body().field("answeredWith", std::string_view(from.data(), from.size()));
+  }
+  draft.payload(0, "arguments", details.args);
+  if (turn.state.recorder.spans()) {
+    SpanInfo& span = draft.span(call.trace, details.parent, done.took, "execute_tool ", done.tool);
+    span.status = status;
+    if (details.sent && details.work != 0) {
+      SpanInfo& work = draft.child(call.trace, details.work, now - *details.sent);
+      work.kind = SpanKind::Client;
+      work.status = status;
+      work.name = "provider";
+    }
+  } else {
+    draft.trace(call.trace);
+  }
+  draft.write();
+}
+
+void recordCallHere(const Turn& turn, const Session* session, const protocol::Call& call,
+                    const FinishedCall& done, const protocol::CallResult& result) {
+  Draft draft(turn, Collection::ToolCall, done.sessionId, done.provider);
+  describeCall(draft, done, call.callId, call.toolCallId.view());
+  const SpanStatus status = describeOutcome(draft, done, &result, "refused");
+  draft.body().field("ms", 0).field("queueMs", 0);
+  draft.payload(0, "arguments", call.args);
+  const CallTrace trace = traceOf(turn, session, call.trace);
+  if (turn.state.recorder.spans()) {
+    draft.span(trace.own, trace.parent, Millis(0), "execute_tool ", call.tool).status = status;
+  } else {
+    draft.trace(trace.own);
+  }
+  draft.write();
+}
+
+// --- Gates
+
+void recordGate(const Turn& turn, const GateDecided& decided) {
+  Draft draft(turn, Collection::Gate, decided.session, decided.provider);
+  draft.body().field("provider", cutName(decided.provider));
+  if (!decided.gate.empty()) draft.body().field("gate", cutName(decided.gate));
+  draft.body().field("by", decided.gate.empty() ? "rule" : "gate");
+  draft.body().field("tool", cutName(decided.tool)).field("outcome", decided.outcome);
+  draft.field("reason", decided.reason);
+  draft.write();
+}
+
+// --- Pushes
+
+void recordPush(const Turn& turn, const Session& session, const Provider& provider,
+                std::string_view stream, const protocol::Push& push, const PushDecided& decided) {
+  Draft draft(turn, Collection::Push, session.id, provider.name);
+  json::Writer& body = draft.body();
+  body.field("provider", cutName(provider.name)).field("stream", cutName(stream));
+  body.field("level", nameOf(push.level)).field("outcome", shownOutcome(decided));
+  if (decided.outcome == "injected") body.field("delivery", "now");
+  if (decided.outcome == "queued") body.field("delivery", "held");
+  draft.field("code", decided.code);
+  if (decided.rule >= 0) body.field("rule", decided.rule);
+  draft.payload(0, "event", Slice::borrow(push.event));
+  draft.payload(1, "prompt", Slice::borrow(push.prompt));
+  const TraceContext given = push.trace.context;
+  if (turn.state.recorder.spans()) {
+    TraceContext own = given.isSet() ? given : session.trace;
+    const uint64_t parent = std::exchange(own.span, turn.state.ids.spanId());
+    SpanInfo& span = draft.span(own, parent, Millis(0), "push ", stream);
+    span.kind = SpanKind::Producer;
+    span.status = decided.code.empty() ? SpanStatus::Ok : SpanStatus::Error;
+  } else {
+    draft.trace(given.isSet() ? given : session.trace);
+  }
+  draft.write();
+}
+
+void recordInject(const Turn& turn, const Session& session, const PendingInject& inject,
+                  std::string_view outcome) {
+  Draft draft(turn, Collection::Push, session.id, inject.provider);
+  draft.body().field("provider", cutName(inject.provider)).field("stream", cutName(inject.stream));
+  draft.body().field("level", "inject").field("outcome", outcome);
+  draft.body().field("delivery", "held");
+  draft.trace(inject.trace.isSet() ? inject.trace : session.trace);
+  draft.write();
+}
+
+RowPtr notifyRow(const Turn& turn, const Session& session, const PendingInject& inject) {
+  Draft draft(turn, Collection::Notify, session.id, inject.provider);
+  draft.body().field("provider", cutName(inject.provider)).field("stream", cutName(inject.stream));
+  draft.payload(0, "prompt", Slice::copy(inject.prompt));
+  draft.trace(inject.trace.isSet() ? inject.trace : session.trace);
+  return draft.finish();
+}
+
+// --- Synchronisation, providers, sessions, diagnostics
+
+void recordSync(const Turn& turn, const Session& session, std::string_view failure) {
+  const SyncNotes& notes = session.syncNotes;
+  const Millis took = turn.now.steady - notes.sent;
+  Draft draft(turn, Collection::Sync, session.id, "");
+  json::Writer& body = draft.body();
+  body.field("revision", notes.revision).field("mode", notes.reload ? "reload" : "live");
+  body.field("ms", took.count()).field("added", notes.added).field("removed", notes.removed);
+  body.field("outcome", failure.empty() ? "in force" : "failed");
+  draft.field("failure", failure);
+  if (turn.state.recorder.spans()) {
+    TraceContext own = session.trace;
+    own.span = turn.state.ids.spanId();
+    SpanInfo& span = draft.span(own, session.trace.span, took, "sync tools", "");
+    span.status = failure.empty() ? SpanStatus::Ok : SpanStatus::Error;
+  } else {
+    draft.trace(session.trace);
+  }
+  draft.write();
+}
+
+void recordProvider(const Turn& turn, const Provider& provider, std::string_view session,
+                    const ProviderEvent& event) {
+  Draft draft(turn, Collection::Provider, session, provider.name);
+  json::Writer& body = draft.body();
+  body.field("provider", cutName(provider.name)).field("event", event.event);
+  if (!provider.instance.empty()) body.field("instance", cutName(provider.instance));
+  if (!provider.providerId.empty()) body.field("providerId", provider.providerId);
+  draft.field("code", event.code);
+  draft.field("detail", event.detail);
+  draft.write();
+}
+
+void recordSession(const Turn& turn, const Session& session, std::string_view event,
+                   std::string_view reason) {
+  Draft draft(turn, Collection::Session, session.id, "");
+  json::Writer& body = draft.body();
+  body.field("event", event).field("label", cutName(session.label));
+  body.field("cwd", cutText(session.cwd)).field("cliPid", session.cliPid);
+  draft.field("reason", reason);
+  if (event == "ended" && turn.state.recorder.spans()) {
+    const Millis took(turn.now.unixMillis - session.openedUnixMillis);
+    draft.span(session.trace, 0, took, "session", "").status = SpanStatus::Ok;
+  } else {
+    draft.trace(session.trace);
+  }
+  draft.write();
+}
+
+void recordDiagnostic(const Turn& turn, protocol::LogLevel level, std::string_view text) {
+  Draft draft(turn, Collection::Diagnostic, "", "");
+  draft.body().field("level", level == protocol::LogLevel::Error ? "error" : "warning");
+  draft.field("text", text);
+  draft.write();
+}
+
+}  // namespace tap::gateway

@@ -1,0 +1,54 @@
+// What must hold of the record store's rows: one for each call, and none of a trusted provider's
+// prompts before its own row is durable.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "gateway/harness.h"
+#include "gateway/promises.h"
+
+namespace tap::gateway::test {
+
+class RecordPromises {
+ public:
+  // Takes what was recorded. Of the rows that must be durable first, some are, some cannot be
+  // written, and of some nothing is ever heard.
+  void take(Harness& tap) {
+    for (std::vector<Stored> rows = tap.records(); !rows.empty(); rows = tap.records()) {
+      for (const Stored& row : rows) {
+        if (row.collection == protocol::Collection::ToolCall) {
+          ASSERT_EQ(++calls_[row.get("callId")], 1) << "two records of one call";
+        }
+        if (row.commit == 0 || row.commit % 3 == 2) continue;
+        const bool durable = row.commit % 3 == 0;
+        if (durable) ++durable_[row.session];
+        tap.committed(row.commit, durable);
+      }
+    }
+    for (Provider* provider : tap.state().providers.all()) {
+      provider->trusted = provider->name == kTrusted;
+    }
+  }
+
+  [[nodiscard]] bool hasCall(const std::string& id) const { return calls_.contains(id); }
+
+  void checkInjects(Harness& tap, const Process& process) {
+    while (const auto inject = tap.find<protocol::Inject>(process.peer)) {
+      if (inject->provider != kTrusted) continue;
+      ASSERT_LE(++injected_[process.sessionId], durable_[process.sessionId])
+          << "a prompt that nothing explains";
+    }
+  }
+
+ private:
+  static constexpr std::string_view kTrusted = "p3";  // one of the world's names
+
+  std::map<std::string, int> calls_;
+  std::map<std::string, int> durable_;   // by session
+  std::map<std::string, int> injected_;  // likewise
+};
+
+}  // namespace tap::gateway::test

@@ -1,0 +1,183 @@
+// What a trusted provider puts before the model is recorded first.
+#include <gtest/gtest.h>
+
+#include "gateway/harness.h"
+
+namespace tap::gateway::test {
+namespace {
+
+using protocol::Collection;
+
+struct Commits : ::testing::Test {
+  Harness tap{manyPushes()};
+  PeerId session = start();
+  PeerId feature = tap.bound("tap-watch", "s");
+  PeerId other = tap.bound("q", "s");
+
+  PeerId start() {
+    tap.record();
+    return tap.session("s");
+  }
+  void SetUp() override {
+    tap.state().providers.find(feature)->trusted = true;
+    tap.clear();
+    (void)tap.records();
+  }
+  // The numbers of the rows that are to be durable first.
+  std::vector<uint64_t> commits() {
+    std::vector<uint64_t> numbers;
+    for (const Stored& row : tap.records()) {
+      if (row.commit == 0) continue;
+      EXPECT_EQ(row.collection, Collection::Notify);
+      numbers.push_back(row.commit);
+    }
+    return numbers;
+  }
+  // The prompts that the session has got, without what is around them: "one, two, ".
+  std::string injected() {
+    std::string all;
+    while (const auto inject = tap.find<protocol::Inject>(session)) {
+      for (const char* event : {"one", "two", "three", "four"}) {
+        if (inject->prompt.find(event) != std::string::npos) all += std::string(event) + ", ";
+      }
+    }
+    return all;
+  }
+  void idle() { tap.send(session, protocol::ActivityChanged{protocol::Activity::Idle}); }
+};
+
+TEST_F(Commits, APromptLeavesOnceItsRowIsDurable) {
+  tap.say(feature, push("inject", "one", R"(,"requestId":"r","stream":"builds")"));
+  EXPECT_EQ(tap.take(feature, "ack").get("outcome"), "queued");
+  EXPECT_EQ(injected(), "");
+  std::vector<Stored> rows = tap.records(Collection::Notify);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].session, "s");
+  EXPECT_EQ(rows[0].source, "tap-watch");
+  EXPECT_EQ(rows[0].get("stream"), "builds");
+  EXPECT_NE(rows[0].payloads.at("prompt").find("one"), std::string::npos);
+  tap.committed(rows[0].commit, true);
+  EXPECT_EQ(injected(), "one, ");
+  rows = tap.records(Collection::Push);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].get("outcome"), "injected");
+  tap.committed(1, true);
+  EXPECT_EQ(injected(), "") << "once";
+  EXPECT_EQ(tap.timers(), 0u);
+}
+
+TEST_F(Commits, WhatOthersPushWaitsBehindIt) {
+  tap.say(feature, push("inject", "one"));
+  tap.say(other, push("inject", "two"));
+  EXPECT_EQ(injected(), "");
+  const auto numbers = commits();
+  ASSERT_EQ(numbers.size(), 1u);
+  tap.committed(numbers[0], true);
+  EXPECT_EQ(injected(), "one, two, ");
+}
+
+TEST_F(Commits, OneThatCannotBeRecordedIsLeftOutAndTheTimelineSaysSo) {
+  tap.say(feature, push("inject", "one"));
+  tap.say(other, push("inject", "two"));
+  (void)tap.timeline(session);
+  tap.committed(commits()[0], false);
+  EXPECT_EQ(injected(), "two, ");
+  EXPECT_NE(tap.timeline(session).find("a message of tap-watch for the model is left out"),
+            std::string::npos);
+}
+
+TEST_F(Commits, AfterTwoSecondsItIsLeftOut) {
+  tap.say(feature, push("inject", "one"));
+  (void)tap.timeline(session);
+  const auto numbers = commits();
+  tap.advance(1'999);
+  EXPECT_EQ(tap.timeline(session), "");
+  tap.advance(1);
+  EXPECT_NE(tap.timeline(session).find("could not be recorded within 2 s"), std::string::npos);
+  tap.committed(numbers[0], true);
+  EXPECT_EQ(injected(), "") << "too late";
+}
+
+TEST_F(Commits, TheNextOneFollowsWhereItIsLeftOut) {
+  tap.say(feature, push("inject", "one"));
+  tap.say(feature, push("inject", "two"));
+  const auto first = commits();
+  ASSERT_EQ(first.size(), 1u) << "the second one waits for the session to be idle";
+  tap.committed(first[0], false);
+  const auto second = commits();
+  ASSERT_EQ(second.size(), 1u);
+  tap.committed(second[0], true);
+  EXPECT_EQ(injected(), "two, ");
+}
+
+// Another way to the session: from the queue of those that wait for it to be idle.
+TEST_F(Commits, AQueuedOneIsRecordedWhenItsTurnComes) {
+  for (const char* event : {"one", "two", "three"}) tap.say(feature, push("inject", event));
+  for (const char* expected : {"one, ", "two, ", "three, "}) {
+    const auto numbers = commits();
+    ASSERT_EQ(numbers.size(), 1u);
+    idle();
+    EXPECT_EQ(commits().size(), 0u) << "its turn has not begun";
+    EXPECT_EQ(injected(), "");
+    tap.committed(numbers[0], true);
+    EXPECT_EQ(injected(), expected);
+    idle();
+  }
+}
+
+// Another: by a filter rule that raises it, and by an event that has a prompt.
+TEST_F(Commits, WhateverMakesItAnInject) {
+  tap.say(feature,
+          R"({"type":"filter.set","stream":"w","rules":[{"match":"o","outcome":"inject"}]})");
+  tap.say(feature, push("keep", "one", R"(,"stream":"w")"));
+  EXPECT_EQ(injected(), "");
+  auto numbers = commits();
+  ASSERT_EQ(numbers.size(), 1u);
+  tap.committed(numbers[0], true);
+  EXPECT_EQ(injected(), "one, ");
+  idle();
+  tap.say(feature, push("inject", "e", R"(,"prompt":"two")"));
+  EXPECT_EQ(injected(), "");
+  EXPECT_EQ(commits().size(), 1u);
+}
+
+TEST_F(Commits, HoldWhateverTheModeOfTheRecords) {
+  for (const RecordMode mode : {RecordMode::NotifyOnly, RecordMode::Off}) {
+    tap.record(mode);
+    tap.say(feature, push("inject", "one"));
+    EXPECT_EQ(injected(), "");
+    const auto numbers = commits();
+    ASSERT_EQ(numbers.size(), 1u);
+    tap.committed(numbers[0], true);
+    EXPECT_EQ(injected(), "one, ");
+    idle();
+  }
+}
+
+TEST_F(Commits, AProcessThatComesBackGetsIt) {
+  tap.say(feature, push("inject", "one"));
+  const auto numbers = commits();
+  tap.cut(session);
+  tap.committed(numbers[0], true);
+  session = tap.link("s");
+  EXPECT_EQ(injected(), "one, ");
+}
+
+TEST_F(Commits, EndWithTheSession) {
+  tap.say(feature, push("inject", "one"));
+  const auto numbers = commits();
+  tap.lose(feature);
+  tap.lose(other);
+  tap.send(session, protocol::EndSession{"exit"});
+  tap.committed(numbers[0], true);
+  EXPECT_EQ(injected(), "");
+}
+
+TEST_F(Commits, ANumberThatNobodyWaitsForIsIgnored) {
+  tap.say(feature, push("inject", "one"));
+  for (const uint64_t number : {uint64_t{0}, uint64_t{99}}) tap.committed(number, true);
+  EXPECT_EQ(injected(), "");
+}
+
+}  // namespace
+}  // namespace tap::gateway::test
