@@ -168,6 +168,15 @@ test("a host without project providers does not load what runs them", () => {
   );
 });
 
+test("one place makes an Inject, and it holds those that must be recorded first", () => {
+  const makers = filesIn("gateway", ".cc").filter((file) =>
+    /\bInject\s*[{(]/.test(
+      read("native", file).replaceAll(/::Inject::|PendingInject|HeldInject/g, ""),
+    ),
+  );
+  assert.deepEqual(makers, ["gateway/streams/injects.cc"]);
+});
+
 test("what is included is there, by its path from native/", () => {
   const missing = allIncludes().filter(
     ({ own, name }) => own && !existsSync(path.join(native, name)),

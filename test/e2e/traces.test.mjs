@@ -1,0 +1,54 @@
+// The trace of a call, from the CLI's own telemetry to the provider.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { test } from "node:test";
+import { say, toolResults } from "../support/model.mjs";
+import { onceOffered, startTap, steps } from "../support/tap.mjs";
+
+/** The value of an attribute, however the exporter writes attributes. */
+const attribute = (attributes, name) => {
+  if (!Array.isArray(attributes)) return attributes?.[name];
+  const value = attributes.find(({ key }) => key === name)?.value;
+  return value?.stringValue ?? value;
+};
+
+/** All objects in the exporter's lines that have attributes and the ids of a span. */
+function spansIn(lines) {
+  const found = [];
+  const look = (value) => {
+    if (typeof value !== "object" || value === null) return;
+    const traceId = value.traceId ?? value.spanContext?.traceId ?? value._spanContext?.traceId;
+    if (traceId && value.attributes) found.push({ traceId, attributes: value.attributes });
+    for (const member of Object.values(value)) look(member);
+  };
+  for (const line of lines) look(JSON.parse(line));
+  return found;
+}
+
+// shows: P-TRACE-2
+test("a provider's traceparent is in the trace in which the CLI has the call", async (t) => {
+  const rig = await startTap(t, steps([onceOffered("traced"), say("bye")]));
+  const file = path.join(rig.cli.home, "telemetry.jsonl");
+  const started = rig.cli.startPrompt("go", { env: { COPILOT_OTEL_FILE_EXPORTER_PATH: file } });
+  await rig.model.waitForRequest();
+  const provider = await rig.provide({ traced: { handler: () => "done" } });
+  const call = provider.waitFor(({ type }) => type === "tool.call");
+  await rig.ended(started);
+  const { traceparent } = await call;
+  assert.match(traceparent, /^00-[\da-f]{32}-[\da-f]{16}-01$/);
+  const lines = (await readFile(file, "utf8")).trim().split("\n");
+  const spans = spansIn(lines);
+  const [, traceId] = traceparent.split("-");
+  const ids = rig.model.requests
+    .flatMap((request) => toolResults(request))
+    .filter(({ name }) => name === "traced")
+    .map(({ id }) => id);
+  assert.ok(ids.length > 0, "the model has called the tool");
+  const executed = spans.find(({ attributes }) =>
+    ids.includes(attribute(attributes, "gen_ai.tool.call.id")),
+  );
+  assert.ok(executed, `no span of the call ${ids[0]} in ${lines.join("\n").slice(0, 2000)}`);
+  assert.equal(executed.traceId, traceId);
+});
