@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 
 import pytest
-import websockets
 from copilot_tap import Call, Provider, TapError
 from copilot_tap.testing import CallFailed, start_tap
 from copilot_tap.where import Whereabouts
@@ -37,34 +36,6 @@ async def until(look):
             await asyncio.sleep(0.01)
 
     await asyncio.wait_for(wait(), 15)
-
-
-STRANGE = ["hello", "", "null", "[]", "5", "{}", '{"type":7}', bytes([0, 255, 1]), "[" * 100_000]
-
-
-@pytest.mark.parametrize("bound", [False, True])
-async def test_outlives_another_program_on_the_port_whatever_it_sends(bound):
-    first = [
-        {"type": "sessions", "active": [{"id": "s", "label": "a session", "cwd": "/"}]},
-        {"type": "hello.ack", "providerId": "p", "sessionId": "s", "reconnectToken": "r"},
-    ]
-    for text in STRANGE:
-
-        async def stranger(socket, *_path, text=text):
-            for message in first if bound else []:
-                await socket.send(json.dumps(message))
-            await socket.send(text)
-            await socket.wait_closed()
-
-        async with websockets.serve(stranger, "127.0.0.1", 0) as server:
-            tap = Provider("lost", port=server.sockets[0].getsockname()[1], token="any")
-            said = []
-            tap.on("status", said.append)
-            running = asyncio.ensure_future(tap.run())
-            await until(lambda said=said: any("not a tap gateway" in status for status in said))
-            assert not running.done()
-            await tap.close()
-            await running
 
 
 async def test_waits_for_a_gateway_and_comes_back_to_a_new_one(kit):
