@@ -76,6 +76,16 @@ export function escapeHidden(text, escape) {
 /** @param {string} text @returns {string} one line */
 export const visible = (text) => escapeHidden(text, escaped);
 
+/** The name cannot end the quotes. @param {string} name */
+export const inQuotes = (name) => `"${name.replace(/["\\]/g, "\\$&")}"`;
+
+/**
+ * A name in a line that goes on behind it: in quotes where it could pass for the rest of the line, or for two
+ * names. native/base/names.h does the same.
+ * @param {string} name
+ */
+export const inLine = (name) => (/^[A-Za-z0-9._-]+$/.test(name) ? name : inQuotes(name));
+
 /**
  * Why it is no name: native/base/names.h says more.
  * @param {string} name @returns {string} to follow "expected"; empty: it is one

@@ -11,7 +11,7 @@ import { hostEnvironment } from "../base/node.mjs";
 import { guard, release, signalGroup } from "./group.mjs";
 import { OutputLog, providerLogFile } from "./log.mjs";
 import { ProcessRun } from "./run.mjs";
-import { shortened, visible } from "../base/visible.mjs";
+import { inQuotes, shortened, visible } from "../base/visible.mjs";
 
 /** @typedef {"on-failure" | "always" | "never"} RestartPolicy */
 /**
@@ -224,7 +224,7 @@ class SupervisedProvider {
 
   /** @param {Level} level @param {string} text */
   #say(level, text) {
-    this.#options.onMessage(level, `tap: provider "${visible(this.name)}" ${text}`);
+    this.#options.onMessage(level, `tap: provider ${inQuotes(visible(this.name))} ${text}`);
   }
 
   /** @param {boolean} revoked */

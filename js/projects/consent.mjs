@@ -5,7 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { isOurFile, writePrivate } from "../base/host-files.mjs";
 import { tapCommand } from "../base/command-line.mjs";
-import { quoted, shortened, visible } from "../base/visible.mjs";
+import { inLine, quoted, shortened, visible } from "../base/visible.mjs";
 
 /**
  * @typedef {object} Grant
@@ -46,6 +46,40 @@ export function list(store) {
   }
 }
 
+/** Nobody needs the lock for longer: a process that was killed has left it. */
+const LOCK_MS = 2000;
+const LOCK_LOOK_MS = 5;
+
+/**
+ * One process after another: a consent that is taken back beside another change would come back with it.
+ * @template T
+ * @param {string} store @param {() => T} change @returns {T}
+ */
+function alone(store, change) {
+  const lock = `${store}.lock`;
+  fs.mkdirSync(path.dirname(store), { recursive: true });
+  for (const until = performance.now() + LOCK_MS; !isTaken(lock);) {
+    if (performance.now() > until) fs.rmSync(lock, { recursive: true, force: true });
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOCK_LOOK_MS);
+  }
+  try {
+    return change();
+  } finally {
+    fs.rmSync(lock, { recursive: true, force: true });
+  }
+}
+
+/** @param {string} lock @returns {boolean} whether it is ours now @throws if it cannot be made */
+function isTaken(lock) {
+  try {
+    fs.mkdirSync(lock);
+    return true;
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
 /** @param {string} store @param {Grant[]} grants */
 function save(store, grants) {
   const allowed = grants.slice(-MAX_GRANTS);
@@ -64,8 +98,10 @@ export function isAllowed(store, file, digest) {
 export function allow(store, file, digest, now = new Date()) {
   if (!path.isAbsolute(file)) throw new Error(`not an absolute path: ${file}`);
   if (!DIGEST.test(digest)) throw new Error("not a digest of a config");
-  const others = list(store).filter((grant) => grant.path !== file || grant.digest !== digest);
-  save(store, [...others, { path: file, digest, at: now.toISOString() }]);
+  alone(store, () => {
+    const others = list(store).filter((grant) => grant.path !== file || grant.digest !== digest);
+    save(store, [...others, { path: file, digest, at: now.toISOString() }]);
+  });
 }
 
 /**
@@ -74,10 +110,13 @@ export function allow(store, file, digest, now = new Date()) {
  * @returns {number} how many contents had been allowed
  */
 export function revoke(store, file) {
-  const before = list(store);
-  const after = before.filter((grant) => grant.path !== file);
-  if (after.length < before.length) save(store, after);
-  return before.length - after.length;
+  if (!list(store).some((grant) => grant.path === file)) return 0;
+  return alone(store, () => {
+    const before = list(store);
+    const after = before.filter((grant) => grant.path !== file);
+    if (after.length < before.length) save(store, after);
+    return before.length - after.length;
+  });
 }
 
 /** Of each provider in the timeline: the whole is shown by `copilot-tap allow`. */
@@ -119,7 +158,7 @@ export function consentNotice(file, providers, env = process.env) {
     const more = startLines(provider, NOTICE_VALUE);
     const left = more.length - NOTICE_LINES;
     return [
-      `  ${provider.name}: ${shortened(commandLine(provider), NOTICE_COMMAND)}`,
+      `  ${inLine(provider.name)}: ${shortened(commandLine(provider), NOTICE_COMMAND)}`,
       ...more.slice(0, NOTICE_LINES).map((line) => `    ${line}`),
       ...(left > 0 ? [`    and ${left} more variables`] : []),
     ];

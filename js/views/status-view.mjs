@@ -1,6 +1,7 @@
 // The output of `status` for an inspection, in 80 columns.
 
 import { boundProviders, connectedProviders, silenceOf } from "../base/inspection.mjs";
+import { inLine } from "../base/visible.mjs";
 import { accessOf } from "./access.mjs";
 import { bad, faint, good, strong, warning } from "./output.mjs";
 import { table } from "./table.mjs";
@@ -86,7 +87,7 @@ function showSessions(output, seen) {
 
 /** @param {{name: string, instance: string}} provider @returns {string} */
 export const nameOf = ({ name, instance }) =>
-  (name || "(has not said hello)") + (instance ? `/${instance}` : "");
+  (name ? inLine(name) : "(has not said hello)") + (instance ? `/${inLine(instance)}` : "");
 
 /** @param {InspectedProvider} provider @param {Map<string, string>} labels of sessions */
 function whereOf({ all, bindings }, labels) {

@@ -5,6 +5,7 @@ import { allow, commandLine, consentFile, isAllowed, startLines } from "../../pr
 import { load, PATH_ARGUMENT } from "../config-file.mjs";
 import { Failure } from "../failure.mjs";
 import { filesOf, runByAgent } from "../given.mjs";
+import { inLine } from "../../base/visible.mjs";
 import { Output, strong } from "../../views/output.mjs";
 
 /** @typedef {import("../../projects/config.mjs").ProviderConfig} ProviderConfig */
@@ -31,7 +32,7 @@ function confirmed(question) {
 function show(output, file, providers) {
   output.say(`${file} would start, in each session of that folder:`);
   for (const provider of providers) {
-    output.say("  ", strong(provider.name), ` (restart: ${provider.restart.policy})`);
+    output.say("  ", strong(inLine(provider.name)), ` (restart: ${provider.restart.policy})`);
     output.say(`    ${commandLine(provider)}`);
     for (const line of startLines(provider, SHOWN_VALUE)) output.say(`      ${line}`);
   }

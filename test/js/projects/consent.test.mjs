@@ -1,9 +1,12 @@
 // Consent: for one content of one file, kept where only this user can write.
 
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   allow,
   allowCommand,
@@ -140,6 +143,32 @@ describe("the file", () => {
   });
 });
 
+test("a consent that is taken back stays so, whatever other processes change meanwhile", async (t) => {
+  const store = newStore(t);
+  for (let i = 0; i < 300; i++) allow(store, `/code/${i}`, ONE);
+  const module = JSON.stringify(new URL("../../../js/projects/consent.mjs", import.meta.url));
+  const program =
+    `const { allow } = await import(${module}); console.log("begins");` +
+    `setInterval(() => allow(${JSON.stringify(store)}, "/other/" + (Date.now() % 20), "${ONE}"), 2);`;
+  const other = spawn(process.execPath, ["--input-type=module", "-e", program]);
+  t.after(() => other.kill("SIGKILL"));
+  await once(other.stdout, "data");
+  for (let round = 0; round < 20; round++) {
+    allow(store, CONFIG, ONE);
+    revoke(store, CONFIG);
+    await sleep(20);
+    assert.equal(isAllowed(store, CONFIG, ONE), false, `round ${round}`);
+  }
+});
+
+test("a lock that a killed process has left is not waited for for long", (t) => {
+  const store = newStore(t);
+  fs.mkdirSync(`${store}.lock`, { recursive: true });
+  allow(store, CONFIG, ONE);
+  assert.equal(isAllowed(store, CONFIG, ONE), true);
+  assert.equal(fs.existsSync(`${store}.lock`), false);
+});
+
 describe("the notice", () => {
   const provider = {
     name: "ci",
@@ -174,6 +203,12 @@ describe("the notice", () => {
     assert.match(text, /names a provider that this session would start/);
     assert.match(text, /^ {2}ci: 'npm run'/m);
     assert.match(text, /node \S+js\/command\/cli\.mjs allow '\/code\/my app\/tap\.config\.json'$/);
+  });
+
+  test("shows a name in quotes that could pass for the command", posix, () => {
+    const posing = { ...provider, name: 'ci: node "tools/ci.mjs"' };
+    const text = consentNotice(CONFIG, [posing], {});
+    assert.match(text, /^ {2}"ci: node \\"tools\/ci\.mjs\\"": 'npm run'/m);
   });
 
   test("cuts long lines and says so", () => {
