@@ -169,7 +169,9 @@ test("a folder of another user at the link's place is used by neither host nor s
   const own = path.dirname(link);
   assert.notEqual(link, files.link);
   assert.equal(fs.statSync(own).mode & 0o777, 0o700);
-  assert.match(host.log, /is not a folder of this user/);
+  await waitFor(() => /is not a folder of this user/.test(host.log), {
+    what: () => `the reason in the log:\n${host.log}`,
+  });
   await host.session(t); // by way of the descriptor
   assert.equal(heard.connections, 0);
 
