@@ -66,7 +66,7 @@ class Chaos {
   pulse = new Pulse();
   /** @type {Record<string, number>} */
   done = {};
-  /** What is to be put right again, by what is wrong. @type {Map<string, NodeJS.Timeout>} */
+  /** The timers that end a fault, by the name of the fault. @type {Map<string, NodeJS.Timeout>} */
   #wrong = new Map();
   /** Hosts that were stopped at some time. @type {Set<number>} */
   #stopped = new Set();

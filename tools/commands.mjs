@@ -1,4 +1,4 @@
-// Runs commands for the test tooling: output as it comes, a sign of life where there is none.
+// Runs commands for the test tooling: prints output at once, and a sign of life while a command is silent.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { spawn } from "node:child_process";

@@ -117,7 +117,7 @@ function rulesOfSecurity(chapter) {
   return readRules(lines.map((line, i) => (others(i) ? "" : line)).join("\n"), "SECURITY.md");
 }
 
-/** What a provider can reach and how that is bounded; `chapter` is the kind of provider. */
+/** The ways in which a provider can affect others, and their limits; `chapter` is the kind of provider. */
 export const reachRules = () => rulesOfSecurity("What each provider can reach");
 
 /** The threats, and what each provider can reach. */
@@ -187,7 +187,7 @@ function problemOf(name, parts) {
   const results = parts.get(test.part);
   if (!results) return undefined;
   const wanted = new RegExp(`^(?:.* > )?${test.title.split("…").map(escaped).join(".+")}$`, "s");
-  // What a helper declares for several files is reported with the helper's name.
+  // Tests that a helper declares for several files are reported with the helper's name.
   const isThere = (/** @type {string} */ file) =>
     file === test.file || (file !== "" && !file.endsWith(".test.mjs"));
   const found = results.filter(({ file, title }) => isThere(file) && wanted.test(title));

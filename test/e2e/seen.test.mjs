@@ -1,4 +1,4 @@
-// What the user sees without asking: that tap is ready, who serves the session, and who does not.
+// The user sees without asking that tap is ready, and which providers serve the session and which do not.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

@@ -32,7 +32,7 @@ const manifest = (name, version, dependencies = {}) =>
     dependencies,
   });
 
-/** What a session of this package says is its version, and what its packages say of theirs. */
+/** A session of this package prints its version and those of its packages. */
 const START = (version) => `import one from "one";
 import two from "two";
 export const start = (joinSession) => joinSession("${version} " + one + " " + two);

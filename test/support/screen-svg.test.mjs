@@ -1,4 +1,4 @@
-// What a terminal shows, drawn as SVG; and the picture that is in the documentation.
+// A terminal's screen drawn as SVG, and the picture in the documentation.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

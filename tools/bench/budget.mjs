@@ -12,7 +12,7 @@ const file = path.join(root, "tools", "bench", "budget.json");
 
 /** @typedef {{environment: Record<string, string>, instructions: Record<string, number>}} Budget */
 
-/** What the counts depend on: other code is compiled, or other routines of libc are chosen. */
+/** The counts depend on these: with others the compiler or libc chooses other code. */
 function environment() {
   const first = (/** @type {string} */ command) =>
     execFileSync(command, ["--version"], { encoding: "utf8" }).split("\n")[0];

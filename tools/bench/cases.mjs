@@ -1,4 +1,4 @@
-// What is measured, of whom, and what tap is to reach in the same run.
+// The measurements, their subjects, and the targets that tap must reach in the same run.
 
 /**
  * @typedef {"p50" | "p99" | "perSecond" | "cpuPer100k" | "mbPerSecond" | "cpuPerMb" | "ms" | "syncs" | "bytes" | "privateBytes" | "instructions" | "linkBytes"} Metric

@@ -1,4 +1,4 @@
-// What the machine does to a run: a disk that is full, no descriptors left, a wall clock that jumps.
+// Faults of the machine: a full disk, no descriptors left, a wall clock that jumps.
 // Linux only.
 
 import { execFileSync } from "node:child_process";

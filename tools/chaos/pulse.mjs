@@ -3,7 +3,7 @@
 import process from "node:process";
 
 const BEAT_MS = 100;
-/** A beat that is late while the process itself was at work so long: it did not let go. */
+/** A beat that is late because the process itself was busy for that long. */
 const BUSY_MS = 1000;
 
 /** Milliseconds that all processes count from the same moment, whatever the wall clock does. */

@@ -12,7 +12,7 @@ const NO_NUMBERS = [
   ...["10s", "-1", "1e3", "1.0", " 5", "5 ", "0x10", "NaN", "Infinity", "+5", "1_000", "ten", " "],
   ...["4294967296", "1099511627776", "9".repeat(400), "\u0663", "5\n", "null", "true", "[5]"],
 ];
-/** What setTimeout takes: it rings at once where it is to wait for longer. */
+/** The longest delay of setTimeout: with a longer one it fires at once. */
 const MOST_OF_A_TIMER = 2 ** 31 - 1;
 
 // shows: P-LIMIT-13

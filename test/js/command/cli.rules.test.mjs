@@ -8,7 +8,7 @@ import { TestProvider } from "../../support/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { served, tap, tapJson } from "../../support/cli-process.mjs";
 
-/** A provider that has a say in what the agent does. @param {import("node:test").TestContext} t */
+/** A provider with rules and gates for what the agent does. @param {import("node:test").TestContext} t */
 async function guarded(t) {
   const it = await served(t);
   const guard = provider("guard", it.kit.where);

@@ -216,8 +216,7 @@ const LANGUAGES = {
 const PLAIN = ["text", "md", "diff", "console", "html"];
 
 /**
- * Runs a provider until its code is at its end; one that is to run for good is told to end once it is
- * connected.
+ * Runs a provider until its code ends; one that would run on is stopped once it is connected.
  * @param {string} language @param {string} code
  */
 async function runProvider(language, code) {

@@ -1,4 +1,4 @@
-// What the doctor prints, for people in their terminals and for programs; and that its manual is complete.
+// The doctor's report, for people in their terminals and for programs; and its manual is complete.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";

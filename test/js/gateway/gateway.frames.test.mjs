@@ -15,7 +15,7 @@ async function setUp(t, limits = {}) {
   return { gateway, session, bystander: await gateway.echo(session) };
 }
 
-/** What is sent after the handshake, and how the connection is closed for it. */
+/** The bytes sent after the handshake, and the code with which the gateway closes the connection. */
 const violations = {
   "an unmasked frame": [[frame("{}", { mask: false })], 1002],
   "the first reserved bit": [[frame("{}", { reserved: 4 })], 1002],

@@ -86,7 +86,7 @@ test("a provider that stops reading is closed, and others are answered meanwhile
   const bystander = await gateway.echo(session);
   const client = await RawClient.bound(t, gateway, session, "deaf", [TOOL]);
   client.socket.pause();
-  // What the system buffers and the cap together hold, it gets; then it is closed.
+  // It gets as much as the system buffers and the cap hold together; then the gateway closes it.
   const args = { text: "x".repeat(MB) };
   const before = process.memoryUsage().rss;
   const calls = [];

@@ -1,4 +1,4 @@
-// What a provider says is what the session gets: text by text, up to the largest there may be.
+// The session gets the texts of a provider unchanged, up to the largest that are allowed.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -16,7 +16,7 @@ const filled = (unit, bytes) => unit.repeat(Math.floor(bytes / Buffer.byteLength
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc");
 
-/** Bytes that JavaScript keeps outside of V8's heap, when it has let go of what it can. */
+/** Bytes that JavaScript keeps outside of V8's heap after a garbage collection. */
 async function usedOutside() {
   await nextTurn();
   collect();

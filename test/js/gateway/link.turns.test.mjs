@@ -14,7 +14,7 @@ import { temporaryFolder, TestGateway, TestSession } from "../../support/harness
 const TOKEN = "ptk-link-turns";
 const CALLS = 40;
 
-/** A session and its provider: all calls are answered with one write, and then it says goodbye. */
+/** A session and its provider: the provider answers all calls with one write, then sends `goodbye`. */
 async function answerAtOnce({ port, link, secret, settled }) {
   const session = new TestSession();
   await session.connect(link);

@@ -94,7 +94,7 @@ test("one that is killed is replaced", linux, async (t) => {
   await gone(next);
 });
 
-/** What the script does once its starter is gone. @param {string} told @param {number} tenths */
+/** The script's actions once its starter is gone. @param {string} told @param {number} tenths */
 const run = (told, tenths) => execFileSync("/bin/sh", [SCRIPT, String(tenths)], { input: told });
 
 test(

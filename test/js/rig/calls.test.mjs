@@ -15,8 +15,8 @@ const native = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..
 /**
  * @typedef {object} Unit
  * @property {string} name its path from native/, without the ending
- * @property {string} header code of the .h; empty where there is none
- * @property {string} source code of the .cc; empty where there is none
+ * @property {string} header code of the .h; empty if it has no .h
+ * @property {string} source code of the .cc; empty if it has no .cc
  * @property {string[]} includes headers that it includes itself
  * @typedef {object} Declared
  * @property {string} unit

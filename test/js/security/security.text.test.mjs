@@ -24,7 +24,7 @@ while True:
     os.rename(inner, spare); os.rename(link, inner); os.rename(spare, link)
 `;
 
-/** What a terminal obeys or a reader is misled by, and a word to find it again. */
+/** Characters that a terminal obeys or that mislead a reader, and a word to find them again. */
 const EVIL =
   "evil\u001b]0;title\u0007\u001b[2J\u009b31m\u0000\u007f\b\r\u202e\u2066\u200f\u061c\u2028";
 const CALM = "tap: ci left";

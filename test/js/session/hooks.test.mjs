@@ -246,7 +246,7 @@ describe("SessionHooks", () => {
 const really = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe("numbers that the session is given", () => {
-  // Real ones: a timer that is to wait for too long rings at once.
+  // Real timers: one with too long a delay fires at once.
   beforeEach(() => mock.timers.reset());
 
   // shows: P-LIMIT-13

@@ -1,4 +1,4 @@
-// What a session is called.
+// The label of a session.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
