@@ -25,7 +25,8 @@ import { LinkClient, LinkEnded } from "./link-client.mjs";
  * @typedef {{name: string, instance: string, leftMs: number, rules: InspectedRule[]}} HeldRules
  *
  * `linked`: its extension process is there; `inUse`: larger is later; `settled`: its tools are in force;
- * `syncFailure`: why they could not be put in force; `hooks`: whether what its hooks should do is in force.
+ * `syncFailure`: why they could not be put in force; `hooks`: whether what its hooks should do is in force;
+ * "pending": the session has not answered, perhaps because the CLI asks its user.
  * @typedef {object} InspectedSession
  * @property {string} id
  * @property {string} label
@@ -41,7 +42,7 @@ import { LinkClient, LinkEnded } from "./link-client.mjs";
  * @property {string} [syncFailure]
  * @property {number} callsInFlight
  * @property {boolean} hooksWanted
- * @property {"in-force" | "denied" | "unavailable"} hooks
+ * @property {"in-force" | "pending" | "denied" | "unavailable"} hooks
  * @property {HeldRules[]} held rules of providers whose connection was lost: they hold for so long
  *
  * `name` and `id` are empty before its hello, `trust` is "none" before its auth; `onlySession`: the only one

@@ -69,6 +69,12 @@ function hooks(place) {
       fix: 'Type /clear, and choose "always allow" when the CLI asks.',
     });
   }
+  if (meant.hooks === "pending") {
+    return finding("HOOKS_PENDING", {
+      problem: `The CLI is asking you whether tap may use hooks in session ${named(place)}: until you answer, rules and context of providers do not work.`,
+      fix: 'Answer the question about "elevated permissions" in the terminal of the CLI.',
+    });
+  }
   return finding("HOOKS_UNAVAILABLE", {
     problem: `The hooks of session ${named(place)} could not be put in force: rules and context of providers do not work.`,
     fix: "Restart the CLI; an update of it may bring them.",

@@ -68,6 +68,7 @@ export const FINDINGS = /** @type {const} */ ({
   PROVIDER_SLOW: "warning",
   SYNC_FAILED: "error",
   SYNC_PENDING: "warning",
+  HOOKS_PENDING: "warning",
   HOOKS_DENIED: "warning",
   HOOKS_UNAVAILABLE: "warning",
   TOO_MANY_TOOLS: "warning",

@@ -36,6 +36,13 @@ function stateOf({ ending, linked, activity }) {
   return activity === "busy" ? good("busy") : faint("idle");
 }
 
+/** Why rules and contexts of a session are not in force. */
+export const WITHOUT_HOOKS = {
+  pending: "the CLI is asking whether tap may use hooks",
+  denied: "hooks are denied",
+  unavailable: "hooks are unavailable",
+};
+
 /** @param {InspectedSession} session @returns {string[]} */
 function remarksOn({ label, linked, mode, settled, syncFailure, hooksWanted, hooks, held }) {
   return [
@@ -44,7 +51,7 @@ function remarksOn({ label, linked, mode, settled, syncFailure, hooksWanted, hoo
     ...(settled ? [] : [`${label}: its tools are not in force yet`]),
     ...(syncFailure ? [`${label}: ${firstLine(syncFailure)}`] : []),
     ...(hooksWanted && hooks !== "in-force"
-      ? [`${label}: its rules are not in force: ${hooks}`]
+      ? [`${label}: its rules are not in force: ${WITHOUT_HOOKS[hooks]}`]
       : []),
     ...(held ?? []).map(
       (one) =>

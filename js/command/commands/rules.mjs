@@ -3,16 +3,17 @@
 import { withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
 import { bad, faint, Output, strong, warning } from "../../views/output.mjs";
-import { nameOf } from "../../views/status-view.mjs";
+import { nameOf, WITHOUT_HOOKS } from "../../views/status-view.mjs";
 import { table } from "../../views/table.mjs";
 import { firstLine, shortId } from "../../views/wording.mjs";
 
 /** @typedef {import("../../base/control.mjs").Inspection} Inspection */
 /** @typedef {import("../../base/control.mjs").InspectedRule} InspectedRule */
 /** @typedef {import("../../base/control.mjs").InspectedBinding} InspectedBinding */
+/** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
 /**
  * The declarations of one provider in one session. `hooks`: whether it is in force there.
- * @typedef {{session: string, label: string, hooks: "in-force" | "denied" | "unavailable", provider: string,
+ * @typedef {{session: string, label: string, hooks: InspectedSession["hooks"], provider: string,
  *   rules: InspectedRule[], context: number, startupContext: number, sections: InspectedBinding["sections"],
  *   held?: true, leftMs?: number}} Declared `held`: its connection was lost; its rules hold for so long
  */
@@ -87,7 +88,7 @@ function show(output, all) {
     output.say(strong(label || id), faint(` ${shortId(id)}`));
     table(output, columns, its.flatMap(rowsOf), 2);
     if (hooks !== "in-force") {
-      output.say("    ", warning(`rules and contexts are not in force: hooks are ${hooks}`));
+      output.say("    ", warning(`rules and contexts are not in force: ${WITHOUT_HOOKS[hooks]}`));
     }
   }
 }

@@ -133,7 +133,9 @@ struct Report {
     if (!one.syncFailure.empty()) writer.field("syncFailure", one.syncFailure);
     writer.field("callsInFlight", turn.state.calls.countOfSession(one.id));
     writer.field("hooksWanted", one.hooks.told.wanted);
-    writer.field("hooks", nameOf(one.hooks.state.hooks));
+    // The session answers once the user has: until then its last answer is of the time before.
+    const bool pending = one.hooks.told.wanted && one.hooks.inForce < one.hooks.wantedFrom;
+    writer.field("hooks", pending ? "pending" : nameOf(one.hooks.state.hooks));
     list("held", one.heldRules, [&](const auto& entry) { held(one, entry.first, entry.second); });
     writer.endObject();
   }

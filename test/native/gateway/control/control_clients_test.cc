@@ -256,6 +256,17 @@ TEST_F(Inspecting, ShowsSessionsProvidersAndTools) {
   tap.lose(page);
 }
 
+TEST_F(Inspecting, ShowsThatTheSessionHasNotAnsweredForItsHooks) {
+  const PeerId link = control();
+  EXPECT_EQ(inspect(link).get("sessions.0.hooks"), "in-force") << "none are wanted";
+  const PeerId guard = tap.authed();
+  tap.say(guard, helloWith("guard", "s", R"("hooks":{"onPreToolUse":[{"action":"deny"}]})"));
+  EXPECT_EQ(inspect(link).get("sessions.0.hooks"), "pending");
+  const auto told = tap.expect<protocol::Hooks>(session);
+  tap.send(session, protocol::HooksState{told.revision});
+  EXPECT_EQ(inspect(link).get("sessions.0.hooks"), "in-force");
+}
+
 TEST_F(Inspecting, FitsTheLinkHoweverLargeTheToolsAre) {
   // So much is kept of nobody by default.
   tap.state().config.limits.set(Limit::KeptBytesPerParty, 1'000 * kMegabyte);
