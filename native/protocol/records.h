@@ -109,8 +109,6 @@ struct Row {
   std::string_view body;     // JSON text of an object, of about 1 KB at most
   std::array<Payload, 2> payloads{};
   std::optional<SpanInfo> span;
-  // A second span that the row stands for, inside the first: a provider's work in a call.
-  std::optional<SpanInfo> child;
 };
 
 // Takes rows. All of it on the thread of the loop.

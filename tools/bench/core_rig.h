@@ -16,7 +16,10 @@ constexpr std::string_view kToken = "ptk-0123456789abcdef";
 
 class CoreRig {
  public:
-  explicit CoreRig(int sessions = 1) : gateway_(config()) {
+  explicit CoreRig(int sessions = 1, gateway::RecordMode records = gateway::RecordMode::Off,
+                   bool spans = false)
+      : gateway_(config()) {
+    gateway_.setRecords(records, spans);
     gateway_.start(now_, effects_);
     for (int i = 0; i < sessions; ++i) {
       protocol::Register message;

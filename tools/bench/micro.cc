@@ -94,7 +94,8 @@ Body providerCodec() {
   return [text, decoder] {
     benchmark::DoNotOptimize(decoder->open(Slice::borrow(text)));
     benchmark::DoNotOptimize(decoder->body());
-    benchmark::DoNotOptimize(protocol::encodeToolCall(kCallId, kSessionId, "bench0_0", {1, 2, 3, 1}, kArgs));
+    benchmark::DoNotOptimize(
+        protocol::encodeToolCall(kCallId, kSessionId, "bench0_0", {1, 2, 3, 1}, kArgs));
   };
 }
 
@@ -108,8 +109,8 @@ Body sessionCodec() {
 }
 
 // One call through the whole core, with ten providers of ten tools.
-Body routing() {
-  auto rig = std::make_shared<CoreRig>();
+Body routed(gateway::RecordMode records, bool spans) {
+  auto rig = std::make_shared<CoreRig>(1, records, spans);
   gateway::PeerId last{};
   for (int i = 0; i < 10; ++i) last = rig->bind(helloOf(i, 10));
   rig->synchronise();
@@ -120,6 +121,17 @@ Body routing() {
     rig->say(last, resultOf(call.substr(at, kCallId.size()), 0));
     benchmark::DoNotOptimize(rig->effects());
   };
+}
+
+Body routing() {
+  return routed(gateway::RecordMode::Off, false);
+}
+// With a record of the call, but for what the store does with it.
+Body recording() {
+  return routed(gateway::RecordMode::All, false);
+}
+Body tracing() {
+  return routed(gateway::RecordMode::All, true);
 }
 
 // A push past fifty rules of its stream's filter, the last of which drops it.
@@ -171,11 +183,18 @@ struct Case {
 };
 
 constexpr Case kCases[] = {
-    {"frame-parser", frameParser, 2000},  {"unmask-64k", unmasking, 50},
-    {"connection", connection, 1000},     {"json-scan-64k", jsonScan, 30},
-    {"json-decode-64k", jsonDecode, 30},  {"provider-codec", providerCodec, 500},
-    {"session-codec", sessionCodec, 500}, {"routing", routing, 300},
-    {"call-log", callLog, 1000},          {"filters", filters, 0},
+    {"frame-parser", frameParser, 2000},
+    {"unmask-64k", unmasking, 50},
+    {"connection", connection, 1000},
+    {"json-scan-64k", jsonScan, 30},
+    {"json-decode-64k", jsonDecode, 30},
+    {"provider-codec", providerCodec, 500},
+    {"session-codec", sessionCodec, 500},
+    {"routing", routing, 300},
+    {"routing-records-on", recording, 300},
+    {"routing-spans-on", tracing, 300},
+    {"call-log", callLog, 1000},
+    {"filters", filters, 0},
     {"timer-queue", timers, 2000},
 };
 

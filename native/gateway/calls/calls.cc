@@ -82,24 +82,6 @@ struct DispatchError {
   std::string_view detail;
 };
 
-// What its record will need. Returns: the span that its provider is told of.
-uint64_t noteDetails(const Turn& turn, CallInFlight& call, const PendingDispatch& pending) {
-  call.details = std::make_unique<CallDetails>();
-  call.details->toolCallId = pending.toolCallId;
-  call.details->parent = pending.trace.parent;
-  if (!turn.state.recorder.spans()) return call.trace.span;
-  call.details->work = turn.state.ids.spanId();
-  return call.details->work;
-}
-
-// The arguments are the last member of the message: the record shares its memory.
-void noteMessage(const Turn& turn, CallInFlight& call, const Slice& message, size_t args,
-                 bool isSent) {
-  const std::string_view text = message.view();
-  if (args > 0) call.details->args = message.part(text.substr(text.size() - 1 - args, args));
-  if (isSent) call.details->sent = turn.now.steady;
-}
-
 // Sends the call to the instance, or queues it. Returns: why neither can be done.
 std::optional<DispatchError> dispatch(const Turn& turn, const Session& session,
                                       const PendingDispatch& pending,
@@ -133,8 +115,9 @@ std::optional<DispatchError> dispatch(const Turn& turn, const Session& session,
   startTimeout(turn, *call);
   const CallId::Text id = call->id.chars();
   protocol::TraceContext trace = call->trace;
-  if (isRecording(turn)) [[unlikely]]
-    trace.span = noteDetails(turn, *call, pending);
+  if (isRecording(turn)) [[unlikely]] {
+    trace.span = noteDispatch(turn, *call, pending.trace.parent, pending.toolCallId);
+  }
   Slice message = protocol::encodeToolCall({id.data(), id.size()}, session.id, call->tool, trace,
                                            pending.args.view());
   if (call->details) [[unlikely]]

@@ -61,15 +61,17 @@ class Draft {
   }
 
   // The row's span lasted until now. Its name is `verb` and `object`.
-  SpanInfo& span(const TraceContext& trace, uint64_t parent, Millis took, std::string_view verb,
+  SpanInfo& span(const TraceContext& own, uint64_t parent, Millis took, std::string_view verb,
                  std::string_view object) {
     verb_ = verb;
     object_ = cutName(object);
-    return box_->span.emplace(spanOf(trace, trace.span, parent, took));
-  }
-  // Within it.
-  SpanInfo& child(const TraceContext& trace, uint64_t span, Millis took) {
-    return box_->child.emplace(spanOf(trace, span, trace.span, took));
+    SpanInfo& info = box_->span.emplace();
+    info.traceId = bytesOf<16>({own.traceHigh, own.traceLow});
+    info.spanId = bytesOf<8>({own.span});
+    info.parentSpanId = bytesOf<8>({parent});
+    info.startUs = (turn_.now.unixMillis - took.count()) * 1000;
+    info.durationUs = took.count() * 1000;
+    return info;
   }
   // The trace of a row without a span.
   void trace(const TraceContext& trace) { trace_ = trace; }
@@ -98,17 +100,6 @@ class Draft {
   void write() { turn_.effect(WriteRecord{finish()}); }
 
  private:
-  [[nodiscard]] SpanInfo spanOf(const TraceContext& trace, uint64_t span, uint64_t parent,
-                                Millis took) const {
-    SpanInfo info;
-    info.traceId = bytesOf<16>({trace.traceHigh, trace.traceLow});
-    info.spanId = bytesOf<8>({span});
-    info.parentSpanId = bytesOf<8>({parent});
-    info.startUs = (turn_.now.unixMillis - took.count()) * 1000;
-    info.durationUs = took.count() * 1000;
-    return info;
-  }
-
   const Turn& turn_;
   std::shared_ptr<RowBox> box_;
   json::Writer writer_;
@@ -165,6 +156,20 @@ SpanStatus describeOutcome(Draft& draft, const FinishedCall& done,
   return SpanStatus::Error;
 }
 
+// The provider's work in a call, as a span of its own.
+void recordWork(const Turn& turn, const CallInFlight& call, const FinishedCall& done,
+                const CallDetails& details, SpanStatus status) {
+  Draft draft(turn, Collection::Span, done.sessionId, done.provider);
+  draft.body().field("tool", cutName(done.tool)).field("callId", cutName(call.sessionCallId));
+  TraceContext own = call.trace;
+  own.span = details.work;
+  const Millis took = turn.now.steady - *details.sent;
+  SpanInfo& span = draft.span(own, call.trace.span, took, "provider ", done.provider);
+  span.kind = SpanKind::Client;
+  span.status = status;
+  draft.write();
+}
+
 }  // namespace
 
 // --- Calls
@@ -187,6 +192,23 @@ CallTrace traceOf(const Turn& turn, const Session* session, const protocol::Give
   return trace;
 }
 
+uint64_t noteDispatch(const Turn& turn, CallInFlight& call, uint64_t parent,
+                      std::string_view toolCallId) {
+  call.details = std::make_unique<CallDetails>();
+  call.details->toolCallId = toolCallId;
+  call.details->parent = parent;
+  if (!turn.state.recorder.spans()) return call.trace.span;
+  call.details->work = turn.state.ids.spanId();
+  return call.details->work;
+}
+
+void noteMessage(const Turn& turn, CallInFlight& call, const Slice& message, size_t args,
+                 bool isSent) {
+  const std::string_view text = message.view();
+  if (args > 0) call.details->args = message.part(text.substr(text.size() - 1 - args, args));
+  if (isSent) call.details->sent = turn.now.steady;
+}
+
 void recordCall(const Turn& turn, const CallInFlight& call, const FinishedCall& done,
                 const protocol::CallResult* result) {
   static const CallDetails kUnknown;  // of a call that is older than the records
@@ -205,16 +227,11 @@ void recordCall(const Turn& turn, const CallInFlight& call, const FinishedCall& 
   if (turn.state.recorder.spans()) {
     SpanInfo& span = draft.span(call.trace, details.parent, done.took, "execute_tool ", done.tool);
     span.status = status;
-    if (details.sent && details.work != 0) {
-      SpanInfo& work = draft.child(call.trace, details.work, now - *details.sent);
-      work.kind = SpanKind::Client;
-      work.status = status;
-      work.name = "provider";
-    }
   } else {
     draft.trace(call.trace);
   }
   draft.write();
+  if (details.sent && details.work != 0) recordWork(turn, call, done, details, status);
 }
 
 void recordCallHere(const Turn& turn, const Session* session, const protocol::Call& call,

@@ -24,6 +24,14 @@ struct CallTrace {
 // `session`: null where the call is in none.
 [[nodiscard]] CallTrace traceOf(const Turn& turn, const Session* session,
                                 const protocol::GivenTrace& given);
+// A call that is to be given to a provider: what its record will need. Returns: the span that the
+// provider is told of.
+[[nodiscard]] uint64_t noteDispatch(const Turn& turn, CallInFlight& call, uint64_t parent,
+                                    std::string_view toolCallId);
+// The message to the provider, whose last member are the arguments: the record shares its memory.
+// REQUIRES: noteDispatch.
+void noteMessage(const Turn& turn, CallInFlight& call, const Slice& message, size_t args,
+                 bool isSent);
 // A call that has its outcome: exactly one row for each. `result`: null where it was cancelled.
 void recordCall(const Turn& turn, const CallInFlight& call, const FinishedCall& done,
                 const protocol::CallResult* result);

@@ -130,7 +130,6 @@ struct Stored {
   Message body;
   std::map<std::string, std::string> payloads;
   std::optional<protocol::SpanInfo> span;  // its name is in spanName
-  std::optional<protocol::SpanInfo> child;
   std::string spanName;
   uint64_t commit = 0;  // its number, if it must be durable before something else
 
@@ -146,7 +145,7 @@ struct Stored {
                   Message(std::string(row.body)),
                   {},
                   row.span,
-                  row.child,
+
                   row.span ? std::string(row.span->name) : std::string(),
                   commit};
     for (const protocol::Payload& payload : row.payloads) {
