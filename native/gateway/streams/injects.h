@@ -1,6 +1,6 @@
 // The way of a prompt to a session: the only place that makes an Inject. What a trusted provider
 // puts before the model is in the record store first: it waits for that for at most 2 s and is
-// then left out (docs/decisions.md D-20).
+// then left out.
 #pragma once
 
 #include <cstdint>
