@@ -45,7 +45,7 @@ class Recorder {
   uint64_t malformedTraces = 0;
 
  private:
-  static constexpr size_t kKept = 256;  // boxes: as many rows as one read from a socket may cause
+  static constexpr size_t kKept = 128;  // boxes: as many rows as one read from a socket may cause
 
   RecordMode mode_ = RecordMode::Off;
   bool spans_ = false;

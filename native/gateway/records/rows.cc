@@ -274,8 +274,9 @@ void recordPush(const Turn& turn, const Session& session, const Provider& provid
   if (decided.outcome == "queued") body.field("delivery", "held");
   draft.field("code", decided.code);
   if (decided.rule >= 0) body.field("rule", decided.rule);
-  draft.payload(0, "event", Slice::borrow(push.event));
-  draft.payload(1, "prompt", Slice::borrow(push.prompt));
+  // The message that they are texts of is gone when the row is handed over.
+  draft.payload(0, "event", Slice::copy(push.event));
+  draft.payload(1, "prompt", Slice::copy(push.prompt));
   const TraceContext given = push.trace.context;
   if (turn.state.recorder.spans()) {
     TraceContext own = given.isSet() ? given : session.trace;

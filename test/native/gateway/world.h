@@ -225,10 +225,24 @@ class World {
     } else {
       const std::string args = anyArgs();
       tap_.linkText(process->peer, R"({"type":"call","callId":")" + id + R"(","tool":")" + tool +
-                                       R"(","args":)" + args + "}");
+                                       "\"," + traceOf(calls_) + R"("args":)" + args + "}");
     }
     while (tap_.count(internal_, "tool.call") > 0) {
       tap_.say(internal_, result(tap_.take(internal_, "tool.call").get("id")));
+    }
+  }
+
+  // A trace, a malformed one, or none, without a choice of its own.
+  static std::string traceOf(int number) {
+    switch (number % 4) {
+      case 0:
+        return R"("traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",)";
+      case 1:
+        return R"("toolCallId":"call_)" + std::to_string(number) + R"(","traceparent":"00-x",)";
+      case 2:
+        return R"("toolCallId":7,"traceparent":{},)";
+      default:
+        return "";
     }
   }
 
