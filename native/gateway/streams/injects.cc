@@ -43,7 +43,7 @@ void leaveOutInject(const Turn& turn, Session& session, const PendingInject& inj
 // The turn that it was to start does not happen: the next one may.
 void passOnTurn(const Turn& turn, Session& session, const PendingInject& inject) {
   PushBudget& budget = session.budgets.of(inject.account, turn.now.steady);
-  budget.notSent(session.budgets.turns);
+  if (!budget.notSent(session.budgets.turns)) return;
   auto next = budget.idle(session.budgets.turns, turn.limits());
   if (const auto paused = budget.takePauseNotice()) warnOfPause(turn, session, *paused);
   warnOfPauseOfAll(turn, session);
@@ -82,7 +82,7 @@ Delivery deliver(const Turn& turn, Session& session, PendingInject inject) {
   if (held.size() >= kMostHeld) {
     leaveOutInject(turn, session, inject, "too many wait for the record store");
     if (inject.trusted) {
-      session.budgets.of(inject.account, turn.now.steady).notSent(session.budgets.turns);
+      (void)session.budgets.of(inject.account, turn.now.steady).notSent(session.budgets.turns);
     }
     return Delivery::Held;
   }
@@ -131,7 +131,7 @@ void dropHeldInjects(const Turn& turn, Session& session, std::string_view token)
   for (HeldInject& one : session.heldInjects) {
     if (one.inject.token != token || one.number == 0) continue;
     turn.cancel(one.deadline);
-    session.budgets.of(one.inject.account, turn.now.steady).notSent(session.budgets.turns);
+    (void)session.budgets.of(one.inject.account, turn.now.steady).notSent(session.budgets.turns);
   }
   std::erase_if(session.heldInjects,
                 [&](const HeldInject& one) { return one.inject.token == token; });

@@ -44,10 +44,11 @@ void PushBudget::sent() {
   if (underWay_ == UnderWay::Recording) underWay_ = UnderWay::Sent;
 }
 
-void PushBudget::notSent(TurnCount& turns) {
-  if (underWay_ != UnderWay::Recording) return;
+bool PushBudget::notSent(TurnCount& turns) {
+  if (underWay_ != UnderWay::Recording) return false;
   underWay_ = UnderWay::None;
   turns.takeBack();
+  return true;
 }
 
 void PushBudget::endTurn() {

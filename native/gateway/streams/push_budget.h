@@ -68,9 +68,10 @@ class PushBudget {
 
   // The session is idle: the inject under way has been answered. The next one to send, if any.
   [[nodiscard]] std::optional<PendingInject> idle(TurnCount& turns, const Limits& limits);
-  // Of an inject that had to be recorded first: it has left, or it will not.
+  // Of an inject that had to be recorded first: it has left, or it will not. notSent returns:
+  // whether its turn is free again.
   void sent();
-  void notSent(TurnCount& turns);
+  bool notSent(TurnCount& turns);
   // The session's process is gone. The turn under way still counts as started.
   void interrupted();
   // The user has typed a prompt, which ends a possible loop of injects and answers.
