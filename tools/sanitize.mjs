@@ -79,7 +79,7 @@ export async function addonTests(facing = FACING) {
   ];
   const env = {
     LD_PRELOAD: await runtimes(),
-    // What Node has not let go of at its end is not ours to judge; the core's tests look for leaks.
+    // Node has leaks of its own; the core's tests look for leaks.
     ASAN_OPTIONS: "detect_leaks=0:abort_on_error=1",
     UBSAN_OPTIONS: "print_stacktrace=1",
   };
