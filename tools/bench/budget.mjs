@@ -70,7 +70,7 @@ export async function checkBudget(folder) {
   const here = environment();
   const counts = await countAll(folder);
   for (const [name, instructions] of Object.entries(counts)) {
-    say(`   ${name.padEnd(16)}${String(instructions).padStart(9)} of ${budget.instructions[name]}`);
+    say(`   ${name.padEnd(20)}${String(instructions).padStart(9)} of ${budget.instructions[name]}`);
   }
   const other = Object.keys(here).filter((key) => here[key] !== budget.environment[key]);
   if (other.length > 0) {
