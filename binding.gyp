@@ -17,6 +17,7 @@
       'uv/peer_pid.cc',
       'uv/provider_socket.cc',
       'uv/server.cc',
+      'uv/server_host.cc',
       'uv/session_port.cc',
       'uv/stream.cc',
       'uv/turn_end.cc',

@@ -20,8 +20,19 @@ export interface GatewayOptions {
   onSessionEnded?(sessionId: string): void;
   /** The user has typed a slash command in a session. Its text goes to commandFinished. */
   onCommand?(number: number, typed: TypedCommand): void;
+  /** A client of the link wants something of the host. Its answer goes to answerRequest. */
+  onRequest?(number: number, request: HostRequest): void;
   /** Nobody needs this gateway any more. */
   onExit?(reason: string): void;
+}
+
+export interface HostRequest {
+  /** Whose link it was: of the copilot-tap command, or of tap's own features. */
+  from: "control" | "feature";
+  /** Of a-z, 0-9, "." and "-". */
+  method: string;
+  /** JSON text of an object. */
+  params: string;
 }
 
 export interface TypedCommand {
@@ -67,12 +78,41 @@ export class Gateway {
    * that provider any more, so its rules end at once; else they hold as after any loss.
    */
   forgetSpawnToken(token: string, revoked?: boolean): void;
+  /**
+   * A token for tap's own features, good for provider.open and control.open over the link
+   * (docs/session-link.md), by any number of links at once.
+   */
+  issueFeatureToken(): string;
+  /** The token is void, and the links that it has opened are closed. */
+  revokeFeatureToken(token: string): void;
+  /**
+   * Turns these groups of tools on in a session, too. Said from inside onSessionOpened, they are part of the
+   * session's first tools.
+   */
+  setGroups(sessionId: string, names: string[]): void;
+  /**
+   * The same at once: the promise settles when the session has the tools, when it cannot have them, or after
+   * `tools-in-force-ms`.
+   */
+  openGroups(sessionId: string, names: string[]): Promise<OpenedGroups>;
+  /**
+   * The answer to a request, as JSON text of an object with `result`, or with `error` (`code`, `message`);
+   * ignored if nobody waits for it any more.
+   */
+  answerRequest(number: number, json: string): void;
   /** A line in the session's timeline; nothing if there is no such session. */
   tellTimeline(sessionId: string, level: LogLevel, text: string): void;
   /** The text that this command shows in the timeline; ignored if the session no longer waits for it. */
   commandFinished(number: number, text: string): void;
   /** Ends every connection. `restarting`: another gateway follows. */
   close(restarting?: boolean): void;
+}
+
+/** `tools`: those of the groups, by name; `reason`: why they are not in force; else empty. */
+export interface OpenedGroups {
+  inForce: boolean;
+  tools: string[];
+  reason: string;
 }
 
 export interface LocalProviderHandlers {

@@ -43,6 +43,8 @@ import { LinkClient, LinkEnded } from "./link-client.mjs";
  * @property {number} callsInFlight
  * @property {boolean} hooksWanted
  * @property {"in-force" | "pending" | "denied" | "unavailable"} hooks
+ * @property {{name: string, on: boolean, tools: number, characters: number}[]} groups of tools: a group that is
+ *   not on is not in the session; `characters`: what its definitions cost in each request
  * @property {HeldRules[]} held rules of providers whose connection was lost: they hold for so long
  *
  * `name` and `id` are empty before its hello, `trust` is "none" before its auth; `onlySession`: the only one
@@ -52,7 +54,7 @@ import { LinkClient, LinkEnded } from "./link-client.mjs";
  * @property {string} id
  * @property {string} name
  * @property {string} instance
- * @property {"none" | "external" | "project" | "internal"} trust
+ * @property {"none" | "external" | "project" | "builtin" | "internal"} trust
  * @property {string} [origin] of a web page
  * @property {string} onlySession
  * @property {boolean} all
@@ -202,6 +204,22 @@ export class Control {
       return await result;
     } finally {
       signal?.removeEventListener("abort", cancel);
+    }
+  }
+
+  /**
+   * Asks the gateway's host for something (js/host/requests.mjs); several requests may wait at once.
+   * @param {string} method @param {object} [params] @param {{timeoutMs?: number}} [options]
+   * @returns {Promise<any>} the result
+   * @throws {RequestFailed} with the host's code: UNKNOWN_METHOD, TIMEOUT, INTERNAL or one of the method's own
+   * @throws {NoGateway}
+   */
+  async request(method, params, options) {
+    try {
+      return await this.#link.request(method, params, options);
+    } catch (error) {
+      if (!(error instanceof LinkEnded)) throw error;
+      throw new NoGateway(`the gateway does not answer: ${error.message}; see its log`);
     }
   }
 

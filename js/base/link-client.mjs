@@ -19,6 +19,18 @@ import { PendingCalls } from "./pending-calls.mjs";
 /** The link has ended, or the gateway has refused it. */
 export class LinkEnded extends Error {}
 
+/** The gateway's host has refused a request, or has failed at it. */
+export class RequestFailed extends Error {
+  /** @param {string} code @param {string} message */
+  constructor(code, message) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** The host gives up after 30 s. */
+const REQUEST_MS = 35_000;
+
 /** @typedef {{resolve: (event: any) => void, reject: (error: LinkEnded) => void}} Waiting */
 
 export class LinkClient {
@@ -29,6 +41,11 @@ export class LinkClient {
   #opening;
   /** @type {Waiting | undefined} */
   #registering;
+  /** @type {LinkEnded | undefined} */
+  #ended;
+  #lastRequest = 0;
+  /** Those that wait for their answer. @type {Map<string, {resolve: (result: any) => void, reject: (error: Error) => void}>} */
+  #requests = new Map();
   /** Why the gateway closes the link. @type {string | undefined} */
   #refusal;
   /** Whether the gateway has welcomed us, and the link has not ended. */
@@ -53,12 +70,15 @@ export class LinkClient {
   #end(reason) {
     this.connected = false;
     const error = new LinkEnded(this.#refusal ?? reason);
+    this.#ended = error;
     this.#opening?.reject(error);
     this.#registering?.reject(error);
+    for (const request of this.#requests.values()) request.reject(error);
   }
 
   /** @param {GatewayEvent} event */
   #receive(event) {
+    if (event.type === "host.result") return this.#answered(event);
     if (event.type === "welcome") this.connected = true;
     if (event.type === "refused") this.#refusal = event.message;
     this.#onEvent(event);
@@ -73,6 +93,7 @@ export class LinkClient {
    */
   connect(gateway) {
     return new Promise((resolve, reject) => {
+      this.#ended = undefined;
       this.#opening = { resolve, reject };
       if (typeof gateway === "string") this.#port.connect(gateway);
       else this.#port.attach(gateway);
@@ -91,6 +112,39 @@ export class LinkClient {
       this.#registering = { resolve, reject };
       this.send({ type: "register", linkVersion, version, secret, ...session });
     });
+  }
+
+  /** @param {GatewayEvent} event a host.result */
+  #answered({ requestId, result, error }) {
+    const request = this.#requests.get(requestId);
+    if (error) request?.reject(new RequestFailed(error.code, error.message));
+    else request?.resolve(result);
+  }
+
+  /**
+   * Asks the gateway's host for something, on a link that control.open has opened.
+   * @param {string} method @param {object} [params] @param {{timeoutMs?: number}} [options]
+   * @returns {Promise<any>} the result
+   * @throws {RequestFailed} with the host's code; TIMEOUT where nothing came in time
+   * @throws {LinkEnded}
+   */
+  async request(method, params = {}, { timeoutMs = REQUEST_MS } = {}) {
+    if (this.#ended) throw this.#ended;
+    const requestId = String(++this.#lastRequest);
+    /** @type {NodeJS.Timeout | undefined} */
+    let timer;
+    const answer = new Promise((resolve, reject) => {
+      this.#requests.set(requestId, { resolve, reject });
+      const why = `${method}: nothing came within ${timeoutMs / 1000} s`;
+      timer = setTimeout(() => reject(new RequestFailed("TIMEOUT", why)), timeoutMs);
+    });
+    try {
+      this.send({ type: "host.request", requestId, method, params });
+      return await answer;
+    } finally {
+      clearTimeout(timer);
+      this.#requests.delete(requestId);
+    }
   }
 
   /** @param {object} message docs/session-link.md; dropped while there is no link @throws TypeError where it is not a message */

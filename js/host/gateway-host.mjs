@@ -18,6 +18,7 @@ import {
 } from "../base/host-files.mjs";
 import { MAX_SOCKET_PATH, version } from "../base/paths.mjs";
 import { ProjectSessions } from "../projects/sessions.mjs";
+import { HostRequests } from "./requests.mjs";
 import { serveStatus } from "./tap-status.mjs";
 
 const FILES_CHECK_MS = 2000;
@@ -25,6 +26,8 @@ const FILES_CHECK_MS = 2000;
 const MOST_LINK_FOLDER = MAX_SOCKET_PATH - "/link".length - 1;
 
 export class GatewayHost {
+  /** The methods of host.request. */
+  requests = new HostRequests();
   #files;
   #log;
   #onExit;
@@ -64,6 +67,7 @@ export class GatewayHost {
         this.#projects.opened(sessionId, cwd);
       },
       onCommand: (number, typed) => void this.#runCommand(number, typed),
+      onRequest: (number, request) => void this.#answer(number, request),
       onSessionEnded: (sessionId) => this.#projects.ended(sessionId),
       onExit: (reason) => this.#onExit(reason),
     });
@@ -109,6 +113,11 @@ export class GatewayHost {
     );
     if (this.#linkFolder) removePrivateFolder(this.#linkFolder);
     return stopped;
+  }
+
+  /** @param {number} number @param {import("../base/addon.js").HostRequest} request */
+  async #answer(number, request) {
+    this.gateway.answerRequest(number, await this.requests.answer(request));
   }
 
   /** @param {number} number @param {import("../base/addon.js").TypedCommand} typed */

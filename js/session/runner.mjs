@@ -64,6 +64,8 @@ export class SessionRunner {
   #hooks;
   /** @type {Set<string>} events that a provider wants */
   #subscribed = new Set();
+  /** The groups of tools that are on, for the next gateway. @type {string[]} */
+  #groups = [];
   /** @type {GatewayEvent[]} for the session, before it is joined */
   #waiting = [];
 
@@ -105,6 +107,7 @@ export class SessionRunner {
       mode: this.#tools.mode,
       joined: this.#joined,
       have: this.#tools.digests(),
+      groups: this.#groups,
     };
   }
 
@@ -170,6 +173,8 @@ export class SessionRunner {
     if (event.type === "tools") return this.#onTools(/** @type {any} */ (event));
     if (event.type === "subscribe") {
       this.#subscribed = new Set(event.events);
+    } else if (event.type === "groups") {
+      this.#groups = event.names;
     } else if (!session) {
       this.#waiting.push(event);
     } else if (HOOK_EVENTS.has(event.type)) {

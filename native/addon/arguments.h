@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tap::addon {
 
@@ -49,6 +50,25 @@ class Arguments {
     if (info_[index].IsBoolean()) return info_[index].As<Napi::Boolean>().Value();
     refuse(index, "a boolean");
     return std::nullopt;
+  }
+  // Nothing where it is not an array of strings.
+  [[nodiscard]] std::optional<std::vector<std::string>> texts(size_t index) const {
+    if (!info_[index].IsArray()) {
+      refuse(index, "an array of strings");
+      return std::nullopt;
+    }
+    const auto array = info_[index].As<Napi::Array>();
+    std::vector<std::string> texts;
+    for (uint32_t i = 0; i < array.Length(); ++i) {
+      const Napi::Value value = array.Get(i);
+      if (info_.Env().IsExceptionPending()) return std::nullopt;
+      if (!value.IsString()) {
+        refuse(index, "an array of strings");
+        return std::nullopt;
+      }
+      texts.push_back(value.As<Napi::String>().Utf8Value());
+    }
+    return texts;
   }
   void refuse(size_t index, const char* expected) const {
     throwType(info_.Env(), std::string(signature_) + ": expected " + expected + " as argument " +

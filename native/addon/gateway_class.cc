@@ -66,6 +66,11 @@ Napi::Function GatewayClass::define(Napi::Env env) {
                          InstanceMethod<&GatewayClass::inspect>("inspect"),
                          InstanceMethod<&GatewayClass::issueSpawnToken>("issueSpawnToken"),
                          InstanceMethod<&GatewayClass::forgetSpawnToken>("forgetSpawnToken"),
+                         InstanceMethod<&GatewayClass::issueFeatureToken>("issueFeatureToken"),
+                         InstanceMethod<&GatewayClass::revokeFeatureToken>("revokeFeatureToken"),
+                         InstanceMethod<&GatewayClass::answerRequest>("answerRequest"),
+                         InstanceMethod<&GatewayClass::setGroups>("setGroups"),
+                         InstanceMethod<&GatewayClass::openGroups>("openGroups"),
                          InstanceMethod<&GatewayClass::tellTimeline>("tellTimeline"),
                          InstanceMethod<&GatewayClass::commandFinished>("commandFinished"),
                          InstanceMethod<&GatewayClass::close>("close"),
@@ -82,7 +87,8 @@ GatewayClass::GatewayClass(const Napi::CallbackInfo& info)
   }
   const auto handlers = info[0].As<Napi::Object>();
   const Options options(handlers, "new Gateway(options)");
-  options.functions({"onLog", "onSessionOpened", "onSessionEnded", "onCommand", "onExit"});
+  options.functions(
+      {"onLog", "onSessionOpened", "onSessionEnded", "onCommand", "onRequest", "onExit"});
   std::vector<std::string> complaints;
   gateway::Config config;
   config.limits = limitsFromEnvironment(complaints);
@@ -100,6 +106,7 @@ GatewayClass::GatewayClass(const Napi::CallbackInfo& info)
   onSessionOpened_ = std::make_unique<Callback>(handlers, "onSessionOpened");
   onSessionEnded_ = std::make_unique<Callback>(handlers, "onSessionEnded");
   onCommand_ = std::make_unique<Callback>(handlers, "onCommand");
+  onRequest_ = std::make_unique<Callback>(handlers, "onRequest");
   onExit_ = std::make_unique<Callback>(handlers, "onExit");
   if (options.failed()) return;
   uv::ServerEvents events;
@@ -111,6 +118,8 @@ GatewayClass::GatewayClass(const Napi::CallbackInfo& info)
   };
   events.host = [this](const gateway::TellHost& tell) { onHost(tell); };
   events.command = [this](const gateway::HostCommand& command) { onCommand(command); };
+  events.opened = [this](const gateway::GroupsOpened& opened) { onOpened(opened); };
+  events.request = [this](const gateway::RequestHost& request) { onRequest(request); };
   server_ = std::make_unique<uv::Server>(loopOf(env), std::move(config), std::move(events));
   info.This().As<Napi::Object>().TypeTag(&kTypeTag);
   for (const std::string& complaint : complaints) {
@@ -143,6 +152,35 @@ void GatewayClass::onCommand(const gateway::HostCommand& command) {
   typed.Set("name", Napi::String::New(env, command.name));
   typed.Set("arguments", Napi::String::New(env, command.arguments));
   (*onCommand_)({Napi::Number::New(env, static_cast<double>(command.number)), typed});
+}
+
+void GatewayClass::onOpened(const gateway::GroupsOpened& opened) {
+  auto opening = openings_.extract(opened.number);
+  if (opening.empty() || !liveness_.alive()) return;
+  const Napi::Env env = opening.mapped().Env();
+  const Napi::HandleScope scope(env);
+  const Napi::AsyncContext context(env, "openGroups");
+  const Napi::CallbackScope callbacks(env, context);
+  Napi::Array tools = Napi::Array::New(env, opened.tools.size());
+  for (size_t i = 0; i < opened.tools.size(); ++i) {
+    tools.Set(static_cast<uint32_t>(i), Napi::String::New(env, opened.tools[i]));
+  }
+  Napi::Object outcome = Napi::Object::New(env);
+  outcome.Set("inForce", Napi::Boolean::New(env, opened.inForce));
+  outcome.Set("tools", tools);
+  outcome.Set("reason", Napi::String::New(env, opened.reason));
+  opening.mapped().Resolve(outcome);
+}
+
+void GatewayClass::onRequest(const gateway::RequestHost& request) {
+  if (!liveness_.alive()) return;
+  const Napi::Env env = onRequest_->env();
+  const Napi::HandleScope scope(env);
+  Napi::Object asked = Napi::Object::New(env);
+  asked.Set("from", Napi::String::New(env, request.fromFeature ? "feature" : "control"));
+  asked.Set("method", Napi::String::New(env, request.method));
+  asked.Set("params", Napi::String::New(env, request.params));
+  (*onRequest_)({Napi::Number::New(env, static_cast<double>(request.number)), asked});
 }
 
 GatewayClass::~GatewayClass() {
@@ -249,6 +287,42 @@ void GatewayClass::forgetSpawnToken(const Napi::CallbackInfo& info) {
   const std::optional<std::string> token = arguments.text(0);
   const std::optional<bool> revoked = arguments.flag(1);
   if (token && revoked) server_->forgetSpawnToken(*token, *revoked);
+}
+
+Napi::Value GatewayClass::issueFeatureToken(const Napi::CallbackInfo& info) {
+  return Napi::String::New(info.Env(), server_->issueFeatureToken());
+}
+
+void GatewayClass::revokeFeatureToken(const Napi::CallbackInfo& info) {
+  const std::optional<std::string> token = Arguments(info, "revokeFeatureToken(token)").text(0);
+  if (token) server_->revokeFeatureToken(*token);
+}
+
+void GatewayClass::answerRequest(const Napi::CallbackInfo& info) {
+  const Arguments arguments(info, "answerRequest(number, json)");
+  const std::optional<int64_t> number = arguments.whole(0);
+  const std::optional<std::string> json = arguments.text(1);
+  if (!number || !json) return;
+  server_->answerRequest(gateway::RequestNumber{static_cast<uint64_t>(*number)}, *json);
+}
+
+void GatewayClass::setGroups(const Napi::CallbackInfo& info) {
+  const Arguments arguments(info, "setGroups(sessionId, names)");
+  const std::optional<std::string> session = arguments.text(0);
+  const std::optional<std::vector<std::string>> names = arguments.texts(1);
+  if (session && names) server_->addGroups(*session, *names);
+}
+
+Napi::Value GatewayClass::openGroups(const Napi::CallbackInfo& info) {
+  const Arguments arguments(info, "openGroups(sessionId, names)");
+  const std::optional<std::string> session = arguments.text(0);
+  const std::optional<std::vector<std::string>> names = arguments.texts(1);
+  if (!session || !names) return info.Env().Undefined();
+  const gateway::OpeningNumber number{++lastOpening_};
+  const auto opening = Napi::Promise::Deferred::New(info.Env());
+  openings_.emplace(number, opening);
+  server_->openGroups(number, *session, *names);
+  return opening.Promise();
 }
 
 void GatewayClass::tellTimeline(const Napi::CallbackInfo& info) {

@@ -4,6 +4,7 @@
 #include <napi.h>
 
 #include <memory>
+#include <unordered_map>
 
 #include "addon/callbacks.h"
 #include "uv/server.h"
@@ -32,12 +33,19 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   Napi::Value inspect(const Napi::CallbackInfo& info);
   Napi::Value issueSpawnToken(const Napi::CallbackInfo& info);
   void forgetSpawnToken(const Napi::CallbackInfo& info);
+  Napi::Value issueFeatureToken(const Napi::CallbackInfo& info);
+  void revokeFeatureToken(const Napi::CallbackInfo& info);
+  void answerRequest(const Napi::CallbackInfo& info);
+  void setGroups(const Napi::CallbackInfo& info);
+  Napi::Value openGroups(const Napi::CallbackInfo& info);
   void tellTimeline(const Napi::CallbackInfo& info);
   void commandFinished(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);
 
   void onHost(const gateway::TellHost& tell);
   void onCommand(const gateway::HostCommand& command);
+  void onRequest(const gateway::RequestHost& request);
+  void onOpened(const gateway::GroupsOpened& opened);
 
   // A gateway in use must not be collected, even if JavaScript no longer refers to it.
   void hold();
@@ -48,7 +56,10 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   std::unique_ptr<Callback> onSessionOpened_;
   std::unique_ptr<Callback> onSessionEnded_;
   std::unique_ptr<Callback> onCommand_;
+  std::unique_ptr<Callback> onRequest_;
   std::unique_ptr<Callback> onExit_;
+  uint64_t lastOpening_ = 0;
+  std::unordered_map<gateway::OpeningNumber, Napi::Promise::Deferred> openings_;
   std::unique_ptr<uv::Server> server_;
 };
 

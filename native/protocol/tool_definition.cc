@@ -50,6 +50,14 @@ std::string readName(FieldReader& tool, std::string_view path, Problem& problem)
   return name;
 }
 
+// Of most providers it is an unknown field, which may be anything.
+std::string readGroup(FieldReader& tool) {
+  const std::optional<json::Value> value = tool.find("group");
+  if (!value || value->kind != json::Kind::String) return {};
+  std::string group = json::decodeString(*value);
+  return group.size() > kMaxToolName ? std::string() : group;
+}
+
 ToolDefinition readTool(json::Value value, std::string_view path, const Limits& limits,
                         Problem& problem) {
   FieldReader fields(value, path, problem);
@@ -63,6 +71,7 @@ ToolDefinition readTool(json::Value value, std::string_view path, const Limits& 
           fields.optionalInteger("timeout", 1, limits.get(Limit::CallTimeoutMaxMs))) {
     tool.timeout = Millis(*timeout);
   }
+  tool.group = readGroup(fields);
   json::Writer writer(tool.json);
   writer.beginObject().field("name", tool.name).field("description", description);
   writer.rawField("parameters", parameters);

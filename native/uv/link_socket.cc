@@ -4,10 +4,17 @@
 #include <string>
 #include <utility>
 
+#include "base/json_writer.h"
 #include "protocol/link/session_codec.h"
 #include "uv/server.h"
 
 namespace tap::uv {
+
+namespace {
+// Of a provider's link, byte for byte: they are looked for before a message is read.
+constexpr std::string_view kPing = R"({"type":"ping"})";
+constexpr std::string_view kPong = R"({"type":"pong"})";
+}  // namespace
 
 LinkSocket::LinkSocket(Server& server, gateway::PeerId peer, StreamPtr stream, size_t maxFrame)
     : Peer(Role::Link),
@@ -20,7 +27,14 @@ void LinkSocket::onBytes(char* bytes, size_t size) {
   if (over_) return;
   std::vector<Slice> bodies;
   const bool good = reader_.receive({bytes, size}, bodies);
-  if (!bodies.empty()) server_.received(peer_, bodies);
+  if (!bodies.empty() && !std::exchange(opened_, true)) {
+    server_.opened(peer_, *this, bodies.front());
+    bodies.erase(bodies.begin());
+  }
+  if (role() == Role::Provider) {
+    std::erase_if(bodies, [this](const Slice& body) { return takeHeartbeat(body); });
+  }
+  if (!bodies.empty() && !over_) server_.received(peer_, bodies);
   if (!good && !over_) onEnd("it sent a frame of an impossible size");
 }
 
@@ -43,6 +57,49 @@ bool LinkSocket::sendEvent(protocol::SessionEvent&& event) {
   stream_->queue(text.tail);
   stream_->flushIfEnough();
   return true;
+}
+
+bool LinkSocket::sendText(const Slice& text) {
+  if (over_) return false;
+  std::string header;
+  link::appendHeader(header, text.size());
+  stream_->queue(header);
+  stream_->queue(text);
+  return true;
+}
+
+bool LinkSocket::ping() {
+  return sendText(Slice::borrow(kPing));
+}
+
+bool LinkSocket::takeHeartbeat(const Slice& body) {
+  if (body.view() == kPong) {
+    server_.providerPong(peer_);
+    return true;
+  }
+  if (body.view() != kPing) return false;
+  if (sendText(Slice::borrow(kPong))) {
+    stream_->flush();
+    server_.providerBacklog(peer_, stream_->backlog());  // they add up for one that does not read
+  }
+  return true;
+}
+
+void LinkSocket::pause() {
+  if (!over_) stream_->pause();
+}
+
+void LinkSocket::resume() {
+  if (!over_) stream_->resume();
+}
+
+void LinkSocket::close(uint16_t code, std::string_view reason) {
+  if (role() == Role::Provider) {
+    std::string text = R"({"type":"closed","code":)" + std::to_string(code) + R"(,"reason":)";
+    json::appendQuoted(text, reason);
+    (void)sendText(Slice(text + "}"));
+  }
+  drop();
 }
 
 void LinkSocket::drop() {

@@ -20,11 +20,20 @@ class LinkSocket final : public StreamHandler, public Peer {
   void start() { stream_->start(*this); }
   // Queues the event for flush(), and writes what is queued where that is a few kilobytes.
   [[nodiscard]] bool sendEvent(protocol::SessionEvent&& event) override;
+  // For a link that is a provider's: one message, or a ping, in a frame.
+  [[nodiscard]] bool sendText(const Slice& text) override;
+  [[nodiscard]] bool ping() override;
+  void pause() override;
+  void resume() override;
   size_t flush() override;
   [[nodiscard]] size_t backlog() const override { return stream_->backlog(); }
-  // A link has no code: `Refused` or `Draining` has said why. What is queued still goes out.
-  void close(uint16_t, std::string_view) override { drop(); }
+  // `Refused` or `Draining` has said why; a provider gets a frame with the reason. What is queued
+  // still goes out.
+  void close(uint16_t code, std::string_view reason) override;
   void drop() override;
+
+  // The first message was a provider's.
+  void serveProvider() { becomes(Role::Provider); }
 
   void onBytes(char* bytes, size_t size) override;
   void onEnd(std::string_view reason) override;
@@ -32,11 +41,14 @@ class LinkSocket final : public StreamHandler, public Peer {
 
  private:
   void release() override;
+  // Its pings and pongs, which are no messages of the protocol.
+  [[nodiscard]] bool takeHeartbeat(const Slice& body);
 
   Server& server_;
   gateway::PeerId peer_;
   StreamPtr stream_;
   link::FrameReader reader_;
+  bool opened_ = false;  // the first message has come
   bool over_ = false;
 };
 

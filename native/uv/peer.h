@@ -14,7 +14,8 @@ namespace tap::uv {
 
 class Peer {
  public:
-  // A link is a session's or a control client's: the gateway learns which from its first message.
+  // A link is a session's, a control client's or a provider's: the gateway learns which from its
+  // first message. One that is a provider's then has that role.
   enum class Role : uint8_t { Provider, Link };
 
   explicit Peer(Role role) : role_(role) {}
@@ -28,7 +29,7 @@ class Peer {
   // A message: text to a provider, an event to a link. Returns: whether flush() must follow.
   [[nodiscard]] virtual bool sendText(const Slice&) { return false; }
   [[nodiscard]] virtual bool sendEvent(protocol::SessionEvent&&) { return false; }
-  // A WebSocket ping, for transports that have one. Returns likewise.
+  // A ping, for transports that have one. Returns likewise.
   [[nodiscard]] virtual bool ping() { return false; }
   // Hands on what was sent. Returns: the bytes that wait for the other end to read them.
   virtual size_t flush() { return 0; }
@@ -46,6 +47,9 @@ class Peer {
  protected:
   // Frees the peer: at once, or later where a method of it may be running.
   virtual void release() { delete this; }
+
+  // Of a link, when its first message has shown that it is a provider's.
+  void becomes(Role role) { role_ = role; }
 
  private:
   friend struct ReleasePeer;

@@ -108,10 +108,22 @@ void Server::received(PeerId peer, std::vector<ws::Event>& events) {
 }
 
 void Server::received(PeerId peer, const std::vector<Slice>& bodies) {
+  const Peer* from = find(peer);
+  if (from == nullptr) return;
+  const bool isProvider = from->role() == Peer::Role::Provider;
   for (const Slice& body : bodies) {
     gathered_ += body.size();
-    gateway_.sessionText(peer, body, clock_.now(), effects_);
+    if (isProvider) {
+      gateway_.providerText(peer, body, clock_.now(), effects_);
+    } else {
+      gateway_.sessionText(peer, body, clock_.now(), effects_);
+    }
   }
+  settle();
+}
+
+void Server::opened(PeerId peer, LinkSocket& link, const Slice& body) {
+  if (gateway_.linkOpened(peer, body, clock_.now(), effects_)) link.serveProvider();
   settle();
 }
 
@@ -149,9 +161,10 @@ void Server::peerGone(PeerId peer) {
 }
 
 void Server::linkGone(PeerId peer, std::string_view reason) {
-  if (find(peer) == nullptr) return;
+  const Peer* link = find(peer);
+  if (link == nullptr) return;
   // A control client's link lasts for one question: its end is not worth a line.
-  if (!gateway_.isControlClient(peer)) {
+  if (link->role() == Peer::Role::Link && !gateway_.isControlClient(peer)) {
     effects_.emplace_back(
         gateway::LogLine{LogLevel::Info, "a session's link ended: " + std::string(reason)});
   }
@@ -199,25 +212,6 @@ void Server::providerText(PeerId provider, const Slice& text) {
   gateway_.providerText(provider, text, clock_.now(), effects_);
   settle();
   write();
-}
-
-std::string Server::issueSpawnToken(const std::string& sessionId) {
-  return closed_ ? std::string() : gateway_.issueSpawnToken(sessionId);
-}
-
-void Server::forgetSpawnToken(const std::string& token, bool revoked) {
-  gateway_.forgetSpawnToken(token, revoked, clock_.now(), effects_);
-  settle();
-}
-
-void Server::tellTimeline(const std::string& sessionId, LogLevel level, std::string_view text) {
-  gateway_.tellTimeline(sessionId, level, text, clock_.now(), effects_);
-  settle();
-}
-
-void Server::commandFinished(gateway::CommandNumber number, std::string_view text) {
-  gateway_.commandFinished(number, text, clock_.now(), effects_);
-  settle();
 }
 
 void Server::recordCommitted(uint64_t number, bool durable) {
@@ -279,6 +273,15 @@ struct Server::EffectRunner {
     if (server.records_ == nullptr) return server.recordCommitted(commit.number, false);
     server.records_->commit(*commit.row, commit.number);
     commit.row->payloads = {};
+  }
+  void operator()(const gateway::RequestHost& request) const {
+    if (server.events_.request) server.events_.request(request);
+  }
+  void operator()(const gateway::GroupsOpened& opened) const {
+    if (server.events_.opened) server.events_.opened(opened);
+  }
+  void operator()(const gateway::WelcomeSession& session) const {
+    server.gateway_.welcomeSession(session, server.clock_.now(), server.effects_);
   }
 };
 

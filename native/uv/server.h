@@ -25,11 +25,15 @@
 
 namespace tap::uv {
 
+class LinkSocket;
+
 // Notifications for the process around the gateway. Called on the loop, never from inside the core.
 struct ServerEvents {
   std::function<void(protocol::LogLevel, const std::string&)> log;
   std::function<void(const gateway::TellHost&)> host;
   std::function<void(const gateway::HostCommand&)> command;
+  std::function<void(const gateway::RequestHost&)> request;
+  std::function<void(const gateway::GroupsOpened&)> opened;
 };
 
 class Server {
@@ -61,6 +65,14 @@ class Server {
   // issues no token.
   [[nodiscard]] std::string issueSpawnToken(const std::string& sessionId);
   void forgetSpawnToken(const std::string& token, bool revoked);
+  // For tap's own features, likewise.
+  [[nodiscard]] std::string issueFeatureToken();
+  void revokeFeatureToken(const std::string& token);
+  void addGroups(const std::string& sessionId, const std::vector<std::string>& names);
+  // ServerEvents::opened has the outcome, perhaps from inside this call.
+  void openGroups(gateway::OpeningNumber number, const std::string& sessionId,
+                  const std::vector<std::string>& names);
+  void answerRequest(gateway::RequestNumber number, std::string_view json);
   void tellTimeline(const std::string& sessionId, protocol::LogLevel level, std::string_view text);
   void commandFinished(gateway::CommandNumber number, std::string_view text);
   // From now on the gateway's records go there; null: nowhere. The sink must stay until another one
@@ -82,6 +94,8 @@ class Server {
   void upgraded(gateway::PeerId peer, std::optional<std::string> origin);
   void received(gateway::PeerId peer, std::vector<ws::Event>& events);
   void received(gateway::PeerId peer, const std::vector<Slice>& bodies);
+  // The first message of a link.
+  void opened(gateway::PeerId peer, LinkSocket& link, const Slice& body);
   void providerPong(gateway::PeerId peer) { gateway_.providerPong(peer); }
   // So much waits for the provider to read.
   void providerBacklog(gateway::PeerId peer, size_t bytes);

@@ -53,9 +53,11 @@ export class TestGateway {
 
   /**
    * @param {TestContext} t
-   * @param {{limits?: Record<string, string>, listen?: boolean, token?: string, persistRoot?: string, version?: string}} [options]
+   * @param {{limits?: Record<string, string>, listen?: boolean, token?: string, persistRoot?: string, version?: string,
+   *   onRequest?: import("../../js/base/addon.js").GatewayOptions["onRequest"]}} [options]
    */
-  constructor(t, { limits = {}, listen = true, token, persistRoot, version = "1.2.3" } = {}) {
+  constructor(t, options = {}) {
+    const { limits = {}, listen = true, token, persistRoot, version = "1.2.3" } = options;
     this.test = t;
     if (token) this.token = token;
     this.addon = withEnvironment(
@@ -70,6 +72,7 @@ export class TestGateway {
           onLog: (level, text) => this.log.push(`${level} ${text}`),
           onSessionOpened: (id, cwd) => this.told.push(`opened ${id} ${cwd}`),
           onSessionEnded: (id) => this.told.push(`ended ${id}`),
+          onRequest: options.onRequest,
           onExit: (reason) => this.told.push(`exit ${reason}`),
         }),
     );

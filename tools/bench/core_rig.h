@@ -90,6 +90,11 @@ class CoreRig {
   size_t confirm() {
     size_t bytes = 0;
     for (const gateway::Effect& effect : std::exchange(effects_, {})) {
+      if (const auto* welcome = std::get_if<gateway::WelcomeSession>(&effect)) {
+        gateway_.welcomeSession(*welcome, now_, effects_);
+        bytes += confirm();
+        continue;
+      }
       const auto* sent = std::get_if<gateway::SendEvent>(&effect);
       if (sent == nullptr) continue;
       if (const auto* tools = std::get_if<protocol::Tools>(&sent->event)) {

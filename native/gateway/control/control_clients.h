@@ -19,16 +19,31 @@ struct Turn;
 class ControlClients {
  public:
   // `sessionId`: the session in whose name the client calls tools; empty: the one that has the
-  // tool. A client that is open already changes its session.
-  void open(PeerId link, std::string sessionId) { sessions_[link] = std::move(sessionId); }
+  // tool. `token`: of a feature that opened it with that; empty: with the gateway's secret. A
+  // client that is open already changes both.
+  void open(PeerId link, std::string sessionId, std::string token) {
+    clients_[link] = {std::move(sessionId), std::move(token)};
+  }
   // Null if the link is not a control client's.
   [[nodiscard]] const std::string* sessionOf(PeerId link) const {
-    const auto at = sessions_.find(link);
-    return at == sessions_.end() ? nullptr : &at->second;
+    const auto at = clients_.find(link);
+    return at == clients_.end() ? nullptr : &at->second.sessionId;
   }
-  [[nodiscard]] bool contains(PeerId link) const { return sessions_.contains(link); }
+  [[nodiscard]] bool contains(PeerId link) const { return clients_.contains(link); }
+  // Whether it is a feature's: it may only make requests of the host.
+  [[nodiscard]] bool isFeature(PeerId link) const {
+    const auto at = clients_.find(link);
+    return at != clients_.end() && !at->second.token.empty();
+  }
+  [[nodiscard]] std::vector<PeerId> withToken(std::string_view token) const {
+    std::vector<PeerId> links;
+    for (const auto& [link, client] : clients_) {
+      if (client.token == token) links.push_back(link);
+    }
+    return links;
+  }
   void erase(PeerId link) {
-    sessions_.erase(link);
+    clients_.erase(link);
     std::erase(tracers_, link);
   }
   // From now on the client is sent the traffic of providers.
@@ -41,7 +56,11 @@ class ControlClients {
   [[nodiscard]] const std::vector<PeerId>& tracers() const { return tracers_; }
 
  private:
-  std::unordered_map<PeerId, std::string> sessions_;
+  struct Client {
+    std::string sessionId;
+    std::string token;
+  };
+  std::unordered_map<PeerId, Client> clients_;
   std::vector<PeerId> tracers_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdio>
+#include <set>
 #include <string_view>
 
 #include "base/json.h"
@@ -22,6 +23,8 @@ std::string_view nameOf(protocol::Trust trust) {
       return "external";
     case protocol::Trust::Project:
       return "project";
+    case protocol::Trust::Feature:
+      return "builtin";
     case protocol::Trust::InProcess:
       return "internal";
   }
@@ -136,8 +139,28 @@ struct Report {
     // The session answers once the user has: until then its last answer is of the time before.
     const bool pending = one.hooks.told.wanted && one.hooks.inForce < one.hooks.wantedFrom;
     writer.field("hooks", pending ? "pending" : nameOf(one.hooks.state.hooks));
+    groups(one);
     list("held", one.heldRules, [&](const auto& entry) { held(one, entry.first, entry.second); });
     writer.endObject();
+  }
+
+  // The groups of its tools, on or not, and what their definitions cost in each request.
+  void groups(const Session& session) const {
+    Providers& providers = turn.state.providers;
+    const auto& on = providers.groupsOn(session.id);
+    std::set<std::string> names(on.begin(), on.end());
+    for (Provider* provider : providers.inSession(session.id)) {
+      for (const protocol::ToolDefinition& tool : provider->in(session.id)->tools) {
+        if (!tool.group.empty()) names.insert(tool.group);
+      }
+    }
+    list("groups", names, [&](const std::string& name) {
+      size_t characters = 0;
+      const auto tools = providers.toolsOfGroup(session.id, name);
+      for (const auto& [tool, definition] : tools) characters += definition->json.size();
+      writer.beginObject().field("name", name).field("on", on.contains(name));
+      writer.field("tools", tools.size()).field("characters", characters).endObject();
+    });
   }
 
   // Rules of one that has gone, and for how long they still hold.

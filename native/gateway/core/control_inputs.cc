@@ -6,6 +6,7 @@
 #include "gateway/calls/settle.h"
 #include "gateway/control/inspection.h"
 #include "gateway/core/link_inputs.h"
+#include "gateway/registry/pairing.h"
 #include "gateway/registry/refusal.h"
 #include "gateway/registry/session_end.h"
 #include "gateway/registry/session_output.h"
@@ -26,13 +27,18 @@ struct ControlReceiver {
   const Turn& turn;
   PeerId peer;
 
+  void operator()(const protocol::OpenProvider&) const {
+    refuseLink(turn, peer, "NOT_REGISTERED",
+               "provider.open comes first on a link, and on a socket only");
+  }
   void operator()(const protocol::OpenControl& open) const {
-    if (!checkSecret(turn, peer, open.secret)) return;
+    const auto feature = turn.state.authenticator.checkFeature(open.secret);
+    if (!feature && !checkSecret(turn, peer, open.secret)) return;
     if (turn.state.sessions.byPeer(peer) != nullptr) {
       return refuseLink(turn, peer, "NOT_REGISTERED", "a session is not a control client");
     }
     const Config& config = turn.state.config;
-    turn.state.controlClients.open(peer, open.sessionId);
+    turn.state.controlClients.open(peer, open.sessionId, feature ? feature->token : "");
     turn.effect(SendEvent{
         peer, protocol::Welcome{protocol::kLinkVersion, config.version, config.pid, config.port}});
   }
@@ -65,17 +71,22 @@ struct ControlReceiver {
     turn.effect(SendEvent{peer, std::move(answer)});
   }
   void operator()(const protocol::Inspect&) const {
-    if (isOpen()) turn.effect(SendEvent{peer, protocol::Inspection{describeEverything(turn)}});
+    if (isOpenToAll()) {
+      turn.effect(SendEvent{peer, protocol::Inspection{describeEverything(turn)}});
+    }
   }
   void operator()(const protocol::Trace&) const {
-    if (!isOpen()) return;
+    if (!isOpenToAll()) return;
     turn.state.controlClients.trace(peer);
     turn.log(LogLevel::Info, "trace started");
   }
   void operator()(const protocol::ListCalls& list) const {
-    if (isOpen()) {
+    if (isOpenToAll()) {
       turn.effect(SendEvent{peer, protocol::CallsLogged{turn.state.log.json(list.after)}});
     }
+  }
+  void operator()(const protocol::HostRequest& request) const {
+    if (isOpen()) startRequest(turn, peer, request);
   }
 
  private:
@@ -87,6 +98,11 @@ struct ControlReceiver {
     }
     return open;
   }
+  // The same, with the gateway's secret.
+  [[nodiscard]] bool isOpenToAll() const {
+    if (!isOpen()) return false;
+    return !refuseFeature(turn, peer);
+  }
 };
 
 }  // namespace
@@ -97,6 +113,31 @@ void refuseLink(const Turn& turn, PeerId peer, std::string code, std::string mes
   closeLink(turn, peer, std::move(message));
   if (turn.state.controlClients.contains(peer)) controlClientGone(turn, peer);
   if (Session* session = turn.state.sessions.byPeer(peer)) sessionProcessGone(turn, *session);
+}
+
+bool refuseFeature(const Turn& turn, PeerId peer) {
+  if (!turn.state.controlClients.isFeature(peer)) return false;
+  refuseLink(turn, peer, "UNAUTHORIZED",
+             "a link that a feature token has opened may send host.request and ping only");
+  return true;
+}
+
+bool openFeature(const Turn& turn, PeerId peer, const std::string& token) {
+  const auto credentials = turn.state.authenticator.checkFeature(token);
+  if (!credentials) {
+    refuseLink(turn, peer, "TOKEN", "the feature token is wrong, or was revoked");
+    return false;
+  }
+  if (turn.state.draining) {
+    refuseLink(turn, peer, "DRAINING", "this gateway is about to exit; connect to the next one");
+    return false;
+  }
+  Provider& provider = turn.state.providers.add(peer, turn.limits());
+  provider.upgraded = true;
+  provider.since = turn.now.steady;
+  turn.trace(peer, protocol::TraceKind::Opened, Slice());
+  admit(turn, provider, *credentials, "");
+  return true;
 }
 
 bool checkSecret(const Turn& turn, PeerId peer, const std::string& secret) {

@@ -106,9 +106,35 @@ struct CommitRecord {
   RowPtr row;
 };
 
-using Effect =
-    std::variant<SendText, SendEvent, ClosePeer, PingProvider, PauseReading, ResumeReading,
-                 MakeFolder, ReadFile, LogLine, TellHost, HostCommand, WriteRecord, CommitRecord>;
+// A client of the link wants something of the process around the gateway.
+// Gateway::answerRequest has the outcome.
+enum class RequestNumber : uint64_t {};
+struct RequestHost {
+  RequestNumber number;
+  bool fromFeature;    // the link was opened with a feature's token
+  std::string method;  // of a-z, 0-9, "." and "-"
+  std::string params;  // JSON text of an object
+};
+
+// The answer to Gateway::openGroups.
+enum class OpeningNumber : uint64_t {};
+struct GroupsOpened {
+  OpeningNumber number;
+  bool inForce;                    // the session has the tools
+  std::vector<std::string> tools;  // of these groups
+  std::string reason;              // why it does not have them
+};
+// A new session, of which the host has been told just before (TellHost): Gateway::welcomeSession
+// goes on with it, so that the groups that the host turns on are part of its first tools.
+struct WelcomeSession {
+  std::string sessionId;
+  PeerId peer;
+  bool joined;
+};
+
+using Effect = std::variant<SendText, SendEvent, ClosePeer, PingProvider, PauseReading,
+                            ResumeReading, MakeFolder, ReadFile, LogLine, TellHost, HostCommand,
+                            WriteRecord, CommitRecord, RequestHost, GroupsOpened, WelcomeSession>;
 using Effects = std::vector<Effect>;
 
 // The outcome of a ReadFile.

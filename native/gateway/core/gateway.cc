@@ -104,6 +104,11 @@ struct Due {
     }
   }
   void operator()(const CommitDue& due) const { commitDue(turn, due.sessionId, due.number); }
+  void operator()(const ToolsDue& due) const {
+    if (Session* session = turn.state.sessions.find(due.sessionId)) {
+      toolsWaiterDue(turn, *session, due.waiter);
+    }
+  }
   void operator()(const CommandDue& due) const { commandDue(turn, due.number); }
   void operator()(const GraceDue&) const {
     turn.state.graceTimer = TimerId::None;

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/slice.h"
 #include "base/time.h"
@@ -54,6 +55,9 @@ class Gateway {
   // where a call's arguments may be any text; the end of the link (or of the process that holds
   // it).
   void sessionText(PeerId peer, const Slice& text, Now now, Effects& effects);
+  // The first frame of a link, which alone may be provider.open. Returns: whether the link is a
+  // provider's from now on: the inputs for providers are for it, and none of these.
+  [[nodiscard]] bool linkOpened(PeerId peer, const Slice& text, Now now, Effects& effects);
   void sessionMessage(PeerId peer, const protocol::LinkMessage& message, Now now, Effects& effects);
   void sessionGone(PeerId peer, Now now, Effects& effects);
 
@@ -64,6 +68,16 @@ class Gateway {
   }
   [[nodiscard]] bool traces(PeerId peer) const { return state_.controlClients.traces(peer); }
 
+  // Goes on with the effect WelcomeSession.
+  void welcomeSession(const WelcomeSession& session, Now now, Effects& effects);
+  // Groups of tools that the session has from now on, too; nothing if there is no such session.
+  // Said while the host is told of a new session, they are part of its first tools.
+  void addGroups(const std::string& sessionId, const std::vector<std::string>& names, Now now,
+                 Effects& effects);
+  // The same, at once. The effect GroupsOpened says how it went, exactly once.
+  void openGroups(OpeningNumber number, const std::string& sessionId,
+                  const std::vector<std::string>& names, Now now, Effects& effects);
+
   // --- Files: the outcome of the effect ReadFile.
   void fileRead(const CallId& callId, FileOutcome outcome, Now now, Effects& effects);
 
@@ -73,6 +87,9 @@ class Gateway {
   // --- Records: which are made from now on, and the outcome of the effect CommitRecord.
   void setRecords(RecordMode mode, bool spans) { state_.recorder.set(mode, spans); }
   void recordCommitted(uint64_t number, bool durable, Now now, Effects& effects);
+  // --- Requests: the answer to the effect RequestHost, as JSON text of an object with `result`, or
+  // with `error` (`code`, `message`).
+  void answerRequest(RequestNumber number, std::string_view json, Now now, Effects& effects);
 
   // --- The process around it, which starts providers of its own. A token for one of a session's;
   // empty if there is no such session (any more). With the token goes the connection that it let
@@ -80,6 +97,10 @@ class Gateway {
   [[nodiscard]] std::string issueSpawnToken(const std::string& sessionId);
   // `revoked`: the user does not want that provider any more; else its process has ended.
   void forgetSpawnToken(const std::string& token, bool revoked, Now now, Effects& effects);
+  // A token for tap's own features, good for provider.open and control.open over the link by any
+  // number of links at once. Revoking it ends them.
+  [[nodiscard]] std::string issueFeatureToken();
+  void revokeFeatureToken(const std::string& token, Now now, Effects& effects);
   void tellTimeline(const std::string& sessionId, protocol::LogLevel level, std::string_view text,
                     Now now, Effects& effects);
   // Everything that people want to know of the gateway: JSON text (docs/session-link.md,

@@ -1,10 +1,13 @@
 // What the process around the gateway can do to it: tokens and timeline lines for the providers
-// that it starts itself, the texts of slash commands, and an inspection.
+// that it starts itself, the texts of slash commands, answers to requests, and an inspection.
 #include "gateway/control/commands.h"
 #include "gateway/control/inspection.h"
 #include "gateway/core/gateway.h"
+#include "gateway/core/link_inputs.h"
 #include "gateway/registry/refusal.h"
 #include "gateway/registry/session_output.h"
+#include "gateway/registry/session_start.h"
+#include "gateway/sync/tool_groups.h"
 
 namespace tap::gateway {
 
@@ -24,6 +27,46 @@ void Gateway::forgetSpawnToken(const std::string& token, bool revoked, Now now, 
   } else if (revoked && !token.empty()) {
     forgetToken(turn, token);  // its process had ended before: remove its leftovers, too
   }
+}
+
+std::string Gateway::issueFeatureToken() {
+  return state_.authenticator.issueFeatureToken();
+}
+
+void Gateway::revokeFeatureToken(const std::string& token, Now now, Effects& effects) {
+  const Turn turn{state_, now, effects};
+  if (!state_.authenticator.forgetFeatureToken(token)) return;
+  constexpr std::string_view kWhy = "this feature token was revoked";
+  endToken(turn, token, kWhy, Departure::Goodbye);
+  for (const PeerId link : state_.controlClients.withToken(token)) {
+    refuseLink(turn, link, "TOKEN", std::string(kWhy));
+  }
+}
+
+void Gateway::welcomeSession(const WelcomeSession& session, Now now, Effects& effects) {
+  welcomeNew(Turn{state_, now, effects}, session.sessionId, session.peer, session.joined);
+}
+
+void Gateway::addGroups(const std::string& sessionId, const std::vector<std::string>& names,
+                        Now now, Effects& effects) {
+  Session* session = state_.sessions.find(sessionId);
+  if (session == nullptr || session->ending) return;
+  gateway::addGroups(Turn{state_, now, effects}, *session, names);
+}
+
+void Gateway::openGroups(OpeningNumber number, const std::string& sessionId,
+                         const std::vector<std::string>& names, Now now, Effects& effects) {
+  const Turn turn{state_, now, effects};
+  Session* session = state_.sessions.find(sessionId);
+  if (session == nullptr || session->ending) {
+    return turn.effect(GroupsOpened{number, false, {}, "there is no session of that id"});
+  }
+  gateway::openGroups(turn, *session, number, names);
+}
+
+void Gateway::answerRequest(RequestNumber number, std::string_view json, Now now,
+                            Effects& effects) {
+  gateway::answerRequest(Turn{state_, now, effects}, number, json);
 }
 
 void Gateway::tellTimeline(const std::string& sessionId, protocol::LogLevel level,

@@ -65,6 +65,11 @@ struct ProviderReceiver {
                                 : wrongToken(turn.state.config.tokenFile),
                             "auth"));
   }
+  // Only tap's own features have groups of tools.
+  void dropGroups(std::vector<protocol::ToolDefinition>& tools) const {
+    if (provider.isOwn()) return;
+    for (protocol::ToolDefinition& tool : tools) tool.group.clear();
+  }
   // Whether as many connections as may have it have this paired token.
   [[nodiscard]] bool isUsedUp(const Credentials& credentials) const {
     if (credentials.trust != protocol::Trust::External) return false;
@@ -88,6 +93,7 @@ struct ProviderReceiver {
     answer(confirmPairing(turn, provider, confirm));
   }
   void operator()(protocol::Hello& hello) const {
+    dropGroups(hello.tools);
     answer(bindProvider(turn, provider, std::move(hello)));
   }
   void operator()(const protocol::ToolResult& result) const {
@@ -100,7 +106,8 @@ struct ProviderReceiver {
     turn.state.providers.touch(provider);
     answer(acceptPush(turn, provider, push));
   }
-  void operator()(const protocol::ToolsUpdate& update) const {
+  void operator()(protocol::ToolsUpdate& update) const {
+    dropGroups(update.tools);
     answer(updateTools(turn, provider, update));
   }
   void operator()(const protocol::HooksUpdate& update) const {

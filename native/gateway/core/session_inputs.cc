@@ -20,6 +20,7 @@
 #include "gateway/streams/pushes.h"
 #include "gateway/sync/refused_tools.h"
 #include "gateway/sync/sync_schedule.h"
+#include "gateway/sync/tools_in_force.h"
 #include "protocol/provider/refused_requests.h"
 
 namespace tap::gateway {
@@ -95,12 +96,16 @@ struct UnregisteredLink {
 // A control client's link is not a session's either, but may call tools.
 struct ControlLink : UnregisteredLink {
   using UnregisteredLink::operator();
-  void operator()(const protocol::Call& call) const { callFromControl(turn, peer, call); }
+  void operator()(const protocol::Call& call) const {
+    if (!refuseFeature(turn, peer)) callFromControl(turn, peer, call);
+  }
   void operator()(const protocol::CancelCall& cancel) const {
-    cancelFromControl(turn, peer, cancel);
+    if (!refuseFeature(turn, peer)) cancelFromControl(turn, peer, cancel);
   }
   void operator()(const protocol::Ping&) const { turn.effect(SendEvent{peer, protocol::Pong{}}); }
-  void operator()(const protocol::UseProvider& use) const { useFromControl(turn, peer, use); }
+  void operator()(const protocol::UseProvider& use) const {
+    if (!refuseFeature(turn, peer)) useFromControl(turn, peer, use);
+  }
 };
 
 struct SessionReceiver {
@@ -158,6 +163,7 @@ struct SessionReceiver {
     if (session.sync.confirmed(synced.revision, turn.now.steady)) {
       session.syncFailure.clear();
       syncSettled(turn, session, synced.revision, "");
+      toolsInForce(turn, session, synced.revision);
     }
     rescheduleSync(turn, session);
   }
@@ -165,6 +171,7 @@ struct SessionReceiver {
     if (!session.sync.failed(failed.revision, turn.now.steady)) return;
     session.syncFailure = visible(failed.message, false, 512);
     syncSettled(turn, session, failed.revision, session.syncFailure);
+    toolsNotInForce(turn, session, failed.revision, session.syncFailure);
     turn.log(LogLevel::Warning, "session " + session.id + " could not take its tools: " +
                                     visible(failed.message, false, 512));
     if (failed.refused.empty()) {
@@ -239,6 +246,20 @@ Caller callerAt(State& state, PeerId peer) {
 
 }  // namespace
 
+bool Gateway::linkOpened(PeerId peer, const Slice& text, Now now, Effects& effects) {
+  const Turn turn{state_, now, effects};
+  const Result<protocol::LinkMessage, std::string> message = sessionDecoder_.message(text);
+  if (!message) {
+    turn.log(LogLevel::Error, message.error());
+    return false;
+  }
+  const auto* control = std::get_if<protocol::ControlMessage>(&message.value());
+  const auto* open = std::get_if<protocol::OpenProvider>(control);
+  if (open != nullptr) return openFeature(turn, peer, open->token);
+  receive(turn, peer, message.value());
+  return false;
+}
+
 void Gateway::sessionText(PeerId peer, const Slice& text, Now now, Effects& effects) {
   const Turn turn{state_, now, effects};
   if (state_.closedLinks.contains(peer)) return;
@@ -283,6 +304,7 @@ void Gateway::sessionGone(PeerId peer, Now now, Effects& effects) {
   state_.closedLinks.erase(peer);
   state_.endedLinks.erase(peer);
   dropCommands(turn, peer);
+  dropRequests(turn, peer);
   if (state_.controlClients.contains(peer)) controlClientGone(turn, peer);
   if (Session* session = state_.sessions.byPeer(peer)) sessionProcessGone(turn, *session);
 }

@@ -23,6 +23,7 @@
 #include "gateway/calls/tool_stats.h"
 #include "gateway/control/commands.h"
 #include "gateway/control/control_clients.h"
+#include "gateway/control/host_requests.h"
 #include "gateway/core/effects.h"
 #include "gateway/hooks/hook_checks.h"
 #include "gateway/hooks/sections.h"
@@ -92,6 +93,10 @@ struct CommitDue {
   std::string sessionId;
   uint64_t number;
 };
+struct ToolsDue {
+  std::string sessionId;
+  uint64_t waiter;
+};
 struct CommandDue {
   CommandNumber number;
 };
@@ -100,7 +105,8 @@ struct DrainDue {};
 using Timer =
     std::variant<UnauthenticatedDue, ThrottleDue, CallDue, ProgressDue, LinesDue, QueueDue, SlotDue,
                  GateDue, TransformDue, HooksDue, SyncDue, LingerDue, ShutdownDue, DepartureDue,
-                 WatchDue, ElsewhereDue, OfferDue, CommitDue, CommandDue, GraceDue, DrainDue>;
+                 WatchDue, ElsewhereDue, OfferDue, CommitDue, ToolsDue, CommandDue, GraceDue,
+                 DrainDue>;
 
 struct Config {
   Limits limits;
@@ -144,6 +150,8 @@ struct State {
   uint64_t lastCommit = 0;
   Commands commands;  // slash commands that the host runs
   uint64_t lastCommand = 0;
+  uint64_t lastToolsWaiter = 0;
+  HostRequests requests;  // that the host has not answered yet
   int64_t startedUnixMillis = 0;
   CallQueue queue;  // of calls that wait for a slot
   TimerQueue<Timer> timers;

@@ -55,7 +55,7 @@ std::string everythingInWords(const Provider& provider, const Binding& binding) 
 
 // The session of a provider that could serve another one as well; null where it has none, or all.
 const Binding* movable(const Provider& provider) {
-  if (provider.isInProcess() || provider.all || provider.bindings.size() != 1) return nullptr;
+  if (provider.isOwn() || provider.all || provider.bindings.size() != 1) return nullptr;
   if (!provider.credentials.onlySession.empty()) return nullptr;
   return &provider.bindings.begin()->second;
 }
@@ -107,7 +107,7 @@ std::string hooksInWords(const Binding& binding) {
 
 void announce(const Turn& turn, Session& session, Provider& provider) {
   const Binding* binding = provider.in(session.id);
-  if (provider.isInProcess() || binding == nullptr) return;
+  if (provider.isOwn() || binding == nullptr) return;
   const std::string everything = everythingInWords(provider, *binding);
   if (everything.empty()) return;
   const std::string hooks = hooksInWords(*binding);
@@ -167,7 +167,7 @@ protocol::Used useProvider(const Turn& turn, Session& session, const std::string
   bool bound = false;  // to a session that it cannot leave
   bool asked = false;
   for (Provider* provider : byName(turn)) {
-    if (provider->name != name || provider->isInProcess()) continue;
+    if (provider->name != name || provider->isOwn()) continue;
     const std::string& only = provider->credentials.onlySession;
     all = all || provider->all;
     if (!only.empty() && only != session.id) bound = true;

@@ -58,6 +58,20 @@ std::string Authenticator::issueSpawnToken(const std::string& sessionId) {
   return issued;
 }
 
+std::string Authenticator::issueFeatureToken() {
+  std::string issued = token("ftk-", kTokenBytes);
+  if (!issued.empty()) features_.insert(issued);
+  return issued;
+}
+
+std::optional<Credentials> Authenticator::checkFeature(std::string_view token) const {
+  std::optional<Credentials> credentials;
+  for (const std::string& one : features_) {
+    if (equalConstantTime(one, token)) credentials = Credentials{protocol::Trust::Feature, "", one};
+  }
+  return credentials;
+}
+
 std::string Authenticator::issuePairedToken(PairedProvider provider) {
   std::string issued = token("ext-tok-", kTokenBytes);
   if (!issued.empty()) paired_[issued] = std::move(provider);

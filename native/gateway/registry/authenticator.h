@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,12 @@ class Authenticator {
   [[nodiscard]] bool forgetSpawnToken(const std::string& token) {
     return spawned_.erase(token) > 0;
   }
+  // A token for tap's own features, which come over the local link. Several connections may use it.
+  [[nodiscard]] std::string issueFeatureToken();
+  [[nodiscard]] bool forgetFeatureToken(const std::string& token) {
+    return features_.erase(token) > 0;
+  }
+  [[nodiscard]] std::optional<Credentials> checkFeature(std::string_view token) const;
   // After the user has confirmed the code.
   [[nodiscard]] std::string issuePairedToken(PairedProvider provider);
 
@@ -84,6 +91,7 @@ class Authenticator {
   std::string instanceToken_;
   FillSecret fillSecret_;
   std::map<std::string, std::string, std::less<>> spawned_;    // token to session
+  std::set<std::string> features_;                             // tokens
   std::map<std::string, PairedProvider, std::less<>> paired_;  // by token
   std::map<PeerId, WaitingPairing> pairings_;
   std::deque<Time> pairingTimes_;  // of the last minute

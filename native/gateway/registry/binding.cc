@@ -285,12 +285,12 @@ std::optional<Refusal> sessionReady(const Turn& turn, Provider& provider,
   return std::nullopt;
 }
 
-void bindInProcessProviders(const Turn& turn, const Session& session) {
-  std::vector<Provider*> inProcess = turn.state.providers.all();
-  std::erase_if(inProcess, [](const Provider* one) { return !one->isInProcess() || !one->all; });
-  std::sort(inProcess.begin(), inProcess.end(),
+void bindOwnProviders(const Turn& turn, const Session& session) {
+  std::vector<Provider*> own = turn.state.providers.all();
+  std::erase_if(own, [](const Provider* one) { return !one->isOwn() || !one->all; });
+  std::sort(own.begin(), own.end(),
             [](const Provider* a, const Provider* b) { return a->peer < b->peer; });
-  for (Provider* provider : inProcess) {
+  for (Provider* provider : own) {
     if (const auto refusal = sessionReady(turn, *provider, session.id)) {
       turn.send(provider->peer, protocol::encodeError(*refusal, provider->providerId, session.id));
     }

@@ -21,6 +21,6 @@ namespace tap::gateway {
 [[nodiscard]] std::optional<protocol::Refusal> sessionReady(const Turn& turn, Provider& provider,
                                                             const std::string& sessionId);
 // Binds the in-process providers that are bound to "all" to a new session.
-void bindInProcessProviders(const Turn& turn, const Session& session);
+void bindOwnProviders(const Turn& turn, const Session& session);
 
 }  // namespace tap::gateway

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "base/text_map.h"
 #include "gateway/hooks/hooks.h"
 #include "gateway/registry/identity.h"
 #include "gateway/registry/kept.h"
@@ -15,6 +16,8 @@ using protocol::ErrorCode;
 using protocol::Refusal;
 
 namespace {
+
+constexpr std::string_view kOwnNames = "tap-";  // how the names of tap's own features begin
 
 Refusal refused(ErrorCode code, std::string message) {
   return {code, std::move(message), "hello"};
@@ -55,6 +58,10 @@ Result<std::vector<Session*>, Refusal> chooseSessions(const Turn& turn, const Pr
 std::optional<Refusal> unauthorized(const Provider& provider, const protocol::Hello& hello) {
   constexpr auto kToolEvents =
       static_cast<uint8_t>(protocol::SubscribedEvent::ToolExecutionComplete);
+  if (!provider.isOwn() && equalIgnoringCase(hello.name.substr(0, kOwnNames.size()), kOwnNames)) {
+    return refused(ErrorCode::Unauthorized,
+                   "names that begin with \"tap-\" are tap's own; choose another");
+  }
   if (auto reason = forbiddenHooks(provider, hello.hooks)) {
     return refused(ErrorCode::Unauthorized, std::move(*reason));
   }

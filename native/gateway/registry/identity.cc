@@ -164,7 +164,7 @@ void onBound(const Turn& turn, Session& session, Provider& provider) {
     if (known.startupGiven) binding->startupContext.clear();
   }
   session.servedElsewhere.erase(provider.name);
-  if (provider.isInProcess()) session.announced.erase(provider.name);
+  if (provider.isOwn()) session.announced.erase(provider.name);
   announce(turn, session, provider);
 }
 

@@ -45,7 +45,7 @@ bool isProgram(std::string_view account) {
 std::string accountOf(const Credentials& credentials, const std::optional<std::string>& origin,
                       std::string_view name) {
   if (credentials.trust == protocol::Trust::InProcess) return {};
-  if (credentials.trust == protocol::Trust::Project) return accountOfName(name);
+  if (credentials.trust >= protocol::Trust::Project) return accountOfName(name);
   if (origin) return "page " + *origin;
   return "token " + credentials.token;
 }

@@ -56,9 +56,8 @@ void Providers::erase(PeerId peer) {
 }
 
 size_t Providers::connections() const {
-  return static_cast<size_t>(
-      std::count_if(providers_.begin(), providers_.end(),
-                    [](const auto& one) { return !one.second.isInProcess(); }));
+  return static_cast<size_t>(std::count_if(providers_.begin(), providers_.end(),
+                                           [](const auto& one) { return !one.second.isOwn(); }));
 }
 
 std::vector<Provider*> Providers::all() {
@@ -156,12 +155,14 @@ void Providers::regroup(std::string_view sessionId, std::string_view name) {
     session->second.tools.erase(session->second.tools.find(tool));
   }
   named->toolNames.clear();
+  session->second.hidden -= std::exchange(named->hidden, 0);
   if (named->peers.empty()) {
     session->second.groups.erase(session->second.groups.find(name));
     if (session->second.groups.empty()) bound_.erase(session);
     return;
   }
   named->definitions.clear();
+  const auto& on = groupsOn(sessionId);
   named->targeted = std::any_of(named->peers.begin(), named->peers.end(),
                                 [&](PeerId peer) { return !find(peer)->instance.empty(); });
   const std::string_view owner = session->second.groups.find(name)->first;
@@ -176,6 +177,10 @@ void Providers::regroup(std::string_view sessionId, std::string_view name) {
       obtained.tool->served.push_back({provider, &tool});
       if (!obtained.isNew) continue;  // another instance declares it, too
       named->toolNames.push_back(obtained.name);
+      if (!tool.group.empty() && !on.contains(tool.group)) {
+        ++named->hidden;
+        continue;
+      }
       named->definitions.push_back(shownDefinition(*provider, tool, named->targeted));
     }
   }
@@ -188,6 +193,47 @@ void Providers::regroup(std::string_view sessionId, std::string_view name) {
     }
   }
   named->digest = digestOf(name, named->definitions);
+  session->second.hidden += named->hidden;
+}
+
+const std::set<std::string, std::less<>>& Providers::groupsOn(std::string_view sessionId) const {
+  static const std::set<std::string, std::less<>> kNone;
+  const auto at = groupsOn_.find(sessionId);
+  return at == groupsOn_.end() ? kNone : at->second;
+}
+
+std::set<std::string> Providers::addGroups(std::string_view sessionId,
+                                           const std::set<std::string>& groups) {
+  std::set<std::string> changed;
+  for (const std::string& group : groups) {
+    groupsOn_[std::string(sessionId)].insert(group);
+    for (const Provider* provider : inSession(sessionId)) {
+      const auto& tools = provider->bindings.find(sessionId)->second.tools;
+      if (std::any_of(tools.begin(), tools.end(),
+                      [&](const protocol::ToolDefinition& tool) { return tool.group == group; })) {
+        changed.insert(provider->name);
+      }
+    }
+  }
+  for (const std::string& name : changed) regroup(sessionId, name);
+  return changed;
+}
+
+void Providers::forgetGroups(std::string_view sessionId) {
+  const auto at = groupsOn_.find(sessionId);
+  if (at != groupsOn_.end()) groupsOn_.erase(at);
+}
+
+std::map<std::string_view, const protocol::ToolDefinition*> Providers::toolsOfGroup(
+    std::string_view sessionId, std::string_view group) {
+  std::map<std::string_view, const protocol::ToolDefinition*> tools;
+  for (Provider* provider : inSession(sessionId)) {
+    for (const protocol::ToolDefinition& tool : provider->in(sessionId)->tools) {
+      if (tool.group != group || isRefused(sessionId, provider->name, tool.name)) continue;
+      tools.emplace(tool.name, &tool);
+    }
+  }
+  return tools;
 }
 
 const Providers::Tool* Providers::tool(std::string_view sessionId, std::string_view name) const {
@@ -293,7 +339,7 @@ ToolSnapshot Providers::snapshot(std::string_view sessionId) {
 
 size_t Providers::toolCount(std::string_view sessionId) {
   const auto session = bound_.find(sessionId);
-  return session == bound_.end() ? 0 : session->second.tools.size();
+  return session == bound_.end() ? 0 : session->second.tools.size() - session->second.hidden;
 }
 
 }  // namespace tap::gateway

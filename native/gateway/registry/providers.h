@@ -103,8 +103,10 @@ struct Provider {
     pingedAt.reset();
     hungTold = false;
   }
-  // Runs in the gateway's own process. It is part of tap: no session lists or announces it.
+  // Runs in the gateway's own process.
   [[nodiscard]] bool isInProcess() const { return credentials.trust == protocol::Trust::InProcess; }
+  // A part of tap, wherever it runs: no session lists or announces it.
+  [[nodiscard]] bool isOwn() const { return credentials.trust >= protocol::Trust::Feature; }
   [[nodiscard]] bool isWebPage() const { return origin.has_value(); }
   [[nodiscard]] Binding* in(std::string_view sessionId);
   // The session of a provider that is bound to just one; null otherwise.
@@ -116,7 +118,7 @@ class Providers {
   [[nodiscard]] Provider* find(PeerId peer);
   Provider& add(PeerId peer, const Limits& limits);
   void erase(PeerId peer);  // unbinds first
-  // Those with a connection of their own.
+  // Those with a WebSocket connection.
   [[nodiscard]] size_t connections() const;
   [[nodiscard]] std::vector<Provider*> all();
 
@@ -133,6 +135,19 @@ class Providers {
   void unbind(Provider& provider, std::string_view sessionId);
   // Replaces the tools of one binding; the caller has checked them.
   void setTools(Provider& provider, Binding& binding, std::vector<protocol::ToolDefinition> tools);
+  // --- Groups of tools: a session has the tools of a group only while that is on. The others are
+  // known here, so that nobody else takes their names.
+  // Turns these on. Returns: the names whose tools have changed thereby.
+  [[nodiscard]] std::set<std::string> addGroups(std::string_view sessionId,
+                                                const std::set<std::string>& groups);
+  [[nodiscard]] const std::set<std::string, std::less<>>& groupsOn(
+      std::string_view sessionId) const;
+  // The session is over.
+  void forgetGroups(std::string_view sessionId);
+  // The session's tools of that group, on or not: each once, by name.
+  [[nodiscard]] std::map<std::string_view, const protocol::ToolDefinition*> toolsOfGroup(
+      std::string_view sessionId, std::string_view group);
+
   // The session's CLI does not take this tool.
   void refuse(std::string_view sessionId, const std::string& tool);
 
@@ -184,13 +199,15 @@ class Providers {
     std::set<std::string, std::less<>> refused;
     bool targeted = false;
     std::vector<std::string> definitions;     // JSON text, as the session shall have them
-    std::vector<std::string_view> toolNames;  // of these: keys of Bound::tools
+    std::vector<std::string_view> toolNames;  // of these and hidden ones: keys of Bound::tools
+    size_t hidden = 0;                        // tools of groups that are not on
     std::string digest;
   };
   struct Bound {
     std::map<std::string, Group, std::less<>> groups;
     TextMap<Tool> tools;
     TextMap<std::vector<std::string_view>> spellings;  // keys of tools, by their small letters
+    size_t hidden = 0;                                 // of all groups
   };
   struct Obtained {
     std::string_view name;
@@ -204,6 +221,8 @@ class Providers {
 
   std::unordered_map<PeerId, Provider> providers_;
   std::map<std::string, Bound, std::less<>> bound_;
+  // The groups of tools that are on, by session.
+  std::map<std::string, std::set<std::string, std::less<>>, std::less<>> groupsOn_;
   uint64_t clock_ = 0;
   uint64_t order_ = 0;
 };

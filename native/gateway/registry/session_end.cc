@@ -7,6 +7,7 @@
 #include "gateway/registry/kept.h"
 #include "gateway/registry/session_list.h"
 #include "gateway/streams/injects.h"
+#include "gateway/sync/tools_in_force.h"
 
 namespace tap::gateway {
 
@@ -30,6 +31,7 @@ void sessionProcessGone(const Turn& turn, Session& session) {
   dropQuestions(turn, session);
   session.budgets.interrupted();
   session.sync.linkLost();
+  forgetRevisions(session);
   turn.cancel(session.syncTimer);
   if (session.ending) return;
   turn.cancel(session.lingerTimer);
@@ -44,6 +46,7 @@ void endSession(const Turn& turn, Session& session, std::string_view reason) {
   turn.cancel(session.lingerTimer);
   turn.cancel(session.syncTimer);
   turn.cancel(session.elsewhereTimer);
+  dropToolsWaiters(turn, session);
   cancelCallsOfSession(turn, session, "the session has ended");
   cancelControlCalls(turn, session.id, "the session has ended");
   turn.log(LogLevel::Info, "session " + session.id + " ends: " + visible(reason, false, 256));
@@ -79,6 +82,7 @@ void finishSession(const Turn& turn, const std::string& sessionId) {
   for (auto& [party, budget] : session->lines) turn.cancel(budget.notice);
   for (auto& [name, offer] : session->offers) turn.cancel(offer);
   turn.state.authenticator.forgetSession(sessionId);
+  turn.state.providers.forgetGroups(sessionId);
   turn.cancel(session->shutdownTimer);
   turn.cancel(session->lingerTimer);
   turn.cancel(session->syncTimer);

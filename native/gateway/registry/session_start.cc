@@ -15,6 +15,7 @@
 #include "gateway/registry/session_output.h"
 #include "gateway/streams/events.h"
 #include "gateway/sync/sync_schedule.h"
+#include "gateway/sync/tool_groups.h"
 
 namespace tap::gateway {
 
@@ -71,9 +72,10 @@ void welcome(const Turn& turn, Session& session, bool isNew, bool joined) {
                 protocol::Welcome{protocol::kLinkVersion, config.version, config.pid, config.port,
                                   !isNew || joined});
   sendToSession(turn, session, firstTools(turn, session, joined));
+  session.welcomed = true;
+  if (!turn.state.providers.groupsOn(session.id).empty()) tellGroups(turn, session);
   introduceSubscriptions(turn, session);
   introduceHooks(turn, session, isNew, joined);
-  session.activity = protocol::Activity::Idle;  // until the session reports another one
   while (!session.outbox.empty()) {
     protocol::SessionEvent event = std::move(session.outbox.front());
     session.outbox.pop_front();
@@ -103,7 +105,7 @@ void registerSession(const Turn& turn, PeerId peer, const protocol::Register& me
     session->trace = {turn.state.ids.spanId(), turn.state.ids.spanId(), turn.state.ids.spanId(), 1};
     session->openedUnixMillis = turn.now.unixMillis;
     keepKnownProviders(turn, *session, have);
-    bindInProcessProviders(turn, *session);
+    bindOwnProviders(turn, *session);
   }
   takeOver(turn, *session);
   turn.cancel(session->lingerTimer);
@@ -113,15 +115,29 @@ void registerSession(const Turn& turn, PeerId peer, const protocol::Register& me
   session->cwd = message.cwd;
   session->cliPid = message.cliPid;
   session->sync.sessionRegistered(std::move(have), message.mode, turn.now.steady);
-  welcome(turn, *session, isNew, message.joined);
-  rescheduleSync(turn, *session);
-  if (isNew) endReplacedSessions(turn, *session);
-  if (isNew) noticeSession(turn, *session, message.joined);
+  session->activity = protocol::Activity::Idle;  // until the session reports another one
+  addGroups(turn, *session, message.groups);
   turn.log(LogLevel::Info, "session " + session->id + " registered: " + session->label);
   if (isRecording(turn)) recordSession(turn, *session, isNew ? "opened" : "linked", "");
   watchGrace(turn);
+  if (isNew) {
+    endReplacedSessions(turn, *session);
+    turn.effect(TellHost{HostAction::SessionOpened, session->id, session->cwd, ""});
+    turn.effect(WelcomeSession{session->id, peer, message.joined});
+    return;
+  }
+  welcome(turn, *session, false, message.joined);
+  rescheduleSync(turn, *session);
   announceSessions(turn);
-  if (isNew) turn.effect(TellHost{HostAction::SessionOpened, session->id, session->cwd, ""});
+}
+
+void welcomeNew(const Turn& turn, const std::string& sessionId, PeerId peer, bool joined) {
+  Session* session = turn.state.sessions.find(sessionId);
+  if (session == nullptr || session->peer != peer) return;
+  welcome(turn, *session, true, joined);
+  rescheduleSync(turn, *session);
+  noticeSession(turn, *session, joined);
+  announceSessions(turn);
 }
 
 }  // namespace tap::gateway

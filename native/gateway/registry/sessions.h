@@ -23,6 +23,7 @@
 #include "gateway/streams/held_injects.h"
 #include "gateway/streams/push_budget.h"
 #include "gateway/sync/tool_sync.h"
+#include "gateway/sync/tools_in_force.h"
 #include "protocol/link/session_messages.h"
 #include "protocol/provider/provider_codec.h"
 
@@ -61,6 +62,7 @@ struct Session {
   std::string cwd;
   int64_t cliPid = 0;
   std::optional<PeerId> peer;  // its extension process; none while it lingers
+  bool welcomed = false;       // it has had its first welcome
   bool ending = false;         // providers have been told; gone after the deadline
   protocol::Activity activity = protocol::Activity::Idle;
   uint64_t lastActive = 0;       // larger is later
@@ -86,6 +88,7 @@ struct Session {
   PushBudgets budgets;
   HeldInjects heldInjects;
   SessionHooks hooks;
+  std::vector<ToolsWaiter> toolsWaiters;  // for its tools to be in force
   bool warnedManyTools = false;
   std::string syncFailure;  // why its tools could not be changed; empty: they could
   TimerId lingerTimer = TimerId::None;

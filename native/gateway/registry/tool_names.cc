@@ -1,5 +1,8 @@
 #include "gateway/registry/tool_names.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/encoding.h"
 #include "base/text_map.h"
 #include "gateway/core/turn.h"
@@ -9,8 +12,15 @@ namespace tap::gateway {
 
 namespace {
 
-// Served by tap itself (js/host/tap-status.mjs); nobody else may have a tool of that name.
-constexpr std::string_view kStatusTool = "tap_status";
+// Served by tap itself; nobody else may have a tool of such a name.
+constexpr std::array<std::string_view, 2> kOwnTools{"tap_status", "tap_tools"};
+
+// The one of tap's own tools that this name stands for, however it is written; empty if none.
+std::string_view ownTool(std::string_view name) {
+  const auto* const at =
+      std::ranges::find_if(kOwnTools, [&](auto own) { return equalIgnoringCase(name, own); });
+  return at == kOwnTools.end() ? std::string_view() : *at;
+}
 
 // "x" is, or "X" differs only in case from "x",: what follows says whose that is.
 std::string clash(std::string_view name, std::string_view other) {
@@ -37,8 +47,8 @@ std::optional<std::string> toolConflict(const Turn& turn, const Session& session
   const bool targeted =
       !provider.instance.empty() || providers.isTargeted(session.id, provider.name);
   for (const protocol::ToolDefinition& tool : tools) {
-    if (equalIgnoringCase(tool.name, kStatusTool) && !provider.isInProcess()) {
-      return clash(tool.name, kStatusTool) + " tap's own tool";
+    if (const auto own = ownTool(tool.name); !own.empty() && !provider.isOwn()) {
+      return clash(tool.name, own) + " tap's own tool";
     }
     if (const auto at = session.builtins.find(tool.name); at != session.builtins.end()) {
       return clash(tool.name, *at) + " a tool of the CLI itself";

@@ -89,6 +89,7 @@ void toolsChanged(const Turn& turn, Session& session, const std::set<std::string
     changes[name] = turn.state.providers.digest(session.id, name);
   }
   session.sync.wantedChanged(changes, turn.now.steady);
+  toolsInForce(turn, session, 0);  // a change that is undone leaves nothing to wait for
   rescheduleSync(turn, session);
   if (turn.state.providers.toolCount(session.id) >= kManyTools &&
       !std::exchange(session.warnedManyTools, true)) {

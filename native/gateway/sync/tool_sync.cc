@@ -88,7 +88,21 @@ void ToolSync::noteBrought(Time now) {
   }
 }
 
+void ToolSync::hurry(Time now) {
+  failed_.reset();
+  if (!dirty()) return;
+  hurried_ = true;
+  if (!firstChange_) touch(now);
+}
+
+std::optional<int64_t> ToolSync::revisionOfWanted() const {
+  if (dirty()) return revision_ + 1;
+  if (inFlight_) return inFlight_->revision;
+  return std::nullopt;
+}
+
 void ToolSync::untouch() {
+  hurried_ = false;
   firstChange_.reset();
   lastChange_.reset();
   firstBrought_.reset();
@@ -112,6 +126,7 @@ Time ToolSync::gathered() const {
   const Time quiet = std::min(*lastChange_ + limits_->time(Limit::DebounceMs),
                               *firstChange_ + limits_->time(Limit::DebounceMaxMs));
   if (mode_ == SyncMode::Reload) return quiet;
+  if (hurried_) return *firstChange_;
   Time at = quiet;
   if (firstBrought_) at = std::min(at, *firstBrought_ + limits_->time(Limit::LiveDebounceMs));
   if (lastSwap_) at = std::max(at, *lastSwap_ + limits_->time(Limit::LiveGatherMs));

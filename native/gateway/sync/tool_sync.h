@@ -46,6 +46,10 @@ class ToolSync {
   // None is forced while an action waits for a gate: it would pass (docs/decisions.md D-23).
   void setGated(bool gated) { gated_ = gated; }
 
+  // What has changed is wanted at once: a live plan with it is due as soon as none is in flight,
+  // also where the same set has failed before.
+  void hurry(Time now);
+
   // The plan for a process that has just registered, at once. One that has not joined cannot do so
   // before it has all its tools; one that has gets an empty plan, and changes come as they are due.
   [[nodiscard]] SyncPlan firstPlan(bool joined, Time now);
@@ -64,6 +68,11 @@ class ToolSync {
   // The link broke: the fate of the plan in flight is unknown until the next register.
   void linkLost();
 
+  // The session has confirmed all that it should have; removals that are held do not count.
+  [[nodiscard]] bool inForce() const { return !inFlight_ && target().empty(); }
+  // The revision that brings what is wanted now. Nothing where none will: it is in force, or has
+  // failed.
+  [[nodiscard]] std::optional<int64_t> revisionOfWanted() const;
   // Nothing is in flight, and nothing is left that would be sent.
   [[nodiscard]] bool settled() const { return !inFlight_ && !dirty(); }
   [[nodiscard]] protocol::SyncMode mode() const { return mode_; }
@@ -104,6 +113,7 @@ class ToolSync {
   std::optional<Time> firstChange_;  // of the changes not yet sent
   std::optional<Time> lastChange_;
   std::optional<Time> firstBrought_;  // of those that add or replace tools
+  bool hurried_ = false;              // they are not gathered
   std::optional<Time> lastSwap_;      // when the last live plan left
   std::optional<Time> holdUntil_;     // no removals before
   bool quiet_ = true;

@@ -12,6 +12,7 @@
 #include "gateway/registry/party.h"
 #include "gateway/registry/tool_names.h"
 #include "gateway/sync/sync_schedule.h"
+#include "gateway/sync/tools_in_force.h"
 
 namespace tap::gateway {
 
@@ -189,11 +190,16 @@ std::optional<Refusal> updateTools(const Turn& turn, Provider& provider,
   for (size_t i = 0; i < next.size(); ++i) {
     Binding& binding = *bindings.value()[i];
     turn.state.providers.setTools(provider, binding, std::move(next[i]));
-    if (Session* session = turn.state.sessions.find(binding.sessionId)) {
+    Session* session = turn.state.sessions.find(binding.sessionId);
+    if (session != nullptr) {
       toolsChanged(turn, *session, {provider.name});
       announce(turn, *session, provider);
     }
-    acknowledge(turn, provider, binding, update.requestId);
+    if (update.inForce && !update.requestId.empty() && session != nullptr) {
+      answerWithTools(turn, *session, AckDue{provider.peer, binding.order, update.requestId});
+    } else {
+      acknowledge(turn, provider, binding, update.requestId);
+    }
     if (isRecording(turn)) {
       recordProvider(turn, provider, binding.sessionId, {"updated", "", kType});
     }

@@ -17,8 +17,14 @@ namespace tap::protocol {
 
 // --- Control client → gateway. Those with a secret may come on any link. ---
 
+// The first frame of a link that is a provider's from then on: each further frame is one message of
+// docs/protocol.md. Answered as a provider's auth, or by Refused.
+struct OpenProvider {
+  std::string token;
+};
 // Opens the link for the messages without a secret, and for Call, CancelCall, Ping and UseProvider.
-// Answered by Welcome, or by Refused.
+// With a feature's token instead of the secret it is open for HostRequest and Ping only. Answered
+// by Welcome, or by Refused.
 struct OpenControl {
   std::string secret;
   std::string sessionId;  // calls are made in its name; empty: the session last in use
@@ -46,8 +52,15 @@ struct ListCalls {
   int64_t after = 0;  // only calls with a greater sequence number
 };
 
-using ControlMessage =
-    std::variant<OpenControl, Drain, ListPaired, RevokePaired, Inspect, Trace, ListCalls>;
+// A request to the process around the gateway. Answered by HostResult.
+struct HostRequest {
+  std::string requestId;  // the client's own, unique on its link
+  std::string method;     // of a-z, 0-9, "." and "-"
+  Slice params;           // JSON text of an object
+};
+
+using ControlMessage = std::variant<OpenProvider, OpenControl, Drain, ListPaired, RevokePaired,
+                                    Inspect, Trace, ListCalls, HostRequest>;
 
 // --- Gateway → control client ---
 
@@ -74,6 +87,12 @@ struct TraceFrame {
 };
 struct CallsLogged {
   std::string calls;  // JSON text of an array: native/gateway/calls/call_log.cc
+};
+// The answer to HostRequest.
+struct HostResult {
+  std::string requestId;
+  bool failed = false;
+  std::string value;  // JSON text: the result, or where failed an object with `code` and `message`
 };
 // The answer to UseProvider.
 struct Used {

@@ -35,6 +35,7 @@ struct FieldWriter {
     writer.key("have").beginObject();
     for (const ProviderDigest& one : m.have) writer.key(one.provider).string(one.digest);
     writer.endObject();
+    if (!m.groups.empty()) writeStrings(writer, "groups", m.groups);
   }
   void operator()(const Update& m) const {
     writer.field("type", "update");
@@ -97,6 +98,9 @@ struct FieldWriter {
     writer.field("sections", kHookOutcomes[static_cast<size_t>(m.sections)]);
   }
 
+  void operator()(const OpenProvider& m) const {
+    writer.field("type", "provider.open").field("token", m.token);
+  }
   void operator()(const OpenControl& m) const {
     writer.field("type", "control.open").field("secret", m.secret);
     writer.field("sessionId", m.sessionId);
@@ -114,6 +118,11 @@ struct FieldWriter {
   void operator()(const Trace&) const { writer.field("type", "trace"); }
   void operator()(const ListCalls& m) const {
     writer.field("type", "calls.list").field("after", m.after);
+  }
+  void operator()(const HostRequest& m) const {
+    writer.field("type", "host.request").field("requestId", m.requestId);
+    writer.field("method", m.method);
+    writer.rawField("params", m.params.empty() ? "{}" : m.params.view());
   }
 
   void operator()(const Hooks& e) const {
@@ -182,6 +191,10 @@ struct FieldWriter {
   void operator()(const Inject& e) const {
     writer.field("type", "inject").field("provider", e.provider).field("prompt", e.prompt);
   }
+  void operator()(const Groups& e) const {
+    writer.field("type", "groups");
+    writeStrings(writer, "names", e.names);
+  }
   void operator()(const Pong&) const { writer.field("type", "pong"); }
   void operator()(const Draining& e) const {
     writer.field("type", "draining").field("reason", e.reason);
@@ -205,6 +218,14 @@ struct FieldWriter {
   }
   void operator()(const Used& e) const {
     writer.field("type", "provider.used").field("outcome", e.outcome).field("message", e.message);
+  }
+  void operator()(const HostResult& e) const {
+    writer.field("type", "host.result").field("requestId", e.requestId);
+    if (e.failed) {
+      writer.rawField("error", e.value);
+    } else {
+      writer.rawField("result", e.value);
+    }
   }
   void operator()(const TraceFrame& e) const {
     writer.field("type", "trace.frame").field("at", e.at).field("connection", e.connection);

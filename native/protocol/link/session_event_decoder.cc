@@ -100,6 +100,16 @@ Used readUsed(Fields& fields, const Slice&) {
   return {fields.string("outcome"), fields.string("message")};
 }
 
+HostResult readHostResult(Fields& fields, const Slice&) {
+  HostResult event;
+  event.requestId = fields.requiredText("requestId", 256);
+  const std::optional<json::Value> error = fields.optional("error", json::Kind::Object);
+  const std::optional<json::Value> value = error ? error : fields.find("result");
+  event.failed = error.has_value();
+  event.value = value ? std::string(value->raw) : "null";
+  return event;
+}
+
 TraceFrame readTraceFrame(Fields& fields, const Slice&) {
   TraceFrame event;
   event.at = fields.integer("at");
@@ -195,6 +205,11 @@ constexpr std::array<Reader<SessionEvent>, std::variant_size_v<SessionEvent>> kE
        return CommandResult{fields.requiredText("commandId", 256), fields.string("text")};
      }},
     {"provider.used", reading<SessionEvent, readUsed>},
+    {"host.result", reading<SessionEvent, readHostResult>},
+    {"groups",
+     [](Fields& fields, const Slice&, Problem&) -> SessionEvent {
+       return Groups{readStrings(fields, "names")};
+     }},
 }};
 
 }  // namespace

@@ -30,6 +30,7 @@ Register readRegister(Fields& fields, const Slice&) {
   message.mode = readMode(fields).value_or(SyncMode::Live);
   message.joined = fields.boolean("joined");
   message.have = readDigests(fields, "have");
+  message.groups = readStrings(fields, "groups");
   return message;
 }
 
@@ -96,6 +97,10 @@ ShowPairings readShowPairings(Fields&, const Slice&) {
   return {};
 }
 
+OpenProvider readOpenProvider(Fields& fields, const Slice&) {
+  return {fields.string("token")};
+}
+
 OpenControl readOpenControl(Fields& fields, const Slice&) {
   return {fields.string("secret"), readOptionalString(fields, "sessionId").value_or("")};
 }
@@ -110,6 +115,16 @@ Trace readTrace(Fields&, const Slice&) {
 
 ListCalls readListCalls(Fields& fields, const Slice&) {
   return {fields.integer("after")};
+}
+
+HostRequest readHostRequest(Fields& fields, const Slice& text) {
+  HostRequest message;
+  message.requestId = fields.requiredText("requestId", 256);
+  message.method = fields.requiredText("method", kMaxMethodName);
+  if (const auto params = fields.optional("params", json::Kind::Object)) {
+    message.params = text.part(params->raw);
+  }
+  return message;
 }
 
 UseProvider readUseProvider(Fields& fields, const Slice&) {
@@ -196,6 +211,7 @@ constexpr std::array<Reader<LinkMessage>, kMessages> kMessageReaders{{
     {"prompt.submitted", kSession<readPromptSubmitted>},
     {"section.build", kSession<readSectionBuild>},
     {"hooks.state", kSession<readHooksState>},
+    {"provider.open", kControl<readOpenProvider>},
     {"control.open", kControl<readOpenControl>},
     {"drain", kControl<readDrain>},
     {"paired.list", kControl<readListPaired>},
@@ -203,6 +219,7 @@ constexpr std::array<Reader<LinkMessage>, kMessages> kMessageReaders{{
     {"inspect", kControl<readInspect>},
     {"trace", kControl<readTrace>},
     {"calls.list", kControl<readListCalls>},
+    {"host.request", kControl<readHostRequest>},
 }};
 
 }  // namespace

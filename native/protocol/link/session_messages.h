@@ -25,6 +25,7 @@ inline constexpr int64_t kLinkVersion = 2;
 // What a user may type after a slash command, in bytes.
 inline constexpr size_t kMaxCommandArguments = 4096;
 inline constexpr size_t kMaxCommandName = 64;
+inline constexpr size_t kMaxMethodName = 64;  // of HostRequest
 
 // One provider's tools as a session has them: enough to know whether they are still right.
 struct ProviderDigest {
@@ -50,8 +51,9 @@ struct Register {
   std::string cwd;
   int64_t cliPid = 0;  // two sessions of one CLI share it
   SyncMode mode = SyncMode::Live;
-  bool joined = false;               // false: it waits for its first tools before it joins
-  std::vector<ProviderDigest> have;  // tools that the joined session already has
+  bool joined = false;                   // false: it waits for its first tools before it joins
+  std::vector<ProviderDigest> have;      // tools that the joined session already has
+  std::vector<std::string> groups = {};  // of tools, that were on
 };
 // Something about the session changed, or is known now. Absent fields keep their value.
 struct Update {
@@ -160,7 +162,7 @@ struct Welcome {
 };
 // The link is of no use; the gateway closes it.
 struct Refused {
-  std::string code;  // "SECRET", "LINK_VERSION", "REPLACED", "TOO_MANY_SESSIONS", "NOT_REGISTERED"
+  std::string code;  // docs/session-link.md, "refused"
   std::string message;
 };
 // A change to the session's tools, by provider. Answered by Synced or SyncFailed.
@@ -246,6 +248,10 @@ struct SectionText {
   std::string buildId;
   std::optional<std::string> content;  // nothing: it stays as it is
 };
+// The groups of tools that are on in the session from now on: for Register.
+struct Groups {
+  std::vector<std::string> names;  // sorted
+};
 struct Pong {};
 // The gateway is going away on purpose: connect again, a new one will be there.
 struct Draining {
@@ -258,11 +264,11 @@ struct CommandResult {
   std::string text;  // for the timeline; control characters are already made visible
 };
 
-// All that the gateway sends over a link. Paired, Inspection, TraceFrame, CallsLogged and Used go
-// to control clients.
+// All that the gateway sends over a link. Paired, Inspection, TraceFrame, CallsLogged, Used and
+// HostResult go to control clients.
 using SessionEvent =
     std::variant<Welcome, Refused, Tools, CallResult, CallProgress, Timeline, Inject, Subscribe,
                  Hooks, HookVerdict, PromptContext, SectionText, Pong, Draining, Paired, Inspection,
-                 TraceFrame, CallsLogged, CommandResult, Used>;
+                 TraceFrame, CallsLogged, CommandResult, Used, HostResult, Groups>;
 
 }  // namespace tap::protocol

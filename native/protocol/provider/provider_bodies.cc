@@ -177,6 +177,8 @@ ProviderMessage decodeToolsUpdate(Body& body) {
   ToolsUpdate update;
   update.sessionId = body.fields.optionalText("sessionId", kMaxIdBytes);
   update.requestId = readText(body, "requestId", kMaxIdBytes);
+  const auto inForce = body.fields.optional("inForce", json::Kind::Boolean);
+  update.inForce = inForce && json::decodeBoolean(*inForce);
   const auto remove = body.fields.optional("remove", json::Kind::Array);
   update.delta = remove.has_value();
   if (remove) update.remove = readNames(body, *remove, "tools.update.remove");

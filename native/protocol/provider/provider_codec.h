@@ -76,8 +76,10 @@ struct Ack {
   std::string_view requestId;
   std::string_view sessionId;
   int64_t revision = 0;
-  std::string_view outcome;  // of a push; else empty
-  int64_t rule = -1;         // of the filter that decided it; -1: none did
+  std::string_view outcome;          // of a push; else empty
+  int64_t rule = -1;                 // of the filter that decided it; -1: none did
+  std::optional<bool> inForce = {};  // of a tools.update that has asked for it
+  std::string_view reason = {};      // why they are not
 };
 
 struct GateCheck {

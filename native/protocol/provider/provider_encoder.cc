@@ -48,6 +48,8 @@ Slice encodeAck(const Ack& ack) {
   writer.field("sessionId", ack.sessionId).field("revision", ack.revision);
   if (!ack.outcome.empty()) writer.field("outcome", ack.outcome);
   if (ack.rule >= 0) writer.field("rule", ack.rule);
+  if (ack.inForce) writer.field("inForce", *ack.inForce);
+  if (!ack.reason.empty()) writer.field("reason", ack.reason);
   writer.endObject();
   return Slice(std::move(out));
 }

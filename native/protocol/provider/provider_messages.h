@@ -29,14 +29,18 @@ namespace tap::protocol {
 
 inline constexpr int64_t kProtocolVersion = 2;
 
-// Who a connection speaks for (docs/decisions.md D-1). Later is more.
-enum class Trust : uint8_t { None, External, Project, InProcess };
+// Who a connection speaks for (docs/decisions.md D-1). Later is more. Feature: a part of tap in
+// another process, over the local link.
+enum class Trust : uint8_t { None, External, Project, Feature, InProcess };
 
 // One declared tool, checked against what the CLI accepts (docs/decisions.md D-12).
 struct ToolDefinition {
   std::string name;
   std::optional<Millis> timeout;
   std::string json;  // {"name":…,"description":…,"parameters":…[,"timeout":…]}, ready to be sent on
+  // A session has it only while this group of tools is on; empty: always. Tap's own features may
+  // say so.
+  std::string group = {};
 };
 
 // Session events that hello.subscribe can name; a set of bits.
@@ -117,7 +121,8 @@ struct Push {
 struct ToolsUpdate {
   std::vector<ToolDefinition> tools;
   std::vector<std::string> remove;
-  bool delta = false;  // `remove` was there: tools are added or replaced, the others stay
+  bool delta = false;    // `remove` was there: tools are added or replaced, the others stay
+  bool inForce = false;  // the ack comes once the session has them
   std::optional<std::string> sessionId;
   std::string requestId;
 };

@@ -1,6 +1,7 @@
 #include "protocol/provider/refused_requests.h"
 
 #include "base/encoding.h"
+#include "base/json_writer.h"
 #include "base/utf8.h"
 #include "protocol/field_reader.h"
 
@@ -88,6 +89,14 @@ std::optional<SessionEvent> answerUnreadable(std::string_view text, std::string_
     if (!id.empty()) {
       return CommandResult{std::move(id),
                            "tap: the command cannot be read: " + visible(reason, false, 512)};
+    }
+  }
+  if (type == "host.request") {
+    std::string id = textIn(text, "requestId");
+    if (!id.empty()) {
+      std::string error = R"({"code":"INVALID_JSON","message":)";
+      json::appendQuoted(error, "the request cannot be read: " + visible(reason, false, 512));
+      return HostResult{std::move(id), true, error + "}"};
     }
   }
   if (type == "section.build") {

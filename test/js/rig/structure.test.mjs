@@ -40,6 +40,8 @@ const ROOMS = {
   projects: ["base", "process"],
   views: ["base"],
   host: ["base", "projects", "views", "sdk"],
+  "feature-host": ["base", "process", "sdk"],
+  features: ["base", "process", "sdk"],
   session: ["base"],
   extension: ["base", "session", "host"],
   embedded: ["base", "host", "session"],

@@ -19,107 +19,10 @@
 #include "base/json_writer.h"
 #include "base/utf8.h"
 #include "gateway/core/gateway.h"
+#include "gateway/texts.h"
 
 namespace tap::gateway::test {
 
-inline constexpr std::string_view kToken = "ptk-0123456789abcdef";
-inline constexpr std::string_view kAbsent = "<absent>";
-
-// A JSON object that the gateway sent.
-class Message {
- public:
-  explicit Message(std::string text) : text_(std::move(text)), type_(get("type")) {}
-
-  // The member at a path ("active.0.id"): a string's text, anything else as it is written.
-  [[nodiscard]] std::string get(std::string_view path) const {
-    json::Scanner scanner;
-    auto root = scanner.scan(text_);
-    if (!root) return "<not JSON>";
-    json::Value value = root.value();
-    while (!path.empty()) {
-      const size_t dot = std::min(path.find('.'), path.size());
-      const std::optional<json::Value> next = step(value, path.substr(0, dot));
-      if (!next) return std::string(kAbsent);
-      value = *next;
-      path.remove_prefix(std::min(dot + 1, path.size()));
-    }
-    return value.kind == json::Kind::String ? json::decodeString(value) : std::string(value.raw);
-  }
-  [[nodiscard]] const std::string& type() const { return type_; }
-  [[nodiscard]] const std::string& text() const { return text_; }
-  // How many elements the array at this path has.
-  [[nodiscard]] size_t size(std::string_view path) const {
-    size_t count = 0;
-    while (get(std::string(path) + "." + std::to_string(count)) != kAbsent) ++count;
-    return count;
-  }
-
- private:
-  static std::optional<json::Value> step(json::Value value, std::string_view name) {
-    if (value.kind == json::Kind::Object) return json::find(value, name);
-    if (value.kind != json::Kind::Array) return std::nullopt;
-    json::Elements elements(value);
-    json::Value element;
-    for (int left = std::stoi(std::string(name)); elements.next(element); --left) {
-      if (left == 0) return element;
-    }
-    return std::nullopt;
-  }
-
-  std::string text_;
-  std::string type_;
-};
-
-// --- Texts that providers say
-
-inline std::string quote(std::string_view text) {
-  std::string out;
-  json::appendQuoted(out, text);
-  return out;
-}
-inline std::string tool(std::string_view name, std::string_view more = "") {
-  return R"({"name":)" + quote(name) + R"(,"description":"does it")" + std::string(more) + "}";
-}
-inline std::string tools(const std::vector<std::string>& names) {
-  std::string out = "[";
-  for (const std::string& name : names) out += (out.size() > 1 ? "," : "") + tool(name);
-  return out + "]";
-}
-inline std::string hello(std::string_view name, std::string_view session,
-                         std::string_view toolArray = "[]") {
-  return R"({"type":"hello","protocolVersion":2,"name":)" + quote(name) + R"(,"session":)" +
-         quote(session) + R"(,"tools":)" + std::string(toolArray) + "}";
-}
-inline std::string helloWith(std::string_view name, std::string_view session,
-                             std::string_view more) {
-  return R"({"type":"hello","protocolVersion":2,"name":)" + quote(name) + R"(,"session":)" +
-         quote(session) + "," + std::string(more) + "}";
-}
-inline std::string auth(std::string_view token = kToken) {
-  return R"({"type":"auth","token":)" + quote(token) + "}";
-}
-inline std::string update(std::string_view toolArray) {
-  return R"({"type":"tools.update","tools":)" + std::string(toolArray) + "}";
-}
-inline std::string result(std::string_view id, std::string_view data = R"("done")") {
-  return R"({"type":"tool.result","id":)" + quote(id) + R"(,"data":)" + std::string(data) + "}";
-}
-inline std::string failure(std::string_view id, std::string_view code, std::string_view error) {
-  return R"({"type":"tool.result","id":)" + quote(id) + R"(,"errorCode":)" + quote(code) +
-         R"(,"error":)" + quote(error) + "}";
-}
-inline std::string push(std::string_view level, std::string_view event,
-                        std::string_view more = "") {
-  return R"({"type":"push","level":)" + quote(level) + R"(,"event":)" + quote(event) +
-         std::string(more) + "}";
-}
-// For tests that push a lot and are about something else.
-inline Limits manyPushes() {
-  Limits limits;
-  limits.set(Limit::PushesPerSecond, 100'000);
-  limits.set(Limit::LinesPerSecond, 100'000);
-  return limits;
-}
 // A row of the record store, as it would be stored but for cutting.
 struct Stored {
   protocol::Collection collection;
@@ -155,8 +58,6 @@ struct Stored {
   }
   [[nodiscard]] std::string get(std::string_view field) const { return body.get(field); }
 };
-
-inline const std::string kGoodbye = R"({"type":"goodbye"})";
 
 class Harness {
  public:
@@ -313,6 +214,30 @@ class Harness {
   [[nodiscard]] const std::vector<std::string>& folders() const { return folders_; }
   // --- The host
 
+  std::string featureToken() { return gateway_.issueFeatureToken(); }
+  void revokeFeatureToken(const std::string& token) {
+    gateway_.revokeFeatureToken(token, now_, effects_);
+    sort();
+  }
+  // A link's first frame. `isProvider`: whether it has made the link a provider's.
+  PeerId openLink(const std::string& text, bool isProvider) {
+    const PeerId peer = newPeer();
+    EXPECT_EQ(gateway_.linkOpened(peer, Slice::borrow(text), now_, effects_), isProvider);
+    sort();
+    return peer;
+  }
+  // A feature's link; its inbox is as the gateway filled it.
+  PeerId feature(std::string_view token) {
+    return openLink(R"({"type":"provider.open","token":)" + quote(token) + "}", true);
+  }
+  // Bound to all sessions, with an empty inbox.
+  PeerId boundFeature(std::string_view token, std::string_view name, std::string_view toolArray) {
+    const PeerId peer = feature(token);
+    say(peer, hello(name, "all", toolArray));
+    EXPECT_EQ(take(peer, "hello.ack").type(), "hello.ack");
+    inbox(peer).texts.clear();
+    return peer;
+  }
   std::string spawnToken(const std::string& session) { return gateway_.issueSpawnToken(session); }
   void forgetSpawnToken(const std::string& token, bool revoked = false) {
     gateway_.forgetSpawnToken(token, revoked, now_, effects_);
@@ -441,6 +366,31 @@ class Harness {
                        [&](const TellHost& tell) { return tell.action == action; });
   }
   [[nodiscard]] size_t toldCount() const { return host_.size(); }
+  // What the host turns on in each new session.
+  std::vector<std::string> configGroups;
+  void addGroups(const std::string& session, const std::vector<std::string>& names) {
+    gateway_.addGroups(session, names, now_, effects_);
+    sort();
+  }
+  void openGroups(const std::string& session, const std::vector<std::string>& names) {
+    gateway_.openGroups(OpeningNumber{++lastOpening_}, session, names, now_, effects_);
+    sort();
+  }
+  [[nodiscard]] size_t openedCount() const { return opened_.size(); }
+  // The oldest answer to openGroups that was not looked at: "yes a b", or "no a b: reason".
+  std::string opened() {
+    if (opened_.empty()) return "none";
+    const GroupsOpened answer = opened_.front();
+    opened_.erase(opened_.begin());
+    std::string text = answer.inForce ? "yes" : "no";
+    for (const std::string& tool : answer.tools) text += " " + tool;
+    return answer.reason.empty() ? text : text + ": " + answer.reason;
+  }
+  [[nodiscard]] const std::vector<RequestHost>& requests() const { return requests_; }
+  void answerRequest(RequestNumber number, std::string_view json) {
+    gateway_.answerRequest(number, json, now_, effects_);
+    sort();
+  }
   [[nodiscard]] const std::vector<HostCommand>& commands() const { return commands_; }
   void finishCommand(CommandNumber number, std::string_view text) {
     gateway_.commandFinished(number, text, now_, effects_);
@@ -504,6 +454,9 @@ class Harness {
 
   // Slices may borrow from the input: what is kept is copied.
   void sort() {
+    while (!effects_.empty()) sortOnce();
+  }
+  void sortOnce() {
     for (Effect& effect : std::exchange(effects_, {})) {
       if (auto* text = std::get_if<SendText>(&effect)) {
         EXPECT_TRUE(utf8::isValid(text->text.view()));
@@ -542,6 +495,13 @@ class Harness {
       } else if (auto* commit = std::get_if<CommitRecord>(&effect)) {
         records_.push_back(Stored::of(*commit->row, commit->number));
         commit->row->payloads = {};
+      } else if (auto* request = std::get_if<RequestHost>(&effect)) {
+        requests_.push_back(*request);
+      } else if (auto* opened = std::get_if<GroupsOpened>(&effect)) {
+        opened_.push_back(*opened);
+      } else if (auto* welcome = std::get_if<WelcomeSession>(&effect)) {
+        gateway_.addGroups(welcome->sessionId, configGroups, now_, effects_);
+        gateway_.welcomeSession(*welcome, now_, effects_);
       }
     }
   }
@@ -552,6 +512,9 @@ class Harness {
   std::map<PeerId, Inbox> inboxes_;
   std::vector<TellHost> host_;
   std::vector<HostCommand> commands_;
+  std::vector<RequestHost> requests_;
+  std::vector<GroupsOpened> opened_;
+  uint64_t lastOpening_ = 0;
   std::vector<std::string> folders_;
   std::vector<ReadFile> reads_;
   std::vector<Stored> records_;

@@ -38,7 +38,7 @@ class World {
   }
 
   void step() {
-    switch (below(18)) {
+    switch (below(19)) {
       case 0:
         if (processes_.size() < 3 || below(10) == 0) startProcess();
         break;
@@ -71,6 +71,9 @@ class World {
       case 11:
         anybodySaysAnything();
         break;
+      case 12:
+        hostActs();
+        break;
       default:
         providerSays();
     }
@@ -94,6 +97,8 @@ class World {
     ASSERT_TRUE(tap_.state().calls.empty());
     ASSERT_TRUE(tap_.state().checks.gates.empty());
     ASSERT_TRUE(tap_.state().sections.transforms.empty());
+    ASSERT_TRUE(tap_.state().requests.waiting.empty()) << "a request of a link that has ended";
+    ASSERT_EQ(tap_.openedCount(), openings_) << "groups whose opening was not answered once";
     ASSERT_TRUE(tap_.state().queue.empty()) << "a place of somebody who has gone";
     ASSERT_TRUE(tap_.state().sessions.all().empty());
     ASSERT_EQ(tap_.state().providers.connections(), 0u);
@@ -205,6 +210,52 @@ class World {
       break;
     }
     tap_.say(peer, hello(name, session, anyTools()));
+  }
+
+  // Features, their groups of tools, and what clients of the link ask of the host.
+  void hostActs() {
+    switch (below(6)) {
+      case 0:
+        if (providers_.size() < 10) openFeature();
+        break;
+      case 1:
+      case 2:
+        ++openings_;
+        tap_.openGroups(anySession(), {anyGroup(), anyGroup()});
+        break;
+      case 3:
+        tap_.addGroups(anySession(), {anyGroup()});
+        break;
+      case 4:
+        requestOfHost();
+        break;
+      default:
+        if (below(8) != 0) break;
+        tap_.revokeFeatureToken(featureToken_);
+        featureToken_ = tap_.featureToken();
+    }
+  }
+  std::string anyGroup() { return "g" + std::to_string(below(3)); }
+  void openFeature() {
+    const PeerId peer = tap_.feature(featureToken_);
+    providers_.push_back(peer);
+    std::string list;
+    for (uint32_t i = below(4); i > 0; --i) {
+      const std::string name = anyTool();
+      list += (list.empty() ? "" : ",") + tool(name, R"(,"group":")" + anyGroup() + "\"");
+    }
+    tap_.say(peer, hello("tap-" + anyName(), "all", "[" + list + "]"));
+  }
+  void requestOfHost() {
+    const size_t before = tap_.requests().size();
+    if (const Process* process = anyProcess(); process != nullptr && below(2) == 0) {
+      if (tap_.state().controlClients.contains(process->peer)) {
+        tap_.send(process->peer, protocol::HostRequest{"r", "holds.list", {}});
+      }
+    }
+    if (before == 0 || below(2) == 0) return;
+    tap_.answerRequest(tap_.requests()[below(static_cast<uint32_t>(before))].number,
+                       below(4) == 0 ? choices_.text() : R"({"result":1})");
   }
 
   void loseProvider() {
@@ -469,10 +520,14 @@ class World {
     }
   }
   std::string anyUpdate() {
-    switch (below(5)) {
+    switch (below(6)) {
       case 0: {
         const std::string start = R"({"type":"tools.update","remove":[")" + anyTool();
         return start + R"("],"tools":)" + anyTools() + R"(,"requestId":"r"})";
+      }
+      case 5: {
+        const std::string start = R"({"type":"tools.update","inForce":true,"remove":[],"tools":)";
+        return start + anyTools() + R"(,"requestId":"r"})";
       }
       case 1: {
         const std::string start = R"({"type":"tools.update","sessionId":")" + anySession();
@@ -579,6 +634,8 @@ class World {
   PeerId internal_ = tap_.admitted();  // serves tap_status, at once
   Promises promises_;
   RecordPromises records_;
+  std::string featureToken_ = tap_.featureToken();
+  size_t openings_ = 0;
   std::vector<PeerId> providers_;
   std::vector<Process> processes_;
   std::vector<std::string> ids_{"never"};

@@ -1,0 +1,85 @@
+// The table of host.request (docs/session-link.md): each method is registered by the part that owns it. The
+// gateway has checked and numbered the requests; their answers go back to it as JSON text.
+
+import { messageOf } from "../base/errors.mjs";
+
+/** A request that takes longer has failed for its client. */
+const MOST_MS = 30_000;
+
+/**
+ * `from`: whose link it was: of the copilot-tap command, or of tap's own features.
+ * @typedef {"control" | "feature"} RequestOrigin
+ * @typedef {(params: any, from: RequestOrigin) => unknown} RequestHandler its promise, or its return value, is
+ *   the result: anything that JSON can say
+ */
+
+/** Thrown by a handler: the client gets the code, and reads the message. */
+export class RequestError extends Error {
+  /** @param {string} code @param {string} message */
+  constructor(code, message) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export class HostRequests {
+  /** @type {Map<string, RequestHandler>} */
+  #methods = new Map();
+  #mostMs;
+
+  /** @param {number} [mostMs] */
+  constructor(mostMs = MOST_MS) {
+    this.#mostMs = mostMs;
+  }
+
+  /**
+   * @param {string} method of a-z, 0-9, "." and "-" @param {RequestHandler} handler
+   * @returns {() => void} takes the method out again
+   */
+  register(method, handler) {
+    if (!/^[a-z0-9.-]{1,64}$/.test(method))
+      throw new TypeError(`"${method}" is not a method's name`);
+    if (this.#methods.has(method)) throw new Error(`the method "${method}" is registered already`);
+    this.#methods.set(method, handler);
+    return () => {
+      if (this.#methods.get(method) === handler) this.#methods.delete(method);
+    };
+  }
+
+  /**
+   * Never rejects.
+   * @param {import("../base/addon.js").HostRequest} request
+   * @returns {Promise<string>} JSON text of an object with `result`, or with `error`
+   */
+  async answer({ method, params, from }) {
+    try {
+      return JSON.stringify({ result: (await this.#run(method, params, from)) ?? null });
+    } catch (error) {
+      const code = error instanceof RequestError ? error.code : "INTERNAL";
+      return JSON.stringify({ error: { code, message: messageOf(error) } });
+    }
+  }
+
+  /** @param {string} method @param {string} params @param {RequestOrigin} from */
+  async #run(method, params, from) {
+    const handler = this.#methods.get(method);
+    if (!handler) {
+      const known = [...this.#methods.keys()].sort().join(", ") || "none";
+      throw new RequestError(
+        "UNKNOWN_METHOD",
+        `there is no method "${method}"; there are: ${known}`,
+      );
+    }
+    /** @type {NodeJS.Timeout | undefined} */
+    let timer;
+    const late = new Promise((_, reject) => {
+      const why = `${method} was not done within ${this.#mostMs / 1000} s`;
+      timer = setTimeout(() => reject(new RequestError("TIMEOUT", why)), this.#mostMs);
+    });
+    try {
+      return await Promise.race([handler(JSON.parse(params), from), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

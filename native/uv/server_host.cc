@@ -1,0 +1,53 @@
+// What the process around the gateway says to it (gateway/core/host_inputs.cc).
+#include "uv/server.h"
+
+namespace tap::uv {
+
+using protocol::LogLevel;
+
+std::string Server::issueSpawnToken(const std::string& sessionId) {
+  return closed_ ? std::string() : gateway_.issueSpawnToken(sessionId);
+}
+
+void Server::forgetSpawnToken(const std::string& token, bool revoked) {
+  gateway_.forgetSpawnToken(token, revoked, clock_.now(), effects_);
+  settle();
+}
+
+std::string Server::issueFeatureToken() {
+  return closed_ ? std::string() : gateway_.issueFeatureToken();
+}
+
+void Server::revokeFeatureToken(const std::string& token) {
+  gateway_.revokeFeatureToken(token, clock_.now(), effects_);
+  settle();
+}
+
+void Server::addGroups(const std::string& sessionId, const std::vector<std::string>& names) {
+  gateway_.addGroups(sessionId, names, clock_.now(), effects_);
+  settle();
+}
+
+void Server::openGroups(gateway::OpeningNumber number, const std::string& sessionId,
+                        const std::vector<std::string>& names) {
+  gateway_.openGroups(number, sessionId, names, clock_.now(), effects_);
+  settle();
+  write();
+}
+
+void Server::answerRequest(gateway::RequestNumber number, std::string_view json) {
+  gateway_.answerRequest(number, json, clock_.now(), effects_);
+  settle();
+}
+
+void Server::tellTimeline(const std::string& sessionId, LogLevel level, std::string_view text) {
+  gateway_.tellTimeline(sessionId, level, text, clock_.now(), effects_);
+  settle();
+}
+
+void Server::commandFinished(gateway::CommandNumber number, std::string_view text) {
+  gateway_.commandFinished(number, text, clock_.now(), effects_);
+  settle();
+}
+
+}  // namespace tap::uv

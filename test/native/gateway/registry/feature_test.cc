@@ -1,0 +1,154 @@
+// Tap's own features: providers of the local link, admitted by a token of the host, trusted, and
+// nobody's concern in a session's timeline (docs/session-link.md, "provider.open").
+#include "gateway/harness.h"
+
+namespace tap::gateway::test {
+namespace {
+
+std::string providerOpen(std::string_view token) {
+  return R"({"type":"provider.open","token":)" + quote(token) + "}";
+}
+
+struct Feature : testing::Test {
+  Harness tap{Limits(), "s3cret"};
+  std::string token = tap.featureToken();
+
+  PeerId session(std::string id) {
+    return tap.session(std::move(id), [](auto& r) { r.secret = "s3cret"; });
+  }
+  std::string refusal(PeerId peer) {
+    const auto refused = tap.find<protocol::Refused>(peer);
+    EXPECT_TRUE(tap.closed(peer));
+    return refused ? refused->code : "none";
+  }
+};
+
+TEST_F(Feature, IsAProviderFromItsFirstFrameOn) {
+  session("s");
+  const PeerId peer = tap.feature(token);
+  EXPECT_EQ(tap.take(peer).type(), "sessions");
+  tap.say(peer, hello("tap-records", "all", tools({"tap_query_records"})));
+  EXPECT_EQ(tap.take(peer).get("sessionId"), "all");
+  EXPECT_EQ(tap.inspect().get("providers.0.trust"), "builtin");
+}
+
+TEST_F(Feature, WithAnotherTokenIsRefused) {
+  for (const std::string& wrong : {std::string(), std::string("ftk-"), token + "0",
+                                   std::string(kToken), std::string("s3cret")}) {
+    EXPECT_EQ(refusal(tap.openLink(providerOpen(wrong), false)), "TOKEN");
+  }
+  EXPECT_EQ(tap.logged().find(token), std::string::npos);
+}
+
+TEST_F(Feature, NeedsTheLink) {
+  const PeerId socket = tap.open();
+  tap.say(socket, auth(token));
+  EXPECT_EQ(tap.errorCode(socket), "AUTH_FAILED");
+  EXPECT_TRUE(tap.closed(socket));
+}
+
+TEST_F(Feature, OpensALinkOnlyWithItsFirstFrame) {
+  const PeerId peer = session("s");
+  tap.linkText(peer, providerOpen(token));
+  EXPECT_EQ(refusal(peer), "NOT_REGISTERED");
+  const PeerId inProcess = session("t");
+  tap.send(inProcess, protocol::OpenProvider{token});
+  EXPECT_EQ(refusal(inProcess), "NOT_REGISTERED");
+  EXPECT_EQ(tap.inspect().size("providers"), 0U);
+}
+
+TEST_F(Feature, HasAsManyLinksAsItLikes) {
+  session("s");
+  for (int i = 0; i < 100; ++i) {
+    tap.boundFeature(token, "tap-" + std::to_string(i), tools({"tool_" + std::to_string(i)}));
+  }
+  EXPECT_EQ(tap.inspect().size("providers"), 100U);
+  const PeerId other = tap.bound("p", "s", {"a"});
+  EXPECT_FALSE(tap.closed(other)) << "they count as no connections";
+}
+
+TEST_F(Feature, IsBoundToASessionBeforeItJoins) {
+  const PeerId peer = tap.boundFeature(token, "tap-records", tools({"tap_query_records"}));
+  const PeerId session = tap.link("s", [](auto& r) { r.secret = "s3cret"; });
+  const auto first = tap.confirmTools(session);
+  ASSERT_EQ(first->set.size(), 1U);
+  EXPECT_EQ(first->set[0].provider, "tap-records");
+  EXPECT_EQ(tap.take(peer, "session.lifecycle").get("state"), "started");
+  tap.say(peer, R"({"type":"session.ready","sessionId":"s"})");
+  EXPECT_EQ(tap.count(peer, "error"), 0U) << "as its SDK says when it hears of the session";
+}
+
+TEST_F(Feature, IsNotAnnouncedNorMissed) {
+  const PeerId peer = tap.boundFeature(token, "tap-records", tools({"tap_query_records"}));
+  const PeerId session = tap.link("s", [](auto& r) { r.secret = "s3cret"; });
+  const PeerId late = tap.boundFeature(token, "tap-plans", tools({"tap_plan"}));
+  tap.lose(peer);
+  tap.say(late, kGoodbye);
+  tap.advance(60'000);
+  EXPECT_EQ(tap.timeline(session), "");
+}
+
+// shows: P-ID-14
+TEST_F(Feature, MayHaveNamesThatNobodyElseMayHave) {
+  session("s");
+  const PeerId provider = tap.authed();
+  tap.say(provider, hello("TAP-records", "s"));
+  EXPECT_EQ(tap.errorCode(provider), "UNAUTHORIZED");
+  for (const std::string name : {"tap_status", "Tap_Tools"}) {
+    tap.say(provider, hello("mine", "s", tools({name})));
+    EXPECT_EQ(tap.errorCode(provider), "TOOL_CONFLICT") << name;
+  }
+  tap.boundFeature(token, "tap-status", tools({"tap_status", "tap_tools"}));
+}
+
+TEST_F(Feature, IsSlowedDownLikeOthersWhenItFloods) {
+  session("s");
+  const PeerId peer = tap.boundFeature(token, "tap-records", "[]");
+  for (int i = 0; i < 300; ++i) tap.say(peer, push("keep", "e"));
+  EXPECT_TRUE(tap.paused(peer));
+}
+
+TEST_F(Feature, ThatDoesNotReadIsClosed) {
+  session("s");
+  const PeerId peer = tap.boundFeature(token, "tap-records", "[]");
+  tap.backlog(peer, Limits().bytes(Limit::OutboundBytes) + 1);
+  EXPECT_EQ(tap.closeCode(peer), kPolicyViolation);
+}
+
+TEST_F(Feature, ThatDoesNotAnswerIsPinged) {
+  const PeerId link = session("s");
+  const PeerId peer = tap.boundFeature(token, "tap-records", tools({"tap_query_records"}));
+  tap.advance(300);
+  (void)tap.confirmTools(link);
+  tap.call(link, "1", "tap_query_records");
+  tap.advance(20'000);
+  EXPECT_GT(tap.pings(peer), 0);
+}
+
+TEST_F(Feature, EndsWithItsToken) {
+  const PeerId link = session("s");
+  const PeerId peer = tap.boundFeature(token, "tap-records", tools({"tap_query_records"}));
+  const PeerId control =
+      tap.openLink(R"({"type":"control.open","secret":)" + quote(token) + "}", false);
+  const std::string others = tap.featureToken();
+  const PeerId stays = tap.boundFeature(others, "tap-plans", tools({"tap_plan"}));
+  tap.advance(300);
+  (void)tap.confirmTools(link);
+  tap.call(link, "1", "tap_query_records");
+  tap.revokeFeatureToken(token);
+  EXPECT_EQ(tap.outcome(link), "1 DISCONNECTED");
+  EXPECT_TRUE(tap.closed(peer));
+  EXPECT_EQ(refusal(control), "TOKEN");
+  EXPECT_FALSE(tap.closed(stays));
+  EXPECT_EQ(refusal(tap.openLink(providerOpen(token), false)), "TOKEN");
+  tap.revokeFeatureToken("ftk-unknown");
+}
+
+TEST_F(Feature, FindsNoGatewayThatIsAboutToExit) {
+  session("s");
+  tap.openLink(R"({"type":"drain","secret":"s3cret","version":"2"})", false);
+  EXPECT_EQ(refusal(tap.openLink(providerOpen(token), false)), "DRAINING");
+}
+
+}  // namespace
+}  // namespace tap::gateway::test
