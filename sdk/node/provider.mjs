@@ -93,12 +93,12 @@ class Provider {
 
   /** @type {Interface["tool"]} */
   tool(name, options, handler) {
-    return this.#tools.set(makeTool(name, options, /** @type {any} */ (handler)));
+    return this.#tools.set(makeTool(name, options, /** @type {any} */ (handler)), options.inForce);
   }
 
-  /** @param {string} name */
-  removeTool(name) {
-    return this.#tools.remove(name);
+  /** @type {Interface["removeTool"]} */
+  removeTool(name, { inForce } = {}) {
+    return this.#tools.remove(name, inForce);
   }
 
   /** @type {Interface["deny"]} */
@@ -159,10 +159,11 @@ class Provider {
 
   // ---- what is sent --------------------------------------------------------------------------------
 
-  /** @param {string} type @param {{sessionId?: string}} fields @returns {Promise<any>} */
+  /** @param {string} type @param {{sessionId?: string, inForce?: boolean}} fields @returns {Promise<any>} */
   async #ask(type, fields) {
+    const sessions = fields.inForce ? this.sessions : undefined;
     // Bound to "all" without a session there is nobody who would answer.
-    if (this.sessions.size > 0) return this.#requests.ask(type, fields);
+    if (this.sessions.size > 0) return this.#requests.ask(type, fields, "requestId", sessions);
     this.#connection.send({ ...fields, type });
     return undefined;
   }

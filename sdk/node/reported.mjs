@@ -21,8 +21,9 @@ class Watched extends Promise {
 /**
  * The same promise; where it is refused and nobody waits for it, `onError` hears of it. What was lost
  * with a connection is no refusal: the next hello declares it again.
- * @param {Promise<void>} work @param {(error: Error) => void} onError
- * @returns {Promise<void>}
+ * @template T
+ * @param {Promise<T>} work @param {(error: Error) => void} onError
+ * @returns {Promise<T>}
  */
 export function reported(work, onError) {
   const watched = new Watched((resolve, reject) => {

@@ -7,6 +7,8 @@ import { TapError } from "./errors.mjs";
  * @typedef {object} Pending
  * @property {string} type
  * @property {string | undefined} sessionId that it is about; undefined: all
+ * @property {Set<string>} [left] sessions whose answer is still to come; absent: the first answer counts
+ * @property {any} [answer] of those that have answered, the one that has failed
  * @property {(answer?: any) => void} resolve
  * @property {(error: Error) => void} reject
  */
@@ -25,13 +27,15 @@ export class Requests {
   /**
    * @param {string} type @param {{sessionId?: string, [field: string]: unknown}} fields
    * @param {string} idField
+   * @param {Iterable<string>} [sessions] each of them answers, and all are waited for
    * @returns {Promise<any>} the answer; undefined where the session that it is about has ended
    */
-  ask(type, fields, idField = "requestId") {
+  ask(type, fields, idField = "requestId", sessions) {
     const id = `r-${++this.#count}`;
     // In process the answer comes before `send` returns.
     const answer = new Promise((resolve, reject) => {
-      this.#pending.set(id, { type, sessionId: fields.sessionId, resolve, reject });
+      const left = sessions && new Set(sessions);
+      this.#pending.set(id, { type, sessionId: fields.sessionId, left, resolve, reject });
     });
     try {
       this.#send({ ...fields, type, [idField]: id });
@@ -44,7 +48,14 @@ export class Requests {
 
   /** @param {Message} message with the id of its request */
   answered(message) {
-    this.#take(message.requestId ?? message.queryId)?.resolve(message);
+    const id = message.requestId ?? message.queryId;
+    const pending = this.#pending.get(id);
+    if (pending?.left) {
+      pending.left.delete(message.sessionId);
+      if (pending.answer?.inForce !== false) pending.answer = message;
+      if (pending.left.size > 0) return;
+    }
+    this.#take(id)?.resolve(pending?.answer ?? message);
   }
 
   /** Whether anybody waited for it. @param {Message} message of type error */
@@ -69,10 +80,12 @@ export class Requests {
 
   /** Nobody will answer for a session that has ended. @param {ReadonlySet<string>} sessions those that are left */
   settleEnded(sessions) {
-    for (const [id, { sessionId, resolve }] of this.#pending) {
-      if (sessionId === undefined ? sessions.size > 0 : sessions.has(sessionId)) continue;
+    for (const [id, { sessionId, left, answer, resolve }] of this.#pending) {
+      for (const one of left ?? []) if (!sessions.has(one)) left?.delete(one);
+      const waits = left ? left.size > 0 : sessions.size > 0;
+      if (sessionId === undefined ? waits : sessions.has(sessionId)) continue;
       this.#pending.delete(id);
-      resolve();
+      resolve(answer);
     }
   }
 

@@ -1,19 +1,22 @@
 // The tools that are declared, and those that the gateway knows of.
 
+import { TapError } from "./errors.mjs";
 import { reported } from "./reported.mjs";
 import { readParameters } from "./schema.mjs";
 
 /**
  * @typedef {object} Tool
- * @property {{name: string, description: string, parameters?: object, timeout?: number}} definition
+ * @property {{name: string, description: string, parameters?: object, timeout?: number, group?: string}} definition
  * @property {(args: any) => any} validate
  * @property {(args: any, call: import("./types.js").Call) => unknown} handler
  */
 
+const STAYS = "They stay declared, and come with the session's next change of tools.";
+
 /** @param {unknown} args */
 const asTheyAre = (args) => args;
 
-const OPTIONS = ["description", "parameters", "timeout"];
+const OPTIONS = ["description", "parameters", "timeout", "inForce", "group"];
 
 /**
  * A misspelled option would leave the tool without its description or its parameters.
@@ -35,9 +38,9 @@ function checkDeclaration(name, options, handler) {
 /** @param {string} name @param {import("./types.js").ToolOptions<any>} options @param {Tool["handler"]} handler @returns {Tool} */
 export function makeTool(name, options, handler) {
   checkDeclaration(name, options, handler);
-  const { description, parameters, timeout } = options;
+  const { description, parameters, timeout, group } = options;
   const read = readParameters(name, parameters);
-  const definition = { name, description, parameters: read?.schema, timeout };
+  const definition = { name, description, parameters: read?.schema, timeout, group };
   return { definition, validate: read?.validate ?? asTheyAre, handler };
 }
 
@@ -48,13 +51,16 @@ export class Tools {
   #told = new Map();
   #update;
   #onError;
-  /** @type {Promise<void> | undefined} a change that is about to be sent */
+  /** @type {Promise<any> | undefined} a change that is about to be sent; its ack */
   #soon;
+  /** Whether its ack is to wait until the session has the tools. */
+  #inForce = false;
   /** @type {Promise<unknown>} the last one that was sent */
   #last = Promise.resolve();
 
   /**
-   * @param {(delta: {tools: object[], remove: string[]}) => Promise<unknown> | undefined} update undefined: not bound
+   * @param {(delta: {tools: object[], remove: string[], inForce?: boolean}) => Promise<unknown> | undefined} update
+   *   undefined: not bound
    * @param {(error: Error) => void} onError
    */
   constructor(update, onError) {
@@ -67,16 +73,26 @@ export class Tools {
     return this.#declared.get(name);
   }
 
-  /** @param {Tool} tool */
-  set(tool) {
+  /** @param {Tool} tool @param {boolean} [inForce] */
+  set(tool, inForce) {
     this.#declared.set(tool.definition.name, tool);
-    return this.sync();
+    return inForce ? this.#whenInForce() : this.sync();
   }
 
-  /** @param {string} name */
-  remove(name) {
+  /** @param {string} name @param {boolean} [inForce] */
+  remove(name, inForce) {
     this.#declared.delete(name);
-    return this.sync();
+    return inForce ? this.#whenInForce() : this.sync();
+  }
+
+  /** @returns {Promise<void>} */
+  #whenInForce() {
+    this.#inForce = true;
+    const work = this.sync().then((/** @type {any} */ ack) => {
+      if (ack?.inForce !== false) return;
+      throw new TapError("TIMEOUT", `the tools are not in force: ${ack.reason}`, {}, STAYS);
+    });
+    return reported(work, this.#onError);
   }
 
   /** For hello: all of them. */
@@ -85,7 +101,7 @@ export class Tools {
     return [...this.#declared.values()].map(({ definition }) => definition);
   }
 
-  /** Tells the gateway of what has changed; changes made together go together. @returns {Promise<void>} */
+  /** Tells the gateway of what has changed; changes made together go together. @returns {Promise<any>} */
   sync() {
     if (this.#soon) return this.#soon;
     const work = this.#last.then(() => this.#tell());
@@ -96,16 +112,18 @@ export class Tools {
 
   async #tell() {
     this.#soon = undefined;
+    const inForce = this.#inForce;
+    this.#inForce = false;
     const former = this.#told;
     const changed = [...this.#declared].filter(([name, tool]) => former.get(name) !== tool);
     const remove = [...former.keys()].filter((name) => !this.#declared.has(name));
-    if (changed.length === 0 && remove.length === 0) return;
+    if (changed.length === 0 && remove.length === 0 && !inForce) return undefined;
     const tools = changed.map(([, { definition }]) => definition);
-    const answer = this.#update({ tools, remove });
-    if (!answer) return;
+    const answer = this.#update({ tools, remove, ...(inForce && { inForce }) });
+    if (!answer) return undefined;
     this.#told = new Map(this.#declared);
     try {
-      await answer;
+      return await answer;
     } catch (error) {
       if (/** @type {any} */ (error).code !== "DISCONNECTED")
         this.#restore(former, changed, remove);

@@ -113,6 +113,13 @@ export interface ToolOptions<P = JsonSchema | StandardSchema> {
   parameters?: P;
   /** Milliseconds. Default: 5 minutes. */
   timeout?: number;
+  /**
+   * The promise settles once the sessions have the change in force; before connect() at once. Rejected with
+   * TIMEOUT where they have not in time: the tool stays declared.
+   */
+  inForce?: boolean;
+  /** For tap's own features: a session has the tool only while this group is on. Ignored for others. */
+  group?: string;
 }
 export type ToolHandler<P> = (args: ArgumentsOf<P>, call: Call) => unknown;
 
@@ -224,7 +231,7 @@ export interface Provider {
     options: ToolOptions<P>,
     handler: ToolHandler<P>,
   ): Promise<void>;
-  removeTool(name: string): Promise<void>;
+  removeTool(name: string, options?: { inForce?: boolean }): Promise<void>;
 
   /**
    * The receipt is undefined where no session is left to give one. Rejected with DISCONNECTED where it is

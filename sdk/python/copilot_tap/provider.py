@@ -18,7 +18,7 @@ from .listeners import Listener, Listeners
 from .requests import Requests
 from .sessions import SessionChoice
 from .streams import Receipt, Rules, Stream, Streams
-from .tools import Tools, make_tool
+from .tools import Tools, make_tool, not_in_force
 from .where import Whereabouts
 
 
@@ -166,20 +166,25 @@ class Provider:
         self._syncing = None
         await self.synced()
 
-    async def synced(self) -> None:
-        """Sends the changes to the gateway, and returns once they are in force. Raises TapError if
-        the gateway refuses a change; that change is undone."""
+    async def synced(self, *, in_force: bool = False) -> None:
+        """Sends the changes to the gateway, and returns once the gateway has them; hooks are then in
+        force. Raises TapError if the gateway refuses a change; that change is undone. With
+        `in_force` it waits until the sessions have the tools, too, and raises TIMEOUT where they
+        have not in time; the tools stay declared."""
         if not self._sync_lock:
             return
         refusals: list[TapError] = []
+        late: TapError | None = None
         async with self._sync_lock:
             for change in (self._tools.change, self._hooks.change, self._hooks.context_change):
                 told = change() if self._connection.bound else None
+                if in_force and change == self._tools.change and self._connection.bound:
+                    told = self._tools.in_force(told)
                 if not told:
                     continue
                 message, restore = told
                 try:
-                    await self._ask(message)
+                    late = not_in_force(await self._ask(message)) or late
                 except TapError as error:
                     if error.code == "DISCONNECTED":
                         raise  # the next hello has it all
@@ -187,13 +192,15 @@ class Provider:
                     refusals.append(error)
         for further in refusals[1:]:
             self.on_error(further)
-        if refusals:
-            raise refusals[0]
+        if refusals or late:
+            raise refusals[0] if refusals else late  # type: ignore[misc]
 
     async def _ask(self, message: Message) -> Any:
         # Bound to "all" without a session there is nobody who would answer.
         if self.sessions:
-            return await self._requests.ask(message)
+            return await self._requests.ask(
+                message, sessions=set(self.sessions) if message.get("inForce") else None
+            )
         await self._connection.send(message)
         return None
 

@@ -15,20 +15,38 @@ class Requests:
         self._connection = connection
         self._ids = itertools.count(1)
         self._pending: dict[str, tuple[Message, asyncio.Future[Any]]] = {}
+        # Of those that several sessions answer: the sessions that have not, and the answers.
+        self._left: dict[str, tuple[set[str], list[Message]]] = {}
 
-    async def ask(self, message: Message, id_field: str = "requestId") -> Any:
-        """The answer; None where the session that it is about has ended."""
+    async def ask(
+        self, message: Message, id_field: str = "requestId", sessions: set[str] | None = None
+    ) -> Any:
+        """The answer; None where the session that it is about has ended. `sessions`: each of them
+        answers, and all are waited for."""
         request_id = f"r-{next(self._ids)}"
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._pending[request_id] = (message, future)
+        if sessions:
+            self._left[request_id] = (sessions, [])
         try:
             await self._connection.send({**message, id_field: request_id})
             return await future
         finally:
             self._pending.pop(request_id, None)
+            self._left.pop(request_id, None)
 
     def answered(self, message: Message) -> None:
-        self._settle(message.get("requestId") or message.get("queryId"), message)
+        request_id = message.get("requestId") or message.get("queryId")
+        left, answers = self._left.get(request_id or "", (set(), []))
+        left.discard(message.get("sessionId", ""))
+        answers.append(message)
+        if not left:
+            self._settle(request_id, self._worst(answers))
+
+    @staticmethod
+    def _worst(answers: list[Message]) -> Message | None:
+        failed = [answer for answer in answers if answer.get("inForce") is False]
+        return next(iter(failed + answers), None)
 
     def refused(self, message: Message) -> bool:
         """Whether anybody waited for it."""
@@ -52,6 +70,12 @@ class Requests:
     def settle_ended(self, sessions: set[str]) -> None:
         """Nobody will answer for a session that has ended."""
         for request_id, (asked, _) in list(self._pending.items()):
+            if request_id in self._left:
+                left, answers = self._left[request_id]
+                left &= sessions
+                if not left:
+                    self._settle(request_id, self._worst(answers))
+                continue
             about = asked.get("sessionId")
             if not (sessions if about is None else about in sessions):
                 self._settle(request_id, None)

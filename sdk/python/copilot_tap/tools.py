@@ -15,7 +15,7 @@ except ImportError as missing:  # pragma: no cover
     ) from missing
 
 from .arguments import in_words, refused
-from .errors import ToolError
+from .errors import TapError, ToolError
 from .signatures import CALL, convert, parameters_of, read_docstring, takes_call
 
 
@@ -72,6 +72,16 @@ def make_tool(
     return Tool(definition, function, validator(schema), hints, takes_call(function))
 
 
+Change = typing.Tuple[typing.Dict[str, Any], Callable[[], None]]
+
+
+def not_in_force(ack: dict[str, Any] | None) -> TapError | None:
+    """The error that an ack of a change with `inForce` stands for."""
+    if not ack or ack.get("inForce") is not False:
+        return None
+    return TapError("TIMEOUT", f"the tools are not in force: {ack.get('reason')}")
+
+
 class Tools:
     def __init__(self) -> None:
         self.declared: dict[str, Tool] = {}
@@ -82,7 +92,13 @@ class Tools:
         self._told = dict(self.declared)
         return [tool.definition for tool in self._told.values()]
 
-    def change(self) -> tuple[dict[str, Any], Callable[[], None]] | None:
+    def in_force(self, told: Change | None) -> Change:
+        """The same, or nothing, with an ack that waits until the sessions have the tools."""
+        nothing: dict[str, Any] = {"type": "tools.update", "tools": [], "remove": []}
+        message, restore = told or (nothing, lambda: None)
+        return {**message, "inForce": True}, restore
+
+    def change(self) -> Change | None:
         """What to tell the gateway, and what to do where it refuses."""
         former, now = self._told, dict(self.declared)
         changed = [name for name, tool in now.items() if former.get(name) is not tool]
