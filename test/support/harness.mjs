@@ -54,7 +54,7 @@ export class TestGateway {
   /**
    * @param {TestContext} t
    * @param {{limits?: Record<string, string>, listen?: boolean, token?: string, persistRoot?: string, version?: string,
-   *   onRequest?: import("../../js/base/addon.js").GatewayOptions["onRequest"]}} [options]
+   *   onSessionOpened?: (id: string, cwd: string) => void, onRequest?: import("../../js/base/addon.js").GatewayOptions["onRequest"]}} [options]
    */
   constructor(t, options = {}) {
     const { limits = {}, listen = true, token, persistRoot, version = "1.2.3" } = options;
@@ -70,7 +70,10 @@ export class TestGateway {
           pid: process.pid,
           persistRoot,
           onLog: (level, text) => this.log.push(`${level} ${text}`),
-          onSessionOpened: (id, cwd) => this.told.push(`opened ${id} ${cwd}`),
+          onSessionOpened: (id, cwd) => {
+            this.told.push(`opened ${id} ${cwd}`);
+            options.onSessionOpened?.(id, cwd);
+          },
           onSessionEnded: (id) => this.told.push(`ended ${id}`),
           onRequest: options.onRequest,
           onExit: (reason) => this.told.push(`exit ${reason}`),

@@ -270,3 +270,61 @@ test("the transport loads neither ws nor the addon", () => {
   });
   assert.doesNotMatch(output, /node_modules|tap\.node/);
 });
+
+/** A feature whose tools are in groups. */
+const grouped = (tap) => {
+  tap.tool("always", { description: "Always there." }, () => "always");
+  tap.tool("query", { description: "Of a group.", group: "records" }, () => "queried");
+};
+const toolsOf = (event, name) =>
+  event.set.find(({ provider: one }) => one === name)?.definitions.map((one) => one.name);
+
+test("a group of tools is turned on in one session, and the promise says so", async (t) => {
+  const { gateway, session, feature } = await place(t);
+  const other = await gateway.session("linked");
+  await feature("tap-records", grouped);
+  await session.waitFor("tools", (event) => toolsOf(event, "tap-records")?.length === 1);
+  const opened = await gateway.addon.openGroups(session.id, ["records"]);
+  assert.deepEqual(opened, { inForce: true, tools: ["query"], reason: "" });
+  const event = await session.waitFor("tools", (one) => toolsOf(one, "tap-records")?.length === 2);
+  assert.deepEqual(toolsOf(event, "tap-records"), ["always", "query"]);
+  assert.deepEqual((await session.waitFor("groups")).names, ["records"]);
+  assert.equal(await session.call("query"), "queried");
+  assert.ok(!other.events.some(({ type }) => type === "groups"));
+  const [seen] = JSON.parse(gateway.addon.inspect()).sessions.filter(({ id }) => id === session.id);
+  const [{ characters, ...group }] = seen.groups;
+  assert.deepEqual(group, { name: "records", on: true, tools: 1 });
+  assert.ok(characters > 20);
+});
+
+test("a session that does not confirm its tools ends the wait, with the reason", async (t) => {
+  const { gateway, session, feature } = await place(t, { limits: { TAP_TOOLS_IN_FORCE_MS: "50" } });
+  await feature("tap-records", grouped);
+  await session.waitFor("tools", (event) => toolsOf(event, "tap-records"));
+  session.confirms = false;
+  assert.deepEqual(await gateway.addon.openGroups(session.id, ["records"]), {
+    inForce: false,
+    tools: ["query"],
+    reason: "the session has not confirmed its tools within 50 ms",
+  });
+  assert.match((await gateway.addon.openGroups("nobody", ["records"])).reason, /no session/);
+  for (const wrong of [undefined, "records", [7]]) {
+    assert.throws(() => gateway.addon.openGroups(session.id, wrong), TypeError);
+    assert.throws(() => gateway.addon.setGroups(session.id, wrong), TypeError);
+  }
+});
+
+test("groups that the host names for a new session are part of its first tools", async (t) => {
+  const { gateway, feature } = await place(t, {
+    onSessionOpened: (id, cwd) => {
+      if (cwd === "/grouped") gateway.addon.setGroups(id, ["records"]);
+    },
+  });
+  await feature("tap-records", grouped);
+  const chosen = await gateway.session("linked", { joined: false, cwd: "/grouped" });
+  assert.deepEqual(toolsOf(await chosen.waitFor("tools"), "tap-records"), ["always", "query"]);
+  const plain = await gateway.session("linked", { joined: false });
+  assert.deepEqual(toolsOf(await plain.waitFor("tools"), "tap-records"), ["always"]);
+  const back = await gateway.session("linked", { joined: false, groups: ["records"] });
+  assert.deepEqual(toolsOf(await back.waitFor("tools"), "tap-records"), ["always", "query"]);
+});

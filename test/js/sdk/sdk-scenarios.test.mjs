@@ -89,6 +89,8 @@ function stepsOf(place, tap) {
       await other.close();
       await connecting;
     },
+    declare: ({ tool }) =>
+      tap.tool(tool, { description: "Comes later", inForce: true }, () => "here"),
     close: () => tap.close(),
     async call({ tool, args = {}, result }) {
       assert.equal(await place.call(tool, args), result);

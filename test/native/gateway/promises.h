@@ -97,7 +97,7 @@ class Promises {
     ASSERT_LE(state.kept.ofPaired(), limits.bytes(Limit::KeptBytes) / kPairedShare);
   }
 
-  using Name = std::tuple<PeerId, std::string, std::string, std::string>;
+  using Name = std::tuple<PeerId, std::string, std::string, std::string, uint64_t>;
 
   void checkProviders(State& state) {
     boundIn_.clear();
@@ -111,7 +111,9 @@ class Promises {
         ASSERT_EQ(state.providers.byIdentity(sessionId, provider->name, provider->instance),
                   provider);
         boundIn_.insert(sessionId + "/" + provider->name);
-        const Name name{provider->peer, sessionId, provider->name, provider->instance};
+        // A feature may be bound at once to the next session of the same id.
+        const uint64_t order = provider->isOwn() ? binding.order : 0;
+        const Name name{provider->peer, sessionId, provider->name, provider->instance, order};
         ASSERT_GE(binding.revision, revisions_[name]) << "a revision fell";
         revisions[name] = binding.revision;
         ASSERT_LE(binding.tools.size(), state.config.limits.count(Limit::ToolsPerProvider));
