@@ -138,7 +138,7 @@ void providerMessages(std::string_view input) {
   }
 }
 
-// What was read and written again is read as the same.
+// A value that was read and written again is read as the same value.
 void sessionMessages(std::string_view input) {
   const std::string text(input);
   protocol::SessionDecoder decoder;

@@ -71,7 +71,7 @@ int connectTo(uint16_t port) {
 // ---- what is said
 // --------------------------------------------------------------------------------
 
-// The text between `before` and `after`; empty where there is none.
+// The text between `before` and `after`; empty if one of them is missing.
 std::string_view between(std::string_view text, std::string_view before, char after) {
   const size_t start = text.find(before);
   if (start == std::string_view::npos) return {};

@@ -38,7 +38,7 @@ inline void appendText(std::string& out, std::string_view text) {
   mask(out.data() + at, size);
 }
 
-// Takes the first whole frame off `bytes`. False: there is none yet.
+// Takes the first whole frame off `bytes`. Returns: false if `bytes` has no whole frame yet.
 inline bool takeFrame(std::string_view& bytes, std::string_view& text) {
   if (bytes.size() < 2) return false;
   const auto at = [&](size_t i) { return static_cast<unsigned char>(bytes[i]); };

@@ -226,7 +226,7 @@ TEST(SessionClient, GivesNoLessToAGatewayAtWork) {
   EXPECT_EQ(client.take(), Words{"silent"});
 }
 
-// A busy machine rings late, and then for several timers at once.
+// On a busy machine timers fire late, several at once.
 TEST(SessionClient, SettlesCallsThatAreDueWhenTheGatewayIsFoundSilent) {
   Client client(true);
   client.call("before", Millis(900));

@@ -1,4 +1,4 @@
-// What a session is told to do with hooks, and when changes are acknowledged.
+// The hooks that the gateway sends to a session, and when it acknowledges changes.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// What the timeline says of who is here, with what, and of who serves another session.
+// The timeline announces providers, their tools, and those that serve another session.
 #include <gtest/gtest.h>
 
 #include "gateway/harness.h"

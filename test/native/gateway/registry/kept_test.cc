@@ -1,5 +1,5 @@
-// What the gateway keeps of providers: bounded for each party and in all, and no party's memory is
-// taken for another.
+// The memory that the gateway keeps for providers: bounded for each party and in all, and no
+// party's memory is taken for another.
 #include "gateway/registry/kept.h"
 
 #include <gtest/gtest.h>

@@ -25,7 +25,7 @@ struct Events : ::testing::Test {
   void happens(const std::string& event) {
     tap.send(session, protocol::EventOccurred{event, Slice(std::string(R"({"content":"hi"})"))});
   }
-  // What the session is told to report; "none" if nothing was said.
+  // The events that the session must report; "none" if the gateway sent no list.
   std::string wanted(PeerId from) {
     const auto subscribe = tap.find<protocol::Subscribe>(from);
     if (!subscribe) return "none";
