@@ -7,6 +7,7 @@
       'addon/environment.cc',
       'addon/gateway_class.cc',
       'addon/guards_class.cc',
+      'addon/records_class.cc',
       'addon/session_class.cc',
       'addon/strings.cc',
       'uv/deadline.cc',
@@ -29,13 +30,18 @@
       'sources': [
         # Two files that include them all: the headers are read twice instead of 80 times.
         '<!@(node js/install/addon-units.mjs <(core_sources) <(outer_sources))',
+        '<!@(node js/install/sqlite.mjs sources)',
       ],
       'include_dirs': [
         'native',
         '<!(node -p "require(\'node-addon-api\').include_dir")',
         '<!(node js/install/pcre2.mjs include)',
+        '<!(node js/install/sqlite.mjs include)',
       ],
-      'libraries': ['<!(node js/install/pcre2.mjs library)'],
+      'libraries': [
+        '<!(node js/install/pcre2.mjs library)',
+        '<!@(node js/install/sqlite.mjs libraries)',
+      ],
       'defines': [
         'NAPI_VERSION=8',
         'NODE_ADDON_API_DISABLE_CPP_EXCEPTIONS',
@@ -48,7 +54,8 @@
         '-ffunction-sections', '-fdata-sections',
       ],
       'conditions': [
-        # PCRE2 stays the addon's own: a process that has another version would lend it otherwise.
+        # PCRE2 and SQLite stay the addon's own: a process that has another version would lend it
+        # otherwise.
         # nodelete: see native/addon/strings.cc.
         ['OS=="linux"', {
           'cflags_cc': ['<!@(node js/install/lto.mjs)'],

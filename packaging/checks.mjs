@@ -50,7 +50,7 @@ export function addonProblems(file) {
     return problems;
   }
   if (process.platform === "darwin") {
-    const strange = macLibraries(file).filter((name) => /pcre2/.test(name));
+    const strange = macLibraries(file).filter((name) => /pcre2|sqlite/.test(name));
     return strange.map((name) => `the addon needs ${name} at run time`);
   }
   return []; // Windows: js/install/pcre2.mjs takes the static library first, and DLLs would not be found

@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { buildAddon } from "../js/install/installer.mjs";
 import { findPcre2 } from "../js/install/pcre2.mjs";
+import { findSqlite } from "../js/install/sqlite.mjs";
 import { attempt, CommandFailed, root, run, say, step } from "./commands.mjs";
 
 /** @param {string} command */
@@ -61,6 +62,7 @@ const packages = {
   valgrind: () => answers("valgrind"),
   "libgtest-dev": async () => headers("gtest/gtest.h").some(existsSync),
   "libpcre2-dev": async () => Boolean(findPcre2()),
+  "libsqlite3-dev": async () => Boolean(findSqlite()),
   "libuv1-dev": async () => uvHeaders.some(existsSync),
   "python3-websockets": async () => Boolean(await pythonWithWebsockets()),
   chromium: async () => Boolean(findChromium()),
@@ -79,9 +81,9 @@ const packages = {
 /** @typedef {keyof typeof packages} SystemPackage */
 
 /** @type {SystemPackage[]} */
-const forAddon = ["g++", "make", "python3", "libpcre2-dev"];
+const forAddon = ["g++", "make", "python3", "libpcre2-dev", "libsqlite3-dev"];
 /** @type {SystemPackage[]} */
-const forNative = ["g++", "cmake", "make", "libgtest-dev", "libpcre2-dev"];
+const forNative = ["g++", "cmake", "make", "libgtest-dev", "libpcre2-dev", "libsqlite3-dev"];
 
 /** @type {SystemPackage[]} */
 const forSanitizers = ["clang", "libclang-rt-14-dev"];

@@ -199,6 +199,76 @@ export class HookGuards {
   covers(tool: string, owner: string, args: string, folder: string): boolean;
 }
 
+export interface RecordsOptions {
+  /** The path of the file; its folder is there. */
+  file: string;
+  /** The oldest records go when the file has more. Default: 200 MB. */
+  maxBytes?: number;
+  /** The records go that are older. Default: 30 days. */
+  maxAgeMs?: number;
+  /** Something that people should hear of: a damaged file, a full disk. `code` is one word. */
+  onDiagnostic?(code: string, text: string): void;
+}
+
+export interface RecordGiven {
+  /** JSON text of an object. */
+  body: string;
+  session?: string;
+  /** The feature or provider. */
+  source?: string;
+  /** 32 hexadecimal digits. */
+  trace?: string;
+  /** Unix time in ms; default: now. */
+  at?: number;
+}
+
+export interface RecordsStats {
+  /** Whether the file is open and can be written. */
+  open: boolean;
+  rows: number;
+  /** What they take on the disk. */
+  bytes: number;
+  /** Records written since this was made. */
+  written: number;
+  /** By collection; without those that dropped none. */
+  dropped: Record<string, number>;
+  journal: "wal" | "rollback";
+  /** The version of SQLite. */
+  sqlite: string;
+  /** The last ones, oldest first. */
+  diagnostics: { at: number; code: string; text: string }[];
+}
+
+/**
+ * The record store of one file. A thread of its own writes; nothing here waits for the disk, and only
+ * what is awaited keeps the process alive.
+ */
+export class Records {
+  constructor(options: RecordsOptions);
+  /** Returns at once. A record that finds no room is counted as dropped. */
+  append(collection: string, record: RecordGiven): void;
+  /** Whether the record is durable now. */
+  commit(collection: string, record: RecordGiven): Promise<boolean>;
+  /**
+   * @param json `{collection, where, since, until, limit, cursor}`
+   * @returns JSON text: `{records, cursor}`, newest first
+   * @throws with the reason, for people and models
+   */
+  query(json: string): Promise<string>;
+  /**
+   * One statement of SQL that only reads.
+   * @returns JSON text: `{columns, rows, cut}`
+   */
+  sql(statement: string): Promise<string>;
+  stats(): RecordsStats;
+  /** From now on only records of `notify` are kept, or all again. */
+  keepOnlyNotify(only: boolean): void;
+  /** Blocks until all is written or dropped, at most that long. @returns whether it is */
+  flush(ms: number): boolean;
+  /** Writes what was appended, and ends. What is appended later is dropped. */
+  close(): Promise<void>;
+}
+
 export interface LimitRow {
   name: string;
   /** The default. */
@@ -230,6 +300,9 @@ export interface Addon {
   Gateway: typeof Gateway;
   SessionPort: typeof SessionPort;
   HookGuards: typeof HookGuards;
+  Records: typeof Records;
+  /** The same JSON text without secrets. Text that is not JSON becomes a JSON string. */
+  redactJson(json: string): string;
   linkVersion: number;
   limits: LimitRow[];
   /** The value of every limit with these environment variables, in the order of `limits`. */

@@ -4,6 +4,7 @@
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import { findPcre2, pcre2Hint } from "./pcre2.mjs";
+import { findSqlite, sqliteHint } from "./sqlite.mjs";
 
 /**
  * @typedef {object} BuildTool
@@ -61,11 +62,18 @@ const TOOLS = [
     macos: "brew install pcre2",
     isThere: () => findPcre2() !== undefined,
   },
+  {
+    what: "SQLite (sqlite3.h and its library)",
+    apt: "libsqlite3-dev",
+    macos: "brew install sqlite",
+    isThere: () => findSqlite() !== undefined,
+  },
 ];
+const LIBRARIES = 2;
 
 /** On Windows node-gyp looks for Visual Studio itself, and says what it lacks. @returns {BuildTool[]} */
 export function missingTools() {
-  const looked = process.platform === "win32" ? TOOLS.slice(-1) : TOOLS;
+  const looked = process.platform === "win32" ? TOOLS.slice(-LIBRARIES) : TOOLS;
   return looked.filter(({ isThere }) => !isThere());
 }
 
@@ -76,7 +84,9 @@ export const canInstall = () => isRoot() && hasApt();
 
 /** The commands that bring them, for people to run. @param {BuildTool[]} missing @returns {string[]} */
 export function commandsFor(missing) {
-  if (process.platform === "win32") return [pcre2Hint()];
+  if (process.platform === "win32") {
+    return missing.map(({ apt }) => (apt === "libpcre2-dev" ? pcre2Hint() : sqliteHint()));
+  }
   if (process.platform === "darwin") return [...new Set(missing.map(({ macos }) => macos))];
   const sudo = isRoot() ? "" : "sudo ";
   const packages = missing.map(({ apt }) => apt).join(" ");

@@ -33,8 +33,8 @@ function sources() {
   const below = fs
     .readdirSync(native, { recursive: true, encoding: "utf8" })
     .map((file) => path.join(native, file));
-  const asked = ["pcre2.mjs", "addon-units.mjs", "lto.mjs"].map((file) =>
-    path.join(root, "js", "install", file),
+  const asked = ["libraries.mjs", "pcre2.mjs", "sqlite.mjs", "addon-units.mjs", "lto.mjs"].map(
+    (file) => path.join(root, "js", "install", file),
   );
   return [path.join(root, "binding.gyp"), ...asked, ...below];
 }

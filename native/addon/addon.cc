@@ -1,4 +1,4 @@
-// The module: two classes, and the tables that documentation is checked against.
+// The module: its classes, and the tables that documentation is checked against.
 #include <napi.h>
 
 #include <optional>
@@ -8,12 +8,14 @@
 #include "addon/arguments.h"
 #include "addon/gateway_class.h"
 #include "addon/guards_class.h"
+#include "addon/records_class.h"
 #include "addon/session_class.h"
 #include "base/limits.h"
 #include "protocol/errors.h"
 #include "protocol/link/session_messages.h"
 #include "protocol/provider/provider_messages.h"
 #include "protocol/provider/refused_requests.h"
+#include "records/redact.h"
 
 namespace tap::addon {
 
@@ -77,6 +79,13 @@ Napi::Value refuseArguments(const Napi::CallbackInfo& info) {
   return failure;
 }
 
+// JSON text without secrets; see records/redact.h.
+Napi::Value redactJson(const Napi::CallbackInfo& info) {
+  const std::optional<std::string> json = Arguments(info, "redactJson(json)").text(0);
+  if (!json) return info.Env().Undefined();
+  return Napi::String::New(info.Env(), records::redactJson(*json));
+}
+
 Napi::Array errorTable(Napi::Env env) {
   Napi::Array rows = Napi::Array::New(env);
   for (uint32_t i = 0; i < protocol::kErrorTable.size(); ++i) {
@@ -101,6 +110,8 @@ Napi::Array messageTypes(Napi::Env env) {
 Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("Gateway", GatewayClass::define(env));
   exports.Set("SessionPort", SessionClass::define(env));
+  exports.Set("Records", RecordsClass::define(env));
+  exports.Set("redactJson", Napi::Function::New<redactJson>(env, "redactJson"));
   exports.Set("HookGuards", GuardsClass::define(env));
   exports.Set("linkVersion", Napi::Number::New(env, protocol::kLinkVersion));
   exports.Set("limits", limitTable(env));

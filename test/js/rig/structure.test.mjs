@@ -18,8 +18,9 @@ const LAYERS = {
   protocol: ["base"],
   link: ["base", "protocol"],
   gateway: ["base", "protocol"],
+  records: ["base", "protocol"],
   uv: ["base", "ws", "protocol", "link", "gateway"],
-  addon: ["base", "protocol", "uv"],
+  addon: ["base", "protocol", "records", "uv"],
 };
 /** Single files beyond that: the numbers of WebSocket close codes. */
 const EXCEPTIONS = { gateway: ["ws/frame.h"] };
@@ -30,6 +31,7 @@ const LIBRARIES = {
   "napi.h": ["addon"],
   "node_api.h": ["addon"],
   "pcre2.h": ["base"],
+  "sqlite3.h": ["records"],
 };
 
 /** What a folder of js/ may import at run time, besides itself; a type may come from anywhere. */

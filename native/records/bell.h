@@ -1,0 +1,40 @@
+// Wakes a thread that sleeps until there is something for it to do.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+namespace tap::records {
+
+class Bell {
+ public:
+  // From any thread. A ring that nobody waits for is kept for the next wait.
+  void ring() {
+    {
+      const std::lock_guard lock(mutex_);
+      rung_ = true;
+    }
+    wakes_.notify_one();
+  }
+  // Until it rings.
+  void wait() {
+    std::unique_lock lock(mutex_);
+    wakes_.wait(lock, [this] { return rung_; });
+    rung_ = false;
+  }
+  // Until it rings, or for that long. Returns: whether it rang.
+  bool wait(std::chrono::milliseconds most) {
+    std::unique_lock lock(mutex_);
+    const bool rang = wakes_.wait_for(lock, most, [this] { return rung_; });
+    rung_ = false;
+    return rang;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable wakes_;
+  bool rung_ = false;
+};
+
+}  // namespace tap::records

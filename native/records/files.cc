@@ -1,0 +1,143 @@
+#include "records/files.h"
+
+#include <ctime>
+#include <filesystem>
+#include <system_error>
+
+#if defined(_WIN32)
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include <windows.h>
+#else
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/vfs.h>
+#elif defined(__APPLE__)
+#include <sys/mount.h>
+#include <sys/param.h>
+#endif
+#endif
+
+namespace tap::records {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+[[nodiscard]] fs::path pathOf(const std::string& file) {
+  return fs::path(std::u8string(file.begin(), file.end()));
+}
+
+[[nodiscard]] std::string textOf(const fs::path& path) {
+  const std::u8string text = path.u8string();
+  return {text.begin(), text.end()};
+}
+
+// 20261122T101500Z: without characters that a file name may not have.
+[[nodiscard]] std::string stampOf(int64_t unixMillis) {
+  const auto seconds = static_cast<std::time_t>(unixMillis / 1000);
+  std::tm parts{};
+#if defined(_WIN32)
+  gmtime_s(&parts, &seconds);
+#else
+  gmtime_r(&seconds, &parts);
+#endif
+  std::string text(32, '\0');
+  text.resize(std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &parts));
+  return text;
+}
+
+}  // namespace
+
+#if defined(__linux__)
+// SMB has three numbers; 9P is what a Windows drive is under WSL 2.
+FileSystem fileSystemOfMagic(uint64_t magic) {
+  switch (magic & 0xFFFFFFFF) {
+    case 0x6969:      // NFS
+    case 0x517B:      // SMB
+    case 0xFE534D42:  // SMB 2
+    case 0xFF534D42:  // CIFS
+    case 0x01021997:  // 9P
+    case 0x5346414F:  // AFS
+    case 0x6B414653:  // kAFS
+    case 0x73757245:  // Coda
+    case 0x00C36400:  // Ceph
+    case 0x0BD00BD0:  // Lustre
+    case 0x47504653:  // GPFS
+      return FileSystem::Network;
+    case 0x65735546:  // FUSE
+      return FileSystem::NoSharedMemory;
+    default:
+      return FileSystem::Local;
+  }
+}
+#endif
+
+FileSystem fileSystemOf(const std::string& file) {
+  const fs::path folder = pathOf(file).parent_path();
+#if defined(__linux__)
+  struct statfs about {};
+  if (statfs(folder.c_str(), &about) != 0) return FileSystem::Local;
+  return fileSystemOfMagic(static_cast<uint64_t>(about.f_type));
+#elif defined(__APPLE__)
+  struct statfs about {};
+  if (statfs(folder.c_str(), &about) != 0) return FileSystem::Local;
+  return (about.f_flags & MNT_LOCAL) != 0 ? FileSystem::Local : FileSystem::Network;
+#elif defined(_WIN32)
+  const UINT kind = GetDriveTypeW(folder.root_path().c_str());
+  return kind == DRIVE_REMOTE ? FileSystem::Network : FileSystem::Local;
+#else
+  return FileSystem::NoSharedMemory;
+#endif
+}
+
+FileId fileIdOf(const std::string& file) {
+#if defined(_WIN32)
+  // An open file can be neither renamed nor deleted there.
+  std::error_code problem;
+  return {0, fs::exists(pathOf(file), problem) ? 1u : 0u};
+#else
+  struct stat about {};
+  if (stat(file.c_str(), &about) != 0) return {};
+  return {static_cast<uint64_t>(about.st_dev), static_cast<uint64_t>(about.st_ino)};
+#endif
+}
+
+bool createPrivate(const std::string& file) {
+#if defined(_WIN32)
+  (void)file;
+  return true;  // the user's folders are private there
+#else
+  const int created = open(file.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+  if (created < 0) return access(file.c_str(), F_OK) == 0;
+  close(created);
+  return true;
+#endif
+}
+
+int64_t sizeOf(const std::string& file) {
+  std::error_code problem;
+  const auto size = fs::file_size(pathOf(file), problem);
+  return problem ? 0 : static_cast<int64_t>(size);
+}
+
+std::string setAside(const std::string& file, int64_t unixMillis) {
+  const fs::path path = pathOf(file);
+  std::error_code problem;
+  const std::string former = textOf(path.filename()) + ".corrupt-";
+  for (const auto& entry : fs::directory_iterator(path.parent_path(), problem)) {
+    if (textOf(entry.path().filename()).starts_with(former)) fs::remove(entry.path(), problem);
+  }
+  const std::string name = file + ".corrupt-" + stampOf(unixMillis);
+  fs::rename(path, pathOf(name), problem);
+  if (problem) return {};
+  for (const char* journal : {"-journal", "-wal", "-shm"}) {
+    fs::remove(pathOf(file + journal), problem);
+  }
+  return name;
+}
+
+}  // namespace tap::records

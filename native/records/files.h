@@ -1,0 +1,39 @@
+// The file of the store, as the operating system sees it. Paths are UTF-8.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tap::records {
+
+enum class FileSystem : uint8_t {
+  Local,
+  NoSharedMemory,  // local, but perhaps without what a write-ahead log needs
+  Network,         // its locks cannot be relied on
+};
+// Of the folder that the file is in.
+[[nodiscard]] FileSystem fileSystemOf(const std::string& file);
+
+#if defined(__linux__)
+// Of the number that statfs(2) gives.
+[[nodiscard]] FileSystem fileSystemOfMagic(uint64_t magic);
+#endif
+
+// Which file stands at a path. Two are equal if they are the same file.
+struct FileId {
+  uint64_t device = 0;
+  uint64_t number = 0;  // zero: there is no file
+  bool operator==(const FileId&) const = default;
+};
+[[nodiscard]] FileId fileIdOf(const std::string& file);
+
+// Creates the file if it is not there, for nobody but the user. Returns: whether it is there.
+bool createPrivate(const std::string& file);
+
+[[nodiscard]] int64_t sizeOf(const std::string& file);  // 0 where there is none
+
+// Renames a damaged file to `<file>.corrupt-<time>` and deletes its journals, and the one that was
+// set aside before. Returns: its new name; empty if that failed.
+[[nodiscard]] std::string setAside(const std::string& file, int64_t unixMillis);
+
+}  // namespace tap::records

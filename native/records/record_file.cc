@@ -1,0 +1,308 @@
+#include "records/record_file.h"
+
+#include <sqlite3.h>
+
+#include "base/encoding.h"
+#include "base/json_writer.h"
+
+namespace tap::records {
+
+namespace {
+
+// Of one collection. Names beyond that are not noted; queries then accept any.
+constexpr size_t kMaxFields = 200;
+constexpr int64_t kDayMs = int64_t{24} * 60 * 60 * 1000;
+// Pages that may stay unused, and those that are given back at a time.
+constexpr int64_t kSparePages = 256;
+
+[[nodiscard]] std::string hexOf(std::span<const uint8_t> bytes) {
+  return hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+[[nodiscard]] std::string_view wordOf(protocol::SpanKind kind) {
+  switch (kind) {
+    case protocol::SpanKind::Internal:
+      return "internal";
+    case protocol::SpanKind::Server:
+      return "server";
+    case protocol::SpanKind::Client:
+      return "client";
+    case protocol::SpanKind::Producer:
+      return "producer";
+    case protocol::SpanKind::Consumer:
+      return "consumer";
+  }
+  return "internal";
+}
+
+[[nodiscard]] std::string_view wordOf(protocol::SpanStatus status) {
+  switch (status) {
+    case protocol::SpanStatus::Unset:
+      return "unset";
+    case protocol::SpanStatus::Ok:
+      return "ok";
+    case protocol::SpanStatus::Error:
+      return "error";
+  }
+  return "unset";
+}
+
+constexpr std::array<std::string_view, 9> kSpanFields{"name",    "kind",       "status",
+                                                      "traceId", "spanId",     "parentSpanId",
+                                                      "startUs", "durationUs", "record"};
+
+}  // namespace
+
+Opening RecordFile::open() {
+  close();
+  Opening opening;
+  const FileSystem system = system_(path_);
+  if (system == FileSystem::Network) {
+    opening.state = Opening::State::Network;
+    return opening;
+  }
+  (void)createPrivate(path_);  // if it fails, opening it says why
+  database_ = Database::open(path_, Database::Access::ReadWrite, busy_);
+  opening.failure = database_.failure();
+  opening.problem = database_.problem();
+  if (opening.failure == Failure::None) {
+    const SchemaOutcome schema = prepareSchema(database_, system == FileSystem::Local);
+    opening.version = schema.version;
+    opening.failure = schema.failure;
+    opening.problem = schema.problem;
+    journal_ = schema.journal;
+    if (schema.state == SchemaOutcome::State::Newer) opening.state = Opening::State::Newer;
+    if (schema.state == SchemaOutcome::State::Ready && prepareStatements()) {
+      opening.state = Opening::State::Ready;
+      id_ = fileIdOf(path_);
+      return opening;
+    }
+    if (opening.failure == Failure::None) {
+      opening.failure = database_.failure();
+      opening.problem = database_.problem();
+    }
+  }
+  close();
+  return opening;
+}
+
+void RecordFile::close() {
+  insert_ = {};
+  insertField_ = {};
+  for (auto& names : fields_) names.clear();
+  newFields_.clear();
+  database_ = {};
+}
+
+bool RecordFile::prepareStatements() {
+  // The cache is for a batch in progress; tidy() gives it back.
+  (void)database_.run("PRAGMA cache_size = -4096");
+  (void)database_.run("PRAGMA journal_size_limit = 4194304");
+  fully_ = false;
+  syncFully(true);
+  insert_ = database_.prepare(
+      "INSERT INTO rows (at, collection, session, source, trace, v, body)"
+      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
+  insertField_ =
+      database_.prepare("INSERT OR IGNORE INTO fields (collection, name) VALUES (?1, ?2)");
+  Statement known = database_.prepare("SELECT collection, name FROM fields");
+  if (!insert_ || !insertField_ || !known) return false;
+  while (known.step()) {
+    const auto collection = static_cast<size_t>(known.integer(0));
+    if (collection < fields_.size()) fields_[collection].emplace(known.text(1));
+  }
+  return database_.failure() == Failure::None;
+}
+
+void RecordFile::syncFully(bool fully) {
+  // With a rollback journal each transaction is made durable: less could damage the file.
+  const bool wanted = fully || journal_ == Journal::Rollback;
+  if (std::exchange(fully_, wanted) == wanted) return;
+  (void)database_.run(wanted ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+}
+
+void RecordFile::failed(Batch& batch) {
+  batch.failure = database_.failure();
+  batch.problem = database_.problem();
+  if (batch.failure == Failure::None) batch.failure = Failure::Other;
+  (void)database_.run("ROLLBACK");
+  forgetNewFields();
+}
+
+Batch RecordFile::write(RowQueue& queue, size_t most) {
+  Batch batch;
+  QueuedRow row;
+  bool good = true;
+  syncFully(queue.waited() > 0);
+  if (!database_.run("BEGIN IMMEDIATE")) {
+    failed(batch);
+    good = false;
+  }
+  while (batch.rows < most && queue.next(row)) {
+    ++batch.rows;
+    ++batch.byCollection[static_cast<size_t>(row.collection)];
+    if (row.number) batch.numbers.push_back(*row.number);
+    if (good && !writeRow(row)) {
+      failed(batch);
+      good = false;
+    }
+  }
+  if (!good) return batch;
+  if (!writeNewFields() || !database_.run("COMMIT")) {
+    failed(batch);
+    return batch;
+  }
+  newFields_.clear();
+  // Somebody has begun to wait meanwhile: the log becomes durable with its next transaction.
+  if (!batch.numbers.empty() && !fully_) {
+    syncFully(true);
+    const std::string stamp = "PRAGMA user_version = " + std::to_string(kSchemaVersion);
+    if (!database_.run(stamp.c_str())) failed(batch);
+  }
+  return batch;
+}
+
+bool RecordFile::insert(const QueuedRow& row, Collection collection, std::string_view body) {
+  const auto text = [this](int at, std::string_view value) {
+    if (value.empty()) {
+      insert_.bindNull(at);
+    } else {
+      insert_.bind(at, value);
+    }
+  };
+  std::string trace;
+  if (row.trace.empty() && row.span) trace = hexOf(row.span->traceId);
+  insert_.bind(1, row.at);
+  insert_.bind(2, static_cast<int64_t>(collection));
+  text(3, row.session);
+  text(4, row.source);
+  text(5, trace.empty() ? row.trace : std::string_view(trace));
+  insert_.bind(6, int64_t{protocol::kCollectionTable[static_cast<size_t>(collection)].version});
+  insert_.bind(7, body);
+  return insert_.run();
+}
+
+bool RecordFile::writeRow(const QueuedRow& row) {
+  auto& known = fields_[static_cast<size_t>(row.collection)];
+  const auto onField = [&](std::string_view name) {
+    if (known.size() >= kMaxFields) return;
+    const auto [at, isNew] = known.emplace(name);
+    if (isNew) newFields_.emplace_back(row.collection, *at);
+  };
+  const std::string_view body = bodies_.make(row, onField);
+  if (row.span && row.collection == Collection::Span) return writeSpan(row, 0);
+  if (!insert(row, row.collection, body)) return false;
+  return !row.span || writeSpan(row, sqlite3_last_insert_rowid(database_.get()));
+}
+
+bool RecordFile::writeSpan(const QueuedRow& row, int64_t record) {
+  const SpanInfo& span = *row.span;
+  spanBody_.clear();
+  json::Writer writer(spanBody_);
+  writer.beginObject()
+      .field("name", span.name)
+      .field("kind", wordOf(span.kind))
+      .field("status", wordOf(span.status))
+      .field("traceId", hexOf(span.traceId))
+      .field("spanId", hexOf(span.spanId));
+  if (span.parentSpanId != decltype(span.parentSpanId){})
+    writer.field("parentSpanId", hexOf(span.parentSpanId));
+  writer.field("startUs", span.startUs).field("durationUs", span.durationUs);
+  if (record != 0) writer.field("record", record);
+  auto& known = fields_[static_cast<size_t>(Collection::Span)];
+  for (const std::string_view name : kSpanFields) {
+    if (known.emplace(name).second) newFields_.emplace_back(Collection::Span, name);
+  }
+  // What a span has of its own.
+  QueuedRow own = row;
+  own.span.reset();
+  const std::string_view body = record == 0 ? bodies_.make(own, [](std::string_view) {}) : "{}";
+  if (body.size() > 2) {
+    spanBody_ += ',';
+    spanBody_ += body.substr(1);
+  } else {
+    spanBody_ += '}';
+  }
+  return insert(row, Collection::Span, spanBody_);
+}
+
+bool RecordFile::writeNewFields() {
+  for (const auto& [collection, name] : newFields_) {
+    insertField_.bind(1, static_cast<int64_t>(collection));
+    insertField_.bind(2, name);
+    if (!insertField_.run()) return false;
+  }
+  return true;
+}
+
+void RecordFile::forgetNewFields() {
+  for (const auto& [collection, name] : newFields_)
+    fields_[static_cast<size_t>(collection)].erase(name);
+  newFields_.clear();
+}
+
+bool RecordFile::pruneBySize() {
+  if (usedBytes() <= retention_.maxBytes) return false;
+  Statement oldest =
+      database_.prepare("DELETE FROM rows WHERE id < (SELECT min(id) FROM rows) + ?1");
+  if (!oldest) return false;
+  oldest.bind(1, kSliceRows);
+  return oldest.run() && sqlite3_changes(database_.get()) > 0;
+}
+
+bool RecordFile::pruneByAge(int64_t now) {
+  // Rows of a future that the clock has left do not keep older ones alive.
+  Statement first = database_.prepare(
+      "WITH slice (low) AS (SELECT min(id) FROM rows)"
+      " SELECT low, (SELECT min(id) FROM rows WHERE id >= low AND id < low + ?1"
+      "              AND at >= ?2 AND at <= ?3) FROM slice");
+  if (!first) return false;
+  first.bind(1, kSliceRows);
+  first.bind(2, now - retention_.maxAgeMs);
+  first.bind(3, now + kDayMs);
+  if (!first.step()) return false;
+  const int64_t low = first.integer(0);
+  const int64_t kept = first.integer(1);
+  first.reset();
+  const int64_t until = kept != 0 ? kept : low + kSliceRows;
+  if (low == 0 || until == low) return false;
+  Statement old = database_.prepare("DELETE FROM rows WHERE id < ?1");
+  if (!old) return false;
+  old.bind(1, until);
+  return old.run() && sqlite3_changes(database_.get()) > 0;
+}
+
+bool RecordFile::tidy() {
+  if (!isOpen()) return false;
+  bool more = false;
+  const int64_t spare = database_.number("PRAGMA freelist_count");
+  if (spare > kSparePages) {
+    const std::string vacuum = "PRAGMA incremental_vacuum(" + std::to_string(kSparePages) + ")";
+    more = database_.run(vacuum.c_str()) && spare > 2 * kSparePages;
+  }
+  if (!more && journal_ == Journal::WriteAheadLog)
+    (void)database_.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  database_.releaseMemory();
+  bodies_.trim();
+  return more;
+}
+
+int64_t RecordFile::rows() {
+  return database_.number("SELECT coalesce(max(id) - min(id) + 1, 0) FROM rows");
+}
+
+int64_t RecordFile::usedBytes() {
+  const int64_t pages =
+      database_.number("PRAGMA page_count") - database_.number("PRAGMA freelist_count");
+  return pages * database_.number("PRAGMA page_size");
+}
+
+bool RecordFile::isDamaged() {
+  // On a connection of its own: this one may have pages from before the damage.
+  Database fresh = Database::open(path_, Database::Access::ReadOnly);
+  Statement check = fresh.prepare("PRAGMA quick_check(1)");
+  if (check && check.step()) return check.text(0) != "ok";
+  return fresh.failure() == Failure::Corrupt;
+}
+
+}  // namespace tap::records

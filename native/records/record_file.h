@@ -1,0 +1,105 @@
+// The file of the store, opened for writing: batches, retention. For one thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "records/body.h"
+#include "records/database.h"
+#include "records/files.h"
+#include "records/row_queue.h"
+#include "records/schema.h"
+
+namespace tap::records {
+
+inline constexpr int64_t kSliceRows = 10'000;
+
+struct Retention {
+  int64_t maxBytes = int64_t{200} * 1000 * 1000;
+  int64_t maxAgeMs = int64_t{30} * 24 * 60 * 60 * 1000;
+};
+
+// What became of the file when it was opened.
+struct Opening {
+  enum class State : uint8_t { Ready, Network, Newer, Failed };
+  State state = State::Failed;
+  int version = 0;  // of a newer one
+  Failure failure = Failure::None;
+  std::string problem;
+};
+
+// Rows that were taken from the queue and written together.
+struct Batch {
+  size_t rows = 0;
+  std::array<uint64_t, protocol::kCollections> byCollection{};
+  std::vector<uint64_t> numbers;  // of rows that somebody waits for
+  Failure failure = Failure::None;
+  std::string problem;
+};
+
+class RecordFile {
+ public:
+  using FileSystemOf = std::function<FileSystem(const std::string& file)>;
+
+  // `busy`: how long another process may keep the file locked before that is a failure.
+  RecordFile(std::string path, Retention retention, FileSystemOf system,
+             std::chrono::milliseconds busy)
+      : path_(std::move(path)), retention_(retention), system_(std::move(system)), busy_(busy) {}
+
+  [[nodiscard]] Opening open();
+  void close();
+  [[nodiscard]] bool isOpen() const { return database_.isOpen(); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] Journal journal() const { return journal_; }
+  // Whether another file, or no file, stands at the path now.
+  [[nodiscard]] bool wasReplaced() const { return !(fileIdOf(path_) == id_); }
+
+  // Takes up to `most` rows from the queue and writes them in one transaction, durably if it must.
+  // After a failure nothing is written; the rows are taken, and the caller rewinds or releases.
+  [[nodiscard]] Batch write(RowQueue& queue, size_t most);
+
+  // Deletes the oldest rows: at most one slice. Returns: whether it deleted any.
+  bool pruneBySize();
+  bool pruneByAge(int64_t now);
+  // What need not be done in a hurry: memory, the log, unused pages. Returns: whether there is
+  // more.
+  bool tidy();
+
+  // Of all rows, by their ids; and what they take on the disk.
+  [[nodiscard]] int64_t rows();
+  [[nodiscard]] int64_t usedBytes();
+  // Whether SQLite finds the file damaged. Reads all of it.
+  [[nodiscard]] bool isDamaged();
+
+ private:
+  [[nodiscard]] bool prepareStatements();
+  [[nodiscard]] bool writeRow(const QueuedRow& row);
+  [[nodiscard]] bool writeSpan(const QueuedRow& row, int64_t record);
+  [[nodiscard]] bool insert(const QueuedRow& row, Collection collection, std::string_view body);
+  [[nodiscard]] bool writeNewFields();
+  void forgetNewFields();
+  void syncFully(bool fully);
+  void failed(Batch& batch);
+
+  std::string path_;
+  Retention retention_;
+  FileSystemOf system_;
+  std::chrono::milliseconds busy_;
+  Database database_;
+  Journal journal_ = Journal::Rollback;
+  FileId id_;
+  bool fully_ = true;
+  Statement insert_;
+  Statement insertField_;
+  BodyMaker bodies_;
+  std::string spanBody_;
+  std::array<std::unordered_set<std::string>, protocol::kCollections> fields_;
+  std::vector<std::pair<Collection, std::string>> newFields_;
+};
+
+}  // namespace tap::records

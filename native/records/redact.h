@@ -1,0 +1,54 @@
+// Takes secrets out of JSON: by the names of members (here), and by the form of texts
+// (secret_texts.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+
+namespace tap::records {
+
+// Whether something of that name is a secret: apiKey, DB_PASSWORD, and the like.
+[[nodiscard]] bool namesSecret(std::string_view name);
+
+// The value without secrets, as JSON text. A string that is JSON itself is treated as such; where
+// nothing was removed it is what it was. REQUIRES: text that a json::Scanner has validated.
+class Redactor {
+ public:
+  // Appends to `out`, and stops when it has `most` bytes: the text is then cut in the middle.
+  explicit Redactor(std::string& out, size_t most = SIZE_MAX) : out_(out), most_(most) {}
+
+  void value(json::Value value);
+  // A member's value, which its name may make a secret. The name is the key in the text.
+  void member(const json::Member& member, bool named = false);
+
+  // Whether something was.
+  [[nodiscard]] bool removed() const { return removed_; }
+
+  // Whether an object is `{"name": "DB_PASSWORD", "value": …}`: then its `value` is a secret.
+  [[nodiscard]] static bool isNamedPair(json::Value object);
+
+ private:
+  void object(json::Value object);
+  void array(json::Value array);
+  void string(json::Value string);
+  // What has a name that tells a secret.
+  void secret(json::Value value, bool nameCounts);
+  [[nodiscard]] bool full() const { return out_.size() >= most_; }
+
+  std::string& out_;
+  size_t most_;
+  bool removed_ = false;
+  int nested_ = 0;  // levels of JSON in strings
+};
+
+// Any text, without secrets: as JSON where it is an object or an array, else by its form.
+[[nodiscard]] std::string redactText(std::string_view text);
+
+// JSON text of a value, without secrets. Text that is not JSON, or too deep, becomes a JSON string.
+[[nodiscard]] std::string redactJson(std::string_view json);
+
+}  // namespace tap::records

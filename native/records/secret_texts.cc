@@ -1,0 +1,311 @@
+#include "records/secret_texts.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace tap::records {
+
+namespace {
+
+// ASCII only, as \w and \b of a regular expression.
+[[nodiscard]] constexpr bool isWord(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+[[nodiscard]] constexpr bool isDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+[[nodiscard]] constexpr bool isBlank(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+[[nodiscard]] constexpr char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+}
+
+enum class Letters : uint8_t {
+  Hex,
+  Word,
+  WordDash,
+  WordSlash,
+  Alphanumeric,
+  Capitals,
+  Credentials
+};
+
+[[nodiscard]] constexpr bool isOf(Letters letters, char c) {
+  switch (letters) {
+    case Letters::Hex:
+      return isDigit(c) || (c >= 'a' && c <= 'f');
+    case Letters::Word:
+      return isWord(c);
+    case Letters::WordDash:
+      return isWord(c) || c == '-';
+    case Letters::WordSlash:
+      return isWord(c) || c == '/';
+    case Letters::Alphanumeric:
+      return isWord(c) && c != '_';
+    case Letters::Capitals:
+      return isDigit(c) || (c >= 'A' && c <= 'Z');
+    case Letters::Credentials:
+      return isWord(c) || c == '.' || c == '~' || c == '+' || c == '/' || c == '=' || c == '-';
+  }
+  return false;
+}
+
+// A secret that begins a word with `prefix`, followed by at least so many letters.
+struct Form {
+  std::string_view prefix;
+  Letters letters;
+  size_t least;
+  bool keepsPrefix = false;
+  bool exactly = false;  // as many letters, and the word ends
+};
+
+// In the order of their first letters.
+constexpr std::array kForms{
+    Form{"AIza", Letters::WordDash, 30},
+    Form{"AKIA", Letters::Capitals, 16, false, true},
+    Form{"ASIA", Letters::Capitals, 16, false, true},
+    Form{"gho_", Letters::Word, 20},
+    Form{"ghp_", Letters::Word, 20},
+    Form{"ghr_", Letters::Word, 20},
+    Form{"ghs_", Letters::Word, 20},
+    Form{"ghu_", Letters::Word, 20},
+    Form{"github_pat_", Letters::Word, 20},
+    Form{"glpat-", Letters::WordDash, 16},
+    Form{"hf_", Letters::Alphanumeric, 20},
+    Form{"hooks.slack.com/services/", Letters::WordSlash, 10, true},
+    Form{"npm_", Letters::Alphanumeric, 20},
+    Form{"ptk-", Letters::Hex, 16},
+    Form{"rk-", Letters::WordDash, 20},
+    Form{"rk_", Letters::WordDash, 20},
+    Form{"sk-", Letters::WordDash, 20},
+    Form{"sk_", Letters::WordDash, 20},
+    Form{"stk-", Letters::Hex, 16},
+    Form{"tok-", Letters::Hex, 16},
+    Form{"xapp-", Letters::WordDash, 10},
+    Form{"xoxa-", Letters::WordDash, 10},
+    Form{"xoxb-", Letters::WordDash, 10},
+    Form{"xoxe-", Letters::WordDash, 10},
+    Form{"xoxp-", Letters::WordDash, 10},
+    Form{"xoxr-", Letters::WordDash, 10},
+    Form{"xoxs-", Letters::WordDash, 10},
+};
+static_assert(std::ranges::is_sorted(kForms, {}, [](const Form& form) { return form.prefix[0]; }));
+
+// The words before a "=" whose value is a secret, alone or after one of kBefore.
+constexpr std::array<std::string_view, 8> kAssigned{"token",  "key", "secret",    "password",
+                                                    "passwd", "pwd", "signature", "sig"};
+constexpr std::array<std::string_view, 5> kBefore{"access", "auth", "api", "id", "refresh"};
+constexpr size_t kLongestAssigned = 7 + 1 + 9;
+
+// A secret: the text from `begin` to `end`. `before` and kRemoved replace it.
+struct Found {
+  size_t begin = 0;
+  size_t end = 0;
+  std::string_view before;
+};
+
+class Search {
+ public:
+  explicit Search(std::string_view text) : text_(text) {}
+
+  // The secret that is recognised by the character at `at`. It may begin before that.
+  [[nodiscard]] std::optional<Found> at(size_t at) const {
+    const char c = text_[at];
+    switch (c) {
+      case '=':
+        return assignment(at);
+      case ':':
+        return userInfo(at);
+      case '"':
+        return pairingCode(at);
+      case '-':
+        return privateKey(at);
+      default:
+        break;
+    }
+    if (at > 0 && isWord(text_[at - 1])) return std::nullopt;
+    if (c == 'B' || c == 'b') return credentials(at);
+    if (c == 'e') return webToken(at);
+    return prefixed(at);
+  }
+
+ private:
+  [[nodiscard]] bool has(size_t at, std::string_view literal) const {
+    return text_.substr(std::min(at, text_.size())).starts_with(literal);
+  }
+  [[nodiscard]] size_t runOf(Letters letters, size_t at) const {
+    while (at < text_.size() && isOf(letters, text_[at])) ++at;
+    return at;
+  }
+
+  [[nodiscard]] std::optional<Found> prefixed(size_t at) const {
+    const char first = text_[at];
+    for (const Form& form : kForms) {
+      if (form.prefix[0] < first) continue;
+      if (form.prefix[0] > first) break;
+      if (!has(at, form.prefix)) continue;
+      const size_t begin = at + form.prefix.size();
+      const size_t end = runOf(form.letters, begin);
+      const bool fits =
+          form.exactly ? end - begin == form.least && (end == text_.size() || !isWord(text_[end]))
+                       : end - begin >= form.least;
+      if (fits) return Found{form.keepsPrefix ? begin : at, end, {}};
+    }
+    return std::nullopt;
+  }
+
+  // A JSON web token.
+  [[nodiscard]] std::optional<Found> webToken(size_t at) const {
+    if (!has(at, "eyJ") || (at > 0 && text_[at - 1] == '-')) return std::nullopt;
+    const size_t head = runOf(Letters::WordDash, at + 3);
+    if (head < at + 13 || !has(head, ".")) return std::nullopt;
+    const size_t claims = runOf(Letters::WordDash, head + 1);
+    if (claims < head + 11 || !has(claims, ".")) return std::nullopt;
+    const size_t end = runOf(Letters::WordDash, claims + 1);
+    if (end == claims + 1) return std::nullopt;
+    return Found{at, end, {}};
+  }
+
+  // Of an Authorization header.
+  [[nodiscard]] std::optional<Found> credentials(size_t at) const {
+    constexpr std::array<std::string_view, 2> kSchemes{"bearer", "basic"};
+    for (const std::string_view scheme : kSchemes) {
+      const std::string_view word = text_.substr(at, scheme.size());
+      if (!std::ranges::equal(word, scheme, {}, lower)) continue;
+      size_t begin = at + scheme.size();
+      const size_t blanks = begin;
+      while (begin < text_.size() && text_[begin] == ' ') ++begin;
+      if (begin == blanks || begin > blanks + 4) return std::nullopt;
+      const size_t end = runOf(Letters::Credentials, begin);
+      if (end < begin + 8) return std::nullopt;
+      return Found{blanks, end, " "};
+    }
+    return std::nullopt;
+  }
+
+  // `key=value`; `at` is the "=".
+  [[nodiscard]] std::optional<Found> assignment(size_t at) const {
+    size_t begin = at;
+    while (begin > 0 && at - begin <= kLongestAssigned && isWord(text_[begin - 1])) --begin;
+    if (!isAssigned(text_.substr(begin, at - begin))) return std::nullopt;
+    size_t end = at + 1;
+    const auto ends = [](char c) {
+      return isBlank(c) || c == '&' || c == '"' || c == '\'' || c == '<' || c == '>';
+    };
+    while (end < text_.size() && !ends(text_[end])) ++end;
+    if (end == at + 1) return std::nullopt;
+    return Found{at + 1, end, {}};
+  }
+
+  [[nodiscard]] static bool isAssigned(std::string_view word) {
+    if (word.size() < 3 || word.size() > kLongestAssigned) return false;
+    std::array<char, kLongestAssigned> letters{};
+    std::ranges::transform(word, letters.begin(), lower);
+    std::string_view rest(letters.data(), word.size());
+    const auto isOne = [](std::string_view one) {
+      return std::ranges::find(kAssigned, one) != kAssigned.end();
+    };
+    if (isOne(rest)) return true;
+    for (const std::string_view before : kBefore) {
+      if (!rest.starts_with(before)) continue;
+      rest.remove_prefix(before.size());
+      if (rest.starts_with('_')) rest.remove_prefix(1);
+      return isOne(rest);
+    }
+    return false;
+  }
+
+  // The password of a URL; `at` is the ":" before its slashes.
+  [[nodiscard]] std::optional<Found> userInfo(size_t at) const {
+    if (!has(at, "://")) return std::nullopt;
+    size_t colon = at + 3;
+    const auto endsUser = [](char c) { return isBlank(c) || c == '/' || c == ':' || c == '@'; };
+    while (colon < text_.size() && !endsUser(text_[colon])) ++colon;
+    if (!has(colon, ":")) return std::nullopt;
+    size_t end = colon + 1;
+    while (end < text_.size() && !isBlank(text_[end]) && text_[end] != '/' && text_[end] != '@')
+      ++end;
+    if (end == colon + 1 || !has(end, "@")) return std::nullopt;
+    return Found{colon + 1, end, {}};
+  }
+
+  // The code that a person types while pairing, in JSON; `at` is the first quotation mark.
+  [[nodiscard]] std::optional<Found> pairingCode(size_t at) const {
+    constexpr std::string_view kCode = "\"code\"";
+    if (!has(at, kCode)) return std::nullopt;
+    const auto skip = [this](size_t from) {
+      const size_t most = std::min(from + 4, text_.size());
+      while (from < most && text_[from] == ' ') ++from;
+      return from;
+    };
+    const size_t colon = skip(at + kCode.size());
+    if (!has(colon, ":")) return std::nullopt;
+    const size_t quote = skip(colon + 1);
+    if (!has(quote, "\"") || !has(quote + 7, "\"")) return std::nullopt;
+    if (!std::ranges::all_of(text_.substr(quote + 1, 6), isDigit)) return std::nullopt;
+    return Found{quote + 1, quote + 7, {}};
+  }
+
+  [[nodiscard]] std::optional<Found> privateKey(size_t at) const {
+    constexpr std::string_view kBegin = "-----BEGIN ";
+    if (!has(at, kBegin)) return std::nullopt;
+    const std::optional<size_t> begun = pemLabel(at + kBegin.size());
+    if (!begun) return std::nullopt;
+    size_t end = *begun;
+    while (end < text_.size() && text_[end] != '-') ++end;
+    constexpr std::string_view kEnd = "-----END ";
+    if (has(end, kEnd)) end = pemLabel(end + kEnd.size()).value_or(end);
+    return Found{at, end, {}};
+  }
+  // Where "RSA PRIVATE KEY-----" ends.
+  [[nodiscard]] std::optional<size_t> pemLabel(size_t at) const {
+    constexpr std::string_view kKey = "PRIVATE KEY";
+    size_t end = at;
+    while (end < text_.size() && ((text_[end] >= 'A' && text_[end] <= 'Z') || text_[end] == ' '))
+      ++end;
+    const std::string_view label = text_.substr(at, end - at);
+    if (!label.ends_with(kKey) || !has(end, "-----")) return std::nullopt;
+    return end + 5;
+  }
+
+  std::string_view text_;
+};
+
+// The characters that Search::at knows.
+constexpr std::array<bool, 256> kTelling = [] {
+  std::array<bool, 256> telling{};
+  for (const char c : std::string_view("=:\"-Bbe")) telling[static_cast<uint8_t>(c)] = true;
+  for (const Form& form : kForms) telling[static_cast<uint8_t>(form.prefix[0])] = true;
+  return telling;
+}();
+
+}  // namespace
+
+bool removeSecretTexts(std::string_view text, std::string& out) {
+  const Search search(text);
+  size_t written = 0;
+  for (size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    if (!kTelling[static_cast<uint8_t>(c)]) {
+      ++i;
+      continue;
+    }
+    const std::optional<Found> found = search.at(i);
+    if (!found) {
+      ++i;
+      continue;
+    }
+    out.append(text, written, found->begin - written);
+    out.append(found->before).append(kRemoved);
+    written = found->end;
+    i = found->end;
+  }
+  out.append(text, written);
+  return written > 0;
+}
+
+}  // namespace tap::records

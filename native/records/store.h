@@ -1,0 +1,108 @@
+// The record store: one file of SQLite, a thread that writes it, and one that reads it when
+// somebody asks. Used by one thread, that of the loop; nothing here waits for the disk.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "protocol/records.h"
+#include "records/reader.h"
+#include "records/row_queue.h"
+#include "records/writer.h"
+
+namespace tap::records {
+
+struct StoreOptions {
+  WriterOptions writer;
+  std::chrono::milliseconds readerIdle{60'000};
+  // From any thread: deliver() is to be called soon, on the thread of the loop.
+  std::function<void()> wake;
+  // Within deliver().
+  std::function<void(const Diagnostic&)> onDiagnostic;
+};
+
+struct StoreState {
+  FileState file;
+  std::array<uint64_t, protocol::kCollections> dropped{};
+  uint64_t queuedBytes = 0;
+};
+
+class Store final : public protocol::RecordSink {
+ public:
+  explicit Store(StoreOptions options);
+  ~Store() override;  // writes what was appended, and waits for that
+
+  // Whether all rows are kept, or only those of `notify`. At first all.
+  void keepOnlyNotify(bool only) { onlyNotify_ = only; }
+
+  void append(const Row& row) override;
+  void commit(const Row& row, uint64_t number) override;
+  void onCommitted(Listener listener) override { listener_ = std::move(listener); }
+
+  // The same for somebody else than the listener.
+  using Committed = std::function<void(bool durable)>;
+  void commit(const Row& row, Committed done);
+
+  // See answer.h. The answer comes within deliver(), always.
+  using Answered = std::function<void(const Answer&)>;
+  void query(std::string json, Answered done);
+  void sql(std::string statement, Answered done);
+
+  [[nodiscard]] FileState state() const;
+  // Waits until what was appended is written or dropped, at most that long.
+  bool flush(std::chrono::milliseconds most) { return writer_.settle(most); }
+  // Writes what was appended and ends; `closed` comes within deliver(). Rows after that are
+  // dropped.
+  void close(std::function<void()> closed);
+
+  // Calls back whom something has happened to. Returns: whether somebody still waits.
+  bool deliver();
+  [[nodiscard]] bool isAwaited() const { return !commits_.empty() || !answers_.empty() || closed_; }
+
+ private:
+  struct CommittedEvent {
+    uint64_t number;
+    bool durable;
+  };
+  struct AnsweredEvent {
+    uint64_t number;
+    Answer answer;
+  };
+  struct ClosedEvent {};
+  using Event = std::variant<CommittedEvent, AnsweredEvent, Diagnostic, ClosedEvent>;
+
+  void post(Event event);
+  void handle(CommittedEvent event);
+  void handle(AnsweredEvent event);
+  void handle(const Diagnostic& diagnostic);
+  void handle(ClosedEvent event);
+  void ask(Question::Kind kind, std::string text, Answered done);
+  void await(const Row& row, std::variant<uint64_t, Committed> who);
+
+  StoreOptions options_;
+  bool onlyNotify_ = false;
+  bool closing_ = false;
+  uint64_t numbers_ = 0;
+  Listener listener_;
+  std::unordered_map<uint64_t, std::variant<uint64_t, Committed>> commits_;
+  std::unordered_map<uint64_t, Answered> answers_;
+  std::function<void()> closed_;
+
+  std::mutex mutex_;
+  std::vector<Event> events_;
+
+  // Last, so that its threads end first.
+  RowQueue queue_;
+  Writer writer_;
+  Reader reader_;
+};
+
+}  // namespace tap::records

@@ -1,0 +1,318 @@
+#include "records/writer.h"
+
+#include <algorithm>
+
+#include "base/encoding.h"
+#include "base/json_writer.h"
+
+namespace tap::records {
+
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr size_t kBatchRows = 5000;
+// Without rows for so long, the thread tidies up and sleeps.
+constexpr seconds kIdle{2};
+// Between two looks at whether the file is still the same.
+constexpr seconds kLook{1};
+// Rows that are too old leave slowly: a clock that is wrong for an hour costs a slice or two.
+constexpr hours kAgePrune{1};
+constexpr int64_t kBackwardsMs = 60'000;
+constexpr size_t kKeptDiagnostics = 16;
+
+}  // namespace
+
+Writer::Writer(WriterOptions options, RowQueue& queue, Events events)
+    : options_(std::move(options)),
+      queue_(queue),
+      events_(std::move(events)),
+      file_(options_.file, options_.retention, options_.fileSystem, options_.busy) {
+  if (thread_.start([this] { run(); })) return;
+  tell("no-thread", "Records are not kept: the system gives no thread for them.");
+}
+
+Writer::~Writer() {
+  close();
+  thread_.join();
+}
+
+void Writer::close() {
+  closing_.store(true);
+  bell_.ring();
+}
+
+FileState Writer::state() const {
+  const std::lock_guard lock(mutex_);
+  FileState state = state_;
+  for (size_t i = 0; i < dropped_.size(); ++i) state.dropped[i] = dropped_[i].load();
+  return state;
+}
+
+bool Writer::settle(milliseconds most) {
+  const uint64_t wanted = queue_.pushed();
+  urgent_.store(true);
+  bell_.ring();
+  std::unique_lock lock(mutex_);
+  return settled_.wait_for(lock, most, [&] { return ready_ && released_ >= wanted; });
+}
+
+void Writer::run() {
+  Thread::lowerPriority();
+  clockSteady_ = Steady::now();
+  clockUnix_ = options_.clock();
+  openFile();
+  publish();
+  {
+    const std::lock_guard lock(mutex_);
+    ready_ = true;
+  }
+  settled_.notify_all();
+  for (;;) {
+    sleep();
+    const bool closing = closing_.load();
+    if (suspected_.exchange(false)) examine();
+    if (queue_.pushed() > queue_.taken()) {
+      if (!closing) gather();
+      while (queue_.pushed() > queue_.taken()) writeBatch();
+      tidied_ = false;
+    } else if (closing) {
+      break;
+    }
+  }
+  file_.close();
+  publish();
+  events_.closed();
+}
+
+void Writer::sleep() {
+  wakeAt_.store(queue_.taken() + 1);
+  const auto isNeeded = [this] {
+    return queue_.pushed() > queue_.taken() || closing_.load() || suspected_.load();
+  };
+  if (isNeeded()) return;
+  if (tidied_) return bell_.wait();
+  if (bell_.wait(kIdle)) return;
+  while (!isNeeded() && file_.tidy()) {
+  }
+  publish();
+  tidied_ = true;
+}
+
+void Writer::gather() {
+  wakeAt_.store(queue_.taken() + kBatchRows);
+  if (!urgent_.exchange(false) && queue_.pushed() < queue_.taken() + kBatchRows)
+    bell_.wait(options_.gather);
+  urgent_.store(false);
+  wakeAt_.store(UINT64_MAX);
+}
+
+void Writer::writeBatch() {
+  watchClock();
+  if (!ensureOpen()) return drop();
+  Batch batch = file_.write(queue_, kBatchRows);
+  if (batch.failure != Failure::None) recover(batch);
+  const bool durable = batch.failure == Failure::None;
+  if (durable) {
+    if (!lastCode_.empty()) {
+      lastCode_.clear();
+      tell("recovered", "Records are written again; " + std::to_string(lost_) + " were lost.");
+    }
+    lost_ = 0;
+    writeDiagnostics();
+  }
+  finish(batch, durable);
+  if (durable) prune();
+  publish();
+}
+
+// The rows of a batch are done with.
+void Writer::finish(const Batch& batch, bool durable) {
+  queue_.release();
+  if (!durable) {
+    for (size_t i = 0; i < batch.byCollection.size(); ++i) {
+      dropped_[i].fetch_add(batch.byCollection[i], std::memory_order_relaxed);
+    }
+    lost_ += batch.rows;
+  }
+  for (const uint64_t number : batch.numbers) events_.committed(number, durable);
+  {
+    const std::lock_guard lock(mutex_);
+    released_ = queue_.taken();
+    if (durable) state_.written += batch.rows;
+  }
+  settled_.notify_all();
+}
+
+void Writer::drop() {
+  Batch batch;
+  for (QueuedRow row; batch.rows < kBatchRows && queue_.next(row); ++batch.rows) {
+    ++batch.byCollection[static_cast<size_t>(row.collection)];
+    if (row.number) batch.numbers.push_back(*row.number);
+  }
+  finish(batch, false);
+}
+
+void Writer::recover(Batch& batch) {
+  if (batch.failure == Failure::Corrupt && moveAside()) {
+    queue_.rewind();
+    batch = file_.write(queue_, kBatchRows);
+    if (batch.failure == Failure::None) return;
+  }
+  fail(batch.failure, batch.problem);
+}
+
+bool Writer::ensureOpen() {
+  const auto now = Steady::now();
+  if (refused_ || now < notBefore_) return false;
+  if (file_.isOpen() && now >= nextLook_) {
+    nextLook_ = now + kLook;
+    if (file_.wasReplaced()) {
+      file_.close();
+      tell("replaced", inQuotes(file_.path()) +
+                           " was replaced or deleted while it was open; records go on in the file "
+                           "that is there now.");
+    }
+  }
+  if (!file_.isOpen()) openFile();
+  return file_.isOpen();
+}
+
+void Writer::openFile() {
+  Opening opening = file_.open();
+  nextLook_ = Steady::now() + kLook;
+  nextAgePrune_ = Steady::now();
+  switch (opening.state) {
+    case Opening::State::Ready:
+      writeDiagnostics();
+      return;
+    case Opening::State::Network:
+      refused_ = true;
+      return tell("network", "Records are not kept: " + inQuotes(file_.path()) +
+                                 " is on a network file system, whose locks cannot be relied on. "
+                                 "Set COPILOT_HOME to a folder on a local disk.");
+    case Opening::State::Newer:
+      refused_ = true;
+      return tell("newer", "Records are not kept: " + inQuotes(file_.path()) +
+                               " was written by a newer version of tap (schema " +
+                               std::to_string(opening.version) + ", this version knows " +
+                               std::to_string(kSchemaVersion) + "). Update tap, or move the file.");
+    case Opening::State::Failed:
+      break;
+  }
+  if (opening.failure == Failure::Corrupt && moveAside()) return;
+  fail(opening.failure, opening.problem);
+}
+
+bool Writer::moveAside() {
+  file_.close();
+  const std::string name = setAside(file_.path(), options_.clock());
+  if (name.empty()) return false;
+  tell("corrupt", inQuotes(file_.path()) + " was damaged. It is now " + inQuotes(name) +
+                      ", and a new one was begun.");
+  const Opening opening = file_.open();
+  if (opening.state != Opening::State::Ready) return false;
+  writeDiagnostics();
+  return true;
+}
+
+void Writer::examine() {
+  if (file_.isOpen() && file_.isDamaged()) (void)moveAside();
+}
+
+void Writer::fail(Failure failure, const std::string& problem) {
+  notBefore_ = Steady::now() + options_.pause;
+  const std::string file = inQuotes(file_.path());
+  const std::string until =
+      " Until that changes, records are dropped and counted. (" + problem + ")";
+  switch (failure) {
+    case Failure::Full:
+      return tell("full", "There is no room for records on the disk of " + file + "." + until);
+    case Failure::ReadOnly:
+      file_.close();
+      return tell("read-only", file + " cannot be written." + until);
+    case Failure::Locked:
+      return tell("locked", "Another process keeps " + file + " locked." + until);
+    case Failure::Corrupt:
+      file_.close();
+      return tell("damaged", file + " is damaged and cannot be moved." + until);
+    case Failure::None:
+    case Failure::TimedOut:
+    case Failure::Refused:
+    case Failure::Other:
+      file_.close();
+      return tell("failed", "SQLite cannot write " + file + "." + until);
+  }
+}
+
+void Writer::prune() {
+  (void)file_.pruneBySize();
+  const auto now = Steady::now();
+  if (now < nextAgePrune_) return;
+  nextAgePrune_ = now + kAgePrune;
+  (void)file_.pruneByAge(options_.clock());
+}
+
+void Writer::watchClock() {
+  const auto steady = Steady::now();
+  const int64_t now = options_.clock();
+  const int64_t passed = std::chrono::duration_cast<milliseconds>(steady - clockSteady_).count();
+  const int64_t back = clockUnix_ + passed - now;
+  clockSteady_ = steady;
+  clockUnix_ = now;
+  if (back < kBackwardsMs) return;
+  tell("clock", "The clock went back by " + inSeconds(Millis(back)) +
+                    ". Records keep the times that it showed, so their order is not that of the "
+                    "events.");
+}
+
+void Writer::tell(std::string code, std::string text) {
+  const bool lasts =
+      code != "clock" && code != "replaced" && code != "recovered" && code != "corrupt";
+  if (lasts && std::exchange(lastCode_, code) == code) return;
+  const Diagnostic diagnostic{options_.clock(), std::move(code), std::move(text)};
+  std::string body;
+  json::Writer(body)
+      .beginObject()
+      .field("code", diagnostic.code)
+      .field("text", diagnostic.text)
+      .endObject();
+  Row row;
+  row.collection = Collection::Diagnostic;
+  row.at = diagnostic.at;
+  row.source = "records";
+  row.body = body;
+  (void)own_.push(row);
+  {
+    const std::lock_guard lock(mutex_);
+    state_.diagnostics.push_back(diagnostic);
+    if (state_.diagnostics.size() > kKeptDiagnostics)
+      state_.diagnostics.erase(state_.diagnostics.begin());
+  }
+  events_.diagnostic(diagnostic);
+}
+
+void Writer::writeDiagnostics() {
+  if (own_.pushed() == own_.taken()) return;
+  const Batch batch = file_.write(own_, kBatchRows);
+  if (batch.failure == Failure::None) {
+    own_.release();
+  } else {
+    own_.rewind();
+  }
+}
+
+void Writer::publish() {
+  const bool open = file_.isOpen();
+  const int64_t rows = open ? file_.rows() : 0;
+  const int64_t bytes = open ? file_.usedBytes() : 0;
+  const std::lock_guard lock(mutex_);
+  state_.open = open;
+  state_.rows = rows;
+  state_.fileBytes = bytes;
+  state_.journal = file_.journal();
+}
+
+}  // namespace tap::records

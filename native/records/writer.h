@@ -1,0 +1,147 @@
+// The thread that writes: takes rows from the queue, keeps the file small and whole, and says what
+// goes wrong.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "records/bell.h"
+#include "records/record_file.h"
+#include "records/row_queue.h"
+#include "records/thread.h"
+
+namespace tap::records {
+
+// Something that people should hear of. `code` is one word for programs.
+struct Diagnostic {
+  int64_t at = 0;
+  std::string code;
+  std::string text;
+};
+
+// The state of the file, for other threads.
+struct FileState {
+  bool open = false;
+  int64_t rows = 0;
+  int64_t fileBytes = 0;
+  Journal journal = Journal::Rollback;
+  uint64_t written = 0;  // rows since the start
+  std::array<uint64_t, protocol::kCollections> dropped{};
+  std::vector<Diagnostic> diagnostics;  // the last ones, oldest first
+};
+
+struct WriterOptions {
+  std::string file;
+  Retention retention;
+  std::function<int64_t()> clock;  // Unix time in ms; from any thread
+  RecordFile::FileSystemOf fileSystem = fileSystemOf;
+  // How long the first row of a batch waits for others.
+  std::chrono::milliseconds gather{20};
+  // How long another process may keep the file locked before that is a failure.
+  std::chrono::milliseconds busy{5000};
+  // After a failure rows are dropped for so long before the next attempt.
+  std::chrono::milliseconds pause{5000};
+};
+
+class Writer {
+ public:
+  // Called on the writer's thread.
+  struct Events {
+    std::function<void(uint64_t number, bool durable)> committed;
+    std::function<void(const Diagnostic&)> diagnostic;
+    std::function<void()> closed;
+  };
+
+  Writer(WriterOptions options, RowQueue& queue, Events events);
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+  ~Writer();  // writes what is in the queue, and waits for that
+
+  // For the thread that pushes: after each row.
+  void pushed(bool urgent) {
+    if (urgent) urgent_.store(true);
+    if (urgent || queue_.pushed() >= wakeAt_.load()) wake();
+  }
+  // Writes what is in the queue and ends; `closed` follows.
+  void close();
+
+  // For any thread.
+  [[nodiscard]] FileState state() const;
+  // A reader has found the file damaged.
+  void suspect() {
+    suspected_.store(true);
+    bell_.ring();
+  }
+  void countDropped(Collection collection) {
+    dropped_[static_cast<size_t>(collection)].fetch_add(1, std::memory_order_relaxed);
+  }
+  // Waits until what was pushed before is written or dropped, at most that long. Returns: whether
+  // it is.
+  bool settle(std::chrono::milliseconds most);
+  [[nodiscard]] bool started() const { return thread_.started(); }
+
+ private:
+  using Steady = std::chrono::steady_clock;
+
+  void wake() {
+    wakeAt_.store(UINT64_MAX);
+    bell_.ring();
+  }
+  void run();
+  // Until there are rows, or something else to do.
+  void sleep();
+  void gather();
+  void writeBatch();
+  [[nodiscard]] bool ensureOpen();
+  void openFile();
+  void examine();
+  [[nodiscard]] bool moveAside();
+  void recover(Batch& batch);
+  void drop();
+  void finish(const Batch& batch, bool durable);
+  void prune();
+  void watchClock();
+  void fail(Failure failure, const std::string& problem);
+  void tell(std::string code, std::string text);
+  void writeDiagnostics();
+  void publish();
+
+  WriterOptions options_;
+  RowQueue& queue_;
+  Events events_;
+  RecordFile file_;
+  Bell bell_;
+  Thread thread_;
+  std::atomic<uint64_t> wakeAt_{1};
+  std::atomic<bool> urgent_{false};
+  std::atomic<bool> closing_{false};
+  std::atomic<bool> suspected_{false};
+
+  // The writer's thread.
+  RowQueue own_;  // the diagnostics that become rows
+  bool tidied_ = false;
+  bool refused_ = false;  // for as long as this process lives
+  std::string lastCode_;
+  Steady::time_point notBefore_;
+  Steady::time_point nextLook_;
+  Steady::time_point nextAgePrune_;
+  Steady::time_point clockSteady_;
+  int64_t clockUnix_ = 0;
+  uint64_t lost_ = 0;  // rows that were dropped since the last that was written
+
+  mutable std::mutex mutex_;
+  std::condition_variable settled_;
+  bool ready_ = false;     // the file was opened, or could not be
+  uint64_t released_ = 0;  // of the rows that were pushed
+  FileState state_;
+  std::array<std::atomic<uint64_t>, protocol::kCollections> dropped_{};
+};
+
+}  // namespace tap::records

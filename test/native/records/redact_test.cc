@@ -1,0 +1,151 @@
+#include "records/redact.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "records/secret_texts.h"
+
+namespace tap::records {
+namespace {
+
+std::string cleanText(std::string_view text) {
+  std::string out;
+  removeSecretTexts(text, out);
+  return out;
+}
+
+std::string repeated(std::string_view text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+TEST(SecretTexts, AreFoundByTheirForm) {
+  for (const std::string& secret :
+       {"ptk-" + repeated("0a", 32), "stk-" + repeated("0a", 8), "tok-" + repeated("0a", 8),
+        "ghp_" + repeated("a1B2", 9), "gho_" + repeated("a", 20),
+        "github_pat_" + repeated("a1_", 8), "sk-proj-" + repeated("a1B2", 8),
+        "rk_live_" + repeated("a", 20), std::string("AKIAIOSFODNN7EXAMPLE"),
+        std::string("ASIAIOSFODNN7EXAMPLE"), "glpat-" + repeated("a1B2", 5),
+        "npm_" + repeated("a1B2", 9), "hf_" + repeated("a", 20), "AIza" + repeated("a1B2", 9),
+        "xapp-1-" + repeated("A1", 10), "xoxb-" + repeated("1", 10),
+        std::string("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"),
+        std::string("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----"),
+        std::string("-----BEGIN PRIVATE KEY-----\nMIIE")}) {
+    EXPECT_EQ(cleanText("curl -H 'x: " + secret + "' https://x"),
+              secret.starts_with("-----BEGIN PRIVATE") ? "curl -H 'x: <removed>"
+                                                       : "curl -H 'x: <removed>' https://x")
+        << secret;
+    EXPECT_EQ(cleanText(secret), "<removed>") << secret;
+  }
+}
+
+TEST(SecretTexts, KeepWhatOnlyResemblesThem) {
+  for (const std::string& text :
+       {std::string("task-" + repeated("a", 30)), std::string("ptk-0a0a"),
+        "xghp_" + repeated("a", 30), std::string("AKIAIOSFODNN7EXAMPLEX"),
+        std::string("-eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2ln"), std::string("eyJ.eyJ.x"),
+        std::string("Bearer of news"), std::string("Bearer      abcdefghij"),
+        std::string("monkey=banana"), std::string("key= x"),
+        std::string("http://localhost:9400/a:b@c"),
+        std::string("-----BEGIN CERTIFICATE-----\nMIIE"), std::string("\"code\": 123456"),
+        std::string("\"code\": \"12345\""), std::string("a_token_=x"), std::string("")}) {
+    EXPECT_EQ(cleanText(text), text);
+  }
+}
+
+TEST(SecretTexts, KeepWhatStandsAroundThem) {
+  EXPECT_EQ(cleanText("postgres://ada:hunter2@db/x"), "postgres://ada:<removed>@db/x");
+  EXPECT_EQ(cleanText("Authorization: bEARER   abcdefghij"), "Authorization: bEARER <removed>");
+  EXPECT_EQ(cleanText("https://x/?a=1&Access_Token=abc&b=2"),
+            "https://x/?a=1&Access_Token=<removed>&b=2");
+  EXPECT_EQ(cleanText("refreshtoken=a b"), "refreshtoken=<removed> b");
+  EXPECT_EQ(cleanText("https://hooks.slack.com/services/T0/B0/abcdef!"),
+            "https://hooks.slack.com/services/<removed>!");
+  EXPECT_EQ(cleanText(R"({"code" : "123456"})"), R"({"code" : "<removed>"})");
+  EXPECT_EQ(cleanText("ghp_" + repeated("a", 20) + " and sk-" + repeated("b", 20)),
+            "<removed> and <removed>");
+}
+
+TEST(SecretTexts, TakeTimeInProportion) {
+  for (const char* piece : {"-eyJaaaaaaaaaa", "eyJaaaaaaaaaa.", "sk-", "xoxb-", "ptk-0", "gho_a",
+                            "-----BEGIN PRIVATE KEY-----", "-----BEGIN ", "://a:", "://a", "token=",
+                            "Bearer  ", "\"code\" : ", "[", "{\"a\":", "AKIA", "b", "-"}) {
+    const std::string text =
+        repeated(piece, static_cast<int>(1'000'000 / std::string(piece).size()));
+    const auto start = std::chrono::steady_clock::now();
+    (void)cleanText(text);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2)) << piece;
+  }
+}
+
+TEST(SecretNames, AreFoundInAnySpelling) {
+  for (const char* name : {"token",        "access_token",  "TOKEN",
+                           "clientSecret", "password",      "passwd",
+                           "apiKey",       "api_key",       "API-KEY",
+                           "x-api-key",    "Authorization", "cookie",
+                           "set-cookie",   "privateKey",    "credentials",
+                           "PGPASSWORD",   "pwd",           "jwt",
+                           "accessKey",    "session_key",   "connectionString",
+                           "DB_PASSWORD",  "authtoken",     "passphrase",
+                           "secrets",      "tokens",        "tokens_used"}) {
+    EXPECT_TRUE(namesSecret(name)) << name;
+  }
+  for (const char* name : {"author", "keyboard", "secretary", "key", "city", "monkey", "", "_",
+                           "stringConnection", "compass", "passenger"}) {
+    EXPECT_FALSE(namesSecret(name)) << name;
+  }
+}
+
+TEST(Redactor, RemovesValuesOfSecretNames) {
+  EXPECT_EQ(redactJson(R"({"a":[{"password":"x","city":"Oslo"}]})"),
+            R"({"a":[{"password":"<removed>","city":"Oslo"}]})");
+  EXPECT_EQ(redactJson(R"({"cookies":["a"],"credentials":{"user":"ada"},"otp":123456})"),
+            R"({"cookies":"<removed>","credentials":"<removed>","otp":"<removed>"})");
+  EXPECT_EQ(redactJson(R"({"token":null,"auth":true,"secret":""})"),
+            R"({"token":null,"auth":true,"secret":""})");
+  EXPECT_EQ(redactJson(R"({"tokens":12,"tokens_used":7,"tokens2":"x"})"),
+            R"({"tokens":12,"tokens_used":7,"tokens2":"x"})");
+  EXPECT_EQ(redactJson(R"([{"name":"DB_PASSWORD","value":"x"},{"key":"city","value":"Oslo"}])"),
+            R"([{"name":"DB_PASSWORD","value":"<removed>"},{"key":"city","value":"Oslo"}])");
+  EXPECT_EQ(redactJson(R"({"pass\u0077ord":"x"})"), R"({"pass\u0077ord":"<removed>"})");
+}
+
+TEST(Redactor, KeepsASchema) {
+  const std::string schema =
+      R"({"properties":{"token":{"type":"string","description":"The token."}}})";
+  EXPECT_EQ(redactJson(schema), schema);
+}
+
+TEST(Redactor, LooksIntoJsonInTexts) {
+  EXPECT_EQ(redactText(R"({"password":"x","city":"Oslo"})"),
+            R"({"password":"<removed>","city":"Oslo"})");
+  EXPECT_EQ(redactText(R"({ "city": "Oslo" })"), R"({ "city": "Oslo" })");
+  EXPECT_EQ(redactText("[not json"), "[not json");
+  EXPECT_EQ(redactJson(R"({"text":"{ \"pwd\": \"x\" }"})"),
+            R"({"text":"{\"pwd\":\"<removed>\"}"})");
+  EXPECT_EQ(redactJson(R"({"text":"{ \"a\": 1 }"})"), R"({"text":"{ \"a\": 1 }"})");
+}
+
+TEST(Redactor, MakesAStringOfWhatIsNotJson) {
+  EXPECT_EQ(redactJson("key=abc"), R"("key=<removed>")");
+  EXPECT_EQ(redactJson(""), R"("")");
+  const std::string deep = repeated("[", 200) + repeated("]", 200);
+  EXPECT_EQ(redactJson(deep), "\"" + deep + "\"");
+}
+
+TEST(Redactor, StopsWhereThereIsNoRoom) {
+  std::string text = "[";
+  for (int i = 0; i < 10'000; ++i) text += "1,";
+  text.back() = ']';
+  json::Scanner scanner;
+  const auto root = scanner.scan(text);
+  ASSERT_TRUE(root);
+  std::string out;
+  Redactor(out, 100).value(root.value());
+  EXPECT_LT(out.size(), 120u);
+}
+
+}  // namespace
+}  // namespace tap::records
