@@ -1,4 +1,4 @@
-// tap_status as the model sees it. The gateway's process serves it (js/host/tap-status.mjs); a session that has no
+// tap_status as the model sees it. The gateway's process serves it (js/features/status/); a session that has no
 // gateway yet offers it, too.
 
 /** @type {import("../session/tool-table.mjs").ToolDefinition} */

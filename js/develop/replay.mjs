@@ -3,7 +3,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { messageOf } from "../base/errors.mjs";
-import { REMOVED } from "./redact.mjs";
+import { REMOVED } from "../base/redact.mjs";
 
 /** @typedef {import("./trace.mjs").TraceEvent} TraceEvent */
 /** @typedef {import("./testing.mjs").TestTap} TestTap */

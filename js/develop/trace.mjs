@@ -2,7 +2,7 @@
 // The first line says what it is; each other is one event of a provider's connection.
 
 import fs from "node:fs";
-import { redact, REMOVED } from "./redact.mjs";
+import { redact, REMOVED } from "../base/redact.mjs";
 
 /** @typedef {import("../base/control.mjs").TraceFrame} TraceFrame */
 /**

@@ -6,7 +6,7 @@ import { addon } from "../base/addon.mjs";
 import { LinkClient } from "../base/link-client.mjs";
 import { version } from "../base/paths.mjs";
 import { SessionRunner } from "../session/runner.mjs";
-import { serveStatus } from "../host/tap-status.mjs";
+import { ResidentFeatures } from "../host/resident.mjs";
 
 export { inProcess } from "../host/in-process.mjs";
 
@@ -43,7 +43,12 @@ export class EmbeddedGateway {
       pid: process.pid,
       onLog: this.#onLog,
     });
-    serveStatus(this.#gateway, this.#onLog);
+    const features = new ResidentFeatures(this.#gateway, this.#onLog, {
+      providers: { inspect: () => JSON.parse(this.#gateway.inspect()) },
+      features: { report: () => [] },
+      projects: { serve: () => () => {} }, // a gateway in a program starts no providers of projects
+    });
+    features.start();
     /** The port that providers connect to. */
     this.port = this.#gateway.listen(options.port ?? 0);
     this.#gateway.setPlainAnswer(JSON.stringify({ program: "tap", version }));

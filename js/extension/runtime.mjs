@@ -33,7 +33,7 @@ const readyLine = ({ version, port }) => `tap ${version} ready, port ${port} (/t
  */
 async function startFallback(files, log) {
   const { GatewayHost } = await import("../host/gateway-host.mjs");
-  const host = new GatewayHost(files, log, () => {});
+  const host = await GatewayHost.create(files, log, () => {});
   host.start();
   return host;
 }

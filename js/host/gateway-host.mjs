@@ -18,8 +18,9 @@ import {
 } from "../base/host-files.mjs";
 import { MAX_SOCKET_PATH, version } from "../base/paths.mjs";
 import { ProjectSessions } from "../projects/sessions.mjs";
+import { NO_CONFIG, readUserConfig } from "../projects/user-config.mjs";
+import { HostFeatures } from "./features.mjs";
 import { HostRequests } from "./requests.mjs";
-import { serveStatus } from "./tap-status.mjs";
 
 const FILES_CHECK_MS = 2000;
 /** In bytes: "/link" follows, and a zero. */
@@ -37,7 +38,11 @@ export class GatewayHost {
   #link;
   /** A folder of the link's own, where the usual one cannot be used. @type {string | undefined} */
   #linkFolder;
+  /** While the feature that wants them is on. @type {ProjectSessions | undefined} */
   #projects;
+  #features;
+  /** The sessions that there are, for a feature that comes later: id → folder. @type {Map<string, string>} */
+  #sessions = new Map();
   #tokenPublished = false;
   /** @type {NodeJS.Timeout | undefined} */
   #filesCheck;
@@ -48,8 +53,9 @@ export class GatewayHost {
    * @param {import("../base/paths.mjs").GatewayFiles} files
    * @param {import("../base/log.mjs").Log} log
    * @param {(reason: string) => void} onExit nobody needs this gateway any more
+   * @param {import("../projects/user-config.mjs").UserConfig} [config] the user's
    */
-  constructor(files, log, onExit) {
+  constructor(files, log, onExit, config = NO_CONFIG) {
     this.#files = files;
     this.#link = files.link;
     this.#log = log;
@@ -64,15 +70,50 @@ export class GatewayHost {
       onLog: log,
       onSessionOpened: (sessionId, cwd) => {
         this.#publishToken();
-        this.#projects.opened(sessionId, cwd);
+        this.#sessions.set(sessionId, cwd);
+        this.#projects?.opened(sessionId, cwd);
+        this.#features.sessionOpened(config.toolGroups);
       },
       onCommand: (number, typed) => void this.#runCommand(number, typed),
       onRequest: (number, request) => void this.#answer(number, request),
-      onSessionEnded: (sessionId) => this.#projects.ended(sessionId),
+      onSessionEnded: (sessionId) => {
+        this.#sessions.delete(sessionId);
+        this.#projects?.ended(sessionId);
+      },
       onExit: (reason) => this.#onExit(reason),
     });
-    serveStatus(this.gateway, log);
-    this.#projects = new ProjectSessions(this.gateway, files, log);
+    this.#features = new HostFeatures({
+      gateway: this.gateway,
+      files,
+      log,
+      config,
+      link: () => this.#link,
+      services: {
+        providers: { inspect: () => JSON.parse(this.gateway.inspect()) },
+        projects: { serve: () => this.#serveProjects() },
+      },
+    });
+    for (const problem of config.problems) log("warning", problem);
+  }
+
+  /** @returns {() => Promise<void>} ends what it has started */
+  #serveProjects() {
+    const projects = new ProjectSessions(this.gateway, this.#files, this.#log);
+    this.#projects = projects;
+    for (const [id, cwd] of this.#sessions) projects.opened(id, cwd);
+    return () => {
+      if (this.#projects === projects) this.#projects = undefined;
+      return projects.stop();
+    };
+  }
+
+  /**
+   * With the user's config.
+   * @param {import("../base/paths.mjs").GatewayFiles} files @param {import("../base/log.mjs").Log} log
+   * @param {(reason: string) => void} onExit nobody needs this gateway any more
+   */
+  static async create(files, log, onExit) {
+    return new GatewayHost(files, log, onExit, await readUserConfig(files));
   }
 
   /**
@@ -104,7 +145,7 @@ export class GatewayHost {
   #close(restarting) {
     clearInterval(this.#filesCheck);
     this.gateway.close(restarting);
-    const stopped = this.#projects.stop();
+    const stopped = this.#features.stop();
     this.#attempt("the token file cannot be removed", () =>
       removeIfOurs(this.#files.token, this.#token),
     );
@@ -124,7 +165,7 @@ export class GatewayHost {
   async #runCommand(number, typed) {
     const { gateway } = this;
     const session = { id: typed.sessionId, cwd: typed.cwd };
-    const context = { gateway, files: this.#files, session };
+    const context = { gateway, files: this.#files, session, features: this.#features };
     // An update may have replaced the files that are loaded only now.
     const text = await import("./slash-commands.mjs")
       .then(({ runCommand, HOST_COMMANDS }) => runCommand(HOST_COMMANDS, context, typed))

@@ -16,10 +16,11 @@ const log = openLog(files.logs, "host.log");
 let leaving = false;
 useRelease();
 
-const host = new GatewayHost(files, log, (reason) => {
+const onExit = (/** @type {string} */ reason) => {
   log("info", `leaving: ${reason}`);
   leave(reason.includes("newer"), 0);
-});
+};
+const host = await GatewayHost.create(files, log, onExit);
 
 /** @param {boolean} restarting @param {number} code */
 function leave(restarting, code) {

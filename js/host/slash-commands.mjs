@@ -8,6 +8,7 @@ import { SLASH } from "../base/slash-commands.mjs";
  * @property {import("../base/addon.js").Gateway} gateway
  * @property {import("../base/paths.mjs").GatewayFiles} files
  * @property {{id: string, cwd: string}} session in which the command was typed
+ * @property {Pick<import("./features.mjs").HostFeatures, "command" | "reports" | "hostState">} features
  *
  * @typedef {(context: CommandContext, args: string) => Promise<string>} RunCommand the text for the timeline
  * @typedef {import("../base/slash-commands.mjs").SlashCommand & {run: RunCommand}} HostCommand
@@ -31,10 +32,19 @@ async function doctor({ session }, args) {
   return doctorText(session, /^[a-zA-Z0-9_][\w-]*$/.exec(args.trim())?.[0]);
 }
 
+/** @type {RunCommand} */
+async function features(context) {
+  const { showFeatures } = await import("../views/features-view.mjs");
+  const { timelineText } = await import("../views/timeline-text.mjs");
+  const seen = { features: context.features.reports(), host: context.features.hostState() };
+  return timelineText((output) => showFeatures(output, seen));
+}
+
 /** @type {HostCommand[]} */
 export const HOST_COMMANDS = [
   { ...SLASH.status, run: status },
   { ...SLASH.doctor, run: doctor },
+  { ...SLASH.features, run: features },
 ];
 
 /**
@@ -45,8 +55,10 @@ export const HOST_COMMANDS = [
  */
 export async function runCommand(commands, context, { name, arguments: args }) {
   const command = commands.find((one) => one.name === name);
-  if (!command) return `tap: there is no command "${visible(name)}"`;
+  const ofFeature = command ? undefined : context.features.command(name);
   try {
+    if (ofFeature) return await ofFeature({ args, session: context.session });
+    if (!command) return `tap: there is no command "${visible(name)}"`;
     return await command.run(context, args);
   } catch (error) {
     return `tap: ${error instanceof Error ? error.message : String(error)}`;

@@ -22,7 +22,8 @@ import { TERM_MS } from "./reaper.mjs";
  * @typedef {{error?: NodeJS.ErrnoException, code?: number | null, signal?: NodeJS.Signals | null, lastLine: string}} End
  */
 /**
- * @typedef {{command: string, args: string[], cwd: string, env: NodeJS.ProcessEnv}} RunOptions
+ * `input`: the first line of its stdin, which stays open until the run is to end; without it stdin is empty.
+ * @typedef {{command: string, args: string[], cwd: string, env: NodeJS.ProcessEnv, input?: string}} RunOptions
  */
 
 /** After SIGKILL: a group of zombies that nobody reaps is not waited for. */
@@ -66,15 +67,17 @@ export class ProcessRun {
   }
 
   /** @param {RunOptions} options */
-  #start({ command, args, cwd, env }) {
+  #start({ command, args, cwd, env, input }) {
     const child = this.#system.spawn(command, args, {
       cwd,
       env,
       detached: ownGroup,
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
       windowsHide: true,
     });
     this.#child = child;
+    child.stdin?.on("error", () => {}); // it has ended, which "exit" says
+    if (input !== undefined) this.tell(input);
     this.pid = child.pid;
     child.on("error", (error) => {
       if (child.pid === undefined) this.#failed(error);
@@ -105,8 +108,14 @@ export class ProcessRun {
     this.#settle({ error, lastLine: "" });
   }
 
+  /** Writes a line to its stdin, where that is open. @param {string} line */
+  tell(line) {
+    if (this.#child?.stdin?.writable) this.#child.stdin.write(`${line}\n`);
+  }
+
   /** Asks the whole group to end, then ends it. */
   terminate() {
+    this.#child?.stdin?.end();
     this.#sweep();
     return this.ended;
   }

@@ -37,6 +37,10 @@ import { inQuotes, shortened, visible } from "../base/visible.mjs";
  * @property {(provider: string, token: string, revoked?: boolean) => void} [onEnded] after each run: its token has
  *   served. `revoked`: before it is ended, since the user does not want it any more; also of a run that is over
  * @property {(level: Level, text: string) => void} onMessage for the timeline
+ * @property {(provider: string, token: string) => string} [input] the first line of each run's stdin, which stays
+ *   open. Its token and its session are then not in its environment
+ * @property {string} [title] for messages, in place of `provider "<name>"`
+ * @property {string} [logFile] in place of the one of the provider's name
  * @property {NodeJS.ProcessEnv} [env] of the host
  * @property {Partial<System>} [system] replaced in tests
  */
@@ -118,7 +122,7 @@ class SupervisedProvider {
     this.#config = config;
     this.#options = options;
     this.#system = system;
-    this.#log = OutputLog.open(providerLogFile(options.logs, config.name));
+    this.#log = OutputLog.open(options.logFile ?? providerLogFile(options.logs, config.name));
   }
 
   get name() {
@@ -137,7 +141,8 @@ class SupervisedProvider {
       token = this.#options.onToken(this.name);
       const { command, args } = this.#config;
       const env = this.#environment(token);
-      this.#run = new ProcessRun({ command, args, cwd, env }, this.#system, this.#log);
+      const input = this.#options.input?.(this.name, token);
+      this.#run = new ProcessRun({ command, args, cwd, env, input }, this.#system, this.#log);
     } catch (error) {
       if (token !== undefined) this.#options.onEnded?.(this.name, token);
       return this.#giveUp(`cannot be started: ${visible(messageOf(error))}`);
@@ -150,9 +155,10 @@ class SupervisedProvider {
 
   /** @param {string} token @returns {NodeJS.ProcessEnv} */
   #environment(token) {
+    const env = { ...hostEnvironment(this.#options.env ?? process.env), ...this.#config.env };
+    if (this.#options.input) return env;
     return {
-      ...hostEnvironment(this.#options.env ?? process.env),
-      ...this.#config.env,
+      ...env,
       TAP_PROVIDER_TOKEN: token,
       TAP_SESSION_ID: this.#options.sessionId,
       TAP_GATEWAY_PORT: String(this.#options.port),
@@ -224,7 +230,13 @@ class SupervisedProvider {
 
   /** @param {Level} level @param {string} text */
   #say(level, text) {
-    this.#options.onMessage(level, `tap: provider ${inQuotes(visible(this.name))} ${text}`);
+    const { onMessage, title = `provider ${inQuotes(visible(this.name))}` } = this.#options;
+    onMessage(level, `tap: ${title} ${text}`);
+  }
+
+  /** A line for its stdin; dropped while it does not run. @param {string} line */
+  tell(line) {
+    if (this.state === "running") this.#run?.tell(line);
   }
 
   /** @param {boolean} revoked */
@@ -269,6 +281,11 @@ export class Supervisor {
       pid,
       restarts,
     }));
+  }
+
+  /** A line for the stdin of each that runs, where the options have `input`. @param {string} line */
+  tell(line) {
+    for (const provider of this.#providers) provider.tell(line);
   }
 
   /**

@@ -26,3 +26,6 @@ export function mayHaveConfig(folder) {
     return true;
   }
 }
+
+/** The user's own config, with the same fields and a few more. @param {{home: string}} files of gatewayFiles() */
+export const userConfigFile = ({ home }) => path.join(home, "tap", "config.json");

@@ -5,23 +5,43 @@ import { createHash } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 import { messageOf } from "../base/errors.mjs";
+import { isOurFile } from "../base/host-files.mjs";
 import { CONFIG_NAME, configFile } from "./config-file.mjs";
-import { nameProblem, shortened, visible } from "../base/visible.mjs";
-import { parsePositioned, pathTo, problemAt, valueOf } from "./json-positions.mjs";
+import { nameProblem, visible } from "../base/visible.mjs";
+import { parsePositioned, problemAt, valueOf } from "./json-positions.mjs";
+import { shown, StrictReader } from "./strict-reader.mjs";
 
 /** @typedef {import("./json-positions.mjs").Node} Node */
 /** @typedef {import("./json-positions.mjs").Problem} Problem */
 /** @typedef {import("../process/supervisor.mjs").ProviderConfig} ProviderConfig */
 /** @typedef {import("../process/supervisor.mjs").RestartPolicy} RestartPolicy */
 /**
- * @typedef {{ok: true, providers: ProviderConfig[]} | {ok: false, problems: Problem[]}} ConfigResult
+ * Rules and context without a program.
+ * @typedef {{name: string, deny: {match: Record<string, string>, reason: string}[], context?: string}} DeclarativeConfig
+ *
+ * @typedef {object} Config
+ * @property {ProviderConfig[]} providers
+ * @property {DeclarativeConfig[]} declarative
+ * @property {string[]} toolGroups that are there from the start
+ * @property {Record<string, boolean>} features by id: whether each is on
+ * @property {boolean} [records] of the user's file
+ * @property {boolean} [spans] of the user's file
+ *
+ * @typedef {(Config & {ok: true}) | {ok: false, problems: Problem[]}} ConfigResult
+ * @typedef {"user" | "project"} Owner
  */
 
 export const MAX_CONFIG_BYTES = 256 * 1024;
 export const MAX_PROVIDERS = 20;
 export const MAX_NAME_BYTES = 128;
 export const MAX_RESTARTS = 100;
-const MAX_PROBLEMS = 20;
+
+/** Of a reason or a context. */
+const MAX_TEXT = 4000;
+
+const FIELDS = ["providers", "declarative", "toolGroups", "features", "$schema"];
+const FIELDS_OF_USER = ["records", "spans"];
+const FEATURE_ID = /^(?:builtin|user|project|mcp):[^\u0000-\u001f]{1,128}$/; // eslint-disable-line no-control-regex
 
 const POLICIES = ["on-failure", "always", "never"];
 /** Nothing that could pass for another word of what the user is shown. */
@@ -33,10 +53,10 @@ const GIVEN = ["TAP_PROVIDER_TOKEN", "TAP_SESSION_ID", "TAP_GATEWAY_PORT"];
 export const digestOf = (text) => createHash("sha256").update(text, "utf8").digest("hex");
 
 /**
- * @param {string} text the content @param {string} [fileName] as problems should name it
+ * @param {string} text the content @param {string} [fileName] as problems should name it @param {Owner} [owner]
  * @returns {ConfigResult}
  */
-export function readProjectConfig(text, fileName = CONFIG_NAME) {
+export function readProjectConfig(text, fileName = CONFIG_NAME, owner = "project") {
   const file = visible(fileName);
   if (Buffer.byteLength(text) > MAX_CONFIG_BYTES) {
     return { ok: false, problems: [problemAt(file, "", 0, TOO_LARGE)] };
@@ -44,11 +64,11 @@ export function readProjectConfig(text, fileName = CONFIG_NAME) {
   const json = text.replace(/^\ufeff/, "");
   const parsed = parsePositioned(json, file);
   if ("problem" in parsed) return { ok: false, problems: [parsed.problem] };
-  const reader = new Reader(json, file);
-  const providers = reader.config(parsed.root);
+  const reader = new Reader(json, file, owner);
+  const config = reader.config(parsed.root);
   return reader.problems.length > 0
     ? { ok: false, problems: reader.problems }
-    : { ok: true, providers };
+    : { ok: true, ...config };
 }
 
 const TOO_LARGE = `expected at most ${MAX_CONFIG_BYTES / 1024} KB`;
@@ -62,13 +82,33 @@ const TOO_LARGE = `expected at most ${MAX_CONFIG_BYTES / 1024} KB`;
  * @param {string} folder the workspace @param {string} [name]
  * @returns {LoadedConfig | undefined} undefined where there is no such file
  */
-export function loadProjectConfig(folder, name = CONFIG_NAME) {
-  const file = configFile(folder, name);
+export const loadProjectConfig = (folder, name = CONFIG_NAME) =>
+  loadConfig(configFile(folder, name), "project");
+
+/**
+ * The user's own. One that others can write, or that is not his, is not read.
+ * @param {string} file @returns {LoadedConfig | undefined} undefined where there is no such file
+ */
+export function loadUserConfig(file) {
+  try {
+    if (fs.existsSync(file) && !isOurFile(file)) {
+      const why = "expected a file of yours that nobody else can write";
+      const problems = [problemAt(visible(file), "", 0, why)];
+      return { file, digest: "", result: { ok: false, problems } };
+    }
+  } catch {
+    // It has gone meanwhile, or cannot be looked at: the reading says so.
+  }
+  return loadConfig(file, "user");
+}
+
+/** @param {string} file @param {Owner} owner @returns {LoadedConfig | undefined} */
+function loadConfig(file, owner) {
   try {
     const bytes = readBounded(file);
     if (!bytes) return undefined;
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    return { file, digest: digestOf(text), result: readProjectConfig(text, file) };
+    return { file, digest: digestOf(text), result: readProjectConfig(text, file, owner) };
   } catch (error) {
     const why = error instanceof TypeError ? "expected UTF-8 text" : visible(messageOf(error));
     const problems = [problemAt(visible(file), "", 0, why)];
@@ -95,158 +135,149 @@ function readBounded(file) {
   }
 }
 
-// ---- the strict reading ----------------------------------------------------------------------------
+class Reader extends StrictReader {
+  #owner;
 
-/** @param {string} a @param {string} b the least number of edits from one to the other */
-function distance(a, b) {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const swap = row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(swap, row[j] + 1, next[j - 1] + 1));
+  /** @param {string} text @param {string} file @param {Owner} owner */
+  constructor(text, file, owner) {
+    super(text, file);
+    this.#owner = owner;
+  }
+
+  /** @param {Node} root @returns {Config} */
+  config(root) {
+    const known = this.#owner === "user" ? [...FIELDS, ...FIELDS_OF_USER] : FIELDS;
+    const fields = this.fields(root, "the config", known);
+    if (root.type === "object" && known.every((name) => !fields.has(name))) {
+      this.problem(root, 'expected a list "providers"');
     }
-    row = next;
-  }
-  return row[b.length];
-}
-
-/** @param {string} name @param {readonly string[]} known */
-function suggestion(name, known) {
-  const word = name.slice(0, 64).toLowerCase();
-  const [nearest] = known
-    .map((candidate) => ({ candidate, edits: distance(word, candidate.toLowerCase()) }))
-    .sort((a, b) => a.edits - b.edits);
-  return nearest.edits <= Math.max(2, nearest.candidate.length / 3)
-    ? `did you mean "${nearest.candidate}"?`
-    : `known are ${known.join(", ")}`;
-}
-
-/** @param {string} text */
-const shown = (text) => `"${visible(shortened(text, 60))}"`;
-
-/** @param {Node | undefined} node */
-function kindOf(node) {
-  if (node?.type === "null") return "null";
-  return `${/^[ao]/.test(node?.type ?? "") ? "an" : "a"} ${node?.type}`;
-}
-
-/** As a program would write it: providers[0].args[1]. @param {Node} node */
-function placeOf(node) {
-  const steps = pathTo(node).map((step) => {
-    if (typeof step === "number") return `[${step}]`;
-    return /^[A-Za-z_]\w{0,59}$/.test(step) ? `.${step}` : `[${shown(step)}]`;
-  });
-  return steps.join("").replace(/^\./, "") || "the config";
-}
-
-class Reader {
-  /** @type {Problem[]} */
-  problems = [];
-  #text;
-  #file;
-
-  /** @param {string} text @param {string} file */
-  constructor(text, file) {
-    this.#text = text;
-    this.#file = file;
-  }
-
-  /** @param {Node} node @param {string | (() => string)} message a function where it takes time to make */
-  #problem(node, message) {
-    if (this.problems.length >= MAX_PROBLEMS) return;
-    const text = typeof message === "string" ? message : message();
-    this.problems.push(problemAt(this.#file, this.#text, node.offset, text));
-  }
-
-  /** @param {Node} node @param {string} kind */
-  #mustBe(node, kind) {
-    this.#problem(node, () => `${placeOf(node)} must be ${kind}, not ${kindOf(node)}`);
+    const [providers, declarative, toolGroups, features] = FIELDS.map((name) => fields.get(name));
+    const [records, spans] = FIELDS_OF_USER.map((name) => fields.get(name));
+    const taken = new Set();
+    return {
+      providers: this.#entries(providers, "providers", (node) => this.#provider(node, taken)),
+      declarative: this.#entries(declarative, "declarative", (node) => this.#rules(node, taken)),
+      toolGroups: toolGroups ? this.#words(toolGroups) : [],
+      features: features ? this.#features(features) : {},
+      ...(records && { records: this.#boolean(records) }),
+      ...(spans && { spans: this.#boolean(spans) }),
+    };
   }
 
   /**
-   * The fields of an object, each known and given once.
-   * @param {Node} node @param {string} what @param {readonly string[]} known
-   * @returns {Map<string, Node>}
+   * @template T @param {Node | undefined} node @param {string} what @param {(node: Node) => T} read
+   * @returns {T[]}
    */
-  #fields(node, what, known) {
-    const fields = this.#members(node, what);
-    for (const [name, { key }] of fields) {
-      if (known.includes(name)) continue;
-      this.#problem(key, `unknown field ${shown(name)} in ${what}: ${suggestion(name, known)}`);
-    }
-    return new Map([...fields].map(([name, { value }]) => [name, value]));
-  }
-
-  /** @param {Node} node @param {string} what @returns {Map<string, {key: Node, value: Node}>} */
-  #members(node, what) {
-    const members = new Map();
-    if (node.type !== "object") {
-      this.#mustBe(node, "an object");
-      return members;
-    }
-    for (const { children: [key, value] = [] } of node.children ?? []) {
-      const name = String(key.value);
-      if (members.has(name)) this.#problem(key, `${shown(name)} is given twice in ${what}`);
-      members.set(name, { key, value });
-    }
-    return members;
-  }
-
-  /** @param {Node} root @returns {ProviderConfig[]} */
-  config(root) {
-    const fields = this.#fields(root, "the config", ["providers", "$schema"]);
-    const list = fields.get("providers");
-    if (!list) {
-      if (root.type === "object") this.#problem(root, 'expected a list "providers"');
-      return [];
-    }
-    const nodes = this.#list(list);
-    if (nodes.length > MAX_PROVIDERS) {
-      const surplus = nodes[MAX_PROVIDERS];
-      this.#problem(surplus, `expected at most ${MAX_PROVIDERS} providers, found ${nodes.length}`);
-      return [];
-    }
-    const taken = new Set();
-    return nodes.map((node) => this.#provider(node, taken));
-  }
-
-  /** @param {Node} node @returns {Node[]} */
-  #list(node) {
-    if (node.type === "array") return node.children ?? [];
-    this.#mustBe(node, "a list");
+  #entries(node, what, read) {
+    const nodes = node ? this.list(node) : [];
+    if (nodes.length <= MAX_PROVIDERS) return nodes.map(read);
+    const surplus = nodes[MAX_PROVIDERS];
+    this.problem(surplus, `expected at most ${MAX_PROVIDERS} ${what}, found ${nodes.length}`);
     return [];
   }
 
-  /**
-   * A text without the zero byte, which would end it early for the system.
-   * @param {Node} node
-   */
-  #string(node) {
-    if (node.type !== "string") {
-      this.#mustBe(node, "a string");
-      return "";
+  /** @param {Node} node @returns {string[]} */
+  #words(node) {
+    return this.list(node).map((item) => {
+      const word = this.string(item);
+      if (item.type === "string" && !/^[a-z0-9][a-z0-9_-]{0,63}$/.test(word)) {
+        this.problem(item, `expected the name of a tool group, found ${shown(word)}`);
+      }
+      return word;
+    });
+  }
+
+  /** @param {Node} node */
+  #boolean(node) {
+    if (node.type !== "boolean") this.mustBe(node, "true or false");
+    return node.value === true;
+  }
+
+  /** Which features are on. @param {Node} node @returns {Record<string, boolean>} */
+  #features(node) {
+    const members = [...this.members(node, '"features"')];
+    return Object.fromEntries(
+      members.map(([id, { key, value }]) => {
+        if (!FEATURE_ID.test(id)) {
+          this.problem(
+            key,
+            `expected a feature's id such as "builtin:records", found ${shown(id)}`,
+          );
+        } else if (this.#owner === "project" && !id.startsWith("project:")) {
+          this.problem(
+            key,
+            `${shown(id)} is not a feature of this project: only your own config may name it`,
+          );
+        }
+        return [id, this.#boolean(value)];
+      }),
+    );
+  }
+
+  /** @param {Node} node @param {Set<string>} taken @returns {DeclarativeConfig} */
+  #rules(node, taken) {
+    const fields = this.fields(node, "an entry", ["name", "deny", "context", "ask"]);
+    const [name, deny, context, ask] = ["name", "deny", "context", "ask"].map((one) =>
+      fields.get(one),
+    );
+    if (node.type === "object" && !name)
+      this.problem(node, 'expected a field "name" in this entry');
+    if (node.type === "object" && !deny && !context && !ask) {
+      this.problem(node, 'expected "deny" or "context" in this entry');
     }
-    if (node.value.includes("\0")) {
-      this.#problem(node, () => `${placeOf(node)} must not contain a zero byte`);
+    if (ask) this.problem(ask, '"ask" is not possible yet: use "deny"');
+    return {
+      name: name ? this.#name(name, taken) : "",
+      deny: deny ? this.#entries(deny, "rules", (rule) => this.#rule(rule)) : [],
+      ...(context && { context: this.#bounded(context) }),
+    };
+  }
+
+  /** @param {Node} node @returns {DeclarativeConfig["deny"][number]} */
+  #rule(node) {
+    const fields = this.fields(node, "a rule", ["match", "reason"]);
+    const [match, reason] = ["match", "reason"].map((one) => fields.get(one));
+    if (node.type === "object" && !(match && reason)) {
+      this.problem(node, 'expected the fields "match" and "reason" in this rule');
     }
-    return /** @type {string} */ (node.value);
+    return {
+      match: match ? this.#match(match) : {},
+      reason: reason ? this.#bounded(reason) : "",
+    };
+  }
+
+  /** @param {Node} node @returns {Record<string, string>} */
+  #match(node) {
+    const fields = this.fields(node, '"match"', ["tool", "args", "file", "provider"]);
+    if (node.type === "object" && fields.size === 0) {
+      this.problem(node, 'expected one of tool, args, file and provider in "match"');
+    }
+    return Object.fromEntries([...fields].map(([name, value]) => [name, this.string(value)]));
+  }
+
+  /** @param {Node} node */
+  #bounded(node) {
+    const text = this.string(node);
+    const most = `expected at most ${MAX_TEXT} characters`;
+    if (text.length > MAX_TEXT) this.problem(node, most);
+    if (node.type === "string" && text.trim() === "") this.problem(node, "expected a text");
+    return text;
   }
 
   /** @param {Node} node @param {Set<string>} taken @returns {ProviderConfig} */
   #provider(node, taken) {
     const known = ["name", "command", "args", "env", "cwd", "restart"];
-    const fields = this.#fields(node, "a provider", known);
+    const fields = this.fields(node, "a provider", known);
     for (const name of ["name", "command"]) {
       if (node.type === "object" && !fields.has(name)) {
-        this.#problem(node, `expected a field "${name}" in this provider`);
+        this.problem(node, `expected a field "${name}" in this provider`);
       }
     }
     const [name, command, args, env, cwd, restart] = known.map((key) => fields.get(key));
     return {
       name: name ? this.#name(name, taken) : "",
       command: command ? this.#command(command) : "",
-      args: args ? this.#list(args).map((arg) => this.#string(arg)) : [],
+      args: args ? this.list(args).map((arg) => this.string(arg)) : [],
       env: env ? this.#env(env) : {},
       ...(cwd && { cwd: this.#cwd(cwd) }),
       restart: restart ? this.#restart(restart) : { policy: "on-failure" },
@@ -255,15 +286,15 @@ class Reader {
 
   /** @param {Node} node @param {Set<string>} taken */
   #name(node, taken) {
-    const name = this.#string(node);
+    const name = this.string(node);
     if (node.type !== "string") return name;
     const problem = nameProblem(name);
     if (problem !== "") {
-      this.#problem(node, `expected "name" to be ${problem}`);
+      this.problem(node, `expected "name" to be ${problem}`);
     } else if (Buffer.byteLength(name) > MAX_NAME_BYTES) {
-      this.#problem(node, `expected "name" to have at most ${MAX_NAME_BYTES} bytes`);
+      this.problem(node, `expected "name" to have at most ${MAX_NAME_BYTES} bytes`);
     } else if (taken.has(name)) {
-      this.#problem(node, `expected another name: there is a provider ${shown(name)} already`);
+      this.problem(node, `expected another name: there is a provider ${shown(name)} already`);
     }
     taken.add(name);
     return name;
@@ -271,33 +302,33 @@ class Reader {
 
   /** @param {Node} node */
   #command(node) {
-    const command = this.#string(node);
+    const command = this.string(node);
     if (node.type === "string" && command.trim() === "") {
-      this.#problem(node, 'expected "command" not to be empty');
+      this.problem(node, 'expected "command" not to be empty');
     }
     return command;
   }
 
   /** @param {Node} node @returns {Record<string, string>} */
   #env(node) {
-    const entries = [...this.#members(node, '"env"')].map(([name, { key, value }]) => {
+    const entries = [...this.members(node, '"env"')].map(([name, { key, value }]) => {
       if (!VARIABLE.test(name)) {
         const rule = "letters, digits and _, not a digit first";
-        this.#problem(key, `expected the name of a variable (${rule}), found ${shown(name)}`);
+        this.problem(key, `expected the name of a variable (${rule}), found ${shown(name)}`);
       } else if (GIVEN.includes(name.toUpperCase())) {
-        this.#problem(key, `${shown(name)} is set by tap itself and cannot be given`);
+        this.problem(key, `${shown(name)} is set by tap itself and cannot be given`);
       }
-      return [name, this.#string(value)];
+      return [name, this.string(value)];
     });
     return Object.fromEntries(entries);
   }
 
   /** @param {Node} node */
   #cwd(node) {
-    const cwd = this.#string(node);
+    const cwd = this.string(node);
     const outside = path.normalize(cwd).split(/[\\/]/)[0] === "..";
     if (node.type === "string" && (cwd === "" || outside || isAbsolute(cwd))) {
-      this.#problem(node, 'expected "cwd" to be a folder inside the workspace, such as "tools"');
+      this.problem(node, 'expected "cwd" to be a folder inside the workspace, such as "tools"');
     }
     return cwd;
   }
@@ -305,7 +336,7 @@ class Reader {
   /** @param {Node} node @returns {ProviderConfig["restart"]} */
   #restart(node) {
     if (node.type === "string") return { policy: this.#policy(node) };
-    const fields = this.#fields(node, '"restart"', ["policy", "maxRestarts"]);
+    const fields = this.fields(node, '"restart"', ["policy", "maxRestarts"]);
     const policy = fields.get("policy");
     const most = fields.get("maxRestarts");
     return {
@@ -319,7 +350,7 @@ class Reader {
     const value = valueOf(node);
     if (POLICIES.some((policy) => policy === value)) return /** @type {RestartPolicy} */ (value);
     const choice = POLICIES.map((policy) => `"${policy}"`).join(", ");
-    this.#problem(node, `expected the restart policy to be one of ${choice}`);
+    this.problem(node, `expected the restart policy to be one of ${choice}`);
     return "on-failure";
   }
 
@@ -328,7 +359,7 @@ class Reader {
     const value = Number(valueOf(node));
     const good = node.type === "number" && Number.isInteger(value);
     if (good && value >= 0 && value <= MAX_RESTARTS) return value;
-    this.#problem(node, `expected "maxRestarts" to be a whole number from 0 to ${MAX_RESTARTS}`);
+    this.problem(node, `expected "maxRestarts" to be a whole number from 0 to ${MAX_RESTARTS}`);
     return 0;
   }
 }

@@ -1,7 +1,7 @@
 // `calls`: the last calls of tools, one line each, without their secrets.
 
 import stringWidth from "string-width";
-import { redact } from "../../develop/redact.mjs";
+import { redact } from "../../base/redact.mjs";
 import { parseCut } from "../cut-json.mjs";
 import { usage } from "../failure.mjs";
 import { withGateway } from "../gateway.mjs";

@@ -8,7 +8,7 @@ import { describe, test } from "node:test";
 import { openControl } from "../../../js/base/control.mjs";
 import { gatewayFiles } from "../../../js/base/paths.mjs";
 import { callsOf, replay } from "../../../js/develop/replay.mjs";
-import { redact, REMOVED } from "../../../js/develop/redact.mjs";
+import { redact, REMOVED } from "../../../js/base/redact.mjs";
 import { startTap } from "../../../js/develop/testing.mjs";
 import {
   eventLine,
@@ -119,7 +119,7 @@ describe("what is taken out of a recording", () => {
       "[",
       '{"a":',
     ];
-    const module = new URL("../../../js/develop/redact.mjs", import.meta.url);
+    const module = new URL("../../../js/base/redact.mjs", import.meta.url);
     const code = `
       import { redact } from ${JSON.stringify(module)};
       for (const piece of ${JSON.stringify(pieces)}) redact({ text: piece.repeat(1e6 / piece.length) });

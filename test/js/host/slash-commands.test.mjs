@@ -8,7 +8,10 @@ import { Gateway, Session } from "../../support/gateway-host.mjs";
 
 /** Handled by the gateway itself, with messages of their own. */
 const NATIVE = ["tap-pair", "tap-use"];
-const context = /** @type {any} */ ({ session: { id: "s", cwd: "/" } });
+const context = /** @type {any} */ ({
+  session: { id: "s", cwd: "/" },
+  features: { command: () => undefined },
+});
 
 test("every command that a session offers is run by somebody", () => {
   const run = [...HOST_COMMANDS.map(({ name }) => name), ...NATIVE];

@@ -15,6 +15,8 @@ import {
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 /** The config of one provider with these fields. */
+/** What a config has that names providers only. */
+const REST = { declarative: [], toolGroups: [], features: {} };
 const one = (fields) => JSON.stringify({ providers: [{ name: "a", command: "node", ...fields }] });
 
 const problems = (text) => {
@@ -36,6 +38,7 @@ describe("a good config", () => {
   test("gets its defaults", () => {
     assert.deepEqual(readProjectConfig(one({})), {
       ok: true,
+      ...REST,
       providers: [
         { name: "a", command: "node", args: [], env: {}, restart: { policy: "on-failure" } },
       ],
@@ -80,7 +83,7 @@ describe("a good config", () => {
   });
 
   test("may have no providers", () => {
-    assert.deepEqual(readProjectConfig('{"providers": []}'), { ok: true, providers: [] });
+    assert.deepEqual(readProjectConfig('{"providers": []}'), { ok: true, providers: [], ...REST });
   });
 
   test("keeps a variable named __proto__ as a variable", () => {

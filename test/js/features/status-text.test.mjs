@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { statusText } from "../../../js/host/tap-status.mjs";
+import { statusText } from "../../../js/features/status/status-text.mjs";
 
 const HEAD = "tap 1.2.3: gateway on port 9400, 1 session(s), Node.js 22.20.0.\n";
 

@@ -1,13 +1,11 @@
-// Serves tap_status to every session, by a provider in the gateway's process.
+// The text of tap_status.
 
-import { provider } from "../../sdk/node/provider.mjs";
-import { boundProviders, silenceOf } from "../base/inspection.mjs";
-import { STATUS_TOOL } from "../base/status-tool.mjs";
-import { inProcess } from "./in-process.mjs";
+import { boundProviders, silenceOf } from "../../base/inspection.mjs";
 
-/** @typedef {import("../base/control.mjs").Inspection} Inspection */
-/** @typedef {import("../base/control.mjs").InspectedProvider} InspectedProvider */
-/** @typedef {import("../base/control.mjs").InspectedBinding} InspectedBinding */
+/** @typedef {import("../../base/control.mjs").Inspection} Inspection */
+/** @typedef {import("../../base/control.mjs").InspectedProvider} InspectedProvider */
+/** @typedef {import("../../base/control.mjs").InspectedBinding} InspectedBinding */
+/** @typedef {import("../../registry/report.mjs").Report} Report */
 
 const NO_PROVIDER =
   "No provider is connected to this session. A provider connects to the gateway over WebSocket " +
@@ -45,34 +43,38 @@ function lineOf({ provider: serving, binding }) {
 }
 
 /**
+ * The features in short: a line, and one more for each that lacks something.
+ * @param {readonly Report[]} reports @returns {string} empty where there are no reports
+ */
+function featuresText(reports) {
+  if (reports.length === 0) return "";
+  const names = reports.map(({ id, enabled }) => (enabled ? id : `${id} (disabled)`));
+  const trouble = reports.flatMap(({ id, enabled, skipped, diagnostics }) => {
+    const why = diagnostics.at(-1)?.text ?? skipped[0]?.reason;
+    return enabled && why !== undefined ? [`- ${id}: ${why}`] : [];
+  });
+  return `${["Features: " + names.join(", "), ...trouble].join("\n")}\n`;
+}
+
+/**
  * The result of tap_status for a session.
  * @param {Inspection} seen
  * @param {string} sessionId
+ * @param {readonly Report[]} [reports] of the features
  * @returns {string} empty where there is no such session
  */
-export function statusText(seen, sessionId) {
+export function statusText(seen, sessionId, reports = []) {
   const session = seen.sessions.find(({ id }) => id === sessionId);
   if (!session) return "";
   const sessions = seen.sessions.filter(({ ending }) => !ending).length;
   const node = seen.node === "" ? "" : `, Node.js ${seen.node}`;
   const head = `tap ${seen.version}: gateway on port ${seen.port}, ${sessions} session(s)${node}.\n`;
   const bound = boundProviders(seen, sessionId);
+  const features = featuresText(reports);
   if (bound.length === 0) {
-    return `${head}${NO_PROVIDER}\n`;
+    return `${head}${NO_PROVIDER}\n${features}`;
   }
   const lines = ["Providers of this session:", ...bound.map(lineOf)];
   if (!session.settled) lines.push("A change of tools is on its way to this session.");
-  return `${head}${lines.join("\n")}\n`;
-}
-
-/** @param {import("../base/addon.js").Gateway} gateway @param {import("../base/log.mjs").Log} log */
-export function serveStatus(gateway, log) {
-  const { name, ...options } = STATUS_TOOL;
-  const tap = provider("tap", { session: "all", transport: inProcess(gateway) });
-  const failed = (/** @type {Error} */ { message }) => log("error", `${name}: ${message}`);
-  tap.on("error", failed);
-  void tap.tool(name, options, (_args, { session }) =>
-    statusText(JSON.parse(gateway.inspect()), session),
-  );
-  tap.connect().catch(failed);
+  return `${head}${lines.join("\n")}\n${features}`;
 }

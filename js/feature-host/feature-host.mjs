@@ -1,0 +1,172 @@
+// The features of this process: each has a provider of its own over the link, its services, and its installation. They
+// are installed and removed while everything else goes on.
+
+import { provider } from "../../sdk/node/provider.mjs";
+import { FEATURES } from "../features/list.mjs";
+import { Installation } from "../registry/installation.mjs";
+import { preflightKnown } from "../registry/preflight.mjs";
+import { overLink } from "./link.mjs";
+import { servicesOf } from "./services.mjs";
+import { Watch } from "./watch.mjs";
+
+/** @typedef {import("../features/list.mjs").Feature} Feature */
+/** @typedef {import("../registry/preflight.mjs").Checked} Checked */
+/** @typedef {import("./requests.mjs").HostRequests} HostRequests */
+/**
+ * @typedef {object} Greeting the first line that the gateway host writes
+ * @property {string} link path of the gateway's link
+ * @property {string} token of this process
+ * @property {string} home <COPILOT_HOME>
+ * @property {Record<string, boolean>} features by id: false disables one
+ *
+ * @typedef {{installation: Installation, close: (reason: string) => Promise<void>}} Running
+ */
+
+const REPORT_MS = 20;
+
+/** @param {string} id @returns {string} the name of its provider */
+export const providerName = (id) => `tap-${id.slice(id.indexOf(":") + 1)}`;
+
+export class FeatureHost {
+  #greeting;
+  #requests;
+  #features;
+  #watch;
+  /** @type {Map<string, Running>} */
+  #running = new Map();
+  /** One change after another. @type {Promise<void>} */
+  #changes = Promise.resolve();
+  /** @type {NodeJS.Timeout | undefined} */
+  #reporting;
+  #ready = false;
+
+  /** @param {Greeting} greeting @param {HostRequests} requests @param {readonly Feature[]} [features] */
+  constructor(greeting, requests, features = FEATURES) {
+    this.#greeting = greeting;
+    this.#requests = requests;
+    this.#features = features.filter(({ descriptor }) => descriptor.host !== "gateway");
+    this.#watch = new Watch((id, ms) => {
+      const text = `it blocked the event loop for ${ms} ms`;
+      this.#running.get(id)?.installation.diagnostics.add(text);
+    });
+  }
+
+  /** @returns {Promise<void>} once the features are installed */
+  start() {
+    return this.apply(this.#greeting.features).then(() => {
+      this.#ready = true;
+      this.#report();
+    });
+  }
+
+  /**
+   * Installs what is enabled and not there, and removes what is there and not enabled.
+   * @param {Record<string, boolean>} enabled by id @returns {Promise<void>}
+   */
+  apply(enabled) {
+    this.#changes = this.#changes.then(() => this.#apply(enabled)).catch(() => {});
+    return this.#changes;
+  }
+
+  /** @param {Record<string, boolean>} enabled */
+  async #apply(enabled) {
+    const candidates = this.#features.map(({ descriptor }) => ({
+      descriptor,
+      origin: "tap itself",
+    }));
+    const changed = preflightKnown(candidates, { features: enabled }).filter(
+      ({ descriptor, decision }) =>
+        this.#running.get(descriptor.id)?.installation.enabled !== decision.enabled,
+    );
+    await Promise.all(
+      changed.map(async (checked) => {
+        const { id } = checked.descriptor;
+        await this.#running.get(id)?.close("the feature was disabled");
+        const { running, started } = this.#install(checked);
+        this.#running.set(id, running);
+        await started;
+      }),
+    );
+    this.#report();
+  }
+
+  /** @param {Checked} checked @returns {{running: Running, started: Promise<unknown>}} */
+  #install(checked) {
+    const { id } = checked.descriptor;
+    const { link, token, home } = this.#greeting;
+    const { implementations, files, programs } = servicesOf(id, home, this.#requests);
+    const own = provider(providerName(id), { session: "all", transport: overLink(link, token) });
+    const installation = new Installation(checked, {
+      provider: own,
+      sinks: {
+        emit: (channel, { level, summary, detail }, session) =>
+          own.push(channel, summary, { level: "surface", metadata: { level, detail }, session }),
+        model: (text, { level, session }) =>
+          own.push("notify", text, { level: "inject", metadata: { level }, session }),
+      },
+      implementations,
+      overflow: async (text, { tool }) => files.keep(text, tool),
+      enter: (work) => this.#watch.enter(id, work),
+      endProcesses: () => programs.endAll(),
+      onDiagnostic: () => this.#report(),
+    });
+    own.on("error", (error) => installation.diagnostics.add(error.message));
+    const close = async (/** @type {string} */ reason) => {
+      const closed = own.close(reason); // its calls end at once
+      await installation.stop(reason);
+      await closed;
+      const timers = this.#watch.clearTimers(id);
+      if (timers > 0) installation.diagnostics.add(`it left ${timers} timers running: ended`);
+    };
+    const started = installation
+      .start(() => this.#installOf(id))
+      .then(() => {
+        const { tools, hooks, channels } = installation.report();
+        if (tools.length + hooks.length + channels.length > 0) void own.connect().catch(() => {});
+        this.#report();
+      });
+    return { running: { installation, close }, started };
+  }
+
+  /** @param {string} id */
+  #installOf(id) {
+    const feature = this.#features.find(({ descriptor }) => descriptor.id === id);
+    return /** @type {Feature} */ (feature).install;
+  }
+
+  /** Tells the gateway host what there is; changes made together go together. */
+  #report() {
+    if (!this.#ready) return;
+    this.#reporting ??= setTimeout(() => {
+      this.#reporting = undefined;
+      const { rss } = process.memoryUsage();
+      const message = { reports: this.reports(), pid: process.pid, rss };
+      this.#requests.request("features.report", message).catch(() => {});
+    }, REPORT_MS);
+  }
+
+  reports() {
+    return [...this.#running.values()].map(({ installation }) => installation.report());
+  }
+
+  /**
+   * A slash command.
+   * @param {{name: string, arguments: string, session: {id: string, cwd: string}}} typed
+   * @returns {Promise<string>} rejected where it fails
+   */
+  async command({ name, arguments: args, session }) {
+    for (const { installation } of this.#running.values()) {
+      const run = installation.command(name);
+      if (run) return run({ args, session });
+    }
+    throw new Error(`no feature has the command ${name}`);
+  }
+
+  /** @param {string} reason @returns {Promise<void>} once nothing of them is left */
+  async stop(reason) {
+    clearTimeout(this.#reporting);
+    this.#ready = false;
+    await Promise.all([...this.#running.values()].map(({ close }) => close(reason)));
+    this.#watch.stop();
+  }
+}

@@ -1,0 +1,70 @@
+// A feature's own folder: documents of JSON with a schema version, for this user only, written in full or not at all.
+
+import fs from "node:fs";
+import path from "node:path";
+import { isOurFile, makePrivateFolder, writePrivate } from "../base/host-files.mjs";
+
+const NAME = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}$/;
+const MOST_BYTES = 4 * 1024 * 1024;
+
+/** @param {string} id @returns {string} one part of a path */
+export const folderName = (id) =>
+  id.replace(/[^a-zA-Z0-9._-]/g, (sign) => encodeURIComponent(sign));
+
+/** @param {unknown} name */
+function checked(name) {
+  if (typeof name === "string" && NAME.test(name) && !name.endsWith(".tmp")) return name;
+  throw new RangeError("name: expected letters, digits, ., _ and -, at most 100");
+}
+
+/** @param {string} home <COPILOT_HOME> @param {string} id of the feature */
+export function ownFolder(home, id) {
+  const all = path.join(home, "tap", "features");
+  const folder = path.join(all, folderName(id));
+  const make = () => [path.join(home, "tap"), all, folder].forEach(makePrivateFolder);
+  const fileOf = (/** @type {unknown} */ name) => path.join(folder, checked(name));
+  return {
+    folder,
+    /** @param {string} name @returns {{version: number, value: any} | undefined} undefined where there is none */
+    read(name) {
+      const file = fileOf(name);
+      if (!fs.existsSync(file)) return undefined;
+      if (!isOurFile(file) || fs.statSync(file).size > MOST_BYTES) {
+        throw new Error(`${name} is not a file that this user alone can write, or is too large`);
+      }
+      const { version, value } = JSON.parse(fs.readFileSync(file, "utf8"));
+      if (!Number.isInteger(version)) throw new Error(`${name} has no schema version`);
+      return { version, value };
+    },
+    /** @returns {string[]} names, sorted */
+    list() {
+      if (!fs.existsSync(folder)) return [];
+      return fs
+        .readdirSync(folder)
+        .filter((name) => NAME.test(name) && !name.endsWith(".tmp"))
+        .sort();
+    },
+    /** @param {string} name @param {number} version of the value's schema @param {unknown} value of JSON */
+    write(name, version, value) {
+      const file = fileOf(name);
+      if (!Number.isInteger(version)) throw new TypeError("version: expected a whole number");
+      const text = `${JSON.stringify({ version, value })}\n`;
+      if (Buffer.byteLength(text) > MOST_BYTES) {
+        throw new RangeError(`${name} would have more than ${MOST_BYTES} bytes`);
+      }
+      make();
+      writePrivate(file, text);
+    },
+    /** @param {string} name */
+    remove(name) {
+      fs.rmSync(fileOf(name), { force: true });
+    },
+    /** A text that was too long for a result. @param {string} text @param {string} name @returns {string} its path */
+    keep(text, name) {
+      make();
+      const file = path.join(folder, `${checked(name)}-${Date.now().toString(36)}.txt`);
+      writePrivate(file, text);
+      return file;
+    },
+  };
+}

@@ -1,0 +1,76 @@
+// Whose code runs: each entrance into a feature carries its id through timers and promises. So a blocked event loop
+// has a name, and timers that a feature leaves behind are found.
+
+import { AsyncLocalStorage, createHook } from "node:async_hooks";
+
+/** Longer is a diagnostic. */
+export const BLOCKED_MS = 50;
+const TIMERS = ["Timeout", "Immediate"];
+
+export class Watch {
+  #owner = /** @type {AsyncLocalStorage<string>} */ (new AsyncLocalStorage());
+  /** When each entrance that runs has begun. @type {number[]} */
+  #begun = [];
+  /** @type {Map<string, Set<any>>} */
+  #timers = new Map();
+  #onBlocked;
+  #hook;
+  /** Until when the loop was blocked, as was last said. */
+  #said = 0;
+
+  /** @param {(id: string, ms: number) => void} onBlocked */
+  constructor(onBlocked) {
+    this.#onBlocked = onBlocked;
+    this.#hook = createHook({
+      init: (_id, type, _trigger, resource) => {
+        const owner = TIMERS.includes(type) && this.#owner.getStore();
+        if (owner) this.#timers.get(owner)?.add(new WeakRef(resource));
+      },
+      before: () => void this.#begun.push(performance.now()),
+      after: () => this.#ended(this.#begun.pop()),
+    }).enable();
+  }
+
+  /** @param {number} [begun] @param {string} [owner] */
+  #ended(begun, owner = this.#owner.getStore()) {
+    const now = performance.now();
+    if (begun === undefined || owner === undefined || now - begun < BLOCKED_MS) return;
+    if (begun < this.#said) return; // an entrance within this one
+    this.#said = now;
+    this.#owner.exit(() => this.#onBlocked(owner, Math.round(now - begun)));
+  }
+
+  /** Runs a feature's code in its name. @template T @param {string} id @param {() => T} work @returns {T} */
+  enter(id, work) {
+    if (!this.#timers.has(id)) this.#timers.set(id, new Set());
+    const begun = performance.now();
+    try {
+      return this.#owner.run(id, work);
+    } finally {
+      this.#ended(begun, id);
+    }
+  }
+
+  /** Runs the host's own code, which no feature answers for. @template T @param {() => T} work @returns {T} */
+  leave(work) {
+    return this.#owner.exit(work);
+  }
+
+  /** Ends the timers that are left of a feature. @param {string} id @returns {number} how many there were */
+  clearTimers(id) {
+    let count = 0;
+    for (const reference of this.#timers.get(id) ?? []) {
+      const timer = reference.deref();
+      if (!timer || timer._destroyed) continue;
+      count += 1;
+      clearTimeout(timer);
+      clearImmediate(timer);
+    }
+    this.#timers.delete(id);
+    return count;
+  }
+
+  stop() {
+    this.#hook.disable();
+  }
+}

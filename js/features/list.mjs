@@ -1,0 +1,16 @@
+// The built-in features. A feature.mjs is loaded by both hosts, for its descriptor: it imports nothing large before
+// install() runs.
+
+import * as pairing from "./pairing/feature.mjs";
+import * as projects from "./projects/feature.mjs";
+import * as records from "./records/feature.mjs";
+import * as status from "./status/feature.mjs";
+
+/**
+ * @typedef {object} Feature
+ * @property {import("../registry/descriptor.mjs").Descriptor} descriptor
+ * @property {import("../registry/installation.mjs").Install} install
+ */
+
+/** In the order in which they are installed. @type {readonly Feature[]} */
+export const FEATURES = [status, projects, pairing, records];

@@ -1,0 +1,21 @@
+// Pairing: programs without a token get one by a code that the user confirms. The gateway itself does the work, since
+// codes must reach nobody but the user.
+
+import { SLASH } from "../../base/slash-commands.mjs";
+
+const COMMANDS = [SLASH.pair, SLASH.use];
+
+/** @type {import("../../registry/descriptor.mjs").Descriptor} */
+export const descriptor = {
+  id: "builtin:pairing",
+  displayName: "Pairing",
+  version: "1",
+  runtime: "builtin",
+  host: "gateway",
+  commands: COMMANDS,
+};
+
+/** @param {import("../../registry/installation.mjs").Context} context */
+export function install({ commands }) {
+  for (const { name } of COMMANDS) commands.register(name);
+}

@@ -1,0 +1,76 @@
+// The feature host as a child process: started with the first need, kept running, and told of changes by lines on its
+// stdin. Its stdin ends with this process, which ends the feature host.
+
+import path from "node:path";
+import { findNode } from "../base/node.mjs";
+import { programFolder } from "../base/paths.mjs";
+import { Supervisor } from "../process/supervisor.mjs";
+
+/** Measured: less memory for the same work. */
+const FLAGS = ["--max-semi-space-size=1", "--optimize-for-size"];
+const MAIN = path.join(programFolder, "js", "feature-host", "main.mjs");
+const MOST_RESTARTS = 10;
+
+/**
+ * @typedef {object} FeatureHostOptions
+ * @property {import("../base/paths.mjs").GatewayFiles} files
+ * @property {() => string} issueToken @property {(token: string) => void} revokeToken
+ * @property {(token: string) => object} greeting the first line that it reads
+ * @property {(level: import("../base/log.mjs").Level, text: string) => void} onMessage
+ * @property {string} [main] replaced in tests
+ */
+
+export class FeatureHostProcess {
+  #supervisor;
+  #startedAt = 0;
+
+  /** @param {FeatureHostOptions} options */
+  constructor({ files, issueToken, revokeToken, greeting, onMessage, main = MAIN }) {
+    const node = findNode();
+    if (!node) throw new Error("no Node.js was found to run it");
+    this.#supervisor = new Supervisor({
+      sessionId: "",
+      workspace: programFolder,
+      port: files.port,
+      logs: files.logs,
+      logFile: path.join(files.logs, "feature-host.log"),
+      title: "the feature host",
+      providers: [
+        {
+          name: "feature-host",
+          command: node,
+          args: [...FLAGS, main],
+          env: {},
+          restart: { policy: "always", maxRestarts: MOST_RESTARTS },
+        },
+      ],
+      onToken: () => {
+        this.#startedAt = Date.now();
+        return issueToken();
+      },
+      onEnded: (_name, token) => revokeToken(token),
+      input: (_name, token) => JSON.stringify(greeting(token)),
+      onMessage,
+    });
+  }
+
+  start() {
+    this.#supervisor.start();
+  }
+
+  /** @param {object} message dropped while it does not run: it is in the greeting of the next one */
+  tell(message) {
+    this.#supervisor.tell(JSON.stringify(message));
+  }
+
+  /** @returns {{state: string, pid?: number, restarts: number, startedAt: number}} */
+  status() {
+    const [{ state, pid, restarts }] = this.#supervisor.status();
+    return { state, ...(pid !== undefined && { pid }), restarts, startedAt: this.#startedAt };
+  }
+
+  /** @returns {Promise<void>} once nothing of it is left */
+  stop() {
+    return this.#supervisor.stop();
+  }
+}

@@ -1,0 +1,320 @@
+// The features of this gateway: those that are resident, and those of the feature host, which is started with the first
+// need. Which features there are is the list's business.
+
+import { messageOf } from "../base/errors.mjs";
+import { FEATURES } from "../features/list.mjs";
+import { readReport } from "../registry/report.mjs";
+import { checkBuiltins, isResident, ResidentFeatures } from "./resident.mjs";
+
+/** @typedef {import("../base/addon.js").Gateway} Gateway */
+/** @typedef {import("../base/log.mjs").Log} Log */
+/** @typedef {import("../registry/report.mjs").Report} Report */
+/** @typedef {import("../features/list.mjs").Feature} Feature */
+/** @typedef {import("../projects/user-config.mjs").UserConfig} UserConfig */
+/** @typedef {import("./feature-host.mjs").FeatureHostProcess} FeatureHostProcess */
+/**
+ * @typedef {object} FeatureHostState
+ * @property {string} state `idle`: nothing has needed it
+ * @property {number} [pid]
+ * @property {number} [restarts]
+ * @property {number} [startedAt] Unix ms
+ * @property {number} [rss] bytes, when it last reported
+ * @property {string} [trouble] the last thing that went wrong
+ */
+
+/** How long a need waits for the feature host: the limit of a restart, and room for a busy machine. */
+const READY_MS = 5000;
+const PING_MS = 15_000;
+const COMMAND_MS = 25_000;
+
+/** @param {Feature} feature whether it works without being asked */
+const isEager = ({ descriptor: { tasks = [], hooks = [] } }) => tasks.length + hooks.length > 0;
+
+export class HostFeatures {
+  #options;
+  #features;
+  #resident;
+  /** By id; one that is not there is on. @type {Record<string, boolean>} */
+  #enabled;
+  /** @type {FeatureHostProcess | undefined} */
+  #host;
+  /** @type {Promise<void> | undefined} */
+  #starting;
+  /** @type {Map<string, Report>} */
+  #reports = new Map();
+  #rss = 0;
+  #trouble = "";
+  /** Those that wait for its first report. @type {Set<() => void>} */
+  #waiting = new Set();
+  #ready = false;
+  #count = 0;
+  /** Questions that it has not answered. @type {Map<number, (text: string) => void>} */
+  #questions = new Map();
+  /** @type {NodeJS.Timeout | undefined} */
+  #pings;
+  #closed = false;
+
+  /**
+   * @param {object} options
+   * @param {Gateway} options.gateway @param {Log} options.log
+   * @param {import("../base/paths.mjs").GatewayFiles} options.files
+   * @param {() => string} options.link path of the link
+   * @param {import("../registry/services.mjs").Implementations} options.services of resident features
+   * @param {UserConfig} options.config the user's
+   * @param {readonly Feature[]} [options.features] @param {string} [options.main] of the feature host, in tests
+   */
+  constructor(options) {
+    this.#options = options;
+    this.#features = options.features ?? FEATURES;
+    this.#enabled = options.config.features;
+    const services = {
+      ...options.services,
+      features: { report: () => this.reports() },
+    };
+    this.#resident = new ResidentFeatures(options.gateway, options.log, services, this.#features);
+    this.#resident.start(this.#enabled);
+  }
+
+  /** The features that the feature host runs. */
+  get #hosted() {
+    return this.#features.filter((feature) => !isResident(feature));
+  }
+
+  // ---- what there is -------------------------------------------------------------------------------
+
+  /** @returns {Report[]} in the list's order */
+  reports() {
+    const resident = new Map(this.#resident.reports().map((report) => [report.id, report]));
+    return checkBuiltins(this.#features, this.#enabled).flatMap(({ descriptor }) => {
+      const report = resident.get(descriptor.id) ?? this.#reportOfHosted(descriptor);
+      return report ? [report] : [];
+    });
+  }
+
+  /** What its descriptor promises, until the feature host says more. @param {import("../registry/descriptor.mjs").Descriptor} descriptor */
+  #reportOfHosted(descriptor) {
+    const enabled = this.#enabled[descriptor.id] !== false;
+    const told = this.#reports.get(descriptor.id);
+    if (this.#ready && told?.enabled === enabled) return told;
+    const trouble = this.#trouble ? [{ at: new Date().toISOString(), text: this.#trouble }] : [];
+    const names = (/** @type {{name: string}[] | undefined} */ list = []) =>
+      enabled ? list.map(({ name }) => name) : [];
+    return readReport({
+      id: descriptor.id,
+      enabled,
+      runtime: descriptor.runtime,
+      granted: enabled ? descriptor.capabilities?.map(({ capability }) => capability) : [],
+      tools: names(descriptor.tools),
+      hooks: names(descriptor.hooks),
+      commands: names(descriptor.commands),
+      channels: enabled ? descriptor.channels : [],
+      tasks: names(descriptor.tasks),
+      diagnostics: trouble,
+    });
+  }
+
+  /** @returns {FeatureHostState} */
+  hostState() {
+    const trouble = this.#trouble ? { trouble: this.#trouble } : {};
+    if (!this.#host) return { state: "idle", ...trouble };
+    return { ...this.#host.status(), ...(this.#rss > 0 && { rss: this.#rss }), ...trouble };
+  }
+
+  /**
+   * The tool groups of the features that are on, with what each has.
+   * @returns {{group: string, feature: string, tools: {name: string, description: string}[]}[]}
+   */
+  groups() {
+    const all = checkBuiltins(this.#features, this.#enabled).filter(
+      ({ decision }) => decision.enabled && !decision.obstacle,
+    );
+    return all.flatMap(({ descriptor: { id, tools = [] } }) => {
+      const names = [...new Set(tools.flatMap(({ group }) => group ?? []))];
+      return names.map((group) => ({
+        group,
+        feature: id,
+        tools: tools
+          .filter((tool) => tool.group === group)
+          .map(({ name, description }) => ({ name, description })),
+      }));
+    });
+  }
+
+  // ---- changes -------------------------------------------------------------------------------------
+
+  /** @param {string} id @param {boolean} on @throws RangeError where there is no such feature */
+  setEnabled(id, on) {
+    if (!this.#features.some(({ descriptor }) => descriptor.id === id)) {
+      const known = this.#features.map(({ descriptor }) => descriptor.id).join(", ");
+      throw new RangeError(`there is no feature "${id}"; there are: ${known}`);
+    }
+    this.apply({ ...this.#enabled, [id]: on });
+  }
+
+  /** @param {Record<string, boolean>} enabled by id */
+  apply(enabled) {
+    this.#enabled = enabled;
+    this.#resident.apply(enabled);
+    this.#host?.tell({ type: "apply", features: enabled });
+  }
+
+  // ---- the feature host ----------------------------------------------------------------------------
+
+  /** A session has begun: features that work without being asked are needed now. @param {readonly string[]} [groups] that it has from the start */
+  sessionOpened(groups = []) {
+    const on = this.#hosted.filter(({ descriptor }) => this.#enabled[descriptor.id] !== false);
+    const needed = on.some(
+      (feature) =>
+        isEager(feature) ||
+        feature.descriptor.tools?.some(
+          ({ group }) => group !== undefined && groups.includes(group),
+        ),
+    );
+    if (needed) void this.need().catch(() => {});
+  }
+
+  /**
+   * Starts the feature host where it does not run.
+   * @returns {Promise<void>} once its features are installed; rejected where they are not within 5 s
+   */
+  async need() {
+    if (this.#closed) throw new Error("the gateway ends");
+    if (this.#ready) return;
+    this.#starting ??= this.#start();
+    await this.#starting;
+    if (!this.#ready) await this.#firstReport();
+  }
+
+  async #start() {
+    const { gateway, files, link, log } = this.#options;
+    try {
+      const { FeatureHostProcess } = await import("./feature-host.mjs");
+      if (this.#closed) return;
+      this.#host = new FeatureHostProcess({
+        files,
+        main: this.#options.main,
+        issueToken: () => gateway.issueFeatureToken(),
+        revokeToken: (token) => {
+          this.#ready = false;
+          this.#rss = 0;
+          gateway.revokeFeatureToken(token);
+          this.#answerAll("the feature host has ended");
+        },
+        greeting: (token) => ({ link: link(), token, home: files.home, features: this.#enabled }),
+        onMessage: (level, text) => {
+          this.#trouble = text.replace(/^tap: /, "");
+          log(level, text);
+        },
+      });
+      this.#host.start();
+      this.#pings = setInterval(() => void this.#ping(), PING_MS);
+      this.#pings.unref();
+    } catch (error) {
+      this.#starting = undefined;
+      this.#trouble = `the feature host cannot be started: ${messageOf(error)}`;
+      log("error", this.#trouble);
+      throw new Error(this.#trouble, { cause: error });
+    }
+  }
+
+  /** @returns {Promise<void>} */
+  #firstReport() {
+    return new Promise((resolve, reject) => {
+      const done = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(done);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        this.#waiting.delete(done);
+        const why = this.#trouble || `it was not ready within ${READY_MS / 1000} s`;
+        reject(new Error(`the feature host does not run: ${why}`));
+      }, READY_MS);
+      this.#waiting.add(done);
+    });
+  }
+
+  /** The feature host's own report. @param {any} message as anybody may have written it */
+  reported({ reports, rss }) {
+    const read = (Array.isArray(reports) ? reports : []).flatMap((one) => readReport(one) ?? []);
+    const known = this.#hosted.map(({ descriptor }) => descriptor.id);
+    this.#reports = new Map(
+      read.filter(({ id }) => known.includes(id)).map((report) => [report.id, report]),
+    );
+    this.#rss = Number.isSafeInteger(rss) ? rss : 0;
+    this.#ready = true;
+    for (const done of [...this.#waiting]) done();
+  }
+
+  /** One that hangs is ended; its supervisor starts the next one. */
+  async #ping() {
+    if (!this.#ready) return;
+    const { pid } = this.#host?.status() ?? {};
+    const answered = await this.#question({ type: "ping" }, PING_MS - 1000)
+      .then(() => true)
+      .catch(() => false);
+    const status = this.#host?.status();
+    if (answered || pid === undefined || status?.pid !== pid || !this.#ready) return;
+    this.#trouble = `the feature host did not answer for ${PING_MS / 1000} s and was ended`;
+    this.#options.log("error", this.#trouble);
+    process.kill(pid, "SIGKILL");
+  }
+
+  /** @param {object} message @param {number} mostMs @returns {Promise<string>} */
+  #question(message, mostMs) {
+    return new Promise((resolve, reject) => {
+      const number = ++this.#count;
+      const timer = setTimeout(() => {
+        this.#questions.delete(number);
+        reject(new Error("the feature host does not answer"));
+      }, mostMs);
+      timer.unref();
+      this.#questions.set(number, (text) => {
+        clearTimeout(timer);
+        this.#questions.delete(number);
+        resolve(text);
+      });
+      this.#host?.tell({ ...message, number });
+    });
+  }
+
+  /** The answer of the feature host to a question. @param {{number: number, text: string}} answer */
+  answered({ number, text }) {
+    this.#questions.get(number)?.(String(text));
+  }
+
+  /** @param {string} why */
+  #answerAll(why) {
+    for (const answer of [...this.#questions.values()]) answer(`tap: ${why}`);
+  }
+
+  // ---- slash commands ------------------------------------------------------------------------------
+
+  /**
+   * @param {string} name
+   * @returns {import("../registry/installation.mjs").RunCommand | undefined} undefined: no feature has it
+   */
+  command(name) {
+    const own = this.#resident.command(name);
+    if (own) return own;
+    const hosted = this.#hosted.find(({ descriptor }) =>
+      descriptor.commands?.some((command) => command.name === name),
+    );
+    if (!hosted) return undefined;
+    const { id } = hosted.descriptor;
+    return async ({ args, session }) => {
+      if (this.#enabled[id] === false) return `tap: ${id} is disabled`;
+      await this.need();
+      const message = { type: "command", name, arguments: args, session };
+      return this.#question(message, COMMAND_MS);
+    };
+  }
+
+  /** @returns {Promise<void>} once nothing of them is left */
+  async stop() {
+    this.#closed = true;
+    clearInterval(this.#pings);
+    this.#answerAll("the gateway ends");
+    await Promise.all([this.#resident.stop(), this.#host?.stop()]);
+  }
+}

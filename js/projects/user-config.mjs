@@ -1,0 +1,29 @@
+// What the user's own config says. The code that reads it is loaded only where there is such a file.
+
+import fs from "node:fs";
+import { userConfigFile } from "./config-file.mjs";
+
+/** @typedef {import("./config.mjs").Config & {problems: string[]}} UserConfig */
+
+/** That of a user who has no config. @type {UserConfig} */
+export const NO_CONFIG = {
+  providers: [],
+  declarative: [],
+  toolGroups: [],
+  features: {},
+  problems: [],
+};
+
+/**
+ * @param {{home: string}} files of gatewayFiles()
+ * @returns {Promise<UserConfig>} that of no file, where there is none or it has mistakes; `problems` says which
+ */
+export async function readUserConfig(files) {
+  const file = userConfigFile(files);
+  if (!fs.existsSync(file)) return NO_CONFIG;
+  const { loadUserConfig } = await import("./config.mjs");
+  const loaded = loadUserConfig(file);
+  if (!loaded) return NO_CONFIG;
+  if (loaded.result.ok) return { ...loaded.result, problems: [] };
+  return { ...NO_CONFIG, problems: loaded.result.problems.map(({ text }) => text) };
+}

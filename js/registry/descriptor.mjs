@@ -1,0 +1,134 @@
+// Checks a descriptor, and says in words what is wrong with it. The schema's validator is loaded with the first
+// descriptor that is checked: a gateway host whose features are all its own needs none.
+
+import { shortened, visible } from "../base/visible.mjs";
+import { parseCapability } from "./capabilities.mjs";
+import { DESCRIPTOR_SCHEMA, MOST_TOOLS } from "./descriptor-schema.mjs";
+import { schemaProblem } from "./schema-cost.mjs";
+
+/**
+ * @typedef {{capability: string, required: boolean, reason: string}} Wanted
+ * @typedef {{name: string, description: string, parameters?: object, requires?: string[], group?: string}} ToolDescriptor
+ * @typedef {object} Descriptor
+ * @property {string} id `builtin:emitters`, `user:<name>`, `project:<name>`, `mcp:<name>`
+ * @property {string} displayName
+ * @property {string} version
+ * @property {"builtin" | "external-process" | "mcp-bridge" | "declarative"} runtime
+ * @property {"gateway" | "feature-host"} [host] of a `builtin`; default: the feature host
+ * @property {Wanted[]} [capabilities]
+ * @property {ToolDescriptor[]} [tools]
+ * @property {{name: string, point: string}[]} [hooks]
+ * @property {string[]} [channels] on which it may emit events
+ * @property {{name: string, description: string}[]} [commands] slash commands
+ * @property {{name: string, schedule?: string}[]} [tasks]
+ */
+
+const MOST_PROBLEMS = 10;
+/** Lists of names: each name once. */
+const NAMED = /** @type {const} */ (["tools", "hooks", "commands", "tasks"]);
+
+/** A value in a message. @param {unknown} value */
+export const shown = (value) => visible(shortened(JSON.stringify(value) ?? "nothing", 80));
+
+/** Bounded before the validator sees it. @param {any} descriptor @returns {string[]} */
+function sizeProblems(descriptor) {
+  if (typeof descriptor !== "object" || descriptor === null || Array.isArray(descriptor)) {
+    return [`a descriptor must be an object, not ${shown(descriptor)}`];
+  }
+  const { tools = [] } = descriptor;
+  if (!Array.isArray(tools)) return [`tools must be a list, not ${shown(tools)}`];
+  if (tools.length > MOST_TOOLS) {
+    return [`tools: expected at most ${MOST_TOOLS} tools, found ${tools.length}`];
+  }
+  return tools.flatMap((tool, at) => {
+    const problem = schemaProblem(tool?.parameters ?? {});
+    return problem ? [`tools[${at}].parameters: ${problem}`] : [];
+  });
+}
+
+/** @param {string} pointer of JSON */
+const placeOf = (pointer) =>
+  pointer
+    .replace(/^#\/?/, "")
+    .split("/")
+    .map((step) => (/^\d+$/.test(step) ? `[${step}]` : `.${step}`))
+    .join("")
+    .replace(/^\./, "");
+
+/** @param {any} root @param {string} pointer */
+const valueAt = (root, pointer) =>
+  pointer
+    .split("/")
+    .slice(1)
+    .reduce((at, step) => at?.[step.replaceAll("~1", "/").replaceAll("~0", "~")], root);
+
+/** Their only problem is a problem of something inside them. */
+const OUTER = new Set(["properties", "items"]);
+
+/** @param {any} descriptor @param {{keyword: string, instanceLocation: string, keywordLocation: string, error: string}} unit */
+function inWords(descriptor, { keyword, instanceLocation, keywordLocation, error }) {
+  const place = placeOf(instanceLocation) || "the descriptor";
+  const value = shown(valueAt(descriptor, instanceLocation));
+  if (keyword === "additionalProperties") return `${place} has an unknown field: ${error}`;
+  if (keyword === "pattern" && place.startsWith("tools")) {
+    return `${place}: the CLI refuses the name ${value}; expected 1 to 64 of a-z, A-Z, 0-9, _ and -`;
+  }
+  if (keyword === "pattern" || keyword === "enum") {
+    const rule = valueAt(DESCRIPTOR_SCHEMA, keywordLocation);
+    return `${place}: expected ${Array.isArray(rule) ? `one of ${rule.join(", ")}` : `a text like ${rule}`}, found ${value}`;
+  }
+  return `${place}: ${error} Found ${value}`;
+}
+
+/** @param {Descriptor} descriptor @returns {string[]} */
+function nameProblems(descriptor) {
+  return NAMED.flatMap((list) => {
+    const names = (descriptor[list] ?? []).map(({ name }) => name);
+    const twice = names.filter((name, at) => names.indexOf(name) !== at);
+    return [...new Set(twice)].map((name) => `${list}: ${shown(name)} is there twice`);
+  });
+}
+
+/** A feature's runtime is that of its source. @param {Descriptor} descriptor @returns {string[]} */
+function runtimeProblems({ id, runtime, host, capabilities = [], tools = [] }) {
+  const source = id.split(":", 1)[0];
+  const isBuiltin = runtime === "builtin";
+  const asked = new Set(capabilities.map(({ capability }) => capability));
+  return [
+    ...(isBuiltin !== (source === "builtin")
+      ? [`id: ${shown(id)} cannot have the runtime "${runtime}"`]
+      : []),
+    ...(host !== undefined && !isBuiltin ? [`host: only a builtin feature may name its host`] : []),
+    ...tools.flatMap(({ name, requires = [] }) =>
+      requires
+        .filter((one) => !asked.has(one))
+        .map((one) => `tool ${name}: it requires ${shown(one)}, which capabilities does not list`),
+    ),
+  ];
+}
+
+/**
+ * Everything but unknown capabilities, which only cost what needs them.
+ * @param {any} descriptor @returns {Promise<string[]>} problems, in words; at most 10
+ */
+export async function descriptorProblems(descriptor) {
+  const size = sizeProblems(descriptor);
+  if (size.length > 0) return size.slice(0, MOST_PROBLEMS);
+  const { Validator } = await import("@cfworker/json-schema");
+  const validator = new Validator(/** @type {any} */ (DESCRIPTOR_SCHEMA), "2020-12", false);
+  const data = JSON.parse(JSON.stringify(descriptor));
+  const units = validator.validate(data).errors.filter(({ keyword }) => !OUTER.has(keyword));
+  const problems = units
+    .filter(({ keyword, error }) => keyword !== "false" && !/^False boolean/.test(error))
+    .map((unit) => inWords(descriptor, unit));
+  if (problems.length === 0)
+    problems.push(...nameProblems(descriptor), ...runtimeProblems(descriptor));
+  return [...new Set(problems)].slice(0, MOST_PROBLEMS);
+}
+
+/** @param {Descriptor} descriptor @returns {{capability: string, problem: string}[]} */
+export const unknownCapabilities = ({ capabilities = [] }) =>
+  capabilities.flatMap(({ capability }) => {
+    const parsed = parseCapability(capability);
+    return typeof parsed === "string" ? [{ capability, problem: parsed }] : [];
+  });

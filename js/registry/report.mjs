@@ -1,0 +1,138 @@
+// A feature's install report: what it may do, what of it is there, what is not and why. It is bounded and has
+// no secret, whoever reads it.
+
+import { redact } from "../base/redact.mjs";
+import { shortened, visible } from "../base/visible.mjs";
+
+/**
+ * @typedef {{at: string, text: string}} Diagnostic `at`: ISO 8601
+ * @typedef {object} Report
+ * @property {string} id
+ * @property {boolean} enabled
+ * @property {string} runtime
+ * @property {string[]} granted
+ * @property {{capability: string, reason: string}[]} denied
+ * @property {string[]} tools that are there
+ * @property {string[]} hooks
+ * @property {string[]} commands
+ * @property {string[]} channels
+ * @property {string[]} tasks
+ * @property {{what: string, reason: string}[]} skipped
+ * @property {Diagnostic[]} diagnostics the latest, the oldest first
+ */
+
+const MOST_ITEMS = 100;
+const MOST_DIAGNOSTICS = 20;
+const MOST_TEXT = 300;
+const MOST_NAME = 128;
+/** Of one feature's report as JSON. */
+export const MOST_REPORT_BYTES = 64 * 1024;
+/** Of each list of a report that would be larger. */
+const FEWER_ITEMS = 20;
+
+/** A text for a report: one line, bounded, without secrets. @param {unknown} text */
+export const reportText = (text) => visible(shortened(redact(String(text)), MOST_TEXT));
+
+/** @param {unknown} name */
+const nameText = (name) => visible(shortened(String(name), MOST_NAME));
+
+/** @param {readonly string[]} list */
+const names = (list) => list.slice(0, MOST_ITEMS).map(nameText);
+
+/** The last texts of a feature; the same text again only counts once in a row. */
+export class Diagnostics {
+  /** @type {Diagnostic[]} */
+  #kept = [];
+  #now;
+  #onAdded;
+
+  /** @param {{now?: () => Date, onAdded?: (text: string) => void}} [options] */
+  constructor({ now = () => new Date(), onAdded = () => {} } = {}) {
+    this.#now = now;
+    this.#onAdded = onAdded;
+  }
+
+  /** @param {unknown} text */
+  add(text) {
+    const said = reportText(text);
+    if (this.#kept.at(-1)?.text === said) return;
+    this.#kept = [...this.#kept, { at: this.#now().toISOString(), text: said }].slice(
+      -MOST_DIAGNOSTICS,
+    );
+    this.#onAdded(said);
+  }
+
+  list() {
+    return [...this.#kept];
+  }
+}
+
+/**
+ * @param {Partial<Report> & {id: string, runtime: string}} parts
+ * @returns {Report} bounded: a list that is too long ends early
+ */
+export function makeReport(parts) {
+  const report = {
+    id: nameText(parts.id),
+    enabled: parts.enabled ?? false,
+    runtime: nameText(parts.runtime),
+    granted: names(parts.granted ?? []),
+    denied: (parts.denied ?? []).slice(0, MOST_ITEMS).map(({ capability, reason }) => ({
+      capability: nameText(capability),
+      reason: reportText(reason),
+    })),
+    tools: names(parts.tools ?? []),
+    hooks: names(parts.hooks ?? []),
+    commands: names(parts.commands ?? []),
+    channels: names(parts.channels ?? []),
+    tasks: names(parts.tasks ?? []),
+    skipped: (parts.skipped ?? []).slice(0, MOST_ITEMS).map(({ what, reason }) => ({
+      what: nameText(what),
+      reason: reportText(reason),
+    })),
+    diagnostics: (parts.diagnostics ?? []).slice(-MOST_DIAGNOSTICS).map(({ at, text }) => ({
+      at: nameText(at),
+      text: reportText(text),
+    })),
+  };
+  if (JSON.stringify(report).length <= MOST_REPORT_BYTES) return report;
+  const shorter = Object.entries(report).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.slice(0, FEWER_ITEMS) : value,
+  ]);
+  return Object.fromEntries(shorter);
+}
+
+/** A report from another process, read as if anybody had written it. @param {any} value @returns {Report | undefined} */
+export function readReport(value) {
+  if (typeof value !== "object" || value === null || typeof value.id !== "string") return undefined;
+  const list = (/** @type {unknown} */ one) => (Array.isArray(one) ? one : []);
+  const pairs = (/** @type {unknown} */ one) =>
+    list(one).filter((item) => typeof item === "object" && item !== null);
+  return makeReport({
+    ...value,
+    enabled: value.enabled === true,
+    runtime: String(value.runtime),
+    granted: list(value.granted),
+    tools: list(value.tools),
+    hooks: list(value.hooks),
+    commands: list(value.commands),
+    channels: list(value.channels),
+    tasks: list(value.tasks),
+    denied: pairs(value.denied),
+    skipped: pairs(value.skipped),
+    diagnostics: pairs(value.diagnostics),
+  });
+}
+
+/** One line: for tap_status and the doctor. @param {Report} report */
+export function reportLine({ id, enabled, tools, denied, skipped, diagnostics }) {
+  if (!enabled) return `${id}: disabled`;
+  const parts = [
+    tools.length > 0 ? `tools ${tools.join(", ")}` : "no tools",
+    ...denied.map(({ capability }) => `not granted ${capability}`),
+    ...skipped.map(({ what, reason }) => `${what} skipped (${reason})`),
+    ...diagnostics.slice(-1).map(({ text }) => text),
+  ];
+  return shortened(`${id}: ${parts.join("; ")}`, MOST_TEXT);
+}

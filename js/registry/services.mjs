@@ -1,0 +1,93 @@
+// What a feature may reach beyond its contributions: each method of a service needs a capability. A method that
+// was not granted says so with the capability's name; one that cannot work says why.
+
+import { messageOf } from "../base/errors.mjs";
+
+/** The capability of each method. `own` in the name of a service: its scope is the feature's own folder. */
+export const SERVICES = /** @type {const} */ ({
+  files: {
+    read: "fs:read:own",
+    list: "fs:read:own",
+    write: "fs:write:own",
+    remove: "fs:write:own",
+  },
+  process: { run: "process" },
+  records: {
+    query: "records:read",
+    stats: "records:read",
+    append: "records:write",
+    commit: "records:write",
+  },
+  sessions: { list: "session:read" },
+  providers: { inspect: "providers:read" },
+  features: { report: "providers:read" },
+  projects: { serve: "process" },
+});
+
+/** @typedef {Record<string, Record<string, (...args: any[]) => unknown>>} Implementations by service and method */
+/** @typedef {Record<string, Record<string, (...args: any[]) => Promise<any>>>} Services */
+
+/** Why a service does not do what it was asked to. */
+export class ServiceError extends Error {
+  /** @param {"denied" | "unavailable"} code @param {string} message @param {string} [capability] */
+  constructor(code, message, capability) {
+    super(message);
+    this.code = code;
+    this.capability = capability;
+  }
+}
+
+/** @param {string} capability */
+export const denied = (capability) =>
+  new ServiceError("denied", `denied: ${capability} was not granted`, capability);
+
+/** Errors about the arguments, and refusals, are the feature's business; the others are the service's. @param {unknown} error */
+function asServiceError(error) {
+  if (error instanceof ServiceError || error instanceof TypeError || error instanceof RangeError) {
+    return error;
+  }
+  return new ServiceError("unavailable", `unavailable: ${messageOf(error)}`);
+}
+
+/**
+ * @param {object} options
+ * @param {readonly string[]} options.granted
+ * @param {Implementations} options.implementations
+ * @param {() => string} options.closed why the feature may not use it any more; "": it may
+ * @param {(capability: string) => void} options.onDenied
+ * @returns {Services} frozen
+ */
+export function makeServices({ granted, implementations, closed, onDenied }) {
+  const allowed = new Set(granted);
+  const method = (
+    /** @type {string} */ service,
+    /** @type {string} */ name,
+    /** @type {string} */ capability,
+  ) => {
+    return async (/** @type {any[]} */ ...args) => {
+      const why = closed();
+      if (why) throw new ServiceError("unavailable", `unavailable: ${why}`);
+      if (!allowed.has(capability)) {
+        onDenied(capability);
+        throw denied(capability);
+      }
+      const implementation = implementations[service]?.[name];
+      if (!implementation) {
+        throw new ServiceError("unavailable", `unavailable: this host has no ${service}.${name}`);
+      }
+      try {
+        return await implementation(...args);
+      } catch (error) {
+        throw asServiceError(error);
+      }
+    };
+  };
+  const services = Object.entries(SERVICES).map(([service, methods]) => {
+    const made = Object.entries(methods).map(([name, capability]) => [
+      name,
+      method(service, name, capability),
+    ]);
+    return [service, Object.freeze(Object.fromEntries(made))];
+  });
+  return Object.freeze(Object.fromEntries(services));
+}

@@ -1,0 +1,131 @@
+// The ways by which a feature says something: `events` to the user, `notify` to the model, `diagnostics` to its
+// report. Each is bounded in size and in rate; what is left out is counted and said.
+
+import { redact } from "../base/redact.mjs";
+import { shortened } from "../base/visible.mjs";
+import { denied, ServiceError } from "./services.mjs";
+
+/** @typedef {import("./report.mjs").Diagnostics} Diagnostics */
+/**
+ * @typedef {object} Port where the sinks lead
+ * @property {(channel: string, event: {level: string, summary: string, detail?: string}, session?: string) => Promise<unknown>} emit to the user
+ * @property {(text: string, options: {level: string, session?: string}) => Promise<unknown>} model a push of the
+ *   level `inject`; settles when it is sent, or rejects
+ *
+ * @typedef {object} Sinks
+ * @property {{emit: (channel: string, event: {level?: string, summary: string, detail?: string, session?: string}) => Promise<void>}} events
+ * @property {{model: (text: string, options?: {level?: string, session?: string}) => Promise<unknown>}} notify
+ * @property {{add: (text: string) => void}} diagnostics
+ */
+
+const LEVELS = ["info", "warning", "error"];
+const MOST_SUMMARY = 300;
+const MOST_DETAIL = 4000;
+/** Of a text for the model. */
+export const MOST_NOTIFY = 3000;
+/** At once, and again after each second. */
+const BURST = 20;
+const PER_SECOND = 5;
+
+/** How many may pass. */
+class Budget {
+  #left = BURST;
+  #at;
+  #clock;
+  leftOut = 0;
+
+  /** @param {() => number} clock ms */
+  constructor(clock) {
+    this.#clock = clock;
+    this.#at = clock();
+  }
+
+  take() {
+    const now = this.#clock();
+    this.#left = Math.min(BURST, this.#left + ((now - this.#at) / 1000) * PER_SECOND);
+    this.#at = now;
+    if (this.#left < 1) {
+      this.leftOut += 1;
+      return false;
+    }
+    this.#left -= 1;
+    return true;
+  }
+}
+
+/** @param {unknown} level */
+function levelOf(level = "info") {
+  if (LEVELS.includes(/** @type {string} */ (level))) return /** @type {string} */ (level);
+  throw new RangeError(`level: expected one of ${LEVELS.join(", ")}`);
+}
+
+/** @param {unknown} text @param {string} what */
+function textOf(text, what) {
+  if (typeof text === "string" && text !== "") return redact(text);
+  throw new TypeError(`${what}: expected a text that is not empty`);
+}
+
+/**
+ * @param {object} options
+ * @param {readonly string[]} options.granted @param {readonly string[]} options.channels that the descriptor names
+ * @param {Port} options.port @param {Diagnostics} options.diagnostics
+ * @param {() => string} options.closed why the feature may not say anything any more
+ * @param {(capability: string) => void} options.onDenied
+ * @param {() => number} [options.clock] ms
+ * @returns {Sinks} frozen
+ */
+export function makeSinks({ granted, channels, port, diagnostics, closed, onDenied, clock }) {
+  const now = clock ?? (() => performance.now());
+  const budgets = {
+    events: new Budget(now),
+    notify: new Budget(now),
+    diagnostics: new Budget(now),
+  };
+  const admit = (/** @type {"events" | "notify"} */ sink, /** @type {string} */ capability) => {
+    const why = closed();
+    if (why) throw new ServiceError("unavailable", `unavailable: ${why}`);
+    if (!granted.includes(capability)) {
+      onDenied(capability);
+      throw denied(capability);
+    }
+    const budget = budgets[sink];
+    if (budget.take()) return;
+    diagnostics.add(`${sink}: more than ${PER_SECOND} a second; the others are left out`);
+    throw new ServiceError("unavailable", `unavailable: ${budget.leftOut} left out, too many`);
+  };
+  const events = {
+    /** @type {Sinks["events"]["emit"]} */
+    async emit(channel, { level, summary, detail, session }) {
+      const event = {
+        level: levelOf(level),
+        summary: shortened(textOf(summary, "summary"), MOST_SUMMARY),
+        ...(detail !== undefined && { detail: shortened(textOf(detail, "detail"), MOST_DETAIL) }),
+      };
+      if (!channels.includes(channel)) {
+        throw new RangeError(`channel: the descriptor has none of this name: ${channel}`);
+      }
+      admit("events", "event");
+      await port.emit(channel, event, session);
+    },
+  };
+  const notify = {
+    /** @type {Sinks["notify"]["model"]} */
+    async model(text, { level, session } = {}) {
+      const said = shortened(textOf(text, "text"), MOST_NOTIFY);
+      const how = { level: levelOf(level), ...(session !== undefined && { session }) };
+      admit("notify", "notify");
+      return port.model(said, how);
+    },
+  };
+  const own = {
+    /** @param {string} text */
+    add(text) {
+      if (!closed() && budgets.diagnostics.take()) diagnostics.add(text);
+    },
+  };
+  return {
+    events: Object.freeze(events),
+    notify: Object.freeze(notify),
+    diagnostics: Object.freeze(own),
+  };
+}

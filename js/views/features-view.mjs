@@ -1,0 +1,57 @@
+// The features as people see them: in the command's output, and in a session's timeline.
+
+import { duration } from "./wording.mjs";
+import { faint, good, strong, warning } from "./output.mjs";
+
+/** @typedef {import("./output.mjs").Output} Output */
+/** @typedef {import("../registry/report.mjs").Report} Report */
+/** @typedef {import("../host/features.mjs").FeatureHostState} FeatureHostState */
+
+/** @param {Report} report */
+function contributions({ tools, hooks, commands, channels, tasks }) {
+  const parts = /** @type {const} */ ([
+    ["tools", tools],
+    ["hooks", hooks],
+    ["commands", commands.map((name) => `/${name}`)],
+    ["channels", channels],
+    ["tasks", tasks],
+  ]);
+  return parts.flatMap(([what, names]) =>
+    names.length > 0 ? [`${what}: ${names.join(", ")}`] : [],
+  );
+}
+
+/** @param {Output} output @param {Report} report */
+export function showReport(output, report) {
+  const { id, enabled, runtime, granted, denied, skipped, diagnostics } = report;
+  output.say(strong(id), ` ${runtime}, `, enabled ? good("on") : warning("disabled"));
+  for (const line of contributions(report)) output.say(`  ${line}`);
+  if (granted.length > 0) output.say(`  granted: ${granted.join(", ")}`);
+  for (const { capability, reason } of denied) {
+    output.say("  ", warning(`not granted: ${capability} (${reason})`));
+  }
+  for (const { what, reason } of skipped) output.say("  ", warning(`skipped: ${what}: ${reason}`));
+  for (const { at, text } of diagnostics) output.say(`  ${at} `, warning(text));
+}
+
+const MB = 1024 * 1024;
+
+/** @param {FeatureHostState} host @param {number} now @returns {string} */
+export function hostLine({ state, pid, restarts = 0, startedAt = 0, rss }, now = Date.now()) {
+  if (state === "idle") return "the feature host does not run: nothing has needed it";
+  const parts = [
+    state,
+    ...(pid === undefined ? [] : [`pid ${pid}`, `up ${duration(now - startedAt)}`]),
+    ...(restarts > 0 ? [`restarted ${restarts === 1 ? "once" : `${restarts} times`}`] : []),
+    ...(rss === undefined ? [] : [`${Math.round(rss / MB)} MB`]),
+  ];
+  return `feature host: ${parts.join(", ")}`;
+}
+
+/** @param {Output} output @param {{features: Report[], host: FeatureHostState}} seen */
+export function showFeatures(output, { features, host }) {
+  for (const report of features) showReport(output, report);
+  output.say();
+  output.say(faint(hostLine(host)));
+  if (host.trouble) output.say("  ", warning(host.trouble));
+}

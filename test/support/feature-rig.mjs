@@ -1,0 +1,47 @@
+// A feature that a test has made, installed beside a gateway in this process, and what came of it.
+
+import { inProcess } from "../../js/host/in-process.mjs";
+import { Installation } from "../../js/registry/installation.mjs";
+import { preflightKnown } from "../../js/registry/preflight.mjs";
+import { provider } from "../../sdk/node/provider.mjs";
+import { TestGateway } from "./harness.mjs";
+
+/** @param {object} [fields] of a descriptor */
+export const descriptorOf = (fields) =>
+  /** @type {import("../../js/registry/descriptor.mjs").Descriptor} */ ({
+    id: "builtin:tried",
+    displayName: "Tried",
+    version: "1",
+    runtime: "builtin",
+    ...fields,
+  });
+
+/** @param {string} capability @param {boolean} [required] */
+export const wanted = (capability, required = true) => ({ capability, required, reason: "a test" });
+
+/**
+ * @param {import("node:test").TestContext} t @param {object} fields of its descriptor
+ * @param {import("../../js/registry/installation.mjs").Install} install
+ * @param {object} [options] ports in place of the usual ones
+ */
+export async function installed(t, fields, install, options = {}) {
+  const gateway = new TestGateway(t);
+  const own = provider("tap-tried", { session: "all", transport: inProcess(gateway.addon) });
+  own.on("error", () => {});
+  const said = { events: /** @type {any[]} */ ([]), model: /** @type {any[]} */ ([]) };
+  const [checked] = preflightKnown([{ descriptor: descriptorOf(fields), origin: "a test" }], {});
+  const installation = new Installation(checked, {
+    provider: own,
+    sinks: {
+      emit: async (...event) => void said.events.push(event),
+      model: async (...text) => void said.model.push(text),
+    },
+    implementations: {},
+    ...options,
+  });
+  await installation.start(() => install);
+  await own.connect();
+  t.after(() => own.close());
+  const session = await gateway.session("attached", { joined: false });
+  return { gateway, session, installation, own, said, report: () => installation.report() };
+}
