@@ -73,8 +73,11 @@ const paired = (given) =>
   );
 
 /** @param {Given} given */
-const configs = async (given) =>
-  list(consentFile(filesOf(given))).map((grant) => ({ value: path.dirname(grant.path) }));
+const configs = async (given) => {
+  const { entries, files } = list(consentFile(filesOf(given)));
+  const folders = new Set([...files, ...entries].map((grant) => path.dirname(grant.path)));
+  return [...folders].map((value) => ({ value }));
+};
 
 /** By command and argument, or command and option. @type {Record<string, (given: Given) => Promise<Candidate[]>>} */
 const SOURCES = {

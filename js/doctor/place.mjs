@@ -4,7 +4,7 @@
 import path from "node:path";
 import { messageOf } from "../base/errors.mjs";
 import { copilotHome, gatewayFiles } from "../base/paths.mjs";
-import { consentFile, isAllowed } from "../projects/consent.mjs";
+import { consentFile, entriesOf, isAllowed } from "../projects/consent.mjs";
 import { loadProjectConfig } from "../projects/config.mjs";
 import { providerLogFile } from "../process/log.mjs";
 import { GOOD_RUN_MS } from "../process/good-run.mjs";
@@ -64,12 +64,13 @@ function lastNote(logs, name) {
 function projectFacts(files, cwd) {
   const config = loadProjectConfig(cwd);
   if (!config) return undefined;
-  const { file, digest, result } = config;
+  const { file, result } = config;
   return {
     file,
     problems: result.ok ? [] : result.problems.map(({ text }) => text),
     providers: result.ok ? result.providers.map(({ name }) => lastNote(files.logs, name)) : [],
-    allowed: result.ok && isAllowed(consentFile(files), file, digest),
+    allowed:
+      result.ok && entriesOf(result).every((entry) => isAllowed(consentFile(files), config, entry)),
   };
 }
 

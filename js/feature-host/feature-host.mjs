@@ -2,16 +2,15 @@
 // are installed and removed while everything else goes on.
 
 import { provider } from "../../sdk/node/provider.mjs";
-import { FEATURES } from "../features/list.mjs";
 import { Installation } from "../registry/installation.mjs";
 import { preflightKnown } from "../registry/preflight.mjs";
-import { overLink } from "./link.mjs";
+import { LinkTransport } from "../../sdk/node/link.mjs";
 import { servicesOf } from "./services.mjs";
 import { Watch } from "./watch.mjs";
 
 /** @typedef {import("../features/list.mjs").Feature} Feature */
 /** @typedef {import("../registry/preflight.mjs").Checked} Checked */
-/** @typedef {import("./requests.mjs").HostRequests} HostRequests */
+/** @typedef {import("./gateway-requests.mjs").GatewayRequests} GatewayRequests */
 /**
  * @typedef {object} Greeting the first line that the gateway host writes
  * @property {string} link path of the gateway's link
@@ -40,8 +39,8 @@ export class FeatureHost {
   #reporting;
   #ready = false;
 
-  /** @param {Greeting} greeting @param {HostRequests} requests @param {readonly Feature[]} [features] */
-  constructor(greeting, requests, features = FEATURES) {
+  /** @param {Greeting} greeting @param {GatewayRequests} requests @param {readonly Feature[]} features */
+  constructor(greeting, requests, features) {
     this.#greeting = greeting;
     this.#requests = requests;
     this.#features = features.filter(({ descriptor }) => descriptor.host !== "gateway");
@@ -81,8 +80,10 @@ export class FeatureHost {
     await Promise.all(
       changed.map(async (checked) => {
         const { id } = checked.descriptor;
-        await this.#running.get(id)?.close("the feature was disabled");
+        const former = this.#running.get(id);
+        await former?.close("the feature was disabled");
         const { running, started } = this.#install(checked);
+        running.installation.diagnostics.continue(former?.installation.diagnostics.list());
         this.#running.set(id, running);
         await started;
       }),
@@ -95,7 +96,10 @@ export class FeatureHost {
     const { id } = checked.descriptor;
     const { link, token, home } = this.#greeting;
     const { implementations, files, programs } = servicesOf(id, home, this.#requests);
-    const own = provider(providerName(id), { session: "all", transport: overLink(link, token) });
+    const own = provider(providerName(id), {
+      session: "all",
+      transport: new LinkTransport({ link, token }),
+    });
     const installation = new Installation(checked, {
       provider: own,
       sinks: {

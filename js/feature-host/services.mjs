@@ -6,7 +6,7 @@ import { Programs } from "./programs.mjs";
 
 /**
  * @param {string} id of the feature @param {string} home <COPILOT_HOME>
- * @param {import("./requests.mjs").HostRequests} requests
+ * @param {import("./gateway-requests.mjs").GatewayRequests} requests
  */
 export function servicesOf(id, home, requests) {
   const files = ownFolder(home, id);
@@ -25,8 +25,8 @@ export function servicesOf(id, home, requests) {
       append: ask("records.append"),
       commit: ask("records.commit"),
     },
-    sessions: { list: async () => (await requests.inspect()).sessions },
-    providers: { inspect: () => requests.inspect() },
+    sessions: { list: async () => (await requests.request("gateway.inspect")).sessions },
+    providers: { inspect: ask("gateway.inspect") },
     features: { report: async () => (await requests.request("features.report", {})).features },
   };
   return { implementations, files, programs };

@@ -10,6 +10,7 @@ import * as status from "./status/feature.mjs";
  * @typedef {object} Feature
  * @property {import("../registry/descriptor.mjs").Descriptor} descriptor
  * @property {import("../registry/installation.mjs").Install} install
+ * @property {string} [fixed] why it cannot be disabled
  */
 
 /** In the order in which they are installed. @type {readonly Feature[]} */

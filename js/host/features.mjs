@@ -3,7 +3,7 @@
 
 import { messageOf } from "../base/errors.mjs";
 import { FEATURES } from "../features/list.mjs";
-import { readReport } from "../registry/report.mjs";
+import { makeReport, readReport } from "../registry/report.mjs";
 import { checkBuiltins, isResident, ResidentFeatures } from "./resident.mjs";
 
 /** @typedef {import("../base/addon.js").Gateway} Gateway */
@@ -12,6 +12,7 @@ import { checkBuiltins, isResident, ResidentFeatures } from "./resident.mjs";
 /** @typedef {import("../features/list.mjs").Feature} Feature */
 /** @typedef {import("../projects/user-config.mjs").UserConfig} UserConfig */
 /** @typedef {import("./feature-host.mjs").FeatureHostProcess} FeatureHostProcess */
+/** @typedef {typeof import("./declarative.mjs").installRules} InstallRules */
 /**
  * @typedef {object} FeatureHostState
  * @property {string} state `idle`: nothing has needed it
@@ -53,6 +54,8 @@ export class HostFeatures {
   /** @type {NodeJS.Timeout | undefined} */
   #pings;
   #closed = false;
+  /** Rules that are installed, for each session. @type {Set<{id: string, rules: ReturnType<InstallRules>}>} */
+  #rules = new Set();
 
   /**
    * @param {object} options
@@ -61,12 +64,13 @@ export class HostFeatures {
    * @param {() => string} options.link path of the link
    * @param {import("../registry/services.mjs").Implementations} options.services of resident features
    * @param {UserConfig} options.config the user's
+   * @param {() => import("../projects/providers.mjs").EntryState[]} options.entries what configs name
    * @param {readonly Feature[]} [options.features] @param {string} [options.main] of the feature host, in tests
    */
   constructor(options) {
     this.#options = options;
     this.#features = options.features ?? FEATURES;
-    this.#enabled = options.config.features;
+    this.#enabled = this.#switchable(options.config.features);
     const services = {
       ...options.services,
       features: { report: () => this.reports() },
@@ -82,8 +86,65 @@ export class HostFeatures {
 
   // ---- what there is -------------------------------------------------------------------------------
 
-  /** @returns {Report[]} in the list's order */
+  /** @returns {Report[]} the built-in ones in the list's order, then those of configs */
   reports() {
+    return [...this.#builtins(), ...this.#configured()];
+  }
+
+  /** @returns {Report[]} one for each name: sessions of the same folder have the same */
+  #configured() {
+    const { providers } = JSON.parse(this.#options.gateway.inspect());
+    const toolsOf = (/** @type {string} */ name, /** @type {string} */ session) =>
+      providers
+        .filter((/** @type {any} */ one) => one.name === name && one.onlySession === session)
+        .flatMap((/** @type {any} */ one) => one.bindings[0]?.tools ?? [])
+        .map((/** @type {{name: string}} */ tool) => tool.name);
+    const reports = new Map();
+    for (const { id, runtime, session, name, state } of this.#options.entries()) {
+      const rules = [...this.#rules].find((one) => one.id === id)?.rules.report();
+      const waiting = [{ what: "the entry", reason: "you have not allowed it: copilot-tap allow" }];
+      const report = makeReport({
+        id,
+        enabled: true,
+        runtime,
+        tools: runtime === "external-process" ? toolsOf(name, session) : [],
+        skipped: state === "waiting" ? waiting : [],
+      });
+      reports.set(id, rules ?? report);
+    }
+    return [...reports.values()];
+  }
+
+  /**
+   * Installs the rules of a config's entry in a session.
+   * @param {string} sessionId @param {string} id of the feature
+   * @param {import("../projects/config.mjs").DeclarativeConfig} config
+   * @returns {() => Promise<void>} removes them
+   */
+  declare(sessionId, id, config) {
+    const { gateway, log } = this.#options;
+    const onDiagnostic = (/** @type {string} */ text) => log("warning", `${id}: ${text}`);
+    /** @type {{id: string, rules: ReturnType<InstallRules>} | undefined} */
+    let installed;
+    let stopped = false;
+    const ready = import("./declarative.mjs").then(({ installRules }) => {
+      if (stopped) return;
+      const rules = installRules(gateway, sessionId, id, config, onDiagnostic);
+      installed = { id, rules };
+      this.#rules.add(installed);
+    });
+    ready.catch((error) => onDiagnostic(messageOf(error)));
+    return async () => {
+      stopped = true;
+      await ready.catch(() => {});
+      if (!installed) return;
+      this.#rules.delete(installed);
+      await installed.rules.stop();
+    };
+  }
+
+  /** @returns {Report[]} */
+  #builtins() {
     const resident = new Map(this.#resident.reports().map((report) => [report.id, report]));
     return checkBuiltins(this.#features, this.#enabled).flatMap(({ descriptor }) => {
       const report = resident.get(descriptor.id) ?? this.#reportOfHosted(descriptor);
@@ -142,20 +203,33 @@ export class HostFeatures {
 
   // ---- changes -------------------------------------------------------------------------------------
 
-  /** @param {string} id @param {boolean} on @throws RangeError where there is no such feature */
-  setEnabled(id, on) {
-    if (!this.#features.some(({ descriptor }) => descriptor.id === id)) {
-      const known = this.#features.map(({ descriptor }) => descriptor.id).join(", ");
-      throw new RangeError(`there is no feature "${id}"; there are: ${known}`);
-    }
-    this.apply({ ...this.#enabled, [id]: on });
+  /** @param {unknown} id @throws RangeError where there is no such feature, or it cannot be disabled */
+  requireSwitchable(id) {
+    const feature = this.#features.find(({ descriptor }) => descriptor.id === id);
+    if (feature?.fixed !== undefined) throw new RangeError(`${id} is always on: ${feature.fixed}`);
+    if (feature) return;
+    const known = this.#features.map(({ descriptor }) => descriptor.id).join(", ");
+    throw new RangeError(`there is no feature "${id}"; there are: ${known}`);
+  }
+
+  /** The ids of the features that may hold this gateway: those of the feature host. */
+  get hosted() {
+    return this.#hosted.map(({ descriptor }) => descriptor.id);
   }
 
   /** @param {Record<string, boolean>} enabled by id */
   apply(enabled) {
-    this.#enabled = enabled;
-    this.#resident.apply(enabled);
-    this.#host?.tell({ type: "apply", features: enabled });
+    this.#enabled = this.#switchable(enabled);
+    this.#resident.apply(this.#enabled);
+    this.#host?.tell({ type: "apply", features: this.#enabled });
+  }
+
+  /** Without those that cannot be disabled. @param {Record<string, boolean>} enabled */
+  #switchable(enabled) {
+    const fixed = this.#features.flatMap((feature) =>
+      feature.fixed === undefined ? [] : [feature.descriptor.id],
+    );
+    return Object.fromEntries(Object.entries(enabled).filter(([id]) => !fixed.includes(id)));
   }
 
   // ---- the feature host ----------------------------------------------------------------------------

@@ -19,7 +19,9 @@ import {
 import { MAX_SOCKET_PATH, version } from "../base/paths.mjs";
 import { ProjectSessions } from "../projects/sessions.mjs";
 import { NO_CONFIG, readUserConfig } from "../projects/user-config.mjs";
+import { serveFeatureRequests } from "./feature-requests.mjs";
 import { HostFeatures } from "./features.mjs";
+import { Holds } from "./holds.mjs";
 import { HostRequests } from "./requests.mjs";
 
 const FILES_CHECK_MS = 2000;
@@ -41,6 +43,9 @@ export class GatewayHost {
   /** While the feature that wants them is on. @type {ProjectSessions | undefined} */
   #projects;
   #features;
+  #holds;
+  /** Why nobody needs this gateway but its holds. */
+  #kept = "";
   /** The sessions that there are, for a feature that comes later: id → folder. @type {Map<string, string>} */
   #sessions = new Map();
   #tokenPublished = false;
@@ -54,8 +59,9 @@ export class GatewayHost {
    * @param {import("../base/log.mjs").Log} log
    * @param {(reason: string) => void} onExit nobody needs this gateway any more
    * @param {import("../projects/user-config.mjs").UserConfig} [config] the user's
+   * @param {{features?: readonly import("../features/list.mjs").Feature[], main?: string}} [parts] in tests
    */
-  constructor(files, log, onExit, config = NO_CONFIG) {
+  constructor(files, log, onExit, config = NO_CONFIG, parts = {}) {
     this.#files = files;
     this.#link = files.link;
     this.#log = log;
@@ -71,6 +77,7 @@ export class GatewayHost {
       onSessionOpened: (sessionId, cwd) => {
         this.#publishToken();
         this.#sessions.set(sessionId, cwd);
+        this.#kept = "";
         this.#projects?.opened(sessionId, cwd);
         this.#features.sessionOpened(config.toolGroups);
       },
@@ -80,7 +87,8 @@ export class GatewayHost {
         this.#sessions.delete(sessionId);
         this.#projects?.ended(sessionId);
       },
-      onExit: (reason) => this.#onExit(reason),
+      onRequest: (number, request) => void this.#answer(number, request),
+      onExit: (reason) => this.#mayExit(reason),
     });
     this.#features = new HostFeatures({
       gateway: this.gateway,
@@ -88,17 +96,51 @@ export class GatewayHost {
       log,
       config,
       link: () => this.#link,
+      entries: () => this.#projects?.states() ?? [],
+      ...parts,
       services: {
         providers: { inspect: () => JSON.parse(this.gateway.inspect()) },
         projects: { serve: () => this.#serveProjects() },
       },
     });
     for (const problem of config.problems) log("warning", problem);
+    this.#holds = new Holds(files, this.#features.hosted, () => this.#holdsChanged());
+    serveFeatureRequests(this.requests, {
+      features: this.#features,
+      holds: this.#holds,
+      files,
+      gateway: this.gateway,
+      leave: (reason) => this.#onExit(reason),
+    });
+  }
+
+  /** Without a session a hold keeps this gateway. @param {string} reason */
+  #mayExit(reason) {
+    const holds = this.#holds.list();
+    if (holds.length === 0 || !reason.includes("no session")) return this.#onExit(reason);
+    this.#kept = reason;
+    const what = holds.map((hold) => `${hold.what} (${hold.feature})`).join(", ");
+    this.#log("info", `${reason}, and the gateway stays for ${what}`);
+  }
+
+  #holdsChanged() {
+    if (this.#kept && this.#holds.list().length === 0) this.#onExit(this.#kept);
+  }
+
+  /** @param {number} number @param {import("../base/addon.js").HostRequest} request */
+  async #answer(number, request) {
+    this.gateway.answerRequest(number, await this.requests.answer(request));
   }
 
   /** @returns {() => Promise<void>} ends what it has started */
   #serveProjects() {
-    const projects = new ProjectSessions(this.gateway, this.#files, this.#log);
+    const projects = new ProjectSessions(
+      this.gateway,
+      this.#files,
+      this.#log,
+      (session, owner, { name, config }) =>
+        this.#features.declare(session.id, `${owner}:${name}`, config),
+    );
     this.#projects = projects;
     for (const [id, cwd] of this.#sessions) projects.opened(id, cwd);
     return () => {
@@ -129,6 +171,7 @@ export class GatewayHost {
     this.#filesCheck = setInterval(() => this.#checkFiles(), FILES_CHECK_MS);
     this.#filesCheck.unref();
     this.gateway.start();
+    if (this.#holds.list().length > 0) void this.#features.need().catch(() => {});
     this.#log("info", `gateway ${version} on port ${port}, pid ${process.pid}`);
   }
 
@@ -165,7 +208,8 @@ export class GatewayHost {
   async #runCommand(number, typed) {
     const { gateway } = this;
     const session = { id: typed.sessionId, cwd: typed.cwd };
-    const context = { gateway, files: this.#files, session, features: this.#features };
+    const holds = this.#holds.list();
+    const context = { gateway, files: this.#files, session, features: this.#features, holds };
     // An update may have replaced the files that are loaded only now.
     const text = await import("./slash-commands.mjs")
       .then(({ runCommand, HOST_COMMANDS }) => runCommand(HOST_COMMANDS, context, typed))

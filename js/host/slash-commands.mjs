@@ -9,19 +9,22 @@ import { SLASH } from "../base/slash-commands.mjs";
  * @property {import("../base/paths.mjs").GatewayFiles} files
  * @property {{id: string, cwd: string}} session in which the command was typed
  * @property {Pick<import("./features.mjs").HostFeatures, "command" | "reports" | "hostState">} features
+ * @property {import("./holds.mjs").Hold[]} holds
  *
  * @typedef {(context: CommandContext, args: string) => Promise<string>} RunCommand the text for the timeline
  * @typedef {import("../base/slash-commands.mjs").SlashCommand & {run: RunCommand}} HostCommand
  */
 
 /** @type {RunCommand} */
-async function status({ gateway, files }) {
+async function status({ gateway, files, features, holds }) {
+  const { showHost } = await import("../views/features-view.mjs");
   const { showInspection, showPlace } = await import("../views/status-view.mjs");
   const { timelineText } = await import("../views/timeline-text.mjs");
   const { allowedConfigs } = await import("../projects/allowed-configs.mjs");
   const seen = JSON.parse(gateway.inspect());
   return timelineText((output) => {
     showInspection(output, seen);
+    showHost(output, features.hostState(), holds);
     showPlace(output, { home: files.home, logs: files.logs, allowed: allowedConfigs(files) });
   });
 }

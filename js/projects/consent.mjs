@@ -1,6 +1,8 @@
-// The user's consent to start what a repository names: once for each content of each config file.
-// Whatever cannot be read, or could have been written by somebody else, allows nothing.
+// The user's consent to what a repository names: for each entry of a config file, as it is. An entry that tap or
+// somebody else adds leaves the others allowed. Whatever cannot be read, or could have been written by somebody else,
+// allows nothing.
 
+import { createHash } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 import { isOurFile, writePrivate } from "../base/host-files.mjs";
@@ -10,39 +12,77 @@ import { inLine, quoted, shortened, visible } from "../base/visible.mjs";
 /**
  * @typedef {object} Grant
  * @property {string} path of the config, absolute
- * @property {string} digest of its content (digestOf in config.mjs)
+ * @property {string} kind of the entry
+ * @property {string} name of the entry
+ * @property {string} digest of the entry
  * @property {string} at when, ISO 8601
+ *
+ * The consent of an older version: to all entries of a file with exactly that content.
+ * @typedef {{path: string, digest: string, at: string}} FileGrant
+ *
+ * @typedef {{entries: Grant[], files: FileGrant[]}} Store
+ * @typedef {{file: string, digest: string}} ConfigContent `digest` of all of it
  */
 /** @typedef {import("./config.mjs").ProviderConfig} ProviderConfig */
+/** @typedef {import("./config.mjs").DeclarativeConfig} DeclarativeConfig */
+/**
+ * @typedef {{kind: "external-process", name: string, digest: string, config: ProviderConfig}
+ *   | {kind: "declarative", name: string, digest: string, config: DeclarativeConfig}} Entry
+ */
 
 export const MAX_GRANTS = 500;
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 const DIGEST = /^[0-9a-f]{64}$/;
+const NONE = /** @type {Store} */ ({ entries: [], files: [] });
 
 /** Where it is kept. @param {{folder: string}} files of gatewayFiles() */
 export const consentFile = ({ folder }) => path.join(folder, "consent.json");
 
-/** @param {unknown} value @returns {value is Grant} */
-function isGrant(value) {
+/** @param {object} config @returns {string} */
+const entryDigest = (config) =>
+  createHash("sha256").update(JSON.stringify(config), "utf8").digest("hex");
+
+/** What a config names, each with the digest that consent is for. @param {import("./config.mjs").Config} config @returns {Entry[]} */
+export const entriesOf = ({ providers, declarative }) => [
+  ...providers.map((config) => ({
+    kind: /** @type {const} */ ("external-process"),
+    name: config.name,
+    digest: entryDigest(config),
+    config,
+  })),
+  ...declarative.map((config) => ({
+    kind: /** @type {const} */ ("declarative"),
+    name: config.name,
+    digest: entryDigest(config),
+    config,
+  })),
+];
+
+/** @param {unknown} value @param {readonly string[]} fields texts that it has, besides its digest */
+function isGrant(value, fields) {
   if (typeof value !== "object" || value === null) return false;
   const grant = /** @type {Record<string, unknown>} */ (value);
-  return (
-    typeof grant.path === "string" &&
-    typeof grant.digest === "string" &&
-    DIGEST.test(grant.digest) &&
-    typeof grant.at === "string"
-  );
+  const { digest } = grant;
+  const texts = fields.every((field) => typeof grant[field] === "string");
+  return texts && typeof digest === "string" && DIGEST.test(digest);
 }
 
-/** Everything that is allowed, oldest first. @param {string} store @returns {Grant[]} */
+const OF_FILE = ["path", "at"];
+const OF_ENTRY = ["path", "kind", "name", "at"];
+
+/** Everything that is allowed, oldest first. @param {string} store @returns {Store} */
 export function list(store) {
   try {
-    if (!isOurFile(store) || fs.statSync(store).size > MAX_FILE_BYTES) return [];
-    const { version, allowed } = JSON.parse(fs.readFileSync(store, "utf8"));
-    const good = version === 1 && Array.isArray(allowed) && allowed.every(isGrant);
-    return good ? allowed : [];
+    if (!isOurFile(store) || fs.statSync(store).size > MAX_FILE_BYTES) return NONE;
+    const { version, allowed, files = [] } = JSON.parse(fs.readFileSync(store, "utf8"));
+    const all = (/** @type {unknown} */ some, /** @type {string[]} */ fields) =>
+      Array.isArray(some) && some.every((one) => isGrant(one, fields));
+    // Version 1 knew files only.
+    if (version === 1) return all(allowed, OF_FILE) ? { entries: [], files: allowed } : NONE;
+    const good = version === 2 && all(allowed, OF_ENTRY) && all(files, OF_FILE);
+    return good ? { entries: allowed, files } : NONE;
   } catch {
-    return [];
+    return NONE;
   }
 }
 
@@ -80,42 +120,83 @@ function isTaken(lock) {
   }
 }
 
-/** @param {string} store @param {Grant[]} grants */
-function save(store, grants) {
-  const allowed = grants.slice(-MAX_GRANTS);
-  writePrivate(store, `${JSON.stringify({ version: 1, allowed }, null, 2)}\n`);
+/** @param {string} store @param {Store} grants */
+function save(store, { entries, files }) {
+  const content = {
+    version: 2,
+    allowed: entries.slice(-MAX_GRANTS),
+    ...(files.length > 0 && { files: files.slice(-MAX_GRANTS) }),
+  };
+  writePrivate(store, `${JSON.stringify(content, null, 2)}\n`);
 }
 
-/** @param {string} store @param {string} file the config, absolute @param {string} digest */
-export function isAllowed(store, file, digest) {
-  return list(store).some((grant) => grant.path === file && grant.digest === digest);
+/** @param {string} file @param {Pick<Entry, "kind" | "name" | "digest">} entry */
+const isOf =
+  (file, { kind, name, digest }) =>
+  (/** @type {Grant} */ grant) =>
+    grant.path === file && grant.kind === kind && grant.name === name && grant.digest === digest;
+
+/** @param {ConfigContent} content */
+const isOfFile =
+  ({ file, digest }) =>
+  (/** @type {FileGrant} */ grant) =>
+    grant.path === file && grant.digest === digest;
+
+/** @param {string} store @param {ConfigContent} content @param {Pick<Entry, "kind" | "name" | "digest">} entry of it */
+export function isAllowed(store, content, entry) {
+  const { entries, files } = list(store);
+  return entries.some(isOf(content.file, entry)) || files.some(isOfFile(content));
 }
 
 /**
- * @param {string} store @param {string} file @param {string} digest of the content that was shown
+ * @param {string} store @param {string} file the config, absolute @param {readonly Entry[]} entries that were shown
  * @throws if it cannot be written
  */
-export function allow(store, file, digest, now = new Date()) {
+export function allow(store, file, entries, now = new Date()) {
   if (!path.isAbsolute(file)) throw new Error(`not an absolute path: ${file}`);
-  if (!DIGEST.test(digest)) throw new Error("not a digest of a config");
+  if (!entries.every(({ digest }) => DIGEST.test(digest)))
+    throw new Error("not a digest of an entry");
+  alone(store, () => add(store, file, entries, now.toISOString()));
+}
+
+/** @param {string} store @param {string} file @param {readonly Entry[]} entries @param {string} at */
+function add(store, file, entries, at) {
+  const { entries: former, files } = list(store);
+  const others = former.filter((grant) => !entries.some((entry) => isOf(file, entry)(grant)));
+  const added = entries.map(({ kind, name, digest }) => ({ path: file, kind, name, digest, at }));
+  save(store, { entries: [...others, ...added], files });
+}
+
+/**
+ * Turns the consent of an older version to the whole file into consent to its entries.
+ * @param {string} store @param {ConfigContent} content @param {readonly Entry[]} entries of it
+ */
+export function migrate(store, content, entries) {
+  if (!list(store).files.some(isOfFile(content))) return;
   alone(store, () => {
-    const others = list(store).filter((grant) => grant.path !== file || grant.digest !== digest);
-    save(store, [...others, { path: file, digest, at: now.toISOString() }]);
+    const former = list(store).files.find(isOfFile(content));
+    if (!former) return;
+    add(store, content.file, entries, former.at);
+    const grants = list(store);
+    save(store, { ...grants, files: grants.files.filter((grant) => !isOfFile(content)(grant)) });
   });
 }
 
 /**
- * Takes back the consent to every content of a config.
+ * Takes back the consent to every entry of a config.
  * @param {string} store @param {string} file
- * @returns {number} how many contents had been allowed
+ * @returns {number} how many had been allowed
  */
 export function revoke(store, file) {
-  if (!list(store).some((grant) => grant.path === file)) return 0;
+  const isOther = (/** @type {{path: string}} */ grant) => grant.path !== file;
+  const { entries: some, files: others } = list(store);
+  if (some.every(isOther) && others.every(isOther)) return 0;
   return alone(store, () => {
-    const before = list(store);
-    const after = before.filter((grant) => grant.path !== file);
-    if (after.length < before.length) save(store, after);
-    return before.length - after.length;
+    const { entries, files } = list(store);
+    const left = { entries: entries.filter(isOther), files: files.filter(isOther) };
+    const revoked = entries.length + files.length - left.entries.length - left.files.length;
+    if (revoked > 0) save(store, left);
+    return revoked;
   });
 }
 
@@ -149,23 +230,51 @@ export function startLines({ env, cwd }, most) {
 export const allowCommand = (file, env = process.env) => tapCommand(["allow", file], env);
 
 /**
- * For the timeline, while a config is not allowed: what it would run, and how to allow it.
- * @param {string} file @param {ProviderConfig[]} providers
+ * A declarative entry in full: what it denies, and what it tells the model.
+ * @param {DeclarativeConfig} config @returns {string[]}
  */
-export function consentNotice(file, providers, env = process.env) {
-  const count = providers.length === 1 ? "a provider" : `${providers.length} providers`;
-  const lines = providers.flatMap((provider) => {
-    const more = startLines(provider, NOTICE_VALUE);
-    const left = more.length - NOTICE_LINES;
+export const ruleLines = ({ deny, context }) => [
+  ...deny.map(({ match, reason }) => {
+    const uses = Object.entries(match).map(([name, value]) => `${name} ${quoted(value)}`);
+    return visible(`denies ${uses.join(", ")}: ${reason}`);
+  }),
+  ...(context === undefined ? [] : [visible(`tells the model: ${context}`)]),
+];
+
+/** The entries of a notice, a few lines each. @param {Entry} entry @returns {string[]} */
+function noticeLines({ kind, name, config }) {
+  if (kind === "declarative") {
+    const lines = ruleLines(config).map((line) => shortened(line, NOTICE_COMMAND));
+    const left = lines.length - NOTICE_LINES;
     return [
-      `  ${inLine(provider.name)}: ${shortened(commandLine(provider), NOTICE_COMMAND)}`,
-      ...more.slice(0, NOTICE_LINES).map((line) => `    ${line}`),
-      ...(left > 0 ? [`    and ${left} more variables`] : []),
+      `  ${inLine(name)}: rules and context, no program`,
+      ...lines.slice(0, NOTICE_LINES).map((line) => `    ${line}`),
+      ...(left > 0 ? [`    and ${left} more rules`] : []),
     ];
-  });
+  }
+  const more = startLines(config, NOTICE_VALUE);
+  const left = more.length - NOTICE_LINES;
   return [
-    `tap: ${visible(file)} names ${count} that this session would start, which needs your consent:`,
-    ...lines,
-    `Nothing has been started. To allow it, run in a terminal: ${allowCommand(file, env)}`,
+    `  ${inLine(name)}: ${shortened(commandLine(config), NOTICE_COMMAND)}`,
+    ...more.slice(0, NOTICE_LINES).map((line) => `    ${line}`),
+    ...(left > 0 ? [`    and ${left} more variables`] : []),
+  ];
+}
+
+/**
+ * For the timeline, while entries of a config are not allowed: what they would do, and how to allow it.
+ * @param {string} file @param {readonly Entry[]} entries
+ */
+export function consentNotice(file, entries, env = process.env) {
+  const programs = entries.filter(({ kind }) => kind === "external-process").length;
+  const rules = entries.length - programs;
+  const parts = [
+    ...(programs === 1 ? ["a provider"] : programs > 1 ? [`${programs} providers`] : []),
+    ...(rules === 1 ? ["a set of rules"] : rules > 1 ? [`${rules} sets of rules`] : []),
+  ];
+  return [
+    `tap: ${visible(file)} names ${parts.join(" and ")} that this session would start, which needs your consent:`,
+    ...entries.flatMap(noticeLines),
+    `Nothing of it has been started. To allow it, run in a terminal: ${allowCommand(file, env)}`,
   ].join("\n");
 }

@@ -5,7 +5,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { messageOf } from "../base/errors.mjs";
-import { mayHaveConfig } from "./config-file.mjs";
+import { mayHaveConfig, userConfigFile } from "./config-file.mjs";
 import { consentFile } from "./consent.mjs";
 
 /** @typedef {import("./providers.mjs").ProjectProviders} ProjectProviders */
@@ -34,6 +34,7 @@ export class ProjectSessions {
   #gateway;
   #files;
   #log;
+  #declare;
   #import;
   #store;
   /** @type {Map<string, ProjectSession>} */
@@ -49,12 +50,14 @@ export class ProjectSessions {
 
   /**
    * @param {Tokens} gateway @param {import("../base/paths.mjs").GatewayFiles} files
-   * @param {import("../base/log.mjs").Log} log @param {typeof importProviders} load
+   * @param {import("../base/log.mjs").Log} log @param {import("./providers.mjs").Declare} declare
+   * @param {typeof importProviders} load
    */
-  constructor(gateway, files, log, load = importProviders) {
+  constructor(gateway, files, log, declare, load = importProviders) {
     this.#gateway = gateway;
     this.#files = files;
     this.#log = log;
+    this.#declare = declare;
     this.#import = load;
     this.#store = consentFile(files);
   }
@@ -84,6 +87,11 @@ export class ProjectSessions {
     await this.#providers?.stopped();
   }
 
+  /** What configs name, and whether it runs. @returns {import("./providers.mjs").EntryState[]} */
+  states() {
+    return this.#providers?.states() ?? [];
+  }
+
   #watch() {
     if (this.#poll) return;
     this.#stamp = stampOf(this.#store);
@@ -107,7 +115,7 @@ export class ProjectSessions {
   async #look(session) {
     if (!this.#isOurs(session)) return;
     if (this.#providers) return this.#providers.look(session);
-    if (!mayHaveConfig(session.cwd)) return;
+    if (!mayHaveConfig(session.cwd) && !fs.existsSync(userConfigFile(this.#files))) return;
     try {
       const providers = await this.#load();
       // It may have ended meanwhile.
@@ -126,7 +134,12 @@ export class ProjectSessions {
   #load() {
     this.#loading ??= this.#import().then(
       ({ ProjectProviders }) =>
-        (this.#providers = new ProjectProviders(this.#gateway, this.#files, this.#store)),
+        (this.#providers = new ProjectProviders(
+          this.#gateway,
+          this.#files,
+          this.#store,
+          this.#declare,
+        )),
     );
     this.#loading.catch(() => (this.#loading = undefined));
     return this.#loading;

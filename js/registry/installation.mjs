@@ -211,7 +211,8 @@ export class Installation {
       this.#closed = "the feature is not installed";
       return;
     }
-    let installed = /** @type {Installed | undefined} */ (undefined);
+    /** @type {any} */
+    let installed;
     const work = (async () => {
       const loaded = load();
       const install = typeof loaded === "function" ? loaded : await loaded;

@@ -62,6 +62,11 @@ export class Diagnostics {
     this.#onAdded(said);
   }
 
+  /** Those of a former installation come first. @param {Diagnostic[]} [former] */
+  continue(former = []) {
+    this.#kept = [...former, ...this.#kept].slice(-MOST_DIAGNOSTICS);
+  }
+
   list() {
     return [...this.#kept];
   }

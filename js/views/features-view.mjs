@@ -48,6 +48,19 @@ export function hostLine({ state, pid, restarts = 0, startedAt = 0, rss }, now =
   return `feature host: ${parts.join(", ")}`;
 }
 
+/**
+ * In a status.
+ * @param {Output} output @param {FeatureHostState} host
+ * @param {import("../host/holds.mjs").Hold[]} holds what keeps both hosts without a session
+ */
+export function showHost(output, host, holds) {
+  if (host.state === "idle" && holds.length === 0 && !host.trouble) return;
+  output.say();
+  output.say(hostLine(host));
+  if (host.trouble) output.say("  ", warning(host.trouble));
+  for (const { what, feature } of holds) output.say(`  held by ${feature}: ${what}`);
+}
+
 /** @param {Output} output @param {{features: Report[], host: FeatureHostState}} seen */
 export function showFeatures(output, { features, host }) {
   for (const report of features) showReport(output, report);

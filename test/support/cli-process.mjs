@@ -7,7 +7,7 @@ import path from "node:path";
 import xterm from "@xterm/headless";
 import { programFolder } from "../../js/base/paths.mjs";
 import { startTap } from "../../js/develop/testing.mjs";
-import { isAllowed } from "../../js/projects/consent.mjs";
+import { entriesOf, isAllowed } from "../../js/projects/consent.mjs";
 import { loadProjectConfig } from "../../js/projects/config.mjs";
 import { provider } from "../../sdk/node/provider.mjs";
 import { waitFor, withTimeout } from "./wait.mjs";
@@ -43,7 +43,8 @@ export function place(t, content = GOOD) {
   const store = path.join(home, "extensions", "tap", "consent.json");
   const allowed = () => {
     const loaded = loadProjectConfig(workspace);
-    return isAllowed(store, config, loaded?.digest ?? "");
+    if (!loaded?.result.ok) return false;
+    return entriesOf(loaded.result).every((entry) => isAllowed(store, loaded, entry));
   };
   return { workspace, home, config, env, store, allowed };
 }

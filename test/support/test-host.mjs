@@ -23,8 +23,8 @@ export class Host {
   /** @type {Promise<{code: number | null, signal: NodeJS.Signals | null}>} */
   gone;
 
-  /** @param {import("node:test").TestContext} t @param {Record<string, string>} [env] */
-  static async start(t, env = {}) {
+  /** @param {import("node:test").TestContext} t @param {Record<string, string>} [env] @param {string} [main] */
+  static async start(t, env = {}, main = path.join(programFolder, "js", "host", "host.mjs")) {
     const host = new Host();
     const all = {
       ...hostEnvironment(process.env),
@@ -34,7 +34,7 @@ export class Host {
     };
     host.env = all;
     host.files = gatewayFiles(all);
-    host.process = spawn(process.execPath, [path.join(programFolder, "js", "host", "host.mjs")], {
+    host.process = spawn(process.execPath, [main], {
       env: all,
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -49,8 +49,8 @@ export class Host {
   }
 
   /** Started, and the one that was elected. */
-  static async elected(t, env) {
-    const host = await Host.start(t, env);
+  static async elected(t, env, main) {
+    const host = await Host.start(t, env, main);
     await waitFor(() => host.descriptor, { what: () => `a descriptor\n${host.log}${host.errors}` });
     return host;
   }

@@ -1,14 +1,22 @@
 // `allow`: the user's consent to what a tap.config.json starts.
 
 import readline from "node:readline";
-import { allow, commandLine, consentFile, isAllowed, startLines } from "../../projects/consent.mjs";
+import {
+  allow,
+  commandLine,
+  consentFile,
+  entriesOf,
+  isAllowed,
+  ruleLines,
+  startLines,
+} from "../../projects/consent.mjs";
 import { load, PATH_ARGUMENT } from "../config-file.mjs";
 import { Failure } from "../failure.mjs";
 import { filesOf, runByAgent } from "../given.mjs";
 import { inLine } from "../../base/visible.mjs";
 import { Output, strong } from "../../views/output.mjs";
 
-/** @typedef {import("../../projects/config.mjs").ProviderConfig} ProviderConfig */
+/** @typedef {import("../../projects/consent.mjs").Entry} Entry */
 
 /** Of a variable's value; a cut is pointed out. */
 const SHOWN_VALUE = 500;
@@ -28,14 +36,22 @@ function confirmed(question) {
   });
 }
 
-/** @param {Output} output @param {string} file @param {ProviderConfig[]} providers */
-function show(output, file, providers) {
-  output.say(`${file} would start, in each session of that folder:`);
-  for (const provider of providers) {
-    output.say("  ", strong(inLine(provider.name)), ` (restart: ${provider.restart.policy})`);
-    output.say(`    ${commandLine(provider)}`);
-    for (const line of startLines(provider, SHOWN_VALUE)) output.say(`      ${line}`);
+/** @param {Output} output @param {Entry} entry */
+function showEntry(output, { kind, name, config }) {
+  if (kind === "declarative") {
+    output.say("  ", strong(inLine(name)), " (rules and context, no program)");
+    for (const line of ruleLines(config)) output.say(`    ${line}`);
+    return;
   }
+  output.say("  ", strong(inLine(name)), ` (restart: ${config.restart.policy})`);
+  output.say(`    ${commandLine(config)}`);
+  for (const line of startLines(config, SHOWN_VALUE)) output.say(`      ${line}`);
+}
+
+/** @param {Output} output @param {string} file @param {Entry[]} entries that are not allowed */
+function show(output, file, entries) {
+  output.say(`${file} would start, in each session of that folder:`);
+  for (const entry of entries) showEntry(output, entry);
 }
 
 /** @param {Output} output @param {boolean} yes @throws where nobody agrees */
@@ -57,7 +73,8 @@ async function askForConsent(output, yes) {
 /** @param {import("../given.mjs").Given & {path: string, yes: boolean}} given */
 async function run(given) {
   const output = new Output(given);
-  const { file, digest, result } = load(given.path);
+  const loaded = load(given.path);
+  const { file, digest, result } = loaded;
   if (!result.ok) {
     const [first, ...others] = result.problems.map(({ text }) => text);
     throw new Failure(first, { advice: others.join("\n"), code: "INVALID_CONFIG" });
@@ -76,18 +93,26 @@ async function run(given) {
     env: provider.env,
     ...(provider.cwd !== undefined && { cwd: provider.cwd }),
   }));
-  const summary = { path: file, digest, providers };
-  if (isAllowed(store, file, digest)) {
+  const declarative = result.declarative.map((config) => ({ ...config, lines: ruleLines(config) }));
+  const summary = {
+    path: file,
+    digest,
+    providers,
+    ...(declarative.length > 0 && { declarative }),
+  };
+  const entries = entriesOf(result);
+  const asked = entries.filter((entry) => !isAllowed(store, loaded, entry));
+  if (asked.length === 0) {
     output.result({ ...summary, allowed: true, changed: false }, () =>
       output.say(`${file} is allowed already`),
     );
     return;
   }
-  show(output, file, result.providers);
+  show(output, file, asked);
   await askForConsent(output, given.yes);
-  allow(store, file, digest);
+  allow(store, file, entries);
   output.result({ ...summary, allowed: true, changed: true }, () =>
-    output.say("Allowed, until the file changes."),
+    output.say("Allowed, until one of these entries changes."),
   );
 }
 
@@ -100,8 +125,8 @@ export default {
       .usage(
         "$0 allow [path]\n\n" +
           "Shows what the file would start in each session of its folder, asks, and allows it. " +
-          "Consent holds for the content that was shown: a changed file asks again. It does not cover " +
-          "the files that a command runs. It is not the agent's to give.",
+          "Consent holds for each entry that was shown: a changed or new entry asks again. It does not " +
+          "cover the files that a command runs. It is not the agent's to give.",
       )
       .positional("path", PATH_ARGUMENT)
       .option("yes", {

@@ -8,6 +8,7 @@ import { exitFor, HOLDERS, withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
 import { pause, untilInterrupted } from "../interruption.mjs";
 import { Output, strong, warning } from "../../views/output.mjs";
+import { showHost } from "../../views/features-view.mjs";
 import { showInspection, showPlace } from "../../views/status-view.mjs";
 
 /** @typedef {import("../given.mjs").Given & {watch: boolean, limits: boolean}} StatusGiven */
@@ -16,14 +17,30 @@ import { showInspection, showPlace } from "../../views/status-view.mjs";
 
 const LOOK_MS = 1000;
 
+/**
+ * The feature host and what holds both; a gateway of an older version knows neither.
+ * @param {import("../../base/control.mjs").Control} control
+ */
+async function partsOf(control) {
+  try {
+    const { host, holds } = await control.request("features.report", {});
+    return { featureHost: host, holds };
+  } catch {
+    return {};
+  }
+}
+
 /** @param {GatewayFiles} files */
 async function look(files) {
   const { port, home, logs } = files;
   const allowed = allowedConfigs(files);
   const about = { port, home, logs, allowed };
   try {
-    const gateway = await withGateway(files, (control) => control.inspect());
-    return { ...about, holder: /** @type {const} */ ("ours"), gateway };
+    const seen = await withGateway(files, async (control) => ({
+      gateway: await control.inspect(),
+      ...(await partsOf(control)),
+    }));
+    return { ...about, holder: /** @type {const} */ ("ours"), ...seen };
   } catch (error) {
     const { code, message, advice, exit } = asFailure(error);
     const holder = await askPort(port, files.homeHash);
@@ -35,6 +52,7 @@ async function look(files) {
 function show(output, { port, holder, home, logs, allowed, ...found }) {
   if ("gateway" in found) {
     showInspection(output, found.gateway);
+    if (found.featureHost) showHost(output, found.featureHost, found.holds);
   } else if (holder === "ours") {
     output.say(warning(found.error.message));
     output.say(`  ${found.error.advice}`);

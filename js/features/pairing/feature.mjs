@@ -15,6 +15,9 @@ export const descriptor = {
   commands: COMMANDS,
 };
 
+export const fixed =
+  "the gateway itself pairs programs; copilot-tap unpair takes their access back";
+
 /** @param {import("../../registry/installation.mjs").Context} context */
 export function install({ commands }) {
   for (const { name } of COMMANDS) commands.register(name);

@@ -16,6 +16,8 @@ export const descriptor = {
   tools: [{ ...STATUS_TOOL, requires: ["providers:read"] }],
 };
 
+export const fixed = "every session has tap_status";
+
 /** @param {import("../../registry/installation.mjs").Context} context */
 export function install({ tools, services }) {
   tools.register(STATUS_TOOL.name, async (_args, { session }) => {

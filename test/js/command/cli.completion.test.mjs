@@ -90,7 +90,8 @@ describe("bash offers", () => {
 
   test("for revoke the configs that are allowed", (t) => {
     const made = place(t);
-    allow(made.store, "/code/my shop/tap.config.json", "0".repeat(64));
+    const entry = { kind: "external-process", name: "ci", digest: "0".repeat(64) };
+    allow(made.store, "/code/my shop/tap.config.json", /** @type {any} */ ([entry]));
     assert.deepEqual(inBash(["revoke", ""], installed(made)), [String.raw`/code/my\ shop`]);
   });
 });

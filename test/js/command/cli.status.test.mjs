@@ -7,7 +7,15 @@ import { describe, test } from "node:test";
 import { gatewayFiles, version } from "../../../js/base/paths.mjs";
 import { startTap } from "../../../js/develop/testing.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { InTerminal, place, Running, served, tap, tapJson } from "../../support/cli-process.mjs";
+import {
+  GOOD,
+  InTerminal,
+  place,
+  Running,
+  served,
+  tap,
+  tapJson,
+} from "../../support/cli-process.mjs";
 
 const secretOf = (kit) => {
   const { descriptor } = gatewayFiles(kit.env);
@@ -115,7 +123,7 @@ describe("copilot-tap status", () => {
     await tap(["allow", "--yes"], at);
     const before = await tap(["status"], at, { TAP_GATEWAY_PORT: "1" });
     assert.ok(before.out.includes(`  ${at.config} (since `), before.out);
-    fs.appendFileSync(at.config, " ");
+    fs.writeFileSync(at.config, GOOD.replace("ci.mjs", "other.mjs"));
     const after = await tap(["status"], at, { TAP_GATEWAY_PORT: "1" });
     assert.ok(after.out.includes(`  ${at.config} (changed since; allow it again)`), after.out);
     const { value } = await tapJson(["status"], at, { TAP_GATEWAY_PORT: "1" });

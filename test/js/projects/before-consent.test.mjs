@@ -5,9 +5,9 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { allow, consentFile, revoke } from "../../../js/projects/consent.mjs";
+import { allow, consentFile, entriesOf, revoke } from "../../../js/projects/consent.mjs";
 import { gatewayFiles } from "../../../js/base/paths.mjs";
-import { digestOf, loadProjectConfig } from "../../../js/projects/config.mjs";
+import { loadProjectConfig, readProjectConfig } from "../../../js/projects/config.mjs";
 import { ProjectSessions } from "../../../js/projects/sessions.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { temporaryFolder, TestGateway } from "../../support/harness.mjs";
@@ -47,6 +47,7 @@ async function setUp(t) {
     },
     files,
     () => {},
+    () => async () => {},
   );
   t.after(() => sessions.stop());
   const folder = fs.realpathSync(temporaryFolder(t));
@@ -115,7 +116,8 @@ test("a config that keeps changing is looked at when consent changes, and told o
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   assert.equal(told.length, 1, "nobody has changed any consent");
-  allow(store, elsewhere, digestOf("another config"));
+  const result = readProjectConfig('{"providers":[{"name":"a","command":"b"}]}');
+  allow(store, elsewhere, entriesOf(result));
   await waitFor(() => told.length === 2, { what: "a notice of the content of then" });
   assert.match(told[1], /n119/);
   revoke(store, elsewhere);

@@ -14,132 +14,178 @@ import {
   consentFile,
   consentNotice,
   startLines,
+  entriesOf,
   isAllowed,
   list,
   MAX_GRANTS,
+  migrate,
   revoke,
+  ruleLines,
 } from "../../../js/projects/consent.mjs";
-import { digestOf } from "../../../js/projects/config.mjs";
+import { digestOf, readProjectConfig } from "../../../js/projects/config.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 const posix = { skip: process.platform === "win32" };
 const CONFIG = path.resolve("/code/foo/tap.config.json");
-const [ONE, TWO] = [digestOf("one"), digestOf("two")];
+const ELSEWHERE = path.resolve("/code/bar/tap.config.json");
+
+/** The entries of a config. @param {object} config */
+const entries = (config) => {
+  const result = readProjectConfig(JSON.stringify(config));
+  assert.ok(result.ok);
+  return entriesOf(result);
+};
+/** A program's entry. @param {string} command @param {string} [name] */
+const program = (command, name = "ci") => entries({ providers: [{ name, command }] })[0];
+const [ONE, TWO] = [program("one"), program("two")];
+const content = (file = CONFIG, digest = digestOf("it")) => ({ file, digest });
+const allowedAt = (store, entry, file = CONFIG) => isAllowed(store, content(file), entry);
 
 /** @param {import("node:test").TestContext} t */
 const newStore = (t) => consentFile({ folder: path.join(temporaryFolder(t), "extensions", "tap") });
 
 describe("consent", () => {
   // shows: P-PROJECT-2
-  test("holds for the content and the file that it was given for", (t) => {
+  test("holds for the entry and the file that it was given for", (t) => {
     const store = newStore(t);
-    assert.equal(isAllowed(store, CONFIG, ONE), false);
-    allow(store, CONFIG, ONE);
-    assert.equal(isAllowed(store, CONFIG, ONE), true);
-    assert.equal(isAllowed(store, CONFIG, TWO), false);
-    assert.equal(isAllowed(store, path.resolve("/code/bar/tap.config.json"), ONE), false);
+    assert.equal(allowedAt(store, ONE), false);
+    allow(store, CONFIG, [ONE]);
+    assert.equal(allowedAt(store, ONE), true);
+    assert.equal(allowedAt(store, TWO), false);
+    assert.equal(allowedAt(store, program("one", "other")), false, "another name");
+    assert.equal(allowedAt(store, ONE, ELSEWHERE), false);
   });
 
-  test("to several contents of a file is taken back at once", (t) => {
+  test("holds for an entry where another is added, or comments change", (t) => {
     const store = newStore(t);
-    const other = path.resolve("/code/bar/tap.config.json");
-    allow(store, CONFIG, ONE);
-    allow(store, CONFIG, TWO);
-    allow(store, other, ONE);
+    allow(store, CONFIG, [ONE]);
+    const more = entries({
+      providers: [
+        { name: "ci", command: "one" },
+        { name: "b", command: "x" },
+      ],
+    });
+    assert.deepEqual(
+      more.map((entry) => allowedAt(store, entry)),
+      [true, false],
+    );
+    const rules = { name: "ci", deny: [{ match: { tool: "bash" }, reason: "no" }] };
+    assert.equal(allowedAt(store, entries({ declarative: [rules] })[0]), false, "another kind");
+  });
+
+  test("to several entries of a file is taken back at once", (t) => {
+    const store = newStore(t);
+    allow(store, CONFIG, [ONE]);
+    allow(store, CONFIG, [TWO]);
+    allow(store, ELSEWHERE, [ONE]);
     assert.equal(revoke(store, CONFIG), 2);
     assert.equal(revoke(store, CONFIG), 0);
     assert.deepEqual(
-      list(store).map((grant) => grant.path),
-      [other],
+      list(store).entries.map((grant) => grant.path),
+      [ELSEWHERE],
     );
   });
 
   test("given twice is listed once, with the last time", (t) => {
     const store = newStore(t);
-    allow(store, CONFIG, ONE, new Date(0));
-    allow(store, CONFIG, ONE, new Date(1000));
-    assert.deepEqual(list(store), [
-      { path: CONFIG, digest: ONE, at: new Date(1000).toISOString() },
-    ]);
+    allow(store, CONFIG, [ONE], new Date(0));
+    allow(store, CONFIG, [ONE], new Date(1000));
+    const { kind, name, digest } = ONE;
+    assert.deepEqual(list(store), {
+      entries: [{ path: CONFIG, kind, name, digest, at: new Date(1000).toISOString() }],
+      files: [],
+    });
   });
 
-  test("is kept for 500 contents, and the oldest goes first", (t) => {
+  test("is kept for 500 entries, and the oldest goes first", (t) => {
     const store = newStore(t);
-    const allowed = Array.from({ length: MAX_GRANTS - 1 }, (_, i) => ({
-      path: CONFIG,
-      digest: digestOf(String(i)),
-      at: "",
-    }));
-    fs.mkdirSync(path.dirname(store), { recursive: true });
-    fs.writeFileSync(store, JSON.stringify({ version: 1, allowed }), { mode: 0o600 });
-    allow(store, CONFIG, ONE);
-    assert.equal(list(store).length, MAX_GRANTS);
-    assert.equal(isAllowed(store, CONFIG, digestOf("0")), true);
-    allow(store, CONFIG, TWO);
-    assert.equal(list(store).length, MAX_GRANTS);
-    assert.equal(isAllowed(store, CONFIG, digestOf("0")), false);
-    assert.equal(isAllowed(store, CONFIG, digestOf("1")), true);
+    const many = Array.from({ length: MAX_GRANTS }, (_, i) => program(String(i)));
+    allow(store, CONFIG, many);
+    assert.equal(allowedAt(store, many[0]), true);
+    allow(store, CONFIG, [ONE]);
+    assert.equal(list(store).entries.length, MAX_GRANTS);
+    assert.equal(allowedAt(store, many[0]), false);
+    assert.equal(allowedAt(store, many[1]), true);
   });
 
   test("needs an absolute path and a digest", (t) => {
     const store = newStore(t);
-    assert.throws(() => allow(store, "tap.config.json", ONE), /absolute/);
-    assert.throws(() => allow(store, CONFIG, "abc"), /digest/);
+    assert.throws(() => allow(store, "tap.config.json", [ONE]), /absolute/);
+    assert.throws(() => allow(store, CONFIG, [{ ...ONE, digest: "abc" }]), /digest/);
     assert.equal(fs.existsSync(store), false);
+  });
+
+  test("of an older version, to a whole file, still holds, and becomes that of its entries", (t) => {
+    const store = newStore(t);
+    const at = new Date(0).toISOString();
+    const { digest } = content();
+    const former = { version: 1, allowed: [{ path: CONFIG, digest, at }] };
+    fs.mkdirSync(path.dirname(store), { recursive: true });
+    fs.writeFileSync(store, JSON.stringify(former), { mode: 0o600 });
+    assert.equal(allowedAt(store, ONE), true);
+    assert.equal(isAllowed(store, content(CONFIG, digestOf("changed")), ONE), false);
+    migrate(store, content(CONFIG, digestOf("changed")), [TWO]);
+    assert.equal(list(store).files.length, 1, "another content is not what was allowed");
+    migrate(store, content(), [ONE]);
+    assert.deepEqual([list(store).files, list(store).entries[0].at], [[], at]);
+    assert.equal(isAllowed(store, content(CONFIG, digestOf("changed")), ONE), true);
+    assert.equal(allowedAt(store, TWO), false);
   });
 });
 
 describe("the file", () => {
   test("is for this user only, and leaves nothing beside it", posix, (t) => {
     const store = newStore(t);
-    allow(store, CONFIG, ONE);
+    allow(store, CONFIG, [ONE]);
     assert.equal(fs.statSync(store).mode & 0o777, 0o600);
     assert.deepEqual(fs.readdirSync(path.dirname(store)), ["consent.json"]);
   });
 
+  const grant = { path: CONFIG, kind: ONE.kind, name: ONE.name, digest: ONE.digest, at: "" };
   const corrupt = {
     nothing: "",
     "half a file": '{"version":1,"allowed":[{"path":',
-    "another version": JSON.stringify({ version: 2, allowed: [] }),
-    "no list": JSON.stringify({ version: 1, allowed: { length: 1 } }),
+    "another version": JSON.stringify({ version: 3, allowed: [grant] }),
+    "no list": JSON.stringify({ version: 2, allowed: { length: 1 } }),
     null: "null",
     "one bad entry among good ones": JSON.stringify({
-      version: 1,
-      allowed: [{ path: CONFIG, digest: ONE, at: "" }, { path: CONFIG }],
+      version: 2,
+      allowed: [grant, { path: CONFIG }],
     }),
+    "a bad file among good entries": JSON.stringify({ version: 2, allowed: [grant], files: [7] }),
   };
-  for (const [name, content] of Object.entries(corrupt)) {
+  for (const [name, text] of Object.entries(corrupt)) {
     test(`with ${name} in it allows nothing, and can be written again`, (t) => {
       const store = newStore(t);
       fs.mkdirSync(path.dirname(store), { recursive: true });
-      fs.writeFileSync(store, content, { mode: 0o600 });
-      assert.equal(isAllowed(store, CONFIG, ONE), false);
+      fs.writeFileSync(store, text, { mode: 0o600 });
+      assert.equal(allowedAt(store, ONE), false);
       assert.equal(revoke(store, CONFIG), 0);
-      allow(store, CONFIG, TWO);
+      allow(store, CONFIG, [TWO]);
       assert.deepEqual(
-        list(store).map((grant) => grant.digest),
-        [TWO],
+        list(store).entries.map(({ digest }) => digest),
+        [TWO.digest],
       );
     });
   }
 
   test("that others can write allows nothing", posix, (t) => {
     const store = newStore(t);
-    allow(store, CONFIG, ONE);
+    allow(store, CONFIG, [ONE]);
     fs.chmodSync(store, 0o622);
-    assert.equal(isAllowed(store, CONFIG, ONE), false);
+    assert.equal(allowedAt(store, ONE), false);
   });
 
   test("that is a link allows nothing, and is replaced, not followed", posix, (t) => {
     const store = newStore(t);
-    allow(store, CONFIG, ONE);
+    allow(store, CONFIG, [ONE]);
     const target = `${store}.elsewhere`;
     fs.renameSync(store, target);
     fs.symlinkSync(target, store);
-    assert.equal(isAllowed(store, CONFIG, ONE), false);
-    allow(store, CONFIG, TWO);
+    assert.equal(allowedAt(store, ONE), false);
+    allow(store, CONFIG, [TWO]);
     assert.equal(fs.lstatSync(store).isFile(), true);
-    assert.equal(list(target)[0].digest, ONE);
+    assert.equal(list(target).entries[0].digest, ONE.digest);
   });
 });
 
@@ -179,6 +225,19 @@ describe("the notice", () => {
     restart: { policy: "always" },
   };
 
+  /** @param {any} config */
+  const entryOf = (config) => ({ ...ONE, name: config.name, config });
+
+  test("shows the rules and the context of a declarative entry", posix, () => {
+    const deny = [{ match: { tool: "bash", args: "push" }, reason: "not\u001b now" }];
+    const [rules] = entries({ declarative: [{ name: "r", deny, context: "Be brief." }] });
+    const lines = ["denies tool bash, args push: not\\x1b now", "tells the model: Be brief."];
+    assert.deepEqual(ruleLines(/** @type {any} */ (rules.config)), lines);
+    const text = consentNotice(CONFIG, [rules], {});
+    assert.match(text, /names a set of rules that this session would start/);
+    assert.match(text, /^ {4}denies tool bash/m);
+  });
+
   test("shows command, arguments, folder and variables apart from each other", posix, () => {
     assert.equal(commandLine(provider), "'npm run' 'a b' 'it'\\''s' '\\x1b[2J'");
     assert.deepEqual(startLines(provider, 100), ["in tools", "with MODE='x y'"]);
@@ -189,7 +248,7 @@ describe("the notice", () => {
     const env = Object.fromEntries(
       [...Array(many).keys()].map((i) => [`V${i}`, `node tools/ci.mjs #${" ".repeat(long)}`]),
     );
-    const text = consentNotice(CONFIG, [{ ...provider, env, cwd: undefined }], {});
+    const text = consentNotice(CONFIG, [entryOf({ ...provider, env, cwd: undefined })], {});
     const lines = text.split("\n");
     assert.match(lines[1], /^ {2}ci: 'npm run' 'a b'/);
     assert.match(lines[2], /^ {4}with V0='node tools\/ci\.mjs # +… \(\d+ more\)$/);
@@ -199,7 +258,7 @@ describe("the notice", () => {
   });
 
   test("says what would run and how to allow it", posix, () => {
-    const text = consentNotice("/code/my app/tap.config.json", [provider], {});
+    const text = consentNotice("/code/my app/tap.config.json", [entryOf(provider)], {});
     assert.match(text, /names a provider that this session would start/);
     assert.match(text, /^ {2}ci: 'npm run'/m);
     assert.match(text, /node \S+js\/command\/cli\.mjs allow '\/code\/my app\/tap\.config\.json'$/);
@@ -207,13 +266,16 @@ describe("the notice", () => {
 
   test("shows a name in quotes that could pass for the command", posix, () => {
     const posing = { ...provider, name: 'ci: node "tools/ci.mjs"' };
-    const text = consentNotice(CONFIG, [posing], {});
+    const text = consentNotice(CONFIG, [entryOf(posing)], {});
     assert.match(text, /^ {2}"ci: node \\"tools\/ci\.mjs\\"": 'npm run'/m);
   });
 
   test("cuts long lines and says so", () => {
     const long = { ...provider, args: ["x".repeat(1000)] };
-    assert.match(consentNotice(CONFIG, [long, long], {}), /2 providers[^]*… \(\d+ more\)/);
+    assert.match(
+      consentNotice(CONFIG, [entryOf(long), entryOf(long)], {}),
+      /2 providers[^]*… \(\d+ more\)/,
+    );
   });
 
   test("names the home where it is not the usual one", posix, () => {

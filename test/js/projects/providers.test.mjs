@@ -5,7 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { allow, consentFile, revoke } from "../../../js/projects/consent.mjs";
+import { allow, consentFile, entriesOf, revoke } from "../../../js/projects/consent.mjs";
 import { GatewayHost } from "../../../js/host/gateway-host.mjs";
 import { gatewayFiles } from "../../../js/base/paths.mjs";
 import { loadProjectConfig } from "../../../js/projects/config.mjs";
@@ -43,8 +43,8 @@ class Workspace {
   }
 
   allow() {
-    const { file, digest } = loadProjectConfig(this.folder) ?? {};
-    allow(this.store, String(file), String(digest));
+    const { file, result } = loadProjectConfig(this.folder) ?? {};
+    allow(this.store, String(file), result?.ok ? entriesOf(result) : []);
   }
 
   revoke() {

@@ -104,7 +104,7 @@ describe("install", () => {
         throw null;
       },
       /^install failed: null$/,
-    ], // eslint-disable-line no-throw-literal
+    ],
   ];
   for (const [what, install, pattern] of broken) {
     test(`that ${what} leaves nothing of the feature but a reason`, async (t) => {

@@ -147,6 +147,44 @@ test("every folder of js/ is a room, and imports run one way through them", () =
   );
 });
 
+/** The modules that a file imports, at once or later. @param {string} file */
+const importedBy = (file) =>
+  [...read(file).matchAll(/^(?:import|export) [^;]*?from "([^"]+)"|import\("([^"]+)"/gm)].map(
+    ([, fixed, lazy]) => fixed ?? lazy,
+  );
+
+test("a feature reaches files, programs and the network by its services only, and no other feature", () => {
+  const files = tracked().filter((file) => /^js\/features\/[^/]+\/.*\.mjs$/.test(file));
+  assert.ok(files.length >= 4, "features are found at all");
+  const wrong = files.flatMap((file) => {
+    const own = file.split("/").slice(0, 3).join("/");
+    return importedBy(file)
+      .filter((one) => {
+        if (!one.startsWith(".")) return true; // node: and packages
+        const target = path.posix.join(path.posix.dirname(file), one);
+        return target.startsWith("js/features/") && !target.startsWith(`${own}/`);
+      })
+      .map((one) => `${file} imports ${one}`);
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test("the gateway host and the registry know no feature by name", () => {
+  const names = tracked().flatMap(
+    (file) => /^js\/features\/([^/]+)\/feature\.mjs$/.exec(file)?.[1] ?? [],
+  );
+  assert.ok(names.includes("status") && names.includes("records"));
+  const files = tracked().filter((file) =>
+    /^js\/(host|registry|feature-host)\/.*\.mjs$/.test(file),
+  );
+  const wrong = files.filter(
+    (file) =>
+      importedBy(file).some((one) => /features\/(?!list\.mjs$)/.test(one)) ||
+      names.some((name) => new RegExp(`["'\`](builtin:)${name}["'\`]`).test(read(file))),
+  );
+  assert.deepEqual(wrong, []);
+});
+
 /** What is imported before anything runs. @param {string} file @param {Set<string>} seen */
 function importsOf(file, seen = new Set()) {
   if (seen.has(file)) return seen;

@@ -1,0 +1,123 @@
+// `features`: what tap's features may do and have; which are on.
+
+import { readUserConfig } from "../../projects/user-config.mjs";
+import { setFeature } from "../../projects/edit-user-config.mjs";
+import { Failure, usage } from "../failure.mjs";
+import { withGateway } from "../gateway.mjs";
+import { filesOf, runByAgent } from "../given.mjs";
+import { Output } from "../../views/output.mjs";
+import { showFeatures, showReport } from "../../views/features-view.mjs";
+import { table } from "../../views/table.mjs";
+
+/** @typedef {import("../given.mjs").Given & {action: string, id?: string}} FeaturesGiven */
+/** @typedef {import("../../registry/report.mjs").Report} Report */
+
+/** @param {FeaturesGiven} given */
+const ask = (given) =>
+  withGateway(filesOf(given), (control) => control.request("features.report", {}));
+
+/** @param {Output} output @param {Report[]} features */
+function list(output, features) {
+  const columns = [
+    { title: "feature" },
+    { title: "state" },
+    { title: "runtime" },
+    { title: "contributes", flexible: true },
+  ];
+  const rows = features.map(
+    ({ id, enabled, runtime, tools, hooks, commands, skipped, diagnostics }) => {
+      const names = [...tools, ...hooks, ...commands.map((name) => `/${name}`)].join(", ");
+      const trouble =
+        skipped.length + diagnostics.length > 0 ? " (see: copilot-tap features report)" : "";
+      return [id, enabled ? "on" : "disabled", runtime, names + trouble];
+    },
+  );
+  table(output, columns, rows, 0);
+}
+
+/** @param {Output} output @param {FeaturesGiven} given */
+async function show(output, given) {
+  const seen = await ask(given);
+  const wanted = (/** @type {Report} */ { id }) => given.id === undefined || id === given.id;
+  const features = seen.features.filter(wanted);
+  if (features.length === 0) {
+    const known = seen.features.map((/** @type {Report} */ { id }) => id).join(", ");
+    throw new Failure(`there is no feature "${given.id}"`, {
+      advice: `there are ${known}`,
+      code: "NOT_FOUND",
+    });
+  }
+  if (given.action === "list") return output.result(features, () => list(output, features));
+  output.result({ ...seen, features }, () => {
+    if (given.id === undefined) showFeatures(output, { ...seen, features });
+    else for (const report of features) showReport(output, report);
+  });
+}
+
+/** @param {Output} output @param {FeaturesGiven} given */
+async function change(output, given) {
+  const { id, action } = given;
+  if (id === undefined)
+    throw usage(`which feature? As in: copilot-tap features ${action} builtin:records`);
+  if (runByAgent()) {
+    throw new Failure("which features are on is yours to decide, not the agent's", {
+      advice: "run this in a terminal of your own",
+      code: "NOT_FOR_AGENTS",
+    });
+  }
+  const enabled = action === "enable";
+  const { file, live } = await changeLive(given, id).catch((error) => {
+    if (error.code !== "NO_GATEWAY") throw error;
+    return { ...setFeature(filesOf(given), id, enabled), live: false };
+  });
+  output.result({ id, enabled, file, live }, () => {
+    output.say(`${id} is ${enabled ? "on" : "disabled"}, as ${file} says`);
+    if (!live) output.say("  no gateway runs: the next one reads it");
+  });
+}
+
+/** @param {FeaturesGiven} given @param {string} id */
+async function changeLive(given, id) {
+  const { file } = await withGateway(filesOf(given), (control) =>
+    control.request(`features.${given.action}`, { id }),
+  );
+  return { file, live: true };
+}
+
+/** @param {FeaturesGiven} given */
+async function run(given) {
+  const output = new Output(given);
+  const { problems } = await readUserConfig(filesOf(given));
+  if (problems.length > 0) {
+    throw new Failure(problems[0], {
+      advice: problems.slice(1).join("\n"),
+      code: "INVALID_CONFIG",
+    });
+  }
+  await (given.action === "list" || given.action === "report" ? show : change)(output, given);
+}
+
+/** @type {import("../given.mjs").Command} */
+export default {
+  command: "features [action] [id]",
+  describe: "show tap's features, and switch them",
+  builder: (yargs) =>
+    yargs
+      .usage(
+        "$0 features [list|report|enable|disable] [id]\n\n" +
+          "`list` shows each feature in a line. `report` says what each was granted and denied, what it has " +
+          "installed, and what was left out and why. `enable` and `disable` write your config and take " +
+          "effect at once, in running sessions too.",
+      )
+      .positional("action", {
+        describe: "what to do",
+        choices: ["list", "report", "enable", "disable"],
+        type: "string",
+        default: "list",
+      })
+      .positional("id", { describe: "a feature, such as builtin:records", type: "string" })
+      .example("$0 features", "which there are")
+      .example("$0 features report builtin:records", "what one may do, and what it has")
+      .example("$0 features disable builtin:records", "take its tools out of every session"),
+  handler: run,
+};

@@ -1,0 +1,78 @@
+// The process of a feature host. The gateway host starts it and holds its stdin: the first line says where the gateway
+// is, each further line is a message, and the end of stdin means that the gateway host is gone.
+
+import { messageOf } from "../base/errors.mjs";
+import { useRelease } from "../base/release-use.mjs";
+import { FeatureHost } from "./feature-host.mjs";
+import { GatewayRequests } from "./gateway-requests.mjs";
+
+/** For features to end; what is left then is killed with this process's groups. */
+const END_MS = 8000;
+const MOST_LINE = 1024 * 1024;
+
+/** Runs until stdin ends. @param {readonly import("../features/list.mjs").Feature[]} features */
+export function runFeatureHost(features) {
+  /** @type {FeatureHost | undefined} */
+  let host;
+  /** @type {GatewayRequests | undefined} */
+  let requests;
+  let ending = false;
+
+  /** For the log, which the gateway host writes. @param {string} text */
+  const say = (text) => void process.stderr.write(`${text}\n`);
+
+  /** @param {string} reason @param {number} code */
+  async function end(reason, code) {
+    if (ending) return;
+    ending = true;
+    setTimeout(() => process.exit(code), END_MS).unref();
+    await host?.stop(reason).catch(() => {});
+    requests?.close();
+    process.exit(code);
+  }
+
+  /** @param {any} message */
+  async function receive(message) {
+    switch (message.type) {
+      case "apply":
+        return host?.apply(message.features);
+      case "ping":
+        return void requests?.request("features.answer", { number: message.number, text: "" });
+      case "command": {
+        const text = await host?.command(message).catch((error) => `tap: ${messageOf(error)}`);
+        return void requests?.request("features.answer", { number: message.number, text });
+      }
+    }
+  }
+
+  /** @param {string} line */
+  function onLine(line) {
+    const message = JSON.parse(line);
+    if (host) return void receive(message).catch((error) => say(messageOf(error)));
+    requests = new GatewayRequests(message);
+    host = new FeatureHost(message, requests, features);
+    void host.start();
+  }
+
+  process.on("SIGHUP", () => {}); // a closed terminal does not concern it
+  process.on("SIGTERM", () => void end("the gateway ends", 0));
+  process.on("SIGINT", () => void end("the gateway ends", 0));
+  // Such as of a timer of a feature: that one says so, and the others go on.
+  process.on("unhandledRejection", (error) => say(`unhandled: ${messageOf(error)}`));
+  process.on("uncaughtException", (error) => {
+    say(`uncaught: ${error.stack ?? error.message}`);
+    void end("the feature host has failed", 1);
+  });
+
+  useRelease();
+  let rest = "";
+  process.stdin.setEncoding("utf8");
+  process.stdin.on("data", (/** @type {string} */ text) => {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    if (rest.length > MOST_LINE) return void end("stdin has no lines", 1);
+    for (const line of lines) onLine(line);
+  });
+  process.stdin.on("error", () => void end("the gateway is gone", 0));
+  process.stdin.on("end", () => void end("the gateway is gone", 0));
+}

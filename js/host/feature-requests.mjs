@@ -1,0 +1,92 @@
+// The requests of the link about features, holds and the end of this gateway. What the copilot-tap command may ask and
+// what a feature may ask are kept apart: a feature cannot switch features, nor end the gateway.
+
+import { messageOf } from "../base/errors.mjs";
+import { RequestError } from "./requests.mjs";
+
+/** @typedef {import("./features.mjs").HostFeatures} HostFeatures */
+/** @typedef {import("./holds.mjs").Holds} Holds */
+/** @typedef {import("./requests.mjs").HostRequests} HostRequests */
+/** @typedef {import("./requests.mjs").RequestOrigin} RequestOrigin */
+
+/** For the answer to reach the one who has asked for the end. */
+const ANSWER_MS = 50;
+
+/** @param {RequestOrigin} from @param {RequestOrigin} wanted */
+function only(from, wanted) {
+  if (from === wanted) return;
+  const who = wanted === "control" ? "the user" : "the feature host";
+  throw new RequestError("DENIED", `only ${who} may ask for this`);
+}
+
+/** The caller's mistake is not a failure of the host. @template T @param {() => T} work @returns {T} */
+function checked(work) {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof RequestError) throw error;
+    throw new RequestError("INVALID", messageOf(error));
+  }
+}
+
+/**
+ * @param {HostRequests} requests
+ * @param {object} parts
+ * @param {HostFeatures} parts.features @param {Holds} parts.holds
+ * @param {{home: string}} parts.files @param {import("../base/addon.js").Gateway} parts.gateway
+ * @param {(reason: string) => void} parts.leave
+ */
+export function serveFeatureRequests(requests, { features, holds, files, gateway, leave }) {
+  const state = () => ({
+    features: features.reports(),
+    host: features.hostState(),
+    holds: holds.list(),
+  });
+  const change =
+    (/** @type {boolean} */ on) =>
+    async (/** @type {any} */ { id }, /** @type {RequestOrigin} */ from) => {
+      only(from, "control");
+      const { setFeature } = await import("../projects/edit-user-config.mjs");
+      return checked(() => {
+        features.requireSwitchable(id);
+        const written = setFeature(files, id, on);
+        features.apply(written.features);
+        return { file: written.file, ...state() };
+      });
+    };
+  requests.register("features.report", (params, from) => {
+    if (from === "feature" && params.reports !== undefined) features.reported(params);
+    return state();
+  });
+  requests.register("features.answer", (params, from) => {
+    only(from, "feature");
+    features.answered(params);
+  });
+  requests.register("features.enable", change(true));
+  requests.register("features.disable", change(false));
+  requests.register("gateway.inspect", () => JSON.parse(gateway.inspect()));
+  requests.register("holds.list", () => holds.list());
+  requests.register("holds.set", ({ id, feature, what }, from) => {
+    only(from, "feature");
+    checked(() => (what === undefined ? holds.release(id) : holds.set({ id, feature, what })));
+    return holds.list();
+  });
+  requests.register("host.stop", (_params, from) => {
+    only(from, "control");
+    const there = JSON.parse(gateway.inspect()).sessions.filter(
+      (/** @type {{linked: boolean}} */ { linked }) => linked,
+    );
+    if (there.length > 0) {
+      const names = there.map(
+        (/** @type {any} */ { id, label }) => `${label || "a session"} (${id})`,
+      );
+      throw new RequestError("SESSIONS", `sessions are linked to it: ${names.join(", ")}`);
+    }
+    const released = holds.list();
+    setTimeout(() => {
+      holds.releaseAll();
+      leave("the user has stopped it");
+    }, ANSWER_MS);
+    return { pid: process.pid, host: features.hostState(), released };
+  });
+}

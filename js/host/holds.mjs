@@ -1,0 +1,100 @@
+// Holds: work of features that goes on without a session, such as a running plan. While there is one, the gateway
+// stays; one that starts and finds one starts the feature host. The file is read as if anybody had written it.
+
+import fs from "node:fs";
+import path from "node:path";
+import { isOurFile, makePrivateFolder, writePrivate } from "../base/host-files.mjs";
+import { reportText } from "../registry/report.mjs";
+
+/** @typedef {{id: string, feature: string, what: string, at: string}} Hold `what`: for people; `at`: ISO 8601 */
+
+const MOST_HOLDS = 100;
+const MOST_BYTES = 64 * 1024;
+const ID = /^[\w.:-]{1,128}$/;
+
+/** @param {{home: string}} files of gatewayFiles() */
+export const holdsFile = ({ home }) => path.join(home, "tap", "holds.json");
+
+/** @param {any} value @param {readonly string[]} features @returns {Hold[]} one, or none where it is not one */
+function readHold(value, features) {
+  const { id, feature, what, at } = value ?? {};
+  const good =
+    typeof id === "string" &&
+    ID.test(id) &&
+    features.includes(feature) &&
+    typeof what === "string" &&
+    typeof at === "string" &&
+    !Number.isNaN(Date.parse(at));
+  return good ? [{ id, feature, what: reportText(what), at: new Date(at).toISOString() }] : [];
+}
+
+export class Holds {
+  #file;
+  #features;
+  #onChange;
+  /** @type {Hold[]} */
+  #holds;
+
+  /**
+   * @param {{home: string}} files of gatewayFiles() @param {readonly string[]} features ids of those that may hold
+   * @param {() => void} [onChange]
+   */
+  constructor(files, features, onChange = () => {}) {
+    this.#file = holdsFile(files);
+    this.#features = features;
+    this.#onChange = onChange;
+    this.#holds = this.#read();
+  }
+
+  /** @returns {Hold[]} */
+  #read() {
+    try {
+      if (!isOurFile(this.#file) || fs.statSync(this.#file).size > MOST_BYTES) return [];
+      const { version, holds } = JSON.parse(fs.readFileSync(this.#file, "utf8"));
+      if (version !== 1 || !Array.isArray(holds)) return [];
+      return holds.slice(0, MOST_HOLDS).flatMap((hold) => readHold(hold, this.#features));
+    } catch {
+      return [];
+    }
+  }
+
+  list() {
+    return [...this.#holds];
+  }
+
+  /**
+   * @param {{id: string, feature: string, what: string}} hold one with the same id is replaced
+   * @throws where it is not one, or there are too many
+   */
+  set(hold) {
+    const [read] = readHold({ ...hold, at: new Date().toISOString() }, this.#features);
+    if (!read) throw new TypeError("expected a hold: id, feature and what");
+    const others = this.#holds.filter(({ id }) => id !== read.id);
+    if (others.length >= MOST_HOLDS) throw new RangeError(`there are ${MOST_HOLDS} holds already`);
+    this.#save([...others, read]);
+  }
+
+  /** @param {string} id of a hold */
+  release(id) {
+    const left = this.#holds.filter((hold) => hold.id !== id);
+    if (left.length < this.#holds.length) this.#save(left);
+  }
+
+  /** @returns {Hold[]} those that were there */
+  releaseAll() {
+    const former = this.#holds;
+    if (former.length > 0) this.#save([]);
+    return former;
+  }
+
+  /** @param {Hold[]} holds */
+  #save(holds) {
+    this.#holds = holds;
+    if (holds.length === 0) fs.rmSync(this.#file, { force: true });
+    else {
+      makePrivateFolder(path.dirname(this.#file));
+      writePrivate(this.#file, `${JSON.stringify({ version: 1, holds }, null, 2)}\n`);
+    }
+    this.#onChange();
+  }
+}
