@@ -1,0 +1,81 @@
+// Holds: kept for the next gateway host, and read as if anybody had written the file.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { Holds, holdsFile } from "../../../js/host/holds.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+
+const FEATURES = ["builtin:plans"];
+const hold = (fields) => ({ id: "plan-1", feature: "builtin:plans", what: "a plan", ...fields });
+
+/** @param {import("node:test").TestContext} t @param {unknown} [content] of the file */
+function place(t, content, mode = 0o600) {
+  const files = { home: temporaryFolder(t) };
+  const file = holdsFile(files);
+  if (content !== undefined) {
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content), {
+      mode,
+    });
+    fs.chmodSync(file, mode);
+  }
+  return { files, file };
+}
+
+test("a hold is kept for the next host, and gone once it is released", (t) => {
+  const { files, file } = place(t);
+  let changes = 0;
+  const holds = new Holds(files, FEATURES, () => (changes += 1));
+  holds.set(hold());
+  holds.set(hold({ what: "a longer plan" }));
+  assert.equal(fs.statSync(file).mode & 0o777, 0o600);
+  const next = new Holds(files, FEATURES);
+  assert.deepEqual(
+    next.list().map(({ id, what }) => [id, what]),
+    [["plan-1", "a longer plan"]],
+  );
+  holds.release("plan-1");
+  holds.release("plan-1");
+  assert.deepEqual([holds.list(), changes, fs.existsSync(file)], [[], 3, false]);
+});
+
+test("what is not a hold is not set", (t) => {
+  const holds = new Holds(place(t).files, FEATURES);
+  for (const bad of [
+    { id: "a b" },
+    { id: "" },
+    { feature: "builtin:other" },
+    { what: undefined },
+  ]) {
+    assert.throws(() => holds.set(/** @type {any} */ (hold(bad))), TypeError);
+  }
+  for (let i = 0; i < 100; i += 1) holds.set(hold({ id: `plan-${i}` }));
+  assert.throws(() => holds.set(hold({ id: "one-more" })), /100 holds/);
+});
+
+const at = new Date(0).toISOString();
+const good = hold({ at });
+/** @type {Record<string, [unknown, number?]>} */
+const hostile = {
+  nothing: [""],
+  "half a file": ['{"version":1,"holds":['],
+  "another version": [{ version: 2, holds: [good] }],
+  "no list": [{ version: 1, holds: { length: 1 } }],
+  "holds of strangers": [{ version: 1, holds: [hold({ at, feature: "builtin:other" }), 7, null] }],
+  "a time that is none": [{ version: 1, holds: [hold({ at: "soon" })] }],
+  "too much": [`${JSON.stringify({ version: 1, holds: [good] })}${" ".repeat(70_000)}`],
+  "a file that others can write": [{ version: 1, holds: [good] }, 0o622],
+};
+for (const [what, [content, mode]] of Object.entries(hostile)) {
+  test(`${what} holds nothing`, (t) => {
+    assert.deepEqual(new Holds(place(t, content, mode).files, FEATURES).list(), []);
+  });
+}
+
+test("a good one among bad ones counts, and its text is made safe", (t) => {
+  const evil = hold({ at, what: `\u001b[2J${"x".repeat(1000)}` });
+  const [read] = new Holds(place(t, { version: 1, holds: [{}, evil] }).files, FEATURES).list();
+  assert.match(read.what, /^\\x1b\[2Jx+… \(\d+ more\)$/);
+});
