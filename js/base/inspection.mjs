@@ -9,7 +9,7 @@
  * @param {Pick<Inspection, "providers">} seen
  */
 export const connectedProviders = ({ providers }) =>
-  providers.filter(({ trust }) => trust !== "internal");
+  providers.filter(({ trust }) => trust !== "internal" && trust !== "builtin");
 
 /**
  * The providers that are bound to a session, by name.

@@ -21,6 +21,10 @@ export const SLASH = {
     name: "tap-doctor",
     description: "Why a tool is missing: /tap-doctor, or with the tool's name",
   },
+  tools: {
+    name: "tap-tools",
+    description: "Groups of tap's tools: /tap-tools lists them, /tap-tools <group> adds one",
+  },
   features: {
     name: "tap-features",
     description: "The features of tap: what each may do, what it has, and what was left out",

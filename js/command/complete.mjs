@@ -62,7 +62,7 @@ const sessions = (given) =>
 const providers = (given) =>
   fromGateway(given, async (control) =>
     (await control.inspect()).providers
-      .filter(({ trust, name }) => trust !== "internal" && name !== "")
+      .filter(({ trust, name }) => trust !== "internal" && trust !== "builtin" && name !== "")
       .map(({ name }) => ({ value: name })),
   );
 

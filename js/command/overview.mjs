@@ -1,6 +1,7 @@
 // The output of `copilot-tap` without a command: what runs, and the most common commands.
 
 import { askPort } from "../base/host-process.mjs";
+import { connectedProviders } from "../base/inspection.mjs";
 import { version } from "../base/paths.mjs";
 import { asFailure } from "./failure.mjs";
 import { HOLDERS, withGateway } from "./gateway.mjs";
@@ -24,7 +25,7 @@ async function look(given) {
   const files = filesOf(given);
   try {
     const { sessions, providers } = await withGateway(files, (control) => control.inspect());
-    const others = providers.filter(({ trust }) => trust !== "internal");
+    const others = connectedProviders({ providers });
     const tools = new Set(
       others.flatMap(({ bindings }) =>
         bindings.flatMap((binding) => binding.tools.map(({ name }) => name)),

@@ -2,6 +2,7 @@
 // a provider in.
 
 import { tapCommand } from "../base/command-line.mjs";
+import { connectedProviders } from "../base/inspection.mjs";
 import { isNodeNewEnough, LEAST_NODE } from "../base/node-version.mjs";
 import { version as ours } from "../base/paths.mjs";
 import { quoted } from "../base/visible.mjs";
@@ -246,7 +247,7 @@ function admission({ auth, givenAuth, files, inspection }) {
 /** @param {{message: string}} auth @param {Place["inspection"]} inspection */
 function closed({ message }, inspection) {
   const most = inspection?.limits.find(({ env }) => env === "TAP_MAX_CONNECTIONS")?.value;
-  const open = inspection?.providers.filter(({ trust }) => trust !== "internal").length;
+  const open = inspection && connectedProviders(inspection).length;
   return finding("CONNECTION_REFUSED", {
     problem: `A provider cannot connect: ${message}. ${open} of ${most} connections are in use.`,
     fix: "End providers that are not needed, or set TAP_MAX_CONNECTIONS higher and restart the CLI.",

@@ -1,6 +1,7 @@
 // Checks of the gateway's content: the selected session, its project's providers, the providers that are
 // connected, and the tool that is asked about.
 
+import { connectedProviders } from "../base/inspection.mjs";
 import { tapCommand } from "../base/command-line.mjs";
 import { allowCommand } from "../projects/consent.mjs";
 import { finding } from "./findings.mjs";
@@ -150,8 +151,7 @@ function ended(providers, severity) {
 // ---- providers ---------------------------------------------------------------------------------------
 
 /** Those of others: not the gateway's own. @param {Place} place @returns {Provider[]} */
-const connected = ({ inspection }) =>
-  (inspection?.providers ?? []).filter(({ trust }) => trust !== "internal");
+const connected = ({ inspection }) => (inspection ? connectedProviders(inspection) : []);
 
 /** Whether it is bound to the session that is meant. @param {Place} place @param {Provider} provider */
 const isHere = ({ session: meant }, { bindings }) =>

@@ -46,6 +46,10 @@ export class EmbeddedGateway {
     const features = new ResidentFeatures(this.#gateway, this.#onLog, {
       providers: { inspect: () => JSON.parse(this.#gateway.inspect()) },
       features: { report: () => [] },
+      groups: {
+        list: () => [],
+        open: (session, names) => this.#gateway.openGroups(session, names),
+      },
       projects: { serve: () => () => {} }, // a gateway in a program starts no providers of projects
     });
     features.start();

@@ -3,7 +3,8 @@
 
 import { messageOf } from "../base/errors.mjs";
 import { FEATURES } from "../features/list.mjs";
-import { makeReport, readReport } from "../registry/report.mjs";
+import { readReport } from "../registry/report.mjs";
+import { ConfiguredFeatures } from "./configured.mjs";
 import { checkBuiltins, isResident, ResidentFeatures } from "./resident.mjs";
 
 /** @typedef {import("../base/addon.js").Gateway} Gateway */
@@ -12,7 +13,8 @@ import { checkBuiltins, isResident, ResidentFeatures } from "./resident.mjs";
 /** @typedef {import("../features/list.mjs").Feature} Feature */
 /** @typedef {import("../projects/user-config.mjs").UserConfig} UserConfig */
 /** @typedef {import("./feature-host.mjs").FeatureHostProcess} FeatureHostProcess */
-/** @typedef {typeof import("./declarative.mjs").installRules} InstallRules */
+/** @typedef {{name: string, description: string}} ToolGroup */
+/** @typedef {(groups: ToolGroup[]) => void} GroupsListener */
 /**
  * @typedef {object} FeatureHostState
  * @property {string} state `idle`: nothing has needed it
@@ -32,6 +34,8 @@ const COMMAND_MS = 25_000;
 const isEager = ({ descriptor: { tasks = [], hooks = [] } }) => tasks.length + hooks.length > 0;
 
 export class HostFeatures {
+  /** Those of configs. */
+  configured;
   #options;
   #features;
   #resident;
@@ -54,8 +58,8 @@ export class HostFeatures {
   /** @type {NodeJS.Timeout | undefined} */
   #pings;
   #closed = false;
-  /** Rules that are installed, for each session. @type {Set<{id: string, rules: ReturnType<InstallRules>}>} */
-  #rules = new Set();
+  /** @type {GroupsListener} */
+  #onGroups = () => {};
 
   /**
    * @param {object} options
@@ -69,11 +73,20 @@ export class HostFeatures {
    */
   constructor(options) {
     this.#options = options;
+    this.configured = new ConfiguredFeatures(options);
     this.#features = options.features ?? FEATURES;
     this.#enabled = this.#switchable(options.config.features);
     const services = {
       ...options.services,
       features: { report: () => this.reports() },
+      groups: {
+        list: (/** @type {GroupsListener | undefined} */ onChange) => {
+          if (onChange) this.#onGroups = onChange;
+          return this.groups();
+        },
+        open: (/** @type {string} */ session, /** @type {string[]} */ names) =>
+          this.#openGroups(session, names),
+      },
     };
     this.#resident = new ResidentFeatures(options.gateway, options.log, services, this.#features);
     this.#resident.start(this.#enabled);
@@ -88,59 +101,7 @@ export class HostFeatures {
 
   /** @returns {Report[]} the built-in ones in the list's order, then those of configs */
   reports() {
-    return [...this.#builtins(), ...this.#configured()];
-  }
-
-  /** @returns {Report[]} one for each name: sessions of the same folder have the same */
-  #configured() {
-    const { providers } = JSON.parse(this.#options.gateway.inspect());
-    const toolsOf = (/** @type {string} */ name, /** @type {string} */ session) =>
-      providers
-        .filter((/** @type {any} */ one) => one.name === name && one.onlySession === session)
-        .flatMap((/** @type {any} */ one) => one.bindings[0]?.tools ?? [])
-        .map((/** @type {{name: string}} */ tool) => tool.name);
-    const reports = new Map();
-    for (const { id, runtime, session, name, state } of this.#options.entries()) {
-      const rules = [...this.#rules].find((one) => one.id === id)?.rules.report();
-      const waiting = [{ what: "the entry", reason: "you have not allowed it: copilot-tap allow" }];
-      const report = makeReport({
-        id,
-        enabled: true,
-        runtime,
-        tools: runtime === "external-process" ? toolsOf(name, session) : [],
-        skipped: state === "waiting" ? waiting : [],
-      });
-      reports.set(id, rules ?? report);
-    }
-    return [...reports.values()];
-  }
-
-  /**
-   * Installs the rules of a config's entry in a session.
-   * @param {string} sessionId @param {string} id of the feature
-   * @param {import("../projects/config.mjs").DeclarativeConfig} config
-   * @returns {() => Promise<void>} removes them
-   */
-  declare(sessionId, id, config) {
-    const { gateway, log } = this.#options;
-    const onDiagnostic = (/** @type {string} */ text) => log("warning", `${id}: ${text}`);
-    /** @type {{id: string, rules: ReturnType<InstallRules>} | undefined} */
-    let installed;
-    let stopped = false;
-    const ready = import("./declarative.mjs").then(({ installRules }) => {
-      if (stopped) return;
-      const rules = installRules(gateway, sessionId, id, config, onDiagnostic);
-      installed = { id, rules };
-      this.#rules.add(installed);
-    });
-    ready.catch((error) => onDiagnostic(messageOf(error)));
-    return async () => {
-      stopped = true;
-      await ready.catch(() => {});
-      if (!installed) return;
-      this.#rules.delete(installed);
-      await installed.rules.stop();
-    };
+    return [...this.#builtins(), ...this.configured.reports()];
   }
 
   /** @returns {Report[]} */
@@ -181,24 +142,27 @@ export class HostFeatures {
     return { ...this.#host.status(), ...(this.#rss > 0 && { rss: this.#rss }), ...trouble };
   }
 
-  /**
-   * The tool groups of the features that are on, with what each has.
-   * @returns {{group: string, feature: string, tools: {name: string, description: string}[]}[]}
-   */
+  /** The tool groups of the features that are on, each described by its first tool. @returns {ToolGroup[]} */
   groups() {
     const all = checkBuiltins(this.#features, this.#enabled).filter(
       ({ decision }) => decision.enabled && !decision.obstacle,
     );
-    return all.flatMap(({ descriptor: { id, tools = [] } }) => {
+    return all.flatMap(({ descriptor: { tools = [] } }) => {
       const names = [...new Set(tools.flatMap(({ group }) => group ?? []))];
-      return names.map((group) => ({
-        group,
-        feature: id,
-        tools: tools
-          .filter((tool) => tool.group === group)
-          .map(({ name, description }) => ({ name, description })),
-      }));
+      return names.map((name) => {
+        const first = tools.find(({ group }) => group === name)?.description ?? "";
+        return { name, description: first.split(". ", 1)[0] };
+      });
     });
+  }
+
+  /** @param {string} session @param {string[]} names @returns {Promise<import("../base/addon.js").OpenedGroups>} */
+  async #openGroups(session, names) {
+    const hosted = this.#hosted.some(({ descriptor }) =>
+      descriptor.tools?.some(({ group }) => group !== undefined && names.includes(group)),
+    );
+    if (hosted) await this.need();
+    return this.#options.gateway.openGroups(session, names);
   }
 
   // ---- changes -------------------------------------------------------------------------------------
@@ -221,6 +185,7 @@ export class HostFeatures {
   apply(enabled) {
     this.#enabled = this.#switchable(enabled);
     this.#resident.apply(this.#enabled);
+    this.#onGroups(this.groups());
     this.#host?.tell({ type: "apply", features: this.#enabled });
   }
 

@@ -79,10 +79,10 @@ export class GatewayHost {
         this.#sessions.set(sessionId, cwd);
         this.#kept = "";
         this.#projects?.opened(sessionId, cwd);
+        this.gateway.setGroups(sessionId, config.toolGroups);
         this.#features.sessionOpened(config.toolGroups);
       },
       onCommand: (number, typed) => void this.#runCommand(number, typed),
-      onRequest: (number, request) => void this.#answer(number, request),
       onSessionEnded: (sessionId) => {
         this.#sessions.delete(sessionId);
         this.#projects?.ended(sessionId);
@@ -127,20 +127,16 @@ export class GatewayHost {
     if (this.#kept && this.#holds.list().length === 0) this.#onExit(this.#kept);
   }
 
-  /** @param {number} number @param {import("../base/addon.js").HostRequest} request */
-  async #answer(number, request) {
-    this.gateway.answerRequest(number, await this.requests.answer(request));
-  }
-
   /** @returns {() => Promise<void>} ends what it has started */
   #serveProjects() {
-    const projects = new ProjectSessions(
-      this.gateway,
-      this.#files,
-      this.#log,
-      (session, owner, { name, config }) =>
-        this.#features.declare(session.id, `${owner}:${name}`, config),
-    );
+    const projects = new ProjectSessions(this.gateway, this.#files, this.#log, {
+      declare: (session, owner, { name, config }) =>
+        this.#features.configured.declare(session.id, `${owner}:${name}`, config),
+      setGroups: (session, names) => {
+        this.gateway.setGroups(session.id, names);
+        this.#features.sessionOpened(names);
+      },
+    });
     this.#projects = projects;
     for (const [id, cwd] of this.#sessions) projects.opened(id, cwd);
     return () => {

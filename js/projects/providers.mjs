@@ -28,6 +28,9 @@ import { consentNotice, entriesOf, isAllowed, migrate } from "./consent.mjs";
  * Installs rules and context for a session.
  * @typedef {(session: {id: string}, owner: Owner, entry: Extract<Entry, {kind: "declarative"}>) => () => Promise<void>} Declare
  *
+ * What configs want of this process, besides programs. `setGroups`: tool groups that a session has, too.
+ * @typedef {{declare: Declare, setGroups: (session: {id: string}, names: string[]) => void}} ConfigHost
+ *
  * @typedef {{id: string, runtime: string, session: string, name: string, state: "running" | "waiting"}} EntryState `waiting`:
  *   for the user's consent
  */
@@ -39,7 +42,7 @@ export class ProjectProviders {
   #gateway;
   #files;
   #store;
-  #declare;
+  #host;
   /** By entry: two runs of the same provider might be after the same thing. @type {Map<string, Promise<void>>} */
   #stopping = new Map();
   /** What the last look has found. @type {Map<string, EntryState[]>} */
@@ -47,13 +50,13 @@ export class ProjectProviders {
 
   /**
    * @param {Tokens} gateway @param {import("../base/paths.mjs").GatewayFiles} files
-   * @param {string} store the user's consent @param {Declare} declare
+   * @param {string} store the user's consent @param {ConfigHost} host
    */
-  constructor(gateway, files, store, declare) {
+  constructor(gateway, files, store, host) {
     this.#gateway = gateway;
     this.#files = files;
     this.#store = store;
-    this.#declare = declare;
+    this.#host = host;
   }
 
   /** The session has begun, or the user's consent has changed. @param {ProjectSession} session */
@@ -90,6 +93,9 @@ export class ProjectProviders {
       const lines = result.problems.map(({ text }) => `  ${text}`);
       const text = ["tap: no provider is started, since the config has mistakes:", ...lines];
       return this.#tellOnce(session, `${file} ${digest}`, "error", text.join("\n"));
+    }
+    if (owner === "project" && result.toolGroups.length > 0) {
+      this.#host.setGroups(session, result.toolGroups);
     }
     const entries = entriesOf(result);
     if (owner === "project") this.#migrate(config, entries);
@@ -162,7 +168,7 @@ export class ProjectProviders {
     if (this.#runs(session, file, entry)) return;
     const key = keyOf(file, entry);
     if (entry.kind === "declarative") {
-      const stop = this.#declare(session, owner, entry);
+      const stop = this.#host.declare(session, owner, entry);
       session.running?.set(key, { owner, file, entry, stop });
       return;
     }

@@ -34,7 +34,7 @@ export class ProjectSessions {
   #gateway;
   #files;
   #log;
-  #declare;
+  #host;
   #import;
   #store;
   /** @type {Map<string, ProjectSession>} */
@@ -50,14 +50,14 @@ export class ProjectSessions {
 
   /**
    * @param {Tokens} gateway @param {import("../base/paths.mjs").GatewayFiles} files
-   * @param {import("../base/log.mjs").Log} log @param {import("./providers.mjs").Declare} declare
+   * @param {import("../base/log.mjs").Log} log @param {import("./providers.mjs").ConfigHost} host
    * @param {typeof importProviders} load
    */
-  constructor(gateway, files, log, declare, load = importProviders) {
+  constructor(gateway, files, log, host, load = importProviders) {
     this.#gateway = gateway;
     this.#files = files;
     this.#log = log;
-    this.#declare = declare;
+    this.#host = host;
     this.#import = load;
     this.#store = consentFile(files);
   }
@@ -138,7 +138,7 @@ export class ProjectSessions {
           this.#gateway,
           this.#files,
           this.#store,
-          this.#declare,
+          this.#host,
         )),
     );
     this.#loading.catch(() => (this.#loading = undefined));

@@ -17,7 +17,7 @@ import { Tasks } from "./tasks.mjs";
  * @typedef {object} Context what install() gets
  * @property {string} id
  * @property {readonly string[]} grants
- * @property {{register: (name: string, handler: (args: any, call: any) => unknown) => boolean}} tools `false`:
+ * @property {{register: (name: string, handler: (args: any, call: any) => unknown, now?: {description?: string}) => boolean}} tools `false`:
  *   the tool was left out, as the report says
  * @property {HookRegistrar} hooks
  * @property {{register: (name: string, run?: RunCommand) => boolean}} commands
@@ -133,8 +133,11 @@ export class Installation {
     throw new Error(`the descriptor of ${this.id} has no ${what} of this name: ${name}`);
   }
 
-  /** @param {string} name @param {(args: any, call: any) => unknown} handler */
-  #registerTool(name, handler) {
+  /**
+   * @param {string} name @param {(args: any, call: any) => unknown} handler
+   * @param {{description?: string}} [now] where the description is not the descriptor's
+   */
+  #registerTool(name, handler, now = {}) {
     if (!this.#admit("tools", name)) return false;
     const tool = this.#checked.descriptor.tools?.find((one) => one.name === name);
     const { requires: _requires, name: _name, ...options } = /** @type {any} */ (tool);
@@ -143,7 +146,8 @@ export class Installation {
       const result = await this.#enter(() => handler(args, call));
       return boundResult(result, { session: call.session, tool: name }, overflow);
     };
-    provider.tool(name, options, run).catch(() => {}); // the provider reports it
+    const described = { ...options, ...now };
+    provider.tool(name, described, run).catch(() => {}); // the provider reports it
     this.#tools.set(name, () => provider.removeTool(name));
     return true;
   }

@@ -21,6 +21,7 @@ export const SERVICES = /** @type {const} */ ({
   sessions: { list: "session:read" },
   providers: { inspect: "providers:read" },
   features: { report: "providers:read" },
+  groups: { list: "session:control", open: "session:control" },
   projects: { serve: "process" },
 });
 

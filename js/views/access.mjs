@@ -6,7 +6,7 @@
 /**
  * `project`: tap has started it, as a tap.config.json says, with a token for one session.
  * @param {Pick<InspectedProvider, "trust" | "onlySession">} provider
- * @returns {"none" | "paired" | "token" | "project" | "internal"}
+ * @returns {"none" | "paired" | "token" | "project" | "builtin" | "internal"}
  */
 export function accessOf({ trust, onlySession }) {
   if (trust === "external") return "paired";

@@ -148,7 +148,7 @@ export class Gateway {
 
   /** Waits until the session has exactly these tools, and tap's own. */
   async tools(session, ...names) {
-    const wanted = ["tap_status", ...names].sort().join();
+    const wanted = ["tap_status", "tap_tools", ...names].sort().join();
     const same = () => [...session.tools.keys()].sort().join() === wanted;
     const what = () =>
       `the tools are ${wanted}, not ${[...session.tools.keys()]}:\n${this.report()}`;

@@ -136,7 +136,7 @@ describe("fish", () => {
     assert.deepEqual(offered("copilot-tap rev"), ["revoke\twithdraw that permission"]);
     assert.deepEqual(offered("copilot-tap call fo"), ["forecast\tThe weather."]);
     const all = offered("copilot-tap call ").map((line) => line.split("\t")[0]);
-    assert.deepEqual(all.sort(), ["forecast", "tap_status", "wait"]);
+    assert.deepEqual(all.sort(), ["forecast", "tap_status", "tap_tools", "wait"]);
   });
 });
 

@@ -155,7 +155,7 @@ describe("arguments as they are typed", () => {
   });
 
   test("a name that was perhaps meant is found", () => {
-    const names = ["tap_status", "die_greet", "set_timer"];
+    const names = ["tap_status", "tap_tools", "die_greet", "set_timer"];
     assert.equal(nearest("greet", names), "die_greet");
     assert.equal(nearest("set_tiemr", names), "set_timer");
     assert.equal(nearest("foo", names), undefined);

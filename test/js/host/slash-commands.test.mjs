@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { FEATURES } from "../../../js/features/list.mjs";
 import { SLASH_COMMANDS } from "../../../js/base/slash-commands.mjs";
 import { HOST_COMMANDS, runCommand } from "../../../js/host/slash-commands.mjs";
 import { Gateway, Session } from "../../support/gateway-host.mjs";
@@ -14,7 +15,9 @@ const context = /** @type {any} */ ({
 });
 
 test("every command that a session offers is run by somebody", () => {
-  const run = [...HOST_COMMANDS.map(({ name }) => name), ...NATIVE];
+  const ofFeatures = FEATURES.flatMap(({ descriptor }) => descriptor.commands ?? []);
+  const run = [...HOST_COMMANDS, ...ofFeatures].map(({ name }) => name);
+  for (const name of NATIVE) assert.ok(run.includes(name), `a feature declares ${name}`);
   assert.deepEqual(run.sort(), SLASH_COMMANDS.map(({ name }) => name).sort());
   for (const { name } of SLASH_COMMANDS) assert.match(name, /^[a-z0-9-]{1,64}$/);
 });

@@ -47,7 +47,7 @@ async function setUp(t) {
     },
     files,
     () => {},
-    () => async () => {},
+    { declare: () => async () => {}, setGroups: () => {} },
   );
   t.after(() => sessions.stop());
   const folder = fs.realpathSync(temporaryFolder(t));

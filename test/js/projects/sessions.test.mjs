@@ -33,7 +33,7 @@ function rig(t) {
     /** @type {any} */ (gateway),
     gatewayFiles({ COPILOT_HOME: home, TAP_GATEWAY_PORT: "9400" }),
     (level, text) => log.push(`${level} ${text}`),
-    () => async () => {},
+    { declare: () => async () => {}, setGroups: () => {} },
     /** @type {any} */ (load),
   );
   t.after(() => sessions.stop());
