@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <type_traits>
 
 #include "base/utf8.h"
 
@@ -18,6 +19,10 @@ constexpr size_t kAlign = alignof(std::max_align_t);
 
 [[nodiscard]] constexpr size_t aligned(size_t size) {
   return (size + kAlign - 1) / kAlign * kAlign;
+}
+
+[[nodiscard]] char* put(char* out, std::string_view text) {
+  return std::copy(text.begin(), text.end(), out);
 }
 
 }  // namespace
@@ -42,57 +47,55 @@ struct RowQueue::Block {
   }
 };
 
-// An entry of a block. Its texts follow it: session, source, trace, body, the name of the span,
-// then of each payload the field and, unless its bytes are shared, the text.
+// An entry of a block. After it, where it has them: the span, the Slices of shared payloads, and
+// the texts: session, source, trace, body, the name of the span, then of each payload the field
+// and, unless its bytes are shared, the text.
 struct RowQueue::Head {
-  struct PayloadPart {
-    size_t wholeBytes = 0;
-    uint32_t bytes = 0;
-    uint8_t field = 0;
-    Slice shared;
-  };
-  size_t size = 0;  // of all of it
   int64_t at = 0;
   uint64_t number = 0;
   size_t wholeBody = 0;
+  std::array<size_t, 2> wholeBytes{};
+  uint32_t size = 0;  // of all of it
   uint32_t body = 0;
+  std::array<uint32_t, 2> texts{};
   uint16_t session = 0;
   uint16_t source = 0;
   uint16_t trace = 0;
   uint16_t spanName = 0;
+  std::array<uint8_t, 2> fields{};
+  std::array<bool, 2> shared{};
   Collection collection = Collection::Diagnostic;
   bool waited = false;
   bool hasSpan = false;
-  std::array<PayloadPart, 2> payloads{};
-  SpanInfo span;
 
-  [[nodiscard]] char* texts() { return reinterpret_cast<char*>(this) + sizeof(Head); }
-};
-
-namespace {
-
-// What of a row goes into an entry.
-struct Parts {
-  std::string_view session;
-  std::string_view source;
-  std::string_view trace;
-  std::string_view body;
-  std::string_view spanName;
-  std::array<std::string_view, 2> fields;
-  std::array<std::string_view, 2> texts;  // that are copied
-
-  [[nodiscard]] size_t size() const {
-    size_t sum = session.size() + source.size() + trace.size() + body.size() + spanName.size();
-    for (size_t i = 0; i < 2; ++i) sum += fields[i].size() + texts[i].size();
-    return sum;
+  [[nodiscard]] SpanInfo* span() { return reinterpret_cast<SpanInfo*>(this + 1); }
+  [[nodiscard]] Slice* slices() {
+    return reinterpret_cast<Slice*>(reinterpret_cast<char*>(this + 1) +
+                                    (hasSpan ? sizeof(SpanInfo) : 0));
+  }
+  [[nodiscard]] char* textsBegin() {
+    return reinterpret_cast<char*>(slices() + int{shared[0]} + int{shared[1]});
   }
 };
+static_assert(std::is_trivially_destructible_v<SpanInfo>);
 
-char* put(char* out, std::string_view text) {
-  return std::copy(text.begin(), text.end(), out);
-}
+// What of a row goes into an entry.
+struct RowQueue::Parts {
+  std::array<std::string_view, 5> texts;  // session, source, trace, body, the name of the span
+  std::array<std::string_view, 2> fields;
+  std::array<std::string_view, 2> payloads;  // that are copied
+  std::array<bool, 2> shared{};
+  bool hasSpan = false;
 
-}  // namespace
+  [[nodiscard]] size_t size() const {
+    size_t sum = sizeof(Head) + (hasSpan ? sizeof(SpanInfo) : 0);
+    for (const std::string_view text : texts) sum += text.size();
+    for (size_t i = 0; i < 2; ++i) {
+      sum += fields[i].size() + payloads[i].size() + (shared[i] ? sizeof(Slice) : 0);
+    }
+    return aligned(sum);
+  }
+};
 
 RowQueue::~RowQueue() {
   QueuedRow row;
@@ -121,65 +124,71 @@ char* RowQueue::room(size_t size, bool urgent) {
   return block->data();
 }
 
-bool RowQueue::push(const Row& row, std::optional<uint64_t> number) {
-  Parts parts{utf8::truncate(row.session, kMaxText),
-              utf8::truncate(row.source, kMaxText),
-              utf8::truncate(row.trace, kMaxText),
-              row.body,
-              {},
-              {},
-              {}};
-  if (row.body.size() > kMaxQueuedBody) parts.body = {};
-  if (row.span) parts.spanName = utf8::truncate(row.span->name, kMaxText);
-  std::array<bool, 2> shares{};
+RowQueue::Parts RowQueue::partsOf(const Row& row) {
+  Parts parts;
+  parts.hasSpan = row.span.has_value();
+  parts.texts = {utf8::truncate(row.session, kMaxText), utf8::truncate(row.source, kMaxText),
+                 utf8::truncate(row.trace, kMaxText),
+                 row.body.size() > kMaxQueuedBody ? std::string_view() : row.body,
+                 parts.hasSpan ? utf8::truncate(row.span->name, kMaxText) : std::string_view()};
   for (size_t i = 0; i < 2; ++i) {
     const protocol::Payload& payload = row.payloads[i];
     parts.fields[i] = payload.field.substr(0, kMaxField);
     if (parts.fields[i].empty()) continue;
     const size_t size = payload.text.size();
-    shares[i] = size > kMaxCopiedPayload &&
-                shared_.load(std::memory_order_relaxed) + size <= kMaxSharedBytes;
-    if (shares[i]) {
+    parts.shared[i] = size > kMaxCopiedPayload &&
+                      shared_.load(std::memory_order_relaxed) + size <= kMaxSharedBytes;
+    if (parts.shared[i]) {
       shared_.fetch_add(size, std::memory_order_relaxed);
     } else {
-      parts.texts[i] = utf8::truncate(payload.text.view(), kMaxCopiedPayload);
+      parts.payloads[i] = utf8::truncate(payload.text.view(), kMaxCopiedPayload);
     }
   }
-  const size_t size = aligned(sizeof(Head) + parts.size());
+  return parts;
+}
+
+void RowQueue::fill(Head& head, const Row& row, const Parts& parts) {
+  head.at = row.at;
+  head.collection = row.collection;
+  head.hasSpan = parts.hasSpan;
+  head.shared = parts.shared;
+  head.session = static_cast<uint16_t>(parts.texts[0].size());
+  head.source = static_cast<uint16_t>(parts.texts[1].size());
+  head.trace = static_cast<uint16_t>(parts.texts[2].size());
+  head.body = static_cast<uint32_t>(parts.texts[3].size());
+  head.spanName = static_cast<uint16_t>(parts.texts[4].size());
+  head.wholeBody = row.body.size();
+  if (parts.hasSpan) new (head.span()) SpanInfo(*row.span);
+  Slice* slice = head.slices();
+  char* out = head.textsBegin();
+  for (const std::string_view text : parts.texts) out = put(out, text);
+  for (size_t i = 0; i < 2; ++i) {
+    if (parts.fields[i].empty()) continue;
+    head.fields[i] = static_cast<uint8_t>(parts.fields[i].size());
+    head.texts[i] = static_cast<uint32_t>(parts.payloads[i].size());
+    head.wholeBytes[i] = row.payloads[i].text.size();
+    if (parts.shared[i]) new (slice++) Slice(row.payloads[i].text.keep());
+    out = put(put(out, parts.fields[i]), parts.payloads[i]);
+  }
+}
+
+bool RowQueue::push(const Row& row, std::optional<uint64_t> number) {
+  const Parts parts = partsOf(row);
+  const size_t size = parts.size();
   char* memory = room(size, number.has_value() || row.collection == Collection::Notify);
   if (memory == nullptr) {
     for (size_t i = 0; i < 2; ++i) {
-      if (shares[i]) shared_.fetch_sub(row.payloads[i].text.size(), std::memory_order_relaxed);
+      if (parts.shared[i]) {
+        shared_.fetch_sub(row.payloads[i].text.size(), std::memory_order_relaxed);
+      }
     }
     return false;
   }
   Head& head = *new (memory) Head;
-  head.size = size;
-  head.at = row.at;
+  head.size = static_cast<uint32_t>(size);
   head.number = number.value_or(0);
   head.waited = number.has_value();
-  head.collection = row.collection;
-  head.session = static_cast<uint16_t>(parts.session.size());
-  head.source = static_cast<uint16_t>(parts.source.size());
-  head.trace = static_cast<uint16_t>(parts.trace.size());
-  head.body = static_cast<uint32_t>(parts.body.size());
-  head.wholeBody = row.body.size();
-  head.spanName = static_cast<uint16_t>(parts.spanName.size());
-  head.hasSpan = row.span.has_value();
-  if (row.span) head.span = *row.span;
-  char* out = head.texts();
-  for (const std::string_view text :
-       {parts.session, parts.source, parts.trace, parts.body, parts.spanName}) {
-    out = put(out, text);
-  }
-  for (size_t i = 0; i < 2; ++i) {
-    Head::PayloadPart& part = head.payloads[i];
-    part.field = static_cast<uint8_t>(parts.fields[i].size());
-    part.bytes = static_cast<uint32_t>(parts.texts[i].size());
-    part.wholeBytes = part.field > 0 ? row.payloads[i].text.size() : 0;
-    if (shares[i]) part.shared = row.payloads[i].text.keep();
-    out = put(put(out, parts.fields[i]), parts.texts[i]);
-  }
+  fill(head, row, parts);
   bytes_.fetch_add(size, std::memory_order_relaxed);
   if (number) waited_.fetch_add(1);
   tail_->used.store(static_cast<size_t>(memory - tail_->data()) + size, std::memory_order_release);
@@ -205,7 +214,7 @@ bool RowQueue::next(QueuedRow& row) {
   if (at_.block == nullptr) released_ = at_ = {first_.load(std::memory_order_acquire), 0};
   Head* const head = entryAt(at_);
   if (head == nullptr) return false;
-  const char* texts = head->texts();
+  const char* texts = head->textsBegin();
   const auto take = [&texts](size_t size) {
     const std::string_view text(texts, size);
     texts += size;
@@ -222,15 +231,15 @@ bool RowQueue::next(QueuedRow& row) {
   row.span.reset();
   const std::string_view spanName = take(head->spanName);
   if (head->hasSpan) {
-    row.span = head->span;
+    row.span = *head->span();
     row.span->name = spanName;
   }
+  const Slice* slice = head->slices();
   for (size_t i = 0; i < 2; ++i) {
-    const Head::PayloadPart& part = head->payloads[i];
-    row.payloads[i].field = take(part.field);
-    const std::string_view copied = take(part.bytes);
-    row.payloads[i].text = part.shared.empty() ? copied : part.shared.view();
-    row.payloads[i].wholeBytes = part.wholeBytes;
+    row.payloads[i].field = take(head->fields[i]);
+    const std::string_view copied = take(head->texts[i]);
+    row.payloads[i].text = head->shared[i] ? (slice++)->view() : copied;
+    row.payloads[i].wholeBytes = head->wholeBytes[i];
   }
   at_.offset += head->size;
   ++taken_;
@@ -253,9 +262,13 @@ void RowQueue::release() {
       auto* head = reinterpret_cast<Head*>(block->data() + released_.offset);
       bytes += head->size;
       if (head->waited) waited_.fetch_sub(1);
-      for (const Head::PayloadPart& part : head->payloads) shared += part.shared.size();
       released_.offset += head->size;
-      head->~Head();
+      Slice* slice = head->slices();
+      for (const bool isShared : head->shared) {
+        if (!isShared) continue;
+        shared += slice->size();
+        (slice++)->~Slice();
+      }
     }
     if (block == last) break;
     released_ = {block->next.load(std::memory_order_acquire), 0};

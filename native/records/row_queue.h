@@ -75,11 +75,14 @@ class RowQueue {
  private:
   struct Block;
   struct Head;
+  struct Parts;
   struct Place {
     Block* block = nullptr;
     size_t offset = 0;
   };
 
+  [[nodiscard]] Parts partsOf(const Row& row);
+  static void fill(Head& head, const Row& row, const Parts& parts);
   [[nodiscard]] char* room(size_t size, bool urgent);
   // The entry at that place; null if none was pushed yet. Moves to the next block where it must.
   [[nodiscard]] static Head* entryAt(Place& place);

@@ -83,7 +83,7 @@ void Thread::join() {
 
 void Thread::lowerPriority() {
 #if defined(__linux__)
-  constexpr int kNice = 15;
+  constexpr int kNice = 10;
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
 #elif defined(__APPLE__)
   pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0);

@@ -24,6 +24,7 @@ void globs(std::string_view input);
 void paths(std::string_view input);
 void patterns(std::string_view input);
 void shownText(std::string_view input);
+void recordQueries(std::string_view input);
 void gateway(std::string_view input);
 
 struct Target {
@@ -31,7 +32,7 @@ struct Target {
   void (*run)(std::string_view input);
 };
 
-inline constexpr std::array<Target, 13> kTargets{{
+inline constexpr std::array<Target, 14> kTargets{{
     {"frames", frames},
     {"handshake", handshake},
     {"json", jsonText},
@@ -44,6 +45,7 @@ inline constexpr std::array<Target, 13> kTargets{{
     {"path", paths},
     {"pattern", patterns},
     {"shown", shownText},
+    {"records", recordQueries},
     {"gateway", gateway},
 }};
 
