@@ -28,6 +28,11 @@ std::string pointName(char32_t point) {
   return out;
 }
 
+[[nodiscard]] bool isPlain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '_' || c == '.';
+}
+
 }  // namespace
 
 std::string nameProblem(std::string_view name) {
@@ -47,6 +52,11 @@ std::string nameProblem(std::string_view name) {
   if (name.empty()) return "a name that is not empty";
   if (markAtFront) return "a name with no combining mark at the front of a word";
   return {};
+}
+
+std::string inLine(std::string_view name) {
+  const bool plain = !name.empty() && std::all_of(name.begin(), name.end(), isPlain);
+  return plain ? std::string(name) : inQuotes(name);
 }
 
 std::string skeleton(std::string_view name) {

@@ -11,6 +11,11 @@ namespace tap {
 // that can be seen. Empty: it is one. The text is UTF-8; its length is not looked at.
 [[nodiscard]] std::string nameProblem(std::string_view name);
 
+// The name in a line that goes on behind it. It is in quotes unless it has nothing but ASCII
+// letters, digits, "-", "_" and ".": no name can contain what looks like the rest of the line, or
+// like two names.
+[[nodiscard]] std::string inLine(std::string_view name);
+
 // Names with the same skeleton can be taken for each other: it has small letters without marks, and
 // one of those that are drawn alike for all (Latin, Greek, Cyrillic and some others). Any bytes
 // give UTF-8 of at most three times their size; the skeleton of a skeleton is itself.

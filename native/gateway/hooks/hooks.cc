@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/encoding.h"
+#include "base/names.h"
 #include "gateway/core/turn.h"
 #include "gateway/hooks/fence.h"
 #include "gateway/registry/announcement.h"
@@ -55,7 +56,7 @@ void addLine(std::string& text, std::string_view line) {
 void addNeeds(std::string& needs, std::string_view provider, const std::string& what) {
   if (needs.size() >= kNeedsBytes) return;
   if (!needs.empty()) needs += ", ";
-  needs += visible(provider, false, 64) + " (" + what + ")";
+  needs += inLine(visible(provider, false, 64)) + " (" + what + ")";
 }
 
 // By the order of their bindings, so that rules which are held stay where they were.
@@ -202,7 +203,7 @@ void announceTexts(const Turn& turn, Session& session, const Provider& provider,
                        "\": " + visible(transform.content, false, kShownTextBytes));
   }
   if (count == 0) return;
-  const std::string line = "tap: " + provider.name + " has added " +
+  const std::string line = "tap: " + inLine(provider.name) + " has added " +
                            (count == 1 ? "a text" : "texts") + " to the system message, " + texts;
   if (!tellLine(turn, session, provider, protocol::LogLevel::Info, line, NoRoom::LeaveOut)) {
     return;

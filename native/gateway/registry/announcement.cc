@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/encoding.h"
+#include "base/names.h"
 #include "gateway/registry/lines.h"
 #include "gateway/registry/session_output.h"
 
@@ -116,10 +117,10 @@ void announce(const Turn& turn, Session& session, Provider& provider) {
       !hooks.empty() && !std::exchange(known->second, known->second || !hooks.empty());
   if (isNew) {
     tellArrival(turn, session, provider.party, provider.name, LogLevel::Info,
-                "tap: " + provider.name + " is here: " + everything);
+                "tap: " + inLine(provider.name) + " is here: " + everything);
   } else if (hooksAreNews) {
     tellArrival(turn, session, provider.party, provider.name, LogLevel::Info,
-                "tap: " + provider.name + " now has " + hooks);
+                "tap: " + inLine(provider.name) + " now has " + hooks);
   }
 }
 
@@ -155,7 +156,7 @@ void tellElsewhere(const Turn& turn, Session& session) {
     if (!session.servedElsewhere.insert(provider->name).second) continue;
     if (turn.now.steady < session.newsFrom) continue;
     tellArrival(turn, session, provider->party, provider->name, LogLevel::Info,
-                "tap: " + provider->name + " serves another session (" + other->label +
+                "tap: " + inLine(provider->name) + " serves another session (" + other->label +
                     "); /tap-use " + provider->name + " brings it here");
   }
 }
@@ -199,7 +200,7 @@ void offerDue(const Turn& turn, Session& session, const std::string& name) {
   session.offers.erase(name);
   if (session.ending || serves(turn, session, name)) return;
   tellTimeline(turn, session, LogLevel::Warning,
-               "tap: " + name +
+               "tap: " + inLine(name) +
                    " was asked to serve this session, and did not come: its program "
                    "chooses its session itself. Stop it and start it again, or see its own output");
 }

@@ -47,7 +47,7 @@ void holdRules(const Turn& turn, Session& session, const Provider& provider, Dep
   session.heldRules[identityOf(provider)] = std::move(held);
   if (departure != Departure::Lost || !rulesInForce(session)) return;
   tellArrival(turn, session, provider.party, provider.name, LogLevel::Warning,
-              "tap: the connection of " + provider.name +
+              "tap: the connection of " + inLine(provider.name) +
                   " was lost; its rules stay in force for " +
                   inSeconds(turn.limits().time(Limit::ReconnectMs)));
 }
@@ -68,7 +68,7 @@ void forget(const Turn& turn, Session& session, const Identity& identity) {
   // If the timeline has said that the provider serves another session now, it need not say that it
   // left.
   if (session.announced.erase(name) > 0 && !session.servedElsewhere.contains(name)) {
-    tellArrival(turn, session, party, name, LogLevel::Info, "tap: " + name + " left");
+    tellArrival(turn, session, party, name, LogLevel::Info, "tap: " + inLine(name) + " left");
   }
 }
 
@@ -195,7 +195,7 @@ void forgetDeparted(const Turn& turn, Session& session, const Identity& identity
   if (!held) return;
   if (rulesInForce(session)) {
     tellArrival(turn, session, party, name, LogLevel::Warning,
-                "tap: " + name + " has not come back; its rules are no longer in force");
+                "tap: " + inLine(name) + " has not come back; its rules are no longer in force");
   }
   hooksChanged(turn, session);
 }

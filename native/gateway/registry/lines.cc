@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/names.h"
 #include "gateway/core/turn.h"
 #include "gateway/registry/party.h"
 #include "gateway/registry/session_output.h"
@@ -67,7 +68,7 @@ bool tellLine(const Turn& turn, Session& session, const Provider& provider,
     return true;
   }
   if (otherwise == NoRoom::LeaveOut) {
-    leaveOut(turn, session, provider.party, provider.name, most, budget);
+    leaveOut(turn, session, provider.party, inLine(provider.name), most, budget);
   }
   return false;
 }
@@ -86,7 +87,7 @@ void tellArrival(const Turn& turn, Session& session, std::string_view party, std
   if (budget.take(most, turn.now.steady)) {
     return tellTimeline(turn, session, level, text);
   }
-  leaveOut(turn, session, key, program ? kWhosePrograms : name, most, budget);
+  leaveOut(turn, session, key, program ? std::string(kWhosePrograms) : inLine(name), most, budget);
 }
 
 void tellLeftOut(const Turn& turn, Session& session, const std::string& party) {
@@ -107,9 +108,9 @@ void showProgress(const Turn& turn, Session& session, CallInFlight& call) {
   if (provider == nullptr) return;
   const Millis pause = std::max(turn.limits().time(Limit::ProgressMs), Millis(1));
   if (turn.now.steady >= call.nextProgress) {
-    const bool shown =
-        tellLine(turn, session, *provider, protocol::LogLevel::Info,
-                 "tap: " + provider->name + " " + call.tool + ": " + call.progress, NoRoom::Wait);
+    const bool shown = tellLine(
+        turn, session, *provider, protocol::LogLevel::Info,
+        "tap: " + inLine(provider->name) + " " + call.tool + ": " + call.progress, NoRoom::Wait);
     if (shown) call.progress.clear();
     call.nextProgress = turn.now.steady + (shown ? pause : std::max(pause, kWindow));
   }
@@ -130,7 +131,8 @@ void endProgress(const Turn& turn, CallInFlight& call) {
   const std::string text = std::exchange(call.progress, {});
   if (session == nullptr || provider == nullptr) return;
   (void)tellLine(turn, *session, *provider, protocol::LogLevel::Info,
-                 "tap: " + provider->name + " " + call.tool + ": " + text, NoRoom::LeaveOut);
+                 "tap: " + inLine(provider->name) + " " + call.tool + ": " + text,
+                 NoRoom::LeaveOut);
 }
 
 }  // namespace tap::gateway

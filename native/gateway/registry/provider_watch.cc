@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/encoding.h"
+#include "base/names.h"
 #include "gateway/registry/session_output.h"
 
 namespace tap::gateway {
@@ -48,7 +49,7 @@ void tellHung(const Turn& turn, Provider& provider, const Waiting& waiting, Mill
     Session* session = turn.state.sessions.find(id);
     if (session == nullptr) continue;
     tellTimeline(turn, *session, protocol::LogLevel::Warning,
-                 "tap: " + provider.name + " has not answered for " + inSeconds(waited) +
+                 "tap: " + inLine(provider.name) + " has not answered for " + inSeconds(waited) +
                      "; it does not answer pings either: it is stopped, or hangs. Restart it; "
                      "copilot-tap doctor says more");
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/names.h"
 #include "gateway/records/rows.h"
 #include "gateway/registry/session_output.h"
 
@@ -141,7 +142,7 @@ void dropHeldInjects(const Turn& turn, Session& session, std::string_view token)
 void warnOfPause(const Turn& turn, Session& session, const std::string& name) {
   tellTimeline(
       turn, session, LogLevel::Warning,
-      "tap: " + name +
+      "tap: " + inLine(name) +
           " has started several turns in a row; its next ones wait until you say something");
 }
 

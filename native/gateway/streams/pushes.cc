@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "base/names.h"
 #include "gateway/hooks/fence.h"
 #include "gateway/records/rows.h"
 #include "gateway/registry/binding_updates.h"
@@ -155,7 +156,8 @@ Result<std::string_view, Refusal> decide(const Turn& turn, const Provider& provi
       return refused(ErrorCode::RateLimited, "too many injects wait for the session to be idle");
     }
   }
-  const std::string source = stream == provider.name ? provider.name : provider.name + "/" + stream;
+  const std::string source =
+      inLine(provider.name) + (stream == provider.name ? "" : "/" + inLine(stream));
   (void)tellLine(turn, session, provider, LogLevel::Info, "tap: " + source + ": " + text,
                  NoRoom::LeaveOut);
   if (!inject) return std::string_view("surfaced");

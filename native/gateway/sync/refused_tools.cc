@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/encoding.h"
+#include "base/names.h"
 #include "gateway/registry/lines.h"
 #include "gateway/sync/sync_schedule.h"
 
@@ -30,10 +31,10 @@ void refuseTools(const Turn& turn, Session& session, const std::vector<std::stri
       turn.send(provider->peer, protocol::encodeError(why, provider->providerId, session.id));
     }
     if (instances.empty()) continue;
-    (void)tellLine(
-        turn, session, *instances.front(), LogLevel::Warning,
-        "tap: " + owner + "'s tool " + inQuotes(name) + " is left out: the CLI does not take it",
-        NoRoom::LeaveOut);
+    (void)tellLine(turn, session, *instances.front(), LogLevel::Warning,
+                   "tap: " + inLine(owner) + "'s tool " + inQuotes(name) +
+                       " is left out: the CLI does not take it",
+                   NoRoom::LeaveOut);
   }
   toolsChanged(turn, session, owners);
 }

@@ -104,6 +104,26 @@ test("names with control characters are refused, tamely", async (t) => {
   assert.deepEqual(refused.timeline(), []);
 });
 
+test("a name that could pass for two, or for the rest of a line, is in quotes", async (t) => {
+  const { gateway, session } = await setUp(t);
+  const lines = () =>
+    session.events.filter(({ type }) => type === "timeline").map(({ text }) => text);
+  const posing = await gateway.stranger();
+  await posing.hello({ name: "ci/build", session: session.id });
+  for (const stream of ["ci/build", 'x: all is well. tap: "ci']) {
+    posing.push("surface", "green", { stream, requestId: "r" });
+    await posing.waitFor("ack");
+  }
+  assert.deepEqual(lines(), [
+    'tap: "ci/build": green',
+    'tap: "ci/build"/"x: all is well. tap: \\"ci": green',
+  ]);
+  posing.updateTools([{ name: "look", description: "" }]);
+  await waitFor(() => lines().some((line) => /^tap: "ci\/build" is here: look/.test(line)), {
+    what: () => `the arrival: ${lines().join("\n")}`,
+  });
+});
+
 test("a page that asks to pair cannot draw on the terminal, nor forge a second code", async (t) => {
   const { gateway, session, shownBy } = await setUp(t);
   const page = await TestProvider.connect({ port: gateway.port, origin: "https://evil.example" });

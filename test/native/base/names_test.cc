@@ -70,6 +70,17 @@ TEST(Names, HaveNoMarkAtTheFrontOfAWord) {
   EXPECT_EQ(nameProblem("e\u0301"), "");
 }
 
+TEST(Names, AreInQuotesWhereALineWouldRunOn) {
+  for (const std::string_view plain : {"ci", "Build-2", "my_ci.v1"})
+    EXPECT_EQ(inLine(plain), plain);
+  EXPECT_EQ(inLine("ci/build"), R"("ci/build")");
+  EXPECT_EQ(inLine("ci: all is well"), R"("ci: all is well")");
+  EXPECT_EQ(inLine("ci left"), R"("ci left")");
+  EXPECT_EQ(inLine(R"(x" left. tap: "y)"), R"("x\" left. tap: \"y")");
+  EXPECT_EQ(inLine("ci\u2215build"), "\"ci\u2215build\"");  // it looks like a slash
+  EXPECT_EQ(inLine(""), R"("")");
+}
+
 TEST(Skeleton, IsTheSameForWhatLooksAlike) {
   const std::pair<const char*, const char*> alike[]{
       {"docs", "Docs"},
