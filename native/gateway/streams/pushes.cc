@@ -1,7 +1,9 @@
 #include "gateway/streams/pushes.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "base/encoding.h"
@@ -23,8 +25,27 @@ using protocol::Refusal;
 
 namespace {
 
-// For the patterns of all rules that one push to one session is held to.
+// For the patterns of all rules that one push is held to, however many sessions it goes to.
 constexpr std::chrono::milliseconds kFilterTime{5};
+
+// What the patterns say of one push. Each is asked once: the sessions of a provider usually have
+// the same ones.
+class Matches {
+ public:
+  explicit Matches(std::string_view event) : event_(event) {}
+
+  // Nothing where it has been asked before and had no time.
+  std::optional<Match> of(const Pattern& pattern) {
+    const auto [at, isNew] = known_.try_emplace(&pattern, Match::No);
+    if (isNew) return at->second = pattern.matches(event_, time_.next());
+    return at->second == Match::TimedOut ? std::nullopt : std::optional(at->second);
+  }
+
+ private:
+  std::string_view event_;
+  PatternTime time_{kFilterTime};
+  std::unordered_map<const Pattern*, Match> known_;
+};
 
 // Fenced and attributed, so that the model can tell it from the user.
 std::string eventText(const Provider& provider, std::string_view stream, std::string_view event) {
@@ -74,11 +95,10 @@ protocol::FilterOutcome outcomeOf(protocol::PushLevel level) {
 // The first rule that matches decides; without one the push's own level does. A pattern that runs
 // out of time counts as no match (docs/decisions.md D-19).
 Filtered filter(const Turn& turn, const EventStreams& streams, std::string_view stream,
-                const protocol::Push& push) {
+                const protocol::Push& push, Matches& matches) {
   const std::vector<protocol::FilterRule>& rules = streams.filter(stream);
-  const PatternTime time(kFilterTime);
   for (size_t i = 0; i < rules.size(); ++i) {
-    const Match match = rules[i].match->matches(push.event, time.next());
+    const std::optional<Match> match = matches.of(*rules[i].match);
     if (match == Match::Yes) return {rules[i].outcome, static_cast<int64_t>(i)};
     if (match == Match::TimedOut) {
       turn.log(LogLevel::Warning, "filter rule " + std::to_string(i) + " of stream " +
@@ -107,7 +127,7 @@ PushBudget::Inject tryInject(const Turn& turn, Session& session, PushBudget& bud
 // why it was refused.
 Result<std::string_view, Refusal> decide(const Turn& turn, const Provider& provider,
                                          Session& session, const protocol::Push& push,
-                                         int64_t& rule) {
+                                         Matches& matches, int64_t& rule) {
   const auto refused = [&](ErrorCode code, std::string message) {
     return Refusal{code, std::move(message), "push", push.requestId};
   };
@@ -119,7 +139,7 @@ Result<std::string_view, Refusal> decide(const Turn& turn, const Provider& provi
   }
   const std::string& stream = push.stream.empty() ? provider.name : push.stream;
   EventStreams& streams = streamsOf(turn, session, provider);
-  const Filtered filtered = filter(turn, streams, stream, push);
+  const Filtered filtered = filter(turn, streams, stream, push, matches);
   rule = filtered.rule;
   if (filtered.outcome == protocol::FilterOutcome::Drop) return std::string_view("dropped");
   // Nothing reaches the model that the timeline does not show.
@@ -169,8 +189,8 @@ Result<std::string_view, Refusal> decide(const Turn& turn, const Provider& provi
 // The same, and its record.
 Result<std::string_view, Refusal> pushTo(const Turn& turn, const Provider& provider,
                                          Session& session, const protocol::Push& push,
-                                         int64_t& rule) {
-  auto outcome = decide(turn, provider, session, push, rule);
+                                         Matches& matches, int64_t& rule) {
+  auto outcome = decide(turn, provider, session, push, matches, rule);
   if (isRecording(turn)) {
     const std::string& stream = push.stream.empty() ? provider.name : push.stream;
     const PushDecided decided = outcome ? PushDecided{outcome.value(), {}, rule}
@@ -197,12 +217,13 @@ std::optional<Refusal> acceptPush(const Turn& turn, Provider& provider,
                    "push", push.requestId};
   }
   if (push.trace.malformed) ++turn.state.recorder.malformedTraces;
+  Matches matches(push.event);
   std::optional<Refusal> refusal;  // one session's budget is no other's
   for (const Binding* binding : bindings.value()) {
     Session* session = turn.state.sessions.find(binding->sessionId);
     if (session == nullptr) continue;
     int64_t rule = -1;
-    const auto outcome = pushTo(turn, provider, *session, push, rule);
+    const auto outcome = pushTo(turn, provider, *session, push, matches, rule);
     if (!outcome) {
       refusal = outcome.error();
       continue;

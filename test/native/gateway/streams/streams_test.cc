@@ -236,9 +236,27 @@ TEST_F(Filter, ARuleThatRunsOutOfTimeIsNoMatchAndIsLogged) {
   EXPECT_NE(tap.logged().find("ran out of time"), std::string::npos);
 }
 
+// shows: P-STREAM-15
+TEST_F(Filter, ABroadcastAsksEachPatternOnce) {
+  const PeerId all = tap.bound("q", "all");
+  tap.clear();
+  tap.say(all,
+          filterSet(R"([{"match":"(a+)+$","outcome":"drop"},{"match":"b","outcome":"keep"}])"));
+  tap.say(all, asked("surface", std::string(40, 'a') + "b", R"(,"broadcast":true)"));
+  const std::string logged = tap.logged();
+  const size_t first = logged.find("ran out of time");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(logged.find("ran out of time", first + 1), std::string::npos);
+  // The second rule decides in each of the sessions.
+  EXPECT_EQ(tap.take(all, "ack").get("outcome"), "stored");
+  EXPECT_EQ(tap.take(all, "ack").get("outcome"), "stored");
+}
+
 TEST_F(Filter, ManySlowRulesHaveTheTimeOfAllTogether) {
   std::string slow;
-  for (int i = 0; i < 49; ++i) slow += R"({"match":"(a+)+$","outcome":"drop"},)";
+  for (int i = 0; i < 49; ++i) {
+    slow += R"({"match":"(a{1,)" + std::to_string(100 + i) + R"(})+$","outcome":"drop"},)";
+  }
   tap.say(peer, filterSet("[" + slow + R"({"match":"b","outcome":"drop"}])"));
   // The last rule matches, and is not reached any more.
   EXPECT_EQ(outcome(asked("surface", std::string(40, 'a') + "b")), "surfaced");
