@@ -105,6 +105,14 @@ export class Gateway {
   /** The text that this command shows in the timeline; ignored if the session no longer waits for it. */
   commandFinished(number: number, text: string): void;
   /** Ends every connection. `restarting`: another gateway follows. */
+  /**
+   * From now on the gateway records there what happens, until it is closed or gets null. Prompts of
+   * tap's own features are recorded in any case, and reach the model only once they are durable.
+   * @param mode `"notify"`: nothing but those prompts
+   * @param spans whether traces are recorded, too; default: no
+   */
+  setRecords(records: Records, mode: "all" | "notify", spans?: boolean): void;
+  setRecords(records: null): void;
   close(restarting?: boolean): void;
 }
 

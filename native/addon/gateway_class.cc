@@ -73,6 +73,7 @@ Napi::Function GatewayClass::define(Napi::Env env) {
                          InstanceMethod<&GatewayClass::openGroups>("openGroups"),
                          InstanceMethod<&GatewayClass::tellTimeline>("tellTimeline"),
                          InstanceMethod<&GatewayClass::commandFinished>("commandFinished"),
+                         InstanceMethod<&GatewayClass::setRecords>("setRecords"),
                          InstanceMethod<&GatewayClass::close>("close"),
                      });
 }
@@ -342,6 +343,27 @@ void GatewayClass::commandFinished(const Napi::CallbackInfo& info) {
   const std::optional<std::string> text = arguments.text(1);
   if (!number || !text) return;
   server_->commandFinished(gateway::CommandNumber{static_cast<uint64_t>(*number)}, *text);
+}
+
+void GatewayClass::setRecords(const Napi::CallbackInfo& info) {
+  RecordsClass* const records = RecordsClass::from(info[0]);
+  if (info[0].IsNull()) {
+    server_->setRecords(nullptr, gateway::RecordMode::Off, false);
+    records_.reset();
+    return;
+  }
+  const Arguments arguments(info, "setRecords(records, mode, spans)");
+  if (records == nullptr) return arguments.refuse(0, "a Records, or null");
+  const std::optional<std::string> mode = arguments.text(1);
+  const std::optional<bool> spans = arguments.flag(2);
+  if (!mode || !spans) return;
+  if (*mode != "all" && *mode != "notify") return arguments.refuse(1, R"("all" or "notify")");
+  if (server_->closed()) return;
+  auto port = std::make_unique<RecordPort>(info[0].As<Napi::Object>(), *records);
+  server_->setRecords(port.get(),
+                      *mode == "all" ? gateway::RecordMode::All : gateway::RecordMode::NotifyOnly,
+                      *spans);
+  records_ = std::move(port);
 }
 
 void GatewayClass::close(const Napi::CallbackInfo& info) {

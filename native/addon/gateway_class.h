@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "addon/callbacks.h"
+#include "addon/record_port.h"
 #include "uv/server.h"
 
 namespace tap::addon {
@@ -40,6 +41,7 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   Napi::Value openGroups(const Napi::CallbackInfo& info);
   void tellTimeline(const Napi::CallbackInfo& info);
   void commandFinished(const Napi::CallbackInfo& info);
+  void setRecords(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);
 
   void onHost(const gateway::TellHost& tell);
@@ -60,6 +62,7 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   std::unique_ptr<Callback> onExit_;
   uint64_t lastOpening_ = 0;
   std::unordered_map<gateway::OpeningNumber, Napi::Promise::Deferred> openings_;
+  std::unique_ptr<RecordPort> records_;  // outlives the server, which may use it until its end
   std::unique_ptr<uv::Server> server_;
 };
 

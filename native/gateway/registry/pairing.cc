@@ -58,6 +58,7 @@ Refusal notAuthenticated(std::string message, std::string replyTo) {
 void admit(const Turn& turn, Provider& provider, const Credentials& credentials,
            std::string_view token) {
   provider.credentials = credentials;
+  provider.trusted = credentials.trust == protocol::Trust::Feature;
   provider.state = ProviderState::AwaitHello;
   turn.cancel(provider.deadline);
   turn.send(provider.peer, protocol::encodeSessions(

@@ -29,7 +29,7 @@ class RecordPromises {
       }
     }
     for (Provider* provider : tap.state().providers.all()) {
-      provider->trusted = provider->name == kTrusted;
+      if (provider->name == kTrusted) provider->trusted = true;
     }
   }
 

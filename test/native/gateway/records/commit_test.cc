@@ -173,6 +173,24 @@ TEST_F(Commits, EndWithTheSession) {
   EXPECT_EQ(injected(), "");
 }
 
+// How a provider is known to be trusted: by the token that it came with.
+TEST(CommitsOfFeatures, HoldForWhomeverHasAFeatureToken) {
+  Harness tap;
+  tap.record();
+  const PeerId session = tap.session("s");
+  const PeerId feature = tap.boundFeature(tap.featureToken(), "tap-watch", "[]");
+  const PeerId program = tap.bound("q", "s");
+  (void)tap.records();
+  tap.say(program, push("inject", "one"));
+  EXPECT_EQ(tap.count<protocol::Inject>(session), 1u);
+  tap.say(feature, push("inject", "two", R"(,"sessionId":"s")"));
+  EXPECT_EQ(tap.count<protocol::Inject>(session), 1u);
+  const std::vector<Stored> rows = tap.records(Collection::Notify);
+  ASSERT_EQ(rows.size(), 1u);
+  tap.committed(rows[0].commit, true);
+  EXPECT_EQ(tap.count<protocol::Inject>(session), 2u);
+}
+
 TEST_F(Commits, ANumberThatNobodyWaitsForIsIgnored) {
   tap.say(feature, push("inject", "one"));
   for (const uint64_t number : {uint64_t{0}, uint64_t{99}}) tap.committed(number, true);
