@@ -101,7 +101,12 @@ test("setRecords takes a Records, a mode and a flag", (t) => {
   const records = new addon.Records({ file: path.join(folder, `${++files}.sqlite`) });
   t.after(() => records.close());
   const set = /** @type {any} */ (gateway.addon).setRecords.bind(gateway.addon);
-  for (const wrong of [[{}, "all", true], [records], [records, "some", true], [records, "all", 1]]) {
+  for (const wrong of [
+    [{}, "all", true],
+    [records],
+    [records, "some", true],
+    [records, "all", 1],
+  ]) {
     assert.throws(() => set(...wrong), TypeError);
   }
   set(records, "notify", false);
