@@ -81,3 +81,10 @@ export function wrapped(text, width) {
   }
   return lines;
 }
+
+/** @param {number} size */
+export function bytes(size) {
+  if (size < 1000) return `${size} bytes`;
+  const [unit, count] = size < 1_000_000 ? ["kB", size / 1000] : ["MB", size / 1_000_000];
+  return `${count < 10 ? count.toFixed(1) : Math.round(count)} ${unit}`;
+}

@@ -1,0 +1,153 @@
+// `records`: what has happened, from the durable store.
+
+import { usage } from "../failure.mjs";
+import { withGateway } from "../gateway.mjs";
+import { filesOf } from "../given.mjs";
+import { pause, untilInterrupted } from "../interruption.mjs";
+import {
+  conditionsOf,
+  MOST_AT_ONCE,
+  newestRecords,
+  sessionCondition,
+  timeOf,
+} from "../record-query.mjs";
+import { faint, Output, strong } from "../../views/output.mjs";
+import { showCollections, showRecord, showRows } from "../../views/records-view.mjs";
+
+/** @typedef {import("../../base/control.mjs").Control} Control */
+/** @typedef {import("../../views/records-view.mjs").StoredRecord} StoredRecord */
+/**
+ * @typedef {import("../given.mjs").Given & {collection?: string, where?: string[], session?: string, since?: string,
+ *   until?: string, last: string, follow: boolean, jsonl: boolean, sql?: string}} RecordsGiven
+ */
+
+const LOOK_MS = 500;
+
+/** @param {RecordsGiven} given */
+function countOf({ last }) {
+  if (/^\d{1,9}$/.test(last)) return Number(last);
+  throw usage(
+    `--last must be a number of records (got "${last}")`,
+    "copilot-tap records tool_call --last 100",
+  );
+}
+
+/** @param {Control} control @param {RecordsGiven} given */
+async function queryOf(control, given) {
+  const { collection, session, since, until } = given;
+  const where = conditionsOf(given.where ?? []);
+  return {
+    collection,
+    where: { ...where, ...(session && (await sessionCondition(control, session))) },
+    ...(since && { since: timeOf(since, "--since") }),
+    ...(until && { until: timeOf(until, "--until") }),
+  };
+}
+
+/** @param {Output} output @param {RecordsGiven} given @param {StoredRecord} record */
+function showOne(output, { jsonl }, record) {
+  if (jsonl) process.stdout.write(`${JSON.stringify(record)}\n`);
+  else output.item(record, () => showRecord(output, record));
+}
+
+/** @param {Control} control @param {Output} output @param {RecordsGiven} given */
+async function follow(control, output, given) {
+  const query = await queryOf(control, given);
+  let after = 0;
+  const news = async (/** @type {number} */ count) => {
+    const records = (await newestRecords(control, query, count)).filter(({ id }) => id > after);
+    after = records.at(-1)?.id ?? after;
+    return records;
+  };
+  (await news(countOf(given))).forEach((record) => showOne(output, given, record));
+  await untilInterrupted(async (ending) => {
+    for (; !ending.aborted; await pause(LOOK_MS, ending)) {
+      (await news(MOST_AT_ONCE)).forEach((record) => showOne(output, given, record));
+    }
+  });
+}
+
+/** @param {Control} control @param {Output} output @param {string} sql */
+async function runSql(control, output, sql) {
+  const answer = await control.request("records.sql", { sql });
+  output.result(answer, () => {
+    showRows(output, answer);
+    if (answer.cut) output.say(faint("More rows were left out: add a LIMIT, or ask for less."));
+  });
+}
+
+/** @param {RecordsGiven} given */
+async function run(given) {
+  const output = new Output(given);
+  const { collection, sql } = given;
+  if (sql !== undefined && collection)
+    throw usage("--sql takes no collection", 'copilot-tap records --sql "SELECT …"');
+  await withGateway(filesOf(given), async (control) => {
+    if (sql !== undefined) return runSql(control, output, sql);
+    if (!collection) {
+      const stats = await control.request("records.stats", {});
+      return output.result(stats, () => showCollections(output, stats));
+    }
+    if (given.follow) return follow(control, output, given);
+    const records = await newestRecords(control, await queryOf(control, given), countOf(given));
+    if (given.jsonl) return records.forEach((record) => showOne(output, given, record));
+    output.result(records, () => {
+      if (records.length === 0) output.say(`No record of ${strong(collection).text} fits.`);
+      records.forEach((record) => showRecord(output, record));
+    });
+  });
+}
+
+/** @type {import("../given.mjs").Command} */
+export default {
+  command: "records [collection] [where..]",
+  describe: "show what has happened: calls, gates, pushes, …",
+  builder: (parser) =>
+    parser
+      .usage(
+        "$0 records [collection] [where..]\n\n" +
+          "Shows records of the durable store, the newest last. Without a collection: which there are, and " +
+          "how many records each has. A condition is field=value, field!=value, field<value, field>value or " +
+          "field^=beginning. Secrets were removed before the records were written.",
+      )
+      .positional("collection", { describe: "tool_call, gate, push, …", type: "string" })
+      .positional("where", { describe: "conditions; all must hold", type: "string", array: true })
+      .option("session", {
+        describe: "only of this session: its id or label",
+        type: "string",
+        requiresArg: true,
+      })
+      .option("since", {
+        describe: "from this time on: 30m, 2h, 7d, or 2026-11-22T09:00",
+        type: "string",
+        requiresArg: true,
+      })
+      .option("until", { describe: "up to this time", type: "string", requiresArg: true })
+      .option("last", {
+        alias: "n",
+        describe: "how many at most; else 20",
+        type: "string",
+        default: "20",
+        requiresArg: true,
+      })
+      .option("follow", {
+        alias: "f",
+        describe: "go on with what comes, until Ctrl-C",
+        type: "boolean",
+        default: false,
+      })
+      .option("jsonl", { describe: "one JSON object a line", type: "boolean", default: false })
+      .option("sql", {
+        describe: "ask in SQL; nothing can be changed",
+        type: "string",
+        requiresArg: true,
+      })
+      .example("$0 records", "which collections there are")
+      .example("$0 records tool_call outcome=failed --since 1d", "the failed calls of a day")
+      .example("$0 records gate -f", "each decision as it is made")
+      .example(
+        '$0 records --sql "SELECT collection, count(*) FROM records GROUP BY 1"',
+        "any question",
+      ),
+  handler: run,
+};

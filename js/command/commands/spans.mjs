@@ -1,0 +1,126 @@
+// `spans`: where the time of a call, a session or a trace went.
+
+import { writeFileSync } from "node:fs";
+import { Failure, usage } from "../failure.mjs";
+import { withGateway } from "../gateway.mjs";
+import { filesOf } from "../given.mjs";
+import { newestRecords, sessionCondition } from "../record-query.mjs";
+import { spanOf } from "../../base/span.mjs";
+import { chromeTrace } from "../../views/chrome-trace.mjs";
+import { faint, Output, strong } from "../../views/output.mjs";
+import { byTrace, showSpans } from "../../views/spans-view.mjs";
+import { counted } from "../../views/wording.mjs";
+
+/** @typedef {import("../../base/control.mjs").Control} Control */
+/** @typedef {import("../../base/span.mjs").Span} Span */
+/** @typedef {import("../given.mjs").Given & {of?: string, last: string, export?: string[]}} SpansGiven */
+
+const TRACE_ID = /^[0-9a-f]{32}$/;
+/** Of a session, or of one trace. */
+const MOST_SPANS = 10_000;
+const FORMATS = ["chrome", "otlp"];
+
+/** @param {Control} control @param {object} where @param {number} [count] @returns {Promise<Span[]>} */
+async function spansWhere(control, where, count = MOST_SPANS) {
+  const records = await newestRecords(control, { collection: "span", where }, count);
+  return records.flatMap((record) => spanOf(record) ?? []);
+}
+
+/** Whole traces, the last ones. @param {Control} control @param {number} count */
+async function lastTraces(control, count) {
+  const some = await spansWhere(control, {}, count * 8);
+  const traces = [...byTrace(some).keys()].slice(-count);
+  const all = await Promise.all(traces.map((trace) => spansWhere(control, { trace })));
+  return all.flat();
+}
+
+/**
+ * The spans of a trace, a session or a call.
+ * @param {Control} control @param {string} of
+ */
+async function spansOf(control, of) {
+  if (TRACE_ID.test(of)) return spansWhere(control, { trace: of });
+  const calls = await newestRecords(control, { collection: "tool_call", where: { callId: of } }, 1);
+  if (calls.length > 0) return spansWhere(control, { trace: calls[0].trace });
+  return spansWhere(control, await sessionCondition(control, of));
+}
+
+/** @param {SpansGiven} given @returns {{format: string, file: string} | undefined} */
+function exportOf({ export: asked }) {
+  if (!asked) return undefined;
+  const [format, file] = asked;
+  if (FORMATS.includes(format) && file) return { format, file };
+  throw usage(
+    "--export takes a format and a file",
+    `copilot-tap spans --export chrome trace.json; formats: ${FORMATS.join(", ")}`,
+  );
+}
+
+/** @param {Span[]} spans @param {string} format @param {Map<string, string>} labels */
+async function encoded(spans, format, labels) {
+  if (format === "chrome") return chromeTrace(spans, labels);
+  const { encodeSpans } = await import("../../features/records/otlp.mjs");
+  return encodeSpans(spans, { "service.name": "copilot-tap" }, "");
+}
+
+/** @param {SpansGiven} given */
+async function run(given) {
+  const output = new Output(given);
+  const target = exportOf(given);
+  const count = /^\d{1,4}$/.test(given.last) ? Number(given.last) : undefined;
+  if (count === undefined) throw usage(`--last must be a number of traces (got "${given.last}")`);
+  await withGateway(filesOf(given), async (control) => {
+    const spans = await (given.of ? spansOf(control, given.of) : lastTraces(control, count));
+    const { sessions } = await control.inspect();
+    const labels = new Map(sessions.map(({ id, label }) => [id, label]));
+    if (target) {
+      if (spans.length === 0)
+        throw new Failure("there are no spans to export", { code: "NOT_FOUND" });
+      const text = JSON.stringify(await encoded(spans, target.format, labels));
+      writeFileSync(target.file, `${text}\n`);
+      return output.result({ file: target.file, spans: spans.length }, () =>
+        output.say(`${counted(spans.length, "span")} in `, strong(target.file)),
+      );
+    }
+    output.result(spans, () => {
+      if (spans.length > 0) return showSpans(output, spans, labels);
+      output.say(given.of ? `No span of ${given.of} is in the record store.` : "No span yet.");
+      output.say(faint("Spans are recorded unless the user's config says spans: false."));
+    });
+  });
+}
+
+/** @type {import("../given.mjs").Command} */
+export default {
+  command: "spans [of]",
+  describe: "show where the time of calls went",
+  builder: (parser) =>
+    parser
+      .usage(
+        "$0 spans [call, session or trace]\n\n" +
+          "Shows spans as a tree with times: the turns of a session, the calls in them, the work of providers. " +
+          "Without an argument: the last traces.",
+      )
+      .positional("of", {
+        describe: "a call's id, a session's id or label, or a trace's id",
+        type: "string",
+      })
+      .option("last", {
+        alias: "n",
+        describe: "how many traces; else 5",
+        type: "string",
+        default: "5",
+        requiresArg: true,
+      })
+      .option("export", {
+        describe: "write them to a file instead: chrome (for Perfetto) or otlp",
+        type: "string",
+        nargs: 2,
+      })
+      .example("$0 spans", "the last traces")
+      .example(
+        "$0 spans shop --export chrome trace.json",
+        "a session, for https://ui.perfetto.dev",
+      ),
+  handler: run,
+};

@@ -1,0 +1,111 @@
+// Which records a user means: conditions, times and sessions as they are typed, and the questions to the
+// store that follow.
+
+import { Failure, usage } from "./failure.mjs";
+import { sessionNamed } from "./reference.mjs";
+
+/** @typedef {import("../base/control.mjs").Control} Control */
+/** @typedef {import("../views/records-view.mjs").StoredRecord} StoredRecord */
+
+/** Records of one question to the store. */
+export const MOST_AT_ONCE = 1000;
+
+/** The longest first: `!=` is not a field that ends in `!`. */
+const OPERATORS = /** @type {const} */ ([
+  ["!=", "ne"],
+  ["^=", "prefix"],
+  ["=", "eq"],
+  ["<", "lt"],
+  [">", "gt"],
+]);
+const CONDITION = /^([\w.-]{1,64})(!=|\^=|=|<|>)(.*)$/su;
+
+/** A number, true, false and null are that; all else is text. @param {string} text */
+function valueOf(text) {
+  if (/^(?:true|false|null|-?\d{1,15}(?:\.\d{1,9})?)$/.test(text)) return JSON.parse(text);
+  if (/^".*"$/s.test(text)) {
+    try {
+      return JSON.parse(text);
+    } catch {
+      return text;
+    }
+  }
+  return text;
+}
+
+/** @param {string[]} texts such as `tool=get_weather` @returns {Record<string, Record<string, unknown>>} */
+export function conditionsOf(texts) {
+  /** @type {Record<string, Record<string, unknown>>} */
+  const where = Object.create(null);
+  for (const text of texts) {
+    const [, field, sign, value] = CONDITION.exec(text) ?? [];
+    const operator = OPERATORS.find(([written]) => written === sign)?.[1];
+    if (!field || !operator) {
+      throw usage(
+        `"${text}" is not a condition`,
+        "write field=value, field!=value, field<value, field>value or field^=beginning",
+      );
+    }
+    where[field] = { ...where[field], [operator]: operator === "prefix" ? value : valueOf(value) };
+  }
+  return where;
+}
+
+const UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+
+/**
+ * A time as Unix time in ms: `2h` is two hours ago.
+ * @param {string} text @param {string} option that it was given to @param {number} [now]
+ */
+export function timeOf(text, option, now = Date.now()) {
+  const [, count, unit] = /^(\d{1,6})\s*([smhdw])$/.exec(text) ?? [];
+  if (count) return now - Number(count) * UNITS[/** @type {keyof typeof UNITS} */ (unit)];
+  const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : NaN;
+  if (Number.isNaN(at)) {
+    throw usage(
+      `${option} does not take "${text}"`,
+      "give how long ago (30s, 15m, 2h, 7d) or a time such as 2026-11-22T09:00",
+    );
+  }
+  return at;
+}
+
+/**
+ * A connected session by its id or label; another one by the beginning of its id.
+ * @param {Control} control @param {string} given
+ * @returns {Promise<{session: string | {prefix: string}}>}
+ */
+export async function sessionCondition(control, given) {
+  const { sessions } = await control.inspect();
+  try {
+    return { session: sessionNamed(sessions, given).id };
+  } catch (error) {
+    const unknown = error instanceof Failure && error.code === "INVALID_SESSION";
+    if (!unknown || !/^[\w-]{4,128}$/.test(given)) throw error;
+    return { session: { prefix: given } };
+  }
+}
+
+/**
+ * The newest that fit, the oldest of them first.
+ * @param {Control} control @param {object} query as `records.query` takes it @param {number} count
+ * @returns {Promise<StoredRecord[]>}
+ */
+export async function newestRecords(control, query, count) {
+  /** @type {StoredRecord[]} */
+  const found = [];
+  /** @type {string | undefined} */
+  let cursor;
+  while (found.length < count) {
+    const limit = Math.min(MOST_AT_ONCE, count - found.length);
+    const page = await control.request("records.query", {
+      ...query,
+      limit,
+      ...(cursor && { cursor }),
+    });
+    found.push(...page.records);
+    cursor = page.cursor;
+    if (!cursor || page.records.length === 0) break;
+  }
+  return found.toReversed();
+}

@@ -1,0 +1,76 @@
+// Records of the store for people.
+
+import stringWidth from "string-width";
+import { bad, faint, strong } from "./output.mjs";
+import { cut, table } from "./table.mjs";
+import { bytes, clock, counted, shortId } from "./wording.mjs";
+
+/** @typedef {import("./output.mjs").Output} Output */
+/**
+ * One as the store gives it. `id` grows with each; `v`: the version of the schema of its body.
+ * @typedef {{id: number, collection: string, at: number, session: string, source: string, trace: string,
+ *   v: number, body: Record<string, unknown>}} StoredRecord
+ */
+
+/** Fields that say that something went wrong. */
+const BAD_OUTCOMES = new Set(["failed", "denied", "refused", "error", "dropped"]);
+
+/** @param {unknown} value */
+function short(value) {
+  if (typeof value === "string")
+    return /[\s"=]/.test(value) || value === "" ? JSON.stringify(value) : value;
+  return JSON.stringify(value);
+}
+
+/** One line; longer than the terminal it is cut. @param {Output} output @param {StoredRecord} record */
+export function showRecord(output, { at, session, source, body }) {
+  const head = `${clock(at)}  ${session ? shortId(session) : "-".padEnd(8)}  ${source || "tap"}  `;
+  const failed = BAD_OUTCOMES.has(String(body.outcome ?? body.status ?? ""));
+  const text = Object.entries(body)
+    .map(([name, value]) => `${name}=${short(value)}`)
+    .join(" ");
+  const room = Math.max(20, output.width - stringWidth(head));
+  const line = cut(text, room);
+  output.say(faint(head), failed ? bad(line) : line);
+}
+
+/**
+ * The collections that have records, and what the store says of itself.
+ * @param {Output} output
+ * @param {{path: string, bytes: number, rows: number, problem?: string, diagnostics?: string[],
+ *   collections: {name: string, rows: number, dropped: number, oldest: number, newest: number}[]}} stats
+ */
+export function showCollections(output, stats) {
+  const filled = stats.collections.filter(({ rows, dropped }) => rows > 0 || dropped > 0);
+  if (filled.length === 0) output.say("No record yet.");
+  else {
+    table(
+      output,
+      [
+        { title: "collection" },
+        { title: "records", right: true },
+        { title: "oldest" },
+        { title: "newest" },
+        { title: "dropped", right: true },
+      ],
+      filled.map(({ name, rows, oldest, newest, dropped }) => [
+        strong(name),
+        String(rows),
+        rows > 0 ? clock(oldest) : "",
+        rows > 0 ? clock(newest) : "",
+        dropped > 0 ? bad(dropped) : "",
+      ]),
+    );
+  }
+  output.say(faint(`${counted(stats.rows, "record")}, ${bytes(stats.bytes)}, in ${stats.path}`));
+  for (const text of stats.diagnostics ?? []) output.say(bad(text));
+}
+
+/** The answer to SQL. @param {Output} output @param {{columns: string[], rows: unknown[][]}} answer */
+export function showRows(output, { columns, rows }) {
+  table(
+    output,
+    columns.map((title) => ({ title, flexible: true })),
+    rows.map((row) => row.map((value) => (value === null ? "" : String(value)))),
+  );
+}

@@ -1,0 +1,102 @@
+// Spans for people: a tree with times, and a bar for each that shows when it ran.
+
+import stringWidth from "string-width";
+import { inTreeOrder } from "../base/span.mjs";
+import { bad, faint, good, strong } from "./output.mjs";
+import { cut } from "./table.mjs";
+import { clock, shortId } from "./wording.mjs";
+
+/** @typedef {import("../base/span.mjs").Span} Span */
+/** @typedef {import("./output.mjs").Output} Output */
+
+const WIDEST = 100;
+const WIDEST_NAME = 46;
+const NARROWEST_BAR = 8;
+const TIME_WIDTH = 9;
+
+/** @param {number} us */
+export function spanTime(us) {
+  if (us < 1000) return `${us} µs`;
+  if (us < 10_000) return `${(us / 1000).toFixed(2)} ms`;
+  if (us < 10_000_000) return `${Math.round(us / 1000)} ms`;
+  return `${(us / 1_000_000).toFixed(1)} s`;
+}
+
+/** The part of `width` columns in which it ran. @param {Span} span @param {{from: number, to: number}} of @param {number} width */
+function barOf({ startUs, durationUs }, { from, to }, width) {
+  const scale = width / Math.max(1, to - from);
+  const first = Math.min(width - 1, Math.floor((startUs - from) * scale));
+  const last = Math.max(
+    first + 1,
+    Math.min(width, Math.ceil((startUs + durationUs - from) * scale)),
+  );
+  return {
+    before: " ".repeat(first),
+    bar: "━".repeat(last - first),
+    after: " ".repeat(width - last),
+  };
+}
+
+/** @param {Span[]} spans of one trace */
+export function extentOf(spans) {
+  const from = Math.min(...spans.map(({ startUs }) => startUs));
+  const to = Math.max(...spans.map(({ startUs, durationUs }) => startUs + durationUs));
+  return { from, to };
+}
+
+/** @param {Span[]} spans @returns {Map<string, Span[]>} by trace, the first to begin first */
+export function byTrace(spans) {
+  /** @type {Map<string, Span[]>} */
+  const traces = new Map();
+  for (const span of spans.toSorted((a, b) => a.startUs - b.startUs)) {
+    const those = traces.get(span.traceId);
+    if (those) those.push(span);
+    else traces.set(span.traceId, [span]);
+  }
+  return traces;
+}
+
+/** @param {Output} output @param {string} traceId @param {Span[]} spans @param {Map<string, string>} labels of sessions */
+function showTrace(output, traceId, spans, labels) {
+  const extent = extentOf(spans);
+  const sessions = [...new Set(spans.map(({ session }) => session).filter(Boolean))];
+  const where = sessions.map((id) => `${labels.get(id) ?? "session"} ${shortId(id)}`).join(", ");
+  output.say(
+    strong(`trace ${traceId}`),
+    `  ${clock(Math.floor(extent.from / 1000))}  ${spanTime(extent.to - extent.from)}`,
+  );
+  if (where) output.say(faint(cut(where, output.width)));
+  const rows = inTreeOrder(spans).map(({ span, depth }) => ({
+    span,
+    text: `${"  ".repeat(Math.min(depth, 12))}${span.name}`,
+    of: span.source ? ` (${span.source})` : "",
+  }));
+  const room = Math.min(output.width, WIDEST) - 2;
+  const wanted = Math.max(...rows.map(({ text, of }) => stringWidth(text + of)));
+  const names = Math.min(wanted, WIDEST_NAME, Math.max(16, room - NARROWEST_BAR - TIME_WIDTH - 4));
+  const bars = Math.max(NARROWEST_BAR, room - names - TIME_WIDTH - 4);
+  for (const { span, text, of } of rows) {
+    const name = cut(text + of, names);
+    const { before, bar, after } = barOf(span, extent, bars);
+    const failed = span.status === "error";
+    output.say(
+      "  ",
+      name,
+      `${" ".repeat(names - stringWidth(name))}  `,
+      `${before}`,
+      failed ? bad(bar) : good(bar),
+      `${after}  ${spanTime(span.durationUs).padStart(TIME_WIDTH)}`,
+      failed ? bad("  failed") : "",
+    );
+  }
+}
+
+/** @param {Output} output @param {Span[]} spans @param {Map<string, string>} labels of sessions, by id */
+export function showSpans(output, spans, labels) {
+  let first = true;
+  for (const [traceId, those] of byTrace(spans)) {
+    if (!first) output.say();
+    first = false;
+    showTrace(output, traceId, those, labels);
+  }
+}

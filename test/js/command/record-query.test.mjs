@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { conditionsOf, timeOf } from "../../../js/command/record-query.mjs";
+
+const plain = (value) => JSON.parse(JSON.stringify(value));
+
+test("conditions name a field, an operator and a value", () => {
+  assert.deepEqual(
+    plain(
+      conditionsOf([
+        "tool=get_weather",
+        "ms>100",
+        "ms<9.5",
+        "outcome!=ok",
+        "path^=/tmp",
+        "failed=true",
+      ]),
+    ),
+    {
+      tool: { eq: "get_weather" },
+      ms: { gt: 100, lt: 9.5 },
+      outcome: { ne: "ok" },
+      path: { prefix: "/tmp" },
+      failed: { eq: true },
+    },
+  );
+});
+
+test("quotes make text of a number, and a value may hold signs", () => {
+  assert.deepEqual(plain(conditionsOf(['id="7"', "text=a=b<c", "empty=", 'half="x'])), {
+    id: { eq: "7" },
+    text: { eq: "a=b<c" },
+    empty: { eq: "" },
+    half: { eq: '"x' },
+  });
+});
+
+test("a field may have the name of something that every object has", () => {
+  assert.deepEqual(plain(conditionsOf(["constructor=1", "__proto__=2"])), {
+    constructor: { eq: 1 },
+    ["__proto__"]: { eq: 2 },
+  });
+});
+
+test("what is no condition is refused with the forms that there are", () => {
+  for (const text of ["tool", "=x", "", "a b=1", `${"x".repeat(65)}=1`]) {
+    assert.throws(() => conditionsOf([text]), { code: "USAGE", advice: /field\^=beginning/ }, text);
+  }
+});
+
+test("times are how long ago, or a date", () => {
+  assert.equal(timeOf("2h", "--since", 10_000_000), 10_000_000 - 7_200_000);
+  assert.equal(timeOf("2026-11-22T09:00:00Z", "--since"), Date.UTC(2026, 10, 22, 9));
+  for (const text of ["", "h", "2y", "yesterday", "-1h", "99999999h", "2026"]) {
+    assert.throws(() => timeOf(text, "--since"), { code: "USAGE", message: /--since/ }, text);
+  }
+});
