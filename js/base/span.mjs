@@ -2,7 +2,8 @@
 
 /**
  * `startUs`: microseconds since 1970. `parentSpanId`: empty for a root, or for one whose parent another
- * program has recorded. `attributes`: names of OpenTelemetry's conventions.
+ * program has recorded. `attributes`: what the
+ * record says of it besides.
  * @typedef {object} Span
  * @property {string} traceId 32 hexadecimal digits
  * @property {string} spanId 16 hexadecimal digits
@@ -21,13 +22,18 @@
 export const SPAN_KINDS = { internal: 1, server: 2, client: 3, producer: 4, consumer: 5 };
 export const SPAN_STATUSES = { unset: 0, ok: 1, error: 2 };
 
+const OWN = new Set(
+  "traceId spanId parentSpanId name kind status startUs durationUs record".split(" "),
+);
+
 /** One record of the collection `span`; undefined where it is none. @param {any} record @returns {Span | undefined} */
 export function spanOf(record) {
-  const { trace, session, source, body } = record ?? {};
-  if (typeof trace !== "string" || typeof body?.spanId !== "string") return undefined;
-  const { spanId, parentSpanId, name, kind, status, startUs, durationUs, ...attributes } = body;
+  const { session, source, body } = record ?? {};
+  if (typeof body?.traceId !== "string" || typeof body.spanId !== "string") return undefined;
+  const { traceId, spanId, parentSpanId, name, kind, status, startUs, durationUs } = body;
+  const attributes = Object.entries(body).filter(([field]) => !OWN.has(field));
   return {
-    traceId: trace,
+    traceId,
     spanId,
     parentSpanId: typeof parentSpanId === "string" ? parentSpanId : "",
     name: String(name ?? ""),
@@ -37,7 +43,7 @@ export function spanOf(record) {
     durationUs: Number(durationUs) || 0,
     session: String(session ?? ""),
     source: String(source ?? ""),
-    attributes,
+    attributes: Object.fromEntries(attributes),
   };
 }
 

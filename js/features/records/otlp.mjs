@@ -105,6 +105,31 @@ const attributesOf = (values) =>
 /** Microseconds as nanoseconds: larger than a number is exact. @param {number} us */
 const nanoseconds = (us) => `${Math.max(0, Math.round(us))}000`;
 
+/** Names of OpenTelemetry's conventions for what a span says; the rest is `tap.…`. @type {Record<string, string>} */
+const CONVENTIONS = {
+  tool: "gen_ai.tool.name",
+  toolCallId: "gen_ai.tool.call.id",
+  code: "error.type",
+};
+/** Texts of the model and of providers stay here, as the CLI keeps its own back. */
+const CONTENT = /^(?:arguments|result|prompt|event|message|reason)(?:Bytes|Digest)?$/;
+
+/** @param {Span} span @returns {Record<string, unknown>} */
+function described({ attributes, session, source }) {
+  const named = Object.entries(attributes)
+    .filter(([name]) => !CONTENT.test(name))
+    .map(([name, value]) => [CONVENTIONS[name] ?? `tap.${name}`, value]);
+  return {
+    "gen_ai.conversation.id": session,
+    "tap.source": source,
+    ...(attributes.tool !== undefined && {
+      "gen_ai.operation.name": "execute_tool",
+      "gen_ai.tool.type": "extension",
+    }),
+    ...Object.fromEntries(named),
+  };
+}
+
 /** @param {Span} span */
 function encoded(span) {
   const code = SPAN_STATUSES[span.status];
@@ -116,11 +141,7 @@ function encoded(span) {
     kind: SPAN_KINDS[span.kind],
     startTimeUnixNano: nanoseconds(span.startUs),
     endTimeUnixNano: nanoseconds(span.startUs + span.durationUs),
-    attributes: attributesOf({
-      "gen_ai.conversation.id": span.session,
-      "tap.source": span.source,
-      ...span.attributes,
-    }),
+    attributes: attributesOf(described(span)),
     status: code === SPAN_STATUSES.unset ? {} : { code },
   };
 }

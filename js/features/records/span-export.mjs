@@ -1,5 +1,6 @@
 // Sends spans on as they are recorded, to the receiver that the standard variables of OpenTelemetry name.
 
+import { setTimeout } from "node:timers/promises";
 import { spanOf } from "../../base/span.mjs";
 import { afterAnswer, encodeSpans } from "./otlp.mjs";
 
@@ -21,13 +22,8 @@ const MOST_BEHIND = 20_000;
 /** What has ended before the end is still sent, if it takes no longer. */
 const LAST_MS = 2000;
 
-/** @param {number} ms @param {AbortSignal} signal @returns {Promise<void>} */
-const pause = (ms, signal) =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
-    if (signal.aborted) resolve();
-  });
+/** @param {number} ms @param {AbortSignal} signal that ends it early @returns {Promise<void>} */
+const pause = (ms, signal) => setTimeout(ms, undefined, { signal }).catch(() => {});
 
 /** @param {Target} target @param {string} body @param {typeof fetch} send @param {AbortSignal} signal */
 async function post({ url, headers, timeoutMs }, body, send, signal) {

@@ -64,12 +64,12 @@ test("a record without what a span needs is none", () => {
     undefined,
     null,
     {},
-    { trace: TRACE },
-    { trace: TRACE, body: { spanId: 7 } },
+    { body: 7 },
+    { body: { traceId: TRACE, spanId: 7 } },
   ]) {
     assert.equal(spanOf(record), undefined);
   }
-  const odd = spanOf({ trace: TRACE, body: { spanId: "a", kind: "constructor", startUs: "x" } });
+  const odd = spanOf({ body: { traceId: TRACE, spanId: "a", kind: "constructor", startUs: "x" } });
   assert.deepEqual({ kind: odd?.kind, startUs: odd?.startUs }, { kind: "internal", startUs: 0 });
 });
 

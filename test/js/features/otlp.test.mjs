@@ -24,7 +24,17 @@ const span = (more = {}) => ({
   durationUs: 1500,
   session: "s-1",
   source: "weather",
-  attributes: { "gen_ai.tool.name": "get_weather", count: 3, share: 0.5, ok: false, none: null },
+  attributes: {
+    tool: "get_weather",
+    toolCallId: "call_7",
+    code: "TIMEOUT",
+    count: 3,
+    share: 0.5,
+    ok: false,
+    none: null,
+    arguments: { city: "Oslo" },
+    resultBytes: 7,
+  },
   ...more,
 });
 /** In JSON, ids are hexadecimal; protobuf has bytes. */
@@ -55,11 +65,18 @@ test("OpenTelemetry's own types take a request, and lose nothing of it", () => {
   assert.equal(one.kind, 3);
   assert.equal(one.status.code, 2);
   const values = Object.fromEntries(one.attributes.map(({ key, value }) => [key, value]));
-  assert.deepEqual(values["gen_ai.tool.name"], { stringValue: "get_weather" });
-  assert.deepEqual(values.count, { intValue: "3" });
-  assert.deepEqual(values.share, { doubleValue: 0.5 });
-  assert.deepEqual(values.ok, { boolValue: false });
-  assert.equal(values.none, undefined);
+  assert.deepEqual(values, {
+    "gen_ai.conversation.id": { stringValue: "s-1" },
+    "gen_ai.operation.name": { stringValue: "execute_tool" },
+    "gen_ai.tool.type": { stringValue: "extension" },
+    "gen_ai.tool.name": { stringValue: "get_weather" },
+    "gen_ai.tool.call.id": { stringValue: "call_7" },
+    "error.type": { stringValue: "TIMEOUT" },
+    "tap.source": { stringValue: "weather" },
+    "tap.count": { intValue: "3" },
+    "tap.share": { doubleValue: 0.5 },
+    "tap.ok": { boolValue: false },
+  });
 });
 
 test("every field of a request has a name that OTLP knows", () => {
@@ -146,6 +163,7 @@ class Store {
     for (let at = 0; at < count; at += 1) {
       const id = this.records.length + 1;
       const body = {
+        traceId: TRACE,
         spanId: String(id).padStart(16, "0"),
         name: `n${id}`,
         startUs: id,
