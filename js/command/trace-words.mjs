@@ -1,4 +1,4 @@
-// A message of a trace in words: its effect, and the part of it that a reader looks for (docs/tracing.md).
+// A message of a trace in words: its effect, and the part of it that a reader looks for (docs/recordings.md).
 // One entry for each message type of docs/protocol.md.
 
 import { SHORT_ID } from "./reference.mjs";

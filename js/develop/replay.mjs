@@ -1,5 +1,5 @@
 // Makes the calls of a recording again, and compares what comes back: a recording as a test
-// (docs/tracing.md).
+// (docs/recordings.md).
 
 import { isDeepStrictEqual } from "node:util";
 import { messageOf } from "../base/errors.mjs";

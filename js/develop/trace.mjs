@@ -1,4 +1,4 @@
-// A recording of what providers say and are told: JSON lines, with secrets taken out (docs/tracing.md).
+// A recording of what providers say and are told: JSON lines, with secrets taken out (docs/recordings.md).
 // The first line says what it is; each other is one event of a provider's connection.
 
 import fs from "node:fs";

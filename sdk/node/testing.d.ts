@@ -67,7 +67,7 @@ export declare class CallFailed extends Error {
   readonly code: string;
 }
 
-/** A call of a recording (docs/tracing.md); `code` in place of `data` where it failed. */
+/** A call of a recording (docs/recordings.md); `code` in place of `data` where it failed. */
 export interface RecordedCall {
   provider: string;
   tool: string;

@@ -1,4 +1,4 @@
-// `replay`: a recording as a test (docs/tracing.md).
+// `replay`: a recording as a test (docs/recordings.md).
 
 import { once } from "node:events";
 import { Failure, usage } from "../failure.mjs";

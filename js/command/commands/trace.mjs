@@ -1,4 +1,4 @@
-// `trace`: the messages from and to providers, for people or as a recording (docs/tracing.md).
+// `trace`: the messages from and to providers, for people or as a recording (docs/recordings.md).
 
 import fs from "node:fs";
 import { Failure } from "../failure.mjs";
