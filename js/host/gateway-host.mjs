@@ -22,6 +22,7 @@ import { NO_CONFIG, readUserConfig } from "../projects/user-config.mjs";
 import { serveFeatureRequests } from "./feature-requests.mjs";
 import { HostFeatures } from "./features.mjs";
 import { Holds } from "./holds.mjs";
+import { HostRecords } from "./records.mjs";
 import { HostRequests } from "./requests.mjs";
 
 const FILES_CHECK_MS = 2000;
@@ -44,6 +45,8 @@ export class GatewayHost {
   #projects;
   #features;
   #holds;
+  #records;
+  #config;
   /** Why nobody needs this gateway but its holds. */
   #kept = "";
   /** The sessions that there are, for a feature that comes later: id → folder. @type {Map<string, string>} */
@@ -66,6 +69,7 @@ export class GatewayHost {
     this.#link = files.link;
     this.#log = log;
     this.#onExit = onExit;
+    this.#config = config;
     this.gateway = new addon.Gateway({
       version,
       token: this.#token,
@@ -103,6 +107,7 @@ export class GatewayHost {
         projects: { serve: () => this.#serveProjects() },
       },
     });
+    this.#records = new HostRecords({ files, gateway: this.gateway, log, requests: this.requests });
     for (const problem of config.problems) log("warning", problem);
     this.#holds = new Holds(files, this.#features.hosted, () => this.#holdsChanged());
     serveFeatureRequests(this.requests, {
@@ -163,6 +168,7 @@ export class GatewayHost {
     this.gateway.setPlainAnswer(JSON.stringify({ program: "tap", version, home: homeHash }));
     this.gateway.listen(port);
     this.#listenLink();
+    this.#records.open(this.#config);
     this.#writeDescriptor();
     this.#filesCheck = setInterval(() => this.#checkFiles(), FILES_CHECK_MS);
     this.#filesCheck.unref();
@@ -184,7 +190,7 @@ export class GatewayHost {
   #close(restarting) {
     clearInterval(this.#filesCheck);
     this.gateway.close(restarting);
-    const stopped = this.#features.stop();
+    const stopped = this.#features.stop().then(() => this.#records.close());
     this.#attempt("the token file cannot be removed", () =>
       removeIfOurs(this.#files.token, this.#token),
     );

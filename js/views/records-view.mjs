@@ -37,7 +37,7 @@ export function showRecord(output, { at, session, source, body }) {
 /**
  * The collections that have records, and what the store says of itself.
  * @param {Output} output
- * @param {{path: string, bytes: number, rows: number, problem?: string, diagnostics?: string[],
+ * @param {{file: string, bytes: number, rows: number, diagnostics?: {text: string}[],
  *   collections: {name: string, rows: number, dropped: number, oldest: number, newest: number}[]}} stats
  */
 export function showCollections(output, stats) {
@@ -62,8 +62,8 @@ export function showCollections(output, stats) {
       ]),
     );
   }
-  output.say(faint(`${counted(stats.rows, "record")}, ${bytes(stats.bytes)}, in ${stats.path}`));
-  for (const text of stats.diagnostics ?? []) output.say(bad(text));
+  output.say(faint(`${counted(stats.rows, "record")}, ${bytes(stats.bytes)}, in ${stats.file}`));
+  for (const { text } of stats.diagnostics ?? []) output.say(bad(text));
 }
 
 /** The answer to SQL. @param {Output} output @param {{columns: string[], rows: unknown[][]}} answer */

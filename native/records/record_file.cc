@@ -210,13 +210,17 @@ bool RecordFile::writeSpan(const QueuedRow& row, int64_t record) {
   writer.field("startUs", span.startUs).field("durationUs", span.durationUs);
   if (record != 0) writer.field("record", record);
   auto& known = fields_[static_cast<size_t>(Collection::Span)];
-  for (const std::string_view name : kSpanFields) {
-    if (known.emplace(name).second) newFields_.emplace_back(Collection::Span, name);
-  }
-  // What a span has of its own.
+  const auto onField = [&](std::string_view name) {
+    if (known.size() >= kMaxFields) return;
+    const auto [at, isNew] = known.emplace(name);
+    if (isNew) newFields_.emplace_back(Collection::Span, *at);
+  };
+  for (const std::string_view name : kSpanFields) onField(name);
+  // What a span has of its own, or what its record says; the record alone has the payloads.
   QueuedRow own = row;
   own.span.reset();
-  const std::string_view body = record == 0 ? bodies_.make(own, [](std::string_view) {}) : "{}";
+  if (record != 0) own.payloads = {};
+  const std::string_view body = bodies_.make(own, onField);
   if (body.size() > 2) {
     spanBody_ += ',';
     spanBody_ += body.substr(1);

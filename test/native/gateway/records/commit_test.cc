@@ -11,7 +11,7 @@ using protocol::Collection;
 struct Commits : ::testing::Test {
   Harness tap{manyPushes()};
   PeerId session = start();
-  PeerId feature = tap.bound("tap-watch", "s");
+  PeerId feature = tap.bound("watch", "s");
   PeerId other = tap.bound("q", "s");
 
   PeerId start() {
@@ -53,7 +53,7 @@ TEST_F(Commits, APromptLeavesOnceItsRowIsDurable) {
   std::vector<Stored> rows = tap.records(Collection::Notify);
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].session, "s");
-  EXPECT_EQ(rows[0].source, "tap-watch");
+  EXPECT_EQ(rows[0].source, "watch");
   EXPECT_EQ(rows[0].get("stream"), "builds");
   EXPECT_NE(rows[0].payloads.at("prompt").find("one"), std::string::npos);
   tap.committed(rows[0].commit, true);
@@ -82,7 +82,7 @@ TEST_F(Commits, OneThatCannotBeRecordedIsLeftOutAndTheTimelineSaysSo) {
   (void)tap.timeline(session);
   tap.committed(commits()[0], false);
   EXPECT_EQ(injected(), "two, ");
-  EXPECT_NE(tap.timeline(session).find("a message of tap-watch for the model is left out"),
+  EXPECT_NE(tap.timeline(session).find("a message of watch for the model is left out"),
             std::string::npos);
 }
 

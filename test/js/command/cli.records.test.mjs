@@ -1,0 +1,124 @@
+// copilot-tap records and spans: what a real gateway has recorded.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { describe, test } from "node:test";
+import { Running, served, tap, tapJson } from "../../support/cli-process.mjs";
+import { waitFor } from "../../support/wait.mjs";
+
+/** A gateway with a session and a provider, and two calls: one that works, one that does not. */
+async function called(t) {
+  const { at, kit } = await served(t);
+  await kit.call("forecast", { city: "Bern", password: "hunter2" });
+  await kit.call("forecast", {}).catch(() => {});
+  return { at, kit };
+}
+
+describe("copilot-tap records", () => {
+  test("lists the collections that have records", async (t) => {
+    const { at } = await called(t);
+    const { code, out } = await tap(["records"], at);
+    assert.equal(code, 0, out);
+    assert.match(out, /^collection +records +oldest +newest +dropped$/m);
+    assert.match(out, /^tool_call +2 /m);
+    assert.match(out, /^session +\d/m);
+    assert.match(out, /^provider +\d/m);
+    assert.match(out, /records.*in .*records\.sqlite$/m);
+  });
+
+  test("shows the calls that fit, without secrets", async (t) => {
+    const { at } = await called(t);
+    const { value } = await tapJson(["records", "tool_call"], at);
+    assert.deepEqual(
+      value.map(({ body }) => body.outcome),
+      ["ok", "failed"],
+    );
+    assert.equal(value[0].source, "weather");
+    assert.equal(value[0].body.arguments.city, "Bern");
+    assert.doesNotMatch(JSON.stringify(value), /hunter2/);
+    const failed = await tapJson(["records", "tool_call", "outcome=failed"], at);
+    assert.equal(failed.value.length, 1);
+    const nested = await tapJson(["records", "tool_call", "arguments.city=Bern"], at);
+    assert.equal(nested.value.length, 1);
+    const { out } = await tap(["records", "tool_call", "--jsonl", "-n", "1"], at);
+    assert.equal(JSON.parse(out).body.outcome, "failed");
+  });
+
+  test("refuses what there is not, and names what there is", async (t) => {
+    const { at } = await called(t);
+    const collection = await tap(["records", "calls"], at);
+    assert.equal(collection.code, 1);
+    assert.match(collection.err, /tool_call/);
+    const field = await tap(["records", "tool_call", "nonsense=1"], at);
+    assert.equal(field.code, 1);
+    assert.match(field.err, /no field "nonsense".*outcome/s);
+    const time = await tap(["records", "tool_call", "--since", "yesterday"], at);
+    assert.equal(time.code, 2);
+  });
+
+  test("answers SQL that reads, and no other", async (t) => {
+    const { at } = await called(t);
+    const sql = "SELECT collection, count(*) AS n FROM records WHERE collection='tool_call'";
+    const { value } = await tapJson(["records", "--sql", sql], at);
+    assert.deepEqual(value, { columns: ["collection", "n"], rows: [["tool_call", 2]] });
+    const { code, err } = await tap(["records", "--sql", "DELETE FROM rows"], at);
+    assert.equal(code, 1);
+    assert.ok(err.length > 20, err);
+    assert.equal((await tapJson(["records", "tool_call"], at)).value.length, 2);
+  });
+
+  test("-f goes on with what comes", async (t) => {
+    const { at, kit } = await called(t);
+    const running = new Running(["records", "tool_call", "-f", "--jsonl"], at);
+    t.after(() => running.process.kill("SIGKILL"));
+    await waitFor(() => running.out.split("\n").length === 3, "the first two");
+    await kit.call("forecast", { city: "Oslo" });
+    await waitFor(() => running.out.includes("Oslo"), "the next one");
+    running.process.kill("SIGINT");
+    assert.equal((await running.end()).code, 0);
+    assert.equal(running.out.trimEnd().split("\n").length, 3);
+  });
+});
+
+describe("copilot-tap spans", () => {
+  test("shows a call with its provider's work below it", async (t) => {
+    const { at } = await called(t);
+    const { code, out } = await tap(["spans"], at);
+    assert.equal(code, 0, out);
+    assert.match(out, /^trace [0-9a-f]{32} /m);
+    assert.match(out, /^ {2,}execute_tool forecast \(weather\) +━/m);
+    assert.match(out, /━ .*failed$/m);
+    const { value } = await tapJson(["spans"], at);
+    const [call] = value.filter(({ name }) => name === "execute_tool forecast");
+    const work = value.find(({ parentSpanId }) => parentSpanId === call.spanId);
+    assert.equal(work.kind, "client");
+    assert.equal(work.traceId, call.traceId);
+    assert.equal(call.attributes.tool, "forecast");
+  });
+
+  test("of one call, of a session and of a trace are the same trace", async (t) => {
+    const { at } = await called(t);
+    const calls = (await tapJson(["records", "tool_call"], at)).value;
+    const [{ session, trace, body }] = calls;
+    const names = async (of) => (await tapJson(["spans", of], at)).value.map(({ spanId }) => spanId);
+    const byTrace = await names(trace);
+    assert.ok(byTrace.length >= 4, String(byTrace));
+    assert.deepEqual(await names(body.callId), byTrace);
+    assert.deepEqual((await names(session)).toSorted(), byTrace.toSorted());
+  });
+
+  test("are written to files that Perfetto and OpenTelemetry read", async (t) => {
+    const { at } = await called(t);
+    const chrome = path.join(at.workspace, "trace.json");
+    const { out } = await tap(["spans", "--export", "chrome", chrome], at);
+    assert.match(out, /^\d+ spans in /);
+    const { traceEvents } = JSON.parse(fs.readFileSync(chrome, "utf8"));
+    assert.ok(traceEvents.some(({ ph, name }) => ph === "b" && name === "execute_tool forecast"));
+    const otlp = path.join(at.workspace, "otlp.json");
+    await tap(["spans", "--export", "otlp", otlp], at);
+    const [{ scopeSpans }] = JSON.parse(fs.readFileSync(otlp, "utf8")).resourceSpans;
+    assert.ok(scopeSpans[0].spans.length >= 4);
+    assert.equal((await tap(["spans", "--export", "svg", otlp], at)).code, 2);
+  });
+});
