@@ -7,7 +7,7 @@
 namespace tap::records::test {
 namespace {
 
-TEST(Store, KeepsWhatWasAppended) {
+TEST(RecordStore, KeepsWhatWasAppended) {
   const TemporaryFolder folder;
   StoreRig rig(folder.file());
   rig.append(Collection::ToolCall, R"({"tool":"build","ok":true})");
@@ -17,7 +17,7 @@ TEST(Store, KeepsWhatWasAppended) {
                         R"("source":"test","v":1,"body":{"tool":"build","ok":true}})");
 }
 
-TEST(Store, AnswersTheNewestFirst) {
+TEST(RecordStore, AnswersTheNewestFirst) {
   const TemporaryFolder folder;
   StoreRig rig(folder.file());
   for (int i = 0; i < 5; ++i) {
@@ -26,14 +26,14 @@ TEST(Store, AnswersTheNewestFirst) {
   EXPECT_EQ(rig.fields("{}", "id"), (std::vector<std::string>{"3", "5", "2", "4", "1"}));
 }
 
-TEST(Store, CommitsARowBeforeItSaysSo) {
+TEST(RecordStore, CommitsARowBeforeItSaysSo) {
   const TemporaryFolder folder;
   StoreRig rig(folder.file());
   EXPECT_TRUE(rig.commit(Collection::Notify, R"({"text":"hello"})"));
   EXPECT_EQ(rig.store->state().written, 1u);
 }
 
-TEST(Store, TellsItsListenerOfEachNumberOnce) {
+TEST(RecordStore, TellsItsListenerOfEachNumberOnce) {
   const TemporaryFolder folder;
   StoreRig rig(folder.file());
   std::vector<std::pair<uint64_t, bool>> heard;
@@ -49,7 +49,7 @@ TEST(Store, TellsItsListenerOfEachNumberOnce) {
   EXPECT_EQ(heard, (std::vector<std::pair<uint64_t, bool>>{{7, true}, {9, true}}));
 }
 
-TEST(Store, WritesWhatIsInTheQueueWhenItEnds) {
+TEST(RecordStore, WritesWhatIsInTheQueueWhenItEnds) {
   const TemporaryFolder folder;
   {
     const StoreRig rig(folder.file());
@@ -60,7 +60,7 @@ TEST(Store, WritesWhatIsInTheQueueWhenItEnds) {
             R"({"columns":["n"],"rows":[[1000]]})");
 }
 
-TEST(Store, ClosesOnceAllIsWritten) {
+TEST(RecordStore, ClosesOnceAllIsWritten) {
   const TemporaryFolder folder;
   StoreRig rig(folder.file());
   rig.append(Collection::Gate, "{}");
@@ -75,7 +75,7 @@ TEST(Store, ClosesOnceAllIsWritten) {
   EXPECT_FALSE(rig.query("{}").good);
 }
 
-TEST(Store, KeepsOnlyNotifyWhereItIsToldSo) {
+TEST(RecordStore, KeepsOnlyNotifyWhereItIsToldSo) {
   const TemporaryFolder folder;
   StoreRig rig(folder.file());
   rig.store->keepOnlyNotify(true);
@@ -85,7 +85,7 @@ TEST(Store, KeepsOnlyNotifyWhereItIsToldSo) {
   EXPECT_EQ(rig.fields("{}", "collection"), (std::vector<std::string>{"\"notify\""}));
 }
 
-TEST(Store, WritesASpanAsARowOfItsOwn) {
+TEST(RecordStore, WritesASpanAsARowOfItsOwn) {
   const TemporaryFolder folder;
   StoreRig rig(folder.file());
   Row row;
@@ -103,16 +103,17 @@ TEST(Store, WritesASpanAsARowOfItsOwn) {
   rig.store->append(row);
   const std::string trace = "\"0a0b0000000000000000000000000000\"";
   EXPECT_EQ(rig.fields("{}", "trace"), (std::vector<std::string>{trace, trace}));
-  EXPECT_EQ(rig.fields(R"({"collection":"span"})", "body"),
-            (std::vector<std::string>{
-                R"({"name":"execute_tool build","kind":"client","status":"ok","traceId":)" + trace +
-                R"(,"spanId":"ff00000000000000","startUs":17,"durationUs":4,"record":1})"}));
+  EXPECT_EQ(
+      rig.fields(R"({"collection":"span"})", "body"),
+      (std::vector<std::string>{
+          R"({"name":"execute_tool build","kind":"client","status":"ok","traceId":)" + trace +
+          R"(,"spanId":"ff00000000000000","startUs":17,"durationUs":4,"record":1,"tool":"build"})"}));
   row.collection = Collection::Span;
   rig.store->append(row);
-  EXPECT_EQ(rig.records(R"({"where":{"tool":"build"},"collection":"span"})").size(), 1u);
+  EXPECT_EQ(rig.records(R"({"where":{"tool":"build"},"collection":"span"})").size(), 2u);
 }
 
-TEST(Store, AnswersWhileItWrites) {
+TEST(RecordStore, AnswersWhileItWrites) {
   const TemporaryFolder folder;
   StoreRig rig(folder.file());
   std::vector<Answer> answers;
@@ -128,7 +129,7 @@ TEST(Store, AnswersWhileItWrites) {
   EXPECT_EQ(rig.store->state().rows, 20'000);
 }
 
-TEST(Store, ReadsAgainAfterItsReaderHasEnded) {
+TEST(RecordStore, ReadsAgainAfterItsReaderHasEnded) {
   const TemporaryFolder folder;
   StoreRig rig(folder.file());
   for (int i = 0; i < 3; ++i) {
@@ -138,7 +139,7 @@ TEST(Store, ReadsAgainAfterItsReaderHasEnded) {
   }
 }
 
-TEST(Store, GoesThroughPagesByCursor) {
+TEST(RecordStore, GoesThroughPagesByCursor) {
   const TemporaryFolder folder;
   StoreRig rig(folder.file());
   for (int i = 0; i < 10; ++i) rig.append(Collection::Gate, "{}", "s1", kStart + i / 4);
@@ -156,7 +157,7 @@ TEST(Store, GoesThroughPagesByCursor) {
   EXPECT_EQ(seen, (std::vector<std::string>{"10", "9", "8", "7", "6", "5", "4", "3", "2", "1"}));
 }
 
-TEST(Store, RefusesAFieldThatNoRecordHas) {
+TEST(RecordStore, RefusesAFieldThatNoRecordHas) {
   const TemporaryFolder folder;
   StoreRig rig(folder.file());
   rig.append(Collection::ToolCall, R"({"tool":"build","arguments":{"a":1}})");
@@ -170,7 +171,7 @@ TEST(Store, RefusesAFieldThatNoRecordHas) {
   EXPECT_EQ(rig.records(R"({"where":{"arguments.a":1}})").size(), 1u);
 }
 
-TEST(Store, SqlReadsAndNothingElse) {
+TEST(RecordStore, SqlReadsAndNothingElse) {
   const TemporaryFolder folder;
   StoreRig rig(folder.file());
   rig.append(Collection::Gate, R"({"n":1})");
@@ -188,7 +189,7 @@ TEST(Store, SqlReadsAndNothingElse) {
   EXPECT_EQ(rig.records("{}").size(), 1u);
 }
 
-TEST(Store, EndsAStatementThatTakesTooLong) {
+TEST(RecordStore, EndsAStatementThatTakesTooLong) {
   const TemporaryFolder folder;
   StoreRig rig(folder.file());
   const Answer answer = rig.sql(
@@ -198,7 +199,7 @@ TEST(Store, EndsAStatementThatTakesTooLong) {
             "It was ended after 2 s. Ask for less: a collection, a session, a shorter time.");
 }
 
-TEST(Store, CutsALargeAnswer) {
+TEST(RecordStore, CutsALargeAnswer) {
   const TemporaryFolder folder;
   StoreRig rig(folder.file());
   const std::string text(3500, 'x');
