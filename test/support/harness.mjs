@@ -54,7 +54,8 @@ export class TestGateway {
   /**
    * @param {TestContext} t
    * @param {{limits?: Record<string, string>, listen?: boolean, token?: string, persistRoot?: string, version?: string,
-   *   onSessionOpened?: (id: string, cwd: string) => void, onRequest?: import("../../js/base/addon.js").GatewayOptions["onRequest"]}} [options]
+   *   onSessionOpened?: (id: string, cwd: string) => void,
+   *   onRequest?: import("../../js/base/addon.js").GatewayOptions["onRequest"]}} [options]
    */
   constructor(t, options = {}) {
     const { limits = {}, listen = true, token, persistRoot, version = "1.2.3" } = options;

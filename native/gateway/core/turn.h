@@ -102,11 +102,10 @@ struct CommandDue {
 };
 struct GraceDue {};
 struct DrainDue {};
-using Timer =
-    std::variant<UnauthenticatedDue, ThrottleDue, CallDue, ProgressDue, LinesDue, QueueDue, SlotDue,
-                 GateDue, TransformDue, HooksDue, SyncDue, LingerDue, ShutdownDue, DepartureDue,
-                 WatchDue, ElsewhereDue, OfferDue, CommitDue, ToolsDue, CommandDue, GraceDue,
-                 DrainDue>;
+using Timer = std::variant<UnauthenticatedDue, ThrottleDue, CallDue, ProgressDue, LinesDue,
+                           QueueDue, SlotDue, GateDue, TransformDue, HooksDue, SyncDue, LingerDue,
+                           ShutdownDue, DepartureDue, WatchDue, ElsewhereDue, OfferDue, CommitDue,
+                           ToolsDue, CommandDue, GraceDue, DrainDue>;
 
 struct Config {
   Limits limits;

@@ -101,7 +101,8 @@ describe("copilot-tap spans", () => {
     const { at } = await called(t);
     const calls = (await tapJson(["records", "tool_call"], at)).value;
     const [{ session, trace, body }] = calls;
-    const names = async (of) => (await tapJson(["spans", of], at)).value.map(({ spanId }) => spanId);
+    const names = async (of) =>
+      (await tapJson(["spans", of], at)).value.map(({ spanId }) => spanId);
     const byTrace = await names(trace);
     assert.ok(byTrace.length >= 4, String(byTrace));
     assert.deepEqual(await names(body.callId), byTrace);

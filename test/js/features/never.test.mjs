@@ -154,7 +154,7 @@ describe("a feature never", () => {
     const errors = [];
     await installed(t, {}, async ({ grants, services }) => {
       assert.throws(() => /** @type {any} */ (grants).push("process"), TypeError);
-      assert.throws(() => /** @type {any} */ ((services.process).run = () => {}), TypeError);
+      assert.throws(() => /** @type {any} */ (services.process.run = () => {}), TypeError);
       errors.push(await services.process.run({}).catch((error) => error.code));
     });
     assert.deepEqual(errors, ["denied"]);

@@ -191,27 +191,27 @@ describe("the file", () => {
 
 test("a consent that is taken back stays so, whatever other processes change meanwhile", async (t) => {
   const store = newStore(t);
-  for (let i = 0; i < 300; i++) allow(store, `/code/${i}`, ONE);
+  for (let i = 0; i < 300; i++) allow(store, `/code/${i}`, [ONE]);
   const module = JSON.stringify(new URL("../../../js/projects/consent.mjs", import.meta.url));
-  const program =
+  const text =
     `const { allow } = await import(${module}); console.log("begins");` +
-    `setInterval(() => allow(${JSON.stringify(store)}, "/other/" + (Date.now() % 20), "${ONE}"), 2);`;
-  const other = spawn(process.execPath, ["--input-type=module", "-e", program]);
+    `setInterval(() => allow(${JSON.stringify(store)}, "/other/" + (Date.now() % 20), ${JSON.stringify([ONE])}), 2);`;
+  const other = spawn(process.execPath, ["--input-type=module", "-e", text]);
   t.after(() => other.kill("SIGKILL"));
   await once(other.stdout, "data");
   for (let round = 0; round < 20; round++) {
-    allow(store, CONFIG, ONE);
+    allow(store, CONFIG, [ONE]);
     revoke(store, CONFIG);
     await sleep(20);
-    assert.equal(isAllowed(store, CONFIG, ONE), false, `round ${round}`);
+    assert.equal(allowedAt(store, ONE), false, `round ${round}`);
   }
 });
 
 test("a lock that a killed process has left is not waited for for long", (t) => {
   const store = newStore(t);
   fs.mkdirSync(`${store}.lock`, { recursive: true });
-  allow(store, CONFIG, ONE);
-  assert.equal(isAllowed(store, CONFIG, ONE), true);
+  allow(store, CONFIG, [ONE]);
+  assert.equal(allowedAt(store, ONE), true);
   assert.equal(fs.existsSync(`${store}.lock`), false);
 });
 

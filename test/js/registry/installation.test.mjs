@@ -101,7 +101,7 @@ describe("install", () => {
     [
       "throws something else",
       () => {
-        throw null;
+        throw null; // eslint-disable-line no-throw-literal
       },
       /^install failed: null$/,
     ],

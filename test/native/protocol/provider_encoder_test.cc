@@ -39,9 +39,9 @@ TEST(ProviderEncoder, WritesEveryMessageAsTheProtocolPageShowsIt) {
   EXPECT_EQ(encodeToolCall("c", "s\"", "gr\neet", trace, "[]").view(),
             R"({"type":"tool.call","id":"c","sessionId":"s\"","tool":"gr\neet",)" + parent +
                 R"("args":[]})");
-  EXPECT_EQ(encodeToolCall("c", "s", "greet", trace, "").view(),
-            R"({"type":"tool.call","id":"c","sessionId":"s","tool":"greet",)" + parent +
-                R"("args":{}})");
+  EXPECT_EQ(
+      encodeToolCall("c", "s", "greet", trace, "").view(),
+      R"({"type":"tool.call","id":"c","sessionId":"s","tool":"greet",)" + parent + R"("args":{}})");
   EXPECT_EQ(encodeToolCancel("c", "s", "timeout").view(),
             R"({"type":"tool.cancel","id":"c","sessionId":"s","reason":"timeout"})");
   EXPECT_EQ(encodeLifecycle("s", "started").view(),
