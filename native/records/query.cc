@@ -47,9 +47,9 @@ template <class Range, class Name>
 }
 
 // Reads one query. The first problem ends it.
-class Reader {
+class QueryReader {
  public:
-  explicit Reader(int64_t now) : now_(now) {}
+  explicit QueryReader(int64_t now) : now_(now) {}
 
   [[nodiscard]] Result<Query, std::string> read(std::string_view text) {
     if (text.size() > kMaxQueryBytes) return refusal("it is longer than 16 KB");
@@ -263,7 +263,7 @@ void appendSql(const Condition& condition, Prepared& out) {
 }  // namespace
 
 Result<Query, std::string> parseQuery(std::string_view json, int64_t now) {
-  return Reader(now).read(json);
+  return QueryReader(now).read(json);
 }
 
 Prepared toSql(const Query& query) {
