@@ -1,6 +1,9 @@
 // tap_status as the model sees it. The gateway's process serves it (js/features/status/); a session that has no
 // gateway yet offers it, too.
 
+/** Tools of tap itself, which every session has: a developer's provider does not count them among its own. */
+export const TOOLS_OF_TAP = new Set(["tap_status", "tap_tools"]);
+
 /** @type {import("../session/tool-table.mjs").ToolDefinition} */
 export const STATUS_TOOL = {
   name: "tap_status",

@@ -4,7 +4,7 @@
 import fs from "node:fs";
 import readline from "node:readline";
 import { gatewayFiles } from "../base/paths.mjs";
-import { STATUS_TOOL } from "../base/status-tool.mjs";
+import { TOOLS_OF_TAP } from "../base/status-tool.mjs";
 import { Developed } from "./developed.mjs";
 import { nearest } from "./nearest.mjs";
 import { startProvider } from "./provider-process.mjs";
@@ -69,7 +69,7 @@ export class Console {
     session.watch(() => {
       for (const { type, text } of session.told.slice(told)) this.#say(`[${type}] ${text}`);
       told = session.told.length;
-      const names = [...session.tools.keys()].filter((name) => name !== "tap_status").join(", ");
+      const names = [...session.tools.keys()].filter((name) => !TOOLS_OF_TAP.has(name)).join(", ");
       if (names !== before) this.#say(`[tools] ${names || "none"}`);
       before = names;
     });
@@ -157,7 +157,7 @@ async function untilItServes(tap, provider, ending) {
   });
   const { session } = tap;
   const served = session.until(
-    () => [...session.tools.keys()].some((name) => name !== STATUS_TOOL.name),
+    () => [...session.tools.keys()].some((name) => !TOOLS_OF_TAP.has(name)),
     () => "a tool of the provider",
     PATIENCE_MS,
   );

@@ -17,7 +17,7 @@ import { showCollections, showRecord, showRows } from "../../views/records-view.
 /** @typedef {import("../../base/control.mjs").Control} Control */
 /** @typedef {import("../../views/records-view.mjs").StoredRecord} StoredRecord */
 /**
- * @typedef {import("../given.mjs").Given & {collection?: string, where?: string[], session?: string, since?: string,
+ * @typedef {import("../given.mjs").Given & {what?: string[], session?: string, since?: string,
  *   until?: string, last: string, follow: boolean, jsonl: boolean, sql?: string}} RecordsGiven
  */
 
@@ -34,8 +34,9 @@ function countOf({ last }) {
 
 /** @param {Control} control @param {RecordsGiven} given */
 async function queryOf(control, given) {
-  const { collection, session, since, until } = given;
-  const where = conditionsOf(given.where ?? []);
+  const { session, since, until } = given;
+  const [collection, ...conditions] = given.what ?? [];
+  const where = conditionsOf(conditions);
   return {
     collection,
     where: { ...where, ...(session && (await sessionCondition(control, session))) },
@@ -79,7 +80,8 @@ async function runSql(control, output, sql) {
 /** @param {RecordsGiven} given */
 async function run(given) {
   const output = new Output(given);
-  const { collection, sql } = given;
+  const { sql } = given;
+  const [collection] = given.what ?? [];
   if (sql !== undefined && collection)
     throw usage("--sql takes no collection", 'copilot-tap records --sql "SELECT …"');
   await withGateway(filesOf(given), async (control) => {
@@ -100,18 +102,21 @@ async function run(given) {
 
 /** @type {import("../given.mjs").Command} */
 export default {
-  command: "records [collection] [where..]",
+  command: "records [what..]",
   describe: "show what has happened: calls, gates, pushes, …",
   builder: (parser) =>
     parser
       .usage(
-        "$0 records [collection] [where..]\n\n" +
+        "$0 records [collection] [condition..]\n\n" +
           "Shows records of the durable store, the newest last. Without a collection: which there are, and " +
           "how many records each has. A condition is field=value, field!=value, field<value, field>value or " +
           "field^=beginning. Secrets were removed before the records were written.",
       )
-      .positional("collection", { describe: "tool_call, gate, push, …", type: "string" })
-      .positional("where", { describe: "conditions; all must hold", type: "string", array: true })
+      .positional("what", {
+        describe: "a collection (tool_call, gate, push, …), then conditions that must all hold",
+        type: "string",
+        array: true,
+      })
       .option("session", {
         describe: "only of this session: its id or label",
         type: "string",
@@ -145,9 +150,6 @@ export default {
       .example("$0 records", "which collections there are")
       .example("$0 records tool_call outcome=failed --since 1d", "the failed calls of a day")
       .example("$0 records gate -f", "each decision as it is made")
-      .example(
-        '$0 records --sql "SELECT collection, count(*) FROM records GROUP BY 1"',
-        "any question",
-      ),
+      .example('$0 records --sql "SELECT count(*) FROM records"', "any question"),
   handler: run,
 };

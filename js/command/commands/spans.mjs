@@ -5,6 +5,7 @@ import { Failure, usage } from "../failure.mjs";
 import { withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
 import { newestRecords, sessionCondition } from "../record-query.mjs";
+import { version } from "../../base/paths.mjs";
 import { spanOf } from "../../base/span.mjs";
 import { chromeTrace } from "../../views/chrome-trace.mjs";
 import { faint, Output, strong } from "../../views/output.mjs";
@@ -59,8 +60,8 @@ function exportOf({ export: asked }) {
 /** @param {Span[]} spans @param {string} format @param {Map<string, string>} labels */
 async function encoded(spans, format, labels) {
   if (format === "chrome") return chromeTrace(spans, labels);
-  const { encodeSpans } = await import("../../features/records/otlp.mjs");
-  return encodeSpans(spans, { "service.name": "copilot-tap" }, "");
+  const { encodeSpans } = await import("../../base/otlp.mjs");
+  return encodeSpans(spans, { "service.name": "copilot-tap" }, version);
 }
 
 /** @param {SpansGiven} given */

@@ -4,7 +4,7 @@ import { openControl } from "../../base/control.mjs";
 import { boundProviders, connectedProviders } from "../../base/inspection.mjs";
 import { sleep } from "../../base/patience.mjs";
 import { gatewayFiles } from "../../base/paths.mjs";
-import { STATUS_TOOL } from "../../base/status-tool.mjs";
+import { TOOLS_OF_TAP } from "../../base/status-tool.mjs";
 import { signalGroup } from "../../process/group.mjs";
 import { endProvider, startProvider } from "../provider-process.mjs";
 
@@ -184,7 +184,7 @@ export class Subject {
 
   /** Names of its tools that the session has. */
   get tools() {
-    return [...this.tap.session.tools.keys()].filter((name) => name !== STATUS_TOOL.name);
+    return [...this.tap.session.tools.keys()].filter((name) => !TOOLS_OF_TAP.has(name));
   }
 
   /**

@@ -238,7 +238,7 @@ test("a config that changes while it runs is left alone, and needs consent in th
   const { session, pid } = await running(t, host, workspace);
   workspace.write({ providers: [entry("ci"), entry("more")] });
   const next = await host.session(t, { cwd: workspace.folder });
-  await line(next, /2 providers .*needs your consent/);
+  await line(next, /names a provider .*needs your consent/);
   workspace.allow();
   await offered(next, "more");
   assert.equal(await pidOf(session), pid);

@@ -279,7 +279,7 @@ describe("tools", () => {
     await tap.connect();
     assert.equal((await kit.tool("say")).description, "Grüße 👋🏽");
     assert.equal(await kit.call("say", { text: "Ζürich 😀 \u0000" }), "⟨Ζürich 😀 \u0000⟩");
-    await kit.session.shows("気象 ☔ «Wetter» is here: say");
+    await kit.session.shows('"気象 ☔ «Wetter»" is here: say');
   });
 });
 
