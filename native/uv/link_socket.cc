@@ -34,7 +34,7 @@ void LinkSocket::onBytes(char* bytes, size_t size) {
   if (role() == Role::Provider) {
     std::erase_if(bodies, [this](const Slice& body) { return takeHeartbeat(body); });
   }
-  if (!bodies.empty() && !over_) server_.received(peer_, bodies);
+  if (!bodies.empty() && !over_) server_.received(peer_, role(), bodies);
   if (!good && !over_) onEnd("it sent a frame of an impossible size");
 }
 

@@ -107,16 +107,16 @@ void Server::received(PeerId peer, std::vector<ws::Event>& events) {
   if (over) peerGone(peer);
 }
 
-void Server::received(PeerId peer, const std::vector<Slice>& bodies) {
-  const Peer* from = find(peer);
-  if (from == nullptr) return;
-  const bool isProvider = from->role() == Peer::Role::Provider;
+void Server::received(PeerId peer, Peer::Role role, const std::vector<Slice>& bodies) {
   for (const Slice& body : bodies) {
     gathered_ += body.size();
-    if (isProvider) {
-      gateway_.providerText(peer, body, clock_.now(), effects_);
-    } else {
-      gateway_.sessionText(peer, body, clock_.now(), effects_);
+    switch (role) {
+      case Peer::Role::Provider:
+        gateway_.providerText(peer, body, clock_.now(), effects_);
+        break;
+      case Peer::Role::Link:
+        gateway_.sessionText(peer, body, clock_.now(), effects_);
+        break;
     }
   }
   settle();

@@ -93,7 +93,8 @@ class Server {
   // `origin`: the header, if the client is a web page.
   void upgraded(gateway::PeerId peer, std::optional<std::string> origin);
   void received(gateway::PeerId peer, std::vector<ws::Event>& events);
-  void received(gateway::PeerId peer, const std::vector<Slice>& bodies);
+  // `role`: the link's.
+  void received(gateway::PeerId peer, Peer::Role role, const std::vector<Slice>& bodies);
   // The first message of a link.
   void opened(gateway::PeerId peer, LinkSocket& link, const Slice& body);
   void providerPong(gateway::PeerId peer) { gateway_.providerPong(peer); }

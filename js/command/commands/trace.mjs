@@ -1,6 +1,7 @@
 // `trace`: the messages from and to providers, for people or as a recording (docs/recordings.md).
 
 import fs from "node:fs";
+import { connectedProviders } from "../../base/inspection.mjs";
 import { Failure } from "../failure.mjs";
 import { providerToCome, sessionNamed } from "../reference.mjs";
 import { TraceWords } from "../trace-words.mjs";
@@ -104,7 +105,8 @@ async function filterOf(given, control) {
   const { providers, sessions } = await control.inspect();
   const session =
     given.session === undefined ? undefined : sessionNamed(sessions, given.session).id;
-  const names = providers.filter(({ trust }) => trust !== "internal").map(({ name }) => name);
+  const others = connectedProviders({ providers });
+  const names = others.map(({ name }) => name);
   const provider =
     given.provider === undefined || given.file !== undefined
       ? given.provider
@@ -118,9 +120,8 @@ async function filterOf(given, control) {
         one.bindings.map((bound) => bound.session),
       );
   }
-  const watched = providers.filter(
+  const watched = others.filter(
     (one) =>
-      one.trust !== "internal" &&
       (provider === undefined || one.name === provider) &&
       (session === undefined || one.bindings.some((bound) => bound.session === session)),
   );
