@@ -2,62 +2,52 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { describe, test } from "node:test";
+import { openControl } from "../../js/base/control.mjs";
+import { gatewayFiles } from "../../js/base/paths.mjs";
 import { callTool, say, toolNames } from "../support/model.mjs";
 import { startTap, steps } from "../support/tap.mjs";
-import { waitFor } from "../support/wait.mjs";
 
-const HOST = fileURLToPath(new URL("../support/fixtures/groups-host.mjs", import.meta.url));
 const RUNS = 4;
+const TOOL = "tap_query_records";
 
-/** A gateway host with features, in the home of that rig. */
-async function startHost(t, rig) {
-  const env = {
-    ...process.env,
-    COPILOT_HOME: rig.cli.home,
-    TAP_GATEWAY_PORT: String(rig.port),
-    TAP_GRACE_MS: "60000",
-  };
-  const child = spawn(process.execPath, [HOST], { env, stdio: ["ignore", "pipe", "pipe"] });
-  t.after(() => child.kill("SIGKILL"));
-  const host = { output: "", errors: "" };
-  child.stdout.setEncoding("utf8").on("data", (text) => (host.output += text));
-  child.stderr.setEncoding("utf8").on("data", (text) => (host.errors += text));
-  await waitFor(() => host.output.includes("ready"), { what: () => `ready: ${host.errors}` });
-  return host;
+/** How long the calls of tap_tools took, in ms. */
+async function timesOf(rig) {
+  const env = { COPILOT_HOME: rig.cli.home, TAP_GATEWAY_PORT: String(rig.port) };
+  const control = await openControl(gatewayFiles(/** @type {any} */ (env)));
+  try {
+    const calls = await control.calls(0);
+    return calls.filter(({ tool }) => tool === "tap_tools").map(({ ms }) => ms);
+  } finally {
+    control.close();
+  }
 }
 
-/** One turn in which the model opens both groups and calls a tool of each. */
+/** One turn in which the model turns the group on and calls its tool. */
 async function oneTurn(t) {
   const rig = await startTap(t);
-  const host = await startHost(t, rig);
   const offered = [];
+  let times = [];
   const look = (reply) => (request) => {
-    offered.push(toolNames(request).filter((name) => ["double", "shout"].includes(name)));
+    offered.push(toolNames(request).includes(TOOL));
     return reply;
   };
   rig.model.script(
     steps([
-      look(callTool("tap_tools", { group: "numbers" })),
-      look(callTool("double", { n: 21 })),
-      look(callTool("tap_tools", { group: "words" })),
-      look(callTool("shout", { text: "bye" })),
-      look(say("done")),
+      look(callTool("tap_tools", { group: "records" })),
+      look(callTool(TOOL, { collection: "tool_call", limit: 5 })),
+      look(callTool("tap_tools", { group: "records" })),
+      async (request) => {
+        times = await timesOf(rig);
+        return look(say("done"))(request);
+      },
     ]),
   );
   await rig.run();
-  assert.deepEqual(
-    offered,
-    [[], ["double"], ["double"], ["double", "shout"], ["double", "shout"]],
-    await rig.report(),
-  );
-  assert.equal(rig.result("double"), "42");
-  assert.equal(rig.result("shout"), "BYE");
-  assert.equal(rig.result("tap_tools"), "The tools of words are here now: shout.");
-  const took = [...host.output.matchAll(/^opened \w+ true (\d+)$/gm)].map(([, ms]) => Number(ms));
-  assert.equal(took.length, 2, host.output);
-  t.diagnostic(`tap_tools took ${took.join(" and ")} ms`);
+  assert.deepEqual(offered, [false, true, true, true], await rig.report());
+  assert.ok(Array.isArray(JSON.parse(rig.result(TOOL)).records), rig.result(TOOL));
+  assert.equal(rig.result("tap_tools"), `The tools of records are here now: ${TOOL}.`);
+  t.diagnostic(`tap_tools took ${times.join(" and, with the group on, ")} ms`);
 }
 
 describe("groups of tools", { concurrency: 1 }, () => {
