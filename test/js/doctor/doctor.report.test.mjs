@@ -145,7 +145,9 @@ describe("the manual of copilot-tap doctor", () => {
   test("is about what the tests have found", () => {
     const tests = fs
       .readdirSync(path.join(programFolder, "test", "js", "doctor"))
-      .filter((name) => /^doctor\.(installed|gateway|programs|session|waiting)\.test\.mjs$/.test(name))
+      .filter((name) =>
+        /^doctor\.(installed|gateway|programs|session|waiting)\.test\.mjs$/.test(name),
+      )
       .map((name) => read(path.join("test", "js", "doctor", name)))
       .join("\n");
     const untested = Object.keys(FINDINGS).filter((code) => !tests.includes(`"${code}"`));
