@@ -47,7 +47,9 @@
         'NODE_ADDON_API_DISABLE_CPP_EXCEPTIONS',
         # A worker that is being ended cannot be told of anything: what is due then is no error.
         'NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS',
+        '<!@(node js/install/sqlite.mjs defines)',
       ],
+      'cflags_c': ['-O2', '-w', '-fvisibility=hidden', '-ffunction-sections', '-fdata-sections'],
       'cflags_cc!': ['-std=gnu++17'],
       'cflags_cc': [
         '-std=c++20', '-O2', '-Wall', '-Wextra', '-fvisibility=hidden',

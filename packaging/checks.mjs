@@ -7,7 +7,7 @@ import { execute } from "./stage.mjs";
 /** Of the package with one platform's addon, its run-time packages included. */
 export const MOST_BYTES = 5 * 1024 * 1024;
 /** Newer symbols would shut out systems that docs/installing.md names. */
-const NEWEST = { GLIBC: "2.32", GLIBCXX: "3.4.29", CXXABI: "1.3.13" };
+const NEWEST = { GLIBC: "2.34", GLIBCXX: "3.4.29", CXXABI: "1.3.13" };
 /** What every Linux system has, libstdc++ and libgcc included where Node.js runs. */
 const SYSTEM_LIBRARIES =
   /^(linux-vdso|ld-linux[\w-]*|libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s)\.so/;
@@ -37,10 +37,16 @@ function macLibraries(file) {
   return [...execute("otool", ["-L", file], ".").matchAll(/^\t(\S+) /gm)].map(([, name]) => name);
 }
 
-/** What is wrong with this platform's addon: it is to need nothing that a system may lack. @param {string} file @returns {string[]} */
-export function addonProblems(file) {
+/**
+ * What is wrong with this platform's addon: it is to need nothing that a system may lack.
+ * @param {string} file @param {{local: boolean}} options `local`: it was compiled for this machine, with its SQLite
+ * @returns {string[]}
+ */
+export function addonProblems(file, { local }) {
   if (process.platform === "linux") {
-    const strange = linuxLibraries(file).filter((name) => !SYSTEM_LIBRARIES.test(name));
+    const strange = linuxLibraries(file).filter(
+      (name) => !SYSTEM_LIBRARIES.test(name) && !(local && name.startsWith("libsqlite3.so")),
+    );
     const problems = strange.map((name) => `the addon needs ${name} at run time`);
     for (const [library, version] of Object.entries(symbolVersions(file))) {
       const most = NEWEST[/** @type {keyof typeof NEWEST} */ (library)];

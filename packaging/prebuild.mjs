@@ -7,6 +7,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import prebuildify from "prebuildify";
 import { headerFolder, nodeGyp } from "../js/install/node-gyp.mjs";
+import { copyAmalgamation } from "./sqlite.mjs";
 import { copySources, execute } from "./stage.mjs";
 
 /** As prebuildify strips. @param {string} file */
@@ -24,6 +25,8 @@ export async function compileAddon(root, file) {
       recursive: true,
     });
     fs.cpSync(path.join(root, "package.json"), path.join(folder, "package.json"));
+    copyAmalgamation(root, path.join(folder, "sqlite"));
+    process.env.TAP_SQLITE_SOURCE = "sqlite";
     process.env.TAP_ADDON_LTO = "1";
     const headers = headerFolder();
     if (headers) process.env.npm_config_nodedir = headers; // else node-gyp fetches them

@@ -38,7 +38,7 @@ async function prebuild(folder, given) {
     say(`compiling the addon for ${platform} …`);
     await compileAddon(root, file);
   }
-  refuse(addonProblems(file));
+  refuse(addonProblems(file, { local: given !== undefined }));
   execute(process.execPath, ["-e", "require(process.argv[1])", file], root);
   say(`${path.relative(root, file)}: ${kilobytes(fs.statSync(file).size).trim()}`);
   if (process.platform === "linux") {

@@ -1,6 +1,6 @@
 // Finds SQLite, which the native addon is linked with. binding.gyp asks on the command line:
-// `node js/install/sqlite.mjs include` prints the folder of sqlite3.h, `libraries` or `sources` what
-// is linked or compiled.
+// `node js/install/sqlite.mjs include` prints the folder of sqlite3.h, the other words what
+// is linked or compiled, and how.
 //
 // TAP_SQLITE_SOURCE names a folder with sqlite3.c, as a release is built from; else TAP_SQLITE_DIR
 // one with include and lib. On Windows vcpkg makes that: `vcpkg install sqlite3:x64-windows-static`,
@@ -11,13 +11,27 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { findLibrary } from "./libraries.mjs";
 
-/** @returns {{include: string, libraries: string[], sources: string[]} | undefined} */
+/**
+ * Of the amalgamation: without what tap does not use, and for connections that each belong to one thread.
+ */
+const DEFINES = [
+  "SQLITE_DEFAULT_MEMSTATUS=0",
+  "SQLITE_DQS=0",
+  "SQLITE_OMIT_DEPRECATED",
+  "SQLITE_OMIT_LOAD_EXTENSION",
+  "SQLITE_OMIT_SHARED_CACHE",
+  "SQLITE_THREADSAFE=2",
+];
+
+/** @typedef {{include: string, libraries: string[], sources: string[], defines: string[]}} Sqlite */
+
+/** @returns {Sqlite | undefined} */
 export function findSqlite() {
   const folder = process.env.TAP_SQLITE_SOURCE;
   if (folder) {
     const source = path.join(folder, "sqlite3.c");
     return fs.existsSync(source)
-      ? { include: folder, libraries: [], sources: [source] }
+      ? { include: folder, libraries: [], sources: [source], defines: DEFINES }
       : undefined;
   }
   const found = findLibrary({
@@ -29,7 +43,7 @@ export function findSqlite() {
     unix: "sqlite3",
     sharedOnLinux: true, // Debian's static one is not position-independent
   });
-  return found && { include: found.include, libraries: [found.library], sources: [] };
+  return found && { include: found.include, libraries: [found.library], sources: [], defines: [] };
 }
 
 /** The command that installs it here, for people to run. @returns {string} */
@@ -47,10 +61,12 @@ export function sqliteHint() {
 if (process.argv[1] && fs.realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   const found = findSqlite();
   const asked = process.argv[2];
-  if (found && (asked === "include" || asked === "libraries" || asked === "sources")) {
-    process.stdout.write(`${[found[asked]].flat().join(" ")}\n`);
+  if (found && asked && Object.hasOwn(found, asked)) {
+    const answer = found[/** @type {keyof Sqlite} */ (asked)];
+    process.stdout.write(`${[answer].flat().join(" ")}\n`);
   } else {
-    const problem = found ? "include, libraries or sources?" : `SQLite is missing: ${sqliteHint()}`;
+    const known = "include, libraries, sources or defines?";
+    const problem = found ? known : `SQLite is missing: ${sqliteHint()}`;
     process.stderr.write(`${problem}\n`);
     process.exitCode = 1;
   }

@@ -19,9 +19,9 @@ class Bell {
   }
   // Until it rings.
   void wait() {
-    std::unique_lock lock(mutex_);
-    wakes_.wait(lock, [this] { return rung_; });
-    rung_ = false;
+    // A wait without an end would need a newer libstdc++ than the addon may need.
+    while (!wait(std::chrono::hours(24))) {
+    }
   }
   // Until it rings, or for that long. Returns: whether it rang.
   bool wait(std::chrono::milliseconds most) {

@@ -266,15 +266,17 @@ Result<Query, std::string> parseQuery(std::string_view json, int64_t now) {
   return QueryReader(now).read(json);
 }
 
-Prepared toSql(const Query& query) {
+namespace {
+
+constexpr std::string_view kOrder = " ORDER BY at DESC, id DESC LIMIT ";
+
+// What all rows have to fulfil, as " AND …".
+[[nodiscard]] Prepared conditionsOf(const Query& query) {
   Prepared out;
-  out.sql = "SELECT id, at, collection, session, source, trace, v, body FROM rows WHERE 1";
   const auto parameter = [&out](int64_t value) {
     out.parameters.emplace_back(value);
     return "?" + std::to_string(out.parameters.size());
   };
-  if (query.collection)
-    out.sql += " AND collection = " + parameter(static_cast<int64_t>(*query.collection));
   if (query.since) out.sql += " AND at >= " + parameter(*query.since);
   if (query.until) out.sql += " AND at < " + parameter(*query.until);
   if (query.cursor) {
@@ -283,8 +285,36 @@ Prepared toSql(const Query& query) {
         " AND at <= " + at + " AND (at < " + at + " OR id < " + parameter(query.cursor->id) + ")";
   }
   for (const Condition& condition : query.where) appendSql(condition, out);
-  out.sql += " ORDER BY at DESC, id DESC LIMIT " + std::to_string(query.limit + 1);
   return out;
+}
+
+[[nodiscard]] bool namesSession(const Query& query) {
+  for (const Condition& condition : query.where) {
+    if (condition.column == "session" && condition.op == Op::Eq) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Prepared toSql(const Query& query) {
+  const Prepared conditions = conditionsOf(query);
+  const std::string columns = "SELECT id, at, collection, session, source, trace, v, body FROM ";
+  const std::string end = std::string(kOrder) + std::to_string(query.limit + 1);
+  const auto of = [&](Collection collection) {
+    return columns + "rows WHERE collection = " + std::to_string(static_cast<int>(collection)) +
+           conditions.sql + end;
+  };
+  if (query.collection) return {of(*query.collection), conditions.parameters};
+  if (namesSession(query))
+    return {columns + "rows WHERE 1" + conditions.sql + end, conditions.parameters};
+  // The index is by collection and time: the newest of each are merged.
+  std::string all;
+  for (const protocol::CollectionRow& row : protocol::kCollectionTable) {
+    if (!all.empty()) all += " UNION ALL ";
+    all += "SELECT * FROM (" + of(row.id) + ")";
+  }
+  return {columns + "(" + all + ")" + end, conditions.parameters};
 }
 
 std::string cursorText(const Cursor& cursor) {

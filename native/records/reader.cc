@@ -1,5 +1,9 @@
 #include "records/reader.h"
 
+#if defined(__linux__)
+#include <malloc.h>
+#endif
+
 #include "base/encoding.h"
 
 namespace tap::records {
@@ -52,6 +56,10 @@ void Reader::run() {
     events_.answered(question.number, answer(question));
     if (database_.isOpen()) database_.releaseMemory();
   }
+  database_ = {};
+#if defined(__GLIBC__)
+  malloc_trim(0);  // a thread that ends leaves its memory to the next one
+#endif
 }
 
 Answer Reader::open() {

@@ -15,9 +15,23 @@ constexpr int64_t kDayMs = int64_t{24} * 60 * 60 * 1000;
 // Pages that may stay unused, and those that are given back at a time.
 constexpr int64_t kSparePages = 256;
 
-[[nodiscard]] std::string hexOf(std::span<const uint8_t> bytes) {
-  return hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-}
+// An id in hexadecimal digits.
+template <size_t kBytes>
+class HexId {
+ public:
+  explicit HexId(const std::array<uint8_t, kBytes>& id) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    char* out = digits_.data();
+    for (const uint8_t byte : id) {
+      *out++ = kDigits[byte >> 4];
+      *out++ = kDigits[byte & 0xF];
+    }
+  }
+  [[nodiscard]] std::string_view view() const { return {digits_.data(), digits_.size()}; }
+
+ private:
+  std::array<char, 2 * kBytes> digits_;
+};
 
 [[nodiscard]] std::string_view wordOf(protocol::SpanKind kind) {
   switch (kind) {
@@ -91,6 +105,7 @@ void RecordFile::close() {
   insertField_ = {};
   for (auto& names : fields_) names.clear();
   newFields_.clear();
+  spansNoted_ = false;
   database_ = {};
 }
 
@@ -162,7 +177,8 @@ Batch RecordFile::write(RowQueue& queue, size_t most) {
   return batch;
 }
 
-bool RecordFile::insert(const QueuedRow& row, Collection collection, std::string_view body) {
+bool RecordFile::insert(const QueuedRow& row, Collection collection, std::string_view trace,
+                        std::string_view body) {
   const auto text = [this](int at, std::string_view value) {
     if (value.empty()) {
       insert_.bindNull(at);
@@ -170,64 +186,67 @@ bool RecordFile::insert(const QueuedRow& row, Collection collection, std::string
       insert_.bind(at, value);
     }
   };
-  std::string trace;
-  if (row.trace.empty() && row.span) trace = hexOf(row.span->traceId);
   insert_.bind(1, row.at);
   insert_.bind(2, static_cast<int64_t>(collection));
   text(3, row.session);
   text(4, row.source);
-  text(5, trace.empty() ? row.trace : std::string_view(trace));
+  text(5, trace);
   insert_.bind(6, int64_t{protocol::kCollectionTable[static_cast<size_t>(collection)].version});
   insert_.bind(7, body);
   return insert_.run();
 }
 
-bool RecordFile::writeRow(const QueuedRow& row) {
-  auto& known = fields_[static_cast<size_t>(row.collection)];
-  const auto onField = [&](std::string_view name) {
-    if (known.size() >= kMaxFields) return;
-    const auto [at, isNew] = known.emplace(name);
-    if (isNew) newFields_.emplace_back(row.collection, *at);
-  };
-  const std::string_view body = bodies_.make(row, onField);
-  if (row.span && row.collection == Collection::Span) return writeSpan(row, 0);
-  if (!insert(row, row.collection, body)) return false;
-  return !row.span || writeSpan(row, sqlite3_last_insert_rowid(database_.get()));
+void RecordFile::noteField(Collection collection, std::string_view name) {
+  Names& known = fields_[static_cast<size_t>(collection)];
+  if (known.size() >= kMaxFields || known.find(name) != known.end()) return;
+  known.emplace(name);
+  newFields_.emplace_back(collection, name);
 }
 
-bool RecordFile::writeSpan(const QueuedRow& row, int64_t record) {
+bool RecordFile::writeRow(const QueuedRow& row) {
+  const std::string_view body =
+      bodies_.make(row, [this, &row](std::string_view name) { noteField(row.collection, name); });
+  if (!row.span) return insert(row, row.collection, row.trace, body);
+  const HexId traceId(row.span->traceId);
+  const std::string_view trace = row.trace.empty() ? traceId.view() : row.trace;
+  if (row.collection == Collection::Span) return writeSpan(row, trace, 0);
+  return insert(row, row.collection, trace, body) &&
+         writeSpan(row, trace, sqlite3_last_insert_rowid(database_.get()));
+}
+
+bool RecordFile::writeSpan(const QueuedRow& row, std::string_view trace, int64_t record) {
   const SpanInfo& span = *row.span;
+  const HexId traceId(span.traceId);
+  const HexId spanId(span.spanId);
+  const HexId parentId(span.parentSpanId);
   spanBody_.clear();
   json::Writer writer(spanBody_);
   writer.beginObject()
       .field("name", span.name)
       .field("kind", wordOf(span.kind))
       .field("status", wordOf(span.status))
-      .field("traceId", hexOf(span.traceId))
-      .field("spanId", hexOf(span.spanId));
+      .field("traceId", traceId.view())
+      .field("spanId", spanId.view());
   if (span.parentSpanId != decltype(span.parentSpanId){})
-    writer.field("parentSpanId", hexOf(span.parentSpanId));
+    writer.field("parentSpanId", parentId.view());
   writer.field("startUs", span.startUs).field("durationUs", span.durationUs);
   if (record != 0) writer.field("record", record);
-  auto& known = fields_[static_cast<size_t>(Collection::Span)];
-  const auto onField = [&](std::string_view name) {
-    if (known.size() >= kMaxFields) return;
-    const auto [at, isNew] = known.emplace(name);
-    if (isNew) newFields_.emplace_back(Collection::Span, *at);
-  };
-  for (const std::string_view name : kSpanFields) onField(name);
+  if (!spansNoted_) {
+    for (const std::string_view name : kSpanFields) noteField(Collection::Span, name);
+    spansNoted_ = true;
+  }
   // What a span has of its own, or what its record says; the record alone has the payloads.
-  QueuedRow own = row;
-  own.span.reset();
-  if (record != 0) own.payloads = {};
-  const std::string_view body = bodies_.make(own, onField);
-  if (body.size() > 2) {
+  QueuedRow described = row;
+  if (record != 0) described.payloads = {};
+  const std::string_view own = bodies_.make(
+      described, [this](std::string_view name) { noteField(Collection::Span, name); });
+  if (own.size() > 2) {
     spanBody_ += ',';
-    spanBody_ += body.substr(1);
+    spanBody_ += own.substr(1);
   } else {
     spanBody_ += '}';
   }
-  return insert(row, Collection::Span, spanBody_);
+  return insert(row, Collection::Span, trace, spanBody_);
 }
 
 bool RecordFile::writeNewFields() {
@@ -243,6 +262,7 @@ void RecordFile::forgetNewFields() {
   for (const auto& [collection, name] : newFields_)
     fields_[static_cast<size_t>(collection)].erase(name);
   newFields_.clear();
+  spansNoted_ = false;
 }
 
 bool RecordFile::pruneBySize() {

@@ -77,10 +77,19 @@ class RecordFile {
   [[nodiscard]] bool isDamaged();
 
  private:
+  // Finds a name without making a string of it.
+  struct NameHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
+  };
+  using Names = std::unordered_set<std::string, NameHash, std::equal_to<>>;
+
   [[nodiscard]] bool prepareStatements();
   [[nodiscard]] bool writeRow(const QueuedRow& row);
-  [[nodiscard]] bool writeSpan(const QueuedRow& row, int64_t record);
-  [[nodiscard]] bool insert(const QueuedRow& row, Collection collection, std::string_view body);
+  [[nodiscard]] bool writeSpan(const QueuedRow& row, std::string_view trace, int64_t record);
+  [[nodiscard]] bool insert(const QueuedRow& row, Collection collection, std::string_view trace,
+                            std::string_view body);
+  void noteField(Collection collection, std::string_view name);
   [[nodiscard]] bool writeNewFields();
   void forgetNewFields();
   void syncFully(bool fully);
@@ -98,8 +107,9 @@ class RecordFile {
   Statement insertField_;
   BodyMaker bodies_;
   std::string spanBody_;
-  std::array<std::unordered_set<std::string>, protocol::kCollections> fields_;
+  std::array<Names, protocol::kCollections> fields_;
   std::vector<std::pair<Collection, std::string>> newFields_;
+  bool spansNoted_ = false;  // the fields of spans are among them
 };
 
 }  // namespace tap::records

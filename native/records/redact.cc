@@ -81,7 +81,7 @@ struct NameLooks {
   bool lastIsTokens = false;
 };
 
-[[nodiscard]] NameLooks looksOf(std::string_view name) {
+[[nodiscard]] NameLooks judge(std::string_view name) {
   NameLooks looks;
   Words words(name);
   std::string_view before;
@@ -94,6 +94,37 @@ struct NameLooks {
     before = word;
   }
   return looks;
+}
+
+// The same names come again and again: the last ones are remembered.
+class JudgedNames {
+ public:
+  [[nodiscard]] NameLooks looksOf(std::string_view name) {
+    if (name.size() > kLongest || name.empty()) return judge(name);
+    const auto first = static_cast<uint8_t>(name.front());
+    const auto last = static_cast<uint8_t>(name.back());
+    Entry& entry = entries_[(first * 31u + last * 7u + name.size()) % entries_.size()];
+    if (std::string_view(entry.name.data(), entry.size) != name) {
+      entry.looks = judge(name);
+      entry.size = static_cast<uint8_t>(name.size());
+      std::copy(name.begin(), name.end(), entry.name.begin());
+    }
+    return entry.looks;
+  }
+
+ private:
+  static constexpr size_t kLongest = 28;
+  struct Entry {
+    std::array<char, kLongest> name{};
+    uint8_t size = 0;
+    NameLooks looks;
+  };
+  std::array<Entry, 64> entries_;
+};
+
+[[nodiscard]] NameLooks looksOf(std::string_view name) {
+  thread_local JudgedNames judged;
+  return judged.looksOf(name);
 }
 
 // The names of members have escapes hardly ever; a name with one is judged without it.

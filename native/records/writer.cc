@@ -123,9 +123,9 @@ void Writer::writeBatch() {
     lost_ = 0;
     writeDiagnostics();
   }
+  publish();
   finish(batch, durable);
   if (durable) prune();
-  publish();
 }
 
 // The rows of a batch are done with.
@@ -137,12 +137,12 @@ void Writer::finish(const Batch& batch, bool durable) {
     }
     lost_ += batch.rows;
   }
-  for (const uint64_t number : batch.numbers) events_.committed(number, durable);
   {
     const std::lock_guard lock(mutex_);
     released_ = queue_.taken();
     if (durable) state_.written += batch.rows;
   }
+  for (const uint64_t number : batch.numbers) events_.committed(number, durable);
   settled_.notify_all();
 }
 

@@ -17,7 +17,7 @@ import { showCollections, showRecord, showRows } from "../../views/records-view.
 /** @typedef {import("../../base/control.mjs").Control} Control */
 /** @typedef {import("../../views/records-view.mjs").StoredRecord} StoredRecord */
 /**
- * @typedef {import("../given.mjs").Given & {what?: string[], session?: string, since?: string,
+ * @typedef {import("../given.mjs").Given & {of?: string, where?: string[], session?: string, since?: string,
  *   until?: string, last: string, follow: boolean, jsonl: boolean, sql?: string}} RecordsGiven
  */
 
@@ -35,7 +35,7 @@ function countOf({ last }) {
 /** @param {Control} control @param {RecordsGiven} given */
 async function queryOf(control, given) {
   const { session, since, until } = given;
-  const [collection, ...conditions] = given.what ?? [];
+  const { of: collection, where: conditions = [] } = given;
   const where = conditionsOf(conditions);
   return {
     collection,
@@ -80,8 +80,7 @@ async function runSql(control, output, sql) {
 /** @param {RecordsGiven} given */
 async function run(given) {
   const output = new Output(given);
-  const { sql } = given;
-  const [collection] = given.what ?? [];
+  const { of: collection, sql } = given;
   if (sql !== undefined && collection)
     throw usage("--sql takes no collection", 'copilot-tap records --sql "SELECT …"');
   await withGateway(filesOf(given), async (control) => {
@@ -102,21 +101,18 @@ async function run(given) {
 
 /** @type {import("../given.mjs").Command} */
 export default {
-  command: "records [what..]",
+  command: "records [of] [where..]",
   describe: "show what has happened: calls, gates, pushes, …",
   builder: (parser) =>
     parser
       .usage(
-        "$0 records [collection] [condition..]\n\n" +
+        "$0 records [of] [where..]\n\n" +
           "Shows records of the durable store, the newest last. Without a collection: which there are, and " +
           "how many records each has. A condition is field=value, field!=value, field<value, field>value or " +
           "field^=beginning. Secrets were removed before the records were written.",
       )
-      .positional("what", {
-        describe: "a collection (tool_call, gate, push, …), then conditions that must all hold",
-        type: "string",
-        array: true,
-      })
+      .positional("of", { describe: "a collection: tool_call, gate, push, …", type: "string" })
+      .positional("where", { describe: "conditions; all must hold", type: "string", array: true })
       .option("session", {
         describe: "only of this session: its id or label",
         type: "string",

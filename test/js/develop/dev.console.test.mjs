@@ -44,7 +44,7 @@ describe("dev in a terminal", () => {
     await dev.shows('set {"label":"tea"}');
     dev.type("set_timr\r");
     await dev.shows(
-      'unknown tool "set_timr"; known: tap_status, set_timer; did you mean "set_timer"?',
+      'unknown tool "set_timr"; known: tap_status, tap_tools, set_timer; did you mean "set_timer"?',
     );
     dev.type("set_timer seconds=2\r");
     await dev.shows('set_timer needs "label" (text)');

@@ -142,7 +142,7 @@ describe("dev", () => {
     await say('forecast {"city":"Bern"}', /^rain in Bern$/m);
     await say("forecast {", /arguments must be a JSON object, e\.g\. '\{"city":"Bern"\}'.*JSON/);
     await say("forecast [1]", /arguments must be a JSON object.*; got "\[1\]"/);
-    await say("unknown", /unknown tool "unknown"; known: tap_status, forecast$/m);
+    await say("unknown", /unknown tool "unknown"; known: tap_status, tap_tools, forecast$/m);
     await say("tools", /^forecast: Tomorrow$/m);
     await say('check bash {"command":"rm x"}', /"deny":".*Nobody removes/);
     await say("prompt", /It is Tuesday\./);

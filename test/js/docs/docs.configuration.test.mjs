@@ -28,8 +28,8 @@ function variablesOfTheCode() {
   const text = files.map((file) => readFileSync(path.join(REPO_ROOT, file), "utf8")).join("\n");
   // As it is read, in JavaScript or Python, or given to a child.
   const use =
-    /(?:\benv\.|\benviron(?:\.get\(|\[)["'])(TAP_[A-Z0-9_]+)|^\s*(TAP_[A-Z0-9_]+): (?![["{])/gm;
-  const names = [...text.matchAll(use)].map(([, read, given]) => read ?? given);
+    /(?:\benv\.|\benviron(?:\.get\(|\[)["'])(TAP_[A-Z0-9_]+)|^\s*(TAP_[A-Z0-9_]+): (?![["{])|^\s*variable: "(TAP_[A-Z0-9_]+)"/gm;
+  const names = [...text.matchAll(use)].map(([, read, given, named]) => read ?? given ?? named);
   const limits = new Set(addon.limits.map(({ env }) => env));
   return [...new Set(names)].filter((name) => !limits.has(name)).sort();
 }
