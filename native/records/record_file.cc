@@ -238,8 +238,8 @@ bool RecordFile::writeSpan(const QueuedRow& row, std::string_view trace, int64_t
   // What a span has of its own, or what its record says; the record alone has the payloads.
   QueuedRow described = row;
   if (record != 0) described.payloads = {};
-  const std::string_view own = bodies_.make(
-      described, [this](std::string_view name) { noteField(Collection::Span, name); });
+  const std::string_view own =
+      bodies_.make(described, [this](std::string_view name) { noteField(Collection::Span, name); });
   if (own.size() > 2) {
     spanBody_ += ',';
     spanBody_ += own.substr(1);

@@ -87,7 +87,8 @@ Delivery deliver(const Turn& turn, Session& session, PendingInject inject) {
     }
     return Delivery::Held;
   }
-  HeldInject& last = held.emplace_back(HeldInject{std::move(inject)});
+  held.push_back(HeldInject{std::move(inject)});
+  HeldInject& last = held.back();
   if (!last.inject.trusted) return Delivery::Held;
   last.number = ++turn.state.lastCommit;
   last.deadline =
