@@ -163,7 +163,8 @@ int authorize(void* /*unused*/, int action, const char* /*first*/, const char* s
   Statement statement(compiled);
   const std::string_view after(
       rest, rest == nullptr ? 0 : static_cast<size_t>(sql.data() + sql.size() - rest));
-  if (status == SQLITE_AUTH) {
+  const bool reads = compiled == nullptr || sqlite3_stmt_readonly(compiled) != 0;
+  if (status == SQLITE_AUTH || !reads) {
     problem = "Only statements that read records are allowed, such as SELECT.";
   } else if (status != SQLITE_OK) {
     problem = "SQLite: " + visible(database.problem(), false, 512) + ".";
@@ -171,8 +172,6 @@ int authorize(void* /*unused*/, int action, const char* /*first*/, const char* s
     problem = "There is no statement.";
   } else if (after.find_first_not_of(" \t\r\n;") != after.npos) {
     problem = "Only one statement is allowed.";
-  } else if (sqlite3_stmt_readonly(compiled) == 0) {
-    problem = "Only statements that read records are allowed, such as SELECT.";
   }
   return statement;
 }

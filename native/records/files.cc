@@ -131,7 +131,7 @@ std::string setAside(const std::string& file, int64_t unixMillis) {
   for (const auto& entry : fs::directory_iterator(path.parent_path(), problem)) {
     if (textOf(entry.path().filename()).starts_with(former)) fs::remove(entry.path(), problem);
   }
-  const std::string name = file + ".corrupt-" + stampOf(unixMillis);
+  std::string name = file + ".corrupt-" + stampOf(unixMillis);
   fs::rename(path, pathOf(name), problem);
   if (problem) return {};
   for (const char* journal : {"-journal", "-wal", "-shm"}) {

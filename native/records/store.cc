@@ -109,7 +109,7 @@ void Store::handle(CommittedEvent event) {
   }
 }
 
-void Store::handle(AnsweredEvent event) {
+void Store::handle(const AnsweredEvent& event) {
   auto found = answers_.extract(event.number);
   if (!found.empty()) found.mapped()(event.answer);
 }

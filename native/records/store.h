@@ -81,7 +81,7 @@ class Store final : public protocol::RecordSink {
 
   void post(Event event);
   void handle(CommittedEvent event);
-  void handle(AnsweredEvent event);
+  void handle(const AnsweredEvent& event);
   void handle(const Diagnostic& diagnostic);
   void handle(ClosedEvent event);
   void ask(Question::Kind kind, std::string text, Answered done);

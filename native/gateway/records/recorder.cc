@@ -5,7 +5,7 @@ namespace tap::gateway {
 std::shared_ptr<RowBox> Recorder::take() {
   if (next_ >= boxes_.size()) next_ = 0;
   // The oldest box is free, as a rule: rows are handed over in the order in which they are made.
-  if (!boxes_.empty() && boxes_[next_].use_count() == 1) {
+  if (next_ < boxes_.size() && boxes_[next_].use_count() == 1) {
     std::shared_ptr<RowBox> box = boxes_[next_++];
     static_cast<protocol::Row&>(*box) = {};
     box->text.clear();

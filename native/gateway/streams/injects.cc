@@ -56,7 +56,7 @@ HeldInjects::iterator findHeld(Session& session, uint64_t number) {
                       [&](const HeldInject& one) { return one.number == number; });
 }
 
-void finishCommit(const Turn& turn, Session& session, HeldInjects::iterator at, bool durable,
+void finishCommit(const Turn& turn, Session& session, const HeldInjects::iterator& at, bool durable,
                   std::string_view why) {
   turn.cancel(at->deadline);
   if (durable) {

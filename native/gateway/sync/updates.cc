@@ -142,6 +142,19 @@ std::optional<Refusal> updateBindings(const Turn& turn, Provider& provider, std:
   return std::nullopt;
 }
 
+// The update is done: its ack, at once or when the session has the tools, and its record.
+void finishUpdate(const Turn& turn, Provider& provider, Binding& binding, Session* session,
+                  const protocol::ToolsUpdate& update) {
+  if (update.inForce && !update.requestId.empty() && session != nullptr) {
+    answerWithTools(turn, *session, AckDue{provider.peer, binding.order, update.requestId});
+  } else {
+    acknowledge(turn, provider, binding, update.requestId);
+  }
+  if (isRecording(turn)) {
+    recordProvider(turn, provider, binding.sessionId, {"updated", "", "tools.update"});
+  }
+}
+
 }  // namespace
 
 std::optional<Refusal> updateTools(const Turn& turn, Provider& provider,
@@ -195,14 +208,7 @@ std::optional<Refusal> updateTools(const Turn& turn, Provider& provider,
       toolsChanged(turn, *session, {provider.name});
       announce(turn, *session, provider);
     }
-    if (update.inForce && !update.requestId.empty() && session != nullptr) {
-      answerWithTools(turn, *session, AckDue{provider.peer, binding.order, update.requestId});
-    } else {
-      acknowledge(turn, provider, binding, update.requestId);
-    }
-    if (isRecording(turn)) {
-      recordProvider(turn, provider, binding.sessionId, {"updated", "", kType});
-    }
+    finishUpdate(turn, provider, binding, session, update);
   }
   reckon(turn.state, provider);
   return std::nullopt;
