@@ -2,6 +2,8 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
+
 #include "base/encoding.h"
 #include "base/json_writer.h"
 
@@ -270,7 +272,8 @@ bool RecordFile::pruneBySize() {
   Statement oldest =
       database_.prepare("DELETE FROM rows WHERE id < (SELECT min(id) FROM rows) + ?1");
   if (!oldest) return false;
-  oldest.bind(1, kSliceRows);
+  // A quarter at most: the newest rows stay, however small the bound is.
+  oldest.bind(1, std::clamp<int64_t>(rows() / 4, 1, kSliceRows));
   return oldest.run() && sqlite3_changes(database_.get()) > 0;
 }
 
@@ -312,7 +315,9 @@ bool RecordFile::tidy() {
 }
 
 int64_t RecordFile::rows() {
-  return database_.number("SELECT coalesce(max(id) - min(id) + 1, 0) FROM rows");
+  // Together in one SELECT they would be looked for in all rows.
+  return database_.number(
+      "SELECT coalesce((SELECT max(id) FROM rows) - (SELECT min(id) FROM rows) + 1, 0)");
 }
 
 int64_t RecordFile::usedBytes() {
