@@ -262,7 +262,7 @@ describe("hooks of providers", { concurrency: 1 }, () => {
     const answer = await provider.waitFor(({ requestId }) => requestId === "r");
     assert.equal(answer.type, "error", JSON.stringify(answer));
     assert.equal(answer.code, "UNAUTHORIZED");
-    await waitFor(async () => (await rig.log("extension.log")).includes(": 1 provider tools"), {
+    await waitFor(async () => (await rig.log("extension.log")).includes(": 2 provider tools"), {
       what: () => rig.report(),
     });
     await terminal.prompt("go on", /finished/);

@@ -90,7 +90,7 @@ describe("in the terminal", { concurrency: 1 }, () => {
     const terminal = await rig.interactive();
     const provider = await rig.provide(tools, { name: "slow" });
     await waitFor(
-      async () => (await rig.countInLog("extension.log", /revision \d+: 1 provider/)) > 0,
+      async () => (await rig.countInLog("extension.log", /revision \d+: 2 provider/)) > 0,
     );
     await terminal.submit("call it");
     const call = await provider.waitFor("tool.call");

@@ -51,7 +51,7 @@ describe("project providers", { concurrency: 1 }, () => {
     const started = rig.cli.startPrompt("go");
     const notice = await lineOf(rig, /needs your consent/);
     assert.ok(notice.includes(file), notice);
-    assert.match(await followNotice(rig, notice), /Allowed, until the file changes/);
+    assert.match(await followNotice(rig, notice), /Allowed, until one of these entries changes/);
     await rig.ended(started);
     const [, pid, session] = /^ci (\d+) for (.+)$/.exec(rig.result("ci_who")) ?? [];
     assert.ok(session, rig.result("ci_who"));

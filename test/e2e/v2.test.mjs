@@ -66,7 +66,7 @@ describe("several sessions and providers", { concurrency: 1 }, () => {
       metadata: { title: `page of ${name}` },
     });
     await rig.provide({ title: answering("one") }, { hello: tab("tab-1") });
-    await waitFor(async () => (await rig.countInLog("extension.log", /revision \d+: 2 /)) === 1, {
+    await waitFor(async () => (await rig.countInLog("extension.log", /revision \d+: 3 /)) === 1, {
       what: () => rig.report(),
     });
     await rig.provide({ title: answering("two") }, { hello: tab("tab-2") });

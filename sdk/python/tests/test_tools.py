@@ -381,4 +381,4 @@ async def test_names_and_texts_may_be_in_any_script(kit):
     async with tap:
         assert (await kit.tool("say"))["description"] == "Grüße 👋🏽"
         assert await kit.call("say", text="Zürich 😀 \0") == "⟨Zürich 😀 \0⟩"
-        await kit.shows("気象 ☔ «Wetter» is here: say")
+        await kit.shows('"気象 ☔ «Wetter»" is here: say')
