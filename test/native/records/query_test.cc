@@ -207,12 +207,12 @@ ModelQuery randomQuery(QueryRandom& random, int64_t rows) {
   if (random.below(2) == 0) {
     const auto [text, fits] = textCondition(random);
     add("tool", text);
-    all.push_back([fits](const ModelRow& row) { return fits(row.tool); });
+    all.push_back([fits = fits](const ModelRow& row) { return fits(row.tool); });
   }
   if (random.below(3) == 0) {
     const auto [text, fits] = textCondition(random);
     add("session", text);
-    all.push_back([fits](const ModelRow& row) { return fits(row.session); });
+    all.push_back([fits = fits](const ModelRow& row) { return fits(row.session); });
   }
   if (random.below(2) == 0) {
     const auto bound = static_cast<int64_t>(random.below(10));
