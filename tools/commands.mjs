@@ -99,6 +99,7 @@ export async function attempt(command, args, { env = {}, cwd = root, quiet = fal
   });
   clearTimeout(limit);
   clearInterval(heart);
+  for (const pipe of [child.stdout, child.stderr]) pipe.destroy();
   return { ok: code === 0, code, output: parts.join("") };
 }
 

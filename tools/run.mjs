@@ -179,8 +179,9 @@ async function budget() {
 /** By what it has measured, not by how fast that was. */
 async function bench() {
   const args = [path.join("tools", "bench", "bench.mjs"), "--smoke"];
-  const { ok } = await attempt(process.execPath, args, { quiet: true });
-  return { ok, detail: ok ? "every case of every rival" : "npm run bench -- --smoke says why" };
+  const { ok, output } = await attempt(process.execPath, args, { quiet: true });
+  if (!ok) say(output.slice(-5000));
+  return { ok, detail: ok ? "every case of every rival" : "see above" };
 }
 
 // ---- parts and summary ---------------------------------------------------------------------------

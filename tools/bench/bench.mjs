@@ -161,13 +161,30 @@ function subtractCaller(all) {
     for (const [rival, of] of Object.entries(all[name])) {
       if (rival === "nothing" || rival in floors) continue;
       for (const metric of ["p50", "cpuPer100k"]) {
-        if (metric === "cpuPer100k" && rival.endsWith("detached")) continue; // another process's
+        if (metric === "cpuPer100k" && rival.includes("detached")) continue; // another process's
         if (metric === "p50" && !ofOneCall.includes(name)) continue;
         const { median } = spread(own[metric]);
         of[metric] = of[metric].map((value) => value - median);
       }
     }
   }
+}
+
+/** With records, less without them, round by round. @param {Samples["all"]} all */
+function recordsCost(all) {
+  const [on, off] = ["tap detached", "tap detached, no records"].map((name) => {
+    const { loopPerCall, cpuPer100k } = all["64 in flight"][name];
+    const others = cpuPer100k.map((seconds, round) => seconds * 10 - loopPerCall[round]);
+    return { loopPerCall, others };
+  });
+  const less = (/** @type {number[]} */ more, /** @type {number[]} */ than) =>
+    more.map((value, round) => value - than[round]);
+  return {
+    "64 in flight": {
+      loopPerCall: less(on.loopPerCall, off.loopPerCall),
+      storePerCall: less(on.others, off.others),
+    },
+  };
 }
 
 await setUp({ for: ["bench"] });
@@ -201,6 +218,7 @@ await step("one change of tools among many", async () => {
 });
 
 subtractCaller(samples.all);
+samples.all.records = recordsCost(samples.all);
 const verdicts = judge(samples.all);
 say(`\n${table(samples.all, verdicts)}`);
 say(`\nload before ${about.loadBefore.join(" ")}, after ${loadAverage().join(" ")}`);

@@ -1,7 +1,7 @@
 // The measurements, their subjects, and the targets that tap must reach in the same run.
 
 /**
- * @typedef {"p50" | "p99" | "perSecond" | "cpuPer100k" | "mbPerSecond" | "cpuPerMb" | "ms" | "syncs" | "bytes" | "privateBytes" | "instructions" | "linkBytes"} Metric
+ * @typedef {"p50" | "p99" | "perSecond" | "cpuPer100k" | "loopPerCall" | "storePerCall" | "mbPerSecond" | "cpuPerMb" | "ms" | "syncs" | "bytes" | "privateBytes" | "instructions" | "linkBytes"} Metric
  * @typedef {object} Case
  * @property {string} name
  * @property {string[]} of names of rivals
@@ -9,6 +9,8 @@
  * @property {{calls: number, inFlight: number, providers?: number, bytes?: number}} load
  */
 
+/** What each part of the records costs: the same gateway without it. */
+const without = ["tap detached, no spans", "tap detached, no records"];
 const gateways = ["tap embedded", "tap detached", "js embedded", "js detached"];
 const MB = 1048576;
 
@@ -32,13 +34,13 @@ export const phases = [
     cases: [
       ...latencies.map(({ name, cores }) => ({
         name,
-        of: [...gateways, "ws echo", "tcp from node", "nothing"],
+        of: [...gateways, ...without, "ws echo", "tcp from node", "nothing"],
         cores,
         load: { calls: 3000, inFlight: 1 },
       })),
       {
         name: "64 in flight",
-        of: [...gateways, "ws echo", "nothing"],
+        of: [...gateways, ...without, "ws echo", "nothing"],
         load: { calls: 40_000, inFlight: 64 },
       },
       { name: "1 MB", of: gateways, load: { calls: 100, inFlight: 4, bytes: MB } },
@@ -92,6 +94,38 @@ export const targets = [
     ["64 in flight", "tap embedded", "cpuPer100k"],
     ["64 in flight", "js embedded", "cpuPer100k"],
     0.25,
+  ),
+  target(
+    "what records add to a call on the loop's thread, in µs",
+    ["records", "64 in flight", "loopPerCall"],
+    undefined,
+    3,
+  ),
+  target(
+    "what they take on the store's thread, in µs",
+    ["records", "64 in flight", "storePerCall"],
+    undefined,
+    5,
+  ),
+  target(
+    "the loop's thread with spans",
+    ["64 in flight", "tap detached", "loopPerCall"],
+    ["64 in flight", "tap detached, no spans", "loopPerCall"],
+    1.05,
+  ),
+  target(
+    "p99 of a call with records, 64 in flight",
+    ["64 in flight", "tap detached", "p99"],
+    ["64 in flight", "tap detached, no records", "p99"],
+    2,
+  ),
+  ...latencies.map(({ name, cores }) =>
+    target(
+      `the same, one in flight on ${cores} core${cores === "two" ? "s" : ""}`,
+      [name, "tap detached", "p99"],
+      [name, "tap detached, no records", "p99"],
+      1.1,
+    ),
   ),
   target(
     "calls per second, 64 in flight, detached",
@@ -222,6 +256,8 @@ export const metrics = {
   p99: { unit: "µs", scale: 1, digits: 1 },
   perSecond: { unit: "calls/s", scale: 1, digits: 0 },
   cpuPer100k: { unit: "CPU s per 100k calls", scale: 1, digits: 2 },
+  loopPerCall: { unit: "µs of the loop's thread", scale: 1, digits: 2 },
+  storePerCall: { unit: "µs of the store's thread", scale: 1, digits: 2 },
   mbPerSecond: { unit: "MB/s", scale: 1, digits: 0 },
   cpuPerMb: { unit: "CPU ms per MB", scale: 1, digits: 2 },
   ms: { unit: "ms", scale: 1, digits: 1 },

@@ -8,7 +8,8 @@ import { spread } from "./statistics.mjs";
 /** Which metrics of a case tell something. @type {Record<string, import("./cases.mjs").Metric[]>} */
 const shown = {
   ...Object.fromEntries(latencies.map(({ name }) => [name, ["p50", "p99"]])),
-  "64 in flight": ["perSecond", "cpuPer100k", "p99"],
+  "64 in flight": ["perSecond", "cpuPer100k", "loopPerCall", "p99"],
+  records: ["loopPerCall", "storePerCall"],
   "1 MB": ["mbPerSecond", "cpuPerMb"],
   "4.5 MB": ["mbPerSecond", "cpuPerMb"],
   "16 providers": ["p50", "p99", "perSecond"],

@@ -49,7 +49,7 @@ class BenchSession {
   connection = {
     sendRequest: async (_method, { tools }) => {
       if (!tools) return;
-      this.offered = tools.length - 1; // tap_status is tap's own
+      this.offered = tools.filter(({ name }) => !name.startsWith("tap_")).length; // not tap's own
       this.syncs += 1;
     },
   };
@@ -101,13 +101,14 @@ function freePort() {
   });
 }
 
-/** @returns {Promise<Rival>} */
-async function tapDetached() {
+/** @param {{records?: boolean, spans?: boolean}} [config] the user's @returns {Promise<Rival>} */
+async function tapDetached(config = {}) {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), "tap-bench-"));
   const port = await freePort();
   const env = { ...process.env, COPILOT_HOME: home, TAP_GATEWAY_PORT: String(port) };
   const files = gatewayFiles(env);
   fs.mkdirSync(files.folder, { recursive: true });
+  fs.writeFileSync(path.join(files.folder, "config.json"), JSON.stringify(config), { mode: 0o600 });
   const host = spawn(process.execPath, [path.join(programFolder, "js", "host", "host.mjs")], {
     env,
     stdio: "ignore",
@@ -287,7 +288,9 @@ const echoing = (speaks, port, call) => ({
 /** @type {Record<string, () => Promise<Rival>>} */
 export const rivals = {
   "tap embedded": tapEmbedded,
-  "tap detached": tapDetached,
+  "tap detached": () => tapDetached(),
+  "tap detached, no spans": () => tapDetached({ spans: false }),
+  "tap detached, no records": () => tapDetached({ records: false }),
   "js embedded": jsEmbedded,
   "js detached": jsDetached,
   "ws echo": wsEcho,

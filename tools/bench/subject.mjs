@@ -8,18 +8,19 @@ import { percentile } from "./statistics.mjs";
 
 const rival = await rivals[process.argv[2]]();
 
-/** CPU time of the gateway's process in microseconds. */
+/** CPU time of the gateway's process, and of it that of its loop's thread, in microseconds. */
 function gatewayCpu() {
-  if (rival.gatewayPid === process.pid) {
-    const { user, system } = process.cpuUsage();
-    return user + system;
-  }
   const folder = `/proc/${rival.gatewayPid}/task`;
-  const ofThread = (/** @type {string} */ id) => {
+  const ofThread = (/** @type {string | number} */ id) => {
     const [nanoseconds] = readFileSync(`${folder}/${id}/schedstat`, "utf8").split(" ");
     return Number(nanoseconds) / 1000;
   };
-  return readdirSync(folder).reduce((sum, id) => sum + ofThread(id), 0);
+  const loop = ofThread(rival.gatewayPid);
+  if (rival.gatewayPid !== process.pid) {
+    return { all: readdirSync(folder).reduce((sum, id) => sum + ofThread(id), 0), loop };
+  }
+  const { user, system } = process.cpuUsage();
+  return { all: user + system, loop };
 }
 
 /** What is wrong with a result ends the run. @param {any} result @param {number} bytes */
@@ -53,13 +54,15 @@ async function load({ calls, inFlight, providers = 1, bytes = 64 }) {
   const startedAt = performance.now();
   await Promise.all(Array.from({ length: inFlight }, (_, worker) => work(worker)));
   const seconds = (performance.now() - startedAt) / 1000;
-  const cpu = gatewayCpu() - cpuBefore;
+  const cpuAfter = gatewayCpu();
+  const cpu = cpuAfter.all - cpuBefore.all;
   times.sort();
   return {
     p50: percentile(times, 50),
     p99: percentile(times, 99),
     perSecond: calls / seconds,
     cpuPer100k: (cpu / calls) * 0.1, // in seconds
+    loopPerCall: (cpuAfter.loop - cpuBefore.loop) / calls,
     mbPerSecond: (calls * bytes) / 1048576 / seconds,
     cpuPerMb: cpu / 1000 / ((calls * bytes) / 1048576), // in milliseconds
   };
@@ -103,6 +106,11 @@ process.on("message", async (/** @type {any} */ { id, request, options }) => {
   } catch (error) {
     process.send?.({ id, error: String(error instanceof Error ? error.stack : error) });
   }
+});
+// It ends with the bench, which may fail.
+process.once("disconnect", () => {
+  rival.close();
+  setTimeout(() => process.exit(), 500).unref();
 });
 const { port, token, speaks, gatewayPid } = rival;
 process.send?.({ id: 0, value: { port, token, speaks, gatewayPid } });
