@@ -61,9 +61,8 @@ function fromJsonSchema(tool, schema) {
   if (acceptsAll(schema)) return { schema, validate: (args) => args };
   /** @type {((args: any) => string[]) | undefined} */
   let problemsOf;
-  // Loaded for the first tool that needs it, which none of the gateway's host does.
-  const loaded = import("./arguments.mjs").then(({ checks }) => (problemsOf = checks(schema)));
-  loaded.catch(() => {}); // each call says so
+  // Loaded with the first call: a process whose tools nobody calls does without the validator.
+  const load = async () => (problemsOf ??= (await import("./arguments.mjs")).checks(schema));
   /** @param {string[]} problems @param {any} args */
   const accept = (problems, args) => {
     if (problems.length > 0) throw badArguments(tool, problems);
@@ -72,7 +71,7 @@ function fromJsonSchema(tool, schema) {
   const validate = (/** @type {any} */ args) =>
     problemsOf
       ? accept(problemsOf(args), args)
-      : loaded.then((problems) => accept(problems(args), args));
+      : load().then((problems) => accept(problems(args), args));
   return { schema, validate };
 }
 
