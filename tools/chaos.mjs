@@ -3,7 +3,15 @@
 // disk, descriptors or a clock to rely on. Every call and every check is in a ledger, and at the end
 // nothing may be left: no call, no process, no descriptor, no file.
 
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import net from "node:net";
 import os from "node:os";
 import path from "node:path";
@@ -83,6 +91,10 @@ class Chaos {
   async start() {
     this.port = await freePort();
     const env = { ...environment(this.home, this.port), ...this.machine.start() };
+    this.records = path.join(this.home, "tap");
+    mkdirSync(this.records, { mode: 0o700 });
+    const config = JSON.stringify({ toolGroups: ["records"] });
+    writeFileSync(path.join(this.records, "config.json"), config, { mode: 0o600 });
     const many = (count, make) => Array.from({ length: count }, (_, i) => make(i));
     this.sessions = many(SESSIONS, (i) => new SessionMember(`s${i}`, env, this.ledger));
     this.providers = many(PROVIDERS, (i) => new ProviderMember(`p${i}`, env, this.ledger));
@@ -122,6 +134,7 @@ class Chaos {
         for (let i = 0; i < count; ++i) by.call(of.name, "echo");
       },
       cancel: () => by.tell({ do: "cancel", id: this.ledger.anyOpen(by) }),
+      query: () => by.query(),
       check: () => by.check(verdict),
       killProvider: () => of.kill(),
       stopProvider: () => of.stop(ms),
@@ -137,6 +150,8 @@ class Chaos {
       busyHost: () => host && this.busy(host, by, of),
       hangUnlinked: () => host && this.hangUnlinked(host),
       killHost: () => host && signalTo(host, "SIGKILL"),
+      killFeatures: () => this.watch.features.forEach((pid) => signalTo(pid, "SIGKILL")),
+      stopFeatures: () => this.watch.features.forEach((pid) => this.stopFeatures(pid, ms)),
       fullDisk: () => {
         machine.fillDisk(host);
         this.putRight("disk", ms, () => machine.freeDisk(host));
@@ -164,6 +179,12 @@ class Chaos {
     this.#stopped.add(pid);
     signalTo(pid, "SIGSTOP");
     setTimeout(() => this.watch.isHost(pid) && signalTo(pid, "SIGCONT"), ms);
+  }
+
+  /** @param {number} pid @param {number} ms */
+  stopFeatures(pid, ms) {
+    signalTo(pid, "SIGSTOP");
+    setTimeout(() => this.watch.isFeatureHost(pid) && signalTo(pid, "SIGCONT"), ms);
   }
 
   /**
@@ -270,12 +291,16 @@ class Chaos {
     const files = readdirSync(this.files.folder, { recursive: true })
       .map(String)
       .filter((file) => file !== ".run");
-    const { calls, answered, absent, lost } = this.ledger.counts;
+    const damaged = readdirSync(this.records).filter((file) => file.includes("corrupt"));
+    const { calls, answered, absent, lost, told } = this.ledger.counts;
     const asked = calls - absent - lost;
     return [
       ...this.ledger.problems,
       ...(answered * 3 < asked ? [`only ${answered} of ${asked} calls were answered`] : []),
+      ...(told === 0 ? ["nobody was told of records"] : []),
+      ...damaged.map((file) => `records were damaged: ${file}`),
       ...descriptors,
+      ...this.watch.featureHostsLeft.map((pid) => `a feature host is left: ${pid}`),
       ...processes.map((one) => `a process is left: ${one}`),
       ...files.map((file) => `a file is left: ${file}`),
       ...(this.watch.mostMb > HOST_MEMORY_MB ? [`the host took ${this.watch.mostMb} MB`] : []),
@@ -312,7 +337,7 @@ class Chaos {
       `   so an order was heard after up to ${round(hearingMs)}, and settled after up to ${round(mostMs)}`,
     );
     say(
-      `   hosts: ${this.watch.hosts.size}, from ${Math.round(this.freshMb)} to ${Math.round(this.watch.mostMb)} MB`,
+      `   hosts: ${this.watch.hosts.size}, feature hosts: ${this.watch.featureHosts.size}, from ${Math.round(this.freshMb)} to ${Math.round(this.watch.mostMb)} MB`,
     );
   }
 }

@@ -7,12 +7,29 @@ import { clock } from "./pulse.mjs";
 export const TIMEOUT_MS = 2000;
 export const GATE_MS = 2000;
 /** Of the time in which the session's process ran: its own deadlines, and what a busy machine takes. */
-const PATIENCE_MS = { call: TIMEOUT_MS + 5000 + 1000, check: GATE_MS + 1000 + 1000 };
+const PATIENCE_MS = {
+  call: TIMEOUT_MS + 5000 + 1000,
+  query: 30_000 + 5000, // a tool's usual time
+  check: GATE_MS + 1000 + 1000,
+};
+const COUNTED = /** @type {const} */ ({ call: "calls", query: "queries", check: "checks" });
 /** Whatever the machine is busy with. */
 const FOREVER_MS = 60_000;
 
 /** Failures that a call may have while things are killed around it. */
 const DISTURBED = new Set(["DISCONNECTED", "TIMEOUT", "NOT_FOUND", "CANCELLED", "RATE_LIMITED"]);
+
+/** What a question about the records may end with, besides: the disk is full, or the feature host starts. */
+const UNAVAILABLE = new Set(["UNAVAILABLE"]);
+
+/** @param {string} text of an answer of tap_query_records */
+function isRecords(text) {
+  try {
+    return Array.isArray(JSON.parse(text).records);
+  } catch {
+    return false;
+  }
+}
 
 /** @param {{name: string, mode: string}} call @param {number} id */
 function expected({ name, mode }, id) {
@@ -25,7 +42,7 @@ function codeIn(text) {
 }
 
 /**
- * @typedef {{kind: "call" | "check", owner: object, name: string, mode: string}} Question
+ * @typedef {{kind: "call" | "query" | "check", owner: object, name: string, mode: string}} Question
  * @typedef {Question & {id: number, openedAt: number, done: boolean, asked: boolean, overdue: boolean, allowed?: boolean}} Entry
  */
 
@@ -41,6 +58,8 @@ export class Ledger {
   problems = [];
   counts = {
     calls: 0,
+    queries: 0,
+    told: 0,
     answered: 0,
     failed: 0,
     checks: 0,
@@ -52,7 +71,7 @@ export class Ledger {
   /** @type {Record<string, number>} failures by code */
   codes = {};
   /** Of the time in which its process ran. */
-  slowestMs = { call: 0, check: 0 };
+  slowestMs = { call: 0, query: 0, check: 0 };
   /** From the order to the report: what the parent's and the session's waiting for the processor add. */
   mostMs = 0;
   /** The longest that an order took to be heard. */
@@ -63,7 +82,7 @@ export class Ledger {
     const id = ++this.#last;
     const entry = { ...question, id, openedAt: clock(), done: false, asked: false, overdue: false };
     this.#open.set(id, entry);
-    this.counts[question.kind === "call" ? "calls" : "checks"] += 1;
+    this.counts[COUNTED[question.kind]] += 1;
     if (question.kind === "check") this.#checks.set(id, entry);
     return id;
   }
@@ -109,14 +128,22 @@ export class Ledger {
     this.counts.failed += 1;
     this.codes[code] = (this.codes[code] ?? 0) + 1;
     const meant = entry.mode === "fail" && code === "NOT_FOUND";
-    if (!meant && !DISTURBED.has(code)) this.#blame(entry, `failed: ${text}`);
+    const excused = DISTURBED.has(code) || (entry.kind === "query" && UNAVAILABLE.has(code));
+    if (!meant && !excused) this.#blame(entry, `failed: ${text}`);
   }
 
   /** @param {Entry} entry @param {string} text */
   #answered(entry, text) {
+    if (entry.kind === "query") return this.#told(entry, text);
     this.counts.answered += 1;
     const right = !["silent", "fail"].includes(entry.mode) && text === expected(entry, entry.id);
     if (!right) this.#blame(entry, `got ${JSON.stringify(text).slice(0, 200)}`);
+  }
+
+  /** @param {Entry} entry @param {string} text */
+  #told(entry, text) {
+    this.counts.told += 1;
+    if (!isRecords(text)) this.#blame(entry, `got ${JSON.stringify(text).slice(0, 200)}`);
   }
 
   /** @param {Entry} entry @param {boolean} denied */

@@ -129,6 +129,14 @@ export class SessionMember extends Member {
     return id;
   }
 
+  /** Asks for the newest records, through the feature host. */
+  query() {
+    if (!this.alive) return;
+    const id = this.ledger.open({ kind: "query", owner: this, name: "tap", mode: "records" });
+    const args = { collection: "tool_call", limit: 3 };
+    this.tell({ do: "call", id, tool: "tap_query_records", args });
+  }
+
   /** A use of a tool that gates have a say in. @param {string} mode what they say */
   check(mode) {
     if (!this.alive) return;

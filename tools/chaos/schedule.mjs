@@ -10,6 +10,7 @@ import { Random } from "./random.mjs";
 /** How often each comes, in parts of the sum. @type {Record<string, number>} */
 const WEIGHTS = {
   call: 600,
+  query: 60,
   burst: 30,
   cancel: 30,
   check: 150,
@@ -27,6 +28,8 @@ const WEIGHTS = {
   busyHost: 2,
   hangUnlinked: 1,
   killHost: 3,
+  killFeatures: 4,
+  stopFeatures: 4,
   fullDisk: 2,
   noDescriptors: 3,
   clockJump: 6,

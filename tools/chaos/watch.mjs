@@ -26,6 +26,8 @@ function residentMb(pid) {
 export class HostWatch {
   /** Those that were elected. @type {Set<number>} */
   hosts = new Set();
+  /** Those of the feature hosts. @type {Set<number>} */
+  featureHosts = new Set();
   memoryMb = 0;
   mostMb = 0;
   #descriptor;
@@ -48,6 +50,26 @@ export class HostWatch {
     return read(pid, "cmdline").includes("js/host/host.mjs");
   }
 
+  /** @param {number} pid */
+  isFeatureHost(pid) {
+    return read(pid, "cmdline").includes("js/feature-host/main.mjs");
+  }
+
+  /** The pids of the host's feature host: one, or none while there is none. @returns {number[]} */
+  get features() {
+    const { host } = this;
+    const children = host === undefined ? "" : read(host, `task/${host}/children`);
+    return children
+      .split(" ")
+      .map(Number)
+      .filter((pid) => pid > 0 && this.isFeatureHost(pid));
+  }
+
+  /** @returns {number[]} pids, of any host's */
+  get featureHostsLeft() {
+    return [...this.featureHosts].filter((pid) => this.isFeatureHost(pid));
+  }
+
   /** Whether it is a host that does not run until it is told to. @param {number} pid */
   isStopped(pid) {
     return this.isHost(pid) && /^State:\s*T/m.test(read(pid, "status"));
@@ -57,6 +79,7 @@ export class HostWatch {
     const { host } = this;
     if (host === undefined) return;
     this.hosts.add(host);
+    for (const pid of this.features) this.featureHosts.add(pid);
     this.memoryMb = residentMb(host) ?? this.memoryMb;
     this.mostMb = Math.max(this.mostMb, this.memoryMb);
   }
