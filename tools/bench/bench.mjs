@@ -9,9 +9,10 @@ import { buildCore, nativeFolder } from "../native.mjs";
 import { setUp } from "../setup.mjs";
 import { floors, latencies, phases } from "./cases.mjs";
 import { allowedCores, keptAwake, place, twoCores } from "./cores.mjs";
+import { firstGroup } from "./groups.mjs";
 import { helloToTool } from "./live.mjs";
 import { loadAverage, machine } from "./machine.mjs";
-import { hostMemory, providerMemory } from "./memory.mjs";
+import { bareMemory, hostMemory, providerMemory } from "./memory.mjs";
 import { plots } from "./plots/run.mjs";
 import { jsonOf, Provider, Subject } from "./processes.mjs";
 import { scale } from "./scale.mjs";
@@ -209,6 +210,11 @@ for (const phase of phases) {
 await step("storm", () => storm(samples, subjects));
 await step("50 rules", () => keptAwake(() => rules(samples, subjects)));
 for (const subject of subjects.values()) await subject.close();
+await step("the first tool group", async () => {
+  const { privateBytes } = await bareMemory();
+  const taken = await firstGroup(looksOnly ? 1 : 9, privateBytes);
+  samples.all["first group"] = { "feature host": taken };
+});
 await step("hello until the tool is in the CLI's session", async () => {
   const ms = await helloToTool(looksOnly ? 3 : 30);
   samples.all["hello to tool"] = { "tap in the CLI": { ms } };

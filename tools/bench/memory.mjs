@@ -16,15 +16,21 @@ export function memoryOf(pid) {
   return { bytes: of("VmRSS"), privateBytes: of("RssAnon") };
 }
 
+/** Of a Node.js that does nothing. @returns {Promise<Memory>} */
+export async function bareMemory() {
+  const bare = spawn(process.execPath, ["-e", "setInterval(() => {}, 1e6)"], { stdio: "ignore" });
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  const memory = memoryOf(Number(bare.pid));
+  bare.kill();
+  return memory;
+}
+
 /**
  * What the idle host has beyond a Node.js that does nothing.
  * @param {import("./processes.mjs").Subject} detached @returns {Promise<Memory>}
  */
 export async function hostMemory(detached) {
-  const bare = spawn(process.execPath, ["-e", "setInterval(() => {}, 1e6)"], { stdio: "ignore" });
-  await new Promise((resolve) => setTimeout(resolve, 2000));
-  const ofBare = memoryOf(Number(bare.pid));
-  bare.kill();
+  const ofBare = await bareMemory();
   const ofHost = await detached.ask("memory");
   return {
     bytes: ofHost.bytes - ofBare.bytes,

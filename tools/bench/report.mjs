@@ -16,6 +16,7 @@ const shown = {
   "50 providers": ["p50", "p99", "perSecond"],
   storm: ["ms", "syncs"],
   "50 rules": ["p50", "p99"],
+  "first group": ["ms", "privateBytes"],
   "hello to tool": ["ms"],
   "a tool is added": ["instructions", "linkBytes"],
   "a provider leaves": ["instructions", "linkBytes"],

@@ -24,6 +24,7 @@ import { onFrames, sendFrame } from "./js-link.mjs";
  * @property {string} token
  * @property {number} gatewayPid
  * @property {(tool: string, args: object) => Promise<any>} call
+ * @property {(tool: string) => boolean} [has] whether the session has it
  * @property {() => number} toolCount how many tools of providers the session has
  * @property {() => number} syncCount how often they were changed
  * @property {() => boolean} [hooksInForce]
@@ -71,6 +72,7 @@ class BenchSession {
 /** @param {BenchSession} session */
 const callerOf = (session) => ({
   call: (tool, args) => session.handlers.get(tool)(args, {}),
+  has: (tool) => session.handlers.has(tool),
   toolCount: () => session.offered,
   syncCount: () => session.syncs,
   hooksInForce: () => session.hooks !== undefined,

@@ -91,11 +91,21 @@ async function tools({ count }) {
   return { syncs: rival.syncCount() };
 }
 
+/** Adds the tools of a group to the session, as the model does. @param {{name: string}} options */
+async function group({ name }) {
+  await waitFor(() => rival.has("tap_tools"), { intervalMs: 5, what: "tap_tools" });
+  const startedAt = performance.now();
+  const result = await rival.call("tap_tools", { group: name });
+  if (result.resultType !== "success") throw new Error(JSON.stringify(result));
+  return { ms: performance.now() - startedAt };
+}
+
 /** @type {Record<string, (options: any) => unknown>} */
 const requests = {
   load,
   hooks,
   tools,
+  group,
   memory: () => memoryOf(rival.gatewayPid),
   close: () => rival.close(),
 };

@@ -1,0 +1,39 @@
+// The first tool group of a gateway: tap_tools starts the feature host, waits until its features are installed, and
+// answers once the session has the tools. The session's side is played, so that a swap takes no time.
+
+import { readFileSync } from "node:fs";
+import { memoryOf } from "./memory.mjs";
+import { Subject } from "./processes.mjs";
+
+/** What a host that is new does besides. */
+const SETTLED_MS = 700;
+
+/** @param {number} ms */
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** @param {number} host @returns {number} the pid of its feature host */
+function featureHostOf(host) {
+  const children = readFileSync(`/proc/${host}/task/${host}/children`, "utf8").trim().split(" ");
+  const isIt = (/** @type {string} */ pid) =>
+    readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("feature-host/main.mjs");
+  return Number(children.find(isIt));
+}
+
+/**
+ * Each round with a gateway of its own. @param {number} rounds @param {number} bare private bytes of a Node.js that does nothing
+ * @returns {Promise<{ms: number[], privateBytes: number[]}>}
+ */
+export async function firstGroup(rounds, bare) {
+  /** @type {{ms: number[], privateBytes: number[]}} */
+  const taken = { ms: [], privateBytes: [] };
+  for (let round = 0; round < rounds; ++round) {
+    const subject = await Subject.start("tap detached");
+    const { ms } = await subject.ask("group", { name: "records" });
+    await pause(SETTLED_MS);
+    const { privateBytes } = memoryOf(featureHostOf(subject.gatewayPid));
+    taken.ms.push(ms);
+    taken.privateBytes.push(privateBytes - bare);
+    await subject.close();
+  }
+  return taken;
+}
