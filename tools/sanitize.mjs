@@ -6,6 +6,8 @@ import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { attempt, CommandFailed, root, run, say, step, testFiles } from "./commands.mjs";
+import { DEFINES } from "../js/install/sqlite.mjs";
+import { copyAmalgamation } from "../packaging/sqlite.mjs";
 import { buildNative, nativeTests } from "./native.mjs";
 
 const addressFolder = path.join(root, "build-asan");
@@ -37,13 +39,18 @@ async function runtimes() {
 
 /**
  * Builds with clang, for ASan and UBSan and, in the core, for libFuzzer. Every caller builds into the
- * same folder with the same options, so the core is compiled once.
+ * same folder with the same options, so the core is compiled once. SQLite is a release's: the other
+ * builds have the system's, which may be too old to write ahead.
  * @param {string[]} targets @returns {Promise<string>} the folder
  */
 export async function buildSanitized(targets) {
   const headers = nodeHeaders();
+  const sqlite = path.join(addressFolder, "sqlite");
+  copyAmalgamation(root, sqlite);
   const options = [
     "-DCMAKE_CXX_COMPILER=clang++",
+    `-DTAP_SQLITE_SOURCE=${sqlite}`,
+    `-DTAP_SQLITE_DEFINES=${DEFINES.join(";")}`,
     "-DTAP_SANITIZE=address,undefined",
     "-DTAP_FUZZ=ON",
     "-DCMAKE_CXX_FLAGS=-O1 -g1",

@@ -14,7 +14,7 @@ import { findLibrary } from "./libraries.mjs";
 /**
  * Of the amalgamation: without what tap does not use, and for connections that each belong to one thread.
  */
-const DEFINES = [
+export const DEFINES = [
   "SQLITE_DEFAULT_MEMSTATUS=0",
   "SQLITE_DQS=0",
   "SQLITE_OMIT_DEPRECATED",
