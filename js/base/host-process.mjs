@@ -5,7 +5,7 @@ import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
 import { readIfThere } from "./host-files.mjs";
-import { hostEnvironment } from "./node.mjs";
+import { gatewayEnvironment } from "./node.mjs";
 import { programFolder } from "./paths.mjs";
 import { afterRunning } from "./patience.mjs";
 import { visible } from "./visible.mjs";
@@ -42,7 +42,7 @@ export function startHost(node, files, onFailed = () => {}) {
   const child = spawn(node, [path.join(programFolder, "js", "host", "host.mjs")], {
     detached: true,
     stdio: ["ignore", "ignore", stderr],
-    env: hostEnvironment(process.env),
+    env: gatewayEnvironment(process.env),
     cwd: programFolder,
     windowsHide: true,
   });

@@ -5,6 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { isNodeNewEnough } from "./node-version.mjs";
 import { programFolder } from "./paths.mjs";
+import { telemetryVariables } from "./telemetry.mjs";
 
 /** For `node --version`: a version manager may stand in for it. */
 const VERSION_MS = 3000;
@@ -17,6 +18,12 @@ const PASSED =
 export function hostEnvironment(env) {
   return Object.fromEntries(Object.entries(env).filter(([name]) => PASSED.test(name)));
 }
+
+/** That of the gateway host, which passes the variables of OpenTelemetry to no program. @param {NodeJS.ProcessEnv} env */
+export const gatewayEnvironment = (env) => ({
+  ...hostEnvironment(env),
+  ...telemetryVariables(env),
+});
 
 /** @param {string} file */
 function isExecutable(file) {

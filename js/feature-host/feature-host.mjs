@@ -2,6 +2,7 @@
 // are installed and removed while everything else goes on.
 
 import { provider } from "../../sdk/node/provider.mjs";
+import { conditionsOf } from "../registry/conditions.mjs";
 import { Installation } from "../registry/installation.mjs";
 import { preflightKnown } from "../registry/preflight.mjs";
 import { LinkTransport } from "../../sdk/node/link.mjs";
@@ -17,6 +18,8 @@ import { Watch } from "./watch.mjs";
  * @property {string} token of this process
  * @property {string} home <COPILOT_HOME>
  * @property {Record<string, boolean>} features by id: false disables one
+ * @property {import("../registry/conditions.mjs").Telemetry & {since: number}} telemetry `since`: Unix ms; no other
+ *   feature host has exported the spans that are recorded from then on
  *
  * @typedef {{installation: Installation, close: (reason: string) => Promise<void>}} Running
  */
@@ -73,7 +76,8 @@ export class FeatureHost {
       descriptor,
       origin: "tap itself",
     }));
-    const changed = preflightKnown(candidates, { features: enabled }).filter(
+    const conditions = conditionsOf(this.#greeting.telemetry);
+    const changed = preflightKnown(candidates, { features: enabled, conditions }).filter(
       ({ descriptor, decision }) =>
         this.#running.get(descriptor.id)?.installation.enabled !== decision.enabled,
     );
@@ -94,8 +98,13 @@ export class FeatureHost {
   /** @param {Checked} checked @returns {{running: Running, started: Promise<unknown>}} */
   #install(checked) {
     const { id } = checked.descriptor;
-    const { link, token, home } = this.#greeting;
-    const { implementations, files, programs } = servicesOf(id, home, this.#requests);
+    const { link, token } = this.#greeting;
+    const { implementations, files, programs } = servicesOf(
+      id,
+      this.#greeting,
+      this.#requests,
+      (work) => this.#watch.leave(work),
+    );
     const own = provider(providerName(id), {
       session: "all",
       transport: new LinkTransport({ link, token }),

@@ -1,14 +1,18 @@
-// The services of features in this process: their own folder and programs here, all else by a request to the gateway
-// host.
+// The services of features in this process: their own folder, programs and the network here, all else by a request to
+// the gateway host.
 
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { ownFolder } from "./folder.mjs";
+import { post } from "./network.mjs";
 import { Programs } from "./programs.mjs";
 
 /**
- * @param {string} id of the feature @param {string} home <COPILOT_HOME>
+ * @param {string} id of the feature
+ * @param {Pick<import("./feature-host.mjs").Greeting, "home" | "telemetry">} greeting
  * @param {import("./gateway-requests.mjs").GatewayRequests} requests
+ * @param {<T>(work: () => T) => T} leave runs what no feature answers for
  */
-export function servicesOf(id, home, requests) {
+export function servicesOf(id, { home, telemetry }, requests, leave) {
   const files = ownFolder(home, id);
   const programs = new Programs();
   const ask =
@@ -19,6 +23,9 @@ export function servicesOf(id, home, requests) {
   const implementations = {
     files: { read: files.read, list: files.list, write: files.write, remove: files.remove },
     process: { run: (program) => programs.run(program) },
+    // fetch is loaded with its first use, and has timers of its own: not the feature's.
+    network: { post: (given) => leave(() => nextTurn().then(() => post(given))) },
+    telemetry: { settings: () => ({ variables: telemetry.variables, since: telemetry.since }) },
     records: {
       query: ask("records.query"),
       stats: ask("records.stats"),

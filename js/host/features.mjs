@@ -3,6 +3,7 @@
 
 import { messageOf } from "../base/errors.mjs";
 import { FEATURES } from "../features/list.mjs";
+import { conditionsOf } from "../registry/conditions.mjs";
 import { readReport } from "../registry/report.mjs";
 import { ConfiguredFeatures } from "./configured.mjs";
 import { checkBuiltins, isResident, ResidentFeatures } from "./resident.mjs";
@@ -11,7 +12,9 @@ import { checkBuiltins, isResident, ResidentFeatures } from "./resident.mjs";
 /** @typedef {import("../base/log.mjs").Log} Log */
 /** @typedef {import("../registry/report.mjs").Report} Report */
 /** @typedef {import("../features/list.mjs").Feature} Feature */
+/** @typedef {import("../registry/descriptor.mjs").Descriptor} Descriptor */
 /** @typedef {import("../projects/user-config.mjs").UserConfig} UserConfig */
+/** @typedef {import("../registry/preflight.mjs").Checked} Checked */
 /** @typedef {import("./feature-host.mjs").FeatureHostProcess} FeatureHostProcess */
 /** @typedef {{name: string, description: string}} ToolGroup */
 /** @typedef {(groups: ToolGroup[]) => void} GroupsListener */
@@ -30,8 +33,8 @@ const READY_MS = 5000;
 const PING_MS = 15_000;
 const COMMAND_MS = 25_000;
 
-/** @param {Feature} feature whether it works without being asked */
-const isEager = ({ descriptor: { tasks = [], hooks = [] } }) => tasks.length + hooks.length > 0;
+/** @param {Descriptor} descriptor whether it works without being asked */
+const isEager = ({ tasks = [], hooks = [] }) => tasks.length + hooks.length > 0;
 
 export class HostFeatures {
   /** Those of configs. */
@@ -47,6 +50,10 @@ export class HostFeatures {
   #starting;
   /** @type {Map<string, Report>} */
   #reports = new Map();
+  /** @type {import("../registry/conditions.mjs").Telemetry} */
+  #telemetry;
+  /** When the feature host was needed, or the last one ended: Unix ms. */
+  #since = 0;
   #rss = 0;
   #trouble = "";
   /** Those that wait for its first report. @type {Set<() => void>} */
@@ -68,6 +75,7 @@ export class HostFeatures {
    * @param {() => string} options.link path of the link
    * @param {import("../registry/services.mjs").Implementations} options.services of resident features
    * @param {UserConfig} options.config the user's
+   * @param {Record<string, string>} [options.telemetry] variables of OpenTelemetry
    * @param {() => import("../projects/providers.mjs").EntryState[]} options.entries what configs name
    * @param {readonly Feature[]} [options.features] @param {string} [options.main] of the feature host, in tests
    */
@@ -76,6 +84,8 @@ export class HostFeatures {
     this.configured = new ConfiguredFeatures(options);
     this.#features = options.features ?? FEATURES;
     this.#enabled = this.#switchable(options.config.features);
+    const { records = true, spans = true } = options.config;
+    this.#telemetry = { variables: options.telemetry ?? {}, recorded: records && spans };
     const services = {
       ...options.services,
       features: { report: () => this.reports() },
@@ -107,14 +117,18 @@ export class HostFeatures {
   /** @returns {Report[]} */
   #builtins() {
     const resident = new Map(this.#resident.reports().map((report) => [report.id, report]));
-    return checkBuiltins(this.#features, this.#enabled).flatMap(({ descriptor }) => {
-      const report = resident.get(descriptor.id) ?? this.#reportOfHosted(descriptor);
+    return this.#checked().flatMap((checked) => {
+      const report = resident.get(checked.descriptor.id) ?? this.#reportOfHosted(checked);
       return report ? [report] : [];
     });
   }
 
-  /** What its descriptor promises, until the feature host says more. @param {import("../registry/descriptor.mjs").Descriptor} descriptor */
-  #reportOfHosted(descriptor) {
+  #checked() {
+    return checkBuiltins(this.#features, this.#enabled, conditionsOf(this.#telemetry));
+  }
+
+  /** What its descriptor promises, until the feature host says more. @param {Checked} checked */
+  #reportOfHosted({ descriptor, skipped }) {
     const enabled = this.#enabled[descriptor.id] !== false;
     const told = this.#reports.get(descriptor.id);
     if (this.#ready && told?.enabled === enabled) return told;
@@ -131,6 +145,7 @@ export class HostFeatures {
       commands: names(descriptor.commands),
       channels: enabled ? descriptor.channels : [],
       tasks: names(descriptor.tasks),
+      skipped: enabled ? skipped : [],
       diagnostics: trouble,
     });
   }
@@ -144,9 +159,7 @@ export class HostFeatures {
 
   /** The tool groups of the features that are on, each described by its first tool. @returns {ToolGroup[]} */
   groups() {
-    const all = checkBuiltins(this.#features, this.#enabled).filter(
-      ({ decision }) => decision.enabled && !decision.obstacle,
-    );
+    const all = this.#checked().filter(({ decision }) => decision.enabled && !decision.obstacle);
     return all.flatMap(({ descriptor: { tools = [] } }) => {
       const names = [...new Set(tools.flatMap(({ group }) => group ?? []))];
       return names.map((name) => {
@@ -201,13 +214,13 @@ export class HostFeatures {
 
   /** A session has begun: features that work without being asked are needed now. @param {readonly string[]} [groups] that it has from the start */
   sessionOpened(groups = []) {
-    const on = this.#hosted.filter(({ descriptor }) => this.#enabled[descriptor.id] !== false);
+    const on = this.#checked().filter(
+      ({ descriptor, decision }) => descriptor.host !== "gateway" && decision.enabled,
+    );
     const needed = on.some(
-      (feature) =>
-        isEager(feature) ||
-        feature.descriptor.tools?.some(
-          ({ group }) => group !== undefined && groups.includes(group),
-        ),
+      ({ descriptor }) =>
+        isEager(descriptor) ||
+        descriptor.tools?.some(({ group }) => group !== undefined && groups.includes(group)),
     );
     if (needed) void this.need().catch(() => {});
   }
@@ -226,6 +239,7 @@ export class HostFeatures {
 
   async #start() {
     const { gateway, files, link, log } = this.#options;
+    this.#since = Date.now();
     try {
       const { FeatureHostProcess } = await import("./feature-host.mjs");
       if (this.#closed) return;
@@ -235,11 +249,18 @@ export class HostFeatures {
         issueToken: () => gateway.issueFeatureToken(),
         revokeToken: (token) => {
           this.#ready = false;
+          this.#since = Date.now();
           this.#rss = 0;
           gateway.revokeFeatureToken(token);
           this.#answerAll("the feature host has ended");
         },
-        greeting: (token) => ({ link: link(), token, home: files.home, features: this.#enabled }),
+        greeting: (token) => ({
+          link: link(),
+          token,
+          home: files.home,
+          features: this.#enabled,
+          telemetry: { ...this.#telemetry, since: this.#since },
+        }),
         onMessage: (level, text) => {
           this.#trouble = text.replace(/^tap: /, "");
           log(level, text);

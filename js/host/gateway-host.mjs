@@ -17,6 +17,7 @@ import {
   writePrivate,
 } from "../base/host-files.mjs";
 import { MAX_SOCKET_PATH, version } from "../base/paths.mjs";
+import { telemetryVariables } from "../base/telemetry.mjs";
 import { ProjectSessions } from "../projects/sessions.mjs";
 import { NO_CONFIG, readUserConfig } from "../projects/user-config.mjs";
 import { serveFeatureRequests } from "./feature-requests.mjs";
@@ -101,6 +102,7 @@ export class GatewayHost {
       config,
       link: () => this.#link,
       entries: () => this.#projects?.states() ?? [],
+      telemetry: telemetryVariables(process.env),
       ...parts,
       services: {
         providers: { inspect: () => JSON.parse(this.gateway.inspect()) },

@@ -19,11 +19,15 @@ const ORIGIN = "tap itself";
 /** @param {Feature} feature */
 export const isResident = ({ descriptor }) => descriptor.host === "gateway";
 
-/** @param {readonly Feature[]} features @param {Record<string, boolean>} enabled @returns {Checked[]} */
-export const checkBuiltins = (features, enabled) =>
+/**
+ * @param {readonly Feature[]} features @param {Record<string, boolean>} enabled
+ * @param {import("../registry/policy.mjs").Policy["conditions"]} [conditions] for tasks of the feature host
+ * @returns {Checked[]}
+ */
+export const checkBuiltins = (features, enabled, conditions) =>
   preflightKnown(
     features.map(({ descriptor }) => ({ descriptor, origin: ORIGIN })),
-    { features: enabled },
+    { features: enabled, conditions },
   );
 
 export class ResidentFeatures {

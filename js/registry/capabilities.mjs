@@ -8,6 +8,7 @@ export const CAPABILITIES = /** @type {const} */ ({
   notify: "put text before the model",
   prompt: "start a turn",
   process: "start programs",
+  network: "post to receivers on the network, with the user's headers for them",
   "records:read": "read the record store",
   "records:write": "write to the record store",
   "session:read": "read the state of sessions",

@@ -1,5 +1,7 @@
 // The JSON Schema of a descriptor. A descriptor is data only: it can be printed, stored and compared.
 
+import { CONDITIONS } from "./conditions.mjs";
+
 /** A tool's name as the CLI accepts it. */
 const TOOL_NAME = "^[a-zA-Z0-9_-]{1,64}$";
 /** A name in kebab-case or snake_case. */
@@ -96,7 +98,7 @@ export const DESCRIPTOR_SCHEMA = {
         type: "object",
         additionalProperties: false,
         required: ["name"],
-        properties: { name: word, schedule: text(100) },
+        properties: { name: word, schedule: text(100), when: { enum: [...CONDITIONS] } },
       },
     },
   },

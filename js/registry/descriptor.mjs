@@ -20,7 +20,8 @@ import { schemaProblem } from "./schema-cost.mjs";
  * @property {{name: string, point: string}[]} [hooks]
  * @property {string[]} [channels] on which it may emit events
  * @property {{name: string, description: string}[]} [commands] slash commands
- * @property {{name: string, schedule?: string}[]} [tasks]
+ * @property {{name: string, schedule?: string, when?: typeof import("./conditions.mjs").CONDITIONS[number]}[]} [tasks]
+ *   `when`: it runs only while this condition is met
  */
 
 const MOST_PROBLEMS = 10;

@@ -10,7 +10,8 @@ import { decide } from "./policy.mjs";
  * @typedef {{descriptor: Descriptor, origin: string}} Candidate `origin`: the file or list that names it, for people
  *
  * @typedef {object} Checked
- * @property {Descriptor} descriptor with what may be installed: without the names that others claim, too
+ * @property {Descriptor} descriptor with what may be installed: without the names that others claim, and without
+ *   the tasks whose condition is not met
  * @property {string} origin
  * @property {import("./policy.mjs").Decision} decision
  * @property {{what: string, reason: string}[]} skipped
@@ -93,7 +94,13 @@ function check({ descriptor, origin }, policy, claimed) {
     return false;
   });
   const commands = (descriptor.commands ?? []).filter(({ name }) => free("commands", name));
-  return { descriptor: { ...descriptor, tools, commands }, origin, decision, skipped, problems };
+  const tasks = (descriptor.tasks ?? []).filter(({ name, when }) => {
+    const { met, obstacle } = (when && policy.conditions?.[when]) ?? { met: !when, obstacle: "" };
+    if (obstacle && decision.enabled) skipped.push({ what: `task ${name}`, reason: obstacle });
+    return met;
+  });
+  const left = { ...descriptor, tools, commands, tasks };
+  return { descriptor: left, origin, decision, skipped, problems };
 }
 
 /**

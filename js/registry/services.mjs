@@ -12,6 +12,8 @@ export const SERVICES = /** @type {const} */ ({
     remove: "fs:write:own",
   },
   process: { run: "process" },
+  network: { post: "network" },
+  telemetry: { settings: "network" },
   records: {
     query: "records:read",
     stats: "records:read",

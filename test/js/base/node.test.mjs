@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { findNode, hostEnvironment } from "../../../js/base/node.mjs";
+import { findNode, gatewayEnvironment, hostEnvironment } from "../../../js/base/node.mjs";
 import { temporaryFolder } from "../../support/harness.mjs";
 
 test("host's environment: what it needs, and no secret of the session", () => {
@@ -17,6 +17,13 @@ test("host's environment: what it needs, and no secret of the session", () => {
     MYPATH: "x",
   };
   assert.deepEqual(hostEnvironment({ ...passed, ...secret }), passed);
+});
+
+test("the gateway host inherits where spans go, and passes it to no program", () => {
+  const telemetry = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://h", OTEL_EXPORTER_OTLP_HEADERS: "k=v" };
+  const env = { PATH: "/bin", GITHUB_TOKEN: "x", ...telemetry };
+  assert.deepEqual(gatewayEnvironment(env), { PATH: "/bin", ...telemetry });
+  assert.deepEqual(hostEnvironment(env), { PATH: "/bin" });
 });
 
 /** A program that says that version. @param {string} folder @param {string} name @param {string} says */

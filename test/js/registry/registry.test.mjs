@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { FEATURES } from "../../../js/features/list.mjs";
 import { meaningOf, parseCapability } from "../../../js/registry/capabilities.mjs";
+import { conditionsOf } from "../../../js/registry/conditions.mjs";
 import { descriptorProblems } from "../../../js/registry/descriptor.mjs";
 import { preflight, preflightKnown } from "../../../js/registry/preflight.mjs";
 import { makeReport, MOST_REPORT_BYTES, readReport } from "../../../js/registry/report.mjs";
@@ -209,6 +210,25 @@ describe("the preflight", () => {
     assert.match(two.decision.obstacle, /^not yet/);
     const [allowed] = await check({ withheld: () => "" }, project);
     assert.deepEqual(allowed.decision.granted, ["process"]);
+  });
+
+  test("leaves out a task whose condition is not met, and says so where it was asked for", async () => {
+    const one = feature({ tasks: [{ name: "post", when: "spans-exported" }, { name: "wait" }] });
+    const variables = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://localhost" };
+    const under = async (/** @type {any} */ conditions) => {
+      const [{ descriptor, skipped }] = await check({ conditions }, one);
+      return { tasks: descriptor.tasks?.map(({ name }) => name), skipped };
+    };
+    const none = { tasks: ["wait"], skipped: [] };
+    assert.deepEqual(await under(undefined), none);
+    assert.deepEqual(await under(conditionsOf({ variables: {}, recorded: true })), none);
+    const met = await under(conditionsOf({ variables, recorded: true }));
+    assert.deepEqual(met, { tasks: ["post", "wait"], skipped: [] });
+    const refused = await under(conditionsOf({ variables, recorded: false }));
+    assert.deepEqual([refused.tasks, refused.skipped[0].what], [["wait"], "task post"]);
+    assert.match(refused.skipped[0].reason, /config.json has "records": false or "spans": false/);
+    const [unknown] = await check({}, feature({ tasks: [{ name: "post", when: "never" }] }));
+    assert.match(unknown.problems.join(), /when: expected one of spans-exported, found "never"/);
   });
 
   test("of the built-in features finds nothing, whatever their order", () => {

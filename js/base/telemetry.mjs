@@ -1,0 +1,27 @@
+// The variables of OpenTelemetry that concern the export of spans. The gateway host inherits them from the session that
+// starts it, and passes them to its feature host only: headers hold secrets.
+
+const NAMES =
+  /^OTEL_(?:EXPORTER_OTLP_(?:TRACES_)?(?:ENDPOINT|HEADERS|TIMEOUT|PROTOCOL|COMPRESSION|CERTIFICATE|CLIENT_KEY|CLIENT_CERTIFICATE)|SERVICE_NAME|RESOURCE_ATTRIBUTES|SDK_DISABLED|TRACES_EXPORTER)$/;
+/** Of one value, in characters. */
+export const MOST_VARIABLE = 8192;
+
+/**
+ * Those that are set. A value that is too long has one character too many.
+ * @param {NodeJS.ProcessEnv} env @returns {Record<string, string>}
+ */
+export const telemetryVariables = (env) =>
+  Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) =>
+      value && NAMES.test(name) ? [[name, value.slice(0, MOST_VARIABLE + 1)]] : [],
+    ),
+  );
+
+/** Whether they ask for an export of spans by OTLP. @param {Record<string, string>} variables */
+export function asksForExport(variables) {
+  const endpoint =
+    variables.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || variables.OTEL_EXPORTER_OTLP_ENDPOINT;
+  const disabled = variables.OTEL_SDK_DISABLED?.trim().toLowerCase() === "true";
+  const exporters = variables.OTEL_TRACES_EXPORTER?.split(",").map((name) => name.trim());
+  return Boolean(endpoint) && !disabled && (exporters?.includes("otlp") ?? true);
+}
