@@ -86,7 +86,9 @@ export class FeatureHost {
         const { id } = checked.descriptor;
         const former = this.#running.get(id);
         await former?.close("the feature was disabled");
-        const { running, started } = this.#install(checked);
+        const { telemetry } = this.#greeting;
+        const since = former ? Date.now() : telemetry.since;
+        const { running, started } = this.#install(checked, { ...telemetry, since });
         running.installation.diagnostics.continue(former?.installation.diagnostics.list());
         this.#running.set(id, running);
         await started;
@@ -95,13 +97,16 @@ export class FeatureHost {
     this.#report();
   }
 
-  /** @param {Checked} checked @returns {{running: Running, started: Promise<unknown>}} */
-  #install(checked) {
+  /**
+   * @param {Checked} checked @param {Greeting["telemetry"]} telemetry
+   * @returns {{running: Running, started: Promise<unknown>}}
+   */
+  #install(checked, telemetry) {
     const { id } = checked.descriptor;
-    const { link, token } = this.#greeting;
+    const { link, token, home } = this.#greeting;
     const { implementations, files, programs } = servicesOf(
       id,
-      this.#greeting,
+      { home, telemetry },
       this.#requests,
       (work) => this.#watch.leave(work),
     );

@@ -5,6 +5,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { test } from "node:test";
 import { say, toolResults } from "../support/model.mjs";
+import { OtlpReceiver } from "../support/otlp-receiver.mjs";
 import { onceOffered, startTap, steps } from "../support/tap.mjs";
 
 /** The value of an attribute, however the exporter writes attributes. */
@@ -51,4 +52,26 @@ test("a provider's traceparent is in the trace in which the CLI has the call", a
   );
   assert.ok(executed, `no span of the call ${ids[0]} in ${lines.join("\n").slice(0, 2000)}`);
   assert.equal(executed.traceId, traceId);
+});
+
+test("a receiver that the CLI's environment names gets tap's spans in the trace of the CLI's own", async (t) => {
+  const receiver = await OtlpReceiver.start(t);
+  const isTaps = ({ scope }) => scope === "copilot-tap";
+  const posted = () => receiver.spans.find((span) => isTaps(span) && /traced$/.test(span.name));
+  const oncePosted = () => posted() !== undefined && say("bye");
+  const rig = await startTap(t, steps([onceOffered("traced"), oncePosted]));
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url };
+  const started = rig.cli.startPrompt("go", { env });
+  await rig.model.waitForRequest();
+  await rig.provide({ traced: { handler: () => "done" } });
+  await rig.ended(started);
+  const call = posted();
+  const id = call.attributes["gen_ai.tool.call.id"];
+  const ids = rig.model.requests.flatMap((request) => toolResults(request).map((one) => one.id));
+  assert.ok(ids.includes(id), `${id} is a call of the model`);
+  const others = receiver.spans.filter((span) => !isTaps(span));
+  const own = others.find(({ attributes }) => attributes["gen_ai.tool.call.id"] === id);
+  assert.ok(own, `no span of the CLI among ${others.map(({ name }) => name).join(", ")}`);
+  assert.deepEqual([call.traceId, call.parentSpanId], [own.traceId, own.spanId]);
+  assert.equal(call.resource["service.name"], "copilot-tap");
 });

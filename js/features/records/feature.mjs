@@ -1,5 +1,6 @@
-// tap_query_records: the record store, for the model.
+// The record store: tap_query_records for the model, and spans for a receiver of OpenTelemetry.
 
+import { version } from "../../base/paths.mjs";
 import { ToolError } from "../../../sdk/node/errors.mjs";
 
 /** @type {import("../../registry/descriptor.mjs").Descriptor} */
@@ -11,6 +12,11 @@ export const descriptor = {
   host: "feature-host",
   capabilities: [
     { capability: "records:read", required: true, reason: "answers questions about records" },
+    {
+      capability: "network",
+      required: false,
+      reason: "posts spans to the receiver that OTEL_EXPORTER_OTLP_ENDPOINT names",
+    },
   ],
   tools: [
     {
@@ -43,6 +49,7 @@ export const descriptor = {
       },
     },
   ],
+  tasks: [{ name: "export-spans", when: "spans-exported" }],
 };
 
 const DEFAULT_LIMIT = 20;
@@ -68,4 +75,14 @@ export function install({ tools, services }) {
     };
     return services.records.query(query);
   });
+  return {
+    tasks: {
+      /** @type {import("../../registry/tasks.mjs").Task} */
+      "export-spans": async ({ signal, diagnostics }) => {
+        const { exportSpans } = await import("./span-export.mjs");
+        const diagnose = (/** @type {string} */ text) => diagnostics.add(text);
+        return exportSpans({ services, diagnose, version }, signal);
+      },
+    },
+  };
 }

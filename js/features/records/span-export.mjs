@@ -1,0 +1,264 @@
+// Posts spans to the receiver of the user's choice, soon after they were recorded. The record store is the source, so
+// that a slow receiver costs neither a call nor the store anything. Nothing waits for the receiver.
+
+import { encodeSpans } from "../../base/otlp.mjs";
+import { spanOf } from "../../base/span.mjs";
+import { targetOf } from "./export-target.mjs";
+
+/** @typedef {import("../../base/span.mjs").Span} Span */
+/** @typedef {import("./export-target.mjs").Target} Target */
+/** @typedef {import("../../feature-host/network.mjs").Answer} Answer */
+/**
+ * @typedef {object} Means
+ * @property {import("../../registry/services.mjs").Services} services
+ * @property {(problem: string) => void} diagnose
+ * @property {string} version tap's
+ * @property {() => number} [now] Unix ms
+ * @property {number} [everyMs] how often it looks for new spans
+ * @property {number} [retryMs] before the second attempt
+ */
+
+const EVERY_MS = 2000;
+const BATCH = 512;
+/** Spans that wait for the receiver. */
+export const MOST_WAITING = 8192;
+/** A record may be stored that much later than its time says. */
+const LATE_MS = 60_000;
+const RETRY_MS = 1000;
+const LONGEST_RETRY_MS = 60_000;
+/** What a receiver may ask for with Retry-After. */
+const LONGEST_PAUSE_MS = 300_000;
+const MOST_PROBLEMS = 10;
+/** https://opentelemetry.io/docs/specs/otlp/#retryable-response-codes */
+const PASSING = new Set([429, 502, 503, 504]);
+const TRACE_ID = /^(?!0+$)[0-9a-f]{32}$/;
+const SPAN_ID = /^(?!0+$)[0-9a-f]{16}$/;
+
+/** @param {number} ms @param {AbortSignal} signal ends it early @returns {Promise<void>} */
+const pause = (ms, signal) =>
+  new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done);
+    if (signal.aborted) done();
+  });
+
+/** @param {number} count */
+const spansText = (count) => (count === 1 ? "1 span" : `${count} spans`);
+
+/** A record as a span that a receiver can take. @param {any} record @returns {Span[]} none where it is not one */
+function readSpan(record) {
+  const span = spanOf(record);
+  if (!span || !TRACE_ID.test(span.traceId) || !SPAN_ID.test(span.spanId)) return [];
+  const { parentSpanId, startUs, durationUs } = span;
+  if (![startUs, durationUs].every((us) => Number.isFinite(us) && us >= 0 && us < 2 ** 53))
+    return [];
+  return [{ ...span, parentSpanId: SPAN_ID.test(parentSpanId) ? parentSpanId : "" }];
+}
+
+/**
+ * How long a receiver wants to be left alone.
+ * @param {string | undefined} header a number of seconds, or a date of HTTP @param {number} now Unix ms
+ * @returns {number} ms; 0 where it says nothing that can be read
+ */
+export function pauseAsked(header, now) {
+  if (header === undefined || header.length > 40) return 0;
+  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;
+  return Number.isNaN(ms) ? 0 : Math.min(LONGEST_PAUSE_MS, Math.max(0, ms));
+}
+
+/** What a receiver took of a request, by its answer. @param {Answer} answer @returns {number} spans that it refused */
+export function refusedOf({ text, cut }) {
+  try {
+    const count = cut ? 0 : Number(JSON.parse(text).partialSuccess?.rejectedSpans ?? 0);
+    return Number.isSafeInteger(count) && count > 0 ? count : 0;
+  } catch {
+    return 0;
+  }
+}
+
+export class SpanExport {
+  #target;
+  #means;
+  #now;
+  /** The oldest first. @type {Span[]} */
+  #waiting = [];
+  /** The id of the last record that was read. */
+  #after = 0;
+  /** Records from before this time are not exported. */
+  #floor;
+  #lookedAt = Infinity;
+  #attempts = 0;
+  /** On the clock that nobody sets. */
+  #notBefore = 0;
+  #trouble = "";
+  /** Of lost spans, as was last said. */
+  #said = 0;
+  counts = { sent: 0, lost: 0 };
+
+  /** @param {Target} target @param {Means} means @param {number} since Unix ms */
+  constructor(target, means, since) {
+    this.#target = target;
+    this.#means = means;
+    this.#now = means.now ?? Date.now;
+    this.#floor = since;
+  }
+
+  /** @param {AbortSignal} signal @returns {Promise<void>} when it says so */
+  async run(signal) {
+    const { everyMs = EVERY_MS } = this.#means;
+    for (; !signal.aborted; await pause(everyMs, signal)) {
+      await this.#look(signal);
+      while (this.#waiting.length > 0 && performance.now() >= this.#notBefore && !signal.aborted) {
+        await this.#send(signal);
+      }
+    }
+  }
+
+  // ---- from the store ------------------------------------------------------------------------------
+
+  /** Reads what is new. @param {AbortSignal} signal */
+  async #look(signal) {
+    const now = this.#now();
+    this.#floor = Math.min(this.#floor, now); // the clock may have been set back
+    const since = Math.max(this.#floor, Math.min(this.#lookedAt, now) - LATE_MS);
+    const query = { collection: "span", since };
+    try {
+      const newest = await this.#readPages(
+        { ...query, where: { id: { gt: this.#after } } },
+        signal,
+      );
+      if (newest === 0) await this.#noticeNewFile(query);
+      else this.#after = newest;
+      this.#lookedAt = now;
+    } catch (error) {
+      // Such as a store that is not open, or a gateway that ends. It is read from the same place next time.
+      if (!signal.aborted)
+        this.#say(`Spans cannot be read: ${/** @type {Error} */ (error).message}`);
+    }
+  }
+
+  /**
+   * The store gives the newest first.
+   * @param {object} query @param {AbortSignal} signal @returns {Promise<number>} the largest id; 0: there was none
+   */
+  async #readPages(query, signal) {
+    /** @type {Span[]} */
+    const found = [];
+    let [newest, left, wrong] = [0, 0, 0];
+    /** @type {string | undefined} */
+    let cursor;
+    do {
+      const page = await this.#means.services.records.query({ ...query, limit: BATCH, cursor });
+      for (const record of page.records) {
+        newest = Math.max(newest, record.id);
+        const [span] = readSpan(record);
+        if (!span) wrong += 1;
+        else if (found.length < MOST_WAITING) found.push(span);
+        else left += 1;
+      }
+      cursor = page.cursor;
+    } while (cursor && !signal.aborted);
+    const all = [...this.#waiting, ...found.toReversed()];
+    this.#waiting = all.slice(-MOST_WAITING);
+    const over = left + all.length - this.#waiting.length;
+    if (over > 0) this.#lose(over, "Spans come faster than the receiver takes them");
+    if (wrong > 0) this.#lose(wrong, "The store has spans without the ids or times of a span");
+    return newest;
+  }
+
+  /** A store that was replaced counts from 1 again. @param {object} query */
+  async #noticeNewFile(query) {
+    const { records } = await this.#means.services.records.query({ ...query, limit: 1 });
+    if (records.length > 0 && records[0].id < this.#after) this.#after = 0;
+  }
+
+  // ---- to the receiver -----------------------------------------------------------------------------
+
+  /** @param {AbortSignal} signal */
+  async #send(signal) {
+    const { url, headers, timeoutMs, compress, resource } = this.#target;
+    const batch = this.#waiting.slice(0, BATCH);
+    const body = JSON.stringify(encodeSpans(batch, resource, this.#means.version));
+    const json = { ...headers, "content-type": "application/json" };
+    try {
+      const { network } = this.#means.services;
+      this.#answered(
+        await network.post({ url, headers: json, body, compress, timeoutMs, signal }),
+        batch.length,
+      );
+    } catch (error) {
+      if (signal.aborted) return;
+      const why = /** @type {Error} */ (error).message.replace(/^unavailable: /, "");
+      this.#later(`does not answer (${why})`, 0);
+    }
+  }
+
+  /** @param {Answer} answer @param {number} count */
+  #answered(answer, count) {
+    const { status, headers } = answer;
+    if (status >= 200 && status < 300) {
+      const refused = Math.min(count, refusedOf(answer));
+      this.#drop(count);
+      this.#trouble = "";
+      this.counts.sent += count - refused;
+      if (refused > 0) this.#lose(refused, `The receiver at ${this.#target.shown} refuses spans`);
+    } else if (PASSING.has(status)) {
+      this.#later(`answers ${status}`, pauseAsked(headers["retry-after"], this.#now()));
+    } else {
+      this.#drop(count);
+      const why = `The receiver at ${this.#target.shown} answers ${status}`;
+      this.#lose(count, `${why}; check OTEL_EXPORTER_OTLP_ENDPOINT and the headers`);
+    }
+  }
+
+  /** The first spans are dealt with. @param {number} count */
+  #drop(count) {
+    this.#waiting.splice(0, count);
+    this.#attempts = 0;
+    this.#notBefore = 0;
+  }
+
+  /** Another attempt, later. @param {string} what @param {number} askedMs */
+  #later(what, askedMs) {
+    const { retryMs = RETRY_MS } = this.#means;
+    const backoff = Math.min(LONGEST_RETRY_MS, retryMs * 2 ** this.#attempts);
+    this.#attempts += 1;
+    this.#notBefore = performance.now() + Math.max(askedMs, backoff * (0.5 + Math.random() / 2));
+    this.#say(
+      `The receiver at ${this.#target.shown} ${what}; tap tries again, and keeps the last ${MOST_WAITING} spans.`,
+    );
+  }
+
+  // ---- what is said --------------------------------------------------------------------------------
+
+  /** Once, until the receiver takes spans again. @param {string} trouble */
+  #say(trouble) {
+    if (this.#trouble === trouble) return;
+    this.#trouble = trouble;
+    this.#means.diagnose(trouble);
+  }
+
+  /** Said of the first, and whenever there are twice as many. @param {number} count @param {string} why */
+  #lose(count, why) {
+    this.counts.lost += count;
+    if (this.counts.lost < 2 * this.#said) return;
+    this.#said = this.counts.lost;
+    this.#means.diagnose(`${why}; ${spansText(this.counts.lost)} not exported so far.`);
+  }
+}
+
+/**
+ * The task of the feature. Problems with the variables are said once.
+ * @param {Means} means @param {AbortSignal} signal @returns {Promise<void>} when it says so, or where nothing can be sent
+ */
+export async function exportSpans(means, signal) {
+  const { variables, since } = await means.services.telemetry.settings();
+  const { target, problems } = targetOf(variables);
+  problems.slice(0, MOST_PROBLEMS).forEach(means.diagnose);
+  if (target) await new SpanExport(target, means, since).run(signal);
+}
