@@ -29,6 +29,7 @@ const LONGEST_RETRY_MS = 60_000;
 /** What a receiver may ask for with Retry-After. */
 const LONGEST_PAUSE_MS = 300_000;
 const MOST_PROBLEMS = 10;
+const SAID_MS = 60_000;
 /** https://opentelemetry.io/docs/specs/otlp/#retryable-response-codes */
 const PASSING = new Set([429, 502, 503, 504]);
 const TRACE_ID = /^(?!0+$)[0-9a-f]{32}$/;
@@ -81,7 +82,7 @@ export function refusedOf({ text, cut }) {
   }
 }
 
-export class SpanExport {
+class SpanExport {
   #target;
   #means;
   #now;
@@ -95,10 +96,11 @@ export class SpanExport {
   #attempts = 0;
   /** On the clock that nobody sets. */
   #notBefore = 0;
-  #trouble = "";
+  #lost = 0;
   /** Of lost spans, as was last said. */
-  #said = 0;
-  counts = { sent: 0, lost: 0 };
+  #lostSaid = 0;
+  /** What was last said of each, and when; none while it works. @type {Map<"store" | "receiver", {text: string, at: number}>} */
+  #troubles = new Map();
 
   /** @param {Target} target @param {Means} means @param {number} since Unix ms */
   constructor(target, means, since) {
@@ -126,19 +128,19 @@ export class SpanExport {
     const now = this.#now();
     this.#floor = Math.min(this.#floor, now); // the clock may have been set back
     const since = Math.max(this.#floor, Math.min(this.#lookedAt, now) - LATE_MS);
-    const query = { collection: "span", since };
     try {
       const newest = await this.#readPages(
-        { ...query, where: { id: { gt: this.#after } } },
+        { collection: "span", since, where: { id: { gt: this.#after } } },
         signal,
       );
-      if (newest === 0) await this.#noticeNewFile(query);
+      if (newest === 0) await this.#noticeNewFile();
       else this.#after = newest;
       this.#lookedAt = now;
+      this.#troubles.delete("store");
     } catch (error) {
       // Such as a store that is not open, or a gateway that ends. It is read from the same place next time.
-      if (!signal.aborted)
-        this.#say(`Spans cannot be read: ${/** @type {Error} */ (error).message}`);
+      const { message } = /** @type {Error} */ (error);
+      if (!signal.aborted) this.#say("store", `Spans cannot be read: ${message}`);
     }
   }
 
@@ -171,10 +173,12 @@ export class SpanExport {
     return newest;
   }
 
-  /** A store that was replaced counts from 1 again. @param {object} query */
-  async #noticeNewFile(query) {
-    const { records } = await this.#means.services.records.query({ ...query, limit: 1 });
-    if (records.length > 0 && records[0].id < this.#after) this.#after = 0;
+  /** A store that was replaced lacks the record that was read last, and counts from 1 again. */
+  async #noticeNewFile() {
+    if (this.#after === 0) return;
+    const query = { collection: "span", where: { id: this.#after }, limit: 1 };
+    const { records } = await this.#means.services.records.query(query);
+    if (records.length === 0) this.#after = 0;
   }
 
   // ---- to the receiver -----------------------------------------------------------------------------
@@ -204,8 +208,7 @@ export class SpanExport {
     if (status >= 200 && status < 300) {
       const refused = Math.min(count, refusedOf(answer));
       this.#drop(count);
-      this.#trouble = "";
-      this.counts.sent += count - refused;
+      this.#troubles.delete("receiver");
       if (refused > 0) this.#lose(refused, `The receiver at ${this.#target.shown} refuses spans`);
     } else if (PASSING.has(status)) {
       this.#later(`answers ${status}`, pauseAsked(headers["retry-after"], this.#now()));
@@ -230,25 +233,28 @@ export class SpanExport {
     this.#attempts += 1;
     this.#notBefore = performance.now() + Math.max(askedMs, backoff * (0.5 + Math.random() / 2));
     this.#say(
+      "receiver",
       `The receiver at ${this.#target.shown} ${what}; tap tries again, and keeps the last ${MOST_WAITING} spans.`,
     );
   }
 
   // ---- what is said --------------------------------------------------------------------------------
 
-  /** Once, until the receiver takes spans again. @param {string} trouble */
-  #say(trouble) {
-    if (this.#trouble === trouble) return;
-    this.#trouble = trouble;
-    this.#means.diagnose(trouble);
+  /** Once until it works again; another reason is said after a while. @param {"store" | "receiver"} of @param {string} text */
+  #say(of, text) {
+    const at = performance.now();
+    const last = this.#troubles.get(of);
+    if (last && (last.text === text || at - last.at < SAID_MS)) return;
+    this.#troubles.set(of, { text, at });
+    this.#means.diagnose(text);
   }
 
   /** Said of the first, and whenever there are twice as many. @param {number} count @param {string} why */
   #lose(count, why) {
-    this.counts.lost += count;
-    if (this.counts.lost < 2 * this.#said) return;
-    this.#said = this.counts.lost;
-    this.#means.diagnose(`${why}; ${spansText(this.counts.lost)} not exported so far.`);
+    this.#lost += count;
+    if (this.#lost < 2 * this.#lostSaid) return;
+    this.#lostSaid = this.#lost;
+    this.#means.diagnose(`${why}; ${spansText(this.#lost)} not exported so far.`);
   }
 }
 

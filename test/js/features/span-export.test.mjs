@@ -42,9 +42,9 @@ class Store {
     this.queries += 1;
     if (this.broken) throw new Error(this.broken);
     assert.equal(collection, "span");
-    const after = where?.id.gt ?? 0;
+    const fits = (id) => (typeof where.id === "number" ? id === where.id : id > where.id.gt);
     const found = this.records
-      .filter(({ id, at }) => id > after && at >= since && (!cursor || id < Number(cursor)))
+      .filter(({ id, at }) => fits(id) && at >= (since ?? 0) && (!cursor || id < Number(cursor)))
       .toReversed();
     const records = found.slice(0, limit);
     const more = found.length > limit;
@@ -53,18 +53,19 @@ class Store {
 }
 
 /** @param {import("node:test").TestContext} t @param {Record<string, string>} variables @param {Store} [store] */
-function started(t, variables, store = new Store()) {
+function started(t, variables, store = new Store(), now = Date.now) {
   const ending = new AbortController();
   const said = [];
   const services = {
     records: { query: store.query },
     network: { post },
-    telemetry: { settings: async () => ({ variables, since: Date.now() - 1000 }) },
+    telemetry: { settings: async () => ({ variables, since: now() - 1000 }) },
   };
   const means = {
     services: /** @type {any} */ (services),
     diagnose: (text) => said.push(text),
     version: "1.2.3",
+    now,
     everyMs: 10,
     retryMs: 20,
   };
@@ -299,6 +300,37 @@ describe("a receiver in trouble", () => {
 });
 
 describe("an export", () => {
+  test("goes on where the wall clock is set forward and back", async (t) => {
+    const receiver = await OtlpReceiver.start(t);
+    let clock = Date.parse("2026-11-22T12:00:00Z");
+    const store = new Store();
+    const variables = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url };
+    started(t, variables, store, () => clock);
+    for (const hours of [0, 24, -48, 1]) {
+      clock += hours * 3_600_000;
+      const { queries } = store;
+      await waitFor(() => store.queries > queries + 2, { what: "a look" });
+      store.add(1, {}, clock);
+      await waitFor(() => receiver.spans.length === store.records.length, {
+        what: () => `a span after ${hours} hours`,
+      });
+    }
+    assert.deepEqual(
+      receiver.spans.map(({ name }) => name),
+      ["n1", "n2", "n3", "n4"],
+    );
+  });
+
+  test("says each trouble once, though the store and the receiver fail in turn", async (t) => {
+    const { receiver, store, said } = await setUp(t);
+    receiver.answer = (count) => (count % 2 === 0 ? 503 : 502);
+    store.add(1);
+    await waitFor(() => receiver.requests.length > 0, { what: "a request" });
+    store.broken = "unavailable: the file is not open";
+    await waitFor(() => receiver.requests.length > 4 && said.length > 1, { what: "more of them" });
+    assert.equal(said.length, 2, said.join("\n"));
+  });
+
   test("reads a store that was closed from the same place again", async (t) => {
     const { store, names, got, said } = await setUp(t);
     store.add(1);
