@@ -8,7 +8,7 @@ import { inQuotes, shortened } from "../../base/visible.mjs";
 /**
  * @typedef {object} Target
  * @property {string} url with the path
- * @property {string} shown the same for people
+ * @property {string} shown its origin, for people
  * @property {Record<string, string>} headers
  * @property {number} timeoutMs @property {boolean} compress
  * @property {Record<string, string>} resource
@@ -20,7 +20,7 @@ const LONGEST_TIMEOUT_MS = 60_000;
 const MOST_PAIRS = 64;
 const MOST_SHOWN = 40;
 const SERVICE = "copilot-tap";
-const ELSEWHERE = ["CERTIFICATE", "CLIENT_KEY", "CLIENT_CERTIFICATE"];
+const UNSUPPORTED = ["CERTIFICATE", "CLIENT_KEY", "CLIENT_CERTIFICATE"];
 /** What a request itself decides. */
 const RESERVED =
   /^(?:host|connection|content-(?:type|encoding|length)|transfer-encoding|expect|upgrade|keep-alive|te|trailer)$/;
@@ -138,7 +138,7 @@ function urlOf(settings) {
   const problem = !/^https?:$/.test(url?.protocol ?? "")
     ? "is not an http or https URL"
     : url?.username || url?.password
-      ? "has a user name or a password, which belong into OTEL_EXPORTER_OTLP_HEADERS"
+      ? "has a user name or a password, which belong in OTEL_EXPORTER_OTLP_HEADERS"
       : "";
   if (problem) {
     settings.problems.push(
@@ -169,7 +169,7 @@ export function targetOf(variables) {
   const { problems } = settings;
   const url = urlOf(settings);
   if (!checkProtocol(settings) || !url) return { target: undefined, problems };
-  for (const name of ELSEWHERE) {
+  for (const name of UNSUPPORTED) {
     const { variable, value } = settings.setting(name);
     if (value) problems.push(`${variable} is not supported; tap leaves it out.`);
   }
