@@ -241,6 +241,11 @@ export interface RecordsStats {
   /** By collection; without those that dropped none. */
   dropped: Record<string, number>;
   journal: "wal" | "rollback";
+  /**
+   * Why the file has a rollback journal: `"sqlite"`: this version of SQLite could corrupt a write-ahead log;
+   * `"file-system"`: it may lack what such a log needs; `"refused"`: SQLite has kept the rollback journal.
+   */
+  rollbackReason: "" | "sqlite" | "file-system" | "refused";
   /** The version of SQLite. */
   sqlite: string;
   /** The last ones, oldest first. */

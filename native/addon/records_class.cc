@@ -70,6 +70,20 @@ struct GivenRow {
   return given;
 }
 
+[[nodiscard]] std::string_view wordOf(records::RollbackReason reason) {
+  switch (reason) {
+    case records::RollbackReason::None:
+      return "";
+    case records::RollbackReason::OldSqlite:
+      return "sqlite";
+    case records::RollbackReason::FileSystem:
+      return "file-system";
+    case records::RollbackReason::Refused:
+      return "refused";
+  }
+  return "";
+}
+
 [[nodiscard]] Napi::Number number(Napi::Env env, int64_t value) {
   return Napi::Number::New(env, static_cast<double>(value));
 }
@@ -242,6 +256,7 @@ Napi::Value RecordsClass::stats(const Napi::CallbackInfo& info) {
   stats.Set("written", number(env, static_cast<int64_t>(state.written)));
   stats.Set("dropped", dropped);
   stats.Set("journal", wal ? "wal" : "rollback");
+  stats.Set("rollbackReason", std::string(wordOf(state.rollbackReason)));
   stats.Set("sqlite", std::string(sqlite));
   stats.Set("diagnostics", diagnostics);
   return stats;

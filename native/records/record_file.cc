@@ -87,6 +87,7 @@ Opening RecordFile::open() {
     opening.failure = schema.failure;
     opening.problem = schema.problem;
     journal_ = schema.journal;
+    rollbackReason_ = schema.rollbackReason;
     if (schema.state == SchemaOutcome::State::Newer) opening.state = Opening::State::Newer;
     if (schema.state == SchemaOutcome::State::Ready && prepareStatements()) {
       opening.state = Opening::State::Ready;

@@ -56,6 +56,7 @@ class RecordFile {
   [[nodiscard]] bool isOpen() const { return database_.isOpen(); }
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] Journal journal() const { return journal_; }
+  [[nodiscard]] RollbackReason rollbackReason() const { return rollbackReason_; }
   // Whether another file, or no file, stands at the path now.
   [[nodiscard]] bool wasReplaced() const { return !(fileIdOf(path_) == id_); }
 
@@ -101,6 +102,7 @@ class RecordFile {
   std::chrono::milliseconds busy_;
   Database database_;
   Journal journal_ = Journal::Rollback;
+  RollbackReason rollbackReason_ = RollbackReason::None;
   FileId id_;
   bool fully_ = true;
   Statement insert_;

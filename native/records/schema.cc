@@ -68,13 +68,22 @@ constexpr std::array<const char*, kSchemaVersion> kSteps{
   return true;
 }
 
+// Begins a write-ahead log where that is safe.
+[[nodiscard]] RollbackReason beginWal(Database& database, bool allowWal) {
+  if (!hasSafeWal()) return RollbackReason::OldSqlite;
+  if (!allowWal) return RollbackReason::FileSystem;
+  return database.text("PRAGMA journal_mode = WAL") == "wal" ? RollbackReason::None
+                                                             : RollbackReason::Refused;
+}
+
 // Whether the file is one of this version now.
 [[nodiscard]] bool prepare(Database& database, bool allowWal, SchemaOutcome& outcome) {
   if (!readVersion(database, outcome.version)) return false;
   if (outcome.version > kSchemaVersion) return false;
   // Only a file without tables can take this; others have it.
   if (outcome.version == 0 && !database.run("PRAGMA auto_vacuum = INCREMENTAL")) return false;
-  const bool wal = allowWal && hasSafeWal() && database.text("PRAGMA journal_mode = WAL") == "wal";
+  outcome.rollbackReason = beginWal(database, allowWal);
+  const bool wal = outcome.rollbackReason == RollbackReason::None;
   // Shortened rather than deleted: a folder is not written for each transaction.
   if (!wal) (void)database.text("PRAGMA journal_mode = TRUNCATE");
   outcome.journal = wal ? Journal::WriteAheadLog : Journal::Rollback;

@@ -11,12 +11,20 @@ namespace tap::records {
 inline constexpr int kSchemaVersion = 1;
 
 enum class Journal : uint8_t { WriteAheadLog, Rollback };
+// Why a file has a rollback journal.
+enum class RollbackReason : uint8_t {
+  None,        // it has a write-ahead log
+  OldSqlite,   // hasSafeWal() is false
+  FileSystem,  // it may lack the shared memory that a write-ahead log needs
+  Refused,     // SQLite has kept the rollback journal
+};
 
 struct SchemaOutcome {
   enum class State : uint8_t { Ready, Newer, Failed };
   State state = State::Failed;
   int version = 0;  // that the file had
   Journal journal = Journal::Rollback;
+  RollbackReason rollbackReason = RollbackReason::None;
   Failure failure = Failure::None;
   std::string problem;  // in SQLite's words
 };

@@ -313,6 +313,7 @@ void Writer::publish() {
   state_.rows = rows;
   state_.fileBytes = bytes;
   state_.journal = file_.journal();
+  state_.rollbackReason = file_.rollbackReason();
 }
 
 }  // namespace tap::records

@@ -32,6 +32,7 @@ struct FileState {
   int64_t rows = 0;
   int64_t fileBytes = 0;
   Journal journal = Journal::Rollback;
+  RollbackReason rollbackReason = RollbackReason::None;
   uint64_t written = 0;  // rows since the start
   std::array<uint64_t, protocol::kCollections> dropped{};
   std::vector<Diagnostic> diagnostics;  // the last ones, oldest first

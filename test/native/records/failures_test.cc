@@ -166,6 +166,8 @@ TEST(Failures, WithoutSharedMemoryThereIsNoWriteAheadLog) {
   StoreRig rig(folder.file(), {}, FileSystem::NoSharedMemory);
   EXPECT_TRUE(rig.commit(Collection::Notify, "{}"));
   EXPECT_EQ(rig.store->state().journal, Journal::Rollback);
+  EXPECT_EQ(rig.store->state().rollbackReason,
+            hasSafeWal() ? RollbackReason::FileSystem : RollbackReason::OldSqlite);
 }
 
 TEST(Failures, WithoutAFolderNothingIsKept) {
