@@ -18,6 +18,7 @@ const MOST_RESTARTS = 10;
  * @property {(token: string) => object} greeting the first line that it reads
  * @property {(level: import("../base/log.mjs").Level, text: string) => void} onMessage
  * @property {string} [main] replaced in tests
+ * @property {number} [maxRestarts] in a row, replaced in tests
  */
 
 export class FeatureHostProcess {
@@ -25,7 +26,8 @@ export class FeatureHostProcess {
   #startedAt = 0;
 
   /** @param {FeatureHostOptions} options */
-  constructor({ files, issueToken, revokeToken, greeting, onMessage, main = MAIN }) {
+  constructor({ files, issueToken, revokeToken, greeting, onMessage, ...replaced }) {
+    const { main = MAIN, maxRestarts = MOST_RESTARTS } = replaced;
     const node = findNode();
     if (!node) throw new Error("no Node.js was found to run it");
     this.#supervisor = new Supervisor({
@@ -41,7 +43,7 @@ export class FeatureHostProcess {
           command: node,
           args: [...FLAGS, main],
           env: {},
-          restart: { policy: "always", maxRestarts: MOST_RESTARTS },
+          restart: { policy: "always", maxRestarts },
         },
       ],
       onToken: () => {

@@ -41,6 +41,7 @@ export function serveFeatureRequests(requests, { features, holds, files, gateway
     features: features.reports(),
     host: features.hostState(),
     holds: holds.list(),
+    ...(holds.ignored && { ignoredHolds: holds.ignored }),
   });
   const change =
     (/** @type {boolean} */ on) =>

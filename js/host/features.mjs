@@ -78,6 +78,7 @@ export class HostFeatures {
    * @param {Record<string, string>} [options.telemetry] variables of OpenTelemetry
    * @param {() => import("../projects/providers.mjs").EntryState[]} options.entries what configs name
    * @param {readonly Feature[]} [options.features] @param {string} [options.main] of the feature host, in tests
+   * @param {number} [options.maxRestarts] of the feature host, in tests
    */
   constructor(options) {
     this.#options = options;
@@ -246,6 +247,7 @@ export class HostFeatures {
       this.#host = new FeatureHostProcess({
         files,
         main: this.#options.main,
+        maxRestarts: this.#options.maxRestarts,
         issueToken: () => gateway.issueFeatureToken(),
         revokeToken: (token) => {
           this.#ready = false;

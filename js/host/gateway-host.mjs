@@ -63,7 +63,7 @@ export class GatewayHost {
    * @param {import("../base/log.mjs").Log} log
    * @param {(reason: string) => void} onExit nobody needs this gateway any more
    * @param {import("../projects/user-config.mjs").UserConfig} [config] the user's
-   * @param {{features?: readonly import("../features/list.mjs").Feature[], main?: string}} [parts] in tests
+   * @param {{features?: readonly import("../features/list.mjs").Feature[], main?: string, maxRestarts?: number}} [parts] in tests
    */
   constructor(files, log, onExit, config = NO_CONFIG, parts = {}) {
     this.#files = files;
@@ -213,7 +213,8 @@ export class GatewayHost {
     const { gateway } = this;
     const session = { id: typed.sessionId, cwd: typed.cwd };
     const holds = this.#holds.list();
-    const context = { gateway, files: this.#files, session, features: this.#features, holds };
+    const parts = { features: this.#features, holds, records: this.#records.state() };
+    const context = { gateway, files: this.#files, session, ...parts };
     // An update may have replaced the files that are loaded only now.
     const text = await import("./slash-commands.mjs")
       .then(({ runCommand, HOST_COMMANDS }) => runCommand(HOST_COMMANDS, context, typed))

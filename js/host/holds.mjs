@@ -3,10 +3,17 @@
 
 import fs from "node:fs";
 import path from "node:path";
+import { messageOf } from "../base/errors.mjs";
 import { isOurFile, makePrivateFolder, writePrivate } from "../base/host-files.mjs";
 import { reportText } from "../registry/report.mjs";
 
 /** @typedef {{id: string, feature: string, what: string, at: string}} Hold `what`: for people; `at`: ISO 8601 */
+
+/**
+ * What the file says that keeps nothing alive: `problem`, why it could not be read; `features`, those that are not
+ * there or may not hold, and that it names.
+ * @typedef {{problem?: string, features?: string[]}} IgnoredHolds
+ */
 
 const MOST_HOLDS = 100;
 const MOST_BYTES = 64 * 1024;
@@ -29,6 +36,8 @@ function readHold(value, features) {
 }
 
 export class Holds {
+  /** @type {IgnoredHolds | undefined} */
+  ignored;
   #file;
   #features;
   #onChange;
@@ -48,14 +57,31 @@ export class Holds {
 
   /** @returns {Hold[]} */
   #read() {
+    const file = this.#file;
     try {
-      if (!isOurFile(this.#file) || fs.statSync(this.#file).size > MOST_BYTES) return [];
-      const { version, holds } = JSON.parse(fs.readFileSync(this.#file, "utf8"));
-      if (version !== 1 || !Array.isArray(holds)) return [];
-      return holds.slice(0, MOST_HOLDS).flatMap((hold) => readHold(hold, this.#features));
-    } catch {
-      return [];
+      if (!fs.existsSync(file)) return [];
+      if (!isOurFile(file)) return this.#ignore("it is not a file that only you can write");
+      if (fs.statSync(file).size > MOST_BYTES) return this.#ignore("it is too large");
+      const { version, holds } = JSON.parse(fs.readFileSync(file, "utf8"));
+      if (version !== 1 || !Array.isArray(holds)) return this.#ignore("it has another form");
+      const read = holds.slice(0, MOST_HOLDS).flatMap((hold) => readHold(hold, this.#features));
+      if (read.length < holds.length) this.ignored = { features: this.#strangersOf(holds) };
+      return read;
+    } catch (error) {
+      return this.#ignore(messageOf(error));
     }
+  }
+
+  /** @param {string} problem @returns {Hold[]} */
+  #ignore(problem) {
+    this.ignored = { problem: reportText(problem) };
+    return [];
+  }
+
+  /** @param {any[]} holds @returns {string[]} */
+  #strangersOf(holds) {
+    const names = holds.map((hold) => reportText(hold?.feature ?? "a feature without a name"));
+    return [...new Set(names.filter((name) => !this.#features.includes(name)))].slice(0, 10);
   }
 
   list() {
@@ -90,6 +116,7 @@ export class Holds {
   /** @param {Hold[]} holds */
   #save(holds) {
     this.#holds = holds;
+    this.ignored = undefined;
     if (holds.length === 0) fs.rmSync(this.#file, { force: true });
     else {
       makePrivateFolder(path.dirname(this.#file));

@@ -11,8 +11,30 @@ import { RequestError } from "./requests.mjs";
 /** @typedef {import("./requests.mjs").RequestOrigin} RequestOrigin */
 /** @typedef {{collection: string, body: object, session?: string, source?: string, trace?: string}} GivenRecord */
 
+/**
+ * The store as people and the doctor see it.
+ * @typedef {object} RecordsState
+ * @property {string} file
+ * @property {"all" | "notify" | "off"} recording `off`: the file cannot be used; `trouble` says why
+ * @property {boolean} spans whether traces are recorded
+ * @property {boolean} open
+ * @property {number} bytes on the disk
+ * @property {number} rows
+ * @property {number} written since the gateway host started
+ * @property {Record<string, number>} dropped by collection; without those that dropped none
+ * @property {"wal" | "rollback"} [journal] of an open file
+ * @property {"" | "sqlite" | "file-system" | "refused"} [rollbackReason]
+ * @property {string} [sqlite] its version
+ * @property {RecordsTrouble} [trouble] that lasts
+ * @property {RecordsTrouble[]} diagnostics the last ones, oldest first
+ *
+ * @typedef {{at: number, code: string, text: string}} RecordsTrouble
+ */
+
 /** What is not on the disk by then is lost at an exit. */
 const FLUSH_MS = 500;
+/** Diagnostics of an event; the others last until one says `recovered`. */
+const EVENTS = ["clock", "replaced", "corrupt", "recovered"];
 
 const COUNTS =
   "SELECT collection AS name, count(*) AS rows, min(at) AS oldest, max(at) AS newest FROM records GROUP BY collection";
@@ -20,12 +42,29 @@ const COUNTS =
 /** @param {{home: string}} files */
 export const recordsFile = ({ home }) => path.join(home, "tap", "records.sqlite");
 
+/** @type {import("../base/addon.js").RecordsStats} */
+const NOT_OPEN = {
+  ...{ open: false, rows: 0, bytes: 0, written: 0, dropped: {}, diagnostics: [] },
+  ...{ journal: "rollback", rollbackReason: "", sqlite: "" },
+};
+
+/** What went wrong and has not passed. @param {RecordsTrouble[]} diagnostics @returns {RecordsTrouble | undefined} */
+function lasting(diagnostics) {
+  const last = diagnostics.findLast(({ code }) => code === "recovered" || !EVENTS.includes(code));
+  return last?.code === "recovered" ? undefined : last;
+}
+
 export class HostRecords {
   #file;
   #gateway;
   #log;
   /** @type {import("../base/addon.js").Records | undefined} */
   #records;
+  /** @type {"all" | "notify"} */
+  #mode = "all";
+  #spans = true;
+  /** Why the file could not be opened. @type {RecordsTrouble | undefined} */
+  #failure;
 
   /**
    * @param {object} parts
@@ -53,27 +92,35 @@ export class HostRecords {
    * @param {{records?: boolean, spans?: boolean}} config the user's
    */
   open({ records = true, spans = true }) {
+    this.#mode = records ? "all" : "notify";
+    this.#spans = records && spans;
     try {
       makePrivateFolder(path.dirname(this.#file));
       this.#records = new addon.Records({
         file: this.#file,
         onDiagnostic: (code, text) => this.#log("warning", `records: ${text} (${code})`),
       });
-      this.#gateway.setRecords(this.#records, records ? "all" : "notify", records && spans);
+      this.#gateway.setRecords(this.#records, this.#mode, this.#spans);
     } catch (error) {
-      this.#log("warning", `nothing is recorded: ${messageOf(error)}`);
+      const text = `nothing is recorded: ${messageOf(error)}`;
+      this.#failure = { at: Date.now(), code: "failed", text };
+      this.#log("warning", text);
     }
   }
 
-  /** Whether the file is open, and what is wrong with it. */
+  /** @returns {RecordsState} */
   state() {
-    const stats = this.#records?.stats();
+    const stats = this.#records?.stats() ?? NOT_OPEN;
+    const { open, bytes, rows, written, dropped, diagnostics } = stats;
+    const trouble = this.#failure ?? lasting(diagnostics);
+    const recording = open && !trouble ? this.#mode : "off";
+    const { journal, rollbackReason, sqlite } = stats;
     return {
-      file: this.#file,
-      open: stats?.open ?? false,
-      bytes: stats?.bytes ?? 0,
-      rows: stats?.rows ?? 0,
-      diagnostics: stats?.diagnostics ?? [],
+      ...{ file: this.#file, recording, spans: this.#spans && recording === "all", open },
+      ...{ bytes, rows, written, dropped },
+      ...(open && { journal, rollbackReason, sqlite }),
+      ...(trouble && { trouble }),
+      diagnostics,
     };
   }
 

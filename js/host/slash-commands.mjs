@@ -10,14 +10,16 @@ import { SLASH } from "../base/slash-commands.mjs";
  * @property {{id: string, cwd: string}} session in which the command was typed
  * @property {Pick<import("./features.mjs").HostFeatures, "command" | "reports" | "hostState">} features
  * @property {import("./holds.mjs").Hold[]} holds
+ * @property {import("./records.mjs").RecordsState} records
  *
  * @typedef {(context: CommandContext, args: string) => Promise<string>} RunCommand the text for the timeline
  * @typedef {import("../base/slash-commands.mjs").SlashCommand & {run: RunCommand}} HostCommand
  */
 
 /** @type {RunCommand} */
-async function status({ gateway, files, features, holds }) {
+async function status({ gateway, files, features, holds, records }) {
   const { showHost } = await import("../views/features-view.mjs");
+  const { showStore } = await import("../views/records-view.mjs");
   const { showInspection, showPlace } = await import("../views/status-view.mjs");
   const { timelineText } = await import("../views/timeline-text.mjs");
   const { allowedConfigs } = await import("../projects/allowed-configs.mjs");
@@ -25,6 +27,7 @@ async function status({ gateway, files, features, holds }) {
   return timelineText((output) => {
     showInspection(output, seen);
     showHost(output, features.hostState(), holds);
+    showStore(output, records);
     showPlace(output, { home: files.home, logs: files.logs, allowed: allowedConfigs(files) });
   });
 }

@@ -24,6 +24,9 @@ export async function readUserConfig(files) {
   const { loadUserConfig } = await import("./config.mjs");
   const loaded = loadUserConfig(file);
   if (!loaded) return NO_CONFIG;
-  if (loaded.result.ok) return { ...loaded.result, problems: [] };
-  return { ...NO_CONFIG, problems: loaded.result.problems.map(({ text }) => text) };
+  const { result } = loaded;
+  if (result.ok === false) {
+    return { ...NO_CONFIG, problems: result.problems.map(({ text }) => text) };
+  }
+  return { ...result, problems: [] };
 }

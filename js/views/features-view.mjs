@@ -1,6 +1,6 @@
 // The features as people see them: in the command's output, and in a session's timeline.
 
-import { duration } from "./wording.mjs";
+import { clock, duration } from "./wording.mjs";
 import { faint, good, strong, warning } from "./output.mjs";
 
 /** @typedef {import("./output.mjs").Output} Output */
@@ -41,7 +41,9 @@ export function hostLine({ state, pid, restarts = 0, startedAt = 0, rss }, now =
   if (state === "idle") return "the feature host does not run: nothing has needed it";
   const parts = [
     state,
-    ...(pid === undefined ? [] : [`pid ${pid}`, `up ${duration(now - startedAt)}`]),
+    ...(pid === undefined
+      ? []
+      : [`pid ${pid}`, `since ${clock(startedAt, now)}`, `up ${duration(now - startedAt)}`]),
     ...(restarts > 0 ? [`restarted ${restarts === 1 ? "once" : `${restarts} times`}`] : []),
     ...(rss === undefined ? [] : [`${Math.round(rss / MB)} MB`]),
   ];
@@ -54,11 +56,12 @@ export function hostLine({ state, pid, restarts = 0, startedAt = 0, rss }, now =
  * @param {import("../host/holds.mjs").Hold[]} holds what keeps both hosts without a session
  */
 export function showHost(output, host, holds) {
-  if (host.state === "idle" && holds.length === 0 && !host.trouble) return;
   output.say();
   output.say(hostLine(host));
   if (host.trouble) output.say("  ", warning(host.trouble));
-  for (const { what, feature } of holds) output.say(`  held by ${feature}: ${what}`);
+  for (const { what, feature, at } of holds) {
+    output.say(`  held by ${feature}: ${what}`, faint(`  since ${clock(Date.parse(at))}`));
+  }
 }
 
 /** @param {Output} output @param {{features: Report[], host: FeatureHostState}} seen */

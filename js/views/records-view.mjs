@@ -1,7 +1,7 @@
 // Records of the store for people.
 
 import stringWidth from "string-width";
-import { bad, faint, strong } from "./output.mjs";
+import { bad, faint, strong, warning } from "./output.mjs";
 import { cut, table } from "./table.mjs";
 import { bytes, clock, counted, shortId } from "./wording.mjs";
 
@@ -64,6 +64,24 @@ export function showCollections(output, stats) {
   }
   output.say(faint(`${counted(stats.rows, "record")}, ${bytes(stats.bytes)}, in ${stats.file}`));
   for (const { text } of stats.diagnostics ?? []) output.say(bad(text));
+}
+
+const RECORDING = {
+  all: "",
+  notify: ", only what features put before the model",
+  off: ", nothing is recorded now",
+};
+
+/**
+ * In a status: a line about the store, and what is wrong with it.
+ * @param {Output} output @param {import("../host/records.mjs").RecordsState} state
+ */
+export function showStore(output, { recording, rows, bytes: size, file, dropped, trouble }) {
+  const what = `records: ${counted(rows, "record")}, ${bytes(size)}${RECORDING[recording]}`;
+  output.say(recording === "off" ? warning(what) : what, faint(`  ${file}`));
+  if (trouble) output.say("  ", warning(trouble.text));
+  const lost = Object.entries(dropped).map(([name, count]) => `${count} of ${name}`);
+  if (lost.length > 0) output.say("  ", warning(`dropped: ${lost.join(", ")}`));
 }
 
 /** The answer to SQL. @param {Output} output @param {{columns: string[], rows: unknown[][]}} answer */

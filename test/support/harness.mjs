@@ -43,6 +43,9 @@ export const registration = (fields = {}) => ({
   ...fields,
 });
 
+/** A host's answer that has no methods. */
+const NO_METHODS = JSON.stringify({ error: { code: "UNKNOWN_METHOD", message: "there is none" } });
+
 export class TestGateway {
   token = `ptk-${randomBytes(8).toString("hex")}`;
   secret = randomBytes(8).toString("hex");
@@ -76,7 +79,8 @@ export class TestGateway {
             options.onSessionOpened?.(id, cwd);
           },
           onSessionEnded: (id) => this.told.push(`ended ${id}`),
-          onRequest: options.onRequest,
+          onRequest:
+            options.onRequest ?? ((number) => this.addon.answerRequest(number, NO_METHODS)),
           onExit: (reason) => this.told.push(`exit ${reason}`),
         }),
     );

@@ -1,5 +1,6 @@
 // `status`: whether a gateway runs, and what it is doing.
 
+import { hostParts } from "../../base/host-parts.mjs";
 import { askPort } from "../../base/host-process.mjs";
 import { allowedConfigs } from "../../projects/allowed-configs.mjs";
 import { inspectionForPrograms } from "../../views/access.mjs";
@@ -9,6 +10,7 @@ import { filesOf } from "../given.mjs";
 import { pause, untilInterrupted } from "../interruption.mjs";
 import { Output, strong, warning } from "../../views/output.mjs";
 import { showHost } from "../../views/features-view.mjs";
+import { showStore } from "../../views/records-view.mjs";
 import { showInspection, showPlace } from "../../views/status-view.mjs";
 
 /** @typedef {import("../given.mjs").Given & {watch: boolean, limits: boolean}} StatusGiven */
@@ -17,29 +19,17 @@ import { showInspection, showPlace } from "../../views/status-view.mjs";
 
 const LOOK_MS = 1000;
 
-/**
- * The feature host and what holds both; a gateway of an older version knows neither.
- * @param {import("../../base/control.mjs").Control} control
- */
-async function partsOf(control) {
-  try {
-    const { host, holds } = await control.request("features.report", {});
-    return { featureHost: host, holds };
-  } catch {
-    return {};
-  }
-}
-
 /** @param {GatewayFiles} files */
 async function look(files) {
   const { port, home, logs } = files;
   const allowed = allowedConfigs(files);
   const about = { port, home, logs, allowed };
   try {
-    const seen = await withGateway(files, async (control) => ({
-      gateway: await control.inspect(),
-      ...(await partsOf(control)),
-    }));
+    const seen = await withGateway(files, async (control) => {
+      const gateway = await control.inspect();
+      const { features: _, ...parts } = (await hostParts(control)) ?? {};
+      return { gateway, ...parts };
+    });
     return { ...about, holder: /** @type {const} */ ("ours"), ...seen };
   } catch (error) {
     const { code, message, advice, exit } = asFailure(error);
@@ -52,7 +42,8 @@ async function look(files) {
 function show(output, { port, holder, home, logs, allowed, ...found }) {
   if ("gateway" in found) {
     showInspection(output, found.gateway);
-    if (found.featureHost) showHost(output, found.featureHost, found.holds);
+    if (found.featureHost) showHost(output, found.featureHost, found.holds ?? []);
+    if (found.records) showStore(output, found.records);
   } else if (holder === "ours") {
     output.say(warning(found.error.message));
     output.say(`  ${found.error.advice}`);
@@ -102,7 +93,8 @@ export default {
       .usage(
         "$0 status\n\n" +
           "Shows the gateway with its sessions and providers, their rules, the tools that were called, how " +
-          "often and how fast, recent failures, and which configs are allowed. Without a gateway it says who " +
+          "often and how fast, recent failures, the feature host, holds, the record store, and which configs are " +
+          "allowed. Without a gateway it says who " +
           "has its port.",
       )
       .option("watch", {

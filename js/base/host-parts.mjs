@@ -1,0 +1,25 @@
+// The parts of a gateway's host, as its control link tells them: features, the feature host, holds, the record store.
+
+/** @typedef {import("../registry/report.mjs").Report} Report */
+/**
+ * @typedef {object} HostParts
+ * @property {Report[]} features
+ * @property {import("../host/features.mjs").FeatureHostState} featureHost
+ * @property {import("../host/holds.mjs").Hold[]} holds
+ * @property {import("../host/holds.mjs").IgnoredHolds} [ignoredHolds]
+ * @property {import("../host/records.mjs").RecordsState} records
+ */
+
+/**
+ * @param {import("./control.mjs").Control} control
+ * @returns {Promise<HostParts | undefined>} undefined: a gateway of an older version has none of them
+ */
+export async function hostParts(control) {
+  try {
+    const { features, host, holds, ignoredHolds } = await control.request("features.report", {});
+    const records = await control.request("records.state", {});
+    return { features, featureHost: host, holds, ...(ignoredHolds && { ignoredHolds }), records };
+  } catch {
+    return undefined;
+  }
+}
