@@ -3,6 +3,7 @@
 
 import { ADMITTING, FINDABLE } from "./checks-gateway.mjs";
 import { INSTALLED } from "./checks-installed.mjs";
+import { OWN_CONFIG, PARTS } from "./checks-parts.mjs";
 import { OFFERED, SESSION } from "./checks-session.mjs";
 
 /** @typedef {import("./place.mjs").Place} Place */
@@ -20,7 +21,15 @@ import { OFFERED, SESSION } from "./checks-session.mjs";
  */
 
 /** @type {Check[]} */
-export const CHECKS = [...INSTALLED, ...FINDABLE, ...SESSION, ...ADMITTING, ...OFFERED];
+export const CHECKS = [
+  ...INSTALLED,
+  ...OWN_CONFIG,
+  ...FINDABLE,
+  ...PARTS,
+  ...SESSION,
+  ...ADMITTING,
+  ...OFFERED,
+];
 
 /** @param {Place} place @returns {Result[]} of each check */
 export function examine(place) {

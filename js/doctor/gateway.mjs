@@ -8,14 +8,18 @@ import WebSocket from "ws";
 import { isAlive } from "../base/alive.mjs";
 import { messageOf } from "../base/errors.mjs";
 import { isOurFile, readDescriptor } from "../base/host-files.mjs";
+import { hostParts } from "../base/host-parts.mjs";
 import { askPort } from "../base/host-process.mjs";
 import { jsonIn, namesIn, tailOf, within } from "./bounded.mjs";
 import { holderOf } from "./port-holder.mjs";
 
 /** @typedef {import("../base/paths.mjs").GatewayFiles} GatewayFiles */
 /** @typedef {import("../base/control.mjs").Inspection} Inspection */
+/** @typedef {import("../base/host-parts.mjs").HostParts} HostParts */
 
 const INSPECT_MS = 3500;
+/** Of these: a host that answers nothing else has been inspected all the same. */
+const PARTS_MS = 1000;
 const AUTH_MS = 2000;
 const LOG_BYTES = 256 * 1024;
 const PORTS_TRIED = 20;
@@ -72,16 +76,23 @@ function tokenFacts(file) {
 
 // ---- what it says ------------------------------------------------------------------------------------
 
+/** @typedef {{inspection?: Inspection, parts?: HostParts, trouble: string}} Inspected */
+
 /**
  * @param {GatewayFiles} files
- * @returns {Promise<{inspection?: Inspection, trouble: string}>}
+ * @returns {Promise<Inspected>}
  */
 async function inspect(files) {
   try {
     const { openControl } = await import("../base/control.mjs");
     const control = await openControl(files);
     try {
-      return { inspection: await control.inspect(), trouble: "" };
+      const inspection = await control.inspect();
+      return {
+        inspection,
+        parts: await within(hostParts(control), PARTS_MS, undefined),
+        trouble: "",
+      };
     } finally {
       control.close();
     }
@@ -165,16 +176,12 @@ const portInstead = async (asked, port) =>
 export async function gatewayFacts(files, env) {
   const descriptor = descriptorFacts(files.descriptor);
   const unanswered = { trouble: `nothing came within ${INSPECT_MS / 1000} s` };
-  const [asked, holder, { inspection, trouble }] = await Promise.all([
+  const [asked, holder, { inspection, parts, trouble }] = await Promise.all([
     askPort(files.port, files.homeHash),
     holderOf(files.port, descriptor.state === "good" ? descriptor.pid : undefined),
     descriptor.state === "good"
-      ? within(
-          inspect(files),
-          INSPECT_MS,
-          /** @type {{inspection?: Inspection, trouble: string}} */ (unanswered),
-        )
-      : { inspection: undefined, trouble: "" },
+      ? within(inspect(files), INSPECT_MS, /** @type {Inspected} */ (unanswered))
+      : /** @type {Inspected} */ ({ trouble: "" }),
   ]);
   // One whose connections are all in use answers nobody on its port, but its user over the link.
   const proven =
@@ -194,6 +201,7 @@ export async function gatewayFacts(files, env) {
     descriptor,
     others: othersOf(files),
     inspection,
+    parts,
     trouble,
     token: shown,
     auth,

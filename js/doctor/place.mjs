@@ -3,9 +3,12 @@
 
 import path from "node:path";
 import { messageOf } from "../base/errors.mjs";
+import { isOurFile } from "../base/host-files.mjs";
 import { copilotHome, gatewayFiles } from "../base/paths.mjs";
 import { consentFile, entriesOf, isAllowed } from "../projects/consent.mjs";
 import { loadProjectConfig } from "../projects/config.mjs";
+import { userConfigFile } from "../projects/config-file.mjs";
+import { readUserConfig } from "../projects/user-config.mjs";
 import { providerLogFile } from "../process/log.mjs";
 import { GOOD_RUN_MS } from "../process/good-run.mjs";
 import { tailOf } from "./bounded.mjs";
@@ -74,6 +77,13 @@ function projectFacts(files, cwd) {
   };
 }
 
+/** @param {import("../base/paths.mjs").GatewayFiles} files */
+async function userConfigFacts(files) {
+  const file = userConfigFile(files);
+  const { problems } = await readUserConfig(files);
+  return { file, problems, unsafe: problems.length > 0 && !isOurFile(file) };
+}
+
 /** @param {installed.Copy[]} copies @param {NodeJS.ProcessEnv} env */
 async function programFacts(copies, env) {
   const node = await installed.nodeFacts(env);
@@ -119,6 +129,7 @@ export async function lookAround({ env, cwd, tool }) {
     settings: installed.settingsFacts(home),
     start: installed.startFacts(home, copies),
     ...gateway,
+    userConfig: await userConfigFacts(files),
     session,
     /** Whether an extension process speaks for it: all that comes before must be well. */
     linked: session?.linked ?? false,

@@ -1,0 +1,257 @@
+// Checks of the parts of the gateway's host: the user's own config, the feature host, features, holds, and the record
+// store. None of them keeps a provider's tools from the model.
+
+import { tapCommand } from "../base/command-line.mjs";
+import { quoted } from "../base/visible.mjs";
+import { bytes, counted } from "../views/wording.mjs";
+import { finding } from "./findings.mjs";
+
+/** @typedef {import("./place.mjs").Place} Place */
+/** @typedef {import("./checks.mjs").Check} Check */
+/** @typedef {import("../base/host-parts.mjs").HostParts} HostParts */
+/** @typedef {HostParts["features"][number]} Report */
+/** @typedef {HostParts["records"]} RecordsState */
+
+/** Of what others say, in characters. */
+const MOST_TEXT = 500;
+/** Problems of features that one finding names. */
+const MOST_NAMED = 3;
+
+/** @param {Place} place */
+function userConfig({ userConfig: { file, problems, unsafe } }) {
+  const [first, ...others] = problems;
+  if (first === undefined) return undefined;
+  if (unsafe) {
+    return finding("USER_CONFIG_UNSAFE", {
+      problem: `${file} is not a regular file of yours that only you can write, so tap uses nothing of it.`,
+      fix: "Read it: somebody else may have changed it. Then make it yours alone, and restart the CLI.",
+      command: `chmod 600 ${quoted(file)}`,
+    });
+  }
+  const more = others.length > 0 ? ` (and ${counted(others.length, "more mistake")})` : "";
+  return finding("USER_CONFIG_INVALID", {
+    problem: `Your own config has a mistake, so tap uses nothing of it: ${first}${more}`,
+    fix: "Correct it. A gateway reads it at its start: end the sessions, or type /clear in a new CLI.",
+  });
+}
+
+// ---- features ----------------------------------------------------------------------------------------
+
+/** @param {Place} place */
+function featureHost({ parts, files, env }) {
+  if (!parts) return undefined;
+  const { state, trouble, restarts = 0 } = parts.featureHost;
+  const log = `${files.logs}/feature-host.log`;
+  if (state === "waiting") {
+    return finding("FEATURE_HOST_RESTARTS", {
+      problem: `The feature host keeps ending (restart ${restarts} is next): ${trouble ?? "it says no reason"}`,
+      fix: `${log} has what it wrote. Until it runs, the tools of its features are missing.`,
+    });
+  }
+  if (state !== "failed" && !(state === "idle" && trouble)) return undefined;
+  return finding("FEATURE_HOST_FAILED", {
+    problem: `The feature host does not run: ${trouble ?? "it says no reason"}`,
+    fix: `${log} has what it wrote. Correct the cause, end the sessions, and stop the gateway: the next one starts the feature host again.`,
+    command: tapCommand(["stop"], env),
+  });
+}
+
+/** What of an enabled feature is not as it should be. @param {Report} report @returns {string[]} */
+function troublesOf({ id, enabled, denied, skipped, diagnostics }) {
+  if (!enabled) return [];
+  // The project's check and the timeline tell of entries that wait for consent.
+  const left = skipped.filter(({ what }) => what !== "the entry");
+  const said = diagnostics.at(-1)?.text;
+  return [
+    ...denied.map(({ capability, reason }) => `${id} was not granted ${capability} (${reason})`),
+    ...left.map(({ what, reason }) => `${what} of ${id} was left out (${reason})`),
+    ...(said === undefined || left.some(({ reason }) => reason === said) ? [] : [`${id}: ${said}`]),
+  ];
+}
+
+/** @param {Place} place */
+function features({ parts, env }) {
+  // That the feature host does not run is a finding of its own, and each of its features has it as a diagnostic.
+  const { trouble } = parts?.featureHost ?? {};
+  const troubles = (parts?.features ?? [])
+    .flatMap(troublesOf)
+    .filter((text) => !trouble || !text.endsWith(trouble));
+  if (troubles.length === 0) return undefined;
+  const named = troubles.slice(0, MOST_NAMED).join("; ");
+  const left = troubles.length - MOST_NAMED;
+  const more = left > 0 ? `; and ${left} more` : "";
+  return finding("FEATURE_TROUBLE", {
+    problem: `Features have problems: ${named.slice(0, MOST_TEXT)}${more}`,
+    fix: "Read the reports of the features. One that you do not need can be disabled.",
+    command: tapCommand(["features", "report"], env),
+  });
+}
+
+/** @param {Place} place */
+function holds({ parts, files, env }) {
+  if (!parts) return undefined;
+  const { ignoredHolds: ignored, holds: there, features: reports } = parts;
+  const file = `${files.home}/tap/holds.json`;
+  if (ignored?.problem !== undefined) {
+    return finding("HOLDS_UNREADABLE", {
+      problem: `${file} cannot be used: ${ignored.problem}. Work of features that it names is not continued.`,
+      fix: "Delete it. The features write it again when they have such work.",
+      command: `rm -rf ${quoted(file)}`,
+    });
+  }
+  const isOff = (/** @type {string} */ id) =>
+    reports.some((report) => report.id === id && !report.enabled);
+  const orphan = there.find(({ feature }) => isOff(feature));
+  if (orphan) {
+    return finding("HOLDS_ORPHANED", {
+      problem: `"${orphan.what}" keeps the gateway for ${orphan.feature}, which is disabled, so nobody works on it.`,
+      fix: "Enable the feature, or end the sessions and stop the gateway, which releases the hold.",
+      command: tapCommand(["features", "enable", orphan.feature], env),
+    });
+  }
+  if (!ignored?.features) return undefined;
+  const names = ignored.features.join(", ") || "no feature that there is";
+  return finding("HOLDS_ORPHANED", {
+    problem: `${file} has holds that are ignored: this tap has no such feature, or it may not hold (${names}).`,
+    fix: "Delete the file. The features write it again when they have work that goes on without a session.",
+    command: `rm ${quoted(file)}`,
+  });
+}
+
+// ---- records -----------------------------------------------------------------------------------------
+
+const RECORDS_HOME = "Move COPILOT_HOME to a folder on a local disk, and restart the CLI.";
+
+/** @param {RecordsState} state @param {NodeJS.ProcessEnv} env @returns {import("./findings.mjs").Finding} */
+function storeTrouble({ file, trouble }, env) {
+  const { code = "", text = "" } = trouble ?? {};
+  const problem = text.slice(0, MOST_TEXT);
+  switch (code) {
+    case "full":
+      return finding("RECORDS_DISK_FULL", {
+        problem,
+        fix: "Make room on that disk: tap then goes on by itself within 5 s.",
+        command: `df -h ${quoted(file.replace(/[\\/][^\\/]*$/, ""))}`,
+      });
+    case "read-only":
+      return finding("RECORDS_READ_ONLY", {
+        problem,
+        fix: "Make it a file that you can write, in a folder that you can write: tap then goes on by itself within 5 s.",
+        command: `ls -ld ${quoted(file)}`,
+      });
+    case "newer":
+      return finding("RECORDS_NEWER", {
+        problem,
+        fix: "Update tap, or move the file away: a new one is begun. Then restart the CLI.",
+        command: tapCommand(["update"], env),
+      });
+    case "network":
+      return finding("RECORDS_NETWORK", { problem, fix: RECORDS_HOME });
+    default:
+      return finding("RECORDS_UNUSABLE", {
+        problem,
+        fix: "Correct that. If you cannot, move the file away while no gateway runs: a new one is begun.",
+      });
+  }
+}
+
+/** @param {Place} place */
+function records({ parts, env }) {
+  if (!parts) return undefined;
+  const { records: state } = parts;
+  if (state.trouble) return storeTrouble(state, env);
+  const damaged = state.diagnostics.findLast(({ code }) => code === "corrupt");
+  if (!damaged) return undefined;
+  return finding("RECORDS_SET_ASIDE", {
+    problem: damaged.text.slice(0, MOST_TEXT),
+    fix: "Look at the disk if it happens again. Older records are in the file that was set aside: delete it if you do not need them.",
+    command: `ls -l ${quoted(state.file)}.corrupt-*`,
+  });
+}
+
+/** @param {Place} place */
+function dropped({ parts }) {
+  const lost = Object.entries(parts?.records.dropped ?? {});
+  if (!parts || lost.length === 0) return undefined;
+  const counts = lost.map(([name, count]) => `${count} of ${name}`).join(", ");
+  const why = parts.records.trouble
+    ? "See the finding about the record store."
+    : "The disk was not fast enough, or did not take them for a time: the gateway's log says which.";
+  return finding("RECORDS_DROPPED", {
+    problem: `Records were lost since the gateway started: ${counts}.`,
+    fix: `${why} Calls were not affected.`,
+  });
+}
+
+/** A library that is too old is no trouble: its journal is slower and as durable. @param {Place} place */
+function journal({ parts }) {
+  switch (parts?.records.rollbackReason) {
+    case "file-system":
+      return finding("RECORDS_ROLLBACK", {
+        problem: `The file system of ${parts.records.file} may lack what a write-ahead log needs, so each batch of records waits longer for the disk.`,
+        fix: RECORDS_HOME,
+      });
+    case "refused":
+      return finding("RECORDS_ROLLBACK", {
+        problem: `SQLite has refused a write-ahead log for ${parts.records.file}, so each batch of records waits longer for the disk.`,
+        fix: "End other programs that have the file open, and restart the CLI.",
+      });
+    case "sqlite":
+    case "":
+    case undefined:
+      return undefined;
+  }
+}
+
+/** @param {Place} place */
+function journalSeen({ parts }) {
+  const { journal: kind, rollbackReason, sqlite } = parts?.records ?? {};
+  if (kind === "wal") return `write-ahead log, SQLite ${sqlite}`;
+  if (rollbackReason !== "sqlite") return "";
+  return `rollback journal: a write-ahead log is not safe with SQLite ${sqlite}, which this build uses`;
+}
+
+/** @param {Place} place */
+function recordsSeen({ parts }) {
+  if (!parts) return "";
+  const { recording, rows, bytes: size } = parts.records;
+  const what = recording === "notify" ? "texts for the model only, " : "";
+  return `${what}${counted(rows, "record")}, ${bytes(size)}`;
+}
+
+/** @param {Place} place */
+const featureHostSeen = ({ parts }) => {
+  if (!parts) return "";
+  const { state, pid } = parts.featureHost;
+  return pid === undefined ? "nothing has needed it" : `${state}, pid ${pid}`;
+};
+
+/** @type {Check[]} */
+export const OWN_CONFIG = [
+  {
+    id: "user-config",
+    title: "your own config",
+    run: userConfig,
+    seen: ({ userConfig: { file } }) => file,
+  },
+];
+
+/** @type {Check[]} */
+export const PARTS = [
+  { id: "feature-host", title: "feature host", run: featureHost, seen: featureHostSeen },
+  {
+    id: "features",
+    title: "features",
+    run: features,
+    seen: ({ parts }) => counted(parts?.features.length ?? 0, "feature"),
+  },
+  {
+    id: "holds",
+    title: "holds",
+    run: holds,
+    seen: ({ parts }) => parts?.holds.map(({ what }) => what).join(", ") ?? "",
+  },
+  { id: "records", title: "record store", run: records, seen: recordsSeen },
+  { id: "records-dropped", title: "no record lost", run: dropped },
+  { id: "records-journal", title: "journal of the record store", run: journal, seen: journalSeen },
+];
