@@ -213,9 +213,9 @@ export const commandLine = ({ command, args }) =>
 
 /**
  * The other fields, a line each: none of their values can look like the command, or move it out of sight.
- * @param {ProviderConfig} provider @param {number} most characters of a line
+ * @param {ProviderConfig} provider @param {number} [most] characters of a value; default: all
  */
-export function startLines({ env, cwd }, most) {
+export function startLines({ env, cwd }, most = Infinity) {
   const variables = Object.entries(env).map(
     ([name, value]) =>
       `with ${shortened(visible(name), most)}=${shortened(visible(quoted(value)), most)}`,

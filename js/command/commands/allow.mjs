@@ -18,9 +18,6 @@ import { Output, strong } from "../../views/output.mjs";
 
 /** @typedef {import("../../projects/consent.mjs").Entry} Entry */
 
-/** Of a variable's value; a cut is pointed out. */
-const SHOWN_VALUE = 500;
-
 /**
  * Anything but a clear yes is a no, the end of the input included.
  * @param {string} question @returns {Promise<boolean>}
@@ -36,22 +33,39 @@ function confirmed(question) {
   });
 }
 
-/** @param {Output} output @param {Entry} entry */
-function showEntry(output, { kind, name, config }) {
+/** @typedef {import("../../views/output.mjs").Part} Part */
+
+/** @param {Entry} entry @returns {Part[][]} */
+function entryLines({ kind, name, config }) {
+  const title = ["  ", strong(inLine(name))];
   if (kind === "declarative") {
-    output.say("  ", strong(inLine(name)), " (rules and context, no program)");
-    for (const line of ruleLines(config)) output.say(`    ${line}`);
-    return;
+    const rules = ruleLines(config).map((line) => [`    ${line}`]);
+    return [[...title, " (rules and context, no program)"], ...rules];
   }
-  output.say("  ", strong(inLine(name)), ` (restart: ${config.restart.policy})`);
-  output.say(`    ${commandLine(config)}`);
-  for (const line of startLines(config, SHOWN_VALUE)) output.say(`      ${line}`);
+  return [
+    [...title, ` (restart: ${config.restart.policy})`],
+    [`    ${commandLine(config)}`],
+    ...startLines(config).map((line) => [`      ${line}`]),
+  ];
 }
 
-/** @param {Output} output @param {string} file @param {Entry[]} entries that are not allowed */
+/** @param {Part} part */
+const lengthOf = (part) => (typeof part === "string" ? part : part.text).length;
+
+/**
+ * In full, since a yes is to all of it. A config's bound on its size is the bound on this.
+ * @param {Output} output @param {string} file @param {Entry[]} entries that are not allowed
+ */
 function show(output, file, entries) {
+  const lines = entries.flatMap(entryLines);
   output.say(`${file} would start, in each session of that folder:`);
-  for (const entry of entries) showEntry(output, entry);
+  for (const line of lines) output.say(...line);
+  const { columns = 80, rows = Infinity } = process.stdout;
+  const tall = lines.reduce((sum, line) => {
+    const length = line.reduce((total, part) => total + lengthOf(part), 0);
+    return sum + Math.max(1, Math.ceil(length / columns));
+  }, 0);
+  if (tall >= rows) output.say(`These are ${tall} lines of this terminal: scroll up to read all.`);
 }
 
 /** @param {Output} output @param {boolean} yes @throws where nobody agrees */

@@ -71,6 +71,30 @@ describe("copilot-tap allow", () => {
     for (const character of "\u001b\r\u202e") assert.equal(out.includes(character), false);
   });
 
+  test("shows everything in full, however long it is", async (t) => {
+    const long = (/** @type {string} */ end) => `${"x".repeat(20_000)}\u202e${end}`;
+    const provider = { name: "ci", command: "node", args: [long("argument")], cwd: long("folder") };
+    const rules = {
+      name: "rules",
+      deny: [
+        { match: { tool: "bash", args: long("match") }, reason: `${"y".repeat(3000)} reason` },
+      ],
+      context: `${"z".repeat(3500)} context`,
+    };
+    const config = {
+      providers: [{ ...provider, env: { SECRET: long("value"), LAST: "1" } }],
+      declarative: [rules],
+    };
+    const at = place(t, JSON.stringify(config));
+    const { code, out } = await tap(["allow", "--yes"], at);
+    assert.equal(code, 0);
+    for (const end of ["argument", "folder", "match", "value"]) {
+      assert.ok(out.includes(`${"x".repeat(20_000)}\\u{202e}${end}`), end);
+    }
+    for (const end of ["y reason", "z context", "with LAST=1"]) assert.ok(out.includes(end), end);
+    assert.doesNotMatch(out, /… \(\d+ more\)|\u202e/);
+  });
+
   test("keeps consent in the home that is named", async (t) => {
     const at = place(t);
     const { code } = await tap(["allow", "--yes", "--home", at.home], at, {
@@ -120,6 +144,16 @@ describe("copilot-tap revoke", () => {
 });
 
 describe("in a terminal", () => {
+  test("what does not fit is said before the question", async (t) => {
+    const at = place(t, GOOD.replace('"x"', `"${" ".repeat(3000)}"`));
+    const terminal = new InTerminal(t, ["allow"], at, { rows: 12 });
+    await terminal.shows(
+      /These are \d+ lines of this terminal: scroll up to read all\.\s+Allow this/,
+    );
+    terminal.type("n\r");
+    assert.equal(await terminal.end(), 1);
+  });
+
   /** Answers the question with these keys. */
   async function answered(t, keys) {
     const at = place(t);
