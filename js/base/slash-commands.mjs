@@ -27,7 +27,7 @@ export const SLASH = {
   },
   features: {
     name: "tap-features",
-    description: "The features of tap: what each may do, what it has, and what was left out",
+    description: "The features of tap, what each has; /tap-features enable <id>, or disable <id>",
   },
 };
 

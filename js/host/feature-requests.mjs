@@ -19,10 +19,25 @@ function only(from, wanted) {
   throw new RequestError("DENIED", `only ${who} may ask for this`);
 }
 
-/** The caller's mistake is not a failure of the host. @template T @param {() => T} work @returns {T} */
-function checked(work) {
+/**
+ * Writes the user's config and applies it to running sessions.
+ * @param {Pick<HostFeatures, "requireSwitchable" | "apply">} features @param {{home: string}} files
+ * @param {unknown} id of a feature @param {boolean} on
+ * @returns {Promise<string>} the file
+ * @throws where there is no such feature, it is always on, or the config cannot be written
+ */
+export async function switchFeature(features, files, id, on) {
+  const { setFeature } = await import("../projects/edit-user-config.mjs");
+  features.requireSwitchable(id);
+  const written = setFeature(files, /** @type {string} */ (id), on);
+  features.apply(written.features);
+  return written.file;
+}
+
+/** The caller's mistake is not a failure of the host. @template T @param {() => T | Promise<T>} work @returns {Promise<T>} */
+async function checked(work) {
   try {
-    return work();
+    return await work();
   } catch (error) {
     if (error instanceof RequestError) throw error;
     throw new RequestError("INVALID", messageOf(error));
@@ -47,13 +62,8 @@ export function serveFeatureRequests(requests, { features, holds, files, gateway
     (/** @type {boolean} */ on) =>
     async (/** @type {any} */ { id }, /** @type {RequestOrigin} */ from) => {
       only(from, "control");
-      const { setFeature } = await import("../projects/edit-user-config.mjs");
-      return checked(() => {
-        features.requireSwitchable(id);
-        const written = setFeature(files, id, on);
-        features.apply(written.features);
-        return { file: written.file, ...state() };
-      });
+      const file = await checked(() => switchFeature(features, files, id, on));
+      return { file, ...state() };
     };
   requests.register("features.report", (params, from) => {
     if (from === "feature" && params.reports !== undefined) features.reported(params);
@@ -67,9 +77,11 @@ export function serveFeatureRequests(requests, { features, holds, files, gateway
   requests.register("features.disable", change(false));
   requests.register("gateway.inspect", () => JSON.parse(gateway.inspect()));
   requests.register("holds.list", () => holds.list());
-  requests.register("holds.set", ({ id, feature, what }, from) => {
+  requests.register("holds.set", async ({ id, feature, what }, from) => {
     only(from, "feature");
-    checked(() => (what === undefined ? holds.release(id) : holds.set({ id, feature, what })));
+    await checked(() =>
+      what === undefined ? holds.release(id) : holds.set({ id, feature, what }),
+    );
     return holds.list();
   });
   requests.register("host.stop", (_params, from) => {

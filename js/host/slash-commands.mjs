@@ -8,7 +8,8 @@ import { SLASH } from "../base/slash-commands.mjs";
  * @property {import("../base/addon.js").Gateway} gateway
  * @property {import("../base/paths.mjs").GatewayFiles} files
  * @property {{id: string, cwd: string}} session in which the command was typed
- * @property {Pick<import("./features.mjs").HostFeatures, "command" | "reports" | "hostState">} features
+ * @property {Pick<import("./features.mjs").HostFeatures, "command" | "reports" | "hostState"
+ *   | "requireSwitchable" | "apply">} features
  * @property {import("./holds.mjs").Hold[]} holds
  * @property {import("./records.mjs").RecordsState} records
  *
@@ -38,8 +39,21 @@ async function doctor({ session }, args) {
   return doctorText(session, /^[a-zA-Z0-9_][\w-]*$/.exec(args.trim())?.[0]);
 }
 
+const FEATURES_USAGE = "/tap-features, or /tap-features enable <id>, or /tap-features disable <id>";
+
+/** The user's own hand, as `copilot-tap features` is. @param {CommandContext} context @param {string[]} words */
+async function switched({ features: all, files }, [action, id, ...rest]) {
+  if (!["enable", "disable"].includes(action) || id === undefined || rest.length > 0) {
+    return `tap: expected ${FEATURES_USAGE}`;
+  }
+  const { switchFeature } = await import("./feature-requests.mjs");
+  const file = await switchFeature(all, files, id, action === "enable");
+  return `tap: ${visible(id)} is ${action === "enable" ? "on" : "disabled"}, as ${file} says`;
+}
+
 /** @type {RunCommand} */
-async function features(context) {
+async function features(context, args) {
+  if (args.trim() !== "") return switched(context, args.trim().split(/\s+/));
   const { showFeatures } = await import("../views/features-view.mjs");
   const { timelineText } = await import("../views/timeline-text.mjs");
   const seen = { features: context.features.reports(), host: context.features.hostState() };

@@ -56,4 +56,30 @@ describe("in the terminal", { concurrency: 1 }, () => {
     await terminal.waitForScreen(/No provider.*"pong"|TOOL_NOT_DECLARED/, 30_000);
     await terminal.exit();
   });
+
+  test("/tap-features switches a feature, and /tap-tools adds a group of tools", async (t) => {
+    /** @type {boolean[]} */
+    const offered = [];
+    const rig = await startTap(t, (request) => {
+      offered.push(toolNames(request).includes("tap_query_records"));
+      return say(`answer ${offered.length}`);
+    });
+    const terminal = await rig.interactive({ rows: 70, cols: 110 });
+    await terminal.submit("/tap-features");
+    await terminal.waitForScreen(/builtin:records builtin, on/, 30_000);
+    await terminal.submit("/tap-features disable builtin:records");
+    await terminal.waitForScreen(/builtin:records is disabled, as .*config\.json\s+says/);
+    await terminal.submit("/tap-tools records");
+    await terminal.waitForScreen(/There is no group "records"/);
+    await terminal.submit("/tap-features enable builtin:records");
+    await terminal.waitForScreen(/builtin:records is on/);
+    await terminal.submit("/tap-tools");
+    await terminal.waitForScreen(/Groups of tools:[^]*- records: Reads/);
+    await terminal.prompt("before", /answer 1/);
+    await terminal.submit("/tap-tools records");
+    await terminal.waitForScreen(/The tools of records are here now: tap_query_records/, 30_000);
+    await terminal.prompt("after", /answer 2/);
+    assert.deepEqual(offered, [false, true]);
+    await terminal.exit();
+  });
 });

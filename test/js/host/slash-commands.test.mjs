@@ -1,6 +1,8 @@
 // The host's table of slash commands, and a session that asks for them over its link.
 
 import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
 import { test } from "node:test";
 import { FEATURES } from "../../../js/features/list.mjs";
 import { SLASH_COMMANDS } from "../../../js/base/slash-commands.mjs";
@@ -44,4 +46,28 @@ test("a session gets the status and the doctor's words over its link", async (t)
   assert.ok(status.includes(`home ${gateway.home}`), status);
   assert.match(await session.command("tap-doctor", "no_such_tool"), /no_such_tool/);
   assert.equal(await session.command("tap-nothing"), 'tap: there is no command "tap-nothing"');
+});
+
+test("/tap-features shows the features, and switches one as the user's config then says", async (t) => {
+  const gateway = await Gateway.create();
+  t.after(() => gateway.dispose());
+  const session = await Session.register(gateway, "one", gateway.home);
+  assert.match(await session.command("tap-features"), /^builtin:records builtin, on$/m);
+  const file = path.join(gateway.home, "tap", "config.json");
+  const said = (/** @type {string} */ args) => session.command("tap-features", args);
+  assert.equal(
+    await said("disable builtin:records"),
+    `tap: builtin:records is disabled, as ${file} says`,
+  );
+  assert.match(await said(""), /^builtin:records builtin, disabled$/m);
+  const config = () => JSON.parse(fs.readFileSync(file, "utf8"));
+  assert.deepEqual(config(), { features: { "builtin:records": false } });
+  assert.match(await said(" enable  builtin:records "), /is on/);
+  assert.deepEqual(config(), { features: { "builtin:records": true } });
+  assert.match(await said("disable builtin:status"), /always on/);
+  assert.match(await said("disable builtin:x\u001b"), /no feature "builtin:x\\x1b"; there are/);
+  for (const wrong of ["enable", "switch builtin:records", "enable a b"]) {
+    assert.match(await said(wrong), /^tap: expected \/tap-features, or /);
+  }
+  assert.deepEqual(config(), { features: { "builtin:records": true } });
 });
