@@ -1,0 +1,62 @@
+// The manual of the host's methods (docs/session-link.md) is complete, and they keep to whom they are for.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { openControl } from "../../../js/base/control.mjs";
+import { programFolder } from "../../../js/base/paths.mjs";
+import { Host } from "../../support/test-host.mjs";
+
+const manual = fs.readFileSync(path.join(programFolder, "docs", "session-link.md"), "utf8");
+
+/** The sections of the manual, by method. */
+const sections = new Map(
+  manual.split(/^#+ /m).flatMap((section) => {
+    const [title] = section.split("\n", 1);
+    const names = title.split(" and ");
+    const isMethod = names.every((name) =>
+      /^(gateway|features|holds|host|records)\.\w+$/.test(name),
+    );
+    return isMethod ? names.map((name) => /** @type {const} */ ([name, section])) : [];
+  }),
+);
+sections.delete("host.request");
+sections.delete("host.result");
+
+test("every method of the host is in the manual, and no other", async (t) => {
+  const host = await Host.elected(t);
+  const control = await openControl(host.files);
+  t.after(() => control.close());
+  const { message } = await control.request("nothing", {}).catch((error) => error);
+  const methods = message.split("there are: ")[1].split(", ");
+  assert.deepEqual([...sections.keys()].sort(), methods);
+});
+
+test("what only a feature may ask is denied to the command", async (t) => {
+  const host = await Host.elected(t);
+  const control = await openControl(host.files);
+  t.after(() => control.close());
+  const ofFeatures = [...sections].filter(([, section]) => /\n\nFor a feature: /.test(section));
+  assert.equal(ofFeatures.length, 4);
+  for (const [method] of ofFeatures) {
+    const { code } = await control.request(method, {}).catch((error) => error);
+    assert.equal(code, "DENIED", method);
+  }
+});
+
+test("what only the user may ask is denied to a feature", async () => {
+  const { HostRequests } = await import("../../../js/host/requests.mjs");
+  const { serveFeatureRequests } = await import("../../../js/host/feature-requests.mjs");
+  const { HostRecords } = await import("../../../js/host/records.mjs");
+  const requests = new HostRequests();
+  const parts = /** @type {any} */ ({ files: { home: "/h" }, gateway: {}, log() {}, requests });
+  new HostRecords(parts);
+  serveFeatureRequests(requests, parts);
+  const ofUsers = [...sections].filter(([, section]) => /\n\nFor the user[.:]/.test(section));
+  assert.equal(ofUsers.length, 4);
+  for (const [method] of ofUsers) {
+    const answer = await requests.answer({ method, params: "{}", from: "feature" });
+    assert.equal(JSON.parse(answer).error.code, "DENIED", method);
+  }
+});
