@@ -43,6 +43,10 @@ const FIELDS = ["providers", "declarative", "toolGroups", "features", "$schema"]
 const FIELDS_OF_USER = ["records", "spans"];
 const FEATURE_ID = /^(?:builtin|user|project|mcp):[^\u0000-\u001f]{1,128}$/; // eslint-disable-line no-control-regex
 
+const NO_ASK =
+  'a rule cannot make the CLI ask you: leave out "ask", and the CLI asks as its own permissions say ' +
+  '(start it without --allow-tool for that tool); or use "deny" with a "reason" that tells the model to ask you';
+
 const POLICIES = ["on-failure", "always", "never"];
 /** Nothing that could pass for another word of what the user is shown. */
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -225,7 +229,7 @@ class Reader extends StrictReader {
     if (node.type === "object" && !deny && !context && !ask) {
       this.problem(node, 'expected "deny" or "context" in this entry');
     }
-    if (ask) this.problem(ask, '"ask" is not possible yet: use "deny"');
+    if (ask) this.problem(ask, NO_ASK);
     return {
       name: name ? this.#name(name, taken) : "",
       deny: deny ? this.#entries(deny, "rules", (rule) => this.#rule(rule)) : [],

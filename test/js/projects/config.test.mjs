@@ -158,6 +158,11 @@ describe("a mistake is named with what was expected", () => {
     [one({ restart: { maxRestarts: 101 } }), "101", /whole number from 0 to 100/],
     [one({ restart: { maxRestarts: 1.5 } }), "1.5", /whole number/],
     [one({ restart: { maxRestarts: "1" } }), '"1"', /whole number/],
+    [
+      '{"declarative": [{"name": "a", "ask": [{"match": {"tool": "bash"}}]}]}',
+      '[{"match"',
+      /cannot make the CLI ask you: .*; or use "deny" with a "reason"/,
+    ],
   ];
   for (const [text, place, message] of cases) {
     test(text.slice(0, 90), () => assertProblem(text, 1, text.indexOf(place) + 1, message));
