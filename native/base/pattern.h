@@ -42,6 +42,11 @@ class PatternTime {
   std::chrono::steady_clock::time_point until_;
 };
 
+// The same over many subjects: what each match takes is taken from it.
+struct PatternBudget {
+  std::chrono::microseconds left{0};
+};
+
 // One compiled pattern. It is immutable: several threads may match with it at a time. A moved-from
 // Pattern can only be destroyed or assigned to.
 class Pattern {
@@ -64,6 +69,8 @@ class Pattern {
   // end. Without time the answer is TimedOut. Precondition: the subject is UTF-8 (otherwise, too).
   [[nodiscard]] Match matches(std::string_view subject,
                               std::chrono::microseconds deadline = kMatchTime) const;
+  // The same, within kMatchTime and the budget.
+  [[nodiscard]] Match matches(std::string_view subject, PatternBudget& budget) const;
 
   // What it takes in memory, machine code included.
   [[nodiscard]] size_t bytes() const { return bytes_; }

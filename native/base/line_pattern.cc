@@ -1,0 +1,100 @@
+#include "base/line_pattern.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/pattern_code.h"
+
+namespace tap {
+namespace {
+
+// Room for the groups of a match. More groups than that have no values.
+constexpr uint32_t kGroups = 32;
+
+// PCRE2's memory for a match: one for all patterns of a thread.
+struct Matcher {
+  pcre::MatchContext context{pcre2_match_context_create(nullptr)};
+  pcre::MatchData data{pcre2_match_data_create(kGroups, nullptr)};
+};
+
+[[nodiscard]] Matcher& matcher() {
+  thread_local Matcher ofThread;
+  return ofThread;
+}
+
+}  // namespace
+
+void LinePattern::Free::operator()(pcre2_real_code_8* code) const {
+  pcre2_code_free(code);
+}
+
+Result<LinePattern, PatternError> LinePattern::compile(std::string_view pattern) {
+  // With callouts it is larger: what Pattern refuses is refused.
+  const auto checked = pcre::compile(pattern, pcre::Callouts::Yes);
+  if (!checked) return checked.error();
+  auto compiled = pcre::compile(pattern, pcre::Callouts::No);
+  if (!compiled) return compiled.error();
+  return LinePattern(Code(compiled.value().release()), pattern);
+}
+
+// Returns: what PCRE2 returns. The steps are counted at each place where a match may start.
+int LinePattern::run(std::string_view line) const {
+  Matcher& with = matcher();
+  if (!with.context || !with.data) return PCRE2_ERROR_NOMEMORY;
+  const auto steps = static_cast<uint32_t>(kFastSteps / (line.size() + 1));
+  pcre2_set_match_limit(with.context.get(), std::max(kLeastSteps, steps));
+  const auto match = isMachineCode_ ? pcre2_jit_match : pcre2_match;
+  return match(code_.get(), pcre::units(line), line.size(), 0, PCRE2_NO_UTF_CHECK, with.data.get(),
+               with.context.get());
+}
+
+Match LinePattern::matches(std::string_view line, PatternBudget& budget) {
+  if (isSlow_ && budget.left.count() <= 0) return Match::TimedOut;
+  if (uses_ < kUsesUntilJit && ++uses_ == kUsesUntilJit &&
+      pcre::sizeOf(code_.get(), PCRE2_INFO_SIZE) <= Pattern::kMaxJitBytes) {
+    isMachineCode_ = pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE) == 0;
+  }
+  const int code = run(line);
+  if (code >= 0) return Match::Yes;
+  if (code == PCRE2_ERROR_NOMATCH) return Match::No;
+  return careful(line, budget);
+}
+
+Match LinePattern::careful(std::string_view line, PatternBudget& budget) {
+  isSlow_ = true;
+  if (careful_ == nullptr) {
+    auto compiled = Pattern::compile(text_);
+    if (!compiled) return Match::TimedOut;
+    careful_ = std::make_unique<Pattern>(std::move(compiled.value()));
+  }
+  return careful_->matches(line, budget);
+}
+
+std::vector<LinePattern::Group> LinePattern::groups(std::string_view line) const {
+  const int found = run(line);
+  uint32_t count = 0;
+  uint32_t width = 0;
+  PCRE2_SPTR names = nullptr;
+  pcre2_pattern_info(code_.get(), PCRE2_INFO_NAMECOUNT, &count);
+  pcre2_pattern_info(code_.get(), PCRE2_INFO_NAMEENTRYSIZE, &width);
+  pcre2_pattern_info(code_.get(), PCRE2_INFO_NAMETABLE, &names);
+  std::vector<Group> groups;
+  for (uint32_t i = 0; i < count && found > 0; ++i, names += width) {
+    // An entry: the group's number in two bytes, then its name, which ends with a 0.
+    const int number = names[0] << 8 | names[1];
+    if (number >= found) continue;
+    const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(matcher().data.get()) + 2 * number;
+    if (ends[0] == PCRE2_UNSET || ends[1] < ends[0]) continue;
+    groups.push_back(
+        {reinterpret_cast<const char*>(names + 2), line.substr(ends[0], ends[1] - ends[0])});
+  }
+  return groups;
+}
+
+size_t LinePattern::bytes() const {
+  const size_t own = pcre::sizeOf(code_.get(), PCRE2_INFO_SIZE) +
+                     pcre::sizeOf(code_.get(), PCRE2_INFO_JITSIZE) + text_.capacity();
+  return own + (careful_ == nullptr ? 0 : careful_->bytes());
+}
+
+}  // namespace tap
