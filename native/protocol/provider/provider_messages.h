@@ -22,6 +22,7 @@
 #include "base/table.h"
 #include "base/time.h"
 #include "protocol/errors.h"
+#include "protocol/filter.h"
 #include "protocol/hook_rules.h"
 #include "protocol/trace_context.h"
 
@@ -147,7 +148,6 @@ struct TransformResult {
   std::string callId;
   std::string content;
 };
-enum class FilterOutcome : uint8_t { Drop, Keep, Surface, Inject };
 struct FilterRule {
   std::shared_ptr<const Pattern> match;
   FilterOutcome outcome = FilterOutcome::Keep;

@@ -19,6 +19,7 @@ const LAYERS = {
   link: ["base", "protocol"],
   gateway: ["base", "protocol"],
   records: ["base", "protocol"],
+  lines: ["base", "protocol"],
   uv: ["base", "ws", "protocol", "link", "gateway"],
   addon: ["base", "protocol", "records", "uv"],
 };

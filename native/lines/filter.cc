@@ -1,0 +1,178 @@
+#include "lines/filter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "lines/literals.h"
+
+namespace tap::lines {
+
+Result<LineFilter::Compiled, std::string> LineFilter::compile(const Rule& rule) {
+  auto match = LinePattern::compile(rule.match);
+  if (!match) return "match: " + notAPattern(match.error());
+  std::optional<LinePattern> notMatch;
+  if (rule.notMatch) {
+    auto compiled = LinePattern::compile(*rule.notMatch);
+    if (!compiled) return "not: " + notAPattern(compiled.error());
+    notMatch = std::move(compiled.value());
+  }
+  PatternFacts facts = factsOf(rule.match);
+  return Compiled{rule,
+                  std::move(match.value()),
+                  std::move(notMatch),
+                  std::move(facts.literals),
+                  facts.caseless,
+                  facts.always,
+                  {},
+                  0,
+                  std::nullopt,
+                  false};
+}
+
+std::optional<RuleError> LineFilter::setRules(const std::vector<Rule>& rules) {
+  if (auto problem = problemOf(rules)) return problem;
+  std::vector<Compiled> compiled;
+  compiled.reserve(rules.size());
+  for (const Rule& rule : rules) {
+    auto one = compile(rule);
+    if (!one) return RuleError{compiled.size(), std::move(one.error())};
+    compiled.push_back(std::move(one.value()));
+  }
+  for (Compiled& one : compiled) {
+    const auto before = std::ranges::find(rules_, one.rule, &Compiled::rule);
+    if (before == rules_.end()) continue;
+    one.counts = std::exchange(before->counts, {});
+    one.counted = before->counted;
+    one.last = before->last;
+  }
+  rules_ = std::move(compiled);
+  withoutLiterals_.clear();
+  for (size_t i = 0; i < rules_.size(); ++i) {
+    if (rules_[i].literals.empty()) withoutLiterals_.push_back(static_cast<uint16_t>(i));
+  }
+  prefilter_.reset();
+  isSearched_ = false;
+  if (search_ == Search::Always || seen_ >= kFloodBytes) search();
+  return std::nullopt;
+}
+
+void LineFilter::search() {
+  std::vector<Prefilter::Literal> literals;
+  for (const Compiled& rule : rules_) {
+    for (const std::string& text : rule.literals) literals.push_back({text, rule.caseless});
+  }
+  if (literals.empty() || literals.size() > Prefilter::kMostLiterals) return;
+  prefilter_ = std::make_unique<Prefilter>(std::move(literals));
+}
+
+bool LineFilter::takeSlowNotice(size_t index) {
+  return std::exchange(rules_[index].slowNotice, false);
+}
+
+void LineFilter::enter(std::string_view block) {
+  block_ = block;
+  isSearched_ = false;
+  if (search_ != Search::Automatic || seen_ >= kFloodBytes) return;
+  seen_ += block.size();
+  if (seen_ >= kFloodBytes) search();
+}
+
+// Whether a rule that has literals may match.
+bool LineFilter::mayMatch(const Line& line) {
+  if (prefilter_ == nullptr) return true;
+  if (!line.inBlock) return prefilter_->find(line.text, 0) != Prefilter::npos;
+  const auto from = static_cast<size_t>(line.text.data() - block_.data());
+  if (!isSearched_ || hit_ < from) {
+    hit_ = std::min(prefilter_->find(block_, from), block_.size());
+    isSearched_ = true;
+  }
+  return hit_ < from + line.text.size();
+}
+
+bool LineFilter::ask(Compiled& rule, LinePattern& pattern, std::string_view text) {
+  switch (pattern.matches(text, slow_)) {
+    case Match::Yes:
+      return true;
+    case Match::No:
+    case Match::Unseen:
+      return false;
+    case Match::TimedOut:
+      rule.slowNotice = rule.slowNotice || rule.counts.tooSlow == 0;
+      ++rule.counts.tooSlow;
+      return false;
+  }
+  return false;
+}
+
+bool LineFilter::matches(Compiled& rule, std::string_view text) {
+  if (!rule.always && !ask(rule, rule.match, text)) return false;
+  return !rule.notMatch || !ask(rule, *rule.notMatch, text);
+}
+
+Decision LineFilter::decide(const Line& line, Time now) {
+  if (now >= slowUntil_) {
+    slow_ = {kSlowTime};
+    slowUntil_ = now + std::chrono::seconds(1);
+  }
+  if (mayMatch(line)) {
+    for (size_t i = 0; i < rules_.size(); ++i) {
+      if (matches(rules_[i], line.text)) return decided(i, now);
+    }
+    return {};
+  }
+  for (const uint16_t i : withoutLiterals_) {
+    if (matches(rules_[i], line.text)) return decided(i, now);
+  }
+  return {};
+}
+
+Decision LineFilter::decided(size_t index, Time now) {
+  Compiled& rule = rules_[index];
+  ++rule.counts.matched;
+  Decision decision{rule.rule.outcome, static_cast<int32_t>(index)};
+  const auto keep = [&decision](bool& why) {
+    decision.outcome = FilterOutcome::Keep;
+    why = true;
+    return decision;
+  };
+  if (rule.rule.count && ++rule.counted < *rule.rule.count) return keep(decision.isHeld);
+  rule.counted = 0;
+  if (rule.rule.window) return keep(decision.isGathered);
+  if (!rule.rule.cooldown) return decision;
+  if (rule.last && now < *rule.last + *rule.rule.cooldown) {
+    ++rule.counts.suppressed;
+    return keep(decision.isHeld);
+  }
+  rule.last = now;
+  return decision;
+}
+
+size_t LineFilter::bytes() const {
+  size_t bytes = rules_.capacity() * sizeof(Compiled);
+  for (const Compiled& rule : rules_) {
+    bytes += rule.match.bytes() + (rule.notMatch ? rule.notMatch->bytes() : 0);
+    bytes += rule.rule.match.capacity();
+    for (const std::string& text : rule.literals) bytes += sizeof text + text.capacity();
+  }
+  return bytes + (prefilter_ ? sizeof(Prefilter) + prefilter_->bytes() : 0);
+}
+
+Result<std::vector<Decision>, RuleError> tryRules(std::vector<Rule> rules,
+                                                  const std::vector<std::string_view>& lines) {
+  if (auto problem = problemOf(rules)) return *problem;
+  for (Rule& rule : rules) {
+    rule.cooldown.reset();
+    rule.count.reset();
+    rule.window.reset();
+  }
+  LineFilter filter(Search::Never);
+  if (auto problem = filter.setRules(rules)) return *problem;
+  std::vector<Decision> decisions;
+  decisions.reserve(lines.size());
+  for (const std::string_view text : lines) {
+    decisions.push_back(filter.decide({text, false, false}, Time()));
+  }
+  return decisions;
+}
+
+}  // namespace tap::lines

@@ -1,0 +1,106 @@
+// Which outcome a line has: ordered rules, of which the first that matches decides.
+//
+// In a flood most lines match no rule. From the patterns' literals (literals.h) one search over the
+// whole block (prefilter.h) finds the lines that can match; only these meet all rules. The others
+// meet only rules whose pattern has no literal. The outcomes are the same without that search.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/line_pattern.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "lines/prefilter.h"
+#include "lines/rules.h"
+#include "lines/splitter.h"
+
+namespace tap::lines {
+
+struct Decision {
+  FilterOutcome outcome = FilterOutcome::Keep;
+  int32_t rule = -1;        // -1: no rule matched
+  bool isHeld = false;      // kept, because of the rule's cooldown or count
+  bool isGathered = false;  // kept, and a part of the rule's next digest
+};
+
+// Since the rule was set.
+struct RuleCounts {
+  uint64_t matched = 0;     // it decided
+  uint64_t suppressed = 0;  // its cooldown held back the outcome
+  uint64_t tooSlow = 0;     // lines that took too long: they count as not matched
+};
+
+// When blocks are searched for literals: in a flood, or, for tests, always or never.
+enum class Search : uint8_t { Automatic, Always, Never };
+
+class LineFilter {
+ public:
+  // The search over blocks begins after so many bytes: before it costs more than it saves.
+  static constexpr uint64_t kFloodBytes = 1 << 20;
+  // For matches of many steps (line_pattern.h), all rules together, in each second.
+  static constexpr std::chrono::microseconds kSlowTime{100'000};
+
+  explicit LineFilter(Search search = Search::Automatic) : search_(search) {}
+
+  // Replaces the rules. A rule that was there before keeps its counts and its state. Where one is
+  // wrong all stay as they were.
+  [[nodiscard]] std::optional<RuleError> setRules(const std::vector<Rule>& rules);
+  [[nodiscard]] size_t size() const { return rules_.size(); }
+  [[nodiscard]] const Rule& rule(size_t index) const { return rules_[index].rule; }
+  [[nodiscard]] const RuleCounts& counts(size_t index) const { return rules_[index].counts; }
+  // Whether the rule has just had its first line that took too long. True once.
+  [[nodiscard]] bool takeSlowNotice(size_t index);
+
+  // The block that the next lines with `inBlock` lie in.
+  void enter(std::string_view block);
+  // REQUIRES: lines come in their order.
+  [[nodiscard]] Decision decide(const Line& line, Time now);
+
+  // Memory that it holds, besides itself.
+  [[nodiscard]] size_t bytes() const;
+
+ private:
+  struct Compiled {
+    Rule rule;
+    LinePattern match;
+    std::optional<LinePattern> notMatch;
+    std::vector<std::string> literals;
+    bool caseless = false;
+    bool always = false;  // the pattern matches every line
+    RuleCounts counts;
+    uint32_t counted = 0;
+    std::optional<Time> last;  // when it last had its outcome
+    bool slowNotice = false;
+  };
+
+  [[nodiscard]] static Result<Compiled, std::string> compile(const Rule& rule);
+  void search();
+  [[nodiscard]] bool mayMatch(const Line& line);
+  [[nodiscard]] bool matches(Compiled& rule, std::string_view text);
+  [[nodiscard]] bool ask(Compiled& rule, LinePattern& pattern, std::string_view text);
+  [[nodiscard]] Decision decided(size_t index, Time now);
+
+  Search search_;
+  std::vector<Compiled> rules_;
+  std::vector<uint16_t> withoutLiterals_;  // their indices
+  std::unique_ptr<Prefilter> prefilter_;   // none: every line meets all rules
+  uint64_t seen_ = 0;                      // bytes, until there is a prefilter
+  std::string_view block_;
+  size_t hit_ = 0;  // in block_: the next literal at or after the line before; its size: no more
+  bool isSearched_ = false;  // hit_ is right
+  PatternBudget slow_{kSlowTime};
+  Time slowUntil_;  // then the budget is full again
+};
+
+// What these rules would have done to these lines, each for itself: without cooldown, count and
+// window.
+[[nodiscard]] Result<std::vector<Decision>, RuleError> tryRules(
+    std::vector<Rule> rules, const std::vector<std::string_view>& lines);
+
+}  // namespace tap::lines

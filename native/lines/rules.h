@@ -1,0 +1,64 @@
+// The rules of an emitter's filter, as tools and configurations give them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/limits.h"
+#include "base/time.h"
+#include "protocol/filter.h"
+
+namespace tap::lines {
+
+using protocol::FilterOutcome;
+
+// The first rule that matches a line decides about it.
+struct Rule {
+  std::string match;  // a pattern, as in filter.set
+  FilterOutcome outcome = FilterOutcome::Keep;
+  std::optional<std::string> notMatch;  // `not`: a pattern that must not match
+  // These three need the outcome surface or inject. A line that they hold back is kept.
+  std::optional<Millis> cooldown;  // the outcome at most once in so long
+  std::optional<uint32_t> count;   // the outcome for every n-th match
+  struct Window {
+    uint32_t lines = 0;
+    Millis time{0};
+    friend bool operator==(const Window&, const Window&) = default;
+  };
+  std::optional<Window> window;  // one digest of so many lines, or of those in this time
+  bool capture = false;          // named groups become metadata of the entry
+
+  friend bool operator==(const Rule&, const Rule&) = default;
+};
+
+inline constexpr size_t kMostRules =
+    static_cast<size_t>(kLimitTable[static_cast<size_t>(Limit::FilterRules)].value);
+inline constexpr Millis kMostRuleTime = std::chrono::hours(24);
+inline constexpr uint32_t kMostCount = 1'000'000;
+inline constexpr uint32_t kMostWindowLines = 1000;
+
+struct RuleError {
+  size_t rule = 0;
+  std::string message;  // for people: which part is wrong, and why
+};
+// Everything but the patterns. Nothing: the rules are good.
+[[nodiscard]] std::optional<RuleError> problemOf(const std::vector<Rule>& rules);
+
+// The three patterns that filters had before they had rules; an empty one is not there. They ignore
+// case. A line that `exclude` matches is dropped, else one that `notify` matches is injected; where
+// there is an `include`, lines that it does not match are dropped.
+struct OldPatterns {
+  std::string_view include;
+  std::string_view exclude;
+  std::string_view notify;
+};
+[[nodiscard]] std::vector<Rule> rulesOf(const OldPatterns& patterns);
+
+// Why a rule makes filtering slow, for people; empty: it does not.
+[[nodiscard]] std::string slownessOf(const Rule& rule);
+
+}  // namespace tap::lines

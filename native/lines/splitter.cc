@@ -1,0 +1,92 @@
+#include "lines/splitter.h"
+
+#include "lines/scan.h"
+
+namespace tap::lines {
+namespace {
+
+[[nodiscard]] std::string_view withoutReturns(std::string_view line) {
+  while (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+}  // namespace
+
+void LineSplitter::feed(std::string_view bytes, Time now) {
+  block_ = bytes;
+  rest_ = bytes;
+  lastByte_ = bytes.empty() ? lastByte_ : now;
+  plain_ = false;
+  const size_t first = bytes.find('\n');
+  const size_t last = bytes.rfind('\n');
+  if (first == std::string_view::npos) return;
+  // The first line may continue another, the last is not complete: neither counts.
+  const size_t from = text_.empty() ? 0 : first;
+  plain_ = scan(bytes.substr(from, last - from)) == Bytes::Plain;
+}
+
+bool LineSplitter::next(Line& line) {
+  while (true) {
+    const size_t size = rest_.find('\n');
+    if (size == std::string_view::npos) {
+      keepPartial();
+      return false;
+    }
+    const std::string_view raw = rest_.substr(0, size);
+    rest_.remove_prefix(size + 1);
+    if (!text_.empty() || flushed_ != Flushed::No) {
+      if (finishCarried(raw, line)) return true;
+      continue;
+    }
+    const std::string_view text = plain_ ? raw : withoutReturns(raw);
+    if (text.size() <= LineText::kMost && (plain_ || scan(text) == Bytes::Plain)) {
+      line = {text, true, false};
+      return true;
+    }
+    text_.feed(raw);
+    return finish(line);
+  }
+}
+
+void LineSplitter::keepPartial() {
+  if (!rest_.empty()) text_.feed(rest_);
+  rest_ = {};
+  block_ = {};
+}
+
+bool LineSplitter::finish(Line& line) {
+  line = {text_.finish(), false, text_.leftOut() > 0};
+  return true;
+}
+
+bool LineSplitter::finishCarried(std::string_view raw, Line& line) {
+  text_.feed(raw);
+  (void)finish(line);
+  const Flushed flushed = flushed_;
+  flushed_ = Flushed::No;
+  return flushed == Flushed::No || (flushed == Flushed::Whole && !line.text.empty());
+}
+
+std::optional<Time> LineSplitter::nextDeadline() const {
+  if (text_.empty() || flushed_ == Flushed::Cut) return std::nullopt;
+  return lastByte_ + kPartialTime;
+}
+
+bool LineSplitter::flush(Time now, Line& line) {
+  const std::optional<Time> due = nextDeadline();
+  if (!due || now < *due) return false;
+  (void)finish(line);
+  const bool again = flushed_ == Flushed::Whole && line.text.empty();
+  flushed_ = line.cut ? Flushed::Cut : Flushed::Whole;
+  return !again;
+}
+
+bool LineSplitter::end(Line& line) {
+  if (text_.empty()) {
+    flushed_ = Flushed::No;
+    return false;
+  }
+  return finishCarried({}, line);
+}
+
+}  // namespace tap::lines
