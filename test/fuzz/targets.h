@@ -25,6 +25,7 @@ void paths(std::string_view input);
 void patterns(std::string_view input);
 void shownText(std::string_view input);
 void recordQueries(std::string_view input);
+void lines(std::string_view input);
 void gateway(std::string_view input);
 
 struct Target {
@@ -32,7 +33,7 @@ struct Target {
   void (*run)(std::string_view input);
 };
 
-inline constexpr std::array<Target, 14> kTargets{{
+inline constexpr std::array<Target, 15> kTargets{{
     {"frames", frames},
     {"handshake", handshake},
     {"json", jsonText},
@@ -46,6 +47,7 @@ inline constexpr std::array<Target, 14> kTargets{{
     {"pattern", patterns},
     {"shown", shownText},
     {"records", recordQueries},
+    {"lines", lines},
     {"gateway", gateway},
 }};
 

@@ -1,0 +1,141 @@
+// Holds native/lines to JavaScript: the same lines as by TextDecoder and String methods, and for
+// each line the same first rule as by RegExp. The core's side is the executable lines_oracle
+// (test/native/lines). How patterns differ from RegExp is in pattern.differential.test.mjs; the ones
+// here do not.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const repository = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..");
+const seed = Number(process.env.TAP_TEST_SEED ?? 20_261_122) >>> 0;
+
+/** @returns {string} the path of lines_oracle, which has to be built before */
+function findOracle() {
+  const folder = process.env.TAP_NATIVE_BUILD ?? path.join(repository, "build-native");
+  const name = process.platform === "win32" ? "lines_oracle.exe" : "lines_oracle";
+  const oracle = path.join(folder, name);
+  assert.ok(
+    existsSync(oracle),
+    `${oracle} is missing. Build it: cmake -S . -B build-native && ` +
+      "cmake --build build-native --target lines_oracle " +
+      "(or set TAP_NATIVE_BUILD to the folder where it is).",
+  );
+  return oracle;
+}
+
+/** @typedef {{patterns: string[], output: Buffer}} Case */
+/** @typedef {[rule: number, line: string][]} Answer */
+
+/** @param {Case[]} cases @returns {Answer[]} */
+function askOracle(cases) {
+  const input = cases.flatMap(({ patterns, output }) =>
+    [Buffer.from(patterns.map((one) => `${one}\n`).join("")), output].flatMap((bytes) => {
+      const size = Buffer.alloc(4);
+      size.writeUInt32LE(bytes.length);
+      return [size, bytes];
+    }),
+  );
+  const run = spawnSync(findOracle(), { input: Buffer.concat(input), maxBuffer: 2 ** 28 });
+  assert.equal(run.status, 0, `seed ${seed}: lines_oracle failed: ${run.stderr}`);
+  const answers = run.stdout.toString("utf8").split("\n");
+  assert.equal(answers.pop(), "", "the last answer is complete");
+  assert.equal(answers.length, cases.length);
+  return answers.map((text) => JSON.parse(text));
+}
+
+/** @param {string} pattern */
+const regExpOf = (pattern) =>
+  pattern.startsWith("(?i)") ? new RegExp(pattern.slice(4), "iu") : new RegExp(pattern, "u");
+
+/** The same, by JavaScript's own means. @param {Case} one @returns {Answer} */
+function answerOf({ patterns, output }) {
+  const rules = patterns.map(regExpOf);
+  // A line feed is never part of another character: to decode before is to decode after the split.
+  const lines = new TextDecoder("utf-8", { ignoreBOM: true }).decode(output).split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  return lines.map((line) => {
+    const states = line
+      .replaceAll(/\x1b\[[0-9;]*m/g, "")
+      .replace(/\r+$/, "")
+      .split("\r");
+    const text = states[states.length - 1].replaceAll("\0", "\\x00");
+    return [rules.findIndex((rule) => rule.test(text)), text];
+  });
+}
+
+/** xorshift, 32 bits */
+class Random {
+  /** @param {number} start */
+  constructor(start) {
+    this.state = start || 1;
+  }
+  /** @param {number} bound */
+  below(bound) {
+    this.state ^= this.state << 13;
+    this.state ^= this.state >>> 17;
+    this.state ^= this.state << 5;
+    return (this.state >>> 0) % bound;
+  }
+  /** @template T @param {readonly T[]} choices @returns {T} */
+  pick(choices) {
+    return choices[this.below(choices.length)];
+  }
+}
+
+const words = [
+  ...["ERROR", "error", "fail", "Task", "taſk", "diSK", "\u212aelvin", "kelvin", "abc", "aab", "b"],
+  ...["12", " ", ".", "-", "é", "É", "漢", "😀", "\u00e5", "\0", "\x1b[1;31m", "\x1b[0m"],
+];
+const parts = [
+  ...["ERROR", "error", "fail", "task", "disk", "kelvin", "abc", "aa", "b", "k", "s", "é", "漢"],
+  ...["\\d", "\\d+", ".", ".*", "^", "$", "a+", "b?", "[ab]", "[^a]", "\\.", " ", "a{2}", "(?:ab)*"],
+  ...["(?:ERROR|fail)", "(task|abc)", "(?=a)", "(?!b)", "(?:aab)+"],
+];
+const invalid = [[0xff], [0xc3], [0xe2, 0x82], [0xf0, 0x9f, 0x98], [0xed, 0xa0, 0x80], [0xc0, 0x80]];
+
+/** @param {Random} random */
+function writePattern(random) {
+  const sequence = () =>
+    Array.from({ length: 1 + random.below(4) }, () => random.pick(parts)).join("");
+  const pattern = random.below(4) === 0 ? `${sequence()}|${sequence()}` : sequence();
+  return random.below(2) === 0 ? `(?i)${pattern}` : pattern;
+}
+
+/** @param {Random} random */
+function writeOutput(random) {
+  const pieces = Array.from({ length: random.below(60) }, () => {
+    switch (random.below(9)) {
+      case 0:
+      case 1:
+        return Buffer.from(random.pick(["\n", "\n", "\r\n", "\r", "\n\n"]));
+      case 2:
+        return Buffer.from(random.below(3) === 0 ? random.pick(invalid) : []);
+      default:
+        return Buffer.from(random.pick(words));
+    }
+  });
+  return Buffer.concat(pieces);
+}
+
+test("lines and first rules are those of TextDecoder and RegExp", () => {
+  const random = new Random(seed);
+  const cases = Array.from({ length: 6000 }, () => ({
+    patterns: Array.from({ length: 1 + random.below(5) }, () => writePattern(random)),
+    output: writeOutput(random),
+  }));
+  const count = { lines: 0, ruled: 0 };
+  askOracle(cases).forEach((found, index) => {
+    const expected = answerOf(cases[index]);
+    assert.deepEqual(found, expected, `seed ${seed}: ${JSON.stringify(cases[index].patterns)}`);
+    count.lines += found.length;
+    count.ruled += found.filter(([rule]) => rule >= 0).length;
+  });
+  // Both answers must be frequent, or the comparison says little.
+  assert.ok(count.lines > 20_000, `${count.lines} lines`);
+  const share = count.ruled / count.lines;
+  assert.ok(share > 0.2 && share < 0.8, `${share} of the lines met a rule`);
+});
