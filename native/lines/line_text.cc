@@ -204,11 +204,12 @@ void LineText::put(std::string_view text) {
   leftOut_ += text.size() - fits.size();
 }
 
-// Grows by doubling, but not beyond what the longest line needs.
+// A string doubles its memory when it grows: from half of what the longest line needs it goes to
+// exactly that.
 void LineText::append(std::string_view text) {
   const size_t wanted = text_.size() + text.size();
   if (wanted > text_.capacity()) {
-    text_.reserve(std::max(wanted, std::min(2 * wanted, kMost + kMarkRoom)));
+    text_.reserve(wanted > kMost / 2 ? kMost + kMarkRoom : std::min(2 * wanted, kMost / 2));
   }
   text_ += text;
 }

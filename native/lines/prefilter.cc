@@ -41,14 +41,8 @@ Prefilter::Prefilter(std::vector<Literal> literals) : literals_(std::move(litera
     folds_ = folds_ || (caseless && text.find_first_of("ks") != npos);
     chain(static_cast<uint16_t>(i));
   }
-  const auto rowThenLiteral = [](const Head& a, const Head& b) {
-    return std::pair(a.row, a.literal) < std::pair(b.row, b.literal);
-  };
-  std::ranges::sort(heads_, rowThenLiteral);
-  const auto same = [](const Head& a, const Head& b) {
-    return a.row == b.row && a.literal == b.literal;
-  };
-  heads_.erase(std::ranges::unique(heads_, same).begin(), heads_.end());
+  std::sort(heads_.begin(), heads_.end());
+  heads_.erase(std::unique(heads_.begin(), heads_.end()), heads_.end());
   heads_.shrink_to_fit();
 }
 
@@ -74,12 +68,13 @@ void Prefilter::chain(uint16_t literal) {
 }
 
 bool Prefilter::matchesAt(std::string_view text, size_t at, size_t row) const {
-  const auto heads = std::ranges::equal_range(heads_, row, {}, &Head::row);
-  return std::ranges::any_of(heads, [&](const Head& head) {
-    const auto& [literal, caseless] = literals_[head.literal];
+  auto head = std::lower_bound(heads_.begin(), heads_.end(), Head{static_cast<uint16_t>(row), 0});
+  for (; head != heads_.end() && head->row == row; ++head) {
+    const auto& [literal, caseless] = literals_[head->literal];
     const std::string_view there = text.substr(at, literal.size());
-    return caseless ? equalIgnoringCase(there, literal) : there == literal;
-  });
+    if (caseless ? equalIgnoringCase(there, literal) : there == literal) return true;
+  }
+  return false;
 }
 
 size_t Prefilter::findLiteral(std::string_view text, size_t from) const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -49,6 +50,7 @@ class Prefilter {
   struct Head {
     uint16_t row;
     uint16_t literal;
+    friend auto operator<=>(const Head&, const Head&) = default;
   };
   std::vector<Head> heads_;  // the literals whose window ends with these bytes; sorted by row
 };

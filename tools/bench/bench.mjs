@@ -11,6 +11,7 @@ import { floors, latencies, phases } from "./cases.mjs";
 import { allowedCores, keptAwake, place, twoCores } from "./cores.mjs";
 import { firstGroup } from "./groups.mjs";
 import { helloToTool } from "./live.mjs";
+import { lines } from "./lines.mjs";
 import { loadAverage, machine } from "./machine.mjs";
 import { bareMemory, hostMemory, providerMemory } from "./memory.mjs";
 import { plots } from "./plots/run.mjs";
@@ -190,7 +191,7 @@ function recordsCost(all) {
 
 await setUp({ for: ["bench"] });
 const about = { ...machine(), rounds };
-await buildCore(["bench_provider", "bench_memory", "bench_scale"]);
+await buildCore(["bench_provider", "bench_memory", "bench_scale", "bench_lines"]);
 
 const samples = new Samples();
 /** @type {Map<string, Subject>} */
@@ -221,6 +222,10 @@ await step("hello until the tool is in the CLI's session", async () => {
 });
 await step("one change of tools among many", async () => {
   Object.assign(samples.all, await scale(program("bench_scale"), looksOnly ? 2 : 20));
+});
+await step("lines through rules", async () => {
+  const size = { megabytes: looksOnly ? 20 : 1000, rounds: Math.min(rounds, 5) };
+  Object.assign(samples.all, await lines(program("bench_lines"), size));
 });
 
 subtractCaller(samples.all);

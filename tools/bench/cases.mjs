@@ -1,7 +1,7 @@
 // The measurements, their subjects, and the targets that tap must reach in the same run.
 
 /**
- * @typedef {"p50" | "p99" | "perSecond" | "cpuPer100k" | "loopPerCall" | "storePerCall" | "mbPerSecond" | "cpuPerMb" | "ms" | "syncs" | "bytes" | "privateBytes" | "instructions" | "linkBytes"} Metric
+ * @typedef {"p50" | "p99" | "perSecond" | "cpuPer100k" | "loopPerCall" | "storePerCall" | "mbPerSecond" | "cpuPerMb" | "ms" | "syncs" | "bytes" | "privateBytes" | "instructions" | "linkBytes" | "mbPerCpuSecond"} Metric
  * @typedef {object} Case
  * @property {string} name
  * @property {string[]} of names of rivals
@@ -234,6 +234,16 @@ export const targets = [
       1.25,
     ),
   ),
+  ...["lines, literals", "lines, typical", "lines, caseless"].map((name) =>
+    target(
+      `${name}: MB per second of CPU time`,
+      [name, "tap", "mbPerCpuSecond"],
+      [name, "node readline", "mbPerCpuSecond"],
+      5,
+      true,
+    ),
+  ),
+  target("lines, literals", ["lines, literals", "tap", "mbPerCpuSecond"], undefined, 300, true),
   target(
     "an idle host, in KB more than Node.js",
     ["memory", "tap detached", "bytes"],
@@ -277,5 +287,6 @@ export const metrics = {
   bytes: { unit: "KB", scale: 1 / 1024, digits: 1 },
   privateBytes: { unit: "KB", scale: 1 / 1024, digits: 1 },
   instructions: { unit: "thousands a session", scale: 1 / 1000, digits: 1 },
+  mbPerCpuSecond: { unit: "MB per CPU s", scale: 1, digits: 0 },
   linkBytes: { unit: "KB a session", scale: 1 / 1024, digits: 2 },
 };

@@ -1,6 +1,7 @@
 // The table of a run: every figure as median (min to max), and what was to be reached beside it.
 
 import { latencies, metrics, targets } from "./cases.mjs";
+import { lineSets } from "./lines.mjs";
 import { spread } from "./statistics.mjs";
 
 /** @typedef {Record<string, Record<string, Record<string, number[]>>>} All case → rival → metric → values */
@@ -21,6 +22,7 @@ const shown = {
   "a tool is added": ["instructions", "linkBytes"],
   "a provider leaves": ["instructions", "linkBytes"],
   "a provider comes": ["instructions", "linkBytes"],
+  ...Object.fromEntries(lineSets.map((name) => [name, ["mbPerCpuSecond"]])),
   memory: ["bytes", "privateBytes"],
 };
 

@@ -47,6 +47,9 @@ function askOracle(cases) {
   return answers.map((text) => JSON.parse(text));
 }
 
+const escape = "\x1b";
+const colour = new RegExp(`${escape}\\[[0-9;]*m`, "g");
+
 /** @param {string} pattern */
 const regExpOf = (pattern) =>
   pattern.startsWith("(?i)") ? new RegExp(pattern.slice(4), "iu") : new RegExp(pattern, "u");
@@ -58,10 +61,7 @@ function answerOf({ patterns, output }) {
   const lines = new TextDecoder("utf-8", { ignoreBOM: true }).decode(output).split("\n");
   if (lines.at(-1) === "") lines.pop();
   return lines.map((line) => {
-    const states = line
-      .replaceAll(/\x1b\[[0-9;]*m/g, "")
-      .replace(/\r+$/, "")
-      .split("\r");
+    const states = line.replaceAll(colour, "").replace(/\r+$/, "").split("\r");
     const text = states[states.length - 1].replaceAll("\0", "\\x00");
     return [rules.findIndex((rule) => rule.test(text)), text];
   });
@@ -92,10 +92,32 @@ const words = [
 ];
 const parts = [
   ...["ERROR", "error", "fail", "task", "disk", "kelvin", "abc", "aa", "b", "k", "s", "é", "漢"],
-  ...["\\d", "\\d+", ".", ".*", "^", "$", "a+", "b?", "[ab]", "[^a]", "\\.", " ", "a{2}", "(?:ab)*"],
+  ...[
+    "\\d",
+    "\\d+",
+    ".",
+    ".*",
+    "^",
+    "$",
+    "a+",
+    "b?",
+    "[ab]",
+    "[^a]",
+    "\\.",
+    " ",
+    "a{2}",
+    "(?:ab)*",
+  ],
   ...["(?:ERROR|fail)", "(task|abc)", "(?=a)", "(?!b)", "(?:aab)+"],
 ];
-const invalid = [[0xff], [0xc3], [0xe2, 0x82], [0xf0, 0x9f, 0x98], [0xed, 0xa0, 0x80], [0xc0, 0x80]];
+const invalid = [
+  [0xff],
+  [0xc3],
+  [0xe2, 0x82],
+  [0xf0, 0x9f, 0x98],
+  [0xed, 0xa0, 0x80],
+  [0xc0, 0x80],
+];
 
 /** @param {Random} random */
 function writePattern(random) {

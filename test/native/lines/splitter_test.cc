@@ -149,6 +149,19 @@ TEST(LineSplitter, ForgetsACutStateOfAProgressBar) {
   expectOne(std::string(2 * kLine, 'a') + "\rdone", "done");
 }
 
+TEST(LineSplitter, HoldsNoMoreForALineThatComesInSmallPieces) {
+  for (const size_t size : {size_t{1}, size_t{41}, size_t{100}}) {
+    LineSplitter splitter;
+    Line line;
+    const std::string piece(size, 'a');
+    for (size_t fed = 0; fed < 2 * kLine; fed += size) {
+      splitter.feed(piece, Time());
+      EXPECT_FALSE(splitter.next(line));
+    }
+    EXPECT_LE(splitter.bytes(), kLine + LineText::kMarkRoom);
+  }
+}
+
 TEST(LineSplitter, HoldsAConstantAmountOfALineWithoutEnd) {
   const std::string piece(size_t{64} * 1024, 'a');
   LineSplitter splitter;

@@ -1,0 +1,179 @@
+// What lines cost: `bench_lines write <MB>` writes a log to stdout, `bench_lines tap|getline <set>`
+// reads it from stdin and holds it to ten rules. One line of JSON: bytes, hits, own CPU seconds.
+// tools/bench/lines-node.mjs is the same in Node.js.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "lines/filter.h"
+#include "lines/ring.h"
+#include "lines/splitter.h"
+
+namespace {
+
+using namespace tap;
+using namespace tap::lines;
+
+constexpr size_t kBuffer = size_t{64} * 1024;
+constexpr size_t kLineSize = 99;
+
+[[nodiscard]] double cpuSeconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// --- the log ---
+
+constexpr std::array<std::string_view, 10> kHits{
+    "ERROR in handler",           "FATAL: cannot go on",
+    "panic: pointer was nil",     "Traceback (most recent",
+    "connection refused",         "out of memory",
+    "status=503 from peer",       "timed out after 30 s",
+    "permission denied for root", "build failed"};
+constexpr std::array<std::string_view, 8> kWords{
+    "GET /api/v1/items", "POST /api/v1/carts", "cache warm", "user logged in",
+    "job scheduled",     "config loaded",      "heartbeat",  "GET /health/live"};
+constexpr std::array<std::string_view, 4> kForeign{
+    "caf\u00E9", "\u041C\u043E\u0441\u043A\u0432\u0430", "na\u00EFve", "\u6771\u4EAC"};
+
+void writeLog(size_t megabytes) {
+  uint64_t state = 42;
+  const auto below = [&state](uint32_t bound) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<uint32_t>(state >> 33) % bound;
+  };
+  std::string block;
+  for (uint64_t left = uint64_t{megabytes} * 1'000'000; left >= kLineSize; left -= kLineSize) {
+    std::string line = "2026-11-22T10:15:" + std::to_string(10 + below(50)) + "." +
+                       std::to_string(100 + below(900)) + "Z INFO [worker-" +
+                       std::to_string(10 + below(90)) + "] ";
+    if (below(100) == 0) line.append(kHits[below(kHits.size())]).append(" ");
+    if (below(50) == 0) line.append(kForeign[below(kForeign.size())]).append(" ");
+    line.append(kWords[below(kWords.size())])
+        .append(" id=")
+        .append(std::to_string(below(1'000'000)));
+    while (line.size() < kLineSize - 1)
+      line += line.size() % 8 == 0 ? ' ' : static_cast<char>('a' + below(20));
+    line.resize(kLineSize - 1);
+    while ((static_cast<uint8_t>(line.back()) & 0x80) != 0) line.back() = '.';
+    block.append(line).append("\n");
+    if (block.size() < kBuffer) continue;
+    std::fwrite(block.data(), 1, block.size(), stdout);
+    block.clear();
+  }
+  std::fwrite(block.data(), 1, block.size(), stdout);
+}
+
+// --- the rules: a file with one pattern a line ---
+
+[[nodiscard]] std::vector<std::string> patternsIn(const char* file) {
+  std::ifstream in(file);
+  std::vector<std::string> patterns;
+  for (std::string line; std::getline(in, line);) patterns.push_back(line);
+  if (patterns.empty()) std::abort();
+  return patterns;
+}
+
+void report(uint64_t bytes, uint64_t lines, uint64_t hits) {
+  std::printf("{\"bytes\":%llu,\"lines\":%llu,\"hits\":%llu,\"cpuSeconds\":%.6f}\n",
+              static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(lines),
+              static_cast<unsigned long long>(hits), cpuSeconds());
+}
+
+void withTap(const std::vector<std::string>& patterns) {
+  std::vector<Rule> rules;
+  for (const std::string& pattern : patterns) {
+    Rule rule;
+    rule.match = pattern;
+    rules.push_back(rule);
+  }
+  Rule others;
+  others.outcome = FilterOutcome::Drop;
+  rules.push_back(others);
+  LineFilter filter;
+  if (filter.setRules(rules)) std::abort();
+  LineSplitter splitter;
+  LineRing ring;
+  uint64_t bytes = 0;
+  uint64_t lines = 0;
+  static std::array<char, kBuffer> buffer;
+  Line line;
+  const auto take = [&] {
+    ++lines;
+    const Decision decision = filter.decide(line, Time());
+    if (decision.outcome == FilterOutcome::Drop) return;
+    Entry entry;
+    entry.text = line.text;
+    ring.append(entry);
+  };
+  for (ssize_t size = 0; (size = read(STDIN_FILENO, buffer.data(), buffer.size())) > 0;) {
+    bytes += static_cast<uint64_t>(size);
+    splitter.feed({buffer.data(), static_cast<size_t>(size)}, Time());
+    filter.enter(splitter.block());
+    while (splitter.next(line)) take();
+  }
+  if (splitter.end(line)) take();
+  report(bytes, lines, ring.newest());
+}
+
+// As one would write it without much thought.
+void withGetline(const std::vector<std::string>& patterns) {
+  std::vector<pcre2_code*> codes;
+  for (const std::string& pattern : patterns) {
+    int error = 0;
+    PCRE2_SIZE offset = 0;
+    codes.push_back(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+                                  PCRE2_UTF, &error, &offset, nullptr));
+    if (codes.back() == nullptr) std::abort();
+    pcre2_jit_compile(codes.back(), PCRE2_JIT_COMPLETE);
+  }
+  pcre2_match_data* data = pcre2_match_data_create(1, nullptr);
+  std::ios::sync_with_stdio(false);
+  uint64_t bytes = 0;
+  uint64_t lines = 0;
+  std::vector<std::string> hits;
+  for (std::string line; std::getline(std::cin, line);) {
+    bytes += line.size() + 1;
+    ++lines;
+    const auto matches = [&](const pcre2_code* code) {
+      return pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(line.data()), line.size(), 0, 0, data,
+                         nullptr) >= 0;
+    };
+    if (std::ranges::any_of(codes, matches)) hits.push_back(line);
+  }
+  report(bytes, lines, hits.size());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view how = argc > 2 ? argv[1] : "";
+  if (how == "write") {
+    writeLog(static_cast<size_t>(std::atoi(argv[2])));
+  } else if (how == "tap") {
+    withTap(patternsIn(argv[2]));
+  } else if (how == "getline") {
+    withGetline(patternsIn(argv[2]));
+  } else {
+    return 2;
+  }
+  return 0;
+}

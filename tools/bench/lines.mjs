@@ -1,0 +1,117 @@
+// Lines of a program through ten rules, of which one line in a hundred meets one, and the others are
+// dropped: megabytes for each second of CPU time of the process that reads. `node
+// tools/bench/lines.mjs` runs this part alone; `--smoke` shows that it works.
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+import { CommandFailed, run, say } from "../commands.mjs";
+import { buildCore, nativeFolder } from "../native.mjs";
+import { spread } from "./statistics.mjs";
+
+const literals = [
+  ...["ERROR", "FATAL", "panic:", "Traceback", "connection refused", "out of memory"],
+  ...["status=503", "timed out", "permission denied", "build failed"],
+];
+const typical = [
+  ...["\\bERROR\\b", "FATAL|PANIC", "panic: .*nil", "Traceback \\(most recent"],
+  ...["connection (?:refused|reset)", "out of memory|OOM-killed", "status=5\\d\\d"],
+  ...["timed out after \\d+", "permission denied.*root", "build failed$|build failed\\b"],
+];
+const greedy = typical.map(
+  (one) => ({ "\\bERROR\\b": ".*error.*", "status=5\\d\\d": ".*a.*b.*ZZ" })[one] ?? one,
+);
+
+/**
+ * `share` of the log: greedy rules are slow everywhere.
+ * @type {Record<string, {patterns: string[], share: number}>}
+ */
+const sets = {
+  "lines, literals": { patterns: literals, share: 1 },
+  "lines, typical": { patterns: typical, share: 1 },
+  "lines, caseless": { patterns: typical.map((one) => `(?i)${one}`), share: 1 },
+  "lines, greedy": { patterns: greedy, share: 0.02 },
+};
+
+export const lineSets = Object.keys(sets);
+
+const ownFile = (/** @type {string} */ name) => path.join(import.meta.dirname, name);
+
+/** @param {string} program @param {string} rules */
+const rivalsOf = (program, rules) => ({
+  tap: [program, "tap", rules],
+  "node readline": [process.execPath, ownFile("lines-node.mjs"), rules],
+  "c++ getline": [program, "getline", rules],
+});
+
+const quoted = (/** @type {string[]} */ words) => words.map((one) => `'${one}'`).join(" ");
+
+/** One reader behind a pipe. @param {string[]} writer @param {string[]} reader */
+async function read(writer, reader) {
+  const command = `${quoted(writer)} | ${quoted(reader)}`;
+  /** @type {{lines: number, hits: number, cpuSeconds: number}} */
+  return JSON.parse(await run("sh", ["-c", command], { quiet: true }));
+}
+
+/**
+ * @param {string} program bench_lines @param {{megabytes: number, rounds: number}} how
+ * @returns {Promise<import("./report.mjs").All>}
+ */
+export async function lines(program, { megabytes, rounds }) {
+  const folder = mkdtempSync(path.join(os.tmpdir(), "tap-lines-"));
+  /** @type {import("./report.mjs").All} */
+  const all = {};
+  try {
+    for (const [name, { patterns, share }] of Object.entries(sets)) {
+      const rules = path.join(folder, "rules");
+      writeFileSync(rules, `${patterns.join("\n")}\n`);
+      const size = Math.max(1, Math.round(megabytes * share));
+      const writer = [program, "write", String(size)];
+      all[name] = {};
+      for (let round = 0; round < rounds; ++round) {
+        const found = new Set();
+        for (const [rival, reader] of Object.entries(rivalsOf(program, rules))) {
+          const { lines: count, hits, cpuSeconds } = await read(writer, reader);
+          found.add(`${hits} of ${count} lines`);
+          const of = (all[name][rival] ??= { mbPerCpuSecond: [] });
+          of.mbPerCpuSecond.push(size / cpuSeconds);
+        }
+        if (found.size > 1) throw new CommandFailed(`${name}: ${[...found].join(", ")}`);
+      }
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return all;
+}
+
+async function main() {
+  const { values: flags } = parseArgs({
+    options: { smoke: { type: "boolean", default: false }, rounds: { type: "string" } },
+  });
+  await buildCore(["bench_lines"]);
+  const megabytes = flags.smoke ? 20 : 1000;
+  const rounds = Number(flags.rounds ?? (flags.smoke ? 1 : 3));
+  const all = await lines(path.join(nativeFolder, "bench_lines"), { megabytes, rounds });
+  for (const [name, rivals] of Object.entries(all)) {
+    const tap = spread(rivals.tap.mbPerCpuSecond).median;
+    for (const [rival, { mbPerCpuSecond }] of Object.entries(rivals)) {
+      const { median, min, max } = spread(mbPerCpuSecond);
+      const figures = [median, min, max].map((value) => value.toFixed(0));
+      const times = rival === "tap" ? "" : `, tap has ${(tap / median).toFixed(1)} times that`;
+      say(`${name}: ${rival} ${figures[0]} MB per CPU s (${figures[1]} to ${figures[2]})${times}`);
+    }
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  try {
+    await main();
+  } catch (error) {
+    if (!(error instanceof CommandFailed)) throw error;
+    say(error.message);
+    process.exitCode = 1;
+  }
+}
