@@ -87,6 +87,7 @@
       'lines/ring.cc',
       'lines/rules.cc',
       'lines/scan.cc',
+      'lines/source.cc',
       'lines/splitter.cc',
       'link/frame.cc',
       'link/session_client.cc',

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/json_writer.h"
 #include "lines/literals.h"
 
 namespace tap::lines {
@@ -25,8 +26,7 @@ Result<LineFilter::Compiled, std::string> LineFilter::compile(const Rule& rule) 
                   facts.always,
                   {},
                   0,
-                  std::nullopt,
-                  false};
+                  std::nullopt};
 }
 
 std::optional<RuleError> LineFilter::setRules(const std::vector<Rule>& rules) {
@@ -50,6 +50,7 @@ std::optional<RuleError> LineFilter::setRules(const std::vector<Rule>& rules) {
   for (size_t i = 0; i < rules_.size(); ++i) {
     if (rules_[i].literals.empty()) withoutLiterals_.push_back(static_cast<uint16_t>(i));
   }
+  slowNotices_.clear();
   prefilter_.reset();
   isSearched_ = false;
   if (search_ == Search::Always || seen_ >= kFloodBytes) search();
@@ -65,8 +66,25 @@ void LineFilter::search() {
   prefilter_ = std::make_unique<Prefilter>(std::move(literals));
 }
 
-bool LineFilter::takeSlowNotice(size_t index) {
-  return std::exchange(rules_[index].slowNotice, false);
+std::optional<size_t> LineFilter::takeSlowNotice() {
+  if (slowNotices_.empty()) return std::nullopt;
+  const size_t index = slowNotices_.back();
+  slowNotices_.pop_back();
+  return index;
+}
+
+std::string LineFilter::captured(size_t index, std::string_view text) const {
+  const Compiled& rule = rules_[index];
+  if (!rule.rule.capture) return {};
+  std::string json = "{";
+  for (const auto& [name, value] : rule.match.groups(text)) {
+    std::string member = json.size() > 1 ? "," : "";
+    json::appendQuoted(member, name);
+    member += ':';
+    json::appendQuoted(member, value);
+    if (json.size() + member.size() < kMostMetadata) json += member;
+  }
+  return json.size() > 1 ? json + "}" : std::string();
 }
 
 void LineFilter::enter(std::string_view block) {
@@ -97,8 +115,9 @@ bool LineFilter::ask(Compiled& rule, LinePattern& pattern, std::string_view text
     case Match::Unseen:
       return false;
     case Match::TimedOut:
-      rule.slowNotice = rule.slowNotice || rule.counts.tooSlow == 0;
-      ++rule.counts.tooSlow;
+      if (rule.counts.tooSlow++ == 0) {
+        slowNotices_.push_back(static_cast<size_t>(&rule - rules_.data()));
+      }
       return false;
   }
   return false;

@@ -54,8 +54,12 @@ class LineFilter {
   [[nodiscard]] size_t size() const { return rules_.size(); }
   [[nodiscard]] const Rule& rule(size_t index) const { return rules_[index].rule; }
   [[nodiscard]] const RuleCounts& counts(size_t index) const { return rules_[index].counts; }
-  // Whether the rule has just had its first line that took too long. True once.
-  [[nodiscard]] bool takeSlowNotice(size_t index);
+  // A rule that has just had its first line that took too long: its index, once.
+  [[nodiscard]] std::optional<size_t> takeSlowNotice();
+  // The named groups of a rule with `capture` in a line that it matches, as a JSON object of at
+  // most kMostMetadata bytes: those that do not fit are left out. Empty: there are none.
+  static constexpr size_t kMostMetadata = 1024;
+  [[nodiscard]] std::string captured(size_t index, std::string_view text) const;
 
   // The block that the next lines with `inBlock` lie in.
   void enter(std::string_view block);
@@ -76,7 +80,6 @@ class LineFilter {
     RuleCounts counts;
     uint32_t counted = 0;
     std::optional<Time> last;  // when it last had its outcome
-    bool slowNotice = false;
   };
 
   [[nodiscard]] static Result<Compiled, std::string> compile(const Rule& rule);
@@ -96,6 +99,7 @@ class LineFilter {
   bool isSearched_ = false;  // hit_ is right
   PatternBudget slow_{kSlowTime};
   Time slowUntil_;  // then the budget is full again
+  std::vector<size_t> slowNotices_;
 };
 
 // What these rules would have done to these lines, each for itself: without cooldown, count and

@@ -1,6 +1,7 @@
 #include "lines/line_text.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/encoding.h"
 #include "base/utf8.h"
@@ -204,12 +205,14 @@ void LineText::put(std::string_view text) {
   leftOut_ += text.size() - fits.size();
 }
 
-// A string doubles its memory when it grows: from half of what the longest line needs it goes to
-// exactly that.
+// A string that grows takes more than it is asked for; a new one does not.
 void LineText::append(std::string_view text) {
   const size_t wanted = text_.size() + text.size();
   if (wanted > text_.capacity()) {
-    text_.reserve(wanted > kMost / 2 ? kMost + kMarkRoom : std::min(2 * wanted, kMost / 2));
+    std::string larger;
+    larger.reserve(std::max(wanted, std::min(2 * wanted, kMost + kMarkRoom)));
+    larger += text_;
+    text_ = std::move(larger);
   }
   text_ += text;
 }

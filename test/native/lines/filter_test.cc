@@ -104,6 +104,18 @@ TEST(LineFilter, KeepsWhatARuleGathers) {
   EXPECT_TRUE(decision.isGathered);
 }
 
+TEST(LineFilter, CapturesNamedGroups) {
+  LineFilter filter;
+  Rule rule = ruleOf("(?<file>\\S+):(?<line>\\d+)(?<rest>x)?: (error)", kInject);
+  rule.capture = true;
+  set(filter, {rule, ruleOf("(?<a>b)", kKeep)});
+  EXPECT_EQ(filter.captured(0, "in a\"b.cc:12: error"), R"({"file":"a\"b.cc","line":"12"})");
+  EXPECT_EQ(filter.captured(0, "no"), "");
+  EXPECT_EQ(filter.captured(1, "b"), "");
+  const std::string longName(2000, 'f');
+  EXPECT_EQ(filter.captured(0, longName + ":1: error"), R"({"line":"1"})");
+}
+
 TEST(LineFilter, RefusesWhatIsWrongAndSaysWhere) {
   EXPECT_EQ(problemWith(ruleOf("(", kDrop)).substr(0, 7), "match: ");
   Rule rule = ruleOf("a", kInject);
@@ -166,8 +178,8 @@ TEST(LineFilter, BoundsPatternsThatTakeVeryLong) {
   // 100 ms in that second, and little for each line besides.
   EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(3000));
   EXPECT_EQ(filter.counts(0).tooSlow, static_cast<uint64_t>(kLines));
-  EXPECT_TRUE(filter.takeSlowNotice(0));
-  EXPECT_FALSE(filter.takeSlowNotice(0));
+  EXPECT_EQ(filter.takeSlowNotice(), 0U);
+  EXPECT_FALSE(filter.takeSlowNotice());
   EXPECT_EQ(filter.counts(1).tooSlow, 0U);
 }
 

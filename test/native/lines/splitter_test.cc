@@ -150,7 +150,7 @@ TEST(LineSplitter, ForgetsACutStateOfAProgressBar) {
 }
 
 TEST(LineSplitter, HoldsNoMoreForALineThatComesInSmallPieces) {
-  for (const size_t size : {size_t{1}, size_t{41}, size_t{100}}) {
+  for (const size_t size : {size_t{1}, size_t{41}, size_t{100}, size_t{62}, size_t{64}}) {
     LineSplitter splitter;
     Line line;
     const std::string piece(size, 'a');

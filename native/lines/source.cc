@@ -1,0 +1,374 @@
+#include "lines/source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/encoding.h"
+#include "base/utf8.h"
+
+namespace tap::lines {
+namespace {
+
+constexpr size_t kDigestBytes = 2000;
+constexpr size_t kEndLines = 5;
+constexpr size_t kEndLineBytes = 200;
+constexpr std::string_view kEllipsis = "\u2026";
+
+[[nodiscard]] std::string shortened(std::string_view text, size_t most) {
+  if (text.size() <= most) return std::string(text);
+  return std::string(utf8::truncate(text, most - kEllipsis.size())).append(kEllipsis);
+}
+
+[[nodiscard]] bool isBlank(std::string_view text) {
+  return text.find_first_not_of(" \t") == std::string_view::npos;
+}
+
+[[nodiscard]] std::string numbered(uint64_t count, std::string_view one) {
+  return std::to_string(count) + " " + std::string(one) + (count == 1 ? "" : "s");
+}
+
+[[nodiscard]] ToldLine toldOf(const Entry& entry, size_t most) {
+  return {entry.number,
+          entry.unixMillis,
+          entry.line,
+          entry.run,
+          entry.rule,
+          entry.outcome,
+          entry.source,
+          shortened(entry.text, most),
+          std::string(entry.metadata)};
+}
+
+// The begin and the end of runs and the like are few, and always told.
+[[nodiscard]] bool isAboutRun(const Entry& entry) {
+  return entry.source == Source::Own && entry.rule < 0;
+}
+
+void earliest(std::optional<Time>& first, std::optional<Time> other) {
+  if (other && (!first || *other < *first)) first = other;
+}
+
+}  // namespace
+
+bool LineSource::Rate::take(Time now, uint32_t most) {
+  if (!until_ || now >= *until_) {
+    until_ = now + std::chrono::seconds(1);
+    taken_ = 0;
+  }
+  return taken_ < most && ++taken_ > 0;
+}
+
+LineSource::LineSource(const SourceOptions& options) : options_(options), ring_(options.ring) {}
+
+std::optional<RuleError> LineSource::setRules(const std::vector<Rule>& rules, Now now,
+                                              SourceEffects& effects) {
+  LineFilter tried;
+  if (auto problem = tried.setRules(rules)) return problem;
+  endDigests(true, now, effects);
+  return filter_.setRules(rules);
+}
+
+void LineSource::expectEvery(std::optional<Millis> time, Now now) {
+  options_.expectEvery = time;
+  heardAt_ = now.steady;
+  isSilent_ = false;
+}
+
+// --- runs ---
+
+void LineSource::beginRun(Now now, SourceEffects& effects) {
+  ++run_;
+  isRunning_ = true;
+  runSince_ = now.steady;
+  line_ = 0;
+  heardAt_ = now.steady;
+  isSilent_ = false;
+  runLeftOut_ = {};
+  note("run " + std::to_string(run_) + " began", FilterOutcome::Keep, now, effects);
+}
+
+void LineSource::endRun(const RunEnd& end, Now now, SourceEffects& effects) {
+  Line line;
+  if (stdout_.end(line)) take(line, Source::Stdout, now, effects);
+  if (stderr_.end(line)) take(line, Source::Stderr, now, effects);
+  isRunning_ = false;
+  endDigests(true, now, effects);
+  Entry entry;
+  const std::string text = endText(end, now);
+  entry.text = text;
+  entry.source = Source::Own;
+  const bool isTold = end.mustInject || !end.isExpected;
+  entry.outcome = isTold ? FilterOutcome::Inject : FilterOutcome::Keep;
+  tell(entry, end.mustInject, now, effects);
+  sendBatch(effects);
+  saySlowRules(effects);
+  sayLeftOut(now, true, effects);
+}
+
+std::string LineSource::endText(const RunEnd& end, Now now) const {
+  std::string text = "run " + std::to_string(run_) + " ended ";
+  if (!end.signal.empty()) {
+    text += "by " + end.signal;
+  } else if (end.exitCode) {
+    text += "with exit code " + std::to_string(*end.exitCode);
+  }
+  text += " after " + inSeconds(now.steady - runSince_) + ", " + numbered(line_, "line");
+  std::string last;
+  for (const Entry& entry : ring_.query({kEndLines, 0, FilterOutcome::Keep})) {
+    if (entry.run != run_ || entry.source == Source::Own) continue;
+    last += "\n" + shortened(entry.text, kEndLineBytes);
+  }
+  return last.empty() ? text : text + "; the last that were kept:" + last;
+}
+
+void LineSource::note(std::string_view text, FilterOutcome outcome, Now now,
+                      SourceEffects& effects) {
+  Entry entry;
+  entry.text = text;
+  entry.source = Source::Own;
+  entry.outcome = outcome;
+  tell(entry, false, now, effects);
+}
+
+// --- lines ---
+
+void LineSource::feed(std::string_view bytes, Source from, Now now, SourceEffects& effects) {
+  LineSplitter& splitter = from == Source::Stderr ? stderr_ : stdout_;
+  counters_.bytes += bytes.size();
+  splitter.feed(bytes, now.steady);
+  filter_.enter(splitter.block());
+  const uint64_t before = counters_.lines;
+  Line line;
+  while (splitter.next(line)) take(line, from, now, effects);
+  if (counters_.lines > before) heard(now, effects);
+  saySlowRules(effects);
+}
+
+void LineSource::take(const Line& line, Source from, Now now, SourceEffects& effects) {
+  ++counters_.lines;
+  ++line_;
+  counters_.cut += line.cut ? 1 : 0;
+  const Decision decision = filter_.decide(line, now.steady);
+  if (decision.outcome == FilterOutcome::Drop) {
+    ++counters_.dropped;
+    return;
+  }
+  accept(line, from, decision, now, effects);
+}
+
+void LineSource::accept(const Line& line, Source from, const Decision& decision, Now now,
+                        SourceEffects& effects) {
+  if (decision.rule < 0 && isBlank(line.text)) {
+    ++counters_.blank;
+    ++counters_.dropped;
+    return;
+  }
+  ++counters_.kept;
+  counters_.suppressed += decision.isHeld ? 1 : 0;
+  std::string metadata;
+  if (decision.rule >= 0) {
+    metadata = filter_.captured(static_cast<size_t>(decision.rule), line.text);
+  }
+  Entry entry;
+  entry.line = line_;
+  entry.rule = decision.rule;
+  entry.outcome = decision.outcome;
+  entry.source = from;
+  entry.text = line.text;
+  entry.metadata = metadata;
+  tell(entry, false, now, effects);
+  if (!decision.isGathered) return;
+  ++counters_.gathered;
+  gather(static_cast<size_t>(decision.rule), line.text, now, effects);
+}
+
+FilterOutcome LineSource::outcomeOf(const Entry& entry, bool mustInject) const {
+  if (mustInject) return entry.outcome;
+  switch (options_.delivery) {
+    case Delivery::Off:
+      return std::min(entry.outcome, FilterOutcome::Surface);
+    case Delivery::Important:
+      return entry.outcome;
+    case Delivery::All:
+      return entry.source == Source::Own ? entry.outcome : FilterOutcome::Inject;
+  }
+  return entry.outcome;
+}
+
+void LineSource::tell(Entry entry, bool mustInject, Now now, SourceEffects& effects) {
+  entry.run = run_;
+  entry.unixMillis = now.unixMillis;
+  entry.outcome = outcomeOf(entry, mustInject);
+  entry.number = ring_.append(entry);
+  switch (entry.outcome) {
+    case FilterOutcome::Drop:
+    case FilterOutcome::Keep:
+      if (recording_.take(now.steady, kRowsPerSecond)) {
+        effects.rows.push_back(toldOf(entry, LineText::kMost + LineText::kMarkRoom));
+      } else {
+        ++counters_.rowsLeftOut;
+      }
+      return;
+    case FilterOutcome::Surface:
+      return surface(entry, now, effects);
+    case FilterOutcome::Inject:
+      return inject(entry, now, effects);
+  }
+}
+
+void LineSource::surface(const Entry& entry, Now now, SourceEffects& effects) {
+  if (!isAboutRun(entry) && !surfacing_.take(now.steady, kSurfacedPerSecond)) {
+    return countLeftOut(&LeftOut::surfaced, now);
+  }
+  ++counters_.surfaced;
+  effects.surfaced.push_back(toldOf(entry, LineText::kMost + LineText::kMarkRoom));
+}
+
+// --- injects ---
+
+void LineSource::inject(const Entry& entry, Now now, SourceEffects& effects) {
+  if (!batchDue_) batchDue_ = now.steady + kBatchTime;
+  const size_t size = std::min(entry.text.size(), kBatchBytes) + 1;
+  const bool isFull = !batch_.lines.empty() && batchBytes_ + size > kBatchBytes;
+  if (isFull && !isAboutRun(entry)) {
+    ++batch_.leftOut;
+    return countLeftOut(&LeftOut::injected, now);
+  }
+  if (isFull) {
+    sendBatch(effects);
+    batchDue_ = now.steady + kBatchTime;
+  }
+  batchBytes_ += size;
+  ++counters_.injected;
+  batch_.lines.push_back(toldOf(entry, kBatchBytes));
+}
+
+void LineSource::sendBatch(SourceEffects& effects) {
+  batchDue_.reset();
+  batchBytes_ = 0;
+  if (!batch_.lines.empty()) effects.injects.push_back(std::exchange(batch_, {}));
+}
+
+// --- digests ---
+
+void LineSource::gather(size_t rule, std::string_view text, Now now, SourceEffects& effects) {
+  auto digest = std::find_if(digests_.begin(), digests_.end(),
+                             [rule](const Digest& one) { return one.rule == rule; });
+  const Rule::Window& window = *filter_.rule(rule).window;
+  if (digest == digests_.end()) {
+    digests_.push_back({rule, now.steady + window.time, 0, {}, 0});
+    digest = std::prev(digests_.end());
+  }
+  ++digest->lines;
+  if (digest->text.size() < kDigestBytes) {
+    digest->text += "\n" + shortened(text, kDigestBytes - digest->text.size() + 16);
+    ++digest->shown;
+  }
+  if (digest->lines < window.lines) return;
+  endDigest(static_cast<size_t>(digest - digests_.begin()), now, effects);
+}
+
+void LineSource::endDigest(size_t index, Now now, SourceEffects& effects) {
+  const Digest digest = std::move(digests_[index]);
+  digests_.erase(digests_.begin() + static_cast<std::ptrdiff_t>(index));
+  const Rule& rule = filter_.rule(digest.rule);
+  const Millis began = (digest.due - rule.window->time).time_since_epoch();
+  const Millis took = now.steady.time_since_epoch() - began;
+  std::string text = numbered(digest.lines, "line") + " in " + inSeconds(took) + ":" + digest.text;
+  if (digest.lines > digest.shown) {
+    text += "\n" + numbered(digest.lines - digest.shown, "more line");
+  }
+  Entry entry;
+  entry.text = text;
+  entry.source = Source::Own;
+  entry.rule = static_cast<int32_t>(digest.rule);
+  entry.outcome = rule.outcome;
+  tell(entry, false, now, effects);
+}
+
+void LineSource::endDigests(bool all, Now now, SourceEffects& effects) {
+  for (size_t i = digests_.size(); i-- > 0;) {
+    if (all || now.steady >= digests_[i].due) endDigest(i, now, effects);
+  }
+}
+
+// --- time ---
+
+std::optional<Time> LineSource::nextDeadline() const {
+  std::optional<Time> first = stdout_.nextDeadline();
+  earliest(first, stderr_.nextDeadline());
+  earliest(first, batchDue_);
+  earliest(first, noticeDue_);
+  for (const Digest& digest : digests_) earliest(first, digest.due);
+  if (isRunning_ && options_.expectEvery && !isSilent_) {
+    earliest(first, heardAt_ + *options_.expectEvery);
+  }
+  return first;
+}
+
+void LineSource::due(Now now, SourceEffects& effects) {
+  flush(now, effects);
+  endDigests(false, now, effects);
+  checkSilence(now, effects);
+  if (batchDue_ && now.steady >= *batchDue_) sendBatch(effects);
+  if (noticeDue_ && now.steady >= *noticeDue_) sayLeftOut(now, false, effects);
+  saySlowRules(effects);
+}
+
+void LineSource::flush(Now now, SourceEffects& effects) {
+  const uint64_t before = counters_.lines;
+  Line line;
+  if (stdout_.flush(now.steady, line)) take(line, Source::Stdout, now, effects);
+  if (stderr_.flush(now.steady, line)) take(line, Source::Stderr, now, effects);
+  if (counters_.lines > before) heard(now, effects);
+}
+
+void LineSource::heard(Now now, SourceEffects& effects) {
+  const Millis silence = now.steady - heardAt_;
+  heardAt_ = now.steady;
+  if (!std::exchange(isSilent_, false)) return;
+  note("lines again after " + inSeconds(silence), FilterOutcome::Surface, now, effects);
+}
+
+void LineSource::checkSilence(Now now, SourceEffects& effects) {
+  if (!isRunning_ || !options_.expectEvery || isSilent_) return;
+  if (now.steady < heardAt_ + *options_.expectEvery) return;
+  isSilent_ = true;
+  note("no line for " + inSeconds(now.steady - heardAt_) + "; one was expected every " +
+           inSeconds(*options_.expectEvery),
+       FilterOutcome::Inject, now, effects);
+}
+
+// --- what is said about it ---
+
+void LineSource::countLeftOut(uint64_t LeftOut::*what, Now now) {
+  ++counters_.leftOut;
+  ++(leftOut_.*what);
+  ++(runLeftOut_.*what);
+  if (noticeDue_) return;
+  noticeDue_ = now.steady + kNoticeTime;
+  if (noticed_) noticeDue_ = std::max(*noticeDue_, *noticed_ + kNoticeAgain);
+}
+
+void LineSource::sayLeftOut(Now now, bool isEnd, SourceEffects& effects) {
+  noticeDue_.reset();
+  noticed_ = isEnd ? std::nullopt : std::optional(now.steady);
+  const LeftOut said = isEnd ? runLeftOut_ : leftOut_;
+  leftOut_ = {};
+  if (!said.any()) return;
+  effects.notices.push_back({SourceNotice::Kind::LeftOut, 0, said.surfaced, said.injected, isEnd});
+}
+
+void LineSource::saySlowRules(SourceEffects& effects) {
+  while (const std::optional<size_t> rule = filter_.takeSlowNotice()) {
+    effects.notices.push_back({SourceNotice::Kind::SlowRule, *rule, 0, 0, false});
+  }
+}
+
+size_t LineSource::bytes() const {
+  size_t bytes = sizeof *this + stdout_.bytes() + stderr_.bytes() + filter_.bytes() + ring_.bytes();
+  for (const Digest& digest : digests_) bytes += sizeof digest + digest.text.capacity();
+  return bytes + batchBytes_;
+}
+
+}  // namespace tap::lines
