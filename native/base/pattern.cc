@@ -8,9 +8,9 @@
 
 namespace tap {
 
-using pcre::units;
-
 namespace {
+
+using pcre::units;
 
 // The core reads no clock (base/time.h). This file does, for a deadline bounds work and decides
 // nothing but that there was no decision; the caller's time would stand still during a match.

@@ -18,12 +18,14 @@ Result<LineFilter::Compiled, std::string> LineFilter::compile(const Rule& rule) 
     notMatch = std::move(compiled.value());
   }
   PatternFacts facts = factsOf(rule.match);
+  const bool isSimple = !rule.count && !rule.window && !rule.cooldown;
   return Compiled{rule,
                   std::move(match.value()),
                   std::move(notMatch),
                   std::move(facts.literals),
                   facts.caseless,
                   facts.always,
+                  isSimple,
                   {},
                   0,
                   std::nullopt};
@@ -148,6 +150,7 @@ Decision LineFilter::decide(const Line& line, Time now) {
 Decision LineFilter::decided(size_t index, Time now) {
   Compiled& rule = rules_[index];
   ++rule.counts.matched;
+  if (rule.isSimple) return {rule.rule.outcome, static_cast<int32_t>(index)};
   Decision decision{rule.rule.outcome, static_cast<int32_t>(index)};
   const auto keep = [&decision](bool& why) {
     decision.outcome = FilterOutcome::Keep;

@@ -76,7 +76,8 @@ class LineFilter {
     std::optional<LinePattern> notMatch;
     std::vector<std::string> literals;
     bool caseless = false;
-    bool always = false;  // the pattern matches every line
+    bool always = false;   // the pattern matches every line
+    bool isSimple = true;  // it has no count, window or cooldown
     RuleCounts counts;
     uint32_t counted = 0;
     std::optional<Time> last;  // when it last had its outcome

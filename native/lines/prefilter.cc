@@ -1,8 +1,8 @@
 #include "lines/prefilter.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
-#include <limits>
 #include <utility>
 
 #include "base/text_map.h"
@@ -10,10 +10,18 @@
 namespace tap::lines {
 namespace {
 
-constexpr size_t kMostShift = std::numeric_limits<uint8_t>::max();
-
 [[nodiscard]] char upperCase(char c) {
   return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+}
+
+// Calls `visit` with the pair, and where case does not count with its other forms.
+template <class Visit>
+void eachCase(const char* pair, bool caseless, const Visit& visit) {
+  for (const char first : {pair[0], caseless ? upperCase(pair[0]) : pair[0]}) {
+    for (const char second : {pair[1], caseless ? upperCase(pair[1]) : pair[1]}) {
+      visit(std::array<char, 2>{first, second});
+    }
+  }
 }
 
 // The first of the two characters that are an ASCII letter in another case: U+017F and U+212A.
@@ -30,45 +38,28 @@ size_t Prefilter::rowOf(const char* pair) {
 }
 
 Prefilter::Prefilter(std::vector<Literal> literals) : literals_(std::move(literals)) {
-  window_ = kMostShift;
   for (const Literal& literal : literals_) window_ = std::min(window_, literal.text.size());
-  shifts_.fill(static_cast<uint8_t>(window_ - 1));
-  for (size_t i = 0; i < literals_.size(); ++i) {
-    const auto& [text, caseless] = literals_[i];
-    for (size_t at = 0; at + 1 < window_; ++at) {
-      enter(text.data() + at, caseless, static_cast<uint8_t>(window_ - 2 - at));
-    }
-    folds_ = folds_ || (caseless && text.find_first_of("ks") != npos);
-    chain(static_cast<uint16_t>(i));
-  }
+  for (size_t i = 0; i < literals_.size(); ++i) enter(static_cast<uint16_t>(i));
   std::sort(heads_.begin(), heads_.end());
   heads_.erase(std::unique(heads_.begin(), heads_.end()), heads_.end());
   heads_.shrink_to_fit();
 }
 
-void Prefilter::enter(const char* pair, bool caseless, uint8_t shift) {
-  for (const char first : {pair[0], caseless ? upperCase(pair[0]) : pair[0]}) {
-    for (const char second : {pair[1], caseless ? upperCase(pair[1]) : pair[1]}) {
-      const std::array<char, 2> one{first, second};
-      uint8_t& row = shifts_[rowOf(one.data())];
-      row = std::min(row, shift);
-    }
-  }
-}
-
-void Prefilter::chain(uint16_t literal) {
+void Prefilter::enter(uint16_t literal) {
   const auto& [text, caseless] = literals_[literal];
-  const char* pair = text.data() + window_ - 2;
-  for (const char first : {pair[0], caseless ? upperCase(pair[0]) : pair[0]}) {
-    for (const char second : {pair[1], caseless ? upperCase(pair[1]) : pair[1]}) {
-      const std::array<char, 2> one{first, second};
-      heads_.push_back({static_cast<uint16_t>(rowOf(one.data())), literal});
-    }
+  folds_ = folds_ || (caseless && text.find_first_of("ks") != npos);
+  for (size_t place = 0; place + 1 < window_; ++place) {
+    eachCase(text.data() + place, caseless, [&](const std::array<char, 2>& pair) {
+      const size_t row = rowOf(pair.data());
+      places_[row] = static_cast<uint8_t>(places_[row] | 1U << place);
+      if (place == 0) heads_.push_back({static_cast<uint16_t>(row), literal});
+    });
   }
 }
 
-bool Prefilter::matchesAt(std::string_view text, size_t at, size_t row) const {
-  auto head = std::lower_bound(heads_.begin(), heads_.end(), Head{static_cast<uint16_t>(row), 0});
+bool Prefilter::matchesAt(std::string_view text, size_t at) const {
+  const auto row = static_cast<uint16_t>(rowOf(text.data() + at));
+  auto head = std::lower_bound(heads_.begin(), heads_.end(), Head{row, 0});
   for (; head != heads_.end() && head->row == row; ++head) {
     const auto& [literal, caseless] = literals_[head->literal];
     const std::string_view there = text.substr(at, literal.size());
@@ -77,19 +68,27 @@ bool Prefilter::matchesAt(std::string_view text, size_t at, size_t row) const {
   return false;
 }
 
+// At which places of a window the pair at `at` may be. The pairs beside it must fit, too.
+uint8_t Prefilter::placesAt(std::string_view text, size_t from, size_t at) const {
+  uint32_t places = places_[rowOf(text.data() + at)];
+  if (places == 0) return 0;
+  if (at + 3 <= text.size()) {
+    const uint32_t last = 1U << (window_ - 2);
+    places &= static_cast<uint32_t>(places_[rowOf(text.data() + at + 1)] >> 1) | last;
+  }
+  if (at > from) places &= static_cast<uint32_t>(places_[rowOf(text.data() + at - 1)] << 1) | 1U;
+  return static_cast<uint8_t>(places);
+}
+
 size_t Prefilter::findLiteral(std::string_view text, size_t from) const {
-  const char* const begin = text.data();
-  // Of the window's last two bytes.
-  for (size_t at = from + window_ - 2; at + 2 <= text.size();) {
-    const size_t row = rowOf(begin + at);
-    const uint8_t shift = shifts_[row];
-    if (shift > 0) {
-      at += shift;
-      continue;
+  const size_t step = window_ - 1;
+  for (size_t at = from; at + 2 <= text.size(); at += step) {
+    // The last place first: it is that of the literal that begins first.
+    for (uint32_t places = placesAt(text, from, at); places != 0;) {
+      const auto place = static_cast<size_t>(std::bit_width(places)) - 1;
+      places &= ~(1U << place);
+      if (at >= from + place && matchesAt(text, at - place)) return at - place;
     }
-    const size_t start = at + 2 - window_;
-    if (matchesAt(text, start, row)) return start;
-    ++at;
   }
   return npos;
 }

@@ -1,6 +1,9 @@
-// Finds where one of many literals occurs in a block (S. Wu, U. Manber: A fast algorithm for
-// multi-pattern searching, 1994). It looks at the end of a window as wide as the shortest literal,
-// and moves on by as much as the two bytes there allow.
+// Finds where one of many literals occurs in a block.
+//
+// Of each literal it knows the pairs of bytes in its first few bytes, the window. A window has a
+// pair at each of its places but the last, so that it is enough to look at every so many bytes
+// whether a pair is one of them. Steps of a fixed size depend on no look before them, unlike those
+// of Wu and Manber (A fast algorithm for multi-pattern searching, 1994), which this is made of.
 #pragma once
 
 #include <array>
@@ -36,23 +39,25 @@ class Prefilter {
  private:
   static constexpr size_t kBits = 12;
   static constexpr size_t kRows = size_t{1} << kBits;
+  static constexpr size_t kMostWindow = 9;  // its pairs have a bit each
 
   [[nodiscard]] static size_t rowOf(const char* pair);
-  void enter(const char* pair, bool caseless, uint8_t shift);
-  void chain(uint16_t literal);
-  [[nodiscard]] bool matchesAt(std::string_view text, size_t at, size_t row) const;
+  void enter(uint16_t literal);
+  [[nodiscard]] uint8_t placesAt(std::string_view text, size_t from, size_t at) const;
+  [[nodiscard]] bool matchesAt(std::string_view text, size_t at) const;
   [[nodiscard]] size_t findLiteral(std::string_view text, size_t from) const;
 
   std::vector<Literal> literals_;
-  size_t window_ = 0;
-  bool folds_ = false;                   // a caseless literal has a k or an s
-  std::array<uint8_t, kRows> shifts_{};  // by the last two bytes of the window
+  size_t window_ = kMostWindow;
+  bool folds_ = false;  // a caseless literal has a k or an s
+  // By a pair of bytes: at which places of a window it is, a bit for each.
+  std::array<uint8_t, kRows> places_{};
   struct Head {
     uint16_t row;
     uint16_t literal;
     friend auto operator<=>(const Head&, const Head&) = default;
   };
-  std::vector<Head> heads_;  // the literals whose window ends with these bytes; sorted by row
+  std::vector<Head> heads_;  // the literals that begin with these bytes; sorted
 };
 
 }  // namespace tap::lines
