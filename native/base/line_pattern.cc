@@ -1,12 +1,14 @@
 #include "base/line_pattern.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/pattern_code.h"
 
 namespace tap {
 namespace {
+
+// As in pattern.cc: a limit to work.
+using Clock = std::chrono::steady_clock;
 
 // Room for the groups of a match. More groups than that have no values.
 constexpr uint32_t kGroups = 32;
@@ -37,24 +39,36 @@ Result<LinePattern, PatternError> LinePattern::compile(std::string_view pattern)
   return LinePattern(Code(compiled.value().release()), pattern);
 }
 
-// Returns: what PCRE2 returns. The steps are counted at each place where a match may start.
+// Returns: what PCRE2 returns. It counts steps at each place where a match may start.
 int LinePattern::run(std::string_view line) const {
   Matcher& with = matcher();
   if (!with.context || !with.data) return PCRE2_ERROR_NOMEMORY;
-  const auto steps = static_cast<uint32_t>(kFastSteps / (line.size() + 1));
-  pcre2_set_match_limit(with.context.get(), std::max(kLeastSteps, steps));
+  const size_t steps = line.size() < kLongLine ? kFastSteps / (line.size() + 1) : kStepsAtPlace;
+  pcre2_set_match_limit(with.context.get(), static_cast<uint32_t>(steps));
   const auto match = isMachineCode_ ? pcre2_jit_match : pcre2_match;
   return match(code_.get(), pcre::units(line), line.size(), 0, PCRE2_NO_UTF_CHECK, with.data.get(),
                with.context.get());
 }
 
+int LinePattern::runTimed(std::string_view line, PatternBudget& budget) {
+  const Clock::time_point start = Clock::now();
+  const int code = run(line);
+  const auto took = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start);
+  if (took > kFastTime) {
+    isSlow_ = true;
+    budget.left -= took;
+  }
+  return code;
+}
+
 Match LinePattern::matches(std::string_view line, PatternBudget& budget) {
   if (isSlow_ && budget.left.count() <= 0) return Match::TimedOut;
-  if (uses_ < kUsesUntilJit && ++uses_ == kUsesUntilJit &&
+  if (++uses_ == kUsesUntilJit &&
       pcre::sizeOf(code_.get(), PCRE2_INFO_SIZE) <= Pattern::kMaxJitBytes) {
     isMachineCode_ = pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE) == 0;
   }
-  const int code = run(line);
+  const bool isTimed = isSlow_ || line.size() >= kLongLine || uses_ % kUsesPerLook == 0;
+  const int code = isTimed ? runTimed(line, budget) : run(line);
   if (code >= 0) return Match::Yes;
   if (code == PCRE2_ERROR_NOMATCH) return Match::No;
   return careful(line, budget);

@@ -3,6 +3,7 @@
 // which can be interrupted.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,15 +22,21 @@ class LinePattern {
  public:
   // After so many matches it becomes machine code: what is matched seldom costs no memory for it.
   static constexpr uint32_t kUsesUntilJit = 32;
-  // The steps of a fast match at all places of the subject together.
+  // The steps of a fast match: on a short line at all its places together, on a long one at each.
   static constexpr size_t kFastSteps = 200'000;
-  static constexpr uint32_t kLeastSteps = 32;
+  static constexpr uint32_t kStepsAtPlace = 5000;
+  static constexpr size_t kLongLine = 512;
+  // The budget pays for a match that takes longer. Matches on long lines are timed, some on short
+  // ones, and all of a pattern that was slow once.
+  static constexpr std::chrono::microseconds kFastTime{100};
+  static constexpr uint32_t kUsesPerLook = 64;
 
   // Refuses what Pattern::compile refuses.
   static Result<LinePattern, PatternError> compile(std::string_view pattern);
 
-  // As Pattern::matches. Only a match of many steps uses the budget up; once it is used up, a
-  // pattern that has had such a match before is not tried: TimedOut. REQUIRES: the line is UTF-8.
+  // As Pattern::matches. Only a slow match, or one of many steps, uses the budget up. Once it is
+  // used up, a pattern that has had such a match is not tried: TimedOut. REQUIRES: the line is
+  // UTF-8.
   [[nodiscard]] Match matches(std::string_view line, PatternBudget& budget);
 
   // The named groups of the first match that have a value. Empty where there is no match within
@@ -52,13 +59,14 @@ class LinePattern {
   LinePattern(Code code, std::string_view text) : code_(std::move(code)), text_(text) {}
 
   [[nodiscard]] int run(std::string_view line) const;
+  [[nodiscard]] int runTimed(std::string_view line, PatternBudget& budget);
   [[nodiscard]] Match careful(std::string_view line, PatternBudget& budget);
 
   Code code_;
   std::string text_;
-  uint32_t uses_ = 0;
+  uint64_t uses_ = 0;
   bool isMachineCode_ = false;
-  bool isSlow_ = false;               // has had a match of many steps
+  bool isSlow_ = false;               // has had a slow match, or one of many steps
   std::unique_ptr<Pattern> careful_;  // for these
 };
 

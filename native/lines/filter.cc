@@ -132,7 +132,7 @@ bool LineFilter::matches(Compiled& rule, std::string_view text) {
 
 Decision LineFilter::decide(const Line& line, Time now) {
   if (now >= slowUntil_) {
-    slow_ = {kSlowTime};
+    slow_.left = std::min(slow_.left + kSlowTime, kSlowTime);
     slowUntil_ = now + std::chrono::seconds(1);
   }
   if (mayMatch(line)) {

@@ -43,7 +43,7 @@ class LineFilter {
  public:
   // The search over blocks begins after so many bytes: before it costs more than it saves.
   static constexpr uint64_t kFloodBytes = 1 << 20;
-  // For matches of many steps (line_pattern.h), all rules together, in each second.
+  // For slow matches (line_pattern.h), all rules together, in each second. A debt stays.
   static constexpr std::chrono::microseconds kSlowTime{100'000};
 
   explicit LineFilter(Search search = Search::Automatic) : search_(search) {}
@@ -99,7 +99,7 @@ class LineFilter {
   size_t hit_ = 0;  // in block_: the next literal at or after the line before; its size: no more
   bool isSearched_ = false;  // hit_ is right
   PatternBudget slow_{kSlowTime};
-  Time slowUntil_;  // then the budget is full again
+  Time slowUntil_;  // then the budget gets as much again
   std::vector<size_t> slowNotices_;
 };
 

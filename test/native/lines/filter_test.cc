@@ -273,9 +273,18 @@ std::string someLog(Choices& choices) {
   return log;
 }
 
+// Whether a match has taken too long, which depends on the machine.
+bool isSlow(const LineFilter& filter) {
+  for (size_t i = 0; i < filter.size(); ++i) {
+    if (filter.counts(i).tooSlow > 0) return true;
+  }
+  return false;
+}
+
 TEST(LineFilter, GivesTheSameOutcomesWithAndWithoutItsSearch) {
   Choices choices(11);
   int searched = 0;
+  int slow = 0;
   for (int round = 0; round < 4000; ++round) {
     std::vector<Rule> rules;
     for (uint32_t left = 1 + choices.below(4); left > 0; --left) {
@@ -294,12 +303,17 @@ TEST(LineFilter, GivesTheSameOutcomesWithAndWithoutItsSearch) {
       const auto expected = decisionsOf(without, log);
       const auto found = decisionsOf(with, log);
       ASSERT_EQ(found.size(), expected.size());
+      if (isSlow(with) || isSlow(without)) {
+        ++slow;
+        break;
+      }
       for (size_t i = 0; i < found.size(); ++i) {
         ASSERT_EQ(found[i].rule, expected[i].rule) << rules.front().match << "\non:\n" << log;
       }
     }
   }
   EXPECT_GT(searched, 3000);
+  EXPECT_LT(slow, 100);
 }
 
 TEST(LineFilter, SearchesBlocksOnceAFloodHasBegun) {
