@@ -3,6 +3,7 @@
 // when the session starts, and again with each change of consent. An entry that runs stays as it was until the session
 // ends. sessions.mjs knows when that is.
 
+import path from "node:path";
 import { visible } from "../base/visible.mjs";
 import { Supervisor } from "../process/supervisor.mjs";
 import { userConfigFile } from "./config-file.mjs";
@@ -172,19 +173,24 @@ export class ProjectProviders {
       session.running?.set(key, { owner, file, entry, stop });
       return;
     }
-    const supervisor = this.#supervisor(session, [entry.config]);
+    const workspace = owner === "project" ? path.dirname(file) : session.cwd;
+    const supervisor = this.#supervisor(session, workspace, [entry.config]);
     const stop = (/** @type {{revoked?: boolean} | undefined} */ how) => supervisor.stop(how);
     session.running?.set(key, { owner, file, entry, stop });
     await this.#stopping.get(key);
     supervisor.start(); // nothing, if it has been stopped meanwhile
   }
 
-  /** @param {ProjectSession} session @param {ProviderConfig[]} providers */
-  #supervisor({ id, cwd }, providers) {
+  /**
+   * @param {ProjectSession} session
+   * @param {string} workspace the folder of the config that the user allowed: a link to it may lead elsewhere by now
+   * @param {ProviderConfig[]} providers
+   */
+  #supervisor({ id }, workspace, providers) {
     const { port, logs } = this.#files;
     return new Supervisor({
       sessionId: id,
-      workspace: cwd,
+      workspace,
       port,
       logs,
       providers,

@@ -150,6 +150,33 @@ test("a provider that crashes is started again under a token of its own", async 
   assert.notEqual(await pidOf(session), pid);
 });
 
+test("a link to the workspace that leads elsewhere after the consent starts nothing there", async (t) => {
+  const host = await Host.elected(t);
+  const program = (/** @type {string} */ folder) =>
+    fs.writeFileSync(
+      path.join(folder, "ci.mjs"),
+      `process.argv[2] = "ci";
+       (await import("node:fs")).appendFileSync("started", "x");
+       await import(${JSON.stringify(PROVIDER)});`,
+    );
+  const config = {
+    providers: [{ name: "ci", command: process.execPath, args: ["ci.mjs"], restart: "always" }],
+  };
+  const allowed = new Workspace(t, host, config);
+  const other = new Workspace(t, host, config);
+  for (const { folder } of [allowed, other]) program(folder);
+  const link = path.join(temporaryFolder(t), "link");
+  fs.symlinkSync(allowed.folder, link);
+  const { session } = await running(t, host, allowed, { cwd: link });
+  fs.rmSync(link);
+  fs.symlinkSync(other.folder, link);
+  await session.call("ci_crash");
+  await waitFor(async () => typeof (await session.call("ci_who")) === "string", {
+    what: "the provider again",
+  });
+  assert.ok(!fs.existsSync(path.join(other.folder, "started")), "the other folder's program ran");
+});
+
 test("a process of the session that is replaced starts nothing twice", async (t) => {
   const host = await Host.elected(t);
   const workspace = new Workspace(t, host);
