@@ -123,8 +123,13 @@ export class Output {
 
   /** The same for one of many that come by and by: with --json one line each. @template T @param {T} value @param {(value: T) => void} show */
   item(value, show) {
-    if (this.json) this.#out.write(`${safeJson(JSON.stringify(value))}\n`);
+    if (this.json) this.jsonLine(value);
     else show(value);
+  }
+
+  /** A line of JSON, whatever else was asked for. @param {unknown} value */
+  jsonLine(value) {
+    this.#out.write(`${safeJson(JSON.stringify(value))}\n`);
   }
 
   /** To stderr, for people. @param {string} text @param {string} [advice] what to do next */

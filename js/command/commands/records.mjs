@@ -47,7 +47,7 @@ async function queryOf(control, given) {
 
 /** @param {Output} output @param {RecordsGiven} given @param {StoredRecord} record */
 function showOne(output, { jsonl }, record) {
-  if (jsonl) process.stdout.write(`${JSON.stringify(record)}\n`);
+  if (jsonl) output.jsonLine(record);
   else output.item(record, () => showRecord(output, record));
 }
 

@@ -45,6 +45,21 @@ describe("copilot-tap records", () => {
     assert.equal(JSON.parse(out).body.outcome, "failed");
   });
 
+  test("shows no control character of a record, as JSON neither", async (t) => {
+    const { at, kit } = await called(t);
+    const hostile = "\u001b[2J\u009b31m\u202e\u200b\u007f";
+    await kit.call("forecast", { city: hostile });
+    const query = ["records", "tool_call", "-n", "1"];
+    for (const how of [[], ["--json"], ["--jsonl"]]) {
+      const { out } = await tap([...query, ...how], at);
+      // eslint-disable-next-line no-control-regex
+      assert.doesNotMatch(out, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b\u202e]/, how.join());
+      assert.match(out, /202e/);
+    }
+    const { out } = await tap([...query, "--jsonl"], at);
+    assert.equal(JSON.parse(out).body.arguments.city, hostile);
+  });
+
   test("refuses what there is not, and names what there is", async (t) => {
     const { at } = await called(t);
     const collection = await tap(["records", "calls"], at);
