@@ -6,12 +6,43 @@ import { AsyncLocalStorage, createHook } from "node:async_hooks";
 /** Longer is a diagnostic. */
 export const BLOCKED_MS = 50;
 const TIMERS = ["Timeout", "Immediate"];
+/** Fewer references to timers of a feature are not looked through. */
+const FEW_TIMERS = 256;
+
+/** @param {any} timer @returns {boolean} whether it may still fire */
+const isAlive = (timer) => timer !== undefined && !timer._destroyed;
+
+/** The timers of a feature: those that have fired are forgotten now and then. */
+export class Timers {
+  /** @type {WeakRef<any>[]} */
+  #references = [];
+  #most = FEW_TIMERS;
+
+  /** @param {object} timer */
+  add(timer) {
+    if (this.#references.length >= this.#most) {
+      this.#references = this.#references.filter((one) => isAlive(one.deref()));
+      this.#most = Math.max(FEW_TIMERS, 2 * this.#references.length);
+    }
+    this.#references.push(new WeakRef(timer));
+  }
+
+  /** How many references there are, also to timers that have fired. */
+  get size() {
+    return this.#references.length;
+  }
+
+  /** @returns {any[]} those that may still fire */
+  left() {
+    return this.#references.map((one) => one.deref()).filter(isAlive);
+  }
+}
 
 export class Watch {
   #owner = /** @type {AsyncLocalStorage<string>} */ (new AsyncLocalStorage());
   /** When each entrance that runs has begun. @type {number[]} */
   #begun = [];
-  /** @type {Map<string, Set<any>>} */
+  /** @type {Map<string, Timers>} */
   #timers = new Map();
   #onBlocked;
   #hook;
@@ -24,7 +55,7 @@ export class Watch {
     this.#hook = createHook({
       init: (_id, type, _trigger, resource) => {
         const owner = TIMERS.includes(type) && this.#owner.getStore();
-        if (owner) this.#timers.get(owner)?.add(new WeakRef(resource));
+        if (owner) this.#timers.get(owner)?.add(resource);
       },
       before: () => void this.#begun.push(performance.now()),
       after: () => this.#ended(this.#begun.pop()),
@@ -42,7 +73,7 @@ export class Watch {
 
   /** Runs a feature's code in its name. @template T @param {string} id @param {() => T} work @returns {T} */
   enter(id, work) {
-    if (!this.#timers.has(id)) this.#timers.set(id, new Set());
+    if (!this.#timers.has(id)) this.#timers.set(id, new Timers());
     const begun = performance.now();
     try {
       return this.#owner.run(id, work);
@@ -56,18 +87,20 @@ export class Watch {
     return this.#owner.exit(work);
   }
 
+  /** Whose code runs now, also in the handler of an exception that nothing caught. @returns {string | undefined} */
+  owner() {
+    return this.#owner.getStore();
+  }
+
   /** Ends the timers that are left of a feature. @param {string} id @returns {number} how many there were */
   clearTimers(id) {
-    let count = 0;
-    for (const reference of this.#timers.get(id) ?? []) {
-      const timer = reference.deref();
-      if (!timer || timer._destroyed) continue;
-      count += 1;
+    const left = this.#timers.get(id)?.left() ?? [];
+    for (const timer of left) {
       clearTimeout(timer);
       clearImmediate(timer);
     }
     this.#timers.delete(id);
-    return count;
+    return left.length;
   }
 
   stop() {

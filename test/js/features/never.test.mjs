@@ -6,7 +6,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { ownFolder } from "../../../js/feature-host/folder.mjs";
 import { Programs } from "../../../js/feature-host/programs.mjs";
-import { Watch } from "../../../js/feature-host/watch.mjs";
+import { Timers, Watch } from "../../../js/feature-host/watch.mjs";
 import { serveFeatureRequests } from "../../../js/host/feature-requests.mjs";
 import { HostRequests } from "../../../js/host/requests.mjs";
 import { SERVICES } from "../../../js/registry/services.mjs";
@@ -283,6 +283,20 @@ describe("a feature never", () => {
       await session.call("leak_json"),
     ]);
     assert.ok(!all.includes(SECRET) && !all.includes("hunter2"), all);
+  });
+
+  test("costs its host memory for timers that have fired", () => {
+    const timers = new Timers();
+    const left = setTimeout(() => {}, 1_000_000);
+    timers.add(left);
+    for (let count = 0; count < 10_000; count += 1) {
+      const fired = setTimeout(() => {}, 1_000_000);
+      timers.add(fired);
+      clearTimeout(fired);
+    }
+    assert.ok(timers.size < 1000, `${timers.size} references`);
+    assert.deepEqual(timers.left(), [left]);
+    clearTimeout(left);
   });
 
   test("blocks its host's loop for more than 50 ms without being named", async () => {
