@@ -1,6 +1,7 @@
 // The features of this process: each has a provider of its own over the link, its services, and its installation. They
 // are installed and removed while everything else goes on.
 
+import { messageOf } from "../base/errors.mjs";
 import { provider } from "../../sdk/node/provider.mjs";
 import { conditionsOf } from "../registry/conditions.mjs";
 import { Installation } from "../registry/installation.mjs";
@@ -150,6 +151,16 @@ export class FeatureHost {
   #installOf(id) {
     const feature = this.#features.find(({ descriptor }) => descriptor.id === id);
     return /** @type {Feature} */ (feature).install;
+  }
+
+  /**
+   * Something was thrown that nobody has caught.
+   * @param {unknown} error @returns {boolean} whether it was a feature's, whose report says so
+   */
+  failed(error) {
+    const running = this.#running.get(this.#watch.owner() ?? "");
+    running?.installation.diagnostics.add(`it threw what nobody catches: ${messageOf(error)}`);
+    return running !== undefined;
   }
 
   /** Tells the gateway host what there is; changes made together go together. */

@@ -58,8 +58,11 @@ export function runFeatureHost(features) {
   process.on("SIGTERM", () => void end("the gateway ends", 0));
   process.on("SIGINT", () => void end("the gateway ends", 0));
   // Such as of a timer of a feature: that one says so, and the others go on.
-  process.on("unhandledRejection", (error) => say(`unhandled: ${messageOf(error)}`));
+  process.on("unhandledRejection", (error) => {
+    if (!host?.failed(error)) say(`unhandled: ${messageOf(error)}`);
+  });
   process.on("uncaughtException", (error) => {
+    if (host?.failed(error)) return;
     say(`uncaught: ${error.stack ?? error.message}`);
     void end("the feature host has failed", 1);
   });

@@ -171,6 +171,19 @@ describe("a feature that misbehaves", () => {
     assert.equal(texts(await report("good")).includes("blocked"), false);
   });
 
+  test("by throwing where nobody catches gets a diagnostic, and the others go on", async (t) => {
+    const { session, state, has, report, hostPid } = await setUp(t);
+    await has("rushes_x");
+    const pid = await hostPid();
+    const sleeping = session.call("good_sleep");
+    assert.equal(await session.call("rushes_x"), "started");
+    await waitFor(async () => /too late/.test(texts(await report("rushes"))));
+    assert.match(texts(await report("rushes")), /not awaited/);
+    assert.equal(await session.call("good_who"), String(pid));
+    assert.equal((await state()).host.restarts, 0);
+    assert.equal(await Promise.race([sleeping, "still running"]), "still running");
+  });
+
   test("by leaving timers and programs behind loses them when it is disabled", async (t) => {
     const { session, folder, control, has, report } = await setUp(t);
     await has("forgets_x");
