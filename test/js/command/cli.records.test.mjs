@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
+import { addon } from "../../../js/base/addon.mjs";
 import { Running, served, tap, tapJson } from "../../support/cli-process.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
@@ -97,6 +98,24 @@ describe("copilot-tap records", () => {
 });
 
 describe("copilot-tap spans", () => {
+  test("shows more traces than the store answers questions at a time", async (t) => {
+    const { at } = await called(t);
+    const records = new addon.Records({
+      file: path.join(String(at.env.COPILOT_HOME), "tap", "records.sqlite"),
+    });
+    for (let count = 0; count < 150; count += 1) {
+      const traceId = String(count).padStart(32, "a");
+      const ids = { traceId, spanId: String(count).padStart(16, "b") };
+      const body = { ...ids, name: "x", startUs: Date.now() * 1000 + count, durationUs: 5 };
+      records.append("span", { body: JSON.stringify(body), trace: traceId });
+    }
+    records.flush(5000);
+    await records.close();
+    const { code, out, err } = await tap(["spans", "-n", "150"], at);
+    assert.equal(code, 0, err);
+    assert.equal(out.match(/^trace /gm)?.length, 150);
+  });
+
   test("shows a call with its provider's work below it", async (t) => {
     const { at } = await called(t);
     const { code, out } = await tap(["spans"], at);
