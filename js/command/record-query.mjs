@@ -89,9 +89,10 @@ export async function sessionCondition(control, given) {
 /**
  * The newest that fit, the oldest of them first.
  * @param {Control} control @param {object} query as `records.query` takes it @param {number} count
+ * @param {number} [known] the id of a record before which none is wanted
  * @returns {Promise<StoredRecord[]>}
  */
-export async function newestRecords(control, query, count) {
+export async function newestRecords(control, query, count, known = 0) {
   /** @type {StoredRecord[]} */
   const found = [];
   /** @type {string | undefined} */
@@ -106,6 +107,7 @@ export async function newestRecords(control, query, count) {
     found.push(...page.records);
     cursor = page.cursor;
     if (!cursor || page.records.length === 0) break;
+    if (page.records.some((/** @type {StoredRecord} */ { id }) => id <= known)) break;
   }
   return found.toReversed();
 }

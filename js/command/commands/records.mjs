@@ -22,6 +22,8 @@ import { showCollections, showRecord, showRows } from "../../views/records-view.
  */
 
 const LOOK_MS = 500;
+/** Of one look: what came beyond that is left out. */
+const MOST_NEWS = 50 * MOST_AT_ONCE;
 
 /** @param {RecordsGiven} given */
 function countOf({ last }) {
@@ -56,14 +58,16 @@ async function follow(control, output, given) {
   const query = await queryOf(control, given);
   let after = 0;
   const news = async (/** @type {number} */ count) => {
-    const records = (await newestRecords(control, query, count)).filter(({ id }) => id > after);
-    after = records.at(-1)?.id ?? after;
+    const records = (await newestRecords(control, query, count, after)).filter(
+      ({ id }) => id > after,
+    );
+    after = records.reduce((latest, { id }) => Math.max(latest, id), after);
     return records;
   };
   (await news(countOf(given))).forEach((record) => showOne(output, given, record));
   await untilInterrupted(async (ending) => {
     for (; !ending.aborted; await pause(LOOK_MS, ending)) {
-      (await news(MOST_AT_ONCE)).forEach((record) => showOne(output, given, record));
+      (await news(MOST_NEWS)).forEach((record) => showOne(output, given, record));
     }
   });
 }

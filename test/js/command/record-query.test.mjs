@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { conditionsOf, timeOf } from "../../../js/command/record-query.mjs";
+import { conditionsOf, newestRecords, timeOf } from "../../../js/command/record-query.mjs";
 
 const plain = (value) => JSON.parse(JSON.stringify(value));
 
@@ -54,4 +54,20 @@ test("times are how long ago, or a date", () => {
   for (const text of ["", "h", "2y", "yesterday", "-1h", "99999999h", "2026"]) {
     assert.throws(() => timeOf(text, "--since"), { code: "USAGE", message: /--since/ }, text);
   }
+});
+
+test("records that are known already end the search for new ones", async () => {
+  const all = Array.from({ length: 5000 }, (_, at) => ({ id: 5000 - at }));
+  let asked = 0;
+  const control = /** @type {any} */ ({
+    request: async (_, { limit, cursor = "0" }) => {
+      asked += 1;
+      const end = Number(cursor) + limit;
+      return { records: all.slice(Number(cursor), end), cursor: String(end) };
+    },
+  });
+  const found = await newestRecords(control, {}, 50_000, 2500);
+  assert.equal(asked, 3);
+  assert.equal(found.at(-1)?.id, 5000);
+  assert.ok(found.some(({ id }) => id === 2501));
 });
