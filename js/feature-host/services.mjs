@@ -19,6 +19,11 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
     (/** @type {string} */ method) =>
     (params = {}) =>
       requests.request(method, params);
+  /** A record says which feature has written it. */
+  const write =
+    (/** @type {string} */ method) =>
+    (record = {}) =>
+      requests.request(method, { ...record, source: id });
   /** @type {import("../registry/services.mjs").Implementations} */
   const implementations = {
     files: { read: files.read, list: files.list, write: files.write, remove: files.remove },
@@ -29,8 +34,8 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
     records: {
       query: ask("records.query"),
       stats: ask("records.stats"),
-      append: ask("records.append"),
-      commit: ask("records.commit"),
+      append: write("records.append"),
+      commit: write("records.commit"),
     },
     sessions: { list: async () => (await requests.request("gateway.inspect")).sessions },
     providers: { inspect: ask("gateway.inspect") },

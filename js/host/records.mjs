@@ -4,7 +4,7 @@ import path from "node:path";
 import { addon } from "../base/addon.mjs";
 import { messageOf } from "../base/errors.mjs";
 import { makePrivateFolder } from "../base/host-files.mjs";
-import { RequestError } from "./requests.mjs";
+import { JsonText, RequestError } from "./requests.mjs";
 
 /** @typedef {import("../base/log.mjs").Log} Log */
 /** @typedef {import("./requests.mjs").HostRequests} HostRequests */
@@ -35,6 +35,9 @@ import { RequestError } from "./requests.mjs";
 const FLUSH_MS = 500;
 /** Diagnostics of an event; the others last until one says `recovered`. */
 const EVENTS = ["clock", "replaced", "corrupt", "recovered"];
+
+/** What the gateway alone records: it is evidence of what has happened. */
+const OF_GATEWAY = ["session", "provider", "tool_call", "gate", "push", "sync", "notify"];
 
 const COUNTS =
   "SELECT collection AS name, count(*) AS rows, min(at) AS oldest, max(at) AS newest FROM records GROUP BY collection";
@@ -142,7 +145,7 @@ export class HostRecords {
   async #ask(method, text) {
     const records = this.#open();
     try {
-      return JSON.parse(await records[method](text));
+      return new JsonText(await records[method](text));
     } catch (error) {
       throw new RequestError("INVALID", messageOf(error));
     }
@@ -153,6 +156,9 @@ export class HostRecords {
     if (from !== "feature") throw new RequestError("DENIED", "only features write records");
     const records = this.#open();
     const { collection, body, ...rest } = record;
+    if (OF_GATEWAY.includes(collection)) {
+      throw new RequestError("DENIED", `records of ${collection} are written by the gateway alone`);
+    }
     try {
       return await records[method](collection, { ...rest, body: JSON.stringify(body) });
     } catch (error) {

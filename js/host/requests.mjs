@@ -22,6 +22,14 @@ export class RequestError extends Error {
   }
 }
 
+/** A result that is JSON already. A large one is not read and written again on this loop. */
+export class JsonText {
+  /** @param {string} text */
+  constructor(text) {
+    this.text = text;
+  }
+}
+
 export class HostRequests {
   /** @type {Map<string, RequestHandler>} */
   #methods = new Map();
@@ -53,7 +61,8 @@ export class HostRequests {
    */
   async answer({ method, params, from }) {
     try {
-      return JSON.stringify({ result: (await this.#run(method, params, from)) ?? null });
+      const result = (await this.#run(method, params, from)) ?? null;
+      return result instanceof JsonText ? `{"result":${result.text}}` : JSON.stringify({ result });
     } catch (error) {
       const code = error instanceof RequestError ? error.code : "INTERNAL";
       return JSON.stringify({ error: { code, message: messageOf(error) } });

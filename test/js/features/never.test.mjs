@@ -6,8 +6,10 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { ownFolder } from "../../../js/feature-host/folder.mjs";
 import { Programs } from "../../../js/feature-host/programs.mjs";
+import { servicesOf } from "../../../js/feature-host/services.mjs";
 import { Timers, Watch } from "../../../js/feature-host/watch.mjs";
 import { serveFeatureRequests } from "../../../js/host/feature-requests.mjs";
+import { HostRecords } from "../../../js/host/records.mjs";
 import { HostRequests } from "../../../js/host/requests.mjs";
 import { SERVICES } from "../../../js/registry/services.mjs";
 import { installed, wanted } from "../../support/feature-rig.mjs";
@@ -283,6 +285,45 @@ describe("a feature never", () => {
       await session.call("leak_json"),
     ]);
     assert.ok(!all.includes(SECRET) && !all.includes("hunter2"), all);
+  });
+
+  test("writes records of what the gateway does, or in another's name", async (t) => {
+    const requests = new HostRequests();
+    const records = new HostRecords({
+      files: { home: temporaryFolder(t) },
+      gateway: /** @type {any} */ ({ setRecords: () => {} }),
+      log: () => {},
+      requests,
+    });
+    records.open({});
+    t.after(() => records.close());
+    const request = async (/** @type {string} */ method, /** @type {object} */ params) => {
+      const answer = await requests.answer({
+        method,
+        params: JSON.stringify(params),
+        from: "feature",
+      });
+      const { result, error } = JSON.parse(answer);
+      if (error) throw new Error(error.message);
+      return result;
+    };
+    const { implementations } = servicesOf(
+      "builtin:forger",
+      temporaryFolder(t),
+      /** @type {any} */ ({ request }),
+    );
+    const { append, commit, query } = implementations.records;
+    const body = { tool: "build", outcome: "ok" };
+    for (const collection of ["tool_call", "gate", "notify", "push"]) {
+      await assert.rejects(async () => append({ collection, body }), /the gateway alone/);
+      await assert.rejects(async () => commit({ collection, body }), /the gateway alone/);
+    }
+    await commit({ collection: "goal", body, source: "weather" });
+    const { records: found } = await query({});
+    assert.deepEqual(
+      found.map(({ collection, source }) => [collection, source]),
+      [["goal", "builtin:forger"]],
+    );
   });
 
   test("costs its host memory for timers that have fired", () => {

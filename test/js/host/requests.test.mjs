@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Control, NoGateway } from "../../../js/base/control.mjs";
 import { GatewayRequests } from "../../../js/feature-host/gateway-requests.mjs";
-import { HostRequests, RequestError } from "../../../js/host/requests.mjs";
+import { HostRequests, JsonText, RequestError } from "../../../js/host/requests.mjs";
 import { TestGateway } from "../../support/harness.mjs";
 
 /** @param {HostRequests} requests @param {string} method @param {object} [params] */
@@ -21,6 +21,13 @@ test("a method gets its parameters and gives its result", async () => {
   });
   requests.register("nothing", async () => {});
   assert.deepEqual(await ask(requests, "nothing"), { result: null });
+});
+
+test("a result that is JSON text already goes on as it is", async () => {
+  const requests = new HostRequests();
+  requests.register("some.text", () => new JsonText('{"a":  1}'));
+  const answer = await requests.answer({ method: "some.text", params: "{}", from: "control" });
+  assert.equal(answer, '{"result":{"a":  1}}');
 });
 
 test("an unknown method names those there are", async () => {
