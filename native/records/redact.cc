@@ -3,132 +3,21 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <span>
 
 #include "base/json_writer.h"
+#include "records/secret_names.h"
 #include "records/secret_texts.h"
 
 namespace tap::records {
 
 namespace {
 
-constexpr size_t kLongestName = 200;
 constexpr size_t kMaxBlanks = 100;
 // JSON in a string in JSON, and so on. What is deeper is treated as text.
 constexpr int kMaxNested = 4;
 
-// Words of a name under which a secret stands.
-constexpr std::array<std::string_view, 24> kSecretWords{
-    "token",       "tokens",     "secret",   "secrets", "password",  "passwords",
-    "passwd",      "passphrase", "passcode", "pwd",     "pass",      "authorization",
-    "auth",        "bearer",     "jwt",      "cookie",  "cookies",   "credential",
-    "credentials", "otp",        "apikey",   "apikeys", "accesskey", "privatekey"};
-// Words that make a key a secret: api key, private key, and so on.
-constexpr std::array<std::string_view, 8> kKeyKinds{"api",        "access",  "private", "secret",
-                                                    "encryption", "session", "signing", "ssh"};
-constexpr std::array<std::string_view, 5> kSecretEnds{"password", "passwd", "secret", "token",
-                                                      "apikey"};
-
-[[nodiscard]] bool isOne(std::span<const std::string_view> words, std::string_view word) {
-  return std::ranges::find(words, word) != words.end();
-}
-
-[[nodiscard]] bool isSecretWord(std::string_view word) {
-  if (word.size() < 3) return false;
-  if (isOne(kSecretWords, word)) return true;
-  if (word.ends_with('s')) {
-    const std::string_view singular = word.substr(0, word.size() - 1);
-    if (std::ranges::any_of(kSecretEnds, [&](auto end) { return singular.ends_with(end); }))
-      return true;
-  }
-  return std::ranges::any_of(kSecretEnds, [&](auto end) { return word.ends_with(end); });
-}
-
-// Walks the words of a name, in lower case: those of apiKey, api_key and API-KEY are the same.
-class Words {
- public:
-  explicit Words(std::string_view name) : name_(name.substr(0, kLongestName)) {}
-
-  // Empty: there are no more. Each lives until the next but one.
-  [[nodiscard]] std::string_view next() {
-    while (at_ < name_.size() && !isAlphanumeric(name_[at_])) ++at_;
-    std::array<char, kLongestName>& letters = letters_[turn_ ^= 1];
-    size_t size = 0;
-    while (at_ < name_.size() && isAlphanumeric(name_[at_])) {
-      const char c = name_[at_];
-      if (size > 0 && isCapital(c) && !isCapital(name_[at_ - 1])) break;
-      letters[size++] = isCapital(c) ? static_cast<char>(c + 32) : c;
-      ++at_;
-    }
-    return {letters.data(), size};
-  }
-
- private:
-  [[nodiscard]] static bool isCapital(char c) { return c >= 'A' && c <= 'Z'; }
-  [[nodiscard]] static bool isAlphanumeric(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || isCapital(c);
-  }
-
-  std::string_view name_;
-  size_t at_ = 0;
-  std::array<std::array<char, kLongestName>, 2> letters_;
-  size_t turn_ = 0;
-};
-
-struct NameLooks {
-  bool secret = false;
-  bool lastIsSecret = false;
-  bool lastIsTokens = false;
-};
-
-[[nodiscard]] NameLooks judge(std::string_view name) {
-  NameLooks looks;
-  Words words(name);
-  std::string_view before;
-  for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
-    looks.lastIsTokens = word == "tokens";
-    looks.lastIsSecret = isSecretWord(word);
-    const bool isKey = word == "key" || word == "keys";
-    looks.secret |= looks.lastIsSecret || (isKey && isOne(kKeyKinds, before)) ||
-                    (word == "string" && before == "connection");
-    before = word;
-  }
-  return looks;
-}
-
-// The same names come again and again: the last ones are remembered.
-class JudgedNames {
- public:
-  [[nodiscard]] NameLooks looksOf(std::string_view name) {
-    if (name.size() > kLongest || name.empty()) return judge(name);
-    const auto first = static_cast<uint8_t>(name.front());
-    const auto last = static_cast<uint8_t>(name.back());
-    Entry& entry = entries_[(first * 31u + last * 7u + name.size()) % entries_.size()];
-    if (std::string_view(entry.name.data(), entry.size) != name) {
-      entry.looks = judge(name);
-      entry.size = static_cast<uint8_t>(name.size());
-      std::copy(name.begin(), name.end(), entry.name.begin());
-    }
-    return entry.looks;
-  }
-
- private:
-  static constexpr size_t kLongest = 28;
-  struct Entry {
-    std::array<char, kLongest> name{};
-    uint8_t size = 0;
-    NameLooks looks;
-  };
-  std::array<Entry, 64> entries_;
-};
-
-[[nodiscard]] NameLooks looksOf(std::string_view name) {
-  thread_local JudgedNames judged;
-  return judged.looksOf(name);
-}
-
 // The names of members have escapes hardly ever; a name with one is judged without it.
-[[nodiscard]] NameLooks looksOf(const json::Member& member) {
+[[nodiscard]] NameLooks looksOfMember(const json::Member& member) {
   if (!member.escaped) return looksOf(member.key);
   const std::string_view quoted(member.key.data() - 1, member.key.size() + 2);
   return looksOf(json::decodeString({json::Kind::String, quoted}));
@@ -140,7 +29,7 @@ class JudgedNames {
                                                    "anyOf", "oneOf",       "enum"};
   json::Members members(object);
   for (json::Member member; members.next(member);) {
-    if (isOne(kWords, member.key)) return true;
+    if (std::ranges::find(kWords, member.key) != kWords.end()) return true;
   }
   return false;
 }
@@ -152,10 +41,6 @@ class JudgedNames {
 }
 
 }  // namespace
-
-bool namesSecret(std::string_view name) {
-  return looksOf(name).secret;
-}
 
 bool Redactor::isNamedPair(json::Value object) {
   json::Members members(object);
@@ -209,7 +94,7 @@ void Redactor::array(json::Value array) {
 }
 
 void Redactor::member(const json::Member& member, bool named) {
-  const NameLooks looks = looksOf(member);
+  const NameLooks looks = looksOfMember(member);
   if (!looks.secret && !named) return value(member.value);
   // A number of tokens used is not a secret.
   secret(member.value, looks.lastIsSecret && !looks.lastIsTokens);

@@ -1,5 +1,5 @@
-// Takes secrets out of JSON: by the names of members (here), and by the form of texts
-// (secret_texts.h).
+// Takes secrets out of JSON: by the names of members (secret_names.h), and
+// by the form of texts (secret_texts.h).
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,6 @@
 #include "base/json.h"
 
 namespace tap::records {
-
-// Whether something of that name is a secret: apiKey, DB_PASSWORD, and the like.
-[[nodiscard]] bool namesSecret(std::string_view name);
 
 // The value without secrets, as JSON text. A string that is JSON itself is treated as such; where
 // nothing was removed it is what it was. REQUIRES: text that a json::Scanner has validated.

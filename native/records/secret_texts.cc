@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "records/secret_values.h"
+
 namespace tap::records {
 
 namespace {
@@ -95,19 +97,6 @@ constexpr std::array kForms{
 };
 static_assert(std::ranges::is_sorted(kForms, {}, [](const Form& form) { return form.prefix[0]; }));
 
-// The words before a "=" whose value is a secret, alone or after one of kBefore.
-constexpr std::array<std::string_view, 8> kAssigned{"token",  "key", "secret",    "password",
-                                                    "passwd", "pwd", "signature", "sig"};
-constexpr std::array<std::string_view, 5> kBefore{"access", "auth", "api", "id", "refresh"};
-constexpr size_t kLongestAssigned = 7 + 1 + 9;
-
-// A secret: the text from `begin` to `end`. `before` and kRemoved replace it.
-struct Found {
-  size_t begin = 0;
-  size_t end = 0;
-  std::string_view before;
-};
-
 class Search {
  public:
   explicit Search(std::string_view text) : text_(text) {}
@@ -117,13 +106,13 @@ class Search {
     const char c = text_[at];
     switch (c) {
       case '=':
-        return assignment(at);
+        return assignedSecret(text_, at);
       case ':':
-        return userInfo(at);
+        return has(at, "://") ? userInfo(at) : fieldSecret(text_, at);
       case '"':
         return pairingCode(at);
       case '-':
-        return privateKey(at);
+        return has(at, "-----") ? privateKey(at) : optionSecret(text_, at);
       default:
         break;
     }
@@ -187,41 +176,8 @@ class Search {
     return std::nullopt;
   }
 
-  // `key=value`; `at` is the "=".
-  [[nodiscard]] std::optional<Found> assignment(size_t at) const {
-    size_t begin = at;
-    while (begin > 0 && at - begin <= kLongestAssigned && isWord(text_[begin - 1])) --begin;
-    if (!isAssigned(text_.substr(begin, at - begin))) return std::nullopt;
-    size_t end = at + 1;
-    const auto ends = [](char c) {
-      return isBlank(c) || c == '&' || c == '"' || c == '\'' || c == '<' || c == '>';
-    };
-    while (end < text_.size() && !ends(text_[end])) ++end;
-    if (end == at + 1) return std::nullopt;
-    return Found{at + 1, end, {}};
-  }
-
-  [[nodiscard]] static bool isAssigned(std::string_view word) {
-    if (word.size() < 3 || word.size() > kLongestAssigned) return false;
-    std::array<char, kLongestAssigned> letters{};
-    std::ranges::transform(word, letters.begin(), lower);
-    std::string_view rest(letters.data(), word.size());
-    const auto isOne = [](std::string_view one) {
-      return std::ranges::find(kAssigned, one) != kAssigned.end();
-    };
-    if (isOne(rest)) return true;
-    for (const std::string_view before : kBefore) {
-      if (!rest.starts_with(before)) continue;
-      rest.remove_prefix(before.size());
-      if (rest.starts_with('_')) rest.remove_prefix(1);
-      return isOne(rest);
-    }
-    return false;
-  }
-
   // The password of a URL; `at` is the ":" before its slashes.
   [[nodiscard]] std::optional<Found> userInfo(size_t at) const {
-    if (!has(at, "://")) return std::nullopt;
     size_t colon = at + 3;
     const auto endsUser = [](char c) { return isBlank(c) || c == '/' || c == ':' || c == '@'; };
     while (colon < text_.size() && !endsUser(text_[colon])) ++colon;
@@ -264,10 +220,12 @@ class Search {
   // Where "RSA PRIVATE KEY-----" ends.
   [[nodiscard]] std::optional<size_t> pemLabel(size_t at) const {
     constexpr std::string_view kKey = "PRIVATE KEY";
+    constexpr std::string_view kBlock = " BLOCK";
     size_t end = at;
     while (end < text_.size() && ((text_[end] >= 'A' && text_[end] <= 'Z') || text_[end] == ' '))
       ++end;
-    const std::string_view label = text_.substr(at, end - at);
+    std::string_view label = text_.substr(at, end - at);
+    if (label.ends_with(kBlock)) label.remove_suffix(kBlock.size());
     if (!label.ends_with(kKey) || !has(end, "-----")) return std::nullopt;
     return end + 5;
   }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "records/secret_names.h"
 #include "records/secret_texts.h"
 
 namespace tap::records {
@@ -68,10 +69,74 @@ TEST(SecretTexts, KeepWhatStandsAroundThem) {
             "<removed> and <removed>");
 }
 
+TEST(SecretTexts, AreFoundBesideTheirNames) {
+  for (const char* text :
+       {"GITHUB_TOKEN=hunter2",
+        "AWS_SECRET_ACCESS_KEY=hunter2",
+        "export DB_PASSWORD='hunter2'",
+        "password=\"hunter2\"",
+        "token = \"hunter2\"",
+        "PGPASSWORD=hunter2 psql",
+        "?client_secret=hunter2&x=1",
+        "//registry/:_authToken=hunter2",
+        "AccountKey=hunter2==",
+        "password: hunter2",
+        "a:\n  - api_key: hunter2\nb: 1",
+        "db:\n  password: \"hunter2\"",
+        "Result: {\"password\": \"hunter2\"}",
+        R"(x {\"password\":\"hunter2\",\"a\":1)",
+        R"("{\\\"apiKey\\\": \\\"hunter2\\\"}")",
+        "Authorization: token hunter2",
+        "> Cookie: a=hunter2; b=hunter2",
+        "curl -H 'X-Api-Key: hunter2' https://x",
+        "login --password hunter2 --user ada",
+        "login --token \"hunter2\"",
+        R"(sent {"client_secret": "a\"hunter2"})",
+        "{\"password\": \"hunter2 and no end",
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nhunter2\n-----END PGP PRIVATE KEY BLOCK-----"}) {
+    EXPECT_EQ(cleanText(text).find("hunter2"), std::string::npos) << cleanText(text);
+    EXPECT_NE(cleanText(text).find("<removed>"), std::string::npos) << text;
+  }
+  EXPECT_EQ(cleanText(R"({"password": "x", "city": "Oslo"} token_count=5)"),
+            R"({"password": "<removed>", "city": "Oslo"} token_count=5)");
+  EXPECT_EQ(cleanText("A_TOKEN='x y' B=2"), "A_TOKEN='<removed>' B=2");
+  for (const char* text :
+       {"Unexpected token: abcdef", "tokens: 1234", "tokens=1234", "pass=3 fail=1",
+        "password_file=/etc/x", "--token <TOKEN>", "--password-file abcdef", "token_count: 12345",
+        "const token = read();", "\"tokens\": 12", "the --token to", "a key: abcdef",
+        "\"key\": \"abcdef\"", "compass: north", "password: "}) {
+    EXPECT_EQ(cleanText(text), text);
+  }
+}
+
 TEST(SecretTexts, TakeTimeInProportion) {
-  for (const char* piece : {"-eyJaaaaaaaaaa", "eyJaaaaaaaaaa.", "sk-", "xoxb-", "ptk-0", "gho_a",
-                            "-----BEGIN PRIVATE KEY-----", "-----BEGIN ", "://a:", "://a", "token=",
-                            "Bearer  ", "\"code\" : ", "[", "{\"a\":", "AKIA", "b", "-"}) {
+  for (const char* piece : {"-eyJaaaaaaaaaa",
+                            "eyJaaaaaaaaaa.",
+                            "sk-",
+                            "xoxb-",
+                            "ptk-0",
+                            "gho_a",
+                            "-----BEGIN PRIVATE KEY-----",
+                            "-----BEGIN ",
+                            "://a:",
+                            "://a",
+                            "token=",
+                            "Bearer  ",
+                            "\"code\" : ",
+                            "password: ",
+                            "a_token=\"",
+                            "--token ",
+                            "\\\\\\\"password\\\":",
+                            "=",
+                            ":",
+                            "--",
+                            "\n",
+                            "\"token\":\"\\",
+                            "[",
+                            "{\"a\":",
+                            "AKIA",
+                            "b",
+                            "-"}) {
     const std::string text =
         repeated(piece, static_cast<int>(1'000'000 / std::string(piece).size()));
     const auto start = std::chrono::steady_clock::now();

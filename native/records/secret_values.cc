@@ -1,0 +1,205 @@
+#include "records/secret_values.h"
+
+#include <algorithm>
+#include <array>
+
+#include "records/secret_names.h"
+
+namespace tap::records {
+
+namespace {
+
+// So that a text of any kind takes time in proportion to its length.
+constexpr size_t kLongestLabel = 64;
+constexpr size_t kLongestValue = 4096;
+constexpr size_t kMostBlanks = 8;
+constexpr size_t kMostBackslashes = 7;
+constexpr size_t kShortestWord = 4;
+
+[[nodiscard]] constexpr bool isLabelLetter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-';
+}
+[[nodiscard]] constexpr bool isGap(char c) {
+  return c == ' ' || c == '\t';
+}
+[[nodiscard]] constexpr bool isLineEnd(char c) {
+  return c == '\n' || c == '\r';
+}
+[[nodiscard]] constexpr bool isQuote(char c) {
+  return c == '"' || c == '\'' || c == '`';
+}
+
+// The names of parameters, which elsewhere are not those of secrets.
+[[nodiscard]] bool namesParameter(std::string_view label) {
+  if (label.size() < 3 || label.size() > kLongestLabel) return false;
+  constexpr std::array<std::string_view, 3> kEnds{"key", "signature", "sig"};
+  constexpr std::array<std::string_view, 6> kBefore{"", "access", "auth", "api", "id", "refresh"};
+  std::array<char, kLongestLabel> letters{};
+  std::ranges::transform(label, letters.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+  std::string_view rest(letters.data(), label.size());
+  const auto* const end =
+      std::ranges::find_if(kEnds, [&](std::string_view one) { return rest.ends_with(one); });
+  if (end == kEnds.end()) return false;
+  rest.remove_suffix(end->size());
+  if (rest.ends_with('_')) rest.remove_suffix(1);
+  return std::ranges::find(kBefore, rest) != kBefore.end();
+}
+
+[[nodiscard]] bool tellsSecret(std::string_view label) {
+  if (label.size() < 3 || label.size() > kLongestLabel) return false;
+  if (label.back() == '_' || label.back() == '-') return false;
+  const NameLooks looks = looksOf(label);
+  return looks.ends && !looks.lastIsTokens;
+}
+
+[[nodiscard]] bool isHeader(std::string_view label) {
+  constexpr std::array<std::string_view, 2> kWhole{"authorization", "cookie"};
+  std::array<char, kLongestLabel> letters{};
+  std::ranges::transform(label, letters.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+  const std::string_view lower(letters.data(), label.size());
+  return std::ranges::any_of(kWhole, [&](std::string_view one) { return lower.ends_with(one); });
+}
+
+class Beside {
+ public:
+  explicit Beside(std::string_view text) : text_(text) {}
+
+  [[nodiscard]] bool is(size_t at, char c) const { return at < text_.size() && text_[at] == c; }
+  [[nodiscard]] size_t gapAfter(size_t at) const {
+    const size_t most = std::min(at + kMostBlanks, text_.size());
+    while (at < most && isGap(text_[at])) ++at;
+    return at;
+  }
+  [[nodiscard]] size_t gapBefore(size_t at) const {
+    const size_t least = at - std::min(at, kMostBlanks);
+    while (at > least && isGap(text_[at - 1])) --at;
+    return at;
+  }
+  // The name that ends at `at`: with one letter too many where it is too long.
+  [[nodiscard]] std::string_view labelBefore(size_t at) const {
+    size_t begin = at;
+    while (begin > 0 && at - begin <= kLongestLabel && isLabelLetter(text_[begin - 1])) --begin;
+    return text_.substr(begin, at - begin);
+  }
+  [[nodiscard]] size_t backslashesBefore(size_t at) const {
+    size_t count = 0;
+    while (count < at && count <= kMostBackslashes && text_[at - 1 - count] == '\\') ++count;
+    return count;
+  }
+
+  // A value in quotes, which may have backslashes before them; `at` is where it begins.
+  [[nodiscard]] std::optional<Found> quoted(size_t at) const {
+    size_t open = at;
+    while (is(open, '\\') && open - at <= kMostBackslashes) ++open;
+    if (open >= text_.size() || !isQuote(text_[open])) return std::nullopt;
+    const size_t escapes = open - at;
+    const size_t most = std::min(open + 1 + kLongestValue, text_.size());
+    for (size_t i = open + 1; i < most && !isLineEnd(text_[i]); ++i) {
+      if (text_[i] != text_[open]) continue;
+      const size_t before = std::min(backslashesBefore(i), i - open - 1);
+      if (before > escapes) continue;
+      const size_t end = i - before;
+      if (end == open + 1) return std::nullopt;
+      return Found{open + 1, end, {}};
+    }
+    return Found{open + 1, most, {}};  // its end is not in this text
+  }
+
+  // A value without quotes.
+  [[nodiscard]] std::optional<Found> word(size_t at, size_t least) const {
+    size_t end = at;
+    bool digits = true;
+    const auto ends = [](char c) {
+      return c == ' ' || (c >= '\t' && c <= '\r') || c == '&' || isQuote(c) || c == '<' || c == '>';
+    };
+    for (; end < text_.size() && !ends(text_[end]); ++end) {
+      digits &= text_[end] >= '0' && text_[end] <= '9';
+    }
+    // `pass=3` is a count.
+    if (end < at + least || (digits && end < at + kShortestWord)) return std::nullopt;
+    return Found{at, end, {}};
+  }
+
+  // Up to the end of the line, or to the quote that the line ends with.
+  [[nodiscard]] std::optional<Found> line(size_t at) const {
+    size_t end = at;
+    while (end < text_.size() && !isLineEnd(text_[end]) && !isQuote(text_[end])) ++end;
+    if (end < at + kShortestWord) return std::nullopt;
+    return Found{at, end, {}};
+  }
+
+  // Whether a line begins there, or a text in quotes.
+  [[nodiscard]] bool beginsLine(size_t at) const {
+    if (at > 0 && isQuote(text_[at - 1])) return true;
+    const size_t least = at - std::min<size_t>(at, 2 * kMostBlanks);
+    const auto isBullet = [](char c) { return isGap(c) || c == '-' || c == '>' || c == '<'; };
+    while (at > least && isBullet(text_[at - 1])) --at;
+    return at == 0 || isLineEnd(text_[at - 1]);
+  }
+
+ private:
+  std::string_view text_;
+};
+
+// Credentials of an Authorization header are found by their scheme.
+[[nodiscard]] bool hasScheme(std::string_view value) {
+  constexpr std::array<std::string_view, 2> kKnown{"bearer ", "basic "};
+  return std::ranges::any_of(kKnown, [&](std::string_view scheme) {
+    const std::string_view begin = value.substr(0, scheme.size());
+    return std::ranges::equal(begin, scheme, {},
+                              [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+  });
+}
+
+}  // namespace
+
+std::optional<Found> assignedSecret(std::string_view text, size_t at) {
+  const Beside beside(text);
+  const size_t name = beside.gapBefore(at);
+  const std::string_view label = beside.labelBefore(name);
+  if (!tellsSecret(label) && !namesParameter(label)) return std::nullopt;
+  const size_t value = beside.gapAfter(at + 1);
+  if (const auto found = beside.quoted(value)) return found;
+  if (name != at || value != at + 1) return std::nullopt;
+  return beside.word(value, 1);
+}
+
+std::optional<Found> fieldSecret(std::string_view text, size_t at) {
+  const Beside beside(text);
+  const size_t name = beside.gapBefore(at);
+  const size_t value = beside.gapAfter(at + 1);
+  if (name > 0 && isQuote(text[name - 1])) {
+    const size_t escapes = beside.backslashesBefore(name - 1);
+    const std::string_view label = beside.labelBefore(name - 1 - escapes);
+    if (!tellsSecret(label)) return std::nullopt;
+    return beside.quoted(value);
+  }
+  const std::string_view label = beside.labelBefore(name);
+  if (name != at || value == at + 1 || !tellsSecret(label)) return std::nullopt;
+  if (!beside.beginsLine(at - label.size())) return std::nullopt;
+  if (const auto found = beside.quoted(value)) return found;
+  if (!isHeader(label)) return beside.word(value, kShortestWord);
+  if (hasScheme(text.substr(value))) return std::nullopt;
+  return beside.line(value);
+}
+
+std::optional<Found> optionSecret(std::string_view text, size_t at) {
+  const Beside beside(text);
+  if (!text.substr(at).starts_with("--")) return std::nullopt;
+  if (at > 0 && !isGap(text[at - 1]) && !isLineEnd(text[at - 1]) && !isQuote(text[at - 1]))
+    return std::nullopt;
+  size_t end = at + 2;
+  while (end < text.size() && end - at <= kLongestLabel && isLabelLetter(text[end])) ++end;
+  const std::string_view label = text.substr(at + 2, end - at - 2);
+  const size_t value = beside.gapAfter(end);
+  if (value == end || value >= text.size() || !tellsSecret(label)) return std::nullopt;
+  if (const auto found = beside.quoted(value)) return found;
+  const char first = text[value];
+  if (first == '-' || first == '<' || first == '[' || first == '{') return std::nullopt;
+  return beside.word(value, kShortestWord);
+}
+
+}  // namespace tap::records

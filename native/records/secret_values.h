@@ -1,0 +1,28 @@
+// Secrets in a text that stand beside their names: `DB_PASSWORD=…`, `"password": "…"`,
+// `Cookie: …`, `--token …`.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+namespace tap::records {
+
+// A secret: the text from `begin` to `end`. `before` and kRemoved replace it.
+struct Found {
+  size_t begin = 0;
+  size_t end = 0;
+  std::string_view before;
+};
+
+// `name=value`; `at` is the "=".
+[[nodiscard]] std::optional<Found> assignedSecret(std::string_view text, size_t at);
+
+// `"name": "value"` in JSON, also where that is a text itself; `name: value` in a line of its own,
+// as of a header. `at` is the ":".
+[[nodiscard]] std::optional<Found> fieldSecret(std::string_view text, size_t at);
+
+// `--name value`; `at` is the first "-".
+[[nodiscard]] std::optional<Found> optionSecret(std::string_view text, size_t at);
+
+}  // namespace tap::records
