@@ -171,6 +171,21 @@ TEST(RecordStore, RefusesAFieldThatNoRecordHas) {
   EXPECT_EQ(rig.records(R"({"where":{"arguments.a":1}})").size(), 1u);
 }
 
+TEST(RecordStore, OneFunctionOfSqlDoesNotKeepTheReader) {
+  const TemporaryFolder folder;
+  StoreRig rig(folder.file());
+  for (const char* slow :
+       {"SELECT instr(zeroblob(4000000), zeroblob(1000000) || x'01')",
+        "SELECT hex(zeroblob(1000000)) LIKE '%' || substr(hex(zeroblob(20000)), 1, 49000) || 'b%'",
+        "WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
+        " SELECT sum(instr(zeroblob(60000), zeroblob(30000) || x'01') + x) FROM c"}) {
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_FALSE(rig.sql(slow).good) << slow;
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(8)) << slow;
+  }
+  EXPECT_TRUE(rig.query("{}").good);
+}
+
 TEST(RecordStore, SqlReadsAndNothingElse) {
   const TemporaryFolder folder;
   StoreRig rig(folder.file());
