@@ -140,4 +140,9 @@ std::string setAside(const std::string& file, int64_t unixMillis) {
   return name;
 }
 
+void removeWriteAheadLog(const std::string& file) {
+  std::error_code problem;
+  for (const char* part : {"-wal", "-shm"}) fs::remove(pathOf(file + part), problem);
+}
+
 }  // namespace tap::records

@@ -36,4 +36,8 @@ bool createPrivate(const std::string& file);
 // set aside before. Returns: its new name; empty if that failed.
 [[nodiscard]] std::string setAside(const std::string& file, int64_t unixMillis);
 
+// Deletes what a connection to a former file of this name has left: SQLite would take its pages for
+// those of the file that is there now.
+void removeWriteAheadLog(const std::string& file);
+
 }  // namespace tap::records

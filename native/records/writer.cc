@@ -171,6 +171,7 @@ bool Writer::ensureOpen() {
     nextLook_ = now + kLook;
     if (file_.wasReplaced()) {
       file_.close();
+      removeWriteAheadLog(file_.path());
       tell("replaced", inQuotes(file_.path()) +
                            " was replaced or deleted while it was open; records go on in the file "
                            "that is there now.");

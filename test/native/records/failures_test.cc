@@ -58,9 +58,12 @@ TEST(Failures, AFileOfGarbageIsSetAside) {
 
 TEST(Failures, ADamagedFileIsSetAsideWhileItIsOpen) {
   const TemporaryFolder folder;
+  {
+    StoreRig filled(folder.file());
+    for (int i = 0; i < 3000; ++i) filled.append(Collection::Gate, R"({"text":"some text"})");
+  }  // closed, it has everything in the file itself
   StoreRig rig(folder.file());
-  for (int i = 0; i < 3000; ++i) rig.append(Collection::Gate, R"({"text":"some text"})");
-  rig.flush();
+  EXPECT_TRUE(rig.commit(Collection::Gate, "{}"));
   {
     std::fstream file(folder.file(), std::ios::binary | std::ios::in | std::ios::out);
     file.seekp(4096);
