@@ -97,7 +97,8 @@ std::vector<LinePattern::Group> LinePattern::groups(std::string_view line) const
     // An entry: the group's number in two bytes, then its name, which ends with a 0.
     const int number = names[0] << 8 | names[1];
     if (number >= found) continue;
-    const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(matcher().data.get()) + 2 * number;
+    const PCRE2_SIZE* ends =
+        pcre2_get_ovector_pointer(matcher().data.get()) + 2 * static_cast<size_t>(number);
     if (ends[0] == PCRE2_UNSET || ends[1] < ends[0]) continue;
     groups.push_back(
         {reinterpret_cast<const char*>(names + 2), line.substr(ends[0], ends[1] - ends[0])});

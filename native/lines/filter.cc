@@ -174,7 +174,7 @@ size_t LineFilter::bytes() const {
   for (const Compiled& rule : rules_) {
     bytes += rule.match.bytes() + (rule.notMatch ? rule.notMatch->bytes() : 0);
     bytes += rule.rule.match.capacity();
-    for (const std::string& text : rule.literals) bytes += sizeof text + text.capacity();
+    for (const std::string& text : rule.literals) bytes += sizeof(std::string) + text.capacity();
   }
   return bytes + (prefilter_ ? sizeof(Prefilter) + prefilter_->bytes() : 0);
 }

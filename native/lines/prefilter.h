@@ -7,7 +7,6 @@
 #pragma once
 
 #include <array>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -55,7 +54,10 @@ class Prefilter {
   struct Head {
     uint16_t row;
     uint16_t literal;
-    friend auto operator<=>(const Head&, const Head&) = default;
+    friend bool operator==(const Head&, const Head&) = default;
+    friend bool operator<(const Head& a, const Head& b) {
+      return a.row != b.row ? a.row < b.row : a.literal < b.literal;
+    }
   };
   std::vector<Head> heads_;  // the literals that begin with these bytes; sorted
 };

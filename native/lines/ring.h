@@ -30,7 +30,7 @@ struct Entry {
 
 struct RingLimits {
   size_t entries = 1000;
-  size_t bytes = 256 * 1024;  // of texts and metadata
+  size_t bytes = size_t{256} * 1024;  // of texts and metadata
 };
 
 class LineRing {
