@@ -24,6 +24,12 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
     (/** @type {string} */ method) =>
     (record = {}) =>
       requests.request(method, { ...record, source: id });
+  const sessions = async () => (await requests.request("gateway.inspect")).sessions;
+  const folderOf = async (/** @type {string} */ session) => {
+    const one = (await sessions()).find((/** @type {{id: string}} */ other) => other.id === session);
+    if (one) return one.cwd;
+    throw new Error("the session has ended");
+  };
   /** @type {import("../registry/services.mjs").Implementations} */
   const implementations = {
     files: { read: files.read, list: files.list, write: files.write, remove: files.remove },
@@ -37,7 +43,10 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
       append: write("records.append"),
       commit: write("records.commit"),
     },
-    sessions: { list: async () => (await requests.request("gateway.inspect")).sessions },
+    sessions: { list: sessions },
+    workspace: {
+      look: async (asked) => (await import("./workspace.mjs")).lookAt(folderOf, asked),
+    },
     providers: { inspect: ask("gateway.inspect") },
     features: { report: async () => (await requests.request("features.report", {})).features },
   };

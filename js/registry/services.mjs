@@ -11,6 +11,7 @@ export const SERVICES = /** @type {const} */ ({
     write: "fs:write:own",
     remove: "fs:write:own",
   },
+  workspace: { look: "fs:read:workspace" },
   process: { run: "process" },
   network: { post: "network" },
   telemetry: { settings: "network" },
