@@ -25,6 +25,10 @@ export const SLASH = {
     name: "tap-tools",
     description: "Groups of tap's tools: /tap-tools lists them, /tap-tools <group> adds one",
   },
+  goal: {
+    name: "tap-goal",
+    description: "Set a goal: /tap-goal <statement>. Without a statement: the goals there are",
+  },
   features: {
     name: "tap-features",
     description: "The features of tap, what each has; /tap-features enable <id>, or disable <id>",

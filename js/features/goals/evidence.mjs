@@ -1,0 +1,236 @@
+// What a goal needs before it can be closed: read from arguments, checked against files, streams and commands. Each
+// answer says where it comes from: tap itself, a record of tap, or the model.
+
+import { matchAll, patternProblem } from "../../base/timed-patterns.mjs";
+import { shortened, visible } from "../../base/visible.mjs";
+import { ToolError } from "../../../sdk/node/errors.mjs";
+import { factsOf, plain } from "./facts.mjs";
+import { find, suppliedTo } from "./ledger.mjs";
+
+/** @typedef {import("./ledger.mjs").Evidence} Evidence */
+/** @typedef {import("./ledger.mjs").FileEvidence} FileEvidence */
+/** @typedef {import("./ledger.mjs").StreamEvidence} StreamEvidence */
+/** @typedef {import("./ledger.mjs").CommandEvidence} CommandEvidence */
+/** @typedef {import("./ledger.mjs").Goal} Goal */
+/** @typedef {import("../../registry/services.mjs").Services} Services */
+/**
+ * @typedef {object} Finding
+ * @property {number} n
+ * @property {string} evidence in words
+ * @property {boolean} met
+ * @property {"checked by tap" | "recorded by tap" | "supplied by the model" | "nothing"} source
+ * @property {number} [record] that shows it
+ * @property {boolean} [changed] of a file: since the goal was set
+ * @property {string} [reason] why it is not met, or what is doubtful
+ */
+
+/** Of a stream, that are looked at. */
+const MOST_ENTRIES = 200;
+const KINDS = /** @type {const} */ (["file", "stream", "command"]);
+/** @type {Record<string, {needs: string[], may: string[]}>} */
+const FIELDS = {
+  file: { needs: [], may: ["match", "sha256"] },
+  stream: { needs: ["match"], may: [] },
+  command: { needs: ["exitCode"], may: ["match"] },
+};
+
+const shown = (/** @type {string} */ text) => shortened(visible(text), 100);
+
+/** @param {string} problem @returns {never} */
+function refuse(problem) {
+  throw new ToolError("INVALID_ARGUMENTS", problem);
+}
+
+/** Of tap_set_goal's arguments. @param {any} given @param {number} n @returns {Evidence} */
+function readOne(given, n) {
+  const place = `evidence[${n}]`;
+  const kinds = KINDS.filter((kind) => given[kind] !== undefined);
+  if (kinds.length !== 1) refuse(`${place}: expected one of file, stream and command`);
+  const [kind] = kinds;
+  const { needs, may } = FIELDS[kind];
+  for (const name of needs) {
+    if (given[name] === undefined) refuse(`${place}: a ${kind} needs ${name}`);
+  }
+  const surplus = Object.keys(given).find((name) => ![kind, ...needs, ...may].includes(name));
+  if (surplus) refuse(`${place}: a ${kind} has no ${surplus}`);
+  if (/^goal:/.test(given.stream)) refuse(`${place}: the stream of a goal is no evidence`);
+  const problem = given.match === undefined ? "" : patternProblem(given.match);
+  if (problem) refuse(`${place}.match: ${problem}`);
+  const sha256 = given.sha256?.toLowerCase();
+  return { ...given, n, kind, ...(sha256 && { sha256 }), ...(kind === "file" && { before: "" }) };
+}
+
+/**
+ * @param {Services} services @param {string} session @param {any[]} given
+ * @returns {Promise<Evidence[]>} files with their present digest
+ */
+export async function readEvidence(services, session, given) {
+  const all = given.map(readOne);
+  const files = all.filter(({ kind }) => kind === "file");
+  const looks = await looksAt(services, session, /** @type {FileEvidence[]} */ (files));
+  return all.map((one) => {
+    const look = looks.get(one.n);
+    if (one.kind !== "file" || !look) return one;
+    if (look.problem) refuse(`evidence[${one.n}]: ${shown(one.file)}: ${look.problem}`);
+    return { ...one, before: look.sha256 ?? "" };
+  });
+}
+
+/** @param {Services} services @param {string} session @param {FileEvidence[]} files */
+async function looksAt(services, session, files) {
+  if (files.length === 0) return new Map();
+  const wanted = files.map(({ file, match }) => ({ file, match }));
+  const looks = await services.workspace.look({ session, files: wanted });
+  return new Map(files.map(({ n }, at) => [n, looks[at]]));
+}
+
+/** @param {Evidence} one @returns {string} in words */
+export function inWords(one) {
+  const match = one.match === undefined ? "" : ` that matches /${shown(one.match)}/`;
+  if (one.kind === "file") {
+    const digest = one.sha256 ? `${match ? " and" : ""} with the SHA-256 ${one.sha256}` : "";
+    return `the file ${shown(one.file)}${match}${digest}`;
+  }
+  if (one.kind === "stream") return `an entry of the stream ${shown(one.stream)}${match}`;
+  const output = match.replace(" that", " and output that");
+  return `the command ${shown(one.command)} with the exit code ${one.exitCode}${output}`;
+}
+
+/** @param {FileEvidence} one @param {any} look of the service @returns {string} why it is not met; "": it is */
+function fileProblem(one, look) {
+  if (look.problem) return look.problem;
+  if (!look.exists) return "there is no such file";
+  if (one.sha256 && one.sha256 !== look.sha256) return `its SHA-256 is ${look.sha256}`;
+  if (one.match === undefined || look.matched === "yes") return "";
+  if (look.matched === "late") return "the pattern takes too long on it";
+  return look.cut ? "the pattern does not match its first 1 MB" : "the pattern does not match it";
+}
+
+/** @param {FileEvidence} one @param {any} look @returns {Finding} */
+function fileFinding(one, look) {
+  const reason = fileProblem(one, look);
+  const changed = (look.sha256 ?? "") !== one.before;
+  return {
+    ...{ n: one.n, evidence: inWords(one), met: reason === "", source: "checked by tap", changed },
+    ...(reason && { reason }),
+  };
+}
+
+/** @param {unknown} event of a push or a stream */
+const entryText = (event) => (typeof event === "string" ? event : (JSON.stringify(event) ?? ""));
+
+/**
+ * Entries since the goal was set, of this session or of none.
+ * @param {Services} services @param {Goal} goal @param {string} stream
+ */
+async function entriesOf(services, goal, stream) {
+  const about = { since: goal.at, limit: MOST_ENTRIES };
+  const { session } = goal;
+  const found = await Promise.all([
+    find(services, { ...about, collection: "push", where: { session, stream } }),
+    find(services, { ...about, collection: "stream_entry", where: { session, stream } }),
+    find(services, { ...about, collection: "stream_entry", where: { stream } }),
+  ]);
+  const [pushes, own, all] = found;
+  const accepted = pushes.filter(({ body }) => !body.code && body.event !== undefined);
+  const shared = all.filter((one) => one.session === undefined);
+  return [...accepted, ...own, ...shared]
+    .filter(({ source = "" }) => source !== "tap-goals")
+    .map(({ id, source, body }) => ({ id, source, text: entryText(body.event ?? body.text ?? "") }))
+    .sort((a, b) => b.id - a.id);
+}
+
+/** @param {Services} services @param {Goal} goal @param {StreamEvidence} one @returns {Promise<Finding>} */
+async function streamFinding(services, goal, one) {
+  const entries = await entriesOf(services, goal, one.stream);
+  const about = {
+    n: one.n,
+    evidence: inWords(one),
+    source: /** @type {const} */ ("recorded by tap"),
+  };
+  const jobs = entries.map(({ text }) => ({ pattern: one.match, text }));
+  const matched = await matchAll(jobs, { untilFirst: true });
+  const at = matched.indexOf("yes");
+  if (at >= 0) {
+    const { id, source } = entries[at];
+    return { ...about, met: true, record: id, reason: `said by ${shown(source ?? "tap")}` };
+  }
+  const late = matched.includes("late");
+  const many = entries.length === 1 ? "1 entry" : `${entries.length} entries`;
+  const reason = late
+    ? "the pattern takes too long on an entry"
+    : `${many} since the goal was set, and none matches`;
+  return { ...about, met: false, reason };
+}
+
+/**
+ * What the model says of a command.
+ * @param {CommandEvidence} one @param {{exitCode: number, output: string}} given
+ * @returns {Promise<string>} why it is not what is needed; "": it is
+ */
+export async function suppliedProblem(one, { exitCode, output }) {
+  if (exitCode !== one.exitCode) return `its exit code was ${exitCode}`;
+  if (one.match === undefined) return "";
+  const [matched] = await matchAll([{ pattern: one.match, text: output }]);
+  if (matched === "yes") return "";
+  return matched === "late"
+    ? "the pattern takes too long on its output"
+    : "the pattern does not match its output";
+}
+
+/**
+ * The latest record of a call or run with that command says more than the model does.
+ * @param {Services} services @param {Goal} goal @param {CommandEvidence} one @param {import("./facts.mjs").Fact[]} facts
+ * @returns {Promise<Finding>}
+ */
+async function commandFinding(services, goal, one, facts) {
+  const about = { n: one.n, evidence: inWords(one) };
+  const fact = facts.find(({ commands }) => commands.includes(plain(one.command)));
+  if (fact?.exitCode !== undefined) {
+    const reason = await suppliedProblem(one, { exitCode: fact.exitCode, output: fact.text });
+    const met = reason === "";
+    const recorded = { ...about, met, source: /** @type {const} */ ("recorded by tap") };
+    return { ...recorded, record: fact.record, ...(reason && { reason }) };
+  }
+  const supplied = await suppliedTo(services, goal, one.n);
+  if (!supplied) {
+    const reason = "nobody has said how it ended: run it and call tap_verify_goal_output";
+    return { ...about, met: false, source: "nothing", reason };
+  }
+  const { met, record, reason } = supplied;
+  const source = /** @type {const} */ ("supplied by the model");
+  return { ...about, met, source, record, reason: reason || "tap has no record of the run itself" };
+}
+
+/**
+ * Checks an open goal now.
+ * @param {Services} services @param {Goal} goal @returns {Promise<Finding[]>} in the order of its evidence
+ */
+export async function check(services, goal) {
+  const of = (/** @type {Evidence["kind"]} */ kind) =>
+    goal.evidence.filter((one) => one.kind === kind);
+  const files = /** @type {FileEvidence[]} */ (of("file"));
+  const looks = await looksAt(services, goal.session, files);
+  const commands = of("command").length > 0;
+  const facts = commands ? await factsOf(services, goal.session, goal.at) : [];
+  /** @type {Finding[]} */
+  const findings = [];
+  for (const one of goal.evidence) {
+    if (one.kind === "file") findings.push(fileFinding(one, looks.get(one.n)));
+    else if (one.kind === "stream") findings.push(await streamFinding(services, goal, one));
+    else findings.push(await commandFinding(services, goal, one, facts));
+  }
+  return [...findings, ...general(goal)];
+}
+
+/** What is wrong with the goal itself. @param {Goal} goal @returns {Finding[]} */
+function general({ evidence, prohibited, parts }) {
+  const about = { n: evidence.length, met: false, source: /** @type {const} */ ("nothing") };
+  if (evidence.length + prohibited.length < parts) {
+    const reason = "records of it are gone: the store was cleaned; the user can drop the goal";
+    return [{ ...about, evidence: "all that the goal was set with", reason }];
+  }
+  if (evidence.length > 0) return [];
+  const reason = "call tap_set_goal with the same statement and the evidence";
+  return [{ ...about, evidence: "some evidence: the goal has none yet", reason }];
+}

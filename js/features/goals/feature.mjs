@@ -1,0 +1,173 @@
+// Goals with evidence: what has to be shown before the agent may say that it is done. The code of the tools is loaded
+// with their first call.
+
+const GOAL = { type: "string", maxLength: 64, description: "Its id. Default: all open goals." };
+
+/** @type {import("../../registry/descriptor.mjs").Descriptor} */
+export const descriptor = {
+  id: "builtin:goals",
+  displayName: "Goals",
+  version: "1",
+  runtime: "builtin",
+  host: "feature-host",
+  capabilities: [
+    { capability: "records:read", required: true, reason: "finds goals and evidence in records" },
+    { capability: "records:write", required: true, reason: "records goals, evidence and claims" },
+    { capability: "session:read", required: true, reason: "knows the folder of a goal's session" },
+    {
+      capability: "fs:read:workspace",
+      required: true,
+      reason: "checks the files that a goal names",
+    },
+    {
+      capability: "notify",
+      required: false,
+      reason: "tells the model of a goal that the user has set",
+    },
+  ],
+  tools: [
+    {
+      name: "tap_set_goal",
+      group: "goals",
+      requires: ["records:read", "records:write", "fs:read:workspace", "session:read"],
+      description:
+        "Sets a goal with the evidence that it needs before it can be closed. Evidence is one of " +
+        "{file, match?, sha256?}, {stream, match}, {command, exitCode, match?}; match is a regular expression.",
+      parameters: {
+        type: "object",
+        additionalProperties: false,
+        required: ["statement", "evidence"],
+        properties: {
+          statement: { type: "string", minLength: 1, maxLength: 2000 },
+          evidence: {
+            type: "array",
+            minItems: 1,
+            maxItems: 20,
+            items: {
+              type: "object",
+              additionalProperties: false,
+              properties: {
+                file: { type: "string", minLength: 1, maxLength: 1024 },
+                sha256: { type: "string", pattern: "^[0-9a-fA-F]{64}$" },
+                stream: { type: "string", minLength: 1, maxLength: 256 },
+                command: { type: "string", minLength: 1, maxLength: 1024 },
+                exitCode: { type: "integer" },
+                match: { type: "string", minLength: 1, maxLength: 1024 },
+              },
+            },
+          },
+          prohibited: {
+            type: "array",
+            maxItems: 20,
+            description: "Texts that must not be claimed, such as: should work.",
+            items: { type: "string", minLength: 1, maxLength: 200 },
+          },
+        },
+      },
+    },
+    {
+      name: "tap_goal_status",
+      group: "goals",
+      requires: ["records:read", "fs:read:workspace", "session:read"],
+      description: "The goals of this session and what each still lacks.",
+      parameters: { type: "object", additionalProperties: false, properties: { goal: GOAL } },
+    },
+    {
+      name: "tap_close_goal",
+      group: "goals",
+      requires: ["records:read", "records:write", "fs:read:workspace", "session:read"],
+      description: "Closes a goal if all of its evidence is there.",
+      parameters: {
+        type: "object",
+        additionalProperties: false,
+        properties: {
+          goal: { ...GOAL, description: "Its id. Not needed for the only open goal." },
+          summary: {
+            type: "string",
+            maxLength: 2000,
+            description: "What was done. Prohibited claims in it keep the goal open.",
+          },
+        },
+      },
+    },
+    {
+      name: "tap_verify_goal_output",
+      group: "goals",
+      requires: ["records:read", "records:write", "fs:read:workspace", "session:read"],
+      description:
+        "Checks the evidence of goals: files, streams, and the commands that you have run and pass here. " +
+        "It runs no command.",
+      parameters: {
+        type: "object",
+        additionalProperties: false,
+        properties: {
+          goal: GOAL,
+          commands: {
+            type: "array",
+            maxItems: 20,
+            items: {
+              type: "object",
+              additionalProperties: false,
+              required: ["command", "exitCode", "output"],
+              properties: {
+                command: { type: "string", minLength: 1, maxLength: 1024 },
+                exitCode: { type: "integer" },
+                output: { type: "string", maxLength: 65_536 },
+              },
+            },
+          },
+        },
+      },
+    },
+    {
+      name: "tap_audit_claims",
+      group: "goals",
+      requires: ["records:read", "records:write", "session:read"],
+      description:
+        "Holds claims about what was done against tap's records: each is supported, contradicted or " +
+        "unsupported. Put the names of tools and whole commands in backquotes.",
+      parameters: {
+        type: "object",
+        additionalProperties: false,
+        required: ["claims"],
+        properties: {
+          claims: {
+            type: "array",
+            minItems: 1,
+            maxItems: 50,
+            items: { type: "string", minLength: 1, maxLength: 500 },
+          },
+        },
+      },
+    },
+  ],
+  commands: [
+    {
+      name: "tap-goal",
+      description: "Set a goal: /tap-goal <statement>. Without a statement: the goals there are",
+    },
+  ],
+};
+
+/** Each tool, and the module and function that serve it. */
+const TOOLS = /** @type {const} */ ({
+  tap_set_goal: "setGoal",
+  tap_goal_status: "goalStatus",
+  tap_close_goal: "closeGoal",
+  tap_verify_goal_output: "verifyGoals",
+  tap_audit_claims: "auditClaims",
+});
+
+/** @param {import("../../registry/installation.mjs").Context} context */
+export function install(context) {
+  for (const [name, serve] of Object.entries(TOOLS)) {
+    context.tools.register(name, async (args, { session }) => {
+      const tools = await import("./tools.mjs");
+      return tools[serve](context, session, args);
+    });
+  }
+  context.commands.register("tap-goal", async (typed) => {
+    const { goalCommand } = await import("./command-line.mjs");
+    return goalCommand(context, typed);
+  });
+}

@@ -1,0 +1,55 @@
+// The goals of a session, with a real store, a real workspace and providers whose calls are recorded.
+
+import path from "node:path";
+import { addon } from "../../../js/base/addon.mjs";
+import { lookAt } from "../../../js/feature-host/workspace.mjs";
+import { descriptor, install } from "../../../js/features/goals/feature.mjs";
+import { installed } from "../../support/feature-rig.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+
+/** @param {import("node:test").TestContext} t @param {{mode?: "all" | "notify"}} [options] */
+export async function goals(t, { mode = "all" } = {}) {
+  const folder = temporaryFolder(t);
+  const records = new addon.Records({ file: path.join(temporaryFolder(t), "records.sqlite") });
+  t.after(() => records.close());
+  const query = async (given) => JSON.parse(await records.query(JSON.stringify(given)));
+  const write =
+    (method) =>
+    async ({ collection, body, ...rest }) =>
+      records[method](collection, { ...rest, body: JSON.stringify(body) });
+  const list = () => [{ id: rig.session.id, cwd: folder }];
+  const implementations = {
+    records: { query, append: write("append"), commit: write("commit") },
+    sessions: { list },
+    workspace: { look: (asked) => lookAt(async () => folder, asked) },
+  };
+  const rig = await installed(t, descriptor, install, { implementations });
+  if (mode === "notify") records.keepOnlyNotify(true);
+  rig.gateway.addon.setRecords(records, mode);
+  rig.gateway.addon.setGroups(rig.session.id, ["goals"]);
+  const { session, installation } = rig;
+  /** A call that is to succeed: what the model reads, parsed where it is JSON. */
+  const call = async (name, args = {}) => {
+    const outcome = await session.call(name, args);
+    if (typeof outcome !== "string") throw new Error(outcome.text ?? JSON.stringify(outcome));
+    return outcome.startsWith("{") ? JSON.parse(outcome) : outcome;
+  };
+  /** A call that is to fail: what the model reads. */
+  const failing = async (name, args = {}) => {
+    const outcome = await session.call(name, args);
+    if (typeof outcome === "string") throw new Error(`it did not fail: ${outcome}`);
+    return outcome.text;
+  };
+  /** @param {string} statement @param {object[]} evidence @param {string[]} [prohibited] @returns {Promise<string>} the id */
+  const set = async (statement, evidence, prohibited) => {
+    const args = { statement, evidence, ...(prohibited && { prohibited }) };
+    return /g-[0-9a-f]{8}/.exec(await call("tap_set_goal", args))?.[0] ?? "";
+  };
+  const type = (args) =>
+    installation.command("tap-goal")?.({ args, session: { id: session.id, cwd: folder } });
+  return { ...rig, folder, records, query, append: write("append"), call, failing, set, type };
+}
+
+/** A provider with a tool that runs commands, as far as the record goes. @param {any} rig @param {(args: any) => unknown} run */
+export const runner = ({ gateway, session }, run) =>
+  gateway.provider(session, "shell", { run_command: run });

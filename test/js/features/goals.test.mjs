@@ -1,0 +1,307 @@
+// Goals: what they need, what counts as evidence, and when they can be closed.
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import fs from "node:fs";
+import path from "node:path";
+import { describe, test } from "node:test";
+import { MOST_RESULT } from "../../../js/registry/results.mjs";
+import { goals, runner } from "./goals-rig.mjs";
+
+const sha256 = (text) => createHash("sha256").update(text).digest("hex");
+const evidenceOf = ({ goals: [one] }) => one.evidence;
+
+describe("a goal", () => {
+  test("is closed once the file that it names is there and matches", async (t) => {
+    const { call, failing, set, folder } = await goals(t);
+    const id = await set("write the report", [{ file: "report.md", match: "^# Report" }]);
+    assert.match(
+      await failing("tap_close_goal"),
+      /stays open.*report\.md.*: there is no such file/s,
+    );
+    fs.writeFileSync(path.join(folder, "report.md"), "nothing yet");
+    assert.match(await failing("tap_close_goal", { goal: id }), /the pattern does not match it/);
+    fs.writeFileSync(path.join(folder, "report.md"), "# Report\nall is well\n");
+    const [seen] = evidenceOf(await call("tap_verify_goal_output"));
+    assert.deepEqual([seen.met, seen.source, seen.changed], [true, "checked by tap", true]);
+    assert.match(await call("tap_close_goal"), new RegExp(`^The goal ${id} is closed: write the`));
+    assert.match(await failing("tap_close_goal"), /no open goal/);
+    assert.match(await failing("tap_close_goal", { goal: id }), /is closed/);
+    assert.deepEqual(
+      (await call("tap_goal_status")).ended.map(({ goal, state }) => [goal, state]),
+      [[id, "closed"]],
+    );
+  });
+
+  test("says whether a file is what it was, and holds it to its digest", async (t) => {
+    const { call, set, folder } = await goals(t);
+    const file = path.join(folder, "a.txt");
+    fs.writeFileSync(file, "one");
+    await set("a", [{ file: "a.txt", sha256: sha256("two").toUpperCase() }, { file: "a.txt" }]);
+    const before = evidenceOf(await call("tap_goal_status"));
+    assert.deepEqual(
+      before.map(({ met, changed }) => [met, changed]),
+      [
+        [false, false],
+        [true, false],
+      ],
+    );
+    assert.equal(before[0].reason, `its SHA-256 is ${sha256("one")}`);
+    fs.writeFileSync(file, "two");
+    const after = evidenceOf(await call("tap_goal_status"));
+    assert.deepEqual(
+      after.map(({ met, changed }) => [met, changed]),
+      [
+        [true, true],
+        [true, true],
+      ],
+    );
+  });
+
+  test("takes an entry of a stream as evidence, only one that came after it", async (t) => {
+    const { call, set, session, gateway } = await goals(t);
+    const ci = await gateway.provider(session, "ci", { nothing: () => "" });
+    const push = (event) => ci.send({ type: "push", stream: "builds", event, level: "keep" });
+    push("build 6 passed");
+    await session.call("nothing");
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    await set("a green build", [{ stream: "builds", match: "build \\d+ passed" }]);
+    const before = evidenceOf(await call("tap_verify_goal_output"))[0];
+    assert.deepEqual([before.met, before.source], [false, "recorded by tap"]);
+    assert.match(before.reason, /^0 entries since the goal was set/);
+    push("build 7 failed");
+    push("build 8 passed");
+    await session.call("nothing");
+    const after = evidenceOf(await call("tap_verify_goal_output"))[0];
+    assert.deepEqual([after.met, after.reason], [true, "said by ci"]);
+    assert.ok(Number.isInteger(after.record));
+  });
+
+  test("takes a command's output from the model, and says that it is the model's", async (t) => {
+    const { call, failing, set } = await goals(t);
+    const command = "npm test";
+    await set("tests pass", [{ command, exitCode: 0, match: "\\d+ passed" }]);
+    assert.match(await failing("tap_close_goal"), /nobody has said how it ended: run it and call/);
+    const verify = (exitCode, output, said = command) =>
+      call("tap_verify_goal_output", { commands: [{ command: said, exitCode, output }] });
+    assert.equal(evidenceOf(await verify(1, "12 passed"))[0].reason, "its exit code was 1");
+    assert.match(evidenceOf(await verify(0, "boom"))[0].reason, /does not match its output/);
+    const other = await verify(0, "12 passed", "npm run test");
+    assert.deepEqual([other.notAskedFor, other.goals[0].missing], [["npm run test"], 1]);
+    const [met] = evidenceOf(await verify(0, "12 passed", " npm   test "));
+    assert.deepEqual(
+      [met.met, met.source, met.reason],
+      [true, "supplied by the model", "tap has no record of the run itself"],
+    );
+    assert.match(await call("tap_close_goal"), /npm test.*: supplied by the model/);
+  });
+
+  test("believes the record of a run, and not the model", async (t) => {
+    const rig = await goals(t);
+    let exitCode = 1;
+    await runner(rig, () => ({ exitCode, stdout: `${exitCode} failed` }));
+    await rig.set("tests pass", [{ command: "npm test", exitCode: 0 }]);
+    await rig.session.call("run_command", { command: "npm test" });
+    const commands = [{ command: "npm test", exitCode: 0, output: "all fine" }];
+    const lied = evidenceOf(await rig.call("tap_verify_goal_output", { commands }))[0];
+    assert.deepEqual(
+      [lied.met, lied.source, lied.reason],
+      [false, "recorded by tap", "its exit code was 1"],
+    );
+    assert.match(await rig.failing("tap_close_goal"), /its exit code was 1/);
+    exitCode = 0;
+    await rig.session.call("run_command", { command: "npm test" });
+    const [met] = evidenceOf(await rig.call("tap_goal_status"));
+    assert.deepEqual([met.met, met.source], [true, "recorded by tap"]);
+    assert.match(await rig.call("tap_close_goal"), /recorded by tap/);
+  });
+
+  test("keeps open what claims a prohibited text, in the summary or in the last audit", async (t) => {
+    const { call, failing, set, folder } = await goals(t);
+    fs.writeFileSync(path.join(folder, "a"), "");
+    await set("a", [{ file: "a" }], ["Should work"]);
+    assert.match(
+      await failing("tap_close_goal", { summary: "it  should\nwork now" }),
+      /the summary claims "Should work", which is prohibited/,
+    );
+    const audit = await call("tap_audit_claims", { claims: ["This SHOULD work."] });
+    assert.deepEqual(audit.claims[0].prohibited, ["Should work"]);
+    assert.match(await failing("tap_close_goal"), /the last audit had the prohibited claim/);
+    await call("tap_audit_claims", { claims: ["a is there"] });
+    assert.match(await call("tap_close_goal", { summary: "done" }), /is closed/);
+  });
+
+  test("has a stream with what happened to it, and that is no evidence", async (t) => {
+    const { call, failing, set, query, folder } = await goals(t);
+    fs.writeFileSync(path.join(folder, "a"), "");
+    const id = await set("a", [{ file: "a" }]);
+    await call("tap_close_goal", { summary: "made it" });
+    const where = { stream: `goal:${id}` };
+    const { records } = await query({ collection: "stream_entry", where });
+    assert.deepEqual(
+      records.map(({ body }) => body.text),
+      ["closed: made it", "set by the model: a"],
+    );
+    const evidence = [{ stream: `goal:${id}`, match: "." }];
+    assert.match(await failing("tap_set_goal", { statement: "b", evidence }), /is no evidence/);
+  });
+
+  test("belongs to its session: another one in the folder sees it, and cannot close it", async (t) => {
+    const { append, call, failing, folder, records } = await goals(t);
+    const body = { goal: "g-00000001", event: "evidence", n: 0, kind: "file", file: "x" };
+    const other = { collection: "goal", session: "former", source: "tap-goals" };
+    await append({ ...other, body: { ...body, before: "" } });
+    const set = { event: "set", statement: "theirs", by: "model", cwd: folder, parts: 1 };
+    await append({ ...other, body: { goal: "g-00000001", ...set } });
+    records.flush(5000);
+    const { goals: own, ofOtherSessions, note } = await call("tap_goal_status");
+    assert.deepEqual(own, []);
+    assert.deepEqual(ofOtherSessions, [
+      {
+        goal: "g-00000001",
+        statement: "theirs",
+        state: "open",
+        setBy: "model",
+        evidence: ["the file x"],
+      },
+    ]);
+    assert.match(note, /not taken over/);
+    assert.match(await failing("tap_close_goal", { goal: "g-00000001" }), /has no goal "g-0000/);
+  });
+
+  test("whose evidence the store has lost stays open", async (t) => {
+    const { append, failing, folder, records, session } = await goals(t);
+    const set = { goal: "g-00000001", event: "set", statement: "x", by: "model", cwd: folder };
+    const body = { ...set, parts: 2 };
+    await append({ collection: "goal", session: session.id, source: "tap-goals", body });
+    records.flush(5000);
+    assert.match(await failing("tap_close_goal"), /records of it are gone/);
+  });
+});
+
+describe("/tap-goal", () => {
+  test("sets the user's goal, for which the model names the evidence", async (t) => {
+    const { type, said, call, failing, set, folder } = await goals(t);
+    assert.match(await type(""), /no goal is open\. \/tap-goal <statement> sets one/);
+    const text = await type("  ship it ");
+    const [, id] = /the goal (g-[0-9a-f]{8}) is set; the model is told/.exec(text) ?? [];
+    assert.match(said.model[0][0], new RegExp(`The user has set the goal ${id}: ship it`));
+    assert.match(await failing("tap_close_goal"), /the goal has none yet/);
+    const evidence = [{ file: "dist.txt" }];
+    assert.notEqual(await set("ship it", evidence), id);
+    const { goals: open } = await call("tap_goal_status");
+    assert.deepEqual(
+      open.map(({ statement, setBy, missing }) => [statement, setBy, missing]),
+      [["ship it", "user", 1]],
+    );
+    assert.match(
+      await failing("tap_set_goal", { statement: "ship it", evidence: [{ file: "." }] }),
+      /its evidence cannot be changed/,
+    );
+    assert.match(await type(""), /ship it\n {2}lacks the file dist\.txt: there is no such file/);
+    fs.writeFileSync(path.join(folder, "dist.txt"), "");
+    assert.match(await type(""), /ship it\n {2}complete/);
+  });
+
+  test("drops a goal, which no tool does", async (t) => {
+    const { type, set, failing } = await goals(t);
+    const id = await set("a", [{ file: "a" }]);
+    assert.match(await type(`drop ${id}`), /is dropped: a/);
+    assert.match(await type(`drop ${id}`), /no open goal/);
+    assert.match(await failing("tap_close_goal", { goal: id }), /is dropped/);
+  });
+});
+
+describe("what is refused", () => {
+  const bad = [
+    ["nothing", {}, /expected one of file, stream and command/],
+    ["two kinds", { file: "a", stream: "b", match: "c" }, /expected one of/],
+    ["a stream without a pattern", { stream: "a" }, /a stream needs match/],
+    ["a command without an exit code", { command: "a" }, /a command needs exitCode/],
+    ["a digest of a command", { command: "a", exitCode: 0, sha256: sha256("") }, /has no sha256/],
+    ["a bad pattern", { file: "a", match: "(" }, /evidence\[0\]\.match: .*[Uu]nterminated/],
+    ["a short digest", { file: "a", sha256: "abc" }, /INVALID_ARGUMENTS/],
+    ["a pattern of 1 MB", { file: "a", match: "a".repeat(1_000_000) }, /INVALID_ARGUMENTS/],
+    ["a path with a zero", { file: "a\0b" }, /expected a path/],
+    ["a path out of the workspace", { file: "../outside" }, /outside of the workspace|no such/],
+    ["a secret", { file: "a", match: `ghp_${"0123456789abcdefghijABCDEFGHIJ012345"}` }, /secret/],
+  ];
+  for (const [what, evidence, why] of bad) {
+    test(`${what} as evidence`, async (t) => {
+      const { failing, folder, call } = await goals(t);
+      fs.writeFileSync(path.join(folder, "..", "outside"), "");
+      t.after(() => fs.rmSync(path.join(folder, "..", "outside"), { force: true }));
+      const text = await failing("tap_set_goal", { statement: "x", evidence: [evidence] });
+      assert.match(text, /** @type {RegExp} */ (why));
+      assert.deepEqual((await call("tap_goal_status")).goals, []);
+    });
+  }
+
+  test("a file that a link takes out of the workspace, now or later", async (t) => {
+    const { failing, call, set, folder } = await goals(t);
+    fs.symlinkSync("/etc/passwd", path.join(folder, "link"));
+    fs.symlinkSync("/etc", path.join(folder, "etc"));
+    for (const file of ["link", "etc/passwd", "/etc/passwd", "../../../etc/passwd"]) {
+      const evidence = [{ file, match: "root" }];
+      assert.match(await failing("tap_set_goal", { statement: "x", evidence }), /outside of the/);
+    }
+    await set("later", [{ file: "sub/passwd", match: "root" }]);
+    fs.symlinkSync("/etc", path.join(folder, "sub"));
+    const [seen] = evidenceOf(await call("tap_verify_goal_output"));
+    assert.deepEqual([seen.met, seen.reason], [false, "it is outside of the workspace"]);
+  });
+
+  test("a statement of 1 MB, 10,000 claims, and too many goals", async (t) => {
+    const { failing, set, call } = await goals(t);
+    const evidence = [{ file: "a" }];
+    const long = await failing("tap_set_goal", { statement: "x".repeat(1_000_000), evidence });
+    assert.match(long, /INVALID_ARGUMENTS/);
+    const claims = Array.from({ length: 10_000 }, (_, i) => `claim ${i}`);
+    assert.match(await failing("tap_audit_claims", { claims }), /INVALID_ARGUMENTS/);
+    const wide = { statement: "\u{1F600}".repeat(1500), evidence };
+    assert.match(await failing("tap_set_goal", wide), /may have 3800 bytes as JSON/);
+    for (let i = 0; i < 10; i += 1) await set(`goal ${i}`, evidence);
+    assert.match(await failing("tap_set_goal", { statement: "one more", evidence }), /close one/);
+    assert.equal((await call("tap_goal_status")).goals.length, 10);
+    assert.match(await failing("tap_close_goal"), /several goals are open: name one of g-/);
+  });
+
+  test("a goal where nothing can be recorded", async (t) => {
+    const { failing } = await goals(t, { mode: "notify" });
+    const args = { statement: "x", evidence: [{ file: "a" }] };
+    assert.match(await failing("tap_set_goal", args), /records cannot be written/);
+  });
+});
+
+test("answers are bounded, however much they have to say", async (t) => {
+  const { call, set, session } = await goals(t);
+  const name = (i) => `${'\u202e\\"/'.repeat(250)}${i}`;
+  const evidence = Array.from({ length: 20 }, (_, i) => ({
+    file: name(i),
+    match: "\\\\".repeat(400),
+  }));
+  for (let i = 0; i < 10; i += 1) await set(`${i}${"\\".repeat(1500)}`, evidence);
+  const all = await session.call("tap_goal_status");
+  assert.ok(all.length <= MOST_RESULT, `${all.length}`);
+  assert.equal(JSON.parse(all).goals.length, 10);
+  const claims = Array.from({ length: 50 }, () => '\\"\u0007'.repeat(160));
+  const audit = await session.call("tap_audit_claims", { claims });
+  assert.ok(audit.length <= MOST_RESULT, `${audit.length}`);
+  assert.equal((await call("tap_audit_claims", { claims })).unsupported, 50);
+});
+
+test("a catastrophic pattern costs an answer, and does not block", async (t) => {
+  const { call, set, folder } = await goals(t);
+  fs.writeFileSync(path.join(folder, "a"), `${"a".repeat(50)}b`);
+  await set("x", [{ file: "a", match: "^(a+)+$" }]);
+  let last = performance.now();
+  let longest = 0;
+  const timer = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 5);
+  const [seen] = evidenceOf(await call("tap_verify_goal_output"));
+  clearInterval(timer);
+  assert.deepEqual([seen.met, seen.reason], [false, "the pattern takes too long on it"]);
+  assert.ok(longest < 150, `blocked for ${longest} ms`);
+});
