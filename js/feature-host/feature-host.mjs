@@ -21,6 +21,7 @@ import { Watch } from "./watch.mjs";
  * @property {Record<string, boolean>} features by id: false disables one
  * @property {import("../registry/conditions.mjs").Telemetry & {since: number}} telemetry `since`: Unix ms; no other
  *   feature host has exported the spans that are recorded from then on
+ * @property {readonly string[]} [gated] what goals gate
  *
  * @typedef {{installation: Installation, close: (reason: string) => Promise<void>}} Running
  */
@@ -77,7 +78,7 @@ export class FeatureHost {
       descriptor,
       origin: "tap itself",
     }));
-    const conditions = conditionsOf(this.#greeting.telemetry);
+    const conditions = conditionsOf(this.#greeting.telemetry, this.#greeting.gated);
     const changed = preflightKnown(candidates, { features: enabled, conditions }).filter(
       ({ descriptor, decision }) =>
         this.#running.get(descriptor.id)?.installation.enabled !== decision.enabled,

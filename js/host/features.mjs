@@ -52,6 +52,8 @@ export class HostFeatures {
   #reports = new Map();
   /** @type {import("../registry/conditions.mjs").Telemetry} */
   #telemetry;
+  /** @type {readonly string[]} */
+  #gated;
   /** When the feature host was needed, or the last one ended: Unix ms. */
   #since = 0;
   #rss = 0;
@@ -85,7 +87,8 @@ export class HostFeatures {
     this.configured = new ConfiguredFeatures(options);
     this.#features = options.features ?? FEATURES;
     this.#enabled = this.#switchable(options.config.features);
-    const { records = true, spans = true } = options.config;
+    const { records = true, spans = true, goals } = options.config;
+    this.#gated = goals?.gate ?? [];
     this.#telemetry = { variables: options.telemetry ?? {}, recorded: records && spans };
     const services = {
       ...options.services,
@@ -125,7 +128,8 @@ export class HostFeatures {
   }
 
   #checked() {
-    return checkBuiltins(this.#features, this.#enabled, conditionsOf(this.#telemetry));
+    const conditions = conditionsOf(this.#telemetry, this.#gated);
+    return checkBuiltins(this.#features, this.#enabled, conditions);
   }
 
   /** What its descriptor promises, until the feature host says more. @param {Checked} checked */
@@ -262,6 +266,7 @@ export class HostFeatures {
           home: files.home,
           features: this.#enabled,
           telemetry: { ...this.#telemetry, since: this.#since },
+          gated: this.#gated,
         }),
         onMessage: (level, text) => {
           this.#trouble = text.replace(/^tap: /, "");

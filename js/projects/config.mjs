@@ -26,6 +26,7 @@ import { shown, StrictReader } from "./strict-reader.mjs";
  * @property {Record<string, boolean>} features by id: whether each is on
  * @property {boolean} [records] of the user's file
  * @property {boolean} [spans] of the user's file
+ * @property {{gate: string[]}} [goals] of the user's file
  *
  * @typedef {(Config & {ok: true}) | {ok: false, problems: Problem[]}} ConfigResult
  * @typedef {"user" | "project"} Owner
@@ -40,7 +41,9 @@ export const MAX_RESTARTS = 100;
 const MAX_TEXT = 4000;
 
 const FIELDS = ["providers", "declarative", "toolGroups", "features", "$schema"];
-const FIELDS_OF_USER = ["records", "spans"];
+const FIELDS_OF_USER = ["records", "spans", "goals"];
+/** What an open goal can gate. */
+const GATES = ["push", "task_complete"];
 const FEATURE_ID = /^(?:builtin|user|project|mcp):[^\u0000-\u001f]{1,128}$/; // eslint-disable-line no-control-regex
 
 const NO_ASK =
@@ -156,7 +159,7 @@ class Reader extends StrictReader {
       this.problem(root, 'expected a list "providers"');
     }
     const [providers, declarative, toolGroups, features] = FIELDS.map((name) => fields.get(name));
-    const [records, spans] = FIELDS_OF_USER.map((name) => fields.get(name));
+    const [records, spans, goals] = FIELDS_OF_USER.map((name) => fields.get(name));
     const taken = new Set();
     return {
       providers: this.#entries(providers, "providers", (node) => this.#provider(node, taken)),
@@ -165,6 +168,7 @@ class Reader extends StrictReader {
       features: features ? this.#features(features) : {},
       ...(records && { records: this.#boolean(records) }),
       ...(spans && { spans: this.#boolean(spans) }),
+      ...(goals && { goals: this.#goals(goals) }),
     };
   }
 
@@ -195,6 +199,20 @@ class Reader extends StrictReader {
   #boolean(node) {
     if (node.type !== "boolean") this.mustBe(node, "true or false");
     return node.value === true;
+  }
+
+  /** @param {Node} node @returns {{gate: string[]}} */
+  #goals(node) {
+    const gate = this.fields(node, '"goals"', ["gate"]).get("gate");
+    if (!gate) return { gate: [] };
+    const items = this.list(gate).map((item) => {
+      const word = this.string(item);
+      if (item.type === "string" && !GATES.includes(word)) {
+        this.problem(item, `expected one of ${GATES.join(", ")}, found ${shown(word)}`);
+      }
+      return word;
+    });
+    return { gate: items };
   }
 
   /** Which features are on. @param {Node} node @returns {Record<string, boolean>} */

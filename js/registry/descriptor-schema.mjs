@@ -76,7 +76,11 @@ export const DESCRIPTOR_SCHEMA = {
         type: "object",
         additionalProperties: false,
         required: ["name", "point"],
-        properties: { name: word, point: { enum: HOOK_POINTS } },
+        properties: {
+          name: word,
+          point: { enum: HOOK_POINTS },
+          when: { enum: [...CONDITIONS] },
+        },
       },
     },
     channels: { type: "array", maxItems: 20, items: word },

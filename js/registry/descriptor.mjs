@@ -17,7 +17,8 @@ import { schemaProblem } from "./schema-cost.mjs";
  * @property {"gateway" | "feature-host"} [host] of a `builtin`; default: the feature host
  * @property {Wanted[]} [capabilities]
  * @property {ToolDescriptor[]} [tools]
- * @property {{name: string, point: string}[]} [hooks]
+ * @property {{name: string, point: string, when?: typeof import("./conditions.mjs").CONDITIONS[number]}[]} [hooks]
+ *   `when`: it is there only while this condition is met
  * @property {string[]} [channels] on which it may emit events
  * @property {{name: string, description: string}[]} [commands] slash commands
  * @property {{name: string, schedule?: string, when?: typeof import("./conditions.mjs").CONDITIONS[number]}[]} [tasks]

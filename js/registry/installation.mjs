@@ -27,6 +27,7 @@ import { Tasks } from "./tasks.mjs";
  * @property {import("./services.mjs").Services} services
  *
  * @typedef {object} HookRegistrar each `name` is one of the descriptor
+ * @property {(name: string) => boolean} has false: the hook waits for a condition that is not met
  * @property {(name: string, match: Match, reason: string) => void} deny
  * @property {(name: string, match: Match, judge: (check: any) => any, options?: {failOpen?: boolean}) => void} gate
  * @property {(name: string, match: Match, content: string) => void} note
@@ -186,7 +187,9 @@ export class Installation {
       rule.inForce?.catch(() => {});
       return rule;
     };
+    const { hooks = [] } = this.#checked.descriptor;
     return Object.freeze({
+      has: (name) => hooks.some((one) => one.name === name),
       deny: (name, match, reason) =>
         this.#hook(name, before, () => quiet(provider.deny(match, reason))),
       gate: (name, match, judge, options) => {

@@ -8,7 +8,7 @@ import { parseCapability } from "./capabilities.mjs";
  * @property {Record<string, boolean>} [features] of the config: false disables one
  * @property {(descriptor: Descriptor) => string} [withheld] why a feature of the user or a project may not be
  *   installed, such as a missing consent; "": it may
- * @property {Record<string, import("./conditions.mjs").Condition>} [conditions] for tasks that name one; one that
+ * @property {Record<string, import("./conditions.mjs").Condition>} [conditions] for tasks and hooks that name one; one that
  *   is not there is not met
  *
  * @typedef {object} Decision

@@ -11,7 +11,7 @@ import { decide } from "./policy.mjs";
  *
  * @typedef {object} Checked
  * @property {Descriptor} descriptor with what may be installed: without the names that others claim, and without
- *   the tasks whose condition is not met
+ *   the tasks and hooks whose condition is not met
  * @property {string} origin
  * @property {import("./policy.mjs").Decision} decision
  * @property {{what: string, reason: string}[]} skipped
@@ -94,12 +94,16 @@ function check({ descriptor, origin }, policy, claimed) {
     return false;
   });
   const commands = (descriptor.commands ?? []).filter(({ name }) => free("commands", name));
-  const tasks = (descriptor.tasks ?? []).filter(({ name, when }) => {
-    const { met, obstacle } = (when && policy.conditions?.[when]) ?? { met: !when, obstacle: "" };
-    if (obstacle && decision.enabled) skipped.push({ what: `task ${name}`, reason: obstacle });
-    return met;
-  });
-  const left = { ...descriptor, tools, commands, tasks };
+  const isMet =
+    (/** @type {string} */ what) =>
+    (/** @type {{name: string, when?: string}} */ { name, when }) => {
+      const { met, obstacle } = (when && policy.conditions?.[when]) || { met: !when, obstacle: "" };
+      if (obstacle && decision.enabled) skipped.push({ what: `${what} ${name}`, reason: obstacle });
+      return met;
+    };
+  const tasks = (descriptor.tasks ?? []).filter(isMet("task"));
+  const hooks = (descriptor.hooks ?? []).filter(isMet("hook"));
+  const left = { ...descriptor, tools, commands, tasks, hooks };
   return { descriptor: left, origin, decision, skipped, problems };
 }
 

@@ -141,6 +141,10 @@ export const descriptor = {
       },
     },
   ],
+  hooks: [
+    { name: "push", point: "onPreToolUse", when: "push-gated" },
+    { name: "task-complete", point: "onPreToolUse", when: "task-complete-gated" },
+  ],
   commands: [
     {
       name: "tap-goal",
@@ -158,6 +162,16 @@ const TOOLS = /** @type {const} */ ({
   tap_audit_claims: "auditClaims",
 });
 
+const PUSH = "\\bgit\\b.*\\bpush\\b";
+/** What each hook stops while evidence is missing. */
+const GATED = {
+  push: [
+    { tool: "bash", args: PUSH },
+    { tool: "powershell", args: PUSH },
+  ],
+  "task-complete": [{ tool: "task_complete" }],
+};
+
 /** @param {import("../../registry/installation.mjs").Context} context */
 export function install(context) {
   for (const [name, serve] of Object.entries(TOOLS)) {
@@ -165,6 +179,15 @@ export function install(context) {
       const tools = await import("./tools.mjs");
       return tools[serve](context, session, args);
     });
+  }
+  for (const [name, uses] of Object.entries(GATED)) {
+    if (!context.hooks.has(name)) continue;
+    for (const use of uses) {
+      context.hooks.gate(name, use, async ({ session }) => {
+        const { judge } = await import("./gate.mjs");
+        return judge(context, session);
+      });
+    }
   }
   context.commands.register("tap-goal", async (typed) => {
     const { goalCommand } = await import("./command-line.mjs");

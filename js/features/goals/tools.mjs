@@ -198,7 +198,7 @@ export async function closeGoal({ services }, session, { goal, summary }) {
   const { missing, findings } = await obstaclesOf(services, one, summary);
   if (missing.length > 0) {
     const list = missing.map((text) => `\n- ${text}`).join("");
-    throw new ToolError("INVALID_ARGUMENTS", `the goal ${one.id} stays open. It lacks:${list}\n`);
+    return `The goal ${one.id} stays open: ${shown(one.statement)}\nIt lacks:${list}`;
   }
   await end(services, one, "closed", summary ?? "");
   const lines = findings.map(({ evidence, source }) => `- ${shown(evidence, 250)}: ${source}`);

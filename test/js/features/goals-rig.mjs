@@ -7,8 +7,11 @@ import { descriptor, install } from "../../../js/features/goals/feature.mjs";
 import { installed } from "../../support/feature-rig.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
-/** @param {import("node:test").TestContext} t @param {{mode?: "all" | "notify"}} [options] */
-export async function goals(t, { mode = "all" } = {}) {
+/** The hooks, as if their conditions were met. */
+const GATED = descriptor.hooks?.map(({ when: _when, ...hook }) => hook);
+
+/** @param {import("node:test").TestContext} t @param {{mode?: "all" | "notify", gated?: boolean}} [options] */
+export async function goals(t, { mode = "all", gated = false } = {}) {
   const folder = temporaryFolder(t);
   const records = new addon.Records({ file: path.join(temporaryFolder(t), "records.sqlite") });
   t.after(() => records.close());
@@ -23,7 +26,9 @@ export async function goals(t, { mode = "all" } = {}) {
     sessions: { list },
     workspace: { look: (asked) => lookAt(async () => folder, asked) },
   };
-  const rig = await installed(t, descriptor, install, { implementations });
+  const rig = await installed(t, { ...descriptor, hooks: gated ? GATED : [] }, install, {
+    implementations,
+  });
   if (mode === "notify") records.keepOnlyNotify(true);
   rig.gateway.addon.setRecords(records, mode);
   rig.gateway.addon.setGroups(rig.session.id, ["goals"]);

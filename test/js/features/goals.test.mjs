@@ -5,6 +5,9 @@ import { createHash } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
+import { descriptor } from "../../../js/features/goals/feature.mjs";
+import { conditionsOf } from "../../../js/registry/conditions.mjs";
+import { preflightKnown } from "../../../js/registry/preflight.mjs";
 import { MOST_RESULT } from "../../../js/registry/results.mjs";
 import { goals, runner } from "./goals-rig.mjs";
 
@@ -15,12 +18,9 @@ describe("a goal", () => {
   test("is closed once the file that it names is there and matches", async (t) => {
     const { call, failing, set, folder } = await goals(t);
     const id = await set("write the report", [{ file: "report.md", match: "^# Report" }]);
-    assert.match(
-      await failing("tap_close_goal"),
-      /stays open.*report\.md.*: there is no such file/s,
-    );
+    assert.match(await call("tap_close_goal"), /stays open.*report\.md.*: there is no such file/s);
     fs.writeFileSync(path.join(folder, "report.md"), "nothing yet");
-    assert.match(await failing("tap_close_goal", { goal: id }), /the pattern does not match it/);
+    assert.match(await call("tap_close_goal", { goal: id }), /the pattern does not match it/);
     fs.writeFileSync(path.join(folder, "report.md"), "# Report\nall is well\n");
     const [seen] = evidenceOf(await call("tap_verify_goal_output"));
     assert.deepEqual([seen.met, seen.source, seen.changed], [true, "checked by tap", true]);
@@ -78,10 +78,10 @@ describe("a goal", () => {
   });
 
   test("takes a command's output from the model, and says that it is the model's", async (t) => {
-    const { call, failing, set } = await goals(t);
+    const { call, set } = await goals(t);
     const command = "npm test";
     await set("tests pass", [{ command, exitCode: 0, match: "\\d+ passed" }]);
-    assert.match(await failing("tap_close_goal"), /nobody has said how it ended: run it and call/);
+    assert.match(await call("tap_close_goal"), /nobody has said how it ended: run it and call/);
     const verify = (exitCode, output, said = command) =>
       call("tap_verify_goal_output", { commands: [{ command: said, exitCode, output }] });
     assert.equal(evidenceOf(await verify(1, "12 passed"))[0].reason, "its exit code was 1");
@@ -108,7 +108,7 @@ describe("a goal", () => {
       [lied.met, lied.source, lied.reason],
       [false, "recorded by tap", "its exit code was 1"],
     );
-    assert.match(await rig.failing("tap_close_goal"), /its exit code was 1/);
+    assert.match(await rig.call("tap_close_goal"), /its exit code was 1/);
     exitCode = 0;
     await rig.session.call("run_command", { command: "npm test" });
     const [met] = evidenceOf(await rig.call("tap_goal_status"));
@@ -117,16 +117,16 @@ describe("a goal", () => {
   });
 
   test("keeps open what claims a prohibited text, in the summary or in the last audit", async (t) => {
-    const { call, failing, set, folder } = await goals(t);
+    const { call, set, folder } = await goals(t);
     fs.writeFileSync(path.join(folder, "a"), "");
     await set("a", [{ file: "a" }], ["Should work"]);
     assert.match(
-      await failing("tap_close_goal", { summary: "it  should\nwork now" }),
+      await call("tap_close_goal", { summary: "it  should\nwork now" }),
       /the summary claims "Should work", which is prohibited/,
     );
     const audit = await call("tap_audit_claims", { claims: ["This SHOULD work."] });
     assert.deepEqual(audit.claims[0].prohibited, ["Should work"]);
-    assert.match(await failing("tap_close_goal"), /the last audit had the prohibited claim/);
+    assert.match(await call("tap_close_goal"), /the last audit had the prohibited claim/);
     await call("tap_audit_claims", { claims: ["a is there"] });
     assert.match(await call("tap_close_goal", { summary: "done" }), /is closed/);
   });
@@ -170,12 +170,12 @@ describe("a goal", () => {
   });
 
   test("whose evidence the store has lost stays open", async (t) => {
-    const { append, failing, folder, records, session } = await goals(t);
+    const { append, call, folder, records, session } = await goals(t);
     const set = { goal: "g-00000001", event: "set", statement: "x", by: "model", cwd: folder };
     const body = { ...set, parts: 2 };
     await append({ collection: "goal", session: session.id, source: "tap-goals", body });
     records.flush(5000);
-    assert.match(await failing("tap_close_goal"), /records of it are gone/);
+    assert.match(await call("tap_close_goal"), /records of it are gone/);
   });
 });
 
@@ -186,7 +186,7 @@ describe("/tap-goal", () => {
     const text = await type("  ship it ");
     const [, id] = /the goal (g-[0-9a-f]{8}) is set; the model is told/.exec(text) ?? [];
     assert.match(said.model[0][0], new RegExp(`The user has set the goal ${id}: ship it`));
-    assert.match(await failing("tap_close_goal"), /the goal has none yet/);
+    assert.match(await call("tap_close_goal"), /the goal has none yet/);
     const evidence = [{ file: "dist.txt" }];
     assert.notEqual(await set("ship it", evidence), id);
     const { goals: open } = await call("tap_goal_status");
@@ -270,6 +270,49 @@ describe("what is refused", () => {
     const { failing } = await goals(t, { mode: "notify" });
     const args = { statement: "x", evidence: [{ file: "a" }] };
     assert.match(await failing("tap_set_goal", args), /records cannot be written/);
+  });
+});
+
+describe("the gate", () => {
+  /** What the gateway says of a use of a tool. */
+  const check = async ({ session }, tool, args = {}) => {
+    const checkId = `c${Math.random()}`;
+    session.send({ type: "hook.check", checkId, tool, args });
+    return session.waitFor("hook.verdict", (verdict) => verdict.checkId === checkId);
+  };
+
+  test("stops a push and task_complete while evidence is missing, and says what is missing", async (t) => {
+    const rig = await goals(t, { gated: true });
+    const push = () => check(rig, "bash", { command: "cd x && git push origin main" });
+    assert.equal((await push()).deny, undefined, "no goal is open");
+    const id = await rig.set("ship", [{ file: "notes.md" }], ["should work"]);
+    const why = new RegExp(
+      `the goal ${id} \\(ship\\) lacks the file notes.md: there is no such file`,
+    );
+    assert.match((await push()).deny, why);
+    assert.match((await check(rig, "task_complete")).deny, why);
+    assert.equal((await check(rig, "bash", { command: "git pull" })).deny, undefined);
+    await rig.call("tap_audit_claims", { claims: ["it should work"] });
+    fs.writeFileSync(path.join(rig.folder, "notes.md"), "");
+    assert.match((await push()).deny, /the last audit had the prohibited claim/);
+    await rig.call("tap_audit_claims", { claims: ["notes.md is there"] });
+    assert.equal((await push()).deny, undefined);
+  });
+
+  test("is there only where the user's config asks for it", async (t) => {
+    const { report, session } = await goals(t);
+    assert.deepEqual(report().hooks, []);
+    assert.ok(!session.events.some(({ type, wanted }) => type === "hooks" && wanted));
+    const hooksWith = (gated) => {
+      const conditions = conditionsOf({ variables: {}, recorded: true }, gated);
+      const [{ descriptor: left }] = preflightKnown([{ descriptor, origin: "tap" }], {
+        conditions,
+      });
+      return left.hooks?.map(({ name }) => name);
+    };
+    assert.deepEqual(hooksWith(["push"]), ["push"]);
+    assert.deepEqual(hooksWith(["task_complete"]), ["task-complete"]);
+    assert.deepEqual(hooksWith([]), []);
   });
 });
 

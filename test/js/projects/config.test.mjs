@@ -64,6 +64,18 @@ describe("a good config", () => {
     ]);
   });
 
+  test("of the user may have goals gate what the agent does", () => {
+    const read = (goals) => readProjectConfig(JSON.stringify({ goals }), "config.json", "user");
+    assert.deepEqual(/** @type {any} */ (read({ gate: ["push", "task_complete"] })).goals, {
+      gate: ["push", "task_complete"],
+    });
+    assert.deepEqual(/** @type {any} */ (read({})).goals, { gate: [] });
+    for (const wrong of [{ gate: ["pull"] }, { gate: "push" }, { gates: [] }, []]) {
+      assert.equal(read(wrong).ok, false, JSON.stringify(wrong));
+    }
+    assert.match(problems('{"goals": {"gate": ["push"]}}')[0].message, /unknown field "goals"/);
+  });
+
   test("is the one of the documentation", () => {
     const page = new URL("../../../docs/project-providers.md", import.meta.url);
     const text = /```json\n(.*?)```/s.exec(fs.readFileSync(page, "utf8"))?.[1] ?? "";

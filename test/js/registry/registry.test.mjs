@@ -228,7 +228,10 @@ describe("the preflight", () => {
     assert.deepEqual([refused.tasks, refused.skipped[0].what], [["wait"], "task post"]);
     assert.match(refused.skipped[0].reason, /config.json has "records": false or "spans": false/);
     const [unknown] = await check({}, feature({ tasks: [{ name: "post", when: "never" }] }));
-    assert.match(unknown.problems.join(), /when: expected one of spans-exported, found "never"/);
+    assert.match(
+      unknown.problems.join(),
+      /when: expected one of spans-exported, push-gated, task-complete-gated, found "never"/,
+    );
   });
 
   test("of the built-in features finds nothing, whatever their order", () => {
