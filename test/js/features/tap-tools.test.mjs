@@ -1,7 +1,9 @@
 // tap_tools: what it costs a session, and what it answers.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { FEATURES } from "../../../js/features/list.mjs";
 import { STATUS_TOOL } from "../../../js/base/status-tool.mjs";
 import { tapTools } from "../../../js/features/status/tap-tools.mjs";
 
@@ -36,6 +38,22 @@ test("what a session has at its start is at most 1,200 characters, however many 
     assert.ok(size <= 1200, `${size} characters`);
   }
   assert.match(place({}, many).tool.description(), /- \d+ more: call it without a group$/);
+});
+
+test("docs/features.md says what each group costs", () => {
+  const page = readFileSync(new URL("../../../docs/features.md", import.meta.url), "utf8");
+  const rows = [...page.matchAll(/^\| `([a-z-]+)` +\| `(builtin:\w+)` +\| (\d+) +\| (\d+) +\|$/gm)];
+  const written = rows.map(([, ...cells]) => cells.join(" "));
+  const counted = FEATURES.flatMap(({ descriptor: { id, tools = [] } }) => {
+    const groups = [...new Set(tools.flatMap(({ group }) => group ?? []))];
+    return groups.map((group) => {
+      const own = tools.filter((tool) => tool.group === group);
+      const size = ({ name, description, parameters = {} }) =>
+        JSON.stringify({ name, description, parameters }).length;
+      return `${group} ${id} ${own.length} ${own.reduce((sum, tool) => sum + size(tool), 0)}`;
+    });
+  });
+  assert.deepEqual(written, counted);
 });
 
 test("its description lists the groups that there are now", () => {
