@@ -41,8 +41,20 @@ function commandsIn(given) {
   return [...texts, ...lists, ...joined].map(plain).filter((text) => text !== "");
 }
 
-/** @param {any} result @returns {number | undefined} */
-function exitCodeIn(result) {
+/** A result that is a text of JSON is that JSON. @param {unknown} result */
+function parsed(result) {
+  if (typeof result !== "string" || !result.startsWith("{")) return result;
+  try {
+    return JSON.parse(result);
+  } catch {
+    return result; // such as one that was cut
+  }
+}
+
+/** @param {unknown} given a result @returns {number | undefined} */
+function exitCodeIn(given) {
+  /** @type {any} */
+  const result = parsed(given);
   if (typeof result === "object" && result !== null) {
     const code = CODE_FIELDS.map((name) => result[name]).find((one) => Number.isInteger(one));
     if (code !== undefined) return code;

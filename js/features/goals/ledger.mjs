@@ -71,7 +71,6 @@ async function commit(services, session, body) {
   const durable = await services.records.commit({
     collection: "goal",
     session,
-    source: "tap-goals",
     body,
   });
   if (durable) return;
@@ -84,7 +83,6 @@ export async function note(services, session, goal, text) {
   await services.records.append({
     collection: "stream_entry",
     session,
-    source: "tap-goals",
     body,
   });
 }

@@ -223,7 +223,7 @@ export async function auditClaims({ services }, session, { claims }) {
       ...new Set(open.flatMap((goal) => prohibitedIn(claim, goal.prohibited))),
     ].slice(0, 3);
     const body = { audit, claim, verdict, reason: shown(reason), records: records.slice(0, 20) };
-    const given = { collection: "claim", session, source: "tap-goals", body };
+    const given = { collection: "claim", session, body };
     if (at === claims.length - 1) await services.records.commit(given);
     else await services.records.append(given);
     judged.push({

@@ -92,7 +92,9 @@ describe("a claim", () => {
 describe("tap_audit_claims", () => {
   test("names the records that it judges by, and counts", async (t) => {
     const rig = await goals(t);
-    await runner(rig, ({ command }) => ({ exitCode: command === "npm test" ? 0 : 1 }));
+    await runner(rig, ({ command }) =>
+      command === "npm test" ? '{"exitCode": 0}' : "stopped: exit code 1",
+    );
     await rig.session.call("run_command", { command: "npm test" });
     await rig.session.call("run_command", { command: "npm run lint" });
     const claims = ["`npm test` passed", "`npm run lint` passed", "I read the docs"];

@@ -19,7 +19,7 @@ export async function goals(t, { mode = "all", gated = false } = {}) {
   const write =
     (method) =>
     async ({ collection, body, ...rest }) =>
-      records[method](collection, { ...rest, body: JSON.stringify(body) });
+      records[method](collection, { ...rest, source: "builtin:goals", body: JSON.stringify(body) });
   const list = () => [{ id: rig.session.id, cwd: folder }];
   const implementations = {
     records: { query, append: write("append"), commit: write("commit") },

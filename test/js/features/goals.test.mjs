@@ -149,7 +149,7 @@ describe("a goal", () => {
   test("belongs to its session: another one in the folder sees it, and cannot close it", async (t) => {
     const { append, call, failing, folder, records } = await goals(t);
     const body = { goal: "g-00000001", event: "evidence", n: 0, kind: "file", file: "x" };
-    const other = { collection: "goal", session: "former", source: "tap-goals" };
+    const other = { collection: "goal", session: "former" };
     await append({ ...other, body: { ...body, before: "" } });
     const set = { event: "set", statement: "theirs", by: "model", cwd: folder, parts: 1 };
     await append({ ...other, body: { goal: "g-00000001", ...set } });
@@ -173,7 +173,7 @@ describe("a goal", () => {
     const { append, call, folder, records, session } = await goals(t);
     const set = { goal: "g-00000001", event: "set", statement: "x", by: "model", cwd: folder };
     const body = { ...set, parts: 2 };
-    await append({ collection: "goal", session: session.id, source: "tap-goals", body });
+    await append({ collection: "goal", session: session.id, body });
     records.flush(5000);
     assert.match(await call("tap_close_goal"), /records of it are gone/);
   });
