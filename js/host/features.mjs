@@ -174,6 +174,19 @@ export class HostFeatures {
     });
   }
 
+  /**
+   * The groups that a config has from the start. A session has room for a few: names of no feature take none of it.
+   * @param {string} session @param {readonly string[]} wanted
+   */
+  setGroups(session, wanted) {
+    const all = this.#features.flatMap(({ descriptor: { tools = [] } }) =>
+      tools.map(({ group }) => group),
+    );
+    const names = [...new Set(wanted)].filter((name) => all.includes(name));
+    this.#options.gateway.setGroups(session, names);
+    this.sessionOpened(names);
+  }
+
   /** @param {string} session @param {string[]} names @returns {Promise<import("../base/addon.js").OpenedGroups>} */
   async #openGroups(session, names) {
     const hosted = this.#hosted.some(({ descriptor }) =>

@@ -84,8 +84,7 @@ export class GatewayHost {
         this.#sessions.set(sessionId, cwd);
         this.#kept = "";
         this.#projects?.opened(sessionId, cwd);
-        this.gateway.setGroups(sessionId, config.toolGroups);
-        this.#features.sessionOpened(config.toolGroups);
+        this.#features.setGroups(sessionId, config.toolGroups);
       },
       onCommand: (number, typed) => void this.#runCommand(number, typed),
       onSessionEnded: (sessionId) => {
@@ -139,10 +138,7 @@ export class GatewayHost {
     const projects = new ProjectSessions(this.gateway, this.#files, this.#log, {
       declare: (session, owner, { name, config }) =>
         this.#features.configured.declare(session.id, `${owner}:${name}`, config),
-      setGroups: (session, names) => {
-        this.gateway.setGroups(session.id, names);
-        this.#features.sessionOpened(names);
-      },
+      setGroups: (session, names) => this.#features.setGroups(session.id, names),
     });
     this.#projects = projects;
     for (const [id, cwd] of this.#sessions) projects.opened(id, cwd);

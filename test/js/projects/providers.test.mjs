@@ -273,6 +273,19 @@ test("an entry that is added while others run needs consent, and leaves the othe
 });
 
 // shows: P-PROJECT-4
+test("tool groups that no feature has keep no room from those there are", async (t) => {
+  const host = await Host.elected(t);
+  const toolGroups = Array.from({ length: 1000 }, (_, at) => `group${at}`);
+  const workspace = new Workspace(t, host, { toolGroups });
+  const session = await host.session(t, { cwd: workspace.folder });
+  await waitFor(() => toolsIn(session, "tap"), { what: "the tools of tap" });
+  assert.match(String(await session.call("tap_tools", { group: "records" })), /are here now/);
+  await waitFor(
+    () => session.events.findLast(({ type }) => type === "groups")?.names.includes("records"),
+    { what: () => JSON.stringify(session.events.filter(({ type }) => type === "groups")) },
+  );
+});
+
 test("a spawn token is void when its provider has ended", async (t) => {
   const host = await Host.elected(t);
   const workspace = new Workspace(t, host, {
