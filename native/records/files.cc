@@ -80,11 +80,14 @@ FileSystem fileSystemOf(const std::string& file) {
   const fs::path folder = pathOf(file).parent_path();
 #if defined(__linux__)
   struct statfs about {};
-  if (statfs(folder.c_str(), &about) != 0) return FileSystem::Local;
+  // The file may be a link to another file system.
+  if (statfs(file.c_str(), &about) != 0 && statfs(folder.c_str(), &about) != 0)
+    return FileSystem::Local;
   return fileSystemOfMagic(static_cast<uint64_t>(about.f_type));
 #elif defined(__APPLE__)
   struct statfs about {};
-  if (statfs(folder.c_str(), &about) != 0) return FileSystem::Local;
+  if (statfs(file.c_str(), &about) != 0 && statfs(folder.c_str(), &about) != 0)
+    return FileSystem::Local;
   return (about.f_flags & MNT_LOCAL) != 0 ? FileSystem::Local : FileSystem::Network;
 #elif defined(_WIN32)
   const UINT kind = GetDriveTypeW(folder.root_path().c_str());
@@ -111,11 +114,29 @@ bool createPrivate(const std::string& file) {
   (void)file;
   return true;  // the user's folders are private there
 #else
-  const int created = open(file.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
-  if (created < 0) return access(file.c_str(), F_OK) == 0;
-  close(created);
+  const auto create = [&file](int flags) {
+    const int created = open(file.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | flags, 0600);
+    if (created >= 0) close(created);
+    return created >= 0;
+  };
+  if (create(O_EXCL)) return true;
+  struct stat about {};
+  if (stat(file.c_str(), &about) != 0) return create(0);  // a link to a file that is not there
+  if (!S_ISREG(about.st_mode)) return false;
+  // By its name: closing a descriptor of an open database would end the locks of this process.
+  for (const char* part : {"", "-journal", "-wal", "-shm"}) {
+    const std::string name = file + part;
+    if (stat(name.c_str(), &about) == 0 && (about.st_mode & 077) != 0) {
+      (void)chmod(name.c_str(), 0600);
+    }
+  }
   return true;
 #endif
+}
+
+bool isFile(const std::string& file) {
+  std::error_code problem;
+  return fs::is_regular_file(pathOf(file), problem);
 }
 
 int64_t sizeOf(const std::string& file) {

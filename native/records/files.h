@@ -27,8 +27,12 @@ struct FileId {
 };
 [[nodiscard]] FileId fileIdOf(const std::string& file);
 
-// Creates the file if it is not there, for nobody but the user. Returns: whether it is there.
+// Creates the file if it is not there. It and its journals are for nobody but the user then.
+// Returns: whether it is there, and is a file.
 bool createPrivate(const std::string& file);
+
+// Whether it is there, and not a folder or a pipe: opening a pipe waits for its other end.
+[[nodiscard]] bool isFile(const std::string& file);
 
 [[nodiscard]] int64_t sizeOf(const std::string& file);  // 0 where there is none
 

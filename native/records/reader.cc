@@ -63,6 +63,8 @@ void Reader::run() {
 }
 
 Answer Reader::open() {
+  if (!isFile(options_.file))
+    return {false, "The records cannot be read: there is no such file.", false};
   id_ = fileIdOf(options_.file);
   database_ = Database::open(options_.file, Database::Access::ReadOnly);
   if (database_.failure() == Failure::None && database_.run("PRAGMA cache_size = -1024"))

@@ -293,6 +293,34 @@ TEST(Files, AreForTheUserAlone) {
     EXPECT_EQ(about.st_mode & 0777, 0600u) << entry.path();
   }
 }
+
+TEST(RecordFailures, AFileThatOthersCanReadIsMadePrivate) {
+  const TemporaryFolder folder;
+  {
+    StoreRig rig(folder.file());
+    rig.append(Collection::Gate, R"({"n":1})");
+    EXPECT_EQ(rig.records("{}").size(), 1u);
+  }
+  ASSERT_EQ(chmod(folder.file().c_str(), 0666), 0);
+  const TemporaryFolder other;
+  ASSERT_EQ(symlink(other.file("away").c_str(), folder.file("link").c_str()), 0);
+  for (const char* name : {"records.sqlite", "link"}) {
+    StoreRig rig(folder.file(name));
+    rig.append(Collection::Gate, R"({"n":2})");
+    EXPECT_FALSE(rig.records("{}").empty()) << name;
+    struct stat about {};
+    ASSERT_EQ(stat(folder.file(name).c_str(), &about), 0);
+    EXPECT_EQ(about.st_mode & 0777, 0600u) << name;
+  }
+}
+
+TEST(RecordFailures, APipeInThePlaceOfTheFileKeepsNobodyWaiting) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(mkfifo(folder.file().c_str(), 0600), 0);
+  StoreRig rig(folder.file());
+  rig.append(Collection::Gate, R"({"n":1})");
+  EXPECT_FALSE(rig.query("{}").good);
+}
 #endif
 
 TEST(SafeWal, IsThatOfTheVersionsWithTheFix) {
