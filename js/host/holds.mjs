@@ -16,7 +16,8 @@ import { reportText } from "../registry/report.mjs";
  */
 
 const MOST_HOLDS = 100;
-const MOST_BYTES = 64 * 1024;
+/** Of as many holds, each with a text of the longest characters. */
+const MOST_BYTES = 256 * 1024;
 const ID = /^[\w.:-]{1,128}$/;
 
 /** @param {{home: string}} files of gatewayFiles() */

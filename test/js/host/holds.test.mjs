@@ -55,6 +55,15 @@ test("what is not a hold is not set", (t) => {
   assert.throws(() => holds.set(hold({ id: "one-more" })), /100 holds/);
 });
 
+test("as many holds as there may be are there for the next host, whatever their texts are", (t) => {
+  const { files } = place(t);
+  const holds = new Holds(files, FEATURES);
+  for (let i = 0; i < 100; i += 1) {
+    holds.set(hold({ id: `${i}-`.padEnd(128, "x"), what: "計".repeat(1000) }));
+  }
+  assert.equal(new Holds(files, FEATURES).list().length, 100);
+});
+
 const at = new Date(0).toISOString();
 const good = hold({ at });
 /** @type {Record<string, [unknown, number?]>} */
@@ -65,7 +74,7 @@ const hostile = {
   "no list": [{ version: 1, holds: { length: 1 } }],
   "holds of strangers": [{ version: 1, holds: [hold({ at, feature: "builtin:other" }), 7, null] }],
   "a time that is none": [{ version: 1, holds: [hold({ at: "soon" })] }],
-  "too much": [`${JSON.stringify({ version: 1, holds: [good] })}${" ".repeat(70_000)}`],
+  "too much": [`${JSON.stringify({ version: 1, holds: [good] })}${" ".repeat(300_000)}`],
   "a file that others can write": [{ version: 1, holds: [good] }, 0o622],
 };
 for (const [what, [content, mode]] of Object.entries(hostile)) {
