@@ -326,6 +326,16 @@ describe("a feature never", () => {
     );
   });
 
+  test("fills the disk with texts that were too long for a result", (t) => {
+    const own = ownFolder(temporaryFolder(t), "builtin:long");
+    own.write("state.json", 1, {});
+    const all = Array.from({ length: 50 }, (_, at) => own.keep(`text ${at}`, `tool_${at % 3}`));
+    assert.equal(new Set(all).size, 50);
+    assert.equal(fs.readdirSync(own.folder).length, 21);
+    assert.equal(fs.readFileSync(all[49], "utf8"), "text 49");
+    assert.equal(own.read("state.json")?.version, 1);
+  });
+
   test("costs its host memory for timers that have fired", () => {
     const timers = new Timers();
     const left = setTimeout(() => {}, 1_000_000);
