@@ -13,6 +13,8 @@ namespace tap::records {
 namespace {
 
 constexpr size_t kMaxBlanks = 100;
+// Of those that are known by their form.
+constexpr size_t kShortestSecret = 14;
 // JSON in a string in JSON, and so on. What is deeper is treated as text.
 constexpr int kMaxNested = 4;
 
@@ -74,9 +76,8 @@ void Redactor::object(json::Value object) {
   bool more = false;
   for (json::Member one; !full() && members.next(one); more = true) {
     if (more) out_ += ',';
-    out_ += '"';
-    out_ += one.key;
-    out_ += "\":";
+    key(one);
+    out_ += ':';
     member(one, paired && one.key == "value");
   }
   out_ += '}';
@@ -91,6 +92,21 @@ void Redactor::array(json::Value array) {
     value(element);
   }
   out_ += ']';
+}
+
+// A name may be a secret itself, as in a table of tokens.
+void Redactor::key(const json::Member& member) {
+  if (member.key.size() >= kShortestSecret) {
+    const std::string_view quoted(member.key.data() - 1, member.key.size() + 2);
+    std::string clean;
+    if (removeSecretTexts(json::decodeString({json::Kind::String, quoted}), clean)) {
+      removed_ = true;
+      return json::appendQuoted(out_, clean);
+    }
+  }
+  out_ += '"';
+  out_ += member.key;
+  out_ += '"';
 }
 
 void Redactor::member(const json::Member& member, bool named) {

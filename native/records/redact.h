@@ -30,6 +30,7 @@ class Redactor {
 
  private:
   void object(json::Value object);
+  void key(const json::Member& member);
   void array(json::Value array);
   void string(json::Value string);
   // What has a name that tells a secret.

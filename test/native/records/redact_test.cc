@@ -177,6 +177,12 @@ TEST(Redactor, RemovesValuesOfSecretNames) {
   EXPECT_EQ(redactJson(R"({"pass\u0077ord":"x"})"), R"({"pass\u0077ord":"<removed>"})");
 }
 
+TEST(Redactor, RemovesSecretsFromNames) {
+  const std::string token = "ghp_" + repeated("a1B2", 9);
+  EXPECT_EQ(redactJson("{\"users\":{\"" + token + "\":\"ada\",\"a \\\" long name\":1}}"),
+            R"({"users":{"<removed>":"ada","a \" long name":1}})");
+}
+
 TEST(Redactor, KeepsASchema) {
   const std::string schema =
       R"({"properties":{"token":{"type":"string","description":"The token."}}})";
