@@ -4,10 +4,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
-import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "../base/free-port.mjs";
 import { readDescriptor } from "../base/host-files.mjs";
 import { hostEnvironment } from "../base/node.mjs";
 import { gatewayFiles, programFolder } from "../base/paths.mjs";
@@ -33,16 +33,6 @@ export class CallFailed extends Error {
     this.name = "CallFailed";
     this.code = code;
   }
-}
-
-/** @returns {Promise<number>} */
-async function freePort() {
-  const server = net.createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = /** @type {net.AddressInfo} */ (server.address());
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** @typedef {import("../../sdk/node/testing.js").TestTap} Interface */

@@ -1,0 +1,14 @@
+// A port for a gateway of our own.
+
+import { once } from "node:events";
+import net from "node:net";
+
+/** @returns {Promise<number>} one that was free a moment ago */
+export async function freePort() {
+  const server = net.createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = /** @type {net.AddressInfo} */ (server.address());
+  server.close();
+  await once(server, "close");
+  return port;
+}
