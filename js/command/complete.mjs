@@ -93,7 +93,16 @@ const SOURCES = {
   "unpair name": paired,
   "revoke path": configs,
 };
-const FILES = ["allow path", "revoke path", "replay file", "trace file", "call output"];
+const FILES = [
+  "allow path",
+  "revoke path",
+  "replay file",
+  "trace file",
+  "call output",
+  "eval cases",
+  "eval cli",
+  "eval output",
+];
 
 // ---- the command line ----------------------------------------------------------------------------------
 

@@ -15,13 +15,13 @@ import { manifestOf, runtimeDependencies } from "./dependencies.mjs";
 const PAGES = [
   ...["README", "tutorial", "installing", "troubleshooting", "configuration", "limits"],
   ...["command", "tracing", "testing", "protocol", "sdk-node", "sdk-python", "comparison"],
-  ...["project-providers", "embedding", "features"],
+  ...["project-providers", "embedding", "features", "evals"],
 ];
 const PARTS = [
   ...["js", "sdk/node", "sdk/python", "sdk/templates", "extension.mjs", "package.json"],
   ...["README.md", "LICENSE", "SECURITY.md", "CHANGELOG.md"],
   ...PAGES.map((page) => `docs/${page}.md`),
-  ...["docs/how-to", "docs/images"],
+  ...["docs/how-to", "docs/images", "evals"],
 ];
 /** node-addon-api is needed to compile, and by nothing that runs. */
 export const COMPILE_ONLY = ["node-addon-api"];
@@ -39,6 +39,7 @@ const UNLOADED = [
   /^node_modules\/emoji-regex\/index\.mjs$/,
   /^node_modules\/y18n\/build\/index\.cjs$/,
   /^node_modules\/escalade\/(dist|sync\/index\.js)$/,
+  /^node_modules\/yaml\/(browser|bin\.mjs|dist\/(cli\.mjs|test-events\.js))$/,
   /^node_modules\/yargs\/locales\/(?!en\.json$)/,
 ];
 

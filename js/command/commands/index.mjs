@@ -28,6 +28,7 @@ const MODULES = {
   dev: () => import("./dev.mjs"),
   check: () => import("./check.mjs"),
   new: () => import("./new.mjs"),
+  eval: () => import("./eval.mjs"),
   completion: () => import("./completion.mjs"),
 };
 

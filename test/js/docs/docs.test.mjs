@@ -1,5 +1,6 @@
 // The documentation is held to the program: tables to the addon's own, links to files, and every code
-// block to its language. A block marked ```js, ```python, ```sh or ```json is parsed; one with `run`
+// block to its language. A block marked ```js, ```python, ```sh, ```yaml (cases of an eval) or ```json is
+// parsed; one with `run`
 // after the language is executed in the repository's folder and has to end with 0. One with `run tap` is
 // a provider: it finds a gateway with a session, has to get there, and ends in good order. ```sh run tap is
 // what a user types beside such a gateway; the command copilot-tap is on its PATH. A block with `is=` is that
@@ -24,6 +25,7 @@ import { fileURLToPath } from "node:url";
 import { addon } from "../../../js/base/addon.mjs";
 import { commandsFor } from "../../../js/command/commands/index.mjs";
 import { EXIT_CODES } from "../../../js/command/failure.mjs";
+import { readCases } from "../../../js/evals/cases.mjs";
 import { startTap } from "../../../js/develop/testing.mjs";
 import { pythonForSdk } from "../../../tools/setup.mjs";
 import { parseMarkdown, valueOf } from "../../support/markdown.mjs";
@@ -199,6 +201,13 @@ const LANGUAGES = {
   sh: {
     check: (code) => complaint("bash", ["-n"], code),
     run: (code) => complaint("bash", ["-e"], code),
+  },
+  yaml: {
+    check: (code) => {
+      const { problems } = readCases(code);
+      return problems.length > 0 ? JSON.stringify(problems) : undefined;
+    },
+    run: () => "YAML cannot be run",
   },
   json: {
     check: (code) => {

@@ -51,7 +51,8 @@ const ROOMS = {
   embedded: ["base", "host", "session"],
   develop: ["base", "process", "host"],
   doctor: ["base", "process", "projects", "views", "install"],
-  command: ["base", "process", "projects", "views", "develop", "install", "doctor", "sdk"],
+  evals: ["base", "process"],
+  command: ["base", "process", "projects", "views", "develop", "install", "doctor", "evals", "sdk"],
 };
 
 const LONG_FILE = 400;

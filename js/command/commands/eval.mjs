@@ -1,0 +1,262 @@
+// `eval`: runs the real CLI on cases, and judges what it did (docs/evals.md).
+
+import fs from "node:fs";
+import path from "node:path";
+import readline from "node:readline";
+import { copilotHome, programFolder, version } from "../../base/paths.mjs";
+import { faint, Output, strong } from "../../views/output.mjs";
+import { counted } from "../../views/wording.mjs";
+import { EXIT, Failure, usage } from "../failure.mjs";
+import { environmentOf, runByAgent } from "../given.mjs";
+import { untilInterrupted } from "../interruption.mjs";
+
+/** @typedef {import("../../evals/cases.mjs").Case} Case */
+/** @typedef {import("../../evals/run-case.mjs").CaseResult} CaseResult */
+/** @typedef {import("../../evals/results.mjs").Results} Results */
+/**
+ * @typedef {import("../given.mjs").Given & {action: string, cases?: string, case?: string, list: boolean, cli?: string,
+ *   model?: string, "no-judge": boolean, "judge-model"?: string, output?: string, yes: boolean}} EvalGiven
+ */
+
+const SMOKE = path.join(programFolder, "evals", "smoke.yaml");
+const TICK_MS = 1000;
+
+// ---- the cases ------------------------------------------------------------------------------------
+
+/** @param {string} file @param {number} most bytes */
+function readBounded(file, most) {
+  let stat;
+  try {
+    stat = fs.statSync(file);
+  } catch (cause) {
+    throw new Failure(`there is no ${file}`, {
+      advice: "name a file of cases, or none for tap's own smoke cases",
+      code: "NOT_FOUND",
+      exit: EXIT.usage,
+      cause,
+    });
+  }
+  if (!stat.isFile()) throw usage(`${file} is not a file`, "copilot-tap eval run cases.yaml");
+  if (stat.size > most) throw usage(`${file} has more than ${most} bytes`, "split it");
+  return fs.readFileSync(file, "utf8");
+}
+
+/** @param {string} file @param {EvalGiven} given @returns {Promise<Case[]>} */
+async function load(file, given) {
+  const { MOST_BYTES, readCases } = await import("../../evals/cases.mjs");
+  const { cases, problems } = readCases(readBounded(file, MOST_BYTES));
+  if (problems.length > 0) {
+    const [first, ...others] = problems.map(
+      ({ line, column, text }) => `${file}:${line}:${column}: ${text}`,
+    );
+    throw new Failure(first, {
+      advice: others.join("\n"),
+      code: "INVALID_CASES",
+      exit: EXIT.usage,
+    });
+  }
+  const chosen = cases.filter(({ name }) => given.case === undefined || name === given.case);
+  if (chosen.length > 0) return chosen;
+  if (given.case === undefined) throw usage(`${file} has no case`);
+  throw usage(`there is no case "${given.case}" in ${file}`, "--list shows which there are");
+}
+
+/** @param {Output} output @param {Case[]} cases */
+const list = (output, cases) =>
+  output.result(
+    cases.map(({ name, prompt, rubric }) => ({ name, prompt, rubric: rubric !== undefined })),
+    (all) => {
+      for (const { name, prompt } of all) output.say(strong(name), "  ", faint(prompt.trim()));
+    },
+  );
+
+// ---- consent --------------------------------------------------------------------------------------
+
+/** @param {string} question @returns {Promise<boolean>} */
+function confirmed(question) {
+  const terminal = readline.createInterface({ input: process.stdin, output: process.stdout });
+  return new Promise((resolve) => {
+    terminal.on("close", () => resolve(false));
+    terminal.question(question, (answer) => {
+      resolve(/^\s*y(es)?\s*$/i.test(answer));
+      terminal.close();
+    });
+  });
+}
+
+/**
+ * A setup's commands are programs that somebody wrote into the file: the user sees them first.
+ * @param {Output} output @param {Case[]} cases @param {boolean} yes
+ */
+async function askForCommands(output, cases, yes) {
+  const commands = [...new Set(cases.flatMap(({ setup }) => setup.commands))];
+  if (commands.length === 0 || yes) return;
+  if (output.json || !(process.stdin.isTTY && process.stdout.isTTY)) {
+    throw new Failure(`these cases run ${counted(commands.length, "command")} on this machine`, {
+      advice: "read them in the file, then add --yes; or run this in a terminal, without --json",
+      code: "CONSENT_NEEDED",
+      exit: EXIT.usage,
+    });
+  }
+  output.say("These cases run on this machine:");
+  for (const command of commands) output.sayAll(command, "  ");
+  if (await confirmed("Run them? [y/N] ")) return;
+  throw new Failure("not allowed; nothing was run", { code: "REFUSED" });
+}
+
+// ---- progress -------------------------------------------------------------------------------------
+
+/** On stderr: a line for each case; in a terminal, one that says how long it has run. */
+class Progress {
+  #wanted;
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer;
+
+  /** @param {boolean} wanted */
+  constructor(wanted) {
+    this.#wanted = wanted;
+  }
+
+  /** @param {string} text */
+  begin(text) {
+    if (!this.#wanted) return;
+    if (!process.stderr.isTTY) return void process.stderr.write(`${text} …\n`);
+    const begun = performance.now();
+    const show = () => {
+      const seconds = Math.round((performance.now() - begun) / 1000);
+      process.stderr.write(`\r${text} … ${seconds} s`);
+    };
+    show();
+    this.#timer = setInterval(show, TICK_MS);
+  }
+
+  end() {
+    if (!this.#timer) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    process.stderr.write("\r\u001b[K");
+  }
+}
+
+// ---- the run --------------------------------------------------------------------------------------
+
+/** @param {EvalGiven} given @param {NodeJS.ProcessEnv} env */
+async function findCli(given, env) {
+  if (given.cli !== undefined) {
+    if (fs.existsSync(given.cli)) return path.resolve(given.cli);
+    throw usage(`there is no ${given.cli}`, "--cli names the program copilot");
+  }
+  const { copilotOnPath } = await import("../../evals/copilot.mjs");
+  const found = copilotOnPath(env);
+  if (found !== undefined) return found;
+  throw new Failure("there is no copilot on PATH", {
+    advice: "install GitHub Copilot CLI, or name the program with --cli",
+    code: "NO_CLI",
+    exit: EXIT.usage,
+  });
+}
+
+/** @param {Case[]} cases @param {EvalGiven} given @param {string} cli @param {NodeJS.ProcessEnv} env */
+async function runAll(cases, given, cli, env) {
+  const { runCase } = await import("../../evals/run-case.mjs");
+  const { resultsPlace } = await import("../../evals/results.mjs");
+  const { verdicts } = resultsPlace(copilotHome(env));
+  const judge = given["no-judge"] ? undefined : { model: given["judge-model"], cache: verdicts };
+  const progress = new Progress(!given.json);
+  return untilInterrupted(async (ending) => {
+    /** @type {CaseResult[]} */
+    const results = [];
+    for (const [at, wanted] of cases.entries()) {
+      progress.begin(`${at + 1}/${cases.length} ${wanted.name}`);
+      const options = { cli, env, model: given.model, judge, ending };
+      results.push(
+        await runCase(wanted, options)
+          .catch((error) => {
+            if (!error.interrupted) throw error;
+            const message = "interrupted: nothing of the run is left";
+            throw new Failure(message, { code: "INTERRUPTED", exit: EXIT.interrupted });
+          })
+          .finally(() => progress.end()),
+      );
+    }
+    return results;
+  });
+}
+
+/** @param {EvalGiven} given */
+async function run(given) {
+  const output = new Output(given);
+  const file = given.cases === undefined ? SMOKE : path.resolve(given.cases);
+  const cases = await load(file, given);
+  if (given.list) return list(output, cases);
+  if (runByAgent()) {
+    throw new Failure("an eval lets an agent use every tool, which is yours to start", {
+      advice: "run this in a terminal of your own",
+      code: "NOT_FOR_AGENTS",
+    });
+  }
+  const env = environmentOf(given);
+  const cli = await findCli(given, env);
+  await askForCommands(output, cases, given.yes);
+  const { countsOf, reportLines, writeResults } = await import("../../evals/results.mjs");
+  const [startedAt, begun] = [new Date().toISOString(), performance.now()];
+  const done = await runAll(cases, given, cli, env);
+  /** @type {Results} */
+  const results = {
+    ...{
+      version: 1,
+      tap: version,
+      cli,
+      file,
+      startedAt,
+      ms: Math.round(performance.now() - begun),
+    },
+    ...{ counts: countsOf(done), cases: done },
+  };
+  const written = writeResults(results, copilotHome(env), given.output);
+  output.result(results, () => {
+    for (const line of reportLines(results, written)) output.say(line);
+  });
+  if (results.counts.passed < done.length) process.exitCode = EXIT.notDone;
+}
+
+/** @type {import("../given.mjs").Command} */
+export default {
+  command: "eval <action> [cases]",
+  describe: "run Copilot on cases, and judge what it did",
+  builder: (parser) =>
+    parser
+      .usage(
+        "$0 eval run [cases]\n\n" +
+          "Runs the Copilot CLI on each case of a YAML file, with tap, in a workspace and a COPILOT_HOME of " +
+          "its own. Judges by code which tools it called, what it saw and claimed, its files and its " +
+          "records; a rubric is judged by a model. In that workspace the agent may use every tool without " +
+          "asking. Without a file: tap's own smoke cases.",
+      )
+      .positional("action", { describe: "what to do", type: "string", choices: ["run"] })
+      .positional("cases", { describe: "a YAML file of cases", type: "string" })
+      .option("case", { describe: "only this one", type: "string", requiresArg: true })
+      .option("list", { describe: "show the cases; run none", type: "boolean", default: false })
+      .option("cli", {
+        describe: "the program copilot; else that on PATH",
+        type: "string",
+        requiresArg: true,
+      })
+      .option("model", { describe: "for the runs", type: "string", requiresArg: true })
+      .option("judge-model", { describe: "for rubrics", type: "string", requiresArg: true })
+      .option("no-judge", { describe: "leave out rubrics", type: "boolean", default: false })
+      .option("output", {
+        describe: "a JSON file for the results; else one in tap/evals of the home",
+        type: "string",
+        requiresArg: true,
+      })
+      .option("yes", {
+        alias: "y",
+        describe: "run the commands of setups: you have read them",
+        type: "boolean",
+        default: false,
+      })
+      .example("$0 eval run", "do tap's tools reach a session?")
+      .example("$0 eval run cases.yaml --case deploy --no-judge", "one case, without a judge"),
+  handler: run,
+};

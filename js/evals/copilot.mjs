@@ -1,0 +1,76 @@
+// The Copilot CLI: where it is, and one prompt of it.
+
+import fs from "node:fs";
+import path from "node:path";
+import { Program } from "./program.mjs";
+import { TranscriptReader } from "./transcript.mjs";
+
+/** @typedef {import("./scratch.mjs").Scratch} Scratch */
+
+const NAME = process.platform === "win32" ? "copilot.exe" : "copilot";
+
+/** A run that did not get to its end. `interrupted`: by the user. */
+export class RunFailed extends Error {
+  interrupted = false;
+}
+
+/** @param {string} file */
+function isProgram(file) {
+  try {
+    fs.accessSync(file, fs.constants.X_OK);
+    return fs.statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** @param {NodeJS.ProcessEnv} env @returns {string | undefined} the first on PATH */
+export const copilotOnPath = (env) =>
+  (env.PATH ?? "")
+    .split(path.delimiter)
+    .filter((folder) => path.isAbsolute(folder))
+    .map((folder) => path.join(folder, NAME))
+    .find(isProgram);
+
+/** @param {Scratch} scratch @param {TranscriptReader} reader @param {string} what */
+function failure(scratch, reader, what) {
+  const reasons = [...new Set([...reader.errors, scratch.said])].filter(Boolean);
+  return new RunFailed([what, ...reasons].join(": "));
+}
+
+/**
+ * Runs one prompt to its end, with everything that it starts but the gateway.
+ * @param {object} run
+ * @param {string} run.cli the program @param {string[]} run.args beside those of every run
+ * @param {string} run.prompt @param {Scratch} run.scratch @param {number} run.timeout @param {AbortSignal} run.ending
+ * @returns {Promise<import("./transcript.mjs").Transcript & {usage: unknown}>}
+ * @throws {RunFailed}
+ */
+export async function runPrompt({ cli, args, prompt, scratch, timeout, ending }) {
+  const reader = new TranscriptReader();
+  const always = ["--output-format", "json", "--no-color", "--no-auto-update"];
+  const program = new Program(cli, [...always, ...args, "-p", prompt], {
+    cwd: scratch.workspace,
+    env: scratch.env,
+    log: scratch.log,
+    onOutput: (text) => reader.feed(text),
+  });
+  const end = await program.within(timeout, ending);
+  await program.end();
+  if (end === "interrupted") throw interruption();
+  if (end === "late") {
+    throw failure(scratch, reader, `the CLI did not end within ${timeout / 1000} s`);
+  }
+  if (end.error) throw new RunFailed(`${cli} does not start: ${end.error.message}`);
+  if (end.code !== 0 || !reader.ended || reader.errors.length > 0) {
+    const how = end.signal ? `was ended by ${end.signal}` : `ended with exit code ${end.code}`;
+    throw failure(scratch, reader, `the CLI ${how}${reader.ended ? "" : " before it was done"}`);
+  }
+  return { ...reader.read(), usage: reader.usage };
+}
+
+export function interruption() {
+  const failed = new RunFailed("interrupted");
+  failed.interrupted = true;
+  return failed;
+}

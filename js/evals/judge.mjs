@@ -1,0 +1,241 @@
+// Judges what a run has left: the part of a case that code can decide. Nothing here acts.
+
+import { createHash } from "node:crypto";
+import vm from "node:vm";
+import { isMap } from "./fields.mjs";
+import { transcriptOf } from "./transcript.mjs";
+
+/** @typedef {import("./cases.mjs").Case} Case */
+/** @typedef {import("./cases.mjs").Example} Example */
+/** @typedef {import("./cases.mjs").Assertion} Assertion */
+/** @typedef {import("./cases.mjs").CallWanted} CallWanted */
+/** @typedef {import("./cases.mjs").TextWanted} TextWanted */
+/** @typedef {import("./transcript.mjs").Transcript} Transcript */
+/** @typedef {import("./transcript.mjs").Call} Call */
+/**
+ * What was looked up for an assertion, in the place of the same number.
+ * @typedef {{problem?: string, count?: number, file?: {exists: boolean, text: string, sha256: string}}} Found
+ */
+/** @typedef {{transcript: Transcript, found: Found[]}} Evidence */
+/** `why`: what was there instead; empty where it passed. @typedef {{check: string, passed: boolean, why: string}} Check */
+
+const MATCH_MS = 1000;
+const SHOWN = 200;
+
+// ---- matching -------------------------------------------------------------------------------------
+
+const matching = vm.createContext(Object.create(null));
+const matchScript = new vm.Script("pattern.test(text)");
+
+/** Ended after a second: on some texts a pattern takes very long. @param {RegExp} pattern @param {string} text @returns {boolean} */
+function matches(pattern, text) {
+  Object.assign(matching, { pattern, text });
+  try {
+    return matchScript.runInContext(matching, { timeout: MATCH_MS });
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT")
+      throw error;
+    throw new Error(`/${pattern.source}/ took longer than ${MATCH_MS / 1000} s`, { cause: error });
+  } finally {
+    Object.assign(matching, { pattern: undefined, text: undefined });
+  }
+}
+
+/** @param {string} text */
+const plain = (text) => text.toLowerCase().replace(/\s+/g, " ").trim();
+
+/** @param {TextWanted} wanted @param {string} text */
+const hasText = ({ text: wanted, match }, text) =>
+  match ? matches(match, text) : plain(text).includes(plain(wanted ?? ""));
+
+/** Maps may have further fields. @param {unknown} wanted @param {unknown} value @returns {boolean} */
+function fits(wanted, value) {
+  if (isMap(wanted) && wanted.match instanceof RegExp) {
+    return matches(wanted.match, typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
+  }
+  if (Array.isArray(wanted)) {
+    const same = Array.isArray(value) && value.length === wanted.length;
+    return same && wanted.every((one, at) => fits(one, value[at]));
+  }
+  if (!isMap(wanted)) return wanted === value;
+  return isMap(value) && Object.entries(wanted).every(([name, one]) => fits(one, value[name]));
+}
+
+/** @param {CallWanted} wanted @param {Call} call */
+const isCall = ({ tool, arguments: args = {} }, call) =>
+  call.tool === tool && fits(args, call.arguments);
+
+/** @param {unknown} value */
+const shown = (value) => {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+};
+
+// ---- the checks -----------------------------------------------------------------------------------
+
+/** @param {CallWanted} wanted */
+const callWords = ({ tool, arguments: args }) =>
+  args
+    ? `${tool} ${shown(JSON.stringify(args, (_name, one) => (one instanceof RegExp ? String(one) : one)))}`
+    : tool;
+
+/** @param {Call[]} calls */
+const callsMade = (calls) =>
+  calls.length === 0
+    ? "no tool was called"
+    : `called: ${shown(calls.map(({ tool, failed }) => (failed ? `${tool} (failed)` : tool)).join(", "))}`;
+
+/** @param {TextWanted} wanted */
+const textWords = ({ tool, text, match }) =>
+  `${tool ? `${tool}: ` : ""}${match ? `/${match.source}/` : `"${shown(text)}"`}`;
+
+/** @param {Assertion} assertion */
+function assertionWords({ record, file, transcript }) {
+  if (record) return `record ${record.collection} ${shown(record.where)}`;
+  if (file) return `file ${file.path}`;
+  return `transcript /${transcript?.match.source}/`;
+}
+
+/** @param {import("./cases.mjs").Count} count */
+function countWords({ min, max }) {
+  if (min === max) return `${min}`;
+  return max === Infinity ? `at least ${min}` : `${min} to ${max}`;
+}
+
+/** @param {import("./cases.mjs").FileWanted} wanted @param {NonNullable<Found["file"]>} file @returns {string} what is wrong */
+function fileTrouble({ exists, match, sha256 }, file) {
+  if (file.exists !== exists) return exists ? "it does not exist" : "it exists";
+  if (match && !matches(match, file.text)) return `/${match.source}/ is not in it`;
+  return sha256 && sha256 !== file.sha256 ? `its SHA-256 is ${file.sha256}` : "";
+}
+
+/** @param {Assertion} assertion @param {Found} found @param {Transcript} transcript @returns {string} what is wrong */
+function assertionTrouble({ record, file, transcript: wanted }, found, { text }) {
+  if (found.problem) return found.problem;
+  if (record) {
+    const count = found.count ?? 0;
+    const { min, max } = record.count;
+    return count >= min && count <= max
+      ? ""
+      : `${count} records, expected ${countWords(record.count)}`;
+  }
+  if (file) return fileTrouble(file, found.file ?? { exists: false, text: "", sha256: "" });
+  return wanted && !matches(wanted.match, text) ? "it is not in the transcript" : "";
+}
+
+/** @param {string} check @param {() => string} trouble @returns {Check} */
+function checked(check, trouble) {
+  let why;
+  try {
+    why = trouble();
+  } catch (error) {
+    why = /** @type {Error} */ (error).message;
+  }
+  return { check, passed: why === "", why };
+}
+
+/**
+ * Every check of the case that code can decide, in the order of its fields.
+ * @param {Case} wanted @param {Evidence} evidence @returns {Check[]}
+ */
+export function judge(wanted, { transcript, found }) {
+  const { calls, said } = transcript;
+  return [
+    ...wanted.must_call.map((one) =>
+      checked(`must_call ${callWords(one)}`, () =>
+        calls.some((call) => !call.failed && isCall(one, call)) ? "" : callsMade(calls),
+      ),
+    ),
+    ...wanted.must_not_call.map((one) =>
+      checked(`must_not_call ${callWords(one)}`, () => {
+        const call = calls.find((each) => isCall(one, each));
+        return call ? `called with ${shown(call.arguments)}` : "";
+      }),
+    ),
+    ...wanted.observations.map((one) =>
+      checked(`observations ${textWords(one)}`, () => {
+        const about = calls.filter(({ tool }) => one.tool === undefined || one.tool === tool);
+        return about.some(({ result }) => hasText(one, result)) ? "" : "no tool result has it";
+      }),
+    ),
+    ...wanted.prohibited_claims.map((one) =>
+      checked(`prohibited_claims ${textWords(one)}`, () => {
+        const claim = said.find((text) => hasText(one, text));
+        return claim === undefined ? "" : `said: ${shown(claim)}`;
+      }),
+    ),
+    ...wanted.assertions.map((one, at) =>
+      checked(assertionWords(one), () => assertionTrouble(one, found[at] ?? {}, transcript)),
+    ),
+  ];
+}
+
+// ---- examples -------------------------------------------------------------------------------------
+
+/** @param {unknown} wanted a value, or a map of operators @param {unknown} value */
+function holds(wanted, value) {
+  const conditions = isMap(wanted) ? wanted : { eq: wanted };
+  return Object.entries(conditions).every(([operator, other]) => {
+    if (operator === "eq") return value === other;
+    if (operator === "ne") return value !== other;
+    if (operator === "prefix") return String(value ?? "").startsWith(String(other));
+    if (value === undefined || typeof value !== typeof other) return false;
+    const [a, b] = /** @type {[number, number]} */ ([value, other]);
+    return operator === "gt" ? a > b : operator === "lt" && a < b;
+  });
+}
+
+/** A column, or a field of the body, also a deeper one. @param {Record<string, any>} record @param {string} name */
+const fieldOf = (record, name) =>
+  name in record
+    ? record[name]
+    : name
+        .split(".")
+        .reduce((value, part) => value?.[part], /** @type {any} */ (record.body ?? {}));
+
+/** @param {Example} example @param {Assertion} assertion @returns {Found} */
+function lookInExample({ files = {}, records = [] }, { record, file }) {
+  if (record) {
+    const fitting = records.filter(
+      (one) =>
+        one.collection === record.collection &&
+        Object.entries(record.where).every(([name, wanted]) => holds(wanted, fieldOf(one, name))),
+    );
+    return { count: fitting.length };
+  }
+  if (!file) return {};
+  const exists = Object.hasOwn(files, file.path);
+  const text = files[file.path] ?? "";
+  return { file: { exists, text, sha256: createHash("sha256").update(text).digest("hex") } };
+}
+
+/** @param {Case} wanted @param {Example} example @returns {Evidence} */
+function evidenceOf(wanted, example) {
+  const calls = (example.calls ?? []).map(
+    ({ tool, arguments: args = {}, result = "", failed = false }) => ({
+      ...{ tool, arguments: args, result, failed },
+    }),
+  );
+  const said = example.answer === undefined ? [] : [example.answer];
+  return {
+    transcript: transcriptOf({ prompt: wanted.prompt, calls, said }),
+    found: wanted.assertions.map((assertion) => lookInExample(example, assertion)),
+  };
+}
+
+/**
+ * Judges the examples of a case: what would not tell a good run from a bad one is a broken case.
+ * @param {Case} wanted @returns {string[]} what is wrong with the case
+ */
+export function examplesTrouble(wanted) {
+  const failing = (/** @type {Example} */ example) =>
+    judge(wanted, evidenceOf(wanted, example)).filter(({ passed }) => !passed);
+  return [
+    ...wanted.examples.pass.flatMap((example, at) =>
+      failing(example).map(({ check, why }) => `pass example ${at + 1} fails: ${check}: ${why}`),
+    ),
+    ...wanted.examples.fail.flatMap((example, at) =>
+      failing(example).length === 0 ? [`fail example ${at + 1} passes every check`] : [],
+    ),
+  ];
+}

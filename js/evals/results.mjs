@@ -1,0 +1,110 @@
+// The results of a run of cases: as JSON in a file, and as Markdown for people.
+
+import fs from "node:fs";
+import path from "node:path";
+import { makePrivateFolder, writePrivate } from "../base/host-files.mjs";
+import { redact } from "../base/redact.mjs";
+import { shortened } from "../base/visible.mjs";
+
+/** @typedef {import("./run-case.mjs").CaseResult} CaseResult */
+/** @typedef {"passed" | "failed" | "error" | "broken"} Status */
+/**
+ * @typedef {object} Results
+ * @property {1} version of this form
+ * @property {string} tap its version
+ * @property {string} cli
+ * @property {string} file of the cases
+ * @property {string} startedAt
+ * @property {number} ms
+ * @property {Record<Status, number>} counts
+ * @property {CaseResult[]} cases
+ */
+
+const MOST_ROWS = 100;
+const MOST_DETAILS = 20;
+const MOST_LINE = 400;
+const KEPT_RESULTS = 20;
+const KEPT_VERDICTS = 500;
+
+/** @param {string} home @returns {{folder: string, verdicts: string}} where results are without another place */
+export function resultsPlace(home) {
+  const folder = path.join(home, "tap", "evals");
+  return { folder, verdicts: path.join(folder, "verdicts") };
+}
+
+/** @param {string} folder @param {number} count */
+function keepNewest(folder, count) {
+  if (!fs.existsSync(folder)) return;
+  const files = fs
+    .readdirSync(folder)
+    .filter((name) => name.endsWith(".json"))
+    .map((name) => path.join(folder, name))
+    .map((file) => ({ file, at: fs.statSync(file).mtimeMs }))
+    .sort((a, b) => b.at - a.at);
+  for (const { file } of files.slice(count)) fs.rmSync(file, { force: true });
+}
+
+/**
+ * Writes them without secrets.
+ * @param {Results} results @param {string} home @param {string | undefined} output a file in place of the default
+ * @returns {string} the file
+ */
+export function writeResults(results, home, output) {
+  const { folder, verdicts } = resultsPlace(home);
+  const text = `${JSON.stringify(redact(results), null, 2)}\n`;
+  if (output !== undefined) {
+    fs.writeFileSync(output, text, { mode: 0o600 });
+    return path.resolve(output);
+  }
+  makePrivateFolder(folder);
+  const file = path.join(folder, `${results.startedAt.replaceAll(":", "-")}.json`);
+  writePrivate(file, text);
+  keepNewest(folder, KEPT_RESULTS);
+  keepNewest(verdicts, KEPT_VERDICTS);
+  return file;
+}
+
+/** @param {CaseResult[]} cases @returns {Record<Status, number>} */
+export function countsOf(cases) {
+  const counts = { passed: 0, failed: 0, error: 0, broken: 0 };
+  for (const { status } of cases) counts[status] += 1;
+  return counts;
+}
+
+/** A text of the model or a tool cannot be Markdown. @param {string} text */
+const asCode = (text) => `\`${shortened(text, MOST_LINE).replaceAll("`", "'")}\``;
+
+/** @param {CaseResult} result @returns {string[]} */
+function details({ name, status, problems, checks }) {
+  const failed = checks.filter(({ passed }) => !passed);
+  return [
+    "",
+    `## ${name}: ${status}`,
+    "",
+    ...problems.map((problem) => `- ${asCode(problem)}`),
+    ...failed.map(({ check, why }) => `- ${asCode(check)}: ${asCode(why)}`),
+  ];
+}
+
+/** @param {Results} results @param {string} file that has all of it @returns {string[]} lines of Markdown */
+export function reportLines({ cases, counts, ms }, file) {
+  const rows = cases.slice(0, MOST_ROWS);
+  const bad = cases.filter(({ status }) => status !== "passed");
+  const others = Object.entries(counts).filter(
+    ([status, count]) => status !== "passed" && count > 0,
+  );
+  const seconds = (/** @type {number} */ time) => `${(time / 1000).toFixed(1)} s`;
+  const rest = others.map(([status, count]) => `, ${count} ${status}`).join("");
+  return [
+    `# Evals: ${counts.passed} of ${cases.length} passed${rest} (${seconds(ms)})`,
+    "",
+    "| case | result | time |",
+    "| --- | --- | --- |",
+    ...rows.map(({ name, status, ms: time }) => `| ${name} | ${status} | ${seconds(time)} |`),
+    ...(rows.length < cases.length ? [`| ${cases.length - rows.length} more | | |`] : []),
+    ...bad.slice(0, MOST_DETAILS).flatMap(details),
+    ...(bad.length > MOST_DETAILS ? ["", `${bad.length - MOST_DETAILS} more did not pass.`] : []),
+    "",
+    `All results: ${file}`,
+  ];
+}

@@ -1,0 +1,134 @@
+// A place for one run: a workspace, a COPILOT_HOME and a port of its own. Nothing of it is left after dispose().
+
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import { freePort } from "../base/free-port.mjs";
+import { readDescriptor } from "../base/host-files.mjs";
+import { gatewayFiles, programFolder } from "../base/paths.mjs";
+import { sleep } from "../base/patience.mjs";
+
+/** The CLI's own of a surrounding session, and settings of a gateway that is not this one. */
+const LEFT_OUT =
+  /^(TAP_(?!NODE$).*|COPILOT_HOME|COPILOT_AGENT_SESSION_ID|COPILOT_CLI.*|COPILOT_SDK_PATH|COPILOT_EXTENSION_PARENT_PID|SESSION_ID|EXTENSION_PATH)$/;
+/** Longer than the questions about records take; the gateway is ended then. */
+const GRACE_MS = "15000";
+const TERM_MS = 3000;
+const KILL_MS = 3000;
+const POLL_MS = 50;
+const MOST_LOG = 2000;
+
+/** @param {number} pid @param {NodeJS.Signals} signal */
+function signalProcess(pid, signal) {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // it has ended
+  }
+}
+
+/** @param {string} pid @param {string} variable @returns {boolean} */
+function hasVariable(pid, variable) {
+  try {
+    const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
+    if (/^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2))) return false;
+    return fs.readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").includes(variable);
+  } catch {
+    return false; // it has ended, or is not ours
+  }
+}
+
+export class Scratch {
+  /** @type {string} */ folder;
+  /** @type {string} */ home;
+  /** @type {string} */ workspace;
+  /** @type {NodeJS.ProcessEnv} */ env;
+  /** A descriptor for what programs write. @type {number} */ log;
+
+  /** @param {NodeJS.ProcessEnv} env of the user @param {number} port */
+  constructor(env, port) {
+    // Short, since the path of the link's socket must fit 104 bytes.
+    this.folder = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), "tap-eval-"));
+    this.home = path.join(this.folder, "home");
+    this.workspace = path.join(this.folder, "work");
+    fs.mkdirSync(this.home);
+    fs.mkdirSync(this.workspace);
+    this.log = fs.openSync(path.join(this.folder, "log"), "a+", 0o600);
+    const kept = Object.entries(env).filter(([name]) => !LEFT_OUT.test(name));
+    this.env = {
+      ...Object.fromEntries(kept),
+      COPILOT_HOME: this.home,
+      COPILOT_AUTO_UPDATE: "false",
+      TAP_GATEWAY_PORT: String(port),
+      TAP_GRACE_MS: GRACE_MS,
+    };
+  }
+
+  /** @param {NodeJS.ProcessEnv} env */
+  static async create(env) {
+    return new Scratch(env, await freePort());
+  }
+
+  /** This tap, as the CLI finds it. */
+  installTap() {
+    const folder = path.join(this.home, "extensions", "tap");
+    fs.mkdirSync(folder, { recursive: true });
+    const entry = pathToFileURL(path.join(programFolder, "extension.mjs")).href;
+    fs.writeFileSync(path.join(folder, "extension.mjs"), `import ${JSON.stringify(entry)};\n`);
+  }
+
+  get files() {
+    return gatewayFiles(this.env);
+  }
+
+  /** The end of what programs wrote. */
+  get said() {
+    const size = fs.fstatSync(this.log).size;
+    const buffer = Buffer.alloc(Math.min(size, MOST_LOG));
+    fs.readSync(this.log, buffer, 0, buffer.length, size - buffer.length);
+    return buffer.toString("utf8").trim();
+  }
+
+  /** The processes that have this home: detached ones have no other tie to the run. @returns {number[]} */
+  #processes() {
+    const gateway = readDescriptor(this.files.descriptor);
+    if (process.platform !== "linux") return gateway ? [gateway.pid] : [];
+    const variable = `COPILOT_HOME=${this.home}`;
+    return fs
+      .readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+      .filter((name) => hasVariable(name, variable))
+      .map(Number);
+  }
+
+  /** Ends the gateway, and whatever else the run has left. */
+  async endProcesses() {
+    const signals = /** @type {const} */ ([
+      ["SIGTERM", TERM_MS],
+      ["SIGKILL", KILL_MS],
+    ]);
+    for (const [signal, ms] of signals) {
+      const until = performance.now() + ms;
+      const asked = new Set();
+      for (let left = this.#processes(); left.length > 0; left = this.#processes()) {
+        for (const pid of left.filter((one) => !asked.has(one))) signalProcess(pid, signal);
+        for (const pid of left) asked.add(pid);
+        if (performance.now() > until) break;
+        await sleep(POLL_MS);
+      }
+    }
+  }
+
+  /** @returns {Promise<string>} what could not be removed; else empty */
+  async dispose() {
+    await this.endProcesses();
+    fs.closeSync(this.log);
+    try {
+      fs.rmSync(this.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+      return "";
+    } catch (error) {
+      return `${this.folder} could not be removed: ${/** @type {Error} */ (error).message}`;
+    }
+  }
+}

@@ -1,0 +1,118 @@
+// What a run of the CLI has done, from its JSON lines (--output-format json).
+
+/** `failed`: it was denied, or went wrong. @typedef {{tool: string, arguments: Record<string, unknown>, result: string, failed: boolean}} Call */
+/**
+ * `text` is what patterns of `transcript` are matched with.
+ * @typedef {{calls: Call[], said: string[], text: string}} Transcript
+ */
+
+const MOST_TEXT = 256 * 1024;
+const MOST_LINE = 16 * 1024 * 1024;
+const MOST_ENTRIES = 10_000;
+
+/** @param {unknown} text */
+const bounded = (text) => String(text ?? "").slice(0, MOST_TEXT);
+
+/** @param {Call} call */
+const callText = ({ tool, arguments: args, result, failed }) =>
+  `call ${tool} ${JSON.stringify(args)}\n${failed ? "failed" : "result"} ${tool}: ${result}`;
+
+/**
+ * The same from its parts, for a run and for an example.
+ * @param {{prompt?: string, calls: Call[], said: string[]}} parts @returns {Transcript}
+ */
+export function transcriptOf({ prompt = "", calls, said }) {
+  const texts = [
+    `user: ${prompt}`,
+    ...calls.map(callText),
+    ...said.map((one) => `assistant: ${one}`),
+  ];
+  return { calls, said, text: texts.join("\n") };
+}
+
+export class TranscriptReader {
+  /** The reasons for which the run did not get to its end. @type {string[]} */
+  errors = [];
+  /** Whether the CLI has said that it is done. */
+  ended = false;
+  /** @type {unknown} what the CLI says it used */
+  usage;
+  #rest = "";
+  /** @type {Map<string, Call>} */
+  #calls = new Map();
+  /** In order. @type {(Call | {who: "user" | "assistant", text: string})[]} */
+  #entries = [];
+
+  /** @param {string} text the next piece */
+  feed(text) {
+    const lines = (this.#rest + text).split("\n");
+    this.#rest = lines.pop() ?? "";
+    if (this.#rest.length > MOST_LINE) {
+      this.errors.push(`the CLI wrote a line of more than ${MOST_LINE} characters`);
+      this.#rest = "";
+    }
+    for (const line of lines) this.#line(line);
+  }
+
+  /** @param {string} line */
+  #line(line) {
+    let event;
+    try {
+      event = JSON.parse(line);
+    } catch {
+      return; // not an event: a notice of the CLI
+    }
+    if (typeof event?.type === "string" && !event.ephemeral) this.#event(event);
+  }
+
+  /** @param {{type: string, data?: any, exitCode?: number, usage?: unknown}} event */
+  #event({ type, data = {}, exitCode, usage }) {
+    if (type === "user.message") this.#add({ who: "user", text: bounded(data.content) });
+    if (type === "assistant.message" && data.content) {
+      this.#add({ who: "assistant", text: bounded(data.content) });
+    }
+    if (type === "tool.execution_start") this.#start(data);
+    if (type === "tool.execution_complete") this.#complete(data);
+    if (type === "session.error") this.errors.push(bounded(data.message));
+    if (type === "abort") this.errors.push(`the run was aborted: ${bounded(data.reason)}`);
+    if (type === "result") {
+      this.ended = exitCode === 0;
+      this.usage = usage;
+    }
+  }
+
+  /** @param {Call | {who: "user" | "assistant", text: string}} entry */
+  #add(entry) {
+    if (this.#entries.length < MOST_ENTRIES) this.#entries.push(entry);
+    else if (this.#entries.length === MOST_ENTRIES) {
+      this.errors.push(`the run has more than ${MOST_ENTRIES} messages and calls`);
+    }
+  }
+
+  /** @param {any} data */
+  #start({ toolCallId, toolName, arguments: args }) {
+    const call = { tool: String(toolName), arguments: args ?? {}, result: "", failed: true };
+    this.#calls.set(toolCallId, call);
+    this.#add(call);
+  }
+
+  /** @param {any} data */
+  #complete({ toolCallId, success, result, error }) {
+    const call = this.#calls.get(toolCallId);
+    if (!call) return;
+    call.failed = success !== true;
+    call.result = bounded(success ? result?.content : error?.message);
+  }
+
+  /** @returns {Transcript} */
+  read() {
+    const calls = [...this.#calls.values()];
+    const said = this.#entries.flatMap((one) =>
+      "who" in one && one.who === "assistant" ? [one.text] : [],
+    );
+    const texts = this.#entries.map((one) =>
+      "who" in one ? `${one.who}: ${one.text}` : callText(one),
+    );
+    return { calls, said, text: texts.join("\n") };
+  }
+}

@@ -1,0 +1,16 @@
+// Paths of a case: relative to its workspace, and inside it.
+
+import path from "node:path";
+
+/** @param {string} name as the file of cases has it @returns {string | undefined} why it is refused */
+export function nameOutside(name) {
+  const parts = name.split(/[/\\]/);
+  if (path.posix.isAbsolute(name) || path.win32.isAbsolute(name) || parts.includes("..")) {
+    return `"${name}" is not a path inside the workspace`;
+  }
+  if (name.includes("\0") || parts.includes("")) return `"${name}" is not a path of a file`;
+  return undefined;
+}
+
+/** @param {string} folder @param {string} file both without links @returns {boolean} */
+export const isInside = (folder, file) => file.startsWith(folder + path.sep);
