@@ -61,14 +61,14 @@ function writeFiles({ workspace }, files) {
 
 /**
  * @param {Scratch} scratch @param {string} command for a shell @param {number} ms @param {AbortSignal} ending
- * @returns {Promise<Program>} it has ended; what it left in the background has not
+ * @param {Program[]} programs gets it: what a command leaves in the background ends with the case
  */
-async function runCommand(scratch, command, ms, ending) {
+async function runCommand(scratch, command, ms, ending, programs) {
   const { workspace: cwd, env, log } = scratch;
   const program = new Program(command, [], { cwd, env, log, shell: true });
+  programs.push(program);
   const end = await program.within(ms, ending);
-  if (end !== "late" && end !== "interrupted" && end.code === 0) return program;
-  await program.end();
+  if (end !== "late" && end !== "interrupted" && end.code === 0) return;
   if (end === "interrupted") throw interruption();
   const how =
     end === "late" ? `took longer than ${ms / 1000} s` : `ended with ${end.code ?? end.signal}`;
@@ -79,17 +79,12 @@ const GIT_COMMIT =
   "git init -q -b main && git add -A && " +
   "git -c user.name=tap -c user.email=tap@localhost -c commit.gpgsign=false commit -q --no-verify --allow-empty -m setup";
 
-/** @param {Scratch} scratch @param {Case["setup"]} setup @param {AbortSignal} ending @returns {Promise<Program[]>} */
-async function furnish(scratch, { files, git, commands, timeout }, ending) {
+/** @param {Scratch} scratch @param {Case["setup"]} setup @param {AbortSignal} ending @param {Program[]} programs */
+async function furnish(scratch, { files, git, commands, timeout }, ending, programs) {
   scratch.installTap();
   writeFiles(scratch, files);
-  if (git) await runCommand(scratch, GIT_COMMIT, GIT_MS, ending);
-  /** @type {Program[]} */
-  const programs = [];
-  for (const command of commands) {
-    programs.push(await runCommand(scratch, command, timeout, ending));
-  }
-  return programs;
+  if (git) await runCommand(scratch, GIT_COMMIT, GIT_MS, ending, programs);
+  for (const command of commands) await runCommand(scratch, command, timeout, ending, programs);
 }
 
 // ---- after ----------------------------------------------------------------------------------------
@@ -152,16 +147,16 @@ function lookAtFile(workspace, name) {
 /** @param {Case} wanted @param {RunOptions} options @param {Scratch} scratch */
 async function observe(wanted, { cli, model, ending }, scratch) {
   /** @type {Program[]} */
-  let programs = [];
+  const programs = [];
   try {
-    programs = await furnish(scratch, wanted.setup, ending);
+    await furnish(scratch, wanted.setup, ending, programs);
     const args = [...RUN_ARGS, ...(model ? ["--model", model] : [])];
     const { prompt, timeout } = wanted;
     const transcript = await runPrompt({ cli, args, prompt, scratch, timeout, ending });
     const found = await lookAtRecords(scratch, wanted);
     return { transcript, found };
   } finally {
-    for (const program of programs) await program.end();
+    await Promise.all(programs.map((program) => program.end()));
     await scratch.endProcesses();
   }
 }
@@ -188,32 +183,30 @@ async function judged(wanted, options, scratch) {
   };
 }
 
+/** @param {Case} wanted @param {RunOptions} options */
+async function attempt(wanted, options) {
+  const scratch = await Scratch.create(options.env);
+  /** @type {string[]} */
+  const problems = [];
+  try {
+    return { ...(await judged(wanted, options, scratch)), problems };
+  } finally {
+    problems.push(...[await scratch.dispose()].filter(Boolean));
+  }
+}
+
 /**
  * @param {Case} wanted @param {RunOptions} options @returns {Promise<CaseResult>}
  * @throws {RunFailed} where the user interrupts; nothing is left then, either
  */
 export async function runCase(wanted, options) {
   const begun = performance.now();
-  const { name } = wanted;
-  const nothing = {
-    name,
-    checks: [],
-    calls: [],
-    answer: "",
-    problems: /** @type {string[]} */ ([]),
-  };
+  const nothing = { name: wanted.name, checks: [], calls: [], answer: "" };
   const problems = examplesTrouble(wanted);
   if (problems.length > 0) return { ...nothing, status: "broken", problems, ms: 0 };
-  const scratch = await Scratch.create(options.env);
-  /** @type {Omit<CaseResult, "ms">} */
-  let result;
-  try {
-    result = { ...nothing, ...(await judged(wanted, options, scratch)) };
-  } catch (error) {
+  const done = await attempt(wanted, options).catch((error) => {
     if (error instanceof RunFailed && error.interrupted) throw error;
-    result = { ...nothing, status: "error", problems: [messageOf(error)] };
-  } finally {
-    nothing.problems.push(...[await scratch.dispose()].filter(Boolean));
-  }
-  return { ...result, ms: Math.round(performance.now() - begun) };
+    return { status: /** @type {const} */ ("error"), problems: [messageOf(error)] };
+  });
+  return { ...nothing, ...done, ms: Math.round(performance.now() - begun) };
 }

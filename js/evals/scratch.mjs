@@ -11,7 +11,7 @@ import { sleep } from "../base/patience.mjs";
 
 /** The CLI's own of a surrounding session, and settings of a gateway that is not this one. */
 const LEFT_OUT =
-  /^(TAP_(?!NODE$).*|COPILOT_HOME|COPILOT_AGENT_SESSION_ID|COPILOT_CLI.*|COPILOT_SDK_PATH|COPILOT_EXTENSION_PARENT_PID|SESSION_ID|EXTENSION_PATH)$/;
+  /^(TAP_(?!NODE$).*|COPILOT_HOME|COPILOT_ALLOW_ALL|COPILOT_AGENT_SESSION_ID|COPILOT_CLI.*|COPILOT_SDK_PATH|COPILOT_EXTENSION_PARENT_PID|SESSION_ID|EXTENSION_PATH)$/;
 /** Longer than the questions about records take; the gateway is ended then. */
 const GRACE_MS = "15000";
 const TERM_MS = 3000;

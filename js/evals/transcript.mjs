@@ -9,6 +9,7 @@
 const MOST_TEXT = 256 * 1024;
 const MOST_LINE = 16 * 1024 * 1024;
 const MOST_ENTRIES = 10_000;
+const MOST_ERRORS = 5;
 
 /** @param {unknown} text */
 const bounded = (text) => String(text ?? "").slice(0, MOST_TEXT);
@@ -48,7 +49,7 @@ export class TranscriptReader {
     const lines = (this.#rest + text).split("\n");
     this.#rest = lines.pop() ?? "";
     if (this.#rest.length > MOST_LINE) {
-      this.errors.push(`the CLI wrote a line of more than ${MOST_LINE} characters`);
+      this.#error(`the CLI wrote a line of more than ${MOST_LINE} characters`);
       this.#rest = "";
     }
     for (const line of lines) this.#line(line);
@@ -73,8 +74,8 @@ export class TranscriptReader {
     }
     if (type === "tool.execution_start") this.#start(data);
     if (type === "tool.execution_complete") this.#complete(data);
-    if (type === "session.error") this.errors.push(bounded(data.message));
-    if (type === "abort") this.errors.push(`the run was aborted: ${bounded(data.reason)}`);
+    if (type === "session.error") this.#error(bounded(data.message));
+    if (type === "abort") this.#error(`the run was aborted: ${bounded(data.reason)}`);
     if (type === "result") {
       this.ended = exitCode === 0;
       this.usage = usage;
@@ -84,16 +85,19 @@ export class TranscriptReader {
   /** @param {Call | {who: "user" | "assistant", text: string}} entry */
   #add(entry) {
     if (this.#entries.length < MOST_ENTRIES) this.#entries.push(entry);
-    else if (this.#entries.length === MOST_ENTRIES) {
-      this.errors.push(`the run has more than ${MOST_ENTRIES} messages and calls`);
-    }
+    else this.#error(`the run has more than ${MOST_ENTRIES} messages and calls`);
+  }
+
+  /** The first few say enough. @param {string} text */
+  #error(text) {
+    if (this.errors.length < MOST_ERRORS && !this.errors.includes(text)) this.errors.push(text);
   }
 
   /** @param {any} data */
   #start({ toolCallId, toolName, arguments: args }) {
     const call = { tool: String(toolName), arguments: args ?? {}, result: "", failed: true };
-    this.#calls.set(toolCallId, call);
     this.#add(call);
+    if (this.#calls.size < MOST_ENTRIES) this.#calls.set(toolCallId, call);
   }
 
   /** @param {any} data */

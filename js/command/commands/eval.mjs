@@ -183,6 +183,12 @@ async function runAll(cases, given, cli, env) {
   });
 }
 
+/** Before a run that takes long. @param {string | undefined} output */
+function checkOutput(output) {
+  if (output === undefined || fs.existsSync(path.dirname(path.resolve(output)))) return;
+  throw usage(`the folder of ${output} does not exist`, "--output names a file for the results");
+}
+
 /** @param {EvalGiven} given */
 async function run(given) {
   const output = new Output(given);
@@ -195,6 +201,7 @@ async function run(given) {
       code: "NOT_FOR_AGENTS",
     });
   }
+  checkOutput(given.output);
   const env = environmentOf(given);
   const cli = await findCli(given, env);
   await askForCommands(output, cases, given.yes);

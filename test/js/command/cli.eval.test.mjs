@@ -88,6 +88,7 @@ describe("copilot-tap eval run", () => {
       [["."], /is not a file/],
       [[file, "--case", "other"], /there is no case "other"/],
       [[file, "--cli", "nowhere"], /there is no nowhere/],
+      [[file, "--output", "nowhere/x.json"], /the folder of nowhere\/x\.json does not exist/],
     ])) {
       const { code, err } = await tap(["eval", "run", ...args], at);
       assert.equal(code, 2, err);
@@ -206,6 +207,30 @@ describe("copilot-tap eval run", () => {
     await terminal.shows(/1\/1 slow one … 1 s/);
     assert.equal(await terminal.end(), 0);
     assert.match(terminal.text, /^# Evals: 1 of 1 passed/);
+  });
+
+  test("what a setup leaves in the background ends with its case, also if the setup fails", async (t) => {
+    const background = 'sleep 600 & echo $! > "$HOME/pid"';
+    const { at, file } = withCases(
+      t,
+      `cases: [{ name: x, prompt: y, setup: { commands: ['${background}', exit 3] } }]`,
+    );
+    const args = ["eval", "run", file, "--cli", fakeCli(at.workspace), "--yes"];
+    const { value } = await tapJson(args, at, { HOME: at.workspace });
+    assert.equal(value.cases[0].status, "error");
+    const pid = fs.readFileSync(path.join(at.workspace, "pid"), "utf8").trim();
+    assert.equal(fs.existsSync(`/proc/${pid}`), false);
+  });
+
+  test("a run with calls without end is an error, not a full memory", async (t) => {
+    const { at, file } = withCases(t, "cases: [{ name: x, prompt: y, must_not_call: [z] }]");
+    const lines = `{"type":"tool.execution_start","data":{"toolCallId":"'$i'","toolName":"a"}}`;
+    const body = `i=0; while [ $i -lt 12000 ]; do i=$((i+1)); echo '${lines}'; done; echo '{"type":"result","exitCode":0}'`;
+    const { value } = await tapJson(
+      ["eval", "run", file, "--cli", fakeCli(at.workspace, body)],
+      at,
+    );
+    assert.match(value.cases[0].problems[0], /more than 10000 messages and calls/);
   });
 
   test("a CLI that ignores SIGTERM is killed", async (t) => {
