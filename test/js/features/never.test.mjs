@@ -309,8 +309,9 @@ describe("a feature never", () => {
     };
     const { implementations } = servicesOf(
       "builtin:forger",
-      temporaryFolder(t),
+      /** @type {any} */ ({ home: temporaryFolder(t) }),
       /** @type {any} */ ({ request }),
+      (work) => work(),
     );
     const { append, commit, query } = implementations.records;
     const body = { tool: "build", outcome: "ok" };
