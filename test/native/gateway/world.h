@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "gateway/harness.h"
-#include "gateway/hooks/recorded_answers.h"
 #include "gateway/promises.h"
 #include "gateway/record_promises.h"
 #include "protocol/link/session_codec.h"
@@ -88,8 +87,6 @@ class World {
   void finish() {
     for (const PeerId peer : providers_) tap_.lose(peer);
     tap_.say(internal_, kGoodbye);
-    check();
-    tap_.advance(kContextCommitTime);  // what a text of a feature may wait for its record
     check();
     for (const Process& process : processes_) {
       ASSERT_TRUE(process.open.empty()) << "a call without an outcome";
