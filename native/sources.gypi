@@ -42,7 +42,6 @@
       'gateway/hooks/hook_checks.cc',
       'gateway/hooks/hooks.cc',
       'gateway/hooks/questions.cc',
-      'gateway/hooks/recorded_answers.cc',
       'gateway/hooks/sections.cc',
       'gateway/records/recorder.cc',
       'gateway/records/rows.cc',

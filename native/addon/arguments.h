@@ -98,12 +98,6 @@ class Options {
     if (!number && !value.IsUndefined()) refuse(key, "a whole number");
     return number.value_or(0);
   }
-  [[nodiscard]] bool flag(const char* key) const {
-    const Napi::Value value = get(key);
-    if (value.IsBoolean()) return value.As<Napi::Boolean>().Value();
-    if (!value.IsUndefined()) refuse(key, "true or false");
-    return false;
-  }
   void functions(std::initializer_list<const char*> keys) const {
     for (const char* key : keys) {
       const Napi::Value value = get(key);

@@ -49,16 +49,10 @@ struct Matched {
   const HookRule* rule;
 };
 
-// Why a use is denied, and by which provider.
-struct Denial {
-  std::string reason;
-  std::string by;
-  bool isFeature = false;  // of tap's own: its words are recorded first
-};
-
 // The verdict of all rules on this use, before any provider is asked.
 struct Review {
-  std::optional<Denial> deny;
+  std::optional<std::string> deny;
+  std::string denier;            // the provider whose rule denies
   std::vector<Matched> matched;  // contexts and gates, in registration order
 };
 
@@ -73,17 +67,18 @@ void logRule(const Turn& turn, const BoundProvider& bound, const HookRule& rule,
 void considerUndecided(const Turn& turn, Review& review, const BoundProvider& bound,
                        const HookRule& rule, std::string_view why) {
   logRule(turn, bound, rule, why);
-  if (!protocol::isGuard(rule) || review.deny) return;
-  const std::string& name = bound.provider->name;
-  review.deny = Denial{denial(name, "its rule" + std::string(why)), name};
+  if (protocol::isGuard(rule) && !review.deny) {
+    review.denier = bound.provider->name;
+    review.deny = denial(bound.provider->name, "its rule" + std::string(why));
+  }
 }
 
 void considerMatched(Review& review, const BoundProvider& bound, const HookRule& rule) {
   if (rule.action != HookAction::Deny) {
     review.matched.push_back({&bound, &rule});
   } else if (!review.deny) {
-    const Provider& provider = *bound.provider;
-    review.deny = Denial{denial(provider.name, rule.text), provider.name, provider.trusted};
+    review.denier = bound.provider->name;
+    review.deny = denial(bound.provider->name, rule.text);
   }
 }
 
@@ -106,63 +101,37 @@ void consider(const Turn& turn, Review& review, const BoundProvider& bound, cons
 
 // A rule of a provider whose connection was lost: the uses that it covers are denied, because the
 // provider cannot be asked.
-void considerHeld(Review& review, const std::string& provider, bool isFeature, const HookRule& rule,
+void considerHeld(Review& review, const std::string& provider, const HookRule& rule,
                   const protocol::ToolUse& use, const PatternTime& time) {
   if (review.deny) return;
   const Match match = protocol::matches(rule, use, time.next());
   if (match == Match::No) return;
+  review.denier = provider;
   const bool sure = rule.action == HookAction::Deny && match == Match::Yes;
-  review.deny = Denial{denial(provider, sure ? std::string_view(rule.text)
-                                             : "its connection was lost, and it cannot be asked at "
-                                               "the moment; try again in a few seconds"),
-                       provider, isFeature && sure};
+  review.deny = denial(provider, sure ? std::string_view(rule.text)
+                                      : "its connection was lost, and it cannot be asked at the "
+                                        "moment; try again in a few seconds");
 }
 
-void sendAnswers(const Turn& turn, const CheckInFlight& check, HookVerdict whole,
-                 HookVerdict without, const std::vector<FeatureText>& texts) {
+void sendVerdict(const Turn& turn, const CheckInFlight& check, std::optional<std::string> deny) {
   Session* session = turn.state.sessions.find(check.sessionId);
   if (session == nullptr) return;
-  answerRecorded(turn, *session, {std::move(whole), std::move(without)}, texts, "rule",
-                 kVerdictCommitTime);
+  const bool denied = deny.has_value();
+  sendToSession(
+      turn, *session,
+      HookVerdict{check.checkId, std::move(deny), denied ? std::string() : joined(check.contexts)});
   rescheduleSync(turn, *session);
 }
 
-// A denial stays one where the feature's words for it cannot be recorded.
-void sendDenial(const Turn& turn, const CheckInFlight& check, Denial deny) {
-  std::vector<FeatureText> texts;
-  HookVerdict without;
-  if (deny.isFeature) {
-    without = {check.checkId, denial(deny.by, ""), ""};
-    texts.push_back({deny.by, deny.reason});
-  }
-  sendAnswers(turn, check, {check.checkId, std::move(deny.reason), ""}, std::move(without), texts);
-}
-
-void sendContexts(const Turn& turn, const CheckInFlight& check) {
-  std::vector<FeatureText> texts;
-  std::vector<std::string> others;
-  for (size_t i = 0; i < check.contexts.size(); ++i) {
-    if (check.features[i].empty()) {
-      others.push_back(check.contexts[i]);
-    } else if (!check.contexts[i].empty()) {
-      texts.push_back({check.features[i], check.contexts[i]});
-    }
-  }
-  HookVerdict without;
-  if (!texts.empty()) without = {check.checkId, {}, joined(others)};
-  sendAnswers(turn, check, {check.checkId, {}, joined(check.contexts)}, std::move(without), texts);
-}
-
 // The check is over; gates that have not answered yet need not any more.
-void settle(const Turn& turn, AskedBy asker, std::optional<Denial> deny) {
+void settle(const Turn& turn, AskedBy asker, std::optional<std::string> deny) {
   HookChecks& checks = turn.state.checks;
   const auto at = checks.waiting.find(asker);
   if (at == checks.waiting.end()) return;
   const CheckInFlight check = std::move(at->second);
   checks.waiting.erase(at);
   for (Question& gate : checks.gates.takeOfAsker(asker)) turn.cancel(gate.deadline);
-  if (deny) return sendDenial(turn, check, std::move(*deny));
-  sendContexts(turn, check);
+  sendVerdict(turn, check, std::move(deny));
 }
 
 void recordAnswer(const Turn& turn, const Question& gate, const std::optional<std::string>& deny,
@@ -180,15 +149,7 @@ void recordAnswer(const Turn& turn, const Question& gate, const std::optional<st
 void goOn(const Turn& turn, Question gate, std::optional<std::string> deny, std::string context) {
   turn.cancel(gate.deadline);
   if (isRecording(turn)) recordAnswer(turn, gate, deny, context);
-  if (deny) {
-    const Provider* provider = turn.state.providers.find(gate.provider);
-    Denial denied{std::move(*deny), "", false};
-    if (provider != nullptr && provider->trusted) {
-      denied.by = provider->name;
-      denied.isFeature = true;
-    }
-    return settle(turn, gate.asker, std::move(denied));
-  }
+  if (deny) return settle(turn, gate.asker, std::move(deny));
   const auto at = turn.state.checks.waiting.find(gate.asker);
   if (at == turn.state.checks.waiting.end()) return;
   at->second.contexts[gate.place] = std::move(context);
@@ -205,8 +166,7 @@ void failOne(const Turn& turn, Question gate, std::string reason) {
 void recordRules(const Turn& turn, const Session& session, const protocol::HookCheck& check,
                  const Review& review) {
   if (review.deny) {
-    const Denial& deny = *review.deny;
-    return recordGate(turn, {session.id, deny.by, "", check.tool, "deny", deny.reason});
+    return recordGate(turn, {session.id, review.denier, "", check.tool, "deny", *review.deny});
   }
   for (const Matched& matched : review.matched) {
     if (matched.rule->action != HookAction::Context) continue;
@@ -245,7 +205,7 @@ bool HookChecks::anyOfSession(std::string_view sessionId) const {
 
 void startCheck(const Turn& turn, Session& session, const protocol::HookCheck& message) {
   State& state = turn.state;
-  CheckInFlight check{session.id, message.checkId, {}, {}, 0};
+  CheckInFlight check{session.id, message.checkId, {}, 0};
   const std::string owner(state.providers.ownerOf(session.id, message.tool));
   const protocol::ToolUse use(message.tool, owner, message.args.view(), session.cwd);
   const std::vector<BoundProvider> bindings = state.providers.inOrder(session.id);
@@ -257,26 +217,22 @@ void startCheck(const Turn& turn, Session& session, const protocol::HookCheck& m
     }
   }
   for (const auto& [identity, held] : session.heldRules) {
-    for (const HookRule& rule : held.rules) {
-      considerHeld(review, identity.first, held.trusted, rule, use, time);
-    }
+    for (const HookRule& rule : held.rules) considerHeld(review, identity.first, rule, use, time);
   }
   if (isRecording(turn)) recordRules(turn, session, message, review);
-  if (review.deny) return sendDenial(turn, check, std::move(*review.deny));
+  if (review.deny) return sendVerdict(turn, check, std::move(review.deny));
   if (state.checks.waiting.size() >= turn.limits().count(Limit::CallsPerSession)) {
-    return sendDenial(turn, check, {"too many actions wait for the gates of tap's providers", ""});
+    return sendVerdict(turn, check, "too many actions wait for the gates of tap's providers");
   }
   const AskedBy asker{++state.checks.last};
   for (size_t i = 0; i < review.matched.size(); ++i) {
     const Matched& matched = review.matched[i];
-    const Provider& provider = *matched.bound->provider;
-    check.contexts.push_back(attributed(provider.name, matched.rule->text));
-    check.features.push_back(provider.trusted ? provider.name : std::string());
+    check.contexts.push_back(attributed(matched.bound->provider->name, matched.rule->text));
     if (matched.rule->action != HookAction::Gate) continue;
     ++check.open;
     ask(turn, session, message, matched, asker, i);
   }
-  if (check.open == 0) return sendContexts(turn, check);
+  if (check.open == 0) return sendVerdict(turn, check, std::nullopt);
   state.checks.waiting.emplace(asker, std::move(check));
   rescheduleSync(turn, session);
 }

@@ -24,7 +24,6 @@ struct CheckInFlight {
   std::string sessionId;
   std::string checkId;                // the session's
   std::vector<std::string> contexts;  // by place: in registration order
-  std::vector<std::string> features;  // by place: the feature of tap's own, whose text it is
   size_t open = 0;                    // gates without an answer
 };
 

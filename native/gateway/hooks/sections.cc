@@ -13,28 +13,11 @@ namespace tap::gateway {
 
 namespace {
 
-// What goes with a prompt: all of it, and without that of tap's own features.
-struct PromptTexts {
-  std::string whole;
-  std::string without;
-  std::vector<FeatureText> ofFeatures;
-};
-
-void addBlock(std::string& text, std::string_view block) {
-  if (!text.empty()) text += "\n\n";
-  text += block;
-}
-
-void addContext(PromptTexts& texts, const Provider& provider, std::string_view context) {
+void addContext(std::string& text, const std::string& provider, std::string_view context) {
   if (context.empty()) return;
-  const std::string block = "Context from tap provider " + quotedName(provider.name) + ":\n" +
-                            visibleToModel(context, context.npos);
-  addBlock(texts.whole, block);
-  if (provider.trusted) {
-    texts.ofFeatures.push_back({provider.name, block});
-  } else {
-    addBlock(texts.without, block);
-  }
+  if (!text.empty()) text += "\n\n";
+  text += "Context from tap provider " + quotedName(provider) + ":\n" +
+          visibleToModel(context, context.npos);
 }
 
 bool isCallback(const Binding& binding, const std::string& section) {
@@ -85,21 +68,18 @@ void ask(const Turn& turn, const Provider& provider, const Session& session,
 }  // namespace
 
 void answerPrompt(const Turn& turn, Session& session, const protocol::PromptSubmitted& prompt) {
-  PromptTexts texts;
+  std::string text;
   for (const BoundProvider& bound : turn.state.providers.inOrder(session.id)) {
     const std::string& name = bound.provider->name;
     std::string& startup = bound.binding->startupContext;
     if (!startup.empty()) {
       session.known[{name, bound.provider->instance}].startupGiven = true;
-      addContext(texts, *bound.provider, std::exchange(startup, {}));
+      addContext(text, name, std::exchange(startup, {}));
       reckon(turn.state, *bound.provider);
     }
-    addContext(texts, *bound.provider, bound.binding->context);
+    addContext(text, name, bound.binding->context);
   }
-  answerRecorded(turn, session,
-                 {protocol::PromptContext{prompt.promptId, std::move(texts.whole)},
-                  protocol::PromptContext{prompt.promptId, std::move(texts.without)}},
-                 texts.ofFeatures, "context", kContextCommitTime);
+  sendToSession(turn, session, protocol::PromptContext{prompt.promptId, std::move(text)});
   hooksChanged(turn, session);
 }
 
