@@ -26,7 +26,9 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
       requests.request(method, { ...record, source: id });
   const sessions = async () => (await requests.request("gateway.inspect")).sessions;
   const folderOf = async (/** @type {string} */ session) => {
-    const one = (await sessions()).find((/** @type {{id: string}} */ other) => other.id === session);
+    const one = (await sessions()).find(
+      (/** @type {{id: string}} */ other) => other.id === session,
+    );
     if (one) return one.cwd;
     throw new Error("the session has ended");
   };
