@@ -109,7 +109,7 @@ test("a wrong token ends connect(), with the reason", async (t) => {
 });
 
 test("a token that is revoked ends its features and their requests, and nobody else", async (t) => {
-  const { gateway, where, session, feature } = await place(t);
+  const { gateway, where, session, feature } = await place(t, { onRequest: () => {} });
   const bystander = await gateway.echo(session);
   const tap = await feature("tap-echo", (it) =>
     it.tool("hang", { description: "Never answers." }, () => new Promise(() => {})),
