@@ -282,6 +282,114 @@ export class Records {
   close(): Promise<void>;
 }
 
+/** A rule of a filter. The first that matches a line decides about it. */
+export interface LineRule {
+  /** A regular expression, in the syntax of JavaScript with the flag `u`. */
+  match: string;
+  outcome: LineOutcome;
+  /** A pattern that must not match. */
+  not?: string;
+  /** ms; the outcome at most once in so long, else the line is kept. */
+  cooldown?: number;
+  /** The outcome for every n-th match only. */
+  count?: number;
+  /** One digest of so many lines, or of those within `time` ms. */
+  window?: { lines: number; time: number };
+  /** Named groups become metadata. */
+  capture?: boolean;
+}
+
+export type LineOutcome = "drop" | "keep" | "surface" | "inject";
+/** What goes to the model: nothing, what a rule injects, or all lines that are not dropped. */
+export type LineDelivery = "off" | "important" | "all";
+
+export interface LineSourceOptions {
+  delivery: LineDelivery;
+  /** Of its history; default 1000. */
+  entries?: number;
+  /** Of the texts of its history; default 256 KB. */
+  bytes?: number;
+  /** ms; a longer silence of a run is an entry. */
+  expectEvery?: number;
+  /** JSON text: `{surfaced: Line[], injects: {lines: Line[], leftOut}[], notices}`. */
+  onEffects?(json: string): void;
+  /** JSON text: an array of lines for the record store. At most every 250 ms. */
+  onRows?(json: string): void;
+  /** The program has ended; `signal` is 0 where none ended it. Output may still come. */
+  onExit?(code: number, signal: number): void;
+  /** All that the program and its children have written was read. */
+  onOutputEnd?(): void;
+}
+
+export interface LineProgram {
+  /** Looked up in the PATH of `env`. */
+  file: string;
+  args: string[];
+  cwd: string;
+  /** `NAME=value`; nothing else is passed on. */
+  env: string[];
+  /** Whether stderr is read, too. */
+  stderr: boolean;
+}
+
+/** The lines of one emitter, and the program that writes them (native/lines/source.h). */
+export class LineSource {
+  constructor(options: LineSourceOptions);
+  /** @throws RangeError with the index `rule` where one is wrong; all stay as they were */
+  setRules(rules: LineRule[]): void;
+  setDelivery(delivery: LineDelivery): void;
+  /** @param ms 0: not at all */
+  expectEvery(ms: number): void;
+  /** Begins a run without a program; feed() gives its lines. */
+  begin(): void;
+  /**
+   * Begins a run with a program, which leads a process group of its own.
+   * @returns its pid
+   * @throws with the system's reason where it cannot be started
+   */
+  start(program: LineProgram): number;
+  feed(text: string): void;
+  /** Ends the run. What is left in the pipes is not read any more. */
+  finish(end: {
+    exitCode?: number;
+    signal?: string;
+    isExpected?: boolean;
+    mustInject?: boolean;
+  }): void;
+  /** An entry of the emitter's own. */
+  note(text: string, outcome: LineOutcome): void;
+  /** @returns JSON text of an array of lines, the oldest first */
+  history(query?: { last?: number; since?: number; least?: LineOutcome }): string;
+  /**
+   * What rules would have done to the last lines.
+   * @returns JSON text: `{lines, slow}`; `slow`: for each rule why it is slow, or ""
+   * @throws as setRules
+   */
+  test(rules: LineRule[], last: number): string;
+  counters(): LineCounters;
+}
+
+export interface LineCounters {
+  bytes: number;
+  lines: number;
+  dropped: number;
+  kept: number;
+  surfaced: number;
+  injected: number;
+  suppressed: number;
+  cut: number;
+  leftOut: number;
+  rowsLeftOut: number;
+  /** The number of the last run. */
+  run: number;
+  /** The number of the newest entry. */
+  newest: number;
+  /** Entries in the history. */
+  held: number;
+  /** Bytes. */
+  memory: number;
+}
+
 export interface LimitRow {
   name: string;
   /** The default. */
@@ -314,6 +422,7 @@ export interface Addon {
   SessionPort: typeof SessionPort;
   HookGuards: typeof HookGuards;
   Records: typeof Records;
+  LineSource: typeof LineSource;
   /** The same JSON text without secrets. Text that is not JSON becomes a JSON string. */
   redactJson(json: string): string;
   linkVersion: number;

@@ -31,6 +31,17 @@ const REPORT_MS = 20;
 /** @param {string} id @returns {string} the name of its provider */
 export const providerName = (id) => `tap-${id.slice(id.indexOf(":") + 1)}`;
 
+/**
+ * @param {import("../../sdk/node/types.js").Provider} own
+ * @param {{onStarted?: (session: string) => void, onIdle?: (session: string) => void, onEnded?: (session: string) => unknown}} listeners
+ *   of the feature; a session waits a moment for what `onEnded` returns
+ */
+function watchSessions(own, { onStarted, onIdle, onEnded }) {
+  if (onStarted) own.on("session.started", ({ session }) => onStarted(session));
+  if (onIdle) own.on("session.idle", ({ session }) => onIdle(session));
+  if (onEnded) own.on("session.end", ({ session }) => onEnded(session));
+}
+
 export class FeatureHost {
   #greeting;
   #requests;
@@ -106,7 +117,7 @@ export class FeatureHost {
   #install(checked, telemetry) {
     const { id } = checked.descriptor;
     const { link, token, home } = this.#greeting;
-    const { implementations, files, programs } = servicesOf(
+    const { implementations, files, endProcesses } = servicesOf(
       id,
       { home, telemetry },
       this.#requests,
@@ -116,6 +127,7 @@ export class FeatureHost {
       session: "all",
       transport: new LinkTransport({ link, token }),
     });
+    implementations.sessions.watch = (listeners) => watchSessions(own, listeners);
     const installation = new Installation(checked, {
       provider: own,
       sinks: {
@@ -123,11 +135,13 @@ export class FeatureHost {
           own.push(channel, summary, { level: "surface", metadata: { level, detail }, session }),
         model: (text, { level, session }) =>
           own.push("notify", text, { level: "inject", metadata: { level }, session }),
+        prompt: (text, session) =>
+          own.push("prompt", undefined, { level: "inject", prompt: text, session }),
       },
       implementations,
       overflow: async (text, { tool }) => files.keep(text, tool),
       enter: (work) => this.#watch.enter(id, work),
-      endProcesses: () => programs.endAll(),
+      endProcesses,
       onDiagnostic: () => this.#report(),
     });
     own.on("error", (error) => installation.diagnostics.add(error.message));

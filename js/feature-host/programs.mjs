@@ -3,7 +3,8 @@
 
 import { spawn } from "node:child_process";
 import path from "node:path";
-import { guard, ownGroup, release, signalGroup } from "../process/group.mjs";
+import { endGroup } from "../process/end-group.mjs";
+import { guard, ownGroup } from "../process/group.mjs";
 
 /** From SIGTERM to SIGKILL. */
 const TERM_MS = 3000;
@@ -27,8 +28,12 @@ const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
  * @typedef {{code: number | null, signal: string | null, stdout: string, stderr: string, cut: boolean}} Ended
  */
 
-/** @param {Program} program */
-function environment({ env = {}, traceparent }) {
+/**
+ * What a program sees: PATH and the like, and what it is given.
+ * @param {{env?: Record<string, string>, traceparent?: string}} program
+ * @returns {Record<string, string | undefined>}
+ */
+export function environment({ env = {}, traceparent }) {
   const own = Object.entries(process.env).filter(([name]) => PASSED.test(name));
   const trace = traceparent !== undefined && TRACEPARENT.test(traceparent);
   return { ...Object.fromEntries(own), ...env, ...(trace && { TRACEPARENT: traceparent }) };
@@ -102,16 +107,7 @@ export class Programs {
 
   /** @param {number} pid @param {import("node:child_process").ChildProcess} child */
   async #end(pid, child) {
-    const begun = performance.now();
-    signalGroup(pid, "SIGTERM");
-    for (let killed = false; signalGroup(pid, 0);) {
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-      if (!killed && performance.now() - begun >= TERM_MS) {
-        killed = true;
-        signalGroup(pid, "SIGKILL");
-      } else if (killed && performance.now() - begun >= TERM_MS + 1000) break; // a zombie
-    }
-    release(pid);
+    await endGroup(pid, TERM_MS);
     this.#running.delete(pid);
     // What has left its group may hold the pipes open.
     for (let waited = 0; waited < PIPES_MS && !child.stdout?.closed; waited += POLL_MS) {

@@ -3,6 +3,7 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { ownFolder } from "./folder.mjs";
+import { LineStreams } from "./line-streams.mjs";
 import { post } from "./network.mjs";
 import { Programs } from "./programs.mjs";
 
@@ -15,6 +16,7 @@ import { Programs } from "./programs.mjs";
 export function servicesOf(id, { home, telemetry }, requests, leave) {
   const files = ownFolder(home, id);
   const programs = new Programs();
+  const streams = new LineStreams();
   const ask =
     (/** @type {string} */ method) =>
     (params = {}) =>
@@ -35,7 +37,10 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
   /** @type {import("../registry/services.mjs").Implementations} */
   const implementations = {
     files: { read: files.read, list: files.list, write: files.write, remove: files.remove },
-    process: { run: (program) => programs.run(program) },
+    process: {
+      run: (program) => programs.run(program),
+      lines: (options) => streams.open(options),
+    },
     // fetch is loaded with its first use, and has timers of its own: not the feature's.
     network: { post: (given) => leave(() => nextTurn().then(() => post(given))) },
     telemetry: { settings: () => ({ variables: telemetry.variables, since: telemetry.since }) },
@@ -43,6 +48,7 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
       query: ask("records.query"),
       stats: ask("records.stats"),
       append: write("records.append"),
+      lines: write("records.lines"),
       commit: write("records.commit"),
     },
     sessions: { list: sessions },
@@ -52,5 +58,6 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
     providers: { inspect: ask("gateway.inspect") },
     features: { report: async () => (await requests.request("features.report", {})).features },
   };
-  return { implementations, files, programs };
+  const endProcesses = () => Promise.all([programs.endAll(), streams.endAll()]);
+  return { implementations, files, endProcesses };
 }

@@ -87,6 +87,7 @@ export class HostRecords {
     requests.register("records.state", () => this.state());
     requests.register("records.stats", () => this.#stats());
     requests.register("records.append", (record, from) => this.#write("append", record, from));
+    requests.register("records.lines", (rows, from) => this.#writeLines(rows, from));
     requests.register("records.commit", (record, from) => this.#write("commit", record, from));
   }
 
@@ -161,6 +162,25 @@ export class HostRecords {
     }
     try {
       return await records[method](collection, { ...rest, body: JSON.stringify(body) });
+    } catch (error) {
+      throw new RequestError("INVALID", messageOf(error));
+    }
+  }
+
+  /**
+   * Lines of a stream, as native/lines gives them.
+   * @param {{stream: string, lines: string, session?: string, source?: string, more?: object}} rows `lines`: an array as
+   *   JSON text; `more`: fields of each body
+   * @param {RequestOrigin} from
+   */
+  #writeLines({ stream, lines, more, ...rest }, from) {
+    if (from !== "feature") throw new RequestError("DENIED", "only features write records");
+    const records = this.#open();
+    try {
+      for (const { at, ...line } of JSON.parse(lines)) {
+        const body = JSON.stringify({ stream, ...line, ...more });
+        records.append("stream_entry", { ...rest, at, body });
+      }
     } catch (error) {
       throw new RequestError("INVALID", messageOf(error));
     }

@@ -22,6 +22,7 @@ import { Tasks } from "./tasks.mjs";
  * @property {HookRegistrar} hooks
  * @property {{register: (name: string, run?: RunCommand) => boolean}} commands
  * @property {import("./sinks.mjs").Sinks["notify"]} notify
+ * @property {import("./sinks.mjs").Sinks["prompts"]} prompts
  * @property {import("./sinks.mjs").Sinks["events"]} events
  * @property {import("./sinks.mjs").Sinks["diagnostics"]} diagnostics
  * @property {import("./services.mjs").Services} services

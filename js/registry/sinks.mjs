@@ -1,5 +1,5 @@
-// The ways by which a feature says something: `events` to the user, `notify` to the model, `diagnostics` to its
-// report. Each is bounded in size and in rate; what is left out is counted and said.
+// The ways by which a feature says something: `events` to the user, `notify` to the model, `prompts` to the model as
+// work to do, `diagnostics` to its report. Each is bounded in size and in rate; what is left out is counted and said.
 
 import { redact } from "../base/redact.mjs";
 import { shortened } from "../base/visible.mjs";
@@ -11,10 +11,13 @@ import { denied, ServiceError } from "./services.mjs";
  * @property {(channel: string, event: {level: string, summary: string, detail?: string}, session?: string) => Promise<unknown>} emit to the user
  * @property {(text: string, options: {level: string, session?: string}) => Promise<unknown>} model a push of the
  *   level `inject`; settles when it is sent, or rejects
+ * @property {(text: string, session: string) => Promise<unknown>} [prompt] starts a turn, or rejects; absent
+ *   where features may not
  *
  * @typedef {object} Sinks
  * @property {{emit: (channel: string, event: {level?: string, summary: string, detail?: string, session?: string}) => Promise<void>}} events
  * @property {{model: (text: string, options?: {level?: string, session?: string}) => Promise<unknown>}} notify
+ * @property {{start: (text: string, options: {session: string}) => Promise<unknown>}} prompts
  * @property {{add: (text: string) => void}} diagnostics
  */
 
@@ -23,6 +26,8 @@ const MOST_SUMMARY = 300;
 const MOST_DETAIL = 4000;
 /** Of a text for the model. */
 export const MOST_NOTIFY = 3000;
+/** Of a prompt. A longer one is refused: half a task is another one. */
+export const MOST_PROMPT = 8000;
 /** At once, and again after each second. */
 const BURST = 20;
 const PER_SECOND = 5;
@@ -65,6 +70,19 @@ function textOf(text, what) {
   throw new TypeError(`${what}: expected a text that is not empty`);
 }
 
+/** @param {Port} port @param {() => void} admit @returns {Sinks["prompts"]} */
+const promptsOf = (port, admit) => ({
+  async start(text, { session }) {
+    const said = textOf(text, "text");
+    if (said.length > MOST_PROMPT) {
+      throw new RangeError(`text: expected at most ${MOST_PROMPT} characters`);
+    }
+    admit();
+    if (port.prompt) return port.prompt(said, session);
+    throw new ServiceError("unavailable", "unavailable: prompts start in the feature host only");
+  },
+});
+
 /**
  * @param {object} options
  * @param {readonly string[]} options.granted @param {readonly string[]} options.channels that the descriptor names
@@ -79,9 +97,13 @@ export function makeSinks({ granted, channels, port, diagnostics, closed, onDeni
   const budgets = {
     events: new Budget(now),
     notify: new Budget(now),
+    prompts: new Budget(now),
     diagnostics: new Budget(now),
   };
-  const admit = (/** @type {"events" | "notify"} */ sink, /** @type {string} */ capability) => {
+  const admit = (
+    /** @type {"events" | "notify" | "prompts"} */ sink,
+    /** @type {string} */ capability,
+  ) => {
     const why = closed();
     if (why) throw new ServiceError("unavailable", `unavailable: ${why}`);
     if (!granted.includes(capability)) {
@@ -126,6 +148,7 @@ export function makeSinks({ granted, channels, port, diagnostics, closed, onDeni
   return {
     events: Object.freeze(events),
     notify: Object.freeze(notify),
+    prompts: Object.freeze(promptsOf(port, () => admit("prompts", "prompt"))),
     diagnostics: Object.freeze(own),
   };
 }

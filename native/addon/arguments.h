@@ -98,6 +98,13 @@ class Options {
     if (!number && !value.IsUndefined()) refuse(key, "a whole number");
     return number.value_or(0);
   }
+  // False where it is left out.
+  [[nodiscard]] bool flag(const char* key) const {
+    const Napi::Value value = get(key);
+    if (value.IsBoolean()) return value.As<Napi::Boolean>().Value();
+    if (!value.IsUndefined()) refuse(key, "a boolean");
+    return false;
+  }
   void functions(std::initializer_list<const char*> keys) const {
     for (const char* key : keys) {
       const Napi::Value value = get(key);

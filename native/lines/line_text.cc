@@ -12,6 +12,7 @@ namespace {
 constexpr char32_t kEscape = 0x1B;
 constexpr char32_t kStringEnd = 0x9C;
 constexpr std::string_view kReplacement = "\uFFFD";
+constexpr size_t kShownControl = std::string_view("\\x00").size();
 
 [[nodiscard]] constexpr bool isPrintable(char c) {
   return (c >= 0x20 && c < 0x7F) || c == '\t';
@@ -146,6 +147,8 @@ void LineText::ground(char32_t point) {
     state_ = State::String;
   } else if (point == '\t' || within(point, 0x20, 0x7E) || point >= 0xA0) {
     put(utf8::encode(point).view());
+  } else if (point < 0x20 && point != '\a' && leftOut_ > 0 && !returned_) {
+    leftOut_ += kShownControl;  // a flood of NULs costs no text each
   } else if (point != '\a' && point != kStringEnd) {
     put(visible(utf8::encode(point).view(), false));
   }

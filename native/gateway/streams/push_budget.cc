@@ -37,7 +37,8 @@ bool PushBudget::mayInject(const std::string& provider, TurnCount& turns, const 
 
 void PushBudget::begin(const PendingInject& inject, TurnCount& turns) {
   underWay_ = inject.trusted ? UnderWay::Recording : UnderWay::Sent;
-  turns.start();
+  counts_ = !inject.isScheduled;
+  if (counts_) turns.start();
 }
 
 void PushBudget::sent() {
@@ -47,18 +48,23 @@ void PushBudget::sent() {
 bool PushBudget::notSent(TurnCount& turns) {
   if (underWay_ != UnderWay::Recording) return false;
   underWay_ = UnderWay::None;
-  turns.takeBack();
+  if (counts_) turns.takeBack();
   return true;
 }
 
 void PushBudget::endTurn() {
   if (underWay_ != UnderWay::Sent) return;
   underWay_ = UnderWay::None;
-  ++cycles_;
+  if (counts_) ++cycles_;
 }
 
 PushBudget::Inject PushBudget::inject(PendingInject& inject, TurnCount& turns,
                                       const Limits& limits) {
+  if (inject.isScheduled) {
+    if (underWay_ != UnderWay::None || !waiting_.empty()) return Inject::Refuse;
+    begin(inject, turns);
+    return Inject::Send;
+  }
   if (waiting_.empty() && mayInject(inject.provider, turns, limits)) {
     begin(inject, turns);
     return Inject::Send;

@@ -28,6 +28,9 @@ struct PendingInject {
   std::string token = {};  // the provider's, if it has one of its own: it may be taken back
   KeptShare kept = {};     // while it waits
   bool trusted = false;    // it is recorded before it is sent (injects.h)
+  // A prompt of tap's own features: the user has set its bounds, so it counts as no answer in a
+  // row. It does not wait.
+  bool isScheduled = false;
   std::string account = {};
   std::string stream = {};
   protocol::TraceContext trace = {};
@@ -95,6 +98,7 @@ class PushBudget {
   void endTurn();
 
   UnderWay underWay_ = UnderWay::None;
+  bool counts_ = true;  // the one under way
   bool paused_ = false;
   std::optional<std::string> pauseNotice_;
   int64_t cycles_ = 0;  // turns started since the user last spoke

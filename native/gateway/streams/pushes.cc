@@ -160,6 +160,7 @@ Result<std::string_view, Refusal> decide(const Turn& turn, const Provider& provi
   if (inject) {
     pending.prompt = injected(provider, stream, push, turn.limits());
     pending.trusted = provider.trusted;
+    pending.isScheduled = provider.trusted && !push.prompt.empty();
     pending.account = accountOf(provider);
     pending.stream = stream;
     pending.trace = push.trace.context;
@@ -173,7 +174,9 @@ Result<std::string_view, Refusal> decide(const Turn& turn, const Provider& provi
     pending.kept.set(turn.state.kept, provider.party, pending.bytes());
     verdict = tryInject(turn, session, budget, pending);
     if (verdict == PushBudget::Inject::Refuse) {
-      return refused(ErrorCode::RateLimited, "too many injects wait for the session to be idle");
+      return refused(ErrorCode::RateLimited,
+                     pending.isScheduled ? "another prompt has not been answered"
+                                         : "too many injects wait for the session to be idle");
     }
   }
   const std::string source =

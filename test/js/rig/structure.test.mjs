@@ -21,7 +21,7 @@ const LAYERS = {
   records: ["base", "protocol"],
   lines: ["base", "protocol"],
   uv: ["base", "ws", "protocol", "link", "gateway"],
-  addon: ["base", "protocol", "records", "uv"],
+  addon: ["base", "protocol", "lines", "records", "uv"],
 };
 /** Single files beyond that: the numbers of WebSocket close codes. */
 const EXCEPTIONS = { gateway: ["ws/frame.h"] };

@@ -66,6 +66,25 @@ TEST_F(Commits, APromptLeavesOnceItsRowIsDurable) {
   EXPECT_EQ(tap.timers(), 0u);
 }
 
+TEST_F(Commits, APromptOfAFeatureIsNoAnswerInARowAndWaitsForNothing) {
+  const std::string prompt = R"({"type":"push","level":"inject","prompt":"one","requestId":"r"})";
+  for (int i = 0; i < 15; ++i) {
+    tap.say(feature, prompt);
+    EXPECT_EQ(tap.take(feature, "ack").get("outcome"), "queued") << i;
+    const auto numbers = commits();
+    ASSERT_EQ(numbers.size(), 1u) << i;
+    tap.committed(numbers[0], true);
+    EXPECT_EQ(injected(), "one, ") << i;
+    tap.say(feature, prompt);
+    EXPECT_EQ(tap.errorCode(feature), "RATE_LIMITED") << "the one before has not been answered";
+    tap.send(session, protocol::ActivityChanged{protocol::Activity::Busy});
+    idle();
+    tap.advance(1000);
+  }
+  tap.say(other, push("inject", "two"));
+  EXPECT_EQ(injected(), "two, ") << "those of others have their turns still";
+}
+
 TEST_F(Commits, WhatOthersPushWaitsBehindIt) {
   tap.say(feature, push("inject", "one"));
   tap.say(other, push("inject", "two"));

@@ -1,0 +1,248 @@
+// Streams of lines that features read, each from programs that run one after another. From the pipe to the outcome
+// they are the addon's (native/lines/): a line that is dropped or kept does not come here.
+
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { messageOf } from "../base/errors.mjs";
+import { endGroup } from "../process/end-group.mjs";
+import { guard } from "../process/group.mjs";
+import { environment } from "./programs.mjs";
+
+/** From SIGTERM to SIGKILL. */
+const TERM_MS = 5000;
+/** To read the last output, once nothing of the program's group is left: what has left the group may hold the pipes. */
+const PIPES_MS = 250;
+/** Of one feature. */
+export const MOST_STREAMS = 600;
+
+/** @typedef {import("../base/addon.js").LineSource} LineSource */
+/** @typedef {import("../base/addon.js").LineRule} LineRule */
+/** @typedef {import("../base/addon.js").LineOutcome} LineOutcome */
+/** @typedef {import("../base/addon.js").LineDelivery} LineDelivery */
+/**
+ * @typedef {object} LineProgram
+ * @property {string} [command] for a shell
+ * @property {string[]} [argv] a program and its arguments, without a shell
+ * @property {string} folder the workspace, absolute
+ * @property {string} [cwd] from the folder; never outside of it
+ * @property {Record<string, string>} [env] besides PATH and the like
+ * @property {boolean} stderr whether it is read, too
+ * @property {string} [traceparent] of the call for which it runs
+ *
+ * @typedef {{code: number | undefined, signal: string | undefined}} ProgramEnd
+ * @typedef {{isExpected: boolean, mustInject?: boolean}} EndJudgement
+ *
+ * @typedef {object} ToldLine
+ * @property {number} number counts over all runs
+ * @property {number} at Unix ms
+ * @property {number} run
+ * @property {number} line of the run; 0: an entry that is not a line
+ * @property {number} [rule]
+ * @property {LineOutcome} outcome
+ * @property {"stdout" | "stderr" | "own"} source
+ * @property {string} text hostile
+ * @property {Record<string, string>} [metadata]
+ *
+ * @typedef {object} LineEffects
+ * @property {ToldLine[]} surfaced
+ * @property {{lines: ToldLine[], leftOut: number}[]} injects each is one text for the model
+ * @property {{kind: "leftOut" | "slowRule", rule: number, surfaced: number, injected: number, isTotal: boolean}[]} notices
+ *
+ * @typedef {object} LineStreamOptions
+ * @property {LineDelivery} delivery
+ * @property {LineRule[]} [rules]
+ * @property {number} [expectEvery] ms
+ * @property {number} [entries] of the history
+ * @property {(effects: LineEffects) => void} onEffects
+ * @property {(json: string) => void} onRows an array of lines for the record store, as JSON text
+ * @property {(end: ProgramEnd) => EndJudgement} onEnded nothing of the program is left
+ */
+
+const SIGNALS = new Map(Object.entries(os.constants.signals).map(([name, value]) => [value, name]));
+
+/**
+ * Where a program works: in the folder, with all links resolved.
+ * @param {string} folder @param {string} [cwd]
+ * @returns {Promise<string>} rejected where it is not there, or outside
+ */
+export async function placeIn(folder, cwd = ".") {
+  const root = await fs.realpath(folder);
+  const place = path.resolve(root, cwd);
+  const real = await fs.realpath(place).catch((error) => {
+    throw new RangeError(`cwd: ${place} is not there (${error.code})`);
+  });
+  const way = path.relative(root, real);
+  if (way.split(path.sep)[0] === ".." || path.isAbsolute(way)) {
+    throw new RangeError(`cwd: ${place} is outside of the workspace ${root}`);
+  }
+  if (!(await fs.stat(real)).isDirectory()) throw new RangeError(`cwd: ${place} is not a folder`);
+  return real;
+}
+
+export class LineStream {
+  #source;
+  #options;
+  #onClosed;
+  #closed = false;
+  /** @type {{pid: number, ending?: Promise<void>} | undefined} */
+  #program;
+  /** @type {{code: number, signal: number} | undefined} */
+  #exit;
+  #isRead = false;
+  /** @type {() => void} */
+  #onRead = () => {};
+
+  /** @param {typeof import("../base/addon.js").LineSource} Source @param {LineStreamOptions} options @param {() => void} onClosed */
+  constructor(Source, options, onClosed) {
+    this.#options = options;
+    this.#onClosed = onClosed;
+    const { delivery, entries, expectEvery, onEffects, onRows } = options;
+    this.#source = new Source({
+      ...{ delivery, entries, expectEvery, onRows },
+      onEffects: (json) => onEffects(JSON.parse(json)),
+      onExit: (code, signal) => {
+        this.#exit = { code, signal };
+        void this.#end();
+      },
+      onOutputEnd: () => {
+        this.#isRead = true;
+        this.#onRead();
+      },
+    });
+    this.#source.setRules(options.rules ?? []);
+  }
+
+  /** @returns {boolean} */
+  get isRunning() {
+    return this.#program !== undefined;
+  }
+
+  /**
+   * Begins a run.
+   * @param {LineProgram} program @returns {Promise<number>} its pid
+   * @throws {RangeError} where it may not run there; an Error with the system's reason where it cannot
+   */
+  async start({ command, argv, folder, cwd, env = {}, stderr, traceparent }) {
+    const place = await placeIn(folder, cwd);
+    if (this.#closed) throw new Error("the stream has ended");
+    const variables = Object.entries(environment({ env, traceparent })).map(
+      ([name, value]) => `${name}=${value ?? ""}`,
+    );
+    const run = (/** @type {string} */ file, /** @type {string[]} */ args) =>
+      this.#source.start({ file, args, cwd: place, env: variables, stderr });
+    this.#exit = undefined;
+    this.#isRead = false;
+    const pid = argv ? run(argv[0], argv.slice(1)) : this.#startShell(run, command ?? "");
+    this.#program = { pid };
+    guard(pid);
+    return pid;
+  }
+
+  /** @param {(file: string, args: string[]) => number} run @param {string} command */
+  #startShell(run, command) {
+    try {
+      return run("bash", ["-c", command]);
+    } catch (error) {
+      if (!/no such file/.test(messageOf(error))) throw error;
+      return run("sh", ["-c", command]);
+    }
+  }
+
+  /** What the program has started ends with it. */
+  #end() {
+    const program = this.#program;
+    if (!program) return Promise.resolve();
+    return (program.ending ??= endGroup(program.pid, TERM_MS).then(() => this.#ended()));
+  }
+
+  async #ended() {
+    if (!this.#isRead) {
+      /** @type {NodeJS.Timeout | undefined} */
+      let timer;
+      await new Promise((resolve) => {
+        this.#onRead = () => resolve(undefined);
+        timer = setTimeout(resolve, PIPES_MS);
+      });
+      clearTimeout(timer);
+    }
+    this.#program = undefined;
+    const { code = undefined, signal = 0 } = this.#exit ?? {};
+    const name = signal === 0 ? undefined : (SIGNALS.get(signal) ?? `signal ${signal}`);
+    const end = { code: name ? undefined : code, signal: name };
+    const judged = this.#options.onEnded(end);
+    this.#source.finish({ ...judged, signal: name, exitCode: end.code });
+  }
+
+  /** Ends the program. @returns {Promise<void>} once nothing of it is left */
+  stop() {
+    return this.#end();
+  }
+
+  /** A run without a program. @param {string} text its lines @param {EndJudgement} end */
+  take(text, end) {
+    this.#source.begin();
+    this.#source.feed(text);
+    this.#source.finish(end);
+  }
+
+  /** @param {LineRule[]} rules @throws {RangeError} with the index `rule` of one that is wrong */
+  setRules(rules) {
+    this.#source.setRules(rules);
+  }
+
+  /** @param {LineDelivery} delivery */
+  setDelivery(delivery) {
+    this.#source.setDelivery(delivery);
+  }
+
+  /** An entry of the emitter's own. @param {string} text @param {LineOutcome} outcome */
+  note(text, outcome) {
+    this.#source.note(text, outcome);
+  }
+
+  /** @param {{last?: number, since?: number, least?: LineOutcome}} [query] @returns {ToldLine[]} the oldest first */
+  history(query) {
+    return JSON.parse(this.#source.history(query));
+  }
+
+  /** What rules would have done. @param {LineRule[]} rules @param {number} last @returns {{lines: ToldLine[], slow: string[]}} */
+  test(rules, last) {
+    return JSON.parse(this.#source.test(rules, last));
+  }
+
+  counters() {
+    return this.#source.counters();
+  }
+
+  /** @returns {Promise<void>} */
+  async close() {
+    this.#closed = true;
+    await this.stop();
+    this.#onClosed();
+  }
+}
+
+/** The streams of one feature. */
+export class LineStreams {
+  /** @type {Set<LineStream>} */
+  #open = new Set();
+  #closed = false;
+
+  /** @param {LineStreamOptions} options @returns {Promise<LineStream>} */
+  async open(options) {
+    if (this.#closed) throw new Error("the feature has ended");
+    if (this.#open.size >= MOST_STREAMS) throw new RangeError(`there are ${MOST_STREAMS} streams`);
+    const { addon } = await import("../base/addon.mjs"); // no feature host has it before it is needed
+    /** @type {LineStream} */
+    const stream = new LineStream(addon.LineSource, options, () => this.#open.delete(stream));
+    this.#open.add(stream);
+    return stream;
+  }
+
+  /** @returns {Promise<void>} once nothing of their programs is left */
+  async endAll() {
+    this.#closed = true;
+    await Promise.all([...this.#open].map((stream) => stream.close()));
+  }
+}
