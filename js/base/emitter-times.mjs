@@ -1,5 +1,6 @@
 // When an emitter runs.
 
+import { cronProblem } from "./emitter-cron.mjs";
 import { durationOf, durationText } from "./emitter-duration.mjs";
 import { shown } from "./emitter-fields.mjs";
 import { leadsOut } from "./emitter-work.mjs";
@@ -67,10 +68,15 @@ function isZone(zone) {
   }
 }
 
+const CRON = /^[0-9A-Za-z*,/#+-]+(?: [0-9A-Za-z*,/#+-]+){4}$/;
+const FIVE_FIELDS =
+  'expected five fields (minute, hour, day, month, weekday), such as "30 9 * * 1-5"';
+
 /** @param {Fields} fields @returns {{cron?: string, timezone?: string}} */
 function cronIn(fields) {
   const timezone = fields.text("timezone", 64, "a time zone");
-  if (timezone !== undefined && !isZone(timezone)) {
+  const isGood = timezone !== undefined && isZone(timezone);
+  if (timezone !== undefined && !isGood) {
     fields.problem(
       "timezone",
       `expected a time zone such as "Europe/Berlin", found ${shown(timezone)}`,
@@ -81,11 +87,11 @@ function cronIn(fields) {
   }
   const text = fields.text("cron", MOST_CRON, "five fields");
   const cron = text?.trim().replace(/\s+/g, " ");
-  if (cron !== undefined && !/^[0-9A-Za-z*,/?#-]+(?: [0-9A-Za-z*,/?#-]+){4}$/.test(cron)) {
-    fields.problem(
-      "cron",
-      `expected five fields (minute, hour, day, month, weekday), such as "30 9 * * 1-5", found ${shown(cron)}`,
-    );
+  if (cron !== undefined) {
+    const problem = CRON.test(cron)
+      ? cronProblem(cron, isGood ? timezone : undefined)
+      : "it has others";
+    if (problem !== "") fields.problem("cron", `${FIVE_FIELDS}, found ${shown(cron)}: ${problem}`);
   }
   return { ...(cron !== undefined && { cron }), ...(timezone !== undefined && { timezone }) };
 }

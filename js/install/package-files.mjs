@@ -34,6 +34,7 @@ const UNREAD =
 /** The same code once more for `require`, or for bundlers; and what yargs would say in other languages. */
 const UNLOADED = [
   /^node_modules\/@cfworker\/json-schema\/dist\/commonjs$/,
+  /^node_modules\/croner\/dist\/croner(\.umd)?\.js$/,
   /^node_modules\/jsonc-parser\/lib\/esm$/,
   /^node_modules\/rotating-file-stream\/(dist\/cjs|packages)$/,
   /^node_modules\/emoji-regex\/index\.mjs$/,

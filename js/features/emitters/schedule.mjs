@@ -1,0 +1,266 @@
+// When an emitter runs: time and events in, decisions out. It has no timer and reads no clock. Time is Unix time and
+// may jump; then nothing is caught up, and the emitter is not silent for longer than one interval.
+
+import { nextCron } from "../../base/emitter-cron.mjs";
+
+/** @typedef {import("../../base/emitter-spec.mjs").EmitterSpec} EmitterSpec */
+/** @typedef {"first" | "due" | "missed" | "changed" | "idle" | "restart"} Reason */
+/**
+ * What the caller does, in this order.
+ * - start: begin run number `run`, and call ended() when it has ended. No other is running.
+ * - skip: a run that was due is left out: one is running, the session is busy, or its time was missed.
+ * - queue: it begins when the running one has ended.
+ * - kill: end the running one; the next begins when it has ended.
+ * - done: there will be no further run.
+ * @typedef {{do: "start", run: number, why: Reason}
+ *   | {do: "skip", why: "overlap" | "busy" | "missed"}
+ *   | {do: "queue"} | {do: "kill"} | {do: "done", why: "maxRuns" | "ended" | "stopped"}} Decision
+ */
+/**
+ * What outlives the process that had it.
+ * @typedef {{runs: number, due: number | null, failures: number}} ScheduleState
+ */
+
+/** A run that begins later than this was missed: the computer slept, or the clock was set. */
+export const LATE_MS = 60_000;
+/** A timer does not count a sleep, so the caller looks at the clock at least so often. */
+export const LOOK_MS = 30_000;
+export const BACKOFF_MS = 500;
+export const MOST_BACKOFF_MS = 30_000;
+/** A run of a continuous command that was as long counts as good. */
+export const GOOD_RUN_MS = 60_000;
+/** How long the session has nothing to do before it counts as idle, and what is between two runs at least. */
+export const IDLE_MS = 2000;
+export const IDLE_GAP_MS = 10_000;
+/** Changes of files are one change until there is none for so long, or for the second of these in all. */
+export const DEBOUNCE_MS = 300;
+export const MOST_DEBOUNCE_MS = 5000;
+
+/** @param {EmitterSpec} spec */
+const isTimed = ({ every, cron }) => every !== undefined || cron !== undefined;
+
+/** @param {EmitterSpec} spec @param {number} after a time that is due, or now @param {number} now */
+function following({ every, cron, timezone }, after, now) {
+  if (cron !== undefined) return nextCron(cron, timezone, Math.max(after, now));
+  if (every === undefined) return Infinity;
+  // In step with what went before, and never in the past.
+  return after + every * Math.max(1, Math.floor((now - after) / every) + 1);
+}
+
+/**
+ * The next times of an emitter that begins now, as far as they are known.
+ * @param {EmitterSpec} spec @param {number} now @param {number} count
+ * @param {number} [first] when the next run is due, if that is known already
+ * @returns {number[]} Unix ms
+ */
+export function nextRuns(spec, now, count, first) {
+  const times = [];
+  const most = Math.min(count, spec.maxRuns ?? Infinity);
+  let at = first ?? (spec.cron === undefined ? now : following(spec, now, now));
+  for (; isTimed(spec) && times.length < most && at !== Infinity; at = following(spec, at, at)) {
+    times.push(at);
+  }
+  return times;
+}
+
+/** @param {EmitterSpec} spec @param {number} now @param {ScheduleState} [former] */
+function firstDue(spec, now, former) {
+  if (typeof former?.due === "number") return former.due;
+  if (spec.idle) return Infinity;
+  if (spec.cron !== undefined || (former && isTimed(spec))) return following(spec, now, now);
+  // A run that was cut off by the end of its process begins again, within maxRuns.
+  return former && spec.onChange ? Infinity : now;
+}
+
+export class Schedule {
+  #spec;
+  /** When the next run is due; Infinity: nobody knows. @type {number} */
+  #due = Infinity;
+  /** @type {Reason} */
+  #why = "first";
+  #last;
+  #runs;
+  #failures;
+  /** When the running one began. @type {number | undefined} */
+  #began;
+  /** A run begins when the running one has ended. @type {Reason | undefined} */
+  #waiting;
+  #busy = true;
+  /** The first of the changes that have had no run. @type {number | undefined} */
+  #changed;
+  #lastStart = -Infinity;
+  #isDone = false;
+
+  /**
+   * @param {EmitterSpec} spec @param {number} now Unix ms, as all times here
+   * @param {ScheduleState} [former] of an emitter that goes on
+   */
+  constructor(spec, now, former) {
+    this.#spec = spec;
+    this.#last = now;
+    this.#runs = former?.runs ?? 0;
+    this.#failures = former?.failures ?? 0;
+    this.#due = firstDue(spec, now, former);
+    if (former) this.#why = spec.continuous ? "restart" : "due";
+    else if (spec.cron !== undefined) this.#why = "due";
+  }
+
+  /** @returns {ScheduleState} to be kept, for a process that follows */
+  get state() {
+    const due = this.#due === Infinity ? null : this.#due;
+    return { runs: this.#runs, due, failures: this.#failures };
+  }
+
+  get isRunning() {
+    return this.#began !== undefined;
+  }
+
+  get isDone() {
+    return this.#isDone;
+  }
+
+  get runs() {
+    return this.#runs;
+  }
+
+  /** When the next run is due, as far as that is known. @returns {number | undefined} */
+  get due() {
+    return this.#isDone || this.#due === Infinity ? undefined : this.#due;
+  }
+
+  /** When tick() has to be called at the latest. @returns {number | undefined} undefined: after an event only */
+  get wakeAt() {
+    return this.due === undefined || this.#waits()
+      ? undefined
+      : Math.min(this.due, this.#last + LOOK_MS);
+  }
+
+  /** @param {number} count @returns {number[]} the next times, as far as they are known */
+  nextRuns(count) {
+    const left = (this.#spec.maxRuns ?? Infinity) - this.#runs;
+    const first = Math.max(this.due ?? Infinity, this.#last);
+    return this.#isDone ? [] : nextRuns(this.#spec, this.#last, Math.min(count, left), first);
+  }
+
+  /** Time has passed. @param {number} now @returns {Decision[]} */
+  tick(now) {
+    this.#look(now);
+    if (this.#isDone || now < this.#due || this.#waits()) return [];
+    const isLate = now - this.#due > LATE_MS && isTimed(this.#spec) && this.#why !== "first";
+    this.#due = following(this.#spec, this.#due, now);
+    this.#changed = undefined;
+    if (!isLate) return this.#begin(now, this.#why);
+    return this.#spec.missed === "once"
+      ? this.#begin(now, "missed")
+      : [{ do: "skip", why: "missed" }];
+  }
+
+  /** The running one has ended. @param {number} now @param {boolean} good @returns {Decision[]} */
+  ended(now, good) {
+    const began = this.#began;
+    if (began === undefined) return [];
+    this.#look(now);
+    this.#began = undefined;
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    if (this.#isDone) return [];
+    if (this.#runs >= (this.#spec.maxRuns ?? Infinity)) return this.#finish("maxRuns");
+    if (waiting !== undefined) return this.#begin(now, waiting);
+    if (this.#spec.idle) this.#awaitIdle(now);
+    else if (this.#spec.continuous) return this.#again(now, now - began, good);
+    else if (!isTimed(this.#spec) && !this.#spec.onChange) return this.#finish("ended");
+    return [];
+  }
+
+  /** @param {number} now @param {"busy" | "idle"} state of the session @returns {Decision[]} */
+  session(now, state) {
+    this.#look(now);
+    this.#busy = state === "busy";
+    if (this.#spec.kind !== "prompt" || this.#isDone) return [];
+    if (this.#spec.idle) {
+      if (this.#busy) this.#due = Infinity;
+      else if (!this.isRunning) this.#awaitIdle(now);
+      return [];
+    }
+    return this.tick(now);
+  }
+
+  /** Files that it watches have changed. @param {number} now @returns {Decision[]} */
+  changed(now) {
+    this.#look(now);
+    if (!this.#spec.onChange || this.#isDone) return [];
+    this.#changed ??= now;
+    this.#due = Math.min(now + DEBOUNCE_MS, this.#changed + MOST_DEBOUNCE_MS);
+    this.#why = "changed";
+    return this.tick(now);
+  }
+
+  /** No run follows. Whether one is still running is the caller's business. @returns {Decision[]} */
+  stop() {
+    this.#waiting = undefined;
+    return this.#isDone ? [] : this.#finish("stopped");
+  }
+
+  /** The first run of a prompt is not left out for a busy session: it begins when that is idle. */
+  #waits() {
+    const isFirst = this.#runs === 0 && this.#spec.cron === undefined && !this.#spec.idle;
+    return this.#spec.kind === "prompt" && this.#busy && isFirst;
+  }
+
+  /** After a clock that was set back, what was due after a time is as far away as it was. @param {number} now */
+  #look(now) {
+    const back = this.#last - now;
+    this.#last = now;
+    if (back <= 0) return;
+    if (this.#began !== undefined) this.#began -= back;
+    if (this.#changed !== undefined) this.#changed -= back;
+    this.#lastStart -= back;
+    if (this.#spec.cron === undefined) this.#due -= back;
+    // A step back of a moment does not make a minute come twice.
+    else if (back > LATE_MS) this.#due = following(this.#spec, now, now);
+  }
+
+  /** @param {number} now */
+  #awaitIdle(now) {
+    if (this.#busy) return;
+    this.#due = Math.max(now + IDLE_MS, this.#lastStart + IDLE_GAP_MS);
+    this.#why = "idle";
+  }
+
+  /** @param {number} now @param {Reason} why @returns {Decision[]} */
+  #begin(now, why) {
+    const { kind, overlap } = this.#spec;
+    const isLast = this.#runs >= (this.#spec.maxRuns ?? Infinity);
+    if (isLast) return this.isRunning ? [] : this.#finish("maxRuns");
+    if (this.isRunning) {
+      const isPending = this.#waiting !== undefined;
+      if (overlap === "skip" || isPending) return [{ do: "skip", why: "overlap" }];
+      this.#waiting = why;
+      return [{ do: overlap }];
+    }
+    if (kind === "prompt" && this.#busy) return [{ do: "skip", why: "busy" }];
+    this.#runs += 1;
+    this.#began = now;
+    this.#lastStart = now;
+    this.#why = "due";
+    return [{ do: "start", run: this.#runs, why }];
+  }
+
+  /** A continuous command has ended by itself. @param {number} now @param {number} took @param {boolean} good */
+  #again(now, took, good) {
+    const { restart } = this.#spec;
+    if (restart === "never" || (restart === "on-failure" && good)) return this.#finish("ended");
+    if (took >= GOOD_RUN_MS) this.#failures = 0;
+    this.#due = now + Math.min(BACKOFF_MS * 2 ** this.#failures, MOST_BACKOFF_MS);
+    this.#failures = Math.min(this.#failures + 1, 16);
+    this.#why = "restart";
+    return [];
+  }
+
+  /** @param {"maxRuns" | "ended" | "stopped"} why @returns {Decision[]} */
+  #finish(why) {
+    this.#isDone = true;
+    this.#due = Infinity;
+    return [{ do: "done", why }];
+  }
+}
