@@ -8,6 +8,7 @@
       'addon/gateway_class.cc',
       'addon/guards_class.cc',
       'addon/line_source_class.cc',
+      'addon/line_values.cc',
       'addon/records_class.cc',
       'addon/session_class.cc',
       'addon/strings.cc',

@@ -1,12 +1,13 @@
-// The network, for features: one POST at a time, bounded in time and in what is read of the answer. A redirect is an
+// The network, for features: one request at a time, bounded in time and in what is read of the answer. A redirect is an
 // answer like any other, so that headers go nowhere but to the URL that was given.
 
 import { promisify } from "node:util";
 import zlib from "node:zlib";
 
 const gzip = promisify(zlib.gzip);
-/** Of an answer. */
+/** Of the answer to a POST, and to a GET. */
 const MOST_ANSWER = 64 * 1024;
+const MOST_DOCUMENT = 1024 * 1024;
 const MOST_BODY = 16 * 1024 * 1024;
 const MOST_MS = 60_000;
 const SHOWN = ["content-type", "retry-after"];
@@ -20,25 +21,25 @@ const SHOWN = ["content-type", "retry-after"];
  * @property {number} timeoutMs for all of it, at most 60,000
  * @property {AbortSignal} [signal] ends it
  *
+ * @typedef {Pick<Post, "url" | "headers" | "timeoutMs" | "signal">} Get
+ *
  * @typedef {{status: number, headers: Record<string, string>, text: string, cut: boolean}} Answer `text`: at most 64 KB
+ *   of a POST's, 1 MB of a GET's
  */
 
-/** @param {Post} given */
-function checked({ url, body, timeoutMs }) {
+/** @param {Get} given */
+function checked({ url, timeoutMs }) {
   const isHttp = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
   if (!isHttp) throw new TypeError("url: expected an http or https URL");
-  if (typeof body !== "string" || body.length > MOST_BODY) {
-    throw new RangeError(`body: expected a text of at most ${MOST_BODY} characters`);
-  }
   if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > MOST_MS) {
     throw new RangeError(`timeoutMs: expected a whole number from 1 to ${MOST_MS}`);
   }
 }
 
-/** @param {ReadableStream<Uint8Array> | null} stream @returns {Promise<{text: string, cut: boolean}>} */
-async function bounded(stream) {
+/** @param {ReadableStream<Uint8Array> | null} stream @param {number} most bytes @returns {Promise<{text: string, cut: boolean}>} */
+async function bounded(stream, most) {
   const pieces = [];
-  let left = MOST_ANSWER;
+  let left = most;
   const reader = stream?.getReader();
   while (reader && left > 0) {
     const { done, value } = await reader.read();
@@ -58,16 +59,16 @@ function reasonOf(error, timeoutMs) {
   return typeof code === "string" ? code : "the connection failed";
 }
 
-/** @param {Post} given @returns {Promise<Answer>} rejected where there is no answer; the message says why, in a word */
-export async function post(given) {
-  checked(given);
-  const { url, headers = {}, body, compress = false, timeoutMs, signal } = given;
+/**
+ * @param {RequestInit} how @param {Get} given @param {number} most bytes of the answer
+ * @returns {Promise<Answer>}
+ */
+async function ask(how, { url, headers = {}, timeoutMs, signal }, most) {
   const inTime = AbortSignal.timeout(timeoutMs);
   try {
     const answer = await fetch(url, {
-      method: "POST",
-      headers: { ...headers, ...(compress && { "content-encoding": "gzip" }) },
-      body: compress ? await gzip(body) : body,
+      ...how,
+      headers: { ...headers, ...how.headers },
       redirect: "manual",
       signal: signal ? AbortSignal.any([signal, inTime]) : inTime,
     });
@@ -76,9 +77,27 @@ export async function post(given) {
       return value === null ? [] : [[name, value]];
     });
     // The receiver has decided, even if the rest of its answer is missing.
-    const read = await bounded(answer.body).catch(() => ({ text: "", cut: true }));
+    const read = await bounded(answer.body, most).catch(() => ({ text: "", cut: true }));
     return { status: answer.status, headers: Object.fromEntries(shown), ...read };
   } catch (error) {
     throw new Error(reasonOf(error, timeoutMs), { cause: error });
   }
+}
+
+/** @param {Post} given @returns {Promise<Answer>} rejected if there is no answer; the message is the reason */
+export async function post(given) {
+  checked(given);
+  const { body, compress = false } = given;
+  if (typeof body !== "string" || body.length > MOST_BODY) {
+    throw new RangeError(`body: expected a text of at most ${MOST_BODY} characters`);
+  }
+  const encoded = compress ? { "content-encoding": "gzip" } : undefined;
+  const content = compress ? await gzip(body) : body;
+  return ask({ method: "POST", headers: encoded, body: content }, given, MOST_ANSWER);
+}
+
+/** @param {Get} given @returns {Promise<Answer>} rejected if there is no answer; the message is the reason */
+export async function get(given) {
+  checked(given);
+  return ask({ method: "GET" }, given, MOST_DOCUMENT);
 }

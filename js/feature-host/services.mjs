@@ -4,7 +4,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { ownFolder } from "./folder.mjs";
 import { LineStreams } from "./line-streams.mjs";
-import { post } from "./network.mjs";
+import { get, post } from "./network.mjs";
 import { Programs } from "./programs.mjs";
 
 /**
@@ -42,7 +42,10 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
       lines: (options) => streams.open(options),
     },
     // fetch is loaded with its first use, and has timers of its own: not the feature's.
-    network: { post: (given) => leave(() => nextTurn().then(() => post(given))) },
+    network: {
+      post: (given) => leave(() => nextTurn().then(() => post(given))),
+      get: (given) => leave(() => nextTurn().then(() => get(given))),
+    },
     telemetry: { settings: () => ({ variables: telemetry.variables, since: telemetry.since }) },
     records: {
       query: ask("records.query"),
@@ -50,6 +53,11 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
       append: write("records.append"),
       lines: write("records.lines"),
       commit: write("records.commit"),
+    },
+    holds: {
+      set: (hold, what) =>
+        requests.request("holds.set", { id: `${id}:${hold}`, feature: id, what }),
+      release: (hold) => requests.request("holds.set", { id: `${id}:${hold}`, feature: id }),
     },
     sessions: { list: sessions },
     workspace: {

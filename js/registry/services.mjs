@@ -13,7 +13,7 @@ export const SERVICES = /** @type {const} */ ({
   },
   workspace: { look: "fs:read:workspace" },
   process: { run: "process", lines: "process" },
-  network: { post: "network" },
+  network: { post: "network", get: "network" },
   telemetry: { settings: "network" },
   records: {
     query: "records:read",
@@ -25,6 +25,7 @@ export const SERVICES = /** @type {const} */ ({
   sessions: { list: "session:read", watch: "session:read" },
   providers: { inspect: "providers:read" },
   features: { report: "providers:read" },
+  holds: { set: "process", release: "process" },
   groups: { list: "session:control", open: "session:control" },
   projects: { serve: "process" },
 });

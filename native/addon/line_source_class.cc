@@ -1,143 +1,16 @@
 #include "addon/line_source_class.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "addon/arguments.h"
 #include "addon/environment.h"
+#include "addon/line_values.h"
 #include "addon/strings.h"
-#include "base/json_writer.h"
 
 namespace tap::addon {
 
 namespace {
-
-using lines::FilterOutcome;
-
-constexpr std::array<std::string_view, 4> kOutcomes = {"drop", "keep", "surface", "inject"};
-constexpr std::array<std::string_view, 3> kSources = {"stdout", "stderr", "own"};
-constexpr std::array<std::string_view, 3> kDeliveries = {"off", "important", "all"};
-
-template <size_t N>
-[[nodiscard]] std::optional<uint8_t> indexOf(const std::array<std::string_view, N>& words,
-                                             std::string_view word) {
-  for (uint8_t i = 0; i < N; ++i) {
-    if (words[i] == word) return i;
-  }
-  return std::nullopt;
-}
-
-[[nodiscard]] std::optional<FilterOutcome> outcomeOf(Napi::Env env, const std::string& word) {
-  const std::optional<uint8_t> index = indexOf(kOutcomes, word);
-  if (index) return static_cast<FilterOutcome>(*index);
-  throwType(env, "outcome: expected drop, keep, surface or inject");
-  return std::nullopt;
-}
-
-[[nodiscard]] std::optional<lines::Delivery> deliveryOf(Napi::Env env, const std::string& word) {
-  const std::optional<uint8_t> index = indexOf(kDeliveries, word);
-  if (index) return static_cast<lines::Delivery>(*index);
-  throwType(env, "delivery: expected off, important or all");
-  return std::nullopt;
-}
-
-// Nothing where it is left out.
-[[nodiscard]] std::optional<Millis> millisOf(const Options& options, const char* key) {
-  const int64_t given = options.whole(key);
-  return given == 0 ? std::nullopt : std::optional(Millis(given));
-}
-
-// Nothing where a member is of a wrong type: an exception is then pending.
-[[nodiscard]] std::optional<lines::Rule> ruleOf(const Napi::Object& given) {
-  const Options options(given, "rules");
-  lines::Rule rule;
-  rule.match = options.text("match");
-  const std::string outcome = options.text("outcome");
-  if (std::string notMatch = options.text("not"); !notMatch.empty()) {
-    rule.notMatch = std::move(notMatch);
-  }
-  rule.cooldown = millisOf(options, "cooldown");
-  if (const int64_t count = options.whole("count"); count != 0) {
-    rule.count = count < 0 || count > lines::kMostCount ? lines::kMostCount + 1
-                                                        : static_cast<uint32_t>(count);
-  }
-  rule.capture = options.flag("capture");
-  if (options.failed()) return std::nullopt;
-  const std::optional<FilterOutcome> known = outcomeOf(given.Env(), outcome);
-  if (!known) return std::nullopt;
-  rule.outcome = *known;
-  const Napi::Value window = given.Get("window");
-  if (!window.IsObject()) return rule;
-  const Options sizes(window.As<Napi::Object>(), "window");
-  const int64_t most = sizes.whole("lines");
-  rule.window = lines::Rule::Window{
-      most < 1 || most > lines::kMostWindowLines ? 0 : static_cast<uint32_t>(most),
-      Millis(sizes.whole("time"))};
-  return sizes.failed() ? std::nullopt : std::optional(std::move(rule));
-}
-
-[[nodiscard]] std::optional<std::vector<lines::Rule>> rulesOf(const Napi::Value& given) {
-  const Napi::Env env = given.Env();
-  if (!given.IsArray()) {
-    throwType(env, "rules: expected an array");
-    return std::nullopt;
-  }
-  const auto array = given.As<Napi::Array>();
-  std::vector<lines::Rule> rules;
-  // One more than there may be: the core says how many.
-  for (uint32_t i = 0; i < array.Length() && i <= lines::kMostRules; ++i) {
-    const Napi::Value one = array.Get(i);
-    if (!one.IsObject()) {
-      throwType(env, "rules: expected objects");
-      return std::nullopt;
-    }
-    std::optional<lines::Rule> rule = ruleOf(one.As<Napi::Object>());
-    if (!rule) return std::nullopt;
-    rules.push_back(std::move(*rule));
-  }
-  return rules;
-}
-
-void throwRuleError(Napi::Env env, const lines::RuleError& error) {
-  const Napi::Error thrown = Napi::RangeError::New(env, error.message);
-  thrown.Set("rule", Napi::Number::New(env, static_cast<double>(error.rule)));
-  thrown.ThrowAsJavaScriptException();
-}
-
-template <class Line>
-void writeLine(json::Writer& writer, const Line& line) {
-  writer.beginObject().field("number", line.number).field("at", line.unixMillis);
-  writer.field("run", line.run).field("line", line.line);
-  if (line.rule >= 0) writer.field("rule", line.rule);
-  writer.field("outcome", kOutcomes[static_cast<size_t>(line.outcome)]);
-  writer.field("source", kSources[static_cast<size_t>(line.source)]);
-  writer.field("text", std::string_view(line.text));
-  if (!line.metadata.empty()) writer.rawField("metadata", line.metadata);
-  writer.endObject();
-}
-
-[[nodiscard]] std::string textOf(const lines::SourceEffects& effects) {
-  std::string text;
-  json::Writer writer(text);
-  writer.beginObject().key("surfaced").beginArray();
-  for (const lines::ToldLine& line : effects.surfaced) writeLine(writer, line);
-  writer.endArray().key("injects").beginArray();
-  for (const lines::InjectBatch& batch : effects.injects) {
-    writer.beginObject().field("leftOut", batch.leftOut).key("lines").beginArray();
-    for (const lines::ToldLine& line : batch.lines) writeLine(writer, line);
-    writer.endArray().endObject();
-  }
-  writer.endArray().key("notices").beginArray();
-  for (const lines::SourceNotice& notice : effects.notices) {
-    const bool isSlow = notice.kind == lines::SourceNotice::Kind::SlowRule;
-    writer.beginObject().field("kind", isSlow ? "slowRule" : "leftOut");
-    writer.field("rule", notice.rule).field("surfaced", notice.surfaced);
-    writer.field("injected", notice.injected).field("isTotal", notice.isTotal).endObject();
-  }
-  writer.endArray().endObject();
-  return text;
-}
 
 // The buffer of all programs of this process's loop.
 [[nodiscard]] std::shared_ptr<uv::OutputBuffer> sharedBuffer() {
@@ -311,7 +184,7 @@ void LineSourceClass::note(const Napi::CallbackInfo& info) {
   const std::optional<std::string> text = arguments.text(0);
   const std::optional<std::string> word = arguments.text(1);
   if (!text || !word) return;
-  const std::optional<FilterOutcome> outcome = outcomeOf(info.Env(), *word);
+  const std::optional<lines::FilterOutcome> outcome = outcomeOf(info.Env(), *word);
   if (!outcome) return;
   source_->note(*text, *outcome, clock_.now(), effects_);
   deliver();
@@ -401,7 +274,7 @@ Napi::Value LineSourceClass::history(const Napi::CallbackInfo& info) {
     const std::string least = options.text("least");
     if (options.failed()) return env.Undefined();
     if (!least.empty()) {
-      const std::optional<FilterOutcome> outcome = outcomeOf(env, least);
+      const std::optional<lines::FilterOutcome> outcome = outcomeOf(env, least);
       if (!outcome) return env.Undefined();
       query.least = *outcome;
     }

@@ -54,6 +54,7 @@ describe("a feature", () => {
         "commands",
         "events",
         "notify",
+        "prompts",
         "diagnostics",
         "services",
       ],
@@ -237,7 +238,13 @@ describe("tasks", () => {
       },
     }));
     await waitFor(() => context);
-    assert.deepEqual(Object.keys(context), ["signal", "events", "notify", "diagnostics"]);
+    assert.deepEqual(Object.keys(context), [
+      "signal",
+      "events",
+      "notify",
+      "prompts",
+      "diagnostics",
+    ]);
     assert.deepEqual(report().tasks, ["watch"]);
     await installation.stop("it was disabled");
     assert.ok(ended);

@@ -1,0 +1,181 @@
+// Lines of an emitter, or those posted to a stream: which are kept, shown and put before the model.
+
+import { messageOf } from "../../base/errors.mjs";
+
+/** @typedef {import("../../feature-host/line-streams.mjs").LineStream} LineStream */
+/** @typedef {import("../../feature-host/line-streams.mjs").LineEffects} LineEffects */
+/** @typedef {import("../../feature-host/line-streams.mjs").EndJudgement} EndJudgement */
+/** @typedef {import("../../feature-host/line-streams.mjs").ProgramEnd} ProgramEnd */
+/** @typedef {import("../../feature-host/line-streams.mjs").LineProgram} LineProgram */
+/** @typedef {import("../../base/emitter-rules.mjs").Rule} LineRule */
+/** @typedef {import("../../base/addon.js").LineOutcome} LineOutcome */
+/** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
+/**
+ * @typedef {object} Owner whose it is
+ * @property {string} [session] of what is temporary
+ * @property {string} folder the workspace
+ * @property {number} cliPid of the session's CLI
+ *
+ * @typedef {object} Parts
+ * @property {import("../../registry/installation.mjs").Context["services"]} services
+ * @property {import("./teller.mjs").Teller} teller
+ * @property {() => number} now Unix ms
+ * @property {(owner: Owner) => Promise<InspectedSession | undefined>} target the session that hears of it now
+ * @property {() => void} onChange
+ * @property {(text: string) => void} onDiagnostic
+ *
+ * @typedef {object} FeedOptions
+ * @property {string} name of the emitter, or of the stream
+ * @property {string} stream
+ * @property {readonly LineRule[]} rules
+ * @property {boolean} subscribe @property {"important" | "all"} delivery
+ * @property {number} [expectEvery] ms
+ */
+
+export class Feed {
+  name;
+  stream;
+  owner;
+  rules;
+  subscribe;
+  delivery;
+  /** Lines that nobody was there to hear. */
+  unheard = { surfaced: 0, injected: 0 };
+  #parts;
+  /** @type {LineStream} */
+  #lines = /** @type {any} */ (undefined);
+
+  /** @param {FeedOptions} options @param {Owner} owner @param {Parts} parts */
+  constructor({ name, stream, rules, subscribe, delivery }, owner, parts) {
+    this.name = name;
+    this.stream = stream;
+    this.owner = owner;
+    this.rules = rules;
+    this.subscribe = subscribe;
+    this.delivery = delivery;
+    this.#parts = parts;
+  }
+
+  /**
+   * @param {{expectEvery?: number}} options @param {(end: ProgramEnd) => EndJudgement} onEnded
+   * @returns {Promise<void>} rejected with a RangeError where a rule is wrong
+   */
+  async open({ expectEvery }, onEnded) {
+    this.#lines = await this.#parts.services.process.lines({
+      delivery: this.#injector(),
+      rules: this.rules,
+      expectEvery,
+      onEffects: (/** @type {LineEffects} */ effects) => void this.#tell(effects),
+      onRows: (/** @type {string} */ json) => this.#keep(json),
+      onEnded,
+    });
+  }
+
+  #injector() {
+    return this.subscribe ? this.delivery : "off";
+  }
+
+  /** @param {LineEffects} effects */
+  async #tell({ surfaced, injects, notices }) {
+    const session = (await this.#parts.target(this.owner).catch(() => undefined))?.id;
+    const { teller } = this.#parts;
+    if (session === undefined) {
+      this.unheard.surfaced += surfaced.length;
+      for (const { lines } of injects) this.unheard.injected += lines.length;
+      return;
+    }
+    for (const { text, source } of surfaced) {
+      teller.show(session, this.name, source === "stderr" ? `(stderr) ${text}` : text);
+    }
+    for (const notice of notices)
+      teller.show(session, this.name, this.#noticeText(notice), "warning");
+    for (const { lines, leftOut } of injects) {
+      await teller.inject(session, this, lines, leftOut);
+    }
+  }
+
+  /** @param {LineEffects["notices"][number]} notice */
+  #noticeText({ kind, rule, surfaced, injected, isTotal }) {
+    if (kind === "slowRule") {
+      return `rule ${rule + 1} takes too long for some lines, which count as not matched`;
+    }
+    const when = isTotal ? " in this run" : "";
+    const what = `${surfaced} lines not shown, ${injected} not put before the model`;
+    return `too many lines${when}: ${what}; tap_stream_history has them`;
+  }
+
+  /** Lines for the record store. @param {string} json */
+  #keep(json) {
+    const { session } = this.owner;
+    const more = { emitter: this.name };
+    this.#parts.services.records
+      .lines({ stream: this.stream, lines: json, more, ...(session && { session }) })
+      .catch((error) => this.#parts.onDiagnostic(`lines were not recorded: ${messageOf(error)}`));
+  }
+
+  /** Begins a run. @param {LineProgram} program */
+  start(program) {
+    return this.#lines.start(program);
+  }
+
+  get isRunning() {
+    return this.#lines.isRunning;
+  }
+
+  /** Ends the program of the run. */
+  stopProgram() {
+    return this.#lines.stop();
+  }
+
+  /** A run without a program. @param {string} text its lines @param {EndJudgement} end */
+  take(text, end) {
+    this.#lines.take(text, end);
+  }
+
+  /** An entry of the emitter's own. @param {string} text @param {LineOutcome} outcome */
+  note(text, outcome) {
+    this.#lines.note(text, outcome);
+  }
+
+  /** @param {readonly LineRule[]} rules @throws {RangeError} with the index `rule` */
+  setRules(rules) {
+    this.#lines.setRules([...rules]);
+    this.rules = rules;
+    this.#parts.onChange();
+  }
+
+  /** @param {boolean} subscribe @param {"important" | "all"} delivery */
+  setInjector(subscribe, delivery) {
+    this.subscribe = subscribe;
+    this.delivery = delivery;
+    this.#lines.setDelivery(this.#injector());
+    this.#parts.onChange();
+  }
+
+  /** @param {Parameters<LineStream["history"]>[0]} [query] */
+  history(query) {
+    return this.#lines.history(query);
+  }
+
+  /** @param {readonly LineRule[]} rules @param {number} last */
+  test(rules, last) {
+    return this.#lines.test([...rules], last);
+  }
+
+  counters() {
+    return this.#lines.counters();
+  }
+
+  /** What nobody has heard, once. @returns {string} empty: nothing */
+  takeUnheard() {
+    const { surfaced, injected } = this.unheard;
+    this.unheard = { surfaced: 0, injected: 0 };
+    if (surfaced + injected === 0) return "";
+    return `without a session: ${surfaced} lines to show, ${injected} for the model; tap_stream_history has them`;
+  }
+
+  /** @returns {Promise<void>} nothing of it is left, its history included */
+  async close() {
+    await this.#lines?.close();
+  }
+}

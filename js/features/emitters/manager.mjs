@@ -1,0 +1,393 @@
+// All emitters and streams: which there are, whose they are, and what becomes of them when sessions come and go.
+
+import { messageOf } from "../../base/errors.mjs";
+import { Emitter } from "./emitter.mjs";
+import { Feed } from "./feed.mjs";
+import { Teller } from "./teller.mjs";
+
+/** @typedef {import("../../base/emitter-spec.mjs").EmitterSpec} EmitterSpec */
+/** @typedef {import("../../base/emitter-spec.mjs").StreamSpec} StreamSpec */
+/** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
+/** @typedef {import("../../registry/installation.mjs").Context} Context */
+/** @typedef {import("./feed.mjs").Owner} Owner */
+/** @typedef {ReturnType<Emitter["saved"]>} Saved */
+
+export const MOST_EMITTERS = 500;
+/** Streams without an emitter, of one session. */
+export const MOST_STREAMS = 50;
+/** How long what belonged to a session waits for the one that follows it. */
+const FOLLOW_MS = 10_000;
+/** After a restart: for sessions to come back. */
+const RETURN_MS = 60_000;
+const SAVE_MS = 200;
+const FILE = "emitters";
+const SCHEMA = 1;
+/** A list of sessions as old is as good as a new one. */
+const FRESH_MS = 250;
+
+const keyOf = (/** @type {Owner} */ { session, folder }) =>
+  session === undefined ? `folder ${folder}` : `session ${session}`;
+
+export class Emitters {
+  #context;
+  #teller;
+  #now;
+  /** By owner, then by name. @type {Map<string, Map<string, Emitter>>} */
+  #emitters = new Map();
+  /** Streams without an emitter, likewise. @type {Map<string, Map<string, Feed>>} */
+  #streams = new Map();
+  /** What a former process ran, until its session is there. @type {Saved[]} */
+  #waiting = [];
+  /** @type {{at: number, list: Promise<InspectedSession[]>} | undefined} */
+  #sessions;
+  /** @type {Map<string, NodeJS.Timeout>} */
+  #leaving = new Map();
+  /** @type {NodeJS.Timeout | undefined} */
+  #saving;
+  #holds = false;
+  #closed = false;
+
+  /** @param {Context} context @param {() => number} [now] Unix ms */
+  constructor(context, now = Date.now) {
+    this.#context = context;
+    this.#now = now;
+    this.#teller = new Teller(context, now);
+  }
+
+  /** Goes on where a former process has ended. */
+  async restore() {
+    const saved = await this.#context.services.files.read(FILE).catch(() => undefined);
+    if (saved?.version === SCHEMA && Array.isArray(saved.value)) this.#waiting = saved.value;
+    if (this.#waiting.length === 0) return;
+    const timer = setTimeout(() => {
+      this.#waiting = [];
+      this.#changed();
+    }, RETURN_MS);
+    timer.unref();
+    await this.#resume();
+  }
+
+  /** Starts again what belongs to a session that is there now, or to the one that follows it. */
+  async #resume() {
+    const sessions = await this.sessions(true);
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const one of waiting) {
+      const owner = this.#ownerNow(one.owner, sessions);
+      if (owner === undefined) {
+        this.#waiting.push(one);
+        continue;
+      }
+      if (this.#emitters.get(keyOf(owner))?.has(one.spec.name)) continue;
+      const gap = await this.#gapOf(one.spec);
+      const how = { former: one.schedule, watched: one.watched, gap };
+      await this.#add(one.spec, owner, how).catch((error) =>
+        this.#context.diagnostics.add(`${one.spec.name} could not go on: ${messageOf(error)}`),
+      );
+    }
+  }
+
+  /** @param {Owner} owner @param {InspectedSession[]} sessions @returns {Owner | undefined} */
+  #ownerNow(owner, sessions) {
+    if (owner.session === undefined) {
+      return sessions.some(({ cwd }) => cwd === owner.folder) ? owner : undefined;
+    }
+    if (sessions.some(({ id }) => id === owner.session)) return owner;
+    const next = sessions.find(
+      ({ cwd, cliPid }) => cwd === owner.folder && cliPid === owner.cliPid && cliPid > 0,
+    );
+    return next && { ...owner, session: next.id };
+  }
+
+  /** What was not read while nothing of tap ran. @param {EmitterSpec} spec */
+  async #gapOf({ stream, kind }) {
+    if (kind !== "command") return "";
+    const query = { collection: "stream_entry", where: { stream }, limit: 1 };
+    const found = await this.#context.services.records.query(query).catch(() => undefined);
+    const since = found?.records[0] ? ` since ${new Date(found.records[0].at).toISOString()}` : "";
+    return `tap was restarted, and the command with it: its output${since} may be missing here`;
+  }
+
+  // ---- sessions ------------------------------------------------------------------------------------
+
+  /** @param {boolean} [now] not those of a moment ago @returns {Promise<InspectedSession[]>} that are there */
+  sessions(now = false) {
+    const last = this.#sessions;
+    if (last && !now && this.#now() - last.at < FRESH_MS) return last.list;
+    const list = this.#context.services.sessions
+      .list()
+      .then((/** @type {InspectedSession[]} */ all) => all.filter(({ ending }) => !ending));
+    this.#sessions = { at: this.#now(), list };
+    return list;
+  }
+
+  /** The session that hears of something. @param {Owner} owner */
+  async #target({ session, folder }) {
+    const all = await this.sessions();
+    if (session !== undefined) return all.find(({ id }) => id === session);
+    return all.filter(({ cwd }) => cwd === folder).sort((a, b) => b.inUse - a.inUse)[0];
+  }
+
+  /** @param {string} id @returns {Promise<InspectedSession>} */
+  async session(id) {
+    const found = (await this.sessions()).find((one) => one.id === id);
+    if (found) return found;
+    throw new Error("the session has ended");
+  }
+
+  /** @param {string} id */
+  async sessionStarted(id) {
+    const sessions = await this.sessions(true);
+    const here = sessions.find((one) => one.id === id);
+    if (!here || this.#closed) return;
+    if (this.#waiting.length > 0) await this.#resume();
+    for (const [key, named] of [...this.#emitters]) {
+      const { owner } = [...named.values()][0] ?? {};
+      if (!owner || !this.#leaving.has(key)) continue;
+      const next = this.#ownerNow(owner, sessions);
+      if (!next) continue;
+      clearTimeout(this.#leaving.get(key));
+      this.#leaving.delete(key);
+      if (next !== owner) this.#adopt(key, next);
+    }
+    this.#sayUnheard(here);
+  }
+
+  /** What belonged to a session belongs to the one that follows. @param {string} key @param {Owner} next */
+  #adopt(key, next) {
+    for (const all of [this.#emitters, this.#streams]) {
+      const named = all.get(key);
+      if (!named) continue;
+      all.delete(key);
+      const there = all.get(keyOf(next)) ?? new Map();
+      for (const [name, one] of named) {
+        if (there.has(name)) continue;
+        there.set(name, one);
+        if (one instanceof Emitter) one.adopt(next);
+        else one.owner = next;
+      }
+      all.set(keyOf(next), there);
+    }
+    this.#changed();
+  }
+
+  /** @param {InspectedSession} session */
+  #sayUnheard(session) {
+    for (const { feed, owner, spec } of this.all()) {
+      if (owner.session !== undefined || owner.folder !== session.cwd) continue;
+      const text = feed.takeUnheard();
+      if (text) this.#teller.show(session.id, spec.name, text);
+    }
+  }
+
+  /** @param {string} id */
+  async sessionEnded(id) {
+    const all = await this.sessions(true);
+    for (const [key, named] of this.#emitters) {
+      const { owner } = [...named.values()][0] ?? {};
+      if (!owner || this.#leaving.has(key)) continue;
+      const isThere =
+        owner.session === undefined
+          ? all.some((one) => one.cwd === owner.folder && one.id !== id)
+          : owner.session !== id;
+      if (!isThere) {
+        const timer = setTimeout(() => void this.#leave(key), FOLLOW_MS);
+        this.#leaving.set(key, timer);
+      }
+    }
+  }
+
+  /** No session follows. @param {string} key */
+  async #leave(key) {
+    this.#leaving.delete(key);
+    const named = [...(this.#emitters.get(key)?.values() ?? [])];
+    const why = "its session has ended";
+    await Promise.all(
+      named.filter(({ spec }) => !spec.background).map((one) => this.remove(one, why)),
+    );
+    for (const feed of this.#streams.get(key)?.values() ?? []) await feed.close();
+    this.#streams.delete(key);
+    this.#changed();
+  }
+
+  /** @param {string} id */
+  sessionIdle(id) {
+    this.#sessions = undefined;
+    for (const one of this.all()) one.sessionIdle(id);
+  }
+
+  // ---- emitters ------------------------------------------------------------------------------------
+
+  /** @returns {Emitter[]} */
+  all() {
+    return [...this.#emitters.values()].flatMap((named) => [...named.values()]);
+  }
+
+  /** Those that a session sees. @param {{id: string, cwd: string}} session @returns {Emitter[]} */
+  of({ id, cwd }) {
+    return this.all().filter(({ owner }) =>
+      owner.session === undefined ? owner.folder === cwd : owner.session === id,
+    );
+  }
+
+  /** @param {{id: string, cwd: string}} session @param {string} name @returns {Emitter | undefined} */
+  find(session, name) {
+    return this.of(session).find(({ spec }) => spec.name === name);
+  }
+
+  /**
+   * @param {EmitterSpec} spec @param {InspectedSession} session that has asked for it
+   * @param {{watched?: boolean}} [how]
+   * @returns {Promise<Emitter>} rejected with a RangeError where it cannot be
+   */
+  start(spec, { id, cwd, cliPid }, how) {
+    const owner = { folder: cwd, cliPid, ...(spec.scope === "temporary" && { session: id }) };
+    return this.#add(spec, owner, how);
+  }
+
+  /** @param {EmitterSpec} spec @param {Owner} owner @param {import("./emitter.mjs").How} [how] */
+  async #add(spec, owner, how) {
+    if (this.#closed) throw new Error("the feature has ended");
+    const key = keyOf(owner);
+    const former = this.#emitters.get(key)?.get(spec.name);
+    if (former && former.state !== "ended") {
+      throw new RangeError(
+        `there is an emitter ${spec.name} already: stop it with tap_stop_emitter, or choose another name`,
+      );
+    }
+    if (this.all().length >= MOST_EMITTERS) this.#forgetEnded();
+    if (this.all().length >= MOST_EMITTERS) {
+      throw new RangeError(`there are ${MOST_EMITTERS} emitters: stop one`);
+    }
+    if (former) await this.remove(former, "replaced");
+    const emitter = new Emitter(spec, owner, this.#parts(), how);
+    const named = this.#emitters.get(key) ?? new Map();
+    this.#emitters.set(key, named.set(spec.name, emitter));
+    try {
+      await emitter.begin();
+    } catch (error) {
+      named.delete(spec.name);
+      await emitter.feed.close();
+      throw error;
+    }
+    this.#changed();
+    return emitter;
+  }
+
+  /** @returns {import("./feed.mjs").Parts} */
+  #parts() {
+    return {
+      services: this.#context.services,
+      teller: this.#teller,
+      now: this.#now,
+      target: (owner) => this.#target(owner),
+      onChange: () => this.#changed(),
+      onDiagnostic: (text) => this.#context.diagnostics.add(text),
+    };
+  }
+
+  /** Those that have ended keep their lines until there are too many. */
+  #forgetEnded() {
+    for (const one of this.all()) if (one.state === "ended") void this.remove(one, "forgotten");
+  }
+
+  /** It keeps its lines. @param {Emitter} emitter @param {string} why */
+  async end(emitter, why) {
+    if (emitter.state !== "ended") await emitter.stop(why);
+  }
+
+  /** @param {Emitter} emitter @param {string} why */
+  async remove(emitter, why) {
+    const key = keyOf(emitter.owner);
+    const named = this.#emitters.get(key);
+    if (named?.get(emitter.spec.name) === emitter) named.delete(emitter.spec.name);
+    if (named?.size === 0) this.#emitters.delete(key);
+    await emitter.stop(why);
+    await emitter.feed.close();
+  }
+
+  // ---- streams -------------------------------------------------------------------------------------
+
+  /**
+   * The feeds of a session's streams, by the name of the stream.
+   * @param {InspectedSession} session @returns {Map<string, Feed[]>}
+   */
+  streamsOf(session) {
+    /** @type {Map<string, Feed[]>} */
+    const streams = new Map();
+    const own = [`session ${session.id}`, `folder ${session.cwd}`];
+    const feeds = [
+      ...this.of(session).map(({ feed }) => feed),
+      ...own.flatMap((key) => [...(this.#streams.get(key)?.values() ?? [])]),
+    ];
+    for (const feed of feeds) streams.set(feed.stream, [...(streams.get(feed.stream) ?? []), feed]);
+    return streams;
+  }
+
+  /**
+   * A stream that something can be posted to.
+   * @param {InspectedSession} session @param {Pick<StreamSpec, "name"> & Partial<StreamSpec>} spec
+   * @returns {Promise<Feed>}
+   */
+  async stream(
+    { id, cwd, cliPid },
+    { name, rules = [], subscribe = false, delivery = "important" },
+  ) {
+    const owner = { session: id, folder: cwd, cliPid };
+    const key = keyOf(owner);
+    const named = this.#streams.get(key) ?? new Map();
+    const there = named.get(name);
+    if (there) return there;
+    if (named.size >= MOST_STREAMS) {
+      throw new RangeError(`there are ${MOST_STREAMS} streams: use one of them`);
+    }
+    const options = { name, stream: name, rules, subscribe, delivery };
+    const feed = new Feed(options, owner, this.#parts());
+    named.set(name, feed);
+    this.#streams.set(key, named);
+    await feed.open({}, () => ({ isExpected: true }));
+    return feed;
+  }
+
+  // ---- life ----------------------------------------------------------------------------------------
+
+  #changed() {
+    if (this.#closed) return;
+    this.#saving ??= setTimeout(() => {
+      this.#saving = undefined;
+      void this.#save();
+    }, SAVE_MS);
+  }
+
+  async #save() {
+    const alive = this.all().filter(({ state }) => state !== "ended");
+    const value = [...alive.map((one) => one.saved()), ...this.#waiting];
+    const { files, holds } = this.#context.services;
+    try {
+      await files.write(FILE, SCHEMA, value);
+      await this.#hold(holds, alive.length);
+    } catch (error) {
+      this.#context.diagnostics.add(`emitters could not be saved: ${messageOf(error)}`);
+    }
+  }
+
+  /** While something runs, both hosts stay, and come back after a crash. @param {any} holds @param {number} count */
+  async #hold(holds, count) {
+    if (count === 0 && this.#holds) await holds.release("emitters");
+    const what = count === 1 ? "an emitter runs" : `${count} emitters run`;
+    if (count > 0) await holds.set("emitters", what);
+    this.#holds = count > 0;
+  }
+
+  /** @returns {Promise<void>} once nothing runs; what ran is there still for the process that follows */
+  async close() {
+    clearTimeout(this.#saving);
+    if (!this.#closed) await this.#save();
+    this.#closed = true;
+    for (const timer of this.#leaving.values()) clearTimeout(timer);
+    this.#teller.close();
+    const feeds = [...this.#streams.values()].flatMap((named) => [...named.values()]);
+    await Promise.all(this.all().map((one) => one.stop("tap ends")));
+    await Promise.all([...this.all().map(({ feed }) => feed), ...feeds].map((one) => one.close()));
+  }
+}

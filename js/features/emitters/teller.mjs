@@ -1,0 +1,109 @@
+// What emitters say: lines in the timeline, and texts for the model. Both are bounded for all emitters together; what
+// finds no room is counted, and the count is shown within two seconds.
+
+import { inLine, visible } from "../../base/visible.mjs";
+import { messageOf } from "../../base/errors.mjs";
+
+/** Lines in the timeline: at once, and again after each second. */
+const BURST = 8;
+const PER_SECOND = 4;
+const COUNT_MS = 1500;
+/** Emitters that are named in one count. */
+const MOST_NAMED = 3;
+
+/** @typedef {import("../../registry/installation.mjs").Context} Context */
+/** @typedef {"info" | "warning" | "error"} Level */
+/** @typedef {{number: number, run: number, line: number, text: string}} Line */
+
+export class Teller {
+  #context;
+  #now;
+  #left = BURST;
+  #at;
+  /** Lines that were not shown, by session and emitter. @type {Map<string, Map<string, number>>} */
+  #counts = new Map();
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer;
+
+  /** @param {Pick<Context, "events" | "notify" | "prompts">} context @param {() => number} now ms */
+  constructor(context, now) {
+    this.#context = context;
+    this.#now = now;
+    this.#at = now();
+  }
+
+  #take() {
+    const now = this.#now();
+    this.#left = Math.min(BURST, this.#left + ((now - this.#at) / 1000) * PER_SECOND);
+    this.#at = now;
+    if (this.#left < 1) return false;
+    this.#left -= 1;
+    return true;
+  }
+
+  /**
+   * A line in the timeline of a session.
+   * @param {string | undefined} session undefined: nobody is there to read it
+   * @param {string} name of the emitter @param {string} text hostile @param {Level} [level]
+   */
+  show(session, name, text, level = "info") {
+    if (session === undefined) return;
+    if (!this.#take()) return this.#count(session, name);
+    this.#emit(session, `${inLine(name)}: ${text}`, level).catch(() => this.#count(session, name));
+  }
+
+  /** @param {string} session @param {string} summary @param {Level} level */
+  async #emit(session, summary, level) {
+    await this.#context.events.emit("lines", { level, summary, session });
+  }
+
+  /** @param {string} session @param {string} name */
+  #count(session, name) {
+    const counts = this.#counts.get(session) ?? new Map();
+    this.#counts.set(session, counts.set(name, (counts.get(name) ?? 0) + 1));
+    this.#timer ??= setTimeout(() => this.#sayCounts(), COUNT_MS);
+  }
+
+  #sayCounts() {
+    this.#timer = undefined;
+    const all = [...this.#counts];
+    this.#counts.clear();
+    for (const [session, counts] of all) {
+      const most = [...counts].sort(([, a], [, b]) => b - a);
+      const named = most.slice(0, MOST_NAMED).map(([name, count]) => `${count} of ${inLine(name)}`);
+      const others = most.length - named.length;
+      const more = others > 0 ? [`those of ${others} more emitters`] : [];
+      const what = [...named, ...more].join(", ");
+      const text = `too many lines, not shown: ${what}; tap_stream_history has them`;
+      this.#emit(session, text, "warning").catch(() => {});
+    }
+  }
+
+  /**
+   * One text for the model. It says where each line comes from.
+   * @param {string} session @param {{name: string, stream: string}} of @param {Line[]} lines @param {number} leftOut
+   */
+  async inject(session, { name, stream }, lines, leftOut) {
+    const body = lines.map(({ run, line, text }) =>
+      line > 0 ? `[run ${run}, line ${line}] ${text}` : `[run ${run}] ${text}`,
+    );
+    const more = leftOut > 0 ? [`[${leftOut} more lines: tap_stream_history has them]`] : [];
+    const head = `Emitter ${inLine(name)}, stream ${inLine(stream)}:`;
+    try {
+      await this.#context.notify.model([head, ...body, ...more].join("\n"), { session });
+    } catch (error) {
+      const count = lines.length === 1 ? "a line" : `${lines.length} lines`;
+      this.show(session, name, `${count} not put before the model: ${messageOf(error)}`, "warning");
+    }
+  }
+
+  /** Starts a turn. @param {string} session @param {string} name @param {number} run @param {string} prompt */
+  async prompt(session, name, run, prompt) {
+    const text = `Prompt of emitter ${inLine(name)}, run ${run}:\n${visible(prompt)}`;
+    await this.#context.prompts.start(text, { session });
+  }
+
+  close() {
+    clearTimeout(this.#timer);
+  }
+}

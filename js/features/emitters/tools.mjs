@@ -1,0 +1,291 @@
+// The tools of the group `emitters`. Their arguments are the model's.
+
+import { durationText } from "../../base/emitter-duration.mjs";
+import { readEmitter, readStream } from "../../base/emitter-spec.mjs";
+import { inLine, shortened, visible } from "../../base/visible.mjs";
+import { ToolError } from "../../../sdk/node/errors.mjs";
+
+/** @typedef {import("../../registry/installation.mjs").Context} Context */
+/** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
+/** @typedef {import("./manager.mjs").Emitters} Emitters */
+/** @typedef {import("./emitter.mjs").Emitter} Emitter */
+/** @typedef {import("./feed.mjs").Feed} Feed */
+/** @typedef {{context: Context, emitters: Emitters, session: InspectedSession}} Call */
+
+const MOST_HISTORY = 200;
+const FEW = 20;
+/** Of a line in a result. */
+const MOST_TEXT = 1000;
+/** Of lines that a filter is tried on. */
+const TRIED = 200;
+
+const refused = (/** @type {string} */ text) => new ToolError("INVALID_ARGUMENTS", text);
+
+/** @param {{problems: import("../../base/emitter-fields.mjs").FieldProblem[]}} read */
+const problemsOf = ({ problems }) =>
+  refused(problems.map(({ field, text }) => (field ? `${field}: ${text}` : text)).join("\n"));
+
+/** A wrong rule, and the like. @template T @param {() => T | Promise<T>} work @returns {Promise<T>} */
+async function checked(work) {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    const { rule } = /** @type {{rule?: number}} */ (error);
+    throw refused(rule === undefined ? error.message : `rule ${rule + 1}: ${error.message}`);
+  }
+}
+
+const timeText = (/** @type {number} */ at) => new Date(at).toISOString();
+
+/** @param {import("../../base/emitter-spec.mjs").EmitterSpec} spec */
+function scheduleText({ kind, every, cron, timezone, onChange, idle, maxRuns, continuous }) {
+  const when = idle
+    ? "when the session is idle"
+    : every !== undefined
+      ? `every ${durationText(every)}`
+      : cron !== undefined
+        ? `cron ${cron}${timezone ? ` (${timezone})` : ""}`
+        : onChange
+          ? `on a change of ${onChange.join(", ")}`
+          : continuous
+            ? "until it is stopped"
+            : "once";
+  const most = maxRuns === undefined || when === "once" ? "" : `, at most ${maxRuns} times`;
+  return `${kind}, ${when}${most}`;
+}
+
+/** @param {import("../../feature-host/line-streams.mjs").ToldLine} line */
+export const lineView = ({ number, at, run, line, outcome, source, text, metadata }) => ({
+  ...{ number, at: timeText(at), outcome },
+  ...(run > 0 && { run }),
+  ...(line > 0 && { line }),
+  ...(source === "stderr" && { source }),
+  text: shortened(visible(text), MOST_TEXT),
+  ...(metadata && { metadata }),
+});
+
+/** @param {Emitter} emitter */
+export function emitterView(emitter) {
+  const { spec, feed, owner } = emitter;
+  const { kept, dropped, surfaced, injected, leftOut } = feed.counters();
+  const [last] = feed.history({ last: 1 });
+  const next = emitter.nextRuns(5).map(timeText);
+  return {
+    name: spec.name,
+    id: emitter.id,
+    ...(spec.description && { description: spec.description }),
+    state: emitter.why ? `ended: ${emitter.why}` : emitter.state,
+    does: scheduleText(spec),
+    what: shortened(
+      visible(spec.command ?? spec.argv?.join(" ") ?? spec.prompt ?? spec.url ?? ""),
+      300,
+    ),
+    stream: feed.stream,
+    scope: spec.scope,
+    managedBy: spec.managedBy,
+    folder: owner.folder,
+    runs: emitter.runs,
+    ...(next.length > 0 && { next }),
+    lines: { kept, dropped, surfaced, injected, leftOut },
+    injector: feed.subscribe ? feed.delivery : "off",
+    rules: feed.rules.length,
+    ...(last && { last: lineView(last) }),
+  };
+}
+
+/** @param {Call} call @param {unknown} name */
+function found({ emitters, session }, name) {
+  const emitter = emitters.find(session, String(name));
+  if (emitter) return emitter;
+  const names = emitters.of(session).map(({ spec }) => inLine(spec.name));
+  const known = names.length > 0 ? `there are ${names.join(", ")}` : "there is no emitter yet";
+  throw new ToolError("NOT_FOUND", `no emitter has this name; ${known}`);
+}
+
+/**
+ * What the user owns, the model changes only with his yes.
+ * @param {Call} call @param {{spec: {managedBy: string, name: string}}} emitter @param {unknown} force @param {string} what
+ */
+async function requireOwnership({ context, session }, { spec }, force, what) {
+  if (spec.managedBy !== "userOwned") return;
+  if (force !== true) {
+    throw refused(`${spec.name} is the user's: with "force": true the user is asked`);
+  }
+  const question = `May the agent ${what} the emitter ${inLine(spec.name)}, which is yours?`;
+  const answer = await context.services.sessions
+    .ask({ session: session.id, question })
+    .catch((/** @type {Error} */ error) => ({ yes: false, why: error.message }));
+  if (answer.yes) return;
+  throw new ToolError("INTERNAL", `the user has not agreed${answer.why ? `: ${answer.why}` : ""}`);
+}
+
+/** What of the arguments is an entry of a config. @param {Record<string, unknown>} args */
+function entryOf({ force: _force, scope: _scope, file: _file, ...entry }) {
+  return entry;
+}
+
+/** @param {Call} call @param {Record<string, unknown>} args */
+export async function startEmitter(call, args) {
+  const read = readEmitter(args, { origin: "tool" });
+  if (read.ok === false) throw problemsOf(read);
+  const { spec, notes } = read;
+  const { context, emitters, session } = call;
+  const former = emitters.find(session, spec.name);
+  if (former && former.state !== "ended" && args.force === true) {
+    await requireOwnership(call, former, true, "replace");
+    await emitters.remove(former, "replaced");
+  }
+  const emitter = await checked(() => emitters.start(spec, session));
+  const told = [...notes];
+  if (spec.scope === "persistent") {
+    const file = spec.file ?? "project";
+    const entry = { ...entryOf(args), managedBy: spec.managedBy };
+    const saved = await context.services.emitters.save({ session: session.id, file, entry });
+    told.push(
+      `Saved in ${saved.path}. It starts by itself once the user has allowed it: ${saved.allow}`,
+    );
+  }
+  return { ...emitterView(emitter), ...(told.length > 0 && { notes: told }) };
+}
+
+/** @param {Call} call @param {Record<string, unknown>} args */
+export async function stopEmitter(call, { name, scope, force }) {
+  const { context, emitters, session } = call;
+  const emitter = found(call, name);
+  await requireOwnership(call, emitter, force, "stop");
+  await emitters.end(emitter, "by the model");
+  if (scope !== "persistent" || emitter.spec.scope !== "persistent") return emitterView(emitter);
+  const file = emitter.spec.file ?? "project";
+  await context.services.emitters.remove({ session: session.id, file, name: emitter.spec.name });
+  return { ...emitterView(emitter), notes: ["Its entry of the config is removed."] };
+}
+
+/** @param {Call} call */
+export function listEmitters({ emitters, session }) {
+  return { emitters: emitters.of(session).map(emitterView) };
+}
+
+/** @param {Record<string, unknown>} args */
+function rulesOf({ name, eventFilter, includePattern, excludePattern, notifyPattern }) {
+  const given = { eventFilter, includePattern, excludePattern, notifyPattern };
+  const said = Object.entries(given).filter(([, value]) => value !== undefined);
+  const read = readStream({ name, ...Object.fromEntries(said) });
+  if (read.ok === false) throw problemsOf(read);
+  return { rules: read.spec.rules, notes: read.notes };
+}
+
+/** @param {Call} call @param {Record<string, unknown>} args */
+export async function setEventFilter(call, args) {
+  const emitter = found(call, args.name);
+  const { rules, notes } = rulesOf(args);
+  const { lines, slow } = await checked(() => emitter.feed.test(rules, TRIED));
+  /** @type {Record<string, number>} */
+  const counts = {};
+  for (const { outcome } of lines) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  const warnings = slow.flatMap((why, index) => (why ? [`rule ${index + 1} is slow: ${why}`] : []));
+  const tried = {
+    ...{ lines: lines.length, outcomes: counts },
+    told: lines
+      .filter(({ outcome }) => outcome === "surface" || outcome === "inject")
+      .slice(-FEW)
+      .map(lineView),
+  };
+  const more = { tried, notes: [...notes, ...warnings] };
+  if (args.test === true) return { name: emitter.spec.name, applied: false, ...more };
+  await requireOwnership(call, emitter, args.force, "change the filter of");
+  await checked(() => emitter.feed.setRules(rules));
+  return { name: emitter.spec.name, applied: true, rules: rules.length, ...more };
+}
+
+/** @param {Call} call @param {unknown} channel @returns {Feed[]} */
+function feedsOf({ emitters, session }, channel) {
+  const streams = emitters.streamsOf(session);
+  const feeds = streams.get(String(channel));
+  if (feeds) return feeds;
+  const names = [...streams.keys()].map(inLine);
+  const known = names.length > 0 ? `there are ${names.join(", ")}` : "there is none yet";
+  throw new ToolError("NOT_FOUND", `no stream has this name; ${known}`);
+}
+
+/** @param {Call} call @param {{channel: string, limit?: number, least?: any}} args */
+export function streamHistory(call, { channel, limit = FEW, least }) {
+  const last = Math.min(limit, MOST_HISTORY);
+  const feeds = feedsOf(call, channel);
+  const lines = feeds.flatMap((feed) =>
+    feed.history({ last, least }).map((line) => ({ ...lineView(line), emitter: feed.name })),
+  );
+  lines.sort((a, b) => (a.at === b.at ? a.number - b.number : a.at < b.at ? -1 : 1));
+  return { channel, lines: lines.slice(-last) };
+}
+
+/** @param {Call} call */
+export async function listStreams({ context, emitters, session }) {
+  const own = [...emitters.streamsOf(session)].map(([name, feeds]) => ({
+    channel: name,
+    emitters: feeds.map((feed) => feed.name).filter((one) => one !== name || feeds.length > 1),
+    injector: feeds.some(({ subscribe }) => subscribe)
+      ? (feeds.find(({ subscribe }) => subscribe)?.delivery ?? "off")
+      : "off",
+    lines: feeds.reduce((sum, feed) => sum + feed.counters().kept, 0),
+    ...lastOf(feeds),
+  }));
+  const query = { collection: "push", where: { session: session.id }, limit: MOST_HISTORY };
+  const { records } = await context.services.records.query(query).catch(() => ({ records: [] }));
+  const pushed = new Map();
+  for (const { at, source, body } of records) {
+    if (source === undefined || /^tap-/.test(source)) continue;
+    const name = `${body.stream ?? source}@${source}`;
+    const known = pushed.get(name) ?? { channel: name, last: timeText(at), pushes: 0 };
+    pushed.set(name, { ...known, pushes: known.pushes + 1 });
+  }
+  return { streams: [...own, ...pushed.values()] };
+}
+
+/** @param {Feed[]} feeds */
+function lastOf(feeds) {
+  const all = feeds.flatMap((feed) => feed.history({ last: 1 }));
+  const last = all.sort((a, b) => b.at - a.at)[0];
+  return last ? { last: lineView(last) } : {};
+}
+
+/** @param {Call} call @param {{channel: string, message: string, source?: string, description?: string}} args */
+export async function post({ emitters, session }, { channel, message, source, description }) {
+  const read = readStream({ name: channel, ...(description && { description }), subscribe: false });
+  if (read.ok === false) throw problemsOf(read);
+  const feed = await checked(() => emitters.stream(session, read.spec));
+  feed.take(source ? `${inLine(source)}: ${message}` : message, { isExpected: true });
+  return { channel, posted: true, ...lastOf([feed]) };
+}
+
+/** @param {Call} call @param {Record<string, any>} args */
+export async function enableInjector(call, { channel, delivery, description, force }) {
+  const read = readStream({
+    ...{ name: channel, subscribe: true },
+    ...(delivery !== undefined && { delivery }),
+    ...(description !== undefined && { description }),
+  });
+  if (read.ok === false) throw problemsOf(read);
+  await setInjectors(call, channel, true, read.spec.delivery, force);
+  return { channel, injector: read.spec.delivery };
+}
+
+/** @param {Call} call @param {Record<string, any>} args */
+export async function disableInjector(call, { channel, force }) {
+  await setInjectors(call, channel, false, "important", force);
+  return { channel, injector: "off" };
+}
+
+/** @param {Call} call @param {string} channel @param {boolean} subscribe @param {"important" | "all"} delivery @param {unknown} force */
+async function setInjectors(call, channel, subscribe, delivery, force) {
+  const { emitters, session } = call;
+  const feeds = emitters.streamsOf(session).get(channel);
+  if (!feeds && subscribe) {
+    const feed = await checked(() => emitters.stream(session, { name: channel }));
+    return feed.setInjector(true, delivery);
+  }
+  for (const emitter of emitters.of(session).filter(({ feed }) => feed.stream === channel)) {
+    await requireOwnership(call, emitter, force, "change the injector of");
+  }
+  for (const feed of feedsOf(call, channel)) feed.setInjector(subscribe, delivery);
+}

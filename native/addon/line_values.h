@@ -1,0 +1,33 @@
+// Lines, rules and outcomes as JavaScript gives and gets them.
+#pragma once
+
+#include <napi.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "addon/arguments.h"
+#include "base/json_writer.h"
+#include "lines/ring.h"
+#include "lines/rules.h"
+#include "lines/source.h"
+
+namespace tap::addon {
+
+// Each of these: nothing where it is wrong; an exception is then pending.
+[[nodiscard]] std::optional<lines::FilterOutcome> outcomeOf(Napi::Env env, const std::string& word);
+[[nodiscard]] std::optional<lines::Delivery> deliveryOf(Napi::Env env, const std::string& word);
+[[nodiscard]] std::optional<std::vector<lines::Rule>> rulesOf(const Napi::Value& given);
+
+// Nothing where it is left out.
+[[nodiscard]] std::optional<Millis> millisOf(const Options& options, const char* key);
+
+void throwRuleError(Napi::Env env, const lines::RuleError& error);
+
+void writeLine(json::Writer& writer, const lines::Entry& line);
+void writeLine(json::Writer& writer, const lines::ToldLine& line);
+// As JSON: what is shown, what is put before the model, and notices.
+[[nodiscard]] std::string textOf(const lines::SourceEffects& effects);
+
+}  // namespace tap::addon
