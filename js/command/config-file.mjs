@@ -2,7 +2,7 @@
 
 import fs from "node:fs";
 import path from "node:path";
-import { CONFIG_NAME } from "../projects/config-file.mjs";
+import { CONFIG_NAME, configNameIn } from "../projects/config-file.mjs";
 import { loadProjectConfig } from "../projects/config.mjs";
 import { Failure, usage } from "./failure.mjs";
 
@@ -17,11 +17,15 @@ export const PATH_ARGUMENT = {
 export function locate(given) {
   const target = path.resolve(given);
   const isFolder = fs.statSync(target, { throwIfNoEntry: false })?.isDirectory() ?? false;
-  const file = isFolder ? path.join(target, CONFIG_NAME) : target;
-  if (path.basename(file) !== CONFIG_NAME) {
-    throw usage(`${file} is not a ${CONFIG_NAME}`, "name that file, or the folder that it is in");
+  if (isFolder) return { folder: target, name: configNameIn(target) ?? CONFIG_NAME };
+  if (path.basename(target) !== CONFIG_NAME) {
+    throw usage(`${target} is not a ${CONFIG_NAME}`, "name that file, or the folder that it is in");
   }
-  return { folder: path.dirname(file), name: CONFIG_NAME };
+  const folder = path.dirname(target);
+  // A session finds that one from the folder above.
+  return path.basename(folder) === ".github"
+    ? { folder: path.dirname(folder), name: path.join(".github", CONFIG_NAME) }
+    : { folder, name: CONFIG_NAME };
 }
 
 /** @param {string} given */

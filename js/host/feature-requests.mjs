@@ -2,7 +2,7 @@
 // what a feature may ask are kept apart: a feature cannot switch features, nor end the gateway.
 
 import { messageOf } from "../base/errors.mjs";
-import { RequestError } from "./requests.mjs";
+import { only, RequestError } from "./requests.mjs";
 
 /** @typedef {import("./features.mjs").HostFeatures} HostFeatures */
 /** @typedef {import("./holds.mjs").Holds} Holds */
@@ -12,13 +12,6 @@ import { RequestError } from "./requests.mjs";
 /** For the answer to reach the one who has asked for the end. */
 const ANSWER_MS = 50;
 
-/** @param {RequestOrigin} from @param {RequestOrigin} wanted */
-function only(from, wanted) {
-  if (from === wanted) return;
-  const who = wanted === "control" ? "the user" : "the feature host";
-  throw new RequestError("DENIED", `only ${who} may ask for this`);
-}
-
 /**
  * Writes the user's config and applies it to running sessions.
  * @param {Pick<HostFeatures, "requireSwitchable" | "apply">} features @param {{home: string}} files
@@ -27,7 +20,7 @@ function only(from, wanted) {
  * @throws where there is no such feature, it is always on, or the config cannot be written
  */
 export async function switchFeature(features, files, id, on) {
-  const { setFeature } = await import("../projects/edit-user-config.mjs");
+  const { setFeature } = await import("../projects/edit-config.mjs");
   features.requireSwitchable(id);
   const written = setFeature(files, /** @type {string} */ (id), on);
   features.apply(written.features);

@@ -22,6 +22,13 @@ export class RequestError extends Error {
   }
 }
 
+/** A method that is not for everybody. @param {RequestOrigin} from @param {RequestOrigin} wanted */
+export function only(from, wanted) {
+  if (from === wanted) return;
+  const who = wanted === "control" ? "the user" : "the feature host";
+  throw new RequestError("DENIED", `only ${who} may ask for this`);
+}
+
 /** A result that is JSON already. A large one is not read and written again on this loop. */
 export class JsonText {
   /** @param {string} text */

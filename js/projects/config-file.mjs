@@ -4,6 +4,8 @@ import fs from "node:fs";
 import path from "node:path";
 
 export const CONFIG_NAME = "tap.config.json";
+/** The names that a project's config may have, the first that is there counts. */
+export const CONFIG_NAMES = [CONFIG_NAME, path.join(".github", CONFIG_NAME)];
 
 /**
  * The folder's real path, so that a link to it is the same workspace; the file itself stays under
@@ -18,14 +20,31 @@ export function configFile(folder, name = CONFIG_NAME) {
   }
 }
 
-/** Whether there is something to read, or to say why it cannot be read. @param {string} folder */
-export function mayHaveConfig(folder) {
+/** Whether there is something to read, or to say why it cannot be read. @param {string} file */
+function mayBeThere(file) {
   try {
-    return fs.statSync(configFile(folder), { throwIfNoEntry: false }) !== undefined;
+    return fs.statSync(file, { throwIfNoEntry: false }) !== undefined;
   } catch {
     return true;
   }
 }
 
+/** The name of its config, from the folder. @param {string} folder @returns {string | undefined} undefined: it has none */
+export const configNameIn = (folder) =>
+  CONFIG_NAMES.find((name) => mayBeThere(configFile(folder, name)));
+
+/** @param {string} folder */
+export const mayHaveConfig = (folder) => configNameIn(folder) !== undefined;
+
 /** The user's own config, with the same fields and a few more. @param {{home: string}} files of gatewayFiles() */
 export const userConfigFile = ({ home }) => path.join(home, "tap", "config.json");
+
+/** What changes with every change of a file; empty where it cannot be seen. @param {string} file */
+export function stampOf(file) {
+  try {
+    const { ino, ctimeMs, size } = fs.statSync(file);
+    return `${ino} ${ctimeMs} ${size}`;
+  } catch {
+    return "";
+  }
+}

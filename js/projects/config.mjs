@@ -4,11 +4,14 @@
 import { createHash } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
+import { GIVEN_VARIABLES, isAbsolute, VARIABLE } from "../base/emitter-work.mjs";
 import { messageOf } from "../base/errors.mjs";
 import { isOurFile } from "../base/host-files.mjs";
-import { CONFIG_NAME, configFile } from "./config-file.mjs";
+import { CONFIG_NAME, configFile, configNameIn } from "./config-file.mjs";
+import { emittersIn, streamsIn } from "./config-emitters.mjs";
 import { nameProblem, visible } from "../base/visible.mjs";
 import { parsePositioned, problemAt, valueOf } from "./json-positions.mjs";
+import { readBounded } from "./read-bounded.mjs";
 import { shown, StrictReader } from "./strict-reader.mjs";
 
 /** @typedef {import("./json-positions.mjs").Node} Node */
@@ -24,6 +27,8 @@ import { shown, StrictReader } from "./strict-reader.mjs";
  * @property {DeclarativeConfig[]} declarative
  * @property {string[]} toolGroups that are there from the start
  * @property {Record<string, boolean>} features by id: whether each is on
+ * @property {import("./config-emitters.mjs").EmitterEntry[]} emitters
+ * @property {import("./config-emitters.mjs").StreamEntry[]} streams without an emitter
  * @property {boolean} [records] of the user's file
  * @property {boolean} [spans] of the user's file
  * @property {{gate: string[]}} [goals] of the user's file
@@ -40,7 +45,10 @@ export const MAX_RESTARTS = 100;
 /** Of a reason or a context. */
 const MAX_TEXT = 4000;
 
-const FIELDS = ["providers", "declarative", "toolGroups", "features", "$schema"];
+const FIELDS = [
+  ...["providers", "declarative", "toolGroups", "features"],
+  ...["emitters", "streams", "$schema"],
+];
 const FIELDS_OF_USER = ["records", "spans", "goals"];
 /** What an open goal can gate. */
 const GATES = ["push", "task_complete"];
@@ -51,10 +59,6 @@ const NO_ASK =
   '(start it without --allow-tool for that tool); or use "deny" with a "reason" that tells the model to ask you';
 
 const POLICIES = ["on-failure", "always", "never"];
-/** Nothing that could pass for another word of what the user is shown. */
-const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** What every started provider is given; a config cannot say otherwise. */
-const GIVEN = ["TAP_PROVIDER_TOKEN", "TAP_SESSION_ID", "TAP_GATEWAY_PORT"];
 
 /** @param {string} text */
 export const digestOf = (text) => createHash("sha256").update(text, "utf8").digest("hex");
@@ -82,15 +86,18 @@ const TOO_LARGE = `expected at most ${MAX_CONFIG_BYTES / 1024} KB`;
 
 /**
  * The config of a workspace, read once: what was consented to is what is run.
- * @typedef {{file: string, digest: string, result: ConfigResult}} LoadedConfig
+ * @typedef {{file: string, folder?: string, digest: string, result: ConfigResult}} LoadedConfig `folder`: the workspace,
+ *   of a project's
  */
 
 /**
- * @param {string} folder the workspace @param {string} [name]
+ * @param {string} folder the workspace @param {string} [name] from there; default: the first name that is there
  * @returns {LoadedConfig | undefined} undefined where there is no such file
  */
-export const loadProjectConfig = (folder, name = CONFIG_NAME) =>
-  loadConfig(configFile(folder, name), "project");
+export function loadProjectConfig(folder, name = configNameIn(folder)) {
+  const loaded = name && loadConfig(configFile(folder, name), "project");
+  return loaded ? { ...loaded, folder: path.dirname(configFile(folder)) } : undefined;
+}
 
 /**
  * The user's own. One that others can write, or that is not his, is not read.
@@ -112,7 +119,7 @@ export function loadUserConfig(file) {
 /** @param {string} file @param {Owner} owner @returns {LoadedConfig | undefined} */
 function loadConfig(file, owner) {
   try {
-    const bytes = readBounded(file);
+    const bytes = readBounded(file, MAX_CONFIG_BYTES, TOO_LARGE);
     if (!bytes) return undefined;
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     return { file, digest: digestOf(text), result: readProjectConfig(text, file, owner) };
@@ -120,25 +127,6 @@ function loadConfig(file, owner) {
     const why = error instanceof TypeError ? "expected UTF-8 text" : visible(messageOf(error));
     const problems = [problemAt(visible(file), "", 0, why)];
     return { file, digest: "", result: { ok: false, problems } };
-  }
-}
-
-/** Never waits on a pipe and never reads more than it may. @param {string} file */
-function readBounded(file) {
-  const stat = fs.statSync(file, { throwIfNoEntry: false });
-  if (!stat) return undefined;
-  if (!stat.isFile()) throw new Error("expected a file");
-  const handle = fs.openSync(file, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0));
-  try {
-    const buffer = Buffer.alloc(MAX_CONFIG_BYTES + 1);
-    let length = 0;
-    for (let read = 1; read > 0 && length < buffer.length; length += read) {
-      read = fs.readSync(handle, buffer, length, buffer.length - length, null);
-    }
-    if (length > MAX_CONFIG_BYTES) throw new Error(TOO_LARGE);
-    return buffer.subarray(0, length);
-  } finally {
-    fs.closeSync(handle);
   }
 }
 
@@ -156,9 +144,11 @@ class Reader extends StrictReader {
     const known = this.#owner === "user" ? [...FIELDS, ...FIELDS_OF_USER] : FIELDS;
     const fields = this.fields(root, "the config", known);
     if (root.type === "object" && known.every((name) => !fields.has(name))) {
-      this.problem(root, 'expected a list "providers"');
+      this.problem(root, 'expected a list "providers" or "emitters"');
     }
-    const [providers, declarative, toolGroups, features] = FIELDS.map((name) => fields.get(name));
+    const [providers, declarative, toolGroups, features, emitters, streams] = FIELDS.map((name) =>
+      fields.get(name),
+    );
     const [records, spans, goals] = FIELDS_OF_USER.map((name) => fields.get(name));
     const taken = new Set();
     return {
@@ -166,6 +156,8 @@ class Reader extends StrictReader {
       declarative: this.#entries(declarative, "declarative", (node) => this.#rules(node, taken)),
       toolGroups: toolGroups ? this.#words(toolGroups) : [],
       features: features ? this.#features(features) : {},
+      emitters: emittersIn(this, emitters, this.#owner),
+      streams: streamsIn(this, streams),
       ...(records && { records: this.#boolean(records) }),
       ...(spans && { spans: this.#boolean(spans) }),
       ...(goals && { goals: this.#goals(goals) }),
@@ -337,7 +329,7 @@ class Reader extends StrictReader {
       if (!VARIABLE.test(name)) {
         const rule = "letters, digits and _, not a digit first";
         this.problem(key, `expected the name of a variable (${rule}), found ${shown(name)}`);
-      } else if (GIVEN.includes(name.toUpperCase())) {
+      } else if (GIVEN_VARIABLES.includes(name.toUpperCase())) {
         this.problem(key, `${shown(name)} is set by tap itself and cannot be given`);
       }
       return [name, this.string(value)];
@@ -385,7 +377,3 @@ class Reader extends StrictReader {
     return 0;
   }
 }
-
-/** On any system: a config is shared between them. @param {string} folder */
-const isAbsolute = (folder) =>
-  path.posix.isAbsolute(folder) || path.win32.isAbsolute(folder) || /^[a-z]:/i.test(folder);

@@ -8,6 +8,7 @@ import path from "node:path";
 import { isOurFile, writePrivate } from "../base/host-files.mjs";
 import { tapCommand } from "../base/command-line.mjs";
 import { inLine, quoted, shortened, visible } from "../base/visible.mjs";
+import { emitterLines } from "./emitter-lines.mjs";
 
 /**
  * @typedef {object} Grant
@@ -27,7 +28,8 @@ import { inLine, quoted, shortened, visible } from "../base/visible.mjs";
 /** @typedef {import("./config.mjs").DeclarativeConfig} DeclarativeConfig */
 /**
  * @typedef {{kind: "external-process", name: string, digest: string, config: ProviderConfig}
- *   | {kind: "declarative", name: string, digest: string, config: DeclarativeConfig}} Entry
+ *   | {kind: "declarative", name: string, digest: string, config: DeclarativeConfig}
+ *   | {kind: "emitter", name: string, digest: string, config: import("../base/emitter-spec.mjs").EmitterSpec}} Entry
  */
 
 export const MAX_GRANTS = 500;
@@ -38,12 +40,20 @@ const NONE = /** @type {Store} */ ({ entries: [], files: [] });
 /** Where it is kept. @param {{folder: string}} files of gatewayFiles() */
 export const consentFile = ({ folder }) => path.join(folder, "consent.json");
 
-/** @param {object} config @returns {string} */
+/** @param {unknown} config @returns {string} */
 const entryDigest = (config) =>
   createHash("sha256").update(JSON.stringify(config), "utf8").digest("hex");
 
+/** The order of members does not count. @param {unknown} value @returns {unknown} */
+function ordered(value) {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(ordered);
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(members.map(([name, member]) => [name, ordered(member)]));
+}
+
 /** What a config names, each with the digest that consent is for. @param {import("./config.mjs").Config} config @returns {Entry[]} */
-export const entriesOf = ({ providers, declarative }) => [
+export const entriesOf = ({ providers, declarative, emitters }) => [
   ...providers.map((config) => ({
     kind: /** @type {const} */ ("external-process"),
     name: config.name,
@@ -55,6 +65,13 @@ export const entriesOf = ({ providers, declarative }) => [
     name: config.name,
     digest: entryDigest(config),
     config,
+  })),
+  // As it is written: a default that a later version adds asks nobody again.
+  ...emitters.map(({ name, given, spec }) => ({
+    kind: /** @type {const} */ ("emitter"),
+    name,
+    digest: entryDigest(ordered(given)),
+    config: spec,
   })),
 ];
 
@@ -243,6 +260,15 @@ export const ruleLines = ({ deny, context }) => [
 
 /** The entries of a notice, a few lines each. @param {Entry} entry @returns {string[]} */
 function noticeLines({ kind, name, config }) {
+  if (kind === "emitter") {
+    const [first, ...lines] = emitterLines(config, NOTICE_COMMAND);
+    const left = lines.length - NOTICE_LINES;
+    return [
+      `  ${inLine(name)}: ${first}`,
+      ...lines.slice(0, NOTICE_LINES).map((line) => `    ${line}`),
+      ...(left > 0 ? [`    and ${left} more lines`] : []),
+    ];
+  }
   if (kind === "declarative") {
     const lines = ruleLines(config).map((line) => shortened(line, NOTICE_COMMAND));
     const left = lines.length - NOTICE_LINES;
@@ -261,19 +287,30 @@ function noticeLines({ kind, name, config }) {
   ];
 }
 
+/** @param {string[]} parts a, b and c */
+const listed = (parts) =>
+  [parts.slice(0, -1).join(", "), parts.at(-1)].filter(Boolean).join(" and ");
+
 /**
  * For the timeline, while entries of a config are not allowed: what they would do, and how to allow it.
  * @param {string} file @param {readonly Entry[]} entries
  */
 export function consentNotice(file, entries, env = process.env) {
-  const programs = entries.filter(({ kind }) => kind === "external-process").length;
-  const rules = entries.length - programs;
+  const some = (
+    /** @type {Entry["kind"]} */ wanted,
+    /** @type {string} */ one,
+    /** @type {string} */ many,
+  ) => {
+    const count = entries.filter(({ kind }) => kind === wanted).length;
+    return count === 0 ? [] : [count === 1 ? one : `${count} ${many}`];
+  };
   const parts = [
-    ...(programs === 1 ? ["a provider"] : programs > 1 ? [`${programs} providers`] : []),
-    ...(rules === 1 ? ["a set of rules"] : rules > 1 ? [`${rules} sets of rules`] : []),
+    ...some("external-process", "a provider", "providers"),
+    ...some("declarative", "a set of rules", "sets of rules"),
+    ...some("emitter", "an emitter", "emitters"),
   ];
   return [
-    `tap: ${visible(file)} names ${parts.join(" and ")} that this session would start, which needs your consent:`,
+    `tap: ${visible(file)} names ${listed(parts)} that this session would start, which needs your consent:`,
     ...entries.flatMap(noticeLines),
     `Nothing of it has been started. To allow it, run in a terminal: ${allowCommand(file, env)}`,
   ].join("\n");

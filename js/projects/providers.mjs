@@ -3,7 +3,6 @@
 // when the session starts, and again with each change of consent. An entry that runs stays as it was until the session
 // ends. sessions.mjs knows when that is.
 
-import path from "node:path";
 import { visible } from "../base/visible.mjs";
 import { Supervisor } from "../process/supervisor.mjs";
 import { userConfigFile } from "./config-file.mjs";
@@ -92,7 +91,7 @@ export class ProjectProviders {
     const { file, digest, result } = config;
     if (result.ok === false) {
       const lines = result.problems.map(({ text }) => `  ${text}`);
-      const text = ["tap: no provider is started, since the config has mistakes:", ...lines];
+      const text = ["tap: nothing of the config is started, since it has mistakes:", ...lines];
       return this.#tellOnce(session, `${file} ${digest}`, "error", text.join("\n"));
     }
     if (owner === "project" && result.toolGroups.length > 0) {
@@ -102,7 +101,7 @@ export class ProjectProviders {
     if (owner === "project") this.#migrate(config, entries);
     const on = entries.filter(({ name }) => result.features[`${owner}:${name}`] !== false);
     const allowed = on.filter((entry) => owner === "user" || isAllowed(this.#store, config, entry));
-    for (const entry of allowed) void this.#start(session, owner, file, entry);
+    for (const entry of allowed) void this.#start(session, owner, config, entry);
     const waiting = on.filter(
       (entry) => !allowed.includes(entry) && !this.#runs(session, file, entry),
     );
@@ -117,8 +116,9 @@ export class ProjectProviders {
       name,
       state,
     });
-    states?.push(...allowed.map((entry) => stateOf(entry, "running")));
-    states?.push(...waiting.map((entry) => stateOf(entry, "waiting")));
+    const isFeature = (/** @type {Entry} */ { kind }) => kind !== "emitter";
+    states?.push(...allowed.filter(isFeature).map((entry) => stateOf(entry, "running")));
+    states?.push(...waiting.filter(isFeature).map((entry) => stateOf(entry, "waiting")));
     if (waiting.length === 0) return;
     const names = waiting.map((entry) => entry.digest).join();
     this.#tellOnce(session, `${file} ${names}`, "warning", consentNotice(file, waiting));
@@ -148,7 +148,7 @@ export class ProjectProviders {
       return owner === "project" && !isAllowed(this.#store, { file, digest }, entry);
     });
     for (const file of new Set(revoked.map(([, one]) => one.file))) {
-      const text = `tap: ${visible(file)} is not allowed any more: its providers are stopped`;
+      const text = `tap: ${visible(file)} is not allowed any more: what it names is stopped`;
       this.#gateway.tellTimeline(session.id, "warning", text);
       this.#told(session).add(`${file} ${this.#waitingNames(file, config)}`);
     }
@@ -164,8 +164,9 @@ export class ProjectProviders {
       .join();
   }
 
-  /** @param {ProjectSession} session @param {Owner} owner @param {string} file @param {Entry} entry */
-  async #start(session, owner, file, entry) {
+  /** @param {ProjectSession} session @param {Owner} owner @param {LoadedConfig} config @param {Entry} entry */
+  async #start(session, owner, config, entry) {
+    const { file } = config;
     if (this.#runs(session, file, entry)) return;
     const key = keyOf(file, entry);
     if (entry.kind === "declarative") {
@@ -173,7 +174,12 @@ export class ProjectProviders {
       session.running?.set(key, { owner, file, entry, stop });
       return;
     }
-    const workspace = owner === "project" ? path.dirname(file) : session.cwd;
+    // The feature host runs emitters, and asks what is allowed (js/host/emitter-requests.mjs).
+    if (entry.kind === "emitter") {
+      session.running?.set(key, { owner, file, entry, stop: async () => {} });
+      return;
+    }
+    const workspace = config.folder ?? session.cwd;
     const supervisor = this.#supervisor(session, workspace, [entry.config]);
     const stop = (/** @type {{revoked?: boolean} | undefined} */ how) => supervisor.stop(how);
     session.running?.set(key, { owner, file, entry, stop });

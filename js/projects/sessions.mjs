@@ -5,7 +5,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { messageOf } from "../base/errors.mjs";
-import { mayHaveConfig, userConfigFile } from "./config-file.mjs";
+import { mayHaveConfig, stampOf, userConfigFile } from "./config-file.mjs";
 import { consentFile } from "./consent.mjs";
 
 /** @typedef {import("./providers.mjs").ProjectProviders} ProjectProviders */
@@ -17,16 +17,6 @@ import { consentFile } from "./consent.mjs";
 
 /** How often the user's consent is looked at. */
 const POLL_MS = 1000;
-
-/** What changes with every change of a file; empty where it cannot be seen. @param {string} file */
-function stampOf(file) {
-  try {
-    const { ino, ctimeMs, size } = fs.statSync(file);
-    return `${ino} ${ctimeMs} ${size}`;
-  } catch {
-    return "";
-  }
-}
 
 const importProviders = () => import("./providers.mjs");
 

@@ -11,6 +11,8 @@ export const NO_CONFIG = {
   declarative: [],
   toolGroups: [],
   features: {},
+  emitters: [],
+  streams: [],
   problems: [],
 };
 

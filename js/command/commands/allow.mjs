@@ -12,6 +12,7 @@ import {
 } from "../../projects/consent.mjs";
 import { load, PATH_ARGUMENT } from "../config-file.mjs";
 import { Failure } from "../failure.mjs";
+import { emitterLines } from "../../projects/emitter-lines.mjs";
 import { filesOf, runByAgent } from "../given.mjs";
 import { inLine } from "../../base/visible.mjs";
 import { Output, strong } from "../../views/output.mjs";
@@ -41,6 +42,9 @@ function entryLines({ kind, name, config }) {
   if (kind === "declarative") {
     const rules = ruleLines(config).map((line) => [`    ${line}`]);
     return [[...title, " (rules and context, no program)"], ...rules];
+  }
+  if (kind === "emitter") {
+    return [[...title, " (emitter)"], ...emitterLines(config).map((line) => [`    ${line}`])];
   }
   return [
     [...title, ` (restart: ${config.restart.policy})`],
@@ -108,11 +112,13 @@ async function run(given) {
     ...(provider.cwd !== undefined && { cwd: provider.cwd }),
   }));
   const declarative = result.declarative.map((config) => ({ ...config, lines: ruleLines(config) }));
+  const emitters = result.emitters.map(({ spec }) => ({ ...spec, lines: emitterLines(spec) }));
   const summary = {
     path: file,
     digest,
     providers,
     ...(declarative.length > 0 && { declarative }),
+    ...(emitters.length > 0 && { emitters }),
   };
   const entries = entriesOf(result);
   const asked = entries.filter((entry) => !isAllowed(store, loaded, entry));

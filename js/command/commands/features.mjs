@@ -1,7 +1,7 @@
 // `features`: what tap's features may do and have; which are on.
 
 import { readUserConfig } from "../../projects/user-config.mjs";
-import { setFeature } from "../../projects/edit-user-config.mjs";
+import { setFeature } from "../../projects/edit-config.mjs";
 import { Failure, usage } from "../failure.mjs";
 import { withGateway } from "../gateway.mjs";
 import { filesOf, runByAgent } from "../given.mjs";

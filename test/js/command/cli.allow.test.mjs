@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { GOOD, InTerminal, place, tap, tapJson } from "../../support/cli-process.mjs";
 
@@ -18,6 +19,33 @@ describe("copilot-tap allow", () => {
     assert.match(out, /Allowed, until one of these entries changes/);
     assert.equal(at.allowed(), true);
     assert.match((await tap(["allow", at.config], at)).out, /allowed already/);
+  });
+
+  test("shows emitters in full, finds them in .github, and asks for each", async (t) => {
+    const at = place(t, "{}");
+    const second = join(at.workspace, ".github", "tap.config.json");
+    fs.mkdirSync(dirname(second));
+    fs.rmSync(at.config);
+    const prompt = `Look at ${"x".repeat(500)}.`;
+    const build = { name: "build", command: "make watch", env: { MODE: "x" } };
+    const review = { name: "review", prompt, every: "15m" };
+    fs.writeFileSync(second, JSON.stringify({ emitters: [build, review] }));
+    const { code, out } = await tap(["allow", "--yes"], at);
+    assert.equal(code, 0, out);
+    assert.ok(out.includes(`${second} would start`), out);
+    assert.match(
+      out,
+      /build \(emitter\)\n {4}runs in a shell: make watch\n {4}until .*\n {4}with MODE=x\n/,
+    );
+    assert.ok(
+      out.includes(`    asks the model: ${prompt}\n    every 15m, at most 100 times\n`),
+      out,
+    );
+    assert.equal(at.allowed(), true);
+    fs.writeFileSync(second, JSON.stringify({ emitters: [build, { ...review, every: "5m" }] }));
+    const again = await tap(["allow", "--yes", second], at);
+    assert.ok(!again.out.includes("make watch") && again.out.includes("every 5m"), again.out);
+    assert.equal(at.allowed(), true);
   });
 
   test("asks again once the file has changed", async (t) => {

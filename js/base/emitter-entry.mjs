@@ -1,0 +1,50 @@
+// A spec as an entry of a config: what readEmitter() makes that spec of again. Defaults are left out.
+
+import { durationText } from "./emitter-duration.mjs";
+
+/** @typedef {import("./emitter-spec.mjs").EmitterSpec} EmitterSpec */
+
+/** @param {import("./emitter-rules.mjs").Rule} rule */
+const ruleEntry = ({ cooldown, window, ...rule }) => ({
+  ...rule,
+  ...(cooldown !== undefined && { cooldown: durationText(cooldown) }),
+  ...(window && { window: { lines: window.lines, time: durationText(window.time) } }),
+});
+
+/** The values that need not be written. @param {EmitterSpec} spec */
+const defaultsOf = ({ name, kind, every, cron, idle }) => ({
+  stream: name,
+  includeStderr: false,
+  subscribe: true,
+  delivery: "important",
+  managedBy: "userOwned",
+  autoStart: true,
+  background: false,
+  missed: "skip",
+  overlap: "skip",
+  restart: "never",
+  maxRuns: kind !== "prompt" ? undefined : idle ? 10 : (every ?? cron) === undefined ? 1 : 100,
+});
+
+/** @param {EmitterSpec} spec @returns {Record<string, unknown>} */
+export function emitterEntry(spec) {
+  const defaults = defaultsOf(spec);
+  const kept = (/** @type {keyof typeof defaults} */ name) =>
+    spec[name] === defaults[name] || spec[name] === undefined ? [] : [[name, spec[name]]];
+  const { name, description, command, argv, prompt, url, jsonPath, cwd, env } = spec;
+  const { every, idle, cron, timezone, onChange, expectEvery, rules } = spec;
+  const own = {
+    ...{ name, description, command, argv, prompt, url, jsonPath, cwd },
+    env: Object.keys(env).length > 0 ? env : undefined,
+    every: idle ? "idle" : every && durationText(every),
+    ...{ cron, timezone, onChange },
+    expectEvery: expectEvery && durationText(expectEvery),
+    eventFilter: rules.length > 0 ? rules.map(ruleEntry) : undefined,
+    ...Object.fromEntries(
+      /** @type {(keyof typeof defaults)[]} */ (Object.keys(defaults)).flatMap(kept),
+    ),
+  };
+  const { stream, ...entry } = /** @type {Record<string, unknown>} */ (own);
+  const all = { ...entry, ...(stream !== undefined && { channel: stream }) };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}

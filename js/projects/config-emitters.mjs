@@ -1,0 +1,91 @@
+// The emitters and streams of a config: each is what js/base/emitter-spec.mjs makes of it, and each problem is told
+// where it stands in the file.
+
+import { readEmitter, readStream } from "../base/emitter-spec.mjs";
+import { shown } from "./strict-reader.mjs";
+
+/** @typedef {import("./json-positions.mjs").Node} Node */
+/** @typedef {import("./strict-reader.mjs").StrictReader} StrictReader */
+/** @typedef {import("../base/emitter-spec.mjs").EmitterSpec} EmitterSpec */
+/** @typedef {import("../base/emitter-spec.mjs").StreamSpec} StreamSpec */
+/** @typedef {import("../base/emitter-fields.mjs").FieldProblem} FieldProblem */
+/**
+ * @template Spec
+ * @typedef {{name: string, spec: Spec, given: unknown, notes: string[]}} Entry `given`: as it is in the file
+ */
+/** @typedef {Entry<EmitterSpec>} EmitterEntry */
+/** @typedef {Entry<Readonly<StreamSpec>>} StreamEntry */
+
+export const MOST_ENTRIES = 50;
+
+/** @param {Node} node @param {string} name of a member */
+const memberOf = (node, name) =>
+  node.children?.find(({ children: [key] = [] }) => key?.value === name);
+
+/** Where a problem is shown: at the member or the item, as deep as there is one. @param {Node} entry @param {FieldProblem} problem */
+function placeOf(entry, { path }) {
+  let [value, place] = [entry, entry];
+  for (const step of path) {
+    const found = typeof step === "number" ? value.children?.[step] : memberOf(value, step);
+    if (!found) break;
+    place = found;
+    value = typeof step === "number" ? found : (found.children?.[1] ?? found);
+  }
+  return place;
+}
+
+/** Its value, with each member given once. @param {StrictReader} reader @param {Node} node @param {string} what @returns {unknown} */
+function plainOf(reader, node, what) {
+  if (node.type === "array")
+    return (node.children ?? []).map((item) => plainOf(reader, item, what));
+  if (node.type !== "object") return node.value;
+  const members = [...reader.members(node, what)];
+  return Object.fromEntries(
+    members.map(([name, { value }]) => [name, plainOf(reader, value, what)]),
+  );
+}
+
+/**
+ * @template Spec
+ * @param {StrictReader} reader @param {Node | undefined} list @param {"emitter" | "stream"} what
+ * @param {(given: unknown) => {ok: true, spec: Spec & {name: string}, notes: string[]} | {ok: false, problems: FieldProblem[]}} read
+ * @returns {Entry<Spec>[]}
+ */
+function entriesIn(reader, list, what, read) {
+  const nodes = list ? reader.list(list) : [];
+  if (nodes.length > MOST_ENTRIES) {
+    const text = `expected at most ${MOST_ENTRIES} ${what}s, found ${nodes.length}`;
+    reader.problem(nodes[MOST_ENTRIES], text);
+    return [];
+  }
+  const taken = new Set();
+  return nodes.flatMap((node) => {
+    const given = plainOf(reader, node, `an ${what}`.replace("an s", "a s"));
+    const result = read(given);
+    if (result.ok === false) {
+      for (const problem of result.problems) {
+        const { field, text } = problem;
+        const isNamed = field === "" || text.startsWith(`unknown field ${shown(field)}`);
+        reader.problem(placeOf(node, problem), isNamed ? text : `"${field}": ${text}`);
+      }
+      return [];
+    }
+    const { spec, notes } = result;
+    if (taken.has(spec.name)) {
+      const place = memberOf(node, "name") ?? node;
+      reader.problem(
+        place,
+        `expected another name: there is already the ${what} ${shown(spec.name)}`,
+      );
+    }
+    taken.add(spec.name);
+    return [{ name: spec.name, spec, given, notes }];
+  });
+}
+
+/** @param {StrictReader} reader @param {Node | undefined} list @param {"user" | "project"} file @returns {EmitterEntry[]} */
+export const emittersIn = (reader, list, file) =>
+  entriesIn(reader, list, "emitter", (given) => readEmitter(given, { origin: "config", file }));
+
+/** @param {StrictReader} reader @param {Node | undefined} list @returns {StreamEntry[]} */
+export const streamsIn = (reader, list) => entriesIn(reader, list, "stream", readStream);
