@@ -21,6 +21,19 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
     (/** @type {string} */ method) =>
     (params = {}) =>
       requests.request(method, params);
+  /** A refusal is about the arguments. */
+  const askChecked =
+    (/** @type {string} */ method) =>
+    async (params = {}) => {
+      try {
+        return await requests.request(method, params);
+      } catch (error) {
+        const { code, message } = /** @type {import("./gateway-requests.mjs").RequestFailed} */ (
+          error
+        );
+        throw code === "INVALID" ? new RangeError(message) : error;
+      }
+    };
   /** A record says which feature has written it. */
   const write =
     (/** @type {string} */ method) =>
@@ -60,6 +73,11 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
       release: (hold) => requests.request("holds.set", { id: `${id}:${hold}`, feature: id }),
     },
     sessions: { list: sessions },
+    emitters: {
+      configured: askChecked("emitters.configured"),
+      save: askChecked("emitters.save"),
+      remove: askChecked("emitters.remove"),
+    },
     workspace: {
       look: async (asked) => (await import("./workspace.mjs")).lookAt(folderOf, asked),
     },

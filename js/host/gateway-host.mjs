@@ -20,6 +20,7 @@ import { MAX_SOCKET_PATH, version } from "../base/paths.mjs";
 import { telemetryVariables } from "../base/telemetry.mjs";
 import { ProjectSessions } from "../projects/sessions.mjs";
 import { NO_CONFIG, readUserConfig } from "../projects/user-config.mjs";
+import { serveEmitterRequests } from "./emitter-requests.mjs";
 import { serveFeatureRequests } from "./feature-requests.mjs";
 import { HostFeatures } from "./features.mjs";
 import { Holds } from "./holds.mjs";
@@ -118,6 +119,8 @@ export class GatewayHost {
       gateway: this.gateway,
       leave: (reason) => this.#onExit(reason),
     });
+    const folderOf = (/** @type {unknown} */ id) => this.#sessions.get(/** @type {string} */ (id));
+    serveEmitterRequests(this.requests, { files, folderOf });
   }
 
   /** Without a session a hold keeps this gateway. @param {string} reason */

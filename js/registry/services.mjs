@@ -23,6 +23,11 @@ export const SERVICES = /** @type {const} */ ({
     commit: "records:write",
   },
   sessions: { list: "session:read", watch: "session:read" },
+  emitters: {
+    configured: "session:read",
+    save: "fs:write:workspace",
+    remove: "fs:write:workspace",
+  },
   providers: { inspect: "providers:read" },
   features: { report: "providers:read" },
   holds: { set: "process", release: "process" },
