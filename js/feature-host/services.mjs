@@ -7,16 +7,18 @@ import { LineStreams } from "./line-streams.mjs";
 import { get, post } from "./network.mjs";
 import { Programs } from "./programs.mjs";
 
+/** @typedef {import("./gateway-requests.mjs").GatewayRequests} GatewayRequests */
+/** @typedef {import("../registry/services.mjs").Implementations} Implementations */
+
+/** @param {GatewayRequests} requests */
+const sessionsOf = async (requests) => (await requests.request("gateway.inspect")).sessions;
+
 /**
- * @param {string} id of the feature
- * @param {Pick<import("./feature-host.mjs").Greeting, "home" | "telemetry">} greeting
- * @param {import("./gateway-requests.mjs").GatewayRequests} requests
- * @param {<T>(work: () => T) => T} leave runs what no feature answers for
+ * Those that the gateway host carries out.
+ * @param {string} id of the feature @param {GatewayRequests} requests
+ * @returns {Implementations}
  */
-export function servicesOf(id, { home, telemetry }, requests, leave) {
-  const files = ownFolder(home, id);
-  const programs = new Programs();
-  const streams = new LineStreams();
+function requestedServices(id, requests) {
   const ask =
     (/** @type {string} */ method) =>
     (params = {}) =>
@@ -24,31 +26,56 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
   /** A refusal is about the arguments. */
   const askChecked =
     (/** @type {string} */ method) =>
-    async (params = {}) => {
-      try {
-        return await requests.request(method, params);
-      } catch (error) {
-        const { code, message } = /** @type {import("./gateway-requests.mjs").RequestFailed} */ (
-          error
-        );
-        throw code === "INVALID" ? new RangeError(message) : error;
-      }
-    };
+    (params = {}) =>
+      requests.request(method, params).catch((error) => {
+        throw error.code === "INVALID" ? new RangeError(error.message) : error;
+      });
   /** A record says which feature has written it. */
   const write =
     (/** @type {string} */ method) =>
     (record = {}) =>
       requests.request(method, { ...record, source: id });
-  const sessions = async () => (await requests.request("gateway.inspect")).sessions;
+  const hold = (/** @type {string} */ name, /** @type {string | undefined} */ what) =>
+    requests.request("holds.set", { id: `${id}:${name}`, feature: id, what });
+  return {
+    records: {
+      query: ask("records.query"),
+      stats: ask("records.stats"),
+      append: write("records.append"),
+      lines: write("records.lines"),
+      commit: write("records.commit"),
+    },
+    holds: { set: hold, release: (name) => hold(name, undefined) },
+    sessions: { list: () => sessionsOf(requests) },
+    emitters: {
+      configured: askChecked("emitters.configured"),
+      save: askChecked("emitters.save"),
+      remove: askChecked("emitters.remove"),
+    },
+    providers: { inspect: ask("gateway.inspect") },
+    features: { report: async () => (await requests.request("features.report", {})).features },
+  };
+}
+
+/**
+ * @param {string} id of the feature
+ * @param {Pick<import("./feature-host.mjs").Greeting, "home" | "telemetry">} greeting
+ * @param {GatewayRequests} requests
+ * @param {<T>(work: () => T) => T} leave runs what no feature answers for
+ */
+export function servicesOf(id, { home, telemetry }, requests, leave) {
+  const files = ownFolder(home, id);
+  const programs = new Programs();
+  const streams = new LineStreams();
   const folderOf = async (/** @type {string} */ session) => {
-    const one = (await sessions()).find(
-      (/** @type {{id: string}} */ other) => other.id === session,
-    );
+    const all = await sessionsOf(requests);
+    const one = all.find((/** @type {{id: string}} */ other) => other.id === session);
     if (one) return one.cwd;
     throw new Error("the session has ended");
   };
-  /** @type {import("../registry/services.mjs").Implementations} */
+  /** @type {Implementations} */
   const implementations = {
+    ...requestedServices(id, requests),
     files: { read: files.read, list: files.list, write: files.write, remove: files.remove },
     process: {
       run: (program) => programs.run(program),
@@ -60,29 +87,9 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
       get: (given) => leave(() => nextTurn().then(() => get(given))),
     },
     telemetry: { settings: () => ({ variables: telemetry.variables, since: telemetry.since }) },
-    records: {
-      query: ask("records.query"),
-      stats: ask("records.stats"),
-      append: write("records.append"),
-      lines: write("records.lines"),
-      commit: write("records.commit"),
-    },
-    holds: {
-      set: (hold, what) =>
-        requests.request("holds.set", { id: `${id}:${hold}`, feature: id, what }),
-      release: (hold) => requests.request("holds.set", { id: `${id}:${hold}`, feature: id }),
-    },
-    sessions: { list: sessions },
-    emitters: {
-      configured: askChecked("emitters.configured"),
-      save: askChecked("emitters.save"),
-      remove: askChecked("emitters.remove"),
-    },
     workspace: {
       look: async (asked) => (await import("./workspace.mjs")).lookAt(folderOf, asked),
     },
-    providers: { inspect: ask("gateway.inspect") },
-    features: { report: async () => (await requests.request("features.report", {})).features },
   };
   const endProcesses = () => Promise.all([programs.endAll(), streams.endAll()]);
   return { implementations, files, endProcesses };

@@ -139,6 +139,7 @@ export class GatewayHost {
   /** @returns {() => Promise<void>} ends what it has started */
   #serveProjects() {
     const projects = new ProjectSessions(this.gateway, this.#files, this.#log, {
+      needHosted: () => void this.#features.need().catch(() => {}),
       declare: (session, owner, { name, config }) =>
         this.#features.configured.declare(session.id, `${owner}:${name}`, config),
       setGroups: (session, names) => this.#features.setGroups(session.id, names),

@@ -29,7 +29,7 @@ import { consentNotice, entriesOf, isAllowed, migrate } from "./consent.mjs";
  * @typedef {(session: {id: string}, owner: Owner, entry: Extract<Entry, {kind: "declarative"}>) => () => Promise<void>} Declare
  *
  * What configs want of this process, besides programs. `setGroups`: tool groups that a session has, too.
- * @typedef {{declare: Declare, setGroups: (session: {id: string}, names: string[]) => void}} ConfigHost
+ * @typedef {{declare: Declare, needHosted: () => void, setGroups: (session: {id: string}, names: string[]) => void}} ConfigHost
  *
  * @typedef {{id: string, runtime: string, session: string, name: string, state: "running" | "waiting"}} EntryState `waiting`:
  *   for the user's consent
@@ -176,6 +176,7 @@ export class ProjectProviders {
     }
     // The feature host runs emitters, and asks what is allowed (js/host/emitter-requests.mjs).
     if (entry.kind === "emitter") {
+      this.#host.needHosted();
       session.running?.set(key, { owner, file, entry, stop: async () => {} });
       return;
     }

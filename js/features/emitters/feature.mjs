@@ -35,6 +35,11 @@ export const descriptor = {
     { capability: "session:read", required: true, reason: "knows whose emitter it is" },
     { capability: "fs:read:own", required: true, reason: "goes on after a restart" },
     { capability: "fs:write:own", required: true, reason: "keeps what runs" },
+    {
+      capability: "fs:write:workspace",
+      required: false,
+      reason: "saves persistent emitters in the config",
+    },
     { capability: "event", required: false, reason: "shows lines" },
     { capability: "notify", required: false, reason: "puts lines before the model" },
     { capability: "prompt", required: false, reason: "runs prompts" },
@@ -129,21 +134,40 @@ const TOOLS = /** @type {const} */ ({
   tap_disable_injector: "disableInjector",
 });
 
+/**
+ * Whether the configs of a session name an emitter that begins by itself.
+ * @param {import("../../registry/services.mjs").Services} services @param {string} session
+ */
+async function isConfigured(services, session) {
+  const { emitters, streams } = await services.emitters.configured({ session });
+  return streams.length > 0 || emitters.some((/** @type {any} */ one) => one.allowed);
+}
+
 /** @param {import("../../registry/installation.mjs").Context} context */
 export async function install(context) {
+  const { services } = context;
   /** @type {Promise<import("./manager.mjs").Emitters> | undefined} */
   let loaded;
   const load = () =>
     (loaded ??= import("./manager.mjs").then(async ({ Emitters }) => {
       const emitters = new Emitters(context);
-      await context.services.sessions.watch({
-        onStarted: (/** @type {string} */ id) => void emitters.sessionStarted(id),
-        onIdle: (/** @type {string} */ id) => emitters.sessionIdle(id),
-        onEnded: (/** @type {string} */ id) => void emitters.sessionEnded(id),
-      });
       await emitters.restore();
+      void emitters.configured.look();
       return emitters;
     }));
+  const loadIfConfigured = (/** @type {string} */ session) =>
+    isConfigured(services, session).then(
+      (configured) => (configured ? load() : undefined),
+      () => undefined, // the session has ended
+    );
+  await services.sessions.watch({
+    onStarted: (/** @type {string} */ id) =>
+      void (loaded ?? loadIfConfigured(id)).then((emitters) => emitters?.sessionStarted(id)),
+    onIdle: (/** @type {string} */ id) =>
+      void (loaded ?? loadIfConfigured(id)).then((emitters) => emitters?.sessionIdle(id)),
+    onEnded: (/** @type {string} */ id) =>
+      void loaded?.then((emitters) => emitters.sessionEnded(id)),
+  });
   for (const [name, serve] of Object.entries(TOOLS)) {
     context.tools.register(name, async (args, { session: id }) => {
       const [emitters, tools] = await Promise.all([load(), import("./tools.mjs")]);
@@ -157,6 +181,6 @@ export async function install(context) {
     });
   }
   // What a former process ran goes on without being asked for.
-  if ((await context.services.files.list()).includes("emitters")) await load();
+  if ((await services.files.list()).includes("emitters")) await load();
   return { stop: async () => (await loaded)?.close() };
 }

@@ -1,8 +1,10 @@
 // All emitters and streams: which there are, whose they are, and what becomes of them when sessions come and go.
 
 import { messageOf } from "../../base/errors.mjs";
+import { Configured } from "./configured.mjs";
 import { Emitter } from "./emitter.mjs";
 import { Feed } from "./feed.mjs";
+import { SavedEmitters } from "./saved.mjs";
 import { Teller } from "./teller.mjs";
 
 /** @typedef {import("../../base/emitter-spec.mjs").EmitterSpec} EmitterSpec */
@@ -20,8 +22,6 @@ const FOLLOW_MS = 10_000;
 /** After a restart: for sessions to come back. */
 const RETURN_MS = 60_000;
 const SAVE_MS = 200;
-const FILE = "emitters";
-const SCHEMA = 1;
 /** A list of sessions as old is as good as a new one. */
 const FRESH_MS = 250;
 
@@ -29,7 +29,10 @@ const keyOf = (/** @type {Owner} */ { session, folder }) =>
   session === undefined ? `folder ${folder}` : `session ${session}`;
 
 export class Emitters {
+  /** Those of configs. */
+  configured;
   #context;
+  #saved;
   #teller;
   #now;
   /** By owner, then by name. @type {Map<string, Map<string, Emitter>>} */
@@ -44,7 +47,6 @@ export class Emitters {
   #leaving = new Map();
   /** @type {NodeJS.Timeout | undefined} */
   #saving;
-  #holds = false;
   #closed = false;
 
   /** @param {Context} context @param {() => number} [now] Unix ms */
@@ -52,12 +54,13 @@ export class Emitters {
     this.#context = context;
     this.#now = now;
     this.#teller = new Teller(context, now);
+    this.#saved = new SavedEmitters(context);
+    this.configured = new Configured(context, this);
   }
 
   /** Goes on where a former process has ended. */
   async restore() {
-    const saved = await this.#context.services.files.read(FILE).catch(() => undefined);
-    if (saved?.version === SCHEMA && Array.isArray(saved.value)) this.#waiting = saved.value;
+    this.#waiting = await this.#saved.read();
     if (this.#waiting.length === 0) return;
     const timer = setTimeout(() => {
       this.#waiting = [];
@@ -79,7 +82,7 @@ export class Emitters {
         continue;
       }
       if (this.#emitters.get(keyOf(owner))?.has(one.spec.name)) continue;
-      const gap = await this.#gapOf(one.spec);
+      const gap = await this.#saved.gapOf(one.spec);
       const how = { former: one.schedule, watched: one.watched, gap };
       await this.#add(one.spec, owner, how).catch((error) =>
         this.#context.diagnostics.add(`${one.spec.name} could not go on: ${messageOf(error)}`),
@@ -97,15 +100,6 @@ export class Emitters {
       ({ cwd, cliPid }) => cwd === owner.folder && cliPid === owner.cliPid && cliPid > 0,
     );
     return next && { ...owner, session: next.id };
-  }
-
-  /** What was not read while nothing of tap ran. @param {EmitterSpec} spec */
-  async #gapOf({ stream, kind }) {
-    if (kind !== "command") return "";
-    const query = { collection: "stream_entry", where: { stream }, limit: 1 };
-    const found = await this.#context.services.records.query(query).catch(() => undefined);
-    const since = found?.records[0] ? ` since ${new Date(found.records[0].at).toISOString()}` : "";
-    return `tap was restarted, and the command with it: its output${since} may be missing here`;
   }
 
   // ---- sessions ------------------------------------------------------------------------------------
@@ -150,7 +144,13 @@ export class Emitters {
       this.#leaving.delete(key);
       if (next !== owner) this.#adopt(key, next);
     }
+    await this.configured.look();
     this.#sayUnheard(here);
+  }
+
+  /** A line in the timeline. @param {string} session @param {string} name @param {string} text */
+  say(session, name, text) {
+    this.#teller.show(session, name, text, "warning");
   }
 
   /** What belonged to a session belongs to the one that follows. @param {string} key @param {Owner} next */
@@ -361,27 +361,13 @@ export class Emitters {
 
   async #save() {
     const alive = this.all().filter(({ state }) => state !== "ended");
-    const value = [...alive.map((one) => one.saved()), ...this.#waiting];
-    const { files, holds } = this.#context.services;
-    try {
-      await files.write(FILE, SCHEMA, value);
-      await this.#hold(holds, alive.length);
-    } catch (error) {
-      this.#context.diagnostics.add(`emitters could not be saved: ${messageOf(error)}`);
-    }
-  }
-
-  /** While something runs, both hosts stay, and come back after a crash. @param {any} holds @param {number} count */
-  async #hold(holds, count) {
-    if (count === 0 && this.#holds) await holds.release("emitters");
-    const what = count === 1 ? "an emitter runs" : `${count} emitters run`;
-    if (count > 0) await holds.set("emitters", what);
-    this.#holds = count > 0;
+    await this.#saved.write([...alive.map((one) => one.saved()), ...this.#waiting], alive.length);
   }
 
   /** @returns {Promise<void>} once nothing runs; what ran is there still for the process that follows */
   async close() {
     clearTimeout(this.#saving);
+    this.configured.close();
     if (!this.#closed) await this.#save();
     this.#closed = true;
     for (const timer of this.#leaving.values()) clearTimeout(timer);

@@ -1,5 +1,6 @@
 // The tools of the group `emitters`. Their arguments are the model's.
 
+import { tapCommand } from "../../base/command-line.mjs";
 import { durationText } from "../../base/emitter-duration.mjs";
 import { readEmitter, readStream } from "../../base/emitter-spec.mjs";
 import { inLine, shortened, visible } from "../../base/visible.mjs";
@@ -142,9 +143,9 @@ export async function startEmitter(call, args) {
     const file = spec.file ?? "project";
     const entry = { ...entryOf(args), managedBy: spec.managedBy };
     const saved = await context.services.emitters.save({ session: session.id, file, entry });
-    told.push(
-      `Saved in ${saved.path}. It starts by itself once the user has allowed it: ${saved.allow}`,
-    );
+    emitters.configured.saved(session, emitter, saved.digest);
+    const allow = tapCommand(["allow", saved.path], {});
+    told.push(`Saved in ${saved.path}. It starts by itself once the user has allowed it: ${allow}`);
   }
   return { ...emitterView(emitter), ...(told.length > 0 && { notes: told }) };
 }

@@ -1,14 +1,17 @@
 // Emitters in the feature host, a process of its own, with real commands.
 
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { openControl } from "../../../js/base/control.mjs";
+import { programFolder } from "../../../js/base/paths.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
+const cli = path.join(programFolder, "js", "command", "cli.mjs");
 const USER_HOME = { toolGroups: ["emitters"] };
 
 /** @param {import("node:test").TestContext} t @param {string} [home] */
@@ -238,4 +241,68 @@ test("a session that follows by /clear takes its emitters over", async (t) => {
     return answer.emitters?.length > 0 && answer.emitters;
   }, "the emitter");
   assert.deepEqual([emitters[0].name, emitters[0].state], ["log", "running"]);
+});
+
+/** @param {string} cwd @param {object[]} emitters */
+const writeConfig = (cwd, emitters) =>
+  fs.writeFileSync(path.join(cwd, "tap.config.json"), JSON.stringify({ emitters }, null, 2));
+
+test("an emitter of a project's config begins once the user has allowed it, and follows changes", async (t) => {
+  const { call, cwd, host, home } = await setUp(t);
+  const named = async () =>
+    (await call("tap_list_emitters")).emitters.map(({ name, what }) => [name, what]);
+  writeConfig(cwd, [{ name: "log", command: "echo one; sleep 1000" }]);
+  await new Promise((resolve) => setTimeout(resolve, 4000));
+  assert.deepEqual(await named(), [], "nobody has allowed it");
+  const allow = () =>
+    new Promise((resolve, reject) => {
+      const args = [cli, "allow", "--yes", path.join(cwd, "tap.config.json")];
+      execFile(
+        process.execPath,
+        args,
+        { cwd, env: { ...host.env, COPILOT_HOME: home } },
+        (error) => (error ? reject(error) : resolve(undefined)),
+      );
+    });
+  await allow();
+  await until(async () => (await named()).length === 1, "the allowed one");
+  writeConfig(cwd, [{ name: "log", command: "echo two; sleep 1000" }]);
+  await until(async () => (await named()).length === 0, "the end of the one that was changed");
+  await allow();
+  await until(async () => /two/.test(JSON.stringify(await named())), "the new one");
+  fs.rmSync(path.join(cwd, "tap.config.json"));
+  await until(async () => (await named()).length === 0, "the end");
+});
+
+test("a persistent emitter of the model is saved in the config, and not allowed by that", async (t) => {
+  const { call, cwd } = await setUp(t);
+  const started = await call("tap_start_emitter", {
+    name: "log",
+    command: "echo one; sleep 1000",
+    scope: "persistent",
+  });
+  assert.equal(started.state, "running", JSON.stringify(started));
+  assert.match(started.notes.join("\n"), /allow/);
+  const saved = JSON.parse(fs.readFileSync(path.join(cwd, "tap.config.json"), "utf8"));
+  assert.deepEqual(saved.emitters, [
+    { name: "log", command: "echo one; sleep 1000", managedBy: "modelOwned" },
+  ]);
+  await new Promise((resolve) => setTimeout(resolve, 4000));
+  const { emitters } = await call("tap_list_emitters");
+  assert.equal(emitters[0].state, "running", "it goes on in this session");
+  await call("tap_stop_emitter", { name: "log", scope: "persistent" });
+  const left = JSON.parse(fs.readFileSync(path.join(cwd, "tap.config.json"), "utf8"));
+  assert.deepEqual(left.emitters, []);
+});
+
+test("an emitter of the user's own config begins with a session, without a tool", async (t) => {
+  const home = homeFolder(t);
+  const entry = { name: "mine", command: "echo ready; exit 3", eventFilter: [] };
+  const config = { toolGroups: [], emitters: [entry] };
+  fs.writeFileSync(path.join(home, "tap", "config.json"), JSON.stringify(config), { mode: 0o600 });
+  const host = await Host.elected(t, { COPILOT_HOME: home });
+  const session = await host.session(t, { cwd: fs.realpathSync(temporaryFolder(t)) });
+  const injected = () => session.events.filter(({ type }) => type === "inject");
+  const [one] = await until(() => injected().length > 0 && injected(), "its end");
+  assert.match(one.prompt, /Emitter mine.*\n.*ended with exit code 3/);
 });

@@ -1,0 +1,106 @@
+// The emitters and streams of configs: once for each folder in which a session is open. A config may change at any
+// time, and so may what the user allows.
+
+import { messageOf } from "../../base/errors.mjs";
+
+/** @typedef {import("./manager.mjs").Emitters} Emitters */
+/** @typedef {import("./emitter.mjs").Emitter} Emitter */
+/** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
+/** @typedef {import("../../registry/installation.mjs").Context} Context */
+/** @typedef {{digest: string, emitter: Emitter, byModel: boolean}} Running */
+
+/** Until a changed config is seen. */
+const LOOK_MS = 3000;
+
+export class Configured {
+  #context;
+  #emitters;
+  /** What was read last, by folder. @type {Map<string, string>} */
+  #stamps = new Map();
+  /** By folder, file and name. @type {Map<string, Map<string, Running>>} */
+  #running = new Map();
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer;
+  /** One look after another. @type {Promise<void>} */
+  #looking = Promise.resolve();
+  #closed = false;
+
+  /** @param {Context} context @param {Emitters} emitters */
+  constructor(context, emitters) {
+    this.#context = context;
+    this.#emitters = emitters;
+  }
+
+  /** @returns {Promise<void>} once what the configs of all sessions name runs */
+  look() {
+    this.#looking = this.#looking.then(() => this.#lookAtAll()).catch(() => {});
+    return this.#looking;
+  }
+
+  async #lookAtAll() {
+    clearTimeout(this.#timer);
+    if (this.#closed) return;
+    const sessions = await this.#emitters.sessions();
+    const folders = new Map(sessions.map((session) => [session.cwd, session]));
+    for (const session of folders.values()) {
+      await this.#lookAt(session).catch((error) => {
+        this.#context.diagnostics.add(`a config could not be read: ${messageOf(error)}`);
+      });
+    }
+    for (const folder of this.#stamps.keys()) {
+      if (!folders.has(folder)) this.#stamps.delete(folder);
+    }
+    if (this.#closed || folders.size === 0) return;
+    this.#timer = setTimeout(() => void this.look(), LOOK_MS);
+    this.#timer.unref();
+  }
+
+  /** @param {InspectedSession} session */
+  async #lookAt(session) {
+    const stamp = this.#stamps.get(session.cwd);
+    const asked = { session: session.id, ...(stamp !== undefined && { stamp }) };
+    const read = await this.#context.services.emitters.configured(asked);
+    if (read.same) return;
+    this.#stamps.set(session.cwd, read.stamp);
+    const there = this.#running.get(session.cwd) ?? new Map();
+    this.#running.set(session.cwd, there);
+    const named = new Map(
+      read.emitters.map((/** @type {any} */ one) => [`${one.file} ${one.name}`, one]),
+    );
+    for (const [key, running] of [...there]) {
+      const entry = named.get(key);
+      const stays = entry?.digest === running.digest && (entry.allowed || running.byModel);
+      if (stays) continue;
+      there.delete(key);
+      await this.#emitters.remove(running.emitter, "its config has changed");
+    }
+    for (const [key, entry] of named) {
+      if (there.has(key) || !entry.allowed || !entry.spec.autoStart) continue;
+      await this.#start(session, there, key, entry);
+    }
+    for (const { spec } of read.streams) await this.#emitters.stream(session, spec);
+  }
+
+  /** @param {InspectedSession} session @param {Map<string, Running>} there @param {string} key @param {any} entry */
+  async #start(session, there, key, { spec, digest }) {
+    try {
+      const emitter = await this.#emitters.start(spec, session);
+      there.set(key, { digest, emitter, byModel: false });
+    } catch (error) {
+      this.#emitters.say(session.id, spec.name, `did not begin: ${messageOf(error)}`);
+    }
+  }
+
+  /** One that the model has saved: the call's permission holds while it runs. @param {InspectedSession} session @param {Emitter} emitter @param {string} digest */
+  saved({ cwd }, emitter, digest) {
+    const there = this.#running.get(cwd) ?? new Map();
+    const file = emitter.spec.file ?? "project";
+    there.set(`${file} ${emitter.spec.name}`, { digest, emitter, byModel: true });
+    this.#running.set(cwd, there);
+  }
+
+  close() {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+}
