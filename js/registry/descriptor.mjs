@@ -10,7 +10,7 @@ import { schemaProblem } from "./schema-cost.mjs";
  * @typedef {{capability: string, required: boolean, reason: string}} Wanted
  * @typedef {{name: string, description: string, parameters?: object, requires?: string[], group?: string}} ToolDescriptor
  * @typedef {object} Descriptor
- * @property {string} id `builtin:emitters`, `user:<name>`, `project:<name>`, `mcp:<name>`
+ * @property {string} id `builtin:counter`, `user:<name>`, `project:<name>`, `mcp:<name>`
  * @property {string} displayName
  * @property {string} version
  * @property {"builtin" | "external-process" | "mcp-bridge" | "declarative"} runtime
