@@ -42,6 +42,8 @@
       'gateway/hooks/hook_checks.cc',
       'gateway/hooks/hooks.cc',
       'gateway/hooks/questions.cc',
+      'gateway/hooks/recorded_answers.cc',
+      'gateway/hooks/review.cc',
       'gateway/hooks/sections.cc',
       'gateway/records/recorder.cc',
       'gateway/records/rows.cc',

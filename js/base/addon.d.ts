@@ -128,6 +128,8 @@ export interface LocalProviderHandlers {
   onMessage?(json: string): void;
   /** Once, when the gateway has dropped it, after `goodbye` too. */
   onClosed?(reason: string): void;
+  /** It is a feature: what it puts before the model is recorded first, or left out. Default: no. */
+  feature?: boolean;
 }
 
 export interface SessionPortHandlers {

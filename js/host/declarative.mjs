@@ -28,7 +28,8 @@ const descriptorOf = (id, { name, deny, context }) => ({
  * @returns {{report: () => import("../registry/report.mjs").Report | undefined, stop: () => Promise<void>}}
  */
 export function installRules(gateway, sessionId, id, config, onDiagnostic) {
-  const own = provider(id, { session: sessionId, transport: inProcess(gateway) });
+  const transport = inProcess(gateway, { feature: true });
+  const own = provider(id, { session: sessionId, transport });
   own.on("error", ({ message }) => onDiagnostic(message));
   /** @type {Installation | undefined} */
   let installation;

@@ -11,15 +11,17 @@ const GOODBYE = JSON.stringify({ type: "goodbye" });
 
 /**
  * @param {ProviderGateway} gateway
+ * @param {{feature?: boolean}} [options] `feature`: what it puts before the model is recorded first, or left out
  * @returns {import("../../sdk/node/types.js").Transport} whose open() throws where the gateway is closed
  */
-export function inProcess(gateway) {
+export function inProcess(gateway, { feature = false } = {}) {
   return {
     open({ onMessage, onClosed }) {
       let open = true;
       let closing = false;
       const id = gateway.openProvider({
         onMessage,
+        feature,
         onClosed(reason) {
           open = false;
           onClosed({ reason, again: closing ? "soon" : "never" });

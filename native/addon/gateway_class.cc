@@ -244,6 +244,7 @@ Napi::Value GatewayClass::openProvider(const Napi::CallbackInfo& info) {
   const auto handlers = info[0].As<Napi::Object>();
   const Options options(handlers, "openProvider(handlers)");
   options.functions({"onMessage", "onClosed"});
+  const bool feature = options.flag("feature");
   if (options.failed()) return env.Undefined();
   // Shared, since std::function is copyable and Callback is not.
   const auto onMessage = std::make_shared<Callback>(handlers, "onMessage");
@@ -260,7 +261,7 @@ Napi::Value GatewayClass::openProvider(const Napi::CallbackInfo& info) {
     const Napi::HandleScope scope(onClosed->env());
     (*onClosed)({Napi::String::New(onClosed->env(), reason)});
   };
-  const gateway::PeerId peer = server_->openProvider(std::move(provider));
+  const gateway::PeerId peer = server_->openProvider(std::move(provider), feature);
   return Napi::Number::New(env, static_cast<double>(peer));
 }
 

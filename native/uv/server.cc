@@ -199,10 +199,10 @@ void Server::closeSession(PeerId session) {
   if (isInProcess(session, Peer::Role::Link)) peerGone(session);
 }
 
-PeerId Server::openProvider(InProcessProvider::Handlers handlers) {
+PeerId Server::openProvider(InProcessProvider::Handlers handlers, bool feature) {
   const PeerId peer = newPeer();
   peers_.emplace(peer, new InProcessProvider(std::move(handlers)));
-  gateway_.providerAdmitted(peer, clock_.now(), effects_);
+  gateway_.providerAdmitted(peer, feature, clock_.now(), effects_);
   settle();
   return peer;
 }

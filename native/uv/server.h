@@ -58,7 +58,7 @@ class Server {
   void closeSession(gateway::PeerId session);
 
   // A provider in this process. Its text must own its bytes.
-  [[nodiscard]] gateway::PeerId openProvider(InProcessProvider::Handlers handlers);
+  [[nodiscard]] gateway::PeerId openProvider(InProcessProvider::Handlers handlers, bool feature);
   void providerText(gateway::PeerId provider, const Slice& text);
 
   // For the providers that the process starts itself (gateway/core/host_inputs.cc). A closed server

@@ -104,6 +104,7 @@ struct Due {
     }
   }
   void operator()(const CommitDue& due) const { commitDue(turn, due.sessionId, due.number); }
+  void operator()(const AnswerDue& due) const { answerDue(turn, due.answer); }
   void operator()(const ToolsDue& due) const {
     if (Session* session = turn.state.sessions.find(due.sessionId)) {
       toolsWaiterDue(turn, *session, due.waiter);
@@ -139,7 +140,9 @@ void Gateway::fileRead(const CallId& callId, FileOutcome outcome, Now now, Effec
 }
 
 void Gateway::recordCommitted(uint64_t number, bool durable, Now now, Effects& effects) {
-  commitSettled(Turn{state_, now, effects}, number, durable);
+  const Turn turn{state_, now, effects};
+  commitSettled(turn, number, durable);
+  answerSettled(turn, number, durable);
 }
 
 void Gateway::timersDue(Now now, Effects& effects) {

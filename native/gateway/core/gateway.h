@@ -42,7 +42,7 @@ class Gateway {
   void providerAccepted(PeerId peer, Now now, Effects& effects);
   void providerUpgraded(PeerId peer, std::optional<std::string> origin, Now now, Effects& effects);
   // One in this process: there is no connection, and nothing to prove.
-  void providerAdmitted(PeerId peer, Now now, Effects& effects);
+  void providerAdmitted(PeerId peer, bool feature, Now now, Effects& effects);
   void providerText(PeerId peer, const Slice& text, Now now, Effects& effects);
   void providerOversize(PeerId peer, uint64_t size, Now now, Effects& effects);
   void providerGone(PeerId peer, Now now, Effects& effects);

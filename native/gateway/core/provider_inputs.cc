@@ -286,11 +286,12 @@ void Gateway::providerUpgraded(PeerId peer, std::optional<std::string> origin, N
   provider->deadline = turn.schedule(Limit::AuthMs, UnauthenticatedDue{peer});
 }
 
-void Gateway::providerAdmitted(PeerId peer, Now now, Effects& effects) {
+void Gateway::providerAdmitted(PeerId peer, bool feature, Now now, Effects& effects) {
   const Turn turn{state_, now, effects};
   Provider& provider = state_.providers.add(peer, turn.limits());
   provider.upgraded = true;
   admit(turn, provider, {protocol::Trust::InProcess, "", ""}, "");
+  provider.trusted = feature;
 }
 
 void Gateway::providerPong(PeerId peer) {

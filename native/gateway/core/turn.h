@@ -26,6 +26,7 @@
 #include "gateway/control/host_requests.h"
 #include "gateway/core/effects.h"
 #include "gateway/hooks/hook_checks.h"
+#include "gateway/hooks/recorded_answers.h"
 #include "gateway/hooks/sections.h"
 #include "gateway/records/recorder.h"
 #include "gateway/registry/authenticator.h"
@@ -93,6 +94,9 @@ struct CommitDue {
   std::string sessionId;
   uint64_t number;
 };
+struct AnswerDue {
+  uint64_t answer;
+};
 struct ToolsDue {
   std::string sessionId;
   uint64_t waiter;
@@ -105,7 +109,7 @@ struct DrainDue {};
 using Timer = std::variant<UnauthenticatedDue, ThrottleDue, CallDue, ProgressDue, LinesDue,
                            QueueDue, SlotDue, GateDue, TransformDue, HooksDue, SyncDue, LingerDue,
                            ShutdownDue, DepartureDue, WatchDue, ElsewhereDue, OfferDue, CommitDue,
-                           ToolsDue, CommandDue, GraceDue, DrainDue>;
+                           AnswerDue, ToolsDue, CommandDue, GraceDue, DrainDue>;
 
 struct Config {
   Limits limits;
@@ -147,6 +151,7 @@ struct State {
   ControlClients controlClients;
   Recorder recorder;
   uint64_t lastCommit = 0;
+  RecordedAnswers answers;
   Commands commands;  // slash commands that the host runs
   uint64_t lastCommand = 0;
   uint64_t lastToolsWaiter = 0;

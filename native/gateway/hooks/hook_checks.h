@@ -19,12 +19,19 @@ struct Turn;
 struct Session;
 struct Provider;
 
+// What a rule or a gate adds to a use.
+struct AddedText {
+  std::string text;
+  std::string feature;  // of tap's own, whose text it is: it is recorded first
+};
+
 // A check that waits for gates.
 struct CheckInFlight {
   std::string sessionId;
-  std::string checkId;                // the session's
-  std::vector<std::string> contexts;  // by place: in registration order
-  size_t open = 0;                    // gates without an answer
+  PeerId asker{};                   // the session's process
+  std::string checkId;              // the asker's
+  std::vector<AddedText> contexts;  // by place: in registration order
+  size_t open = 0;                  // gates without an answer
 };
 
 struct HookChecks {
@@ -36,6 +43,7 @@ struct HookChecks {
   [[nodiscard]] bool anyOfSession(std::string_view sessionId) const;
 };
 
+// REQUIRES: the session's process asks.
 void startCheck(const Turn& turn, Session& session, const protocol::HookCheck& check);
 // An answer that nobody has asked this provider for is dropped.
 void answerGate(const Turn& turn, const Provider& provider, const protocol::GateResult& result);
@@ -44,7 +52,7 @@ void failGate(const Turn& turn, PeerId provider, std::string_view callId, std::s
 // A binding has ended.
 void failGatesOfBinding(const Turn& turn, const Provider& provider, std::string_view sessionId,
                         std::string_view why);
-// Nobody waits for these verdicts any more.
+// The session's process waits for these verdicts no more.
 void dropChecks(const Turn& turn, std::string_view sessionId);
 
 }  // namespace tap::gateway

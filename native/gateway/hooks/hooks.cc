@@ -298,6 +298,10 @@ void refusePendingHooks(const Turn& turn, const Provider& provider, Binding& bin
 std::optional<std::string> forbiddenHooks(const Provider& provider,
                                           const protocol::HooksChange& change) {
   const bool external = !partyOf(provider).isTrusted();
+  const auto adds = [](const auto& one) { return one.second.has_value(); };
+  if (provider.trusted && std::any_of(change.transforms.begin(), change.transforms.end(), adds)) {
+    return "no record would explain a text of a feature in the system message; use a context";
+  }
   if (external && change.rules && !change.rules->empty()) {
     return "an external provider cannot declare onPreToolUse rules";
   }

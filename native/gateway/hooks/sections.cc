@@ -13,11 +13,28 @@ namespace tap::gateway {
 
 namespace {
 
-void addContext(std::string& text, const std::string& provider, std::string_view context) {
-  if (context.empty()) return;
+// What goes with a prompt: all of it, and without that of tap's own features.
+struct PromptTexts {
+  std::string whole;
+  std::string without;
+  std::vector<FeatureText> ofFeatures;
+};
+
+void addBlock(std::string& text, std::string_view block) {
   if (!text.empty()) text += "\n\n";
-  text += "Context from tap provider " + quotedName(provider) + ":\n" +
-          visibleToModel(context, context.npos);
+  text += block;
+}
+
+void addContext(PromptTexts& texts, const Provider& provider, std::string_view context) {
+  if (context.empty()) return;
+  const std::string block = "Context from tap provider " + quotedName(provider.name) + ":\n" +
+                            visibleToModel(context, context.npos);
+  addBlock(texts.whole, block);
+  if (provider.trusted) {
+    texts.ofFeatures.push_back({provider.name, block});
+  } else {
+    addBlock(texts.without, block);
+  }
 }
 
 bool isCallback(const Binding& binding, const std::string& section) {
@@ -68,18 +85,25 @@ void ask(const Turn& turn, const Provider& provider, const Session& session,
 }  // namespace
 
 void answerPrompt(const Turn& turn, Session& session, const protocol::PromptSubmitted& prompt) {
-  std::string text;
+  PromptTexts texts;
   for (const BoundProvider& bound : turn.state.providers.inOrder(session.id)) {
     const std::string& name = bound.provider->name;
     std::string& startup = bound.binding->startupContext;
     if (!startup.empty()) {
       session.known[{name, bound.provider->instance}].startupGiven = true;
-      addContext(text, name, std::exchange(startup, {}));
+      addContext(texts, *bound.provider, std::exchange(startup, {}));
       reckon(turn.state, *bound.provider);
     }
-    addContext(text, name, bound.binding->context);
+    addContext(texts, *bound.provider, bound.binding->context);
   }
-  sendToSession(turn, session, protocol::PromptContext{prompt.promptId, std::move(text)});
+  protocol::PromptContext whole{prompt.promptId, std::move(texts.whole)};
+  if (texts.ofFeatures.empty()) {
+    sendToSession(turn, session, std::move(whole));
+  } else {
+    protocol::PromptContext without{prompt.promptId, std::move(texts.without)};
+    answerRecorded(turn, session, {*session.peer, std::move(whole), std::move(without)},
+                   texts.ofFeatures, "context", kContextCommitTime);
+  }
   hooksChanged(turn, session);
 }
 

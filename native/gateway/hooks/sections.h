@@ -32,7 +32,7 @@ struct Sections {
   uint64_t last = 0;
 };
 
-// The context that goes with this prompt.
+// The context that goes with this prompt. REQUIRES: the session's process asks.
 void answerPrompt(const Turn& turn, Session& session, const protocol::PromptSubmitted& prompt);
 
 // Asks every provider that has a callback for the section.

@@ -40,7 +40,7 @@ bool isTaken(const Turn& turn, const std::string& providerId) {
 void holdRules(const Turn& turn, Session& session, const Provider& provider, Departure departure,
                const Binding& lost) {
   if (departure == Departure::Moved) return;
-  HeldRules held{lost.order, {}};
+  HeldRules held{lost.order, {}, provider.trusted};
   std::copy_if(lost.rules.begin(), lost.rules.end(), std::back_inserter(held.rules),
                protocol::isGuard);
   if (held.rules.empty()) return;

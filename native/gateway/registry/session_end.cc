@@ -19,6 +19,7 @@ namespace {
 // The session has no process that could be sent an answer.
 void dropQuestions(const Turn& turn, Session& session) {
   dropChecks(turn, session.id);
+  dropAnswers(turn, session.id);
   dropBuilds(turn, session.id);
   turn.cancel(session.hooksTimer);
 }
@@ -76,6 +77,7 @@ void finishSession(const Turn& turn, const std::string& sessionId) {
     reckon(turn.state, *provider);
     if (provider->bindings.empty() && !provider->all) provider->state = ProviderState::Unbound;
   }
+  giveAnswers(turn, *session);
   dropQuestions(turn, *session);
   dropHeldInjects(turn, *session);
   for (auto& [identity, known] : session->known) turn.cancel(known.departure);

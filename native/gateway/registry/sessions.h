@@ -52,6 +52,7 @@ using Identity = std::pair<std::string, std::string>;  // name, instance
 struct HeldRules {
   uint64_t order = 0;  // of its binding
   std::vector<protocol::HookRule> rules;
+  bool trusted = false;  // its provider was
 };
 
 struct Session {

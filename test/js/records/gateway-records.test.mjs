@@ -6,6 +6,8 @@ import os from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
 import { addon } from "../../../js/base/addon.mjs";
+import { installRules } from "../../../js/host/declarative.mjs";
+import { inProcess } from "../../../js/host/in-process.mjs";
 import { LinkTransport } from "../../../sdk/node/link.mjs";
 import { provider } from "../../../sdk/node/provider.mjs";
 import { TestGateway } from "../../support/harness.mjs";
@@ -82,6 +84,108 @@ for (const mode of ["all", "notify"]) {
     assert.equal(notify.prompt, prompt);
     assert.equal(notify.session, session.id);
   });
+}
+
+/** All ways of a feature to the model, and what each says. Its session's answers are told by `ask`. */
+const WAYS = {
+  push: {
+    declare: (tap, session) => tap.push("news", "by push", { level: "inject", session }),
+    ask: async (session) => (await session.waitFor("inject")).prompt,
+  },
+  context: { declare: (tap) => tap.context("by context"), ask: promptContext },
+  note: { declare: (tap) => tap.note({ tool: "bash" }, "by note").inForce, ask: verdict },
+  deny: { declare: (tap) => tap.deny({ tool: "bash" }, "by deny").inForce, ask: verdict },
+  "gate that denies": {
+    declare: (tap) => tap.gate({ tool: "bash" }, () => "by gate that denies").inForce,
+    ask: verdict,
+  },
+  "gate that adds": {
+    declare: (tap) =>
+      tap.gate({ tool: "bash" }, () => ({ decision: "context", reason: "by gate that adds" }))
+        .inForce,
+    ask: verdict,
+  },
+};
+
+async function promptContext(session) {
+  session.send({ type: "prompt.submitted", promptId: "p" });
+  return (await session.waitFor("prompt.context")).context;
+}
+
+async function verdict(session) {
+  session.send({ type: "hook.check", checkId: "c", tool: "bash", args: { command: "ls" } });
+  const { deny = "", context = "" } = await session.waitFor("hook.verdict");
+  return deny + context;
+}
+
+/** The same feature in the gateway's process, over the link, or as the rules of a config. */
+const PLACES = {
+  "in the gateway's process": async ({ gateway, t }) => {
+    const transport = inProcess(gateway.addon, { feature: true });
+    const tap = provider("tap-watch", { session: "all", transport });
+    t.after(() => tap.close());
+    await tap.connect();
+    return tap;
+  },
+  "over the link": ({ feature }) => feature("tap-watch"),
+};
+
+for (const [place, open] of Object.entries(PLACES)) {
+  for (const [way, { declare, ask }] of Object.entries(WAYS)) {
+    test(`what a feature says ${place} by ${way} is in the store before the model has it`, async (t) => {
+      const { gateway, session, rows, feature, close } = await recorded(t, "notify");
+      const tap = await open({ gateway, feature, t });
+      await declared(session, declare(tap, session.id));
+      const text = await ask(session);
+      assert.ok(text.includes(`by ${way}`), text);
+      const said = await rows("notify");
+      assert.equal(said.length, 1);
+      assert.equal(said[0].source, "tap-watch");
+      assert.ok(text.includes(said[0].prompt) || said[0].prompt.includes(text));
+      if (way === "push") return;
+      await close();
+      session.events.length = 0;
+      assert.ok(!(await ask(session)).includes(`by ${way}`), "without a store it is left out");
+    });
+  }
+}
+
+test("the rules and the context of a config's entry are in the store before the model has them", async (t) => {
+  const { gateway, session, rows } = await recorded(t, "notify");
+  const config = {
+    name: "freeze",
+    deny: [{ match: { tool: "bash" }, reason: "by deny" }],
+    context: "by context",
+  };
+  const rules = installRules(gateway.addon, session.id, "project:freeze", config, assert.fail);
+  t.after(() => rules.stop());
+  await session.waitFor("hooks", ({ prompts, guards }) => prompts && guards.length > 0);
+  assert.match(await promptContext(session), /by context/);
+  assert.match(await verdict(session), /by deny/);
+  const said = await rows("notify");
+  assert.deepEqual(
+    said.map(({ source, stream }) => [source, stream]),
+    [
+      ["project:freeze", "context"],
+      ["project:freeze", "rule"],
+    ],
+  );
+});
+
+/** Waits for a declaration, and answers as a session does whose hooks are in force. */
+async function declared(session, declaration) {
+  const answered = new Set();
+  let done = false;
+  const all = Promise.resolve(declaration).finally(() => (done = true));
+  while (!done) {
+    for (const { type, revision } of session.events) {
+      if (type !== "hooks" || answered.has(revision)) continue;
+      answered.add(revision);
+      session.send({ type: "hooks.state", revision, hooks: "in-force", sections: "in-force" });
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  await all;
 }
 
 test("what cannot be recorded does not reach the model, and the timeline says so", async (t) => {

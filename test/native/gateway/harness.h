@@ -70,9 +70,9 @@ class Harness {
     return peer;
   }
   // One in this process; its inbox is as the gateway filled it.
-  PeerId admitted() {
+  PeerId admitted(bool feature = false) {
     const PeerId peer = newPeer();
-    gateway_.providerAdmitted(peer, now_, effects_);
+    gateway_.providerAdmitted(peer, feature, now_, effects_);
     sort();
     return peer;
   }

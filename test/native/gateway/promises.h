@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -28,8 +29,10 @@ struct Process {
 
 class Promises {
  public:
-  // Takes the answers out of the process's inbox. `settled` counts the calls that went well.
-  static void checkProcess(Harness& tap, Process& process, int& settled) {
+  // Takes the answers out of the process's inbox. `settled` counts the calls that went well; `said`
+  // gets the texts for the model that come with the others.
+  static void checkProcess(Harness& tap, Process& process, int& settled,
+                           const std::function<void(const std::string&)>& said) {
     while (const auto outcome = tap.find<protocol::CallResult>(process.peer)) {
       ASSERT_EQ(process.cancelled.count(outcome->callId), 0u) << "an outcome after the cancel";
       ASSERT_EQ(process.open.erase(outcome->callId), 1u) << "two outcomes";
@@ -37,9 +40,11 @@ class Promises {
     }
     while (const auto verdict = tap.find<protocol::HookVerdict>(process.peer)) {
       ASSERT_EQ(process.questions.erase(verdict->checkId), 1u) << "two verdicts";
+      said(verdict->deny.value_or(verdict->context));
     }
     while (const auto context = tap.find<protocol::PromptContext>(process.peer)) {
       ASSERT_EQ(process.questions.erase(context->promptId), 1u) << "two contexts";
+      said(context->context);
     }
     while (const auto section = tap.find<protocol::SectionText>(process.peer)) {
       ASSERT_EQ(process.questions.erase(section->buildId), 1u) << "two texts of a section";

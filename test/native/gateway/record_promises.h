@@ -1,5 +1,5 @@
 // What must hold of the record store's rows: one for each call, and none of a trusted provider's
-// prompts before its own row is durable.
+// texts before its own row is durable.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -43,12 +43,26 @@ class RecordPromises {
     }
   }
 
+  // A text for the model that came with an answer.
+  void checkText(const Process& process, const std::string& text) {
+    const std::string name = "tap provider \"" + std::string(kTrusted) + "\"";
+    const bool isOwn = text.find("From " + name) != text.npos ||
+                       text.find("Context from " + name) != text.npos || text == name + ": no" ||
+                       text == name + ": because";
+    if (!isOwn) return;
+    ++texts_;
+    ASSERT_LE(++injected_[process.sessionId], durable_[process.sessionId])
+        << "a text that nothing explains: " << text;
+  }
+  [[nodiscard]] int texts() const { return texts_; }
+
  private:
   static constexpr std::string_view kTrusted = "p3";  // one of the world's names
 
   std::map<std::string, int> calls_;
   std::map<std::string, int> durable_;   // by session
-  std::map<std::string, int> injected_;  // likewise
+  std::map<std::string, int> injected_;  // likewise: prompts and other texts
+  int texts_ = 0;
 };
 
 }  // namespace tap::gateway::test

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "gateway/harness.h"
+#include "gateway/hooks/recorded_answers.h"
 #include "gateway/promises.h"
 #include "gateway/record_promises.h"
 #include "protocol/link/session_codec.h"
@@ -82,11 +83,14 @@ class World {
 
   [[nodiscard]] int calls() const { return calls_; }
   [[nodiscard]] int settled() const { return settled_; }
+  [[nodiscard]] int texts() const { return records_.texts(); }
 
   // Everybody leaves: nothing may be left open.
   void finish() {
     for (const PeerId peer : providers_) tap_.lose(peer);
     tap_.say(internal_, kGoodbye);
+    check();
+    tap_.advance(kContextCommitTime);  // what a text of a feature may wait for its record
     check();
     for (const Process& process : processes_) {
       ASSERT_TRUE(process.open.empty()) << "a call without an outcome";
@@ -95,7 +99,9 @@ class World {
     }
     tap_.advance(Millis(120'000));
     ASSERT_TRUE(tap_.state().calls.empty());
+    ASSERT_TRUE(tap_.state().checks.waiting.empty());
     ASSERT_TRUE(tap_.state().checks.gates.empty());
+    ASSERT_TRUE(tap_.state().answers.waiting.empty()) << "an answer that waits for its record";
     ASSERT_TRUE(tap_.state().sections.transforms.empty());
     ASSERT_TRUE(tap_.state().requests.waiting.empty()) << "a request of a link that has ended";
     ASSERT_EQ(tap_.openedCount(), openings_) << "groups whose opening was not answered once";
@@ -554,7 +560,7 @@ class World {
       if (const std::string id = gate.get("callId"); id != kAbsent) {
         const PeerId judging = below(8) == 0 ? pick(providers_) : peer;
         tap_.say(judging, R"({"type":"gate.result","gateId":"g","callId":")" + id +
-                              R"(","decision":")" + pick(decisions_) + R"("})");
+                              R"(","decision":")" + pick(decisions_) + R"(","reason":"because"})");
       }
       const Message transform = tap_.take(peer, "transform.request");
       if (const std::string id = transform.get("callId"); id != kAbsent) {
@@ -613,7 +619,8 @@ class World {
     records_.take(tap_);
     for (Process& process : processes_) {
       const std::set<std::string> open = process.open;
-      Promises::checkProcess(tap_, process, settled_);
+      Promises::checkProcess(tap_, process, settled_,
+                             [&](const std::string& text) { records_.checkText(process, text); });
       for (const std::string& id : open) {
         ASSERT_TRUE(process.open.contains(id) || records_.hasCall(id)) << "no record of " << id;
       }

@@ -12,6 +12,7 @@ namespace {
 TEST(GatewayProperty, KeepsItsPromisesUnderAnyInput) {
   int calls = 0;
   int settled = 0;
+  int texts = 0;
   for (uint32_t seed = 1; seed <= 70; ++seed) {
     std::mt19937 random(seed);
     World world({[&](uint32_t bound) { return random() % bound; }});
@@ -22,11 +23,13 @@ TEST(GatewayProperty, KeepsItsPromisesUnderAnyInput) {
     calls += world.calls();
     settled += world.settled();
     world.finish();
+    texts += world.texts();
     if (::testing::Test::HasFailure()) FAIL() << "seed " << seed << ", at the end";
   }
   // The inputs are random, but they must reach something.
   EXPECT_GT(calls, 5'000);
   EXPECT_GT(settled, 500);
+  EXPECT_GT(texts, 5);
 }
 
 }  // namespace

@@ -1,0 +1,115 @@
+#include "gateway/hooks/recorded_answers.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/names.h"
+#include "gateway/core/turn.h"
+#include "gateway/records/rows.h"
+#include "gateway/registry/session_output.h"
+
+namespace tap::gateway {
+
+namespace {
+
+using AnswersByNumber = std::unordered_map<uint64_t, RecordedAnswer>;
+
+// Each waits for a moment only: more are not to be expected.
+constexpr size_t kMostWaiting = 256;
+
+// `failure`: empty where the texts are recorded.
+void send(const Turn& turn, Session& session, Answers answers, std::string_view features,
+          std::string_view failure) {
+  if (failure.empty()) {
+    turn.effect(SendEvent{answers.peer, std::move(answers.whole)});
+    return;
+  }
+  tellTimeline(turn, session, protocol::LogLevel::Warning,
+               "tap: a text of " + std::string(features) +
+                   " for the model is left out: " + std::string(failure));
+  turn.effect(SendEvent{answers.peer, std::move(answers.without)});
+}
+
+void finish(const Turn& turn, AnswersByNumber::iterator at, std::string_view failure) {
+  RecordedAnswer answer = std::move(at->second);
+  turn.state.answers.waiting.erase(at);
+  turn.cancel(answer.deadline);
+  Session* session = turn.state.sessions.find(answer.sessionId);
+  if (session == nullptr) return;
+  send(turn, *session, std::move(answer.answers), answer.features, failure);
+}
+
+std::string namesOf(const std::vector<FeatureText>& texts) {
+  std::set<std::string> names;
+  for (const FeatureText& one : texts) names.insert(inLine(one.feature));
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+}  // namespace
+
+void answerRecorded(const Turn& turn, Session& session, Answers answers,
+                    const std::vector<FeatureText>& texts, std::string_view stream, Millis most) {
+  State& state = turn.state;
+  if (state.answers.waiting.size() >= kMostWaiting) {
+    return send(turn, session, std::move(answers), namesOf(texts),
+                "too many wait for the record store");
+  }
+  const uint64_t id = ++state.answers.last;
+  RecordedAnswer answer{session.id, namesOf(texts), {}, TimerId::None, std::move(answers)};
+  answer.deadline = state.timers.schedule(turn.now.steady + most, AnswerDue{id});
+  for (const FeatureText& one : texts) {
+    PendingInject said{one.feature, one.text};
+    said.stream = stream;
+    answer.open.push_back(++state.lastCommit);
+    turn.effect(CommitRecord{state.lastCommit, notifyRow(turn, session, said)});
+  }
+  state.answers.waiting.emplace(id, std::move(answer));
+}
+
+void answerSettled(const Turn& turn, uint64_t number, bool durable) {
+  AnswersByNumber& waiting = turn.state.answers.waiting;
+  for (auto at = waiting.begin(); at != waiting.end(); ++at) {
+    std::vector<uint64_t>& open = at->second.open;
+    const auto row = std::find(open.begin(), open.end(), number);
+    if (row == open.end()) continue;
+    open.erase(row);
+    if (!durable) return finish(turn, at, "it could not be recorded before");
+    if (open.empty()) finish(turn, at, "");
+    return;
+  }
+}
+
+void answerDue(const Turn& turn, uint64_t answer) {
+  const auto at = turn.state.answers.waiting.find(answer);
+  if (at == turn.state.answers.waiting.end()) return;
+  at->second.deadline = TimerId::None;
+  finish(turn, at, "it could not be recorded in time");
+}
+
+void giveAnswers(const Turn& turn, Session& session) {
+  std::vector<uint64_t> ids;
+  for (const auto& [id, answer] : turn.state.answers.waiting) {
+    if (answer.sessionId == session.id) ids.push_back(id);
+  }
+  std::sort(ids.begin(), ids.end());
+  for (const uint64_t id : ids) {
+    finish(turn, turn.state.answers.waiting.find(id), "the session has ended");
+  }
+}
+
+void dropAnswers(const Turn& turn, std::string_view sessionId) {
+  AnswersByNumber& waiting = turn.state.answers.waiting;
+  for (auto at = waiting.begin(); at != waiting.end();) {
+    if (at->second.sessionId == sessionId) {
+      turn.cancel(at->second.deadline);
+      at = waiting.erase(at);
+    } else {
+      ++at;
+    }
+  }
+}
+
+}  // namespace tap::gateway

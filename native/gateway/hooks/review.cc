@@ -1,0 +1,99 @@
+#include "gateway/hooks/review.h"
+
+#include "base/encoding.h"
+#include "gateway/core/turn.h"
+
+namespace tap::gateway {
+
+using protocol::HookAction;
+using protocol::HookRule;
+
+namespace {
+
+// For the patterns of all rules that one use of a tool is held to.
+constexpr std::chrono::milliseconds kRulesTime{50};
+
+void logRule(const Turn& turn, const BoundProvider& bound, const HookRule& rule,
+             std::string_view what) {
+  turn.log(protocol::LogLevel::Warning, "a rule of provider " + inQuotes(bound.provider->name) +
+                                            std::string(what) + ": " +
+                                            visible(rule.json, false, 256));
+}
+
+// If a rule's pattern cannot decide, the rule must not let the use pass.
+void considerUndecided(const Turn& turn, Review& review, const BoundProvider& bound,
+                       const HookRule& rule, std::string_view why) {
+  logRule(turn, bound, rule, why);
+  if (!protocol::isGuard(rule) || review.deny) return;
+  const std::string& name = bound.provider->name;
+  review.deny = Denial{denial(name, "its rule" + std::string(why)), name};
+}
+
+void considerMatched(Review& review, const BoundProvider& bound, const HookRule& rule) {
+  if (rule.action != HookAction::Deny) {
+    review.matched.push_back({bound, &rule});
+  } else if (!review.deny) {
+    const Provider& provider = *bound.provider;
+    review.deny = Denial{denial(provider.name, rule.text), provider.name,
+                         provider.trusted && !rule.text.empty()};
+  }
+}
+
+void consider(const Turn& turn, Review& review, const BoundProvider& bound, const HookRule& rule,
+              const protocol::ToolUse& use, const PatternTime& time) {
+  switch (protocol::matches(rule, use, time.next())) {
+    case Match::No:
+      return;
+    case Match::Yes:
+      return considerMatched(review, bound, rule);
+    case Match::TimedOut:
+      return considerUndecided(turn, review, bound, rule, " ran out of time");
+    case Match::Unseen:
+      // A gate can look at all of them.
+      if (rule.action == HookAction::Gate) return considerMatched(review, bound, rule);
+      return considerUndecided(turn, review, bound, rule,
+                               " has seen the first 64 KB of the arguments only");
+  }
+}
+
+// A rule of a provider whose connection was lost: the uses that it covers are denied, because the
+// provider cannot be asked.
+void considerHeld(Review& review, const std::string& provider, bool isFeature, const HookRule& rule,
+                  const protocol::ToolUse& use, const PatternTime& time) {
+  if (review.deny) return;
+  const Match match = protocol::matches(rule, use, time.next());
+  if (match == Match::No) return;
+  const bool sure = rule.action == HookAction::Deny && match == Match::Yes;
+  review.deny = Denial{denial(provider, sure ? std::string_view(rule.text)
+                                             : "its connection was lost, and it cannot be asked at "
+                                               "the moment; try again in a few seconds"),
+                       provider, isFeature && sure && !rule.text.empty()};
+}
+
+}  // namespace
+
+std::string denial(const std::string& provider, std::string_view reason) {
+  return "tap provider " + inQuotes(provider) +
+         (reason.empty() ? " does not allow this" : ": " + visible(reason, true, reason.npos));
+}
+
+Review reviewOf(const Turn& turn, const Session& session, const protocol::HookCheck& check) {
+  State& state = turn.state;
+  const std::string owner(state.providers.ownerOf(session.id, check.tool));
+  const protocol::ToolUse use(check.tool, owner, check.args.view(), session.cwd);
+  Review review;
+  const PatternTime time(kRulesTime);
+  for (const BoundProvider& bound : state.providers.inOrder(session.id)) {
+    for (const HookRule& rule : bound.binding->rules) {
+      consider(turn, review, bound, rule, use, time);
+    }
+  }
+  for (const auto& [identity, held] : session.heldRules) {
+    for (const HookRule& rule : held.rules) {
+      considerHeld(review, identity.first, held.trusted, rule, use, time);
+    }
+  }
+  return review;
+}
+
+}  // namespace tap::gateway
