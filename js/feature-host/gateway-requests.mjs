@@ -38,18 +38,34 @@ export class GatewayRequests {
    * @throws {RequestFailed}
    */
   async request(method, params = {}, { timeoutMs = MOST_MS } = {}) {
-    if (this.#closed) throw new RequestFailed("DISCONNECTED", `${method}: the link was closed`);
+    return this.#ask(method, { type: "host.request", method, params }, timeoutMs);
+  }
+
+  /**
+   * Whether the rules and gates of a session would deny this use of a tool; gates are asked.
+   * @param {{session: string, tool: string, args: object}} use
+   * @returns {Promise<{allowed: boolean, reason?: string, by?: string}>} `by`: the provider that denies
+   * @throws {RequestFailed}
+   */
+  async check({ session, tool, args }) {
+    const message = { type: "permission.check", sessionId: session, tool, args };
+    return this.#ask("permission.check", message, MOST_MS);
+  }
+
+  /** @param {string} what @param {object} message @param {number} timeoutMs @returns {Promise<any>} */
+  async #ask(what, message, timeoutMs) {
+    if (this.#closed) throw new RequestFailed("DISCONNECTED", `${what}: the link was closed`);
     this.#socket ??= this.#open();
     const requestId = String(++this.#last);
     /** @type {NodeJS.Timeout | undefined} */
     let timer;
     const answer = new Promise((resolve, reject) => {
       this.#waiting.set(requestId, { resolve, reject });
-      const why = `${method}: nothing came within ${timeoutMs / 1000} s`;
+      const why = `${what}: nothing came within ${timeoutMs / 1000} s`;
       timer = setTimeout(() => reject(new RequestFailed("TIMEOUT", why)), timeoutMs);
     });
-    this.#socket.send(JSON.stringify({ type: "host.request", requestId, method, params }));
     try {
+      this.#socket.send(JSON.stringify({ ...message, requestId }));
       return await answer;
     } finally {
       clearTimeout(timer);

@@ -81,6 +81,7 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
       run: (program) => programs.run(program),
       lines: (options) => streams.open(options),
     },
+    permissions: { check: (use) => requests.check(use) },
     // fetch is loaded with its first use, and has timers of its own: not the feature's.
     network: {
       post: (given) => leave(() => nextTurn().then(() => post(given))),

@@ -13,6 +13,7 @@ export const SERVICES = /** @type {const} */ ({
   },
   workspace: { look: "fs:read:workspace" },
   process: { run: "process", lines: "process" },
+  permissions: { check: "process" },
   network: { post: "network", get: "network" },
   telemetry: { settings: "network" },
   records: {

@@ -140,7 +140,7 @@ inline constexpr std::array<LimitRow, static_cast<size_t>(Limit::Count_)> kLimit
     {Limit::CommandsPerSession, "commands-per-session", 4, 1, "count", "TAP_MAX_COMMANDS",
      "slash commands of one session that run at once"},
     {Limit::HostRequestsPerLink, "host-requests-per-link", 64, 1, "count", "TAP_MAX_HOST_REQUESTS",
-     "host.request messages of one link that wait for their answer"},
+     "requests of one control client that wait for their answer"},
     {Limit::StreamsPerProvider, "streams-per-provider", 20, 1, "count", "TAP_MAX_STREAMS",
      "event streams of one provider"},
     {Limit::StreamEntries, "stream-entries", 200, 1, "count", "TAP_STREAM_ENTRIES",

@@ -70,6 +70,7 @@ void useFromControl(const Turn& turn, PeerId link, const protocol::UseProvider& 
 
 void controlClientGone(const Turn& turn, PeerId link) {
   turn.state.controlClients.erase(link);
+  dropChecksOfFeature(turn, link);
   for (const CallPtr& call : turn.state.calls.takeOfControl(link)) {
     cancelAtProvider(turn, *call, "the control client has left");
     recordCancelled(turn, *call, "the control client has left");

@@ -22,15 +22,6 @@ bool isMethodName(std::string_view name) {
   });
 }
 
-void fail(const Turn& turn, PeerId link, std::string requestId, std::string_view code,
-          std::string_view message) {
-  std::string error;
-  json::Writer writer(error);
-  writer.beginObject().field("code", code).field("message", message);
-  writer.endObject();
-  turn.effect(SendEvent{link, protocol::HostResult{std::move(requestId), true, std::move(error)}});
-}
-
 // The host's answer, as the client gets it; a sentence where it is not one.
 Result<protocol::HostResult, std::string> read(std::string_view json) {
   json::Scanner scanner;
@@ -48,19 +39,35 @@ Result<protocol::HostResult, std::string> read(std::string_view json) {
 
 }  // namespace
 
+void failRequest(const Turn& turn, PeerId link, std::string requestId, std::string_view code,
+                 std::string_view message) {
+  std::string error;
+  json::Writer writer(error);
+  writer.beginObject().field("code", code).field("message", message);
+  writer.endObject();
+  turn.effect(SendEvent{link, protocol::HostResult{std::move(requestId), true, std::move(error)}});
+}
+
+bool hasTooManyRequests(const Turn& turn, PeerId link, const std::string& requestId) {
+  const auto ofLink = [&](const auto& entry) { return entry.second.link == link; };
+  const auto& requests = turn.state.requests.waiting;
+  const size_t waiting =
+      static_cast<size_t>(std::count_if(requests.begin(), requests.end(), ofLink)) +
+      turn.state.checks.countOfFeature(link);
+  if (waiting < turn.limits().count(Limit::HostRequestsPerLink)) return false;
+  failRequest(turn, link, requestId, "RATE_LIMITED",
+              std::to_string(waiting) +
+                  " requests of this link wait already; send the next after an answer");
+  return true;
+}
+
 void startRequest(const Turn& turn, PeerId link, const protocol::HostRequest& request) {
   if (!isMethodName(request.method)) {
-    return fail(turn, link, request.requestId, "UNKNOWN_METHOD",
-                "there is no method " + inQuotes(visible(request.method, false, 80)));
+    return failRequest(turn, link, request.requestId, "UNKNOWN_METHOD",
+                       "there is no method " + inQuotes(visible(request.method, false, 80)));
   }
+  if (hasTooManyRequests(turn, link, request.requestId)) return;
   HostRequests& requests = turn.state.requests;
-  const auto waiting = std::count_if(requests.waiting.begin(), requests.waiting.end(),
-                                     [&](const auto& entry) { return entry.second.link == link; });
-  if (static_cast<size_t>(waiting) >= turn.limits().count(Limit::HostRequestsPerLink)) {
-    return fail(turn, link, request.requestId, "RATE_LIMITED",
-                std::to_string(waiting) +
-                    " requests of this link wait already; send the next after an answer");
-  }
   const RequestNumber number{++requests.last};
   requests.waiting.emplace(number, RequestInFlight{link, request.requestId});
   turn.effect(RequestHost{number, turn.state.controlClients.isFeature(link), request.method,
@@ -73,12 +80,12 @@ void answerRequest(const Turn& turn, RequestNumber number, std::string_view json
   const PeerId link = request.mapped().link;
   std::string id = std::move(request.mapped().requestId);
   if (json.size() + kFrameRest > turn.limits().bytes(Limit::LinkFrameBytes)) {
-    return fail(turn, link, std::move(id), "PAYLOAD_TOO_LARGE",
-                "the answer has " + std::to_string(json.size()) +
-                    " bytes, more than a frame of the link; ask for less");
+    return failRequest(turn, link, std::move(id), "PAYLOAD_TOO_LARGE",
+                       "the answer has " + std::to_string(json.size()) +
+                           " bytes, more than a frame of the link; ask for less");
   }
   Result<protocol::HostResult, std::string> answer = read(json);
-  if (!answer) return fail(turn, link, std::move(id), "INTERNAL", answer.error());
+  if (!answer) return failRequest(turn, link, std::move(id), "INTERNAL", answer.error());
   answer.value().requestId = std::move(id);
   turn.effect(SendEvent{link, std::move(answer.value())});
 }

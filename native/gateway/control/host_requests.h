@@ -24,6 +24,12 @@ struct HostRequests {
   uint64_t last = 0;
 };
 
+// Whether too many requests of this link wait; then this one is answered with RATE_LIMITED.
+[[nodiscard]] bool hasTooManyRequests(const Turn& turn, PeerId link, const std::string& requestId);
+// Answers the request with an error.
+void failRequest(const Turn& turn, PeerId link, std::string requestId, std::string_view code,
+                 std::string_view message);
+
 // REQUIRES: the link is a control client's.
 void startRequest(const Turn& turn, PeerId link, const protocol::HostRequest& request);
 // The host's answer: JSON text of an object with `result`, or with `error` (`code`, `message`).

@@ -88,6 +88,15 @@ struct ControlReceiver {
   void operator()(const protocol::HostRequest& request) const {
     if (isOpen()) startRequest(turn, peer, request);
   }
+  // Nobody else has a use for it.
+  void operator()(const protocol::PermissionCheck& check) const {
+    if (!isOpen()) return;
+    if (!turn.state.controlClients.isFeature(peer)) {
+      return refuseLink(turn, peer, "UNAUTHORIZED",
+                        "only a link that a feature token has opened may send permission.check");
+    }
+    startCheckOfFeature(turn, peer, check);
+  }
 
  private:
   // Whether the link is a control client's; it is refused if not.
@@ -118,7 +127,8 @@ void refuseLink(const Turn& turn, PeerId peer, std::string code, std::string mes
 bool refuseFeature(const Turn& turn, PeerId peer) {
   if (!turn.state.controlClients.isFeature(peer)) return false;
   refuseLink(turn, peer, "UNAUTHORIZED",
-             "a link that a feature token has opened may send host.request and ping only");
+             "a link that a feature token has opened may send host.request, permission.check and "
+             "ping only");
   return true;
 }
 

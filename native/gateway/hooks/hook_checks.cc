@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "base/json_writer.h"
+#include "gateway/control/host_requests.h"
 #include "gateway/core/turn.h"
 #include "gateway/hooks/review.h"
 #include "gateway/records/rows.h"
@@ -60,8 +62,22 @@ void sendContexts(const Turn& turn, Session& session, const CheckInFlight& check
                  kVerdictCommitTime);
 }
 
+// The feature puts nothing of it before the model: what it makes of it is recorded then.
+void answerFeature(const Turn& turn, const CheckInFlight& check,
+                   const std::optional<Denial>& deny) {
+  std::string result;
+  json::Writer writer(result);
+  writer.beginObject().field("allowed", !deny);
+  if (deny) writer.field("reason", deny->reason);
+  if (deny && !deny->by.empty()) writer.field("by", deny->by);
+  writer.endObject();
+  turn.effect(
+      SendEvent{check.asker, protocol::HostResult{check.checkId, false, std::move(result)}});
+}
+
 // The check is over. `deny`: nothing where the use is allowed.
 void answer(const Turn& turn, const CheckInFlight& check, std::optional<Denial> deny) {
+  if (check.ofFeature) return answerFeature(turn, check, deny);
   Session* session = turn.state.sessions.find(check.sessionId);
   if (session == nullptr) return;
   if (deny) {
@@ -70,6 +86,23 @@ void answer(const Turn& turn, const CheckInFlight& check, std::optional<Denial> 
     sendContexts(turn, *session, check);
   }
   rescheduleSync(turn, *session);
+}
+
+// Takes out the checks of which `which` holds; their gates need not answer any more.
+template <class Which>
+std::vector<CheckInFlight> take(const Turn& turn, Which which) {
+  HookChecks& checks = turn.state.checks;
+  std::vector<CheckInFlight> taken;
+  for (auto at = checks.waiting.begin(); at != checks.waiting.end();) {
+    if (!which(at->second)) {
+      ++at;
+      continue;
+    }
+    for (Question& gate : checks.gates.takeOfAsker(at->first)) turn.cancel(gate.deadline);
+    taken.push_back(std::move(at->second));
+    at = checks.waiting.erase(at);
+  }
+  return taken;
 }
 
 // The check is over; gates that have not answered yet need not any more.
@@ -146,14 +179,23 @@ void ask(const Turn& turn, const Session& session, const protocol::HookCheck& ch
   watchProviders(turn);
 }
 
-// `check`: who asks.
+bool isFull(const Turn& turn) {
+  const auto& waiting = turn.state.checks.waiting;
+  const size_t most = turn.limits().count(Limit::CallsPerSession);
+  if (waiting.size() < most) return false;
+  const auto ofSessions = std::count_if(waiting.begin(), waiting.end(),
+                                        [](const auto& entry) { return !entry.second.ofFeature; });
+  return static_cast<size_t>(ofSessions) >= most;
+}
+
+// The one way to a decision, whoever asks. `check`: who does.
 void decide(const Turn& turn, Session& session, CheckInFlight check,
             const protocol::HookCheck& message) {
   State& state = turn.state;
   Review review = reviewOf(turn, session, message);
   if (isRecording(turn)) recordRules(turn, session, message, review);
   if (review.deny) return answer(turn, check, std::move(review.deny));
-  if (state.checks.waiting.size() >= turn.limits().count(Limit::CallsPerSession)) {
+  if (!check.ofFeature && isFull(turn)) {
     return answer(turn, check,
                   Denial{"too many actions wait for the gates of tap's providers", ""});
   }
@@ -175,12 +217,30 @@ void decide(const Turn& turn, Session& session, CheckInFlight check,
 }  // namespace
 
 bool HookChecks::anyOfSession(std::string_view sessionId) const {
-  return std::any_of(waiting.begin(), waiting.end(),
-                     [&](const auto& entry) { return entry.second.sessionId == sessionId; });
+  return std::any_of(waiting.begin(), waiting.end(), [&](const auto& entry) {
+    return entry.second.sessionId == sessionId && !entry.second.ofFeature;
+  });
+}
+
+size_t HookChecks::countOfFeature(PeerId link) const {
+  return static_cast<size_t>(std::count_if(waiting.begin(), waiting.end(), [&](const auto& entry) {
+    return entry.second.ofFeature && entry.second.asker == link;
+  }));
 }
 
 void startCheck(const Turn& turn, Session& session, const protocol::HookCheck& message) {
-  decide(turn, session, {session.id, *session.peer, message.checkId, {}, 0}, message);
+  decide(turn, session, {session.id, *session.peer, message.checkId, false, {}, 0}, message);
+}
+
+void startCheckOfFeature(const Turn& turn, PeerId link, const protocol::PermissionCheck& check) {
+  Session* session = turn.state.sessions.find(check.sessionId);
+  if (session == nullptr || session->ending) {
+    return failRequest(turn, link, check.requestId, "INVALID_SESSION",
+                       "there is no session " + inQuotes(visible(check.sessionId, false, 128)));
+  }
+  if (hasTooManyRequests(turn, link, check.requestId)) return;
+  decide(turn, *session, {session->id, link, check.requestId, true, {}, 0},
+         {check.requestId, check.tool, check.args});
 }
 
 void answerGate(const Turn& turn, const Provider& provider, const protocol::GateResult& result) {
@@ -224,11 +284,23 @@ void failGatesOfBinding(const Turn& turn, const Provider& provider, std::string_
 }
 
 void dropChecks(const Turn& turn, std::string_view sessionId) {
-  for (Question& gate : turn.state.checks.gates.takeOfSession(sessionId)) {
-    turn.cancel(gate.deadline);
+  (void)take(turn, [&](const CheckInFlight& check) {
+    return check.sessionId == sessionId && !check.ofFeature;
+  });
+}
+
+void dropChecksOfFeature(const Turn& turn, PeerId link) {
+  (void)take(turn,
+             [&](const CheckInFlight& check) { return check.ofFeature && check.asker == link; });
+}
+
+void failChecksOfFeatures(const Turn& turn, std::string_view sessionId, std::string_view why) {
+  const auto ofSession = [&](const CheckInFlight& check) {
+    return check.sessionId == sessionId && check.ofFeature;
+  };
+  for (const CheckInFlight& check : take(turn, ofSession)) {
+    failRequest(turn, check.asker, check.checkId, "INVALID_SESSION", why);
   }
-  std::erase_if(turn.state.checks.waiting,
-                [&](const auto& entry) { return entry.second.sessionId == sessionId; });
 }
 
 }  // namespace tap::gateway

@@ -50,6 +50,7 @@ void endSession(const Turn& turn, Session& session, std::string_view reason) {
   dropToolsWaiters(turn, session);
   cancelCallsOfSession(turn, session, "the session has ended");
   cancelControlCalls(turn, session.id, "the session has ended");
+  failChecksOfFeatures(turn, session.id, "the session has ended");
   turn.log(LogLevel::Info, "session " + session.id + " ends: " + visible(reason, false, 256));
   if (isRecording(turn)) recordSession(turn, session, "ended", reason);
   turn.effect(TellHost{HostAction::SessionEnded, session.id, "", ""});

@@ -23,8 +23,8 @@ struct OpenProvider {
   std::string token;
 };
 // Opens the link for the messages without a secret, and for Call, CancelCall, Ping and UseProvider.
-// With a feature's token instead of the secret it is open for HostRequest and Ping only. Answered
-// by Welcome, or by Refused.
+// With a feature's token instead of the secret it is open for HostRequest, PermissionCheck and
+// Ping only. Answered by Welcome, or by Refused.
 struct OpenControl {
   std::string secret;
   std::string sessionId;  // calls are made in its name; empty: the session last in use
@@ -59,8 +59,17 @@ struct HostRequest {
   Slice params;           // JSON text of an object
 };
 
+// Would the rules and gates of a session deny this use of a tool? Answered by HostResult, whose
+// value has `allowed`, and where it is false `reason` and perhaps `by`.
+struct PermissionCheck {
+  std::string requestId;  // as HostRequest's
+  std::string sessionId;
+  std::string tool;
+  Slice args;  // JSON text of an object
+};
+
 using ControlMessage = std::variant<OpenProvider, OpenControl, Drain, ListPaired, RevokePaired,
-                                    Inspect, Trace, ListCalls, HostRequest>;
+                                    Inspect, Trace, ListCalls, HostRequest, PermissionCheck>;
 
 // --- Gateway → control client ---
 
@@ -88,7 +97,7 @@ struct TraceFrame {
 struct CallsLogged {
   std::string calls;  // JSON text of an array: native/gateway/calls/call_log.cc
 };
-// The answer to HostRequest.
+// The answer to HostRequest and PermissionCheck.
 struct HostResult {
   std::string requestId;
   bool failed = false;

@@ -124,6 +124,11 @@ struct FieldWriter {
     writer.field("method", m.method);
     writer.rawField("params", m.params.empty() ? "{}" : m.params.view());
   }
+  void operator()(const PermissionCheck& m) const {
+    writer.field("type", "permission.check").field("requestId", m.requestId);
+    writer.field("sessionId", m.sessionId).field("tool", m.tool);
+    writer.rawField("args", m.args.empty() ? "{}" : m.args.view());
+  }
 
   void operator()(const Hooks& e) const {
     writer.field("type", "hooks").field("revision", e.revision);

@@ -127,6 +127,17 @@ HostRequest readHostRequest(Fields& fields, const Slice& text) {
   return message;
 }
 
+PermissionCheck readPermissionCheck(Fields& fields, const Slice& text) {
+  PermissionCheck message;
+  message.requestId = fields.requiredText("requestId", 256);
+  message.sessionId = fields.requiredText("sessionId", 128);
+  message.tool = fields.requiredText("tool", 256);
+  if (const auto args = fields.required("args", json::Kind::Object)) {
+    message.args = text.part(args->raw);
+  }
+  return message;
+}
+
 UseProvider readUseProvider(Fields& fields, const Slice&) {
   return {fields.requiredText("provider", 128),
           readOptionalString(fields, "sessionId").value_or("")};
@@ -220,6 +231,7 @@ constexpr std::array<Reader<LinkMessage>, kMessages> kMessageReaders{{
     {"trace", kControl<readTrace>},
     {"calls.list", kControl<readListCalls>},
     {"host.request", kControl<readHostRequest>},
+    {"permission.check", kControl<readPermissionCheck>},
 }};
 
 }  // namespace

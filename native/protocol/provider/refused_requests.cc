@@ -91,7 +91,7 @@ std::optional<SessionEvent> answerUnreadable(std::string_view text, std::string_
                            "tap: the command cannot be read: " + visible(reason, false, 512)};
     }
   }
-  if (type == "host.request") {
+  if (type == "host.request" || type == "permission.check") {
     std::string id = textIn(text, "requestId");
     if (!id.empty()) {
       std::string error = R"({"code":"INVALID_JSON","message":)";

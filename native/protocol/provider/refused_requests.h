@@ -29,8 +29,9 @@ inline constexpr int kMaxArgumentsDepth = json::kMaxDepth - 1;
 
 // What answers a message that SessionDecoder has refused, with that reason: the failure of a
 // `call`, a denial of a `hook.check`, no context for a `prompt.submitted`, no text for a
-// `section.build`, the reason for a `command.run`, an error for a `host.request`. Nothing for other
-// messages, and where the id cannot be read. `text` may be any bytes.
+// `section.build`, the reason for a `command.run`, an error for a `host.request` and a
+// `permission.check`. Nothing for other messages, and where the id cannot be read. `text` may be
+// any bytes.
 [[nodiscard]] std::optional<SessionEvent> answerUnreadable(std::string_view text,
                                                            std::string_view reason);
 

@@ -6,6 +6,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { openControl } from "../../../js/base/control.mjs";
+import { provider } from "../../../sdk/node/provider.mjs";
 import { userConfigFile } from "../../../js/projects/config-file.mjs";
 import { isAlive } from "../../support/processes.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
@@ -49,7 +50,7 @@ function offered(session) {
   for (const { type, set, drop } of session.events) {
     if (type !== "tools") continue;
     for (const name of drop) providers.delete(name);
-    for (const { provider, definitions } of set) providers.set(provider, definitions);
+    for (const one of set) providers.set(one.provider, one.definitions);
   }
   return [...providers.values()].flat().map(({ name }) => name);
 }
@@ -83,6 +84,43 @@ describe("the feature host", () => {
     host.process.kill("SIGTERM");
     await host.exit();
     await gone(pid);
+  });
+
+  test("asks for a feature whether a command would be denied in its session", async (t) => {
+    const { host, session, has } = await setUp(t);
+    await has("good_may");
+    const may = async (command, other) =>
+      JSON.parse(String(await session.call("good_may", { command, session: other })));
+    assert.deepEqual(await may("ls"), { allowed: true });
+    const guard = provider("guard", {
+      session: session.id,
+      url: `ws://127.0.0.1:${host.descriptor.port}`,
+      token: host.token,
+    });
+    t.after(() => guard.close());
+    const asked = [];
+    guard.deny({ tool: "shell", args: "git push" }, "ask first").inForce?.catch(() => {});
+    guard
+      .gate({ tool: "shell", args: "deploy" }, (use) => {
+        asked.push([use.tool, use.args.command]);
+        return "not on Fridays";
+      })
+      .inForce?.catch(() => {});
+    await guard.connect();
+    assert.deepEqual(await may("ls"), { allowed: true });
+    assert.deepEqual(await may("git push -f"), {
+      allowed: false,
+      reason: 'tap provider "guard": ask first',
+      by: "guard",
+    });
+    assert.deepEqual(await may("./deploy"), {
+      allowed: false,
+      reason: 'tap provider "guard": not on Fridays',
+      by: "guard",
+    });
+    assert.deepEqual(asked, [["shell", "./deploy"]]);
+    const failed = await session.call("good_may", { command: "ls", session: "nowhere" });
+    assert.match(/** @type {any} */ (failed).text, /unavailable: there is no session "nowhere"/);
   });
 
   test("that is killed is started again; no provider and no session notices", async (t) => {

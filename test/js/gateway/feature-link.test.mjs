@@ -328,3 +328,41 @@ test("groups that the host names for a new session are part of its first tools",
   const back = await gateway.session("linked", { joined: false, groups: ["records"] });
   assert.deepEqual(toolsOf(await back.waitFor("tools"), "tap-records"), ["always", "query"]);
 });
+
+test("a feature's link asks whether a use would be denied, by rules and by gates", async (t) => {
+  const { session, where, feature, gateway } = await place(t);
+  const requests = new GatewayRequests(where);
+  t.after(() => requests.close());
+  const asked = [];
+  await feature("tap-guard", (tap) => {
+    tap.deny({ tool: "bash", args: "push" }, "ask first").inForce?.catch(() => {});
+    const judge = (use) => (asked.push(use.args.command), "not now");
+    tap.gate({ tool: "bash", args: "deploy" }, judge).inForce?.catch(() => {});
+  });
+  await session.waitFor("hooks");
+  const may = (command) => ({ session: session.id, tool: "bash", args: { command } });
+  assert.deepEqual(await requests.check(may("ls")), { allowed: true });
+  const by = "tap-guard";
+  const reason = (why) => `tap provider "tap-guard": ${why}`;
+  assert.deepEqual(
+    await Promise.all(["git push", "deploy"].map((one) => requests.check(may(one)))),
+    [
+      { allowed: false, reason: reason("ask first"), by },
+      { allowed: false, reason: reason("not now"), by },
+    ],
+  );
+  assert.deepEqual(asked, ["deploy"]);
+  await assert.rejects(requests.check({ ...may("ls"), session: "nowhere" }), {
+    code: "INVALID_SESSION",
+    message: 'there is no session "nowhere"',
+  });
+  await assert.rejects(requests.check({ ...may("ls"), args: /** @type {any} */ ([]) }), {
+    code: "INVALID_JSON",
+  });
+  const other = new GatewayRequests({ ...where, token: gateway.secret });
+  t.after(() => other.close());
+  await assert.rejects(other.check(may("ls")), {
+    code: "DISCONNECTED",
+    message: /only a link that a feature token has opened may send permission.check/,
+  });
+});

@@ -52,6 +52,10 @@ class Promises {
     while (const auto inspection = tap.find<protocol::Inspection>(process.peer)) {
       ASSERT_TRUE(json::Scanner().scan(inspection->report)) << inspection->report;
     }
+    while (const auto result = tap.find<protocol::HostResult>(process.peer)) {
+      if (!result->requestId.starts_with('q')) continue;  // not a permission.check
+      ASSERT_EQ(process.questions.erase(result->requestId), 1u) << "two answers";
+    }
     while (tap.find<protocol::TraceFrame>(process.peer)) {
     }
     while (const auto hooks = tap.find<protocol::Hooks>(process.peer)) {

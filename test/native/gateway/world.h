@@ -174,6 +174,11 @@ class World {
   void startControlClient() {
     const PeerId peer = tap_.newPeer();
     const std::string sessionId = below(2) == 0 ? "" : "s" + std::to_string(below(5));
+    if (below(3) == 0) {
+      tap_.send(peer, protocol::OpenControl{featureToken_, ""});
+      processes_.push_back({peer, "", {}, {}, {}, 0, 0});
+      return;
+    }
     tap_.send(peer, protocol::OpenControl{"", sessionId});
     if (below(3) == 0) tap_.send(peer, protocol::Trace{});
     tap_.send(peer, protocol::Inspect{});
@@ -273,7 +278,7 @@ class World {
 
   void call() {
     Process* process = anyProcess();
-    if (process == nullptr || tap_.closed(process->peer)) return;
+    if (process == nullptr || tap_.closed(process->peer) || isFeature(*process)) return;
     const std::string id = "c" + std::to_string(++calls_);
     process->open.insert(id);
     const std::string tool = below(10) == 0 ? "tap_status" : anyTool();
@@ -367,12 +372,20 @@ class World {
     }
   }
 
+  [[nodiscard]] bool isFeature(const Process& process) {
+    return tap_.state().controlClients.isFeature(process.peer);
+  }
   // What is answered once, and may have to wait for providers.
   void ask() {
     Process* process = anyProcess();
     if (process == nullptr || tap_.closed(process->peer)) return;
     const std::string id = "q" + std::to_string(++questions_);
     process->questions.insert(id);
+    if (isFeature(*process)) {
+      const std::string session = anySession();
+      tap_.send(process->peer, protocol::PermissionCheck{id, session, "bash", Slice(kArgs)});
+      return;
+    }
     switch (below(5)) {
       case 0:
         tap_.send(process->peer, protocol::PromptSubmitted{id});

@@ -51,6 +51,8 @@ std::vector<LinkMessage> someMessages() {
       OpenProvider{odd},
       HostRequest{"1", "records.query", Slice(std::string(R"({ "limit":3})"))},
       HostRequest{odd, odd, {}},
+      PermissionCheck{"1", "s", "bash", Slice(std::string(R"({ "command":"ls"})"))},
+      PermissionCheck{odd, odd, odd, {}},
       OpenControl{"secret", ""},
       OpenControl{odd, odd},
       Inspect{},
