@@ -46,6 +46,7 @@
       'gateway/hooks/review.cc',
       'gateway/hooks/sections.cc',
       'gateway/records/recorder.cc',
+      'gateway/records/refused_rows.cc',
       'gateway/records/rows.cc',
       'gateway/registry/announcement.cc',
       'gateway/registry/authenticator.cc',

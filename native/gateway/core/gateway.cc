@@ -111,6 +111,7 @@ struct Due {
     }
   }
   void operator()(const CommandDue& due) const { commandDue(turn, due.number); }
+  void operator()(const RefusedDue& due) const { refusedDue(turn, due.provider); }
   void operator()(const GraceDue&) const {
     turn.state.graceTimer = TimerId::None;
     turn.effect(TellHost{HostAction::Exit, "", "", "no session is left"});

@@ -29,6 +29,7 @@
 #include "gateway/hooks/recorded_answers.h"
 #include "gateway/hooks/sections.h"
 #include "gateway/records/recorder.h"
+#include "gateway/records/refused_rows.h"
 #include "gateway/registry/authenticator.h"
 #include "gateway/registry/kept_sums.h"
 #include "gateway/registry/pattern_store.h"
@@ -104,12 +105,15 @@ struct ToolsDue {
 struct CommandDue {
   CommandNumber number;
 };
+struct RefusedDue {
+  std::string provider;
+};
 struct GraceDue {};
 struct DrainDue {};
 using Timer = std::variant<UnauthenticatedDue, ThrottleDue, CallDue, ProgressDue, LinesDue,
                            QueueDue, SlotDue, GateDue, TransformDue, HooksDue, SyncDue, LingerDue,
                            ShutdownDue, DepartureDue, WatchDue, ElsewhereDue, OfferDue, CommitDue,
-                           AnswerDue, ToolsDue, CommandDue, GraceDue, DrainDue>;
+                           AnswerDue, ToolsDue, CommandDue, RefusedDue, GraceDue, DrainDue>;
 
 struct Config {
   Limits limits;
@@ -150,6 +154,7 @@ struct State {
   CallLog log;
   ControlClients controlClients;
   Recorder recorder;
+  RefusedRows refused;
   uint64_t lastCommit = 0;
   RecordedAnswers answers;
   Commands commands;  // slash commands that the host runs

@@ -342,6 +342,15 @@ void recordProvider(const Turn& turn, const Provider& provider, std::string_view
   draft.write();
 }
 
+void recordRefusals(const Turn& turn, std::string_view provider, const RefusedCount& refused) {
+  Draft draft(turn, Collection::Provider, refused.session, provider);
+  draft.body().field("provider", cutName(provider)).field("event", "refused");
+  draft.body().field("count", refused.count);
+  draft.field("code", refused.code);
+  draft.field("detail", refused.detail);
+  draft.write();
+}
+
 void recordSession(const Turn& turn, const Session& session, std::string_view event,
                    std::string_view reason) {
   Draft draft(turn, Collection::Session, session.id, "");

@@ -79,6 +79,8 @@ struct ProviderEvent {
 // `session`: empty where it is not about one.
 void recordProvider(const Turn& turn, const Provider& provider, std::string_view session,
                     const ProviderEvent& event);
+// Several that were refused, the last of which was this.
+void recordRefusals(const Turn& turn, std::string_view provider, const RefusedCount& refused);
 // `event`: "opened", "linked", "lost" or "ended".
 void recordSession(const Turn& turn, const Session& session, std::string_view event,
                    std::string_view reason);

@@ -25,15 +25,14 @@ std::string_view sessionOf(Provider& provider, const Refusal& refusal) {
 void refuse(const Turn& turn, Provider& provider, const Refusal& refusal, Departure departure) {
   turn.send(provider.peer,
             protocol::encodeError(refusal, provider.providerId, sessionOf(provider, refusal)));
-  turn.log(protocol::LogLevel::Warning,
-           "refused " + (refusal.replyTo.empty() ? std::string("a message") : refusal.replyTo) +
-               " of " + (provider.name.empty() ? "a provider" : "\"" + provider.name + "\"") +
-               ": " + std::string(protocol::wireName(refusal.code)) + " " +
-               visible(refusal.message, false, 512));
-  if (isRecording(turn)) {
-    recordProvider(turn, provider, sessionOf(provider, refusal),
-                   {"refused", protocol::wireName(refusal.code), refusal.message});
-  }
+  // Not turn.log: the record below is enough.
+  turn.effect(
+      LogLine{protocol::LogLevel::Warning,
+              "refused " + (refusal.replyTo.empty() ? std::string("a message") : refusal.replyTo) +
+                  " of " + (provider.name.empty() ? "a provider" : "\"" + provider.name + "\"") +
+                  ": " + std::string(protocol::wireName(refusal.code)) + " " +
+                  visible(refusal.message, false, 512)});
+  if (isRecording(turn)) recordRefused(turn, provider, sessionOf(provider, refusal), refusal);
   if (protocol::row(refusal.code).fatal) {
     dropProvider(turn, provider, kPolicyViolation, std::string(protocol::wireName(refusal.code)),
                  departure);

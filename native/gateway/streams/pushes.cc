@@ -194,7 +194,7 @@ Result<std::string_view, Refusal> pushTo(const Turn& turn, const Provider& provi
                                          Session& session, const protocol::Push& push,
                                          Matches& matches, int64_t& rule) {
   auto outcome = decide(turn, provider, session, push, matches, rule);
-  if (isRecording(turn)) {
+  if (isRecording(turn) && (outcome || !isCountingRefused(turn, provider))) {
     const std::string& stream = push.stream.empty() ? provider.name : push.stream;
     const PushDecided decided = outcome ? PushDecided{outcome.value(), {}, rule}
                                         : PushDecided{{}, wireName(outcome.error().code), rule};

@@ -102,6 +102,7 @@ class World {
     ASSERT_TRUE(tap_.state().checks.waiting.empty());
     ASSERT_TRUE(tap_.state().checks.gates.empty());
     ASSERT_TRUE(tap_.state().answers.waiting.empty()) << "an answer that waits for its record";
+    ASSERT_TRUE(tap_.state().refused.empty()) << "a count that is not recorded";
     ASSERT_TRUE(tap_.state().sections.transforms.empty());
     ASSERT_TRUE(tap_.state().requests.waiting.empty()) << "a request of a link that has ended";
     ASSERT_EQ(tap_.openedCount(), openings_) << "groups whose opening was not answered once";

@@ -268,6 +268,75 @@ TEST_F(Records, ProvidersComeChangeAreRefusedAndGo) {
   EXPECT_EQ(row.session, "s");
 }
 
+TEST_F(Records, AFloodOfRefusedMessagesHasARowASecondWithTheirCount) {
+  const PeerId other = tap.bound("q", "s");
+  (void)tap.records();
+  const auto flood = [&](int messages) {
+    for (int i = 0; i < messages; ++i) tap.say(other, R"({"type":"wave"})");
+  };
+  flood(5);
+  tap.say(other, push("loud", "x"));
+  std::vector<Stored> rows = tap.records();
+  ASSERT_EQ(rows.size(), 1u) << "the first one, and no diagnostic of it";
+  EXPECT_EQ(rows[0].collection, Collection::Provider);
+  EXPECT_EQ(rows[0].get("count"), kAbsent);
+  tap.advance(1'000);
+  Stored row = only(Collection::Provider);
+  EXPECT_EQ(row.get("event"), "refused");
+  EXPECT_EQ(row.get("count"), "5");
+  EXPECT_EQ(row.get("code"), "INVALID_JSON") << "of the last one";
+  EXPECT_EQ(row.source, "q");
+  flood(1);
+  EXPECT_EQ(tap.records().size(), 0u) << "further ones still count";
+  tap.lose(other);
+  EXPECT_EQ(only(Collection::Provider).get("event"), "gone");
+  tap.advance(1'000);
+  EXPECT_EQ(only(Collection::Provider).get("count"), "1");
+  tap.advance(1'000);
+  EXPECT_TRUE(tap.records().empty());
+  EXPECT_EQ(tap.state().refused.size(), 0u);
+  const PeerId again = tap.bound("q", "s");
+  (void)tap.records();
+  tap.say(again, R"({"type":"wave"})");
+  EXPECT_EQ(only(Collection::Provider).get("event"), "refused") << "a quiet second later";
+}
+
+TEST(RecordsOfAFlood, HaveRefusedPushesCountedLikewise) {
+  Limits limits;
+  limits.set(Limit::PushesPerSecond, 10);
+  Harness tap(limits);
+  tap.record();
+  const PeerId session = tap.session("s");
+  const PeerId other = tap.bound("q", "s");
+  (void)tap.records();
+  for (int i = 0; i < 100; ++i) tap.say(other, push("keep", "x"));
+  size_t stored = 0;
+  size_t overBudget = 0;
+  for (const Stored& row : tap.records(Collection::Push)) {
+    ++(row.get("outcome") == "over budget" ? overBudget : stored);
+  }
+  EXPECT_EQ(stored, 10u);
+  EXPECT_EQ(overBudget, 1u);
+  tap.advance(1'000);
+  const std::vector<Stored> rows = tap.records();
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].get("count"), "89");
+  EXPECT_EQ(rows[0].get("code"), "RATE_LIMITED");
+  EXPECT_FALSE(tap.closed(session));
+}
+
+TEST_F(Records, RefusedMessagesUnderManyNamesShareACount) {
+  for (int i = 0; i < 300; ++i) {
+    const PeerId peer = tap.bound("q" + std::to_string(i), "s");
+    tap.say(peer, R"({"type":"wave"})");
+    tap.say(peer, kGoodbye);
+    ASSERT_LE(tap.state().refused.size(), 257u);
+  }
+  tap.advance(1'000);
+  tap.advance(1'000);
+  EXPECT_TRUE(tap.state().refused.empty());
+}
+
 TEST_F(Records, SessionsOpenLinkAreLostAndEnd) {
   (void)tap.records();
   const PeerId other = tap.session("o", [](protocol::Register& r) { r.cliPid = 9; });
@@ -291,10 +360,10 @@ TEST_F(Records, SessionsOpenLinkAreLostAndEnd) {
 
 TEST_F(Records, WarningsAreDiagnostics) {
   (void)tap.records();
-  tap.say(peer, R"({"type":"wave"})");
+  tap.linkText(tap.newPeer(), R"({"type":"inspect"})");
   const Stored row = only(Collection::Diagnostic);
   EXPECT_EQ(row.get("level"), "warning");
-  EXPECT_NE(row.get("text").find("UNKNOWN_TYPE"), std::string::npos);
+  EXPECT_NE(row.get("text").find("refused a link"), std::string::npos);
 }
 
 // A row's memory serves again; one that is still held is not touched.
