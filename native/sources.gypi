@@ -118,6 +118,7 @@
       'records/reader.cc',
       'records/record_file.cc',
       'records/redact.cc',
+      'records/room.cc',
       'records/row_queue.cc',
       'records/schema.cc',
       'records/secret_names.cc',

@@ -133,6 +133,12 @@ function storeTrouble({ file, trouble }, env) {
         fix: "Make room on that disk: tap then goes on by itself within 5 s.",
         command: `df -h ${quoted(file.replace(/[\\/][^\\/]*$/, ""))}`,
       });
+    case "nearly-full":
+      return finding("RECORDS_DISK_LOW", {
+        problem,
+        fix: "Make room on that disk: tap then goes on by itself.",
+        command: `df -h ${quoted(file.replace(/[\\/][^\\/]*$/, ""))}`,
+      });
     case "read-only":
       return finding("RECORDS_READ_ONLY", {
         problem,

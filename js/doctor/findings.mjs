@@ -70,6 +70,7 @@ export const FINDINGS = /** @type {const} */ ({
   HOLDS_UNREADABLE: "warning",
   HOLDS_ORPHANED: "warning",
   RECORDS_DISK_FULL: "warning",
+  RECORDS_DISK_LOW: "warning",
   RECORDS_READ_ONLY: "warning",
   RECORDS_NEWER: "warning",
   RECORDS_NETWORK: "warning",

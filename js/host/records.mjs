@@ -15,7 +15,8 @@ import { JsonText, RequestError } from "./requests.mjs";
  * The store as people and the doctor see it.
  * @typedef {object} RecordsState
  * @property {string} file
- * @property {"all" | "notify" | "off"} recording `off`: the file cannot be used; `trouble` says why
+ * @property {"all" | "notify" | "off"} recording `off`: the file cannot be used; `trouble` says why, also of a disk with
+ *   room for `notify` alone
  * @property {boolean} spans whether traces are recorded
  * @property {boolean} open
  * @property {number} bytes on the disk
@@ -36,6 +37,9 @@ const FLUSH_MS = 500;
 /** Diagnostics of an event; the others last until one says `recovered`. */
 const EVENTS = ["clock", "replaced", "corrupt", "recovered"];
 
+/** The trouble with which what features put before the model is recorded all the same. */
+const NEARLY_FULL = "nearly-full";
+
 /** What the gateway alone records: it is evidence of what has happened. */
 const OF_GATEWAY = ["session", "provider", "tool_call", "gate", "push", "sync", "notify"];
 
@@ -55,6 +59,12 @@ const NOT_OPEN = {
 function lasting(diagnostics) {
   const last = diagnostics.findLast(({ code }) => code === "recovered" || !EVENTS.includes(code));
   return last?.code === "recovered" ? undefined : last;
+}
+
+/** @param {RecordsTrouble | undefined} trouble @param {"all" | "notify"} mode @returns {"all" | "notify" | "off"} */
+function recordingIn(trouble, mode) {
+  if (!trouble) return mode;
+  return trouble.code === NEARLY_FULL ? "notify" : "off";
 }
 
 export class HostRecords {
@@ -117,7 +127,7 @@ export class HostRecords {
     const stats = this.#records?.stats() ?? NOT_OPEN;
     const { open, bytes, rows, written, dropped, diagnostics } = stats;
     const trouble = this.#failure ?? lasting(diagnostics);
-    const recording = open && !trouble ? this.#mode : "off";
+    const recording = !open ? "off" : recordingIn(trouble, this.#mode);
     const { journal, rollbackReason, sqlite } = stats;
     return {
       ...{ file: this.#file, recording, spans: this.#spans && recording === "all", open },

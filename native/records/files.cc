@@ -1,5 +1,6 @@
 #include "records/files.h"
 
+#include <algorithm>
 #include <ctime>
 #include <filesystem>
 #include <system_error>
@@ -95,6 +96,18 @@ FileSystem fileSystemOf(const std::string& file) {
 #else
   return FileSystem::NoSharedMemory;
 #endif
+}
+
+std::optional<DiskSpace> diskSpaceOf(const std::string& file) {
+  std::error_code problem;
+  // The file may be a link to another file system.
+  fs::space_info space = fs::space(pathOf(file), problem);
+  if (problem) space = fs::space(pathOf(file).parent_path(), problem);
+  // Some file systems do not know, and say that they have nothing.
+  if (problem || space.capacity == 0) return std::nullopt;
+  constexpr auto kMost = static_cast<uintmax_t>(INT64_MAX);
+  return DiskSpace{static_cast<int64_t>(std::min(space.available, kMost)),
+                   static_cast<int64_t>(std::min(space.capacity, kMost))};
 }
 
 FileId fileIdOf(const std::string& file) {

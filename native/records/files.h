@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace tap::records {
@@ -18,6 +19,14 @@ enum class FileSystem : uint8_t {
 // Of the number that statfs(2) gives.
 [[nodiscard]] FileSystem fileSystemOfMagic(uint64_t magic);
 #endif
+
+// Of the disk that the file is on, or will be on.
+struct DiskSpace {
+  int64_t freeBytes = 0;  // that this user may write
+  int64_t totalBytes = 0;
+};
+// Nothing: the system does not say.
+[[nodiscard]] std::optional<DiskSpace> diskSpaceOf(const std::string& file);
 
 // Which file stands at a path. Two are equal if they are the same file.
 struct FileId {

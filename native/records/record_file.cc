@@ -16,6 +16,8 @@ constexpr size_t kMaxFields = 200;
 constexpr int64_t kDayMs = int64_t{24} * 60 * 60 * 1000;
 // Pages that may stay unused, and those that are given back at a time.
 constexpr int64_t kSparePages = 256;
+// Of the bodies in one transaction: it may not take much more of the disk than is kept free of it.
+constexpr size_t kBatchBytes = size_t{1} * 1024 * 1024;
 
 // An id in hexadecimal digits.
 template <size_t kBytes>
@@ -147,25 +149,23 @@ void RecordFile::failed(Batch& batch) {
   forgetNewFields();
 }
 
-Batch RecordFile::write(RowQueue& queue, size_t most) {
+Batch RecordFile::write(RowQueue& queue, size_t most, Keep keep) {
   Batch batch;
   QueuedRow row;
+  bool begun = false;
   bool good = true;
   syncFully(queue.waited() > 0);
-  if (!database_.run("BEGIN IMMEDIATE")) {
-    failed(batch);
-    good = false;
-  }
-  while (batch.rows < most && queue.next(row)) {
+  while (batch.rows < most && batch.bytes < kBatchBytes && queue.next(row)) {
     ++batch.rows;
-    ++batch.byCollection[static_cast<size_t>(row.collection)];
-    if (row.number) batch.numbers.push_back(*row.number);
-    if (good && !writeRow(row)) {
-      failed(batch);
-      good = false;
-    }
+    const bool kept = keep == Keep::All || row.collection == Collection::Notify;
+    ++(kept ? batch.byCollection : batch.leftOut)[static_cast<size_t>(row.collection)];
+    if (row.number) (kept ? batch.numbers : batch.leftWaits).push_back(*row.number);
+    if (!kept || !good) continue;
+    good = (std::exchange(begun, true) || database_.run("BEGIN IMMEDIATE")) &&
+           writeRow(row, batch.bytes);
+    if (!good) failed(batch);
   }
-  if (!good) return batch;
+  if (!begun || !good) return batch;
   if (!writeNewFields() || !database_.run("COMMIT")) {
     failed(batch);
     return batch;
@@ -206,18 +206,20 @@ void RecordFile::noteField(Collection collection, std::string_view name) {
   newFields_.emplace_back(collection, name);
 }
 
-bool RecordFile::writeRow(const QueuedRow& row) {
+bool RecordFile::writeRow(const QueuedRow& row, size_t& bytes) {
   const std::string_view body =
       bodies_.make(row, [this, &row](std::string_view name) { noteField(row.collection, name); });
+  bytes += body.size();
   if (!row.span) return insert(row, row.collection, row.trace, body);
   const HexId traceId(row.span->traceId);
   const std::string_view trace = row.trace.empty() ? traceId.view() : row.trace;
-  if (row.collection == Collection::Span) return writeSpan(row, trace, 0);
+  if (row.collection == Collection::Span) return writeSpan(row, trace, 0, bytes);
   return insert(row, row.collection, trace, body) &&
-         writeSpan(row, trace, sqlite3_last_insert_rowid(database_.get()));
+         writeSpan(row, trace, sqlite3_last_insert_rowid(database_.get()), bytes);
 }
 
-bool RecordFile::writeSpan(const QueuedRow& row, std::string_view trace, int64_t record) {
+bool RecordFile::writeSpan(const QueuedRow& row, std::string_view trace, int64_t record,
+                           size_t& bytes) {
   const SpanInfo& span = *row.span;
   const HexId traceId(span.traceId);
   const HexId spanId(span.spanId);
@@ -249,6 +251,7 @@ bool RecordFile::writeSpan(const QueuedRow& row, std::string_view trace, int64_t
   } else {
     spanBody_ += '}';
   }
+  bytes += spanBody_.size();
   return insert(row, Collection::Span, trace, spanBody_);
 }
 
@@ -270,12 +273,35 @@ void RecordFile::forgetNewFields() {
 
 bool RecordFile::pruneBySize() {
   if (usedBytes() <= retention_.maxBytes) return false;
+  // A quarter at most: the newest rows stay, however small the bound is.
+  return deleteOldest(std::clamp<int64_t>(rows() / 4, 1, kSliceRows));
+}
+
+bool RecordFile::deleteOldest(int64_t rows) {
   Statement oldest =
       database_.prepare("DELETE FROM rows WHERE id < (SELECT min(id) FROM rows) + ?1");
   if (!oldest) return false;
-  // A quarter at most: the newest rows stay, however small the bound is.
-  oldest.bind(1, std::clamp<int64_t>(rows() / 4, 1, kSliceRows));
+  oldest.bind(1, rows);
   return oldest.run() && sqlite3_changes(database_.get()) > 0;
+}
+
+bool RecordFile::shrink(int64_t bytes, int64_t keeps) {
+  const bool wal = journal_ == Journal::WriteAheadLog;
+  const int64_t used = usedBytes();
+  const int64_t pageSize = std::max<int64_t>(database_.number("PRAGMA page_size"), 512);
+  const int64_t pages = std::max<int64_t>(bytes / pageSize, 1);
+  const bool deletes = database_.number("PRAGMA freelist_count") < pages && used > keeps;
+  const int64_t before = database_.number("PRAGMA page_count");
+  const std::string vacuum = "PRAGMA incremental_vacuum(" + std::to_string(2 * pages) + ")";
+  // In one transaction, so that the disk is waited for once.
+  bool good = database_.run("BEGIN IMMEDIATE");
+  if (good && deletes)
+    (void)deleteOldest(std::clamp<int64_t>(rows() * bytes / used, 1, kSliceRows));
+  good = good && database_.run(vacuum.c_str()) && database_.run("COMMIT");
+  if (!good) (void)database_.run("ROLLBACK");
+  // The pages of the file are given back with those of the log.
+  if (wal) (void)database_.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  return good && database_.number("PRAGMA page_count") < before;
 }
 
 bool RecordFile::pruneByAge(int64_t now) {

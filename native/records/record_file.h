@@ -33,11 +33,18 @@ struct Opening {
   std::string problem;
 };
 
-// Rows that were taken from the queue and written together.
+// Which of the rows that are taken are written.
+enum class Keep : uint8_t { All, OnlyNotify };
+
+// Rows that were taken from the queue together, and written in one transaction.
 struct Batch {
-  size_t rows = 0;
-  std::array<uint64_t, protocol::kCollections> byCollection{};
-  std::vector<uint64_t> numbers;  // of rows that somebody waits for
+  using Counts = std::array<uint64_t, protocol::kCollections>;
+  size_t rows = 0;   // that were taken
+  size_t bytes = 0;  // of the bodies that were written
+  Counts byCollection{};
+  Counts leftOut{};                 // those that were not to be written
+  std::vector<uint64_t> numbers;    // of rows that somebody waits for
+  std::vector<uint64_t> leftWaits;  // the same, of those that were left out
   Failure failure = Failure::None;
   std::string problem;
 };
@@ -60,13 +67,17 @@ class RecordFile {
   // Whether another file, or no file, stands at the path now.
   [[nodiscard]] bool wasReplaced() const { return !(fileIdOf(path_) == id_); }
 
-  // Takes up to `most` rows from the queue and writes them in one transaction, durably if it must.
-  // After a failure nothing is written; the rows are taken, and the caller rewinds or releases.
-  [[nodiscard]] Batch write(RowQueue& queue, size_t most);
+  // Takes up to `most` rows from the queue, or a few of large ones, and writes them in one
+  // transaction, durably if it must. After a failure nothing is written; the rows are taken, and
+  // the caller rewinds or releases.
+  [[nodiscard]] Batch write(RowQueue& queue, size_t most, Keep keep = Keep::All);
 
   // Deletes the oldest rows: at most one slice. Returns: whether it deleted any.
   bool pruneBySize();
   bool pruneByAge(int64_t now);
+  // Gives about so many bytes back to the disk: unused pages, then those of the oldest rows, but
+  // leaves `keeps` of them. Returns: whether the file is smaller now.
+  bool shrink(int64_t bytes, int64_t keeps);
   // What need not be done in a hurry: memory, the log, unused pages. Returns: whether there is
   // more.
   bool tidy();
@@ -86,8 +97,9 @@ class RecordFile {
   using Names = std::unordered_set<std::string, NameHash, std::equal_to<>>;
 
   [[nodiscard]] bool prepareStatements();
-  [[nodiscard]] bool writeRow(const QueuedRow& row);
-  [[nodiscard]] bool writeSpan(const QueuedRow& row, std::string_view trace, int64_t record);
+  [[nodiscard]] bool writeRow(const QueuedRow& row, size_t& bytes);
+  [[nodiscard]] bool writeSpan(const QueuedRow& row, std::string_view trace, int64_t record,
+                               size_t& bytes);
   [[nodiscard]] bool insert(const QueuedRow& row, Collection collection, std::string_view trace,
                             std::string_view body);
   void noteField(Collection collection, std::string_view name);
@@ -95,6 +107,7 @@ class RecordFile {
   void forgetNewFields();
   void syncFully(bool fully);
   void failed(Batch& batch);
+  [[nodiscard]] bool deleteOldest(int64_t rows);
 
   std::string path_;
   Retention retention_;

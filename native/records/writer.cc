@@ -22,6 +22,14 @@ constexpr seconds kLook{1};
 constexpr hours kAgePrune{1};
 constexpr int64_t kBackwardsMs = 60'000;
 constexpr size_t kKeptDiagnostics = 16;
+// Each takes the disk a few milliseconds, and somebody may wait for a row.
+constexpr int kShrinkSteps = 4;
+constexpr const char* kNearlyFull = "nearly-full";
+
+[[nodiscard]] std::string inMegabytes(int64_t bytes) {
+  const int64_t tenths = bytes / 100'000;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " MB";
+}
 
 }  // namespace
 
@@ -64,6 +72,7 @@ void Writer::run() {
   clockSteady_ = Steady::now();
   clockUnix_ = options_.clock();
   openFile();
+  leaveRoom();
   publish();
   {
     const std::lock_guard lock(mutex_);
@@ -93,6 +102,11 @@ void Writer::sleep() {
     return queue_.pushed() > queue_.taken() || closing_.load() || suspected_.load();
   };
   if (isNeeded()) return;
+  if (room_.isShort()) {
+    if (bell_.wait(options_.look)) return;
+    leaveRoom();
+    return publish();
+  }
   if (tidied_) return bell_.wait();
   if (bell_.wait(kIdle)) return;
   while (!isNeeded() && file_.tidy()) {
@@ -112,15 +126,13 @@ void Writer::gather() {
 void Writer::writeBatch() {
   watchClock();
   if (!ensureOpen()) return drop();
-  Batch batch = file_.write(queue_, kBatchRows);
-  if (batch.failure != Failure::None) recover(batch);
+  leaveRoom();
+  const Keep keep = room_.isShort() ? Keep::OnlyNotify : Keep::All;
+  Batch batch = file_.write(queue_, kBatchRows, keep);
+  if (batch.failure != Failure::None) recover(batch, keep);
   const bool durable = batch.failure == Failure::None;
-  if (durable) {
-    if (!lastCode_.empty()) {
-      lastCode_.clear();
-      tell("recovered", "Records are written again; " + std::to_string(lost_) + " were lost.");
-    }
-    lost_ = 0;
+  if (durable && keep == Keep::All) {
+    recovered();
     writeDiagnostics();
   }
   publish();
@@ -131,18 +143,20 @@ void Writer::writeBatch() {
 // The rows of a batch are done with.
 void Writer::finish(const Batch& batch, bool durable) {
   queue_.release();
-  if (!durable) {
-    for (size_t i = 0; i < batch.byCollection.size(); ++i) {
-      dropped_[i].fetch_add(batch.byCollection[i], std::memory_order_relaxed);
-    }
-    lost_ += batch.rows;
+  uint64_t lost = 0;
+  for (size_t i = 0; i < dropped_.size(); ++i) {
+    const uint64_t count = batch.leftOut[i] + (durable ? 0 : batch.byCollection[i]);
+    dropped_[i].fetch_add(count, std::memory_order_relaxed);
+    lost += count;
   }
+  lost_ += lost;
   {
     const std::lock_guard lock(mutex_);
     released_ = queue_.taken();
-    if (durable) state_.written += batch.rows;
+    state_.written += batch.rows - lost;
   }
   for (const uint64_t number : batch.numbers) events_.committed(number, durable);
+  for (const uint64_t number : batch.leftWaits) events_.committed(number, false);
   settled_.notify_all();
 }
 
@@ -155,10 +169,39 @@ void Writer::drop() {
   finish(batch, false);
 }
 
-void Writer::recover(Batch& batch) {
+// The oldest rows go where the disk is tight. Where that is not enough, the others wait outside.
+void Writer::leaveRoom() {
+  const bool wasShort = room_.isShort();
+  for (int step = 0;; ++step) {
+    room_.look(options_.diskSpace(file_.path()));
+    if (step == kShrinkSteps || !room_.isTight() || !file_.isOpen()) break;
+    if (!file_.shrink(room_.step(), room_.keeps())) break;
+  }
+  if (room_.isShort() == wasShort) return;
+  if (!room_.isShort()) {
+    if (lastCode_ == kNearlyFull) recovered();
+    return;
+  }
+  tell(kNearlyFull, "The disk of " + inQuotes(file_.path()) + " has " +
+                        inMegabytes(room_.freeBytes()) + " left. Until it has " +
+                        inMegabytes(room_.enough()) +
+                        ", only what features put before the model is recorded. Other records are "
+                        "left out and counted, and the oldest are deleted.");
+}
+
+// Everything is written again.
+void Writer::recovered() {
+  if (!lastCode_.empty()) {
+    lastCode_.clear();
+    tell("recovered", "Records are written again; " + std::to_string(lost_) + " were lost.");
+  }
+  lost_ = 0;
+}
+
+void Writer::recover(Batch& batch, Keep keep) {
   if (batch.failure == Failure::Corrupt && moveAside()) {
     queue_.rewind();
-    batch = file_.write(queue_, kBatchRows);
+    batch = file_.write(queue_, kBatchRows, keep);
     if (batch.failure == Failure::None) return;
   }
   fail(batch.failure, batch.problem);

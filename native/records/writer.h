@@ -14,6 +14,7 @@
 
 #include "records/bell.h"
 #include "records/record_file.h"
+#include "records/room.h"
 #include "records/row_queue.h"
 #include "records/thread.h"
 
@@ -43,12 +44,15 @@ struct WriterOptions {
   Retention retention;
   std::function<int64_t()> clock;  // Unix time in ms; from any thread
   RecordFile::FileSystemOf fileSystem = fileSystemOf;
+  std::function<std::optional<DiskSpace>(const std::string& file)> diskSpace = diskSpaceOf;
   // How long the first row of a batch waits for others.
   std::chrono::milliseconds gather{20};
   // How long another process may keep the file locked before that is a failure.
   std::chrono::milliseconds busy{5000};
   // After a failure rows are dropped for so long before the next attempt.
   std::chrono::milliseconds pause{5000};
+  // Between two looks at a disk without room while nothing is recorded.
+  std::chrono::milliseconds look{1000};
 };
 
 class Writer {
@@ -104,7 +108,9 @@ class Writer {
   void openFile();
   void examine();
   [[nodiscard]] bool moveAside();
-  void recover(Batch& batch);
+  void leaveRoom();
+  void recover(Batch& batch, Keep keep);
+  void recovered();
   void drop();
   void finish(const Batch& batch, bool durable);
   void prune();
@@ -130,6 +136,7 @@ class Writer {
   bool tidied_ = false;
   bool refused_ = false;  // for as long as this process lives
   std::string lastCode_;
+  Room room_;
   Steady::time_point notBefore_;
   Steady::time_point nextLook_;
   Steady::time_point nextAgePrune_;

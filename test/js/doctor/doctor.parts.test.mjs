@@ -8,6 +8,7 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { addon } from "../../../js/base/addon.mjs";
 import { PARTS } from "../../../js/doctor/checks-parts.mjs";
+import { tap } from "../../support/cli-process.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
 import { waitFor } from "../../support/wait.mjs";
@@ -20,11 +21,11 @@ const MAIN = fileURLToPath(
 /**
  * A gateway host with the features of tests and a session, in a home that a test has prepared.
  * @param {import("node:test").TestContext} t
- * @param {{files?: Record<string, string | Buffer | null>, env?: Record<string, string>, main?: string}} [options] files
- *   of <COPILOT_HOME>/tap; null: a folder
+ * @param {{files?: Record<string, string | Buffer | null>, env?: Record<string, string>, main?: string, home?: string}} [options]
+ *   files of <COPILOT_HOME>/tap; null: a folder
  */
-async function hosted(t, { files = {}, env = {}, main } = {}) {
-  const home = fs.realpathSync(temporaryFolder(t));
+async function hosted(t, { files = {}, env = {}, main, home: given } = {}) {
+  const home = given ?? fs.realpathSync(temporaryFolder(t));
   const folder = path.join(home, "tap");
   fs.mkdirSync(folder, { mode: 0o700 });
   for (const [name, content] of Object.entries(files)) {
@@ -187,6 +188,27 @@ describe("the record store", () => {
     assert.match(problem, /no room for records/);
     await at.do(command);
     assert.match((await at.found("RECORDS_DROPPED")).problem, /\d+ of \w+/);
+  });
+
+  test("on a disk that is nearly full is found, until there is room", async (t) => {
+    const home = fs.realpathSync(temporaryFolder(t));
+    const disk = ["-t", "tmpfs", "-o", "size=24m,mode=700", "tap-test", home];
+    if (spawnSync("mount", disk).status !== 0) return t.skip("this process may not mount");
+    t.after(() => spawnSync("umount", ["--lazy", home]));
+    const at = await hosted(t, { main: REAL, home });
+    const ballast = path.join(home, "ballast");
+    fs.writeFileSync(ballast, Buffer.alloc(20_000_000));
+    for (let i = 0; i < 3; i += 1) await at.session.call("tap_status");
+    const { problem, command } = await at.found("RECORDS_DISK_LOW");
+    assert.match(problem, /has \d\.\d MB left\. Until it has 7\.\d MB, only what features put/);
+    await at.do(command);
+    const { out } = await tap(["status"], at);
+    assert.match(out, /, only what features put before the model {2}.*\n {2}The disk of "/);
+    assert.match(out, /\n {2}dropped: 3 of tool_call/);
+    fs.rmSync(ballast);
+    const passes = async () =>
+      !(await at.diagnose()).warnings.some((warning) => warning.code === "RECORDS_DISK_LOW");
+    await waitFor(passes, { what: () => at.host.log, timeoutMs: 20_000 });
   });
 
   /** A finding for a state that a test cannot bring about: the store's own tests do. */

@@ -22,6 +22,8 @@ using std::chrono::milliseconds;
 
 // 2026-01-01T00:00:00Z.
 inline constexpr int64_t kStart = 1'767'225'600'000;
+// Of a rig's disk: 20 MB of it are to stay free.
+inline constexpr int64_t kDiskBytes = 2'000'000'000;
 
 class TemporaryFolder {
  public:
@@ -51,6 +53,10 @@ class StoreRig {
                     FileSystem system = FileSystem::Local) {
     StoreOptions options;
     options.writer.fileSystem = [system](const std::string& /*file*/) { return system; };
+    options.writer.diskSpace = [this](const std::string& file) {
+      return disk.load() < 0 ? diskSpaceOf(file) : DiskSpace{disk.load(), kDiskBytes};
+    };
+    options.writer.look = milliseconds(5);
     options.writer.file = std::move(file);
     options.writer.retention = retention;
     options.writer.clock = [this] { return now.load(); };
@@ -138,6 +144,8 @@ class StoreRig {
   }
 
   std::atomic<int64_t> now{kStart};
+  // What the disk has free; less than nothing: as much as it really has.
+  std::atomic<int64_t> disk{kDiskBytes};
   std::vector<Diagnostic> diagnostics;
   std::unique_ptr<Store> store;
 
