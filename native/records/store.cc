@@ -73,8 +73,8 @@ FileState Store::state() const {
 
 void Store::close(std::function<void()> closed) {
   closing_ = true;
-  closed_ = std::move(closed);
-  if (writer_.started()) return writer_.close();
+  closed_.push_back(std::move(closed));
+  if (writer_.started() && !closedAlready_) return writer_.close();
   post(ClosedEvent{});
 }
 
@@ -119,7 +119,8 @@ void Store::handle(const Diagnostic& diagnostic) {
 }
 
 void Store::handle(ClosedEvent /*event*/) {
-  if (const auto closed = std::exchange(closed_, nullptr)) closed();
+  closedAlready_ = true;
+  for (const auto& closed : std::exchange(closed_, {})) closed();
 }
 
 }  // namespace tap::records

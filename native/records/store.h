@@ -59,13 +59,15 @@ class Store final : public protocol::RecordSink {
   [[nodiscard]] FileState state() const;
   // Waits until what was appended is written or dropped, at most that long.
   bool flush(std::chrono::milliseconds most) { return writer_.settle(most); }
-  // Writes what was appended and ends; `closed` comes within deliver(). Rows after that are
-  // dropped.
+  // Writes what was appended and ends; `closed` comes within deliver(), also where the store is
+  // closed already. Rows after that are dropped.
   void close(std::function<void()> closed);
 
   // Calls back whom something has happened to. Returns: whether somebody still waits.
   bool deliver();
-  [[nodiscard]] bool isAwaited() const { return !commits_.empty() || !answers_.empty() || closed_; }
+  [[nodiscard]] bool isAwaited() const {
+    return !commits_.empty() || !answers_.empty() || !closed_.empty();
+  }
 
  private:
   struct CommittedEvent {
@@ -94,7 +96,8 @@ class Store final : public protocol::RecordSink {
   Listener listener_;
   std::unordered_map<uint64_t, std::variant<uint64_t, Committed>> commits_;
   std::unordered_map<uint64_t, Answered> answers_;
-  std::function<void()> closed_;
+  bool closedAlready_ = false;
+  std::vector<std::function<void()>> closed_;
 
   std::mutex mutex_;
   std::vector<Event> events_;

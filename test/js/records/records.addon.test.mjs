@@ -127,6 +127,16 @@ describe("Records", () => {
     assert.equal(await countIn(flushed.file), 500);
   });
 
+  test("close settles each time, also when the store is closed", async () => {
+    const records = new addon.Records({ file: newFile() });
+    records.append("gate", { body: "{}" });
+    await Promise.all([records.close(), records.close()]);
+    await records.close();
+    assert.equal(records.stats().written, 1);
+    const twice = runApart('await records.close(); await records.close(); console.log("closed");');
+    assert.equal(twice.stdout, "closed\n", twice.stderr);
+  });
+
   test("a worker that ends takes its store along", async () => {
     const file = newFile();
     const code = `

@@ -75,6 +75,20 @@ TEST(RecordStore, ClosesOnceAllIsWritten) {
   EXPECT_FALSE(rig.query("{}").good);
 }
 
+TEST(RecordStore, SettlesEachClose) {
+  const TemporaryFolder folder;
+  StoreRig rig(folder.file());
+  int closed = 0;
+  rig.store->close([&] { ++closed; });
+  rig.store->close([&] { ++closed; });
+  rig.run([&] { return closed == 2; });
+  rig.store->close([&] { ++closed; });
+  EXPECT_EQ(closed, 2) << "not from inside the call";
+  EXPECT_TRUE(rig.store->isAwaited());
+  rig.run([&] { return closed == 3; });
+  EXPECT_FALSE(rig.store->isAwaited());
+}
+
 TEST(RecordStore, KeepsOnlyNotifyWhereItIsToldSo) {
   const TemporaryFolder folder;
   StoreRig rig(folder.file());
