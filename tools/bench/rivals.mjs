@@ -12,6 +12,7 @@ import { createGateway } from "copilot-tap/gateway";
 import { WebSocketServer } from "ws";
 import { GatewayLink } from "../../js/session/gateway-link.mjs";
 import { gatewayFiles, programFolder } from "../../js/base/paths.mjs";
+import { userConfigFile } from "../../js/projects/config-file.mjs";
 import { SessionRunner } from "../../js/session/runner.mjs";
 import { waitFor } from "../../test/support/wait.mjs";
 import { JsGateway, toToolResult } from "./js-gateway.mjs";
@@ -109,8 +110,9 @@ async function tapDetached(config = {}) {
   const port = await freePort();
   const env = { ...process.env, COPILOT_HOME: home, TAP_GATEWAY_PORT: String(port) };
   const files = gatewayFiles(env);
-  fs.mkdirSync(files.folder, { recursive: true });
-  fs.writeFileSync(path.join(files.folder, "config.json"), JSON.stringify(config), { mode: 0o600 });
+  const configFile = userConfigFile(files);
+  fs.mkdirSync(path.dirname(configFile), { recursive: true, mode: 0o700 });
+  fs.writeFileSync(configFile, JSON.stringify(config), { mode: 0o600 });
   const host = spawn(process.execPath, [path.join(programFolder, "js", "host", "host.mjs")], {
     env,
     stdio: "ignore",
