@@ -119,7 +119,8 @@ class RecordSink {
   RecordSink& operator=(const RecordSink&) = delete;
   virtual ~RecordSink() = default;
 
-  // Returns at once. A row that finds no room is counted as dropped; a `notify` row always does.
+  // Returns at once. A row that finds no room is counted as dropped. There is more room for
+  // `notify`.
   virtual void append(const Row& row) = 0;
 
   // The same for a row that must be durable before something else happens. The listener hears of

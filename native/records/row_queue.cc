@@ -66,6 +66,7 @@ struct RowQueue::Head {
   std::array<bool, 2> shared{};
   Collection collection = Collection::Diagnostic;
   bool waited = false;
+  bool urgent = false;
   bool hasSpan = false;
 
   [[nodiscard]] SpanInfo* span() { return reinterpret_cast<SpanInfo*>(this + 1); }
@@ -105,9 +106,14 @@ RowQueue::~RowQueue() {
   if (Block* block = first_.load(); block != nullptr) Block::destroy(block);
 }
 
-char* RowQueue::room(size_t size, bool urgent) {
+bool RowQueue::hasRoom(size_t size, bool urgent) const {
+  const size_t after = bytes_.load(std::memory_order_relaxed) + size;
+  if (!urgent) return after <= kMaxQueuedBytes;
+  return after <= kMaxUrgentBytes && urgent_.load(std::memory_order_relaxed) < kMaxUrgentRows;
+}
+
+char* RowQueue::room(size_t size) {
   const size_t waiting = bytes_.load(std::memory_order_relaxed);
-  if (!urgent && waiting + size > kMaxQueuedBytes) return nullptr;
   if (tail_ != nullptr) {
     const size_t used = tail_->used.load(std::memory_order_relaxed);
     if (tail_->capacity - used >= size) return tail_->data() + used;
@@ -175,7 +181,8 @@ void RowQueue::fill(Head& head, const Row& row, const Parts& parts) {
 bool RowQueue::push(const Row& row, std::optional<uint64_t> number) {
   const Parts parts = partsOf(row);
   const size_t size = parts.size();
-  char* memory = room(size, number.has_value() || row.collection == Collection::Notify);
+  const bool urgent = number.has_value() || row.collection == Collection::Notify;
+  char* memory = hasRoom(size, urgent) ? room(size) : nullptr;
   if (memory == nullptr) {
     for (size_t i = 0; i < 2; ++i) {
       if (parts.shared[i]) {
@@ -188,9 +195,11 @@ bool RowQueue::push(const Row& row, std::optional<uint64_t> number) {
   head.size = static_cast<uint32_t>(size);
   head.number = number.value_or(0);
   head.waited = number.has_value();
+  head.urgent = urgent;
   fill(head, row, parts);
   bytes_.fetch_add(size, std::memory_order_relaxed);
   if (number) waited_.fetch_add(1);
+  if (urgent) urgent_.fetch_add(1, std::memory_order_relaxed);
   tail_->used.store(static_cast<size_t>(memory - tail_->data()) + size, std::memory_order_release);
   pushed_.store(pushed_.load(std::memory_order_relaxed) + 1);
   return true;
@@ -262,6 +271,7 @@ void RowQueue::release() {
       auto* head = reinterpret_cast<Head*>(block->data() + released_.offset);
       bytes += head->size;
       if (head->waited) waited_.fetch_sub(1);
+      if (head->urgent) urgent_.fetch_sub(1, std::memory_order_relaxed);
       released_.offset += head->size;
       Slice* slice = head->slices();
       for (const bool isShared : head->shared) {

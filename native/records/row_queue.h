@@ -22,6 +22,10 @@ using protocol::SpanInfo;
 // finds no room is dropped; a large payload that finds none is cut.
 inline constexpr size_t kMaxQueuedBytes = size_t{8} * 1024 * 1024;
 inline constexpr size_t kMaxSharedBytes = size_t{8} * 1024 * 1024;
+// A row with a number, and one of `notify`, finds room beyond that while the disk stalls: up to so
+// many bytes with all the others, and so many of these rows.
+inline constexpr size_t kMaxUrgentBytes = 2 * kMaxQueuedBytes;
+inline constexpr size_t kMaxUrgentRows = 10'000;
 // A payload up to this size is copied; of a larger one the bytes are shared.
 inline constexpr size_t kMaxCopiedPayload = size_t{8} * 1024;
 // A larger body is not kept: a record has room for much less.
@@ -53,8 +57,7 @@ class RowQueue {
   RowQueue& operator=(const RowQueue&) = delete;
   ~RowQueue();  // when neither thread uses it any more
 
-  // For the thread that pushes. False: there is no room, and nothing was kept. A row with a
-  // number, and one of the collection `notify`, always finds room while there is memory.
+  // For the thread that pushes. False: there is no room, and nothing was kept.
   [[nodiscard]] bool push(const Row& row, std::optional<uint64_t> number = std::nullopt);
   // How many were pushed so far.
   [[nodiscard]] uint64_t pushed() const { return pushed_.load(); }
@@ -83,7 +86,8 @@ class RowQueue {
 
   [[nodiscard]] Parts partsOf(const Row& row);
   static void fill(Head& head, const Row& row, const Parts& parts);
-  [[nodiscard]] char* room(size_t size, bool urgent);
+  [[nodiscard]] bool hasRoom(size_t size, bool urgent) const;
+  [[nodiscard]] char* room(size_t size);
   // The entry at that place; null if none was pushed yet. Moves to the next block where it must.
   [[nodiscard]] static Head* entryAt(Place& place);
 
@@ -96,6 +100,7 @@ class RowQueue {
   std::atomic<size_t> bytes_{0};
   std::atomic<size_t> shared_{0};
   std::atomic<size_t> waited_{0};
+  std::atomic<size_t> urgent_{0};
 
   // The thread that takes.
   Place released_;

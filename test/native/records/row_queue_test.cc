@@ -107,7 +107,7 @@ TEST(RowQueue, LeavesOutABodyThatIsTooLarge) {
   EXPECT_EQ(taken.bodyBytes, body.size());
 }
 
-TEST(RowQueue, HasNoRoomBeyondItsBoundButForNotify) {
+TEST(RowQueue, HasMoreRoomForRowsThatAreAwaitedAndForNotify) {
   RowQueue queue;
   const std::string body = "{\"text\":\"" + std::string(4000, 'x') + "\"}";
   size_t kept = 0;
@@ -122,6 +122,40 @@ TEST(RowQueue, HasNoRoomBeyondItsBoundButForNotify) {
   }
   queue.release();
   EXPECT_TRUE(queue.push(rowOf(body)));
+}
+
+TEST(RowQueue, BoundsTheBytesOfAwaitedRowsAndNotify) {
+  RowQueue queue;
+  const std::string body = "{\"text\":\"" + std::string(30'000, 'x') + "\"}";
+  size_t kept = 0;
+  while (queue.push(rowOf(body, Collection::Notify))) ++kept;
+  EXPECT_GT(kept, 500u);
+  EXPECT_LE(queue.bytes(), kMaxUrgentBytes);
+  EXPECT_FALSE(queue.push(rowOf(body), 1));
+  EXPECT_EQ(queue.waited(), 0u);
+  QueuedRow row;
+  for (size_t i = 0; i < kept / 2; ++i) ASSERT_TRUE(queue.next(row));
+  queue.release();
+  EXPECT_TRUE(queue.push(rowOf(body), 1));
+}
+
+TEST(RowQueue, BoundsTheNumberOfAwaitedRowsAndNotify) {
+  RowQueue queue;
+  for (size_t i = 0; i < kMaxUrgentRows; ++i) {
+    ASSERT_TRUE(i % 2 == 0 ? queue.push(rowOf("{}"), i)
+                           : queue.push(rowOf("{}", Collection::Notify)));
+  }
+  EXPECT_FALSE(queue.push(rowOf("{}"), 1));
+  EXPECT_FALSE(queue.push(rowOf("{}", Collection::Notify)));
+  EXPECT_TRUE(queue.push(rowOf("{}"))) << "others have room";
+  QueuedRow row;
+  ASSERT_TRUE(queue.next(row));
+  queue.release();
+  EXPECT_TRUE(queue.push(rowOf("{}"), 1));
+  while (queue.next(row)) {
+  }
+  queue.release();
+  EXPECT_EQ(queue.waited(), 0u);
 }
 
 TEST(RowQueue, CutsNamesThatAreTooLong) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/json.h"
@@ -54,6 +55,7 @@ class StoreRig {
     StoreOptions options;
     options.writer.fileSystem = [system](const std::string& /*file*/) { return system; };
     options.writer.diskSpace = [this](const std::string& file) {
+      while (stalled.load()) std::this_thread::sleep_for(milliseconds(1));
       return disk.load() < 0 ? diskSpaceOf(file) : DiskSpace{disk.load(), kDiskBytes};
     };
     options.writer.look = milliseconds(5);
@@ -146,6 +148,8 @@ class StoreRig {
   std::atomic<int64_t> now{kStart};
   // What the disk has free; less than nothing: as much as it really has.
   std::atomic<int64_t> disk{kDiskBytes};
+  // A disk that does not answer.
+  std::atomic<bool> stalled{false};
   std::vector<Diagnostic> diagnostics;
   std::unique_ptr<Store> store;
 

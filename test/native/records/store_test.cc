@@ -89,6 +89,29 @@ TEST(RecordStore, SettlesEachClose) {
   EXPECT_FALSE(rig.store->isAwaited());
 }
 
+TEST(RecordStore, RefusesWhatIsAwaitedBeyondItsBoundWhileTheDiskStalls) {
+  const TemporaryFolder folder;
+  StoreRig rig(folder.file());
+  EXPECT_TRUE(rig.commit(Collection::Notify, "{}"));
+  rig.stalled = true;
+  rig.append(Collection::Gate, "{}");  // the writer stands still with it
+  size_t refused = 0;
+  size_t durable = 0;
+  Row row;
+  row.collection = Collection::Notify;
+  row.body = "{}";
+  const auto heard = [&](bool is) { ++(is ? durable : refused); };
+  for (size_t i = 0; i < kMaxUrgentRows; ++i) rig.store->commit(row, heard);
+  EXPECT_EQ(refused, 0u);
+  for (int i = 0; i < 3; ++i) rig.store->commit(row, heard);
+  rig.run([&] { return refused == 3; });
+  EXPECT_EQ(durable, 0u);
+  EXPECT_EQ(rig.store->state().dropped[static_cast<size_t>(Collection::Notify)], 3u);
+  rig.stalled = false;
+  rig.run([&] { return durable == kMaxUrgentRows; });
+  EXPECT_TRUE(rig.commit(Collection::Notify, "{}"));
+}
+
 TEST(RecordStore, KeepsOnlyNotifyWhereItIsToldSo) {
   const TemporaryFolder folder;
   StoreRig rig(folder.file());
