@@ -76,6 +76,8 @@ class Chaos {
   done = {};
   /** The timers that end a fault, by the name of the fault. @type {Map<string, NodeJS.Timeout>} */
   #wrong = new Map();
+  /** Problems that were reported. */
+  #said = 0;
   /** Hosts that were stopped at some time. @type {Set<number>} */
   #stopped = new Set();
 
@@ -266,6 +268,10 @@ class Chaos {
       `   ${Math.round(at / 1000)} s: ${calls} calls, ${answered} answered, ${failed} failed, ${checks} checks, ` +
         `${lost} lost with their session; the host has ${memory} MB; ${this.ledger.problems.length} problems`,
     );
+    for (const problem of this.ledger.problems.slice(this.#said, this.#said + 10)) {
+      say(`      ${problem}`);
+    }
+    this.#said = this.ledger.problems.length;
   }
 
   /** All is quiet: every call has its outcome, and everything works again. */
