@@ -36,6 +36,15 @@ constexpr int kMaxNested = 4;
   return false;
 }
 
+// How many tokens there are, or may be.
+[[nodiscard]] bool isCount(json::Value value) {
+  constexpr size_t kMostDigits = 9;
+  if (value.kind != json::Kind::String) return false;
+  const std::string_view digits = value.raw.substr(1, value.raw.size() - 2);
+  return digits.size() <= kMostDigits &&
+         std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
+}
+
 // Results are often JSON in a string.
 [[nodiscard]] bool mayBeJson(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t\r\n");
@@ -113,6 +122,7 @@ void Redactor::member(const json::Member& member, bool named) {
   const NameLooks looks = looksOfMember(member);
   if (!looks.secret && !named) return value(member.value);
   // A number of tokens used is not a secret.
+  if (looks.lastIsTokens && isCount(member.value)) return value(member.value);
   secret(member.value, looks.lastIsSecret && !looks.lastIsTokens);
 }
 

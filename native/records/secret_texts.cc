@@ -19,11 +19,14 @@ namespace {
 [[nodiscard]] constexpr bool isDigit(char c) {
   return c >= '0' && c <= '9';
 }
+[[nodiscard]] constexpr bool isCapital(char c) {
+  return c >= 'A' && c <= 'Z';
+}
 [[nodiscard]] constexpr bool isBlank(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
 [[nodiscard]] constexpr char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return isCapital(c) ? static_cast<char>(c + 32) : c;
 }
 
 enum class Letters : uint8_t {
@@ -31,6 +34,7 @@ enum class Letters : uint8_t {
   Word,
   WordDash,
   WordSlash,
+  WordDashDot,
   Alphanumeric,
   Capitals,
   Credentials
@@ -46,10 +50,12 @@ enum class Letters : uint8_t {
       return isWord(c) || c == '-';
     case Letters::WordSlash:
       return isWord(c) || c == '/';
+    case Letters::WordDashDot:
+      return isWord(c) || c == '-' || c == '.';
     case Letters::Alphanumeric:
       return isWord(c) && c != '_';
     case Letters::Capitals:
-      return isDigit(c) || (c >= 'A' && c <= 'Z');
+      return isCapital(c) || isDigit(c);
     case Letters::Credentials:
       return isWord(c) || c == '.' || c == '~' || c == '+' || c == '/' || c == '=' || c == '-';
   }
@@ -67,9 +73,14 @@ struct Form {
 
 // In the order of their first letters.
 constexpr std::array kForms{
+    Form{"AGE-SECRET-KEY-1", Letters::Capitals, 20},
     Form{"AIza", Letters::WordDash, 30},
     Form{"AKIA", Letters::Capitals, 16, false, true},
     Form{"ASIA", Letters::Capitals, 16, false, true},
+    Form{"GOCSPX-", Letters::WordDash, 20},
+    Form{"SG.", Letters::WordDashDot, 40},
+    Form{"dckr_pat_", Letters::WordDash, 20},
+    Form{"dop_v1_", Letters::Hex, 40},
     Form{"gho_", Letters::Word, 20},
     Form{"ghp_", Letters::Word, 20},
     Form{"ghr_", Letters::Word, 20},
@@ -77,23 +88,31 @@ constexpr std::array kForms{
     Form{"ghu_", Letters::Word, 20},
     Form{"github_pat_", Letters::Word, 20},
     Form{"glpat-", Letters::WordDash, 16},
+    Form{"glrt-", Letters::WordDash, 16},
     Form{"hf_", Letters::Alphanumeric, 20},
     Form{"hooks.slack.com/services/", Letters::WordSlash, 10, true},
+    Form{"hvs.", Letters::WordDash, 20},
     Form{"npm_", Letters::Alphanumeric, 20},
     Form{"ptk-", Letters::Hex, 16},
+    Form{"pypi-", Letters::WordDash, 40},
     Form{"rk-", Letters::WordDash, 20},
     Form{"rk_", Letters::WordDash, 20},
     Form{"sk-", Letters::WordDash, 20},
+    Form{"shpat_", Letters::Hex, 20},
     Form{"sk_", Letters::WordDash, 20},
     Form{"stk-", Letters::Hex, 16},
     Form{"tok-", Letters::Hex, 16},
+    Form{"whsec_", Letters::Word, 20},
     Form{"xapp-", Letters::WordDash, 10},
     Form{"xoxa-", Letters::WordDash, 10},
     Form{"xoxb-", Letters::WordDash, 10},
+    Form{"xoxc-", Letters::WordDash, 10},
+    Form{"xoxd-", Letters::WordDash, 10},
     Form{"xoxe-", Letters::WordDash, 10},
     Form{"xoxp-", Letters::WordDash, 10},
     Form{"xoxr-", Letters::WordDash, 10},
     Form{"xoxs-", Letters::WordDash, 10},
+    Form{"ya29.", Letters::WordDash, 20},
 };
 static_assert(std::ranges::is_sorted(kForms, {}, [](const Form& form) { return form.prefix[0]; }));
 
@@ -112,13 +131,15 @@ class Search {
       case '"':
         return pairingCode(at);
       case '-':
-        return has(at, "-----") ? privateKey(at) : optionSecret(text_, at);
+        if (has(at, "-----")) return privateKey(at);
+        return has(at, "--") ? optionSecret(text_, at) : userOptionSecret(text_, at);
       default:
         break;
     }
     if (at > 0 && isWord(text_[at - 1])) return std::nullopt;
     if (c == 'B' || c == 'b') return credentials(at);
     if (c == 'e') return webToken(at);
+    if (has(at, "password")) return netrcSecret(text_, at);
     return prefixed(at);
   }
 
@@ -170,10 +191,31 @@ class Search {
       while (begin < text_.size() && text_[begin] == ' ') ++begin;
       if (begin == blanks || begin > blanks + 4) return std::nullopt;
       const size_t end = runOf(Letters::Credentials, begin);
-      if (end < begin + 8) return std::nullopt;
+      const std::string_view value = text_.substr(begin, end - begin);
+      // In a header it is what it is; elsewhere it may be a word: "basic knowledge".
+      const bool is =
+          isHeaderBefore(at) ? value.size() >= 4 : value.size() >= 8 && !isOrdinaryWord(value);
+      if (!is) return std::nullopt;
       return Found{blanks, end, " "};
     }
     return std::nullopt;
+  }
+  // Whether `Authorization: ` stands before it.
+  [[nodiscard]] bool isHeaderBefore(size_t at) const {
+    constexpr std::string_view kHeader = "authorization";
+    const size_t least = at - std::min(at, kHeader.size() + 8);
+    const auto isBetween = [](char c) { return !isWord(c) && c != '\n'; };
+    while (at > least && isBetween(text_[at - 1])) --at;
+    if (at < kHeader.size()) return false;
+    return std::ranges::equal(text_.substr(at - kHeader.size(), kHeader.size()), kHeader, {},
+                              lower);
+  }
+  [[nodiscard]] static bool isOrdinaryWord(std::string_view value) {
+    constexpr size_t kLongest = 20;
+    if (value.size() >= kLongest) return false;
+    const auto isLetter = [](char c) { return (c >= 'a' && c <= 'z') || c == '-' || c == '.'; };
+    return std::ranges::all_of(value.substr(1), isLetter) ||
+           std::ranges::all_of(value, [](char c) { return isCapital(c) || c == '-' || c == '.'; });
   }
 
   // The password of a URL; `at` is the ":" before its slashes.
@@ -181,12 +223,22 @@ class Search {
     size_t colon = at + 3;
     const auto endsUser = [](char c) { return isBlank(c) || c == '/' || c == ':' || c == '@'; };
     while (colon < text_.size() && !endsUser(text_[colon])) ++colon;
+    if (has(colon, "@")) return tokenAsUser(at + 3, colon);
     if (!has(colon, ":")) return std::nullopt;
-    size_t end = colon + 1;
-    while (end < text_.size() && !isBlank(text_[end]) && text_[end] != '/' && text_[end] != '@')
-      ++end;
-    if (end == colon + 1 || !has(end, "@")) return std::nullopt;
-    return Found{colon + 1, end, {}};
+    size_t last = std::string_view::npos;
+    for (size_t end = colon + 1; end < text_.size() && !isBlank(text_[end]) && text_[end] != '/';
+         ++end) {
+      if (text_[end] == '@') last = end;
+    }
+    if (last == std::string_view::npos || last == colon + 1) return std::nullopt;
+    return Found{colon + 1, last, {}};
+  }
+  // `https://0123456789abcdef…@host`: a name is shorter, or without digits.
+  [[nodiscard]] std::optional<Found> tokenAsUser(size_t begin, size_t end) const {
+    const std::string_view user = text_.substr(begin, end - begin);
+    if (user.size() < 20 || !std::ranges::all_of(user, isWord)) return std::nullopt;
+    if (!std::ranges::any_of(user, isDigit)) return std::nullopt;
+    return Found{begin, end, {}};
   }
 
   // The code that a person types while pairing, in JSON; `at` is the first quotation mark.
@@ -211,8 +263,8 @@ class Search {
     if (!has(at, kBegin)) return std::nullopt;
     const std::optional<size_t> begun = pemLabel(at + kBegin.size());
     if (!begun) return std::nullopt;
-    size_t end = *begun;
-    while (end < text_.size() && text_[end] != '-') ++end;
+    // An encrypted one has headers with "-".
+    size_t end = std::min(text_.find("-----", *begun), text_.size());
     constexpr std::string_view kEnd = "-----END ";
     if (has(end, kEnd)) end = pemLabel(end + kEnd.size()).value_or(end);
     return Found{at, end, {}};

@@ -15,6 +15,9 @@ constexpr size_t kLongestValue = 4096;
 constexpr size_t kMostBlanks = 8;
 constexpr size_t kMostBackslashes = 7;
 constexpr size_t kShortestWord = 4;
+constexpr size_t kShortestLastWord = 3;
+constexpr size_t kLongestWord = 256;
+constexpr size_t kFarthestProgram = 256;
 
 [[nodiscard]] constexpr bool isLabelLetter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -123,6 +126,16 @@ class Beside {
     return Found{at, end, {}};
   }
 
+  // A value without quotes that the line ends with, as in an INI file. Code is not one.
+  [[nodiscard]] std::optional<Found> lastWord(size_t at) const {
+    const std::optional<Found> found = word(at, kShortestLastWord);
+    if (!found) return std::nullopt;
+    const size_t after = gapAfter(found->end);
+    const bool ends = after >= text_.size() || isLineEnd(text_[after]) || text_[after] == '#';
+    if (!ends || isCode(text_.substr(at, found->end - at))) return std::nullopt;
+    return found;
+  }
+
   // Up to the end of the line, or to the quote that the line ends with.
   [[nodiscard]] std::optional<Found> line(size_t at) const {
     size_t end = at;
@@ -140,9 +153,53 @@ class Beside {
     return at == 0 || isLineEnd(text_[at - 1]);
   }
 
+  // Whether it is `{ name`, `, name` or `(name`.
+  [[nodiscard]] bool beginsMember(size_t at) const {
+    const size_t before = gapBefore(at);
+    return before > 0 &&
+           (text_[before - 1] == '{' || text_[before - 1] == ',' || text_[before - 1] == '(');
+  }
+
+  // The word before the blanks before `at`; empty where there is none, or it is too long.
+  [[nodiscard]] std::string_view wordBefore(size_t at) const {
+    const auto isSpace = [](char c) { return isGap(c) || isLineEnd(c); };
+    const size_t least = at - std::min(at, kMostBlanks);
+    size_t end = at;
+    while (end > least && isSpace(text_[end - 1])) --end;
+    if (end == at) return {};
+    size_t begin = end;
+    while (begin > 0 && end - begin <= kLongestWord && !isSpace(text_[begin - 1])) --begin;
+    return end - begin > kLongestWord ? std::string_view() : text_.substr(begin, end - begin);
+  }
+  [[nodiscard]] size_t placeOf(std::string_view part) const {
+    return static_cast<size_t>(part.data() - text_.data());
+  }
+
  private:
+  // `None`, `self.token`, `read()`, `$TOKEN`.
+  [[nodiscard]] static bool isCode(std::string_view value) {
+    constexpr std::array<std::string_view, 12> kWords{"none",  "null",      "nil",     "true",
+                                                      "false", "undefined", "None",    "False",
+                                                      "True",  "NULL",      "nullptr", "Null"};
+    if (std::ranges::find(kWords, value) != kWords.end()) return true;
+    if (value.find_first_of("()[]{}<>;$,") != std::string_view::npos) return true;
+    const auto isPart = [](char c) { return (c >= 'a' && c <= 'z') || c == '_' || c == '.'; };
+    return value.find('.') != std::string_view::npos && std::ranges::all_of(value, isPart);
+  }
+
   std::string_view text_;
 };
+
+// Messages of parsers: `Unexpected token: "}"`.
+[[nodiscard]] bool isOfParser(std::string_view word) {
+  constexpr std::array<std::string_view, 6> kWords{"expected", "unexpected", "invalid",
+                                                   "illegal",  "unknown",    "missing"};
+  std::array<char, 12> letters{};
+  if (word.size() > letters.size()) return false;
+  std::ranges::transform(word, letters.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+  return std::ranges::find(kWords, std::string_view(letters.data(), word.size())) != kWords.end();
+}
 
 // Credentials of an Authorization header are found by their scheme.
 [[nodiscard]] bool hasScheme(std::string_view value) {
@@ -163,8 +220,9 @@ std::optional<Found> assignedSecret(std::string_view text, size_t at) {
   if (!tellsSecret(label) && !namesParameter(label)) return std::nullopt;
   const size_t value = beside.gapAfter(at + 1);
   if (const auto found = beside.quoted(value)) return found;
-  if (name != at || value != at + 1) return std::nullopt;
-  return beside.word(value, 1);
+  if (name == at && value == at + 1) return beside.word(value, 1);
+  if (name == at || value == at + 1 || !beside.beginsLine(name - label.size())) return std::nullopt;
+  return tellsSecret(label) ? beside.lastWord(value) : std::nullopt;
 }
 
 std::optional<Found> fieldSecret(std::string_view text, size_t at) {
@@ -178,12 +236,88 @@ std::optional<Found> fieldSecret(std::string_view text, size_t at) {
     return beside.quoted(value);
   }
   const std::string_view label = beside.labelBefore(name);
-  if (name != at || value == at + 1 || !tellsSecret(label)) return std::nullopt;
-  if (!beside.beginsLine(at - label.size())) return std::nullopt;
-  if (const auto found = beside.quoted(value)) return found;
+  if (!tellsSecret(label)) return std::nullopt;
+  const size_t begin = name - label.size();
+  const bool alone = beside.beginsLine(begin);
+  if (const auto found = beside.quoted(value)) {
+    if (alone || beside.beginsMember(begin)) return found;
+    return name == at && !isOfParser(beside.wordBefore(begin)) ? found : std::nullopt;
+  }
+  if (name != at || value == at + 1 || !alone) return std::nullopt;
   if (!isHeader(label)) return beside.word(value, kShortestWord);
   if (hasScheme(text.substr(value))) return std::nullopt;
   return beside.line(value);
+}
+
+namespace {
+
+// Whether it is an option of curl: the program's name stands before it, in its line.
+[[nodiscard]] bool isOfCurl(std::string_view text, size_t at) {
+  const size_t least = at - std::min(at, kFarthestProgram);
+  const std::string_view before = text.substr(least, at - least);
+  const size_t program = before.rfind("curl");
+  if (program == std::string_view::npos) return false;
+  const std::string_view between = before.substr(program);
+  // A line that ends with a backslash goes on.
+  for (size_t end = between.find('\n'); end != std::string_view::npos;
+       end = between.find('\n', end + 1)) {
+    if (between[end - 1] != '\\' && between[end - 1] != '\r') return false;
+  }
+  return true;
+}
+
+// The password of `name:password`.
+[[nodiscard]] std::optional<Found> passwordOfUser(const Beside& beside, std::string_view text,
+                                                  size_t at, size_t value) {
+  if (!isOfCurl(text, at)) return std::nullopt;
+  const std::optional<Found> quoted = beside.quoted(value);
+  const std::optional<Found> whole = quoted ? quoted : beside.word(value, 1);
+  if (!whole) return std::nullopt;
+  const size_t colon = text.substr(0, whole->end).find(':', whole->begin);
+  if (colon == std::string_view::npos || colon + 1 == whole->end) return std::nullopt;
+  return Found{colon + 1, whole->end, {}};
+}
+
+// Whether `login` follows the word at `value`.
+[[nodiscard]] bool isLoginNext(const Beside& beside, std::string_view text, size_t value) {
+  const std::optional<Found> word = beside.word(value, 1);
+  if (!word) return false;
+  const size_t next = text.find_first_not_of(" \t\r\n", word->end);
+  return next <= word->end + kMostBlanks && text.substr(next).starts_with("login");
+}
+
+}  // namespace
+
+std::optional<Found> userOptionSecret(std::string_view text, size_t at) {
+  const Beside beside(text);
+  const std::string_view option = text.substr(at, 2);
+  if ((option != "-u" && option != "-U") || at == 0) return std::nullopt;
+  if (!isGap(text[at - 1]) && !isLineEnd(text[at - 1])) return std::nullopt;
+  return passwordOfUser(beside, text, at, beside.gapAfter(at + 2));
+}
+
+std::optional<Found> netrcSecret(std::string_view text, size_t at) {
+  constexpr std::string_view kPassword = "password";
+  constexpr int kMostPairs = 3;
+  const Beside beside(text);
+  const auto isSpace = [](char c) { return isGap(c) || isLineEnd(c); };
+  size_t value = at + kPassword.size();
+  const size_t most = std::min(value + kMostBlanks, text.size());
+  while (value < most && isSpace(text[value])) ++value;
+  if (value == at + kPassword.size()) return std::nullopt;
+  size_t begin = at;
+  for (int pair = 0; pair < kMostPairs; ++pair) {
+    const std::string_view given = beside.wordBefore(begin);
+    if (given.empty()) return std::nullopt;
+    begin = beside.placeOf(given);
+    if (given == "default" && beside.beginsLine(begin)) return beside.word(value, 1);
+    const std::string_view name = beside.wordBefore(begin);
+    if (name == "machine")
+      return pair > 0 || isLoginNext(beside, text, value) ? beside.word(value, 1) : std::nullopt;
+    if (name != "login" && name != "account") return std::nullopt;
+    begin = beside.placeOf(name);
+  }
+  return std::nullopt;
 }
 
 std::optional<Found> optionSecret(std::string_view text, size_t at) {
@@ -194,8 +328,13 @@ std::optional<Found> optionSecret(std::string_view text, size_t at) {
   size_t end = at + 2;
   while (end < text.size() && end - at <= kLongestLabel && isLabelLetter(text[end])) ++end;
   const std::string_view label = text.substr(at + 2, end - at - 2);
+  if (label == "user" || label == "proxy-user") {
+    const size_t value = beside.is(end, '=') ? end + 1 : beside.gapAfter(end);
+    return value == end ? std::nullopt : passwordOfUser(beside, text, at, value);
+  }
   const size_t value = beside.gapAfter(end);
-  if (value == end || value >= text.size() || !tellsSecret(label)) return std::nullopt;
+  if (value == end || value >= text.size()) return std::nullopt;
+  if (!tellsSecret(label)) return std::nullopt;
   if (const auto found = beside.quoted(value)) return found;
   const char first = text[value];
   if (first == '-' || first == '<' || first == '[' || first == '{') return std::nullopt;

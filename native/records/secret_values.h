@@ -15,14 +15,19 @@ struct Found {
   std::string_view before;
 };
 
-// `name=value`; `at` is the "=".
+// `name=value`, and `name = value` as a line of its own; `at` is the "=".
 [[nodiscard]] std::optional<Found> assignedSecret(std::string_view text, size_t at);
 
 // `"name": "value"` in JSON, also where that is a text itself; `name: value` in a line of its own,
 // as of a header. `at` is the ":".
 [[nodiscard]] std::optional<Found> fieldSecret(std::string_view text, size_t at);
 
-// `--name value`; `at` is the first "-".
+// `--name value`, and `--user name:password` of curl; `at` is the first "-".
 [[nodiscard]] std::optional<Found> optionSecret(std::string_view text, size_t at);
+// `curl -u name:password`; `at` is the "-".
+[[nodiscard]] std::optional<Found> userOptionSecret(std::string_view text, size_t at);
+
+// `machine host login name password value`, as of a .netrc; `at` is where "password" begins.
+[[nodiscard]] std::optional<Found> netrcSecret(std::string_view text, size_t at);
 
 }  // namespace tap::records

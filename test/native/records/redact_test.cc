@@ -24,13 +24,35 @@ std::string repeated(std::string_view text, int times) {
 
 TEST(SecretTexts, AreFoundByTheirForm) {
   for (const std::string& secret :
-       {"ptk-" + repeated("0a", 32), "stk-" + repeated("0a", 8), "tok-" + repeated("0a", 8),
-        "ghp_" + repeated("a1B2", 9), "gho_" + repeated("a", 20),
-        "github_pat_" + repeated("a1_", 8), "sk-proj-" + repeated("a1B2", 8),
-        "rk_live_" + repeated("a", 20), std::string("AKIAIOSFODNN7EXAMPLE"),
-        std::string("ASIAIOSFODNN7EXAMPLE"), "glpat-" + repeated("a1B2", 5),
-        "npm_" + repeated("a1B2", 9), "hf_" + repeated("a", 20), "AIza" + repeated("a1B2", 9),
-        "xapp-1-" + repeated("A1", 10), "xoxb-" + repeated("1", 10),
+       {"ptk-" + repeated("0a", 32),
+        "stk-" + repeated("0a", 8),
+        "tok-" + repeated("0a", 8),
+        "ghp_" + repeated("a1B2", 9),
+        "gho_" + repeated("a", 20),
+        "github_pat_" + repeated("a1_", 8),
+        "sk-proj-" + repeated("a1B2", 8),
+        "rk_live_" + repeated("a", 20),
+        std::string("AKIAIOSFODNN7EXAMPLE"),
+        std::string("ASIAIOSFODNN7EXAMPLE"),
+        "glpat-" + repeated("a1B2", 5),
+        "npm_" + repeated("a1B2", 9),
+        "glrt-" + repeated("a1B2", 5),
+        "ya29." + repeated("a1B2", 9),
+        "GOCSPX-" + repeated("a1B2", 7),
+        "SG." + repeated("a1B2", 5) + "." + repeated("a1B2", 10),
+        "hvs." + repeated("a1B2", 6),
+        "pypi-" + repeated("a1B2", 12),
+        "dckr_pat_" + repeated("a1B2", 6),
+        "dop_v1_" + repeated("0a", 32),
+        "shpat_" + repeated("0a", 16),
+        "whsec_" + repeated("a1B2", 8),
+        "AGE-SECRET-KEY-1" + repeated("A1", 20),
+        "xoxc-" + repeated("1", 10),
+        "xoxd-" + repeated("1", 10),
+        "hf_" + repeated("a", 20),
+        "AIza" + repeated("a1B2", 9),
+        "xapp-1-" + repeated("A1", 10),
+        "xoxb-" + repeated("1", 10),
         std::string("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"),
         std::string("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----"),
         std::string("-----BEGIN PRIVATE KEY-----\nMIIE")}) {
@@ -109,6 +131,84 @@ TEST(SecretTexts, AreFoundBesideTheirNames) {
   }
 }
 
+TEST(SecretTexts, AreFoundInConfigFiles) {
+  EXPECT_EQ(cleanText("token = abc"), "token = <removed>");
+  EXPECT_EQ(cleanText("[x]\naws_secret_access_key = wJalrXUtnFEMI/K7MDENG\nregion = x"),
+            "[x]\naws_secret_access_key = <removed>\nregion = x");
+  EXPECT_EQ(cleanText("password = correct-horse  # mine"), "password = <removed>  # mine");
+  EXPECT_EQ(cleanText("{user: 'ada', password: \"hunter2\"}"),
+            "{user: 'ada', password: \"<removed>\"}");
+  EXPECT_EQ(cleanText("connect({password : 'hunter2'})"), "connect({password : '<removed>'})");
+  EXPECT_EQ(cleanText("login with password: \"hunter2\" now"),
+            "login with password: \"<removed>\" now");
+  EXPECT_EQ(cleanText("x={password:\"hunter2\"}"), "x={password:\"<removed>\"}");
+  for (const char* text :
+       {"token = read();", "token = None", "token = self.token", "password = getpass()",
+        "token = $TOKEN", "token = next(it)", "x = token = abc", "const token = abc",
+        "max_tokens = 4000", "max_tokens=4000", "tokens: 1000", "maxTokens: 4000", "pass = 3",
+        "if (token == \"\")", "Unexpected token: \"}\"", "a ? token : \"abcdef\"",
+        "token = abc def"}) {
+    EXPECT_EQ(cleanText(text), text);
+  }
+}
+
+TEST(SecretTexts, AreFoundInCommandsOfCurl) {
+  EXPECT_EQ(cleanText("curl -u ada:hunter2 https://x"), "curl -u ada:<removed> https://x");
+  EXPECT_EQ(cleanText("curl -s -uada:hunter2 https://x"), "curl -s -uada:<removed> https://x");
+  EXPECT_EQ(cleanText("curl --user 'ada:hunter 2' x"), "curl --user 'ada:<removed>' x");
+  EXPECT_EQ(cleanText("$ curl -L \\\n  --proxy-user ada:hunter2 \\\n  -u ada:hunter2"),
+            "$ curl -L \\\n  --proxy-user ada:<removed> \\\n  -u ada:<removed>");
+  EXPECT_EQ(cleanText("curl --user=ada:hunter2 x"), "curl --user=ada:<removed> x");
+  for (const char* text :
+       {"docker run -u 1000:1000 x", "curl x\nid -u a:b", "curl -u ada x", "curl -u ada: x",
+        "rsync -u a:b c", "systemctl --user start a:b", "-u a:b"}) {
+    EXPECT_EQ(cleanText(text), text);
+  }
+}
+
+TEST(SecretTexts, AreFoundInANetrc) {
+  EXPECT_EQ(cleanText("machine x login ada password hunter2"),
+            "machine x login ada password <removed>");
+  EXPECT_EQ(cleanText("machine x\n  login ada\n  password hunter2\nmachine y"),
+            "machine x\n  login ada\n  password <removed>\nmachine y");
+  EXPECT_EQ(cleanText("machine x password hunter2 login ada"),
+            "machine x password <removed> login ada");
+  EXPECT_EQ(cleanText("machine x login ada account b password hunter2"),
+            "machine x login ada account b password <removed>");
+  EXPECT_EQ(cleanText("default login ada password hunter2"),
+            "default login ada password <removed>");
+  for (const char* text :
+       {"the login page password reset", "a password reset", "the default login has password x",
+        "machine readable password rules", "password", "machine x login ada password"}) {
+    EXPECT_EQ(cleanText(text), text);
+  }
+}
+
+TEST(SecretTexts, AreFoundInHeadersAndAddresses) {
+  EXPECT_EQ(cleanText("Authorization: Basic YTpi"), "Authorization: Basic <removed>");
+  EXPECT_EQ(cleanText("'authorization' => 'Basic YTpi'"), "'authorization' => 'Basic <removed>'");
+  EXPECT_EQ(cleanText("got Basic YWRhOmh1bnRlcjI= back"), "got Basic <removed> back");
+  EXPECT_EQ(cleanText("Proxy-Authorization: Bearer abcdefgh"),
+            "Proxy-Authorization: Bearer <removed>");
+  EXPECT_EQ(cleanText("https://ada:p@ss@host/x"), "https://ada:<removed>@host/x");
+  EXPECT_EQ(cleanText("git clone https://0123456789abcdef0123@host/x"),
+            "git clone https://<removed>@host/x");
+  for (const char* text : {"Basic knowledge of it", "basic understanding.", "a bearer certificate",
+                           "BASIC INSTRUCTIONS", "the basic cross-platform way",
+                           "ssh://git@github.com/a/b", "https://ada@host/x"}) {
+    EXPECT_EQ(cleanText(text), text);
+  }
+}
+
+TEST(SecretTexts, AreWholeKeysWithHeadersOfTheirOwn) {
+  EXPECT_EQ(cleanText("x\n-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n"
+                      "DEK-Info: AES-128-CBC,00\n\nMIIEhunter2\n-----END RSA PRIVATE KEY-----\ny"),
+            "x\n<removed>\ny");
+  EXPECT_EQ(cleanText("-----BEGIN OPENSSH PRIVATE KEY-----\\nb3Bl\\n"
+                      "-----END OPENSSH PRIVATE KEY-----\\n"),
+            "<removed>\\n");
+}
+
 TEST(SecretTexts, TakeTimeInProportion) {
   for (const char* piece : {"-eyJaaaaaaaaaa",
                             "eyJaaaaaaaaaa.",
@@ -135,6 +235,19 @@ TEST(SecretTexts, TakeTimeInProportion) {
                             "[",
                             "{\"a\":",
                             "AKIA",
+                            "curl -u a:",
+                            " -u",
+                            "-u a ",
+                            "--user ",
+                            "machine a login b password ",
+                            "login password ",
+                            "password ",
+                            "\ntoken = ",
+                            "token : \"",
+                            "Basic YTpi",
+                            "authorization: Basic ",
+                            "://a:b@",
+                            "://a@",
                             "b",
                             "-"}) {
     const std::string text =
@@ -172,6 +285,8 @@ TEST(Redactor, RemovesValuesOfSecretNames) {
             R"({"token":null,"auth":true,"secret":""})");
   EXPECT_EQ(redactJson(R"({"tokens":12,"tokens_used":7,"tokens2":"x"})"),
             R"({"tokens":12,"tokens_used":7,"tokens2":"x"})");
+  EXPECT_EQ(redactJson(R"({"max_tokens":"4000","token":"4000"})"),
+            R"({"max_tokens":"4000","token":"<removed>"})");
   EXPECT_EQ(redactJson(R"([{"name":"DB_PASSWORD","value":"x"},{"key":"city","value":"Oslo"}])"),
             R"([{"name":"DB_PASSWORD","value":"<removed>"},{"key":"city","value":"Oslo"}])");
   EXPECT_EQ(redactJson(R"({"pass\u0077ord":"x"})"), R"({"pass\u0077ord":"<removed>"})");
