@@ -7,6 +7,7 @@ import { conditionsOf } from "../registry/conditions.mjs";
 import { Installation } from "../registry/installation.mjs";
 import { preflightKnown } from "../registry/preflight.mjs";
 import { LinkTransport } from "../../sdk/node/link.mjs";
+import { failureOf } from "./failures.mjs";
 import { servicesOf } from "./services.mjs";
 import { Watch } from "./watch.mjs";
 
@@ -140,6 +141,7 @@ export class FeatureHost {
       },
       implementations,
       overflow: async (text, { tool }) => files.keep(text, tool),
+      failure: failureOf,
       enter: (work) => this.#watch.enter(id, work),
       endProcesses,
       onDiagnostic: () => this.#report(),

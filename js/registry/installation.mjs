@@ -42,6 +42,7 @@ import { Tasks } from "./tasks.mjs";
  * @property {import("./sinks.mjs").Port} sinks
  * @property {import("./services.mjs").Implementations} implementations
  * @property {import("./results.mjs").Overflow} [overflow]
+ * @property {(thrown: unknown) => unknown} [failure] what a call fails with where its tool has thrown that
  * @property {<T>(work: () => T) => T} [enter] around each entrance into the feature's code
  * @property {(text: string) => void} [onDiagnostic]
  * @property {() => Promise<unknown>} [endProcesses] that its services have started
@@ -143,10 +144,14 @@ export class Installation {
     if (!this.#admit("tools", name)) return false;
     const tool = this.#checked.descriptor.tools?.find((one) => one.name === name);
     const { requires: _requires, name: _name, ...options } = /** @type {any} */ (tool);
-    const { provider, overflow } = this.#ports;
+    const { provider, overflow, failure = (thrown) => thrown } = this.#ports;
     const run = async (/** @type {any} */ args, /** @type {any} */ call) => {
-      const result = await this.#enter(() => handler(args, call));
-      return boundResult(result, { session: call.session, tool: name }, overflow);
+      try {
+        const result = await this.#enter(() => handler(args, call));
+        return await boundResult(result, { session: call.session, tool: name }, overflow);
+      } catch (error) {
+        throw failure(error);
+      }
     };
     const described = { ...options, ...now };
     provider.tool(name, described, run).catch(() => {}); // the provider reports it

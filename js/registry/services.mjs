@@ -41,9 +41,9 @@ export const SERVICES = /** @type {const} */ ({
 
 /** Why a service does not do what it was asked to. */
 export class ServiceError extends Error {
-  /** @param {"denied" | "unavailable"} code @param {string} message @param {string} [capability] */
-  constructor(code, message, capability) {
-    super(message);
+  /** @param {"denied" | "unavailable"} code @param {string} message @param {string} [capability] @param {unknown} [cause] */
+  constructor(code, message, capability, cause = undefined) {
+    super(message, { cause });
     this.code = code;
     this.capability = capability;
   }
@@ -58,7 +58,7 @@ function asServiceError(error) {
   if (error instanceof ServiceError || error instanceof TypeError || error instanceof RangeError) {
     return error;
   }
-  return new ServiceError("unavailable", `unavailable: ${messageOf(error)}`);
+  return new ServiceError("unavailable", `unavailable: ${messageOf(error)}`, undefined, error);
 }
 
 /**

@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { failureOf } from "../../../js/feature-host/failures.mjs";
+import { RequestFailed } from "../../../js/feature-host/gateway-requests.mjs";
 import { installed, wanted } from "../../support/feature-rig.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
@@ -177,6 +179,32 @@ describe("services", () => {
     );
     assert.match(errors[0].message, /disk full/);
     assert.match(errors[1].message, /this host has no process.run/);
+  });
+
+  test("that cannot be reached fail a call with their code, others with INTERNAL", async (t) => {
+    let error = new Error("");
+    const implementations = { records: { query: () => Promise.reject(error) } };
+    const fields = { capabilities: [wanted("records:read")], tools: [tool("ask")] };
+    const { session } = await installed(
+      t,
+      fields,
+      ({ tools, services }) => void tools.register("ask", () => services.records.query({})),
+      { implementations, failure: failureOf },
+    );
+    const failsWith = async (/** @type {Error} */ thrown) => {
+      error = thrown;
+      return session.call("ask").catch(({ message }) => message);
+    };
+    const ended = new RequestFailed("DISCONNECTED", "the link to the gateway has ended: EPIPE");
+    assert.match(
+      JSON.stringify(await failsWith(ended)),
+      /DISCONNECTED: unavailable: the link to the gateway has ended: EPIPE/,
+    );
+    const late = new RequestFailed("TIMEOUT", "nothing came within 35 s");
+    assert.match(JSON.stringify(await failsWith(late)), /TIMEOUT: unavailable: nothing came/);
+    for (const other of [new RequestFailed("INVALID", "no field x"), new Error("disk full")]) {
+      assert.match(JSON.stringify(await failsWith(other)), /INTERNAL: ServiceError: unavailable/);
+    }
   });
 });
 
