@@ -38,12 +38,10 @@ const HANG_MS = 9000;
 const HUNG_MS = 6000;
 /** It pings every 2 s, and so finds out within them. */
 const FOUND_MS = 1900;
-/** For new sessions to replace a host that hangs: they find out within 6 s. */
-const REPLACED_MS = 20_000;
 const REPORT_MS = 10_000;
 /** What the last steps have begun. */
 const AFTERMATH_MS = 3000;
-/** For everybody to come back, or to go; also where the machine is busy. */
+/** For everybody to come back, to go, or to replace a host that hangs; also where the machine is busy. */
 const PATIENCE_MS = 60_000;
 const HOST_MEMORY_MB = 400;
 /** What a host that has served a run may have more than when it was new. */
@@ -228,7 +226,7 @@ class Chaos {
     for (const session of this.sessions) session.kill();
     setTimeout(() => {
       if (this.watch.isStopped(pid)) this.ledger.problems.push(`host ${pid} hangs for good`);
-    }, REPLACED_MS);
+    }, PATIENCE_MS);
   }
 
   /** @param {number} count @param {number} ms */
