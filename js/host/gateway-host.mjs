@@ -181,7 +181,8 @@ export class GatewayHost {
 
   /**
    * @param {boolean} restarting another gateway follows
-   * @returns {Promise<void>} once no provider that it has started is left; everything else is done at once
+   * @returns {Promise<void>} once no provider that it has started is left; everything else is done at once, or once the
+   *   last spans are posted where they are
    */
   close(restarting) {
     this.#closed ??= this.#close(restarting);
@@ -191,8 +192,15 @@ export class GatewayHost {
   /** @param {boolean} restarting */
   #close(restarting) {
     clearInterval(this.#filesCheck);
+    if (!this.#features.exportsSpans) return this.#leave(restarting);
+    const ended = this.#features.stop();
+    return ended.then(() => this.#leave(restarting, ended));
+  }
+
+  /** @param {boolean} restarting @param {Promise<void>} [ended] the features, where they have ended already */
+  #leave(restarting, ended) {
     this.gateway.close(restarting);
-    const stopped = this.#features.stop().then(() => this.#records.close());
+    const stopped = (ended ?? this.#features.stop()).then(() => this.#records.close());
     this.#attempt("the token file cannot be removed", () =>
       removeIfOurs(this.#files.token, this.#token),
     );

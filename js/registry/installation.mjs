@@ -70,6 +70,8 @@ export class Installation {
   #context;
   /** Why nothing of it works any more. */
   #closed = "";
+  /** Why its services do not: its tasks may use them until they have ended. */
+  #ended = "";
   /** @type {{what: string, reason: string}[]} */
   #skipped;
   #tools = /** @type {Map<string, () => unknown>} */ (new Map());
@@ -109,7 +111,11 @@ export class Installation {
       hooks: this.#hookRegistrar(),
       commands: Object.freeze({ register: this.#registerCommand.bind(this) }),
       ...sinks,
-      services: makeServices({ ...shared, implementations: ports.implementations }),
+      services: makeServices({
+        ...shared,
+        closed: () => this.#ended,
+        implementations: ports.implementations,
+      }),
     });
   }
 
@@ -288,6 +294,7 @@ export class Installation {
     }
     for (const one of [this.#tools, this.#hooks, this.#commands]) one.clear();
     await this.#tasks.stop(reason);
+    this.#ended = reason;
     try {
       const { stop } = this.#installed;
       if (stop) await inTime(Promise.resolve(this.#enter(stop)), INSTALL_MS);

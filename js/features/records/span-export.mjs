@@ -16,6 +16,7 @@ import { targetOf } from "./export-target.mjs";
  * @property {() => number} [now] Unix ms
  * @property {number} [everyMs] how often it looks for new spans
  * @property {number} [retryMs] before the second attempt
+ * @property {number} [finishMs] for the last spans, at the end
  */
 
 const EVERY_MS = 2000;
@@ -24,6 +25,8 @@ const BATCH = 512;
 export const MOST_WAITING = 8192;
 /** A record may be stored that much later than its time says. */
 const LATE_MS = 60_000;
+/** The gateway ends meanwhile, and its host kills the feature host after 3 s. */
+const FINISH_MS = 1000;
 const RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 60_000;
 /** What a receiver may ask for with Retry-After. */
@@ -96,6 +99,8 @@ class SpanExport {
   #attempts = 0;
   /** On the clock that nobody sets. */
   #notBefore = 0;
+  /** A request was cut off: nobody knows what the receiver has taken of it. */
+  #cutOff = false;
   #lost = 0;
   /** Of lost spans, as was last said. */
   #lostSaid = 0;
@@ -119,6 +124,21 @@ class SpanExport {
         await this.#send(signal);
       }
     }
+    if (!this.#cutOff) await this.#finish();
+  }
+
+  /** Posts what was recorded since the last look, unless the receiver is in trouble. */
+  async #finish() {
+    const { finishMs = FINISH_MS } = this.#means;
+    const late = AbortSignal.timeout(finishMs);
+    const posted = async () => {
+      await this.#look(late);
+      while (this.#waiting.length > 0 && performance.now() >= this.#notBefore && !late.aborted) {
+        await this.#send(late);
+      }
+    };
+    if (performance.now() < this.#notBefore) return;
+    await Promise.race([posted(), pause(finishMs, late)]);
   }
 
   // ---- from the store ------------------------------------------------------------------------------
@@ -196,6 +216,7 @@ class SpanExport {
         batch.length,
       );
     } catch (error) {
+      this.#cutOff = signal.aborted;
       if (signal.aborted) return;
       const why = /** @type {Error} */ (error).message.replace(/^unavailable: /, "");
       this.#later(`does not answer (${why})`, 0);

@@ -89,6 +89,20 @@ describe("with a receiver in the environment of the gateway host", () => {
     assert.equal(new Set(ids).size, ids.length, "each span is posted once");
   });
 
+  test("a call's spans are posted also where the gateway ends right after it", async (t) => {
+    const receiver = await OtlpReceiver.start(t);
+    const { host, session } = await setUp(t, { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url });
+    const calls = () => receiver.spans.filter(({ name }) => name === "execute_tool forecast");
+    await session.call("forecast");
+    await waitFor(() => calls().length === 1, { what: "the first call", timeoutMs: 20_000 });
+    await session.call("forecast");
+    host.process.kill("SIGTERM");
+    await host.exit();
+    assert.equal(calls().length, 2, host.log);
+    const ids = receiver.spans.map(({ spanId }) => spanId);
+    assert.equal(new Set(ids).size, ids.length, "each span is posted once");
+  });
+
   test("a feature host that was killed goes on with what is recorded from then on", async (t) => {
     const receiver = await OtlpReceiver.start(t);
     const { session, state } = await setUp(t, { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url });

@@ -53,7 +53,7 @@ class Store {
 }
 
 /** @param {import("node:test").TestContext} t @param {Record<string, string>} variables @param {Store} [store] */
-function started(t, variables, store = new Store(), now = Date.now) {
+function started(t, variables, store = new Store(), now = Date.now, times = {}) {
   const ending = new AbortController();
   const said = [];
   const services = {
@@ -68,6 +68,7 @@ function started(t, variables, store = new Store(), now = Date.now) {
     now,
     everyMs: 10,
     retryMs: 20,
+    ...times,
   };
   const ended = exportSpans(means, ending.signal);
   const end = () => {
@@ -79,14 +80,14 @@ function started(t, variables, store = new Store(), now = Date.now) {
 }
 
 /** @param {import("node:test").TestContext} t @param {Record<string, string>} [variables] */
-async function setUp(t, variables = {}) {
+async function setUp(t, variables = {}, means = {}) {
   const receiver = await OtlpReceiver.start(t);
   const all = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, ...variables };
   const names = () => receiver.spans.map(({ name }) => name);
   const got = (count) =>
     waitFor(() => names().length >= count, { what: () => `${count} spans, not ${names().length}` });
   t.after(() => assert.deepEqual(receiver.problems, []));
-  return { receiver, names, got, ...started(t, all) };
+  return { receiver, names, got, ...started(t, all, undefined, undefined, means) };
 }
 
 describe("a receiver that takes spans", () => {
@@ -285,6 +286,37 @@ describe("a receiver in trouble", () => {
     await got(MOST_WAITING);
     assert.equal(names()[0], "n101");
     assert.equal(names().length, MOST_WAITING);
+  });
+
+  test("gets what was recorded last before the end, once", async (t) => {
+    const { store, names, got, end, said } = await setUp(t, {}, { everyMs: 60_000 });
+    await waitFor(() => store.queries === 1, { what: "the first look" });
+    store.add(700);
+    await end();
+    assert.equal(names().length, 700);
+    await got(700);
+    assert.deepEqual(said, []);
+  });
+
+  test("that asks for a pause is not asked again at the end", async (t) => {
+    const { receiver, store, end } = await setUp(t);
+    receiver.answer = () => (response) => response.writeHead(503, { "retry-after": "60" }).end();
+    store.add(1);
+    await waitFor(() => receiver.requests.length === 1, { what: "a request" });
+    store.add(1);
+    await end();
+    assert.equal(receiver.requests.length, 1);
+  });
+
+  test("that does not answer in the end is waited for within bounds", async (t) => {
+    const { receiver, store, end } = await setUp(t, {}, { everyMs: 60_000, finishMs: 100 });
+    await waitFor(() => store.queries === 1, { what: "the first look" });
+    receiver.answer = () => () => {};
+    store.add(1);
+    const begun = performance.now();
+    await end();
+    assert.ok(performance.now() - begun < 2000);
+    assert.equal(receiver.requests.length, 1);
   });
 
   test("does not delay the end", async (t) => {
