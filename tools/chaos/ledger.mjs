@@ -19,8 +19,8 @@ const FOREVER_MS = 60_000;
 /** Failures that a call may have while things are killed around it. */
 const DISTURBED = new Set(["DISCONNECTED", "TIMEOUT", "NOT_FOUND", "CANCELLED", "RATE_LIMITED"]);
 
-/** What a question about the records may end with, besides: the disk is full, or the feature host starts. */
-const UNAVAILABLE = new Set(["UNAVAILABLE"]);
+/** What a question about records may end with, besides: there is no room or no descriptor for the file. */
+const UNAVAILABLE = /^Provider "tap-records" failed with INTERNAL: ServiceError: unavailable: /;
 
 /** @param {string} text of an answer of tap_query_records */
 function isRecords(text) {
@@ -128,7 +128,7 @@ export class Ledger {
     this.counts.failed += 1;
     this.codes[code] = (this.codes[code] ?? 0) + 1;
     const meant = entry.mode === "fail" && code === "NOT_FOUND";
-    const excused = DISTURBED.has(code) || (entry.kind === "query" && UNAVAILABLE.has(code));
+    const excused = DISTURBED.has(code) || (entry.kind === "query" && UNAVAILABLE.test(text));
     if (!meant && !excused) this.#blame(entry, `failed: ${text}`);
   }
 
