@@ -15,7 +15,7 @@ import { manifestOf, runtimeDependencies } from "./dependencies.mjs";
 const PAGES = [
   ...["README", "tutorial", "installing", "troubleshooting", "configuration", "limits"],
   ...["command", "tracing", "testing", "protocol", "sdk-node", "sdk-python", "comparison"],
-  ...["project-providers", "embedding", "features", "evals"],
+  ...["project-providers", "embedding", "features", "evals", "top"],
 ];
 const PARTS = [
   ...["js", "sdk/node", "sdk/python", "sdk/templates", "extension.mjs", "package.json"],

@@ -30,7 +30,7 @@ const remark = (output, text) => output.say(" ".repeat(INDENT * 2), warning(text
 // ---- sessions --------------------------------------------------------------------------------------
 
 /** @param {InspectedSession} session @returns {Part} */
-function stateOf({ ending, linked, activity }) {
+export function sessionState({ ending, linked, activity }) {
   if (ending) return warning("ending");
   if (!linked) return warning("away");
   return activity === "busy" ? good("busy") : faint("idle");
@@ -44,7 +44,7 @@ export const WITHOUT_HOOKS = {
 };
 
 /** @param {InspectedSession} session @returns {string[]} */
-function remarksOn({ label, linked, mode, settled, syncFailure, hooksWanted, hooks, held }) {
+export function remarksOn({ label, linked, mode, settled, syncFailure, hooksWanted, hooks, held }) {
   return [
     ...(linked ? [] : [`${label}: its extension is being replaced, or has ended`]),
     ...(mode === "reload" ? [`${label}: its tools change by a reload of its extensions`] : []),
@@ -61,7 +61,7 @@ function remarksOn({ label, linked, mode, settled, syncFailure, hooksWanted, hoo
 }
 
 /** How many tools of providers a session has. @param {Inspection} seen @param {string} id */
-function toolCount(seen, id) {
+export function toolCount(seen, id) {
   const bound = boundProviders(seen, id);
   return new Set(bound.flatMap(({ binding }) => binding.tools.map(({ name }) => name))).size;
 }
@@ -82,7 +82,7 @@ function showSessions(output, seen) {
   const rows = inOrder.map((session) => [
     session.id,
     session.label,
-    stateOf(session),
+    sessionState(session),
     String(toolCount(seen, session.id)),
     String(session.callsInFlight),
   ]);
@@ -97,7 +97,7 @@ export const nameOf = ({ name, instance }) =>
   (name ? inLine(name) : "(has not said hello)") + (instance ? `/${inLine(instance)}` : "");
 
 /** @param {InspectedProvider} provider @param {Map<string, string>} labels of sessions */
-function whereOf({ all, bindings }, labels) {
+export function whereOf({ all, bindings }, labels) {
   if (bindings.length === 0) return "none";
   if (all || bindings.length > 1) return counted(bindings.length, "session");
   const [{ session }] = bindings;
@@ -105,7 +105,7 @@ function whereOf({ all, bindings }, labels) {
 }
 
 /** The provider's declarations that may deny, check or change something. @param {InspectedProvider} provider */
-function rulesOf({ bindings }) {
+export function rulesOf({ bindings }) {
   const most = (/** @type {(binding: InspectedBinding) => number} */ count) =>
     Math.max(0, ...bindings.map(count));
   const rules = (/** @type {string} */ action) =>
@@ -124,7 +124,7 @@ function rulesOf({ bindings }) {
 }
 
 /** Its most; an instance has the same tools in each session. @param {InspectedProvider} provider */
-const toolsOf = ({ bindings }) => Math.max(0, ...bindings.map(({ tools }) => tools.length));
+export const toolsOf = ({ bindings }) => Math.max(0, ...bindings.map(({ tools }) => tools.length));
 
 /** Providers that keep the model waiting. @param {Output} output @param {InspectedProvider[]} shown */
 function showDelays(output, shown) {

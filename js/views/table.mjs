@@ -40,24 +40,58 @@ function widthsOf(columns, rows, room, indent) {
 }
 
 /**
+ * A text in lines of at most that width; a line break in it begins another one.
+ * @param {string} text @param {number} width @returns {string[]}
+ */
+export function folded(text, width) {
+  return text.split(/\r?\n/).flatMap((line) => {
+    /** @type {string[]} */
+    const lines = [];
+    let used = 0;
+    let kept = "";
+    for (const { segment } of new Intl.Segmenter().segment(visible(line))) {
+      const wide = stringWidth(segment);
+      if (used + wide > width && kept !== "") {
+        lines.push(kept);
+        kept = "";
+        used = 0;
+      }
+      kept += segment;
+      used += wide;
+    }
+    return [...lines, kept];
+  });
+}
+
+/**
+ * The head of a table and its rows, as parts of lines.
+ * @param {Column[]} columns @param {Part[][]} rows @param {number} room @param {number} [indent] spaces before each line
+ * @returns {Part[][]}
+ */
+export function tableLines(columns, rows, room, indent = 0) {
+  const widths = widthsOf(columns, rows, room, indent);
+  const last = columns.length - 1;
+  /** @param {Part[]} cells @returns {Part[]} */
+  const line = (cells) => [
+    " ".repeat(indent),
+    ...cells.flatMap((part, at) => {
+      const text = cut(textOf(part), widths[at]);
+      const cell = typeof part === "string" ? text : { ...part, text };
+      const blank = " ".repeat(widths[at] - stringWidth(text));
+      if (columns[at].right) return [blank, cell, at < last ? " ".repeat(GAP) : ""];
+      return [cell, at < last ? blank + " ".repeat(GAP) : ""];
+    }),
+  ];
+  return [
+    columns.map(({ title }) => ({ style: /** @type {const} */ ("dim"), text: title })),
+    ...rows,
+  ].map(line);
+}
+
+/**
  * @param {import("./output.mjs").Output} output @param {Column[]} columns @param {Part[][]} rows
  * @param {number} [indent] spaces before each line
  */
 export function table(output, columns, rows, indent = 0) {
-  const widths = widthsOf(columns, rows, output.width, indent);
-  const last = columns.length - 1;
-  /** @param {Part[]} cells */
-  const line = (cells) =>
-    output.say(
-      " ".repeat(indent),
-      ...cells.flatMap((part, at) => {
-        const text = cut(textOf(part), widths[at]);
-        const cell = typeof part === "string" ? text : { ...part, text };
-        const blank = " ".repeat(widths[at] - stringWidth(text));
-        if (columns[at].right) return [blank, cell, at < last ? " ".repeat(GAP) : ""];
-        return [cell, at < last ? blank + " ".repeat(GAP) : ""];
-      }),
-    );
-  line(columns.map(({ title }) => ({ style: "dim", text: title })));
-  for (const row of rows) line(row);
+  for (const line of tableLines(columns, rows, output.width, indent)) output.say(...line);
 }

@@ -147,12 +147,14 @@ export class InTerminal {
 
   /**
    * @param {import("node:test").TestContext} t @param {string[]} args @param {Place} at
-   * @param {{extra?: Record<string, string>, cols?: number, rows?: number}} [options]
+   * @param {{extra?: Record<string, string>, cols?: number, rows?: number, program?: string}} [options]
+   *   `program`: another one than the command
    */
-  constructor(t, args, { env, workspace }, { extra = {}, cols = 80, rows = 60 } = {}) {
+  constructor(t, args, { env, workspace }, options = {}) {
+    const { extra = {}, cols = 80, rows = 60, program = CLI } = options;
     this.#screen = new xterm.Terminal({ cols, rows, allowProposedApi: true, scrollback: 1000 });
     const { spawn: spawnPty } = createRequire(import.meta.url)("node-pty");
-    const command = ["-c", STAYING, "sh", process.execPath, CLI, ...args];
+    const command = ["-c", STAYING, "sh", process.execPath, program, ...args];
     this.#pty = spawnPty("/bin/sh", command, {
       name: extra.TERM ?? "xterm-256color",
       cwd: workspace,
@@ -181,6 +183,17 @@ export class InTerminal {
     )
       .join("\n")
       .trimEnd();
+  }
+
+  /** @param {number} cols @param {number} rows */
+  resize(cols, rows) {
+    this.#screen.resize(cols, rows);
+    this.#pty.resize(cols, rows);
+  }
+
+  /** Whether a program has the screen to itself. */
+  get isAlternate() {
+    return this.#screen.buffer.active.type === "alternate";
   }
 
   /** @param {string} keys */

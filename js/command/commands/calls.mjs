@@ -1,45 +1,21 @@
 // `calls`: the last calls of tools, one line each, without their secrets.
 
 import stringWidth from "string-width";
-import { redact } from "../../base/redact.mjs";
-import { parseCut } from "../cut-json.mjs";
 import { usage } from "../failure.mjs";
 import { withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
 import { pause, untilInterrupted } from "../interruption.mjs";
+import { shownCall } from "../shown-call.mjs";
 import { bad, faint, good, Output, strong } from "../../views/output.mjs";
 import { cut } from "../../views/table.mjs";
 import { clock, firstLine, latency, shortId } from "../../views/wording.mjs";
 
 /** @typedef {import("../given.mjs").Given & {follow: boolean, last: string}} CallsGiven */
 /** @typedef {import("../../base/control.mjs").Control} Control */
-/**
- * `args`: without secrets; not `whole`, of longer ones the beginning.
- * @typedef {Omit<import("../../base/control.mjs").LoggedCall, "args" | "argsCut"> & {label: string, args: any, whole: boolean}} ShownCall
- */
+/** @typedef {import("../shown-call.mjs").ShownCall} ShownCall */
 
 const LOOK_MS = 500;
 const NARROWEST = 12;
-
-/** @param {string} text @returns {any} */
-function whole(text) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return parseCut(text);
-  }
-}
-
-/** @param {import("../../base/control.mjs").LoggedCall} call @param {Map<string, string>} labels @returns {ShownCall} */
-function shown({ args, argsCut, message, ...call }, labels) {
-  return {
-    ...call,
-    label: labels.get(call.session) ?? "",
-    args: redact(argsCut ? parseCut(args) : whole(args || "{}")),
-    whole: !argsCut,
-    ...(message !== undefined && { message: redact(message) }),
-  };
-}
 
 /** @param {Output} output @param {ShownCall} call */
 function show(output, { at, ms, session, label, provider, tool, by, args, whole: all, ...failed }) {
@@ -82,7 +58,7 @@ function reader(control) {
         ...sessions.map(({ id, label }) => /** @type {const} */ ([id, label])),
       ]);
     }
-    return calls.map((call) => shown(call, labels));
+    return calls.map((call) => shownCall(call, labels));
   };
 }
 

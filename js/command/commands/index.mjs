@@ -6,6 +6,7 @@ const MODULES = {
   update: () => import("./update.mjs"),
   uninstall: () => import("./uninstall.mjs"),
   status: () => import("./status.mjs"),
+  top: () => import("./top.mjs"),
   stop: () => import("./stop.mjs"),
   doctor: () => import("./doctor.mjs"),
   tools: () => import("./tools.mjs"),

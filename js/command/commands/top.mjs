@@ -1,0 +1,41 @@
+// `top`: what runs, as a screen that is kept up to date.
+
+import { usage } from "../failure.mjs";
+import { filesOf } from "../given.mjs";
+
+/** @param {NodeJS.ProcessEnv} env @returns {string} why this terminal cannot show it; empty: it can */
+function obstacle({ TERM } = process.env) {
+  if (!process.stdin.isTTY) return "the standard input is not a terminal";
+  if (!process.stdout.isTTY) return "the standard output is not a terminal";
+  return TERM === "dumb" ? 'TERM="dumb" is a terminal that cannot move its cursor' : "";
+}
+
+/** @param {import("../given.mjs").Given} given */
+async function run(given) {
+  if (given.json) throw usage("top prints no JSON", "copilot-tap status --watch --json does");
+  const why = obstacle();
+  if (why !== "") {
+    throw usage(
+      `top needs a terminal: ${why}`,
+      "copilot-tap status shows the same once, --watch again and again",
+    );
+  }
+  const { runTop } = await import("../top/run.mjs");
+  await runTop(filesOf(given));
+}
+
+/** @type {import("../given.mjs").Command} */
+export default {
+  command: "top",
+  describe: "watch everything on one screen",
+  builder: (parser) =>
+    parser
+      .usage(
+        "$0 top\n\n" +
+          "Shows sessions, providers, rules, calls, spans, streams, pushes, what was put before the model, " +
+          "goals, features and emitters, and looks again every second. It changes nothing. The last line of " +
+          "the screen names the keys: q quits, ? shows them all.",
+      )
+      .example("$0 top", "until q or Ctrl-C"),
+  handler: run,
+};

@@ -1,0 +1,225 @@
+// The panels of `copilot-tap top` for events: streams, the pushes of each provider against its budgets, and what was
+// put before the model.
+
+import { bad, faint, strong, warning } from "../output.mjs";
+import { clock, shortId } from "../wording.mjs";
+import { detailsOf, grouped, labelsOf, MOST_ROWS, recordsOf, short, textOf } from "./panel.mjs";
+
+/** @typedef {import("./panel.mjs").Panel} Panel */
+/** @typedef {import("./panel.mjs").Row} Row */
+/** @typedef {import("./panel.mjs").Seen} Seen */
+/** @typedef {import("./panel.mjs").StoredRecord} StoredRecord */
+
+const LAST_LINES = 20;
+const MINUTE_MS = 60_000;
+
+/** @param {StoredRecord} record @returns {string} */
+const eventOf = ({ body }) => textOf(body.event) || textOf(body.prompt) || textOf(body.text);
+
+/** @param {unknown} outcome */
+const outcomePart = (outcome) =>
+  outcome === "over budget" || outcome === "refused" ? bad(outcome) : faint(short(outcome));
+
+// ---- streams ---------------------------------------------------------------------------------------
+
+/** Events of providers, and entries that features write. @param {Seen} seen */
+function entriesOf(seen) {
+  const pushed = recordsOf(seen, "push").filter((record) => eventOf(record) !== "");
+  return [...pushed, ...recordsOf(seen, "stream_entry")].sort((a, b) => a.id - b.id);
+}
+
+/** @param {StoredRecord[]} entries of one stream @param {Seen} seen @param {(id: string) => string} labels @returns {Row} */
+function streamRow(entries, seen, labels) {
+  const last = entries[entries.length - 1];
+  const name = textOf(last.body.stream);
+  const lines = entries.slice(-LAST_LINES).map((one) => {
+    const { at, body } = one;
+    const how = textOf(body.outcome) && ` [${textOf(body.outcome)}]`;
+    return `${clock(at, seen.at)}${how} ${short(eventOf(one))}`;
+  });
+  return {
+    key: `${last.source} ${name} ${last.session}`,
+    cells: [
+      strong(short(name)),
+      short(last.source || "tap"),
+      short(labels(last.session)),
+      String(entries.length),
+      clock(last.at, seen.at),
+      short(eventOf(last)),
+    ],
+    details: () =>
+      detailsOf([
+        ["stream", name],
+        ["from", last.source || "tap"],
+        ["session", `${labels(last.session)} ${last.session}`],
+        ["last lines", lines.join("\n")],
+      ]),
+  };
+}
+
+/** @type {Panel} */
+export const streams = {
+  id: "streams",
+  title: "Streams",
+  columns: [
+    { title: "stream", flexible: true },
+    { title: "from", flexible: true },
+    { title: "session", flexible: true },
+    { title: "new", right: true },
+    { title: "last" },
+    { title: "last line", flexible: true },
+  ],
+  rows: (seen) => {
+    const labels = labelsOf(seen);
+    const all = entriesOf(seen);
+    const streamOf = (/** @type {StoredRecord} */ { source, session, body }) =>
+      `${source}\0${textOf(body.stream)}\0${session}`;
+    return [...grouped(all, streamOf).values()]
+      .sort((a, b) => b[b.length - 1].id - a[a.length - 1].id)
+      .slice(0, MOST_ROWS)
+      .map((entries) => streamRow(entries, seen, labels));
+  },
+  empty: "No event in a stream yet.",
+};
+
+// ---- pushes and their budgets ----------------------------------------------------------------------
+
+/** @param {Seen} seen @returns {string[]} */
+function budgetRemarks({ gateway }) {
+  const limit = (/** @type {string} */ name) =>
+    gateway?.limits.find((one) => one.name === name)?.value;
+  const perSecond = limit("pushes-per-second");
+  if (perSecond === undefined) return [];
+  return [
+    `the gateway takes ${perSecond} pushes a second of a provider, ${limit("inject-cycles")} injects ` +
+      `in a row, and lets all of a session start ${limit("session-inject-cycles")} turns`,
+  ];
+}
+
+/** @param {StoredRecord[]} pushes of one provider in one session @param {Seen} seen @param {(id: string) => string} labels @returns {Row} */
+function budgetRow(pushes, seen, labels) {
+  const last = pushes[pushes.length - 1];
+  const count = (/** @type {string} */ outcome) =>
+    pushes.filter(({ body }) => body.outcome === outcome).length;
+  const [over, refused] = [count("over budget"), count("refused")];
+  const lastMinute = pushes.filter(({ at }) => at > seen.at - MINUTE_MS).length;
+  const outcomes = [...new Set(pushes.map(({ body }) => textOf(body.outcome)))];
+  return {
+    key: `${last.source} ${last.session}`,
+    cells: [
+      strong(short(last.source)),
+      short(labels(last.session)),
+      String(lastMinute),
+      String(count("injected")),
+      String(count("queued")),
+      over > 0 ? bad(over) : "0",
+      refused > 0 ? bad(refused) : "0",
+      clock(last.at, seen.at),
+    ],
+    details: () =>
+      detailsOf([
+        ["provider", last.source],
+        ["session", `${labels(last.session)} ${last.session}`],
+        ["outcomes", outcomes.map((one) => `${one}: ${count(one)}`).join("\n")],
+        ["the last one", `${textOf(last.body.outcome)} ${textOf(last.body.code)}`],
+      ]),
+  };
+}
+
+/** @type {Panel} */
+export const pushes = {
+  id: "pushes",
+  title: "Pushes",
+  columns: [
+    { title: "provider", flexible: true },
+    { title: "session", flexible: true },
+    { title: "in 1 min", right: true },
+    { title: "injected", right: true },
+    { title: "queued", right: true },
+    { title: "over budget", right: true },
+    { title: "refused", right: true },
+    { title: "last" },
+  ],
+  rows: (seen) => {
+    const labels = labelsOf(seen);
+    const all = recordsOf(seen, "push");
+    return [...grouped(all, ({ source, session }) => `${source}\0${session}`).values()]
+      .sort((a, b) => b[b.length - 1].id - a[a.length - 1].id)
+      .map((those) => budgetRow(those, seen, labels));
+  },
+  remarks: budgetRemarks,
+  empty: "No push yet.",
+};
+
+// ---- what was put before the model -----------------------------------------------------------------
+
+/** The push whose text was held until now. @param {StoredRecord} record @param {StoredRecord[]} all pushes */
+const heldText = ({ id, source, session, body }, all) =>
+  all.findLast(
+    (one) =>
+      one.id < id &&
+      one.source === source &&
+      one.session === session &&
+      one.body.stream === body.stream &&
+      one.body.outcome === "queued",
+  );
+
+/** @param {Seen} seen @returns {{record: StoredRecord, text: string}[]} by what the store calls each, oldest first */
+function injectedOf(seen) {
+  const notified = recordsOf(seen, "notify");
+  const key = (/** @type {StoredRecord} */ { source, session, trace }) =>
+    `${source}\0${session}\0${trace}`;
+  const withNotice = new Set(notified.map(key));
+  const pushed = recordsOf(seen, "push");
+  const others = pushed.filter(
+    (record) => record.body.outcome === "injected" && !withNotice.has(key(record)),
+  );
+  const all = [...notified, ...others].sort((a, b) => a.id - b.id);
+  return all.map((record) => {
+    const own = textOf(record.body.prompt) || textOf(record.body.event);
+    const held = own === "" ? heldText(record, pushed) : undefined;
+    return { record, text: own || (held ? eventOf(held) : "") };
+  });
+}
+
+/** @type {Panel} */
+export const injected = {
+  id: "injected",
+  title: "Injected",
+  columns: [
+    { title: "at" },
+    { title: "session", flexible: true },
+    { title: "from", flexible: true },
+    { title: "record" },
+    { title: "text", flexible: true },
+  ],
+  rows: (seen) => {
+    const labels = labelsOf(seen);
+    return injectedOf(seen)
+      .slice(-MOST_ROWS)
+      .toReversed()
+      .map(({ record, text }) => {
+        const { id, at, session, source, collection, body } = record;
+        const from = [source || "tap", textOf(body.stream)].filter(Boolean).join("/");
+        return {
+          key: String(id),
+          cells: [
+            clock(at, seen.at),
+            short(labels(session)),
+            strong(short(from)),
+            collection === "notify" ? warning(`notify ${id}`) : outcomePart(`push ${id}`),
+            short(text),
+          ],
+          details: () =>
+            detailsOf([
+              ["from", from],
+              ["session", `${labels(session)} ${shortId(session)}`],
+              ["at", clock(at, seen.at)],
+              ["record", `${collection} ${id}`],
+              ["text", text || "its record has no text"],
+            ]),
+        };
+      });
+  },
+  empty: "Nothing was put before the model.",
+};
