@@ -33,7 +33,7 @@ async function testOn(version) {
       "--test",
       "--test-reporter=spec",
       "--test-concurrency=2",
-      ...testFiles("test/js"),
+      ...["test/js", "examples"].flatMap(testFiles),
     ];
     const { ok } = await attempt(node, args);
     return { name, ok, time: seconds(startedAt) };

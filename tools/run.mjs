@@ -135,7 +135,7 @@ const oracles = (texts) =>
 
 /** @param {string} [filter] */
 async function js(filter) {
-  const files = [...testFiles("test/js"), ...testFiles("test/support")];
+  const files = ["test/js", "test/support", "examples"].flatMap(testFiles);
   const needed = oracles(
     filter === undefined ? undefined : choose(files, filter).files.map(textOf),
   );
