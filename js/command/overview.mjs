@@ -12,6 +12,7 @@ import { counted } from "../views/wording.mjs";
 /** @type {[string, string][]} */
 const MOST_USED = [
   ["status", "what runs"],
+  ["top", "the same on one screen, kept up to date"],
   ["doctor", "why a tool is missing"],
   ["tools", "the tools of each session"],
   ["call <tool> name=value", "call one without a model"],

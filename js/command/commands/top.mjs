@@ -22,6 +22,8 @@ async function run(given) {
   }
   const { runTop } = await import("../top/run.mjs");
   await runTop(filesOf(given));
+  // Not when a gateway that hangs has answered.
+  process.exit();
 }
 
 /** @type {import("../given.mjs").Command} */

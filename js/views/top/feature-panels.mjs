@@ -161,7 +161,7 @@ function toldOf({ parts }) {
 }
 
 const runName = (/** @type {StoredRecord} */ { body, source }) =>
-  textOf(body.emitter ?? body.name) || source;
+  textOf(body.emitter || body.name) || source;
 
 /** @param {string} name @param {Seen} seen @returns {string[]} */
 function linesOf(name, seen) {

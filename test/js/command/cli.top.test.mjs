@@ -174,6 +174,43 @@ test("copilot-tap top waits for a gateway, and for the next one", async (t) => {
   assert.equal(await terminal.end(), 0);
 });
 
+test("copilot-tap top says that a gateway hangs, and its keys go on", async (t) => {
+  const host = await Host.elected(t);
+  await host.session(t, { label: "the first" });
+  const terminal = top(t, placeOf(host));
+  await terminal.shows(/the first/);
+  host.process.kill("SIGSTOP");
+  await terminal.shows(/does not answer/);
+  terminal.press("tab");
+  await terminal.shows(/\[sessions\]/);
+  host.process.kill("SIGCONT");
+  await terminal.shows(/^tap \d/);
+  host.process.kill("SIGSTOP");
+  await sleep(1500);
+  const before = Date.now();
+  terminal.type("q");
+  assert.equal(await terminal.end(), 0);
+  assert.ok(Date.now() - before < 4000, "it waits for no answer");
+  host.process.kill("SIGCONT");
+});
+
+test("copilot-tap top has its screen again after it was stopped", async (t) => {
+  const { at } = await busy(t);
+  const terminal = top(t, at);
+  await terminal.shows(/^> Sessions /m);
+  const pid = await terminal.pid();
+  process.kill(pid, "SIGSTOP");
+  const entered = () => terminal.raw.split("\u001b[?1049h").length;
+  const before = entered();
+  process.kill(pid, "SIGCONT");
+  await waitFor(() => entered() > before, { what: () => terminal.text });
+  terminal.press("tab");
+  await terminal.shows(/\[sessions\]/);
+  terminal.type("q");
+  assert.equal(await terminal.end(), 0);
+  await terminal.restored();
+});
+
 describe("copilot-tap top without what it needs", () => {
   test("names what to use instead", async (t) => {
     const { at } = await served(t);
