@@ -59,7 +59,9 @@ export function serveEmitterRequests(requests, { files, folderOf }) {
   });
   serve("emitters.save", async ({ file, entry }, folder) => {
     const { saveEmitter } = await import("../projects/edit-config.mjs");
-    return saveEmitter(where(file, folder), entryOf(entry));
+    const { allowCommand } = await import("../projects/consent.mjs");
+    const saved = saveEmitter(where(file, folder), entryOf(entry));
+    return { ...saved, ...(file === "project" && { allow: allowCommand(saved.path) }) };
   });
   serve("emitters.remove", async ({ file, name }, folder) => {
     const { removeEmitter } = await import("../projects/edit-config.mjs");

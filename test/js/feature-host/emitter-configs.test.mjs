@@ -46,6 +46,7 @@ test("a feature saves an emitter, and it is not allowed before the user says so"
   const entry = { name: "build", command: "make watch", env: { A: "1" } };
   const saved = await ask("save", { file: "project", entry });
   assert.equal(saved.path, file);
+  assert.ok(saved.allow.includes(` allow ${file}`), saved.allow);
   const now = await ask("configured", { stamp: none.stamp });
   assert.equal(now.emitters.length, 1);
   const [build] = now.emitters;
@@ -68,7 +69,8 @@ test("a feature saves an emitter, and it is not allowed before the user says so"
 test("the user's own config needs no question", async (t) => {
   const { host, ask, file } = await setUp(t);
   const own = userConfigFile(host.files);
-  await ask("save", { file: "user", entry: { name: "mine", prompt: "Look.", every: "5m" } });
+  const entry = { name: "mine", prompt: "Look.", every: "5m" };
+  assert.equal((await ask("save", { file: "user", entry })).allow, undefined);
   const { emitters } = await ask("configured");
   assert.deepEqual(
     emitters.map((one) => [one.name, one.file, one.path, one.allowed]),
