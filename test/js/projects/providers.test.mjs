@@ -116,6 +116,22 @@ test("a config with a mistake is told with its place, and starts once it is mend
   await offered(session, "ci");
 });
 
+test("a config in .github starts its programs in the root of the project", async (t) => {
+  const host = await Host.elected(t);
+  const script =
+    "require('fs').writeFileSync('here.tmp', ''); require('fs').renameSync('here.tmp', 'here')";
+  const once = { name: "once", command: process.execPath, args: ["-e", script], restart: "never" };
+  const workspace = new Workspace(t, host);
+  fs.rmSync(workspace.file);
+  fs.mkdirSync(path.join(workspace.folder, ".github"));
+  workspace.file = path.join(workspace.folder, ".github", "tap.config.json");
+  workspace.write({ providers: [once] });
+  workspace.allow();
+  await host.session(t, { cwd: workspace.folder });
+  const here = path.join(workspace.folder, "here");
+  await waitFor(() => fs.existsSync(here), { what: () => `${here}\n${host.log}` });
+});
+
 test("a config that comes while its session runs starts what it names once it is allowed", async (t) => {
   const host = await Host.elected(t);
   const workspace = new Workspace(t, host);
