@@ -1,7 +1,7 @@
 // One emitter, as the tool tap_start_emitter or an entry of a config gives it: checked, and with every default filled
 // in. A mistake is refused, with what to write instead.
 
-import { Fields, Report, shown } from "./emitter-fields.mjs";
+import { Fields, Report } from "./emitter-fields.mjs";
 import { OLD_PATTERNS, rulesIn } from "./emitter-rules.mjs";
 import { timesIn } from "./emitter-times.mjs";
 import { workIn } from "./emitter-work.mjs";
@@ -146,20 +146,7 @@ function belongingIn(fields, report, { origin, file = "project" }) {
  * @property {"tool" | "config"} origin
  * @property {"project" | "user"} [file] of a config; default: the project's
  * @property {"model" | "user"} [hand] whose call of the tool it is; "user" permits shorter times
- * @property {(pattern: string) => string} [patternProblem] says why a pattern is wrong; empty: it is not
  */
-
-/** @param {readonly Rule[]} rules @param {Report} report @param {Origin["patternProblem"]} problemOf */
-function checkPatterns(rules, report, problemOf) {
-  if (!problemOf) return;
-  for (const pattern of rules.flatMap(({ match, not }) =>
-    not === undefined ? [match] : [match, not],
-  )) {
-    const problem = problemOf(pattern);
-    if (problem !== "")
-      report.problem(["eventFilter"], `the pattern ${shown(pattern)} is wrong: ${problem}`);
-  }
-}
 
 /**
  * @param {unknown} given the tool's arguments, or an entry of a config @param {Origin} origin
@@ -173,7 +160,6 @@ export function readEmitter(given, origin) {
   const { kind, ...work } = workIn(fields, report);
   const times = timesIn(fields, kind, origin.hand === "user");
   const belonging = belongingIn(fields, report, origin);
-  checkPatterns(belonging.rules, report, origin.patternProblem);
   if (kind === "prompt" && belonging.background) {
     fields.problem("background", "leave it out: a prompt needs a session");
   }
