@@ -29,6 +29,18 @@ export const SLASH = {
     name: "tap-goal",
     description: "Set a goal: /tap-goal <statement>. Without a statement: the goals there are",
   },
+  loop: {
+    name: "tap-loop",
+    description: "Run a prompt again and again: /tap-loop <interval or idle> <prompt>",
+  },
+  watch: {
+    name: "tap-watch",
+    description: "Run a command, and tell the agent how it ends: /tap-watch <command>",
+  },
+  emit: {
+    name: "tap-emit",
+    description: "Emitters of this folder: /tap-emit, or stop, history or test, and a name",
+  },
   features: {
     name: "tap-features",
     description: "The features of tap, what each has; /tap-features enable <id>, or disable <id>",

@@ -38,6 +38,24 @@ async function checked(work) {
 }
 
 /**
+ * A slash command of a feature, from a terminal.
+ * @param {HostRequests} requests
+ * @param {{features: HostFeatures, gateway: import("../base/addon.js").Gateway}} parts
+ */
+function serveCommands(requests, { features, gateway }) {
+  requests.register("features.command", async ({ name, arguments: args, session }, from) => {
+    only(from, "control");
+    const run = features.command(String(name));
+    const { sessions } = JSON.parse(gateway.inspect());
+    const found = sessions.find((/** @type {{id: string}} */ { id }) => id === session);
+    if (!run) throw new RequestError("INVALID", "there is no such command of a feature");
+    if (!found) throw new RequestError("INVALID", "there is no such session");
+    if (typeof args !== "string") throw new RequestError("INVALID", "arguments: expected a text");
+    return { text: await run({ args, session: { id: found.id, cwd: found.cwd } }) };
+  });
+}
+
+/**
  * @param {HostRequests} requests
  * @param {object} parts
  * @param {HostFeatures} parts.features @param {Holds} parts.holds
@@ -69,6 +87,7 @@ export function serveFeatureRequests(requests, { features, holds, files, gateway
   requests.register("features.enable", change(true));
   requests.register("features.disable", change(false));
   requests.register("gateway.inspect", () => JSON.parse(gateway.inspect()));
+  serveCommands(requests, { features, gateway });
   requests.register("holds.list", () => holds.list());
   requests.register("holds.set", async ({ id, feature, what }, from) => {
     only(from, "feature");

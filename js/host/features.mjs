@@ -4,7 +4,7 @@
 import { messageOf } from "../base/errors.mjs";
 import { FEATURES } from "../features/list.mjs";
 import { conditionsOf } from "../registry/conditions.mjs";
-import { readReport } from "../registry/report.mjs";
+import { promisedReport, readReport } from "../registry/report.mjs";
 import { ConfiguredFeatures } from "./configured.mjs";
 import { checkBuiltins, isResident, ResidentFeatures } from "./resident.mjs";
 
@@ -137,22 +137,7 @@ export class HostFeatures {
     const enabled = this.#enabled[descriptor.id] !== false;
     const told = this.#reports.get(descriptor.id);
     if (this.#ready && told?.enabled === enabled) return told;
-    const trouble = this.#trouble ? [{ at: new Date().toISOString(), text: this.#trouble }] : [];
-    const names = (/** @type {{name: string}[] | undefined} */ list = []) =>
-      enabled ? list.map(({ name }) => name) : [];
-    return readReport({
-      id: descriptor.id,
-      enabled,
-      runtime: descriptor.runtime,
-      granted: enabled ? descriptor.capabilities?.map(({ capability }) => capability) : [],
-      tools: names(descriptor.tools),
-      hooks: names(descriptor.hooks),
-      commands: names(descriptor.commands),
-      channels: enabled ? descriptor.channels : [],
-      tasks: names(descriptor.tasks),
-      skipped: enabled ? skipped : [],
-      diagnostics: trouble,
-    });
+    return promisedReport(descriptor, { enabled, skipped, trouble: this.#trouble });
   }
 
   /** @returns {FeatureHostState} */

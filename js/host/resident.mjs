@@ -46,7 +46,10 @@ export class ResidentFeatures {
     this.#features = features;
     this.#log = log;
     this.#implementations = implementations;
-    this.#tap = provider("tap", { session: "all", transport: inProcess(gateway, { feature: true }) });
+    this.#tap = provider("tap", {
+      session: "all",
+      transport: inProcess(gateway, { feature: true }),
+    });
     this.#tap.on("error", ({ message }) => log("error", `tap: ${message}`));
   }
 

@@ -141,3 +141,24 @@ export function reportLine({ id, enabled, tools, denied, skipped, diagnostics })
   ];
   return shortened(`${id}: ${parts.join("; ")}`, MOST_TEXT);
 }
+
+/**
+ * What a descriptor promises, for a feature that has not reported yet.
+ * @param {import("./descriptor.mjs").Descriptor} descriptor
+ * @param {{enabled: boolean, skipped: import("./preflight.mjs").Checked["skipped"], trouble: string}} now
+ */
+export function promisedReport(descriptor, { enabled, skipped, trouble }) {
+  const { id, runtime, capabilities = [], channels } = descriptor;
+  const { tools = [], hooks = [], commands = [], tasks = [] } = descriptor;
+  const listed = (/** @type {{name: string}[]} */ list) =>
+    enabled ? list.map(({ name }) => name) : [];
+  return readReport({
+    ...{ id, enabled, runtime },
+    granted: enabled ? capabilities.map(({ capability }) => capability) : [],
+    ...{ tools: listed(tools), hooks: listed(hooks), commands: listed(commands) },
+    channels: enabled ? channels : [],
+    tasks: listed(tasks),
+    skipped: enabled ? skipped : [],
+    diagnostics: trouble ? [{ at: new Date().toISOString(), text: trouble }] : [],
+  });
+}

@@ -15,6 +15,7 @@ const MODULES = {
   call: () => import("./call.mjs"),
   records: () => import("./records.mjs"),
   spans: () => import("./spans.mjs"),
+  emit: () => import("./emit.mjs"),
   push: () => import("./push.mjs"),
   use: () => import("./use.mjs"),
   features: () => import("./features.mjs"),

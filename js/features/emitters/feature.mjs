@@ -1,6 +1,7 @@
 // Emitters: background work whose output is read line by line. The code is loaded with the first use.
 
 import { emitterParameters, filterParameters } from "../../base/emitter-parameters.mjs";
+import { SLASH } from "../../base/slash-commands.mjs";
 
 const TEXT = { type: "string" };
 const NAME = { name: TEXT };
@@ -109,16 +110,7 @@ export const descriptor = {
       parameters(["channel"], { ...CHANNEL, ...FORCE }),
     ),
   ],
-  commands: [
-    {
-      name: "tap-loop",
-      description: "Run a prompt again and again: /tap-loop <interval or idle> <prompt>",
-    },
-    {
-      name: "tap-watch",
-      description: "Run a command, and tell the agent how it ends: /tap-watch <command>",
-    },
-  ],
+  commands: [SLASH.loop, SLASH.watch, SLASH.emit],
 };
 
 /** Each tool, and the function that serves it. */
@@ -174,10 +166,10 @@ export async function install(context) {
       return tools[serve]({ context, emitters, session: await emitters.session(id) }, args);
     });
   }
-  for (const name of /** @type {const} */ (["loop", "watch"])) {
+  for (const name of /** @type {const} */ (["loop", "watch", "emit"])) {
     context.commands.register(`tap-${name}`, async ({ args, session: { id } }) => {
       const [emitters, slash] = await Promise.all([load(), import("./slash.mjs")]);
-      return slash[name](emitters, await emitters.session(id), args);
+      return slash[name](emitters, await emitters.session(id), args, context);
     });
   }
   // What a former process ran goes on without being asked for.

@@ -1,7 +1,9 @@
-// /tap-loop and /tap-watch: the user's own way to emitters. The model cannot type them.
+// /tap-loop, /tap-watch and /tap-emit: the user's own way to emitters. The model cannot type them. `copilot-tap emit`
+// asks /tap-emit with JSON, and gets JSON.
 
 import { durationText } from "../../base/emitter-duration.mjs";
 import { readEmitter } from "../../base/emitter-spec.mjs";
+import { messageOf } from "../../base/errors.mjs";
 import { inLine, shortened, visible } from "../../base/visible.mjs";
 
 /** @typedef {import("./manager.mjs").Emitters} Emitters */
@@ -75,4 +77,88 @@ export async function watch(emitters, session, args) {
   if (read.ok === false) return `tap: ${read.problems[0].text}; ${WATCH_USAGE}`;
   await emitters.start(read.spec, session, { watched: true });
   return `tap: ${free} runs; the agent is told when it ends. /tap-watch stop ${free} ends it`;
+}
+
+// ---- /tap-emit, and copilot-tap emit --------------------------------------------------------------
+
+const EMIT_USAGE =
+  "/tap-emit, /tap-emit stop <name>, /tap-emit history <stream>, /tap-emit test <name> <pattern>";
+const SHOWN_LINES = 20;
+
+/** @param {{at: string, outcome: string, text: string}} line */
+const lineText = ({ at, outcome, text }) => `  ${at.slice(11, 19)} ${outcome.padEnd(7)} ${text}`;
+
+/** @param {Record<string, any>} view of an emitter */
+function emitterText({ name, state, does, runs, lines, next, what }) {
+  const { kept, surfaced, injected } = lines;
+  const then = next ? `, next ${next[0].slice(11, 19)}` : "";
+  const counts = `${kept} kept, ${surfaced} shown, ${injected} for the model`;
+  return `  ${inLine(name)}: ${state}, ${does}, ${runs} ${runs === 1 ? "run" : "runs"}${then}; ${counts}\n    ${shortened(what, 100)}`;
+}
+
+/** @param {any} answer @param {string} word */
+function answerText(answer, word) {
+  if (word === "list") {
+    const all = answer.emitters.map(emitterText);
+    return all.length > 0 ? `tap: emitters\n${all.join("\n")}` : "tap: no emitter is here";
+  }
+  if (word === "history")
+    return `tap: ${inLine(answer.channel)}\n${answer.lines.map(lineText).join("\n")}`;
+  if (word === "test") {
+    const { lines, outcomes, told } = answer.tried;
+    const counts = Object.entries(outcomes).map(([outcome, count]) => `${count} ${outcome}`);
+    const more = [
+      ...told.map(lineText),
+      ...answer.notes.map((/** @type {string} */ one) => `  ${one}`),
+    ];
+    return [`tap: of ${lines} lines: ${counts.join(", ") || "none"}`, ...more].join("\n");
+  }
+  return `tap: ${inLine(answer.name)} is ${word === "stop" ? "stopped" : answer.state}`;
+}
+
+/**
+ * What is asked, by the user.
+ * @param {Emitters} emitters @param {InspectedSession} session @param {any} asked
+ * @param {import("../../registry/installation.mjs").Context} context
+ */
+async function asked(emitters, session, { do: work, ...given }, context) {
+  const tools = await import("./tools.mjs");
+  const call = { context, emitters, session };
+  if (work === "list") return tools.listEmitters(call);
+  if (work === "history") return tools.streamHistory(call, given);
+  if (work === "streams") return tools.listStreams(call);
+  if (work === "test") return tools.setEventFilter(call, { ...given, test: true });
+  if (work === "stop") return tools.stopByUser(call, given);
+  if (work === "start") return tools.startByUser(call, given);
+  throw new RangeError(`expected ${EMIT_USAGE}`);
+}
+
+/** @param {string} args typed by the user @returns {object} */
+function typed(args) {
+  const [, word = "list", rest = ""] = WORDS.exec(args.trim()) ?? [];
+  if (word === "list") return { do: "list" };
+  if (word === "stop" && rest) return { do: "stop", name: rest };
+  if (word === "history" && rest) return { do: "history", channel: rest, limit: SHOWN_LINES };
+  const [, name, match] = /^(\S+)\s+(\S[\s\S]*)$/.exec(rest) ?? [];
+  if (word === "test" && match) {
+    return { do: "test", name, eventFilter: [{ match, outcome: "surface" }] };
+  }
+  return { do: "help" };
+}
+
+/**
+ * @param {Emitters} emitters @param {InspectedSession} session @param {string} args
+ * @param {import("../../registry/installation.mjs").Context} context
+ * @returns {Promise<string>} for the timeline, or JSON for the command
+ */
+export async function emit(emitters, session, args, context) {
+  const isCommand = args.startsWith("{");
+  const what = /** @type {any} */ (isCommand ? JSON.parse(args) : typed(args));
+  try {
+    const answer = await asked(emitters, session, what, context);
+    return isCommand ? JSON.stringify({ answer }) : answerText(answer, what.do);
+  } catch (error) {
+    const message = messageOf(error);
+    return isCommand ? JSON.stringify({ error: message }) : `tap: ${message}`;
+  }
 }

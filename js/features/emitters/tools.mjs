@@ -150,6 +150,23 @@ export async function startEmitter(call, args) {
   return { ...emitterView(emitter), ...(told.length > 0 && { notes: told }) };
 }
 
+/** The user's own hand, such as `copilot-tap emit`: what is his stays his. @param {Call} call @param {Record<string, unknown>} given */
+export async function startByUser({ emitters, session }, given) {
+  const read = readEmitter({ managedBy: "userOwned", ...given }, { origin: "tool", hand: "user" });
+  if (read.ok === false) throw problemsOf(read);
+  if (read.spec.scope === "persistent") {
+    throw refused("a persistent emitter is an entry of a config: docs/configuration.md");
+  }
+  return emitterView(await checked(() => emitters.start(read.spec, session)));
+}
+
+/** @param {Call} call @param {Record<string, unknown>} given */
+export async function stopByUser(call, { name }) {
+  const emitter = found(call, name);
+  await call.emitters.end(emitter, "by the user");
+  return emitterView(emitter);
+}
+
 /** @param {Call} call @param {Record<string, unknown>} args */
 export async function stopEmitter(call, { name, scope, force }) {
   const { context, emitters, session } = call;
@@ -209,7 +226,7 @@ function feedsOf({ emitters, session }, channel) {
   throw new ToolError("NOT_FOUND", `no stream has this name; ${known}`);
 }
 
-/** @param {Call} call @param {{channel: string, limit?: number, least?: any}} args */
+/** @param {Call} call @param {{channel?: string, limit?: number, least?: any}} args */
 export function streamHistory(call, { channel, limit = FEW, least }) {
   const last = Math.min(limit, MOST_HISTORY);
   const feeds = feedsOf(call, channel);
@@ -217,7 +234,7 @@ export function streamHistory(call, { channel, limit = FEW, least }) {
     feed.history({ last, least }).map((line) => ({ ...lineView(line), emitter: feed.name })),
   );
   lines.sort((a, b) => (a.at === b.at ? a.number - b.number : a.at < b.at ? -1 : 1));
-  return { channel, lines: lines.slice(-last) };
+  return { channel: String(channel), lines: lines.slice(-last) };
 }
 
 /** @param {Call} call */

@@ -1,0 +1,210 @@
+// `emit`: background commands and prompts of a session and its folder, as the tools of the group `emitters` see them.
+
+import fs from "node:fs";
+import { inLine } from "../../base/visible.mjs";
+import { faint, Output } from "../../views/output.mjs";
+import { Failure, usage } from "../failure.mjs";
+import { withGateway } from "../gateway.mjs";
+import { filesOf, runByAgent } from "../given.mjs";
+import { pause, untilInterrupted } from "../interruption.mjs";
+import { sessionNamed } from "../reference.mjs";
+
+/** @typedef {import("../../base/control.mjs").Control} Control */
+/** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
+/**
+ * @typedef {import("../given.mjs").Given & {action: string, name?: string, session?: string,
+ *   prompt?: string, every?: string, cron?: string, inject?: string[], surface?: string[], drop?: string[],
+ *   stderr: boolean, last: string, follow: boolean, "--"?: string[]}} EmitGiven
+ * @typedef {{at: string, outcome: string, text: string, emitter: string, number: number}} Line
+ */
+
+const LOOK_MS = 500;
+const OUTCOMES = /** @type {const} */ (["drop", "inject", "surface"]);
+
+/** The one that is named, that of this folder, or the one last used. @param {InspectedSession[]} sessions @param {string} [wanted] */
+function sessionOf(sessions, wanted) {
+  const open = sessions.filter(({ ending }) => !ending).toSorted((a, b) => b.inUse - a.inUse);
+  if (wanted !== undefined) return sessionNamed(open, wanted);
+  const here = fs.realpathSync(process.cwd());
+  const found = open.find(({ cwd }) => cwd === here) ?? open[0];
+  if (found) return found;
+  throw new Failure("there is no session", {
+    advice: "one starts with the Copilot CLI",
+    code: "INVALID_SESSION",
+  });
+}
+
+/** @param {Control} control @param {InspectedSession} session @param {object} what @returns {Promise<any>} */
+async function ask(control, session, what) {
+  const asked = { name: "tap-emit", arguments: JSON.stringify(what), session: session.id };
+  const { text } = await control.request("features.command", asked);
+  if (!text.startsWith("{")) throw new Failure(text.replace(/^tap: /, ""));
+  const { answer, error } = JSON.parse(text);
+  if (error !== undefined) throw new Failure(error, { code: "REFUSED" });
+  return answer;
+}
+
+/** Rules in the order drop, inject, surface: what is dropped is not told. @param {EmitGiven} given */
+const rulesOf = (given) =>
+  OUTCOMES.flatMap((outcome) => (given[outcome] ?? []).map((match) => ({ match, outcome })));
+
+/** @param {EmitGiven} given */
+function startOf(given) {
+  const { name, prompt, every, cron, stderr, "--": argv = [] } = given;
+  if (!name || (argv.length === 0 && prompt === undefined)) {
+    throw usage("say a name, and after -- a command", "copilot-tap emit start build -- make watch");
+  }
+  const rules = rulesOf(given);
+  return {
+    do: "start",
+    name,
+    ...(argv.length === 1 && { command: argv[0] }),
+    ...(argv.length > 1 && { argv }),
+    ...(prompt !== undefined && { prompt }),
+    ...(every !== undefined && { every }),
+    ...(cron !== undefined && { cron }),
+    ...(stderr && { includeStderr: true }),
+    ...(rules.length > 0 && { eventFilter: rules }),
+  };
+}
+
+/** @param {EmitGiven} given */
+function countOf({ last }) {
+  if (/^[1-9]\d{0,2}$/.test(last) && Number(last) <= 200) return Number(last);
+  throw usage(`--last must be 1 to 200 (got "${last}")`);
+}
+
+/** @param {Output} output @param {Line} line */
+const showLine = (output, line) =>
+  output.item(line, () =>
+    output.say(faint(`${line.at.slice(11, 23)} ${line.outcome.padEnd(7)}`), ` ${line.text}`),
+  );
+
+/** @param {Control} control @param {InspectedSession} session @param {Output} output @param {EmitGiven} given */
+async function history(control, session, output, given) {
+  const what = { do: "history", channel: given.name, limit: countOf(given) };
+  const first = await ask(control, session, what);
+  if (!given.follow) {
+    return output.result(first, () =>
+      first.lines.forEach((/** @type {Line} */ line) => showLine(output, line)),
+    );
+  }
+  /** The newest that was shown of each emitter of the stream. @type {Map<string, number>} */
+  const last = new Map();
+  const show = (/** @type {Line[]} */ lines) => {
+    for (const line of lines) {
+      if (line.number <= (last.get(line.emitter) ?? 0)) continue;
+      last.set(line.emitter, line.number);
+      showLine(output, line);
+    }
+  };
+  show(first.lines);
+  await untilInterrupted(async (ending) => {
+    for (; !ending.aborted; await pause(LOOK_MS, ending)) {
+      show((await ask(control, session, { ...what, limit: 200 })).lines);
+    }
+  });
+}
+
+/** @param {Output} output @param {Record<string, any>} view */
+function showEmitter(output, { name, state, does, runs, what, lines, next }) {
+  output.say(`${inLine(name)}  ${state}, ${does}, ${runs} ${runs === 1 ? "run" : "runs"}`);
+  output.say(faint(`  ${what}`));
+  const { kept, dropped, surfaced, injected } = lines;
+  const counts = `${kept} kept, ${dropped} dropped, ${surfaced} shown, ${injected} for the model`;
+  output.say(faint(`  lines: ${counts}`));
+  if (next) output.say(faint(`  next: ${next.join(", ")}`));
+}
+
+/** @param {Output} output @param {any} answer */
+function showTest(output, { tried }) {
+  const { lines, outcomes, told } = tried;
+  const counts = Object.entries(outcomes).map(([outcome, count]) => `${count} ${outcome}`);
+  output.say(`Of the last ${lines} lines: ${counts.join(", ") || "none"}`);
+  told.forEach((/** @type {Line} */ line) =>
+    output.say(faint(`${line.outcome.padEnd(7)}`), ` ${line.text}`),
+  );
+}
+
+/** @param {EmitGiven} given */
+async function run(given) {
+  const output = new Output(given);
+  const { action, name } = given;
+  if (action !== "list" && !name) throw usage(`say which: copilot-tap emit ${action} <name>`);
+  if (runByAgent() && (action === "start" || action === "stop")) {
+    throw new Failure("the agent starts and stops emitters with its own tools", {
+      advice: "call tap_tools with the group emitters",
+      code: "NOT_FOR_THE_AGENT",
+    });
+  }
+  const what = { start: () => startOf(given), list: () => ({ do: "list" }) }[action];
+  await withGateway(filesOf(given), async (control) => {
+    const session = sessionOf((await control.inspect()).sessions, given.session);
+    if (action === "history") return history(control, session, output, given);
+    const rules = { eventFilter: rulesOf(given) };
+    const asked = what?.() ?? { do: action, name, ...(action === "test" && rules) };
+    const answer = await ask(control, session, asked);
+    output.result(answer, () => {
+      if (action === "test") return showTest(output, answer);
+      const all = action === "list" ? answer.emitters : [answer];
+      if (all.length === 0) output.say("No emitter is here. copilot-tap emit start begins one.");
+      all.forEach((/** @type {any} */ one) => showEmitter(output, one));
+    });
+  });
+}
+
+/** @param {string} describe */
+const patterns = (describe) =>
+  /** @type {const} */ ({ describe, type: "string", array: true, requiresArg: true, nargs: 1 });
+
+/** @type {import("../given.mjs").Command} */
+export default {
+  command: "emit [action] [name]",
+  takesRest: true,
+  describe: "run commands and prompts in the background of a session",
+  builder: (parser) =>
+    parser
+      .usage(
+        "$0 emit [list|start|stop|test|history] [name] [-- command]\n\n" +
+          "`start` begins a command, or with --prompt a prompt; what it writes is kept in a stream, and " +
+          "--inject puts lines before the agent. `test` says what rules would have done to the last 200 " +
+          "lines. `history` shows a stream; -f goes on. They belong to the session of this folder.",
+      )
+      .positional("action", {
+        describe: "what to do",
+        choices: ["list", "start", "stop", "test", "history"],
+        type: "string",
+        default: "list",
+      })
+      .positional("name", { describe: "of the emitter, or of the stream", type: "string" })
+      .option("session", {
+        describe: "its id, the beginning of one, or its label",
+        type: "string",
+        requiresArg: true,
+      })
+      .option("prompt", { describe: "a prompt for the agent", type: "string", requiresArg: true })
+      .option("every", { describe: "30s, 5m, 2h, 1d or idle", type: "string", requiresArg: true })
+      .option("cron", { describe: "five fields", type: "string", requiresArg: true })
+      .option("inject", patterns("put lines that match before the agent"))
+      .option("surface", patterns("show lines that match in the timeline"))
+      .option("drop", patterns("drop lines that match"))
+      .option("stderr", { describe: "read stderr, too", type: "boolean", default: false })
+      .option("last", {
+        alias: "n",
+        describe: "how many lines at most; else 20",
+        type: "string",
+        default: "20",
+        requiresArg: true,
+      })
+      .option("follow", {
+        alias: "f",
+        describe: "go on with what comes, until Ctrl-C",
+        type: "boolean",
+        default: false,
+      })
+      .example("$0 emit", "what runs")
+      .example("$0 emit start build --inject 'error' -- npm run watch", "tell the agent of errors")
+      .example("$0 emit test build --inject 'warning'", "what that rule would have done")
+      .example("$0 emit history build -f", "its lines, as they come"),
+  handler: run,
+};

@@ -1,0 +1,92 @@
+// copilot-tap emit: emitters of the session of a folder, from a terminal.
+
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { programFolder } from "../../../js/base/paths.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+import { Host } from "../../support/test-host.mjs";
+import { waitFor } from "../../support/wait.mjs";
+
+const CLI = path.join(programFolder, "js", "command", "cli.mjs");
+
+/** @param {import("node:test").TestContext} t */
+async function setUp(t) {
+  const home = temporaryFolder(t);
+  const host = await Host.elected(t, { COPILOT_HOME: home });
+  const cwd = fs.realpathSync(temporaryFolder(t));
+  const session = await host.session(t, { cwd });
+  const env = { ...host.env, COPILOT_HOME: home, NO_COLOR: "1" };
+  const emit = (/** @type {string[]} */ ...args) =>
+    new Promise((resolve) => {
+      execFile(process.execPath, [CLI, "emit", ...args], { cwd, env }, (error, stdout, stderr) =>
+        resolve({ code: error ? error.code : 0, stdout, stderr }),
+      );
+    });
+  return { host, session, cwd, env, emit };
+}
+
+test("starts, lists, tries rules on, shows and stops an emitter", async (t) => {
+  const { emit } = await setUp(t);
+  const empty = await emit();
+  assert.deepEqual([empty.code, /No emitter is here/.test(empty.stdout)], [0, true], empty.stderr);
+  const started = await emit("start", "log", "--drop", "^1", "--", "seq 1 30; sleep 1000");
+  assert.deepEqual([started.code, started.stderr], [0, ""]);
+  assert.match(
+    started.stdout,
+    /^log {2}running, command, until it is stopped, 1 run\n {2}seq 1 30/,
+  );
+  await waitFor(
+    async () => /20 kept, 11 dropped|19 kept, 11 dropped/.test((await emit("list")).stdout),
+    {
+      timeoutMs: 20_000,
+      what: "the lines",
+    },
+  );
+  const tried = await emit("test", "log", "--inject", "^2");
+  assert.match(tried.stdout, /^Of the last 19 lines: /);
+  assert.match(tried.stdout, /11 inject/);
+  const shown = await emit("history", "log", "-n", "3");
+  assert.match(shown.stdout, /keep {4}28\n.*keep {4}29\n.*keep {4}30\n/);
+  const json = JSON.parse((await emit("list", "--json")).stdout);
+  assert.equal(json.emitters[0].managedBy, "userOwned");
+  const stopped = await emit("stop", "log");
+  assert.match(stopped.stdout, /^log {2}ended: stopped/);
+});
+
+test("follows a stream", async (t) => {
+  const { emit, cwd, env } = await setUp(t);
+  await emit(
+    "start",
+    "tick",
+    "--",
+    "for i in 1 2 3 4 5 6 7 8 9; do echo tick $i; sleep 0.3; done; sleep 1000",
+  );
+  const child = spawn(process.execPath, [CLI, "emit", "history", "tick", "-f"], { cwd, env });
+  t.after(() => child.kill("SIGKILL"));
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text) => (output += text));
+  await waitFor(() => /tick 9/.test(output), { timeoutMs: 30_000, what: () => output });
+  const ticks = output.match(/tick \d/g);
+  assert.deepEqual(ticks, [...new Set(ticks)], "each line once");
+});
+
+test("says what is wrong, and what to do", async (t) => {
+  const { emit } = await setUp(t);
+  const cases = [
+    [["start"], 2, /say which/],
+    [["start", "a"], 2, /say a name, and after -- a command/],
+    [["start", "a", "--every", "0s", "--", "true"], 1, /every: expected a time/],
+    [["start", "a", "--inject", "(", "--", "true"], 1, /rule 1: match: not a regular expression/],
+    [["stop", "nobody"], 1, /no emitter has this name; there is no emitter yet/],
+    [["history", "nothing"], 1, /no stream has this name/],
+    [["list", "--session", "nobody-at-all"], 1, /unknown session "nobody-at-all"/],
+  ];
+  for (const [args, code, text] of cases) {
+    const outcome = await emit(...args);
+    assert.equal(outcome.code, code, `${args}: ${outcome.stdout}${outcome.stderr}`);
+    assert.match(outcome.stderr, text);
+  }
+});
