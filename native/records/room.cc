@@ -10,7 +10,7 @@ constexpr int64_t kMB = int64_t{1000} * 1000;
 constexpr int64_t kLeastReserve = 16 * kMB;
 constexpr int64_t kMostReserve = 256 * kMB;
 constexpr int64_t kKeeps = 4 * kMB;
-constexpr int64_t kLeastStep = 32 * 1024;
+constexpr int64_t kLeastStep = 32'768;
 constexpr int64_t kMostStep = kMB;
 
 }  // namespace
