@@ -375,11 +375,6 @@ export class HostFeatures {
     };
   }
 
-  /** Whether the feature host posts spans: at its end it asks the gateway for the last ones. */
-  get exportsSpans() {
-    return this.#host !== undefined && conditionsOf(this.#telemetry)["spans-exported"].met;
-  }
-
   /** @returns {Promise<void>} once nothing of them is left */
   async stop() {
     this.#closed = true;

@@ -20,6 +20,7 @@ import { MAX_SOCKET_PATH, version } from "../base/paths.mjs";
 import { telemetryVariables } from "../base/telemetry.mjs";
 import { ProjectSessions } from "../projects/sessions.mjs";
 import { NO_CONFIG, readUserConfig } from "../projects/user-config.mjs";
+import { conditionsOf } from "../registry/conditions.mjs";
 import { serveEmitterRequests } from "./emitter-requests.mjs";
 import { serveFeatureRequests } from "./feature-requests.mjs";
 import { HostFeatures } from "./features.mjs";
@@ -192,9 +193,17 @@ export class GatewayHost {
   /** @param {boolean} restarting */
   #close(restarting) {
     clearInterval(this.#filesCheck);
-    if (!this.#features.exportsSpans) return this.#leave(restarting);
+    if (!this.#postsSpans()) return this.#leave(restarting);
     const ended = this.#features.stop();
     return ended.then(() => this.#leave(restarting, ended));
+  }
+
+  /** Whether the feature host does: at its end it asks the gateway for the last ones. */
+  #postsSpans() {
+    const { records = true, spans = true } = this.#config;
+    const variables = telemetryVariables(process.env);
+    const asked = conditionsOf({ variables, recorded: records && spans })["spans-exported"].met;
+    return asked && this.#features.hostState().state !== "idle";
   }
 
   /** @param {boolean} restarting @param {Promise<void>} [ended] the features, where they have ended already */
