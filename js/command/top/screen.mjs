@@ -13,8 +13,8 @@ const WRAP = { off: "\u001b[?7l", on: "\u001b[?7h" };
 export class Screen {
   #input;
   #output;
-  /** What each line has on the screen. @type {string[]} */
-  #shown = [];
+  /** What each line has on the screen; undefined: anything. @type {string[] | undefined} */
+  #shown;
   #open = false;
   /** @type {(key: Key) => void} */
   #onKey;
@@ -42,7 +42,7 @@ export class Screen {
     this.#onKey({ ...key, sequence: key.sequence ?? text });
 
   #resized = () => {
-    this.#clear();
+    this.#shown = undefined;
     this.#onResize();
   };
 
@@ -68,22 +68,18 @@ export class Screen {
   #enter() {
     this.#input.setRawMode(true);
     this.#output.write(terminal.enterAlternativeScreen + terminal.cursorHide + WRAP.off);
-    this.#clear();
-  }
-
-  /** The next lines are drawn whole. */
-  #clear() {
-    this.#output.write(terminal.clearViewport);
-    this.#shown = [];
+    this.#shown = undefined;
   }
 
   /** @param {string[]} lines size.rows of them; those that have not changed are not written again */
   show(lines) {
     if (!this.#open) return;
+    const before = this.#shown;
     const changes = lines
       .map((line, row) => terminal.cursorTo(0, row) + line + terminal.eraseEndLine)
-      .filter((_, row) => lines[row] !== this.#shown[row]);
+      .filter((_, row) => lines[row] !== before?.[row]);
     this.#shown = lines;
+    if (before === undefined) changes.unshift(terminal.clearViewport);
     // A terminal that knows this shows all changes at once.
     if (changes.length > 0) this.#output.write(terminal.synchronizedOutput(changes.join("")));
   }
