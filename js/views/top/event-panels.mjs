@@ -32,6 +32,7 @@ function entriesOf(seen) {
 function streamRow(entries, seen, labels) {
   const last = entries[entries.length - 1];
   const name = textOf(last.body.stream);
+  const from = last.source || textOf(last.body.emitter) || "tap";
   const lines = entries.slice(-LAST_LINES).map((one) => {
     const { at, body } = one;
     const how = textOf(body.outcome) && ` [${textOf(body.outcome)}]`;
@@ -41,7 +42,7 @@ function streamRow(entries, seen, labels) {
     key: `${last.source} ${name} ${last.session}`,
     cells: [
       strong(short(name)),
-      short(last.source || "tap"),
+      short(from),
       short(labels(last.session)),
       String(entries.length),
       clock(last.at, seen.at),
@@ -50,7 +51,7 @@ function streamRow(entries, seen, labels) {
     details: () =>
       detailsOf([
         ["stream", name],
-        ["from", last.source || "tap"],
+        ["from", from],
         ["session", `${labels(last.session)} ${last.session}`],
         ["last lines", lines.join("\n")],
       ]),

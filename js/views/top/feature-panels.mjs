@@ -2,7 +2,7 @@
 
 import { hostLine } from "../features-view.mjs";
 import { bad, faint, good, strong, warning } from "../output.mjs";
-import { bytes, clock, counted, shortId } from "../wording.mjs";
+import { bytes, clock, counted, latency } from "../wording.mjs";
 import { detailsOf, grouped, labelsOf, MOST_ROWS, recordsOf, short, textOf } from "./panel.mjs";
 
 /** @typedef {import("./panel.mjs").Panel} Panel */
@@ -160,50 +160,73 @@ function toldOf({ parts }) {
   );
 }
 
-const runName = (/** @type {StoredRecord} */ { body, source }) =>
-  textOf(body.emitter || body.name) || source;
+/** @param {StoredRecord} record of a run, or a line @returns {string} */
+const emitterOf = ({ body }) => textOf(body.emitter || body.name);
 
-/** @param {string} name @param {Seen} seen @returns {string[]} */
-function linesOf(name, seen) {
-  const ofIt = recordsOf(seen, "stream_entry").filter(
-    ({ body }) =>
-      body.emitter === name || body.stream === name || body.stream === `emitter:${name}`,
-  );
-  return ofIt.slice(-20).map(({ body }) => textOf(body.text ?? body.event));
+/** @param {StoredRecord} record */
+const keyOf = (record) => `${emitterOf(record)}\0${record.session}`;
+
+/** @param {StoredRecord} record of a run @param {number} now */
+function runLine({ at, body }, now) {
+  const { run, status, outcome, durationMs, exitCode, error, kept, dropped, injected } = body;
+  const facts = [
+    typeof durationMs === "number" && latency(durationMs),
+    exitCode !== undefined && `exit code ${textOf(exitCode)}`,
+    kept !== undefined && `${textOf(kept)} lines kept`,
+    dropped !== undefined && `${textOf(dropped)} dropped`,
+    injected !== undefined && `${textOf(injected)} injected`,
+    textOf(error),
+  ];
+  return `${clock(at, now)} run ${textOf(run)} ${textOf(status ?? outcome)}: ${facts.filter(Boolean).join(", ")}`;
 }
 
-/** @param {string} name @param {Told} told @param {StoredRecord[]} runs @param {Seen} seen @returns {Row} */
-function emitterRow(name, told, runs, seen) {
+/** What its records show: a line of a run that has not ended is later than the last run. @param {StoredRecord[]} runs @param {StoredRecord[]} lines */
+function stateOf(runs, lines) {
+  const last = runs.at(-1)?.body;
+  const ended = Number(last?.run ?? 0);
+  if (Number(lines.at(-1)?.body.run ?? 0) > ended) return "running";
+  return textOf(last?.status ?? last?.outcome);
+}
+
+/**
+ * @param {string} name @param {Told} told @param {StoredRecord[]} runs @param {StoredRecord[]} lines
+ * @param {Seen} seen @returns {Row}
+ */
+function emitterRow(name, told, runs, lines, seen) {
+  const labels = labelsOf(seen);
   const last = runs.at(-1);
-  const outcome = textOf(last?.body.outcome ?? last?.body.status ?? last?.body.event);
-  const state = textOf(told.state) || outcome;
-  const next = timeText(told.nextAt ?? told.next ?? last?.body.nextAt, seen.at);
+  const session = (last ?? lines.at(-1))?.session ?? "";
+  const state = textOf(told.state) || stateOf(runs, lines);
+  const next = timeText(told.nextAt ?? told.next, seen.at);
   const given = Array.isArray(told.lines) ? told.lines.map(textOf) : [];
-  const lines = given.length > 0 ? given : linesOf(name, seen);
+  const texts = given.length > 0 ? given : lines.map(({ body }) => textOf(body.text));
+  const part = /fail|error/.test(state) ? bad : state === "running" ? good : faint;
   return {
-    key: name,
+    key: `${name}\0${session}`,
     cells: [
       strong(short(name)),
-      /fail|error/.test(state) ? bad(short(state)) : short(state),
+      session ? short(labels(session)) : "",
+      part(short(state)),
       String(runs.length),
       last ? clock(last.at, seen.at) : "",
       short(next),
-      short(lines.at(-1) ?? ""),
+      short(texts.at(-1) ?? ""),
     ],
     details: () =>
       detailsOf([
         ["emitter", name],
+        ["session", session && `${labels(session)} ${session}`],
         ["state", state],
         ["next run", next],
-        ["last lines", lines.join("\n")],
         [
           "last runs",
           runs
             .slice(-10)
-            .map(({ at, body }) => `${clock(at)} ${textOf(body)}`)
+            .map((run) => runLine(run, seen.at))
             .join("\n"),
         ],
-        ["session", last?.session ? shortId(last.session) : ""],
+        ["command", last?.body.command],
+        ["last lines", texts.slice(-20).join("\n")],
       ]),
   };
 }
@@ -214,19 +237,31 @@ export const emitters = {
   title: "Emitters",
   columns: [
     { title: "emitter", flexible: true },
+    { title: "session", flexible: true },
     { title: "state" },
     { title: "runs", right: true },
     { title: "last run" },
-    { title: "next run" },
+    { title: "next" },
     { title: "last line", flexible: true },
   ],
   rows: (seen) => {
     const told = toldOf(seen);
-    const runs = grouped(recordsOf(seen, "emitter_run"), runName);
-    const names = [...new Set([...told.keys(), ...runs.keys()])].filter(Boolean);
-    return names
-      .slice(0, MOST_ROWS)
-      .map((name) => emitterRow(name, told.get(name) ?? {}, runs.get(name) ?? [], seen));
+    const named = (/** @type {StoredRecord[]} */ all) => all.filter((one) => emitterOf(one) !== "");
+    const runs = grouped(named(recordsOf(seen, "emitter_run")), keyOf);
+    const lines = grouped(named(recordsOf(seen, "stream_entry")), keyOf);
+    const keys = new Set([...runs.keys(), ...lines.keys()]);
+    const names = new Set([...keys].map((key) => key.split("\0")[0]));
+    const silent = [...told.keys()].filter((name) => name !== "" && !names.has(name));
+    return [...keys, ...silent].slice(0, MOST_ROWS).map((key) => {
+      const [name] = key.split("\0");
+      return emitterRow(
+        name,
+        told.get(name) ?? {},
+        runs.get(key) ?? [],
+        lines.get(key) ?? [],
+        seen,
+      );
+    });
   },
   empty: "No emitter.",
 };

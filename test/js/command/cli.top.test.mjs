@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { programFolder } from "../../../js/base/paths.mjs";
 import { placeOf, served, tap, tapJson, InTerminal } from "../../support/cli-process.mjs";
 import { processesOf } from "../../support/processes.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
@@ -170,6 +171,32 @@ test("copilot-tap top waits for a gateway, and for the next one", async (t) => {
   await second.session(t, { label: "the second" });
   await terminal.shows(/the second/);
   await terminal.shows(/^tap \d/);
+  terminal.type("q");
+  assert.equal(await terminal.end(), 0);
+});
+
+test("copilot-tap top shows an emitter that runs, and its lines", async (t) => {
+  const home = temporaryFolder(t);
+  fs.mkdirSync(path.join(home, "tap"), { mode: 0o700 });
+  const config = JSON.stringify({ toolGroups: ["emitters"] });
+  fs.writeFileSync(path.join(home, "tap", "config.json"), config, { mode: 0o600 });
+  const host = await Host.elected(t, { COPILOT_HOME: home });
+  const session = await host.session(t, {
+    label: "shop",
+    cwd: fs.realpathSync(temporaryFolder(t)),
+  });
+  const terminal = top(t, placeOf(host));
+  await terminal.shows(/^> Sessions /m);
+  terminal.press("tab");
+  terminal.type("\u001b[Z\u001b[Z");
+  await terminal.shows(/No emitter\./);
+  const start = { name: "build", command: "echo compiling; echo 'error: no such file'; sleep 100" };
+  const isStarted = async () =>
+    (await session.call("tap_start_emitter", start))?.code !== "DISCONNECTED";
+  await waitFor(isStarted, { what: () => host.log, timeoutMs: 20_000 });
+  await terminal.shows(/^> build +shop +running +0 .* error: no such file/m);
+  terminal.press("enter");
+  await terminal.shows(/^last lines +run 1 began\n +compiling\n +error: no such file$/m);
   terminal.type("q");
   assert.equal(await terminal.end(), 0);
 });

@@ -287,26 +287,42 @@ describe("the panels of copilot-tap top", () => {
 
   test("emitters: none without one; else of records and of reports", () => {
     assert.match(new User(seenOf()).goTo("emitters").text, /No emitter\./);
+    const line = (emitter, run, text, fields) =>
+      record("stream_entry", { stream: emitter, emitter, run, text }, { source: "", ...fields });
+    const ended = (emitter, run, status, fields) =>
+      record("emitter_run", { emitter, run, status, durationMs: 1200, ...fields });
+    const report = { emitters: [{ name: "disk", state: "waiting", nextAt: NOW + 60_000 }, null] };
     const seen = seenOf({
-      parts: {
-        features: [{ emitters: [{ name: "disk", state: "waiting", nextAt: NOW + 60_000 }, null] }],
-      },
+      parts: { features: [report] },
       records: {
         emitter_run: [
-          record("emitter_run", { emitter: "disk", outcome: "ok" }),
-          record("emitter_run", { emitter: "tests", outcome: "failed", exitCode: 1 }),
+          ended("disk", 1, "ok"),
+          ended("tests", 7, "failed", { exitCode: 1, kept: 3, command: "npm test" }),
         ],
-        stream_entry: [record("stream_entry", { stream: "disk", text: "90 % full" })],
+        stream_entry: [
+          line("disk", 1, "90 % full"),
+          line("tests", 7, "not ok 1"),
+          line("watch", 1, "rebuilt"),
+          line("tests", 8, "running", { session: "s-2" }),
+          record("stream_entry", { stream: "goal:g-1", text: "set" }),
+        ],
       },
     });
     const rows = rowsOf("emitters", seen);
     assert.deepEqual(
-      rows.map(({ cells: [name, state, runs, , next, line] }) => [name, state, runs, next, line]),
+      rows.map(({ cells: [name, session, state, runs, , next, last] }) =>
+        [name, session, state, runs, next, last].join("|"),
+      ),
       [
-        ["disk", "waiting", "1", "09:01:00", "90 % full"],
-        ["tests", "failed", "1", "", ""],
+        "disk|s-1|waiting|1|09:01:00|90 % full",
+        "tests|s-1|failed|1||not ok 1",
+        "watch|s-1|running|0||rebuilt",
+        "tests|s-2|running|0||running",
       ],
     );
+    assert.match(rows[1].details["last runs"], /run 7 failed: 1200 ms, exit code 1, 3 lines kept$/);
+    assert.equal(rows[1].details.command, "npm test");
+    assert.equal(new Set(rows.map(({ key }) => key)).size, 4);
   });
 
   test("take bodies that no version has written", () => {
