@@ -28,6 +28,8 @@ export const COMPILE_ONLY = ["node-addon-api"];
 
 /** Left behind by tools, or for those who work on it. */
 const IGNORED = /^(__pycache__|\.pytest_cache|tests|.*\.egg-info|\..*|node_modules)$/;
+/** What our own type checks read. Types for users are in sdk/. */
+const OWN_TYPES = /^js\/.*\.d\.ts$/;
 /** Files that a running package does not read: in some packages more than half. Licences stay. */
 const UNREAD =
   /\.(map|ts|mts|cts|flow|tsbuildinfo)$|^(readme|changelog|changes|history|security)\b.*\.md$/i;
@@ -63,7 +65,9 @@ function walk(from, to, leftOut) {
 /** The package's own. @param {string} root @returns {PackageFile[]} */
 export function ownFiles(root) {
   const there = PARTS.filter((part) => fs.existsSync(path.join(root, part)));
-  return there.flatMap((part) => walk(path.join(root, part), part, (name) => IGNORED.test(name)));
+  const leftOut = (/** @type {string} */ name, /** @type {string} */ to) =>
+    IGNORED.test(name) || OWN_TYPES.test(to);
+  return there.flatMap((part) => walk(path.join(root, part), part, leftOut));
 }
 
 /** Those of its packages. @param {string} root @returns {PackageFile[]} */

@@ -56,7 +56,7 @@ describe("the tarball", { concurrency: 1 }, () => {
     ];
     for (const file of expected) assert.ok(files.includes(file), `${file} is in it`);
     const surplus = files.filter((file) =>
-      /^(test|bench|native|packaging|build)\/|\.map$|^node_modules\/(prebuildify|eslint)/.test(
+      /^(test|bench|native|packaging|build)\/|^js\/.*\.d\.ts$|\.map$|^node_modules\/(prebuildify|eslint)/.test(
         file,
       ),
     );
