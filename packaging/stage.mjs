@@ -78,6 +78,20 @@ export const withoutDeadLinks = (text, isThere) =>
     target === undefined || /^[a-z]+:/.test(target) || isThere(target) ? whole : words,
   );
 
+/** Code, which stays as it is, or a row of a table. */
+const CODE_OR_ROW = /^(`{3,})[^]*?^\1|^\|.*\|$/gm;
+
+/**
+ * Tables whose columns are aligned are half blanks: in a package they are not.
+ * @param {string} text in Markdown
+ */
+export const withoutPadding = (text) =>
+  text.replace(CODE_OR_ROW, (whole, fence) => {
+    if (fence !== undefined) return whole;
+    if (/^\|[\s:|-]+\|$/.test(whole)) return whole.replace(/ +/g, "").replace(/-{4,}/g, "---");
+    return whole.replace(/ {2,}(?=\|)/g, " ");
+  });
+
 /** @param {string} folder */
 function mendPages(folder) {
   const pages = fs
@@ -88,7 +102,8 @@ function mendPages(folder) {
     const { atime, mtime } = fs.statSync(file);
     const isThere = (/** @type {string} */ target) =>
       fs.existsSync(path.join(path.dirname(file), target));
-    fs.writeFileSync(file, withoutDeadLinks(fs.readFileSync(file, "utf8"), isThere));
+    const mended = withoutDeadLinks(fs.readFileSync(file, "utf8"), isThere);
+    fs.writeFileSync(file, withoutPadding(mended));
     fs.utimesSync(file, atime, mtime);
   }
 }

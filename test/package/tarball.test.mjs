@@ -7,7 +7,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { promisify } from "node:util";
-import { withoutDeadLinks } from "../../packaging/stage.mjs";
+import { withoutDeadLinks, withoutPadding } from "../../packaging/stage.mjs";
 import { root } from "../../tools/commands.mjs";
 import { answering, onceOffered, startTap, steps } from "../support/tap.mjs";
 import { say } from "../support/model.mjs";
@@ -41,6 +41,12 @@ test("a link to what is not there becomes its words, and code stays as it is", (
     withoutDeadLinks(page, (target) => target === "a.md"),
     page.replace("[b](b.md) [c]", "b [c]"),
   );
+});
+
+test("a table loses the blanks that align it, and code stays as it is", () => {
+  const code = "```text\n| a   |\n| --- |\n```\n";
+  const page = `${code}| a      | b |\n| :----- | - |\n| \`x  y\`  | c |\n`;
+  assert.equal(withoutPadding(page), `${code}| a | b |\n|:---|-|\n| \`x  y\` | c |\n`);
 });
 
 describe("the tarball", { concurrency: 1 }, () => {
