@@ -33,6 +33,7 @@
       'gateway/control/control_clients.cc',
       'gateway/control/host_requests.cc',
       'gateway/control/inspection.cc',
+      'gateway/control/session_requests.cc',
       'gateway/core/control_inputs.cc',
       'gateway/core/gateway.cc',
       'gateway/core/host_inputs.cc',

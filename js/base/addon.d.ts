@@ -96,6 +96,12 @@ export class Gateway {
    */
   openGroups(sessionId: string, names: string[]): Promise<OpenedGroups>;
   /**
+   * A request of tap's own features to a session's process (docs/session-link.md, "session.request").
+   * @param params JSON text of an object
+   * @returns JSON text of an object with `result`, or with `error` (`code`, `message`)
+   */
+  askSession(sessionId: string, request: string, params: string): Promise<string>;
+  /**
    * The answer to a request, as JSON text of an object with `result`, or with `error` (`code`, `message`);
    * ignored if nobody waits for it any more.
    */

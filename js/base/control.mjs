@@ -36,6 +36,8 @@ import { LinkClient, LinkEnded } from "./link-client.mjs";
  * @property {boolean} ending
  * @property {"live" | "reload"} mode
  * @property {"idle" | "busy"} activity
+ * @property {string} [agentMode] of the CLI: interactive, plan or autopilot @property {string} [agentModeBy] who has
+ *   chosen it: start (nobody yet), user or tap
  * @property {number} inUse
  * @property {number} tools
  * @property {boolean} settled

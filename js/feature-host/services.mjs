@@ -7,11 +7,23 @@ import { LineStreams } from "./line-streams.mjs";
 import { get, post } from "./network.mjs";
 import { Programs } from "./programs.mjs";
 
+/** Longer than the gateway host gives a session. */
+const SESSION_MS = 105_000;
+
 /** @typedef {import("./gateway-requests.mjs").GatewayRequests} GatewayRequests */
 /** @typedef {import("../registry/services.mjs").Implementations} Implementations */
 
 /** @param {GatewayRequests} requests */
 const sessionsOf = async (requests) => (await requests.request("gateway.inspect")).sessions;
+
+/** A request to the process of a session, which may wait for its user. @param {GatewayRequests} requests @param {string} source */
+const requestsOf =
+  (requests, source) =>
+  (/** @type {string} */ request) =>
+  ({ session, ...params } = /** @type {any} */ ({})) => {
+    const asked = { session, request, params, source };
+    return requests.request("sessions.request", asked, { timeoutMs: SESSION_MS });
+  };
 
 /**
  * Those that the gateway host carries out.
@@ -37,6 +49,7 @@ function requestedServices(id, requests) {
       requests.request(method, { ...record, source: id });
   const hold = (/** @type {string} */ name, /** @type {string | undefined} */ what) =>
     requests.request("holds.set", { id: `${id}:${name}`, feature: id, what });
+  const ofSession = requestsOf(requests, id);
   return {
     records: {
       query: ask("records.query"),
@@ -46,7 +59,13 @@ function requestedServices(id, requests) {
       commit: write("records.commit"),
     },
     holds: { set: hold, release: (name) => hold(name, undefined) },
-    sessions: { list: () => sessionsOf(requests) },
+    sessions: {
+      list: () => sessionsOf(requests),
+      policy: ask("sessions.policy"),
+      state: ofSession("state.read"),
+      ask: ofSession("ask"),
+      setMode: ofSession("mode.set"),
+    },
     emitters: {
       configured: askChecked("emitters.configured"),
       save: askChecked("emitters.save"),

@@ -6,6 +6,7 @@ import * as goals from "./goals/feature.mjs";
 import * as pairing from "./pairing/feature.mjs";
 import * as projects from "./projects/feature.mjs";
 import * as records from "./records/feature.mjs";
+import * as session from "./session/feature.mjs";
 import * as status from "./status/feature.mjs";
 
 /**
@@ -16,4 +17,4 @@ import * as status from "./status/feature.mjs";
  */
 
 /** In the order in which they are installed. @type {readonly Feature[]} */
-export const FEATURES = [status, projects, pairing, records, emitters, goals];
+export const FEATURES = [status, projects, pairing, records, emitters, goals, session];

@@ -27,6 +27,7 @@ import { HostFeatures } from "./features.mjs";
 import { Holds } from "./holds.mjs";
 import { HostRecords } from "./records.mjs";
 import { HostRequests } from "./requests.mjs";
+import { serveSessionRequests } from "./session-requests.mjs";
 
 const FILES_CHECK_MS = 2000;
 /** In bytes: "/link" follows, and a zero. */
@@ -122,6 +123,7 @@ export class GatewayHost {
     });
     const folderOf = (/** @type {unknown} */ id) => this.#sessions.get(/** @type {string} */ (id));
     serveEmitterRequests(this.requests, { files, folderOf });
+    serveSessionRequests(this.requests, { gateway: this.gateway, config, records: this.#records });
   }
 
   /** Without a session a hold keeps this gateway. @param {string} reason */

@@ -196,6 +196,19 @@ export class HostRecords {
     }
   }
 
+  /**
+   * What the gateway host itself records. Nothing, where nothing is recorded.
+   * @param {string} collection @param {{session: string, source: string, body: object}} record
+   */
+  note(collection, { body, ...rest }) {
+    if (this.#mode !== "all") return;
+    try {
+      this.#records?.append(collection, { ...rest, body: JSON.stringify(body) });
+    } catch (error) {
+      this.#log("warning", `a record of ${collection} was not written: ${messageOf(error)}`);
+    }
+  }
+
   async #stats() {
     const records = this.#open();
     const { dropped, ...stats } = records.stats();

@@ -38,7 +38,7 @@ export class JsonText {
 }
 
 export class HostRequests {
-  /** @type {Map<string, RequestHandler>} */
+  /** @type {Map<string, {handler: RequestHandler, mostMs: number}>} */
   #methods = new Map();
   #mostMs;
 
@@ -49,15 +49,16 @@ export class HostRequests {
 
   /**
    * @param {string} method of a-z, 0-9, "." and "-" @param {RequestHandler} handler
+   * @param {{mostMs?: number}} [options] `mostMs`: its own limit
    * @returns {() => void} takes the method out again
    */
-  register(method, handler) {
+  register(method, handler, { mostMs = this.#mostMs } = {}) {
     if (!/^[a-z0-9.-]{1,64}$/.test(method))
       throw new TypeError(`"${method}" is not a method's name`);
     if (this.#methods.has(method)) throw new Error(`the method "${method}" is registered already`);
-    this.#methods.set(method, handler);
+    this.#methods.set(method, { handler, mostMs });
     return () => {
-      if (this.#methods.get(method) === handler) this.#methods.delete(method);
+      if (this.#methods.get(method)?.handler === handler) this.#methods.delete(method);
     };
   }
 
@@ -78,19 +79,20 @@ export class HostRequests {
 
   /** @param {string} method @param {string} params @param {RequestOrigin} from */
   async #run(method, params, from) {
-    const handler = this.#methods.get(method);
-    if (!handler) {
+    const found = this.#methods.get(method);
+    if (!found) {
       const known = [...this.#methods.keys()].sort().join(", ") || "none";
       throw new RequestError(
         "UNKNOWN_METHOD",
         `there is no method "${method}"; there are: ${known}`,
       );
     }
+    const { handler, mostMs } = found;
     /** @type {NodeJS.Timeout | undefined} */
     let timer;
     const late = new Promise((_, reject) => {
-      const why = `${method} was not done within ${this.#mostMs / 1000} s`;
-      timer = setTimeout(() => reject(new RequestError("TIMEOUT", why)), this.#mostMs);
+      const why = `${method} was not done within ${mostMs / 1000} s`;
+      timer = setTimeout(() => reject(new RequestError("TIMEOUT", why)), mostMs);
     });
     try {
       return await Promise.race([handler(JSON.parse(params), from), late]);

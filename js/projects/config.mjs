@@ -32,6 +32,7 @@ import { shown, StrictReader } from "./strict-reader.mjs";
  * @property {boolean} [records] of the user's file
  * @property {boolean} [spans] of the user's file
  * @property {{gate: string[]}} [goals] of the user's file
+ * @property {{mode: "ask" | "allow" | "deny"}} [session] of the user's file
  *
  * @typedef {(Config & {ok: true}) | {ok: false, problems: Problem[]}} ConfigResult
  * @typedef {"user" | "project"} Owner
@@ -41,7 +42,6 @@ export const MAX_CONFIG_BYTES = 256 * 1024;
 export const MAX_PROVIDERS = 20;
 export const MAX_NAME_BYTES = 128;
 export const MAX_RESTARTS = 100;
-
 /** Of a reason or a context. */
 const MAX_TEXT = 4000;
 
@@ -49,9 +49,10 @@ const FIELDS = [
   ...["providers", "declarative", "toolGroups", "features"],
   ...["emitters", "streams", "$schema"],
 ];
-const FIELDS_OF_USER = ["records", "spans", "goals"];
+const FIELDS_OF_USER = ["records", "spans", "goals", "session"];
 /** What an open goal can gate. */
 const GATES = ["push", "task_complete"];
+const MODE_POLICIES = ["ask", "allow", "deny"];
 const FEATURE_ID = /^(?:builtin|user|project|mcp):[^\u0000-\u001f]{1,128}$/; // eslint-disable-line no-control-regex
 
 const NO_ASK =
@@ -149,7 +150,7 @@ class Reader extends StrictReader {
     const [providers, declarative, toolGroups, features, emitters, streams] = FIELDS.map((name) =>
       fields.get(name),
     );
-    const [records, spans, goals] = FIELDS_OF_USER.map((name) => fields.get(name));
+    const [records, spans, goals, session] = FIELDS_OF_USER.map((name) => fields.get(name));
     const taken = new Set();
     return {
       providers: this.#entries(providers, "providers", (node) => this.#provider(node, taken)),
@@ -161,6 +162,7 @@ class Reader extends StrictReader {
       ...(records && { records: this.#boolean(records) }),
       ...(spans && { spans: this.#boolean(spans) }),
       ...(goals && { goals: this.#goals(goals) }),
+      ...(session && { session: this.#session(session) }),
     };
   }
 
@@ -196,15 +198,22 @@ class Reader extends StrictReader {
   /** @param {Node} node @returns {{gate: string[]}} */
   #goals(node) {
     const gate = this.fields(node, '"goals"', ["gate"]).get("gate");
-    if (!gate) return { gate: [] };
-    const items = this.list(gate).map((item) => {
-      const word = this.string(item);
-      if (item.type === "string" && !GATES.includes(word)) {
-        this.problem(item, `expected one of ${GATES.join(", ")}, found ${shown(word)}`);
-      }
-      return word;
-    });
-    return { gate: items };
+    return { gate: gate ? this.list(gate).map((item) => this.#oneOf(item, GATES)) : [] };
+  }
+
+  /** @param {Node} node @returns {{mode: "ask" | "allow" | "deny"}} */
+  #session(node) {
+    const mode = this.fields(node, '"session"', ["mode"]).get("mode");
+    return { mode: mode ? /** @type {any} */ (this.#oneOf(mode, MODE_POLICIES)) : "ask" };
+  }
+
+  /** @param {Node} node @param {string[]} words */
+  #oneOf(node, words) {
+    const word = this.string(node);
+    if (node.type === "string" && !words.includes(word)) {
+      this.problem(node, `expected one of ${words.join(", ")}, found ${shown(word)}`);
+    }
+    return word;
   }
 
   /** Which features are on. @param {Node} node @returns {Record<string, boolean>} */

@@ -23,7 +23,14 @@ export const SERVICES = /** @type {const} */ ({
     lines: "records:write",
     commit: "records:write",
   },
-  sessions: { list: "session:read", watch: "session:read" },
+  sessions: {
+    list: "session:read",
+    state: "session:read",
+    policy: "session:read",
+    watch: "session:read",
+    ask: "session:control",
+    setMode: "session:control",
+  },
   emitters: {
     configured: "session:read",
     save: "fs:write:workspace",

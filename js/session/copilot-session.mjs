@@ -108,6 +108,7 @@ export class CopilotSessionAdapter {
    * @param {object} on
    * @param {(activity: "idle" | "busy" | "user-prompt") => void} on.activity
    * @param {(title: string) => void} on.title
+   * @param {(mode: unknown) => void} on.mode
    * @param {() => void} on.shutdown
    * @param {(event: {type: string, data: any}) => void} on.any every one of them, before the others
    * @returns {() => void} stops listening
@@ -124,6 +125,8 @@ export class CopilotSessionAdapter {
           return on.activity(this.#isOurs(event.data) ? "busy" : "user-prompt");
         case "session.title_changed":
           return on.title(String(event.data?.title ?? ""));
+        case "session.mode_changed":
+          return on.mode(event.data?.newMode);
         case "session.shutdown":
           return on.shutdown();
       }

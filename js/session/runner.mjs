@@ -4,12 +4,14 @@
 // process) nor whose session it is.
 
 import { messageOf } from "../base/errors.mjs";
+import { AgentMode } from "./agent-mode.mjs";
 import { CopilotSessionAdapter } from "./copilot-session.mjs";
 import { SessionCalls } from "./calls.mjs";
 import { SessionEvents } from "./events.mjs";
 import { SessionHooks } from "./hooks.mjs";
 import { FirstTools } from "./join.mjs";
 import { labelOf } from "./label.mjs";
+import { SessionRequests } from "./requests.mjs";
 import { SessionTools } from "./tools.mjs";
 
 /** @typedef {import("./copilot-session.mjs").SessionTool} SessionTool */
@@ -61,6 +63,12 @@ export class SessionRunner {
   /** @type {(() => void) | undefined} */
   #unwatch;
   #events = new SessionEvents();
+  #mode = new AgentMode((mode, by) =>
+    this.#link.send({ type: "update", agentMode: mode, agentModeBy: by }),
+  );
+  #requests;
+  /** What the requests of features are about. @type {any} */
+  #joinedTo;
   #hooks;
   /** @type {Set<string>} events that a provider wants */
   #subscribed = new Set();
@@ -80,6 +88,7 @@ export class SessionRunner {
     const providerOf = (/** @type {string} */ tool) => this.#tools.providerOf(tool);
     this.#hooks = new SessionHooks({ link, providerOf, folder, tell, log });
     this.#calls = new SessionCalls(link);
+    this.#requests = new SessionRequests(link, this.#mode);
     const serving = { link, calls: this.#calls, hooks: this.#hooks };
     this.#tools = new SessionTools({ ...serving, sync, ownTools, log });
   }
@@ -130,6 +139,7 @@ export class SessionRunner {
     this.#unwatch?.();
     const adapter = new CopilotSessionAdapter(session);
     this.#session = adapter;
+    this.#joinedTo = session;
     this.#hooks.adopt(session);
     this.#unwatch = adapter.watch({
       activity: (activity) => this.#onActivity(activity),
@@ -137,6 +147,7 @@ export class SessionRunner {
         this.#title = title;
         this.#relabel();
       },
+      mode: (mode) => this.#mode.changed(mode),
       any: (event) => this.#forward(event),
       shutdown: () => {
         this.ended = true;
@@ -146,6 +157,9 @@ export class SessionRunner {
     this.#named = this.#nameBuiltins(adapter);
     this.#tools.serve(adapter, this.#named);
     void this.#introduce(adapter);
+    this.#mode
+      .adopt(session)
+      .catch((error) => this.#log("info", `the mode is not known: ${messageOf(error)}`));
     const late = this.#first.take();
     if (late) this.#onTools(late);
     for (const event of this.#waiting.splice(0)) this.receive(event);
@@ -179,6 +193,8 @@ export class SessionRunner {
       this.#waiting.push(event);
     } else if (HOOK_EVENTS.has(event.type)) {
       this.#hooks.receive(event);
+    } else if (event.type === "session.request") {
+      void this.#requests.receive(this.#joinedTo, /** @type {any} */ (event));
     } else if (event.type === "timeline") {
       this.#tell(session.log(event.text, event.level));
     } else if (event.type === "inject") {
@@ -265,6 +281,7 @@ export class SessionRunner {
   introduceAgain() {
     if (this.#builtins.length > 0) this.#link.send({ type: "update", builtins: this.#builtins });
     if (this.#busy) this.#link.send({ type: "activity", activity: "busy" });
+    this.#mode.tell();
   }
 
   /** What only a joined session can tell. @param {CopilotSessionAdapter} session */

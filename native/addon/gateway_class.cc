@@ -71,6 +71,7 @@ Napi::Function GatewayClass::define(Napi::Env env) {
                          InstanceMethod<&GatewayClass::answerRequest>("answerRequest"),
                          InstanceMethod<&GatewayClass::setGroups>("setGroups"),
                          InstanceMethod<&GatewayClass::openGroups>("openGroups"),
+                         InstanceMethod<&GatewayClass::askSession>("askSession"),
                          InstanceMethod<&GatewayClass::tellTimeline>("tellTimeline"),
                          InstanceMethod<&GatewayClass::commandFinished>("commandFinished"),
                          InstanceMethod<&GatewayClass::setRecords>("setRecords"),
@@ -120,6 +121,7 @@ GatewayClass::GatewayClass(const Napi::CallbackInfo& info)
   events.host = [this](const gateway::TellHost& tell) { onHost(tell); };
   events.command = [this](const gateway::HostCommand& command) { onCommand(command); };
   events.opened = [this](const gateway::GroupsOpened& opened) { onOpened(opened); };
+  events.answered = [this](const gateway::SessionAnswered& answered) { onAnswered(answered); };
   events.request = [this](const gateway::RequestHost& request) { onRequest(request); };
   server_ = std::make_unique<uv::Server>(loopOf(env), std::move(config), std::move(events));
   info.This().As<Napi::Object>().TypeTag(&kTypeTag);
@@ -171,6 +173,16 @@ void GatewayClass::onOpened(const gateway::GroupsOpened& opened) {
   outcome.Set("tools", tools);
   outcome.Set("reason", Napi::String::New(env, opened.reason));
   opening.mapped().Resolve(outcome);
+}
+
+void GatewayClass::onAnswered(const gateway::SessionAnswered& answered) {
+  auto request = sessionRequests_.extract(answered.number);
+  if (request.empty() || !liveness_.alive()) return;
+  const Napi::Env env = request.mapped().Env();
+  const Napi::HandleScope scope(env);
+  const Napi::AsyncContext context(env, "askSession");
+  const Napi::CallbackScope callbacks(env, context);
+  request.mapped().Resolve(Napi::String::New(env, answered.json));
 }
 
 void GatewayClass::onRequest(const gateway::RequestHost& request) {
@@ -325,6 +337,19 @@ Napi::Value GatewayClass::openGroups(const Napi::CallbackInfo& info) {
   openings_.emplace(number, opening);
   server_->openGroups(number, *session, *names);
   return opening.Promise();
+}
+
+Napi::Value GatewayClass::askSession(const Napi::CallbackInfo& info) {
+  const Arguments arguments(info, "askSession(sessionId, request, params)");
+  const std::optional<std::string> session = arguments.text(0);
+  const std::optional<std::string> request = arguments.text(1);
+  const std::optional<std::string> params = arguments.text(2);
+  if (!session || !request || !params) return info.Env().Undefined();
+  const gateway::SessionRequestNumber number{++lastSessionRequest_};
+  const auto asked = Napi::Promise::Deferred::New(info.Env());
+  sessionRequests_.emplace(number, asked);
+  server_->askSession(number, *session, *request, *params);
+  return asked.Promise();
 }
 
 void GatewayClass::tellTimeline(const Napi::CallbackInfo& info) {

@@ -39,6 +39,7 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   void answerRequest(const Napi::CallbackInfo& info);
   void setGroups(const Napi::CallbackInfo& info);
   Napi::Value openGroups(const Napi::CallbackInfo& info);
+  Napi::Value askSession(const Napi::CallbackInfo& info);
   void tellTimeline(const Napi::CallbackInfo& info);
   void commandFinished(const Napi::CallbackInfo& info);
   void setRecords(const Napi::CallbackInfo& info);
@@ -48,6 +49,7 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   void onCommand(const gateway::HostCommand& command);
   void onRequest(const gateway::RequestHost& request);
   void onOpened(const gateway::GroupsOpened& opened);
+  void onAnswered(const gateway::SessionAnswered& answered);
 
   // A gateway in use must not be collected, even if JavaScript no longer refers to it.
   void hold();
@@ -62,6 +64,8 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   std::unique_ptr<Callback> onExit_;
   uint64_t lastOpening_ = 0;
   std::unordered_map<gateway::OpeningNumber, Napi::Promise::Deferred> openings_;
+  uint64_t lastSessionRequest_ = 0;
+  std::unordered_map<gateway::SessionRequestNumber, Napi::Promise::Deferred> sessionRequests_;
   std::unique_ptr<RecordPort> records_;  // outlives the server, which may use it until its end
   std::unique_ptr<uv::Server> server_;
 };

@@ -280,6 +280,9 @@ struct Server::EffectRunner {
   void operator()(const gateway::GroupsOpened& opened) const {
     if (server.events_.opened) server.events_.opened(opened);
   }
+  void operator()(const gateway::SessionAnswered& answered) const {
+    if (server.events_.answered) server.events_.answered(answered);
+  }
   void operator()(const gateway::WelcomeSession& session) const {
     server.gateway_.welcomeSession(session, server.clock_.now(), server.effects_);
   }

@@ -34,6 +34,7 @@ struct ServerEvents {
   std::function<void(const gateway::HostCommand&)> command;
   std::function<void(const gateway::RequestHost&)> request;
   std::function<void(const gateway::GroupsOpened&)> opened;
+  std::function<void(const gateway::SessionAnswered&)> answered;
 };
 
 class Server {
@@ -72,6 +73,9 @@ class Server {
   // ServerEvents::opened has the outcome, perhaps from inside this call.
   void openGroups(gateway::OpeningNumber number, const std::string& sessionId,
                   const std::vector<std::string>& names);
+  // ServerEvents::answered has the answer, perhaps from inside this call.
+  void askSession(gateway::SessionRequestNumber number, const std::string& sessionId,
+                  const std::string& request, const std::string& params);
   void answerRequest(gateway::RequestNumber number, std::string_view json);
   void tellTimeline(const std::string& sessionId, protocol::LogLevel level, std::string_view text);
   void commandFinished(gateway::CommandNumber number, std::string_view text);

@@ -35,6 +35,13 @@ void Server::openGroups(gateway::OpeningNumber number, const std::string& sessio
   write();
 }
 
+void Server::askSession(gateway::SessionRequestNumber number, const std::string& sessionId,
+                        const std::string& request, const std::string& params) {
+  gateway_.askSession(number, sessionId, request, params, clock_.now(), effects_);
+  settle();
+  write();
+}
+
 void Server::answerRequest(gateway::RequestNumber number, std::string_view json) {
   gateway_.answerRequest(number, json, clock_.now(), effects_);
   settle();

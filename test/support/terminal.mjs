@@ -13,6 +13,7 @@ const KEYS = {
   enter: "\r",
   escape: "\x1b",
   tab: "\t",
+  "shift-tab": "\x1b[Z",
   backspace: "\x7f",
   up: "\x1b[A",
   down: "\x1b[B",

@@ -130,6 +130,9 @@ struct Report {
     writer.field("ending", one.ending);
     writer.field("mode", nameOf(one.sync.mode()));
     writer.field("activity", nameOf(one.activity));
+    if (!one.agentMode.empty()) {
+      writer.field("agentMode", one.agentMode).field("agentModeBy", one.agentModeBy);
+    }
     writer.field("inUse", one.lastActive);
     writer.field("tools", turn.state.providers.toolCount(one.id));
     writer.field("settled", one.sync.settled());

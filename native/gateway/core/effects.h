@@ -124,6 +124,13 @@ struct GroupsOpened {
   std::vector<std::string> tools;  // of these groups
   std::string reason;              // why it does not have them
 };
+// The answer to Gateway::askSession: JSON text of an object with `result`, or with `error` (`code`,
+// `message`).
+enum class SessionRequestNumber : uint64_t {};
+struct SessionAnswered {
+  SessionRequestNumber number;
+  std::string json;
+};
 // A new session, of which the host has been told just before (TellHost): Gateway::welcomeSession
 // goes on with it, so that the groups that the host turns on are part of its first tools.
 struct WelcomeSession {
@@ -132,9 +139,10 @@ struct WelcomeSession {
   bool joined;
 };
 
-using Effect = std::variant<SendText, SendEvent, ClosePeer, PingProvider, PauseReading,
-                            ResumeReading, MakeFolder, ReadFile, LogLine, TellHost, HostCommand,
-                            WriteRecord, CommitRecord, RequestHost, GroupsOpened, WelcomeSession>;
+using Effect =
+    std::variant<SendText, SendEvent, ClosePeer, PingProvider, PauseReading, ResumeReading,
+                 MakeFolder, ReadFile, LogLine, TellHost, HostCommand, WriteRecord, CommitRecord,
+                 RequestHost, GroupsOpened, SessionAnswered, WelcomeSession>;
 using Effects = std::vector<Effect>;
 
 // The outcome of a ReadFile.

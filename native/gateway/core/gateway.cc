@@ -112,6 +112,7 @@ struct Due {
   }
   void operator()(const CommandDue& due) const { commandDue(turn, due.number); }
   void operator()(const RefusedDue& due) const { refusedDue(turn, due.provider); }
+  void operator()(const SessionRequestDue& due) const { sessionRequestDue(turn, due.number); }
   void operator()(const GraceDue&) const {
     turn.state.graceTimer = TimerId::None;
     turn.effect(TellHost{HostAction::Exit, "", "", "no session is left"});

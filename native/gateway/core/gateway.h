@@ -77,6 +77,11 @@ class Gateway {
   // The same, at once. The effect GroupsOpened says how it went, exactly once.
   void openGroups(OpeningNumber number, const std::string& sessionId,
                   const std::vector<std::string>& names, Now now, Effects& effects);
+  // A request of tap's own features to a session's process, with `params` as JSON text of an
+  // object. The effect SessionAnswered has the answer, exactly once, at the latest after
+  // `session-request-ms`.
+  void askSession(SessionRequestNumber number, const std::string& sessionId,
+                  const std::string& request, const std::string& params, Now now, Effects& effects);
 
   // --- Files: the outcome of the effect ReadFile.
   void fileRead(const CallId& callId, FileOutcome outcome, Now now, Effects& effects);

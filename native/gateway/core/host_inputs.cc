@@ -64,6 +64,12 @@ void Gateway::openGroups(OpeningNumber number, const std::string& sessionId,
   gateway::openGroups(turn, *session, number, names);
 }
 
+void Gateway::askSession(SessionRequestNumber number, const std::string& sessionId,
+                         const std::string& request, const std::string& params, Now now,
+                         Effects& effects) {
+  gateway::askSession(Turn{state_, now, effects}, number, sessionId, request, params);
+}
+
 void Gateway::answerRequest(RequestNumber number, std::string_view json, Now now,
                             Effects& effects) {
   gateway::answerRequest(Turn{state_, now, effects}, number, json);

@@ -8,6 +8,7 @@
 #include "gateway/calls/settle.h"
 #include "gateway/core/gateway.h"
 #include "gateway/core/link_inputs.h"
+#include "gateway/records/rows.h"
 #include "gateway/registry/announcement.h"
 #include "gateway/registry/pairing.h"
 #include "gateway/registry/refusal.h"
@@ -81,6 +82,7 @@ struct UnregisteredLink {
   void operator()(const protocol::UseProvider&) const { (void)mayAsk(); }
   void operator()(const protocol::EventOccurred&) const { (void)mayAsk(); }
   void operator()(const protocol::HooksState&) const { (void)mayAsk(); }
+  void operator()(const protocol::SessionResult&) const { (void)mayAsk(); }
 
  private:
   // Whether the link had a session, which has ended; a link that never had one is refused.
@@ -131,6 +133,7 @@ struct SessionReceiver {
   void operator()(const protocol::Update& update) const {
     if (update.mode) session.sync.setMode(*update.mode, turn.now.steady);
     if (update.builtins) learnBuiltins(*update.builtins);
+    if (update.agentMode) learnMode(*update.agentMode, update.agentModeBy);
     bool listed = false;
     if (update.label) {
       std::string label = visible(*update.label, false, 256);
@@ -191,10 +194,20 @@ struct SessionReceiver {
   }
   void operator()(const protocol::SectionBuild& build) const { startBuild(turn, session, build); }
   void operator()(const protocol::HooksState& hooks) const { hooksSettled(turn, session, hooks); }
+  void operator()(const protocol::SessionResult& result) const {
+    sessionAnswered(turn, peer, result);
+  }
   void operator()(const protocol::EndSession& end) const { endSession(turn, session, end.reason); }
   void operator()(const protocol::Ping&) const { turn.effect(SendEvent{peer, protocol::Pong{}}); }
 
  private:
+  void learnMode(const std::string& mode, const std::string& by) const {
+    const std::string former = std::exchange(session.agentMode, visible(mode, false, 32));
+    session.agentModeBy = visible(by, false, 32);
+    if (session.agentMode == former || former.empty() || !isRecording(turn)) return;
+    recordSession(turn, session, "mode",
+                  session.agentMode + ", after " + former + ", by " + session.agentModeBy);
+  }
   // Known only after the join: a provider may have been faster.
   void learnBuiltins(const std::vector<std::string>& names) const {
     session.builtins = {names.begin(), names.end()};
@@ -305,6 +318,7 @@ void Gateway::sessionGone(PeerId peer, Now now, Effects& effects) {
   state_.endedLinks.erase(peer);
   dropCommands(turn, peer);
   dropRequests(turn, peer);
+  dropSessionRequests(turn, peer, "the session's process has gone; it may come back");
   if (state_.controlClients.contains(peer)) controlClientGone(turn, peer);
   if (Session* session = state_.sessions.byPeer(peer)) sessionProcessGone(turn, *session);
 }

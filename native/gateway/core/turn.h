@@ -24,6 +24,7 @@
 #include "gateway/control/commands.h"
 #include "gateway/control/control_clients.h"
 #include "gateway/control/host_requests.h"
+#include "gateway/control/session_requests.h"
 #include "gateway/core/effects.h"
 #include "gateway/hooks/hook_checks.h"
 #include "gateway/hooks/recorded_answers.h"
@@ -108,12 +109,16 @@ struct CommandDue {
 struct RefusedDue {
   std::string provider;
 };
+struct SessionRequestDue {
+  SessionRequestNumber number;
+};
 struct GraceDue {};
 struct DrainDue {};
-using Timer = std::variant<UnauthenticatedDue, ThrottleDue, CallDue, ProgressDue, LinesDue,
-                           QueueDue, SlotDue, GateDue, TransformDue, HooksDue, SyncDue, LingerDue,
-                           ShutdownDue, DepartureDue, WatchDue, ElsewhereDue, OfferDue, CommitDue,
-                           AnswerDue, ToolsDue, CommandDue, RefusedDue, GraceDue, DrainDue>;
+using Timer =
+    std::variant<UnauthenticatedDue, ThrottleDue, CallDue, ProgressDue, LinesDue, QueueDue, SlotDue,
+                 GateDue, TransformDue, HooksDue, SyncDue, LingerDue, ShutdownDue, DepartureDue,
+                 WatchDue, ElsewhereDue, OfferDue, CommitDue, AnswerDue, ToolsDue, CommandDue,
+                 RefusedDue, SessionRequestDue, GraceDue, DrainDue>;
 
 struct Config {
   Limits limits;
@@ -160,7 +165,8 @@ struct State {
   Commands commands;  // slash commands that the host runs
   uint64_t lastCommand = 0;
   uint64_t lastToolsWaiter = 0;
-  HostRequests requests;  // that the host has not answered yet
+  HostRequests requests;            // that the host has not answered yet
+  SessionRequests sessionRequests;  // that sessions have not answered yet
   int64_t startedUnixMillis = 0;
   CallQueue queue;  // of calls that wait for a slot
   TimerQueue<Timer> timers;

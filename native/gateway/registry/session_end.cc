@@ -48,6 +48,7 @@ void endSession(const Turn& turn, Session& session, std::string_view reason) {
   turn.cancel(session.syncTimer);
   turn.cancel(session.elsewhereTimer);
   dropToolsWaiters(turn, session);
+  if (session.peer) dropSessionRequests(turn, *session.peer, "the session has ended");
   cancelCallsOfSession(turn, session, "the session has ended");
   cancelControlCalls(turn, session.id, "the session has ended");
   failChecksOfFeatures(turn, session.id, "the session has ended");

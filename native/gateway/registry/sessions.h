@@ -66,6 +66,8 @@ struct Session {
   bool welcomed = false;       // it has had its first welcome
   bool ending = false;         // providers have been told; gone after the deadline
   protocol::Activity activity = protocol::Activity::Idle;
+  std::string agentMode;         // the CLI's, as its process has last said; empty: not known
+  std::string agentModeBy;       // who has chosen it
   uint64_t lastActive = 0;       // larger is later
   protocol::TraceContext trace;  // its root span; calls without a span of the CLI's are below it
   int64_t openedUnixMillis = 0;

@@ -43,6 +43,9 @@ struct FieldWriter {
     if (m.cwd) writer.field("cwd", *m.cwd);
     if (m.mode) writeMode(writer, *m.mode);
     if (m.builtins) writeStrings(writer, "builtins", *m.builtins);
+    if (m.agentMode) {
+      writer.field("agentMode", *m.agentMode).field("agentModeBy", m.agentModeBy);
+    }
   }
   void operator()(const ActivityChanged& m) const {
     writer.field("type", "activity");
@@ -96,6 +99,15 @@ struct FieldWriter {
     writer.field("type", "hooks.state").field("revision", m.revision);
     writer.field("hooks", kHookOutcomes[static_cast<size_t>(m.hooks)]);
     writer.field("sections", kHookOutcomes[static_cast<size_t>(m.sections)]);
+  }
+  void operator()(const SessionResult& m) const {
+    writer.field("type", "session.result").field("requestId", m.requestId);
+    const std::string_view value = m.value.empty() ? "null" : m.value.view();
+    if (m.failed) {
+      writer.rawField("error", value);
+    } else {
+      writer.rawField("result", value);
+    }
   }
 
   void operator()(const OpenProvider& m) const {
@@ -231,6 +243,11 @@ struct FieldWriter {
     } else {
       writer.rawField("result", e.value);
     }
+  }
+  void operator()(const SessionRequest& e) const {
+    writer.field("type", "session.request").field("requestId", e.requestId);
+    writer.field("request", e.request);
+    writer.rawField("params", e.params.empty() ? "{}" : e.params);
   }
   void operator()(const TraceFrame& e) const {
     writer.field("type", "trace.frame").field("at", e.at).field("connection", e.connection);

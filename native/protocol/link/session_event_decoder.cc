@@ -110,6 +110,16 @@ HostResult readHostResult(Fields& fields, const Slice&) {
   return event;
 }
 
+SessionRequest readSessionRequest(Fields& fields, const Slice&) {
+  SessionRequest event;
+  event.requestId = fields.requiredText("requestId", 256);
+  event.request = fields.requiredText("request", kMaxMethodName);
+  if (const auto params = fields.optional("params", json::Kind::Object)) {
+    event.params = std::string(params->raw);
+  }
+  return event;
+}
+
 TraceFrame readTraceFrame(Fields& fields, const Slice&) {
   TraceFrame event;
   event.at = fields.integer("at");
@@ -210,6 +220,7 @@ constexpr std::array<Reader<SessionEvent>, std::variant_size_v<SessionEvent>> kE
      [](Fields& fields, const Slice&, Problem&) -> SessionEvent {
        return Groups{readStrings(fields, "names")};
      }},
+    {"session.request", reading<SessionEvent, readSessionRequest>},
 }};
 
 }  // namespace

@@ -40,6 +40,8 @@ Update readUpdate(Fields& fields, const Slice&) {
   message.cwd = readOptionalString(fields, "cwd");
   message.mode = readMode(fields);
   message.builtins = readOptionalStrings(fields, "builtins");
+  message.agentMode = readOptionalString(fields, "agentMode");
+  if (message.agentMode) message.agentModeBy = fields.string("agentModeBy");
   return message;
 }
 
@@ -191,6 +193,16 @@ HooksState readHooksState(Fields& fields, const Slice&) {
           oneOf<HookOutcome>(fields, "sections", kHookOutcomes)};
 }
 
+SessionResult readSessionResult(Fields& fields, const Slice& text) {
+  SessionResult message;
+  message.requestId = fields.requiredText("requestId", 256);
+  const std::optional<json::Value> error = fields.optional("error", json::Kind::Object);
+  const std::optional<json::Value> value = error ? error : fields.find("result");
+  message.failed = error.has_value();
+  if (value) message.value = text.part(value->raw);
+  return message;
+}
+
 // A message of either set, made where it is to lie.
 template <class Set, auto read>
 LinkMessage readingOf(Fields& fields, const Slice& text, Problem&) {
@@ -222,6 +234,7 @@ constexpr std::array<Reader<LinkMessage>, kMessages> kMessageReaders{{
     {"prompt.submitted", kSession<readPromptSubmitted>},
     {"section.build", kSession<readSectionBuild>},
     {"hooks.state", kSession<readHooksState>},
+    {"session.result", kSession<readSessionResult>},
     {"provider.open", kControl<readOpenProvider>},
     {"control.open", kControl<readOpenControl>},
     {"drain", kControl<readDrain>},

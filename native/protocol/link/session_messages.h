@@ -61,6 +61,8 @@ struct Update {
   std::optional<std::string> cwd;
   std::optional<SyncMode> mode;
   std::optional<std::vector<std::string>> builtins;  // names of the CLI's own tools
+  std::optional<std::string> agentMode = {};  // the CLI's: "interactive", "plan", "autopilot"
+  std::string agentModeBy = {};               // who has chosen it: "user", "tap", "start"
 };
 struct ActivityChanged {
   Activity activity = Activity::Idle;
@@ -142,10 +144,17 @@ struct HooksState {
   HookOutcome sections = HookOutcome::InForce;  // the edits of the system message
 };
 
+// The answer to SessionRequest.
+struct SessionResult {
+  std::string requestId;
+  bool failed = false;
+  Slice value;  // JSON text: the result, or where failed an object with `code` and `message`
+};
+
 using SessionMessage =
     std::variant<Register, Update, ActivityChanged, Call, CancelCall, Synced, SyncFailed,
                  EndSession, Ping, ShowPairings, UseProvider, RunCommand, EventOccurred, HookCheck,
-                 PromptSubmitted, SectionBuild, HooksState>;
+                 PromptSubmitted, SectionBuild, HooksState, SessionResult>;
 
 // All that may come over a link. A control client may also send Call, CancelCall, Ping and
 // UseProvider; a session may also send the control messages that carry the secret.
@@ -264,11 +273,19 @@ struct CommandResult {
   std::string text;  // for the timeline; control characters are already made visible
 };
 
+// What tap's own features want of the session, from the table of js/session/requests.mjs. Answered
+// by SessionResult.
+struct SessionRequest {
+  std::string requestId;  // the gateway's, unique on the link
+  std::string request;
+  std::string params;  // JSON text of an object
+};
+
 // All that the gateway sends over a link. Paired, Inspection, TraceFrame, CallsLogged, Used and
 // HostResult go to control clients.
 using SessionEvent =
     std::variant<Welcome, Refused, Tools, CallResult, CallProgress, Timeline, Inject, Subscribe,
                  Hooks, HookVerdict, PromptContext, SectionText, Pong, Draining, Paired, Inspection,
-                 TraceFrame, CallsLogged, CommandResult, Used, HostResult, Groups>;
+                 TraceFrame, CallsLogged, CommandResult, Used, HostResult, Groups, SessionRequest>;
 
 }  // namespace tap::protocol

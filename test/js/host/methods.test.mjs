@@ -16,7 +16,7 @@ const sections = new Map(
     const [title] = section.split("\n", 1);
     const names = title.split(" and ");
     const isMethod = names.every((name) =>
-      /^(emitters|gateway|features|holds|host|records)\.\w+$/.test(name),
+      /^(emitters|gateway|features|holds|host|records|sessions)\.\w+$/.test(name),
     );
     return isMethod ? names.map((name) => /** @type {const} */ ([name, section])) : [];
   }),

@@ -64,6 +64,18 @@ describe("a good config", () => {
     ]);
   });
 
+  test("of the user may say who changes the mode of a session", () => {
+    const read = (session) => readProjectConfig(JSON.stringify({ session }), "config.json", "user");
+    for (const mode of ["ask", "allow", "deny"]) {
+      assert.deepEqual(/** @type {any} */ (read({ mode })).session, { mode });
+    }
+    assert.deepEqual(/** @type {any} */ (read({})).session, { mode: "ask" });
+    const [problem] = /** @type {any} */ (read({ mode: "always" })).problems;
+    assert.match(problem.message, /one of ask, allow, deny, found "always"/);
+    assert.equal(read({ mode: 5 }).ok, false);
+    assert.match(problems('{"session": {"mode": "allow"}}')[0].message, /unknown field "session"/);
+  });
+
   test("of the user may have goals gate what the agent does", () => {
     const read = (goals) => readProjectConfig(JSON.stringify({ goals }), "config.json", "user");
     assert.deepEqual(/** @type {any} */ (read({ gate: ["push", "task_complete"] })).goals, {

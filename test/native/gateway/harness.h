@@ -351,6 +351,13 @@ class Harness {
     for (const std::string& tool : answer.tools) text += " " + tool;
     return answer.reason.empty() ? text : text + ": " + answer.reason;
   }
+  void askSession(const std::string& session, const std::string& request,
+                  const std::string& params = "{}") {
+    const SessionRequestNumber number{++lastSessionRequest_};
+    gateway_.askSession(number, session, request, params, now_, effects_);
+    sort();
+  }
+  [[nodiscard]] const auto& sessionAnswers() const { return sessionAnswers_; }  // oldest first
   [[nodiscard]] const std::vector<RequestHost>& requests() const { return requests_; }
   void answerRequest(RequestNumber number, std::string_view json) {
     gateway_.answerRequest(number, json, now_, effects_);
@@ -464,6 +471,8 @@ class Harness {
         requests_.push_back(*request);
       } else if (auto* opened = std::get_if<GroupsOpened>(&effect)) {
         opened_.push_back(*opened);
+      } else if (auto* answered = std::get_if<SessionAnswered>(&effect)) {
+        sessionAnswers_.push_back(*answered);
       } else if (auto* welcome = std::get_if<WelcomeSession>(&effect)) {
         gateway_.addGroups(welcome->sessionId, configGroups, now_, effects_);
         gateway_.welcomeSession(*welcome, now_, effects_);
@@ -479,6 +488,8 @@ class Harness {
   std::vector<HostCommand> commands_;
   std::vector<RequestHost> requests_;
   std::vector<GroupsOpened> opened_;
+  uint64_t lastSessionRequest_ = 0;
+  std::vector<SessionAnswered> sessionAnswers_;
   uint64_t lastOpening_ = 0;
   std::vector<std::string> folders_;
   std::vector<ReadFile> reads_;

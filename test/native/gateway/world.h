@@ -106,6 +106,8 @@ class World {
     ASSERT_TRUE(tap_.state().sections.transforms.empty());
     ASSERT_TRUE(tap_.state().requests.waiting.empty()) << "a request of a link that has ended";
     ASSERT_EQ(tap_.openedCount(), openings_) << "groups whose opening was not answered once";
+    ASSERT_EQ(tap_.sessionAnswers().size(), sessionRequests_)
+        << "requests of sessions that were not answered once";
     ASSERT_TRUE(tap_.state().queue.empty()) << "a place of somebody who has gone";
     ASSERT_TRUE(tap_.state().sessions.all().empty());
     ASSERT_EQ(tap_.state().providers.connections(), 0u);
@@ -226,7 +228,7 @@ class World {
 
   // Features, their groups of tools, and what clients of the link ask of the host.
   void hostActs() {
-    switch (below(6)) {
+    switch (below(7)) {
       case 0:
         if (providers_.size() < 10) openFeature();
         break;
@@ -240,6 +242,9 @@ class World {
         break;
       case 4:
         requestOfHost();
+        break;
+      case 5:
+        requestOfSession();
         break;
       default:
         if (below(8) != 0) break;
@@ -257,6 +262,16 @@ class World {
       list += (list.empty() ? "" : ",") + tool(name, R"(,"group":")" + anyGroup() + "\"");
     }
     tap_.say(peer, hello("tap-" + anyName(), "all", "[" + list + "]"));
+  }
+  void requestOfSession() {
+    if (below(2) == 0) {
+      ++sessionRequests_;
+      tap_.askSession(anySession(), "state.read");
+    }
+    const Process* process = anyProcess();
+    if (process == nullptr) return;
+    const std::string id = std::to_string(below(static_cast<uint32_t>(sessionRequests_) + 2));
+    tap_.send(process->peer, protocol::SessionResult{id, below(2) == 0, {}});
   }
   void requestOfHost() {
     const size_t before = tap_.requests().size();
@@ -657,6 +672,7 @@ class World {
   RecordPromises records_;
   std::string featureToken_ = tap_.featureToken();
   size_t openings_ = 0;
+  size_t sessionRequests_ = 0;
   std::vector<PeerId> providers_;
   std::vector<Process> processes_;
   std::vector<std::string> ids_{"never"};

@@ -69,6 +69,9 @@ std::vector<LinkMessage> someMessages() {
       SectionBuild{"1", "tone", odd},
       HooksState{7, HookOutcome::Denied, HookOutcome::InForce},
       HooksState{0, HookOutcome::InForce, HookOutcome::Unavailable},
+      Update{std::nullopt, std::nullopt, std::nullopt, std::nullopt, "plan", "user"},
+      SessionResult{"1", false, Slice(std::string(R"({ "mode":"plan"})"))},
+      SessionResult{"2", true, Slice(std::string(R"({"code":"INVALID","message":"x"})"))},
   };
 }
 
@@ -106,6 +109,8 @@ std::vector<SessionEvent> someEvents() {
       PromptContext{"1", odd},
       SectionText{"1", std::nullopt},
       SectionText{"1", odd},
+      SessionRequest{"1", "state.read", "{}"},
+      SessionRequest{odd, "mode.set", R"({"mode":"plan"})"},
       Pong{},
       Draining{odd},
       Paired{},

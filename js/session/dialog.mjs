@@ -1,0 +1,86 @@
+// A question to the user of a session, with yes or no as the answer. In `-p` the CLI says that it has dialogs, and then
+// never answers: such a session counts as one without a user, and each dialog has a time limit.
+
+import { messageOf } from "../base/errors.mjs";
+import { answered, READS, showDialog } from "./rpc.mjs";
+
+const MOST_QUESTION = 2000;
+const LEAST_MS = 100;
+export const MOST_DIALOG_MS = 60_000;
+
+/** `none`: nobody has said anything; `reason` says why. @typedef {{answer: "yes" | "no" | "none", reason?: string}} Answer */
+/** @typedef {import("./rpc.mjs").Session} Session */
+
+/** @param {string} reason @returns {Answer} */
+const nobody = (reason) => ({ answer: "none", reason });
+
+/** Why nobody can be asked; "": somebody can. @param {Session} session */
+async function obstacle(session) {
+  const { elicitation, canvases } = session.capabilities?.ui ?? {};
+  if (elicitation !== true) return "this session cannot show dialogs";
+  // In a terminal both are there. `-p` has dialogs according to this, and nobody to answer them.
+  if (canvases === false) return "nobody sits in front of this session";
+  // There the CLI dismisses each dialog at once, and the user sees none.
+  const mode = await answered(() => READS.mode(session)).catch(() => "");
+  return mode === "autopilot" ? "in autopilot the CLI shows no dialogs" : "";
+}
+
+/** @param {string} message */
+const question = (message) => ({
+  message,
+  requestedSchema: {
+    type: "object",
+    properties: {
+      answer: { type: "string", title: "Allow it?", enum: ["no", "yes"], default: "no" },
+    },
+    required: ["answer"],
+  },
+});
+
+/** @param {any} result of the CLI @returns {Answer} */
+function read(result) {
+  if (result?.action === "accept" && result.content?.answer === "yes") return { answer: "yes" };
+  return { answer: "no", ...(result?.action !== "accept" && { reason: "the user dismissed it" }) };
+}
+
+export class Dialogs {
+  /** One that is open, perhaps beyond its time. */
+  #open = false;
+
+  /**
+   * Never rejects.
+   * @param {Session} session @param {string} text @param {number} [timeoutMs]
+   * @returns {Promise<Answer>}
+   */
+  async ask(session, text, timeoutMs = MOST_DIALOG_MS) {
+    const why = await obstacle(session);
+    if (why) return nobody(why);
+    if (this.#open) return nobody("another question of tap waits for the user already");
+    const mostMs = Math.min(Math.max(timeoutMs, LEAST_MS), MOST_DIALOG_MS);
+    /** @type {NodeJS.Timeout | undefined} */
+    let timer;
+    const late = new Promise((resolve) => {
+      const none = nobody(`the user did not answer within ${mostMs / 1000} s`);
+      timer = setTimeout(() => resolve(none), mostMs);
+    });
+    try {
+      return await Promise.race([this.#show(session, text.slice(0, MOST_QUESTION)), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** @param {Session} session @param {string} text @returns {Promise<Answer>} */
+  async #show(session, text) {
+    this.#open = true;
+    try {
+      const shown = showDialog(session, question(text));
+      if (shown === undefined) return nobody("this version of the CLI has no dialogs");
+      return read(await shown);
+    } catch (error) {
+      return nobody(`the CLI showed no dialog: ${messageOf(error)}`);
+    } finally {
+      this.#open = false;
+    }
+  }
+}

@@ -1,0 +1,93 @@
+// What tap's features may ask of a session (docs/session-link.md, "session.request"): the whole table. A name that is
+// not in it is refused, and none of them can name a method of the CLI.
+
+import { messageOf } from "../base/errors.mjs";
+import { MODES } from "./agent-mode.mjs";
+import { Dialogs } from "./dialog.mjs";
+import { NotSaid } from "./rpc.mjs";
+import { readState } from "./state.mjs";
+
+/** @typedef {import("./rpc.mjs").Session} Session */
+/** @typedef {{requestId: string, request: string, params: any}} SessionRequest */
+
+/** Thrown where a request cannot be done. */
+class Refused extends Error {
+  /** @param {string} code @param {string} message */
+  constructor(code, message) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** @param {unknown} mode @param {string} field */
+function modeIn(mode, field) {
+  if (typeof mode === "string" && MODES.includes(mode)) return mode;
+  throw new Refused("INVALID", `${field}: expected one of ${MODES.join(", ")}`);
+}
+
+/** @param {any} params */
+function questionIn({ text, timeoutMs }) {
+  if (typeof text !== "string" || text.trim() === "") {
+    throw new Refused("INVALID", "text: expected a question");
+  }
+  if (timeoutMs !== undefined && !Number.isSafeInteger(timeoutMs)) {
+    throw new Refused("INVALID", "timeoutMs: expected a whole number");
+  }
+  return { text, timeoutMs };
+}
+
+export class SessionRequests {
+  #link;
+  #mode;
+  #dialogs = new Dialogs();
+  #table = new Map(
+    Object.entries({
+      "state.read": (/** @type {Session} */ session) => readState(session, this.#mode.chosenBy),
+      "mode.set": (/** @type {Session} */ _session, /** @type {any} */ params) =>
+        this.#setMode(params),
+      ask: (/** @type {Session} */ session, /** @type {any} */ params) =>
+        this.#ask(session, params),
+    }),
+  );
+
+  /** @param {{send: (message: object) => void}} link @param {import("./agent-mode.mjs").AgentMode} mode */
+  constructor(link, mode) {
+    this.#link = link;
+    this.#mode = mode;
+  }
+
+  /** Never rejects. @param {Session} session @param {SessionRequest} request */
+  async receive(session, { requestId, request, params }) {
+    const answer = await this.#answer(session, request, params ?? {});
+    this.#link.send({ type: "session.result", requestId, ...answer });
+  }
+
+  /** @param {Session} session @param {string} request @param {any} params */
+  async #answer(session, request, params) {
+    try {
+      const run = this.#table.get(request);
+      if (run) return { result: (await run(session, params)) ?? null };
+      const known = [...this.#table.keys()].join(", ");
+      throw new Refused("UNKNOWN_REQUEST", `there is no request of that name; there are: ${known}`);
+    } catch (error) {
+      const code =
+        error instanceof Refused
+          ? error.code
+          : error instanceof NotSaid
+            ? "UNAVAILABLE"
+            : "INTERNAL";
+      return { error: { code, message: messageOf(error) } };
+    }
+  }
+
+  /** @param {any} params */
+  async #setMode({ mode, from }) {
+    return this.#mode.set(modeIn(mode, "mode"), modeIn(from, "from"));
+  }
+
+  /** @param {Session} session @param {any} params */
+  async #ask(session, params) {
+    const { text, timeoutMs } = questionIn(params);
+    return this.#dialogs.ask(session, text, timeoutMs);
+  }
+}
