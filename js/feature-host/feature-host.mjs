@@ -34,12 +34,16 @@ export const providerName = (id) => `tap-${id.slice(id.indexOf(":") + 1)}`;
 
 /**
  * @param {import("../../sdk/node/types.js").Provider} own
- * @param {{onStarted?: (session: string) => void, onIdle?: (session: string) => void, onEnded?: (session: string) => unknown}} listeners
+ * @param {{onStarted?: (session: string) => void, onIdle?: (session: string) => void,
+ *   onBusy?: (session: string) => void, onEnded?: (session: string) => unknown}} listeners
  *   of the feature; a session waits a moment for what `onEnded` returns
  */
-function watchSessions(own, { onStarted, onIdle, onEnded }) {
+function watchSessions(own, { onStarted, onIdle, onBusy, onEnded }) {
   if (onStarted) own.on("session.started", ({ session }) => onStarted(session));
   if (onIdle) own.on("session.idle", ({ session }) => onIdle(session));
+  // Said to features alone.
+  const busy = /** @type {"session.idle"} */ ("session.busy");
+  if (onBusy) own.on(busy, ({ session }) => onBusy(session));
   if (onEnded) own.on("session.end", ({ session }) => onEnded(session));
 }
 

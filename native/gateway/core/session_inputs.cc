@@ -152,12 +152,8 @@ struct SessionReceiver {
       userHasSpoken(turn, session);
     }
     if (change.activity == Activity::Idle) releaseHeld(turn, session);
-    if (change.activity == Activity::Idle && before != Activity::Idle && !session.ending) {
-      const Slice text = protocol::encodeLifecycle(session.id, "idle");
-      for (const Provider* provider : turn.state.providers.inSession(session.id)) {
-        turn.send(provider->peer, text);
-      }
-    }
+    const bool isIdle = change.activity == Activity::Idle;
+    if (isIdle != (before == Activity::Idle) && !session.ending) tellActivity(isIdle);
     rescheduleSync(turn, session);
   }
   void operator()(const protocol::Call& call) const { startCall(turn, session, call); }
@@ -201,6 +197,13 @@ struct SessionReceiver {
   void operator()(const protocol::Ping&) const { turn.effect(SendEvent{peer, protocol::Pong{}}); }
 
  private:
+  // That it is busy is for tap's own features alone: they may do something else until it is not.
+  void tellActivity(bool isIdle) const {
+    const Slice text = protocol::encodeLifecycle(session.id, isIdle ? "idle" : "busy");
+    for (const Provider* provider : turn.state.providers.inSession(session.id)) {
+      if (isIdle || provider->isOwn()) turn.send(provider->peer, text);
+    }
+  }
   void learnMode(const std::string& mode, const std::string& by) const {
     const std::string former = std::exchange(session.agentMode, visible(mode, false, 32));
     session.agentModeBy = visible(by, false, 32);

@@ -179,6 +179,20 @@ describe("the feature host", () => {
     await gone(child);
   });
 
+  test("tells a feature that a session becomes busy or idle", async (t) => {
+    const { session, has } = await setUp(t);
+    await has("good_seen");
+    const seen = async () => JSON.parse(await session.call("good_seen")).seen;
+    for (const activity of ["user-prompt", "busy", "idle", "busy"]) {
+      session.send({ type: "activity", activity });
+    }
+    const changes = await waitFor(async () => (await seen()).length === 3 && seen());
+    assert.deepEqual(
+      changes,
+      ["busy", "idle", "busy"].map((activity) => [activity, session.id]),
+    );
+  });
+
   test("runs a slash command of a feature", async (t) => {
     const { session } = await setUp(t);
     session.send({ type: "command.run", commandId: "1", name: "tap-good", arguments: "x" });

@@ -163,6 +163,24 @@ TEST(Lifecycle, TellsWhenTheSessionBecomesIdle) {
   EXPECT_TRUE(tap.quiet(elsewhere));
 }
 
+TEST(Lifecycle, TellsFeaturesAloneThatASessionIsBusy) {
+  Harness tap;
+  const PeerId session = tap.session("s");
+  const PeerId other = tap.bound("p", "s");
+  const PeerId feature = tap.boundFeature(tap.featureToken(), "tap-f", tools({"t"}));
+  const auto change = [&](protocol::Activity activity) {
+    tap.send(session, protocol::ActivityChanged{activity});
+  };
+  for (int i = 0; i < 2; ++i) change(protocol::Activity::Busy);
+  EXPECT_EQ(tap.take(feature).text(),
+            R"({"type":"session.lifecycle","sessionId":"s","state":"busy"})");
+  EXPECT_TRUE(tap.quiet(feature));
+  EXPECT_TRUE(tap.quiet(other));
+  change(protocol::Activity::Idle);
+  EXPECT_EQ(tap.take(feature).get("state"), "idle");
+  EXPECT_EQ(tap.take(other).get("state"), "idle");
+}
+
 // shows: P-LIFE-2
 TEST(Lifecycle, TellsOfTheShutdownWithItsDeadline) {
   Harness tap;
