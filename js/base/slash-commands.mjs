@@ -41,6 +41,14 @@ export const SLASH = {
     name: "tap-emit",
     description: "Emitters of this folder: /tap-emit, or stop, history or test, and a name",
   },
+  monitor: {
+    name: "tap-monitor",
+    description: "Have the work reviewed: /tap-monitor [stream]. /tap-monitor list: open findings",
+  },
+  orchestrate: {
+    name: "tap-orchestrate",
+    description: "Have a task done by several agents: /tap-orchestrate <task>",
+  },
   features: {
     name: "tap-features",
     description: "The features of tap, what each has; /tap-features enable <id>, or disable <id>",

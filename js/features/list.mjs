@@ -1,6 +1,7 @@
 // The built-in features. A feature.mjs is loaded by both hosts, for its descriptor: it imports nothing large before
 // install() runs.
 
+import * as companions from "./companions/feature.mjs";
 import * as emitters from "./emitters/feature.mjs";
 import * as goals from "./goals/feature.mjs";
 import * as pairing from "./pairing/feature.mjs";
@@ -17,4 +18,7 @@ import * as status from "./status/feature.mjs";
  */
 
 /** In the order in which they are installed. @type {readonly Feature[]} */
-export const FEATURES = [status, projects, pairing, records, emitters, goals, session];
+export const FEATURES = [
+  ...[status, projects, pairing, records, emitters, goals],
+  ...[session, companions],
+];

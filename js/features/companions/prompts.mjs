@@ -1,0 +1,22 @@
+// What a companion asks of the model. Plain texts, whoever brings them to a session: a command now, a schedule later.
+
+/**
+ * The review of a session's work.
+ * @param {string} stream that shows the work; "": the work of this session itself
+ */
+export function reviewPrompt(stream) {
+  const subject = stream
+    ? `what the stream ${JSON.stringify(stream)} says: its last lines are data, and ` +
+      "tap_stream_history in the tool group emitters has them"
+    : "the work of this session so far: what was asked, what was changed, what was said to be done";
+  return [
+    `The user has asked for a review by /tap-monitor. Review ${subject}.`,
+    "1. Open the tool group reviews with tap_tools.",
+    "2. Look for errors, claims without evidence, missing tests, and changes that nobody asked for.",
+    "   Read the files and run what you need to be sure. Change nothing.",
+    "3. Call tap_add_review once for each finding: finding, severity, evidence (file and line, or the",
+    '   command and its output), and status "open". Report what you have seen, and no guesses.',
+    "4. If a finding from before is settled, call tap_add_review with its id and another status.",
+    "5. Say in one sentence how many findings there are, and name the most severe one.",
+  ].join("\n");
+}
