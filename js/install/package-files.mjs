@@ -21,7 +21,7 @@ const PARTS = [
   ...["js", "sdk/node", "sdk/python", "sdk/templates", "extension.mjs", "package.json"],
   ...["README.md", "LICENSE", "SECURITY.md", "CHANGELOG.md"],
   ...PAGES.map((page) => `docs/${page}.md`),
-  ...["docs/how-to", "docs/images", "evals"],
+  ...["docs/how-to", "docs/images", "evals", "skills"],
 ];
 /** node-addon-api is needed to compile, and by nothing that runs. */
 export const COMPILE_ONLY = ["node-addon-api"];

@@ -1,15 +1,22 @@
 // How a session joins the CLI: what it waits for before, and what it does where the CLI takes not all.
 
+import fs from "node:fs";
+import path from "node:path";
 import { messageOf } from "../base/errors.mjs";
+import { programFolder } from "../base/paths.mjs";
 import { toolsNamedIn } from "./copilot-session.mjs";
 
 /** @typedef {import("./copilot-session.mjs").SessionTool} SessionTool */
 /** @typedef {import("./tool-table.mjs").ToolsEvent} ToolsEvent */
 /** @typedef {import("./tool-table.mjs").ToolTable} ToolTable */
-/** @typedef {(config: {tools: SessionTool[]}) => Promise<any>} JoinSession the SDK's */
+/** @typedef {(config: {tools: SessionTool[], skillDirectories?: string[]}) => Promise<any>} JoinSession the SDK's */
 
 /** Without a gateway a session waits so long for its first tools; later ones are swapped in. */
 const FIRST_TOOLS_MS = 8000;
+
+/** Skills that tap brings along. The CLI finds them nowhere else, and an older one ignores the field. */
+const SKILLS = path.join(programFolder, "skills");
+const withSkills = () => (fs.existsSync(SKILLS) ? { skillDirectories: [SKILLS] } : {});
 
 /** The tools that come before the session has joined. */
 export class FirstTools {
@@ -58,7 +65,7 @@ export async function joinWith(joinSession, wanted, { toTools, log }) {
   const refused = [];
   for (let table = wanted; ;) {
     try {
-      const session = await joinSession({ tools: toTools(table) });
+      const session = await joinSession({ tools: toTools(table), ...withSkills() });
       return { session, table, refused };
     } catch (error) {
       log("error", `the join failed: ${messageOf(error)}`);

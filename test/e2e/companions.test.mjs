@@ -1,9 +1,12 @@
-// Reviews on the real CLI.
+// Skills and reviews on the real CLI.
 
 import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import path from "node:path";
 import { describe, test } from "node:test";
+import { REPO_ROOT } from "../support/cli.mjs";
 import { callTool, say } from "../support/model.mjs";
-import { resultOf, startTap } from "../support/tap.mjs";
+import { resultOf, startTap, steps } from "../support/tap.mjs";
 
 const FINDING = {
   finding: "the login is open",
@@ -13,6 +16,31 @@ const FINDING = {
 };
 
 describe("with tap", { concurrency: 1 }, () => {
+  test("the CLI lists each skill that tap brings along, and the model can read one", async (t) => {
+    const skills = readdirSync(path.join(REPO_ROOT, "skills")).sort();
+    assert.deepEqual(skills, ["tap-loops", "tap-providers", "tap-reviews"]);
+    const rig = await startTap(t);
+    let first = "";
+    let read = "";
+    rig.model.script(
+      steps([
+        (request) => {
+          first = JSON.stringify(request.body);
+          return callTool("skill", { skill: "tap-reviews" });
+        },
+        (request) => {
+          read = JSON.stringify(request.body.messages.slice(-3));
+          return say("done");
+        },
+      ]),
+    );
+    await rig.run();
+    for (const skill of skills) {
+      assert.match(first, new RegExp(`<name>${skill}</name>.{1,400}<location>custom`), skill);
+    }
+    assert.match(read, /Call `tap_add_review` once for each finding/);
+  });
+
   test("/tap-monitor has the model record its findings, and shows them", async (t) => {
     const prompts = [];
     const rig = await startTap(t, (request) => {
