@@ -108,12 +108,35 @@ function mendPages(folder) {
   }
 }
 
+/** What Node.js and npm read of an installed package's manifest; the licence is a file, too. */
+const READ_FIELDS = [
+  ...["name", "version", "license", "type", "main", "module", "exports", "imports", "bin"],
+  ...["engines", "dependencies", "optionalDependencies", "peerDependencies"],
+];
+
+/** The manifests of bundled packages, without what their authors develop with. @param {string} folder */
+function trimManifests(folder) {
+  const below = path.join(folder, "node_modules");
+  const manifests = fs
+    .readdirSync(below, { recursive: true, encoding: "utf8" })
+    .filter((file) => path.basename(file) === "package.json");
+  for (const name of manifests) {
+    const file = path.join(below, name);
+    const { atime, mtime } = fs.statSync(file);
+    const fields = Object.entries(JSON.parse(fs.readFileSync(file, "utf8")));
+    const kept = Object.fromEntries(fields.filter(([field]) => READ_FIELDS.includes(field)));
+    fs.writeFileSync(file, `${JSON.stringify(kept)}\n`);
+    fs.utimesSync(file, atime, mtime);
+  }
+}
+
 /** @param {string} root @param {string} folder empty; all but prebuilds/ is in it afterwards */
 export function stage(root, folder) {
   const tracked = trackedFiles(root);
   const own = ownFiles(root).filter(({ to }) => tracked.has(to));
   copyAll([...own, ...dependencyFiles(root)], folder);
   mendPages(folder);
+  trimManifests(folder);
   const manifest = `${JSON.stringify(packedManifest(root), null, 2)}\n`;
   fs.writeFileSync(path.join(folder, "package.json"), manifest);
 

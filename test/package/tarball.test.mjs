@@ -67,6 +67,13 @@ describe("the tarball", { concurrency: 1 }, () => {
       ),
     );
     assert.deepEqual(surplus, []);
+    const { name, version, exports, scripts } = JSON.parse(
+      fs.readFileSync(path.join(folder, "node_modules/ws/package.json"), "utf8"),
+    );
+    assert.deepEqual(
+      [name, typeof version, typeof exports, scripts],
+      ["ws", "string", "object", undefined],
+    );
   });
 
   test("has the pages for users, and no link in them leads to nothing", async (t) => {
