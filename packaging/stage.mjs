@@ -5,6 +5,7 @@ import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import zlib from "node:zlib";
+import ts from "typescript";
 import {
   COMPILE_ONLY,
   dependencyFiles,
@@ -99,12 +100,31 @@ function mendPages(folder) {
     .filter((file) => file.endsWith(".md") && !/^(node_modules|sdk)\b/.test(file));
   for (const page of pages) {
     const file = path.join(folder, page);
-    const { atime, mtime } = fs.statSync(file);
     const isThere = (/** @type {string} */ target) =>
       fs.existsSync(path.join(path.dirname(file), target));
-    const mended = withoutDeadLinks(fs.readFileSync(file, "utf8"), isThere);
-    fs.writeFileSync(file, withoutPadding(mended));
-    fs.utimesSync(file, atime, mtime);
+    rewrite(file, (text) => withoutPadding(withoutDeadLinks(text, isThere)));
+  }
+}
+
+/** @param {string} file that is replaced as of the same time @param {(text: string) => string} change */
+function rewrite(file, change) {
+  const { atime, mtime } = fs.statSync(file);
+  fs.writeFileSync(file, change(fs.readFileSync(file, "utf8")));
+  fs.utimesSync(file, atime, mtime);
+}
+
+/** The program without its comments, a quarter of it. The SDKs keep theirs: editors show them. @param {string} folder */
+function removeComments(folder) {
+  const { ESNext } = ts.ScriptTarget;
+  const compilerOptions = { target: ESNext, module: ts.ModuleKind.ESNext, removeComments: true };
+  const programs = fs
+    .readdirSync(path.join(folder, "js"), { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".mjs"));
+  for (const program of programs) {
+    rewrite(
+      path.join(folder, "js", program),
+      (text) => ts.transpileModule(text, { compilerOptions }).outputText,
+    );
   }
 }
 
@@ -121,12 +141,11 @@ function trimManifests(folder) {
     .readdirSync(below, { recursive: true, encoding: "utf8" })
     .filter((file) => path.basename(file) === "package.json");
   for (const name of manifests) {
-    const file = path.join(below, name);
-    const { atime, mtime } = fs.statSync(file);
-    const fields = Object.entries(JSON.parse(fs.readFileSync(file, "utf8")));
-    const kept = Object.fromEntries(fields.filter(([field]) => READ_FIELDS.includes(field)));
-    fs.writeFileSync(file, `${JSON.stringify(kept)}\n`);
-    fs.utimesSync(file, atime, mtime);
+    rewrite(path.join(below, name), (text) => {
+      const fields = Object.entries(JSON.parse(text));
+      const kept = Object.fromEntries(fields.filter(([field]) => READ_FIELDS.includes(field)));
+      return `${JSON.stringify(kept)}\n`;
+    });
   }
 }
 
@@ -136,6 +155,7 @@ export function stage(root, folder) {
   const own = ownFiles(root).filter(({ to }) => tracked.has(to));
   copyAll([...own, ...dependencyFiles(root)], folder);
   mendPages(folder);
+  removeComments(folder);
   trimManifests(folder);
   const manifest = `${JSON.stringify(packedManifest(root), null, 2)}\n`;
   fs.writeFileSync(path.join(folder, "package.json"), manifest);

@@ -15,7 +15,7 @@ import { manifestOf, runtimeDependencies } from "./dependencies.mjs";
 const PAGES = [
   ...["README", "tutorial", "installing", "troubleshooting", "configuration", "limits"],
   ...["command", "tracing", "testing", "protocol", "sdk-node", "sdk-python", "comparison"],
-  ...["project-providers", "embedding", "features", "evals", "top"],
+  ...["project-providers", "embedding", "features", "emitters", "evals", "top"],
 ];
 const PARTS = [
   ...["js", "sdk/node", "sdk/python", "sdk/templates", "extension.mjs", "package.json"],

@@ -38,7 +38,7 @@ test("what only a feature may ask is denied to the command", async (t) => {
   const control = await openControl(host.files);
   t.after(() => control.close());
   const ofFeatures = [...sections].filter(([, section]) => /\n\nFor a feature: /.test(section));
-  assert.equal(ofFeatures.length, 8);
+  assert.equal(ofFeatures.length, 9);
   for (const [method] of ofFeatures) {
     const { code } = await control.request(method, {}).catch((error) => error);
     assert.equal(code, "DENIED", method);
@@ -54,7 +54,7 @@ test("what only the user may ask is denied to a feature", async () => {
   new HostRecords(parts);
   serveFeatureRequests(requests, parts);
   const ofUsers = [...sections].filter(([, section]) => /\n\nFor the user[.:]/.test(section));
-  assert.equal(ofUsers.length, 4);
+  assert.equal(ofUsers.length, 5);
   for (const [method] of ofUsers) {
     const answer = await requests.answer({ method, params: "{}", from: "feature" });
     assert.equal(JSON.parse(answer).error.code, "DENIED", method);
