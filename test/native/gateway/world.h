@@ -228,7 +228,7 @@ class World {
 
   // Features, their groups of tools, and what clients of the link ask of the host.
   void hostActs() {
-    switch (below(7)) {
+    switch (below(6)) {
       case 0:
         if (providers_.size() < 10) openFeature();
         break;
@@ -242,8 +242,6 @@ class World {
         break;
       case 4:
         requestOfHost();
-        break;
-      case 5:
         requestOfSession();
         break;
       default:
