@@ -5,7 +5,8 @@ import { report } from "./report.mjs";
 
 /** What is said by this SDK; every other name is an event of the session, to be subscribed to. */
 const OWN = ["status", "bound", "unbound", "error"];
-const LIFECYCLE = ["session.started", "session.idle", "session.end"];
+/** `session.busy` is said to features of tap alone. */
+const LIFECYCLE = ["session.started", "session.idle", "session.busy", "session.end"];
 
 export class Listeners {
   /** @type {Map<string, Set<(data: any) => unknown>>} */
