@@ -40,7 +40,7 @@ const std::string& body() {
 }
 
 // With 12,000 rows, more than the queue takes at once.
-void fill(const StoreRig& rig) {
+void fillStore(const StoreRig& rig) {
   for (int i = 0; i < 12'000; ++i) {
     rig.append(Collection::Gate, body());
     if (i % 2000 == 1999) rig.flush();
@@ -114,7 +114,7 @@ TEST(NearlyFullDisk, IsSaidOnceAndTheStoreGoesOnByItself) {
 TEST(NearlyFullDisk, TheOldestRowsGoDownToWhatTheStoreKeeps) {
   const TemporaryFolder folder;
   StoreRig rig(folder.file());
-  fill(rig);
+  fillStore(rig);
   const int64_t before = sizeOf(folder.file());
   EXPECT_GT(before, 12 * kMB);
   rig.disk = 5 * kMB;
@@ -130,7 +130,7 @@ TEST(NearlyFullDisk, TheOldestRowsGoDownToWhatTheStoreKeeps) {
 TEST(NearlyFullDisk, RowsGoBeforeAnythingIsLeftOut) {
   const TemporaryFolder folder;
   StoreRig rig(folder.file());
-  fill(rig);
+  fillStore(rig);
   rig.disk = 22 * kMB;  // little, but more than the reserve
   for (int i = 0; i < 6; ++i) EXPECT_TRUE(rig.commit(Collection::Gate, body()));
   EXPECT_LT(sizeOf(folder.file()), 6 * kMB);
