@@ -34,6 +34,11 @@ export const descriptor = {
     { capability: "records:read", required: true, reason: "finds what a stream had before" },
     { capability: "records:write", required: true, reason: "records runs and lines" },
     { capability: "session:read", required: true, reason: "knows whose emitter it is" },
+    {
+      capability: "session:control",
+      required: false,
+      reason: "asks the user before the model changes what is his",
+    },
     { capability: "fs:read:own", required: true, reason: "goes on after a restart" },
     { capability: "fs:write:own", required: true, reason: "keeps what runs" },
     {

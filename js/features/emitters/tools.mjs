@@ -1,6 +1,5 @@
 // The tools of the group `emitters`. Their arguments are the model's.
 
-import { tapCommand } from "../../base/command-line.mjs";
 import { durationText } from "../../base/emitter-duration.mjs";
 import { readEmitter, readStream } from "../../base/emitter-spec.mjs";
 import { inLine, shortened, visible } from "../../base/visible.mjs";
@@ -113,12 +112,14 @@ async function requireOwnership({ context, session }, { spec }, force, what) {
   if (force !== true) {
     throw refused(`${spec.name} is the user's: with "force": true the user is asked`);
   }
-  const question = `May the agent ${what} the emitter ${inLine(spec.name)}, which is yours?`;
-  const answer = await context.services.sessions
-    .ask({ session: session.id, question })
-    .catch((/** @type {Error} */ error) => ({ yes: false, why: error.message }));
-  if (answer.yes) return;
-  throw new ToolError("INTERNAL", `the user has not agreed${answer.why ? `: ${answer.why}` : ""}`);
+  const text = `The model asks tap to ${what} the emitter ${inLine(spec.name)}, which is yours.`;
+  const { answer, reason } = await context.services.sessions.ask({ session: session.id, text });
+  if (answer === "yes") return;
+  const why = answer === "no" ? "the user has refused" : "the user could not be asked";
+  throw new ToolError(
+    "INTERNAL",
+    `${spec.name} is the user's: ${why}${reason ? ` (${reason})` : ""}`,
+  );
 }
 
 /** What of the arguments is an entry of a config. @param {Record<string, unknown>} args */
@@ -144,8 +145,10 @@ export async function startEmitter(call, args) {
     const entry = { ...entryOf(args), managedBy: spec.managedBy };
     const saved = await context.services.emitters.save({ session: session.id, file, entry });
     emitters.configured.saved(session, emitter, saved.digest);
-    const allow = tapCommand(["allow", saved.path], {});
-    told.push(`Saved in ${saved.path}. It starts by itself once the user has allowed it: ${allow}`);
+    const later = saved.allow
+      ? `It starts by itself once the user has allowed it: ${saved.allow}`
+      : "It starts by itself in the next session.";
+    told.push(`Saved in ${saved.path}. ${later}`);
   }
   return { ...emitterView(emitter), ...(told.length > 0 && { notes: told }) };
 }

@@ -306,3 +306,58 @@ test("an emitter of the user's own config begins with a session, without a tool"
   const [one] = await until(() => injected().length > 0 && injected(), "its end");
   assert.match(one.prompt, /Emitter mine.*\n.*ended with exit code 3/);
 });
+
+test("rules for bash hold for what an emitter runs", async (t) => {
+  const home = homeFolder(t);
+  const rules = {
+    name: "careful",
+    deny: [{ match: { tool: "bash", args: "rm -rf" }, reason: "nothing is removed here" }],
+  };
+  const file = path.join(home, "tap", "config.json");
+  fs.writeFileSync(file, JSON.stringify({ ...USER_HOME, providers: [], declarative: [rules] }), {
+    mode: 0o600,
+  });
+  const host = await Host.elected(t, { COPILOT_HOME: home });
+  const cwd = fs.realpathSync(temporaryFolder(t));
+  const session = await host.session(t, { cwd });
+  const control = await openControl(host.files);
+  t.after(() => control.close());
+  const { call, injected } = helpersOf(host, session, control);
+  await call("tap_start_emitter", { name: "bad", command: "rm -rf ./nothing; touch ran" });
+  await until(
+    () => injected().some((text) => /denied.*nothing is removed here/.test(text)),
+    () => JSON.stringify(injected()),
+  );
+  assert.ok(!fs.existsSync(path.join(cwd, "ran")));
+});
+
+test("what the user owns, the model changes only with his yes", async (t) => {
+  const { call, control, session } = await setUp(t);
+  const { text } = await control.request("features.command", {
+    name: "tap-emit",
+    arguments: JSON.stringify({ do: "start", name: "mine", command: "sleep 1000" }),
+    session: session.id,
+  });
+  assert.equal(JSON.parse(text).answer.managedBy, "userOwned", text);
+  const without = await call("tap_stop_emitter", { name: "mine" });
+  assert.match(without.text, /is the user's/);
+  const answering = (/** @type {string} */ answer) =>
+    until(() => {
+      const asked = session.events.findLast(({ type }) => type === "session.request");
+      if (!asked) return false;
+      session.events.splice(session.events.indexOf(asked), 1);
+      assert.match(JSON.stringify(asked), /stop the emitter mine/);
+      session.send({ type: "session.result", requestId: asked.requestId, result: { answer } });
+      return true;
+    }, "the question");
+  const [refused] = await Promise.all([
+    call("tap_stop_emitter", { name: "mine", force: true }),
+    answering("no"),
+  ]);
+  assert.match(refused.text, /the user has refused/);
+  const [stopped] = await Promise.all([
+    call("tap_stop_emitter", { name: "mine", force: true }),
+    answering("yes"),
+  ]);
+  assert.match(stopped.state, /^ended/);
+});
