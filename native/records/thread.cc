@@ -83,8 +83,7 @@ void Thread::join() {
 
 void Thread::lowerPriority() {
 #if defined(__linux__)
-  // With 19, calls wait as long as with 10. With SCHED_IDLE they do, too, and a commit takes twice
-  // as long on a busy machine.
+  // With SCHED_IDLE a commit takes twice as long on a busy machine.
   constexpr int kNice = 10;
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
 #elif defined(__APPLE__)
