@@ -86,6 +86,8 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
   const files = ownFolder(home, id);
   const programs = new Programs();
   const streams = new LineStreams();
+  /** @type {import("./file-watch.mjs").FileWatches | undefined} */
+  let watches;
   const folderOf = async (/** @type {string} */ session) => {
     const all = await sessionsOf(requests);
     const one = all.find((/** @type {{id: string}} */ other) => other.id === session);
@@ -108,9 +110,14 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
     },
     telemetry: { settings: () => ({ variables: telemetry.variables, since: telemetry.since }) },
     workspace: {
+      watch: async (options) => {
+        const { FileWatches } = await import("./file-watch.mjs");
+        watches ??= new FileWatches();
+        return leave(() => /** @type {any} */ (watches).open(options));
+      },
       look: async (asked) => (await import("./workspace.mjs")).lookAt(folderOf, asked),
     },
   };
-  const endProcesses = () => Promise.all([programs.endAll(), streams.endAll()]);
+  const endProcesses = () => Promise.all([programs.endAll(), streams.endAll(), watches?.endAll()]);
   return { implementations, files, endProcesses };
 }

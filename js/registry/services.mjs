@@ -11,7 +11,7 @@ export const SERVICES = /** @type {const} */ ({
     write: "fs:write:own",
     remove: "fs:write:own",
   },
-  workspace: { look: "fs:read:workspace" },
+  workspace: { look: "fs:read:workspace", watch: "fs:read:workspace" },
   process: { run: "process", lines: "process" },
   permissions: { check: "process" },
   network: { post: "network", get: "network" },

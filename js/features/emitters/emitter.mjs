@@ -52,6 +52,8 @@ export class Emitter {
   #run;
   /** @type {NodeJS.Timeout | undefined} */
   #timer;
+  /** @type {{close: () => Promise<void>} | undefined} */
+  #files;
   /** Why no further run follows; "": one may. */
   #ended = "";
   /** @type {(() => void)[]} */
@@ -81,6 +83,7 @@ export class Emitter {
   async begin() {
     await this.feed.open(this.spec, (end) => this.#programEnded(end));
     if (this.#gap) this.feed.note(this.#gap, "surface");
+    if (this.spec.onChange) await this.#watch(this.spec.onChange);
     await this.#look();
   }
 
@@ -111,9 +114,19 @@ export class Emitter {
     void this.#look();
   }
 
-  /** Files that it watches have changed. */
-  filesChanged() {
-    if (!this.#ended) this.#apply(this.#schedule.changed(this.#parts.now()));
+  /** @param {readonly string[]} globs */
+  async #watch(globs) {
+    this.#files = await this.#parts.services.workspace.watch({
+      folder: this.owner.folder,
+      globs,
+      onChange: () => {
+        if (!this.#ended) this.#apply(this.#schedule.changed(this.#parts.now()));
+      },
+      onFailed: (/** @type {string} */ reason) => {
+        this.feed.note(`changes of files are not seen any more: ${reason}`, "inject");
+        void this.stop("nothing can begin a run");
+      },
+    });
   }
 
   /** @param {Decision[]} decisions */
@@ -270,6 +283,7 @@ export class Emitter {
 
   /** @param {string} why */
   #finish(why) {
+    void this.#files?.close();
     this.#ended ||= why;
     clearTimeout(this.#timer);
   }

@@ -42,6 +42,11 @@ export const descriptor = {
     { capability: "fs:read:own", required: true, reason: "goes on after a restart" },
     { capability: "fs:write:own", required: true, reason: "keeps what runs" },
     {
+      capability: "fs:read:workspace",
+      required: false,
+      reason: "sees the changes of files that an emitter waits for",
+    },
+    {
       capability: "fs:write:workspace",
       required: false,
       reason: "saves persistent emitters in the config",

@@ -361,3 +361,28 @@ test("what the user owns, the model changes only with his yes", async (t) => {
   ]);
   assert.match(stopped.state, /^ended/);
 });
+
+test("a change of a file begins a run, and changes in a row are one", async (t) => {
+  const { call, cwd, records } = await setUp(t);
+  fs.mkdirSync(path.join(cwd, "src"));
+  await call("tap_start_emitter", {
+    name: "test",
+    command: "cat src/a.txt 2>/dev/null; true",
+    onChange: ["src/**"],
+  });
+  const runs = () => records("emitter_run");
+  await until(async () => (await runs()).length === 1, "the first run");
+  for (const text of ["one", "two", "three"]) {
+    fs.writeFileSync(path.join(cwd, "src", "a.txt"), `${text}\n`);
+  }
+  await until(async () => (await runs()).length === 2, "the run after the change");
+  const { lines } = await call("tap_stream_history", { channel: "test" });
+  assert.ok(
+    lines.some(({ text }) => text === "three"),
+    JSON.stringify(lines),
+  );
+  await call("tap_stop_emitter", { name: "test" });
+  fs.writeFileSync(path.join(cwd, "src", "a.txt"), "four\n");
+  await new Promise((resolve) => setTimeout(resolve, 800));
+  assert.equal((await runs()).length, 2);
+});

@@ -1,0 +1,98 @@
+// Changes of files in a workspace, for features: which files is said by globs. Links are not followed, and what nobody
+// edits by hand is left out.
+
+import fs from "node:fs/promises";
+import path from "node:path";
+import { watch } from "chokidar";
+import picomatch from "picomatch";
+
+/** Never looked into. */
+const LEFT_OUT = new Set([".git", "node_modules"]);
+/** Folders and files of one watch: each costs the system a handle. */
+export const MOST_WATCHED = 10_000;
+
+/**
+ * @typedef {object} FileWatch
+ * @property {string} folder the workspace, absolute
+ * @property {readonly string[]} globs from the folder, with /
+ * @property {(file: string) => void} onChange a file was added, changed or removed; from the folder
+ * @property {(reason: string) => void} onFailed nothing is watched any more
+ */
+
+/** What is between the folder and a path, with /. @param {string} root @param {string} file */
+const wayTo = (root, file) => path.relative(root, file).split(path.sep).join("/");
+
+/**
+ * @param {FileWatch} options
+ * @returns {Promise<{close: () => Promise<void>}>} once changes are seen
+ */
+export async function watchFiles({ folder, globs, onChange, onFailed }) {
+  const root = await fs.realpath(folder);
+  const fits = picomatch([...globs], { dot: true });
+  const bases = [...new Set(globs.map((glob) => picomatch.scan(glob).base))];
+  const isOutside = (/** @type {string} */ way) => way.split("/")[0] === "..";
+  const places = bases.map((base) => path.resolve(root, base));
+  if (places.some((place) => isOutside(wayTo(root, place)))) {
+    throw new RangeError("onChange: expected globs within the workspace");
+  }
+  /** @type {Set<string>} */
+  const watched = new Set();
+  let failed = false;
+  const fail = (/** @type {string} */ reason) => {
+    if (failed) return;
+    failed = true;
+    void watcher.close();
+    onFailed(reason);
+  };
+  const watcher = watch(places, {
+    ignoreInitial: true,
+    followSymlinks: false,
+    ignored: (file, stats) => {
+      const way = wayTo(root, file);
+      if (failed || way.split("/").some((part) => LEFT_OUT.has(part))) return true;
+      if (stats?.isFile() && !fits(way)) return true;
+      watched.add(way);
+      if (watched.size > MOST_WATCHED) {
+        setImmediate(fail, `more than ${MOST_WATCHED} files and folders: choose narrower globs`);
+      }
+      return watched.size > MOST_WATCHED;
+    },
+  });
+  watcher.on("error", (error) => fail(error instanceof Error ? error.message : String(error)));
+  watcher.on("all", (event, file) => {
+    const way = wayTo(root, file);
+    if (event !== "addDir" && event !== "unlinkDir" && fits(way)) onChange(way);
+  });
+  await new Promise((resolve) => {
+    watcher.once("ready", () => resolve(undefined));
+    watcher.once("error", () => resolve(undefined));
+  });
+  return { close: () => watcher.close() };
+}
+
+/** The watches of one feature. */
+export class FileWatches {
+  /** @type {Set<{close: () => Promise<void>}>} */
+  #open = new Set();
+  #closed = false;
+
+  /** @param {FileWatch} options */
+  async open(options) {
+    if (this.#closed) throw new Error("the feature has ended");
+    const watching = await watchFiles(options);
+    const close = async () => {
+      this.#open.delete(one);
+      await watching.close();
+    };
+    const one = { close };
+    this.#open.add(one);
+    if (this.#closed) await close();
+    return one;
+  }
+
+  /** @returns {Promise<void>} */
+  async endAll() {
+    this.#closed = true;
+    await Promise.all([...this.#open].map((one) => one.close()));
+  }
+}

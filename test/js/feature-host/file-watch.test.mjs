@@ -1,0 +1,65 @@
+// Changes of files, as an emitter's onChange sees them.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { watchFiles } from "../../../js/feature-host/file-watch.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+import { waitFor } from "../../support/wait.mjs";
+
+/** @param {import("node:test").TestContext} t @param {string[]} globs */
+async function watching(t, globs) {
+  const folder = temporaryFolder(t);
+  for (const one of ["src/deep", "node_modules/x", ".git", "docs"]) {
+    fs.mkdirSync(path.join(folder, one), { recursive: true });
+  }
+  fs.writeFileSync(path.join(folder, "src", "old.ts"), "");
+  const changed = /** @type {string[]} */ ([]);
+  const failed = /** @type {string[]} */ ([]);
+  const { close } = await watchFiles({
+    folder,
+    globs,
+    onChange: (file) => void changed.push(file),
+    onFailed: (reason) => void failed.push(reason),
+  });
+  t.after(close);
+  const write = (/** @type {string} */ file) => fs.writeFileSync(path.join(folder, file), "x");
+  return { folder, changed, failed, write };
+}
+
+test("a file that is changed, added or removed is told, others are not", async (t) => {
+  const { folder, changed, write } = await watching(t, ["src/**/*.ts", "*.json"]);
+  for (const file of ["docs/a.ts", "src/a.js", "node_modules/x/a.ts", ".git/a.ts"]) write(file);
+  write("src/old.ts");
+  await waitFor(() => changed.includes("src/old.ts"), { what: () => changed.join() });
+  write("src/deep/new.ts");
+  await waitFor(() => changed.includes("src/deep/new.ts"), { what: () => changed.join() });
+  fs.mkdirSync(path.join(folder, "src", "later"));
+  write("src/later/b.ts");
+  await waitFor(() => changed.includes("src/later/b.ts"), { what: () => changed.join() });
+  write("package.json");
+  await waitFor(() => changed.includes("package.json"), { what: () => changed.join() });
+  fs.rmSync(path.join(folder, "src", "old.ts"));
+  await waitFor(() => changed.filter((file) => file === "src/old.ts").length > 1, {
+    what: () => changed.join(),
+  });
+  assert.deepEqual([...new Set(changed)].sort(), [
+    "package.json",
+    "src/deep/new.ts",
+    "src/later/b.ts",
+    "src/old.ts",
+  ]);
+});
+
+test("a link is not followed, and a glob does not leave the workspace", async (t) => {
+  const elsewhere = temporaryFolder(t);
+  const { folder, changed, write } = await watching(t, ["**/*.txt"]);
+  fs.symlinkSync(elsewhere, path.join(folder, "out"));
+  fs.writeFileSync(path.join(elsewhere, "far.txt"), "x");
+  write("near.txt");
+  await waitFor(() => changed.includes("near.txt"), { what: () => changed.join() });
+  assert.ok(!changed.some((file) => /far/.test(file)), changed.join());
+  const wrong = { folder, globs: ["../*.txt"], onChange() {}, onFailed() {} };
+  await assert.rejects(watchFiles(wrong), /within the workspace/);
+});
