@@ -67,13 +67,7 @@ export class Configured {
     const named = new Map(
       read.emitters.map((/** @type {any} */ one) => [`${one.file} ${one.name}`, one]),
     );
-    for (const [key, running] of [...there]) {
-      const entry = named.get(key);
-      const stays = entry?.digest === running.digest && (entry.allowed || running.byModel);
-      if (stays) continue;
-      there.delete(key);
-      await this.#emitters.remove(running.emitter, "its config has changed");
-    }
+    await this.#removeChanged(there, named);
     for (const [key, entry] of named) {
       if (there.has(key) || !entry.allowed || !entry.spec.autoStart) continue;
       await this.#start(session, there, key, entry);
@@ -81,10 +75,22 @@ export class Configured {
     for (const { spec } of read.streams) await this.#emitters.stream(session, spec);
   }
 
+  /** What the config has no more, or not like this. @param {Map<string, Running>} there @param {Map<string, any>} named */
+  async #removeChanged(there, named) {
+    for (const [key, { digest, byModel, emitter }] of [...there]) {
+      const entry = named.get(key);
+      const stays = entry?.digest === digest && (entry.allowed || byModel);
+      const isThere = this.#emitters.all().includes(emitter); // else its session has ended
+      if (isThere && stays) continue;
+      there.delete(key);
+      if (isThere) await this.#emitters.remove(emitter, "its config has changed");
+    }
+  }
+
   /** @param {InspectedSession} session @param {Map<string, Running>} there @param {string} key @param {any} entry */
   async #start(session, there, key, { spec, digest }) {
     try {
-      const emitter = await this.#emitters.start(spec, session);
+      const emitter = await this.#emitters.start(spec, session, { allowed: true });
       there.set(key, { digest, emitter, byModel: false });
     } catch (error) {
       this.#emitters.say(session.id, spec.name, `did not begin: ${messageOf(error)}`);

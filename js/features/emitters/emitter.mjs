@@ -28,6 +28,7 @@ import { Schedule } from "./schedule.mjs";
  * @property {boolean} [watched] its end is told to the model, whatever it is
  * @property {string} [gap] what was not read, where it goes on after a restart
  * @property {ScheduleState} [former]
+ * @property {boolean} [allowed] by the user, as an entry of a config
  */
 
 const MOST_TIMER = 2 ** 31 - 1;
@@ -44,6 +45,7 @@ export class Emitter {
   spec;
   feed;
   since;
+  allowed;
   #parts;
   #schedule;
   #watched;
@@ -64,10 +66,12 @@ export class Emitter {
   #seen;
 
   /** @param {EmitterSpec} spec @param {Owner} owner @param {Parts} parts @param {How} [how] */
-  constructor(spec, owner, parts, { watched = false, gap = "", former } = {}) {
+  constructor(spec, owner, parts, how = {}) {
+    const { watched = false, gap = "", former, allowed = false } = how;
     this.spec = spec;
     this.since = parts.now();
     this.#parts = parts;
+    this.allowed = allowed;
     this.#watched = watched;
     this.#gap = gap;
     const subscribe = spec.subscribe && spec.kind !== "prompt";
@@ -322,6 +326,7 @@ export class Emitter {
     const { spec, owner } = this;
     const { rules, subscribe, delivery } = this.feed;
     const now = { ...spec, rules, ...(spec.kind !== "prompt" && { subscribe, delivery }) };
-    return { spec: now, owner, schedule: this.#schedule.state, watched: this.#watched };
+    const { allowed } = this;
+    return { spec: now, owner, allowed, schedule: this.#schedule.state, watched: this.#watched };
   }
 }

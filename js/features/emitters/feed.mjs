@@ -171,7 +171,8 @@ export class Feed {
     const { surfaced, injected } = this.unheard;
     this.unheard = { surfaced: 0, injected: 0 };
     if (surfaced + injected === 0) return "";
-    return `without a session: ${surfaced} lines to show, ${injected} for the model; tap_stream_history has them`;
+    const count = `${surfaced + injected} ${surfaced + injected === 1 ? "line" : "lines"}`;
+    return `${count} came without a session, ${injected} for the model; tap_stream_history has them`;
   }
 
   /** @returns {Promise<void>} nothing of it is left, its history included */

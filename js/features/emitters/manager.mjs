@@ -41,6 +41,8 @@ export class Emitters {
   #streams = new Map();
   /** What a former process ran, until its session is there. @type {Saved[]} */
   #waiting = [];
+  /** Likewise those of configs, by folder and name, which begin with their config. @type {Map<string, Saved>} */
+  #former = new Map();
   /** @type {{at: number, list: Promise<InspectedSession[]>} | undefined} */
   #sessions;
   /** @type {Map<string, NodeJS.Timeout>} */
@@ -76,23 +78,33 @@ export class Emitters {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const one of waiting) {
-      const owner = this.#ownerNow(one.owner, sessions);
+      const isThere = sessions.some(({ cwd }) => cwd === one.owner.folder);
+      if (one.allowed && isThere) {
+        this.#former.set(`${keyOf(one.owner)} ${one.spec.name}`, one);
+        continue;
+      }
+      const { background } = one.spec;
+      const owner = this.#ownerNow(one.owner, sessions, background && one.allowed);
       if (owner === undefined) {
         this.#waiting.push(one);
         continue;
       }
       if (this.#emitters.get(keyOf(owner))?.has(one.spec.name)) continue;
-      const gap = await this.#saved.gapOf(one.spec);
-      const how = { former: one.schedule, watched: one.watched, gap };
-      await this.#add(one.spec, owner, how).catch((error) =>
+      await this.#add(one.spec, owner, await this.#howOf(one)).catch((error) =>
         this.#context.diagnostics.add(`${one.spec.name} could not go on: ${messageOf(error)}`),
       );
     }
   }
 
-  /** @param {Owner} owner @param {InspectedSession[]} sessions @returns {Owner | undefined} */
-  #ownerNow(owner, sessions) {
+  /** @param {Saved} former @returns {Promise<import("./emitter.mjs").How>} */
+  async #howOf({ spec, schedule, watched, allowed }) {
+    return { former: schedule, watched, allowed, gap: await this.#saved.gapOf(spec) };
+  }
+
+  /** @param {Owner} owner @param {InspectedSession[]} sessions @param {boolean} [background] @returns {Owner | undefined} */
+  #ownerNow(owner, sessions, background = false) {
     if (owner.session === undefined) {
+      if (background) return owner;
       return sessions.some(({ cwd }) => cwd === owner.folder) ? owner : undefined;
     }
     if (sessions.some(({ id }) => id === owner.session)) return owner;
@@ -203,7 +215,9 @@ export class Emitters {
     const named = [...(this.#emitters.get(key)?.values() ?? [])];
     const why = "its session has ended";
     await Promise.all(
-      named.filter(({ spec }) => !spec.background).map((one) => this.remove(one, why)),
+      named
+        .filter(({ spec, allowed }) => !(spec.background && allowed))
+        .map((one) => this.remove(one, why)),
     );
     for (const feed of this.#streams.get(key)?.values() ?? []) await feed.close();
     this.#streams.delete(key);
@@ -237,12 +251,22 @@ export class Emitters {
 
   /**
    * @param {EmitterSpec} spec @param {InspectedSession} session that has asked for it
-   * @param {{watched?: boolean}} [how]
+   * @param {{watched?: boolean, allowed?: boolean}} [how] `allowed`: by the user, as an entry of a config
    * @returns {Promise<Emitter>} rejected with a RangeError where it cannot be
    */
-  start(spec, { id, cwd, cliPid }, how) {
+  async start(spec, { id, cwd, cliPid }, how) {
     const owner = { folder: cwd, cliPid, ...(spec.scope === "temporary" && { session: id }) };
-    return this.#add(spec, owner, how);
+    const key = `${keyOf(owner)} ${spec.name}`;
+    const there = this.#emitters.get(keyOf(owner))?.get(spec.name);
+    // In the background it has gone on without a session.
+    if (how?.allowed && there?.allowed) {
+      if (JSON.stringify(there.spec) === JSON.stringify(spec)) return there;
+      await this.remove(there, "its config has changed");
+    }
+    const former = how?.allowed ? this.#former.get(key) : undefined;
+    this.#former.delete(key);
+    const goesOn = former && (await this.#howOf(former));
+    return this.#add(spec, owner, { ...goesOn, ...how });
   }
 
   /** @param {EmitterSpec} spec @param {Owner} owner @param {import("./emitter.mjs").How} [how] */
@@ -255,7 +279,10 @@ export class Emitters {
         `there is an emitter ${spec.name} already: stop it with tap_stop_emitter, or choose another name`,
       );
     }
-    if (this.all().length >= MOST_EMITTERS) this.#forgetEnded();
+    if (this.all().length >= MOST_EMITTERS) {
+      // Those that have ended keep their lines until there are too many.
+      for (const one of this.all()) if (one.state === "ended") void this.remove(one, "forgotten");
+    }
     if (this.all().length >= MOST_EMITTERS) {
       throw new RangeError(`there are ${MOST_EMITTERS} emitters: stop one`);
     }
@@ -284,11 +311,6 @@ export class Emitters {
       onChange: () => this.#changed(),
       onDiagnostic: (text) => this.#context.diagnostics.add(text),
     };
-  }
-
-  /** Those that have ended keep their lines until there are too many. */
-  #forgetEnded() {
-    for (const one of this.all()) if (one.state === "ended") void this.remove(one, "forgotten");
   }
 
   /** It keeps its lines. @param {Emitter} emitter @param {string} why */
@@ -372,8 +394,6 @@ export class Emitters {
     this.#closed = true;
     for (const timer of this.#leaving.values()) clearTimeout(timer);
     this.#teller.close();
-    const feeds = [...this.#streams.values()].flatMap((named) => [...named.values()]);
-    await Promise.all(this.all().map((one) => one.stop("tap ends")));
-    await Promise.all([...this.all().map(({ feed }) => feed), ...feeds].map((one) => one.close()));
+    await Promise.all(this.all().map((one) => one.stop("tap ends"))); // feeds end with the process
   }
 }

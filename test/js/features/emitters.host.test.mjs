@@ -386,3 +386,41 @@ test("a change of a file begins a run, and changes in a row are one", async (t) 
   await new Promise((resolve) => setTimeout(resolve, 800));
   assert.equal((await runs()).length, 2);
 });
+
+test("an emitter in the background goes on without a session, and over a kill of the feature host", async (t) => {
+  const home = homeFolder(t);
+  const file = path.join(home, "tap", "config.json");
+  const entry = {
+    name: "mine",
+    command: "date +%s%N >> beats; echo 'error: seen'; sleep 1000",
+    background: true,
+    eventFilter: [{ match: "^error", outcome: "inject" }],
+  };
+  fs.writeFileSync(file, JSON.stringify({ ...USER_HOME, emitters: [entry] }), { mode: 0o600 });
+  const host = await Host.elected(t, { COPILOT_HOME: home });
+  const cwd = fs.realpathSync(temporaryFolder(t));
+  const first = await host.session(t, { cwd });
+  const beats = () => fs.readFileSync(path.join(cwd, "beats"), "utf8").trim().split("\n").length;
+  await until(() => fs.existsSync(path.join(cwd, "beats")), "the first run");
+  const control = await openControl(host.files);
+  t.after(() => control.close());
+  const state = () => control.request("features.report", {});
+  await until(async () => (await state()).holds.length === 1, "a hold");
+  first.send({ type: "end", reason: "over" });
+  await new Promise((resolve) => setTimeout(resolve, 11_000));
+  assert.equal((await state()).holds.length, 1);
+  const { pid } = (await state()).host;
+  process.kill(pid, "SIGKILL");
+  await until(() => beats() === 2, "the run after the restart");
+  await new Promise((resolve) => setTimeout(resolve, 800)); // lines are gathered
+  const second = await host.session(t, { cwd });
+  const shown = () => second.events.filter(({ type }) => type === "timeline");
+  await until(
+    () =>
+      shown().some(({ text }) =>
+        /mine: 2 lines came without a session, 1 for the model/.test(text),
+      ),
+    () => JSON.stringify(shown()),
+  );
+  assert.equal(beats(), 2, "it was not begun again for the session");
+});
