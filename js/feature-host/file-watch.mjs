@@ -28,8 +28,10 @@ const wayTo = (root, file) => path.relative(root, file).split(path.sep).join("/"
  */
 export async function watchFiles({ folder, globs, onChange, onFailed }) {
   const root = await fs.realpath(folder);
-  const fits = picomatch([...globs], { dot: true });
-  const bases = [...new Set(globs.map((glob) => picomatch.scan(glob).base))];
+  const wanted = globs.filter((glob) => !glob.startsWith("!"));
+  const ignore = globs.filter((glob) => glob.startsWith("!")).map((glob) => glob.slice(1));
+  const fits = picomatch(wanted, { dot: true, ignore });
+  const bases = [...new Set(wanted.map((glob) => picomatch.scan(glob).base))];
   const isOutside = (/** @type {string} */ way) => way.split("/")[0] === "..";
   const places = bases.map((base) => path.resolve(root, base));
   if (places.some((place) => isOutside(wayTo(root, place)))) {
@@ -38,10 +40,14 @@ export async function watchFiles({ folder, globs, onChange, onFailed }) {
   /** @type {Set<string>} */
   const watched = new Set();
   let failed = false;
+  /** @type {() => void} */
+  let settle = () => {};
+  const settled = new Promise((resolve) => (settle = () => resolve(undefined)));
   const fail = (/** @type {string} */ reason) => {
     if (failed) return;
     failed = true;
     void watcher.close();
+    settle();
     onFailed(reason);
   };
   const watcher = watch(places, {
@@ -63,10 +69,8 @@ export async function watchFiles({ folder, globs, onChange, onFailed }) {
     const way = wayTo(root, file);
     if (event !== "addDir" && event !== "unlinkDir" && fits(way)) onChange(way);
   });
-  await new Promise((resolve) => {
-    watcher.once("ready", () => resolve(undefined));
-    watcher.once("error", () => resolve(undefined));
-  });
+  watcher.once("ready", settle);
+  await settled;
   return { close: () => watcher.close() };
 }
 

@@ -61,9 +61,10 @@ function reasonOf(error, timeoutMs) {
 
 /**
  * @param {RequestInit} how @param {Get} given @param {number} most bytes of the answer
+ * @param {(error: unknown) => {text: string, cut: boolean}} whenCut the connection ends within the answer
  * @returns {Promise<Answer>}
  */
-async function ask(how, { url, headers = {}, timeoutMs, signal }, most) {
+async function ask(how, { url, headers = {}, timeoutMs, signal }, most, whenCut) {
   const inTime = AbortSignal.timeout(timeoutMs);
   try {
     const answer = await fetch(url, {
@@ -76,8 +77,7 @@ async function ask(how, { url, headers = {}, timeoutMs, signal }, most) {
       const value = answer.headers.get(name);
       return value === null ? [] : [[name, value]];
     });
-    // The receiver has decided, even if the rest of its answer is missing.
-    const read = await bounded(answer.body, most).catch(() => ({ text: "", cut: true }));
+    const read = await bounded(answer.body, most).catch(whenCut);
     return { status: answer.status, headers: Object.fromEntries(shown), ...read };
   } catch (error) {
     throw new Error(reasonOf(error, timeoutMs), { cause: error });
@@ -93,11 +93,15 @@ export async function post(given) {
   }
   const encoded = compress ? { "content-encoding": "gzip" } : undefined;
   const content = compress ? await gzip(body) : body;
-  return ask({ method: "POST", headers: encoded, body: content }, given, MOST_ANSWER);
+  // The receiver has decided, even if the rest of its answer is missing.
+  const decided = () => ({ text: "", cut: true });
+  return ask({ method: "POST", headers: encoded, body: content }, given, MOST_ANSWER, decided);
 }
 
 /** @param {Get} given @returns {Promise<Answer>} rejected if there is no answer; the message is the reason */
 export async function get(given) {
   checked(given);
-  return ask({ method: "GET" }, given, MOST_DOCUMENT);
+  return ask({ method: "GET" }, given, MOST_DOCUMENT, (error) => {
+    throw error;
+  });
 }

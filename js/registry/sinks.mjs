@@ -27,7 +27,7 @@ const MOST_DETAIL = 4000;
 /** Of a text for the model. */
 export const MOST_NOTIFY = 3000;
 /** Of a prompt. A longer one is refused: half a task is another one. */
-export const MOST_PROMPT = 8000;
+export const MOST_PROMPT = 8500;
 /** At once, and again after each second. */
 const BURST = 20;
 const PER_SECOND = 5;

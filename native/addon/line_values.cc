@@ -1,5 +1,6 @@
 #include "addon/line_values.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -17,10 +18,9 @@ constexpr std::array<std::string_view, 3> kDeliveries = {"off", "important", "al
 template <size_t N>
 [[nodiscard]] std::optional<uint8_t> indexOf(const std::array<std::string_view, N>& words,
                                              std::string_view word) {
-  for (uint8_t i = 0; i < N; ++i) {
-    if (words[i] == word) return i;
-  }
-  return std::nullopt;
+  const auto at = std::find(words.begin(), words.end(), word);
+  if (at == words.end()) return std::nullopt;
+  return static_cast<uint8_t>(at - words.begin());
 }
 
 // Nothing where a member is of a wrong type: an exception is then pending.

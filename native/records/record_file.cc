@@ -290,7 +290,8 @@ bool RecordFile::shrink(int64_t bytes, int64_t keeps) {
   const int64_t used = usedBytes();
   const int64_t pageSize = std::max<int64_t>(database_.number("PRAGMA page_size"), 512);
   const int64_t pages = std::max<int64_t>(bytes / pageSize, 1);
-  const bool deletes = database_.number("PRAGMA freelist_count") < pages && used > keeps;
+  const int64_t freePages = database_.number("PRAGMA freelist_count");
+  const bool deletes = used > keeps && pages > freePages;
   const int64_t before = database_.number("PRAGMA page_count");
   const std::string vacuum = "PRAGMA incremental_vacuum(" + std::to_string(2 * pages) + ")";
   // In one transaction, so that the disk is waited for once.

@@ -67,7 +67,8 @@ export class Configured {
     const named = new Map(
       read.emitters.map((/** @type {any} */ one) => [`${one.file} ${one.name}`, one]),
     );
-    await this.#removeChanged(there, named);
+    // While a config has mistakes, what it named before goes on.
+    if (read.problems.length === 0) await this.#removeChanged(session.cwd, there, named);
     for (const [key, entry] of named) {
       if (there.has(key) || !entry.allowed || !entry.spec.autoStart) continue;
       await this.#start(session, there, key, entry);
@@ -75,8 +76,8 @@ export class Configured {
     for (const { spec } of read.streams) await this.#emitters.stream(session, spec);
   }
 
-  /** What the config has no more, or not like this. @param {Map<string, Running>} there @param {Map<string, any>} named */
-  async #removeChanged(there, named) {
+  /** What the config has no more, or not like this. @param {string} folder @param {Map<string, Running>} there @param {Map<string, any>} named */
+  async #removeChanged(folder, there, named) {
     for (const [key, { digest, byModel, emitter }] of [...there]) {
       const entry = named.get(key);
       const stays = entry?.digest === digest && (entry.allowed || byModel);
@@ -84,6 +85,14 @@ export class Configured {
       if (isThere && stays) continue;
       there.delete(key);
       if (isThere) await this.#emitters.remove(emitter, "its config has changed");
+    }
+    // A former process ran it without a session; the config has changed since.
+    const allowed = [...named.values()].filter((entry) => entry.allowed);
+    for (const emitter of this.#emitters.all()) {
+      const { owner, spec } = emitter;
+      if (!emitter.allowed || owner.session !== undefined || owner.folder !== folder) continue;
+      if (allowed.some((entry) => entry.spec.name === spec.name)) continue;
+      await this.#emitters.remove(emitter, "its config has changed");
     }
   }
 

@@ -11,6 +11,7 @@ import { Schedule } from "./schedule.mjs";
 /** @typedef {import("../../feature-host/line-streams.mjs").EndJudgement} EndJudgement */
 /** @typedef {import("./schedule.mjs").Decision} Decision */
 /** @typedef {import("./schedule.mjs").ScheduleState} ScheduleState */
+/** @typedef {ScheduleState & {running?: boolean}} FormerState */
 /** @typedef {import("./feed.mjs").Owner} Owner */
 /** @typedef {import("./feed.mjs").Parts} Parts */
 /**
@@ -27,7 +28,7 @@ import { Schedule } from "./schedule.mjs";
  * @typedef {object} How
  * @property {boolean} [watched] its end is told to the model, whatever it is
  * @property {string} [gap] what was not read, where it goes on after a restart
- * @property {ScheduleState} [former]
+ * @property {FormerState} [former]
  * @property {boolean} [allowed] by the user, as an entry of a config
  */
 
@@ -39,6 +40,10 @@ const hex = (/** @type {number} */ bytes) =>
   [...crypto.getRandomValues(new Uint8Array(bytes))]
     .map((byte) => byte.toString(16).padStart(2, "0"))
     .join("");
+
+/** A command that was cut off by the end of its process runs again: that was no run of `maxRuns`. @param {EmitterSpec} spec @param {FormerState} former */
+const resumed = ({ kind }, { running, ...schedule }) =>
+  running && kind !== "prompt" ? { ...schedule, runs: schedule.runs - 1 } : schedule;
 
 export class Emitter {
   id = `e-${crypto.randomUUID().slice(0, 8)}`;
@@ -76,7 +81,7 @@ export class Emitter {
     this.#gap = gap;
     const subscribe = spec.subscribe && spec.kind !== "prompt";
     this.feed = new Feed({ ...spec, subscribe }, owner, parts);
-    this.#schedule = new Schedule(spec, this.since, former);
+    this.#schedule = new Schedule(spec, this.since, former && resumed(spec, former));
   }
 
   get owner() {
@@ -99,6 +104,7 @@ export class Emitter {
     if (this.spec.kind === "prompt") {
       const session = await this.#parts.target(this.owner).catch(() => undefined);
       if (this.#ended) return;
+      if (this.#run?.session !== undefined && session?.id !== this.#run.session) this.sessionGone();
       this.#heard(session?.activity === "idle" && this.#run === undefined ? "idle" : "busy");
     }
     this.#apply(this.#schedule.tick(this.#parts.now()));
@@ -118,9 +124,14 @@ export class Emitter {
     void this.#look();
   }
 
+  /** A prompt ends with its session. */
+  sessionGone() {
+    if (this.spec.kind === "prompt") this.#endRun({ status: "stopped" });
+  }
+
   /** @param {readonly string[]} globs */
   async #watch(globs) {
-    this.#files = await this.#parts.services.workspace.watch({
+    const files = await this.#parts.services.workspace.watch({
       folder: this.owner.folder,
       globs,
       onChange: () => {
@@ -131,6 +142,8 @@ export class Emitter {
         void this.stop("nothing can begin a run");
       },
     });
+    if (this.#ended) await files.close();
+    else this.#files = files;
   }
 
   /** @param {Decision[]} decisions */
@@ -185,9 +198,11 @@ export class Emitter {
    */
   async #requirePermission(tool, args) {
     const session = await this.#parts.target(this.owner);
-    if (session === undefined) return; // in the background, what the user has allowed
+    if (session === undefined) {
+      if (this.allowed) return; // in the background
+      throw new Error("no session is there whose rules would say whether it may run");
+    }
     const { permissions } = this.#parts.services;
-    if (!permissions) return;
     const { allowed, reason, by } = await permissions.check({ session: session.id, tool, args });
     if (allowed) return;
     throw new Error(`denied${by ? ` by ${by}` : ""}: ${reason ?? `a rule for ${tool}`}`);
@@ -207,10 +222,11 @@ export class Emitter {
   /** What has changed since the last look is the run's lines. */
   async #fetch() {
     const { url = "", jsonPath } = this.spec;
+    const run = this.#run;
     await this.#requirePermission("web_fetch", { url });
     const { valueOf } = await import("./http.mjs");
     const value = await valueOf(this.#parts.services, url, jsonPath);
-    if (this.#ended || this.#run?.stopped !== undefined) return this.#endRun({ status: "stopped" });
+    if (this.#run !== run || this.#ended) return;
     const isFirst = this.#seen === undefined;
     if (isFirst) this.feed.note(`at first: ${shortened(value, MOST_TEXT)}`, "keep");
     else if (value !== this.#seen) this.feed.take(value, { isExpected: true });
@@ -281,6 +297,7 @@ export class Emitter {
   /** Another session has it now: after /clear. @param {Owner} owner */
   adopt(owner) {
     this.feed.owner = owner;
+    this.sessionGone();
     this.feed.note("the session was cleared; the emitter goes on in the next one", "keep");
     void this.#look();
   }
@@ -327,6 +344,7 @@ export class Emitter {
     const { rules, subscribe, delivery } = this.feed;
     const now = { ...spec, rules, ...(spec.kind !== "prompt" && { subscribe, delivery }) };
     const { allowed } = this;
-    return { spec: now, owner, allowed, schedule: this.#schedule.state, watched: this.#watched };
+    const schedule = { ...this.#schedule.state, running: this.#run !== undefined };
+    return { spec: now, owner, allowed, schedule, watched: this.#watched };
   }
 }

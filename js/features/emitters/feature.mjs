@@ -1,6 +1,7 @@
 // Emitters: background work whose output is read line by line. The code is loaded with the first use.
 
 import { emitterParameters, filterParameters } from "../../base/emitter-parameters.mjs";
+import { messageOf } from "../../base/errors.mjs";
 import { SLASH } from "../../base/slash-commands.mjs";
 
 const TEXT = { type: "string" };
@@ -168,7 +169,7 @@ export async function install(context) {
     onIdle: (/** @type {string} */ id) =>
       void (loaded ?? loadIfConfigured(id)).then((emitters) => emitters?.sessionIdle(id)),
     onEnded: (/** @type {string} */ id) =>
-      void loaded?.then((emitters) => emitters.sessionEnded(id)),
+      void loaded?.then((emitters) => emitters.sessionEnded(id)).catch(() => {}),
   });
   for (const [name, serve] of Object.entries(TOOLS)) {
     context.tools.register(name, async (args, { session: id }) => {
@@ -183,6 +184,11 @@ export async function install(context) {
     });
   }
   // What a former process ran goes on without being asked for.
-  if ((await services.files.list()).includes("emitters")) await load();
+  if ((await services.files.list()).includes("emitters")) {
+    await load().catch((error) => {
+      loaded = undefined;
+      context.diagnostics.add(`what ran before could not go on: ${messageOf(error)}`);
+    });
+  }
   return { stop: async () => (await loaded)?.close() };
 }

@@ -5,6 +5,7 @@ import { Configured } from "./configured.mjs";
 import { Emitter } from "./emitter.mjs";
 import { Feed } from "./feed.mjs";
 import { SavedEmitters } from "./saved.mjs";
+import { ownerNow, SessionList } from "./sessions.mjs";
 import { Teller } from "./teller.mjs";
 
 /** @typedef {import("../../base/emitter-spec.mjs").EmitterSpec} EmitterSpec */
@@ -22,8 +23,6 @@ const FOLLOW_MS = 10_000;
 /** After a restart: for sessions to come back. */
 const RETURN_MS = 60_000;
 const SAVE_MS = 200;
-/** A list of sessions as old is as good as a new one. */
-const FRESH_MS = 250;
 
 const keyOf = (/** @type {Owner} */ { session, folder }) =>
   session === undefined ? `folder ${folder}` : `session ${session}`;
@@ -43,7 +42,6 @@ export class Emitters {
   #waiting = [];
   /** Likewise those of configs, by folder and name, which begin with their config. @type {Map<string, Saved>} */
   #former = new Map();
-  /** @type {{at: number, list: Promise<InspectedSession[]>} | undefined} */
   #sessions;
   /** @type {Map<string, NodeJS.Timeout>} */
   #leaving = new Map();
@@ -55,8 +53,9 @@ export class Emitters {
   constructor(context, now = Date.now) {
     this.#context = context;
     this.#now = now;
-    this.#teller = new Teller(context, now);
+    this.#teller = new Teller(context);
     this.#saved = new SavedEmitters(context);
+    this.#sessions = new SessionList(context.services);
     this.configured = new Configured(context, this);
   }
 
@@ -74,7 +73,7 @@ export class Emitters {
 
   /** Starts again what belongs to a session that is there now, or to the one that follows it. */
   async #resume() {
-    const sessions = await this.sessions(true);
+    const sessions = await this.#sessions.list(true);
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const one of waiting) {
@@ -84,7 +83,7 @@ export class Emitters {
         continue;
       }
       const { background } = one.spec;
-      const owner = this.#ownerNow(one.owner, sessions, background && one.allowed);
+      const owner = ownerNow(one.owner, sessions, background && one.allowed);
       if (owner === undefined) {
         this.#waiting.push(one);
         continue;
@@ -101,60 +100,27 @@ export class Emitters {
     return { former: schedule, watched, allowed, gap: await this.#saved.gapOf(spec) };
   }
 
-  /** @param {Owner} owner @param {InspectedSession[]} sessions @param {boolean} [background] @returns {Owner | undefined} */
-  #ownerNow(owner, sessions, background = false) {
-    if (owner.session === undefined) {
-      if (background) return owner;
-      return sessions.some(({ cwd }) => cwd === owner.folder) ? owner : undefined;
-    }
-    if (sessions.some(({ id }) => id === owner.session)) return owner;
-    const next = sessions.find(
-      ({ cwd, cliPid }) => cwd === owner.folder && cliPid === owner.cliPid && cliPid > 0,
-    );
-    return next && { ...owner, session: next.id };
-  }
-
   // ---- sessions ------------------------------------------------------------------------------------
 
-  /** @param {boolean} [now] not those of a moment ago @returns {Promise<InspectedSession[]>} that are there */
-  sessions(now = false) {
-    const last = this.#sessions;
-    if (last && !now && this.#now() - last.at < FRESH_MS) return last.list;
-    const list = this.#context.services.sessions
-      .list()
-      .then((/** @type {InspectedSession[]} */ all) => all.filter(({ ending }) => !ending));
-    this.#sessions = { at: this.#now(), list };
-    return list;
-  }
-
-  /** The session that hears of something. @param {Owner} owner */
-  async #target({ session, folder }) {
-    const all = await this.sessions();
-    if (session !== undefined) return all.find(({ id }) => id === session);
-    return all.filter(({ cwd }) => cwd === folder).sort((a, b) => b.inUse - a.inUse)[0];
+  /** @returns {Promise<InspectedSession[]>} that are there */
+  sessions() {
+    return this.#sessions.list();
   }
 
   /** @param {string} id @returns {Promise<InspectedSession>} */
-  async session(id) {
-    const found = (await this.sessions()).find((one) => one.id === id);
-    if (found) return found;
-    throw new Error("the session has ended");
+  session(id) {
+    return this.#sessions.find(id);
   }
 
   /** @param {string} id */
   async sessionStarted(id) {
-    const sessions = await this.sessions(true);
+    const sessions = await this.#sessions.list(true);
     const here = sessions.find((one) => one.id === id);
     if (!here || this.#closed) return;
     if (this.#waiting.length > 0) await this.#resume();
-    for (const [key, named] of [...this.#emitters]) {
-      const { owner } = [...named.values()][0] ?? {};
-      if (!owner || !this.#leaving.has(key)) continue;
-      const next = this.#ownerNow(owner, sessions);
-      if (!next) continue;
-      clearTimeout(this.#leaving.get(key));
-      this.#leaving.delete(key);
-      if (next !== owner) this.#adopt(key, next);
+    for (const [key, owner] of this.#owners()) {
+      const next = this.#leaving.has(key) && ownerNow(owner, sessions);
+      if (next) this.#stay(key, owner, next);
     }
     await this.configured.look();
     this.#sayUnheard(here);
@@ -184,33 +150,55 @@ export class Emitters {
   }
 
   /** @param {InspectedSession} session */
-  #sayUnheard(session) {
+  #sayUnheard({ id, cwd }) {
     for (const { feed, owner, spec } of this.all()) {
-      if (owner.session !== undefined || owner.folder !== session.cwd) continue;
+      if (owner.session === undefined ? owner.folder !== cwd : owner.session !== id) continue;
       const text = feed.takeUnheard();
-      if (text) this.#teller.show(session.id, spec.name, text);
+      if (text) this.#teller.show(id, spec.name, text);
     }
+  }
+
+  /** @returns {Map<string, Owner>} of all that is there, by key */
+  #owners() {
+    const all = [...this.#streams, ...this.#emitters];
+    return new Map(all.map(([key, named]) => [key, [...named.values()][0].owner]));
+  }
+
+  /** A session follows. @param {string} key @param {Owner} owner @param {Owner} next */
+  #stay(key, owner, next) {
+    clearTimeout(this.#leaving.get(key));
+    this.#leaving.delete(key);
+    if (next !== owner) this.#adopt(key, next);
   }
 
   /** @param {string} id */
   async sessionEnded(id) {
-    const all = await this.sessions(true);
-    for (const [key, named] of this.#emitters) {
-      const { owner } = [...named.values()][0] ?? {};
-      if (!owner || this.#leaving.has(key)) continue;
-      const isThere =
-        owner.session === undefined
-          ? all.some((one) => one.cwd === owner.folder && one.id !== id)
-          : owner.session !== id;
-      if (!isThere) {
-        const timer = setTimeout(() => void this.#leave(key), FOLLOW_MS);
-        this.#leaving.set(key, timer);
-      }
+    for (const one of this.all()) if (one.owner.session === id) one.sessionGone();
+    const all = (await this.#sessions.list(true)).filter((one) => one.id !== id);
+    for (const [key, owner] of this.#owners()) {
+      const isThere = all.some((one) =>
+        owner.session === undefined ? one.cwd === owner.folder : one.id === owner.session,
+      );
+      if (!isThere) this.#leaveLater(key, owner);
     }
   }
 
-  /** No session follows. @param {string} key */
-  async #leave(key) {
+  /** @param {string} key @param {Owner} owner */
+  #leaveLater(key, owner) {
+    if (this.#leaving.has(key)) return;
+    const leave = () => {
+      this.#leave(key, owner).catch(() => {
+        this.#leaving.delete(key);
+        this.#leaveLater(key, owner);
+      });
+    };
+    this.#leaving.set(key, setTimeout(leave, FOLLOW_MS));
+  }
+
+  /** @param {string} key @param {Owner} owner @returns {Promise<void>} rejected where the sessions are not known */
+  async #leave(key, owner) {
+    const next = ownerNow(owner, await this.#sessions.list(true));
+    if (next) return this.#stay(key, owner, next);
     this.#leaving.delete(key);
     const named = [...(this.#emitters.get(key)?.values() ?? [])];
     const why = "its session has ended";
@@ -226,7 +214,7 @@ export class Emitters {
 
   /** @param {string} id */
   sessionIdle(id) {
-    this.#sessions = undefined;
+    this.#sessions.forget();
     for (const one of this.all()) one.sessionIdle(id);
   }
 
@@ -265,7 +253,8 @@ export class Emitters {
     }
     const former = how?.allowed ? this.#former.get(key) : undefined;
     this.#former.delete(key);
-    const goesOn = former && (await this.#howOf(former));
+    const isSame = JSON.stringify(former?.spec) === JSON.stringify(spec);
+    const goesOn = isSame && former ? await this.#howOf(former) : undefined;
     return this.#add(spec, owner, { ...goesOn, ...how });
   }
 
@@ -307,7 +296,7 @@ export class Emitters {
       services: this.#context.services,
       teller: this.#teller,
       now: this.#now,
-      target: (owner) => this.#target(owner),
+      target: (owner) => this.#sessions.target(owner),
       onChange: () => this.#changed(),
       onDiagnostic: (text) => this.#context.diagnostics.add(text),
     };
@@ -383,7 +372,10 @@ export class Emitters {
 
   async #save() {
     const alive = this.all().filter(({ state }) => state !== "ended");
-    await this.#saved.write([...alive.map((one) => one.saved()), ...this.#waiting], alive.length);
+    await this.#saved.write(
+      [...alive.map((one) => one.saved()), ...this.#waiting, ...this.#former.values()],
+      alive.length,
+    );
   }
 
   /** @returns {Promise<void>} once nothing runs; what ran is there still for the process that follows */

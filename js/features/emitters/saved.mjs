@@ -9,9 +9,27 @@ const FILE = "emitters";
 const SCHEMA = 1;
 const HOLD = "running";
 
+const isText = (/** @type {unknown} */ value) => typeof value === "string" && value !== "";
+
+/** The file is read as if anybody had written it. @param {any} one */
+function isWhole(one) {
+  const { spec, owner, schedule } = one ?? {};
+  const texts = [spec?.name, spec?.stream, owner?.folder, owner?.session ?? "none"];
+  const numbers = [schedule?.runs, schedule?.failures, schedule?.due ?? 0];
+  return (
+    texts.every(isText) &&
+    numbers.every(Number.isFinite) &&
+    ["command", "prompt", "http"].includes(spec.kind) &&
+    Array.isArray(spec.rules) &&
+    typeof spec.env === "object"
+  );
+}
+
 export class SavedEmitters {
   #context;
   #holds = false;
+  /** One after another. @type {Promise<void>} */
+  #writing = Promise.resolve();
 
   /** @param {Pick<Context, "services" | "diagnostics">} context */
   constructor(context) {
@@ -24,25 +42,37 @@ export class SavedEmitters {
     const saved = await files.read(FILE).catch(() => undefined);
     const isOurs = saved?.version === SCHEMA && Array.isArray(saved.value);
     this.#holds = isOurs; // perhaps: releasing what is not held is nothing
-    return isOurs ? saved.value : [];
+    return isOurs ? saved.value.filter(isWhole) : [];
   }
 
   /**
    * While something runs, both hosts stay, and come back after a crash.
    * @param {Saved[]} value @param {number} count of those that run
+   * @returns {Promise<void>} once it and what was to be written before is done
    */
-  async write(value, count) {
+  write(value, count) {
+    this.#writing = this.#writing.then(() => this.#write(value, count));
+    return this.#writing;
+  }
+
+  /** @param {Saved[]} value @param {number} count */
+  async #write(value, count) {
     const { files, holds } = this.#context.services;
-    try {
-      if (value.length > 0) await files.write(FILE, SCHEMA, value);
-      else await files.remove(FILE);
-      const what = count === 1 ? "an emitter runs" : `${count} emitters run`;
-      if (count > 0) await holds.set(HOLD, what);
-      else if (this.#holds) await holds.release(HOLD);
-      this.#holds = count > 0;
-    } catch (error) {
+    const say = (/** @type {unknown} */ error) =>
       this.#context.diagnostics.add(`emitters could not be saved: ${messageOf(error)}`);
+    try {
+      const what = count === 1 ? "an emitter runs" : `${count} emitters run`;
+      const held = this.#holds;
+      this.#holds ||= count > 0; // also if the answer is late
+      if (count > 0) await holds.set(HOLD, what);
+      else if (held) {
+        await holds.release(HOLD);
+        this.#holds = false;
+      }
+    } catch (error) {
+      say(error);
     }
+    await (value.length > 0 ? files.write(FILE, SCHEMA, value) : files.remove(FILE)).catch(say);
   }
 
   /** What was not read while nothing of tap ran. @param {import("../../base/emitter-spec.mjs").EmitterSpec} spec @returns {Promise<string>} */

@@ -1,13 +1,16 @@
 // What emitters say: lines in the timeline, and texts for the model. Both are bounded for all emitters together; what
 // finds no room is counted, and the count is shown within two seconds.
 
-import { inLine, visible } from "../../base/visible.mjs";
+import { inLine } from "../../base/visible.mjs";
 import { messageOf } from "../../base/errors.mjs";
 
 /** Lines in the timeline: at once, and again after each second. */
 const BURST = 8;
 const PER_SECOND = 4;
 const COUNT_MS = 1500;
+/** Of a text for the model: the sink's limit, and room for how many lines are missing. */
+const MOST_TEXT = 3000;
+const MORE_ROOM = 80;
 /** Emitters that are named in one count. */
 const MOST_NAMED = 3;
 
@@ -15,25 +18,41 @@ const MOST_NAMED = 3;
 /** @typedef {"info" | "warning" | "error"} Level */
 /** @typedef {{number: number, run: number, line: number, text: string}} Line */
 
+/** Entries of the emitter's own, such as the end of a run, come before lines that do not fit. @param {Line[]} lines @param {number} most characters */
+function fitting(lines, most) {
+  const texts = lines.map(({ run, line, text }) =>
+    line > 0 ? `[run ${run}, line ${line}] ${text}` : `[run ${run}] ${text}`,
+  );
+  let room = most - MORE_ROOM;
+  const isIn = lines.map(() => false);
+  const take = (/** @type {boolean} */ own) =>
+    lines.forEach(({ line }, index) => {
+      if (own !== (line === 0) || texts[index].length + 1 > room) return;
+      room -= texts[index].length + 1;
+      isIn[index] = true;
+    });
+  take(true);
+  take(false);
+  const body = texts.filter((_, index) => isIn[index]);
+  return { body, left: texts.length - body.length };
+}
+
 export class Teller {
   #context;
-  #now;
   #left = BURST;
-  #at;
+  #at = performance.now();
   /** Lines that were not shown, by session and emitter. @type {Map<string, Map<string, number>>} */
   #counts = new Map();
   /** @type {NodeJS.Timeout | undefined} */
   #timer;
 
-  /** @param {Pick<Context, "events" | "notify" | "prompts">} context @param {() => number} now ms */
-  constructor(context, now) {
+  /** @param {Pick<Context, "events" | "notify" | "prompts">} context */
+  constructor(context) {
     this.#context = context;
-    this.#now = now;
-    this.#at = now();
   }
 
   #take() {
-    const now = this.#now();
+    const now = performance.now();
     this.#left = Math.min(BURST, this.#left + ((now - this.#at) / 1000) * PER_SECOND);
     this.#at = now;
     if (this.#left < 1) return false;
@@ -84,11 +103,10 @@ export class Teller {
    * @param {string} session @param {{name: string, stream: string}} of @param {Line[]} lines @param {number} leftOut
    */
   async inject(session, { name, stream }, lines, leftOut) {
-    const body = lines.map(({ run, line, text }) =>
-      line > 0 ? `[run ${run}, line ${line}] ${text}` : `[run ${run}] ${text}`,
-    );
-    const more = leftOut > 0 ? [`[${leftOut} more lines: tap_stream_history has them]`] : [];
     const head = `Emitter ${inLine(name)}, stream ${inLine(stream)}:`;
+    const { body, left } = fitting(lines, MOST_TEXT - head.length);
+    const missing = leftOut + left;
+    const more = missing > 0 ? [`[${missing} more lines: tap_stream_history has them]`] : [];
     try {
       await this.#context.notify.model([head, ...body, ...more].join("\n"), { session });
     } catch (error) {
@@ -99,7 +117,7 @@ export class Teller {
 
   /** Starts a turn. @param {string} session @param {string} name @param {number} run @param {string} prompt */
   async prompt(session, name, run, prompt) {
-    const text = `Prompt of emitter ${inLine(name)}, run ${run}:\n${visible(prompt)}`;
+    const text = `Prompt of emitter ${inLine(name)}, run ${run}:\n${prompt}`;
     await this.#context.prompts.start(text, { session });
   }
 

@@ -132,7 +132,7 @@ export async function startEmitter(call, args) {
   const read = readEmitter(args, { origin: "tool" });
   if (read.ok === false) throw problemsOf(read);
   const { spec, notes } = read;
-  const { context, emitters, session } = call;
+  const { emitters, session } = call;
   const former = emitters.find(session, spec.name);
   if (former && former.state !== "ended" && args.force === true) {
     await requireOwnership(call, former, true, "replace");
@@ -140,17 +140,25 @@ export async function startEmitter(call, args) {
   }
   const emitter = await checked(() => emitters.start(spec, session));
   const told = [...notes];
-  if (spec.scope === "persistent") {
-    const file = spec.file ?? "project";
-    const entry = { ...entryOf(args), managedBy: spec.managedBy };
-    const saved = await context.services.emitters.save({ session: session.id, file, entry });
-    emitters.configured.saved(session, emitter, saved.digest);
-    const later = saved.allow
-      ? `It starts by itself once the user has allowed it: ${saved.allow}`
-      : "It starts by itself in the next session.";
-    told.push(`Saved in ${saved.path}. ${later}`);
-  }
+  if (spec.scope === "persistent") told.push(await saved(call, emitter, args));
   return { ...emitterView(emitter), ...(told.length > 0 && { notes: told }) };
+}
+
+/** @param {Call} call @param {Emitter} emitter @param {Record<string, unknown>} args @returns {Promise<string>} for the model */
+async function saved({ context, emitters, session }, emitter, args) {
+  const { file = "project", managedBy } = emitter.spec;
+  const entry = { ...entryOf(args), managedBy };
+  try {
+    const { path, digest, allow } = await context.services.emitters.save({
+      ...{ session: session.id, file, entry },
+    });
+    emitters.configured.saved(session, emitter, digest);
+    if (!allow) return `Saved in ${path}. It starts by itself in the next session.`;
+    return `Saved in ${path}. It starts by itself once the user has allowed it: ${allow}`;
+  } catch (error) {
+    await emitters.remove(emitter, "it could not be saved");
+    throw error;
+  }
 }
 
 /** The user's own hand, such as `copilot-tap emit`: what is his stays his. @param {Call} call @param {Record<string, unknown>} given */

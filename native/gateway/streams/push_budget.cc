@@ -61,7 +61,7 @@ void PushBudget::endTurn() {
 PushBudget::Inject PushBudget::inject(PendingInject& inject, TurnCount& turns,
                                       const Limits& limits) {
   if (inject.isScheduled) {
-    if (underWay_ != UnderWay::None || !waiting_.empty()) return Inject::Refuse;
+    if (underWay_ != UnderWay::None) return Inject::Refuse;
     begin(inject, turns);
     return Inject::Send;
   }
