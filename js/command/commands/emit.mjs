@@ -92,6 +92,10 @@ async function history(control, session, output, given) {
   /** The newest that was shown of each emitter of the stream. @type {Map<string, number>} */
   const last = new Map();
   const show = (/** @type {Line[]} */ lines) => {
+    // After a restart the numbers begin again.
+    for (const { emitter, number } of lines.slice(-1)) {
+      if (number < (last.get(emitter) ?? 0)) last.delete(emitter);
+    }
     for (const line of lines) {
       if (line.number <= (last.get(line.emitter) ?? 0)) continue;
       last.set(line.emitter, line.number);

@@ -52,6 +52,14 @@ test("a file that is changed, added or removed is told, others are not", async (
   ]);
 });
 
+test("a glob with ! leaves files out", async (t) => {
+  const { changed, write } = await watching(t, ["src/**", "!src/deep/**"]);
+  write("src/deep/a.ts");
+  write("src/b.ts");
+  await waitFor(() => changed.includes("src/b.ts"), { what: () => changed.join() });
+  assert.deepEqual(changed, ["src/b.ts"]);
+});
+
 test("a link is not followed, and a glob does not leave the workspace", async (t) => {
   const elsewhere = temporaryFolder(t);
   const { folder, changed, write } = await watching(t, ["**/*.txt"]);

@@ -424,3 +424,19 @@ test("an emitter in the background goes on without a session, and over a kill of
   );
   assert.equal(beats(), 2, "it was not begun again for the session");
 });
+
+test("a command that was cut off by a crash runs again, and its end is told", async (t) => {
+  const { call, hostPid, injected, control, session } = await setUp(t);
+  await control.request("features.command", {
+    name: "tap-watch",
+    arguments: "sleep 3; echo finished; exit 4",
+    session: session.id,
+  });
+  await call("tap_list_emitters");
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  process.kill(await hostPid(), "SIGKILL");
+  await until(
+    () => injected().some((text) => /ended with exit code 4[^]*finished/.test(text)),
+    () => JSON.stringify(injected()),
+  );
+});

@@ -1,0 +1,109 @@
+// Parts of emitters alone: what the model is told, and what a former process has left.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { SavedEmitters } from "../../../js/features/emitters/saved.mjs";
+import { ownerNow } from "../../../js/features/emitters/sessions.mjs";
+import { Teller } from "../../../js/features/emitters/teller.mjs";
+
+const FEED = { name: "build", stream: "build" };
+
+function telling() {
+  const said = { events: /** @type {any[]} */ ([]), model: /** @type {string[]} */ ([]) };
+  const teller = new Teller(
+    /** @type {any} */ ({
+      events: { emit: async (_channel, event) => void said.events.push(event) },
+      notify: { model: async (text) => void said.model.push(text) },
+      prompts: { start: async (text) => void said.model.push(text) },
+    }),
+  );
+  return { teller, said };
+}
+
+test("the end of a run is told beside many lines, and what has no room is counted", async () => {
+  const { teller, said } = telling();
+  const lines = Array.from({ length: 600 }, (_, index) => ({
+    number: index + 1,
+    run: 1,
+    line: index + 1,
+    text: "error",
+  }));
+  lines.push({ number: 601, run: 1, line: 0, text: "run 1 ended with exit code 7" });
+  await teller.inject("s", FEED, lines, 5);
+  const [text] = said.model;
+  assert.ok(text.length <= 3000, `${text.length}`);
+  assert.match(text, /^Emitter build, stream build:\n\[run 1, line 1\] error\n/);
+  assert.match(text, /\n\[run 1\] run 1 ended with exit code 7\n/);
+  const shown = text.split("\n").filter((line) => line.startsWith("[run 1, line")).length;
+  assert.ok(text.endsWith(`\n[${600 - shown + 5} more lines: tap_stream_history has them]`), text);
+});
+
+test("lines beyond what the timeline takes are counted, and the count is shown", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const { teller, said } = telling();
+  for (let index = 0; index < 50; index += 1) teller.show("s", "build", `line ${index}`);
+  assert.equal(said.events.length, 8);
+  t.mock.timers.tick(2000);
+  assert.match(said.events.at(-1).summary, /not shown: 42 of build; tap_stream_history has them/);
+});
+
+test("a prompt keeps its lines", async () => {
+  const { teller, said } = telling();
+  await teller.prompt("s", "look", 2, "first\nsecond");
+  assert.deepEqual(said.model, ["Prompt of emitter look, run 2:\nfirst\nsecond"]);
+});
+
+/** @param {unknown} value of the file */
+function saving(value) {
+  const asked = /** @type {any[]} */ ([]);
+  const note =
+    (/** @type {string} */ name) =>
+    async (/** @type {any[]} */ ...args) =>
+      void asked.push([name, ...args]);
+  const services = {
+    files: {
+      read: async () => ({ version: 1, value }),
+      write: note("write"),
+      remove: note("remove"),
+    },
+    holds: { set: note("hold"), release: note("release") },
+  };
+  const diagnostics = { add: note("diagnostic") };
+  return { saved: new SavedEmitters(/** @type {any} */ ({ services, diagnostics })), asked };
+}
+
+const WHOLE = {
+  spec: { name: "a", stream: "a", kind: "command", rules: [], env: {} },
+  owner: { folder: "/w", session: "s" },
+  schedule: { runs: 1, failures: 0, due: null },
+};
+
+test("what is not an emitter in the file is left out", async () => {
+  const odd = [null, 1, "x", [], {}, { spec: null }, { ...WHOLE, owner: null }];
+  const wrong = { ...WHOLE, schedule: { runs: "many", failures: 0, due: null } };
+  const { saved } = saving([...odd, wrong, WHOLE]);
+  assert.deepEqual(await saved.read(), [WHOLE]);
+  assert.deepEqual(await saving("none").saved.read(), []);
+});
+
+test("a hold is there while something runs, and is released however late its answer is", async () => {
+  const { saved, asked } = saving([]);
+  await Promise.all([saved.write([/** @type {any} */ (WHOLE)], 1), saved.write([], 0)]);
+  const names = asked.map(([name]) => name);
+  assert.deepEqual(names, ["hold", "write", "release", "remove"]);
+});
+
+test("a session of the same CLI and folder follows another, and nobody else does", () => {
+  const owner = { session: "one", folder: "/w", cliPid: 7 };
+  const session = (/** @type {object} */ fields) =>
+    /** @type {any} */ ({ id: "two", cwd: "/w", cliPid: 7, ...fields });
+  assert.equal(ownerNow(owner, [session({ id: "one" })]), owner);
+  assert.deepEqual(ownerNow(owner, [session({})]), { ...owner, session: "two" });
+  for (const other of [{ cwd: "/x" }, { cliPid: 8 }]) {
+    assert.equal(ownerNow(owner, [session(other)]), undefined);
+  }
+  assert.equal(ownerNow({ ...owner, cliPid: 0 }, [session({ cliPid: 0 })]), undefined);
+  const folder = { folder: "/w", cliPid: 7 };
+  assert.equal(ownerNow(folder, []), undefined);
+  assert.equal(ownerNow(folder, [], true), folder);
+});
