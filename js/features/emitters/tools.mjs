@@ -233,7 +233,7 @@ function feedsOf({ emitters, session }, channel) {
   const feeds = streams.get(String(channel));
   if (feeds) return feeds;
   const names = [...streams.keys()].map(inLine);
-  const known = names.length > 0 ? `there are ${names.join(", ")}` : "there is none yet";
+  const known = names.length > 0 ? `there are ${names.join(", ")}` : "no stream is there yet";
   throw new ToolError("NOT_FOUND", `no stream has this name; ${known}`);
 }
 
