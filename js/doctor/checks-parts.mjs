@@ -194,7 +194,7 @@ function journal({ parts }) {
   switch (parts?.records.rollbackReason) {
     case "file-system":
       return finding("RECORDS_ROLLBACK", {
-        problem: `The file system of ${parts.records.file} may lack what a write-ahead log needs, so each batch of records waits longer for the disk.`,
+        problem: `The file system of ${parts.records.file} may lack what a write-ahead log needs, or is too small for one, so each batch of records waits longer for the disk.`,
         fix: RECORDS_HOME,
       });
     case "refused":

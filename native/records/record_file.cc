@@ -14,6 +14,9 @@ namespace {
 // Of one collection. Names beyond that are not noted; queries then accept any.
 constexpr size_t kMaxFields = 200;
 constexpr int64_t kDayMs = int64_t{24} * 60 * 60 * 1000;
+// A write-ahead log takes as much again as what is written and given back at a time. On a smaller
+// disk that is more than the store leaves free.
+constexpr int64_t kLeastDiskForLog = int64_t{64} << 20;
 // Pages that may stay unused, and those that are given back at a time.
 constexpr int64_t kSparePages = 256;
 // Of the bodies in one transaction: it may not take much more of the disk than is kept free of it.
@@ -69,6 +72,11 @@ constexpr std::array<std::string_view, 9> kSpanFields{"name",    "kind",       "
                                                       "traceId", "spanId",     "parentSpanId",
                                                       "startUs", "durationUs", "record"};
 
+[[nodiscard]] bool hasRoomForLog(const std::string& file) {
+  const std::optional<DiskSpace> disk = diskSpaceOf(file);
+  return !disk || disk->totalBytes >= kLeastDiskForLog;
+}
+
 }  // namespace
 
 Opening RecordFile::open() {
@@ -84,7 +92,8 @@ Opening RecordFile::open() {
   opening.failure = database_.failure();
   opening.problem = database_.problem();
   if (opening.failure == Failure::None) {
-    const SchemaOutcome schema = prepareSchema(database_, system == FileSystem::Local);
+    const SchemaOutcome schema =
+        prepareSchema(database_, system == FileSystem::Local && hasRoomForLog(path_));
     opening.version = schema.version;
     opening.failure = schema.failure;
     opening.problem = schema.problem;
