@@ -251,7 +251,8 @@ export interface RecordsStats {
   journal: "wal" | "rollback";
   /**
    * Why the file has a rollback journal: `"sqlite"`: this version of SQLite could corrupt a write-ahead log;
-   * `"file-system"`: it may lack what such a log needs, or has less than 64 MB; `"refused"`: SQLite has kept the rollback journal.
+   * `"file-system"`: it may lack what such a log needs, or has less than 64 MB; `"refused"`: SQLite has kept the
+   * rollback journal.
    */
   rollbackReason: "" | "sqlite" | "file-system" | "refused";
   /** The version of SQLite. */
