@@ -42,7 +42,7 @@ export function cronProblem(pattern, timezone) {
  * The first time after another.
  * REQUIRES: cronProblem() has found nothing.
  * @param {string} pattern @param {string | undefined} timezone @param {number} after Unix ms
- * @returns {number} Unix ms; Infinity where there is none
+ * @returns {number} Unix ms; Infinity if no time is left
  */
 export function nextCron(pattern, timezone, after) {
   const key = `${timezone ?? ""} ${pattern}`;

@@ -22,7 +22,7 @@ export function jsonPathSteps(text) {
   return steps;
 }
 
-/** @param {unknown} document @param {readonly (string | number)[]} steps @returns {unknown} undefined: there is none */
+/** @param {unknown} document @param {readonly (string | number)[]} steps @returns {unknown} undefined if the document lacks it */
 export function valueAt(document, steps) {
   let value = document;
   for (const step of steps) {

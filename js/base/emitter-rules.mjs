@@ -10,7 +10,7 @@ import { Fields, Report, textProblem } from "./emitter-fields.mjs";
  * @property {Outcome} outcome
  * @property {string} [not] a pattern that must not match
  * @property {number} [cooldown] ms: the outcome at most once in so long
- * @property {number} [count] the outcome for every n-th match
+ * @property {number} [count] the outcome only for each n-th match
  * @property {{lines: number, time: number}} [window] one digest of so many lines, or of those in this time (ms)
  * @property {true} [capture] named groups become metadata
  */

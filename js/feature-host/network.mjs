@@ -84,7 +84,7 @@ async function ask(how, { url, headers = {}, timeoutMs, signal }, most, whenCut)
   }
 }
 
-/** @param {Post} given @returns {Promise<Answer>} rejected if there is no answer; the message is the reason */
+/** @param {Post} given @returns {Promise<Answer>} rejected with the reason if no answer comes */
 export async function post(given) {
   checked(given);
   const { body, compress = false } = given;
@@ -98,7 +98,7 @@ export async function post(given) {
   return ask({ method: "POST", headers: encoded, body: content }, given, MOST_ANSWER, decided);
 }
 
-/** @param {Get} given @returns {Promise<Answer>} rejected if there is no answer; the message is the reason */
+/** @param {Get} given @returns {Promise<Answer>} rejected with the reason if no answer comes */
 export async function get(given) {
   checked(given);
   return ask({ method: "GET" }, given, MOST_DOCUMENT, (error) => {

@@ -212,7 +212,7 @@ async function take(file) {
     read.set(file, now);
     if (fresh.length + back.length + gone > 0) {
       const { text, level } = newsOf(file, fresh, back, gone);
-      // What the first file has is no news: nobody has had the chance to triage it.
+      // Findings of the first file are not new: nobody could triage them before.
       await stream.push(text, { level: triage.known === undefined ? "surface" : level });
     }
     // Only now: what could not be pushed is tried again.

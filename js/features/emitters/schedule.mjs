@@ -32,7 +32,7 @@ export const GOOD_RUN_MS = 60_000;
 /** How long the session has nothing to do before it counts as idle, and what is between two runs at least. */
 export const IDLE_MS = 2000;
 export const IDLE_GAP_MS = 10_000;
-/** Changes of files are one change until there is none for so long, or for the second of these in all. */
+/** Changes of files count as one until files rest for DEBOUNCE_MS, at most for MOST_DEBOUNCE_MS in all. */
 export const DEBOUNCE_MS = 300;
 export const MOST_DEBOUNCE_MS = 5000;
 
