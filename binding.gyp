@@ -6,9 +6,11 @@
       'addon/addon.cc',
       'addon/environment.cc',
       'addon/gateway_class.cc',
+      'addon/gateway_tokens.cc',
       'addon/guards_class.cc',
       'addon/line_source_class.cc',
       'addon/line_values.cc',
+      'addon/plans_class.cc',
       'addon/records_class.cc',
       'addon/session_class.cc',
       'addon/strings.cc',
@@ -52,21 +54,28 @@
         'NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS',
         '<!@(node js/install/sqlite.mjs defines)',
       ],
-      'cflags_c': ['-O2', '-w', '-fvisibility=hidden', '-ffunction-sections', '-fdata-sections'],
+      # SQLite has a thread of its own, and is half as large again when compiled for speed.
+      'cflags_c': [
+        '-Os', '-w', '-fvisibility=hidden', '-ffunction-sections', '-fdata-sections',
+        # Nothing is unwound: there are no exceptions.
+        '-fno-asynchronous-unwind-tables', '-fno-unwind-tables',
+      ],
       'cflags_cc!': ['-std=gnu++17'],
       'cflags_cc': [
         '-std=c++20', '-O2', '-Wall', '-Wextra', '-fvisibility=hidden',
         '-ffunction-sections', '-fdata-sections',
+        '-fno-asynchronous-unwind-tables', '-fno-unwind-tables',
       ],
       'conditions': [
         # PCRE2 and SQLite stay the addon's own: a process that has another version would lend it
         # otherwise.
-        # nodelete: see native/addon/strings.cc.
+        # nodelete: see native/addon/strings.cc. What is not exported can be left out where it is not used.
         ['OS=="linux"', {
           'cflags_cc': ['<!@(node js/install/lto.mjs)'],
           'ldflags': [
             '<!@(node js/install/lto.mjs)',
             '-Wl,--exclude-libs,ALL', '-Wl,--gc-sections', '-Wl,-z,nodelete',
+            '-Wl,--version-script=<(module_root_dir)/native/addon/exports.map',
           ],
         }],
         ['OS=="win"', { 'defines': ['PCRE2_STATIC'] }],

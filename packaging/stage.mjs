@@ -5,13 +5,13 @@ import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import zlib from "node:zlib";
-import ts from "typescript";
 import {
   COMPILE_ONLY,
   dependencyFiles,
   ownFiles,
   packedManifest,
 } from "../js/install/package-files.mjs";
+import { slimProgram, withoutComments } from "./programs.mjs";
 
 /** What compiling reads, besides js/install. */
 const SOURCES = ["native", "binding.gyp"];
@@ -65,6 +65,10 @@ export function copySources(root, folder) {
       folder,
     );
   }
+  const sources = fs
+    .readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((file) => /\.(cc|c|h)$/.test(file));
+  for (const source of sources) rewrite(path.join(folder, source), withoutComments);
 }
 
 /** Code, which stays as it is, or a link. */
@@ -113,18 +117,13 @@ function rewrite(file, change) {
   fs.utimesSync(file, atime, mtime);
 }
 
-/** The program without its comments, a quarter of it. The SDKs keep theirs: editors show them. @param {string} folder */
-function removeComments(folder) {
-  const { ESNext } = ts.ScriptTarget;
-  const compilerOptions = { target: ESNext, module: ts.ModuleKind.ESNext, removeComments: true };
-  const programs = fs
-    .readdirSync(path.join(folder, "js"), { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".mjs"));
-  for (const program of programs) {
-    rewrite(
-      path.join(folder, "js", program),
-      (text) => ts.transpileModule(text, { compilerOptions }).outputText,
-    );
+/** Those of the SDKs stay as they are: editors show their comments. @param {string} folder */
+function slimPrograms(folder) {
+  for (const part of ["js", "node_modules"]) {
+    const programs = fs
+      .readdirSync(path.join(folder, part), { recursive: true, encoding: "utf8" })
+      .filter((file) => /\.[cm]?js$/.test(file));
+    for (const program of programs) rewrite(path.join(folder, part, program), slimProgram);
   }
 }
 
@@ -155,7 +154,7 @@ export function stage(root, folder) {
   const own = ownFiles(root).filter(({ to }) => tracked.has(to));
   copyAll([...own, ...dependencyFiles(root)], folder);
   mendPages(folder);
-  removeComments(folder);
+  slimPrograms(folder);
   trimManifests(folder);
   const manifest = `${JSON.stringify(packedManifest(root), null, 2)}\n`;
   fs.writeFileSync(path.join(folder, "package.json"), manifest);

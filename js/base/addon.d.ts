@@ -68,6 +68,8 @@ export class Gateway {
   sendProvider(id: number, json: string): void;
   /** JSON text of an inspection (docs/session-link.md). */
   inspect(): string;
+  /** PATH and the runtime of a session, as JSON text; empty if there is none. */
+  environmentOf(sessionId: string): string;
   /**
    * A token for a provider that is started for this session.
    * @returns an empty string if there is no such session any more
@@ -291,6 +293,50 @@ export class Records {
   close(): Promise<void>;
 }
 
+export interface PlansOptions {
+  /** Its journal: a file of SQLite that one process opens. */
+  file: string;
+  /** Of all plans together. */
+  maxWorkers?: number;
+  maxAgents?: number;
+  /** Free memory in bytes that an agent beyond the first needs. */
+  workerMemory?: number;
+  /** @param json what is to be done now, or told (native/plan/view.h); it is in the journal */
+  onEffect?(json: string): void;
+  /** @param why the journal cannot be written, and nothing goes on until it can; "": it can again */
+  onTrouble?(why: string): void;
+}
+
+/** The engine of all plans (docs/plans.md) and its journal. */
+export class Plans {
+  constructor(options: PlansOptions);
+  /**
+   * Once, first.
+   * @returns JSON text of `[{planId, ended, changedAt, about}]`
+   * @throws where the file cannot be opened
+   */
+  open(): string;
+  /**
+   * @param json native/plan/inputs.h
+   * @param now Unix time in ms
+   * @param freeMemory of the machine, in bytes
+   * @returns once it is in the journal: ""; or JSON text of why it was refused
+   */
+  input(json: string, now: number, freeMemory: number): Promise<string>;
+  /** @param json native/plan/inputs.h @returns JSON text */
+  view(json: string): string;
+  /** Takes a plan from the journal. @returns why that is not possible, or "" */
+  load(planId: string, now: number, freeMemory: number): Promise<string>;
+  /** What open() is to know of it. @param about JSON text of an object */
+  describe(planId: string, ended: boolean, changedAt: number, about: string): Promise<void>;
+  /** Forgets a plan that has ended. */
+  remove(planId: string): Promise<void>;
+  /** `wakeAt`: Unix time in ms at which the input `due` is to come */
+  state(): { workers: number; agents: number; live: number; wakeAt?: number; plans: string[] };
+  /** Writes what is left. Nothing may be asked afterwards. */
+  close(): void;
+}
+
 /** A rule of a filter. The first that matches a line decides about it. */
 export interface LineRule {
   /** A regular expression, in the syntax of JavaScript with the flag `u`. */
@@ -318,7 +364,7 @@ export interface LineSourceOptions {
   entries?: number;
   /** Of the texts of its history; default 256 KB. */
   bytes?: number;
-  /** ms; a longer silence of a run is an entry. */
+  /** ms; a longer silence is an entry. */
   expectEvery?: number;
   /** JSON text: `{surfaced: Line[], injects: {lines: Line[], leftOut}[], notices}`. */
   onEffects?(json: string): void;
@@ -349,6 +395,10 @@ export class LineSource {
   setDelivery(delivery: LineDelivery): void;
   /** @param ms 0: not at all */
   expectEvery(ms: number): void;
+  /** Something has come that is no line: it ends a silence. */
+  heard(): void;
+  /** What follows is of this run, also where it does not begin. */
+  setRun(run: number): void;
   /** Begins a run without a program; feed() gives its lines. */
   begin(): void;
   /**
@@ -432,6 +482,7 @@ export interface Addon {
   HookGuards: typeof HookGuards;
   Records: typeof Records;
   LineSource: typeof LineSource;
+  Plans: typeof Plans;
   /** The same JSON text without secrets. Text that is not JSON becomes a JSON string. */
   redactJson(json: string): string;
   linkVersion: number;

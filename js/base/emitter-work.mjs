@@ -3,6 +3,7 @@
 import path from "node:path";
 import { shown } from "./emitter-fields.mjs";
 import { jsonPathSteps } from "./emitter-json-path.mjs";
+import { refusedVariable } from "./refused-variables.mjs";
 
 /** @typedef {import("./emitter-fields.mjs").Fields} Fields */
 /** @typedef {import("./emitter-fields.mjs").Report} Report */
@@ -31,9 +32,6 @@ const MOST_VALUE = 8000;
 export const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 /** What tap itself gives to what it starts. */
 export const GIVEN_VARIABLES = ["TAP_PROVIDER_TOKEN", "TAP_SESSION_ID", "TAP_GATEWAY_PORT"];
-/** With these a variable is code, which rules for commands would not see. */
-const CODE =
-  /^(?:BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PS4|PROMPT_COMMAND|LD_PRELOAD|LD_AUDIT|DYLD_INSERT_LIBRARIES)$/i;
 
 /** @type {readonly ["command" | "argv" | "prompt" | "url", Kind][]} */
 const SOURCES = [
@@ -112,9 +110,10 @@ function variableProblem(name) {
   if (GIVEN_VARIABLES.includes(name.toUpperCase())) {
     return `leave it out: ${shown(name)} is set by tap itself`;
   }
-  return CODE.test(name)
-    ? `leave it out: ${shown(name)} makes programs run more than the command says. Write that in the command`
-    : "";
+  const why = refusedVariable(name);
+  return why === ""
+    ? ""
+    : `leave it out: ${shown(name)} says ${why}, more than the command does. Write it in the command`;
 }
 
 /** @param {Fields} fields @param {Report} report @returns {Record<string, string>} */

@@ -25,12 +25,16 @@ function reasonOf(file, code, signal) {
   return visible((said?.[1] ?? end).trim().slice(0, MOST_REASON));
 }
 
+/** V8 makes its room for new objects larger while modules load, and an idle process never gives it back. */
+export const HOST_FLAGS = ["--max-semi-space-size=1"];
+
 /**
  * Starts a host that outlives this process. It elects itself, or leaves if another is faster.
  * @param {string} node @param {import("./paths.mjs").GatewayFiles} files
  * @param {(reason: string) => void} onFailed it has ended because it could not start, or has crashed
+ * @param {NodeJS.ProcessEnv} env of this process
  */
-export function startHost(node, files, onFailed = () => {}) {
+export function startHost(node, files, onFailed = () => {}, env = process.env) {
   let stderr = /** @type {number | "ignore"} */ ("ignore");
   const errors = path.join(files.logs, "host-stderr.log");
   try {
@@ -39,10 +43,11 @@ export function startHost(node, files, onFailed = () => {}) {
   } catch {
     // The gateway starts even without a log folder.
   }
-  const child = spawn(node, [path.join(programFolder, "js", "host", "host.mjs")], {
+  const main = path.join(programFolder, "js", "host", "host.mjs");
+  const child = spawn(node, [...HOST_FLAGS, main], {
     detached: true,
     stdio: ["ignore", "ignore", stderr],
-    env: gatewayEnvironment(process.env),
+    env: gatewayEnvironment(env),
     cwd: programFolder,
     windowsHide: true,
   });

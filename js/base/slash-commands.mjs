@@ -49,6 +49,10 @@ export const SLASH = {
     name: "tap-orchestrate",
     description: "Have a task done by several agents: /tap-orchestrate <task>",
   },
+  plan: {
+    name: "tap-plan",
+    description: "Plans of agents and commands: /tap-plan, /tap-plan show <id>",
+  },
   features: {
     name: "tap-features",
     description: "The features of tap, what each has; /tap-features enable <id>, or disable <id>",

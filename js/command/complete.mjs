@@ -73,6 +73,18 @@ const paired = (given) =>
   );
 
 /** @param {Given} given */
+const plans = (given) =>
+  fromGateway(given, async (control) => {
+    const { askingFrom } = await import("./plan/asking.mjs");
+    const { ask } = askingFrom(async () => control);
+    const { plans: all } = await ask({ do: "list_copilot_plans" });
+    return all.map((/** @type {{planId: string, name?: string}} */ { planId, name }) => ({
+      value: planId,
+      about: name,
+    }));
+  });
+
+/** @param {Given} given */
 const configs = async (given) => {
   const { entries, files } = list(consentFile(filesOf(given)));
   const folders = new Set([...files, ...entries].map((grant) => path.dirname(grant.path)));
@@ -89,13 +101,17 @@ const SOURCES = {
   "push session": sessions,
   "trace session": sessions,
   "trace provider": providers,
+  "plan target": plans,
   "push name": providers,
   "unpair name": paired,
   "revoke path": configs,
 };
+/** With the command's first argument where the others depend on it. */
 const FILES = [
   "allow path",
   "revoke path",
+  "plan run target",
+  "plan validate target",
   "replay file",
   "trace file",
   "call output",
@@ -208,8 +224,9 @@ async function offerOf(command, words, current) {
   const { choices } = (waiting === undefined ? positionals : options).get(expected) ?? {};
   if (choices) return { files: false, candidates: asCandidates(/** @type {any} */ (choices)) };
   const key = `${name} ${expected}`;
-  const candidates = Object.hasOwn(SOURCES, key) ? await SOURCES[key]({ home }) : [];
-  return { files: waiting === "home" || FILES.includes(key), candidates };
+  const files = FILES.includes(`${name} ${plain[1]} ${expected}`);
+  const candidates = Object.hasOwn(SOURCES, key) && !files ? await SOURCES[key]({ home }) : [];
+  return { files: files || waiting === "home" || FILES.includes(key), candidates };
 }
 
 /**

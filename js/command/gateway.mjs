@@ -1,11 +1,18 @@
 // Asks the running gateway over a separate link. Without a gateway, says which process has its port.
 
-import { askPort } from "../base/host-process.mjs";
+import { askPort, startHost } from "../base/host-process.mjs";
+import { LEAST_NODE } from "../base/node-version.mjs";
+import { findNode } from "../base/node.mjs";
+import { sleep } from "../base/patience.mjs";
 import { EXIT, Failure, NO_GATEWAY_ADVICE, noGateway } from "./failure.mjs";
 
 /** @typedef {import("../base/host-process.mjs").PortHolder} PortHolder */
 /** @typedef {import("../base/paths.mjs").GatewayFiles} GatewayFiles */
 /** @typedef {import("../base/control.mjs").Control} Control */
+
+/** For a gateway to start on a machine that is busy. */
+const START_MS = 15_000;
+const LOOK_MS = 50;
 
 /** @type {Record<PortHolder, {text: string, advice: string}>} */
 export const HOLDERS = {
@@ -44,6 +51,35 @@ export async function requireGateway({ port, homeHash }) {
   const { text, advice } = HOLDERS[holder];
   if (holder === "nobody") throw noGateway(`${text} on port ${port}`);
   throw new Failure(`${text} ${port}`, { advice, code: "PORT_TAKEN", exit: EXIT.portTaken });
+}
+
+/**
+ * Starts a gateway where none runs. It ends once nothing has needed it for a while.
+ * @param {GatewayFiles} files @param {NodeJS.ProcessEnv} env
+ * @returns {Promise<Control>} close it
+ */
+export async function openStarted(files, env) {
+  const { NoGateway, openControl } = await import("../base/control.mjs");
+  const open = () =>
+    openControl(files).catch((error) => {
+      if (error instanceof NoGateway) return undefined;
+      throw error;
+    });
+  const running = await open();
+  if (running) return running;
+  const holder = await askPort(files.port, files.homeHash);
+  if (holder !== "nobody" && holder !== "ours") await requireGateway(files);
+  const node = findNode(env);
+  if (!node) throw noGateway(`no gateway runs, and no Node.js of at least ${LEAST_NODE} was found`);
+  let failure = "";
+  startHost(node, files, (reason) => (failure = reason), env);
+  const end = performance.now() + START_MS;
+  while (performance.now() < end && failure === "") {
+    await sleep(LOOK_MS);
+    const control = await open();
+    if (control) return control;
+  }
+  throw noGateway(`the gateway does not start${failure && `: ${failure}`}; see ${files.logs}`);
 }
 
 /**

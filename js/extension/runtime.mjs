@@ -8,6 +8,7 @@ import { limitsIn } from "../base/limits.mjs";
 import { openLog } from "../base/log.mjs";
 import { wholeNumber } from "../base/numbers.mjs";
 import { gatewayFiles } from "../base/paths.mjs";
+import { sessionEnvironment } from "../session/environment.mjs";
 import { SessionRunner } from "../session/runner.mjs";
 import { SlashCommands } from "../session/slash-commands.mjs";
 
@@ -82,6 +83,7 @@ export class Runtime {
       id: env.SESSION_ID ?? "",
       cwd: process.cwd(),
       cliPid: wholeNumber(env.COPILOT_EXTENSION_PARENT_PID, 1, 2 ** 32) ?? process.ppid,
+      environment: sessionEnvironment(env, process.execPath),
       sync: syncPreference(env),
       log: this.#log,
     });

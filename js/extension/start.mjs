@@ -4,6 +4,8 @@ import { messageOf } from "../base/errors.mjs";
 
 /** @param {(config: object) => Promise<any>} joinSession the SDK's */
 export async function start(joinSession) {
+  // An agent that tap itself runs (js/workers) has no gateway.
+  if (process.env.TAP_WORKER === "1") process.exit(0);
   try {
     const { useRelease } = await import("../base/release-use.mjs");
     const { runtime } = await import("./runtime.mjs");

@@ -138,10 +138,10 @@ export class FeatureHost {
       sinks: {
         emit: (channel, { level, summary, detail }, session) =>
           own.push(channel, summary, { level: "surface", metadata: { level, detail }, session }),
-        model: (text, { level, session }) =>
-          own.push("notify", text, { level: "inject", metadata: { level }, session }),
-        prompt: (text, session) =>
-          own.push("prompt", undefined, { level: "inject", prompt: text, session }),
+        model: (text, { level, session, traceparent }) =>
+          own.push("notify", text, { level: "inject", metadata: { level }, session, traceparent }),
+        prompt: (text, session, traceparent) =>
+          own.push("prompt", undefined, { level: "inject", prompt: text, session, traceparent }),
       },
       implementations,
       overflow: async (text, { tool }) => files.keep(text, tool),

@@ -19,6 +19,9 @@ export const MOST_WATCHED = 10_000;
  * @property {(reason: string) => void} onFailed nothing is watched any more
  */
 
+/** Whether a path is a folder or something in it; "": the workspace. @param {string} way @param {string} folder */
+const isIn = (way, folder) => folder === "" || way === folder || way.startsWith(`${folder}/`);
+
 /** What is between the folder and a path, with /. @param {string} root @param {string} file */
 const wayTo = (root, file) => path.relative(root, file).split(path.sep).join("/");
 
@@ -31,12 +34,13 @@ export async function watchFiles({ folder, globs, onChange, onFailed }) {
   const wanted = globs.filter((glob) => !glob.startsWith("!"));
   const ignore = globs.filter((glob) => glob.startsWith("!")).map((glob) => glob.slice(1));
   const fits = picomatch(wanted, { dot: true, ignore });
-  const bases = [...new Set(wanted.map((glob) => picomatch.scan(glob).base))];
-  const isOutside = (/** @type {string} */ way) => way.split("/")[0] === "..";
-  const places = bases.map((base) => path.resolve(root, base));
-  if (places.some((place) => isOutside(wayTo(root, place)))) {
+  const ways = wanted.map((glob) => wayTo(root, path.resolve(root, picomatch.scan(glob).base)));
+  const bases = [...new Set(ways)];
+  if (bases.some((base) => isIn(base, ".."))) {
     throw new RangeError("onChange: expected globs within the workspace");
   }
+  /** The folder of a glob may come later, or go and come back. @param {string} way */
+  const leads = (way) => bases.some((base) => isIn(way, base) || isIn(base, way));
   /** @type {Set<string>} */
   const watched = new Set();
   let failed = false;
@@ -50,12 +54,12 @@ export async function watchFiles({ folder, globs, onChange, onFailed }) {
     settle();
     onFailed(reason);
   };
-  const watcher = watch(places, {
+  const watcher = watch(root, {
     ignoreInitial: true,
     followSymlinks: false,
     ignored: (file, stats) => {
       const way = wayTo(root, file);
-      if (failed || way.split("/").some((part) => LEFT_OUT.has(part))) return true;
+      if (failed || !leads(way) || way.split("/").some((part) => LEFT_OUT.has(part))) return true;
       if (stats?.isFile() && !fits(way)) return true;
       watched.add(way);
       if (watched.size > MOST_WATCHED) {

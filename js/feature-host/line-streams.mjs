@@ -27,6 +27,7 @@ export const MOST_STREAMS = 600;
  * @property {string} folder the workspace, absolute
  * @property {string} [cwd] from the folder; never outside of it
  * @property {Record<string, string>} [env] besides PATH and the like
+ * @property {string} [path] PATH, where it is not this process's
  * @property {boolean} stderr whether it is read, too
  * @property {string} [traceparent] of the call for which it runs
  *
@@ -118,15 +119,20 @@ export class LineStream {
     return this.#program !== undefined;
   }
 
+  /** What follows is of this run. @param {number} run */
+  setRun(run) {
+    this.#source.setRun(run);
+  }
+
   /**
    * Begins a run.
    * @param {LineProgram} program @returns {Promise<number>} its pid
    * @throws {RangeError} where it may not run there; an Error with the system's reason where it cannot
    */
-  async start({ command, argv, folder, cwd, env = {}, stderr, traceparent }) {
+  async start({ command, argv, folder, cwd, stderr, ...given }) {
     const place = await placeIn(folder, cwd);
     if (this.#closed) throw new Error("the stream has ended");
-    const variables = Object.entries(environment({ env, traceparent })).map(
+    const variables = Object.entries(environment(given)).map(
       ([name, value]) => `${name}=${value ?? ""}`,
     );
     const run = (/** @type {string} */ file, /** @type {string[]} */ args) =>
@@ -184,6 +190,16 @@ export class LineStream {
     this.#source.begin();
     this.#source.feed(text);
     this.#source.finish(end);
+  }
+
+  /** @param {number} ms a longer silence is an entry; 0: none is expected */
+  expectEvery(ms) {
+    this.#source.expectEvery(ms);
+  }
+
+  /** Something has come that is no line. */
+  heard() {
+    this.#source.heard();
   }
 
   /** @param {LineRule[]} rules @throws {RangeError} with the index `rule` of one that is wrong */

@@ -30,13 +30,15 @@ const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /**
  * What a program sees: PATH and the like, and what it is given.
- * @param {{env?: Record<string, string>, traceparent?: string}} program
+ * @param {{env?: Record<string, string>, path?: string, traceparent?: string}} program
  * @returns {Record<string, string | undefined>}
  */
-export function environment({ env = {}, traceparent }) {
+export function environment({ env = {}, path: search, traceparent }) {
   const own = Object.entries(process.env).filter(([name]) => PASSED.test(name));
   const trace = traceparent !== undefined && TRACEPARENT.test(traceparent);
-  return { ...Object.fromEntries(own), ...env, ...(trace && { TRACEPARENT: traceparent }) };
+  const found = search === undefined ? {} : { PATH: search };
+  const given = { ...found, ...env, ...(trace && { TRACEPARENT: traceparent }) };
+  return { ...Object.fromEntries(own), ...given };
 }
 
 /** @param {import("node:stream").Readable | null} stream */

@@ -1,6 +1,8 @@
 // The services of features in this process: their own folder, programs and the network here, all else by a request to
 // the gateway host.
 
+import fs from "node:fs";
+import path from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { ownFolder } from "./folder.mjs";
 import { LineStreams } from "./line-streams.mjs";
@@ -52,7 +54,7 @@ function requestedServices(id, requests) {
   const ofSession = requestsOf(requests, id);
   return {
     records: {
-      query: ask("records.query"),
+      query: askChecked("records.query"),
       stats: ask("records.stats"),
       append: write("records.append"),
       lines: write("records.lines"),
@@ -62,6 +64,7 @@ function requestedServices(id, requests) {
     sessions: {
       list: () => sessionsOf(requests),
       policy: ask("sessions.policy"),
+      environment: askChecked("sessions.environment"),
       state: ofSession("state.read"),
       ask: ofSession("ask"),
       setMode: ofSession("mode.set"),
@@ -88,6 +91,10 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
   const streams = new LineStreams();
   /** @type {import("./file-watch.mjs").FileWatches | undefined} */
   let watches;
+  /** @type {Promise<import("./plan-work.mjs").PlanWork> | undefined} */
+  let planWork;
+  const plans = () =>
+    (planWork ??= import("./plan-work.mjs").then(({ PlanWork }) => new PlanWork(home)));
   const folderOf = async (/** @type {string} */ session) => {
     const all = await sessionsOf(requests);
     const one = all.find((/** @type {{id: string}} */ other) => other.id === session);
@@ -108,6 +115,17 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
       post: (given) => leave(() => nextTurn().then(() => post(given))),
       get: (given) => leave(() => nextTurn().then(() => get(given))),
     },
+    plans: {
+      exist: () => fs.existsSync(path.join(home, "tap", "plans.sqlite")),
+      open: async (handlers) => (await plans()).open(handlers),
+      run: async (program) => (await plans()).run(program),
+      readLog: async (asked) => (await plans()).readLog(asked),
+      removeLogs: async (plan) => (await plans()).removeLogs(plan),
+    },
+    worktree: { use: () => import("../git/index.mjs") },
+    workers: {
+      use: async () => (await plans()).workers(() => requests.request("sessions.workers")),
+    },
     telemetry: { settings: () => ({ variables: telemetry.variables, since: telemetry.since }) },
     workspace: {
       watch: async (options) => {
@@ -118,6 +136,9 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
       look: async (asked) => (await import("./workspace.mjs")).lookAt(folderOf, asked),
     },
   };
-  const endProcesses = () => Promise.all([programs.endAll(), streams.endAll(), watches?.endAll()]);
+  const endProcesses = async () => {
+    const work = await planWork;
+    return Promise.all([programs.endAll(), streams.endAll(), watches?.endAll(), work?.end()]);
+  };
   return { implementations, files, endProcesses };
 }

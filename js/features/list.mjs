@@ -4,6 +4,7 @@
 import * as companions from "./companions/feature.mjs";
 import * as emitters from "./emitters/feature.mjs";
 import * as goals from "./goals/feature.mjs";
+import * as orchestrator from "./orchestrator/feature.mjs";
 import * as pairing from "./pairing/feature.mjs";
 import * as projects from "./projects/feature.mjs";
 import * as records from "./records/feature.mjs";
@@ -20,5 +21,5 @@ import * as status from "./status/feature.mjs";
 /** In the order in which they are installed. @type {readonly Feature[]} */
 export const FEATURES = [
   ...[status, projects, pairing, records, emitters, goals],
-  ...[session, companions],
+  ...[session, companions, orchestrator],
 ];

@@ -1,6 +1,7 @@
 // The requests of the link about emitters of configs: the feature that runs them asks what configs name and what the
 // user allows, and saves one for the model. Nothing here gives consent.
 
+import path from "node:path";
 import { messageOf } from "../base/errors.mjs";
 import { only, RequestError } from "./requests.mjs";
 
@@ -28,6 +29,10 @@ function entryOf(entry) {
   return record;
 }
 
+/** @param {unknown} folder */
+const isFolder = (folder) =>
+  typeof folder === "string" && path.isAbsolute(folder) && !folder.includes("\0");
+
 /**
  * @param {import("./requests.mjs").HostRequests} requests
  * @param {object} parts
@@ -39,7 +44,9 @@ export function serveEmitterRequests(requests, { files, folderOf }) {
   const serve = (method, work) =>
     requests.register(method, async (params, /** @type {RequestOrigin} */ from) => {
       only(from, "feature");
-      const folder = folderOf(params.session);
+      // What runs without a session has a folder alone. Reading its config changes nothing.
+      const isRead = method === "emitters.configured" && params.session === undefined;
+      const folder = isRead && isFolder(params.folder) ? params.folder : folderOf(params.session);
       if (folder === undefined) throw new RequestError("INVALID", "there is no such session");
       try {
         return await work(params, folder);

@@ -1,7 +1,9 @@
 // The requests of the link about features, holds and the end of this gateway. What the copilot-tap command may ask and
 // what a feature may ask are kept apart: a feature cannot switch features, nor end the gateway.
 
+import path from "node:path";
 import { messageOf } from "../base/errors.mjs";
+import { SLASH } from "../base/slash-commands.mjs";
 import { only, RequestError } from "./requests.mjs";
 
 /** @typedef {import("./features.mjs").HostFeatures} HostFeatures */
@@ -11,6 +13,8 @@ import { only, RequestError } from "./requests.mjs";
 
 /** For the answer to reach the one who has asked for the end. */
 const ANSWER_MS = 50;
+/** Commands that are about no session in particular. @type {string[]} */
+const WITHOUT_SESSION = [SLASH.plan.name];
 
 /**
  * Writes the user's config and applies it to running sessions.
@@ -38,20 +42,37 @@ async function checked(work) {
 }
 
 /**
+ * Whose command it is: a session that is there; or that of a person in a folder, without an id.
+ * @param {import("../base/addon.js").Gateway} gateway @param {{name?: unknown, session?: unknown, cwd?: unknown}} asked
+ */
+function askerOf(gateway, { name, session, cwd }) {
+  if (session === undefined && WITHOUT_SESSION.includes(String(name))) {
+    if (typeof cwd !== "string" || !path.isAbsolute(cwd)) {
+      throw new RequestError(
+        "INVALID",
+        "cwd: expected an absolute path, where there is no session",
+      );
+    }
+    return { id: "", cwd };
+  }
+  const { sessions } = JSON.parse(gateway.inspect());
+  const found = sessions.find((/** @type {{id: string}} */ { id }) => id === session);
+  if (!found) throw new RequestError("INVALID", "there is no such session");
+  return { id: found.id, cwd: found.cwd };
+}
+
+/**
  * A slash command of a feature, from a terminal.
  * @param {HostRequests} requests
  * @param {{features: HostFeatures, gateway: import("../base/addon.js").Gateway}} parts
  */
 function serveCommands(requests, { features, gateway }) {
-  requests.register("features.command", async ({ name, arguments: args, session }, from) => {
+  requests.register("features.command", async ({ arguments: args, ...asked }, from) => {
     only(from, "control");
-    const run = features.command(String(name));
-    const { sessions } = JSON.parse(gateway.inspect());
-    const found = sessions.find((/** @type {{id: string}} */ { id }) => id === session);
+    const run = features.command(String(asked.name));
     if (!run) throw new RequestError("INVALID", "there is no such command of a feature");
-    if (!found) throw new RequestError("INVALID", "there is no such session");
     if (typeof args !== "string") throw new RequestError("INVALID", "arguments: expected a text");
-    return { text: await run({ args, session: { id: found.id, cwd: found.cwd } }) };
+    return { text: await run({ args, session: askerOf(gateway, asked) }) };
   });
 }
 

@@ -158,7 +158,9 @@ export class HostRecords {
     try {
       return new JsonText(await records[method](text));
     } catch (error) {
-      throw new RequestError("INVALID", messageOf(error));
+      const message = messageOf(error);
+      const isRefused = method === "sql" || message.startsWith("The query is refused");
+      throw new RequestError(isRefused ? "INVALID" : "UNAVAILABLE", message);
     }
   }
 
@@ -167,6 +169,7 @@ export class HostRecords {
     if (from !== "feature") throw new RequestError("DENIED", "only features write records");
     const records = this.#open();
     const { collection, body, ...rest } = record;
+    if (collection === "span" && !this.#spans) return undefined;
     if (OF_GATEWAY.includes(collection)) {
       throw new RequestError("DENIED", `records of ${collection} are written by the gateway alone`);
     }

@@ -3,7 +3,7 @@
 
 import { messageOf } from "../base/errors.mjs";
 import { shortened, visible } from "../base/visible.mjs";
-import { RequestError } from "./requests.mjs";
+import { JsonText, only, RequestError } from "./requests.mjs";
 
 /** @typedef {{session: string, request: string, params?: Record<string, any>, source?: string}} Asked */
 
@@ -67,8 +67,8 @@ function checked({ session, request, params = {}, source = "" }) {
 /**
  * @param {import("./requests.mjs").HostRequests} requests
  * @param {object} parts
- * @param {Pick<import("../base/addon.js").Gateway, "askSession">} parts.gateway
- * @param {Pick<import("../projects/user-config.mjs").UserConfig, "session">} parts.config the user's
+ * @param {Pick<import("../base/addon.js").Gateway, "askSession" | "environmentOf">} parts.gateway
+ * @param {Pick<import("../projects/user-config.mjs").UserConfig, "session" | "workers">} parts.config the user's
  * @param {Pick<import("./records.mjs").HostRecords, "note">} parts.records
  */
 export function serveSessionRequests(requests, { gateway, config, records }) {
@@ -79,6 +79,16 @@ export function serveSessionRequests(requests, { gateway, config, records }) {
     if (body) records.note("gate", { session, source, body: { provider: source, ...body } });
   };
   requests.register("sessions.policy", () => ({ mode: policy }));
+  requests.register("sessions.workers", (_params, from) => {
+    only(from, "feature");
+    return config.workers ?? {};
+  });
+  requests.register("sessions.environment", ({ session }, from) => {
+    only(from, "feature");
+    const text = gateway.environmentOf(String(session));
+    if (text !== "") return new JsonText(text);
+    throw new RequestError("INVALID", "there is no such session");
+  });
   requests.register(
     "sessions.request",
     async (given, from) => {

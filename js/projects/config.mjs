@@ -9,6 +9,7 @@ import { messageOf } from "../base/errors.mjs";
 import { isOurFile } from "../base/host-files.mjs";
 import { CONFIG_NAME, configFile, configNameIn } from "./config-file.mjs";
 import { emittersIn, streamsIn } from "./config-emitters.mjs";
+import { workersIn } from "./config-workers.mjs";
 import { nameProblem, visible } from "../base/visible.mjs";
 import { parsePositioned, problemAt, valueOf } from "./json-positions.mjs";
 import { readBounded } from "./read-bounded.mjs";
@@ -33,6 +34,7 @@ import { shown, StrictReader } from "./strict-reader.mjs";
  * @property {boolean} [spans] of the user's file
  * @property {{gate: string[]}} [goals] of the user's file
  * @property {{mode: "ask" | "allow" | "deny"}} [session] of the user's file
+ * @property {{env?: string[], model?: string, provider?: Record<string, any>}} [workers] of the user's file
  *
  * @typedef {(Config & {ok: true}) | {ok: false, problems: Problem[]}} ConfigResult
  * @typedef {"user" | "project"} Owner
@@ -49,7 +51,7 @@ const FIELDS = [
   ...["providers", "declarative", "toolGroups", "features"],
   ...["emitters", "streams", "$schema"],
 ];
-const FIELDS_OF_USER = ["records", "spans", "goals", "session"];
+const FIELDS_OF_USER = ["records", "spans", "goals", "session", "workers"];
 /** What an open goal can gate. */
 const GATES = ["push", "task_complete"];
 const MODE_POLICIES = ["ask", "allow", "deny"];
@@ -150,7 +152,9 @@ class Reader extends StrictReader {
     const [providers, declarative, toolGroups, features, emitters, streams] = FIELDS.map((name) =>
       fields.get(name),
     );
-    const [records, spans, goals, session] = FIELDS_OF_USER.map((name) => fields.get(name));
+    const [records, spans, goals, session, workers] = FIELDS_OF_USER.map((name) =>
+      fields.get(name),
+    );
     const taken = new Set();
     return {
       providers: this.#entries(providers, "providers", (node) => this.#provider(node, taken)),
@@ -163,6 +167,7 @@ class Reader extends StrictReader {
       ...(spans && { spans: this.#boolean(spans) }),
       ...(goals && { goals: this.#goals(goals) }),
       ...(session && { session: this.#session(session) }),
+      ...(workers && { workers: workersIn(this, workers) }),
     };
   }
 

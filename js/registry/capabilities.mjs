@@ -15,6 +15,7 @@ export const CAPABILITIES = /** @type {const} */ ({
   "session:control": "change the state of sessions",
   "providers:read": "read the state of other providers and features",
   worktree: "change git worktrees and refs of a repository",
+  workers: "start agents",
 });
 
 const OPERATIONS = ["read", "write", "execute"];

@@ -27,6 +27,7 @@ export const SERVICES = /** @type {const} */ ({
     list: "session:read",
     state: "session:read",
     policy: "session:read",
+    environment: "session:read",
     watch: "session:read",
     ask: "session:control",
     setMode: "session:control",
@@ -39,6 +40,15 @@ export const SERVICES = /** @type {const} */ ({
   providers: { inspect: "providers:read" },
   features: { report: "providers:read" },
   holds: { set: "process", release: "process" },
+  plans: {
+    exist: "fs:read:own",
+    open: "fs:write:own",
+    run: "process",
+    readLog: "fs:read:own",
+    removeLogs: "fs:write:own",
+  },
+  worktree: { use: "worktree" },
+  workers: { use: "workers" },
   groups: { list: "session:control", open: "session:control" },
   projects: { serve: "process" },
 });

@@ -9,15 +9,15 @@ import { denied, ServiceError } from "./services.mjs";
 /**
  * @typedef {object} Port where the sinks lead
  * @property {(channel: string, event: {level: string, summary: string, detail?: string}, session?: string) => Promise<unknown>} emit to the user
- * @property {(text: string, options: {level: string, session?: string}) => Promise<unknown>} model a push of the
+ * @property {(text: string, options: {level: string, session?: string, traceparent?: string}) => Promise<unknown>} model a push of the
  *   level `inject`; settles when it is sent, or rejects
- * @property {(text: string, session: string) => Promise<unknown>} [prompt] starts a turn, or rejects; absent
+ * @property {(text: string, session: string, traceparent?: string) => Promise<unknown>} [prompt] starts a turn, or rejects; absent
  *   where features may not
  *
  * @typedef {object} Sinks
  * @property {{emit: (channel: string, event: {level?: string, summary: string, detail?: string, session?: string}) => Promise<void>}} events
- * @property {{model: (text: string, options?: {level?: string, session?: string}) => Promise<unknown>}} notify
- * @property {{start: (text: string, options: {session: string}) => Promise<unknown>}} prompts
+ * @property {{model: (text: string, options?: {level?: string, session?: string, traceparent?: string}) => Promise<unknown>}} notify
+ * @property {{start: (text: string, options: {session: string, traceparent?: string}) => Promise<unknown>}} prompts
  * @property {{add: (text: string) => void}} diagnostics
  */
 
@@ -70,15 +70,21 @@ function textOf(text, what) {
   throw new TypeError(`${what}: expected a text that is not empty`);
 }
 
+/** What of it is given. @param {{session?: string, traceparent?: string}} where */
+const placeOf = ({ session, traceparent }) => ({
+  ...(session !== undefined && { session }),
+  ...(traceparent !== undefined && { traceparent }),
+});
+
 /** @param {Port} port @param {() => void} admit @returns {Sinks["prompts"]} */
 const promptsOf = (port, admit) => ({
-  async start(text, { session }) {
+  async start(text, { session, traceparent }) {
     const said = textOf(text, "text");
     if (said.length > MOST_PROMPT) {
       throw new RangeError(`text: expected at most ${MOST_PROMPT} characters`);
     }
     admit();
-    if (port.prompt) return port.prompt(said, session);
+    if (port.prompt) return port.prompt(said, session, traceparent);
     throw new ServiceError("unavailable", "unavailable: prompts start in the feature host only");
   },
 });
@@ -132,9 +138,9 @@ export function makeSinks({ granted, channels, port, diagnostics, closed, onDeni
   };
   const notify = {
     /** @type {Sinks["notify"]["model"]} */
-    async model(text, { level, session } = {}) {
+    async model(text, { level, ...where } = {}) {
       const said = shortened(textOf(text, "text"), MOST_NOTIFY);
-      const how = { level: levelOf(level), ...(session !== undefined && { session }) };
+      const how = { level: levelOf(level), ...placeOf(where) };
       admit("notify", "notify");
       return port.model(said, how);
     },

@@ -33,6 +33,7 @@ import { SessionTools } from "./tools.mjs";
  * @property {string} cwd
  * @property {string} [label] in place of its folder and branch
  * @property {number} [cliPid]
+ * @property {ReturnType<typeof import("./environment.mjs").sessionEnvironment>} [environment] of the CLI
  * @property {"auto" | "live" | "reload"} sync
  * @property {SessionTool[]} [ownTools] kept beside those of the providers
  * @property {import("../base/log.mjs").Log} log
@@ -117,6 +118,7 @@ export class SessionRunner {
       joined: this.#joined,
       have: this.#tools.digests(),
       groups: this.#groups,
+      ...this.#options.environment,
     };
   }
 

@@ -9,6 +9,7 @@
 #include "addon/gateway_class.h"
 #include "addon/guards_class.h"
 #include "addon/line_source_class.h"
+#include "addon/plans_class.h"
 #include "addon/records_class.h"
 #include "addon/session_class.h"
 #include "base/limits.h"
@@ -113,6 +114,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("SessionPort", SessionClass::define(env));
   exports.Set("Records", RecordsClass::define(env));
   exports.Set("LineSource", LineSourceClass::define(env));
+  exports.Set("Plans", PlansClass::define(env));
   exports.Set("redactJson", Napi::Function::New<redactJson>(env, "redactJson"));
   exports.Set("HookGuards", GuardsClass::define(env));
   exports.Set("linkVersion", Napi::Number::New(env, protocol::kLinkVersion));

@@ -64,6 +64,7 @@ Napi::Function GatewayClass::define(Napi::Env env) {
                          InstanceMethod<&GatewayClass::openProvider>("openProvider"),
                          InstanceMethod<&GatewayClass::sendProvider>("sendProvider"),
                          InstanceMethod<&GatewayClass::inspect>("inspect"),
+                         InstanceMethod<&GatewayClass::environmentOf>("environmentOf"),
                          InstanceMethod<&GatewayClass::issueSpawnToken>("issueSpawnToken"),
                          InstanceMethod<&GatewayClass::forgetSpawnToken>("forgetSpawnToken"),
                          InstanceMethod<&GatewayClass::issueFeatureToken>("issueFeatureToken"),
@@ -290,26 +291,10 @@ Napi::Value GatewayClass::inspect(const Napi::CallbackInfo& info) {
   return Napi::String::New(info.Env(), server_->inspect());
 }
 
-Napi::Value GatewayClass::issueSpawnToken(const Napi::CallbackInfo& info) {
-  const std::optional<std::string> session = Arguments(info, "issueSpawnToken(sessionId)").text(0);
+Napi::Value GatewayClass::environmentOf(const Napi::CallbackInfo& info) {
+  const std::optional<std::string> session = Arguments(info, "environmentOf(sessionId)").text(0);
   if (!session) return info.Env().Undefined();
-  return Napi::String::New(info.Env(), server_->issueSpawnToken(*session));
-}
-
-void GatewayClass::forgetSpawnToken(const Napi::CallbackInfo& info) {
-  const Arguments arguments(info, "forgetSpawnToken(token, revoked)");
-  const std::optional<std::string> token = arguments.text(0);
-  const std::optional<bool> revoked = arguments.flag(1);
-  if (token && revoked) server_->forgetSpawnToken(*token, *revoked);
-}
-
-Napi::Value GatewayClass::issueFeatureToken(const Napi::CallbackInfo& info) {
-  return Napi::String::New(info.Env(), server_->issueFeatureToken());
-}
-
-void GatewayClass::revokeFeatureToken(const Napi::CallbackInfo& info) {
-  const std::optional<std::string> token = Arguments(info, "revokeFeatureToken(token)").text(0);
-  if (token) server_->revokeFeatureToken(*token);
+  return Napi::String::New(info.Env(), server_->environmentOf(*session));
 }
 
 void GatewayClass::answerRequest(const Napi::CallbackInfo& info) {

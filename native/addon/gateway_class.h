@@ -32,6 +32,7 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   Napi::Value openProvider(const Napi::CallbackInfo& info);
   void sendProvider(const Napi::CallbackInfo& info);
   Napi::Value inspect(const Napi::CallbackInfo& info);
+  Napi::Value environmentOf(const Napi::CallbackInfo& info);
   Napi::Value issueSpawnToken(const Napi::CallbackInfo& info);
   void forgetSpawnToken(const Napi::CallbackInfo& info);
   Napi::Value issueFeatureToken(const Napi::CallbackInfo& info);

@@ -42,6 +42,8 @@ Napi::Function LineSourceClass::define(Napi::Env env) {
                          InstanceMethod<&LineSourceClass::setRules>("setRules"),
                          InstanceMethod<&LineSourceClass::setDelivery>("setDelivery"),
                          InstanceMethod<&LineSourceClass::expectEvery>("expectEvery"),
+                         InstanceMethod<&LineSourceClass::heard>("heard"),
+                         InstanceMethod<&LineSourceClass::setRun>("setRun"),
                          InstanceMethod<&LineSourceClass::begin>("begin"),
                          InstanceMethod<&LineSourceClass::start>("start"),
                          InstanceMethod<&LineSourceClass::feed>("feed"),
@@ -81,6 +83,7 @@ LineSourceClass::LineSourceClass(const Napi::CallbackInfo& info)
   onExit_ = std::make_unique<Callback>(given, "onExit");
   onOutputEnd_ = std::make_unique<Callback>(given, "onOutputEnd");
   source_ = std::make_unique<lines::LineSource>(made);
+  source_->expectEvery(made.expectEvery, clock_.now());
 }
 
 // ---- settings
@@ -107,8 +110,20 @@ void LineSourceClass::expectEvery(const Napi::CallbackInfo& info) {
   deliver();
 }
 
+void LineSourceClass::heard(const Napi::CallbackInfo&) {
+  source_->heard(clock_.now(), effects_);
+  deliver();
+}
+
 // ---- runs
 // ----------------------------------------------------------------------------------------
+
+void LineSourceClass::setRun(const Napi::CallbackInfo& info) {
+  const std::optional<int64_t> run = Arguments(info, "setRun(run)").whole(0);
+  if (!run) return;
+  if (*run < 0 || *run > UINT32_MAX) return throwType(info.Env(), "setRun(run): out of range");
+  source_->setRun(static_cast<uint32_t>(*run));
+}
 
 void LineSourceClass::beginRun() {
   isRunning_ = true;

@@ -6,8 +6,8 @@
 namespace tap::lines {
 namespace {
 
-constexpr size_t kFirstArena = 4096;
-constexpr size_t kFirstSlots = 16;
+constexpr size_t kFirstArena = 512;
+constexpr size_t kFirstSlots = 8;
 
 }  // namespace
 

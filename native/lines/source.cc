@@ -39,6 +39,11 @@ constexpr std::string_view kEllipsis = "\u2026";
           std::string(entry.metadata)};
 }
 
+// A line within a text of several, with where it comes from: a program's text is never alone.
+[[nodiscard]] std::string placeOf(uint32_t run, uint64_t line) {
+  return "\n[run " + std::to_string(run) + ", line " + std::to_string(line) + "] ";
+}
+
 // The begin and the end of runs and the like are few, and always told.
 [[nodiscard]] bool isAboutRun(const Entry& entry) {
   return entry.source == Source::Own && entry.rule < 0;
@@ -77,12 +82,8 @@ void LineSource::expectEvery(std::optional<Millis> time, Now now) {
 // --- runs ---
 
 void LineSource::beginRun(Now now, SourceEffects& effects) {
-  ++run_;
-  isRunning_ = true;
   runSince_ = now.steady;
   line_ = 0;
-  heardAt_ = now.steady;
-  isSilent_ = false;
   runLeftOut_ = {};
   note("run " + std::to_string(run_) + " began", FilterOutcome::Keep, now, effects);
 }
@@ -91,7 +92,6 @@ void LineSource::endRun(const RunEnd& end, Now now, SourceEffects& effects) {
   Line line;
   if (stdout_.end(line)) take(line, Source::Stdout, now, effects);
   if (stderr_.end(line)) take(line, Source::Stderr, now, effects);
-  isRunning_ = false;
   endDigests(true, now, effects);
   Entry entry;
   const std::string text = endText(end, now);
@@ -116,7 +116,7 @@ std::string LineSource::endText(const RunEnd& end, Now now) const {
   std::string last;
   for (const Entry& entry : ring_.query({kEndLines, 0, FilterOutcome::Keep})) {
     if (entry.run != run_ || entry.source == Source::Own) continue;
-    last += "\n" + shortened(entry.text, kEndLineBytes);
+    last += placeOf(run_, entry.line) + shortened(entry.text, kEndLineBytes);
   }
   return last.empty() ? text : text + "; the last that were kept:" + last;
 }
@@ -261,7 +261,7 @@ void LineSource::gather(size_t rule, std::string_view text, Now now, SourceEffec
   }
   ++digest->lines;
   if (digest->text.size() < kDigestBytes) {
-    digest->text += "\n" + shortened(text, kDigestBytes - digest->text.size() + 16);
+    digest->text += placeOf(run_, line_) + shortened(text, kDigestBytes - digest->text.size() + 16);
     ++digest->shown;
   }
   if (digest->lines < window.lines) return;
@@ -300,7 +300,7 @@ std::optional<Time> LineSource::nextDeadline() const {
   earliest(first, batchDue_);
   earliest(first, noticeDue_);
   for (const Digest& digest : digests_) earliest(first, digest.due);
-  if (isRunning_ && options_.expectEvery && !isSilent_) {
+  if (options_.expectEvery && !isSilent_) {
     earliest(first, heardAt_ + *options_.expectEvery);
   }
   return first;
@@ -327,14 +327,14 @@ void LineSource::heard(Now now, SourceEffects& effects) {
   const Millis silence = now.steady - heardAt_;
   heardAt_ = now.steady;
   if (!std::exchange(isSilent_, false)) return;
-  note("lines again after " + inSeconds(silence), FilterOutcome::Surface, now, effects);
+  note("something came again after " + inSeconds(silence), FilterOutcome::Surface, now, effects);
 }
 
 void LineSource::checkSilence(Now now, SourceEffects& effects) {
-  if (!isRunning_ || !options_.expectEvery || isSilent_) return;
+  if (!options_.expectEvery || isSilent_) return;
   if (now.steady < heardAt_ + *options_.expectEvery) return;
   isSilent_ = true;
-  note("no line for " + inSeconds(now.steady - heardAt_) + "; one was expected every " +
+  note("nothing came for " + inSeconds(now.steady - heardAt_) + "; something was expected every " +
            inSeconds(*options_.expectEvery),
        FilterOutcome::Inject, now, effects);
 }

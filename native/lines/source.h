@@ -26,7 +26,8 @@ enum class Delivery : uint8_t { Off, Important, All };
 struct SourceOptions {
   RingLimits ring;
   Delivery delivery = Delivery::Important;
-  std::optional<Millis> expectEvery;  // a longer silence of a run is an event
+  // A longer silence is an event, within a run and between two. It counts from expectEvery() on.
+  std::optional<Millis> expectEvery;
 };
 
 // An entry with memory of its own. Run and line say where it comes from.
@@ -106,7 +107,11 @@ class LineSource {
                                                   SourceEffects& effects);
   void setDelivery(Delivery delivery) { options_.delivery = delivery; }
   void expectEvery(std::optional<Millis> time, Now now);
+  // Something has come that is no line, such as an answer in which nothing has changed.
+  void heard(Now now, SourceEffects& effects);
 
+  // What follows is of this run, also where it does not begin. Its owner counts the runs.
+  void setRun(uint32_t run) { run_ = run; }
   // REQUIRES: runs begin and end in turn; feed() only within one. `from` is Stdout or Stderr.
   void beginRun(Now now, SourceEffects& effects);
   void feed(std::string_view bytes, Source from, Now now, SourceEffects& effects);
@@ -159,7 +164,6 @@ class LineSource {
   void endDigest(size_t index, Now now, SourceEffects& effects);
   void endDigests(bool all, Now now, SourceEffects& effects);
   void flush(Now now, SourceEffects& effects);
-  void heard(Now now, SourceEffects& effects);
   void checkSilence(Now now, SourceEffects& effects);
   void countLeftOut(uint64_t LeftOut::*what, Now now);
   void sayLeftOut(Now now, bool isEnd, SourceEffects& effects);
@@ -174,10 +178,9 @@ class LineSource {
   LineRing ring_;
   SourceCounters counters_;
   uint32_t run_ = 0;
-  bool isRunning_ = false;
   Time runSince_;
   uint64_t line_ = 0;  // of the run
-  Time heardAt_;       // the last line, or the begin of the run
+  Time heardAt_;       // the last line, or the begin of what is expected
   bool isSilent_ = false;
   Rate surfacing_;
   Rate recording_;

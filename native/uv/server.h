@@ -82,6 +82,9 @@ class Server {
   // From now on the gateway's records go there; null: nowhere. The sink must stay until another one
   // is set, or the server is gone.
   void setRecords(protocol::RecordSink* records, gateway::RecordMode mode, bool spans);
+  [[nodiscard]] std::string environmentOf(const std::string& sessionId) {
+    return gateway_.environmentOf(sessionId);
+  }
   [[nodiscard]] std::string inspect() { return gateway_.inspect(clock_.now()); }
 
   // Ends everything: no listener, every connection told to go away (WebSocket close 1001 or, where

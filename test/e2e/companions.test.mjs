@@ -59,7 +59,7 @@ describe("with tap", { concurrency: 1 }, () => {
     await terminal.submit("/tap-monitor list");
     await terminal.waitForScreen(/r-[0-9a-f]{8} high: the login is open[\s┃]+src\/login\.js:12/);
     await terminal.submit("/tap-orchestrate a dark theme");
-    await terminal.waitForScreen(/needs the orchestrator/);
+    await terminal.waitForScreen(/the agent is asked to make a plan/);
     await terminal.exit();
   });
 });

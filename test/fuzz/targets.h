@@ -26,6 +26,7 @@ void patterns(std::string_view input);
 void shownText(std::string_view input);
 void recordQueries(std::string_view input);
 void lines(std::string_view input);
+void planInputs(std::string_view input);
 void gateway(std::string_view input);
 
 struct Target {
@@ -33,7 +34,7 @@ struct Target {
   void (*run)(std::string_view input);
 };
 
-inline constexpr std::array<Target, 15> kTargets{{
+inline constexpr std::array<Target, 16> kTargets{{
     {"frames", frames},
     {"handshake", handshake},
     {"json", jsonText},
@@ -48,6 +49,7 @@ inline constexpr std::array<Target, 15> kTargets{{
     {"shown", shownText},
     {"records", recordQueries},
     {"lines", lines},
+    {"plan", planInputs},
     {"gateway", gateway},
 }};
 

@@ -107,6 +107,22 @@ describe("the tarball", { concurrency: 1 }, () => {
     assert.ok(bytes <= MOST_BYTES, `${bytes} bytes:\n${said}`);
   });
 
+  test("brings along packages that load", async (t) => {
+    const { tarball } = await tarballOf(t);
+    const folder = await unpacked(t, tarball);
+    const { dependencies } = JSON.parse(fs.readFileSync(path.join(folder, "package.json"), "utf8"));
+    const program = `
+      import { createRequire } from "node:module";
+      const names = ${JSON.stringify(Object.keys(dependencies))};
+      const require = createRequire(import.meta.url);
+      for (const name of names) await (name === "croner" ? require(name) : import(name));
+      console.log(names.length);`;
+    const file = path.join(folder, "loads.mjs");
+    fs.writeFileSync(file, program);
+    const { stdout } = await execute(process.execPath, [file], { cwd: folder });
+    assert.equal(Number(stdout), Object.keys(dependencies).length);
+  });
+
   test("installs without a compiler and without a registry, and the real CLI calls a provider's tool", async (t) => {
     const { tarball } = await tarballOf(t);
     const machine = bareMachine(t);

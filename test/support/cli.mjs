@@ -1,6 +1,6 @@
 // The real Copilot CLI, offline, in a home of its own. Nothing here reads or writes the user's ~/.copilot.
 
-import { execFileSync, spawn } from "node:child_process";
+import { execFile, execFileSync, spawn } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -8,6 +8,7 @@ import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import {
   describeProcess,
   isExtension,
@@ -376,3 +377,18 @@ async function settled(child, output) {
 }
 
 const onceClosed = (pipe) => new Promise((resolve) => pipe.once("close", resolve));
+
+/** The SDK that the CLI brings along: it is where the CLI unpacks itself with its first start. */
+export async function copilotSdk() {
+  const { command, prefix } = findCli();
+  const { stdout } = await promisify(execFile)(command, [...prefix, "--version"]);
+  const version = /(\d+\.\d+\.\d+)/.exec(stdout)?.[1] ?? "";
+  const cache = process.env.XDG_CACHE_HOME ?? path.join(os.homedir(), ".cache");
+  const folder = path.join(process.env.COPILOT_CACHE_HOME ?? path.join(cache, "copilot"), "pkg");
+  const platforms = await readdir(folder);
+  const found = platforms
+    .map((name) => path.join(folder, name, version, "copilot-sdk"))
+    .find((one) => existsSync(path.join(one, "index.js")));
+  if (!found) throw new Error(`no SDK of CLI ${version} in ${folder}`);
+  return found;
+}

@@ -28,13 +28,18 @@ export async function installed(t, fields, install, options = {}) {
   const gateway = new TestGateway(t);
   const own = provider("tap-tried", { session: "all", transport: inProcess(gateway.addon) });
   own.on("error", () => {});
-  const said = { events: /** @type {any[]} */ ([]), model: /** @type {any[]} */ ([]) };
+  const said = {
+    events: /** @type {any[]} */ ([]),
+    model: /** @type {any[]} */ ([]),
+    prompts: /** @type {any[]} */ ([]),
+  };
   const [checked] = preflightKnown([{ descriptor: descriptorOf(fields), origin: "a test" }], {});
   const installation = new Installation(checked, {
     provider: own,
     sinks: {
       emit: async (...event) => void said.events.push(event),
       model: async (...text) => void said.model.push(text),
+      prompt: async (...text) => void said.prompts.push(text),
     },
     implementations: {},
     ...options,

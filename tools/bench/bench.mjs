@@ -9,7 +9,8 @@ import { buildCore, nativeFolder } from "../native.mjs";
 import { setUp } from "../setup.mjs";
 import { floors, latencies, phases } from "./cases.mjs";
 import { allowedCores, keptAwake, place, twoCores } from "./cores.mjs";
-import { firstGroup } from "./groups.mjs";
+import { emitters } from "./emitters.mjs";
+import { groups } from "./groups.mjs";
 import { helloToTool } from "./live.mjs";
 import { lines } from "./lines.mjs";
 import { loadAverage, machine } from "./machine.mjs";
@@ -211,10 +212,12 @@ for (const phase of phases) {
 await step("storm", () => storm(samples, subjects));
 await step("50 rules", () => keptAwake(() => rules(samples, subjects)));
 for (const subject of subjects.values()) await subject.close();
-await step("the first tool group", async () => {
+await step("tool groups", async () => {
   const { privateBytes } = await bareMemory();
-  const taken = await firstGroup(looksOnly ? 1 : 9, privateBytes);
-  samples.all["first group"] = { "feature host": taken };
+  samples.all["tool groups"] = await groups(looksOnly ? 1 : 9, privateBytes);
+});
+await step("emitters", async () => {
+  Object.assign(samples.all, await emitters({ program, rounds, effort }));
 });
 await step("hello until the tool is in the CLI's session", async () => {
   const ms = await helloToTool(looksOnly ? 3 : 30);

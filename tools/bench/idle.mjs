@@ -12,7 +12,7 @@ const ROUNDS = 5;
 const MODULES = [
   "rotating-file-stream",
   "jsonc-parser",
-  ...["base/addon", "base/log", "host/gateway-host", "registry/registry"].map((name) =>
+  ...["base/addon", "base/log", "host/gateway-host", "registry/installation"].map((name) =>
     path.join(root, "js", `${name}.mjs`),
   ),
 ];

@@ -1,11 +1,13 @@
-// What lines cost: `bench_lines write <MB>` writes a log to stdout, `bench_lines tap|getline <set>`
-// reads it from stdin and holds it to ten rules. One line of JSON: bytes, hits, own CPU seconds.
+// What lines cost: `bench_lines write <MB>` writes a log to stdout, `bench_lines pour <lines>` so
+// many lines of it each second until nobody reads them, and `bench_lines tap|getline <set>` reads
+// it from stdin and holds it to ten rules. One line of JSON: bytes, hits, own CPU seconds.
 // tools/bench/lines-node.mjs is the same in Node.js.
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +16,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -54,14 +57,9 @@ constexpr std::array<std::string_view, 8> kWords{
 constexpr std::array<std::string_view, 4> kForeign{
     "caf\u00E9", "\u041C\u043E\u0441\u043A\u0432\u0430", "na\u00EFve", "\u6771\u4EAC"};
 
-void writeLog(size_t megabytes) {
-  uint64_t state = 42;
-  const auto below = [&state](uint32_t bound) {
-    state = state * 6364136223846793005U + 1442695040888963407U;
-    return static_cast<uint32_t>(state >> 33) % bound;
-  };
-  std::string block;
-  for (uint64_t left = uint64_t{megabytes} * 1'000'000; left >= kLineSize; left -= kLineSize) {
+class Log {
+ public:
+  void appendLine(std::string& block) {
     std::string line = "2026-11-22T10:15:" + std::to_string(10 + below(50)) + "." +
                        std::to_string(100 + below(900)) + "Z INFO [worker-" +
                        std::to_string(10 + below(90)) + "] ";
@@ -75,11 +73,45 @@ void writeLog(size_t megabytes) {
     line.resize(kLineSize - 1);
     while ((static_cast<uint8_t>(line.back()) & 0x80) != 0) line.back() = '.';
     block.append(line).append("\n");
+  }
+
+ private:
+  [[nodiscard]] uint32_t below(uint32_t bound) {
+    state_ = state_ * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<uint32_t>(state_ >> 33) % bound;
+  }
+  uint64_t state_ = 42;
+};
+
+void writeLog(size_t megabytes) {
+  Log log;
+  std::string block;
+  for (uint64_t left = uint64_t{megabytes} * 1'000'000; left >= kLineSize; left -= kLineSize) {
+    log.appendLine(block);
     if (block.size() < kBuffer) continue;
     std::fwrite(block.data(), 1, block.size(), stdout);
     block.clear();
   }
   std::fwrite(block.data(), 1, block.size(), stdout);
+}
+
+// So many lines each second, in equal pieces, of a log that was made before: it takes little CPU.
+void pourLog(size_t linesPerSecond) {
+  constexpr size_t kPieces = 200;  // of a second
+  const size_t lines = std::max<size_t>(linesPerSecond / kPieces, 1);
+  Log log;
+  std::array<std::string, kPieces> pieces;
+  for (std::string& piece : pieces) {
+    for (size_t i = 0; i < lines; ++i) log.appendLine(piece);
+  }
+  auto next = std::chrono::steady_clock::now();
+  for (size_t i = 0;; i = (i + 1) % kPieces) {
+    const std::string& piece = pieces[i];
+    if (std::fwrite(piece.data(), 1, piece.size(), stdout) < piece.size()) return;
+    if (std::fflush(stdout) != 0) return;
+    next += std::chrono::microseconds(1'000'000 / kPieces);
+    std::this_thread::sleep_until(next);
+  }
 }
 
 // --- the rules: a file with one pattern a line ---
@@ -168,6 +200,8 @@ int main(int argc, char** argv) {
   const std::string_view how = argc > 2 ? argv[1] : "";
   if (how == "write") {
     writeLog(static_cast<size_t>(std::atoi(argv[2])));
+  } else if (how == "pour") {
+    pourLog(static_cast<size_t>(std::atoi(argv[2])));
   } else if (how == "tap") {
     withTap(patternsIn(argv[2]));
   } else if (how == "getline") {

@@ -11,7 +11,7 @@ import { CommandFailed, run, say } from "../commands.mjs";
 import { buildCore, nativeFolder } from "../native.mjs";
 import { spread } from "./statistics.mjs";
 
-const literals = [
+export const literals = [
   ...["ERROR", "FATAL", "panic:", "Traceback", "connection refused", "out of memory"],
   ...["status=503", "timed out", "permission denied", "build failed"],
 ];

@@ -13,15 +13,15 @@ export class Subject {
   /** @type {Map<number, {resolve: (value: any) => void, reject: (error: Error) => void}>} */
   #waiting = new Map();
 
-  /** @param {string} name */
-  static async start(name) {
-    const started = new Subject(name);
+  /** @param {string} name @param {Record<string, string>} [env] besides that of this process */
+  static async start(name, env) {
+    const started = new Subject(name, env);
     Object.assign(started, await started.#reply(0));
     return started;
   }
 
-  /** @param {string} name */
-  constructor(name) {
+  /** @param {string} name @param {Record<string, string>} [env] */
+  constructor(name, env = {}) {
     this.name = name;
     /** Where its provider connects. */
     this.port = 0;
@@ -30,7 +30,7 @@ export class Subject {
     this.gatewayPid = 0;
     /** @type {"tools" | "websocket" | "tcp"} */
     this.speaks = "tools";
-    this.child = fork(subject, [name]);
+    this.child = fork(subject, [name], { env: { ...process.env, ...env } });
     this.child.on("message", (/** @type {any} */ { id, value, error }) => {
       const waiting = this.#waiting.get(id);
       this.#waiting.delete(id);

@@ -1,6 +1,7 @@
 // The table of a run: every figure as median (min to max), and what was to be reached beside it.
 
 import { latencies, metrics, targets } from "./cases.mjs";
+import { floodNames } from "./emitters.mjs";
 import { lineSets } from "./lines.mjs";
 import { spread } from "./statistics.mjs";
 
@@ -17,12 +18,15 @@ const shown = {
   "50 providers": ["p50", "p99", "perSecond"],
   storm: ["ms", "syncs"],
   "50 rules": ["p50", "p99"],
-  "first group": ["ms", "privateBytes"],
+  "tool groups": ["ms", "privateBytes"],
   "hello to tool": ["ms"],
   "a tool is added": ["instructions", "linkBytes"],
   "a provider leaves": ["instructions", "linkBytes"],
   "a provider comes": ["instructions", "linkBytes"],
   ...Object.fromEntries(lineSets.map((name) => [name, ["mbPerCpuSecond"]])),
+  ...Object.fromEntries(floodNames.map((name) => [name, ["p50", "p99", "linesPerSecond"]])),
+  "what lines add": ["p99"],
+  "an idle emitter": ["privateBytes"],
   memory: ["bytes", "privateBytes"],
 };
 

@@ -10,6 +10,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { createGateway } from "copilot-tap/gateway";
 import { WebSocketServer } from "ws";
+import { HOST_FLAGS } from "../../js/base/host-process.mjs";
 import { GatewayLink } from "../../js/session/gateway-link.mjs";
 import { gatewayFiles, programFolder } from "../../js/base/paths.mjs";
 import { userConfigFile } from "../../js/projects/config-file.mjs";
@@ -104,16 +105,19 @@ function freePort() {
   });
 }
 
-/** @param {{records?: boolean, spans?: boolean}} [config] the user's @returns {Promise<Rival>} */
-async function tapDetached(config = {}) {
+/** @param {{records?: boolean, spans?: boolean}} [config] the user's; most have none @returns {Promise<Rival>} */
+async function tapDetached(config) {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), "tap-bench-"));
   const port = await freePort();
   const env = { ...process.env, COPILOT_HOME: home, TAP_GATEWAY_PORT: String(port) };
   const files = gatewayFiles(env);
-  const configFile = userConfigFile(files);
-  fs.mkdirSync(path.dirname(configFile), { recursive: true, mode: 0o700 });
-  fs.writeFileSync(configFile, JSON.stringify(config), { mode: 0o600 });
-  const host = spawn(process.execPath, [path.join(programFolder, "js", "host", "host.mjs")], {
+  if (config) {
+    const file = userConfigFile(files);
+    fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    fs.writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
+  }
+  const main = path.join(programFolder, "js", "host", "host.mjs");
+  const host = spawn(process.execPath, [...HOST_FLAGS, main], {
     env,
     stdio: "ignore",
   });

@@ -100,12 +100,20 @@ async function group({ name }) {
   return { ms: performance.now() - startedAt };
 }
 
+/** A call of one of tap's own tools. @param {{name: string, args?: object}} options */
+async function tool({ name, args = {} }) {
+  const result = await rival.call(name, args);
+  if (result.resultType !== "success") throw new Error(JSON.stringify(result).slice(0, 500));
+  return JSON.parse(result.textResultForLlm);
+}
+
 /** @type {Record<string, (options: any) => unknown>} */
 const requests = {
   load,
   hooks,
   tools,
   group,
+  tool,
   memory: () => memoryOf(rival.gatewayPid),
   close: () => rival.close(),
 };

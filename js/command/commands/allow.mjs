@@ -1,6 +1,5 @@
 // `allow`: the user's consent to what a tap.config.json starts.
 
-import readline from "node:readline";
 import {
   allow,
   commandLine,
@@ -11,6 +10,7 @@ import {
   startLines,
 } from "../../projects/consent.mjs";
 import { load, PATH_ARGUMENT } from "../config-file.mjs";
+import { confirmed } from "../confirmed.mjs";
 import { Failure } from "../failure.mjs";
 import { emitterLines } from "../../projects/emitter-lines.mjs";
 import { filesOf, runByAgent } from "../given.mjs";
@@ -18,21 +18,6 @@ import { inLine } from "../../base/visible.mjs";
 import { Output, strong } from "../../views/output.mjs";
 
 /** @typedef {import("../../projects/consent.mjs").Entry} Entry */
-
-/**
- * Anything but a clear yes is a no, the end of the input included.
- * @param {string} question @returns {Promise<boolean>}
- */
-function confirmed(question) {
-  const terminal = readline.createInterface({ input: process.stdin, output: process.stdout });
-  return new Promise((resolve) => {
-    terminal.on("close", () => resolve(false));
-    terminal.question(question, (answer) => {
-      resolve(/^\s*y(es)?\s*$/i.test(answer));
-      terminal.close();
-    });
-  });
-}
 
 /** @typedef {import("../../views/output.mjs").Part} Part */
 

@@ -110,8 +110,9 @@ async function history(control, session, output, given) {
   });
 }
 
-/** @param {Output} output @param {Record<string, any>} view */
+/** @param {Output} output @param {Record<string, any>} view perhaps in short: many are */
 function showEmitter(output, { name, state, does, runs, what, lines, next }) {
+  if (lines === undefined) return output.say(`${inLine(name)}  ${state}`);
   output.say(`${inLine(name)}  ${state}, ${does}, ${runs} ${runs === 1 ? "run" : "runs"}`);
   output.say(faint(`  ${what}`));
   const { kept, dropped, surfaced, injected } = lines;
@@ -153,6 +154,7 @@ async function run(given) {
       const all = action === "list" ? answer.emitters : [answer];
       if (all.length === 0) output.say("No emitter is here. copilot-tap emit start begins one.");
       all.forEach((/** @type {any} */ one) => showEmitter(output, one));
+      if (answer.more) output.say(`and ${answer.more} more`);
     });
   });
 }

@@ -16,6 +16,7 @@ const MODULES = {
   records: () => import("./records.mjs"),
   spans: () => import("./spans.mjs"),
   emit: () => import("./emit.mjs"),
+  plan: () => import("./plan.mjs"),
   push: () => import("./push.mjs"),
   use: () => import("./use.mjs"),
   features: () => import("./features.mjs"),

@@ -1,28 +1,15 @@
 // `copilot-tap top` while it runs: looks, keys and sizes make frames.
 
-import { Output } from "../../views/output.mjs";
 import { frameOf } from "../../views/top/frame.mjs";
 import { FIRST, pressed } from "../../views/top/state.mjs";
 import { pause, untilInterrupted } from "../interruption.mjs";
+import { painted } from "./painted.mjs";
 import { Screen } from "./screen.mjs";
 import { Source } from "./source.mjs";
 
 /** @typedef {import("../../views/top/panel.mjs").Seen} Seen */
 
 const LOOK_MS = 1000;
-
-/** As text for a terminal, made safe. @param {import("../../views/output.mjs").Part[][]} lines @returns {string[]} */
-function painted(lines) {
-  /** @type {string[]} */
-  const texts = [];
-  const out = /** @type {any} */ ({
-    isTTY: true,
-    write: (/** @type {string} */ line) => texts.push(line),
-  });
-  const output = new Output({}, { out, columns: Infinity });
-  for (const line of lines) output.say(...line);
-  return texts.map((line) => line.slice(0, -1));
-}
 
 /**
  * Until the user quits or a signal comes.

@@ -1,7 +1,7 @@
 // /tap-monitor and /tap-orchestrate: the user's own hand. The model cannot type them.
 
 import { shortened, visible } from "../../base/visible.mjs";
-import { reviewPrompt } from "./prompts.mjs";
+import { orchestratePrompt, reviewPrompt } from "./prompts.mjs";
 import { openReviews } from "./reviews.mjs";
 
 /** @typedef {import("../../registry/installation.mjs").Context} Context */
@@ -27,26 +27,24 @@ async function list(services, cwd) {
 }
 
 /** @param {Context} context @param {Typed} typed @returns {Promise<string>} for the timeline */
-export async function monitor({ services, notify, grants }, { args, session }) {
+export async function monitor({ services, prompts, grants }, { args, session }) {
   const stream = args.trim();
   if (stream === "list") return list(services, session.cwd);
   if (stream.length > MOST_STREAM)
     return `tap: a stream's name has at most ${MOST_STREAM} characters`;
-  if (!grants.includes("notify")) return "tap: this feature may not put a text before the model";
+  if (!grants.includes("prompt")) return "tap: this feature may not start a turn";
   try {
-    await notify.model(reviewPrompt(visible(stream)), { session: session.id });
+    await prompts.start(reviewPrompt(visible(stream)), { session: session.id });
   } catch (error) {
     return `tap: the model could not be asked: ${/** @type {Error} */ (error).message}`;
   }
   return "tap: the model is asked for a review. /tap-monitor list shows what it finds";
 }
 
-/** @param {Typed} typed @returns {string} for the timeline */
-export function orchestrate({ args }) {
-  if (args.trim() === "") return "tap: which task? As in: /tap-orchestrate add a dark theme";
-  return (
-    "tap: /tap-orchestrate needs the orchestrator, which this version of tap does not have: plans " +
-    "whose steps are done by agents of their own, each after the one before. Nothing was started.\n" +
-    "Until then: give the task to Copilot in plan mode, and set what has to be shown with /tap-goal"
-  );
+/** @param {Context} context @param {Typed} typed @returns {Promise<string>} for the timeline */
+export async function orchestrate(context, { args, session }) {
+  const task = args.trim();
+  if (task === "") return "tap: which task? As in: /tap-orchestrate add a dark theme";
+  await context.prompts.start(orchestratePrompt(task), { session: session.id });
+  return "tap: the agent is asked to make a plan of the task. /tap-plan shows how it goes";
 }

@@ -12,7 +12,7 @@ export const descriptor = {
     { capability: "records:read", required: true, reason: "lists the reviews that are open" },
     { capability: "records:write", required: true, reason: "records reviews" },
     { capability: "session:read", required: true, reason: "knows the folder of a review" },
-    { capability: "notify", required: false, reason: "asks the model to review its work" },
+    { capability: "prompt", required: false, reason: "asks the model to review its work" },
   ],
   tools: [
     {
@@ -65,6 +65,6 @@ export function install(context) {
   });
   context.commands.register("tap-orchestrate", async (typed) => {
     const { orchestrate } = await import("./command-line.mjs");
-    return orchestrate(typed);
+    return orchestrate(context, typed);
   });
 }

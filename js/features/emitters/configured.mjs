@@ -41,39 +41,63 @@ export class Configured {
     clearTimeout(this.#timer);
     if (this.#closed) return;
     const sessions = await this.#emitters.sessions();
-    const folders = new Map(sessions.map((session) => [session.cwd, session]));
-    for (const session of folders.values()) {
-      await this.#lookAt(session).catch((error) => {
+    /** @type {Map<string, InspectedSession | undefined>} */
+    const folders = new Map();
+    for (const { allowed, spec, owner } of this.#emitters.all()) {
+      if (allowed && spec.background) folders.set(owner.folder, undefined);
+    }
+    for (const session of sessions) folders.set(session.cwd, session);
+    for (const [folder, session] of folders) {
+      await this.#lookAt(folder, session).catch((error) => {
         this.#context.diagnostics.add(`a config could not be read: ${messageOf(error)}`);
       });
     }
-    for (const folder of this.#stamps.keys()) {
-      if (!folders.has(folder)) this.#stamps.delete(folder);
+    for (const key of this.#stamps.keys()) {
+      if (!folders.has(key.replace(/^background /, ""))) this.#stamps.delete(key);
     }
     if (this.#closed || folders.size === 0) return;
     this.#timer = setTimeout(() => void this.look(), LOOK_MS);
     this.#timer.unref();
   }
 
-  /** @param {InspectedSession} session */
-  async #lookAt(session) {
-    const stamp = this.#stamps.get(session.cwd);
-    const asked = { session: session.id, ...(stamp !== undefined && { stamp }) };
+  /** @param {string} folder @param {InspectedSession} [session] one that is there */
+  async #lookAt(folder, session) {
+    // What begins with a session begins also where its config was seen without one.
+    const place = session ? folder : `background ${folder}`;
+    const stamp = this.#stamps.get(place);
+    const whose = session ? { session: session.id } : { folder };
+    const asked = { ...whose, ...(stamp !== undefined && { stamp }) };
     const read = await this.#context.services.emitters.configured(asked);
     if (read.same) return;
-    this.#stamps.set(session.cwd, read.stamp);
-    const there = this.#running.get(session.cwd) ?? new Map();
-    this.#running.set(session.cwd, there);
+    this.#stamps.set(place, read.stamp);
+    const there = this.#running.get(folder) ?? new Map();
+    this.#running.set(folder, there);
     const named = new Map(
       read.emitters.map((/** @type {any} */ one) => [`${one.file} ${one.name}`, one]),
     );
     // While a config has mistakes, what it named before goes on.
-    if (read.problems.length === 0) await this.#removeChanged(session.cwd, there, named);
+    if (read.problems.length === 0) await this.#removeChanged(folder, there, named);
+    if (!session) return;
     for (const [key, entry] of named) {
       if (there.has(key) || !entry.allowed || !entry.spec.autoStart) continue;
       await this.#start(session, there, key, entry);
     }
-    for (const { spec } of read.streams) await this.#emitters.stream(session, spec);
+    if (read.problems.length > 0) return;
+    const streams = read.streams.map((/** @type {any} */ one) => one.spec);
+    await this.#emitters.streams.set(session, streams);
+  }
+
+  /**
+   * What a former process ran without a session, as the config has it now.
+   * @param {string} folder @param {{spec: {name: string, file?: string}}} former
+   * @returns {Promise<import("../../base/emitter-spec.mjs").EmitterSpec | undefined>} undefined: the user does not allow it
+   */
+  async inBackground(folder, { spec: { name, file } }) {
+    const { emitters } = await this.#context.services.emitters.configured({ folder });
+    const entry = emitters.find(
+      (/** @type {any} */ one) => one.name === name && one.file === (file ?? "project"),
+    );
+    return entry?.allowed && entry.spec.autoStart && entry.spec.background ? entry.spec : undefined;
   }
 
   /** What the config has no more, or not like this. @param {string} folder @param {Map<string, Running>} there @param {Map<string, any>} named */

@@ -4,6 +4,7 @@
 import { messageOf } from "../../base/errors.mjs";
 import { shortened } from "../../base/visible.mjs";
 import { Feed } from "./feed.mjs";
+import { digestOf, hex, MOST_TEXT, newId, oneLine, recordRun, traceparentOf } from "./run.mjs";
 import { Schedule } from "./schedule.mjs";
 
 /** @typedef {import("../../base/emitter-spec.mjs").EmitterSpec} EmitterSpec */
@@ -14,39 +15,27 @@ import { Schedule } from "./schedule.mjs";
 /** @typedef {ScheduleState & {running?: boolean}} FormerState */
 /** @typedef {import("./feed.mjs").Owner} Owner */
 /** @typedef {import("./feed.mjs").Parts} Parts */
+/** @typedef {import("./run.mjs").Run} Run */
+/** @typedef {import("./run.mjs").Outcome} Outcome */
 /**
- * @typedef {object} Run
- * @property {number} number
- * @property {number} at Unix ms
- * @property {string} trace
- * @property {string} [session]
- * @property {{kept: number, dropped: number, injected: number}} before
- * @property {string} [stopped] why it was ended
- *
- * @typedef {{status: "ok" | "failed" | "stopped", exitCode?: number, signal?: string, error?: string}} Outcome
- *
  * @typedef {object} How
+ * @property {string} [id] of one that goes on
  * @property {boolean} [watched] its end is told to the model, whatever it is
  * @property {string} [gap] what was not read, where it goes on after a restart
  * @property {FormerState} [former]
+ * @property {string} [path] PATH of the session that has asked for it
+ * @property {string} [seen] digest of what an http emitter has last seen
  * @property {boolean} [allowed] by the user, as an entry of a config
  */
 
 const MOST_TIMER = 2 ** 31 - 1;
-/** Of a text in the record of a run. */
-const MOST_TEXT = 500;
-
-const hex = (/** @type {number} */ bytes) =>
-  [...crypto.getRandomValues(new Uint8Array(bytes))]
-    .map((byte) => byte.toString(16).padStart(2, "0"))
-    .join("");
 
 /** A command that was cut off by the end of its process runs again: that was no run of `maxRuns`. @param {EmitterSpec} spec @param {FormerState} former */
 const resumed = ({ kind }, { running, ...schedule }) =>
   running && kind !== "prompt" ? { ...schedule, runs: schedule.runs - 1 } : schedule;
 
 export class Emitter {
-  id = `e-${crypto.randomUUID().slice(0, 8)}`;
+  id;
   spec;
   feed;
   since;
@@ -55,6 +44,7 @@ export class Emitter {
   #schedule;
   #watched;
   #gap;
+  #path;
   /** @type {Run | undefined} */
   #run;
   /** @type {NodeJS.Timeout | undefined} */
@@ -67,12 +57,15 @@ export class Emitter {
   #onRunEnd = [];
   /** Of the session, for prompts. @type {"busy" | "idle" | undefined} */
   #activity;
-  /** What an http emitter has last seen. @type {string | undefined} */
+  /** Of what an http emitter has last seen: its digest. */
   #seen;
 
   /** @param {EmitterSpec} spec @param {Owner} owner @param {Parts} parts @param {How} [how] */
   constructor(spec, owner, parts, how = {}) {
-    const { watched = false, gap = "", former, allowed = false } = how;
+    const { id = newId(), watched = false, gap = "", former, path, seen, allowed = false } = how;
+    this.id = id;
+    this.#seen = seen;
+    this.#path = path;
     this.spec = spec;
     this.since = parts.now();
     this.#parts = parts;
@@ -88,12 +81,22 @@ export class Emitter {
     return this.feed.owner;
   }
 
-  /** @returns {Promise<void>} rejected with a RangeError where a rule is wrong */
-  async begin() {
+  /** Nothing of it runs yet. @returns {Promise<void>} rejected with a RangeError where a rule is wrong */
+  async open() {
     await this.feed.open(this.spec, (end) => this.#programEnded(end));
-    if (this.#gap) this.feed.note(this.#gap, "surface");
     if (this.spec.onChange) await this.#watch(this.spec.onChange);
+  }
+
+  /** @returns {Promise<void>} once what is due at once has begun */
+  async begin() {
+    if (this.#gap) this.feed.note(this.#gap, "surface");
     await this.#look();
+  }
+
+  /** It never was: nothing of it is left. */
+  async discard() {
+    this.#finish("discarded");
+    await this.feed.close();
   }
 
   // ---- time ----------------------------------------------------------------------------------------
@@ -173,22 +176,43 @@ export class Emitter {
   #start(number) {
     const { kept, dropped, injected } = this.feed.counters();
     const before = { kept, dropped, injected };
-    this.#run = { number, at: this.#parts.now(), trace: hex(16), before };
+    this.#run = { number, at: this.#parts.now(), trace: hex(16), span: hex(8), before };
+    this.feed.setRun(number, traceparentOf(this.#run));
     const { kind } = this.spec;
     const works = { command: this.#execute, prompt: this.#prompt, http: this.#fetch };
+    const run = this.#run;
     works[kind].call(this, number).catch((error) => {
-      this.feed.note(`run ${number} did not start: ${messageOf(error)}`, "inject");
-      this.#endRun({ status: "failed", error: messageOf(error) });
+      if (this.#run === run) this.#failed(number, oneLine(messageOf(error)));
     });
+  }
+
+  /** @param {number} number @param {string} why */
+  #failed(number, why) {
+    if (this.spec.kind === "prompt") return this.#refused(why);
+    const what = this.spec.kind === "http" ? "failed" : "did not start";
+    this.feed.note(`run ${number} ${what}: ${why}`, "inject");
+    this.#endRun({ status: "failed", error: why });
+  }
+
+  /** The session did not take the prompt: that was no run. @param {string} why */
+  #refused(why) {
+    this.#run = undefined;
+    this.feed.note(`a run was left out: ${why}`, "surface");
+    for (const resolve of this.#onRunEnd.splice(0)) resolve();
+    if (!this.#ended) this.#apply(this.#schedule.refused(this.#parts.now()));
+    this.#parts.onChange();
   }
 
   async #execute() {
     const { command, argv, cwd, env, includeStderr: stderr } = this.spec;
-    const traceparent = `00-${this.#run?.trace}-${hex(8)}-01`;
-    await this.#requirePermission("bash", { command: command ?? argv?.join(" ") ?? "" });
+    const { traceparent } = this.feed;
+    const variables = Object.keys(env).length > 0 && { env };
+    const asked = { command: command ?? argv?.join(" ") ?? "", ...variables };
+    await this.#requirePermission("bash", asked);
     if (this.#run?.stopped !== undefined) return this.#endRun({ status: "stopped" });
     const { folder } = this.owner;
-    await this.feed.start({ command, argv, folder, cwd, env, stderr, traceparent });
+    const path = this.#path;
+    await this.feed.start({ command, argv, folder, cwd, env, path, stderr, traceparent });
     if (this.#run?.stopped !== undefined) void this.feed.stopProgram();
   }
 
@@ -210,11 +234,14 @@ export class Emitter {
 
   /** @param {number} number */
   async #prompt(number) {
+    const run = this.#run;
     const session = await this.#parts.target(this.owner);
     if (!session) throw new Error("no session is there");
-    if (this.#run) this.#run.session = session.id;
+    if (!run || this.#run !== run) return;
+    run.session = session.id;
     const { name, prompt = "" } = this.spec;
-    await this.#parts.teller.prompt(session.id, name, number, prompt);
+    await this.#parts.teller.prompt(session.id, name, number, prompt, this.feed.traceparent);
+    if (this.#run !== run) return;
     this.feed.note(`run ${number}: ${prompt}`, "keep");
     this.#heard("busy");
   }
@@ -226,11 +253,13 @@ export class Emitter {
     await this.#requirePermission("web_fetch", { url });
     const { valueOf } = await import("./http.mjs");
     const value = await valueOf(this.#parts.services, url, jsonPath);
+    const seen = await digestOf(value);
     if (this.#run !== run || this.#ended) return;
-    const isFirst = this.#seen === undefined;
-    if (isFirst) this.feed.note(`at first: ${shortened(value, MOST_TEXT)}`, "keep");
-    else if (value !== this.#seen) this.feed.take(value, { isExpected: true });
-    this.#seen = value;
+    if (this.#seen === undefined) {
+      this.feed.note(`at first: ${shortened(oneLine(value), MOST_TEXT)}`, "keep");
+    } else if (seen !== this.#seen) this.feed.take(value, { isExpected: true });
+    this.feed.heard();
+    this.#seen = seen;
     this.#endRun({ status: "ok" });
   }
 
@@ -252,33 +281,10 @@ export class Emitter {
     const run = this.#run;
     if (!run) return;
     this.#run = undefined;
-    this.#record(run, status, end);
+    recordRun(this, run, { status, ...end }, this.#parts);
     for (const resolve of this.#onRunEnd.splice(0)) resolve();
     if (!this.#ended) this.#apply(this.#schedule.ended(this.#parts.now(), status === "ok"));
     this.#parts.onChange();
-  }
-
-  /** @param {Run} run @param {Outcome["status"]} status @param {Omit<Outcome, "status">} end */
-  #record(run, status, { exitCode, signal, error }) {
-    const { name, command, argv } = this.spec;
-    const { kept, dropped, injected } = this.feed.counters();
-    const text = command ?? argv?.join(" ");
-    const body = {
-      ...{ emitter: name, id: this.id, run: run.number, start: run.at, status },
-      durationMs: Math.max(0, this.#parts.now() - run.at),
-      ...(text !== undefined && { command: shortened(text, MOST_TEXT) }),
-      ...(exitCode !== undefined && { exitCode }),
-      ...(signal !== undefined && { signal }),
-      ...(error !== undefined && { error: shortened(error, MOST_TEXT) }),
-      kept: kept - run.before.kept,
-      dropped: dropped - run.before.dropped,
-      injected: injected - run.before.injected,
-    };
-    const session = this.owner.session ?? run.session;
-    const whose = { trace: run.trace, ...(session !== undefined && { session }) };
-    this.#parts.services.records
-      .append({ collection: "emitter_run", ...whose, body })
-      .catch((failed) => this.#parts.onDiagnostic(`a run was not recorded: ${messageOf(failed)}`));
   }
 
   /** @param {string} why */
@@ -306,6 +312,7 @@ export class Emitter {
   #finish(why) {
     void this.#files?.close();
     this.#ended ||= why;
+    this.feed.expectNothing();
     clearTimeout(this.#timer);
   }
 
@@ -340,11 +347,13 @@ export class Emitter {
 
   /** What a process that follows needs. */
   saved() {
-    const { spec, owner } = this;
+    const { id, spec, owner } = this;
     const { rules, subscribe, delivery } = this.feed;
     const now = { ...spec, rules, ...(spec.kind !== "prompt" && { subscribe, delivery }) };
     const { allowed } = this;
     const schedule = { ...this.#schedule.state, running: this.#run !== undefined };
-    return { spec: now, owner, allowed, schedule, watched: this.#watched };
+    const path = this.#path;
+    const seen = this.#seen;
+    return { id, spec: now, owner, path, seen, allowed, schedule, watched: this.#watched };
   }
 }

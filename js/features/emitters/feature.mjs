@@ -74,7 +74,11 @@ export const descriptor = {
         ...FORCE,
       }),
     }),
-    tool("tap_list_emitters", "The emitters of this session and folder.", parameters([])),
+    tool(
+      "tap_list_emitters",
+      "The emitters of this session and folder, or one of them. Many are listed in short.",
+      parameters([], NAME),
+    ),
     tool(
       "tap_set_event_filter",
       "Replaces an emitter's filter, and says what it does to the last 200 lines.",

@@ -30,6 +30,7 @@ import { messageOf } from "../../base/errors.mjs";
  * @property {readonly LineRule[]} rules
  * @property {boolean} subscribe @property {"important" | "all"} delivery
  * @property {number} [expectEvery] ms
+ * @property {"modelOwned" | "userOwned"} [managedBy]
  */
 
 export class Feed {
@@ -39,20 +40,25 @@ export class Feed {
   rules;
   subscribe;
   delivery;
+  managedBy;
+  /** Of the run. @type {string | undefined} */
+  traceparent;
   /** Lines that nobody was there to hear. */
   unheard = { surfaced: 0, injected: 0 };
   #parts;
+  #posts = 0;
   /** @type {LineStream} */
   #lines = /** @type {any} */ (undefined);
 
   /** @param {FeedOptions} options @param {Owner} owner @param {Parts} parts */
-  constructor({ name, stream, rules, subscribe, delivery }, owner, parts) {
+  constructor({ name, stream, rules, subscribe, delivery, managedBy }, owner, parts) {
     this.name = name;
     this.stream = stream;
     this.owner = owner;
     this.rules = rules;
     this.subscribe = subscribe;
     this.delivery = delivery;
+    this.managedBy = managedBy ?? "modelOwned";
     this.#parts = parts;
   }
 
@@ -113,6 +119,12 @@ export class Feed {
       .catch((error) => this.#parts.onDiagnostic(`lines were not recorded: ${messageOf(error)}`));
   }
 
+  /** What follows is of this run, whose number is that of its record. @param {number} run @param {string} [traceparent] */
+  setRun(run, traceparent) {
+    this.traceparent = traceparent;
+    this.#lines.setRun(run);
+  }
+
   /** Begins a run. @param {LineProgram} program */
   start(program) {
     return this.#lines.start(program);
@@ -127,9 +139,25 @@ export class Feed {
     return this.#lines.stop();
   }
 
+  /** @param {string} text of a stream without an emitter */
+  post(text) {
+    this.setRun((this.#posts += 1));
+    this.take(text, { isExpected: true });
+  }
+
   /** A run without a program. @param {string} text its lines @param {EndJudgement} end */
   take(text, end) {
     this.#lines.take(text, end);
+  }
+
+  /** Something has come that is no line: it ends a silence. */
+  heard() {
+    this.#lines.heard();
+  }
+
+  /** From now on silence is no event. */
+  expectNothing() {
+    this.#lines?.expectEvery(0);
   }
 
   /** An entry of the emitter's own. @param {string} text @param {LineOutcome} outcome */
@@ -150,6 +178,15 @@ export class Feed {
     this.delivery = delivery;
     this.#lines.setDelivery(this.#injector());
     this.#parts.onChange();
+  }
+
+  /** A config says now what it is. @param {Pick<FeedOptions, "rules" | "subscribe" | "delivery" | "managedBy">} said */
+  become({ rules, subscribe, delivery, managedBy }) {
+    if (JSON.stringify(rules) !== JSON.stringify(this.rules)) this.setRules(rules);
+    if (subscribe !== this.subscribe || delivery !== this.delivery) {
+      this.setInjector(subscribe, delivery);
+    }
+    this.managedBy = managedBy ?? this.managedBy;
   }
 
   /** @param {Parameters<LineStream["history"]>[0]} [query] */

@@ -3,29 +3,29 @@
 import { messageOf } from "../../base/errors.mjs";
 import { Configured } from "./configured.mjs";
 import { Emitter } from "./emitter.mjs";
-import { Feed } from "./feed.mjs";
 import { SavedEmitters } from "./saved.mjs";
 import { ownerNow, SessionList } from "./sessions.mjs";
+import { keyOf, Streams } from "./streams.mjs";
 import { Teller } from "./teller.mjs";
 
 /** @typedef {import("../../base/emitter-spec.mjs").EmitterSpec} EmitterSpec */
-/** @typedef {import("../../base/emitter-spec.mjs").StreamSpec} StreamSpec */
 /** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
 /** @typedef {import("../../registry/installation.mjs").Context} Context */
 /** @typedef {import("./feed.mjs").Owner} Owner */
 /** @typedef {ReturnType<Emitter["saved"]>} Saved */
 
 export const MOST_EMITTERS = 500;
-/** Streams without an emitter, of one session. */
-export const MOST_STREAMS = 50;
 /** How long what belonged to a session waits for the one that follows it. */
 const FOLLOW_MS = 10_000;
 /** After a restart: for sessions to come back. */
 const RETURN_MS = 60_000;
 const SAVE_MS = 200;
 
-const keyOf = (/** @type {Owner} */ { session, folder }) =>
-  session === undefined ? `folder ${folder}` : `session ${session}`;
+/**
+ * @typedef {object} StartHow
+ * @property {boolean} [watched] @property {boolean} [allowed] by the user, as an entry of a config
+ * @property {boolean} [replaces] one that runs under its name, where there is one
+ */
 
 export class Emitters {
   /** Those of configs. */
@@ -36,8 +36,8 @@ export class Emitters {
   #now;
   /** By owner, then by name. @type {Map<string, Map<string, Emitter>>} */
   #emitters = new Map();
-  /** Streams without an emitter, likewise. @type {Map<string, Map<string, Feed>>} */
-  #streams = new Map();
+  /** Without an emitter. */
+  streams = new Streams(() => this.#parts());
   /** What a former process ran, until its session is there. @type {Saved[]} */
   #waiting = [];
   /** Likewise those of configs, by folder and name, which begin with their config. @type {Map<string, Saved>} */
@@ -48,6 +48,8 @@ export class Emitters {
   /** @type {NodeJS.Timeout | undefined} */
   #saving;
   #closed = false;
+  /** @type {Promise<void>} */
+  #resuming = Promise.resolve();
 
   /** @param {Context} context @param {() => number} [now] Unix ms */
   constructor(context, now = Date.now) {
@@ -72,32 +74,36 @@ export class Emitters {
   }
 
   /** Starts again what belongs to a session that is there now, or to the one that follows it. */
-  async #resume() {
-    const sessions = await this.#sessions.list(true);
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const one of waiting) {
-      const isThere = sessions.some(({ cwd }) => cwd === one.owner.folder);
-      if (one.allowed && isThere) {
-        this.#former.set(`${keyOf(one.owner)} ${one.spec.name}`, one);
-        continue;
+  #resume() {
+    const resumed = this.#resuming.then(async () => {
+      const sessions = await this.#sessions.list(true);
+      for (const one of [...this.#waiting]) {
+        const goesOn = await this.#goOn(one, sessions).catch((error) => {
+          this.#context.diagnostics.add(`${one.spec.name} could not go on: ${messageOf(error)}`);
+          return true;
+        });
+        if (goesOn) this.#waiting = this.#waiting.filter((other) => other !== one);
       }
-      const { background } = one.spec;
-      const owner = ownerNow(one.owner, sessions, background && one.allowed);
-      if (owner === undefined) {
-        this.#waiting.push(one);
-        continue;
-      }
-      if (this.#emitters.get(keyOf(owner))?.has(one.spec.name)) continue;
-      await this.#add(one.spec, owner, await this.#howOf(one)).catch((error) =>
-        this.#context.diagnostics.add(`${one.spec.name} could not go on: ${messageOf(error)}`),
-      );
-    }
+    });
+    this.#resuming = resumed.catch(() => {});
+    return resumed;
   }
 
-  /** @param {Saved} former @returns {Promise<import("./emitter.mjs").How>} */
-  async #howOf({ spec, schedule, watched, allowed }) {
-    return { former: schedule, watched, allowed, gap: await this.#saved.gapOf(spec) };
+  /** @param {Saved} one @param {InspectedSession[]} sessions @returns {Promise<boolean>} false: it waits for a session */
+  async #goOn(one, sessions) {
+    const isThere = sessions.some(({ cwd }) => cwd === one.owner.folder);
+    if (one.allowed && isThere) {
+      this.#former.set(`${keyOf(one.owner)} ${one.spec.name}`, one);
+      return true;
+    }
+    // Without a session: as the config and the user's consent say now, whatever the file says.
+    const { folder } = one.owner;
+    const entry = one.allowed ? await this.configured.inBackground(folder, one) : undefined;
+    const owner = entry ? one.owner : ownerNow(one.owner, sessions);
+    if (owner === undefined) return false;
+    if (this.#emitters.get(keyOf(owner))?.has(one.spec.name)) return true;
+    await this.#add(entry ?? one.spec, owner, await this.#saved.howOf(one));
+    return true;
   }
 
   // ---- sessions ------------------------------------------------------------------------------------
@@ -133,19 +139,16 @@ export class Emitters {
 
   /** What belonged to a session belongs to the one that follows. @param {string} key @param {Owner} next */
   #adopt(key, next) {
-    for (const all of [this.#emitters, this.#streams]) {
-      const named = all.get(key);
-      if (!named) continue;
-      all.delete(key);
-      const there = all.get(keyOf(next)) ?? new Map();
-      for (const [name, one] of named) {
-        if (there.has(name)) continue;
-        there.set(name, one);
-        if (one instanceof Emitter) one.adopt(next);
-        else one.owner = next;
-      }
-      all.set(keyOf(next), there);
+    this.streams.adopt(key, next);
+    const named = this.#emitters.get(key);
+    this.#emitters.delete(key);
+    const there = this.#named(next);
+    for (const [name, one] of named ?? []) {
+      if (there.has(name)) continue;
+      there.set(name, one);
+      one.adopt(next);
     }
+    if (there.size === 0) this.#emitters.delete(keyOf(next));
     this.#changed();
   }
 
@@ -160,8 +163,10 @@ export class Emitters {
 
   /** @returns {Map<string, Owner>} of all that is there, by key */
   #owners() {
-    const all = [...this.#streams, ...this.#emitters];
-    return new Map(all.map(([key, named]) => [key, [...named.values()][0].owner]));
+    const all = [...this.#emitters].map(
+      ([key, named]) => /** @type {const} */ ([key, [...named.values()][0].owner]),
+    );
+    return new Map([...this.streams.owners(), ...all]);
   }
 
   /** A session follows. @param {string} key @param {Owner} owner @param {Owner} next */
@@ -207,8 +212,7 @@ export class Emitters {
         .filter(({ spec, allowed }) => !(spec.background && allowed))
         .map((one) => this.remove(one, why)),
     );
-    for (const feed of this.#streams.get(key)?.values() ?? []) await feed.close();
-    this.#streams.delete(key);
+    await this.streams.close(key);
     this.#changed();
   }
 
@@ -239,8 +243,8 @@ export class Emitters {
 
   /**
    * @param {EmitterSpec} spec @param {InspectedSession} session that has asked for it
-   * @param {{watched?: boolean, allowed?: boolean}} [how] `allowed`: by the user, as an entry of a config
-   * @returns {Promise<Emitter>} rejected with a RangeError where it cannot be
+   * @param {StartHow} [how]
+   * @returns {Promise<Emitter>} it runs, and is saved; rejected, mostly with a RangeError, where nothing of it is left
    */
   async start(spec, { id, cwd, cliPid }, how) {
     const owner = { folder: cwd, cliPid, ...(spec.scope === "temporary" && { session: id }) };
@@ -254,40 +258,66 @@ export class Emitters {
     const former = how?.allowed ? this.#former.get(key) : undefined;
     this.#former.delete(key);
     const isSame = JSON.stringify(former?.spec) === JSON.stringify(spec);
-    const goesOn = isSame && former ? await this.#howOf(former) : undefined;
-    return this.#add(spec, owner, { ...goesOn, ...how });
+    const goesOn = isSame && former ? await this.#saved.howOf(former) : undefined;
+    const { path } = await this.#context.services.sessions.environment({ session: id });
+    return this.#add(spec, owner, { ...goesOn, path, ...how });
   }
 
-  /** @param {EmitterSpec} spec @param {Owner} owner @param {import("./emitter.mjs").How} [how] */
-  async #add(spec, owner, how) {
+  /** @param {EmitterSpec} spec @param {Owner} owner @param {import("./emitter.mjs").How & StartHow} [how] */
+  async #add(spec, owner, how = {}) {
+    this.#requireRoom(spec, owner, how);
+    const emitter = new Emitter(spec, owner, this.#parts(), how);
+    try {
+      await emitter.open();
+      this.#requireRoom(spec, owner, how); // another may have come in the meantime
+      const former = this.#named(owner).get(spec.name);
+      this.#named(owner).set(spec.name, emitter);
+      const problem = how.former ? "" : await this.#save();
+      if (problem !== "") {
+        this.#forget(emitter);
+        if (former) this.#named(owner).set(spec.name, former);
+        throw new Error(`it could not be saved, so it does not run: ${problem}`);
+      }
+      if (former) await this.#close(former, "replaced");
+    } catch (error) {
+      await emitter.discard();
+      throw error;
+    }
+    await emitter.begin();
+    this.#changed();
+    return emitter;
+  }
+
+  /** @param {EmitterSpec} spec @param {Owner} owner @param {StartHow} how */
+  #requireRoom({ name }, owner, { replaces = false }) {
     if (this.#closed) throw new Error("the feature has ended");
-    const key = keyOf(owner);
-    const former = this.#emitters.get(key)?.get(spec.name);
-    if (former && former.state !== "ended") {
+    const former = this.#emitters.get(keyOf(owner))?.get(name);
+    if (former && former.state !== "ended" && !replaces) {
       throw new RangeError(
-        `there is an emitter ${spec.name} already: stop it with tap_stop_emitter, or choose another name`,
+        `there is an emitter ${name} already: stop it with tap_stop_emitter, or choose another name`,
       );
     }
     if (this.all().length >= MOST_EMITTERS) {
       // Those that have ended keep their lines until there are too many.
       for (const one of this.all()) if (one.state === "ended") void this.remove(one, "forgotten");
     }
-    if (this.all().length >= MOST_EMITTERS) {
+    if (this.all().length >= MOST_EMITTERS && !former) {
       throw new RangeError(`there are ${MOST_EMITTERS} emitters: stop one`);
     }
-    if (former) await this.remove(former, "replaced");
-    const emitter = new Emitter(spec, owner, this.#parts(), how);
-    const named = this.#emitters.get(key) ?? new Map();
-    this.#emitters.set(key, named.set(spec.name, emitter));
-    try {
-      await emitter.begin();
-    } catch (error) {
-      named.delete(spec.name);
-      await emitter.feed.close();
-      throw error;
-    }
-    this.#changed();
-    return emitter;
+  }
+
+  /** Those of an owner. @param {Owner} owner */
+  #named(owner) {
+    const named = this.#emitters.get(keyOf(owner)) ?? new Map();
+    this.#emitters.set(keyOf(owner), named);
+    return named;
+  }
+
+  /** @param {Emitter} emitter */
+  #forget({ owner, spec }) {
+    const named = this.#named(owner);
+    named.delete(spec.name);
+    if (named.size === 0) this.#emitters.delete(keyOf(owner));
   }
 
   /** @returns {import("./feed.mjs").Parts} */
@@ -309,10 +339,14 @@ export class Emitters {
 
   /** @param {Emitter} emitter @param {string} why */
   async remove(emitter, why) {
-    const key = keyOf(emitter.owner);
-    const named = this.#emitters.get(key);
-    if (named?.get(emitter.spec.name) === emitter) named.delete(emitter.spec.name);
-    if (named?.size === 0) this.#emitters.delete(key);
+    if (this.#emitters.get(keyOf(emitter.owner))?.get(emitter.spec.name) === emitter) {
+      this.#forget(emitter);
+    }
+    await this.#close(emitter, why);
+  }
+
+  /** @param {Emitter} emitter @param {string} why */
+  async #close(emitter, why) {
     await emitter.stop(why);
     await emitter.feed.close();
   }
@@ -321,43 +355,18 @@ export class Emitters {
 
   /**
    * The feeds of a session's streams, by the name of the stream.
-   * @param {InspectedSession} session @returns {Map<string, Feed[]>}
+   * @param {InspectedSession} session @returns {Map<string, import("./feed.mjs").Feed[]>}
    */
   streamsOf(session) {
-    /** @type {Map<string, Feed[]>} */
+    /** @type {Map<string, import("./feed.mjs").Feed[]>} */
     const streams = new Map();
     const own = [`session ${session.id}`, `folder ${session.cwd}`];
     const feeds = [
       ...this.of(session).map(({ feed }) => feed),
-      ...own.flatMap((key) => [...(this.#streams.get(key)?.values() ?? [])]),
+      ...own.flatMap((key) => this.streams.of(key)),
     ];
     for (const feed of feeds) streams.set(feed.stream, [...(streams.get(feed.stream) ?? []), feed]);
     return streams;
-  }
-
-  /**
-   * A stream that something can be posted to.
-   * @param {InspectedSession} session @param {Pick<StreamSpec, "name"> & Partial<StreamSpec>} spec
-   * @returns {Promise<Feed>}
-   */
-  async stream(
-    { id, cwd, cliPid },
-    { name, rules = [], subscribe = false, delivery = "important" },
-  ) {
-    const owner = { session: id, folder: cwd, cliPid };
-    const key = keyOf(owner);
-    const named = this.#streams.get(key) ?? new Map();
-    const there = named.get(name);
-    if (there) return there;
-    if (named.size >= MOST_STREAMS) {
-      throw new RangeError(`there are ${MOST_STREAMS} streams: use one of them`);
-    }
-    const options = { name, stream: name, rules, subscribe, delivery };
-    const feed = new Feed(options, owner, this.#parts());
-    named.set(name, feed);
-    this.#streams.set(key, named);
-    await feed.open({}, () => ({ isExpected: true }));
-    return feed;
   }
 
   // ---- life ----------------------------------------------------------------------------------------
@@ -372,10 +381,9 @@ export class Emitters {
 
   async #save() {
     const alive = this.all().filter(({ state }) => state !== "ended");
-    await this.#saved.write(
-      [...alive.map((one) => one.saved()), ...this.#waiting, ...this.#former.values()],
-      alive.length,
-    );
+    const ids = new Set(alive.map(({ id }) => id));
+    const others = [...this.#waiting, ...this.#former.values()].filter(({ id }) => !ids.has(id));
+    return this.#saved.write([...alive.map((one) => one.saved()), ...others], alive.length);
   }
 
   /** @returns {Promise<void>} once nothing runs; what ran is there still for the process that follows */

@@ -8,27 +8,33 @@ import { messageOf } from "../../base/errors.mjs";
 const FILE = "emitters";
 const SCHEMA = 1;
 const HOLD = "running";
+/** Of all emitters of one name. */
+const LAST_RUNS = 50;
 
 const isText = (/** @type {unknown} */ value) => typeof value === "string" && value !== "";
 
+/** @param {any} value @returns {boolean} */
+const isObject = (value) => typeof value === "object" && value !== null;
+const isGiven = (/** @type {unknown} */ value) => value !== undefined;
+
 /** The file is read as if anybody had written it. @param {any} one */
 function isWhole(one) {
-  const { spec, owner, schedule } = one ?? {};
-  const texts = [spec?.name, spec?.stream, owner?.folder, owner?.session ?? "none"];
-  const numbers = [schedule?.runs, schedule?.failures, schedule?.due ?? 0];
+  if (!isObject(one) || ![one.spec, one.owner, one.schedule].every(isObject)) return false;
+  const { id, spec, owner, path, seen, schedule } = one;
+  const perhaps = [id, path, seen, owner.session].filter(isGiven);
   return (
-    texts.every(isText) &&
-    numbers.every(Number.isFinite) &&
+    [spec.name, spec.stream, owner.folder, ...perhaps].every(isText) &&
+    [schedule.runs, schedule.failures, schedule.due ?? 0].every(Number.isFinite) &&
     ["command", "prompt", "http"].includes(spec.kind) &&
     Array.isArray(spec.rules) &&
-    typeof spec.env === "object"
+    isObject(spec.env)
   );
 }
 
 export class SavedEmitters {
   #context;
   #holds = false;
-  /** One after another. @type {Promise<void>} */
+  /** One after another. @type {Promise<unknown>} */
   #writing = Promise.resolve();
 
   /** @param {Pick<Context, "services" | "diagnostics">} context */
@@ -48,18 +54,17 @@ export class SavedEmitters {
   /**
    * While something runs, both hosts stay, and come back after a crash.
    * @param {Saved[]} value @param {number} count of those that run
-   * @returns {Promise<void>} once it and what was to be written before is done
+   * @returns {Promise<string>} once it and what was to be written before is done: why it is not saved, or nothing
    */
   write(value, count) {
-    this.#writing = this.#writing.then(() => this.#write(value, count));
-    return this.#writing;
+    const written = this.#writing.then(() => this.#write(value, count));
+    this.#writing = written;
+    return written;
   }
 
-  /** @param {Saved[]} value @param {number} count */
+  /** @param {Saved[]} value @param {number} count @returns {Promise<string>} */
   async #write(value, count) {
     const { files, holds } = this.#context.services;
-    const say = (/** @type {unknown} */ error) =>
-      this.#context.diagnostics.add(`emitters could not be saved: ${messageOf(error)}`);
     try {
       const what = count === 1 ? "an emitter runs" : `${count} emitters run`;
       const held = this.#holds;
@@ -69,14 +74,35 @@ export class SavedEmitters {
         await holds.release(HOLD);
         this.#holds = false;
       }
+      await (value.length > 0 ? files.write(FILE, SCHEMA, value) : files.remove(FILE));
+      return "";
     } catch (error) {
-      say(error);
+      this.#context.diagnostics.add(`emitters could not be saved: ${messageOf(error)}`);
+      return messageOf(error);
     }
-    await (value.length > 0 ? files.write(FILE, SCHEMA, value) : files.remove(FILE)).catch(say);
+  }
+
+  /** How one of a former process goes on. @param {Saved} one @returns {Promise<import("./emitter.mjs").How>} */
+  async howOf(one) {
+    const { id, spec, path, seen, watched, allowed } = one;
+    const [former, gap] = await Promise.all([this.#scheduleOf(one), this.#gapOf(spec)]);
+    return { id, former, path, seen, watched, allowed, gap };
+  }
+
+  /**
+   * The state of a schedule, with the runs that have ended since it was saved.
+   * @param {Saved} saved @returns {Promise<Saved["schedule"]>}
+   */
+  async #scheduleOf({ id, spec, schedule }) {
+    const query = { collection: "emitter_run", where: { emitter: spec.name }, limit: LAST_RUNS };
+    const found = await this.#context.services.records.query(query).catch(() => undefined);
+    const last = found?.records.find((/** @type {any} */ { body }) => body.id === id)?.body.run;
+    if (!Number.isInteger(last) || last < schedule.runs) return schedule;
+    return { ...schedule, runs: last, running: false };
   }
 
   /** What was not read while nothing of tap ran. @param {import("../../base/emitter-spec.mjs").EmitterSpec} spec @returns {Promise<string>} */
-  async gapOf({ stream, kind }) {
+  async #gapOf({ stream, kind }) {
     if (kind !== "command") return "";
     const query = { collection: "stream_entry", where: { stream }, limit: 1 };
     const found = await this.#context.services.records.query(query).catch(() => undefined);

@@ -142,6 +142,19 @@ export class Schedule {
     return this.#isDone ? [] : nextRuns(this.#spec, this.#last, Math.min(count, left), first);
   }
 
+  /** The running one was none: the session did not take its prompt. @param {number} now @returns {Decision[]} */
+  refused(now) {
+    if (this.#began === undefined) return [];
+    this.#look(now);
+    this.#began = undefined;
+    this.#waiting = undefined;
+    this.#runs -= 1;
+    if (this.#isDone) return [];
+    if (this.#spec.idle) this.#awaitIdle(now);
+    else if (!isTimed(this.#spec)) this.#backOff(now, "first");
+    return [];
+  }
+
   /** Time has passed. @param {number} now @returns {Decision[]} */
   tick(now) {
     this.#look(now);
@@ -251,10 +264,15 @@ export class Schedule {
     const { restart } = this.#spec;
     if (restart === "never" || (restart === "on-failure" && good)) return this.#finish("ended");
     if (took >= GOOD_RUN_MS) this.#failures = 0;
+    this.#backOff(now, "restart");
+    return [];
+  }
+
+  /** @param {number} now @param {Reason} why */
+  #backOff(now, why) {
     this.#due = now + Math.min(BACKOFF_MS * 2 ** this.#failures, MOST_BACKOFF_MS);
     this.#failures = Math.min(this.#failures + 1, 16);
-    this.#why = "restart";
-    return [];
+    this.#why = why;
   }
 
   /** @param {"maxRuns" | "ended" | "stopped"} why @returns {Decision[]} */

@@ -88,8 +88,9 @@ const SHOWN_LINES = 20;
 /** @param {{at: string, outcome: string, text: string}} line */
 const lineText = ({ at, outcome, text }) => `  ${at.slice(11, 19)} ${outcome.padEnd(7)} ${text}`;
 
-/** @param {Record<string, any>} view of an emitter */
+/** @param {Record<string, any>} view of an emitter, perhaps in short */
 function emitterText({ name, state, does, runs, lines, next, what }) {
+  if (lines === undefined) return `  ${inLine(name)}: ${state}`;
   const { kept, surfaced, injected } = lines;
   const then = next ? `, next ${next[0].slice(11, 19)}` : "";
   const counts = `${kept} kept, ${surfaced} shown, ${injected} for the model`;
@@ -100,6 +101,7 @@ function emitterText({ name, state, does, runs, lines, next, what }) {
 function answerText(answer, word) {
   if (word === "list") {
     const all = answer.emitters.map(emitterText);
+    if (answer.more) all.push(`  and ${answer.more} more`);
     return all.length > 0 ? `tap: emitters\n${all.join("\n")}` : "tap: no emitter is here";
   }
   if (word === "history")

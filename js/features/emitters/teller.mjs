@@ -100,25 +100,30 @@ export class Teller {
 
   /**
    * One text for the model. It says where each line comes from.
-   * @param {string} session @param {{name: string, stream: string}} of @param {Line[]} lines @param {number} leftOut
+   * @param {string} session @param {{name: string, stream: string, traceparent?: string}} of @param {Line[]} lines @param {number} leftOut
    */
-  async inject(session, { name, stream }, lines, leftOut) {
+  async inject(session, { name, stream, traceparent }, lines, leftOut) {
     const head = `Emitter ${inLine(name)}, stream ${inLine(stream)}:`;
     const { body, left } = fitting(lines, MOST_TEXT - head.length);
     const missing = leftOut + left;
     const more = missing > 0 ? [`[${missing} more lines: tap_stream_history has them]`] : [];
     try {
-      await this.#context.notify.model([head, ...body, ...more].join("\n"), { session });
+      const text = [head, ...body, ...more].join("\n");
+      await this.#context.notify.model(text, { session, traceparent });
     } catch (error) {
       const count = lines.length === 1 ? "a line" : `${lines.length} lines`;
       this.show(session, name, `${count} not put before the model: ${messageOf(error)}`, "warning");
     }
   }
 
-  /** Starts a turn. @param {string} session @param {string} name @param {number} run @param {string} prompt */
-  async prompt(session, name, run, prompt) {
+  /**
+   * Starts a turn.
+   * @param {string} session @param {string} name @param {number} run @param {string} prompt
+   * @param {string} [traceparent] of the run
+   */
+  async prompt(session, name, run, prompt, traceparent) {
     const text = `Prompt of emitter ${inLine(name)}, run ${run}:\n${prompt}`;
-    await this.#context.prompts.start(text, { session });
+    await this.#context.prompts.start(text, { session, traceparent });
   }
 
   close() {

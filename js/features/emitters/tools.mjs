@@ -18,6 +18,10 @@ const FEW = 20;
 const MOST_TEXT = 1000;
 /** Of lines that a filter is tried on. */
 const TRIED = 200;
+/** Characters of a list in a result, whose limit is js/registry/results.mjs's. */
+const MOST_LIST = 24_000;
+/** More are listed in short. */
+const MOST_IN_FULL = 40;
 
 const refused = (/** @type {string} */ text) => new ToolError("INVALID_ARGUMENTS", text);
 
@@ -66,6 +70,9 @@ export const lineView = ({ number, at, run, line, outcome, source, text, metadat
 });
 
 /** @param {Emitter} emitter */
+const stateText = ({ why, state }) => (why ? `ended: ${why}` : state);
+
+/** @param {Emitter} emitter */
 export function emitterView(emitter) {
   const { spec, feed, owner } = emitter;
   const { kept, dropped, surfaced, injected, leftOut } = feed.counters();
@@ -75,7 +82,7 @@ export function emitterView(emitter) {
     name: spec.name,
     id: emitter.id,
     ...(spec.description && { description: spec.description }),
-    state: emitter.why ? `ended: ${emitter.why}` : emitter.state,
+    state: stateText(emitter),
     does: scheduleText(spec),
     what: shortened(
       visible(spec.command ?? spec.argv?.join(" ") ?? spec.prompt ?? spec.url ?? ""),
@@ -94,12 +101,47 @@ export function emitterView(emitter) {
   };
 }
 
+/** @param {string[]} names of hostile origin @param {string} none */
+function knownText(names, none) {
+  if (names.length === 0) return none;
+  const more = names.length > FEW ? ` and ${names.length - FEW} more` : "";
+  return `there are ${names.slice(0, FEW).map(inLine).join(", ")}${more}`;
+}
+
+/**
+ * A list that fits into a result: in full, else in short, else the begin of it.
+ * @template T @param {T[]} all @param {(one: T) => object} full @param {(one: T) => object} brief
+ * @returns {{list: object[], left: number}} `left`: how many had no room
+ */
+function listed(all, full, brief) {
+  const size = (/** @type {object} */ view) => JSON.stringify(view).length + 1;
+  if (all.length <= MOST_IN_FULL) {
+    const list = all.map(full);
+    if (size(list) <= MOST_LIST) return { list, left: 0 };
+  }
+  let room = MOST_LIST;
+  const list = [];
+  for (const one of all) {
+    const view = brief(one);
+    if ((room -= size(view)) < 0) break;
+    list.push(view);
+  }
+  return { list, left: all.length - list.length };
+}
+
+/** @template T @param {T[]} views of lines @returns {T[]} the last of them, as many as fit into a result */
+function newestOf(views) {
+  let room = MOST_LIST;
+  const tooMany = views.findLastIndex((view) => (room -= JSON.stringify(view).length + 1) < 0);
+  return views.slice(tooMany + 1);
+}
+
 /** @param {Call} call @param {unknown} name */
 function found({ emitters, session }, name) {
   const emitter = emitters.find(session, String(name));
   if (emitter) return emitter;
-  const names = emitters.of(session).map(({ spec }) => inLine(spec.name));
-  const known = names.length > 0 ? `there are ${names.join(", ")}` : "there is no emitter yet";
+  const names = emitters.of(session).map(({ spec }) => spec.name);
+  const known = knownText(names, "there is no emitter yet");
   throw new ToolError("NOT_FOUND", `no emitter has this name; ${known}`);
 }
 
@@ -134,11 +176,15 @@ export async function startEmitter(call, args) {
   const { spec, notes } = read;
   const { emitters, session } = call;
   const former = emitters.find(session, spec.name);
-  if (former && former.state !== "ended" && args.force === true) {
+  const replaces = args.force === true;
+  if (former && former.state !== "ended" && replaces) {
     await requireOwnership(call, former, true, "replace");
+  }
+  const emitter = await checked(() => emitters.start(spec, session, { replaces }));
+  // One of another scope is still there.
+  if (replaces && former && emitters.all().includes(former)) {
     await emitters.remove(former, "replaced");
   }
-  const emitter = await checked(() => emitters.start(spec, session));
   const told = [...notes];
   if (spec.scope === "persistent") told.push(await saved(call, emitter, args));
   return { ...emitterView(emitter), ...(told.length > 0 && { notes: told }) };
@@ -190,9 +236,14 @@ export async function stopEmitter(call, { name, scope, force }) {
   return { ...emitterView(emitter), notes: ["Its entry of the config is removed."] };
 }
 
-/** @param {Call} call */
-export function listEmitters({ emitters, session }) {
-  return { emitters: emitters.of(session).map(emitterView) };
+/** @param {Call} call @param {{name?: string}} [args] */
+export function listEmitters(call, { name } = {}) {
+  if (name !== undefined) return { emitters: [emitterView(found(call, name))] };
+  const { list, left } = listed(call.emitters.of(call.session), emitterView, (emitter) => ({
+    name: emitter.spec.name,
+    state: stateText(emitter),
+  }));
+  return { emitters: list, ...(left > 0 && { more: left }) };
 }
 
 /** @param {Record<string, unknown>} args */
@@ -215,10 +266,12 @@ export async function setEventFilter(call, args) {
   const warnings = slow.flatMap((why, index) => (why ? [`rule ${index + 1} is slow: ${why}`] : []));
   const tried = {
     ...{ lines: lines.length, outcomes: counts },
-    told: lines
-      .filter(({ outcome }) => outcome === "surface" || outcome === "inject")
-      .slice(-FEW)
-      .map(lineView),
+    told: newestOf(
+      lines
+        .filter(({ outcome }) => outcome === "surface" || outcome === "inject")
+        .slice(-FEW)
+        .map(lineView),
+    ),
   };
   const more = { tried, notes: [...notes, ...warnings] };
   if (args.test === true) return { name: emitter.spec.name, applied: false, ...more };
@@ -232,8 +285,7 @@ function feedsOf({ emitters, session }, channel) {
   const streams = emitters.streamsOf(session);
   const feeds = streams.get(String(channel));
   if (feeds) return feeds;
-  const names = [...streams.keys()].map(inLine);
-  const known = names.length > 0 ? `there are ${names.join(", ")}` : "no stream is there yet";
+  const known = knownText([...streams.keys()], "no stream is there yet");
   throw new ToolError("NOT_FOUND", `no stream has this name; ${known}`);
 }
 
@@ -245,12 +297,14 @@ export function streamHistory(call, { channel, limit = FEW, least }) {
     feed.history({ last, least }).map((line) => ({ ...lineView(line), emitter: feed.name })),
   );
   lines.sort((a, b) => (a.at === b.at ? a.number - b.number : a.at < b.at ? -1 : 1));
-  return { channel: String(channel), lines: lines.slice(-last) };
+  const newest = newestOf(lines.slice(-last));
+  const more = Math.min(lines.length, last) - newest.length;
+  return { channel: String(channel), lines: newest, ...(more > 0 && { more }) };
 }
 
 /** @param {Call} call */
 export async function listStreams({ context, emitters, session }) {
-  const own = [...emitters.streamsOf(session)].map(([name, feeds]) => ({
+  const own = (/** @type {[string, Feed[]]} */ [name, feeds]) => ({
     channel: name,
     emitters: feeds.map((feed) => feed.name).filter((one) => one !== name || feeds.length > 1),
     injector: feeds.some(({ subscribe }) => subscribe)
@@ -258,7 +312,7 @@ export async function listStreams({ context, emitters, session }) {
       : "off",
     lines: feeds.reduce((sum, feed) => sum + feed.counters().kept, 0),
     ...lastOf(feeds),
-  }));
+  });
   const query = { collection: "push", where: { session: session.id }, limit: MOST_HISTORY };
   const { records } = await context.services.records.query(query).catch(() => ({ records: [] }));
   const pushed = new Map();
@@ -268,7 +322,11 @@ export async function listStreams({ context, emitters, session }) {
     const known = pushed.get(name) ?? { channel: name, last: timeText(at), pushes: 0 };
     pushed.set(name, { ...known, pushes: known.pushes + 1 });
   }
-  return { streams: [...own, ...pushed.values()] };
+  const { list, left } = listed([...emitters.streamsOf(session)], own, ([channel]) => ({
+    channel,
+  }));
+  const last = [...pushed.values()].slice(0, MOST_IN_FULL);
+  return { streams: [...list, ...last], ...(left > 0 && { more: left }) };
 }
 
 /** @param {Feed[]} feeds */
@@ -280,10 +338,11 @@ function lastOf(feeds) {
 
 /** @param {Call} call @param {{channel: string, message: string, source?: string, description?: string}} args */
 export async function post({ emitters, session }, { channel, message, source, description }) {
-  const read = readStream({ name: channel, ...(description && { description }), subscribe: false });
+  const own = { subscribe: false, managedBy: "modelOwned" };
+  const read = readStream({ name: channel, ...(description && { description }), ...own });
   if (read.ok === false) throw problemsOf(read);
-  const feed = await checked(() => emitters.stream(session, read.spec));
-  feed.take(source ? `${inLine(source)}: ${message}` : message, { isExpected: true });
+  const feed = await checked(() => emitters.streams.open(session, read.spec));
+  feed.post(source ? `${inLine(source)}: ${message}` : message);
   return { channel, posted: true, ...lastOf([feed]) };
 }
 
@@ -310,11 +369,16 @@ async function setInjectors(call, channel, subscribe, delivery, force) {
   const { emitters, session } = call;
   const feeds = emitters.streamsOf(session).get(channel);
   if (!feeds && subscribe) {
-    const feed = await checked(() => emitters.stream(session, { name: channel }));
+    const feed = await checked(() => emitters.streams.open(session, { name: channel }));
     return feed.setInjector(true, delivery);
   }
-  for (const emitter of emitters.of(session).filter(({ feed }) => feed.stream === channel)) {
+  const own = emitters.of(session).filter(({ feed }) => feed.stream === channel);
+  for (const emitter of own) {
     await requireOwnership(call, emitter, force, "change the injector of");
+  }
+  const ofEmitters = new Set(own.map(({ feed }) => feed));
+  for (const feed of (feeds ?? []).filter((one) => !ofEmitters.has(one))) {
+    await requireOwnership(call, { spec: feed }, force, "change the injector of");
   }
   for (const feed of feedsOf(call, channel)) feed.setInjector(subscribe, delivery);
 }

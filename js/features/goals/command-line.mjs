@@ -28,7 +28,7 @@ async function status(services, { id, cwd }) {
 }
 
 /** @param {Context} context @param {{args: string, session: {id: string, cwd: string}}} typed @returns {Promise<string>} for the timeline */
-export async function goalCommand({ services, notify, grants }, { args, session }) {
+export async function goalCommand({ services, prompts, grants }, { args, session }) {
   const statement = args.trim();
   if (statement === "") return status(services, session);
   const [, dropped] = DROP.exec(statement) ?? [];
@@ -55,9 +55,9 @@ export async function goalCommand({ services, notify, grants }, { args, session 
     by: /** @type {const} */ ("user"),
   };
   const id = await record(services, { ...goal, evidence: [], prohibited: [] });
-  if (!grants.includes("notify")) return `tap: the goal ${id} is set`;
-  const told = await notify
-    .model(
+  if (!grants.includes("prompt")) return `tap: the goal ${id} is set`;
+  const told = await prompts
+    .start(
       `The user has set the goal ${id}: ${statement}\nOpen the tool group goals with tap_tools, then name its evidence: call tap_set_goal with this statement.`,
       { session: session.id },
     )

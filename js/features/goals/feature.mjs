@@ -20,9 +20,9 @@ export const descriptor = {
       reason: "checks the files that a goal names",
     },
     {
-      capability: "notify",
+      capability: "prompt",
       required: false,
-      reason: "tells the model of a goal that the user has set",
+      reason: "has the model name the evidence of a goal that the user has set",
     },
   ],
   tools: [

@@ -54,11 +54,13 @@ export const descriptor = {
 
 const DEFAULT_LIMIT = 20;
 
+const refused = (/** @type {string} */ text) => new ToolError("INVALID_ARGUMENTS", text);
+
 /** @param {string} name @param {string | number | undefined} time @returns {number | undefined} Unix ms */
 function timeOf(name, time) {
   const at = typeof time === "string" ? Date.parse(time) : time;
   if (!Number.isNaN(at)) return at;
-  throw new ToolError("INVALID_ARGUMENTS", `${name}: expected a time in ISO 8601 or in Unix ms`);
+  throw refused(`${name}: expected a time in ISO 8601 or in Unix ms`);
 }
 
 /** @param {import("../../registry/installation.mjs").Context} context */
@@ -73,7 +75,9 @@ export function install({ tools, services }) {
       limit,
       ...(cursor !== undefined && { cursor }),
     };
-    return services.records.query(query);
+    return services.records.query(query).catch((error) => {
+      throw error instanceof RangeError ? refused(error.message) : error;
+    });
   });
   return {
     tasks: {

@@ -188,6 +188,12 @@ function stateOf(runs, lines) {
   return textOf(last?.status ?? last?.outcome);
 }
 
+/** When it runs next, as far as a report or its last run says. @param {Told} told @param {StoredRecord | undefined} last @param {number} now */
+function nextOf(told, last, now) {
+  const planned = Number(last?.body.nextAt) > now ? last?.body.nextAt : undefined;
+  return timeText(told.nextAt ?? told.next ?? planned, now);
+}
+
 /**
  * @param {string} name @param {Told} told @param {StoredRecord[]} runs @param {StoredRecord[]} lines
  * @param {Seen} seen @returns {Row}
@@ -197,7 +203,7 @@ function emitterRow(name, told, runs, lines, seen) {
   const last = runs.at(-1);
   const session = (last ?? lines.at(-1))?.session ?? "";
   const state = textOf(told.state) || stateOf(runs, lines);
-  const next = timeText(told.nextAt ?? told.next, seen.at);
+  const next = nextOf(told, last, seen.at);
   const given = Array.isArray(told.lines) ? told.lines.map(textOf) : [];
   const texts = given.length > 0 ? given : lines.map(({ body }) => textOf(body.text));
   const part = /fail|error/.test(state) ? bad : state === "running" ? good : faint;

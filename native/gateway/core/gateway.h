@@ -108,6 +108,9 @@ class Gateway {
   void revokeFeatureToken(const std::string& token, Now now, Effects& effects);
   void tellTimeline(const std::string& sessionId, protocol::LogLevel level, std::string_view text,
                     Now now, Effects& effects);
+  // PATH and the runtime of a session, as JSON text of an object in the shape of `register`; empty
+  // if there is no such session. Not part of an inspection: it is for features alone.
+  [[nodiscard]] std::string environmentOf(const std::string& sessionId);
   // Everything that people want to know of the gateway: JSON text (docs/session-link.md,
   // "inspection").
   [[nodiscard]] std::string inspect(Now now);

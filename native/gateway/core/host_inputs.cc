@@ -1,5 +1,6 @@
 // What the process around the gateway can do to it: tokens and timeline lines for the providers
 // that it starts itself, the texts of slash commands, answers to requests, and an inspection.
+#include "base/json_writer.h"
 #include "gateway/control/commands.h"
 #include "gateway/control/inspection.h"
 #include "gateway/core/gateway.h"
@@ -15,6 +16,17 @@ std::string Gateway::issueSpawnToken(const std::string& sessionId) {
   const Session* session = state_.sessions.find(sessionId);
   if (session == nullptr || session->ending) return {};
   return state_.authenticator.issueSpawnToken(sessionId);
+}
+
+std::string Gateway::environmentOf(const std::string& sessionId) {
+  const Session* session = state_.sessions.find(sessionId);
+  if (session == nullptr) return {};
+  std::string text;
+  json::Writer writer(text);
+  writer.beginObject();
+  protocol::writeEnvironment(writer, session->path, session->runtime);
+  writer.endObject();
+  return text;
 }
 
 void Gateway::forgetSpawnToken(const std::string& token, bool revoked, Now now, Effects& effects) {

@@ -114,6 +114,8 @@ void registerSession(const Turn& turn, PeerId peer, const protocol::Register& me
   session->label = visible(message.label, false, 256);
   session->cwd = message.cwd;
   session->cliPid = message.cliPid;
+  session->path = message.path;
+  session->runtime = message.runtime;
   session->sync.sessionRegistered(std::move(have), message.mode, turn.now.steady);
   session->activity = protocol::Activity::Idle;  // until the session reports another one
   addGroups(turn, *session, message.groups);

@@ -62,6 +62,8 @@ struct Session {
   std::string label;
   std::string cwd;
   int64_t cliPid = 0;
+  std::string path;  // as Register has it, as the next
+  protocol::SessionRuntime runtime;
   std::optional<PeerId> peer;  // its extension process; none while it lingers
   bool welcomed = false;       // it has had its first welcome
   bool ending = false;         // providers have been told; gone after the deadline

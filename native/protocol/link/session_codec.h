@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "base/json_writer.h"
 #include "base/result.h"
 #include "base/slice.h"
 #include "protocol/link/session_messages.h"
@@ -36,5 +37,7 @@ class SessionDecoder {
 
 [[nodiscard]] SplitText encode(const LinkMessage& message);
 [[nodiscard]] SplitText encode(const SessionEvent& event);
+// The fields of `register` that say what a program of the session runs with.
+void writeEnvironment(json::Writer& writer, std::string_view path, const SessionRuntime& runtime);
 
 }  // namespace tap::protocol

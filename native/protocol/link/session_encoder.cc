@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "base/json_writer.h"
@@ -7,6 +8,17 @@
 namespace tap::protocol {
 
 using namespace session;
+
+void writeEnvironment(json::Writer& writer, std::string_view path, const SessionRuntime& runtime) {
+  const auto isGiven = [&](const auto& field) { return !(runtime.*field.second).empty(); };
+  if (!path.empty()) writer.field("path", path);
+  if (!std::any_of(kRuntimeFields.begin(), kRuntimeFields.end(), isGiven)) return;
+  writer.key("runtime").beginObject();
+  for (const auto& field : kRuntimeFields) {
+    if (isGiven(field)) writer.key(field.first).string(runtime.*field.second);
+  }
+  writer.endObject();
+}
 
 namespace {
 
@@ -36,6 +48,7 @@ struct FieldWriter {
     for (const ProviderDigest& one : m.have) writer.key(one.provider).string(one.digest);
     writer.endObject();
     if (!m.groups.empty()) writeStrings(writer, "groups", m.groups);
+    writeEnvironment(writer, m.path, m.runtime);
   }
   void operator()(const Update& m) const {
     writer.field("type", "update");

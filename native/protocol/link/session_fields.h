@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -22,6 +23,13 @@ inline constexpr std::array<std::string_view, 2> kModes{"live", "reload"};
 inline constexpr std::array<std::string_view, 3> kActivities{"idle", "busy", "user-prompt"};
 inline constexpr std::array<std::string_view, 3> kLevels{"info", "warning", "error"};
 inline constexpr std::array<std::string_view, 3> kHookOutcomes{"in-force", "denied", "unavailable"};
+
+inline constexpr std::array<std::pair<std::string_view, std::string SessionRuntime::*>, 5>
+    kRuntimeFields{{{"execPath", &SessionRuntime::execPath},
+                    {"sdkPath", &SessionRuntime::sdkPath},
+                    {"cliVersion", &SessionRuntime::cliVersion},
+                    {"copilotHome", &SessionRuntime::copilotHome},
+                    {"distDir", &SessionRuntime::distDir}}};
 
 inline constexpr std::array<std::string_view, 4> kTraceKinds{"opened", "received", "sent",
                                                              "closed"};

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/utf8.h"
@@ -16,6 +18,32 @@ namespace {
 // Of the CLI's own id of a call, in bytes of JSON: a longer one is not needed to find the call.
 constexpr size_t kMaxToolCallId = 256;
 
+// A text that an environment can hold: a path, or a list of them.
+std::string lineOf(Fields& fields, std::string_view key, const json::Value& value, size_t most) {
+  std::string text = value.kind == json::Kind::String ? json::decodeString(value) : std::string();
+  const bool hasControl = std::any_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+  });
+  if (value.kind != json::Kind::String || hasControl || text.size() > most) {
+    fields.reportExpected(
+        key, "a text of at most " + std::to_string(most) + " bytes without control characters",
+        value);
+  }
+  return text;
+}
+
+SessionRuntime readRuntime(Fields& fields) {
+  SessionRuntime runtime;
+  const std::optional<json::Value> object = fields.optional("runtime", json::Kind::Object);
+  if (!object) return runtime;
+  for (const auto& [name, member] : kRuntimeFields) {
+    if (const auto value = json::find(*object, name)) {
+      runtime.*member = lineOf(fields, "runtime", *value, kMaxRuntimeText);
+    }
+  }
+  return runtime;
+}
+
 Register readRegister(Fields& fields, const Slice&) {
   Register message;
   message.linkVersion = fields.integer("linkVersion");
@@ -31,6 +59,10 @@ Register readRegister(Fields& fields, const Slice&) {
   message.joined = fields.boolean("joined");
   message.have = readDigests(fields, "have");
   message.groups = readStrings(fields, "groups");
+  if (const auto path = fields.optional("path", json::Kind::String)) {
+    message.path = lineOf(fields, "path", *path, kMaxPathVariable);
+  }
+  message.runtime = readRuntime(fields);
   return message;
 }
 

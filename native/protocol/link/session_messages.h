@@ -39,6 +39,18 @@ enum class SyncMode : uint8_t { Live, Reload };
 // What the session is doing, as far as scheduling needs it. UserPrompt is busy, by the user's hand.
 enum class Activity : uint8_t { Idle, Busy, UserPrompt };
 
+// What the CLI of a session runs with, for programs that tap starts for that session. Empty: not
+// known.
+struct SessionRuntime {
+  std::string execPath;  // the CLI's own binary
+  std::string sdkPath;   // of the SDK that it has brought along
+  std::string cliVersion;
+  std::string copilotHome;
+  std::string distDir;  // where it has unpacked itself
+};
+inline constexpr size_t kMaxPathVariable = 32'768;
+inline constexpr size_t kMaxRuntimeText = 4096;
+
 // --- Session → gateway ---
 
 // First frame of a link. Answered by Welcome and Tools, or by Refused.
@@ -54,6 +66,8 @@ struct Register {
   bool joined = false;                   // false: it waits for its first tools before it joins
   std::vector<ProviderDigest> have;      // tools that the joined session already has
   std::vector<std::string> groups = {};  // of tools, that were on
+  std::string path = {};                 // PATH of the CLI; empty: not known
+  SessionRuntime runtime = {};
 };
 // Something about the session changed, or is known now. Absent fields keep their value.
 struct Update {

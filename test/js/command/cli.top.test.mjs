@@ -286,7 +286,7 @@ test("copilot-tap top at rest writes one line a second, and takes less than 2 % 
   await terminal.end();
 });
 
-test("only copilot-tap top loads what draws its screen", () => {
+test("only what draws on the screen loads it: copilot-tap top, and plan watch", () => {
   const files = fs
     .readdirSync(path.join(programFolder, "js"), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".mjs"));
@@ -294,7 +294,9 @@ test("only copilot-tap top loads what draws its screen", () => {
     fs.readFileSync(path.join(programFolder, "js", name), "utf8");
   const drawing = files.filter((name) => /from "ansi-escapes"/.test(text(name)));
   assert.deepEqual(drawing, ["command/top/screen.mjs"]);
-  const loading = files.filter((name) => /from ".*top\/(?:screen|run)\.mjs"/.test(text(name)));
-  assert.deepEqual(loading, []);
+  const loading = (/** @type {RegExp} */ what) => files.filter((name) => what.test(text(name)));
+  assert.deepEqual(loading(/from ".*top\/screen\.mjs"/), ["command/plan/watch.mjs"]);
+  assert.deepEqual(loading(/from ".*(?:top\/run|plan\/watch)\.mjs"/), []);
   assert.match(text("command/commands/top.mjs"), /await import\("\.\.\/top\/run\.mjs"\)/);
+  assert.match(text("command/commands/plan.mjs"), /await import\("\.\.\/plan\/watch\.mjs"\)/);
 });

@@ -285,6 +285,15 @@ describe("the panels of copilot-tap top", () => {
     assert.match(older, /The gateway does not say: it is of an older version/);
   });
 
+  test("emitters: when one runs next, as its last run says, until then", () => {
+    const body = { emitter: "disk", run: 1, status: "ok", durationMs: 1200 };
+    const next = (/** @type {number} */ nextAt) => {
+      const runs = [record("emitter_run", { ...body, nextAt })];
+      return rowsOf("emitters", seenOf({ records: { emitter_run: runs } }))[0].cells[5];
+    };
+    assert.deepEqual([next(NOW + 60_000), next(NOW - 1)], ["09:01:00", ""]);
+  });
+
   test("emitters: none without one; else of records and of reports", () => {
     assert.match(new User(seenOf()).goTo("emitters").text, /No emitter\./);
     const line = (emitter, run, text, fields) =>

@@ -60,6 +60,26 @@ test("a glob with ! leaves files out", async (t) => {
   assert.deepEqual(changed, ["src/b.ts"]);
 });
 
+test("a folder that comes later is seen, and one that goes and comes back", async (t) => {
+  const { folder, changed, write } = await watching(t, ["later/**", "src/deep/**"]);
+  const seen = (/** @type {string} */ file) =>
+    waitFor(() => changed.includes(file), { what: () => changed.join() });
+  fs.mkdirSync(path.join(folder, "later"));
+  write("later/a.txt");
+  await seen("later/a.txt");
+  write("src/b.txt");
+  write("docs/c.txt");
+  fs.rmSync(path.join(folder, "src"), { recursive: true });
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  fs.mkdirSync(path.join(folder, "src", "deep"), { recursive: true });
+  write("src/deep/d.txt");
+  await seen("src/deep/d.txt");
+  assert.deepEqual(
+    changed.filter((file) => /[bc]\.txt/.test(file)),
+    [],
+  );
+});
+
 test("a link is not followed, and a glob does not leave the workspace", async (t) => {
   const elsewhere = temporaryFolder(t);
   const { folder, changed, write } = await watching(t, ["**/*.txt"]);

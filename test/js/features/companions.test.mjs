@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { monitor, orchestrate } from "../../../js/features/companions/command-line.mjs";
 import { reviewPrompt } from "../../../js/features/companions/prompts.mjs";
 import { addReview } from "../../../js/features/companions/reviews.mjs";
-import { MOST_NOTIFY } from "../../../js/registry/sinks.mjs";
+import { MOST_PROMPT } from "../../../js/registry/sinks.mjs";
 
 const FINDING = {
   finding: "the login is open",
@@ -16,7 +16,7 @@ const FINDING = {
 const SESSION = { id: "s", cwd: "/code/shop" };
 
 /** @param {{durable?: boolean, grants?: string[], failure?: string}} [how] */
-function world({ durable = true, grants = ["notify"], failure } = {}) {
+function world({ durable = true, grants = ["prompt"], failure } = {}) {
   const stored = [];
   const told = [];
   const services = /** @type {any} */ ({
@@ -38,13 +38,13 @@ function world({ durable = true, grants = ["notify"], failure } = {}) {
       },
     },
   });
-  const notify = {
-    model: async (text, how) => {
+  const prompts = {
+    start: async (text, how) => {
       if (failure) throw new Error(failure);
       told.push([text, how]);
     },
   };
-  const context = /** @type {any} */ ({ services, notify, grants });
+  const context = /** @type {any} */ ({ services, prompts, grants });
   const add = (more = {}, session = "s") => addReview(services, session, { ...FINDING, ...more });
   const type = (args, session = SESSION) => monitor(context, { args, session });
   return { stored, told, add, type };
@@ -104,7 +104,7 @@ describe("/tap-monitor", () => {
     assert.match(told[0][0], /tap_add_review once for each finding/);
     assert.match(told[1][0], /the stream "build\\\\x1b\[2J" says: .*tap_stream_history/);
     for (const text of [reviewPrompt(""), reviewPrompt("x".repeat(256))]) {
-      assert.ok(text.length < MOST_NOTIFY);
+      assert.ok(text.length < MOST_PROMPT);
     }
     assert.match(await type("x".repeat(257)), /at most 256 characters/);
   });
@@ -119,13 +119,22 @@ describe("/tap-monitor", () => {
   });
 
   test("says why the model could not be asked", async () => {
-    assert.match(await world({ grants: [] }).type(""), /may not put a text before the model/);
+    assert.match(await world({ grants: [] }).type(""), /may not start a turn/);
     assert.match(await world({ failure: "too many" }).type(""), /could not be asked: too many/);
   });
 });
 
-test("/tap-orchestrate says what is missing, and starts nothing", () => {
-  assert.match(orchestrate({ args: " ", session: SESSION }), /which task\?/);
-  const text = orchestrate({ args: "add a dark theme", session: SESSION });
-  assert.match(text, /needs the orchestrator.*Nothing was started\.\n.*\/tap-goal/s);
+test("/tap-orchestrate asks the model for a plan of the task", async () => {
+  /** @type {any[]} */
+  const prompts = [];
+  const context = /** @type {any} */ ({
+    prompts: { start: async (/** @type {any[]} */ ...given) => void prompts.push(given) },
+  });
+  assert.match(await orchestrate(context, { args: " ", session: SESSION }), /which task\?/);
+  assert.deepEqual(prompts, []);
+  const text = await orchestrate(context, { args: "add a dark theme", session: SESSION });
+  assert.match(text, /asked to make a plan/);
+  const [[prompt, how]] = prompts;
+  assert.match(prompt, /add a dark theme[^]*create_copilot_plan[^]*targetBranch/);
+  assert.deepEqual(how, { session: SESSION.id });
 });

@@ -202,6 +202,40 @@ describe("prompts", () => {
   });
 });
 
+describe("a prompt that the session does not take", () => {
+  test("is no run, and comes again at its next time", () => {
+    const schedule = scheduleOf({ prompt: "look", every: "10s", maxRuns: 1 });
+    schedule.session(T0, "idle");
+    assert.equal(schedule.runs, 1);
+    assert.deepEqual(schedule.refused(T0 + 10), []);
+    assert.equal(schedule.runs, 0);
+    assert.deepEqual(schedule.tick(T0 + 10_000), [{ do: "start", run: 1, why: "due" }]);
+    assert.deepEqual(words(schedule.ended(T0 + 10_500, true)), ["done maxRuns"]);
+  });
+
+  test("is tried again while it is the only one, less and less often", () => {
+    const schedule = scheduleOf({ prompt: "look" });
+    assert.deepEqual(words(schedule.session(T0, "idle")), ["start first"]);
+    schedule.refused(T0);
+    assert.deepEqual(words(schedule.tick(T0 + 500)), ["start first"]);
+    schedule.refused(T0 + 500);
+    assert.deepEqual(schedule.tick(T0 + 1400), []);
+    assert.deepEqual(words(schedule.tick(T0 + 1500)), ["start first"]);
+    assert.deepEqual(words(schedule.ended(T0 + 2000, true)), ["done maxRuns"]);
+  });
+
+  test("waits until the session is idle again, and has ended where it was stopped", () => {
+    const schedule = scheduleOf({ prompt: "look", every: "idle" });
+    schedule.session(T0, "idle");
+    assert.deepEqual(words(schedule.tick(T0 + 2000)), ["start idle"]);
+    schedule.refused(T0 + 2000);
+    assert.deepEqual(words(schedule.tick(T0 + 12_000)), ["start idle"]);
+    schedule.stop();
+    assert.deepEqual(schedule.refused(T0 + 12_000), []);
+    assert.equal(schedule.wakeAt, undefined);
+  });
+});
+
 describe("commands without a time", () => {
   test("a continuous command is restarted by its policy, with longer and longer waits", () => {
     const schedule = scheduleOf({ command: "serve", restart: "on-failure" });
@@ -220,6 +254,17 @@ describe("commands without a time", () => {
     now = Number(schedule.due);
     schedule.tick(now);
     assert.deepEqual(words(schedule.ended(now + 1, true)), ["done ended"]);
+  });
+
+  test("a thousand runs that end at once take hours", () => {
+    const schedule = scheduleOf({ command: "serve", restart: "always" });
+    let now = T0;
+    for (let i = 0; i < 1000; i += 1) {
+      assert.equal(words(schedule.tick(now))[0].slice(0, 5), "start");
+      schedule.ended(now, false);
+      now = Number(schedule.due);
+    }
+    assert.ok(now - T0 > 8 * HOUR && now - T0 < 9 * HOUR, `${(now - T0) / HOUR} hours`);
   });
 
   test("without restart the end is the end, with always there is none", () => {

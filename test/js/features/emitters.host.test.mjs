@@ -1,69 +1,14 @@
 // Emitters in the feature host, a process of its own, with real commands.
 
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import fs from "node:fs";
+import http from "node:http";
 import path from "node:path";
 import { test } from "node:test";
 import { openControl } from "../../../js/base/control.mjs";
-import { programFolder } from "../../../js/base/paths.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
-import { waitFor } from "../../support/wait.mjs";
-
-const cli = path.join(programFolder, "js", "command", "cli.mjs");
-const USER_HOME = { toolGroups: ["emitters"] };
-
-/** @param {import("node:test").TestContext} t @param {string} [home] */
-function homeFolder(t, home = temporaryFolder(t)) {
-  fs.mkdirSync(path.join(home, "tap"), { recursive: true, mode: 0o700 });
-  const file = path.join(home, "tap", "config.json");
-  fs.writeFileSync(file, JSON.stringify(USER_HOME), { mode: 0o600 });
-  return home;
-}
-
-/** @param {import("node:test").TestContext} t @param {object} [fields] of the session */
-async function setUp(t, fields = {}) {
-  const home = homeFolder(t);
-  const host = await Host.elected(t, { COPILOT_HOME: home });
-  const cwd = fs.realpathSync(temporaryFolder(t));
-  const join = (/** @type {object} */ more = {}) => host.session(t, { cwd, cliPid: 4711, ...more });
-  const session = await join(fields);
-  const control = await openControl(host.files);
-  t.after(() => control.close());
-  return { host, home, cwd, session, join, control, ...helpersOf(host, session, control) };
-}
-
-/** @param {Host} host @param {any} session @param {any} control */
-function helpersOf(host, session, control) {
-  const call = async (/** @type {string} */ name, /** @type {object} */ args = {}) => {
-    const outcome = await waitFor(
-      async () => {
-        const result = await session.call(name, args);
-        return result?.code !== "DISCONNECTED" && { result };
-      },
-      { what: () => `${name}\n${host.log}`, timeoutMs: 20_000 },
-    );
-    const { result } = outcome;
-    return typeof result === "string" ? JSON.parse(result) : result;
-  };
-  const shown = () =>
-    session.events.filter(({ type }) => type === "timeline").map(({ text }) => text);
-  const injected = () =>
-    session.events.filter(({ type }) => type === "inject").map(({ prompt }) => prompt);
-  const becomes = (/** @type {string} */ state) =>
-    session.send({ type: "activity", activity: state });
-  const records = async (/** @type {string} */ collection) =>
-    (await control.request("records.query", { collection, limit: 100 })).records;
-  const hostPid = () =>
-    waitFor(async () => (await control.request("features.report", {})).host.pid, {
-      timeoutMs: 20_000,
-    });
-  return { call, shown, injected, becomes, records, hostPid };
-}
-
-const until = (/** @type {() => any} */ look, /** @type {any} */ what) =>
-  waitFor(look, { what, timeoutMs: 20_000 });
+import { helpersOf, homeFolder, setUp, until, USER_HOME } from "./emitters-rig.mjs";
 
 test("a command's lines are filtered, kept, shown and put before the model with where they come from", async (t) => {
   const { call, shown, injected, records } = await setUp(t);
@@ -142,6 +87,30 @@ test("a command does not leave the workspace, also not by a link", async (t) => 
   await until(() => injected().some((text) => /outside of the workspace/.test(text)), injected);
 });
 
+test("a command has the PATH of the session that asked for it, also after a kill of the feature host", async (t) => {
+  const bin = fs.realpathSync(temporaryFolder(t));
+  fs.writeFileSync(path.join(bin, "of-this-session"), "#!/bin/sh\necho found\n", { mode: 0o755 });
+  const { call, join, cwd, host, control, records, hostPid } = await setUp(t, {
+    path: `${bin}:${process.env.PATH}`,
+    runtime: { execPath: "/opt/copilot" },
+  });
+  await call("tap_start_emitter", { name: "a", command: "of-this-session; sleep 1000" });
+  const found = async () =>
+    (await records("stream_entry")).filter(({ body }) => body.text === "found").length;
+  await until(async () => (await found()) === 1, "its line");
+  const place = fs.realpathSync(temporaryFolder(t));
+  const other = helpersOf(host, await join({ cwd: place, path: "/usr/bin:/bin" }), control);
+  await other.call("tap_start_emitter", { name: "b", command: "of-this-session" });
+  await until(
+    async () => (await records("emitter_run")).some(({ body }) => body.exitCode === 127),
+    `no such program in ${cwd}`,
+  );
+  process.kill(await hostPid(), "SIGKILL");
+  await until(async () => (await found()) === 2, "its line after the restart");
+  const inspection = JSON.stringify(await control.request("gateway.inspect", {}));
+  assert.ok(!inspection.includes(bin) && !inspection.includes("/opt/copilot"));
+});
+
 test("a timed command runs again and again, and says when next", async (t) => {
   const { call, records } = await setUp(t);
   const started = await call("tap_start_emitter", {
@@ -156,6 +125,10 @@ test("a timed command runs again and again, and says when next", async (t) => {
     return all.length === 3 && all;
   }, "three runs");
   assert.ok(runs.every(({ body }) => body.status === "ok"));
+  // The newest first: after the last run there is none.
+  const [last, ...before] = runs.map(({ body }) => body);
+  assert.equal(last.nextAt, undefined);
+  assert.ok(before.every(({ nextAt, start }) => nextAt > start && nextAt <= start + 2000));
   const { emitters } = await call("tap_list_emitters");
   assert.equal(emitters[0].state, "ended: maxRuns");
 });
@@ -214,99 +187,6 @@ test("what is posted is in a stream, and an injector puts it before the model", 
   assert.ok(lines.some(({ text }) => text === "me: first"));
 });
 
-test("an emitter outlives a kill of the feature host, and names the gap", async (t) => {
-  const { call, hostPid, session } = await setUp(t);
-  await call("tap_start_emitter", { name: "log", command: "echo alive; sleep 1000" });
-  const first = await hostPid();
-  await new Promise((resolve) => setTimeout(resolve, 600));
-  process.kill(first, "SIGKILL");
-  const texts = await until(async () => {
-    const answer = await session.call("tap_stream_history", { channel: "log" });
-    const lines = typeof answer === "string" ? JSON.parse(answer).lines : [];
-    const all = lines.map(({ text }) => text);
-    return all.some((/** @type {string} */ text) => /tap was restarted/.test(text)) && all;
-  }, "the gap");
-  assert.ok(texts.length > 0);
-  assert.notEqual(await hostPid(), first);
-});
-
-test("a session that follows by /clear takes its emitters over", async (t) => {
-  const { call, join, session, host, control } = await setUp(t);
-  await call("tap_start_emitter", { name: "log", command: "echo alive; sleep 1000" });
-  session.send({ type: "end", reason: "clear" });
-  const next = await join();
-  const then = helpersOf(host, next, control);
-  const emitters = await until(async () => {
-    const answer = await then.call("tap_list_emitters");
-    return answer.emitters?.length > 0 && answer.emitters;
-  }, "the emitter");
-  assert.deepEqual([emitters[0].name, emitters[0].state], ["log", "running"]);
-});
-
-/** @param {string} cwd @param {object[]} emitters */
-const writeConfig = (cwd, emitters) =>
-  fs.writeFileSync(path.join(cwd, "tap.config.json"), JSON.stringify({ emitters }, null, 2));
-
-test("an emitter of a project's config begins once the user has allowed it, and follows changes", async (t) => {
-  const { call, cwd, host, home } = await setUp(t);
-  const named = async () =>
-    (await call("tap_list_emitters")).emitters.map(({ name, what }) => [name, what]);
-  writeConfig(cwd, [{ name: "log", command: "echo one; sleep 1000" }]);
-  await new Promise((resolve) => setTimeout(resolve, 4000));
-  assert.deepEqual(await named(), [], "nobody has allowed it");
-  const allow = () =>
-    new Promise((resolve, reject) => {
-      const args = [cli, "allow", "--yes", path.join(cwd, "tap.config.json")];
-      execFile(
-        process.execPath,
-        args,
-        { cwd, env: { ...host.env, COPILOT_HOME: home } },
-        (error) => (error ? reject(error) : resolve(undefined)),
-      );
-    });
-  await allow();
-  await until(async () => (await named()).length === 1, "the allowed one");
-  writeConfig(cwd, [{ name: "log", command: "echo two; sleep 1000" }]);
-  await until(async () => (await named()).length === 0, "the end of the one that was changed");
-  await allow();
-  await until(async () => /two/.test(JSON.stringify(await named())), "the new one");
-  fs.rmSync(path.join(cwd, "tap.config.json"));
-  await until(async () => (await named()).length === 0, "the end");
-});
-
-test("a persistent emitter of the model is saved in the config, and not allowed by that", async (t) => {
-  const { call, cwd } = await setUp(t);
-  const started = await call("tap_start_emitter", {
-    name: "log",
-    command: "echo one; sleep 1000",
-    scope: "persistent",
-  });
-  assert.equal(started.state, "running", JSON.stringify(started));
-  assert.match(started.notes.join("\n"), /allow/);
-  const saved = JSON.parse(fs.readFileSync(path.join(cwd, "tap.config.json"), "utf8"));
-  assert.deepEqual(saved.emitters, [
-    { name: "log", command: "echo one; sleep 1000", managedBy: "modelOwned" },
-  ]);
-  await new Promise((resolve) => setTimeout(resolve, 4000));
-  const { emitters } = await call("tap_list_emitters");
-  assert.equal(emitters[0].state, "running", "it goes on in this session");
-  await call("tap_stop_emitter", { name: "log", scope: "persistent" });
-  const left = JSON.parse(fs.readFileSync(path.join(cwd, "tap.config.json"), "utf8"));
-  assert.deepEqual(left.emitters, []);
-});
-
-test("an emitter of the user's own config begins with a session, without a tool", async (t) => {
-  const home = homeFolder(t);
-  const entry = { name: "mine", command: "echo ready; exit 3", eventFilter: [] };
-  const config = { toolGroups: [], emitters: [entry] };
-  fs.writeFileSync(path.join(home, "tap", "config.json"), JSON.stringify(config), { mode: 0o600 });
-  const host = await Host.elected(t, { COPILOT_HOME: home });
-  const session = await host.session(t, { cwd: fs.realpathSync(temporaryFolder(t)) });
-  const injected = () => session.events.filter(({ type }) => type === "inject");
-  const [one] = await until(() => injected().length > 0 && injected(), "its end");
-  assert.match(one.prompt, /Emitter mine.*\n.*ended with exit code 3/);
-});
-
 test("rules for bash hold for what an emitter runs", async (t) => {
   const home = homeFolder(t);
   const rules = {
@@ -328,7 +208,22 @@ test("rules for bash hold for what an emitter runs", async (t) => {
     () => injected().some((text) => /denied.*nothing is removed here/.test(text)),
     () => JSON.stringify(injected()),
   );
+  // Also for what is hidden in a variable.
+  session.send({ type: "activity", activity: "busy" });
+  session.send({ type: "activity", activity: "idle" });
+  const env = { WORK: "rm -rf ./nothing" };
+  await call("tap_start_emitter", { name: "worse", command: "touch ran; eval $WORK", env });
+  await until(
+    () => injected().some((text) => /Emitter worse.*\n.*denied.*nothing is removed/.test(text)),
+    () => JSON.stringify(injected()),
+  );
   assert.ok(!fs.existsSync(path.join(cwd, "ran")));
+  const refused = await call("tap_start_emitter", {
+    ...{ name: "found", command: "make" },
+    env: { PATH: ".", GIT_SSH_COMMAND: "touch ran" },
+  });
+  assert.equal(refused.code, "INVALID_ARGUMENTS");
+  assert.match(refused.text, /env\.PATH: .*which programs are found.*\n?.*env\.GIT_SSH_COMMAND/s);
 });
 
 test("what the user owns, the model changes only with his yes", async (t) => {
@@ -387,56 +282,55 @@ test("a change of a file begins a run, and changes in a row are one", async (t) 
   assert.equal((await runs()).length, 2);
 });
 
-test("an emitter in the background goes on without a session, and over a kill of the feature host", async (t) => {
-  const home = homeFolder(t);
-  const file = path.join(home, "tap", "config.json");
-  const entry = {
-    name: "mine",
-    command: "date +%s%N >> beats; echo 'error: seen'; sleep 1000",
-    background: true,
-    eventFilter: [{ match: "^error", outcome: "inject" }],
-  };
-  fs.writeFileSync(file, JSON.stringify({ ...USER_HOME, emitters: [entry] }), { mode: 0o600 });
-  const host = await Host.elected(t, { COPILOT_HOME: home });
-  const cwd = fs.realpathSync(temporaryFolder(t));
-  const first = await host.session(t, { cwd });
-  const beats = () => fs.readFileSync(path.join(cwd, "beats"), "utf8").trim().split("\n").length;
-  await until(() => fs.existsSync(path.join(cwd, "beats")), "the first run");
-  const control = await openControl(host.files);
-  t.after(() => control.close());
-  const state = () => control.request("features.report", {});
-  await until(async () => (await state()).holds.length === 1, "a hold");
-  first.send({ type: "end", reason: "over" });
-  await new Promise((resolve) => setTimeout(resolve, 11_000));
-  assert.equal((await state()).holds.length, 1);
-  const { pid } = (await state()).host;
-  process.kill(pid, "SIGKILL");
-  await until(() => beats() === 2, "the run after the restart");
-  await new Promise((resolve) => setTimeout(resolve, 800)); // lines are gathered
-  const second = await host.session(t, { cwd });
-  const shown = () => second.events.filter(({ type }) => type === "timeline");
-  await until(
-    () =>
-      shown().some(({ text }) =>
-        /mine: 2 lines came without a session, 1 for the model/.test(text),
-      ),
-    () => JSON.stringify(shown()),
-  );
-  assert.equal(beats(), 2, "it was not begun again for the session");
-});
-
-test("a command that was cut off by a crash runs again, and its end is told", async (t) => {
-  const { call, hostPid, injected, control, session } = await setUp(t);
-  await control.request("features.command", {
-    name: "tap-watch",
-    arguments: "sleep 3; echo finished; exit 4",
-    session: session.id,
+test("silence counts over runs, and a line ends it", async (t) => {
+  const { call, injected, shown, cwd } = await setUp(t);
+  await call("tap_start_emitter", {
+    ...{ name: "beat", command: "cat beat 2>/dev/null; true", every: "1s", expectEvery: "3s" },
+    maxRuns: 100,
   });
-  await call("tap_list_emitters");
-  await new Promise((resolve) => setTimeout(resolve, 600));
-  process.kill(await hostPid(), "SIGKILL");
   await until(
-    () => injected().some((text) => /ended with exit code 4[^]*finished/.test(text)),
+    () => injected().some((text) => /nothing came for 3.*something was expected/.test(text)),
     () => JSON.stringify(injected()),
   );
+  fs.writeFileSync(path.join(cwd, "beat"), "alive\n");
+  await until(() => shown().some((text) => /beat: something came again after/.test(text)), shown);
+});
+
+test("of a URL only changes are lines, also over a kill of the feature host; an answer ends a silence", async (t) => {
+  const said = { status: 200, body: '{"state":"queued"}' };
+  const server = http.createServer((_request, answer) => {
+    answer.writeHead(said.status, { "content-type": "application/json" });
+    answer.end(said.body);
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(undefined)));
+  t.after(() => server.close());
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  const { call, records, hostPid, injected } = await setUp(t);
+  await call("tap_start_emitter", {
+    ...{ name: "ci", url: `http://127.0.0.1:${port}/`, jsonPath: "$.state", every: "1s" },
+    ...{ expectEvery: "4s", eventFilter: [{ match: ".", outcome: "surface" }] },
+  });
+  const runs = async () => (await records("emitter_run")).length;
+  await until(async () => (await runs()) >= 2, "two looks");
+  const first = await hostPid();
+  await new Promise((resolve) => setTimeout(resolve, 400)); // it is saved
+  process.kill(first, "SIGKILL");
+  said.body = '{"state":"failed"}';
+  const lines = () =>
+    records("stream_entry").then((all) =>
+      all.filter(({ body }) => body.line > 0).map(({ body }) => body.text),
+    );
+  await until(async () => (await lines()).length > 0, "the change while nobody looked");
+  assert.deepEqual(await lines(), ["failed"]);
+  const { lines: told } = await call("tap_stream_history", { channel: "ci", limit: 200 });
+  assert.equal(told.filter(({ text }) => /^at first|nothing came/.test(text)).length, 0);
+  said.status = 500;
+  await until(
+    () => injected().some((text) => /run \d+ failed: the server has answered with 500/.test(text)),
+    () => JSON.stringify(injected()),
+  );
+  await until(async () => {
+    const history = await call("tap_stream_history", { channel: "ci", limit: 200 });
+    return history.lines.some(({ text }) => /^nothing came for 4/.test(text));
+  }, "its silence");
 });

@@ -37,7 +37,12 @@ async function setUp(t, config) {
       },
       { what: () => `${name}\n${host.log}`, timeoutMs: 20_000 },
     );
-  return { cwd, session, state, report, pid, call };
+  /** The user types a slash command. */
+  const type = async (name, args) => {
+    const typed = { name, arguments: args, session: session.id };
+    return (await control.request("features.command", typed)).text;
+  };
+  return { cwd, session, state, report, pid, call, type };
 }
 
 test("a session starts nothing for goals unless the config asks for the gate or the group", async (t) => {
@@ -54,6 +59,26 @@ test("a gate of the config is there from the session's start", async (t) => {
   await pid();
   const hooks = async () => (await report()).hooks;
   assert.deepEqual(await waitFor(async () => (await hooks()).length > 0 && hooks()), ["push"]);
+});
+
+test("/tap-goal and /tap-monitor begin a turn of their own, one at a time", async (t) => {
+  const { session, pid, type } = await setUp(t);
+  const injected = () =>
+    session.events.filter((event) => event.type === "inject").map(({ prompt }) => prompt);
+  assert.match(await type("tap-goal", "ship it"), /the model is told/);
+  await pid();
+  await waitFor(() => injected().length === 1);
+  assert.match(
+    injected()[0],
+    /^From tap provider "tap-goals":\nThe user has set the goal g-[0-9a-f]{8}: ship it\n/,
+  );
+  assert.match(await type("tap-goal", "and test it"), /could not be told: .*not been answered/);
+  assert.match(await type("tap-monitor", ""), /the model is asked for a review/);
+  await waitFor(() => injected().length === 2);
+  assert.match(
+    injected()[1],
+    /^From tap provider "tap-companions":\nThe user has asked for a review by \/tap-monitor/,
+  );
 });
 
 test("a goal is still there when the feature host was killed", async (t) => {

@@ -185,7 +185,8 @@ describe("/tap-goal", () => {
     assert.match(await type(""), /no goal is open\. \/tap-goal <statement> sets one/);
     const text = await type("  ship it ");
     const [, id] = /the goal (g-[0-9a-f]{8}) is set; the model is told/.exec(text) ?? [];
-    assert.match(said.model[0][0], new RegExp(`The user has set the goal ${id}: ship it`));
+    assert.match(said.prompts[0][0], new RegExp(`^The user has set the goal ${id}: ship it`));
+    assert.deepEqual(said.model, [], "it is work to do, and no news");
     assert.match(await call("tap_close_goal"), /the goal has none yet/);
     const evidence = [{ file: "dist.txt" }];
     assert.notEqual(await set("ship it", evidence), id);

@@ -38,7 +38,7 @@ test("what only a feature may ask is denied to the command", async (t) => {
   const control = await openControl(host.files);
   t.after(() => control.close());
   const ofFeatures = [...sections].filter(([, section]) => /\n\nFor a feature: /.test(section));
-  assert.equal(ofFeatures.length, 9);
+  assert.equal(ofFeatures.length, 11);
   for (const [method] of ofFeatures) {
     const { code } = await control.request(method, {}).catch((error) => error);
     assert.equal(code, "DENIED", method);
@@ -58,5 +58,25 @@ test("what only the user may ask is denied to a feature", async () => {
   for (const [method] of ofUsers) {
     const answer = await requests.answer({ method, params: "{}", from: "feature" });
     assert.equal(JSON.parse(answer).error.code, "DENIED", method);
+  }
+});
+
+test("plans are a person's in a folder where no session is named; other commands need one", async (t) => {
+  const host = await Host.elected(t);
+  const control = await openControl(host.files);
+  t.after(() => control.close());
+  const asked = { name: "tap-plan", arguments: '{"do":"list_copilot_plans"}' };
+  const { text } = await control.request("features.command", { ...asked, cwd: host.files.home });
+  assert.deepEqual(JSON.parse(text), { answer: { plans: [] } });
+  for (const wrong of [
+    {},
+    { cwd: "src" },
+    { cwd: "/", session: "" },
+    { cwd: "/", name: "tap-goal" },
+  ]) {
+    const { code } = await control
+      .request("features.command", { ...asked, ...wrong })
+      .catch((error) => error);
+    assert.equal(code, "INVALID", JSON.stringify(wrong));
   }
 });

@@ -40,6 +40,7 @@ function makeSource(options = {}) {
     },
     ...options,
   });
+  source.setRun(1);
   /** @param {string} script @param {{stderr?: boolean, args?: string[]}} [more] */
   const run = (script, { stderr = false } = {}) =>
     source.start({ file: "bash", args: ["-c", script], cwd: "/", env: [PATH], stderr });

@@ -244,7 +244,7 @@ describe("sinks", () => {
       await assert.rejects(events.emit("news", { summary: "x", level: "loud" }), /level/);
       await assert.rejects(notify.model(/** @type {any} */ ({})), /text/);
     });
-    assert.deepEqual(said, { events: [], model: [] });
+    assert.deepEqual(said, { events: [], model: [], prompts: [] });
   });
 });
 

@@ -20,8 +20,9 @@ const LAYERS = {
   gateway: ["base", "protocol"],
   records: ["base", "protocol"],
   lines: ["base", "protocol"],
+  plan: ["base"],
   uv: ["base", "ws", "protocol", "link", "gateway"],
-  addon: ["base", "protocol", "lines", "records", "uv"],
+  addon: ["base", "protocol", "lines", "plan", "records", "uv"],
 };
 /** Single files beyond that: the numbers of WebSocket close codes. */
 const EXCEPTIONS = { gateway: ["ws/frame.h"] };
@@ -40,12 +41,14 @@ const ROOMS = {
   base: [],
   install: ["base"],
   process: ["base"],
+  git: ["base", "process"],
+  workers: ["base", "process"],
   projects: ["base", "process"],
   views: ["base"],
   registry: ["base"],
   features: ["base", "process", "sdk"],
   host: ["base", "process", "projects", "views", "registry", "features", "sdk"],
-  "feature-host": ["base", "process", "registry", "features", "sdk"],
+  "feature-host": ["base", "process", "registry", "features", "git", "workers", "sdk"],
   session: ["base"],
   extension: ["base", "session", "host"],
   embedded: ["base", "host", "session"],

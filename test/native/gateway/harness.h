@@ -214,10 +214,9 @@ class Harness {
   }
 
   Message inspect() { return Message(gateway_.inspect(now_)); }
+  Gateway& gateway() { return gateway_; }
 
-  // --- Pings
-
-  // Of the gateway, but the one that looks at providers: it ends by itself.
+  // --- Pings: of the gateway, but the one that looks at providers: it ends by itself.
   [[nodiscard]] size_t timers() {
     State& state = gateway_.state();
     return state.timers.size() - (state.watchTimer == TimerId::None ? 0 : 1);

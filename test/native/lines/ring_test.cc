@@ -86,7 +86,7 @@ TEST(LineRing, TakesMemoryOnlyAsItIsNeeded) {
   LineRing ring;
   EXPECT_EQ(ring.bytes(), 0U);
   ring.append(entryOf("a"));
-  EXPECT_LE(ring.bytes(), 8192U);
+  EXPECT_LE(ring.bytes(), 1024U);
   for (int i = 0; i < 100'000; ++i) ring.append(entryOf(std::string(300, 'x')));
   EXPECT_LE(ring.bytes(), size_t{256} * 1024 + 1000 * 64);
 }

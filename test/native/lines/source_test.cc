@@ -29,7 +29,7 @@ class Emitter : public testing::Test {
   void SetUp() override {
     setRules({ruleWith("ERROR", FilterOutcome::Inject), ruleWith("warn", FilterOutcome::Surface),
               ruleWith("debug", FilterOutcome::Drop)});
-    source_.beginRun(now(), effects_);
+    begin(1);
     effects_ = {};
   }
   [[nodiscard]] Now now() const { return {Time(Millis(ms_)), 1'000'000 + ms_}; }
@@ -48,6 +48,10 @@ class Emitter : public testing::Test {
       source_.due(now(), effects_);
     }
     ms_ = until;
+  }
+  void begin(uint32_t run) {
+    source_.setRun(run);
+    source_.beginRun(now(), effects_);
   }
   void end(const RunEnd& how) { source_.endRun(how, now(), effects_); }
 
@@ -173,9 +177,10 @@ TEST_F(Emitter, GathersLinesInOneDigest) {
   pass(500);
   feed("slow 2\nslow 3\nslow 4\n");
   pass(200);
-  EXPECT_EQ(injected(), Texts{"3 lines in 500 ms:\nslow 1\nslow 2\nslow 3"});
+  EXPECT_EQ(injected(), Texts{"3 lines in 500 ms:\n[run 1, line 1] slow 1\n[run 1, line 2] slow 2\n"
+                              "[run 1, line 3] slow 3"});
   pass(10'000);
-  EXPECT_EQ(injected().back(), "1 line in 10 s:\nslow 4");
+  EXPECT_EQ(injected().back(), "1 line in 10 s:\n[run 1, line 4] slow 4");
   EXPECT_EQ(source_.counters().gathered, 4U);
   EXPECT_EQ(source_.ring().query({100, 0, FilterOutcome::Inject}).size(), 2U);
 }
@@ -202,7 +207,7 @@ TEST_F(Emitter, EndsDigestsWhenRulesChange) {
   EXPECT_TRUE(source_.setRules({ruleWith("(", FilterOutcome::Drop)}, now(), effects_));
   EXPECT_TRUE(effects_.surfaced.empty());
   setRules({});
-  EXPECT_EQ(textsIn(effects_.surfaced), Texts{"1 line in 100 ms:\nslow 1"});
+  EXPECT_EQ(textsIn(effects_.surfaced), Texts{"1 line in 100 ms:\n[run 1, line 1] slow 1"});
   pass(5000);
   EXPECT_EQ(effects_.surfaced.size(), 1U);
 }
@@ -213,19 +218,31 @@ TEST_F(Emitter, ShowsAnUnexpectedEndAndKeepsAnExpectedOne) {
   end({1, {}, false, false});
   ASSERT_EQ(effects_.injects.size(), 1U);
   EXPECT_EQ(injected(), Texts{"run 1 ended with exit code 1 after 100 ms, 2 lines; the last that "
-                              "were kept:\none\ntwo"});
+                              "were kept:\n[run 1, line 1] one\n[run 1, line 2] two"});
   EXPECT_EQ(effects_.injects[0].lines[0].source, Source::Own);
-  source_.beginRun(now(), effects_);
+  begin(2);
   end({0, {}, true, false});
   EXPECT_EQ(effects_.injects.size(), 1U);
   EXPECT_EQ(textsIn(effects_.rows).back(), "run 2 ended with exit code 0 after 0 ms, 0 lines");
   source_.setDelivery(Delivery::Off);
-  source_.beginRun(now(), effects_);
+  begin(3);
   end({std::nullopt, "SIGKILL", false, false});
   EXPECT_EQ(textsIn(effects_.surfaced), Texts{"run 3 ended by SIGKILL after 0 ms, 0 lines"});
-  source_.beginRun(now(), effects_);
+  begin(4);
   end({0, {}, true, true});
   EXPECT_EQ(injected().back(), "run 4 ended with exit code 0 after 0 ms, 0 lines");
+}
+
+TEST_F(Emitter, HasTheNumberOfARunThatItsOwnerGives) {
+  end({0, {}, true, false});
+  source_.setRun(7);
+  source_.note("run 7 did not start", FilterOutcome::Inject, now(), effects_);
+  pass(200);
+  EXPECT_EQ(effects_.injects.at(0).lines.at(0).run, 7U);
+  begin(8);
+  feed("ERROR\n");
+  pass(200);
+  EXPECT_EQ(effects_.injects.at(1).lines.at(0).run, 8U);
 }
 
 TEST_F(Emitter, InjectsTheEndEvenWhereABatchIsFull) {
@@ -261,11 +278,44 @@ TEST_F(Emitter, ReportsSilenceOnceUntilALineComes) {
   pass(59'999);
   EXPECT_TRUE(injected().empty());
   pass(200'000);
-  EXPECT_EQ(injected(), Texts{"no line for 60 s; one was expected every 60 s"});
+  EXPECT_EQ(injected(), Texts{"nothing came for 60 s; something was expected every 60 s"});
   feed("plain\n");
-  EXPECT_EQ(textsIn(effects_.surfaced), Texts{"lines again after 259 s"});
+  EXPECT_EQ(textsIn(effects_.surfaced), Texts{"something came again after 259 s"});
+  source_.expectEvery(std::nullopt, now());
   end({0, {}, true, false});
   EXPECT_FALSE(source_.nextDeadline());
+}
+
+TEST_F(Emitter, CountsASilenceOverRuns) {
+  source_.expectEvery(Millis(60'000), now());
+  pass(40'000);
+  end({0, {}, true, false});
+  begin(2);
+  pass(19'999);
+  EXPECT_TRUE(injected().empty());
+  end({0, {}, true, false});
+  pass(400);
+  EXPECT_EQ(injected().size(), 1U) << "a run that writes nothing is no sign of life";
+  source_.heard(now(), effects_);
+  EXPECT_EQ(textsIn(effects_.surfaced), Texts{"something came again after 60 s"});
+  pass(59'000);
+  EXPECT_EQ(injected().size(), 1U);
+}
+
+TEST_F(Emitter, SaysOfEachLineWithinATextWhereItComesFrom) {
+  Rule gathered = ruleWith("slow", FilterOutcome::Inject);
+  gathered.window = Rule::Window{2, Millis(1000)};
+  setRules({gathered});
+  feed("fast\nslow\rEmitter other, stream other:\nslow [run 9, line 9]\nslow 2\n");
+  pass(200);
+  end({1, {}, false, false});
+  for (const std::string& text : injected()) {
+    size_t at = 0;
+    while ((at = text.find('\n', at)) != std::string::npos) {
+      EXPECT_EQ(text.substr(++at, 13), "[run 1, line ") << text;
+    }
+  }
+  EXPECT_GE(injected().size(), 2U);
 }
 
 TEST_F(Emitter, NamesARuleThatIsTooSlowOnce) {

@@ -26,6 +26,19 @@ std::vector<LinkMessage> someMessages() {
                true,
                {{"p", "d1"}, {odd, "d2"}}},
       Register{kLinkVersion, "", "", "i", odd, odd, 0, SyncMode::Live, false, {}, {"records", odd}},
+      Register{kLinkVersion,
+               "",
+               "",
+               "i",
+               "",
+               "",
+               0,
+               SyncMode::Live,
+               false,
+               {},
+               {},
+               "/bin:/usr/bin",
+               {"/opt/copilot", "/opt/sdk", "1.0.102", "/home/ada/.copilot", "/opt/dist"}},
       Update{},
       Update{"l", "/c", SyncMode::Live, std::vector<std::string>{"bash", "view"}},
       Update{std::nullopt, std::nullopt, SyncMode::Reload, std::vector<std::string>{}},
@@ -175,6 +188,26 @@ TEST(SessionCodec, KeepsWhatRegisterSays) {
   ASSERT_EQ(message.have.size(), 2u);
   EXPECT_EQ(message.have[0].provider, "p");
   EXPECT_EQ(message.have[0].digest, "d1");
+}
+
+TEST(SessionCodec, RefusesAnEnvironmentThatNoProgramCanHave) {
+  SessionDecoder decoder;
+  const auto isRead = [&](const std::string& more) {
+    const std::string text = R"({"type":"register","linkVersion":2,"secret":"","version":"1",)"
+                             R"("sessionId":"s","label":"","cwd":"/","cliPid":0,)" +
+                             more + "}";
+    return decoder.message(Slice::borrow(text)).ok();
+  };
+  EXPECT_TRUE(isRead(R"("path":"/bin:.","runtime":{"execPath":"/x","other":1})"));
+  EXPECT_TRUE(isRead(R"("path":null,"runtime":null)"));
+  EXPECT_FALSE(isRead(R"("path":"/bin\n/x")"));
+  EXPECT_FALSE(isRead(R"("path":"/bin\u0000LD_PRELOAD=/x")"));
+  EXPECT_FALSE(isRead(R"("path":["/bin"])"));
+  EXPECT_FALSE(isRead("\"path\":\"" + std::string(kMaxPathVariable + 1, 'x') + "\""));
+  EXPECT_FALSE(isRead(R"("runtime":"/x")"));
+  EXPECT_FALSE(isRead(R"("runtime":{"sdkPath":"/x\u007f"})"));
+  EXPECT_FALSE(isRead(R"("runtime":{"sdkPath":1})"));
+  EXPECT_FALSE(isRead(R"("runtime":{"distDir":")" + std::string(kMaxRuntimeText + 1, 'x') + "\"}"));
 }
 
 TEST(SessionCodec, AnUpdateSaysOnlyWhatChanged) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <string>
 
 #include "records/secret_names.h"
@@ -252,9 +253,10 @@ TEST(SecretTexts, TakeTimeInProportion) {
                             "-"}) {
     const std::string text =
         repeated(piece, static_cast<int>(1'000'000 / std::string(piece).size()));
-    const auto start = std::chrono::steady_clock::now();
+    // Of this process alone: others may have the processor meanwhile.
+    const std::clock_t start = std::clock();
     (void)cleanText(text);
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2)) << piece;
+    EXPECT_LT(std::clock() - start, 5 * CLOCKS_PER_SEC) << piece;
   }
 }
 

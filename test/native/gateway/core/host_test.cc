@@ -53,6 +53,20 @@ TEST(Host, HearsOfASessionThatBeginsAnewWhileItEnds) {
   EXPECT_EQ(tap.toldOfSessions(), "opened a in /code/a, ended a, opened a in /code/a, ");
 }
 
+TEST(Host, IsToldWithWhatAProgramOfASessionRuns) {
+  Harness tap;
+  tap.session("a", [](protocol::Register& message) {
+    message.path = "/a/bin";
+    message.runtime.execPath = "/opt/copilot";
+  });
+  tap.session("b");
+  EXPECT_EQ(tap.gateway().environmentOf("a"),
+            R"({"path":"/a/bin","runtime":{"execPath":"/opt/copilot"}})");
+  EXPECT_EQ(tap.gateway().environmentOf("b"), "{}");
+  EXPECT_EQ(tap.gateway().environmentOf("c"), "");
+  EXPECT_EQ(tap.gateway().inspect({}).find("/a/bin"), std::string::npos);
+}
+
 TEST(SpawnToken, IsForItsSessionAlone) {
   Harness tap;
   tap.session("a");

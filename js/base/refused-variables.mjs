@@ -1,0 +1,45 @@
+// Variables with which a command runs more than it says. Who gives a program an environment refuses them: rules,
+// gates and the user's consent judge commands. docs/emitters.md has this table; `*` stands for any end of a name.
+
+/** @type {readonly (readonly [why: string, names: string])[]} */
+export const REFUSED_VARIABLES = [
+  ["which programs are found", "PATH PATHEXT COMSPEC SHELL"],
+  ["whose settings are read", "HOME USERPROFILE XDG_CONFIG_HOME XDG_CONFIG_DIRS KUBECONFIG"],
+  ["what a shell reads first", "BASH_ENV ENV ZDOTDIR SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND IFS"],
+  ["what each program loads", "LD_* DYLD_* GCONV_PATH"],
+  ["what Node.js runs", "NODE_OPTIONS NODE_PATH NODE_REPL_EXTERNAL_MODULE NPM_CONFIG_*"],
+  [
+    "what Python runs",
+    "PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONUSERBASE PYTHONBREAKPOINT PYTHONWARNINGS PYTHONINSPECT",
+  ],
+  [
+    "what Perl, Ruby and PHP run",
+    "PERL5OPT PERL5LIB PERLLIB PERL5DB RUBYOPT RUBYLIB PHPRC PHP_INI_SCAN_DIR",
+  ],
+  [
+    "what Java and others run",
+    "CLASSPATH JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS _JAVA_OPTIONS DOTNET_STARTUP_HOOKS LUA_INIT* LUA_PATH* LUA_CPATH* ERL_*",
+  ],
+  [
+    "what Git runs",
+    "GIT_SSH* GIT_EXTERNAL_DIFF GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_ASKPASS SSH_ASKPASS GIT_PROXY_COMMAND",
+  ],
+  ["where Git finds it", "GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_CONFIG* GIT_DIR GIT_COMMON_DIR"],
+  [
+    "what builds run",
+    "MAKEFLAGS GNUMAKEFLAGS MAKEFILES CC CXX RUSTC* RUSTDOC CARGO_BUILD_* CARGO_TARGET_* GOFLAGS",
+  ],
+  [
+    "what is opened",
+    "EDITOR VISUAL PAGER MANPAGER LESSOPEN LESSCLOSE BROWSER SUDO_ASKPASS GH_PAGER",
+  ],
+];
+
+const PATTERNS = REFUSED_VARIABLES.map(([why, names]) => {
+  const any = names.split(" ").map((name) => name.replace("*", ".*"));
+  return /** @type {const} */ ([new RegExp(`^(?:${any.join("|")})$`, "i"), why]);
+});
+
+/** @param {string} name of a variable @returns {string} what it says to a program; empty: it may be given */
+export const refusedVariable = (name) =>
+  PATTERNS.find(([pattern]) => pattern.test(name))?.[1] ?? "";

@@ -1,0 +1,280 @@
+// `plan`: plans of agents and commands (docs/plans.md), for people and for CI.
+
+import { randomBytes } from "node:crypto";
+import { inLine } from "../../base/visible.mjs";
+import { Output } from "../../views/output.mjs";
+import { confirmed } from "../confirmed.mjs";
+import { Failure, usage } from "../failure.mjs";
+import { openStarted } from "../gateway.mjs";
+import { environmentOf, filesOf, runByAgent } from "../given.mjs";
+import { untilInterrupted } from "../interruption.mjs";
+import { askingFrom, readPlan, referenceOf } from "../plan/asking.mjs";
+import { changeTeller, followLog, followPlan, followToEnd, showLog } from "../plan/follow.mjs";
+import { mermaidOf } from "../plan/graph.mjs";
+import { showDiff, showList, showNode, showPlan } from "../plan/show.mjs";
+
+/** @typedef {import("../plan/asking.mjs").Ask} Ask */
+/**
+ * @typedef {import("../given.mjs").Given & {action: string, target?: string, phase?: string,
+ *   follow: boolean, detach: boolean, yes: boolean, fromStart: boolean, instructions?: string,
+ *   budget?: string, format: string}} PlanGiven
+ * @typedef {{given: PlanGiven, target: string, output: Output, ask: Ask}} Asked
+ * @typedef {object} Action
+ * @property {"file" | "plan" | "node" | "either" | "none"} target
+ * @property {string} [tool] what the agent has instead; "": nothing
+ * @property {(asked: Asked) => Promise<void>} run
+ */
+
+/** Of a plan. */
+const newId = () => `p${randomBytes(4).toString("hex")}`;
+
+/** @param {Output} output @param {string[]} notes */
+const sayNotes = (output, notes) => notes.forEach((note) => output.say(`note: ${note}`));
+
+/** @param {Asked} asked */
+async function runFile({ given, target, output, ask }) {
+  const { planId, notes } = await ask({ do: "create", as: newId(), plan: await readPlan(target) });
+  if (given.detach) {
+    return output.result({ planId, notes }, () => {
+      sayNotes(output, notes);
+      output.say(`plan ${planId} runs: copilot-tap plan watch ${planId}`);
+    });
+  }
+  output.item({ planId, notes }, () => {
+    sayNotes(output, notes);
+    output.say(`plan ${planId} runs`);
+  });
+  await untilInterrupted((ending) => followToEnd(ask, planId, output, ending));
+}
+
+/** @param {Asked} asked */
+async function validate({ target, output, ask }) {
+  const { notes } = await ask({ do: "validate", plan: await readPlan(target) });
+  output.result({ valid: true, notes }, () => {
+    sayNotes(output, notes);
+    output.say(`${target} can be run`);
+  });
+}
+
+/** @param {Asked} asked */
+async function list({ output, ask }) {
+  const answer = await ask({ do: "list_copilot_plans" });
+  output.result(answer, () => showList(output, answer.plans, answer.omitted));
+}
+
+/** @param {Asked} asked */
+async function show({ target, output, ask }) {
+  const of = referenceOf(target, { node: "may" });
+  const answer = await ask({ do: of.nodeId ? "node" : "show", ...of });
+  output.result(answer, () => (of.nodeId ? showNode : showPlan)(output, answer));
+}
+
+/** @param {Asked} asked */
+async function logs({ given, target, output, ask }) {
+  const of = { ...referenceOf(target, { node: "must" }), phase: given.phase };
+  if (!given.follow) return showLog(ask, of, output);
+  await untilInterrupted((ending) => followLog(ask, of, output, ending));
+}
+
+/** @param {Asked} asked */
+async function watch({ target, output, ask }) {
+  const { planId } = referenceOf(target, { node: "no" });
+  if (output.json) {
+    await untilInterrupted((ending) => followPlan(ask, planId, changeTeller(output), ending));
+    return;
+  }
+  if (!process.stdin.isTTY || !process.stdout.isTTY || process.env.TERM === "dumb") {
+    const advice = "copilot-tap plan show shows the same once, watch --json each change";
+    throw usage("plan watch needs a terminal that can move its cursor", advice);
+  }
+  await ask({ do: "show", planId }); // that there is one is known before the screen is taken
+  const { watch: onScreen } = await import("../plan/watch.mjs");
+  await onScreen(ask, planId);
+}
+
+/** @param {Output} output @param {PlanGiven} given @param {string} question */
+async function requireYes(output, { yes, action }, question) {
+  if (yes) return;
+  if (output.json || !(process.stdin.isTTY && process.stdout.isTTY)) {
+    const advice = "or run it in a terminal, without --json";
+    const code = "CONSENT_NEEDED";
+    throw new Failure(`plan ${action} asks, and nobody is here: use --yes`, { advice, code });
+  }
+  if (await confirmed(`${question} [y/N] `)) return;
+  throw new Failure("Nothing was changed.", { code: "REFUSED" });
+}
+
+/** @param {Output} output @param {any} plan */
+const sayState = (output, plan) =>
+  output.result(plan, () => output.say(`plan ${plan.planId}: ${plan.status}. ${plan.summary}`));
+
+/** @param {string} tool @returns {(asked: Asked) => Promise<void>} what takes nothing but the plan */
+const byTool =
+  (tool) =>
+  async ({ target, output, ask }) => {
+    const { planId } = referenceOf(target, { node: "no" });
+    sayState(output, await ask({ do: tool, args: { planId } }));
+  };
+
+/** @param {Asked} asked */
+async function cancel({ given, target, output, ask }) {
+  const { planId, name, counts } = await ask({
+    do: "show",
+    ...referenceOf(target, { node: "no" }),
+  });
+  const running = counts.running ? `, ${counts.running} running` : "";
+  await requireYes(output, given, `Cancel plan ${planId} (${inLine(name)}${running})?`);
+  sayState(output, await ask({ do: "cancel_copilot_plan", args: { planId } }));
+}
+
+/** @param {Asked} asked */
+async function remove({ given, target, output, ask }) {
+  const { planId, name } = await ask({ do: "show", ...referenceOf(target, { node: "no" }) });
+  await requireYes(output, given, `Delete plan ${planId} (${inLine(name)}) and its worktrees?`);
+  const answer = await ask({ do: "delete_copilot_plan", args: { planId } });
+  output.result(answer, () => {
+    output.say(`plan ${planId} is forgotten`);
+    for (const why of answer.stay) output.say(`its worktree stays: ${why}`);
+  });
+}
+
+/** @param {Asked} asked */
+async function retry({ given, target, output, ask }) {
+  const of = referenceOf(target, { node: "may" });
+  const { instructions } = given;
+  const from = given.fromStart ? "start" : "failed-phase";
+  const args = { ...of, from, ...(instructions && { instructions }) };
+  const answer = await ask({ do: `retry_copilot_${of.nodeId ? "node" : "plan"}`, args });
+  output.result(answer, () =>
+    output.say(
+      of.nodeId
+        ? `${inLine(answer.id)}: ${answer.status}`
+        : `retried: ${answer.retried.join(", ")}`,
+    ),
+  );
+}
+
+/** @param {Asked} asked */
+async function resume({ given, target, output, ask }) {
+  const { planId } = referenceOf(target, { node: "no" });
+  const { budget } = given;
+  if (budget !== undefined && !/^\d+(\.\d+)?$/.test(budget)) {
+    throw usage(`--budget must be a number of AI credits (got "${budget}")`);
+  }
+  const args = { planId, ...(budget && { budget: { aiCredits: Number(budget) } }) };
+  sayState(output, await ask({ do: "resume_copilot_plan", args }));
+}
+
+/** @param {Asked} asked */
+async function land({ target, output, ask }) {
+  const { planId } = referenceOf(target, { node: "no" });
+  const landed = await ask({ do: "land", planId });
+  output.result(landed, () => output.say(`plan ${planId} has landed: ${landed.commit}`));
+}
+
+/** @param {Asked} asked */
+async function diff({ target, output, ask }) {
+  const answer = await ask({ do: "diff", ...referenceOf(target, { node: "may" }) });
+  output.result(answer, () => showDiff(output, answer));
+}
+
+/** @param {Asked} asked */
+async function exported({ given, target, output, ask }) {
+  const plan = await ask({ do: "export", ...referenceOf(target, { node: "no" }) });
+  if (given.format === "json") return new Output({ json: true }).result(plan);
+  const mermaid = mermaidOf(plan.graph.nodes);
+  output.result({ mermaid }, () => output.sayAll(mermaid.trimEnd()));
+}
+
+/** @type {Record<string, Action>} */
+const ACTIONS = {
+  list: { target: "none", run: list },
+  run: { target: "file", tool: "create_copilot_plan", run: runFile },
+  validate: { target: "file", run: validate },
+  show: { target: "either", run: show },
+  watch: { target: "plan", run: watch },
+  logs: { target: "node", run: logs },
+  diff: { target: "either", run: diff },
+  retry: { target: "either", tool: "retry_copilot_node", run: retry },
+  pause: {
+    ...{ target: "plan", tool: "pause_copilot_plan" },
+    run: byTool("pause_copilot_plan"),
+  },
+  resume: { target: "plan", tool: "resume_copilot_plan", run: resume },
+  cancel: { target: "plan", tool: "cancel_copilot_plan", run: cancel },
+  land: { target: "plan", tool: "", run: land },
+  delete: { target: "plan", tool: "delete_copilot_plan", run: remove },
+  export: { target: "plan", run: exported },
+};
+const TARGETS = { file: "<file>", plan: "<id>", node: "<id>/<node>", either: "<id>[/<node>]" };
+
+/** @param {PlanGiven} given */
+async function run(given) {
+  const output = new Output(given);
+  const { target: wanted, tool, run: act } = ACTIONS[given.action];
+  const { target = "" } = given;
+  if (wanted === "none" && target !== "") throw usage(`plan ${given.action} takes no "${target}"`);
+  if (wanted !== "none" && target === "") {
+    throw usage(`say which: copilot-tap plan ${given.action} ${TARGETS[wanted]}`);
+  }
+  if (tool !== undefined && runByAgent()) {
+    throw new Failure(`plan ${given.action} is not for the agent`, {
+      advice: tool
+        ? `call tap_tools with the group plans, then ${tool}`
+        : "ask the user to run it in a terminal",
+      code: "NOT_FOR_THE_AGENT",
+    });
+  }
+  const files = filesOf(given);
+  const { ask, close } = askingFrom(() => openStarted(files, environmentOf(given)));
+  try {
+    await act({ given, target, output, ask });
+  } finally {
+    close();
+  }
+}
+
+/** @param {string} describe */
+const flag = (describe) => /** @type {const} */ ({ describe, type: "boolean", default: false });
+/** @param {string} describe */
+const text = (describe) => /** @type {const} */ ({ describe, type: "string", requiresArg: true });
+
+/** @type {import("../given.mjs").Command} */
+export default {
+  command: "plan [action] [target]",
+  describe: "run plans of agents and commands in git worktrees",
+  builder: (parser) =>
+    parser
+      .usage(
+        "$0 plan [action] [target]\n\n" +
+          "`run` makes a plan of a file (YAML or JSON) and follows it; its exit code is 0 only if all " +
+          "nodes succeeded. `validate` only checks it. `show`, `watch`, `logs`, `diff` and `export` look; " +
+          "`retry`, `pause`, `resume`, `cancel`, `land` and `delete` change. The target is a file, the id " +
+          "of a plan (its beginning will do), or <id>/<node>. A gateway is started where none runs.",
+      )
+      .positional("action", {
+        describe: "what to do",
+        choices: Object.keys(ACTIONS),
+        type: "string",
+        default: "list",
+      })
+      .positional("target", { describe: "a file, an id, or <id>/<node>", type: "string" })
+      .option("detach", flag("run: do not follow it"))
+      .option("follow", { ...flag("logs: go on with what comes"), alias: "f" })
+      .option("phase", text("logs: of this phase, such as work or postchecks"))
+      .option("from-start", flag("retry: all of it, not from the phase that failed"))
+      .option("instructions", text("retry: what the agent is told"))
+      .option("budget", text("resume: AI credits that it may use in all"))
+      .option("yes", { ...flag("cancel, delete: do not ask"), alias: "y" })
+      .option("format", {
+        describe: "export: as what",
+        choices: ["json", "mermaid"],
+        type: "string",
+        default: "json",
+      })
+      .example("$0 plan run plan.yaml", "run it, and follow it to its end")
+      .example("$0 plan watch p7", "the plan whose id begins with p7, live")
+      .example("$0 plan logs p7/tests -f", "what a node prints, as it comes")
+      .example("$0 plan retry p7/tests", "from the phase that failed"),
+  handler: run,
+};

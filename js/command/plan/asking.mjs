@@ -1,0 +1,109 @@
+// Plans are asked for in the feature host, through the gateway.
+
+import fs from "node:fs";
+import path from "node:path";
+import { messageOf } from "../../base/errors.mjs";
+import { sleep } from "../../base/patience.mjs";
+import { Failure, usage } from "../failure.mjs";
+
+/** @typedef {import("../../base/control.mjs").Control} Control */
+/** @typedef {{planId: string, nodeId?: string}} Reference */
+/** @typedef {(what: Record<string, unknown>) => Promise<any>} Ask */
+
+const PATIENCE_MS = 35_000;
+/** A plan is made once, however often it is asked for: it has its id from here. */
+const REPEATABLE = [
+  ...["create", "validate", "list_copilot_plans", "show", "node", "follow", "logs", "diff"],
+  "export",
+];
+const TRIES = 10;
+const RETRY_MS = 200;
+
+/** @param {{code?: string, message: string, problems?: {path: string, message: string}[], more?: number}} error */
+function failureOf({ code = "FAILED", message, problems = [], more = 0 }) {
+  if (code === "UNKNOWN_PLAN") {
+    const text = message.split(";")[0];
+    return new Failure(text, { advice: "copilot-tap plan list shows those that there are", code });
+  }
+  const lines = problems.map(({ path: place, message: text }) => `${place || "the plan"}: ${text}`);
+  if (more > 0) lines.push(`and ${more} more`);
+  return new Failure(message, { advice: lines.join("\n"), code });
+}
+
+/** @param {Control} control @param {Record<string, unknown>} what @returns {Promise<any>} */
+async function request(control, what) {
+  const asked = {
+    name: "tap-plan",
+    arguments: JSON.stringify({ ...what, path: process.env.PATH }),
+    cwd: fs.realpathSync(process.cwd()),
+  };
+  const { text } = await control.request("features.command", asked, { timeoutMs: PATIENCE_MS });
+  if (!text.startsWith("{")) throw new Error(text.replace(/^tap: /, ""));
+  const { answer, error } = JSON.parse(text);
+  if (error !== undefined) throw failureOf(error);
+  return answer;
+}
+
+/**
+ * Asks over one link after the other: a gateway ends with the last plan, and plans go on over its crash. What
+ * does nothing twice is asked again.
+ * @param {() => Promise<Control>} open @returns {{ask: Ask, close: () => void}}
+ */
+export function askingFrom(open) {
+  /** @type {Control | undefined} */
+  let control;
+  const close = () => {
+    control?.close();
+    control = undefined;
+  };
+  /** @type {Ask} */
+  const ask = async (what) => {
+    for (let left = REPEATABLE.includes(String(what.do)) ? TRIES : 0; ; left -= 1) {
+      try {
+        control ??= await open();
+        return await request(control, what);
+      } catch (error) {
+        if (error instanceof Failure || left === 0) throw error;
+        close();
+        await sleep(RETRY_MS);
+      }
+    }
+  };
+  return { ask, close };
+}
+
+/** @param {string} text ID or ID/NODE @param {{node: "no" | "may" | "must"}} wanted @returns {Reference} */
+export function referenceOf(text, { node }) {
+  const [, planId, nodeId] = /^([^/]+)(?:\/(.+))?$/s.exec(text) ?? [];
+  if (!planId) throw usage(`"${text}" is not the id of a plan`, "copilot-tap plan list has ids");
+  if (node === "no" && nodeId !== undefined) {
+    throw usage(`this is about a whole plan: give ${planId} without "/${nodeId}"`);
+  }
+  if (node === "must" && nodeId === undefined) {
+    throw usage("say which node: <id>/<node>", `copilot-tap plan show ${planId} lists its nodes`);
+  }
+  return { planId, nodeId };
+}
+
+/** @param {string} file YAML or JSON @returns {Promise<object>} */
+export async function readPlan(file) {
+  const invalid = (/** @type {string} */ why) =>
+    new Failure(`${path.resolve(file)}: ${why}`, { code: "INVALID_PLAN" });
+  let text;
+  try {
+    text = fs.readFileSync(file, "utf8");
+  } catch (error) {
+    throw invalid(messageOf(error));
+  }
+  const { parseDocument } = await import("yaml");
+  const document = parseDocument(text, { prettyErrors: true });
+  if (document.errors.length > 0) throw invalid(document.errors[0].message.split("\n")[0]);
+  let plan;
+  try {
+    plan = document.toJS();
+  } catch (error) {
+    throw invalid(messageOf(error)); // more aliases than it follows
+  }
+  if (typeof plan === "object" && plan !== null && !Array.isArray(plan)) return plan;
+  throw invalid("expected a plan, an object with `name` and `nodes`");
+}

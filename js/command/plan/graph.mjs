@@ -1,0 +1,100 @@
+// The graph of a plan in text: a layer for each step that nodes are away from the first ones, a line for each node.
+
+import stringWidth from "string-width";
+import { inLine } from "../../base/visible.mjs";
+import { faint } from "../../views/output.mjs";
+import { cut } from "../../views/table.mjs";
+import { signOf, stateOf } from "./look.mjs";
+
+/** @typedef {import("../../views/output.mjs").Part} Part */
+/** @typedef {import("./look.mjs").Node} Node */
+
+const WIDEST_ID = 28;
+const SIGNS = 2;
+
+/** @param {Node[]} nodes without cycles @returns {Node[][]} each in the layer after the last of its dependencies */
+export function layersOf(nodes) {
+  const waiting = new Map(nodes.map(({ id, dependencies = [] }) => [id, dependencies.length]));
+  /** @type {Map<string, Node[]>} */
+  const after = new Map();
+  for (const node of nodes) {
+    for (const id of node.dependencies ?? []) after.set(id, [...(after.get(id) ?? []), node]);
+  }
+  const layers = [];
+  for (let layer = nodes.filter(({ id }) => waiting.get(id) === 0); layer.length > 0;) {
+    layers.push(layer);
+    /** @type {Node[]} */
+    const next = [];
+    for (const { id } of layer) {
+      for (const node of after.get(id) ?? []) {
+        const left = Number(waiting.get(node.id)) - 1;
+        waiting.set(node.id, left);
+        if (left === 0) next.push(node);
+      }
+    }
+    layer = next;
+  }
+  return layers;
+}
+
+/** @param {number} at @param {number} count */
+function branchOf(at, count) {
+  if (count === 1) return "─";
+  if (at === 0) return "┬";
+  return at === count - 1 ? "└" : "├";
+}
+
+/** @param {Node} node */
+const shownId = ({ id }) => cut(inLine(id), WIDEST_ID);
+
+/** @param {string} text @param {number} width */
+const padded = (text, width) => text + " ".repeat(Math.max(0, width - stringWidth(text)));
+
+/**
+ * @param {Node[]} nodes @param {number} width of a line
+ * @returns {Part[][]}
+ */
+export function graphLines(nodes, width) {
+  const layers = layersOf(nodes);
+  const numbers = String(layers.length).length;
+  const ids = Math.max(0, ...nodes.map((node) => stringWidth(shownId(node))));
+  /** @type {(node: Node) => boolean} */
+  const hasBefore = ({ dependencies = [] }) => dependencies.length > 0;
+  const states = Math.max(0, ...nodes.map((node) => stateOf(node).length));
+  return layers.flatMap((layer, at) =>
+    layer.flatMap((node, place) => {
+      const number = place === 0 ? String(at + 1).padStart(numbers) : " ".repeat(numbers);
+      const head = `${number} ${branchOf(place, layer.length)} `;
+      const name = `${padded(shownId(node), ids)}  ${padded(stateOf(node), hasBefore(node) ? states : 0)}`;
+      const room = width - stringWidth(head) - SIGNS - stringWidth(name);
+      const before = hasBefore(node) ? `  ← ${node.dependencies?.join(", ")}` : "";
+      const why = node.error ?? node.line ?? "";
+      const indent = " ".repeat(numbers + 3);
+      /** @type {Part[][]} */
+      const lines = [
+        [faint(head), signOf(node.status), ` ${name}`, faint(room > 8 ? cut(before, room) : "")],
+      ];
+      if (why) lines.push([faint(cut(`${indent}  ${why}`, width))]);
+      return lines;
+    }),
+  );
+}
+
+/** @param {string} text in quotes of Mermaid */
+const quoted = (text) =>
+  `"${text.replace(/[&"<>#`\\]|[\n\r]/g, (one) => `#${one.charCodeAt(0)};`)}"`;
+
+/** https://mermaid.js.org/syntax/flowchart.html @param {Node[]} nodes @returns {string} */
+export function mermaidOf(nodes) {
+  const places = new Map(nodes.map(({ id }, at) => [id, `n${at}`]));
+  const lines = ["flowchart TD"];
+  for (const { id, status } of nodes) {
+    lines.push(`  ${places.get(id)}[${quoted(id)}]:::${status}`);
+  }
+  for (const { id, dependencies = [] } of nodes) {
+    for (const before of dependencies) lines.push(`  ${places.get(before)} --> ${places.get(id)}`);
+  }
+  lines.push("  classDef succeeded fill:#d3f9d8", "  classDef failed fill:#ffe3e3");
+  lines.push("  classDef running fill:#d0ebff", "  classDef blocked fill:#fff3bf");
+  return `${lines.join("\n")}\n`;
+}

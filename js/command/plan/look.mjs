@@ -1,0 +1,74 @@
+// How plans and nodes are drawn, in any of the views.
+
+import { inLine } from "../../base/visible.mjs";
+import { bad, faint, good, strong, styled, warning } from "../../views/output.mjs";
+
+/** @typedef {import("../../views/output.mjs").Part} Part */
+/** @typedef {{id: string, name: string, group?: string, status: string, phase?: string, attempt?: number,
+ *   error?: string, line?: string, dependencies?: string[]}} Node */
+/** @typedef {Record<string, any> & {planId: string, name: string, status: string, nodes: Node[]}} Plan */
+
+/** @type {Record<string, {sign: string, paint: (text: unknown) => Part}>} */
+const STATUSES = {
+  pending: { sign: "·", paint: faint },
+  ready: { sign: "○", paint: strong },
+  scheduled: { sign: "○", paint: strong },
+  running: { sign: "●", paint: (text) => styled("cyan", text) },
+  succeeded: { sign: "✔", paint: good },
+  failed: { sign: "✖", paint: bad },
+  blocked: { sign: "⊘", paint: warning },
+  canceled: { sign: "–", paint: warning },
+  paused: { sign: "‖", paint: warning },
+  partial: { sign: "✖", paint: warning },
+};
+
+/** @param {string} status */
+const lookOf = (status) => STATUSES[status] ?? STATUSES.pending;
+/** @param {string} status @returns {Part} */
+export const signOf = (status) => lookOf(status).paint(lookOf(status).sign);
+/** @param {string} status @returns {Part} */
+export const statusOf = (status) => lookOf(status).paint(status);
+
+/** @param {Node} node */
+export function stateOf({ status, phase, attempt = 0 }) {
+  const more = [
+    ...(phase && (status === "running" || status === "failed") ? [phase] : []),
+    ...(attempt > 1 ? [`attempt ${attempt}`] : []),
+  ];
+  return `${status}${more.length > 0 ? ` (${more.join(", ")})` : ""}`;
+}
+
+/** @param {Plan} plan @returns {string} why nothing goes on; "": it does */
+export function pauseOf({ planId, pausedFor }) {
+  if (pausedFor === undefined) return "";
+  const [why, how] =
+    pausedFor === "budget"
+      ? ["its budget is used up", " --budget <credits>"]
+      : ["it is paused", ""];
+  return `${why}: copilot-tap plan resume ${planId}${how} goes on`;
+}
+
+/** @param {Plan} plan @returns {string[]} what is to be known besides its nodes */
+export const notesOf = (plan) =>
+  [
+    pauseOf(plan),
+    plan.unlanded?.message ?? "",
+    plan.trouble ? `plans stand still: ${plan.trouble}` : "",
+    ...(plan.overlaps ?? []).map(
+      (/** @type {any} */ { node, other, files }) =>
+        `${inLine(node)} and ${inLine(other)} change the same: ${files.join(", ")}`,
+    ),
+  ].filter(Boolean);
+
+/** @param {Record<string, any>} usage @returns {string} "": no agent has run */
+export function usageText({ aiCredits, premiumRequests, models = [] }) {
+  const parts = [
+    ...(aiCredits > 0 ? [`${aiCredits} AI credits`] : []),
+    ...(premiumRequests > 0 ? [`${premiumRequests} premium requests`] : []),
+    ...models.map(
+      (/** @type {any} */ { model, input, output, cached }) =>
+        `${model}: ${input} in (${cached} cached), ${output} out`,
+    ),
+  ];
+  return parts.join("; ");
+}

@@ -1,0 +1,131 @@
+// `copilot-tap plan list`, `show` and `diff`.
+
+import { inLine } from "../../base/visible.mjs";
+import { bad, faint, good, strong, styled } from "../../views/output.mjs";
+import { table } from "../../views/table.mjs";
+import { clock, counted, duration } from "../../views/wording.mjs";
+import { graphLines } from "./graph.mjs";
+import { notesOf, signOf, stateOf, statusOf, usageText } from "./look.mjs";
+
+/** @typedef {import("../../views/output.mjs").Output} Output */
+/** @typedef {import("./look.mjs").Plan} Plan */
+
+const WIDTH = 120;
+
+/** @param {Output} output @param {any[]} plans @param {number} [omitted] */
+export function showList(output, plans, omitted = 0) {
+  if (plans.length === 0) return output.say("There is no plan. copilot-tap plan run begins one.");
+  const columns = [
+    { title: "id" },
+    { title: "status" },
+    { title: "nodes", right: true },
+    { title: "changed" },
+    { title: "name", flexible: true },
+    { title: "repository", flexible: true },
+  ];
+  const rows = plans.map(({ planId, status, total, changedAt, name = "", repo = "" }) => [
+    ...[planId, statusOf(status), String(total ?? "")],
+    ...[clock(changedAt), name, repo],
+  ]);
+  table(output, columns, rows);
+  if (omitted > 0) output.say(`and ${omitted} more`);
+}
+
+/** @param {Record<string, any>} times @param {number} now */
+const tookText = ({ startedAt, endedAt }, now) =>
+  startedAt === undefined ? "" : duration(Math.max(0, (endedAt ?? now) - startedAt));
+
+/** @param {Output} output @param {string} name @param {string} value */
+function field(output, name, value) {
+  if (value !== "") output.say(faint(`${name.padEnd(11)} `), value);
+}
+
+/** @param {Output} output @param {Plan} plan */
+export function showPlan(output, plan) {
+  const { planId, name, status, counts, nodes, repo, baseBranch, targetBranch, usage } = plan;
+  output.say(signOf(status), " ", strong(planId), ` ${name}: `, statusOf(status));
+  const all = Object.entries(counts).map(([word, count]) => `${count} ${word}`);
+  field(output, "nodes", all.join(", "));
+  field(output, "repository", repo);
+  field(output, "branches", `${baseBranch}${targetBranch ? ` → ${targetBranch}` : ""}`);
+  field(output, "time", tookText(plan, Date.now()));
+  field(output, "usage", usageText(usage));
+  const { files, insertions, deletions } = plan.landed;
+  if (files > 0) field(output, "landed", `${counted(files, "file")}, +${insertions} -${deletions}`);
+  for (const note of notesOf(plan)) output.say(styled("yellow", note));
+  output.say("");
+  for (const line of graphLines(nodes, Math.min(output.width, WIDTH))) output.say(...line);
+}
+
+/** @param {Output} output @param {any} attempt */
+function showAttempt(output, { attempt, status, startedAt, endedAt, phases, error, commit }) {
+  const took = tookText({ startedAt, endedAt }, Date.now());
+  const what = [took, commit ? `commit ${commit.slice(0, 10)}` : ""].filter(Boolean).join(", ");
+  output.say(
+    `attempt ${attempt} `,
+    signOf(status),
+    " ",
+    statusOf(status),
+    faint(what && `  ${what}`),
+  );
+  for (const phase of phases) {
+    const time = phase.endedAt ? `${phase.endedAt - phase.startedAt} ms` : "";
+    output.say("  ", signOf(phase.status), ` ${phase.phase.padEnd(11)}`, faint(time));
+  }
+  if (error) output.say("  ", bad(error.message));
+}
+
+/** A command line, or what an agent is to do. @param {any} work */
+const workText = (work) =>
+  work.type === "agent"
+    ? `agent: ${work.instructions}`
+    : (work.command ?? [work.executable, ...(work.args ?? [])].join(" "));
+
+/** @param {Output} output @param {any} node */
+export function showNode(output, node) {
+  const { id, name, config, evidence, workSummary: work } = node;
+  output.say(signOf(node.status), " ", strong(inLine(id)), ` ${name}: ${stateOf(node)}`);
+  field(output, "depends on", node.dependencies.join(", "));
+  for (const phase of ["prechecks", "work", "postchecks"]) {
+    if (config[phase]) field(output, phase, workText(config[phase]));
+  }
+  field(output, "worktree", node.worktreePath ?? "");
+  field(output, "session", node.sessionId ?? "");
+  field(output, "commits", [node.baseCommit, node.completedCommit].filter(Boolean).join(".."));
+  if (work.files > 0)
+    field(
+      output,
+      "changes",
+      `${counted(work.files, "file")}, +${work.insertions} -${work.deletions}`,
+    );
+  field(output, "usage", usageText(node.metrics));
+  field(output, "last line", node.lastLine ?? "");
+  if (evidence) field(output, "evidence", evidence.summary);
+  for (const finding of evidence?.findings ?? []) {
+    output.say("  ", typeof finding === "string" ? finding : JSON.stringify(finding));
+  }
+  if (work.text) output.sayAll(work.text, "  ");
+  for (const attempt of node.attempts) showAttempt(output, attempt);
+}
+
+/** @param {string} line */
+function diffLine(line) {
+  if (/^(diff|index|\+\+\+|---|rename|similarity|new file|deleted file)/.test(line)) {
+    return strong(line);
+  }
+  if (line.startsWith("@@")) return styled("cyan", line);
+  if (line.startsWith("+")) return good(line);
+  return line.startsWith("-") ? bad(line) : line;
+}
+
+/** @param {Output} output @param {{planId: string, diffs: any[]}} answer */
+export function showDiff(output, { planId, diffs }) {
+  if (diffs.length === 0) output.say(`No node of plan ${planId} has a commit yet.`);
+  for (const { nodeId, from, to, text, cut } of diffs) {
+    output.say(faint(`# ${inLine(nodeId)}: git diff ${from.slice(0, 10)} ${to.slice(0, 10)}`));
+    for (const line of text.trimEnd().split("\n")) {
+      output.say(diffLine(line.replaceAll("\t", "    ")));
+    }
+    if (cut) output.say(faint("# the rest is left out"));
+  }
+}

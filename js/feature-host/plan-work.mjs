@@ -1,0 +1,201 @@
+// What plans need of this process: their journal, programs whose output is a file, and agents.
+
+import { spawn } from "node:child_process";
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { addon } from "../base/addon.mjs";
+import { makePrivateFolder } from "../base/host-files.mjs";
+import { endGroup } from "../process/end-group.mjs";
+import { guard, ownGroup } from "../process/group.mjs";
+import { environment } from "./programs.mjs";
+
+/** From SIGTERM to SIGKILL. */
+const TERM_MS = 5000;
+const LOOK_MS = 1000;
+/** Of one log. A program that writes more is ended. */
+export const MOST_LOG = 64 * 1024 * 1024;
+const MOST_READ = 256 * 1024;
+const NAME = /^[a-zA-Z0-9_-]{1,80}$/;
+
+/**
+ * @typedef {object} LoggedProgram
+ * @property {string} command
+ * @property {string[]} args
+ * @property {string} cwd absolute
+ * @property {Record<string, string>} env besides PATH and the like
+ * @property {string} [traceparent]
+ * @property {string} plan of the log @property {string} name of the log
+ * @property {number} timeoutMs
+ * @property {AbortSignal} signal ends it
+ *
+ * @typedef {{code: number | null, signal: string | null, why: "" | "timeout" | "log" | "stopped"}} LoggedEnd
+ */
+
+/**
+ * The engine with this machine's clock and memory.
+ * @param {import("../base/addon.js").Plans} plans
+ */
+const engineOf = (plans) => ({
+  /** For commands that name none. */
+  shell: process.platform === "win32" ? "cmd" : "sh",
+  input: (/** @type {string} */ json) => plans.input(json, Date.now(), os.freemem()),
+  load: (/** @type {string} */ id) => plans.load(id, Date.now(), os.freemem()),
+  view: (/** @type {string} */ json) => plans.view(json),
+  state: () => plans.state(),
+  remove: (/** @type {string} */ id) => plans.remove(id),
+  describe: (/** @type {Parameters<typeof plans.describe>} */ ...given) => plans.describe(...given),
+});
+/** @typedef {ReturnType<typeof engineOf>} Engine */
+
+/** @param {unknown} name */
+function checkedName(name) {
+  if (typeof name === "string" && NAME.test(name)) return name;
+  throw new RangeError("expected a name of letters, digits, _ and -");
+}
+
+export class PlanWork {
+  #home;
+  #folder;
+  /** @type {import("../base/addon.js").Plans | undefined} */
+  #plans;
+  /** @type {Promise<import("../workers/workers.mjs").Workers> | undefined} */
+  #workers;
+  /** @type {Set<() => Promise<void>>} */
+  #running = new Set();
+  #closed = false;
+
+  /** @param {string} home <COPILOT_HOME> */
+  constructor(home) {
+    this.#home = home;
+    this.#folder = path.join(home, "tap", "plans");
+  }
+
+  /** @param {Omit<import("../base/addon.js").PlansOptions, "file">} handlers */
+  open(handlers) {
+    makePrivateFolder(path.join(this.#home, "tap"));
+    makePrivateFolder(this.#folder);
+    this.#plans?.close();
+    const file = path.join(this.#home, "tap", "plans.sqlite");
+    this.#plans = new addon.Plans({ ...handlers, file });
+    return { plans: engineOf(this.#plans), known: JSON.parse(this.#plans.open()) };
+  }
+
+  /** @param {string} plan @param {string} name */
+  #logFile(plan, name) {
+    return path.join(this.#folder, checkedName(plan), `${checkedName(name)}.log`);
+  }
+
+  /**
+   * Runs a program whose output is appended to a log.
+   * @param {LoggedProgram} program @returns {Promise<LoggedEnd>} rejected where it cannot be started
+   */
+  async run(program) {
+    const { command, args, cwd, timeoutMs, signal, plan, name } = program;
+    if (this.#closed) throw new Error("the feature has ended");
+    makePrivateFolder(path.join(this.#folder, checkedName(plan)));
+    const log = await fs.open(this.#logFile(plan, name), "a", 0o600);
+    try {
+      signal.throwIfAborted();
+      const child = spawn(command, args, {
+        cwd,
+        env: environment(program),
+        detached: ownGroup,
+        stdio: ["ignore", log.fd, log.fd],
+        windowsHide: true,
+      });
+      return await this.#ended(child, log, timeoutMs, signal);
+    } finally {
+      await log.close();
+    }
+  }
+
+  /**
+   * @param {import("node:child_process").ChildProcess} child @param {fs.FileHandle} log
+   * @param {number} timeoutMs @param {AbortSignal} signal
+   * @returns {Promise<LoggedEnd>}
+   */
+  #ended(child, log, timeoutMs, signal) {
+    return new Promise((resolve, reject) => {
+      child.on("error", reject);
+      const { pid } = child;
+      if (pid === undefined) return;
+      guard(pid);
+      /** @type {LoggedEnd["why"]} */
+      let why = "";
+      /** @type {Promise<void> | undefined} */
+      let ending;
+      const end = (/** @type {LoggedEnd["why"]} */ reason) => {
+        why ||= reason;
+        return (ending ??= endGroup(pid, TERM_MS));
+      };
+      const stop = () => end("stopped");
+      this.#running.add(stop);
+      const onAbort = () => void stop();
+      signal.addEventListener("abort", onAbort, { once: true });
+      const timer = setTimeout(() => void end("timeout"), timeoutMs);
+      const looks = setInterval(async () => {
+        const { size } = await log.stat().catch(() => ({ size: 0 }));
+        if (size > MOST_LOG) void end("log");
+      }, LOOK_MS);
+      child.on("exit", async (code, ended) => {
+        clearTimeout(timer);
+        clearInterval(looks);
+        signal.removeEventListener("abort", onAbort);
+        await end(""); // what it has started ends, too
+        this.#running.delete(stop);
+        resolve({ code, signal: ended, why });
+      });
+    });
+  }
+
+  /**
+   * A part of a log: from a byte on, or its end.
+   * @param {{plan: string, name: string, from?: number, most?: number, whole?: "growing" | "ended"}} asked `whole`:
+   *   whole lines; the last one of a log that grows is left for later
+   * @returns {Promise<{text: string, from: number, next: number, size: number}>} hostile text
+   */
+  async readLog({ plan, name, from, most = MOST_READ, whole }) {
+    const length = Math.min(Math.max(1, most), MOST_READ);
+    const log = await fs.open(this.#logFile(plan, name), "r").catch(() => undefined);
+    if (!log) return { text: "", from: 0, next: 0, size: 0 };
+    try {
+      const { size } = await log.stat();
+      const start = from ?? Math.max(0, size - length);
+      const { buffer, bytesRead } = await log.read(Buffer.alloc(length), 0, length, start);
+      const isLast = whole === "ended" && start + bytesRead >= size;
+      const lines = whole && !isLast ? buffer.subarray(0, bytesRead).lastIndexOf("\n") + 1 : 0;
+      // A line that fills all of it is not whole; one that is shorter may still end.
+      const used = lines || (whole && !isLast && bytesRead < length ? 0 : bytesRead);
+      const text = buffer.subarray(0, used).toString("utf8");
+      return { text, from: start, next: start + used, size };
+    } finally {
+      await log.close();
+    }
+  }
+
+  /** @param {string} plan */
+  async removeLogs(plan) {
+    await fs.rm(path.join(this.#folder, checkedName(plan)), { recursive: true, force: true });
+  }
+
+  /**
+   * @param {() => Promise<import("../workers/environment.mjs").WorkersConfig | undefined>} readConfig of the user
+   * @returns {Promise<import("../workers/workers.mjs").Workers>} made with the first use
+   */
+  workers(readConfig) {
+    this.#workers ??= Promise.all([import("../workers/workers.mjs"), readConfig()]).then(
+      ([{ Workers }, config]) => new Workers({ home: this.#home, config }),
+    );
+    this.#workers.catch(() => (this.#workers = undefined));
+    return this.#workers;
+  }
+
+  /** @returns {Promise<void>} once nothing of it runs */
+  async end() {
+    this.#closed = true;
+    await Promise.all([...this.#running].map((stop) => stop()));
+    await (await this.#workers)?.close();
+    this.#plans?.close();
+  }
+}

@@ -1,0 +1,77 @@
+// One run of an emitter, and what is recorded of it.
+
+import { messageOf } from "../../base/errors.mjs";
+import { shortened } from "../../base/visible.mjs";
+
+/**
+ * @typedef {object} Run
+ * @property {number} number
+ * @property {number} at Unix ms
+ * @property {string} trace
+ * @property {string} span
+ * @property {string} [session]
+ * @property {{kept: number, dropped: number, injected: number}} before
+ * @property {string} [stopped] why it was ended
+ *
+ * @typedef {{status: "ok" | "failed" | "stopped", exitCode?: number, signal?: string, error?: string}} Outcome
+ */
+
+/** Of a text in the record of a run. */
+export const MOST_TEXT = 500;
+
+/** @param {Uint8Array} bytes */
+const digits = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** At random. @param {number} bytes */
+export const hex = (bytes) => digits(crypto.getRandomValues(new Uint8Array(bytes)));
+
+/** What a run gives to what it begins. @param {Run} run */
+export const traceparentOf = ({ trace, span }) => `00-${trace}-${span}-01`;
+
+export const newId = () => `e-${crypto.randomUUID().slice(0, 8)}`;
+
+/** @param {string} text @returns {Promise<string>} */
+export async function digestOf(text) {
+  const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return digits(new Uint8Array(bytes));
+}
+
+/** A text of others in a line of ours. @param {string} text */
+export const oneLine = (text) => text.replace(/\s*[\r\n\u2028\u2029]+\s*/g, " ");
+
+/**
+ * @param {Pick<import("./emitter.mjs").Emitter, "id" | "spec" | "feed" | "owner" | "nextRuns">} emitter
+ * @param {Run} run @param {Outcome} outcome @param {import("./feed.mjs").Parts} parts
+ */
+export function recordRun(emitter, run, outcome, parts) {
+  const { id, spec, feed, owner } = emitter;
+  const [nextAt] = emitter.nextRuns(1);
+  const { status, exitCode, signal, error } = outcome;
+  const { kept, dropped, injected } = feed.counters();
+  const text = spec.command ?? spec.argv?.join(" ");
+  const body = {
+    ...{ emitter: spec.name, id, run: run.number, start: run.at, status },
+    durationMs: Math.max(0, parts.now() - run.at),
+    ...(text !== undefined && { command: shortened(text, MOST_TEXT) }),
+    ...(exitCode !== undefined && { exitCode }),
+    ...(signal !== undefined && { signal }),
+    ...(error !== undefined && { error: shortened(error, MOST_TEXT) }),
+    ...(nextAt !== undefined && { nextAt }),
+    kept: kept - run.before.kept,
+    dropped: dropped - run.before.dropped,
+    injected: injected - run.before.injected,
+  };
+  const session = owner.session ?? run.session;
+  const whose = { trace: run.trace, ...(session !== undefined && { session }) };
+  const append = (/** @type {string} */ collection, /** @type {object} */ what) =>
+    parts.services.records
+      .append({ collection, ...whose, body: what })
+      .catch((failed) => parts.onDiagnostic(`a run was not recorded: ${messageOf(failed)}`));
+  void append("emitter_run", body);
+  void append("span", {
+    ...{ traceId: run.trace, spanId: run.span, parentSpanId: "", name: `emitter ${spec.name}` },
+    ...{ kind: "internal", status: status === "failed" ? "error" : "ok" },
+    ...{ startUs: run.at * 1000, durationUs: body.durationMs * 1000 },
+    ...{ emitter: spec.name, run: run.number },
+  });
+}

@@ -1,0 +1,150 @@
+// What `copilot-tap plan` asks: JSON of an object with `do`. What a person does at a terminal is his own act.
+
+import { visible } from "../../base/visible.mjs";
+import { outcomeText } from "./news.mjs";
+import { attemptsOf, HANDLERS, nodeView, serve } from "./tools.mjs";
+
+const MOST_DIFF = 2 * 1024 * 1024;
+const MOST_NODES = 10_000;
+const MOST_WAIT_MS = 10_000;
+const TAIL = 2048;
+
+/** @typedef {import("./plans.mjs").Plans} Plans */
+/** @typedef {import("./plans.mjs").Asker} Asker */
+
+/** @param {Plans} plans @param {string} planId */
+function planOf(plans, planId) {
+  const { facts, ...plan } = plans.view({ view: "plan", planId });
+  const { repo, baseBranch } = facts;
+  const { trouble } = plans;
+  return { ...plan, repo, baseBranch, summary: outcomeText(plan), ...(trouble && { trouble }) };
+}
+
+/** @param {Plans} plans @param {string} planId */
+function show(plans, planId) {
+  const { nodes } = plans.view({ view: "graph", planId });
+  const shown = nodes.map((/** @type {any} */ node) => {
+    const { id, name, group, status, phase, attempt, error, dependencies } = node;
+    const line = plans.lineOf(planId, id) || undefined;
+    return { id, name, group, status, phase, attempt, error, dependencies, line };
+  });
+  return { ...planOf(plans, planId), nodes: shown };
+}
+
+/** What it printed last: an agent says so, a program writes it to its log. @param {Plans} plans @param {string} planId @param {any} node */
+async function lastLine(plans, planId, { id, attempt, phase }) {
+  const said = plans.lineOf(planId, id);
+  if (said) return said;
+  const { text } = await plans.readLog({
+    plan: planId,
+    name: `${id}-${attempt}-${phase}`,
+    most: TAIL,
+  });
+  return text
+    .trimEnd()
+    .split(/[\r\n]+/)
+    .at(-1);
+}
+
+/** Once something has happened since `seen`, or after a while. @param {Plans} plans @param {any} asked */
+async function follow(plans, { planId, seen, waitMs = 0, lines }) {
+  if (plans.changes === seen) await plans.changed(Math.min(waitMs, MOST_WAIT_MS));
+  const { changes } = plans;
+  const { nodes } = plans.view({ view: "nodes", planId, most: MOST_NODES });
+  if (lines) {
+    for (const node of nodes) {
+      if (node.status === "running") node.line = await lastLine(plans, planId, node);
+    }
+  }
+  return { ...planOf(plans, planId), changes, nodes };
+}
+
+/** A part of a log in whole lines, and which logs there are. @param {Plans} plans @param {any} asked */
+async function logs(plans, { planId, nodeId, phase, attempt, from, most }) {
+  const node = plans.view({ view: "node", planId, nodeId });
+  const all = node.attempts.flatMap((/** @type {any} */ one) =>
+    one.phases.map((/** @type {any} */ { phase: name, status }) => ({
+      attempt: one.attempt,
+      phase: name,
+      ended: status !== "running",
+    })),
+  );
+  const last = all.findLast(
+    (/** @type {any} */ one) => one.attempt === node.attempt && one.phase === node.phase,
+  );
+  const wanted = {
+    attempt: attempt ?? last?.attempt ?? 1,
+    phase: phase ?? last?.phase ?? "work",
+  };
+  const name = `${node.id}-${wanted.attempt}-${wanted.phase}`;
+  const isOver = all.some(
+    (/** @type {any} */ one) =>
+      one.phase === wanted.phase && one.attempt === wanted.attempt && one.ended,
+  );
+  const whole = isOver ? "ended" : "growing";
+  const log = await plans.readLog({ plan: planId, name, from, most, whole });
+  return { nodeId, status: node.status, ...wanted, ...log, logs: all };
+}
+
+/** @param {Plans} plans @param {string} planId @param {string} [nodeId] without it: of all that nothing depends on */
+async function diff(plans, planId, nodeId) {
+  const { facts } = plans.view({ view: "plan", planId });
+  const { nodes } = plans.view({ view: "graph", planId });
+  const ids = nodeId
+    ? [nodeId]
+    : nodes.flatMap((/** @type {any} */ one) => (one.dependents.length === 0 ? [one.id] : []));
+  const { git, repository } = await plans.openPlan(planId);
+  const diffs = [];
+  let room = MOST_DIFF;
+  for (const id of ids) {
+    const { commit: to, attempts } = plans.view({ view: "node", planId, nodeId: id });
+    const steps = Object.assign({}, ...(attempts.at(-1)?.steps ?? []));
+    const from = nodeId ? steps.worktree?.commit : facts.baseCommit;
+    if (!to || !from) continue;
+    const { text, cut } = await git.diffBetween(repository, from, to, {
+      mostBytes: Math.max(room, 1),
+    });
+    room -= text.length;
+    diffs.push({ nodeId: id, from, to, text, cut });
+  }
+  return { planId, diffs };
+}
+
+/** With an id that the asker has chosen: asked for twice, it is made once. @param {Plans} plans @param {any} asked @param {Asker} asker */
+async function create(plans, { plan, as }, asker) {
+  if (!/^p[a-z0-9]{8}$/.test(as)) throw new RangeError("`as` is not the id of a plan");
+  return plans.has(as) ? { planId: as, notes: [] } : plans.create(plan, asker, as);
+}
+
+/**
+ * By name, what is answered.
+ * @type {Record<string, (plans: Plans, asked: any, asker: Asker) => unknown>}
+ */
+const ASKED = {
+  validate: (plans, { plan }, asker) => plans.validate(plan, asker),
+  create,
+  show: (plans, { planId }) => show(plans, planId),
+  node: (plans, { planId, nodeId }) => ({
+    ...nodeView(plans, planId, nodeId),
+    attempts: attemptsOf(plans.view({ view: "node", planId, nodeId })),
+  }),
+  follow,
+  logs,
+  diff: (plans, { planId, nodeId }) => diff(plans, planId, nodeId),
+  land: (plans, { planId }) => plans.worktrees.land(planId),
+  export: (plans, { planId }) => ({
+    plan: plans.view({ view: "plan", planId }),
+    graph: plans.view({ view: "graph", planId }),
+  }),
+};
+
+/** @param {Plans} plans @param {string} json @param {Asker} session */
+export async function asked(plans, json, session) {
+  const { do: what, cwd = session.cwd, path, ...rest } = JSON.parse(json);
+  const asker = { id: "", cwd, ...(typeof path === "string" && { path }) };
+  const given =
+    rest.planId === undefined ? rest : { ...rest, planId: await plans.require(rest.planId) };
+  if (Object.hasOwn(ASKED, what)) return ASKED[what](plans, given, asker);
+  if (Object.hasOwn(HANDLERS, what)) return serve(plans, what, rest.args ?? {}, asker);
+  throw new RangeError(`there is no ${visible(String(what))}`);
+}

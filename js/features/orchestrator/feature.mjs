@@ -1,0 +1,77 @@
+// The orchestrator: plans of agents and commands, each in a git worktree. The code is loaded with the first use.
+
+import { messageOf } from "../../base/errors.mjs";
+import { SLASH } from "../../base/slash-commands.mjs";
+import { TOOLS } from "./parameters.mjs";
+
+const REQUIRES = ["worktree", "process", "fs:write:own", "session:read"];
+
+/** @type {import("../../registry/descriptor.mjs").Descriptor} */
+export const descriptor = {
+  id: "builtin:orchestrator",
+  displayName: "Orchestrator",
+  version: "1",
+  runtime: "builtin",
+  host: "feature-host",
+  capabilities: [
+    { capability: "worktree", required: true, reason: "gives each node a worktree, and merges" },
+    { capability: "process", required: true, reason: "runs the commands of plans" },
+    { capability: "fs:write:own", required: true, reason: "keeps the journal and logs" },
+    { capability: "fs:read:own", required: true, reason: "reads logs" },
+    { capability: "session:read", required: true, reason: "knows whose plan it is" },
+    { capability: "records:write", required: false, reason: "records how plans go" },
+    { capability: "workers", required: false, reason: "starts the agents of plans" },
+    { capability: "event", required: false, reason: "shows how plans go" },
+    { capability: "notify", required: false, reason: "tells the model how its plan ended" },
+  ],
+  channels: ["plans"],
+  tools: Object.entries(TOOLS).map(([name, [description, parameters]]) => ({
+    ...{ name, group: "plans", requires: REQUIRES, description, parameters },
+  })),
+  commands: [SLASH.plan],
+};
+
+/** @param {import("../../registry/installation.mjs").Context} context */
+export async function install(context) {
+  const { services } = context;
+  /** @type {Promise<import("./plans.mjs").Plans> | undefined} */
+  let loaded;
+  const load = () => {
+    loaded ??= import("./plans.mjs").then(async ({ Plans }) => {
+      const plans = new Plans(context);
+      await plans.start();
+      return plans;
+    });
+    loaded.catch(() => (loaded = undefined));
+    return loaded;
+  };
+  const cwdOf = async (/** @type {string} */ id) => {
+    const all = await services.sessions.list();
+    const found = all.find((/** @type {{id: string}} */ one) => one.id === id);
+    if (found) return found.cwd;
+    throw new Error("the session has ended");
+  };
+  for (const name of Object.keys(TOOLS)) {
+    context.tools.register(name, async (args, { session: id, signal }) => {
+      const [plans, { answer }] = await Promise.all([load(), import("./tools.mjs")]);
+      return answer(plans, name, args, { id, cwd: await cwdOf(id) }, signal);
+    });
+  }
+  context.commands.register("tap-plan", async ({ args, session }) => {
+    const [plans, slash] = await Promise.all([load(), import("./slash.mjs")]);
+    return slash.run(plans, args, session);
+  });
+  await services.sessions.watch({
+    onStarted: (/** @type {string} */ id) =>
+      void loaded
+        ?.then(async (plans) => plans.news.sessionStarted({ id, cwd: await cwdOf(id) }))
+        .catch(() => {}),
+  });
+  // What ran when a former host ended goes on without being asked for.
+  if (await services.plans.exist()) {
+    await load().catch((error) =>
+      context.diagnostics.add(`the plans could not go on: ${messageOf(error)}`),
+    );
+  }
+  return { stop: async () => (await loaded?.catch(() => undefined))?.close() };
+}

@@ -1,0 +1,131 @@
+// What a plan needs before it is made: its repository, its base, and the rules' yes to its commands.
+
+import { refusedVariable } from "../../base/refused-variables.mjs";
+import { visible } from "../../base/visible.mjs";
+import { PlanError } from "./plan-error.mjs";
+
+/** @typedef {import("../../registry/services.mjs").Services} Services */
+/** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
+/** @typedef {import("./plans.mjs").Asker} Asker */
+
+/** The command line of a work specification that nobody has checked yet; "": it has none. @param {any} work */
+function commandOf(work) {
+  if (typeof work === "string") return /^@agent(\s|$)/.test(work) ? "" : work;
+  if (typeof work?.command === "string") return work.command;
+  if (typeof work?.executable !== "string") return "";
+  return [work.executable, ...(Array.isArray(work.args) ? work.args : [])].join(" ");
+}
+
+/** With such variables a command would run more than the rules see. @param {any[]} environments */
+function refuseVariables(environments) {
+  const names = environments.flatMap((env) =>
+    env && typeof env === "object" ? Object.keys(env) : [],
+  );
+  for (const name of names) {
+    const why = refusedVariable(name);
+    if (why === "") continue;
+    throw new PlanError(
+      "REFUSED_VARIABLE",
+      `env: ${visible(name).slice(0, 64)} says ${why}; put what it is for into the command, or into the project's own files`,
+    );
+  }
+}
+
+export class Making {
+  #services;
+
+  /** @param {Services} services */
+  constructor(services) {
+    this.#services = services;
+  }
+
+  /** The rules and gates for what an agent does hold for what its plan does. @param {string} session @param {{tool: string, args: object}} use */
+  async requirePermission(session, { tool, args }) {
+    if (session === "") return; // the user's own act
+    const listener = await this.#listenerOfRules(session);
+    if (listener === undefined) return; // it was allowed when it was made, and nobody is there
+    const { allowed, reason, by } = await this.#services.permissions.check({
+      session: listener,
+      tool,
+      args,
+    });
+    if (allowed) return;
+    throw new PlanError(
+      "DENIED",
+      `denied${by ? ` by ${by}` : ""}: ${reason ?? `a rule for ${tool}`}`,
+    );
+  }
+
+  /** The session whose rules hold: where it has gone, the one that was used last. @param {string} session */
+  async #listenerOfRules(session) {
+    const all = /** @type {InspectedSession[]} */ (await this.#services.sessions.list());
+    const open = all.filter(({ ending }) => !ending);
+    if (open.some(({ id }) => id === session)) return session;
+    return open.sort((a, b) => b.inUse - a.inUse)[0]?.id;
+  }
+
+  /** What is to be known before anything is made. @param {Record<string, any>} given @param {Asker} asker */
+  async prepare(
+    { repo, baseBranch, targetBranch, maxParallel = 4, fetch },
+    { id, cwd, path: own },
+  ) {
+    const git = await this.#services.worktree.use();
+    const folder = await git.resolveInside(cwd, typeof repo === "string" ? repo : ".", {
+      anywhere: id === "",
+    });
+    const repository = await git.openRepository(folder);
+    const target = typeof targetBranch === "string" ? targetBranch : undefined;
+    const { changed } = await git.checkUsable(repository, { targetBranch: target });
+    const base = await repository.resolveBase(
+      typeof baseBranch === "string" ? baseBranch : undefined,
+      { fetch: fetch === true },
+    );
+    const tip = target === undefined ? undefined : await git.branchTip(repository, target);
+    const count = Number.isInteger(maxParallel) ? Math.min(Math.max(maxParallel, 1), 64) : 4;
+    await git.checkSpace(repository, { commit: base.commit, folder: repository.root, count });
+    const notes =
+      changed.length === 0
+        ? []
+        : [
+            `your checkout has ${changed.length} uncommitted changes (${changed.slice(0, 5).join(", ")}${changed.length > 5 ? ", …" : ""}); no worktree of the plan has them`,
+          ];
+    const { path = own, runtime } = await this.#environmentOf(id);
+    const facts = {
+      ...{ repo: repository.root, cwd, session: id, baseBranch: base.name },
+      baseCommit: base.commit,
+      createsTarget: target !== undefined && tip === undefined,
+      ...(path && { path }),
+      ...(runtime?.execPath &&
+        runtime.sdkPath && { cli: { cli: runtime.execPath, sdk: runtime.sdkPath } }),
+    };
+    return { facts, notes };
+  }
+
+  /** What programs and agents get of the session; of any other one, where a person asks. @param {string} session @returns {Promise<any>} */
+  async #environmentOf(session) {
+    const all = /** @type {InspectedSession[]} */ (await this.#services.sessions.list());
+    const one = all.find(({ id }) => id === session) ?? all.sort((a, b) => b.inUse - a.inUse)[0];
+    if (!one) return {};
+    const seen = await this.#services.sessions.environment({ session: one.id }).catch(() => ({}));
+    return session === "" ? { runtime: seen.runtime } : seen;
+  }
+
+  /**
+   * Every distinct command is held to the rules when it is given, too.
+   * @param {{nodes?: unknown, setup?: unknown, env?: unknown}} given @param {Asker} asker
+   */
+  async requireAll({ nodes, setup, env }, { id }) {
+    if (!Array.isArray(nodes) || id === "") return;
+    const works = nodes.flatMap((node) => [node?.prechecks, node?.work, node?.postchecks]);
+    if (works.some((work) => work?.type === "tool")) {
+      const text =
+        "work of the type tool cannot be carried out yet; let an agent or a command do it";
+      throw new PlanError("UNSUPPORTED", text);
+    }
+    refuseVariables([env, ...works.map((work) => work?.env)]);
+    const commands = new Set([setup, ...works].map(commandOf).filter(Boolean));
+    for (const command of commands) {
+      await this.requirePermission(id, { tool: "bash", args: { command } });
+    }
+  }
+}

@@ -1,0 +1,96 @@
+// What the user and the model are told of plans.
+
+import { inLine, visible } from "../../base/visible.mjs";
+
+/** @typedef {import("../../registry/installation.mjs").Context} Context */
+/** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
+/** @typedef {import("./plans.mjs").Known} Known */
+
+/** @param {Record<string, any>} seen view of a plan */
+export function outcomeText({ status, counts, landed, unlanded }) {
+  const parts = Object.entries(counts).map(([word, count]) => `${count} ${word}`);
+  const lines = landed.files > 0 ? `, ${landed.files} files landed` : "";
+  return `${status} (${parts.join(", ")})${lines}${unlanded ? `. ${unlanded.message}` : ""}`;
+}
+
+/** A line of the timeline. @param {string} kind @param {Record<string, any>} seen view of a plan @param {string} [node] */
+export function noticeText(kind, seen, node = "") {
+  const texts = /** @type {Record<string, string>} */ ({
+    started: `started: ${seen.total} ${seen.total === 1 ? "node" : "nodes"}`,
+    failed: `${inLine(node)} failed`,
+    "budget-near": "has used 80 % of its budget",
+    "budget-spent": "has used its budget, and is paused",
+    waiting: `${inLine(node)} waits for a limit of the model`,
+    ended: `ended: ${outcomeText(seen)}`,
+  });
+  return texts[kind];
+}
+
+export class News {
+  #context;
+  #known;
+  #describe;
+
+  /** @param {Context} context @param {Map<string, Known>} known @param {(planId: string) => Promise<void>} describe keeps what is known of a plan */
+  constructor(context, known, describe) {
+    this.#context = context;
+    this.#known = known;
+    this.#describe = describe;
+  }
+
+  /** A line for the user. @param {Record<string, any>} seen view of a plan @param {string} text */
+  show(seen, text) {
+    const { planId, name, facts } = seen;
+    const summary = `plan ${planId} (${visible(name)}): ${text}`;
+    const session = facts.session === "" ? undefined : facts.session;
+    this.#context.events.emit("plans", { summary, session }).catch(() => {});
+  }
+
+  /** A record of what has happened. @param {Record<string, any>} seen view of a plan @param {string} event @param {string} [node] */
+  record(seen, event, node) {
+    const { planId, name, status, counts, usage, landed, facts } = seen;
+    const body = {
+      ...{ event, plan: planId, name, status, ...(node && { node }), counts },
+      ...(event === "ended" && { usage, landed, repo: facts.repo }),
+    };
+    const session = facts.session === "" ? undefined : facts.session;
+    this.#context.services.records.append({ collection: "plan", session, body }).catch(() => {});
+  }
+
+  /** The session that made it; or the one of its folder that was used last. @param {Record<string, any>} facts @returns {Promise<string | undefined>} */
+  async #listener({ session, cwd, repo }) {
+    const all = /** @type {InspectedSession[]} */ (await this.#context.services.sessions.list());
+    const open = all.filter(({ ending }) => !ending);
+    if (open.some(({ id }) => id === session)) return session;
+    const near = open.filter((one) => one.cwd === cwd || one.cwd === repo);
+    return near.sort((a, b) => b.inUse - a.inUse)[0]?.id;
+  }
+
+  /** @param {Record<string, any>} seen view of a plan @param {"ended" | "failed"} kind @param {string} [node] */
+  async tellModel(seen, kind, node) {
+    const { planId } = seen;
+    if (seen.facts.session === "") return; // a person looks on
+    const session = await this.#listener(seen.facts);
+    const about = this.#known.get(planId)?.about;
+    if (session === undefined) {
+      if (about) about.untold = true;
+      return this.#describe(planId);
+    }
+    const what =
+      kind === "ended"
+        ? `Plan ${planId} (${visible(seen.name)}) ended: ${outcomeText(seen)}. get_copilot_plan_status has the rest.`
+        : `Plan ${planId} (${visible(seen.name)}): node ${node} failed; what does not depend on it goes on. get_copilot_node_failure_context says why.`;
+    await this.#context.notify.model(what, { level: "info", session });
+  }
+
+  /** A session is there: it hears of what ended while there was none. @param {{id: string, cwd: string}} session */
+  async sessionStarted({ id, cwd }) {
+    for (const [planId, { about }] of this.#known) {
+      if (!about.untold || (about.cwd !== cwd && about.repo !== cwd)) continue;
+      about.untold = false;
+      await this.#describe(planId);
+      const text = `Plan ${planId} (${visible(about.name)}) ended while no session was here: ${about.status}. get_copilot_plan_status has the rest.`;
+      await this.#context.notify.model(text, { level: "info", session: id });
+    }
+  }
+}

@@ -1,0 +1,306 @@
+// One node that runs: its worktree, its programs and agents, and what it tells the engine.
+
+import { messageOf } from "../../base/errors.mjs";
+import { visible } from "../../base/visible.mjs";
+import * as phases from "./phases.mjs";
+
+const { Again, PhaseFailed, lastLinesOf } = phases;
+
+/** @type {Record<string, (run: NodeRun) => Promise<object>>} */
+const PHASES = {
+  "merge-fi": phases.mergeFi,
+  prechecks: phases.prechecks,
+  work: phases.work,
+  commit: phases.commit,
+  postchecks: phases.postchecks,
+  "merge-ri": phases.mergeRi,
+};
+const SHELLS = /** @type {Record<string, string[]>} */ ({
+  bash: ["bash", "-c"],
+  sh: ["sh", "-c"],
+  pwsh: ["pwsh", "-NoProfile", "-Command"],
+  cmd: ["cmd.exe", "/d", "/s", "/c"],
+});
+const newNonce = () => crypto.randomUUID().replaceAll("-", "");
+const MOST_CONTEXT = 16_000;
+
+/** @typedef {import("./plan-folder.mjs").OpenPlan} OpenPlan */
+/** The effect `run` of native/plan/view.h. @typedef {Record<string, any>} RunEffect */
+
+export class NodeRun {
+  #controller = new AbortController();
+  #steps;
+  #began = false;
+
+  /**
+   * @param {object} parts
+   * @param {OpenPlan} parts.plan @param {RunEffect} parts.effect
+   * @param {import("../../registry/services.mjs").Services} parts.services
+   * @param {(input: object) => Promise<string>} parts.tell the engine
+   * @param {(args: {tool: string, args: object}) => Promise<void>} parts.requirePermission
+   * @param {(node: string, line: string) => void} parts.onLine what it printed last
+   */
+  constructor({ plan, effect, services, tell, requirePermission, onLine }) {
+    this.plan = plan;
+    this.effect = effect;
+    this.node = effect.node;
+    this.git = plan.git;
+    this.repository = plan.repository;
+    this.services = services;
+    this.tell = tell;
+    this.requirePermission = requirePermission;
+    this.onLine = onLine;
+    this.signal = this.#controller.signal;
+    this.#steps = Object.assign({}, ...effect.current.steps);
+  }
+
+  get attempt() {
+    return this.effect.current.attempt;
+  }
+
+  #of() {
+    return { planId: this.plan.id, nodeId: this.node.id, attempt: this.attempt };
+  }
+
+  stop() {
+    this.#controller.abort();
+  }
+
+  /** Carries out the phase of the effect, and tells how it ended. */
+  async carryOut() {
+    const { phase } = this.effect;
+    try {
+      if (this.effect.first) await this.#begin();
+      const detail = await PHASES[phase](this);
+      await this.#end("succeeded", detail);
+    } catch (error) {
+      await this.#failed(error);
+    }
+  }
+
+  async #begin() {
+    if (this.#began) return;
+    this.#began = true;
+    await this.tell({ input: "began", ...this.#of() });
+  }
+
+  /** @param {string} outcome @param {object} detail @param {number} [until] */
+  async #end(outcome, detail, until = 0) {
+    if (this.signal.aborted) return;
+    const { phase } = this.effect;
+    await this.tell({ input: "phase-ended", ...this.#of(), phase, outcome, detail, until });
+  }
+
+  /** @param {any} error */
+  async #failed(error) {
+    if (this.signal.aborted) return;
+    if (error instanceof Again) return this.#end(error.outcome, error.detail, error.until);
+    const { code = "FAILED", detail = {} } = error;
+    const message = visible(messageOf(error)).slice(0, 2000);
+    await this.#end("failed", { ...detail, error: { code, message } });
+  }
+
+  /** A fact that must not be lost. @param {object} detail @param {{sync?: boolean}} [how] */
+  async step(detail, { sync = false } = {}) {
+    Object.assign(this.#steps, detail);
+    await this.tell({ input: "step", ...this.#of(), detail, sync });
+  }
+
+  /** Of an earlier phase. @param {string} phase @returns {any} */
+  detailOf(phase) {
+    return this.effect.current.phases.find((/** @type {any} */ one) => one.phase === phase)?.detail;
+  }
+
+  // ---- the worktree --------------------------------------------------------------------------------
+
+  /** Where the node has begun. */
+  base() {
+    return this.#steps.worktree.commit;
+  }
+
+  /** What the node has made, in this attempt or in one that it goes on from; before: with what it has begun. */
+  commit() {
+    const made = this.detailOf("commit")?.commit ?? this.detailOf("merge-fi")?.commit;
+    if (made) return made;
+    return (
+      (this.effect.current.attempt > 1 && this.#steps.worktree && this.node.commit) || this.base()
+    );
+  }
+
+  get worktree() {
+    const { worktree } = this.#steps;
+    if (!worktree?.path)
+      throw new PhaseFailed(
+        "NO_WORKTREE",
+        "The node has no worktree any more. Retry it from the start.",
+      );
+    return { ...worktree, plan: this.plan.id, node: this.node.id, attempt: this.attempt };
+  }
+
+  /** @param {string} commit */
+  async makeWorktree(commit) {
+    const nonce = this.#steps.worktree?.nonce ?? newNonce();
+    const wanted = { plan: this.plan.id, node: this.node.id, attempt: this.attempt, nonce, commit };
+    if (!this.#steps.worktree) await this.step({ worktree: { nonce, commit } });
+    const made = await this.plan.pool.acquire({ ...wanted, signal: this.signal });
+    const { path, admin } = made.worktree;
+    await this.step({ worktree: { nonce, commit, path, admin } });
+    return made;
+  }
+
+  /** For the checks: the worktree has what would land. @param {string} merge a commit */
+  async showMerge(merge) {
+    if (merge === this.commit()) return;
+    await this.step({ shows: merge });
+    await this.plan.worktrees.checkOut({ ...this.worktree, commit: merge }, this.signal);
+  }
+
+  /** The worktree has what the node has made, as it was before its checks. */
+  async backToWork() {
+    if (!this.#steps.shows) return;
+    await this.plan.worktrees.checkOut({ ...this.worktree, commit: this.commit() }, this.signal);
+    await this.step({ shows: "" });
+  }
+
+  landing() {
+    const { targetBranch } = this.plan.head;
+    return { plan: this.plan.id, target: targetBranch, base: this.plan.facts.baseCommit };
+  }
+
+  // ---- programs ------------------------------------------------------------------------------------
+
+  environment(env = {}) {
+    return { ...this.plan.environment(), ...env };
+  }
+
+  /** @param {Record<string, any>} work @returns {string} for people */
+  shown(work) {
+    if (work.type === "process") return [work.executable, ...(work.args ?? [])].join(" ");
+    return work.command ?? work.instructions ?? work.tool;
+  }
+
+  /** @param {string} phase */
+  logName(phase) {
+    return `${this.node.id}-${this.attempt}-${phase}`;
+  }
+
+  /** @param {Record<string, any>} work @param {string} phase @param {number} timeoutMs */
+  async program(work, phase, timeoutMs) {
+    const line = this.shown(work);
+    await this.requirePermission({
+      tool: "bash",
+      args: { command: line, ...(work.env && { env: work.env }) },
+    });
+    const [command, ...before] =
+      work.type === "process" ? [work.executable] : SHELLS[work.shell ?? this.plan.shell];
+    const args = work.type === "process" ? (work.args ?? []) : [...before, work.command];
+    const log = { plan: this.plan.id, name: this.logName(phase) };
+    const ended = await this.services.plans.run({
+      ...{ command, args, cwd: this.worktree.path, env: this.environment(work.env) },
+      ...{ ...log, timeoutMs, signal: this.signal },
+    });
+    if (ended.code === 0 && ended.why === "") return { exitCode: 0, log: log.name };
+    const { text } = await this.services.plans.readLog({ ...log, most: 16_384 });
+    const lastLines = lastLinesOf(text);
+    const detail = { exitCode: ended.code, signal: ended.signal, log: log.name, lastLines };
+    throw new PhaseFailed(
+      ended.why === "timeout" ? "TIMEOUT" : "EXIT",
+      this.#endText(line, ended, timeoutMs),
+      detail,
+    );
+  }
+
+  /** @param {string} line @param {any} ended @param {number} timeoutMs */
+  #endText(line, { code, signal, why }, timeoutMs) {
+    const what = `\`${visible(line).slice(0, 200)}\``;
+    if (why === "timeout")
+      return `${what} was ended after ${timeoutMs / 1000} s. A longer \`timeout\` gives it more.`;
+    if (why === "log") return `${what} was ended: it had written more than its log takes.`;
+    return signal ? `${what} was ended by ${signal}` : `${what} ended with exit code ${code}`;
+  }
+
+  // ---- agents --------------------------------------------------------------------------------------
+
+  /** What failed before, for an agent that is to go on. */
+  async #context() {
+    const { before } = this.effect;
+    if (!before) return "";
+    const failed = before.phases.find((/** @type {any} */ { status }) => status === "failed");
+    const { error, lastLines = "" } = failed?.detail ?? {};
+    const { instructions = "" } = before.request ?? {};
+    return [instructions, failed && `Phase ${failed.phase} failed: ${error?.message}`, lastLines]
+      .filter(Boolean)
+      .join("\n")
+      .slice(-MOST_CONTEXT);
+  }
+
+  /** @param {Record<string, any>} work */
+  async agent(work) {
+    const workers = await this.services.workers.use();
+    const cli = await this.plan.cli();
+    const resume = this.#steps.sessionId !== undefined;
+    const sessionId = this.#steps.sessionId ?? crypto.randomUUID();
+    if (!resume) await this.step({ sessionId }, { sync: true });
+    const context = resume ? await this.#context() : "";
+    const before = await this.plan.lookAtCheckout();
+    const result = await workers.run(
+      cli,
+      {
+        ...{
+          sessionId,
+          cwd: this.worktree.path,
+          checkout: this.repository.root,
+          name: this.node.name,
+        },
+        ...{ instructions: this.#instructions(work, context), resume, signal: this.signal },
+        ...(context && { context }),
+        ...(work.model && { model: work.model }),
+        ...(work.allowedUrls && { allowedUrls: work.allowedUrls }),
+        ...(work.maxTurns && { maxTurns: work.maxTurns }),
+        allowedFolders: await this.plan.insideFolders(work.allowedFolders ?? []),
+        timeout: this.effect.timeoutMs,
+        keepSession: true,
+        mayUse: (/** @type {string} */ tool, /** @type {unknown} */ args) =>
+          this.requirePermission({ tool, args: /** @type {object} */ (args) }).then(
+            () => "",
+            (error) => messageOf(error),
+          ),
+      },
+      (/** @type {{text: string}} */ event) => this.onLine(this.node.id, event.text),
+    );
+    return this.#agentEnd(result, await this.plan.changedSince(before));
+  }
+
+  /** @param {Record<string, any>} work @param {string} context */
+  #instructions(work, context) {
+    if (context === "") return work.instructions;
+    return `Your work on this task failed a check. Mend it. The task was:\n${work.instructions}`;
+  }
+
+  /** @param {any} result @param {string[]} touched files of the user's checkout that changed meanwhile */
+  #agentEnd(result, touched) {
+    const { status, error, usage, turns, summary, sessionId, retryAfter } = result;
+    const models = Object.entries(usage?.models ?? {}).map(([model, tokens]) => ({
+      model,
+      .../** @type {object} */ (tokens),
+    }));
+    const detail = {
+      ...{ sessionId, turns, summary: visible(summary ?? "").slice(0, MOST_CONTEXT / 4) },
+      usage: { ...usage, models },
+      ...(touched.length > 0 && {
+        note: `files of your checkout changed meanwhile: ${touched.slice(0, 20).join(", ")}`,
+      }),
+    };
+    if (status === "succeeded") return detail;
+    if (status === "rateLimited") {
+      const until = Date.now() + (retryAfter ?? 60) * 1000;
+      throw new Again("interrupted", "the model's limit is reached", until, { ...detail, error });
+    }
+    if (status === "interrupted")
+      throw new Again("interrupted", error.message, 0, { ...detail, error });
+    throw new PhaseFailed(error?.code ?? "FAILED", error?.message ?? "the agent did not succeed", {
+      ...detail,
+      lastLines: lastLinesOf(summary ?? ""),
+    });
+  }
+}

@@ -1,0 +1,140 @@
+// The parameters of the tools. What a plan may hold is checked by the engine, which says all mistakes at once.
+
+const TEXT = { type: "string" };
+const FLAG = { type: "boolean" };
+
+/** @param {string} description */
+const described = (description) => ({ type: "string", description });
+
+const WORK = {
+  description:
+    'A command line; "@agent …"; or {type: "agent", instructions, model, allowedFolders, allowedUrls, maxTurns}, {type: "shell", command, shell}, {type: "process", executable, args, env}.',
+};
+
+const NODE_FIELDS = {
+  id: described("Unique in the plan: letters, digits, - and _."),
+  name: TEXT,
+  group: described("A path such as parser/front, for display."),
+  dependencies: { type: "array", items: TEXT, description: "Ids of nodes that come before." },
+  prechecks: WORK,
+  work: WORK,
+  postchecks: WORK,
+  expectsNoChanges: FLAG,
+  timeout: described("Of each phase, such as 30m. Agents have 60m, others 10m."),
+  retry: { type: "object", description: "{max, from: failed-phase or start}" },
+};
+const NODE = { type: "object", properties: NODE_FIELDS };
+const NODES = { type: "array", items: NODE };
+
+const PLAN_FIELDS = {
+  name: TEXT,
+  repo: described("From the session's folder, and inside it. Default: that folder."),
+  baseBranch: described("Default: the repository's default branch."),
+  targetBranch: described("Where the leaves land. Absent: nothing is merged."),
+  maxParallel: { type: "integer" },
+  cleanUpSuccessfulWork: FLAG,
+  startPaused: FLAG,
+  budget: { type: "object", description: "{aiCredits, tokens}" },
+  env: { type: "object" },
+  fetch: FLAG,
+  copy: { type: "array", items: TEXT },
+  link: { type: "array", items: TEXT },
+  setup: TEXT,
+  gitignore: FLAG,
+};
+
+/** @param {object} properties @param {string[]} [required] */
+const object = (properties, required = []) => ({
+  type: "object",
+  additionalProperties: false,
+  ...(required.length > 0 && { required }),
+  properties,
+});
+
+const PLAN = { planId: TEXT };
+const OF_NODE = object({ ...PLAN, nodeId: TEXT }, ["planId", "nodeId"]);
+const OF_PLAN = object(PLAN, ["planId"]);
+const PAGE = {
+  nodes: { type: "array", items: TEXT, description: "Only these." },
+  cursor: described("Of the answer before."),
+};
+const FILTER = { status: TEXT, group: TEXT, phase: TEXT };
+
+/** By tool: what it does, and its parameters. */
+export const TOOLS = /** @type {Record<string, [string, object]>} */ ({
+  create_copilot_plan: [
+    "Makes a plan: a graph of nodes, each an agent or a command in a git worktree of its own, several at a time; what they commit flows to their dependents and, with targetBranch, into that branch. It runs in the background; its end is told you.",
+    object({ ...PLAN_FIELDS, nodes: NODES }, ["name", "nodes"]),
+  ],
+  create_copilot_job: [
+    "Makes a plan of one node.",
+    object({ ...PLAN_FIELDS, ...NODE_FIELDS }, ["name", "work"]),
+  ],
+  get_copilot_plan_status: [
+    "How a plan stands: counts, usage, and its nodes, those first that failed or run.",
+    object({ ...PLAN, ...PAGE }, ["planId"]),
+  ],
+  list_copilot_plans: [
+    "All plans of this user, this repository's first.",
+    object({ status: TEXT }),
+  ],
+  wait_copilot_plan: [
+    "Waits until a plan changes or ends, at most 60 s.",
+    object({ ...PLAN, until: { enum: ["change", "end"] }, timeout: { type: "number" } }, [
+      "planId",
+    ]),
+  ],
+  pause_copilot_plan: ["Starts nothing new; what runs goes on.", OF_PLAN],
+  resume_copilot_plan: [
+    "Goes on with a paused plan; with a larger budget where that was spent.",
+    object({ ...PLAN, budget: { type: "object" } }, ["planId"]),
+  ],
+  cancel_copilot_plan: ["Ends a plan. Worktrees stay.", OF_PLAN],
+  delete_copilot_plan: [
+    "Forgets a plan that has ended, and its worktrees, whose content is kept for 30 days.",
+    OF_PLAN,
+  ],
+  retry_copilot_plan: ["Retries all nodes that failed or were canceled.", OF_PLAN],
+  create_copilot_node: [
+    "Adds a node to a plan that has not ended.",
+    object({ ...PLAN, ...NODE_FIELDS }, ["planId", "id"]),
+  ],
+  add_copilot_nodes: [
+    "Adds nodes to a plan that has not ended.",
+    object({ ...PLAN, nodes: NODES }, ["planId", "nodes"]),
+  ],
+  list_copilot_nodes: [
+    "Nodes of a plan by status, group or phase.",
+    object({ ...PLAN, ...FILTER, cursor: PAGE.cursor }, ["planId"]),
+  ],
+  get_copilot_node: ["A node: status, config, commits, worktree, usage.", OF_NODE],
+  get_copilot_node_details: ["A node with its evidence, metrics and summaries.", OF_NODE],
+  get_copilot_node_logs: [
+    "The last output of a node's phase.",
+    object({ ...PLAN, nodeId: TEXT, phase: TEXT, attempt: { type: "integer" } }, [
+      "planId",
+      "nodeId",
+    ]),
+  ],
+  get_copilot_node_attempts: ["The attempts of a node, phase by phase.", OF_NODE],
+  get_copilot_node_failure_context: ["Why a node failed: phase, error, last lines, diff.", OF_NODE],
+  retry_copilot_node: [
+    "Retries a node from the phase that failed, or from the start; an agent goes on with its session and your instructions.",
+    object(
+      { ...PLAN, nodeId: TEXT, from: { enum: ["failed-phase", "start"] }, instructions: TEXT },
+      ["planId", "nodeId"],
+    ),
+  ],
+  get_copilot_group_status: [
+    "A group of nodes: its status and counts.",
+    object({ ...PLAN, group: TEXT }, ["planId", "group"]),
+  ],
+  list_copilot_groups: ["The groups of a plan.", OF_PLAN],
+  cancel_copilot_group: [
+    "Cancels the nodes of a group.",
+    object({ ...PLAN, group: TEXT }, ["planId", "group"]),
+  ],
+});
+
+export const PLAN_KEYS = Object.keys(PLAN_FIELDS);
+export const NODE_KEYS = Object.keys(NODE_FIELDS);

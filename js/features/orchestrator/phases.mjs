@@ -1,0 +1,202 @@
+// The phases of a node, one function each: what they do in the repository and in the node's worktree. Each can be begun
+// again after a crash: it finds what it has done already. What it returns is the detail of the phase's end.
+
+import { inLine, visible } from "../../base/visible.mjs";
+
+const LAST_LINES = 20;
+const MOST_LAST = 4000;
+const MOST_EVIDENCE = 32 * 1024;
+const TRIES = 5;
+
+/** @typedef {import("./node-run.mjs").NodeRun} NodeRun */
+/** @typedef {{code: string, message: string, files?: string[], nodes?: string[]}} PhaseError */
+
+/** Why a phase has failed, for people and for what comes next. */
+export class PhaseFailed extends Error {
+  /** @param {string} code @param {string} message @param {Record<string, unknown>} [detail] */
+  constructor(code, message, detail = {}) {
+    super(message);
+    this.code = code;
+    this.detail = detail;
+  }
+}
+
+/** What is to be tried again from here, or from the checks. */
+export class Again extends Error {
+  /** @param {"stale" | "interrupted"} outcome @param {string} message @param {number} [until] Unix ms @param {object} [detail] */
+  constructor(outcome, message, until = 0, detail = {}) {
+    super(message);
+    this.outcome = outcome;
+    this.until = until;
+    this.detail = detail;
+  }
+}
+
+/** @param {string} text @returns {string} its last lines, shown */
+export const lastLinesOf = (text) =>
+  text.trimEnd().split(/\r?\n/).slice(-LAST_LINES).map(visible).join("\n").slice(-MOST_LAST);
+
+// ---- merge-fi --------------------------------------------------------------------------------------
+
+/** The commit with which the node begins. @param {NodeRun} run */
+async function beginning({ git, repository, effect, plan, signal }) {
+  const { commits, node } = effect;
+  const found = commits.filter((/** @type {{commit: string}} */ { commit }) => commit !== "");
+  if (found.length === 0) return plan.facts.baseCommit;
+  const message = `Merge what ${inLine(node.id)} depends on`;
+  const merged = await git.mergeCommits(
+    repository,
+    found.map((/** @type {{commit: string}} */ { commit }) => commit),
+    message,
+    { signal },
+  );
+  if (merged.status === "merged") return merged.commit;
+  const nodeOf = (/** @type {string} */ commit) =>
+    found.find((/** @type {{commit: string}} */ one) => one.commit === commit)?.node;
+  const nodes = [nodeOf(merged.ours), nodeOf(merged.theirs)].filter(Boolean);
+  const files = merged.conflicts;
+  throw new PhaseFailed(
+    "MERGE_CONFLICT",
+    `The commits of ${nodes.join(" and ") || "its dependencies"} conflict in ${files.join(", ")}. Add a node that depends on one of them and does the other's change on top, or change one of the two and retry.`,
+    { files, nodes },
+  );
+}
+
+/** @param {NodeRun} run */
+export async function mergeFi(run) {
+  const { plan, effect, node } = run;
+  const baseCommit = await beginning(run);
+  if (!node.prechecks && !node.work && !node.postchecks) return { commit: baseCommit };
+  const worktree = await run.makeWorktree(baseCommit);
+  const { copy, link, setup } = plan.head;
+  if (worktree.fresh && (copy || link)) {
+    await run.git.bring(run.repository.root, worktree.worktree, { copy, link });
+  }
+  if (worktree.fresh && setup) {
+    await run.program({ type: "shell", command: setup }, "setup", effect.timeoutMs);
+  }
+  return { baseCommit, worktreePath: worktree.worktree.path };
+}
+
+// ---- prechecks, work, postchecks -------------------------------------------------------------------
+
+/** @param {NodeRun} run @param {Record<string, any>} work @param {string} phase */
+async function workOf(run, work, phase) {
+  if (work.type === "agent") return run.agent(work);
+  return run.program(work, phase, run.effect.timeoutMs);
+}
+
+/** @param {NodeRun} run */
+export const prechecks = (run) => workOf(run, run.node.prechecks, "prechecks");
+
+/** @param {NodeRun} run */
+export async function work(run) {
+  await run.backToWork();
+  return workOf(run, run.node.work, "work");
+}
+
+/**
+ * A leaf is checked as it would land: what was tested stands in the journal, written by nobody but this.
+ * @param {NodeRun} run
+ */
+export async function postchecks(run) {
+  const { git, repository, effect, node } = run;
+  if (!effect.lands) return workOf(run, node.postchecks, "postchecks");
+  const asked = { ...run.landing(), leaf: run.commit() };
+  const found = await git.candidate(repository, asked);
+  // merge-ri says so: it is where a conflict is mended and tried again.
+  if (found.status === "conflict") return { conflict: found.conflicts };
+  await run.showMerge(found.merge);
+  const ended = await workOf(run, node.postchecks, "postchecks");
+  const { tree, tip } = found;
+  return { ...ended, tested: { tree, tip, command: run.shown(node.postchecks), exitCode: 0 } };
+}
+
+// ---- commit ----------------------------------------------------------------------------------------
+
+/** What an agent says it found: `{summary, findings}`. @param {NodeRun} run */
+async function evidenceOf(run) {
+  const file = `.orchestrator/evidence/${run.node.id}.json`;
+  const text = await run.git.readInside(run.worktree, file, MOST_EVIDENCE).catch(() => undefined);
+  if (text === undefined) return undefined;
+  try {
+    const { summary, findings } = JSON.parse(text);
+    if (typeof summary !== "string" || summary.trim() === "") return undefined;
+    return {
+      summary: summary.slice(0, MOST_LAST),
+      findings: Array.isArray(findings) ? findings : [],
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {NodeRun} run */
+export async function commit(run) {
+  const { git, repository, node, plan, signal } = run;
+  await run.step({ committing: true }, { sync: true });
+  const evidence = await evidenceOf(run);
+  const message = `${node.name}\n\nPlan: ${plan.name}`;
+  const env = run.environment();
+  const made = await git.commitWork(repository, run.worktree, { message, env, signal });
+  if (made.changes.length === 0 && !node.expectsNoChanges && !evidence) {
+    throw new PhaseFailed(
+      "NO_EVIDENCE",
+      `There is no evidence of work: nothing was changed. Where that is right, set expectsNoChanges, or write .orchestrator/evidence/${node.id}.json with a summary.`,
+    );
+  }
+  const { insertions, deletions } = await git.linesBetween(repository, run.base(), made.commit);
+  return {
+    commit: made.commit,
+    changes: { files: made.changes.length, insertions, deletions },
+    ...(evidence && { evidence }),
+  };
+}
+
+// ---- merge-ri --------------------------------------------------------------------------------------
+
+/** @param {NodeRun} run @param {any} found */
+function conflictOf(run, found) {
+  const { targetBranch } = run.plan.head;
+  const other = found.side === "target" ? `the branch ${targetBranch}` : "a leaf that has landed";
+  return new PhaseFailed(
+    "MERGE_CONFLICT",
+    `Its commit ${run.commit().slice(0, 10)} conflicts with ${other} in ${found.conflicts.join(", ")}. The commit keeps its ref. Retry the node once the target can take it, or from the start.`,
+    { files: found.conflicts, ours: found.ours, theirs: found.theirs },
+  );
+}
+
+/** @param {NodeRun} run */
+export async function mergeRi(run) {
+  const { git, repository, plan, node, signal } = run;
+  const { tested } = run.detailOf("postchecks") ?? {};
+  const landing = run.landing();
+  const message = `${node.name}\n\nPlan: ${plan.name}\nPlan-Node: ${plan.id}/${node.id}`;
+  for (let left = TRIES; ; --left) {
+    const leaf = run.commit();
+    const taken = await git.integrate(repository, {
+      ...landing,
+      ...{ leaf, message, signal },
+      ...(tested && { expect: { tree: tested.tree, tip: tested.tip } }),
+    });
+    if (taken.status === "conflict") throw conflictOf(run, taken);
+    if (taken.status === "moved") throw new Again("stale", "the target has moved since the checks");
+    const create = plan.facts.createsTarget === true;
+    const landed = await git.land(repository, {
+      plan: plan.id,
+      target: landing.target,
+      create,
+      signal,
+    });
+    const lines = await git.linesBetween(repository, taken.tip, taken.commit);
+    const { insertions, deletions } = lines;
+    const changes = { files: lines.files.length, insertions, deletions };
+    if (landed.status === "landed") return { landed: taken.commit, changes };
+    if (landed.status === "dirty") {
+      const text = `${landed.message} Then: copilot-tap plan land ${plan.id}`;
+      return { unlanded: { code: "DIRTY", message: text, files: landed.changed ?? [] }, changes };
+    }
+    if (landed.status === "gone") throw new PhaseFailed("TARGET_GONE", String(landed.message));
+    if (left === 1) throw new Again("stale", String(landed.message));
+  }
+}

@@ -1,0 +1,74 @@
+// What a plan works with while it runs: its repository, its worktrees, and how its agents are started.
+
+const MOST_IDLE = 8;
+
+/** @typedef {typeof import("../../git/index.mjs")} Git */
+
+export class OpenPlan {
+  /** @type {Promise<{cli: string, sdk: string}> | undefined} */
+  #cli;
+
+  /**
+   * @param {object} parts
+   * @param {string} parts.id @param {string} parts.name @param {Record<string, any>} parts.head of the plan as it was written
+   * @param {Record<string, any>} parts.facts what was known when it was made
+   * @param {Git} parts.git @param {any} parts.repository @param {string} parts.shell
+   * @param {() => Promise<{cli: string, sdk: string}>} parts.findCli
+   * @param {() => Promise<import("../../workers/workers.mjs").Workers>} parts.workers
+   */
+  constructor({ id, name, head, facts, git, repository, shell, findCli, workers }) {
+    this.workers = workers;
+    this.id = id;
+    this.name = name;
+    this.head = head;
+    this.facts = facts;
+    this.git = git;
+    this.repository = repository;
+    this.shell = shell;
+    this.findCli = findCli;
+    this.worktrees = new git.Worktrees(repository, { gitignore: head.gitignore === true });
+    this.pool = new git.Pool(this.worktrees, { most: Math.min(head.maxParallel ?? 4, MOST_IDLE) });
+  }
+
+  /** For programs, besides PATH and the like. @returns {Record<string, string>} */
+  environment() {
+    const { path } = this.facts;
+    return { ...(path && { PATH: path }), ...this.head.env };
+  }
+
+  cli() {
+    this.#cli ??= this.findCli().catch((error) => {
+      this.#cli = undefined;
+      throw error;
+    });
+    return this.#cli;
+  }
+
+  /** Of agents whose nodes need them no more. @param {string[]} ids */
+  async forgetSessions(ids) {
+    if (ids.length === 0 || !this.facts.cli) return;
+    const workers = await this.workers();
+    await workers.forget(this.facts.cli, ids).catch(() => {});
+  }
+
+  /** The user's own checkout, to be compared. */
+  lookAtCheckout() {
+    return this.git.lookAtCheckout(this.repository).catch(() => new Map());
+  }
+
+  /** @param {Map<string, string>} before @returns {Promise<string[]>} */
+  async changedSince(before) {
+    return this.git.changedBetween(before, await this.lookAtCheckout());
+  }
+
+  /** Folders that agents may use besides their worktrees. @param {string[]} folders from the repository @returns {Promise<string[]>} absolute */
+  insideFolders(folders) {
+    return this.git.resolveFolders(this.repository.root, folders);
+  }
+
+  /** What a node's worktree held is kept; then it waits for the next node, or goes. @param {any} worktree */
+  async giveBack(worktree) {
+    const known = [worktree.known].filter(Boolean);
+    return this.pool.release(worktree, { known, why: "the node succeeded" });
+  }
+}

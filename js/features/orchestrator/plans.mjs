@@ -1,0 +1,389 @@
+// All plans of the user: what the engine asks for is carried out here, and what happens is told it. The engine
+// (native/plan/) decides; its journal has every step before it is taken.
+
+import { messageOf } from "../../base/errors.mjs";
+import { inLine, visible } from "../../base/visible.mjs";
+import { NodeRun } from "./node-run.mjs";
+import { Making } from "./making.mjs";
+import { News, noticeText } from "./news.mjs";
+import { PlanError } from "./plan-error.mjs";
+import { OpenPlan } from "./plan-folder.mjs";
+import { Worktrees } from "./worktrees.mjs";
+
+const MOST_LINE = 200;
+const PLAN_ID = 8;
+/** Each may have 10,000 nodes. */
+const MOST_LIVE = 32;
+const ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789";
+
+/** @typedef {import("../../registry/installation.mjs").Context} Context */
+/** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
+/** @typedef {{ended: boolean, changedAt: number, about: any}} Known */
+/** @typedef {{id: string, cwd: string, path?: string}} Asker a session; without an id: a person at a terminal, and its PATH */
+
+const newId = () => {
+  const letters = crypto.getRandomValues(new Uint8Array(PLAN_ID));
+  return `p${[...letters].map((one) => ID_LETTERS[one % ID_LETTERS.length]).join("")}`;
+};
+
+export class Plans {
+  #context;
+  #services;
+  /** @type {import("../../feature-host/plan-work.mjs").Engine | undefined} */
+  #engine;
+  /** Those that can be asked for, with what is known of each. @type {Map<string, Known>} */
+  #known = new Map();
+  /** @type {Map<string, Promise<OpenPlan>>} */
+  #open = new Map();
+  /** By plan and node. @type {Map<string, NodeRun>} */
+  #running = new Map();
+  /** The last line of each, by plan and node. @type {Map<string, string>} */
+  #lines = new Map();
+  /** @type {Set<() => void>} */
+  #waiting = new Set();
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer;
+  #trouble = "";
+  #closed = false;
+  /** Inputs that the engine has had. */
+  changes = 0;
+
+  /** @param {Context} context */
+  constructor(context) {
+    this.#context = context;
+    this.#services = context.services;
+    this.making = new Making(context.services);
+    this.worktrees = new Worktrees(this, (text) => context.diagnostics.add(text));
+    this.news = new News(context, this.#known, (planId) => this.describe(planId));
+  }
+
+  get engine() {
+    return /** @type {import("../../feature-host/plan-work.mjs").Engine} */ (this.#engine);
+  }
+
+  /** Why nothing goes on: the journal cannot be written. "": all is well. */
+  get trouble() {
+    return this.#trouble;
+  }
+
+  /** Opens the journal; what ran when the last host ended goes on. */
+  async start() {
+    const { plans, known } = await this.#services.plans.open({
+      onEffect: (/** @type {string} */ json) => void this.#carryOut(JSON.parse(json)),
+      onTrouble: (/** @type {string} */ why) => this.#noteTrouble(why),
+    });
+    this.#engine = plans;
+    for (const { planId, ...rest } of known) this.#known.set(planId, rest);
+    for (const [id, { ended }] of this.#known) {
+      if (ended) continue;
+      const problem = await plans.load(id);
+      if (problem) this.#context.diagnostics.add(`plan ${id} cannot be read: ${problem}`);
+      else await this.#hold(id);
+    }
+    await this.tell({ input: "recover" });
+  }
+
+  /** @param {string} why */
+  #noteTrouble(why) {
+    this.#trouble = why;
+    this.#context.diagnostics.add(
+      why
+        ? `plans stand still: their journal cannot be written: ${why}`
+        : "the journal of plans can be written again",
+    );
+  }
+
+  /** An input of the engine. @param {object} input @returns {Promise<string>} why it was refused, as JSON; "": taken */
+  async tell(input) {
+    const refusal = await this.engine.input(JSON.stringify(input));
+    this.#setTimer();
+    this.changes += 1;
+    for (const wake of this.#waiting) wake();
+    return refusal;
+  }
+
+  /** An input that somebody asked for. @param {object} input */
+  async ask(input) {
+    const refusal = await this.tell(input);
+    if (refusal === "") return;
+    const { code, message, ...detail } = JSON.parse(refusal);
+    throw new PlanError(code, message, detail);
+  }
+
+  #setTimer() {
+    clearTimeout(this.#timer);
+    const { wakeAt } = this.engine.state();
+    if (wakeAt === undefined || this.#closed) return;
+    const ms = Math.min(Math.max(wakeAt - Date.now(), 1), 2 ** 30);
+    this.#timer = setTimeout(() => void this.tell({ input: "due" }), ms);
+  }
+
+  // ---- effects -------------------------------------------------------------------------------------
+
+  /** @param {Record<string, any>} effect */
+  async #carryOut(effect) {
+    const { planId } = effect;
+    try {
+      if (effect.effect === "run") await this.#run(effect);
+      else if (effect.effect === "stop") await this.#stop(effect);
+      else if (effect.effect === "clean-up") {
+        await this.worktrees.cleanUp(/** @type {any} */ (effect));
+      } else if (effect.effect === "probe") await this.#probe(effect);
+      else await this.#notice(effect);
+    } catch (error) {
+      if (this.#closed) return;
+      this.#context.diagnostics.add(`plan ${planId}: ${effect.effect}: ${messageOf(error)}`);
+    }
+  }
+
+  /** @param {string} planId */
+  openPlan(planId) {
+    const open = this.#open.get(planId) ?? this.#openPlan(planId);
+    this.#open.set(planId, open);
+    open.catch(() => this.#open.delete(planId));
+    return open;
+  }
+
+  /** @param {string} planId */
+  async #openPlan(planId) {
+    const { facts, name } = this.view({ view: "plan", planId });
+    const { head } = this.view({ view: "graph", planId });
+    const git = await this.#services.worktree.use();
+    const repository = await git.openRepository(facts.repo);
+    const findCli = async () => {
+      if (facts.cli) return facts.cli;
+      throw new PlanError(
+        "NO_CLI",
+        "No session of the Copilot CLI has told where it is; agents need one. Open a session once.",
+      );
+    };
+    const { shell } = this.engine;
+    const workers = () => this.#services.workers.use();
+    return new OpenPlan({
+      ...{ id: planId, name, head, facts, git, repository, shell, findCli, workers },
+    });
+  }
+
+  /** @param {Record<string, any>} effect */
+  async #run(effect) {
+    const { planId, node, phase, current } = effect;
+    const key = `${planId}/${node.id}`;
+    /** @type {NodeRun | undefined} */
+    let run;
+    try {
+      const plan = await this.openPlan(planId);
+      run = new NodeRun({
+        ...{ plan, effect, services: this.#services },
+        tell: (input) => this.tell(input),
+        requirePermission: (use) => this.making.requirePermission(plan.facts.session, use),
+        onLine: (id, line) => this.#lines.set(`${planId}/${id}`, visible(line).slice(0, MOST_LINE)),
+      });
+      this.#running.set(key, run);
+      await run.carryOut();
+    } catch (error) {
+      // The repository cannot be opened any more.
+      const of = { planId, nodeId: node.id, attempt: current.attempt, phase };
+      const { code = "FAILED" } = /** @type {any} */ (error);
+      const detail = { error: { code, message: messageOf(error) } };
+      await this.tell({ input: "phase-ended", ...of, outcome: "failed", detail });
+    } finally {
+      if (this.#running.get(key) === run) this.#running.delete(key);
+      if (run?.signal.aborted && !this.#closed) {
+        await this.tell({ input: "stopped", planId, nodeId: node.id });
+      }
+    }
+  }
+
+  /** @param {Record<string, any>} effect */
+  async #stop({ planId, node }) {
+    const run = this.#running.get(`${planId}/${node}`);
+    if (run) run.stop();
+    else await this.tell({ input: "stopped", planId, nodeId: node });
+  }
+
+  /** @param {Record<string, any>} effect */
+  async #probe({ planId, of, others }) {
+    const { git, repository } = await this.openPlan(planId);
+    const pairs = others.map((/** @type {any} */ other) => [of.commit, other.commit]);
+    const probes = await git.probeAll(repository, pairs);
+    for (const [index, { conflicts }] of probes.entries()) {
+      if (!conflicts) continue;
+      const detail = { node: of.node, other: others[index].node, files: conflicts.slice(0, 20) };
+      await this.tell({ input: "overlap", planId, nodeId: of.node, detail });
+      const text = `${inLine(of.node)} and ${inLine(detail.other)} change the same: ${detail.files.join(", ")}`;
+      this.news.show(this.view({ view: "plan", planId }), text);
+    }
+  }
+
+  /** @param {Record<string, any>} effect */
+  async #notice({ planId, kind, node }) {
+    const seen = this.view({ view: "plan", planId });
+    this.news.show(seen, noticeText(kind, seen, node));
+    this.news.record(seen, kind, node);
+    if (kind !== "ended" && kind !== "failed") return;
+    await this.describe(planId);
+    await this.news.tellModel(seen, kind, node);
+    if (kind === "ended") await this.worktrees.close(planId);
+  }
+
+  /** Its worktrees are gone. @param {string} planId */
+  async closed(planId) {
+    this.#open.delete(planId);
+    await this.#services.holds.release(`plan-${planId}`);
+  }
+
+  /** @param {string} planId */
+  async forget(planId) {
+    await this.engine.remove(planId);
+    await this.#services.plans.removeLogs(planId);
+    this.#known.delete(planId);
+    this.#open.delete(planId);
+  }
+
+  // ---- plans ---------------------------------------------------------------------------------------
+
+  /** @param {string} planId */
+  async #hold(planId) {
+    const { name } = this.view({ view: "plan", planId });
+    await this.#services.holds.set(
+      `plan-${planId}`,
+      `plan ${planId} (${visible(name).slice(0, 80)})`,
+    );
+  }
+
+  /** Keeps what is to be known of a plan without its journal. @param {string} planId */
+  async describe(planId) {
+    const seen = this.view({ view: "plan", planId });
+    const ended = seen.endedAt !== undefined;
+    const before = this.#known.get(planId)?.about ?? {};
+    const { repo, cwd, session } = seen.facts;
+    const about = {
+      ...before,
+      name: seen.name,
+      status: seen.status,
+      total: seen.total,
+      repo,
+      cwd,
+      session,
+      createdAt: seen.createdAt,
+    };
+    const changedAt = Date.now();
+    this.#known.set(planId, { ended, changedAt, about });
+    await this.engine.describe(planId, ended, changedAt, JSON.stringify(about));
+  }
+
+  /** @param {object} asked @returns {any} */
+  view(asked) {
+    const answer = JSON.parse(this.engine.view(JSON.stringify(asked)));
+    if (!answer.refused) return answer;
+    const { code, message } = answer.refused;
+    throw new PlanError(code, message);
+  }
+
+  /** @param {string} planId */
+  has(planId) {
+    return this.#known.has(planId);
+  }
+
+  /** Takes an ended plan from the journal. @param {string} planId its id, or how that begins @returns {Promise<string>} its id */
+  async require(planId) {
+    if (typeof planId !== "string" || !this.#known.has(planId)) {
+      const found = [...this.#known.keys()].filter(
+        (id) => typeof planId === "string" && planId !== "" && id.startsWith(planId),
+      );
+      if (found.length === 1) return this.require(found[0]);
+      if (found.length > 1) {
+        const some = found.slice(0, 10).join(", ");
+        throw new PlanError("AMBIGUOUS", `several plans begin so: ${some}`);
+      }
+      throw new PlanError(
+        "UNKNOWN_PLAN",
+        `there is no plan ${visible(String(planId)).slice(0, 64)}; list_copilot_plans lists those that there are`,
+      );
+    }
+    if (!this.engine.state().plans.includes(planId)) {
+      const problem = await this.engine.load(planId);
+      if (problem) throw new PlanError("UNREADABLE", `plan ${planId} cannot be read: ${problem}`);
+    }
+    return planId;
+  }
+
+  /**
+   * @param {Record<string, any>} given as docs/plans.md has it @param {Asker} asker @param {string} [planId]
+   * @returns {Promise<{planId: string, notes: string[]}>}
+   */
+  async create(given, asker, planId = newId()) {
+    await this.ask({ input: "check", plan: given });
+    if (this.engine.state().live >= MOST_LIVE) {
+      const text = `${MOST_LIVE} plans have not ended: cancel one, or wait`;
+      throw new PlanError("TOO_MANY", text);
+    }
+    const { facts, notes } = await this.making.prepare(given, asker);
+    await this.making.requireAll(given, asker);
+    this.#known.set(planId, { ended: false, changedAt: Date.now(), about: {} });
+    try {
+      await this.ask({ input: "create", planId, plan: given, facts });
+    } catch (error) {
+      this.#known.delete(planId);
+      throw error;
+    }
+    await Promise.all([this.#hold(planId), this.describe(planId)]);
+    return { planId, notes };
+  }
+
+  /** Whether it could be made; nothing is. @param {Record<string, any>} given @param {Asker} asker */
+  async validate(given, asker) {
+    await this.ask({ input: "check", plan: given });
+    const { notes } = await this.making.prepare(given, asker);
+    return { notes };
+  }
+
+  /** @param {string} planId @param {unknown[]} nodes @param {Asker} asker */
+  async add(planId, nodes, asker) {
+    await this.making.requireAll({ nodes }, asker);
+    await this.ask({ input: "add", planId, nodes });
+  }
+
+  /** Of all plans, those of a folder first, the latest first. @param {string} cwd */
+  list(cwd) {
+    const here = (/** @type {any} */ about) => about.cwd === cwd || about.repo === cwd;
+    return [...this.#known]
+      .map(([planId, { changedAt, about }]) => {
+        const live = this.engine.state().plans.includes(planId);
+        const status = live ? this.view({ view: "plan", planId }).status : about.status;
+        return { planId, changedAt, ...about, status };
+      })
+      .sort((a, b) => Number(here(b)) - Number(here(a)) || b.changedAt - a.changedAt);
+  }
+
+  /** The last line that each running node printed. @param {string} planId @param {string} node */
+  lineOf(planId, node) {
+    return this.#running.has(`${planId}/${node}`)
+      ? (this.#lines.get(`${planId}/${node}`) ?? "")
+      : "";
+  }
+
+  /** @param {object} asked */
+  readLog(asked) {
+    return this.#services.plans.readLog(asked);
+  }
+
+  /** Until something changes, at most that long. @param {number} ms */
+  changed(ms) {
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(done);
+        resolve(undefined);
+      };
+      const timer = setTimeout(done, ms);
+      this.#waiting.add(done);
+    });
+  }
+
+  async close() {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    for (const run of this.#running.values()) run.stop();
+  }
+}

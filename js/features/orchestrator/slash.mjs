@@ -1,0 +1,70 @@
+// /tap-plan: the user's own way to plans. `copilot-tap plan` asks it with JSON, and gets JSON.
+
+import { messageOf } from "../../base/errors.mjs";
+import { inLine, visible } from "../../base/visible.mjs";
+import { asked } from "./asked.mjs";
+import { serve, statusOf } from "./tools.mjs";
+
+const USAGE =
+  "/tap-plan, /tap-plan show <id>, or pause, resume, cancel, retry, land or delete, and an id";
+const WORDS = /** @type {Record<string, string>} */ ({
+  pause: "pause_copilot_plan",
+  resume: "resume_copilot_plan",
+  cancel: "cancel_copilot_plan",
+  retry: "retry_copilot_plan",
+  delete: "delete_copilot_plan",
+});
+
+/** @typedef {import("./plans.mjs").Plans} Plans */
+/** @typedef {import("./plans.mjs").Asker} Asker */
+
+/** @param {{planId: string, name: string, status: string, total: number}} plan */
+const planLine = ({ planId, name, status, total }) =>
+  `  ${planId}  ${status}, ${total} nodes: ${visible(name ?? "")}`;
+
+/** @param {Plans} plans @param {string} planId */
+function shown(plans, planId) {
+  const { name, status, summary, nodes, omitted } = statusOf(plans, planId);
+  const lines = nodes.slice(0, 30).map((/** @type {any} */ node) => {
+    const last = plans.lineOf(planId, node.id);
+    const why = node.error ? `: ${node.error}` : last ? `: ${last}` : "";
+    return `  ${inLine(node.id)}: ${node.status}${node.phase && node.status === "running" ? ` (${node.phase})` : ""}${why}`;
+  });
+  const more = nodes.length - 30 + (omitted ?? 0);
+  return [
+    `tap: plan ${planId} (${visible(name)}): ${status}. ${summary}`,
+    ...lines,
+    ...(more > 0 ? [`  … and ${more} more`] : []),
+  ].join("\n");
+}
+
+/** @param {Plans} plans @param {string} args @param {Asker} session */
+async function typed(plans, args, session) {
+  const [word = "list", id = ""] = args.trim().split(/\s+/).filter(Boolean);
+  if (word === "list") {
+    const all = plans.list(session.cwd).slice(0, 20).map(planLine);
+    return all.length > 0 ? `tap: plans\n${all.join("\n")}` : "tap: there is no plan";
+  }
+  const planId = await plans.require(id);
+  if (word === "show") return shown(plans, planId);
+  if (word === "land") {
+    const { commit } = await plans.worktrees.land(planId);
+    return `tap: plan ${planId} has landed: ${commit?.slice(0, 10)}`;
+  }
+  if (!WORDS[word]) return `tap: expected ${USAGE}`;
+  await serve(plans, WORDS[word], { planId }, session);
+  return word === "delete" ? `tap: plan ${planId} is forgotten` : shown(plans, planId);
+}
+
+/** @param {Plans} plans @param {string} args @param {Asker} session @returns {Promise<string>} */
+export async function run(plans, args, session) {
+  if (!args.trimStart().startsWith("{")) {
+    return typed(plans, args, session).catch((error) => `tap: ${messageOf(error)}`);
+  }
+  try {
+    return JSON.stringify({ answer: await asked(plans, args, session) });
+  } catch (error) {
+    const { code, detail } = /** @type {any} */ (error);
+    return JSON.stringify({ error: { code, message: messageOf(error), ...detail } });
+  }
+}

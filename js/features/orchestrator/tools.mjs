@@ -1,0 +1,336 @@
+// What the tools answer: JSON alone, within 32 KB.
+
+import { ToolError } from "../../../sdk/node/errors.mjs";
+import { visible } from "../../base/visible.mjs";
+import { outcomeText } from "./news.mjs";
+import { PlanError } from "./plan-error.mjs";
+import { NODE_KEYS, PLAN_KEYS } from "./parameters.mjs";
+
+const MOST_ANSWER = 31_000;
+const PAGE = 100;
+const MOST_WAIT_S = 60;
+const MOST_DIFF = 12_000;
+
+/** @typedef {import("./plans.mjs").Plans} Plans */
+/** @typedef {import("./plans.mjs").Asker} Asker */
+
+/** @param {object} answer */
+const text = (answer) => JSON.stringify(answer);
+
+/** @param {Record<string, any>} object @param {string[]} keys */
+const picked = (object, keys) =>
+  Object.fromEntries(Object.entries(object).filter(([key]) => keys.includes(key)));
+
+/**
+ * As many nodes as have room.
+ * @param {Record<string, any>} answer @param {any[]} nodes @param {{total: number, from: number}} page
+ * @returns {Record<string, any>}
+ */
+function bounded(answer, nodes, { total, from }) {
+  let room = MOST_ANSWER - text(answer).length;
+  const shown = [];
+  for (const node of nodes) {
+    room -= Buffer.byteLength(text(node)) + 1;
+    if (room < 0) break;
+    shown.push(node);
+  }
+  const next = from + shown.length;
+  const omitted = total - next;
+  return { ...answer, nodes: shown, ...(omitted > 0 && { omitted, cursor: String(next) }) };
+}
+
+/** @param {Plans} plans @param {string} planId @param {Record<string, any>} [asked] */
+export function statusOf(plans, planId, { nodes, cursor = "0", ...filter } = {}) {
+  const { facts, ...plan } = plans.view({ view: "plan", planId });
+  const from = /^\d+$/.test(cursor) ? Number(cursor) : 0;
+  const answer = {
+    ...plan,
+    baseBranch: facts.baseBranch,
+    summary: outcomeText(plan),
+    ...(plans.trouble && { trouble: plans.trouble }),
+  };
+  if (Array.isArray(nodes)) {
+    const all = nodes.map((nodeId) => brief(plans.view({ view: "node", planId, nodeId })));
+    return bounded(answer, all, { total: all.length, from: 0 });
+  }
+  const page = plans.view({ view: "nodes", planId, from, most: PAGE, ...filter });
+  return bounded(answer, page.nodes, { total: page.total, from });
+}
+
+/** @param {Record<string, any>} node */
+const brief = ({ id, name, group, status, phase, attempt, error }) => ({
+  ...{ id, name, ...(group && { group }), status, phase, attempt, ...(error && { error }) },
+});
+
+/** @param {Plans} plans @param {{planId: string, notes: string[]}} made */
+function madeAnswer(plans, { planId, notes }) {
+  const { status } = plans.view({ view: "plan", planId });
+  const { nodes, total } = plans.view({ view: "nodes", planId, most: 500 });
+  const answer = { planId, status, ...(notes.length > 0 && { notes }) };
+  const all = nodes.map((/** @type {any} */ node) => ({ id: node.id, status: node.status }));
+  return bounded(
+    {
+      ...answer,
+      next: "Go on with other work: the plan's end is told you. wait_copilot_plan waits for it.",
+    },
+    all,
+    { total, from: 0 },
+  );
+}
+
+/** @param {Plans} plans @param {string} planId @param {string} nodeId */
+export function nodeView(plans, planId, nodeId) {
+  const node = plans.view({ view: "node", planId, nodeId });
+  const last = node.attempts.at(-1);
+  const steps = Object.assign({}, ...(last?.steps ?? []));
+  const detail = (/** @type {string} */ phase) =>
+    last?.phases.find((/** @type {any} */ one) => one.phase === phase)?.detail ?? {};
+  const { attempts, commit, changes, usage, busy, ...rest } = node;
+  return {
+    ...rest,
+    config: picked(node, ["prechecks", "work", "postchecks", "expectsNoChanges", "mostRetries"]),
+    baseCommit: steps.worktree?.commit,
+    completedCommit: commit,
+    worktreePath: steps.worktree?.path,
+    sessionId: steps.sessionId,
+    scheduledAt: last?.scheduledAt,
+    startedAt: last?.startedAt,
+    endedAt: last?.endedAt,
+    evidence: detail("commit").evidence,
+    workSummary: { ...changes, ...(detail("work").summary && { text: detail("work").summary }) },
+    metrics: usage,
+    phaseMetrics: (last?.phases ?? []).map(
+      (/** @type {any} */ { phase, status, startedAt, endedAt }) => ({
+        ...{ phase, status, ms: endedAt ? endedAt - startedAt : undefined },
+      }),
+    ),
+    lastLine: plans.lineOf(planId, nodeId) || undefined,
+    attempts: attempts.length,
+    running: busy,
+  };
+}
+
+/** @param {Record<string, any>} node with attempts */
+export const attemptsOf = (node) =>
+  node.attempts.map(
+    (/** @type {any} */ { attempt, status, phases, steps, startedAt, endedAt, interruptions }) => {
+      const facts = Object.assign({}, ...steps);
+      const failed = phases.find((/** @type {any} */ one) => one.status === "failed");
+      const made = phases.find((/** @type {any} */ one) => one.phase === "commit")?.detail?.commit;
+      return {
+        ...{ attempt, status, startedAt, endedAt, ...(interruptions && { interruptions }) },
+        phases: phases.map((/** @type {any} */ one) =>
+          picked(one, ["phase", "status", "startedAt", "endedAt"]),
+        ),
+        ...(failed && { error: failed.detail?.error }),
+        ...(facts.sessionId && { sessionId: facts.sessionId }),
+        ...(made && { commit: made }),
+      };
+    },
+  );
+
+/** @param {Plans} plans @param {string} planId @param {string} nodeId */
+async function failureContext(plans, planId, nodeId) {
+  const node = plans.view({ view: "node", planId, nodeId });
+  const last = node.attempts.at(-1);
+  const failed = last?.phases.find((/** @type {any} */ one) => one.status === "failed");
+  if (!failed)
+    throw new PlanError("WRONG_STATE", `node ${nodeId} has not failed: it is ${node.status}`);
+  const { error, exitCode, lastLines, files, nodes } = failed.detail ?? {};
+  const facts = Object.assign({}, ...last.steps);
+  const { git, repository } = await plans.openPlan(planId);
+  const from = facts.worktree?.commit;
+  const diff =
+    from && node.commit && from !== node.commit
+      ? await git.diffBetween(repository, from, node.commit, { mostBytes: MOST_DIFF })
+      : { text: "" };
+  return {
+    ...{ nodeId, phase: failed.phase, error, exitCode, lastLines, files, nodes },
+    ...{ diff: visibleLines(diff.text), dependencies: node.dependencies },
+    worktreePath: facts.worktree?.path,
+    next: "retry_copilot_node goes on from this phase; from: start does all of it again.",
+  };
+}
+
+/** @param {string} hostile */
+const visibleLines = (hostile) => hostile.split("\n").map(visible).join("\n");
+
+/** @param {Plans} plans @param {string} planId @param {string} nodeId @param {{phase?: string, attempt?: number, from?: number, most?: number}} [asked] */
+async function logsOf(plans, planId, nodeId, { phase, attempt, from, most = 16_000 } = {}) {
+  const node = plans.view({ view: "node", planId, nodeId });
+  const wanted = phase ?? node.phase ?? "work";
+  const name = `${node.id}-${attempt ?? node.attempt ?? 1}-${wanted}`;
+  const log = await plans.readLog({ plan: planId, name, from, most });
+  return {
+    nodeId,
+    phase: wanted,
+    attempt: attempt ?? node.attempt,
+    ...log,
+    text: visibleLines(log.text),
+  };
+}
+
+/** @param {Plans} plans @param {string} planId @param {Record<string, any>} asked @param {AbortSignal} [signal] */
+async function wait(plans, planId, { until = "end", timeout = MOST_WAIT_S }, signal) {
+  const end = performance.now() + Math.min(Math.max(timeout, 0), MOST_WAIT_S) * 1000;
+  const look = () => plans.view({ view: "plan", planId });
+  const first = text(look().counts);
+  for (;;) {
+    const { endedAt, counts } = look();
+    const left = end - performance.now();
+    if (endedAt || left <= 0 || signal?.aborted || (until === "change" && text(counts) !== first)) {
+      return statusOf(plans, planId);
+    }
+    await plans.changed(left);
+  }
+}
+
+/** @param {Plans} plans @param {string} planId @param {{from?: string, instructions?: string}} how */
+async function retryAll(plans, planId, { from, instructions }) {
+  const { nodes } = plans.view({ view: "graph", planId });
+  const retried = [];
+  const detail = instructions ? { instructions } : undefined;
+  for (const { id } of nodes) {
+    const { status } = plans.view({ view: "node", planId, nodeId: id });
+    if (status !== "failed" && status !== "canceled") continue;
+    // One that waits for another follows with that one.
+    const done = await plans.ask({ input: "retry", planId, nodeId: id, from, detail }).then(
+      () => true,
+      () => false,
+    );
+    if (done) retried.push(id);
+  }
+  if (retried.length === 0)
+    throw new PlanError("WRONG_STATE", "no node of the plan failed or was canceled");
+  return { planId, retried, status: plans.view({ view: "plan", planId }).status };
+}
+
+/** @param {Plans} plans @param {string} planId @param {string} group */
+async function cancelGroup(plans, planId, group) {
+  groupOf(plans, planId, group);
+  const { nodes } = plans.view({ view: "nodes", planId, group, most: 10_000 });
+  /** @type {string[]} */
+  const canceled = [];
+  for (const { id, status } of nodes) {
+    if (["succeeded", "failed", "blocked", "canceled"].includes(status)) continue;
+    await plans.ask({ input: "cancel", planId, nodeId: id }).then(
+      () => canceled.push(id),
+      () => {},
+    );
+  }
+  return { planId, group, canceled };
+}
+
+/** @param {Plans} plans @param {string} planId @param {string} group */
+function groupOf(plans, planId, group) {
+  const { groups } = plans.view({ view: "groups", planId });
+  const found = groups.find((/** @type {any} */ one) => one.group === group);
+  if (found) return found;
+  const names = groups.map((/** @type {any} */ one) => one.group).join(", ");
+  throw new PlanError(
+    "UNKNOWN_GROUP",
+    `the plan has no group "${visible(group)}". There are: ${names || "none"}`,
+  );
+}
+
+/**
+ * By tool, what it does. `planId` is there already where the tool has one.
+ * @type {Record<string, (plans: Plans, args: any, asker: Asker, signal?: AbortSignal) => unknown>}
+ */
+export const HANDLERS = {
+  create_copilot_plan: async (plans, args, asker) =>
+    madeAnswer(plans, await plans.create(args, asker)),
+  create_copilot_job: async (plans, args, asker) => {
+    const node = { ...picked(args, NODE_KEYS), id: args.id ?? "job" };
+    const plan = { ...picked(args, PLAN_KEYS), nodes: [node] };
+    return madeAnswer(plans, await plans.create(plan, asker));
+  },
+  get_copilot_plan_status: (plans, { planId, nodes, cursor }) =>
+    statusOf(plans, planId, { nodes, cursor }),
+  list_copilot_plans: (plans, { status }, { cwd }) => {
+    const all = plans.list(cwd).filter((one) => status === undefined || one.status === status);
+    return { plans: all.slice(0, PAGE), ...(all.length > PAGE && { omitted: all.length - PAGE }) };
+  },
+  wait_copilot_plan: (plans, args, _asker, signal) => wait(plans, args.planId, args, signal),
+  pause_copilot_plan: async (plans, { planId }) => {
+    await plans.ask({ input: "pause", planId, reason: "asked" });
+    return statusOf(plans, planId);
+  },
+  resume_copilot_plan: async (plans, { planId, budget }) => {
+    await plans.ask({ input: "resume", planId, budget });
+    return statusOf(plans, planId);
+  },
+  cancel_copilot_plan: async (plans, { planId }) => {
+    await plans.ask({ input: "cancel", planId });
+    return statusOf(plans, planId);
+  },
+  delete_copilot_plan: async (plans, { planId }) => ({
+    planId,
+    deleted: true,
+    ...(await plans.worktrees.remove(planId)),
+  }),
+  retry_copilot_plan: (plans, { planId, ...how }) => retryAll(plans, planId, how),
+  create_copilot_node: async (plans, { planId, ...node }, asker) => {
+    await plans.add(planId, [node], asker);
+    return nodeView(plans, planId, node.id);
+  },
+  add_copilot_nodes: async (plans, { planId, nodes }, asker) => {
+    await plans.add(planId, nodes, asker);
+    return statusOf(plans, planId);
+  },
+  list_copilot_nodes: (plans, { planId, cursor = "0", ...filter }) => {
+    const from = /^\d+$/.test(cursor) ? Number(cursor) : 0;
+    const page = plans.view({ view: "nodes", planId, from, most: PAGE, ...filter });
+    return bounded({ planId, total: page.total }, page.nodes, { total: page.total, from });
+  },
+  get_copilot_node: (plans, { planId, nodeId }) => nodeView(plans, planId, nodeId),
+  get_copilot_node_details: (plans, { planId, nodeId }) => nodeView(plans, planId, nodeId),
+  get_copilot_node_logs: (plans, { planId, nodeId, phase, attempt }) =>
+    logsOf(plans, planId, nodeId, { phase, attempt }),
+  get_copilot_node_attempts: (plans, { planId, nodeId }) => ({
+    attempts: attemptsOf(plans.view({ view: "node", planId, nodeId })),
+  }),
+  get_copilot_node_failure_context: (plans, { planId, nodeId }) =>
+    failureContext(plans, planId, nodeId),
+  retry_copilot_node: async (plans, { planId, nodeId, from = "failed-phase", instructions }) => {
+    const detail = instructions ? { instructions } : undefined;
+    await plans.ask({ input: "retry", planId, nodeId, from, detail });
+    return nodeView(plans, planId, nodeId);
+  },
+  get_copilot_group_status: (plans, { planId, group }) => groupOf(plans, planId, group),
+  list_copilot_groups: (plans, { planId }) => plans.view({ view: "groups", planId }),
+  cancel_copilot_group: (plans, { planId, group }) => cancelGroup(plans, planId, group),
+};
+
+const NOT_FOUND = ["UNKNOWN_PLAN", "UNKNOWN_NODE", "UNKNOWN_GROUP"];
+
+/** What the model reads: everything that is wrong, each with its place. @param {any} error @returns {unknown} */
+function failureOf(error) {
+  const { code, detail = {}, message } = error;
+  if (typeof code !== "string" || error instanceof ToolError) return error;
+  const { problems = [], more = 0 } = detail;
+  const lines = problems.map(
+    (/** @type {any} */ one) => `${one.path || "the plan"}: ${one.message}`,
+  );
+  if (more > 0) lines.push(`and ${more} more`);
+  const all = [`${code}: ${message}`, ...lines].join("\n");
+  const own = error instanceof PlanError || error.name === "GitError";
+  if (!own) return error;
+  return new ToolError(NOT_FOUND.includes(code) ? "NOT_FOUND" : "INVALID_ARGUMENTS", all);
+}
+
+/** @param {Plans} plans @param {string} name @param {any} args @param {Asker} asker @param {AbortSignal} [signal] */
+export async function serve(plans, name, args, asker, signal) {
+  const given =
+    args.planId === undefined ? args : { ...args, planId: await plans.require(args.planId) };
+  return HANDLERS[name](plans, given, asker, signal);
+}
+
+/** For the model. @param {Plans} plans @param {string} name @param {any} args @param {Asker} asker @param {AbortSignal} [signal] */
+export async function answer(plans, name, args, asker, signal) {
+  try {
+    return await serve(plans, name, args, asker, signal);
+  } catch (error) {
+    throw failureOf(/** @type {any} */ (error).cause ?? error);
+  }
+}

@@ -1,0 +1,202 @@
+// The user's checkouts, which are only looked at: what has changed in them, what they have checked out, and what is
+// going on in them.
+
+import fs from "node:fs/promises";
+import path from "node:path";
+import { GitError } from "./git-error.mjs";
+import { branchRef } from "./refs.mjs";
+
+const MOST_ENTRIES = 10_000;
+
+/** @typedef {import("./repository.mjs").Repository} Repository */
+
+/**
+ * @typedef {object} Entry
+ * @property {string} path
+ * @property {string} state two letters of git's short status: "??" untracked, "UU" and the like in conflict
+ * @property {string} submodule "" for no submodule, else what changed of it: "c" its commit, "m" files, "u" new files
+ *
+ * @typedef {{entries: Entry[], tracked: Entry[], cut: boolean}} Status `tracked`: without untracked files
+ */
+
+/** What can be going on in a checkout, by the file or folder that says so, and how it is ended. */
+const OPERATIONS = [
+  ["MERGE_HEAD", "a merge", "git merge --abort"],
+  ["rebase-merge", "a rebase", "git rebase --abort"],
+  ["rebase-apply", "a rebase or `git am`", "git rebase --abort"],
+  ["CHERRY_PICK_HEAD", "a cherry-pick", "git cherry-pick --abort"],
+  ["REVERT_HEAD", "a revert", "git revert --abort"],
+  ["BISECT_LOG", "a bisection", "git bisect reset"],
+];
+
+/** @param {string} file */
+const exists = (file) =>
+  fs.access(file).then(
+    () => true,
+    () => false,
+  );
+
+/** @param {string} gitDir of a checkout @returns {Promise<{what: string, end: string} | undefined>} */
+export async function operationIn(gitDir) {
+  for (const [file, what, end] of OPERATIONS) {
+    if (await exists(path.join(gitDir, file))) return { what, end };
+  }
+  return undefined;
+}
+
+/** @param {string} record of `git status --porcelain=v2 -z` @returns {Entry | undefined} */
+function readEntry(record) {
+  const kind = record[0];
+  if (kind === "?" || kind === "!") {
+    return { path: record.slice(2), state: kind + kind, submodule: "" };
+  }
+  if (kind !== "1" && kind !== "u") return undefined;
+  const [, state, sub] = record.split(" ", 3);
+  const before = kind === "1" ? 8 : 10;
+  const name = record.split(" ").slice(before).join(" ");
+  return { path: name, state, submodule: sub[0] === "S" ? changesOf(sub) : "" };
+}
+
+/** A checkout without its .git is not looked for further up. @param {string} folder */
+export const stayIn = (folder) => ({ GIT_CEILING_DIRECTORIES: path.dirname(folder) });
+
+/**
+ * As a pattern: `git add` fails where a path that is left out literally is ignored, too. The backslash in front makes
+ * it one.
+ * @param {string} one
+ */
+const pattern = (one) => `\\${one[0]}${one.slice(1).replace(/[\\*?[]/g, "\\$&")}`;
+
+/** Pathspecs. @param {string[]} without paths from the top of the worktree, none: all */
+export const allBut = (without) => [
+  ...["--", ":/"],
+  ...without
+    .map(pattern)
+    .flatMap((one) => [one, `${one}/**`].map((all) => `:(exclude,top,glob)${all}`)),
+];
+
+/** @param {string} flags "S", then C, M, U or dots */
+const changesOf = (flags) => flags.slice(1).replaceAll(".", "").toLowerCase() || "s";
+
+/**
+ * @param {Repository} repository @param {string} [folder] a checkout of it; the user's
+ * @param {object} [options]
+ * @param {AbortSignal} [options.signal]
+ * @param {"normal" | "no"} [options.untracked] folders of untracked files are one entry, with a / at their end
+ * @param {boolean} [options.ignored] ignored files are listed, too
+ * @param {string[]} [options.without] paths that are left out
+ * @param {boolean} [options.reading] false: the index may be refreshed
+ * @param {Record<string, string>} [options.env] that names the folders
+ * @returns {Promise<Status>}
+ */
+export async function statusOf(repository, folder, options = {}) {
+  const { signal, untracked = "normal", ignored = false, without = [], reading = true } = options;
+  const { env = stayIn(folder ?? repository.root) } = options;
+  const flags = ["--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=none"];
+  if (ignored) flags.push("--ignored=traditional");
+  const args = ["status", ...flags, `--untracked-files=${untracked}`, ...allBut(without)];
+  const where = { signal, reading, env, ...(folder && { cwd: folder }) };
+  const { stdout } = await repository.ask(args, where);
+  const all = stdout.split("\0").flatMap((record) => readEntry(record) ?? []);
+  const entries = all.slice(0, MOST_ENTRIES);
+  const tracked = entries.filter(({ state }) => state !== "??" && state !== "!!");
+  return { entries, tracked, cut: all.length > MOST_ENTRIES };
+}
+
+/**
+ * The state of the user's checkout, to be compared with a later one.
+ * @param {Repository} repository @param {AbortSignal} [signal]
+ * @returns {Promise<Map<string, string>>} by path
+ */
+export async function lookAtCheckout(repository, signal) {
+  const { entries } = await statusOf(repository, undefined, { signal });
+  /** @type {Map<string, string>} */
+  const seen = new Map();
+  for (const { path: name, state } of entries) {
+    const stat = await fs.lstat(path.join(repository.root, name)).catch(() => undefined);
+    seen.set(name, `${state} ${stat?.size} ${stat?.mtimeMs}`);
+  }
+  return seen;
+}
+
+/** @param {Map<string, string>} before @param {Map<string, string>} after @returns {string[]} paths that changed between two looks */
+export function changedBetween(before, after) {
+  const names = new Set([...before.keys(), ...after.keys()]);
+  return [...names].filter((name) => before.get(name) !== after.get(name)).sort();
+}
+
+/**
+ * @typedef {object} Checkout
+ * @property {string} path
+ * @property {string} head a commit; "" in a bare repository
+ * @property {string} branch its full ref; "" where none is checked out
+ * @property {boolean} bare
+ * @property {boolean} prunable its folder is gone
+ */
+
+/** @param {Repository} repository @returns {Promise<Checkout[]>} the main one first */
+export async function checkoutsOf(repository) {
+  const hasNul = await repository.git.isAtLeast(2, 36);
+  const args = ["worktree", "list", "--porcelain", ...(hasNul ? ["-z"] : [])];
+  const { stdout } = await repository.change(args, { reading: true });
+  const end = hasNul ? "\0" : "\n";
+  return stdout.split(end + end).flatMap((record) => {
+    const lines = record.split(end).filter(Boolean);
+    if (lines.length === 0) return [];
+    const field = (/** @type {string} */ name) =>
+      lines.find((line) => line.startsWith(`${name} `))?.slice(name.length + 1) ?? "";
+    const flag = (/** @type {string} */ name) => lines.some((line) => line.split(" ")[0] === name);
+    const rest = { bare: flag("bare"), prunable: flag("prunable") };
+    return [{ path: field("worktree"), head: field("HEAD"), branch: field("branch"), ...rest }];
+  });
+}
+
+/** @param {string} folder of a checkout @returns {Promise<string>} git's folder of it */
+export async function gitDirOf(folder) {
+  const link = path.join(folder, ".git");
+  if ((await fs.lstat(link)).isDirectory()) return link;
+  const [, target] = /^gitdir: (.+)$/m.exec(await fs.readFile(link, "utf8")) ?? [];
+  if (target === undefined)
+    throw new GitError("NOT_A_REPOSITORY", `"${link}" names no repository.`);
+  return path.resolve(folder, target);
+}
+
+/** A branch that is being rebased or bisected is not checked out, and yet in use. */
+const IN_USE = ["rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START"];
+
+/** @param {string} gitDir @param {string} branch */
+async function isInUse(gitDir, branch) {
+  for (const file of IN_USE) {
+    const name = (await fs.readFile(path.join(gitDir, file), "utf8").catch(() => "")).trim();
+    if (name === branchRef(branch) || name === branch) return true;
+  }
+  return false;
+}
+
+/** @param {Repository} repository @param {string} branch @returns {Promise<Checkout | undefined>} */
+async function holderOf(repository, branch) {
+  for (const one of await checkoutsOf(repository)) {
+    if (one.prunable || one.bare) continue;
+    if (one.branch === branchRef(branch)) return one;
+    if (one.branch === "" && (await isInUse(await gitDirOf(one.path), branch))) return one;
+  }
+  return undefined;
+}
+
+/**
+ * Where a branch is checked out.
+ * @param {Repository} repository @param {string} branch checked
+ * @returns {Promise<{path: string, clean: boolean, changed: string[], operation: string} | undefined>}
+ *   clean: no tracked file has changes, and nothing is going on
+ */
+export async function whereIs(repository, branch) {
+  const found = await holderOf(repository, branch);
+  if (found === undefined) return undefined;
+  const [{ tracked }, operation] = await Promise.all([
+    statusOf(repository, found.path, { untracked: "no" }),
+    operationIn(await gitDirOf(found.path)),
+  ]);
+  const changed = tracked.map((entry) => entry.path);
+  const clean = changed.length === 0 && operation === undefined;
+  return { path: found.path, clean, changed, operation: operation?.what ?? "" };
+}

@@ -1,0 +1,111 @@
+// Why an operation on a repository was not done: a code for programs, a sentence for people, and what git said.
+
+import { visible } from "../base/visible.mjs";
+
+const MOST_SAID = 600;
+
+/**
+ * Rows are tried in order. `advice`: what to do.
+ * @type {{code: string, said: RegExp, advice: string}[]}
+ */
+const CAUSES = [
+  {
+    code: "LOST_RACE",
+    said: /cannot lock ref .*(?:but expected|reference already exists|reference is missing|unable to resolve reference)/,
+    advice: "Somebody else has moved the ref; look at it and try again.",
+  },
+  {
+    code: "LOCKED",
+    said: /\.lock': File exists|could not lock config file|another git process seems to be running/i,
+    advice: "If no git is at work in this repository, remove the lock file.",
+  },
+  {
+    code: "RACE",
+    said: /(?:failed to read|Invalid path) .*worktrees[\\/]/,
+    advice: "Another git changes the worktrees of this repository; try again.",
+  },
+  {
+    code: "DISK_FULL",
+    said: /No space left on device|Disk quota exceeded|Out of diskspace/,
+    advice: "Free some space and try again.",
+  },
+  {
+    code: "UNSAFE_OWNER",
+    said: /dubious ownership|unsafe repository/,
+    advice:
+      "The folder belongs to another user; `git config --global --add safe.directory` permits it.",
+  },
+  {
+    code: "NOT_A_REPOSITORY",
+    said: /not a git repository|must be run in a work tree/i,
+    advice: "`git init` makes one.",
+  },
+  {
+    code: "NO_IDENTITY",
+    said: /tell me who you are|auto-detect email|empty ident name/i,
+    advice: "Set user.name and user.email with `git config --global`.",
+  },
+  {
+    code: "UNRELATED",
+    said: /refusing to merge unrelated histories/,
+    advice: "The two commits have no common ancestor.",
+  },
+  {
+    code: "NESTED_REPOSITORY",
+    said: /does not have a commit checked out/,
+    advice: "A repository inside the worktree cannot be committed; move or remove it.",
+  },
+  {
+    code: "DAMAGED",
+    said: /bad object|object file .* is empty|loose object .* corrupt|unable to read (?:tree|sha1|object)/i,
+    advice: "`git fsck` says what is missing.",
+  },
+  {
+    code: "READ_ONLY",
+    said: /Read-only file system|Permission denied/,
+    advice: "This user needs to be able to write there.",
+  },
+];
+
+/** The end of what was said, on one line. @param {string} text */
+export const lastSaid = (text) =>
+  visible(
+    text
+      .trim()
+      .split(/\s*\n\s*/)
+      .join("; ")
+      .slice(-MOST_SAID),
+  );
+
+/** An operation that was refused or failed. `details` depend on the code. */
+export class GitError extends Error {
+  /**
+   * @param {string} code @param {string} message
+   * @param {{said?: string, exitCode?: number | null, cause?: unknown, [detail: string]: unknown}} [details]
+   */
+  constructor(code, message, { cause, ...details } = {}) {
+    super(message, { cause });
+    this.name = "GitError";
+    this.code = code;
+    /** What git itself said, as it was. */
+    this.said = details.said ?? "";
+    this.details = details;
+  }
+}
+
+/** @param {unknown} error @param {...string} codes */
+export const isGitError = (error, ...codes) =>
+  error instanceof GitError && (codes.length === 0 || codes.includes(error.code));
+
+/**
+ * @param {string[]} words the command, for people
+ * @param {{code: number | null, signal: string | null, stdout: string, stderr: string}} ended
+ */
+export function failureOf(words, { code, signal, stdout, stderr }) {
+  const said = stderr.trim() === "" ? stdout : stderr;
+  const cause = CAUSES.find((one) => one.said.test(said));
+  const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
+  const advice = cause ? ` ${cause.advice}` : "";
+  const text = `git ${words.join(" ")} failed (${how}): ${lastSaid(said) || "it said nothing"}.${advice}`;
+  return new GitError(cause?.code ?? "GIT_FAILED", text, { said, exitCode: code });
+}

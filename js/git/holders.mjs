@@ -1,0 +1,62 @@
+// Which processes work in a folder: those whose current folder is in it.
+
+import { execFile } from "node:child_process";
+import fs from "node:fs/promises";
+import path from "node:path";
+import { visible } from "../base/visible.mjs";
+
+const LSOF_MS = 10_000;
+const MOST_OUTPUT = 16 * 1024 * 1024;
+const MOST_NAME = 40;
+
+/** @typedef {{pid: number, name: string}} Holder */
+
+/** @param {string} folder @param {string} place */
+const isIn = (folder, place) => place === folder || place.startsWith(folder + path.sep);
+
+/** @param {string} pid @param {string} folder @returns {Promise<Holder[]>} */
+async function lookAt(pid, folder) {
+  try {
+    if (!isIn(folder, await fs.readlink(`/proc/${pid}/cwd`))) return [];
+    const name = (await fs.readFile(`/proc/${pid}/comm`, "utf8")).trim();
+    return [{ pid: Number(pid), name: visible(name).slice(0, MOST_NAME) }];
+  } catch {
+    return []; // it has ended, or belongs to another user
+  }
+}
+
+/** @param {string} output of lsof -F pcn @param {string} folder @returns {Holder[]} */
+export function readLsof(output, folder) {
+  /** @type {Holder[]} */
+  const found = [];
+  let [pid, name] = [0, ""];
+  for (const line of output.split("\n")) {
+    const value = line.slice(1);
+    if (line[0] === "p") pid = Number(value);
+    if (line[0] === "c") name = visible(value).slice(0, MOST_NAME);
+    if (line[0] === "n" && isIn(folder, value)) found.push({ pid, name });
+  }
+  return found;
+}
+
+/** @param {string} folder @returns {Promise<Holder[] | undefined>} */
+function askLsof(folder) {
+  const options = { timeout: LSOF_MS, maxBuffer: MOST_OUTPUT };
+  return new Promise((resolve) => {
+    execFile("lsof", ["-a", "-d", "cwd", "-Fpcn"], options, (error, stdout) => {
+      resolve(stdout === "" && error ? undefined : readLsof(stdout, folder));
+    });
+  });
+}
+
+/**
+ * @param {string} folder without links
+ * @returns {Promise<Holder[] | undefined>} undefined: this system does not say
+ */
+export async function holdersOf(folder) {
+  if (process.platform === "win32") return undefined;
+  if (process.platform !== "linux") return askLsof(folder);
+  const pids = (await fs.readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const found = await Promise.all(pids.map((pid) => lookAt(pid, folder)));
+  return found.flat();
+}

@@ -1,0 +1,92 @@
+// Which worktrees tap has made: git's folder of a worktree has a nonce that only the plan's record knows. It is there
+// from the moment in which git makes that folder, as the reason of a lock, and in a file.
+
+import fs from "node:fs/promises";
+import path from "node:path";
+import { checkoutsOf, gitDirOf } from "./checkouts.mjs";
+
+/** @typedef {import("./repository.mjs").Repository} Repository */
+
+const MARK = "tap";
+const BROUGHT = "tap-brought";
+
+/** The reason of the lock. @param {string} nonce */
+export const lockReason = (nonce) => `tap ${nonce}`;
+
+/** @param {string} file @returns {Promise<string>} without blanks at its ends; "": it is not there */
+const wordsOf = async (file) => (await fs.readFile(file, "utf8").catch(() => "")).trim();
+
+/** @param {string} admin git's folder of a worktree @param {string} nonce */
+export const mark = (admin, nonce) => fs.writeFile(path.join(admin, MARK), `${nonce}\n`);
+
+/** @param {string} admin @returns {Promise<string>} the nonce; "": tap has not made it */
+export async function nonceOf(admin) {
+  const marked = await wordsOf(path.join(admin, MARK));
+  if (marked !== "") return marked;
+  return /^tap (\w+)$/.exec(await wordsOf(path.join(admin, "locked")))?.[1] ?? "";
+}
+
+/** @param {string} admin @returns {Promise<string>} the worktree's folder as git knows it; "": unknown */
+export async function folderOf(admin) {
+  const link = await wordsOf(path.join(admin, "gitdir"));
+  return link === "" ? "" : path.dirname(link);
+}
+
+/**
+ * For git in a worktree. Both folders are named: without its .git file, which anybody may have deleted, git would go
+ * upwards and find the user's checkout.
+ * @param {{path: string, admin: string}} worktree
+ */
+export const inside = ({ path: cwd, admin }) => ({
+  cwd,
+  env: { GIT_DIR: admin, GIT_WORK_TREE: cwd },
+});
+
+/** What the worktree has checked out: a commit, or "ref: " and a ref; "": nothing yet. @param {string} admin */
+export const headFile = (admin) => wordsOf(path.join(admin, "HEAD"));
+
+/** Whether git had written all of it before it was interrupted. @param {string} admin */
+export async function isWhole(admin) {
+  const files = ["HEAD", "commondir", "gitdir"].map((name) => wordsOf(path.join(admin, name)));
+  return (await Promise.all(files)).every((text) => text !== "");
+}
+
+/** @param {Repository} repository */
+export const adminsFolder = (repository) => path.join(repository.commonDir, "worktrees");
+
+/** @param {Repository} repository @returns {Promise<string[]>} git's folders of all worktrees but the main one */
+export async function adminsOf(repository) {
+  const folder = adminsFolder(repository);
+  const names = await fs.readdir(folder).catch(() => []);
+  return names.map((name) => path.join(folder, name));
+}
+
+/**
+ * Git's folder of the worktree at a path, though the worktree itself may be gone.
+ * @param {Repository} repository @param {string} worktree @returns {Promise<string | undefined>}
+ */
+export async function adminOf(repository, worktree) {
+  const named = await gitDirOf(worktree).catch(() => undefined);
+  const isThere = named && path.dirname(named) === adminsFolder(repository);
+  if (isThere && (await folderOf(named)) === worktree) return named;
+  for (const admin of await adminsOf(repository)) {
+    if ((await folderOf(admin)) === worktree) return admin;
+  }
+  return undefined;
+}
+
+/** Untracked things of the user that were brought into a worktree. @param {string} admin @returns {Promise<string[]>} */
+export async function broughtTo(admin) {
+  const text = await wordsOf(path.join(admin, BROUGHT));
+  return text === "" ? [] : JSON.parse(text);
+}
+
+/** @param {string} admin @param {string[]} paths */
+export const setBrought = (admin, paths) =>
+  fs.writeFile(path.join(admin, BROUGHT), JSON.stringify(paths));
+
+/** The main checkout, in which folders for worktrees are. @param {Repository} repository */
+export async function mainRoot(repository) {
+  const [main] = await checkoutsOf(repository);
+  return main === undefined || main.bare ? repository.root : fs.realpath(main.path);
+}

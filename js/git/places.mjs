@@ -1,0 +1,62 @@
+// Folders and files that others name: taken only where they lie in what they may lie in, links resolved.
+
+import fs from "node:fs/promises";
+import path from "node:path";
+import { GitError } from "./git-error.mjs";
+import { checkBranch, checkInnerPath } from "./names.mjs";
+import { branchRef, commitsOf } from "./refs.mjs";
+
+/** @param {string} root @param {string} place both without links */
+function isWithin(root, place) {
+  const way = path.relative(root, place);
+  return way.split(path.sep)[0] !== ".." && !path.isAbsolute(way);
+}
+
+/** @param {string} place @param {string} what */
+const realOf = (place, what) =>
+  fs.realpath(place).catch((error) => {
+    throw new GitError("INVALID", `${what}: "${place}" is not there (${error.code}).`);
+  });
+
+/**
+ * @param {string} root @param {string} place from the root
+ * @param {{anywhere?: boolean}} [options] anywhere: it may lie outside, as a person may say
+ * @returns {Promise<string>}
+ */
+export async function resolveInside(root, place, { anywhere = false } = {}) {
+  const real = await realOf(path.resolve(root, place), "repo");
+  if (anywhere || isWithin(await realOf(root, "folder"), real)) return real;
+  throw new GitError("OUTSIDE", `repo: "${place}" is outside of the session's folder "${root}".`);
+}
+
+/**
+ * Folders that an agent may write in besides its worktree. The user's checkout is none, nor what it lies in.
+ * @param {string} root of the checkout, without links @param {string[]} folders from the root, also outside
+ * @returns {Promise<string[]>} absolute
+ */
+export const resolveFolders = (root, folders) =>
+  Promise.all(
+    folders.map(async (one) => {
+      const real = await realOf(path.resolve(root, one), "allowedFolders");
+      if (!isWithin(real, root)) return real;
+      const text = `allowedFolders: "${one}" has your own checkout in it. Name a folder inside or beside it.`;
+      throw new GitError("OUTSIDE", text);
+    }),
+  );
+
+/** A small file of a worktree. @param {{path: string}} worktree @param {string} name @param {number} most bytes @returns {Promise<string>} */
+export async function readInside(worktree, name, most) {
+  const file = await realOf(path.join(worktree.path, checkInnerPath(name, "file")), "file");
+  const root = await realOf(worktree.path, "worktree");
+  const { size } = await fs.stat(file);
+  if (!isWithin(root, file) || size > most) {
+    throw new GitError("INVALID", `"${name}" is too long, or leads out of the worktree.`);
+  }
+  return fs.readFile(file, "utf8");
+}
+
+/** @param {import("./repository.mjs").Repository} repository @param {string} branch @returns {Promise<string | undefined>} its commit */
+export async function branchTip(repository, branch) {
+  const [commit] = await commitsOf(repository, [branchRef(checkBranch(branch, "targetBranch"))]);
+  return commit;
+}

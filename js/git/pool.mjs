@@ -1,0 +1,86 @@
+// The worktrees of a plan, used again by one attempt after another: moving one and changing some files is much faster
+// than writing and deleting all of them.
+
+import { holdersOf } from "./holders.mjs";
+import { isGitError } from "./git-error.mjs";
+import { heldBy, keepContents, refusal, removeWorktree } from "./removal.mjs";
+
+/** @typedef {import("./worktrees.mjs").Worktree} Worktree */
+/** @typedef {import("./worktrees.mjs").Wanted} Wanted */
+/** @typedef {import("./removal.mjs").Removal} Removal */
+
+/** @typedef {Removal & {pooled: boolean}} Release pooled: it is in the pool; neither: it stays, see code and message */
+
+export class Pool {
+  /** @type {{worktree: Worktree, dirty: boolean}[]} */
+  #idle = [];
+
+  /** @param {import("./worktrees.mjs").Worktrees} worktrees @param {{most: number}} options most: that wait for their next use */
+  constructor(worktrees, { most }) {
+    this.worktrees = worktrees;
+    this.most = most;
+  }
+
+  get size() {
+    return this.#idle.length;
+  }
+
+  /** @param {Wanted} wanted @returns {Promise<{worktree: Worktree, fresh: boolean}>} fresh: nothing was brought or set up in it */
+  async acquire(wanted) {
+    const one = this.#idle.pop();
+    if (one) {
+      try {
+        return { worktree: await this.worktrees.reuse(one.worktree, wanted, one), fresh: false };
+      } catch (error) {
+        if (isGitError(error, "CANCELLED", "INVALID", "DISK_FULL")) {
+          this.#idle.push(one);
+          throw error;
+        }
+        await this.#remove(one.worktree); // it was changed by hand; another one is made
+      }
+    }
+    return { worktree: await this.worktrees.add(wanted), fresh: true };
+  }
+
+  /**
+   * Keeps what is in a worktree and takes it back; one that cannot be used again is removed.
+   * @param {Worktree} worktree @param {{known?: string[], signal?: AbortSignal, why?: string}} [options] known: commits
+   *   that have refs
+   * @returns {Promise<Release>}
+   */
+  async release(worktree, { known = [], signal, why = "given back" } = {}) {
+    const { repository } = this.worktrees;
+    const place = { ...worktree, known: [worktree.commit, ...known] };
+    try {
+      const holders = (await holdersOf(worktree.path)) ?? [];
+      if (holders.length > 0) return { ...heldBy(worktree.path, holders), pooled: false };
+      const hasRoom = this.#idle.length < this.most;
+      if (!hasRoom || !(await this.worktrees.isReusable(worktree))) {
+        return { ...(await removeWorktree(this.worktrees, place, { signal, why })), pooled: false };
+      }
+      const { dirty, kept, omitted } = await keepContents(repository, place, { signal, why });
+      this.#idle.push({ worktree, dirty });
+      const rest = { ...(kept && { kept }), ...(omitted.length > 0 && { omitted }) };
+      return { removed: false, pooled: true, ...rest };
+    } catch (error) {
+      return { ...refusal(error, worktree.path), pooled: false };
+    }
+  }
+
+  /** @param {Worktree} worktree */
+  #remove(worktree) {
+    const record = { ...worktree, known: [worktree.commit] };
+    return removeWorktree(this.worktrees, record, { why: "the pool is closed" });
+  }
+
+  /** Removes those that wait. @returns {Promise<(Removal & {path: string})[]>} */
+  drain() {
+    const idle = this.#idle.splice(0);
+    return Promise.all(
+      idle.map(async ({ worktree }) => ({
+        path: worktree.path,
+        ...(await this.#remove(worktree)),
+      })),
+    );
+  }
+}

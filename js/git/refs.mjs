@@ -1,0 +1,128 @@
+// The refs of plans: their names, reading them, and moving several at once, each from the value that it is known to
+// have.
+
+import { GitError, isGitError } from "./git-error.mjs";
+import { checkAttempt, checkCommit, checkId, checkRef } from "./names.mjs";
+
+/** @typedef {import("./repository.mjs").Repository} Repository */
+
+const ROOT = "refs/tap";
+/** A plan or a node with such an id gets another name for it, which no id can have. */
+const TAKEN_BY_PLANS = ["kept"];
+const TAKEN_BY_NODES = ["integration", "result"];
+/** @param {string} id @param {string[]} taken */
+const apart = (id, taken) => (taken.includes(id.toLowerCase()) ? `+${id}` : id);
+/** @param {unknown} plan */
+const planPart = (plan) => apart(checkId(plan, "plan"), TAKEN_BY_PLANS);
+/** @param {unknown} node */
+const nodePart = (node) => apart(checkId(node, "node"), TAKEN_BY_NODES);
+
+/** All refs of a plan are below it. @param {string} plan */
+export const planRefs = (plan) => `${ROOT}/${planPart(plan)}`;
+/** The commit of an attempt. @param {string} plan @param {string} node @param {number} attempt */
+export const attemptRef = (plan, node, attempt) =>
+  `${planRefs(plan)}/${nodePart(node)}/${checkAttempt(attempt)}`;
+/** The leaves, merged with true parents. @param {string} plan */
+export const integrationRef = (plan) => `${planRefs(plan)}/integration`;
+/** What the target becomes: a squash commit for each leaf. @param {string} plan */
+export const resultRef = (plan) => `${planRefs(plan)}/result`;
+/** What was in worktrees that were removed. */
+export const KEPT = `${ROOT}/kept`;
+/** @param {string} plan @param {string} node */
+export const keptRef = (plan, node) => `${KEPT}/${checkId(plan, "plan")}/${checkId(node, "node")}`;
+
+/** @param {string} branch checked */
+export const branchRef = (branch) => `refs/heads/${branch}`;
+
+/**
+ * @typedef {object} Ref
+ * @property {string} ref
+ * @property {string} commit the object, of a tag what it points to
+ * @property {number} at when that was committed, ms since 1970; 0: it is no commit
+ * @property {string} target another ref, which it points to; ""
+ */
+
+const FIELDS = [
+  ...["refname", "objecttype", "objectname", "*objecttype", "*objectname"],
+  ...["committerdate:unix", "symref"],
+];
+
+/**
+ * @param {Repository} repository
+ * @param {string[]} patterns refs, what is below refs, or with * in a part
+ * @returns {Promise<Ref[]>} the commits among them
+ */
+export async function readRefs(repository, patterns) {
+  const format = FIELDS.map((field) => `%(${field})`).join("%09");
+  const { stdout } = await repository.ask([
+    "for-each-ref",
+    `--format=${format}`,
+    "--",
+    ...patterns,
+  ]);
+  return stdout.split("\n").flatMap((line) => {
+    const [ref, type, object, pointsTo, pointed, at, target] = line.split("\t");
+    const commit = type === "commit" ? object : pointsTo === "commit" ? pointed : undefined;
+    return commit === undefined ? [] : [{ ref, commit, at: Number(at) * 1000, target }];
+  });
+}
+
+/** @param {Repository} repository @param {string[]} refs @returns {Promise<(string | undefined)[]>} their commits */
+export async function commitsOf(repository, refs) {
+  const found = new Map((await readRefs(repository, refs)).map(({ ref, commit }) => [ref, commit]));
+  return refs.map((ref) => found.get(ref));
+}
+
+/**
+ * Moves all of the refs, or none.
+ * @param {Repository} repository
+ * @param {{ref: string, from: string | undefined, to: string | undefined}[]} moves undefined: the ref does not exist
+ * @returns {Promise<boolean>} false: one of them is not where it was said to be
+ */
+export async function moveRefs(repository, moves) {
+  const none = "0".repeat(repository.hexDigits);
+  const value = (/** @type {string | undefined} */ commit) => (commit ? checkCommit(commit) : none);
+  const lines = moves.map(({ ref, from, to }) => {
+    const [old, next] = [value(from), value(to)];
+    return to === undefined
+      ? `delete ${checkRef(ref)}\0${old}\0`
+      : `update ${checkRef(ref)}\0${next}\0${old}\0`;
+  });
+  const args = ["update-ref", "--no-deref", "-m", "tap", "--stdin", "-z"];
+  try {
+    await repository.change(args, { input: lines.join("") });
+    return true;
+  } catch (error) {
+    if (isGitError(error, "LOST_RACE")) return false;
+    throw error;
+  }
+}
+
+/**
+ * Sets a ref that nobody else sets: a second time it is there already.
+ * @param {Repository} repository @param {string} ref @param {string} commit
+ */
+export async function setOnce(repository, ref, commit) {
+  if (await moveRefs(repository, [{ ref, from: undefined, to: commit }])) return;
+  const [there] = await commitsOf(repository, [ref]);
+  if (there === commit) return;
+  throw new GitError("LOST_RACE", `"${ref}" is at ${there ?? "nothing"} and not at ${commit}.`);
+}
+
+/**
+ * Deletes refs below a prefix whose commits are older.
+ * @param {Repository} repository @param {string} below KEPT, or planRefs(id) @param {number} before ms since 1970
+ * @returns {Promise<string[]>} what was deleted
+ */
+export async function expireRefs(repository, below, before) {
+  if (!checkRef(below).startsWith(`${ROOT}/`)) {
+    throw new GitError("INVALID", `"${below}" is not below ${ROOT}/.`);
+  }
+  const old = (await readRefs(repository, [below])).filter(({ at }) => at < before);
+  /** @type {string[]} */
+  const gone = [];
+  for (const { ref, commit } of old) {
+    if (await moveRefs(repository, [{ ref, from: commit, to: undefined }])) gone.push(ref);
+  }
+  return gone;
+}

@@ -1,0 +1,241 @@
+// Worktrees for attempts of nodes: each at a commit, in a folder of its own, marked as tap's. What git changes in its
+// own folder for that is done in turn; the files are written beside one another.
+
+import fs from "node:fs/promises";
+import path from "node:path";
+import { operationIn } from "./checkouts.mjs";
+import { GitError } from "./git-error.mjs";
+import { inTurn } from "./in-turn.mjs";
+import { checkAttempt, checkCommit, checkId, checkInnerPath, checkNonce } from "./names.mjs";
+import { adminOf, adminsOf, broughtTo, folderOf, headFile, inside, isWhole } from "./ownership.mjs";
+import { lockReason, mainRoot, mark, nonceOf } from "./ownership.mjs";
+import { keep } from "./kept.mjs";
+
+/** A checkout with filters may reach other machines. */
+const CHECKOUT_MS = 1_800_000;
+
+/** @typedef {import("./repository.mjs").Repository} Repository */
+
+/**
+ * @typedef {object} Wanted
+ * @property {string} plan
+ * @property {string} node
+ * @property {number} attempt
+ * @property {string} nonce of the plan: newNonce()
+ * @property {string} commit
+ * @property {AbortSignal} [signal]
+ *
+ * @typedef {object} Worktree
+ * @property {string} path
+ * @property {string} admin git's own folder of it
+ * @property {string} nonce
+ * @property {string} plan
+ * @property {string} node
+ * @property {number} attempt
+ * @property {string} commit where it started
+ */
+
+/** @param {Wanted} wanted */
+function check({ plan, node, attempt, nonce, commit }) {
+  checkId(plan, "plan");
+  checkId(node, "node");
+  checkAttempt(attempt);
+  checkNonce(nonce);
+  checkCommit(commit);
+}
+
+/** @param {string} file @param {string} line is added, if it is not in it */
+async function addLine(file, line) {
+  const text = await fs.readFile(file, "utf8").catch(() => "");
+  if (text.split(/\r?\n/).includes(line)) return;
+  await fs.mkdir(path.dirname(file), { recursive: true });
+  const gap = text === "" || text.endsWith("\n") ? "" : "\n";
+  await fs.appendFile(file, `${gap}${line}\n`);
+}
+
+/** The settings with which a submodule needs no entry in the user's config. */
+const ALL_SUBMODULES = ["submodule.active=."];
+
+export class Worktrees {
+  /** @type {Promise<string> | undefined} */
+  #ready;
+  #options;
+
+  /**
+   * @param {Repository} repository
+   * @param {{folder?: string, gitignore?: boolean}} [options] folder: absolute, or from the main checkout; gitignore:
+   *   the folder is listed there and not in .git/info/exclude
+   */
+  constructor(repository, options = {}) {
+    this.repository = repository;
+    this.#options = options;
+  }
+
+  /** @returns {Promise<string>} where they are, without links */
+  folder() {
+    this.#ready ??= this.#prepare().catch((error) => {
+      this.#ready = undefined;
+      throw error;
+    });
+    return this.#ready;
+  }
+
+  async #prepare() {
+    const { folder = ".worktrees", gitignore = false } = this.#options;
+    const root = await mainRoot(this.repository);
+    const place = path.resolve(root, folder);
+    await fs.mkdir(place, { recursive: true });
+    const real = await fs.realpath(place);
+    const inner = path.relative(root, real).split(path.sep).join("/");
+    if (inner === "")
+      throw new GitError("INVALID", "The folder for worktrees is the repository itself.");
+    if (inner.split("/")[0] === ".." || path.isAbsolute(inner)) return real;
+    const file = gitignore
+      ? path.join(root, ".gitignore")
+      : path.join(this.repository.commonDir, "info", "exclude");
+    await addLine(file, `/${checkInnerPath(inner, "folder")}/`);
+    return real;
+  }
+
+  /** @param {{plan: string, node: string, attempt: number}} of */
+  async pathOf({ plan, node, attempt }) {
+    const name = `${checkId(plan, "plan")}-${checkId(node, "node")}-${checkAttempt(attempt)}`;
+    return path.join(await this.folder(), name);
+  }
+
+  /**
+   * A worktree at a commit; again after a crash: the same, made complete.
+   * @param {Wanted} wanted @returns {Promise<Worktree>}
+   */
+  async add(wanted) {
+    check(wanted);
+    const { plan, node, attempt, nonce, commit, signal } = wanted;
+    const place = await this.pathOf(wanted);
+    const admin = await inTurn(this.repository.commonDir, () => this.#register(place, wanted));
+    const worktree = { path: place, admin, nonce, plan, node, attempt, commit };
+    await this.checkOut(worktree, signal);
+    return worktree;
+  }
+
+  /** @param {string} place @param {Wanted} wanted @returns {Promise<string>} git's folder of it */
+  async #register(place, wanted) {
+    const { nonce, commit, signal } = wanted;
+    const there = await this.#unfinished(place, wanted);
+    if (there) return there;
+    const hasReason = await this.repository.git.isAtLeast(2, 33);
+    const lock = hasReason ? ["--lock", "--reason", lockReason(nonce)] : ["--lock"];
+    const args = [
+      "worktree",
+      "add",
+      "--quiet",
+      "--no-checkout",
+      "--detach",
+      ...lock,
+      place,
+      commit,
+    ];
+    await this.repository.change(args, { signal });
+    const admin = await adminOf(this.repository, place);
+    if (admin === undefined) throw new GitError("GIT_FAILED", `git has not made "${place}".`);
+    await mark(admin, nonce);
+    return admin;
+  }
+
+  /** What a call that was interrupted has left. @param {string} place @param {Wanted} wanted */
+  async #unfinished(place, wanted) {
+    const names = await fs.readdir(place).catch(() => undefined);
+    const admin = await this.#begun(place, wanted.nonce);
+    if (admin && names?.includes(".git") && (await isWhole(admin))) {
+      await mark(admin, wanted.nonce);
+      return admin;
+    }
+    if (names?.some((name) => name !== ".git") || (names?.length && !admin)) {
+      const text = `"${place}" is there already and does not belong to this plan. Move it away.`;
+      throw new GitError("EXISTS", text, { path: place });
+    }
+    if (admin) await this.#discard(place, admin, wanted);
+    return undefined;
+  }
+
+  /** @param {string} place @param {string} nonce @returns {Promise<string | undefined>} */
+  async #begun(place, nonce) {
+    const named = await adminOf(this.repository, place);
+    if (named) return (await nonceOf(named)) === nonce ? named : undefined;
+    for (const admin of await adminsOf(this.repository)) {
+      // Killed before git had written where the worktree is.
+      if (!path.basename(admin).startsWith(path.basename(place))) continue;
+      if ((await nonceOf(admin)) === nonce && (await folderOf(admin)) === "") return admin;
+    }
+    return undefined;
+  }
+
+  /** The worktree's folder was deleted, or was never filled. @param {string} place @param {string} admin @param {Wanted} wanted */
+  async #discard(place, admin, { plan, node, commit }) {
+    const head = await headFile(admin);
+    if (/^[0-9a-f]+$/.test(head) && head !== commit && !/^0+$/.test(head)) {
+      await keep(this.repository, { plan, node }, head, "the folder was gone");
+    }
+    await fs.rm(admin, { recursive: true, force: true });
+    await fs.rm(place, { recursive: true, force: true });
+  }
+
+  /** Its files as they are in the commit; what was changed in them is lost. @param {Worktree} worktree @param {AbortSignal} [signal] */
+  async checkOut(worktree, signal) {
+    const { path: cwd, admin, commit } = worktree;
+    const where = inside(worktree);
+    const limits = { ...where, signal, lasting: true, network: true, timeoutMs: CHECKOUT_MS };
+    if ((await headFile(admin)).startsWith("ref:")) {
+      // The branch stays where it is.
+      await this.repository.change(["update-ref", "--no-deref", "HEAD", commit], where);
+    }
+    await this.repository.change(["reset", "--hard", "--quiet", commit], limits);
+    if (!(await hasSubmodules(cwd))) return;
+    const update = ["submodule", "--quiet", "update", "--recursive", "--force"];
+    await this.repository.change(update, { ...limits, settings: ALL_SUBMODULES });
+  }
+
+  /**
+   * The worktree of another attempt, under a new name and at another commit. Whatever is in it must have been kept.
+   * @param {Worktree} worktree @param {Wanted} wanted @param {{dirty: boolean}} state
+   * @returns {Promise<Worktree>}
+   */
+  async reuse(worktree, wanted, { dirty }) {
+    check(wanted);
+    const { plan, node, attempt, nonce, commit, signal } = wanted;
+    const place = await this.pathOf(wanted);
+    if (place !== worktree.path) {
+      const args = ["worktree", "move", "--force", "--force", worktree.path, place];
+      await inTurn(this.repository.commonDir, () => this.repository.change(args, { signal }));
+    }
+    // Whatever it knows has refs by now.
+    await fs.rm(path.join(worktree.admin, "logs", "HEAD"), { force: true });
+    const next = { path: place, admin: worktree.admin, nonce, plan, node, attempt, commit };
+    await mark(next.admin, nonce);
+    if (dirty || (await headFile(next.admin)) !== commit) await this.checkOut(next, signal);
+    if (dirty) await this.#clean(next, signal);
+    return next;
+  }
+
+  /** @param {Worktree} worktree @param {AbortSignal} [signal] */
+  async #clean(worktree, signal) {
+    const brought = await broughtTo(worktree.admin);
+    const kept = brought.flatMap((one) => ["-e", `/${one.replace(/[\\*?[\]!# ]/g, "\\$&")}`]);
+    await this.repository.change(["clean", "-ffdxq", ...kept], {
+      ...inside(worktree),
+      signal,
+      lasting: true,
+    });
+  }
+
+  /** Whether it can be given to another attempt. @param {Worktree} worktree */
+  async isReusable({ path: cwd, admin }) {
+    return (await operationIn(admin)) === undefined && !(await hasSubmodules(cwd));
+  }
+}
+
+/** @param {string} folder */
+export const hasSubmodules = (folder) =>
+  fs.access(path.join(folder, ".gitmodules")).then(
+    () => true,
+    () => false,
+  );

@@ -1,0 +1,109 @@
+// What a permission request of the CLI gets: no, but for what is listed here. It reads the paths, hosts and commands
+// that the request names.
+
+import path from "node:path";
+import { inQuotes, shortened, visible } from "../base/visible.mjs";
+import { isInside } from "./paths.mjs";
+import { hostOf, networkUse, pathsOf, pushes, segmentsOf } from "./shell-command.mjs";
+
+/**
+ * @typedef {object} Bounds
+ * @property {string} cwd resolved
+ * @property {string} [checkout] the user's own folder, resolved
+ * @property {string[]} folders besides `cwd`, resolved
+ * @property {string[]} hosts
+ * @property {string[]} tools lent ones
+ * @property {string} home of the user
+ * @property {(file: string) => string} resolve of an absolute path: links resolved
+ * @property {(folder: string) => boolean} exists
+ */
+
+const MOST_COMMAND = 64 * 1024;
+
+/** @param {unknown} value */
+const named = (value) => inQuotes(visible(shortened(String(value), 300)));
+
+/** @param {string} host @param {string[]} hosts */
+function isAllowed(host, hosts) {
+  return hosts.some((one) => {
+    const wanted = (hostOf(one) ?? one).toLowerCase();
+    if (wanted === "*") return true;
+    return wanted.startsWith("*.") ? host.endsWith(wanted.slice(1)) : host === wanted;
+  });
+}
+
+/** @param {string} file absolute @param {Bounds} bounds */
+function outside(file, { cwd, checkout, folders, resolve }) {
+  const real = resolve(file);
+  if ([cwd, ...folders].some((folder) => isInside(real, folder))) return "";
+  const same = checkout !== undefined && isInside(real, checkout);
+  const instead = path.join(cwd, same ? path.relative(checkout, real) : path.basename(real));
+  return `tap: ${named(file)} is outside of this job's folders. Use ${named(instead)}: work in ${named(cwd)} only.`;
+}
+
+/** @param {unknown} file @param {Bounds} bounds */
+function pathRefusal(file, bounds) {
+  if (typeof file !== "string" || file === "") return "tap: the request names no path.";
+  return outside(path.resolve(bounds.cwd, file), bounds);
+}
+
+/** @param {any} request @param {Bounds} bounds */
+function writeRefusal({ fileName, fileEdits = [] }, bounds) {
+  const edited = fileEdits.flatMap((/** @type {any} */ { before, after }) => [
+    before?.path,
+    after?.path,
+  ]);
+  const files = [fileName, ...edited.filter(Boolean)];
+  const own = files.find((file) => String(file).split(/[\\/]/).includes(".git"));
+  if (own !== undefined) return `tap: ${named(own)} is git's own. Use git's commands.`;
+  return files.map((file) => pathRefusal(file, bounds)).find(Boolean) ?? "";
+}
+
+/** @param {string} host @param {Bounds} bounds */
+const hostRefusal = (host, { hosts }) =>
+  isAllowed(host, hosts)
+    ? ""
+    : `tap: this job may not reach ${named(host)}. Allowed hosts: ${hosts.map(visible).join(", ") || "none"}.`;
+
+/** @param {any} request @param {Bounds} bounds */
+function shellRefusal({ fullCommandText, possiblePaths = [], possibleUrls = [] }, bounds) {
+  const text = String(fullCommandText ?? "");
+  if (text.length > MOST_COMMAND) return "tap: the command is too long. Put it into a file.";
+  const segments = segmentsOf(text);
+  if (pushes(segments)) {
+    return "tap: a job never pushes. Commit at most; what is committed is taken from here.";
+  }
+  const { hosts, unnamed } = networkUse(segments);
+  const urls = possibleUrls.flatMap((/** @type {any} */ { url }) => hostOf(String(url)) ?? []);
+  const host = [...hosts, ...urls].map((one) => hostRefusal(one, bounds)).find(Boolean);
+  if (host) return host;
+  if (unnamed.length > 0 && !bounds.hosts.includes("*")) {
+    return `tap: ${named(unnamed[0])} reaches the network without naming an allowed host.`;
+  }
+  const own = pathsOf(segments, bounds.cwd, bounds.home, bounds.exists);
+  const theirs = possiblePaths.filter((/** @type {unknown} */ one) => /[\\/]/.test(String(one)));
+  return [...own, ...theirs].map((file) => pathRefusal(file, bounds)).find(Boolean) ?? "";
+}
+
+/** @type {Record<string, (request: any, bounds: Bounds) => string>} */
+const KINDS = {
+  read: ({ path: file }, bounds) => pathRefusal(file, bounds),
+  write: writeRefusal,
+  shell: shellRefusal,
+  url: ({ url }, bounds) => hostRefusal(hostOf(String(url)) ?? String(url), bounds),
+  "custom-tool": ({ toolName }, { tools }) =>
+    tools.includes(toolName) ? "" : `tap: ${named(toolName)} was not lent to this job.`,
+};
+
+/**
+ * @param {any} request of the CLI @param {Bounds} bounds
+ * @returns {string} why not, for the model; "": it may
+ */
+export function refusal(request, bounds) {
+  const kind = String(request?.kind);
+  const decide = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
+  if (!decide) return `tap: a job has no permission of the kind ${named(kind)}.`;
+  if (request.requestSandboxBypass) return "tap: a job does not leave the sandbox.";
+  if (request.managedApprovalRequired) return "tap: your organisation wants a person to decide.";
+  return decide(request, bounds);
+}

@@ -1,0 +1,143 @@
+// What both ways of running a job share: its bounds, its events, its reasons to stop, and its result.
+
+import fs from "node:fs";
+import os from "node:os";
+import { unsuccessful } from "./job.mjs";
+import { resolved } from "./paths.mjs";
+import { refusal } from "./permissions.mjs";
+import { Progress } from "./progress.mjs";
+import { noTotals } from "./usage.mjs";
+
+/** @typedef {import("./job.mjs").Job} Job */
+/** @typedef {import("./job.mjs").Result} Result */
+/** @typedef {import("./job.mjs").WorkerEvent} WorkerEvent */
+
+const TICK_MS = 250;
+
+/** @param {Job} job @param {string[]} more folders of the CLI's own for this session */
+export function boundsOf(job, more = []) {
+  return {
+    cwd: resolved(job.cwd),
+    checkout: job.checkout === undefined ? undefined : resolved(job.checkout),
+    folders: [...(job.allowedFolders ?? []), ...more].map(resolved),
+    hosts: job.allowedUrls ?? [],
+    tools: (job.tools ?? []).map(({ name }) => name),
+    home: os.homedir(),
+    resolve: resolved,
+    exists: (/** @type {string} */ folder) => fs.existsSync(folder),
+  };
+}
+
+/** @param {any} request @param {import("./permissions.mjs").Bounds} bounds @returns {string} why not; "": it may */
+export function decided(request, bounds) {
+  try {
+    return refusal(request, bounds);
+  } catch {
+    return "tap: the request could not be read.";
+  }
+}
+
+/** @param {Job} job @param {string} tool @param {unknown} args @returns {Promise<string>} why not; "": it may */
+export async function maySession(job, tool, args) {
+  try {
+    return String((await job.mayUse(tool, args)) ?? "");
+  } catch {
+    return "tap: the rules of the session that started this job could not be asked.";
+  }
+}
+
+/** A job in its run: what is known of it, and the wait for a reason to go on. */
+export class Run {
+  progress;
+  #job;
+  #onEvent;
+  #startedAt = performance.now();
+  #timer;
+  #wake = () => {};
+  /** @type {string | undefined} */
+  #lost;
+
+  /** @param {Job} job @param {(event: WorkerEvent) => void} onEvent */
+  constructor(job, onEvent) {
+    this.#job = job;
+    this.#onEvent = onEvent;
+    this.progress = new Progress(job, this.#startedAt);
+    this.#timer = setInterval(() => {
+      this.progress.tick(performance.now());
+      this.#look();
+    }, TICK_MS);
+    job.signal?.addEventListener("abort", this.#onAbort);
+    if (job.signal?.aborted) this.#onAbort();
+  }
+
+  #onAbort = () => {
+    this.progress.stop(unsuccessful("ABORTED", "the job was cancelled"));
+    this.#look();
+  };
+
+  #look() {
+    const { over, stopping } = this.progress;
+    if (over || stopping || this.#lost !== undefined) this.#wake();
+  }
+
+  /** @param {any} event of the CLI */
+  take(event) {
+    for (const one of this.progress.take(event, performance.now())) this.#show(one);
+    this.#look();
+  }
+
+  /** @param {WorkerEvent} event */
+  #show(event) {
+    try {
+      this.#onEvent(event);
+    } catch {
+      // the caller's own
+    }
+  }
+
+  /** Nothing more comes. @param {string} why */
+  lose(why) {
+    this.#lost ??= why;
+    this.#look();
+  }
+
+  /** Until the job is over, is to stop, or is lost. */
+  async settled() {
+    const settled = new Promise((resolve) => (this.#wake = () => resolve(undefined)));
+    this.#look();
+    await settled;
+  }
+
+  get lost() {
+    return this.#lost !== undefined && !this.progress.over;
+  }
+
+  /** @param {Partial<Result>} more @returns {Result} */
+  result(more = {}) {
+    clearInterval(this.#timer);
+    this.#job.signal?.removeEventListener("abort", this.#onAbort);
+    const { turns, summary, used } = this.progress;
+    const sessionMs = Math.round(performance.now() - this.#startedAt);
+    return {
+      ...this.progress.outcome(this.#lost),
+      sessionId: this.#job.sessionId,
+      turns,
+      summary,
+      session: "kept",
+      totals: used,
+      ...more,
+      usage: { ...(more.usage ?? used), sessionMs },
+    };
+  }
+}
+
+/** Of a job that has not begun. @param {Job} job @param {import("./job.mjs").Outcome} outcome @returns {Result} */
+export const notBegun = (job, outcome) => ({
+  ...outcome,
+  sessionId: String(job.sessionId),
+  turns: 0,
+  summary: "",
+  session: "kept",
+  totals: job.totals ?? noTotals(),
+  usage: { ...noTotals(), sessionMs: 0 },
+});

@@ -1,0 +1,250 @@
+#include "addon/plans_class.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "addon/arguments.h"
+#include "addon/environment.h"
+#include "addon/strings.h"
+#include "base/json_writer.h"
+#include "plan/inputs.h"
+#include "plan/view.h"
+
+namespace tap::addon {
+
+namespace {
+
+using Deferred = Napi::Promise::Deferred;
+
+[[nodiscard]] std::shared_ptr<Deferred> deferredOf(Napi::Env env) {
+  return std::make_shared<Deferred>(env);
+}
+
+[[nodiscard]] Napi::String stringOf(Napi::Env env, std::string_view text) {
+  return utf8String(env, Slice::borrow(text));
+}
+
+// The time and the free memory, as arguments of a call; nothing where one is wrong.
+[[nodiscard]] std::optional<plan::Moment> momentOf(const Arguments& arguments, size_t first) {
+  const std::optional<int64_t> now = arguments.whole(first);
+  const std::optional<int64_t> memory = arguments.whole(first + 1);
+  if (!now || !memory) return std::nullopt;
+  return plan::Moment{*now, static_cast<uint64_t>(std::max<int64_t>(*memory, 0))};
+}
+
+}  // namespace
+
+Napi::Function PlansClass::define(Napi::Env env) {
+  return DefineClass(env, "Plans",
+                     {
+                         InstanceMethod<&PlansClass::open>("open"),
+                         InstanceMethod<&PlansClass::input>("input"),
+                         InstanceMethod<&PlansClass::view>("view"),
+                         InstanceMethod<&PlansClass::load>("load"),
+                         InstanceMethod<&PlansClass::describe>("describe"),
+                         InstanceMethod<&PlansClass::remove>("remove"),
+                         InstanceMethod<&PlansClass::state>("state"),
+                         InstanceMethod<&PlansClass::close>("close"),
+                     });
+}
+
+PlansClass::PlansClass(const Napi::CallbackInfo& info)
+    : Napi::ObjectWrap<PlansClass>(info), liveness_(info.Env()) {
+  const Napi::Env env = info.Env();
+  if (!info[0].IsObject()) {
+    throwType(env, "new Plans(options): expected an object");
+    return;
+  }
+  const auto given = info[0].As<Napi::Object>();
+  const Options options(given, "new Plans(options)");
+  records::PlanJournal::Options journal;
+  journal.file = options.text("file");
+  plan::EngineLimits limits;
+  if (const int64_t most = options.whole("maxWorkers"); most > 0) {
+    limits.maxWorkers = static_cast<size_t>(most);
+  }
+  if (const int64_t most = options.whole("maxAgents"); most > 0) {
+    limits.maxAgents = static_cast<size_t>(most);
+  }
+  if (const int64_t bytes = options.whole("workerMemory"); bytes > 0) {
+    limits.workerMemory = static_cast<uint64_t>(bytes);
+  }
+  options.functions({"onEffect", "onTrouble"});
+  if (options.failed()) return;
+  onEffect_ = std::make_unique<Callback>(given, "onEffect");
+  onTrouble_ = std::make_unique<Callback>(given, "onTrouble");
+  wake_ = new uv_async_t;
+  wake_->data = this;
+  uv_async_init(loopOf(env), wake_,
+                [](uv_async_t* wake) { static_cast<PlansClass*>(wake->data)->deliver(); });
+  uv_unref(reinterpret_cast<uv_handle_t*>(wake_));
+  journal.wake = [wake = wake_] { uv_async_send(wake); };
+  journal.onTrouble = [this](const std::string& why) {
+    (*onTrouble_)({stringOf(onTrouble_->env(), why)});
+  };
+  engine_ = std::make_unique<plan::Engine>(limits);
+  journal_ = std::make_unique<records::PlanJournal>(std::move(journal));
+}
+
+PlansClass::~PlansClass() {
+  end();
+}
+
+void PlansClass::end() {
+  journal_.reset();
+  if (wake_ == nullptr) return;
+  auto* const wake = std::exchange(wake_, nullptr);
+  wake->data = nullptr;
+  uv_close(reinterpret_cast<uv_handle_t*>(wake),
+           [](uv_handle_t* handle) { delete reinterpret_cast<uv_async_t*>(handle); });
+}
+
+void PlansClass::await() {
+  uv_ref(reinterpret_cast<uv_handle_t*>(wake_));
+  if (!std::exchange(held_, true)) Ref();
+}
+
+void PlansClass::deliver() {
+  if (!journal_ || !liveness_.alive()) return;
+  const Napi::Env env = onEffect_->env();
+  const Napi::HandleScope scope(env);
+  const Napi::AsyncContext context(env, "Plans");
+  const Napi::CallbackScope callbacks(env, context);
+  if (journal_->deliver()) return;
+  uv_unref(reinterpret_cast<uv_handle_t*>(wake_));
+  if (std::exchange(held_, false)) Unref();
+}
+
+Napi::Value PlansClass::open(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const std::string problem = journal_->open();
+  if (!problem.empty()) {
+    Napi::Error::New(env, problem).ThrowAsJavaScriptException();
+    return env.Undefined();
+  }
+  std::string out;
+  json::Writer writer(out);
+  writer.beginArray();
+  for (const records::JournalPlan& one : journal_->plans()) {
+    writer.beginObject()
+        .field("planId", one.plan)
+        .field("ended", one.isEnded)
+        .field("changedAt", one.changedAt)
+        .rawField("about", one.about)
+        .endObject();
+  }
+  writer.endArray();
+  return stringOf(env, out);
+}
+
+Napi::Value PlansClass::input(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const Arguments arguments(info, "input(json, now, freeMemory)");
+  const std::optional<std::string> text = arguments.text(0);
+  const auto now = momentOf(arguments, 1);
+  if (!text || !now) return env.Undefined();
+  const auto deferred = deferredOf(env);
+  plan::Batch batch;
+  const std::string refusal =
+      journal_ ? plan::takeInput(*engine_, *text, *now, batch)
+               : std::string(R"({"code":"CLOSED","message":"the plans are closed"})");
+  if (!refusal.empty()) {
+    deferred->Resolve(stringOf(env, refusal));
+  } else {
+    write(std::move(batch), deferred);
+  }
+  return deferred->Promise();
+}
+
+void PlansClass::write(plan::Batch batch, std::shared_ptr<Deferred> deferred) {
+  std::vector<records::JournalLine> lines;
+  lines.reserve(batch.entries.size());
+  for (plan::Batch::Line& line : batch.entries) {
+    lines.push_back({std::move(line.plan), std::move(line.text)});
+  }
+  await();
+  journal_->append(std::move(lines), batch.sync,
+                   [this, deferred = std::move(deferred), effects = std::move(batch.effects)] {
+                     const Napi::Env env = onEffect_->env();
+                     for (const plan::Effect& effect : effects) {
+                       if (!plan::isCurrent(*engine_, effect)) continue;
+                       const Napi::HandleScope scope(env);
+                       (*onEffect_)({stringOf(env, plan::effectJson(*engine_, effect))});
+                     }
+                     deferred->Resolve(Napi::String::New(env, ""));
+                   });
+}
+
+Napi::Value PlansClass::view(const Napi::CallbackInfo& info) {
+  const std::optional<std::string> text = Arguments(info, "view(json)").text(0);
+  if (!text) return info.Env().Undefined();
+  return utf8String(info.Env(), Slice(plan::answerView(*engine_, *text)));
+}
+
+Napi::Value PlansClass::load(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const Arguments arguments(info, "load(planId, now, freeMemory)");
+  const std::optional<std::string> id = arguments.text(0);
+  const auto now = momentOf(arguments, 1);
+  if (!id || !now) return env.Undefined();
+  const auto deferred = deferredOf(env);
+  await();
+  journal_->load(
+      *id, [this, env, deferred, id = *id, now = *now](const std::vector<std::string>& entries) {
+        const std::vector<std::string_view> views(entries.begin(), entries.end());
+        deferred->Resolve(stringOf(env, engine_->replay(id, views, now).value_or("")));
+      });
+  return deferred->Promise();
+}
+
+Napi::Value PlansClass::describe(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const Arguments arguments(info, "describe(planId, ended, changedAt, about)");
+  const std::optional<std::string> id = arguments.text(0);
+  const std::optional<bool> ended = arguments.flag(1);
+  const std::optional<int64_t> changedAt = arguments.whole(2);
+  const std::optional<std::string> about = arguments.text(3);
+  if (!id || !ended || !changedAt || !about) return env.Undefined();
+  const auto deferred = deferredOf(env);
+  await();
+  journal_->describe({*id, *ended, *changedAt, *about},
+                     [env, deferred] { deferred->Resolve(env.Undefined()); });
+  return deferred->Promise();
+}
+
+Napi::Value PlansClass::remove(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const std::optional<std::string> id = Arguments(info, "remove(planId)").text(0);
+  if (!id) return env.Undefined();
+  const auto deferred = deferredOf(env);
+  (void)engine_->forget(*id);  // it need not be loaded
+  await();
+  journal_->remove(*id, [env, deferred] { deferred->Resolve(env.Undefined()); });
+  return deferred->Promise();
+}
+
+Napi::Value PlansClass::state(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  Napi::Object state = Napi::Object::New(env);
+  const auto set = [&](const char* name, size_t value) {
+    state.Set(name, Napi::Number::New(env, static_cast<double>(value)));
+  };
+  set("workers", engine_->workers());
+  set("agents", engine_->agents());
+  set("live", engine_->live());
+  const std::optional<int64_t> wakeAt = engine_->wakeAt();
+  if (wakeAt) state.Set("wakeAt", Napi::Number::New(env, static_cast<double>(*wakeAt)));
+  Napi::Array plans = Napi::Array::New(env);
+  for (const std::string& id : engine_->plans()) plans.Set(plans.Length(), stringOf(env, id));
+  state.Set("plans", plans);
+  return state;
+}
+
+Napi::Value PlansClass::close(const Napi::CallbackInfo& info) {
+  end();
+  if (std::exchange(held_, false)) Unref();
+  return info.Env().Undefined();
+}
+
+}  // namespace tap::addon

@@ -1,0 +1,50 @@
+// The JavaScript class `Plans`: the engine of all plans and its journal. What happens reaches
+// JavaScript after it is in the journal. See js/base/addon.d.ts for its types.
+#pragma once
+
+#include <napi.h>
+#include <uv.h>
+
+#include <memory>
+#include <string>
+
+#include "addon/callbacks.h"
+#include "plan/engine.h"
+#include "records/plan_journal.h"
+
+namespace tap::addon {
+
+class PlansClass final : public Napi::ObjectWrap<PlansClass> {
+ public:
+  static Napi::Function define(Napi::Env env);
+
+  explicit PlansClass(const Napi::CallbackInfo& info);
+  ~PlansClass() override;
+
+ private:
+  Napi::Value open(const Napi::CallbackInfo& info);
+  Napi::Value input(const Napi::CallbackInfo& info);
+  Napi::Value view(const Napi::CallbackInfo& info);
+  Napi::Value load(const Napi::CallbackInfo& info);
+  Napi::Value describe(const Napi::CallbackInfo& info);
+  Napi::Value remove(const Napi::CallbackInfo& info);
+  Napi::Value state(const Napi::CallbackInfo& info);
+  Napi::Value close(const Napi::CallbackInfo& info);
+
+  // The effects go out, and the promise is resolved, once the entries are written.
+  void write(plan::Batch batch, std::shared_ptr<Napi::Promise::Deferred> deferred);
+  // Something is awaited: the loop goes on until it has happened.
+  void await();
+  void deliver();
+  void end();
+
+  Liveness liveness_;
+  bool held_ = false;
+  std::unique_ptr<Callback> onEffect_;
+  std::unique_ptr<Callback> onTrouble_;
+  uv_async_t* wake_ = nullptr;  // closed and freed by the loop
+  std::unique_ptr<plan::Engine> engine_;
+  std::unique_ptr<records::PlanJournal> journal_;
+};
+
+}  // namespace tap::addon

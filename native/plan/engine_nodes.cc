@@ -1,0 +1,168 @@
+// What happens to nodes, and what follows from it.
+#include <utility>
+
+#include "plan/engine.h"
+#include "plan/engine_parts.h"
+
+namespace tap::plan {
+
+void Engine::began(std::string_view plan, std::string_view node, uint32_t attempt,
+                   const Moment& now, Batch& out) {
+  const At at = running(plan, node, attempt);
+  if (at.live == nullptr) return;
+  const Node& state = at.live->plan.node(at.node);
+  if (state.status != NodeStatus::Scheduled) return;
+  const bool isFirst = at.live->plan.startedAt() == 0;
+  record(*at.live, entryOf(EntryKind::Began, state, now), out);
+  if (isFirst) out.effects.emplace_back(Notice{at.live->id, Notice::Kind::Started, {}});
+}
+
+void Engine::step(std::string_view plan, std::string_view node, uint32_t attempt,
+                  std::string_view detail, const Moment& now, Batch& out) {
+  const At at = running(plan, node, attempt);
+  if (at.live == nullptr) return;
+  Entry entry = entryOf(EntryKind::Step, at.live->plan.node(at.node), now);
+  entry.detail = detail;
+  record(*at.live, entry, out);
+}
+
+void Engine::phaseEnded(std::string_view plan, std::string_view node, uint32_t attempt, Phase phase,
+                        Outcome outcome, std::string_view detail, int64_t until, const Moment& now,
+                        Batch& out) {
+  const At at = running(plan, node, attempt);
+  if (at.live == nullptr) return stopped(plan, node, now, out);
+  Live& live = *at.live;
+  const Node& state = live.plan.node(at.node);
+  if (state.phase != phase || state.waitsForLane) return;
+  switch (outcome) {
+    case Outcome::Succeeded:
+      succeeded(live, at.node, detail, now, out);
+      break;
+    case Outcome::Failed:
+      failPhase(live, at.node, detail, now, out);
+      break;
+    case Outcome::Stale:
+      stale(live, at.node, detail, now, out);
+      break;
+    case Outcome::Interrupted: {
+      if (until <= now.unixMillis && ++live.interrupted[at.node] > kMostInterruptions) {
+        failPhase(live, at.node, detail, now, out);
+        break;
+      }
+      Entry entry = entryOf(EntryKind::Interrupted, state, now);
+      entry.until = until > now.unixMillis ? until : 0;
+      entry.detail = detail;
+      record(live, entry, out);
+      release(live, at.node);
+      giveLane(live, now, out);
+      if (until > now.unixMillis && !std::exchange(live.saidWaiting, true)) {
+        out.effects.emplace_back(Notice{live.id, Notice::Kind::Waiting, state.spec.id});
+      }
+      break;
+    }
+  }
+  checkBudget(live, now, out);
+  go(now, out);
+}
+
+void Engine::succeeded(Live& live, NodeIndex node, std::string_view detail, const Moment& now,
+                       Batch& out) {
+  const Node& state = live.plan.node(node);
+  const Phase phase = state.phase;
+  const auto next = live.plan.phaseAfter(node, phase);
+  live.interrupted[node] = 0;
+  Entry entry = entryOf(EntryKind::PhaseEnded, state, now);
+  entry.phase = phase;
+  entry.status = PhaseStatus::Succeeded;
+  entry.detail = detail;
+  const bool mustWait =
+      next && live.plan.needsLane(node, *next) && live.plan.lane() && *live.plan.lane() != node;
+  if (!mustWait) entry.next = next;
+  // A join has no work whose beginning could be told.
+  if (state.status == NodeStatus::Scheduled)
+    began(live.id, state.spec.id, static_cast<uint32_t>(state.attempts.size()), now, out);
+  record(live, entry, out);
+  if (phase == Phase::Commit) probe(live, node, out);
+  if (next) {
+    if (!mustWait) run(live, node, *next, false, out);
+    return;
+  }
+  record(live, entryOf(EntryKind::NodeSucceeded, state, now), out);
+  release(live, node);
+  out.effects.emplace_back(CleanUp{live.id, node});
+  giveLane(live, now, out);
+  endIfDone(live, now, out);
+}
+
+void Engine::stale(Live& live, NodeIndex node, std::string_view detail, const Moment& now,
+                   Batch& out) {
+  const Node& state = live.plan.node(node);
+  // Nodes may have been added behind it meanwhile: then it does not land at all.
+  const auto next = live.plan.firstPhase(node, Phase::Postchecks);
+  if (!live.plan.lands(node) || !next) return succeeded(live, node, detail, now, out);
+  if (++live.stale[node] > kMostStale) {
+    return failPhase(live, node,
+                     errorOf("TARGET_MOVES",
+                             "the target branch has moved each time that this was about to land; "
+                             "retry the node when others have finished with it"),
+                     now, out);
+  }
+  Entry entry = entryOf(EntryKind::PhaseEnded, state, now);
+  entry.phase = state.phase;
+  entry.status = PhaseStatus::Interrupted;
+  entry.next = next;
+  entry.detail = detail;
+  record(live, entry, out);
+  run(live, node, *next, false, out);
+}
+
+void Engine::failPhase(Live& live, NodeIndex node, std::string_view detail, const Moment& now,
+                       Batch& out) {
+  Entry entry = entryOf(EntryKind::PhaseEnded, live.plan.node(node), now);
+  entry.phase = live.plan.node(node).phase;
+  entry.status = PhaseStatus::Failed;
+  entry.detail = detail;
+  record(live, entry, out);
+  failed(live, node, now, out);
+}
+
+void Engine::failed(Live& live, NodeIndex node, const Moment& now, Batch& out) {
+  const Node& state = live.plan.node(node);
+  Entry entry = entryOf(EntryKind::NodeFailed, state, now);
+  const bool again = state.retries < state.spec.mostRetries;
+  entry.retry = again;
+  record(live, entry, out);
+  release(live, node);
+  if (again) {
+    Entry retried = entryOf(EntryKind::Retried, state, now);
+    retried.phase = retryPhase(state, state.spec.retriesFromStart);
+    record(live, retried, out);
+  } else if (!std::exchange(live.saidFailed, true)) {
+    out.effects.emplace_back(Notice{live.id, Notice::Kind::Failed, state.spec.id});
+  }
+  giveLane(live, now, out);
+  endIfDone(live, now, out);
+}
+
+void Engine::stopped(std::string_view plan, std::string_view node, const Moment& now, Batch& out) {
+  Live* const found = live(plan);
+  if (found == nullptr) return;
+  const auto index = found->plan.find(node);
+  if (!index || holdsPlace(found->plan.node(*index).status)) return;
+  release(*found, *index);
+  endIfDone(*found, now, out);
+  go(now, out);
+}
+
+void Engine::overlap(std::string_view plan, std::string_view node, std::string_view detail,
+                     const Moment& now, Batch& out) {
+  Live* const found = live(plan);
+  if (found == nullptr) return;
+  const auto index = found->plan.find(node);
+  if (!index || found->plan.overlaps().size() >= Plan::kMostOverlaps) return;
+  Entry entry = entryOf(EntryKind::Overlap, found->plan.node(*index), now);
+  entry.detail = detail;
+  record(*found, entry, out);
+}
+
+}  // namespace tap::plan

@@ -1,0 +1,66 @@
+// What the parts of the engine share. Nobody else includes it.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "base/json_writer.h"
+#include "plan/engine.h"
+
+namespace tap::plan {
+
+// What a node holds.
+inline constexpr uint8_t kBusy = 1;
+inline constexpr uint8_t kPlace = 2;
+inline constexpr uint8_t kAgent = 4;
+
+inline constexpr double kNear = 0.8;  // of a budget
+
+[[nodiscard]] inline Entry entryOf(EntryKind kind, const Moment& now) {
+  Entry entry;
+  entry.kind = kind;
+  entry.at = now.unixMillis;
+  return entry;
+}
+
+[[nodiscard]] inline Entry entryOf(EntryKind kind, const Node& node, const Moment& now) {
+  Entry entry = entryOf(kind, now);
+  entry.node = node.spec.id;
+  return entry;
+}
+
+[[nodiscard]] inline std::string reasonOf(std::string_view reason) {
+  std::string out;
+  json::Writer(out).beginObject().field("reason", reason).endObject();
+  return out;
+}
+
+[[nodiscard]] inline std::string errorOf(std::string_view code, std::string_view message) {
+  std::string out;
+  json::Writer writer(out);
+  writer.beginObject().key("error").beginObject();
+  writer.field("code", code).field("message", message).endObject().endObject();
+  return out;
+}
+
+// Where a retry begins. An agent is told what failed after it, and goes on with that.
+[[nodiscard]] inline Phase retryPhase(const Node& node, bool fromStart) {
+  if (fromStart || node.attempts.empty()) return Phase::MergeFi;
+  const bool isAfterWork = node.phase == Phase::Commit || node.phase == Phase::Postchecks;
+  if (isAfterWork && node.spec.work.kind == WorkKind::Agent) return Phase::Work;
+  return node.phase;
+}
+
+// How much of the budget is used: 1 is all of it.
+[[nodiscard]] inline double shareUsed(const Plan& plan) {
+  double share = 0;
+  if (plan.budget().aiCredits) share = plan.usage().aiCredits / *plan.budget().aiCredits;
+  if (plan.budget().tokens) {
+    share = std::max(share, static_cast<double>(plan.usage().tokens()) /
+                                static_cast<double>(*plan.budget().tokens));
+  }
+  return share;
+}
+
+}  // namespace tap::plan

@@ -1,0 +1,178 @@
+// What people and models ask of the engine.
+#include <utility>
+
+#include "plan/engine.h"
+#include "plan/engine_parts.h"
+
+namespace tap::plan {
+
+Refused Engine::create(std::string_view id, std::string_view text, std::string_view facts,
+                       const Moment& now, Problems& problems, Batch& out) {
+  if (live(id) != nullptr)
+    return Refusal{Refusal::Code::WrongState, "there is such a plan already"};
+  auto plan = Plan::make(text, facts, now.unixMillis, problems);
+  if (!plan) return Refusal{Refusal::Code::InvalidPlan, "the plan is not valid"};
+  const auto [place, isNew] =
+      plans_.emplace(std::string(id), Live{std::string(id), std::move(*plan)});
+  Live& made = place->second;
+  fit(made);
+  order_.emplace_back(id);
+  Entry entry = entryOf(EntryKind::Created, now);
+  json::Writer(entry.detail)
+      .beginObject()
+      .rawField("plan", text)
+      .rawField("facts", facts)
+      .endObject();
+  out.entries.push_back({made.id, {}});
+  writeEntry(out.entries.back().text, entry);
+  go(now, out);
+  return std::nullopt;
+}
+
+Refused Engine::addNodes(std::string_view plan, std::string_view nodes, const Moment& now,
+                         Problems& problems, Batch& out) {
+  Live* const found = live(plan);
+  if (found == nullptr) return unknownPlan(plan);
+  if (found->plan.ended()) {
+    return Refusal{Refusal::Code::WrongState, "the plan has ended; make a new one"};
+  }
+  Entry entry = entryOf(EntryKind::NodesAdded, now);
+  entry.detail = nodes;
+  if (!found->plan.addText(nodes, problems)) {
+    return Refusal{Refusal::Code::InvalidPlan, "these nodes are not valid"};
+  }
+  fit(*found);
+  out.entries.push_back({found->id, {}});
+  writeEntry(out.entries.back().text, entry);
+  go(now, out);
+  return std::nullopt;
+}
+
+Refused Engine::pause(std::string_view plan, std::string_view reason, const Moment& now,
+                      Batch& out) {
+  Live* const found = live(plan);
+  if (found == nullptr) return unknownPlan(plan);
+  if (found->plan.ended()) return Refusal{Refusal::Code::WrongState, "the plan has ended"};
+  if (found->plan.isPaused())
+    return Refusal{Refusal::Code::WrongState, "the plan is paused already"};
+  Entry entry = entryOf(EntryKind::Paused, now);
+  entry.detail = reasonOf(reason);
+  record(*found, entry, out);
+  return std::nullopt;
+}
+
+Refused Engine::resume(std::string_view plan, std::string_view budget, const Moment& now,
+                       Batch& out) {
+  Live* const found = live(plan);
+  if (found == nullptr) return unknownPlan(plan);
+  if (!found->plan.isPaused()) return Refusal{Refusal::Code::WrongState, "the plan is not paused"};
+  if (budget.empty() && shareUsed(found->plan) >= 1) {
+    return Refusal{Refusal::Code::WrongState,
+                   "its budget is spent: resume it with a larger one, as in "
+                   "{\"budget\": {\"aiCredits\": 500}}"};
+  }
+  Entry entry = entryOf(EntryKind::Resumed, now);
+  if (!budget.empty())
+    json::Writer(entry.detail).beginObject().rawField("budget", budget).endObject();
+  record(*found, entry, out);
+  found->saidNear = false;
+  checkBudget(*found, now, out);
+  go(now, out);
+  return std::nullopt;
+}
+
+Refused Engine::cancel(std::string_view plan, const Moment& now, Batch& out) {
+  Live* const found = live(plan);
+  if (found == nullptr) return unknownPlan(plan);
+  if (found->plan.ended()) return Refusal{Refusal::Code::WrongState, "the plan has ended already"};
+  while (!found->plan.laneQueue().empty()) {  // nothing of these runs
+    const NodeIndex node = found->plan.laneQueue().front();
+    record(*found, entryOf(EntryKind::NodeCanceled, found->plan.node(node), now), out);
+    release(*found, node);
+  }
+  record(*found, entryOf(EntryKind::PlanCanceled, now), out);
+  for (NodeIndex i = 0; i < found->holds.size(); ++i) {
+    if ((found->holds[i] & kBusy) != 0) out.effects.emplace_back(StopNode{found->id, i});
+  }
+  endIfDone(*found, now, out);
+  return std::nullopt;
+}
+
+Refused Engine::cancelNode(std::string_view plan, std::string_view node, const Moment& now,
+                           Batch& out) {
+  At at;
+  if (auto refused = locate(plan, node, at)) return refused;
+  const Node& state = at.live->plan.node(at.node);
+  if (isTerminal(state.status)) {
+    return Refusal{Refusal::Code::WrongState,
+                   "the node has ended already: " + std::string(plan::text(state.status))};
+  }
+  const bool runsNothing = state.waitsForLane;
+  record(*at.live, entryOf(EntryKind::NodeCanceled, state, now), out);
+  if (runsNothing) release(*at.live, at.node);
+  if (isBusy(plan, at.node)) out.effects.emplace_back(StopNode{at.live->id, at.node});
+  giveLane(*at.live, now, out);
+  endIfDone(*at.live, now, out);
+  go(now, out);
+  return std::nullopt;
+}
+
+Refused Engine::retry(std::string_view plan, std::string_view node, bool fromStart,
+                      std::string_view detail, const Moment& now, Batch& out) {
+  At at;
+  if (auto refused = locate(plan, node, at)) return refused;
+  Live& live = *at.live;
+  const Node& state = live.plan.node(at.node);
+  if (const auto other = live.plan.heldBackBy(at.node)) {
+    const Node& before = live.plan.node(*other);
+    return Refusal{Refusal::Code::WrongState,
+                   "the node waits for " + before.spec.id + ", which is " +
+                       std::string(plan::text(before.status)) +
+                       ": retry that one first; what it has blocked follows by itself"};
+  }
+  if (state.status != NodeStatus::Failed && state.status != NodeStatus::Canceled) {
+    return Refusal{Refusal::Code::WrongState,
+                   "only a node that failed or was canceled can be retried; this one is " +
+                       std::string(plan::text(state.status))};
+  }
+  Entry entry = entryOf(EntryKind::Retried, state, now);
+  entry.phase = retryPhase(state, fromStart);
+  entry.detail = detail;
+  live.saidFailed = false;
+  live.stale[at.node] = 0;
+  live.interrupted[at.node] = 0;
+  record(live, entry, out);
+  go(now, out);
+  return std::nullopt;
+}
+
+Refused Engine::landed(std::string_view plan, std::string_view detail, const Moment& now,
+                       Batch& out) {
+  Live* const found = live(plan);
+  if (found == nullptr) return unknownPlan(plan);
+  if (!found->plan.isUnlanded()) {
+    return Refusal{Refusal::Code::WrongState, "nothing of the plan waits to be landed"};
+  }
+  Entry entry = entryOf(EntryKind::Landed, now);
+  entry.detail = detail;
+  record(*found, entry, out);
+  if (found->plan.ended()) {
+    Entry ended = entryOf(EntryKind::PlanEnded, now);
+    ended.plan = found->plan.outcome();
+    record(*found, ended, out);
+  }
+  return std::nullopt;
+}
+
+Refused Engine::forget(std::string_view plan) {
+  const Live* const found = live(plan);
+  if (found == nullptr) return unknownPlan(plan);
+  if (!found->plan.ended() || found->busyCount > 0) {
+    return Refusal{Refusal::Code::WrongState, "the plan has not ended; cancel it first"};
+  }
+  std::erase(order_, found->id);
+  plans_.erase(plans_.find(plan));
+  return std::nullopt;
+}
+
+}  // namespace tap::plan

@@ -1,0 +1,217 @@
+// Reads the fields of one object of a plan, and notes everything that is wrong with them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/json.h"
+#include "plan/problems.h"
+
+namespace tap::plan {
+
+inline constexpr size_t kMostIdBytes = 64;
+inline constexpr size_t kMostNameBytes = 200;
+inline constexpr size_t kMostListItems = 100;
+
+// Where a value stands, as a list from the inside out: text is made only for a problem.
+struct Path {
+  const Path* parent = nullptr;
+  std::string_view key;
+  size_t index = 0;
+
+  [[nodiscard]] std::string text() const {
+    std::string out = parent != nullptr ? parent->text() : std::string();
+    if (!key.empty()) {
+      if (!out.empty()) out += '.';
+      return out + std::string(key);
+    }
+    return parent != nullptr ? out + "[" + std::to_string(index) + "]" : out;
+  }
+};
+
+[[nodiscard]] inline std::string_view describe(json::Kind kind) {
+  switch (kind) {
+    case json::Kind::Object:
+      return "an object";
+    case json::Kind::Array:
+      return "a list";
+    case json::Kind::String:
+      return "a text";
+    case json::Kind::Number:
+      return "a number";
+    case json::Kind::Boolean:
+      return "true or false";
+    case json::Kind::Null:
+      return "null";
+  }
+  return "";
+}
+
+// The fields of one object, each found once; those without a name in `names` are problems.
+class Fields {
+ public:
+  static constexpr size_t kMost = 16;
+
+  Fields(json::Value object, const Path& path, std::span<const std::string_view> names,
+         Problems& problems)
+      : path_(path), names_(names), problems_(problems) {
+    json::Members members(object);
+    json::Member member;
+    while (members.next(member)) {
+      const auto name = std::ranges::find_if(names, [&member](std::string_view known) {
+        return member.escaped ? json::keyEquals(member.key, known) : member.key == known;
+      });
+      if (name == names.end()) {
+        refuseUnknown(member.key);
+      } else {
+        const auto at = static_cast<size_t>(name - names.begin());
+        there_[at] = member.value.kind != json::Kind::Null;
+        values_[at] = member.value;
+      }
+    }
+  }
+
+  [[nodiscard]] bool has(size_t field) const { return there_[field]; }
+  [[nodiscard]] json::Value any(size_t field) const { return values_[field]; }
+  [[nodiscard]] Path at(size_t field) const { return {&path_, names_[field]}; }
+  void report(size_t field, std::string message) const {
+    problems_.add(at(field).text(), std::move(message));
+  }
+
+  [[nodiscard]] std::optional<json::Value> get(size_t field, json::Kind kind) const {
+    if (!there_[field]) return std::nullopt;
+    if (values_[field].kind == kind) return values_[field];
+    report(field, "expected " + std::string(describe(kind)) + ", got " +
+                      std::string(describe(values_[field].kind)));
+    return std::nullopt;
+  }
+  [[nodiscard]] bool require(size_t field, std::string_view what) const {
+    if (!there_[field]) report(field, "is missing: " + std::string(what));
+    return there_[field];
+  }
+  // Text of 1 to `most` bytes; nothing where it is absent or wrong.
+  [[nodiscard]] std::optional<std::string> text(size_t field, size_t most) const {
+    const auto value = get(field, json::Kind::String);
+    if (!value) return std::nullopt;
+    std::string decoded = json::decodeString(*value);
+    if (!decoded.empty() && decoded.size() <= most) return decoded;
+    report(field, decoded.empty()
+                      ? "must not be empty"
+                      : "is " + std::to_string(decoded.size()) + " bytes long; at most " +
+                            std::to_string(most) + " are possible");
+    return std::nullopt;
+  }
+  [[nodiscard]] bool flag(size_t field) const {
+    const auto value = get(field, json::Kind::Boolean);
+    return value && json::decodeBoolean(*value);
+  }
+  [[nodiscard]] std::optional<int64_t> whole(size_t field, int64_t least, int64_t most) const {
+    const auto value = get(field, json::Kind::Number);
+    if (!value) return std::nullopt;
+    const auto number = json::decodeInteger(*value);
+    if (number && *number >= least && *number <= most) return number;
+    report(field,
+           "expected a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    return std::nullopt;
+  }
+  // The texts of a list, each handed to `take(text, path)`.
+  template <class Take>
+  void texts(size_t field, size_t most, Take&& take) const {
+    const auto value = get(field, json::Kind::Array);
+    if (!value) return;
+    const Path list = at(field);
+    json::Elements elements(*value);
+    json::Value element;
+    for (size_t i = 0; elements.next(element); ++i) {
+      const Path here{&list, {}, i};
+      if (i == most) {
+        problems_.add(list.text(), "has more than " + std::to_string(most) + " entries");
+        return;
+      }
+      if (element.kind != json::Kind::String) {
+        problems_.add(here.text(), "expected a text, got " + std::string(describe(element.kind)));
+        continue;
+      }
+      take(json::decodeString(element), here);
+    }
+  }
+
+ private:
+  void refuseUnknown(std::string_view key) const {
+    std::string list;
+    for (const std::string_view name : names_) {
+      if (!list.empty()) list += ", ";
+      list += name;
+    }
+    const std::string shown(key.substr(0, kMostIdBytes));
+    problems_.add(
+        Path{&path_, shown}.text(),
+        "is not a field here." + didYouMean(nearest(key, names_)) + " There are: " + list);
+  }
+
+  const Path& path_;
+  std::span<const std::string_view> names_;
+  Problems& problems_;
+  std::array<json::Value, kMost> values_{};
+  std::array<bool, kMost> there_{};
+};
+
+[[nodiscard]] constexpr bool isIdCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-';
+}
+[[nodiscard]] inline bool isId(std::string_view text) {
+  return !text.empty() && text.size() <= kMostIdBytes && std::ranges::all_of(text, isIdCharacter);
+}
+[[nodiscard]] inline bool hasControls(std::string_view text) {
+  return std::ranges::any_of(
+      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
+}
+
+// What git itself refuses is git's to say; this keeps a name from being taken for an option.
+inline void checkRef(const Fields& fields, size_t field, const std::optional<std::string>& ref) {
+  if (!ref) return;
+  if (ref->front() == '-' || hasControls(*ref) ||
+      ref->find_first_of(" ~^:?*[\\") != std::string::npos) {
+    fields.report(field, "is not the name of a branch");
+  }
+}
+
+inline void checkPlainText(const Fields& fields, size_t field,
+                           const std::optional<std::string>& text) {
+  if (text && hasControls(*text))
+    fields.report(field, "must be one line without control characters");
+}
+
+// A map of texts, such as an environment.
+inline void checkEnvironment(const Fields& fields, size_t field, Problems& problems) {
+  const auto value = fields.get(field, json::Kind::Object);
+  if (!value) return;
+  const Path path = fields.at(field);
+  json::Members members(*value);
+  json::Member member;
+  for (size_t i = 0; members.next(member); ++i) {
+    const Path here{&path, member.key.substr(0, kMostIdBytes)};
+    if (i == kMostListItems) {
+      problems.add(path.text(), "has more than " + std::to_string(kMostListItems) + " entries");
+      return;
+    }
+    const bool isName =
+        !member.key.empty() && !(member.key[0] >= '0' && member.key[0] <= '9') &&
+        std::ranges::all_of(member.key, [](char c) { return isIdCharacter(c) && c != '-'; });
+    if (!isName) problems.add(here.text(), "is not the name of a variable");
+    if (member.value.kind != json::Kind::String) {
+      problems.add(here.text(), "expected a text, got " + std::string(describe(member.value.kind)) +
+                                    "; put it in quotes");
+    }
+  }
+}
+
+inline void ignore(const std::string& /*text*/, const Path& /*path*/) {}
+
+}  // namespace tap::plan

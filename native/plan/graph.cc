@@ -1,0 +1,158 @@
+#include "plan/graph.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tap::plan {
+namespace {
+
+[[nodiscard]] std::string pathOf(size_t node, std::string_view field) {
+  return "nodes[" + std::to_string(node) + "]." + std::string(field);
+}
+
+}  // namespace
+
+std::optional<NodeIndex> Graph::find(std::string_view id) const {
+  const auto found = index_.find(id);
+  if (found == index_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::string Graph::nearestId(std::string_view id) const {
+  std::vector<std::string_view> ids;
+  ids.reserve(index_.size());
+  for (const auto& entry : index_) ids.emplace_back(entry.first);
+  std::ranges::sort(ids);
+  return std::string(nearest(id, ids));
+}
+
+bool Graph::add(const std::vector<NodeSpec>& nodes, Problems& problems) {
+  const size_t first = size();
+  if (first + nodes.size() > kMostNodes) {
+    problems.add("nodes", "a plan has at most " + std::to_string(kMostNodes) +
+                              " nodes, and this one has " + std::to_string(first) + " already");
+    return false;
+  }
+  takeIds(nodes, problems);
+  takeDependencies(nodes, problems);
+  if (!problems.any()) takeOrder(nodes, problems);
+  if (problems.any()) cutTo(first, nodes);
+  return !problems.any();
+}
+
+void Graph::takeIds(const std::vector<NodeSpec>& nodes, Problems& problems) {
+  const auto first = static_cast<NodeIndex>(size());
+  index_.reserve(first + nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].id.empty()) continue;  // it was a problem before
+    const auto at = static_cast<NodeIndex>(first + i);
+    const auto [other, isNew] = index_.emplace(nodes[i].id, at);
+    if (isNew) continue;
+    problems.add(
+        pathOf(i, "id"),
+        "\"" + nodes[i].id + "\" is the id of " +
+            (other->second >= first ? "nodes[" + std::to_string(other->second - first) + "], too"
+                                    : "a node that the plan has already"));
+  }
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    std::string_view group = nodes[i].group;
+    while (!group.empty()) {
+      if (index_.contains(group)) {
+        problems.add(pathOf(i, "group"), "\"" + std::string(group) + "\" is the id of a node, too");
+      }
+      const size_t slash = group.rfind('/');
+      group = slash == std::string_view::npos ? std::string_view() : group.substr(0, slash);
+    }
+  }
+}
+
+void Graph::takeDependencies(const std::vector<NodeSpec>& nodes, Problems& problems) {
+  const size_t first = size();
+  dependencies_.resize(first + nodes.size());
+  dependents_.resize(first + nodes.size());
+  std::vector<NodeIndex> seen(first + nodes.size());  // the last one that named it, counted from 1
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const auto self = static_cast<NodeIndex>(first + i);
+    auto& own = dependencies_[self];
+    own.reserve(nodes[i].dependencies.size());
+    for (size_t k = 0; k < nodes[i].dependencies.size(); ++k) {
+      const std::string& id = nodes[i].dependencies[k];
+      const auto where = [&] { return pathOf(i, "dependencies") + "[" + std::to_string(k) + "]"; };
+      const auto other = find(id);
+      if (!other) {
+        problems.add(where(), "there is no node \"" + id.substr(0, 64) + "\"." +
+                                  (problems.isFull() ? "" : didYouMean(nearestId(id))));
+      } else if (*other == self) {
+        problems.add(where(), "a node cannot depend on itself");
+      } else if (std::exchange(seen[*other], self + 1) == self + 1) {
+        problems.add(where(), "\"" + id + "\" is there twice");
+      } else {
+        own.push_back(*other);
+        dependents_[*other].push_back(self);
+      }
+    }
+  }
+}
+
+void Graph::takeOrder(const std::vector<NodeSpec>& nodes, Problems& problems) {
+  const size_t first = size() - nodes.size();
+  std::vector<uint32_t> open(nodes.size());
+  const size_t before = order_.size();
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const auto& own = dependencies_[first + i];
+    open[i] = static_cast<uint32_t>(
+        std::ranges::count_if(own, [first](NodeIndex other) { return other >= first; }));
+    if (open[i] == 0) order_.push_back(static_cast<NodeIndex>(first + i));
+  }
+  for (size_t done = before; done < order_.size(); ++done) {
+    for (const NodeIndex next : dependents_[order_[done]]) {
+      if (--open[next - first] == 0) order_.push_back(next);
+    }
+  }
+  if (order_.size() - before == nodes.size()) return;
+  // Whatever is left waits for another that is left: going back from one of them runs into a
+  // circle.
+  const auto isLeft = [&](NodeIndex node) { return node >= first && open[node - first] > 0; };
+  const auto left = std::ranges::find_if(open, [](uint32_t count) { return count > 0; });
+  auto at = static_cast<NodeIndex>(first + static_cast<size_t>(left - open.begin()));
+  std::vector<NodeIndex> walk;
+  while (std::ranges::find(walk, at) == walk.end()) {
+    walk.push_back(at);
+    at = *std::ranges::find_if(dependencies_[at], isLeft);
+  }
+  const auto begin = std::ranges::find(walk, at);
+  std::string circle;
+  constexpr size_t kMostShown = 20;
+  const auto length = static_cast<size_t>(walk.end() - begin);
+  for (size_t i = 0; i < std::min(length, kMostShown); ++i) {
+    circle += nodes[*(begin + static_cast<ptrdiff_t>(i)) - first].id + " → ";
+  }
+  if (length > kMostShown) circle += "… → ";
+  circle += nodes[*begin - first].id;
+  problems.add(pathOf(*begin - first, "dependencies"),
+               "a cycle, each waiting for the next: " + circle);
+  if (before == 0 && order_.empty()) {
+    problems.add("nodes", "there is no root: every node waits for another");
+  }
+}
+
+void Graph::cutTo(size_t size, const std::vector<NodeSpec>& nodes) {
+  for (const NodeSpec& node : nodes) {
+    const auto found = index_.find(node.id);
+    if (found != index_.end() && found->second >= size) index_.erase(found);
+  }
+  if (dependencies_.size() > size) {
+    for (size_t i = size; i < dependencies_.size(); ++i) {
+      for (const NodeIndex other : dependencies_[i]) {
+        if (other < size) {
+          std::erase_if(dependents_[other], [size](NodeIndex node) { return node >= size; });
+        }
+      }
+    }
+    dependencies_.resize(size);
+    dependents_.resize(size);
+  }
+  std::erase_if(order_, [size](NodeIndex node) { return node >= size; });
+}
+
+}  // namespace tap::plan

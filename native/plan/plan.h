@@ -1,0 +1,211 @@
+// The state of one plan: what its journal's entries give. It decides nothing (see engine.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/entry.h"
+#include "plan/graph.h"
+#include "plan/spec.h"
+#include "plan/usage.h"
+
+namespace tap::plan {
+
+struct PhaseRecord {
+  PhaseStatus status = PhaseStatus::Pending;
+  int64_t startedAt = 0;  // Unix time in ms; 0: not yet
+  int64_t endedAt = 0;
+  std::string detail;  // JSON object, or empty: what whoever carried it out said at its end
+};
+
+struct Attempt {
+  int64_t scheduledAt = 0;
+  int64_t startedAt = 0;
+  int64_t endedAt = 0;
+  NodeStatus status = NodeStatus::Scheduled;
+  uint32_t interruptions = 0;
+  Phase from = Phase::MergeFi;
+  std::array<PhaseRecord, kPhases> phases;
+  std::vector<std::string> steps;  // JSON objects: facts of it, in their order
+  std::string request;             // JSON object, or empty: what a retry was told
+};
+
+// What is set aside for an agent until it is known what it used.
+struct Reserved {
+  double aiCredits = 0;
+  int64_t tokens = 0;
+};
+
+struct Node {
+  NodeSpec spec;
+  NodeStatus status = NodeStatus::Pending;
+  Phase phase = Phase::MergeFi;  // that runs or waits, ran last, or is to be begun with
+  bool goesOn = false;           // the attempt was interrupted, and is to go on
+  bool waitsForLane = false;
+  uint32_t open = 0;     // dependencies that have not succeeded
+  uint32_t retries = 0;  // that came by themselves
+  int64_t notBefore = 0;
+  int64_t path = 1;  // the longest way to an end, itself included
+  Reserved reserved;
+  std::vector<Attempt> attempts;
+  std::string commit;  // what its dependents begin with
+  Usage usage;
+  Changes changes;
+};
+
+// The order in which ready nodes start.
+struct ReadyKey {
+  int64_t path = 0;
+  size_t dependents = 0;
+  NodeIndex node = 0;
+
+  [[nodiscard]] bool operator<(const ReadyKey& other) const {
+    if (path != other.path) return path > other.path;
+    if (dependents != other.dependents) return dependents > other.dependents;
+    return node < other.node;
+  }
+};
+
+// Ready nodes by what they need: nothing, a place, or a place for an agent.
+enum class Need : uint8_t { Nothing, Place, Agent, Count_ };
+
+class Plan {
+ public:
+  // At most so many facts of an attempt, and overlaps of a plan, are kept.
+  static constexpr size_t kMostSteps = 64;
+  static constexpr size_t kMostOverlaps = 100;
+
+  // From what was written. Nothing where it has problems. `facts` is a JSON object.
+  [[nodiscard]] static std::optional<Plan> make(std::string_view text, std::string_view facts,
+                                                int64_t at, Problems& problems);
+  // From a Created entry. A reason where it is none, or its plan is not valid.
+  [[nodiscard]] static Result<Plan, std::string> create(const Entry& entry);
+
+  // Adds what a plan's text says. For Created and NodesAdded; problems as readPlan and Graph::add.
+  [[nodiscard]] bool add(std::vector<NodeSpec> nodes, Problems& problems);
+  // The same for the text of a list.
+  [[nodiscard]] bool addText(std::string_view nodes, Problems& problems);
+
+  // Makes the entry a part of the state. A reason where the entry cannot follow: then nothing has
+  // changed, and the caller, or the journal, is damaged.
+  [[nodiscard]] std::optional<std::string> apply(const Entry& entry);
+
+  [[nodiscard]] const PlanSpec& spec() const { return spec_; }
+  [[nodiscard]] const std::string& facts() const { return facts_; }
+  [[nodiscard]] const Budget& budget() const { return spec_.budget; }
+  [[nodiscard]] const Graph& graph() const { return graph_; }
+  [[nodiscard]] size_t size() const { return nodes_.size(); }
+  [[nodiscard]] const Node& node(NodeIndex index) const { return nodes_[index]; }
+  [[nodiscard]] std::optional<NodeIndex> find(std::string_view id) const { return graph_.find(id); }
+
+  [[nodiscard]] PlanStatus status() const;
+  [[nodiscard]] bool isPaused() const { return !pause_.empty(); }
+  [[nodiscard]] const std::string& pause() const { return pause_; }  // why
+  [[nodiscard]] std::optional<PlanStatus> ended() const { return ended_; }
+  // The status with which a plan ends whose nodes are all terminal.
+  [[nodiscard]] PlanStatus outcome() const;
+  [[nodiscard]] bool isUnlanded() const { return !unlanded_.empty(); }
+  [[nodiscard]] const std::string& unlanded() const { return unlanded_; }  // why, as JSON
+  [[nodiscard]] bool allTerminal() const;
+  [[nodiscard]] size_t count(NodeStatus status) const {
+    return counts_[static_cast<size_t>(status)];
+  }
+  [[nodiscard]] int64_t createdAt() const { return createdAt_; }
+  [[nodiscard]] int64_t startedAt() const { return startedAt_; }
+  [[nodiscard]] int64_t endedAt() const { return endedAt_; }
+  [[nodiscard]] const Usage& usage() const { return usage_; }
+  [[nodiscard]] const Changes& landedChanges() const { return landed_; }
+  [[nodiscard]] const Reserved& reserved() const { return reserved_; }
+  [[nodiscard]] const std::vector<std::string>& overlaps() const { return overlaps_; }
+  // How many nodes with an agent have ended their work, and what they used.
+  [[nodiscard]] uint32_t agentsDone() const { return agentsDone_; }
+
+  [[nodiscard]] const std::set<ReadyKey>& ready(Need need) const {
+    return ready_[static_cast<size_t>(need)];
+  }
+  // Ready nodes that must wait until a time; the first one's.
+  [[nodiscard]] std::optional<int64_t> nextDelayed() const;
+  // Makes those startable whose time has come.
+  void releaseDelayed(int64_t now);
+
+  // Whether the node's commits go into the target branch.
+  [[nodiscard]] bool lands(NodeIndex index) const {
+    return !spec_.targetBranch.empty() && graph_.dependents(index).empty();
+  }
+  // The first of its dependencies that ended without success.
+  [[nodiscard]] std::optional<NodeIndex> heldBackBy(NodeIndex index) const;
+  // One node at a time checks what is to land, and lands it.
+  [[nodiscard]] bool needsLane(NodeIndex index, Phase phase) const {
+    return lands(index) && (phase == Phase::Postchecks || phase == Phase::MergeRi);
+  }
+  [[nodiscard]] std::optional<NodeIndex> lane() const { return lane_; }
+  [[nodiscard]] const std::deque<NodeIndex>& laneQueue() const { return laneQueue_; }
+  // The first phase from `phase` on that this node has.
+  [[nodiscard]] std::optional<Phase> firstPhase(NodeIndex index, Phase phase) const;
+  [[nodiscard]] std::optional<Phase> phaseAfter(NodeIndex index, Phase phase) const;
+  [[nodiscard]] static Need needOf(const Node& node);
+
+ private:
+  Plan() = default;
+
+  [[nodiscard]] std::optional<std::string> applyToPlan(const Entry& entry);
+  [[nodiscard]] std::optional<std::string> applyToNode(const Entry& entry, NodeIndex index);
+  [[nodiscard]] std::optional<std::string> scheduled(const Entry& entry, NodeIndex index);
+  [[nodiscard]] std::optional<std::string> phaseEnded(const Entry& entry, NodeIndex index);
+  [[nodiscard]] std::optional<std::string> retried(const Entry& entry, NodeIndex index);
+  [[nodiscard]] std::optional<std::string> nodeEnded(const Entry& entry, NodeIndex index);
+  [[nodiscard]] std::optional<std::string> interrupted(const Entry& entry, NodeIndex index);
+  void beginPhase(NodeIndex index, Phase phase, int64_t at);
+  void takeUsage(NodeIndex index, const Entry& entry);
+  void takeDetail(NodeIndex index, const Entry& entry);
+  void succeed(NodeIndex index);
+  void end(NodeIndex index, PhaseStatus phase, const Entry& entry);
+  void leaveLane(NodeIndex index);
+  void settle(NodeIndex index);
+  void blockAfter(NodeIndex index);
+  void unblockAfter(NodeIndex index);
+  [[nodiscard]] std::optional<std::string> move(NodeIndex index, NodeStatus to);
+  void enqueue(NodeIndex index);
+  void dequeue(NodeIndex index);
+  [[nodiscard]] int64_t weight(const Node& node) const;
+  void weighAll();
+  void learn(const Node& node, const PhaseRecord& record);
+
+  PlanSpec spec_;      // its nodes are in nodes_
+  std::string facts_;  // JSON: what was known when it was made
+  Graph graph_;
+  std::deque<Node> nodes_;  // stays where it is when nodes are added
+  std::array<size_t, kNodeStatuses> counts_{};
+  std::array<std::set<ReadyKey>, static_cast<size_t>(Need::Count_)> ready_;
+  std::set<std::pair<int64_t, NodeIndex>> delayed_;
+  std::string pause_;
+  std::optional<PlanStatus> ended_;
+  bool isCanceled_ = false;
+  std::string unlanded_;
+  int64_t createdAt_ = 0;
+  int64_t startedAt_ = 0;
+  int64_t endedAt_ = 0;
+  Usage usage_;
+  Changes landed_;
+  Reserved reserved_;
+  uint32_t agentsDone_ = 0;
+  std::vector<std::string> overlaps_;
+  std::optional<NodeIndex> lane_;
+  std::deque<NodeIndex> laneQueue_;
+  // How long work of a kind took: the sum, and how often.
+  struct Took {
+    int64_t millis = 0;
+    int64_t times = 0;
+    int64_t used = 0;  // the mean that the paths were made with
+  };
+  std::array<Took, kWorkKinds> took_{};
+};
+
+}  // namespace tap::plan

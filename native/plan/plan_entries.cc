@@ -1,0 +1,315 @@
+// What each entry makes of a plan.
+#include <algorithm>
+#include <utility>
+
+#include "plan/plan.h"
+#include "plan/plan_parts.h"
+
+namespace tap::plan {
+
+std::optional<std::string> Plan::apply(const Entry& entry) {
+  if (entry.node.empty()) return applyToPlan(entry);
+  const auto index = find(entry.node);
+  if (!index) return "there is no node " + entry.node.substr(0, 64);
+  return applyToNode(entry, *index);
+}
+
+std::optional<std::string> Plan::applyToPlan(const Entry& entry) {
+  switch (entry.kind) {
+    case EntryKind::NodesAdded: {
+      Problems problems;
+      if (ended_) return "the plan has ended";
+      if (!addText(entry.detail, problems)) return firstOf(problems);
+      return std::nullopt;
+    }
+    case EntryKind::Paused:
+      pause_ = textMember(entry.detail, "reason");
+      if (pause_.empty()) pause_ = "paused";
+      return std::nullopt;
+    case EntryKind::Resumed:
+      pause_.clear();
+      if (const auto budget = member(entry.detail, "budget", json::Kind::Object)) {
+        const auto credits = json::find(*budget, "aiCredits");
+        const auto tokens = json::find(*budget, "tokens");
+        if (credits) spec_.budget.aiCredits = json::decodeNumber(*credits);
+        if (tokens) spec_.budget.tokens = json::decodeInteger(*tokens);
+      }
+      return std::nullopt;
+    case EntryKind::PlanCanceled:
+      isCanceled_ = true;
+      pause_.clear();
+      for (NodeIndex i = 0; i < nodes_.size(); ++i) {
+        if (isTerminal(nodes_[i].status)) continue;
+        end(i, PhaseStatus::Canceled, entry);
+        (void)move(i, NodeStatus::Canceled);
+      }
+      return std::nullopt;
+    case EntryKind::PlanEnded:
+      if (!allTerminal() || !entry.plan) return "the plan has not ended";
+      ended_ = entry.plan;
+      endedAt_ = entry.at;
+      return std::nullopt;
+    case EntryKind::Landed:
+      unlanded_.clear();
+      return std::nullopt;
+    case EntryKind::Created:
+    case EntryKind::Scheduled:
+    case EntryKind::Began:
+    case EntryKind::Step:
+    case EntryKind::PhaseBegan:
+    case EntryKind::PhaseEnded:
+    case EntryKind::NodeSucceeded:
+    case EntryKind::NodeFailed:
+    case EntryKind::Interrupted:
+    case EntryKind::Retried:
+    case EntryKind::NodeCanceled:
+    case EntryKind::Overlap:
+    case EntryKind::Count_:
+      break;
+  }
+  return "an entry " + std::string(text(entry.kind)) + " names no node";
+}
+
+std::optional<std::string> Plan::applyToNode(const Entry& entry, NodeIndex index) {
+  Node& node = nodes_[index];
+  switch (entry.kind) {
+    case EntryKind::Scheduled:
+      return scheduled(entry, index);
+    case EntryKind::Began:
+      if (auto problem = move(index, NodeStatus::Running)) return problem;
+      if (node.attempts.back().startedAt == 0) node.attempts.back().startedAt = entry.at;
+      node.attempts.back().status = NodeStatus::Running;
+      if (startedAt_ == 0) startedAt_ = entry.at;
+      return std::nullopt;
+    case EntryKind::Step:
+      if (!holdsPlace(node.status)) return "a step of a node that does not run";
+      if (node.attempts.back().steps.size() < kMostSteps) {
+        node.attempts.back().steps.push_back(entry.detail);
+      }
+      return std::nullopt;
+    case EntryKind::PhaseBegan:
+      if (!entry.phase || !node.waitsForLane || lane_) return "a phase began that did not wait";
+      node.waitsForLane = false;
+      std::erase(laneQueue_, index);
+      beginPhase(index, *entry.phase, entry.at);
+      return std::nullopt;
+    case EntryKind::PhaseEnded:
+      return phaseEnded(entry, index);
+    case EntryKind::NodeSucceeded:
+    case EntryKind::NodeFailed:
+      return nodeEnded(entry, index);
+    case EntryKind::Interrupted:
+      return interrupted(entry, index);
+    case EntryKind::Retried:
+      return retried(entry, index);
+    case EntryKind::NodeCanceled:
+      if (isTerminal(node.status)) return "canceled, and had ended";
+      end(index, PhaseStatus::Canceled, entry);
+      (void)move(index, NodeStatus::Canceled);
+      blockAfter(index);
+      return std::nullopt;
+    case EntryKind::Overlap:
+      if (overlaps_.size() < kMostOverlaps) overlaps_.push_back(entry.detail);
+      return std::nullopt;
+    case EntryKind::Created:
+    case EntryKind::NodesAdded:
+    case EntryKind::Paused:
+    case EntryKind::Resumed:
+    case EntryKind::PlanCanceled:
+    case EntryKind::PlanEnded:
+    case EntryKind::Landed:
+    case EntryKind::Count_:
+      break;
+  }
+  return "an entry " + std::string(text(entry.kind)) + " names a node";
+}
+
+std::optional<std::string> Plan::nodeEnded(const Entry& entry, NodeIndex index) {
+  Node& node = nodes_[index];
+  const bool isGood = entry.kind == EntryKind::NodeSucceeded;
+  const NodeStatus status = isGood ? NodeStatus::Succeeded : NodeStatus::Failed;
+  if (auto problem = move(index, status)) return problem;
+  if (isGood) {
+    succeed(index);
+  } else {
+    end(index, PhaseStatus::Failed, entry);
+  }
+  node.attempts.back().status = status;
+  node.attempts.back().endedAt = entry.at;
+  if (entry.retry) {
+    ++node.retries;
+  } else if (!isGood) {
+    blockAfter(index);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> Plan::interrupted(const Entry& entry, NodeIndex index) {
+  Node& node = nodes_[index];
+  if (!holdsPlace(node.status)) return "interrupted, and did not run";
+  end(index, PhaseStatus::Interrupted, entry);
+  takeUsage(index, entry);
+  ++node.attempts.back().interruptions;
+  node.goesOn = true;
+  node.notBefore = entry.until;
+  return move(index, NodeStatus::Ready);
+}
+
+std::optional<std::string> Plan::scheduled(const Entry& entry, NodeIndex index) {
+  Node& node = nodes_[index];
+  const auto attempt = static_cast<uint32_t>(node.attempts.size() + (node.goesOn ? 0 : 1));
+  if (!entry.phase || entry.attempt != attempt) return "an attempt out of turn";
+  if (needsLane(index, *entry.phase) && lane_) return "two nodes land at once";
+  if (auto problem = move(index, NodeStatus::Scheduled)) return problem;
+  if (!node.goesOn) {
+    Attempt next;
+    next.scheduledAt = entry.at;
+    next.from = *entry.phase;
+    if (!node.attempts.empty() && *entry.phase != Phase::MergeFi) {
+      next.steps = node.attempts.back().steps;
+      for (size_t i = 0; i < static_cast<size_t>(*entry.phase); ++i) {
+        const PhaseRecord& before = node.attempts.back().phases[i];
+        if (before.status == PhaseStatus::Pending) continue;
+        next.phases[i].status = PhaseStatus::Skipped;
+        next.phases[i].detail = before.detail;
+      }
+    }
+    node.attempts.push_back(std::move(next));
+  }
+  node.attempts.back().status = NodeStatus::Scheduled;
+  node.goesOn = false;
+  node.notBefore = 0;
+  if (const auto reserved = member(entry.detail, "reserved", json::Kind::Object)) {
+    const Usage usage = readUsage(*reserved);
+    const auto tokens = json::find(*reserved, "tokens");
+    node.reserved = {usage.aiCredits, tokens ? json::decodeInteger(*tokens).value_or(0) : 0};
+    reserved_.aiCredits += node.reserved.aiCredits;
+    reserved_.tokens += node.reserved.tokens;
+  }
+  beginPhase(index, *entry.phase, entry.at);
+  return std::nullopt;
+}
+
+void Plan::beginPhase(NodeIndex index, Phase phase, int64_t at) {
+  Node& node = nodes_[index];
+  node.phase = phase;
+  PhaseRecord& record = node.attempts.back().phases[static_cast<size_t>(phase)];
+  record.status = PhaseStatus::Running;
+  if (record.startedAt == 0) record.startedAt = at;
+  record.endedAt = 0;
+  if (needsLane(index, phase)) lane_ = index;
+}
+
+std::optional<std::string> Plan::phaseEnded(const Entry& entry, NodeIndex index) {
+  Node& node = nodes_[index];
+  if (!holdsPlace(node.status) || !entry.phase || *entry.phase != node.phase || !entry.status) {
+    return "a phase ended that did not run";
+  }
+  PhaseRecord& record = node.attempts.back().phases[static_cast<size_t>(node.phase)];
+  if (record.status != PhaseStatus::Running) return "a phase ended that did not run";
+  record.status = *entry.status;
+  record.endedAt = entry.at;
+  record.detail = entry.detail;
+  takeDetail(index, entry);
+  if (*entry.phase == Phase::Work && *entry.status == PhaseStatus::Succeeded) learn(node, record);
+  if (*entry.status == PhaseStatus::Failed) return std::nullopt;
+  if (entry.next) {
+    beginPhase(index, *entry.next, entry.at);
+    return std::nullopt;
+  }
+  const auto next = phaseAfter(index, node.phase);
+  if (!next) return std::nullopt;
+  node.phase = *next;
+  node.waitsForLane = true;
+  laneQueue_.push_back(index);
+  return std::nullopt;
+}
+
+void Plan::takeUsage(NodeIndex index, const Entry& entry) {
+  const auto used = member(entry.detail, "usage", json::Kind::Object);
+  if (!used) return;
+  const Usage usage = readUsage(*used);
+  nodes_[index].usage.add(usage);
+  usage_.add(usage);
+}
+
+// The parts of a detail that count.
+void Plan::takeDetail(NodeIndex index, const Entry& entry) {
+  Node& node = nodes_[index];
+  if (entry.detail.empty()) return;
+  takeUsage(index, entry);
+  if (entry.phase == Phase::Work) settle(index);
+  if (*entry.status != PhaseStatus::Succeeded) return;
+  if (std::string commit = textMember(entry.detail, "commit"); !commit.empty()) {
+    node.commit = std::move(commit);
+  }
+  const auto changes = member(entry.detail, "changes", json::Kind::Object);
+  if (changes && *entry.phase == Phase::Commit) node.changes = readChanges(*changes);
+  if (*entry.phase != Phase::MergeRi) return;
+  if (changes) landed_.add(readChanges(*changes));
+  if (const auto why = member(entry.detail, "unlanded", json::Kind::Object)) unlanded_ = why->raw;
+}
+
+void Plan::settle(NodeIndex index) {
+  Node& node = nodes_[index];
+  reserved_.aiCredits = std::max(0.0, reserved_.aiCredits - node.reserved.aiCredits);
+  reserved_.tokens -= node.reserved.tokens;
+  node.reserved = {};
+}
+
+void Plan::succeed(NodeIndex index) {
+  settle(index);
+  leaveLane(index);
+  if (nodes_[index].spec.work.kind == WorkKind::Agent) ++agentsDone_;
+  for (const NodeIndex next : graph_.dependents(index)) {
+    if (--nodes_[next].open == 0 && nodes_[next].status == NodeStatus::Pending) {
+      (void)move(next, NodeStatus::Ready);
+    }
+  }
+}
+
+// What an end of any kind but success leaves behind.
+void Plan::end(NodeIndex index, PhaseStatus phase, const Entry& entry) {
+  Node& node = nodes_[index];
+  settle(index);
+  leaveLane(index);
+  if (node.attempts.empty()) return;
+  Attempt& attempt = node.attempts.back();
+  PhaseRecord& record = attempt.phases[static_cast<size_t>(node.phase)];
+  if (record.status == PhaseStatus::Running) {
+    record.status = phase;
+    record.endedAt = entry.at;
+    record.detail = entry.detail;
+  }
+  if (phase == PhaseStatus::Canceled && !isTerminal(attempt.status)) {
+    attempt.status = NodeStatus::Canceled;
+    attempt.endedAt = entry.at;
+  }
+}
+
+void Plan::leaveLane(NodeIndex index) {
+  if (lane_ == index) lane_.reset();
+  if (!std::exchange(nodes_[index].waitsForLane, false)) return;
+  std::erase(laneQueue_, index);
+}
+
+std::optional<std::string> Plan::retried(const Entry& entry, NodeIndex index) {
+  Node& node = nodes_[index];
+  if (!entry.phase) return "a retry from no phase";
+  if (heldBackBy(index)) return "a retry of a node that waits for one that ended";
+  if (auto problem = move(index, NodeStatus::Pending)) return problem;
+  node.phase = *entry.phase;
+  node.goesOn = false;
+  node.notBefore = entry.until;
+  if (!entry.detail.empty() && !node.attempts.empty()) {
+    node.attempts.back().request = entry.detail;
+  }
+  ended_.reset();
+  endedAt_ = 0;
+  isCanceled_ = false;
+  if (node.open == 0) (void)move(index, NodeStatus::Ready);
+  unblockAfter(index);
+  return std::nullopt;
+}
+
+}  // namespace tap::plan

@@ -1,0 +1,34 @@
+// What the parts of a plan's state share. Nobody else includes it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "plan/problems.h"
+
+namespace tap::plan {
+
+[[nodiscard]] inline json::Value objectOf(std::string_view text) {
+  return {json::Kind::Object, text};
+}
+
+[[nodiscard]] inline std::optional<json::Value> member(std::string_view object,
+                                                       std::string_view key, json::Kind kind) {
+  if (object.empty()) return std::nullopt;
+  const auto value = json::find(objectOf(object), key);
+  return value && value->kind == kind ? value : std::nullopt;
+}
+
+[[nodiscard]] inline std::string textMember(std::string_view object, std::string_view key) {
+  const auto value = member(object, key, json::Kind::String);
+  return value ? json::decodeString(*value) : std::string();
+}
+
+[[nodiscard]] inline std::string firstOf(const Problems& problems) {
+  const Problem& first = problems.list().front();
+  return first.path + ": " + first.message;
+}
+
+}  // namespace tap::plan

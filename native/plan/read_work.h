@@ -1,0 +1,15 @@
+// Reads what a node does: a command line, or an object with a type.
+#pragma once
+
+#include "plan/fields.h"
+#include "plan/spec.h"
+
+namespace tap::plan {
+
+inline constexpr size_t kMostWorkBytes = size_t{256} << 10;
+inline constexpr size_t kMostDependencies = 1000;  // of one node
+
+// Nothing where the field is absent or wrong.
+[[nodiscard]] Work readWork(const Fields& fields, size_t field, Problems& problems);
+
+}  // namespace tap::plan

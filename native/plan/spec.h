@@ -1,0 +1,60 @@
+// A plan as it was written, checked: what the engine needs, and the rest as JSON for those who
+// carry it out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "plan/words.h"
+
+namespace tap::plan {
+
+inline constexpr size_t kMostNodes = 10'000;
+inline constexpr size_t kMostTextBytes = size_t{16} << 20;  // of a plan
+inline constexpr int64_t kMostParallel = 64;
+
+struct Work {
+  WorkKind kind = WorkKind::None;
+  std::string json;  // the object that the plan has; a string has become one
+};
+
+struct NodeSpec {
+  std::string id;
+  std::string name;                       // the id where the plan gives none
+  std::string group;                      // "parser/front"; empty: none
+  std::vector<std::string> dependencies;  // ids
+  Work prechecks;
+  Work work;
+  Work postchecks;
+  bool expectsNoChanges = false;
+  Millis timeout{0};  // of each phase; 0: by the kind of its work
+  uint32_t mostRetries = 0;
+  bool retriesFromStart = false;
+
+  // A join: it does nothing but bring commits together.
+  [[nodiscard]] bool isJoin() const {
+    return prechecks.kind == WorkKind::None && work.kind == WorkKind::None &&
+           postchecks.kind == WorkKind::None;
+  }
+};
+
+// What may be spent on a plan. Nothing: no limit.
+struct Budget {
+  std::optional<double> aiCredits;
+  std::optional<int64_t> tokens;
+};
+
+struct PlanSpec {
+  std::string name;
+  std::string targetBranch;  // empty: nothing is merged
+  int64_t maxParallel = 4;
+  bool startPaused = false;
+  Budget budget;
+  std::string head;  // the plan's object without its nodes
+  std::vector<NodeSpec> nodes;
+};
+
+}  // namespace tap::plan

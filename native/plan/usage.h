@@ -1,0 +1,54 @@
+// What agents have used, as sums.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/json_writer.h"
+
+namespace tap::plan {
+
+struct ModelTokens {
+  std::string model;
+  int64_t input = 0;
+  int64_t output = 0;
+  int64_t cached = 0;
+};
+
+struct Usage {
+  static constexpr size_t kMostModels = 32;  // others are counted as "other"
+
+  double aiCredits = 0;
+  double premiumRequests = 0;
+  int64_t apiMs = 0;
+  int64_t sessionMs = 0;
+  std::vector<ModelTokens> models;
+
+  void add(const Usage& other);
+  // Input and output; what came from a cache is a part of the input.
+  [[nodiscard]] int64_t tokens() const;
+  [[nodiscard]] bool any() const;
+};
+
+// {"aiCredits","premiumRequests","apiMs","sessionMs","models":[{"model","input","output","cached"}]},
+// each optional. Whatever else is there counts as nothing.
+[[nodiscard]] Usage readUsage(json::Value value);
+void writeUsage(json::Writer& writer, const Usage& usage);
+
+// The lines that a node's commits change.
+struct Changes {
+  int64_t files = 0;
+  int64_t insertions = 0;
+  int64_t deletions = 0;
+
+  void add(const Changes& other);
+};
+[[nodiscard]] Changes readChanges(json::Value value);
+void writeChanges(json::Writer& writer, const Changes& changes);
+
+// A number that is neither infinite nor less than nothing.
+[[nodiscard]] std::string decimal(double number);
+
+}  // namespace tap::plan

@@ -1,0 +1,370 @@
+#include "plan/view.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/json_writer.h"
+
+namespace tap::plan {
+namespace {
+
+constexpr Millis kAgentTimeout{60 * 60'000};
+constexpr Millis kOtherTimeout{10 * 60'000};
+
+using Counts = std::array<size_t, kNodeStatuses>;
+
+void writeCounts(json::Writer& writer, const Counts& counts) {
+  writer.beginObject();
+  for (const auto& word : kNodeStatusWords) {
+    const size_t count = counts[static_cast<size_t>(word.id)];
+    if (count > 0) writer.key(word.text).integer(static_cast<int64_t>(count));
+  }
+  writer.endObject();
+}
+
+// The detail of the phase that the last attempt failed in.
+[[nodiscard]] std::string_view failureOf(const Node& node) {
+  if (node.attempts.empty()) return {};
+  const PhaseRecord& record = node.attempts.back().phases[static_cast<size_t>(node.phase)];
+  return record.status == PhaseStatus::Failed ? std::string_view(record.detail)
+                                              : std::string_view();
+}
+
+void writeError(json::Writer& writer, const Plan& plan, NodeIndex index) {
+  const Node& node = plan.node(index);
+  if (node.status == NodeStatus::Blocked) {
+    const auto other = plan.heldBackBy(index);
+    if (!other) return;
+    const Node& before = plan.node(*other);
+    writer.field("error",
+                 "waits for " + before.spec.id + ", which is " + std::string(text(before.status)));
+  }
+  if (node.status != NodeStatus::Failed) return;
+  const std::string_view detail = failureOf(node);
+  const auto error = detail.empty() ? std::optional<json::Value>()
+                                    : json::find({json::Kind::Object, detail}, "error");
+  const auto message = error ? json::find(*error, "message") : std::optional<json::Value>();
+  writer.field("error", message && message->kind == json::Kind::String
+                            ? json::decodeString(*message)
+                            : "failed in " + std::string(text(node.phase)));
+}
+
+void writeBrief(json::Writer& writer, const Plan& plan, NodeIndex index) {
+  const Node& node = plan.node(index);
+  writer.field("id", node.spec.id).field("name", node.spec.name);
+  if (!node.spec.group.empty()) writer.field("group", node.spec.group);
+  writer.field("status", text(node.status));
+  if (!node.attempts.empty()) {
+    writer.field("phase", text(node.phase)).field("attempt", node.attempts.size());
+  }
+  if (node.waitsForLane) writer.field("waitsFor", "another node that lands");
+  if (node.notBefore > 0) writer.field("notBefore", node.notBefore);
+  writeError(writer, plan, index);
+}
+
+void writeWork(json::Writer& writer, json::Name name, const Work& work) {
+  if (work.kind != WorkKind::None) writer.rawField(name, work.json);
+}
+
+void writeTimes(json::Writer& writer, int64_t started, int64_t ended) {
+  if (started > 0) writer.field("startedAt", started);
+  if (ended > 0) writer.field("endedAt", ended);
+}
+
+void writeAttempt(json::Writer& writer, const Attempt& attempt, size_t number) {
+  writer.beginObject().field("attempt", number).field("status", text(attempt.status));
+  writer.field("scheduledAt", attempt.scheduledAt);
+  writeTimes(writer, attempt.startedAt, attempt.endedAt);
+  if (attempt.interruptions > 0) writer.field("interruptions", attempt.interruptions);
+  writer.key("phases").beginArray();
+  for (const auto& word : kPhaseWords) {
+    const PhaseRecord& record = attempt.phases[static_cast<size_t>(word.id)];
+    if (record.status == PhaseStatus::Pending) continue;
+    writer.beginObject().field("phase", word.text).field("status", text(record.status));
+    writeTimes(writer, record.startedAt, record.endedAt);
+    if (!record.detail.empty()) writer.rawField("detail", record.detail);
+    writer.endObject();
+  }
+  writer.endArray().key("steps").beginArray();
+  for (const std::string& step : attempt.steps) writer.raw(step);
+  writer.endArray();
+  if (!attempt.request.empty()) writer.rawField("request", attempt.request);
+  writer.endObject();
+}
+
+void writeNode(json::Writer& writer, const Plan& plan, NodeIndex index) {
+  const Node& node = plan.node(index);
+  writeBrief(writer, plan, index);
+  writer.key("dependencies").beginArray();
+  for (const NodeIndex other : plan.graph().dependencies(index)) {
+    writer.string(plan.node(other).spec.id);
+  }
+  writer.endArray().key("dependents").beginArray();
+  for (const NodeIndex other : plan.graph().dependents(index)) {
+    writer.string(plan.node(other).spec.id);
+  }
+  writer.endArray();
+  writeWork(writer, "prechecks", node.spec.prechecks);
+  writeWork(writer, "work", node.spec.work);
+  writeWork(writer, "postchecks", node.spec.postchecks);
+  if (node.spec.expectsNoChanges) writer.field("expectsNoChanges", true);
+  if (node.spec.mostRetries > 0) writer.field("mostRetries", node.spec.mostRetries);
+  if (!node.commit.empty()) writer.field("commit", node.commit);
+  writer.key("changes");
+  writeChanges(writer, node.changes);
+  writer.key("usage");
+  writeUsage(writer, node.usage);
+}
+
+[[nodiscard]] int rank(NodeStatus status) {
+  switch (status) {
+    case NodeStatus::Failed:
+      return 0;
+    case NodeStatus::Running:
+    case NodeStatus::Scheduled:
+      return 1;
+    case NodeStatus::Ready:
+    case NodeStatus::Canceled:
+      return 2;
+    case NodeStatus::Succeeded:
+      return 3;
+    case NodeStatus::Pending:
+    case NodeStatus::Blocked:
+    case NodeStatus::Count_:
+      break;
+  }
+  return 4;
+}
+
+[[nodiscard]] bool isWithin(std::string_view group, std::string_view outer) {
+  return group.starts_with(outer) && (group.size() == outer.size() || group[outer.size()] == '/');
+}
+
+// Of the direct children: nodes, and the groups within.
+[[nodiscard]] NodeStatus statusOf(const Counts& counts) {
+  size_t all = 0;
+  for (const size_t count : counts) all += count;
+  const auto has = [&counts](NodeStatus status) { return counts[static_cast<size_t>(status)] > 0; };
+  if (has(NodeStatus::Running) || has(NodeStatus::Scheduled)) return NodeStatus::Running;
+  if (has(NodeStatus::Failed)) return NodeStatus::Failed;
+  if (has(NodeStatus::Blocked)) return NodeStatus::Blocked;
+  if (all > 0 && counts[static_cast<size_t>(NodeStatus::Succeeded)] == all) {
+    return NodeStatus::Succeeded;
+  }
+  return has(NodeStatus::Canceled) ? NodeStatus::Canceled : NodeStatus::Pending;
+}
+
+[[nodiscard]] std::string_view parentOf(std::string_view group) {
+  const size_t slash = group.rfind('/');
+  return slash == std::string_view::npos ? std::string_view() : group.substr(0, slash);
+}
+
+[[nodiscard]] Millis timeoutOf(const NodeSpec& spec, Phase phase) {
+  if (spec.timeout > Millis(0)) return spec.timeout;
+  const WorkKind kind = phase == Phase::Prechecks    ? spec.prechecks.kind
+                        : phase == Phase::Postchecks ? spec.postchecks.kind
+                                                     : spec.work.kind;
+  return kind == WorkKind::Agent ? kAgentTimeout : kOtherTimeout;
+}
+
+void writeEffect(json::Writer& writer, const Engine& engine, const RunPhase& effect) {
+  const Plan& plan = *engine.find(effect.plan);
+  const Node& node = plan.node(effect.node);
+  const Attempt& attempt = node.attempts.back();
+  writer.field("effect", "run").field("planId", effect.plan).field("phase", text(effect.phase));
+  writer.field("first", effect.isFirst).field("lands", plan.lands(effect.node));
+  writer.field("timeoutMs", timeoutOf(node.spec, effect.phase).count());
+  writer.field("from", text(attempt.from));
+  writer.key("commits").beginArray();
+  for (const NodeIndex other : plan.graph().dependencies(effect.node)) {
+    writer.beginObject().field("node", plan.node(other).spec.id);
+    writer.field("commit", plan.node(other).commit).endObject();
+  }
+  writer.endArray();
+  // The attempt before this one: its failure is what a retry is told.
+  const size_t before = node.attempts.size() - 1;
+  if (before > 0) {
+    writer.key("before");
+    writeAttempt(writer, node.attempts[before - 1], before);
+  }
+  writer.key("current");
+  writeAttempt(writer, attempt, node.attempts.size());
+  writer.key("node").beginObject();
+  writeNode(writer, plan, effect.node);
+  writer.endObject();
+}
+
+void writeEffect(json::Writer& writer, const Engine& engine, const StopNode& effect) {
+  const Node& node = engine.find(effect.plan)->node(effect.node);
+  writer.field("effect", "stop").field("planId", effect.plan).field("node", node.spec.id);
+  writer.field("attempt", node.attempts.size());
+}
+
+void writeEffect(json::Writer& writer, const Engine& engine, const CleanUp& effect) {
+  writer.field("effect", "clean-up").field("planId", effect.plan);
+  writer.field("node", engine.find(effect.plan)->node(effect.node).spec.id);
+}
+
+void writeEffect(json::Writer& writer, const Engine& engine, const Probe& effect) {
+  const Plan& plan = *engine.find(effect.plan);
+  const auto write = [&](NodeIndex index) {
+    writer.beginObject().field("node", plan.node(index).spec.id);
+    writer.field("commit", plan.node(index).commit).endObject();
+  };
+  writer.field("effect", "probe").field("planId", effect.plan).key("of");
+  write(effect.node);
+  writer.key("others").beginArray();
+  for (const NodeIndex other : effect.others) write(other);
+  writer.endArray();
+}
+
+void writeEffect(json::Writer& writer, const Engine& /*engine*/, const Notice& effect) {
+  writer.field("effect", "notice").field("planId", effect.plan).field("kind", text(effect.kind));
+  if (!effect.node.empty()) writer.field("node", effect.node);
+}
+
+}  // namespace
+
+std::string planJson(std::string_view id, const Plan& plan) {
+  std::string out;
+  json::Writer writer(out);
+  Counts counts{};
+  for (size_t i = 0; i < counts.size(); ++i) counts[i] = plan.count(static_cast<NodeStatus>(i));
+  writer.beginObject()
+      .field("planId", id)
+      .field("name", plan.spec().name)
+      .field("status", text(plan.status()))
+      .key("counts");
+  writeCounts(writer, counts);
+  writer.field("total", plan.size()).field("createdAt", plan.createdAt());
+  writeTimes(writer, plan.startedAt(), plan.endedAt());
+  if (plan.isPaused()) writer.field("pausedFor", plan.pause());
+  if (const auto next = plan.nextDelayed()) writer.field("waitsUntil", *next);
+  if (plan.isUnlanded()) writer.rawField("unlanded", plan.unlanded());
+  if (!plan.spec().targetBranch.empty()) writer.field("targetBranch", plan.spec().targetBranch);
+  writer.field("maxParallel", plan.spec().maxParallel);
+  if (plan.budget().aiCredits || plan.budget().tokens) {
+    writer.key("budget").beginObject();
+    if (plan.budget().aiCredits) writer.rawField("aiCredits", decimal(*plan.budget().aiCredits));
+    if (plan.budget().tokens) writer.field("tokens", *plan.budget().tokens);
+    writer.endObject();
+  }
+  writer.key("usage");
+  writeUsage(writer, plan.usage());
+  writer.key("landed");
+  writeChanges(writer, plan.landedChanges());
+  if (!plan.overlaps().empty()) {
+    writer.key("overlaps").beginArray();
+    for (const std::string& overlap : plan.overlaps()) writer.raw(overlap);
+    writer.endArray();
+  }
+  writer.rawField("facts", plan.facts()).endObject();
+  return out;
+}
+
+std::string nodesJson(const Plan& plan, const NodeFilter& filter) {
+  std::vector<std::pair<int, NodeIndex>> found;
+  for (NodeIndex i = 0; i < plan.size(); ++i) {
+    const Node& node = plan.node(i);
+    if (filter.status && node.status != *filter.status) continue;
+    if (filter.phase && (node.attempts.empty() || node.phase != *filter.phase)) continue;
+    if (!filter.group.empty() && !isWithin(node.spec.group, filter.group)) continue;
+    found.emplace_back(rank(node.status), i);
+  }
+  std::ranges::sort(found);
+  std::string out;
+  json::Writer writer(out);
+  writer.beginObject().key("nodes").beginArray();
+  for (size_t i = filter.from; i < found.size() && i - filter.from < filter.most; ++i) {
+    writer.beginObject();
+    writeBrief(writer, plan, found[i].second);
+    writer.endObject();
+  }
+  writer.endArray().field("total", found.size()).endObject();
+  return out;
+}
+
+std::string nodeJson(const Plan& plan, NodeIndex index, bool isBusy) {
+  std::string out;
+  json::Writer writer(out);
+  writer.beginObject();
+  writeNode(writer, plan, index);
+  writer.field("busy", isBusy).key("attempts").beginArray();
+  const auto& attempts = plan.node(index).attempts;
+  for (size_t i = 0; i < attempts.size(); ++i) writeAttempt(writer, attempts[i], i + 1);
+  writer.endArray().endObject();
+  return out;
+}
+
+std::string groupsJson(const Plan& plan) {
+  std::map<std::string, Counts, std::less<>> direct;
+  for (NodeIndex i = 0; i < plan.size(); ++i) {
+    const Node& node = plan.node(i);
+    for (std::string_view group = node.spec.group; !group.empty(); group = parentOf(group)) {
+      (void)direct[std::string(group)];
+    }
+    if (!node.spec.group.empty()) {
+      ++direct[node.spec.group][static_cast<size_t>(node.status)];
+    }
+  }
+  std::map<std::string, Counts, std::less<>> all = direct;
+  // A group comes before those within it: from the last one back, each child is complete.
+  std::map<std::string, NodeStatus, std::less<>> statuses;
+  for (auto it = direct.rbegin(); it != direct.rend(); ++it) {
+    const NodeStatus status = statusOf(it->second);
+    statuses.emplace(it->first, status);
+    const auto parent = direct.find(parentOf(it->first));
+    if (parent == direct.end()) continue;
+    ++parent->second[static_cast<size_t>(status)];
+    Counts& sum = all.find(parent->first)->second;
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] += all.find(it->first)->second[i];
+  }
+  std::string out;
+  json::Writer writer(out);
+  writer.beginObject().key("groups").beginArray();
+  for (const auto& [group, status] : statuses) {
+    writer.beginObject().field("group", group).field("status", text(status)).key("counts");
+    writeCounts(writer, all.find(group)->second);
+    writer.endObject();
+  }
+  writer.endArray().endObject();
+  return out;
+}
+
+std::string graphJson(const Plan& plan) {
+  std::string out;
+  json::Writer writer(out);
+  writer.beginObject().key("nodes").beginArray();
+  for (NodeIndex i = 0; i < plan.size(); ++i) {
+    writer.beginObject();
+    writeNode(writer, plan, i);
+    writer.endObject();
+  }
+  writer.endArray().rawField("head", plan.spec().head).endObject();
+  return out;
+}
+
+bool isCurrent(const Engine& engine, const Effect& effect) {
+  const Plan* const plan =
+      engine.find(std::visit([](const auto& one) -> std::string_view { return one.plan; }, effect));
+  if (plan == nullptr) return false;
+  const auto* const run = std::get_if<RunPhase>(&effect);
+  if (run == nullptr) return true;
+  const Node& node = plan->node(run->node);
+  return holdsPlace(node.status) && node.phase == run->phase;
+}
+
+std::string effectJson(const Engine& engine, const Effect& effect) {
+  std::string out;
+  json::Writer writer(out);
+  writer.beginObject();
+  std::visit([&](const auto& one) { writeEffect(writer, engine, one); }, effect);
+  writer.endObject();
+  return out;
+}
+
+}  // namespace tap::plan

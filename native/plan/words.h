@@ -1,0 +1,177 @@
+// The closed sets that a plan is made of, and their words in tools, files and the journal.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/table.h"
+
+namespace tap::plan {
+
+enum class NodeStatus : uint8_t {
+  Pending,    // a dependency has not succeeded yet
+  Ready,      // may start
+  Scheduled,  // has a place; nothing of it runs yet
+  Running,
+  Succeeded,
+  Failed,
+  Blocked,  // a dependency failed, or was canceled
+  Canceled,
+  Count_,
+};
+inline constexpr size_t kNodeStatuses = static_cast<size_t>(NodeStatus::Count_);
+
+enum class PlanStatus : uint8_t {
+  Pending,
+  Running,
+  Paused,
+  Succeeded,
+  Failed,
+  Partial,  // some nodes succeeded and some did not, or the result could not be landed
+  Canceled,
+  Count_,
+};
+inline constexpr size_t kPlanStatuses = static_cast<size_t>(PlanStatus::Count_);
+
+// What a node goes through, in this order.
+enum class Phase : uint8_t { MergeFi, Prechecks, Work, Commit, Postchecks, MergeRi, Count_ };
+inline constexpr size_t kPhases = static_cast<size_t>(Phase::Count_);
+
+enum class PhaseStatus : uint8_t {
+  Pending,
+  Running,
+  Succeeded,
+  Failed,
+  Skipped,      // an earlier attempt did it
+  Interrupted,  // the host ended meanwhile, or a limit asked to wait
+  Canceled,
+  Count_,
+};
+
+enum class WorkKind : uint8_t { None, Process, Shell, Agent, Tool, Count_ };
+inline constexpr size_t kWorkKinds = static_cast<size_t>(WorkKind::Count_);
+
+template <class Id>
+struct Word {
+  Id id;
+  std::string_view text;
+};
+
+inline constexpr std::array<Word<NodeStatus>, kNodeStatuses> kNodeStatusWords{{
+    {NodeStatus::Pending, "pending"},
+    {NodeStatus::Ready, "ready"},
+    {NodeStatus::Scheduled, "scheduled"},
+    {NodeStatus::Running, "running"},
+    {NodeStatus::Succeeded, "succeeded"},
+    {NodeStatus::Failed, "failed"},
+    {NodeStatus::Blocked, "blocked"},
+    {NodeStatus::Canceled, "canceled"},
+}};
+inline constexpr std::array<Word<PlanStatus>, kPlanStatuses> kPlanStatusWords{{
+    {PlanStatus::Pending, "pending"},
+    {PlanStatus::Running, "running"},
+    {PlanStatus::Paused, "paused"},
+    {PlanStatus::Succeeded, "succeeded"},
+    {PlanStatus::Failed, "failed"},
+    {PlanStatus::Partial, "partial"},
+    {PlanStatus::Canceled, "canceled"},
+}};
+inline constexpr std::array<Word<Phase>, kPhases> kPhaseWords{{
+    {Phase::MergeFi, "merge-fi"},
+    {Phase::Prechecks, "prechecks"},
+    {Phase::Work, "work"},
+    {Phase::Commit, "commit"},
+    {Phase::Postchecks, "postchecks"},
+    {Phase::MergeRi, "merge-ri"},
+}};
+inline constexpr std::array<Word<PhaseStatus>, static_cast<size_t>(PhaseStatus::Count_)>
+    kPhaseStatusWords{{
+        {PhaseStatus::Pending, "pending"},
+        {PhaseStatus::Running, "running"},
+        {PhaseStatus::Succeeded, "succeeded"},
+        {PhaseStatus::Failed, "failed"},
+        {PhaseStatus::Skipped, "skipped"},
+        {PhaseStatus::Interrupted, "interrupted"},
+        {PhaseStatus::Canceled, "canceled"},
+    }};
+inline constexpr std::array<Word<WorkKind>, kWorkKinds> kWorkKindWords{{
+    {WorkKind::None, "none"},
+    {WorkKind::Process, "process"},
+    {WorkKind::Shell, "shell"},
+    {WorkKind::Agent, "agent"},
+    {WorkKind::Tool, "tool"},
+}};
+static_assert(idsAreIndices(kNodeStatusWords) && idsAreIndices(kPlanStatusWords) &&
+              idsAreIndices(kPhaseWords) && idsAreIndices(kPhaseStatusWords) &&
+              idsAreIndices(kWorkKindWords));
+
+template <class Id, size_t kRows>
+[[nodiscard]] constexpr std::optional<Id> idOf(const std::array<Word<Id>, kRows>& words,
+                                               std::string_view text) {
+  for (const auto& word : words) {
+    if (word.text == text) return word.id;
+  }
+  return std::nullopt;
+}
+
+[[nodiscard]] constexpr std::string_view text(NodeStatus id) {
+  return kNodeStatusWords[static_cast<size_t>(id)].text;
+}
+[[nodiscard]] constexpr std::string_view text(PlanStatus id) {
+  return kPlanStatusWords[static_cast<size_t>(id)].text;
+}
+[[nodiscard]] constexpr std::string_view text(Phase id) {
+  return kPhaseWords[static_cast<size_t>(id)].text;
+}
+[[nodiscard]] constexpr std::string_view text(PhaseStatus id) {
+  return kPhaseStatusWords[static_cast<size_t>(id)].text;
+}
+[[nodiscard]] constexpr std::string_view text(WorkKind id) {
+  return kWorkKindWords[static_cast<size_t>(id)].text;
+}
+
+// Only a retry leaves these.
+[[nodiscard]] constexpr bool isTerminal(NodeStatus status) {
+  return status >= NodeStatus::Succeeded;
+}
+[[nodiscard]] constexpr bool holdsPlace(NodeStatus status) {
+  return status == NodeStatus::Scheduled || status == NodeStatus::Running;
+}
+
+struct Transition {
+  NodeStatus from;
+  NodeStatus to;
+};
+
+// Every transition that there is.
+inline constexpr std::array<Transition, 17> kTransitions{{
+    {NodeStatus::Pending, NodeStatus::Ready},
+    {NodeStatus::Ready, NodeStatus::Scheduled},
+    {NodeStatus::Scheduled, NodeStatus::Running},
+    {NodeStatus::Running, NodeStatus::Succeeded},
+    {NodeStatus::Running, NodeStatus::Failed},
+    {NodeStatus::Scheduled, NodeStatus::Failed},  // starting failed
+    {NodeStatus::Pending, NodeStatus::Blocked},
+    {NodeStatus::Ready, NodeStatus::Blocked},
+    {NodeStatus::Pending, NodeStatus::Canceled},
+    {NodeStatus::Ready, NodeStatus::Canceled},
+    {NodeStatus::Scheduled, NodeStatus::Canceled},
+    {NodeStatus::Running, NodeStatus::Canceled},
+    {NodeStatus::Scheduled, NodeStatus::Ready},  // an attempt was interrupted
+    {NodeStatus::Running, NodeStatus::Ready},
+    {NodeStatus::Failed, NodeStatus::Pending},  // a retry
+    {NodeStatus::Canceled, NodeStatus::Pending},
+    {NodeStatus::Blocked, NodeStatus::Pending},
+}};
+
+[[nodiscard]] constexpr bool isTransition(NodeStatus from, NodeStatus to) {
+  for (const Transition& transition : kTransitions) {
+    if (transition.from == from && transition.to == to) return true;
+  }
+  return false;
+}
+
+}  // namespace tap::plan

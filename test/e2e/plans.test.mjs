@@ -1,0 +1,101 @@
+// Plans on the real CLI: the model makes one, agents on a headless server carry it out in worktrees, and its end
+// reaches a session.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { describe, test } from "node:test";
+import { callTool, say, toolNames, toolResults, userTexts } from "../support/model.mjs";
+import { startTap } from "../support/tap.mjs";
+import { waitFor } from "../support/wait.mjs";
+import { checkoutOf, gitIn } from "../js/features/plans-rig.mjs";
+
+const SLOW = { timeoutMs: 90_000 };
+
+const bash = (/** @type {string} */ command) => callTool("bash", { command, description: "work" });
+
+/** What each agent does, by a word in its task: a command, and a last word. */
+const AGENTS = /** @type {Record<string, string>} */ ({
+  "write the root": "echo root > root.txt",
+  "write the left": "cat root.txt > left.txt",
+  "write the right": "cat root.txt > right.txt",
+  "write both": "cat left.txt right.txt > both.txt",
+});
+const MEND = "echo mended > mended.txt";
+
+const PLAN = {
+  name: "four files",
+  targetBranch: "feature/four",
+  maxParallel: 2,
+  nodes: [
+    { id: "root", work: "@agent write the root" },
+    { id: "left", work: "@agent write the left", dependencies: ["root"] },
+    { id: "right", work: "@agent write the right", dependencies: ["root"] },
+    {
+      ...{ id: "both", work: "@agent write both", dependencies: ["left", "right"] },
+      ...{ postchecks: "test -f mended.txt", retry: { max: 1 } },
+    },
+  ],
+};
+
+/** @param {object} plan */
+const script = (plan) => (/** @type {any} */ request) => {
+  const text = userTexts(request).join("\n");
+  const word = Object.keys(AGENTS).find((one) => text.includes(one) && !text.includes("the plan"));
+  const last = request.body.messages.at(-1);
+  if (word !== undefined) {
+    if (last.role === "tool") return say(`${word}: done`);
+    return bash(text.includes("failed a check") ? MEND : AGENTS[word]);
+  }
+  if (toolResults(request).some(({ name }) => name === "create_copilot_plan"))
+    return say("it runs");
+  if (last.role !== "tool" && userTexts(request).length > 1) return say("noted");
+  if (toolNames(request).includes("create_copilot_plan")) {
+    return callTool("create_copilot_plan", plan);
+  }
+  return callTool("tap_tools", { group: "plans" });
+};
+
+/** A repository, and workers that reach the scripted model. @param {any} rig */
+function prepare(rig) {
+  const repo = rig.cli.workFolder;
+  const git = gitIn(repo);
+  git("config", "user.name", "A");
+  git("config", "user.email", "a@example.com");
+  fs.writeFileSync(path.join(repo, "a.txt"), "a\n");
+  git("add", "--all");
+  git("commit", "--quiet", "--message=first");
+  const folder = path.join(rig.cli.home, "tap");
+  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const provider = { type: "openai", baseUrl: rig.model.url, model: "fake" };
+  const config = { workers: { provider } };
+  fs.writeFileSync(path.join(folder, "config.json"), JSON.stringify(config), { mode: 0o600 });
+  return { repo, git };
+}
+
+const wasTold = (/** @type {any} */ rig, /** @type {RegExp} */ pattern) =>
+  rig.model.requests.some((/** @type {any} */ request) =>
+    userTexts(request).some((text) => pattern.test(text)),
+  );
+
+describe("plans", { concurrency: 1 }, () => {
+  test("the model makes a plan of four agents, one is retried, all lands, and a later session hears of it", async (t) => {
+    const rig = await startTap(t, script(PLAN));
+    const { repo, git } = prepare(rig);
+    const before = checkoutOf(repo);
+    const terminal = await rig.interactive();
+    await terminal.prompt("make the plan", /it runs/);
+    await waitFor(() => wasTold(rig, /Plan p\w+ \(four files\) ended: succeeded \(4 succeeded\)/), {
+      ...SLOW,
+      what: () => rig.report(),
+    });
+    assert.equal(git("show", "feature/four:both.txt"), "root\nroot");
+    assert.equal(git("show", "feature/four:mended.txt"), "mended");
+    assert.equal(git("rev-list", "--count", "main..feature/four"), "1");
+    assert.deepEqual(checkoutOf(repo), before);
+    assert.ok(wasTold(rig, /Your work on this task failed a check/));
+    await terminal.submit("/tap-plan");
+    await terminal.waitForScreen(/succeeded, 4 nodes: four files/);
+    await terminal.exit();
+  });
+});

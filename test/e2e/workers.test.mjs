@@ -1,0 +1,455 @@
+// Workers: the real CLI as a server of jobs, from a plain Node process, with a scripted model.
+
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import fs from "node:fs";
+import path from "node:path";
+import { describe, test } from "node:test";
+import { promisify } from "node:util";
+import { Workers } from "../../js/workers/workers.mjs";
+import { CopilotCli, REPO_ROOT } from "../support/cli.mjs";
+import {
+  callTool,
+  callTools,
+  say,
+  ScriptedModel,
+  toolNames,
+  toolResults,
+  userTexts,
+} from "../support/model.mjs";
+import { isAlive, killAll, processesOf } from "../support/processes.mjs";
+import { waitFor } from "../support/wait.mjs";
+import {
+  byJob,
+  failingModel,
+  jobOf,
+  pidIn,
+  resultsOf,
+  WorkerRig as Rig,
+} from "../support/workers.mjs";
+
+/** What fails once for each way of running a job is tried for both. */
+const WAYS = [
+  ["as a session of a server", {}],
+  ["as copilot -p", { isolated: true }],
+];
+
+for (const [way, how] of WAYS) {
+  describe(`a job ${way}`, { concurrency: 1 }, () => {
+    test("two at once write each into its own folder, and what they use adds up", async (t) => {
+      const rig = await Rig.start(t, (request) =>
+        toolResults(request).length > 0
+          ? say("wrote it")
+          : callTool("bash", { command: "pwd > where.txt", description: "where" }),
+      );
+      const folders = [rig.folder("one"), rig.folder("two")];
+      const results = await Promise.all(folders.map((cwd) => rig.run({ cwd }, how)));
+      for (const [at, result] of results.entries()) {
+        assert.equal(result.status, "succeeded", JSON.stringify(result));
+        assert.equal(
+          fs.readFileSync(path.join(folders[at], "where.txt"), "utf8").trim(),
+          folders[at],
+        );
+        assert.equal(result.summary, "wrote it");
+        assert.equal(result.turns, 2);
+        assert.deepEqual(result.usage.models.fake, { requests: 2, input: 2, output: 2, cached: 0 });
+        assert.ok(result.usage.sessionMs > 0 && result.usage.apiMs >= 0);
+        assert.equal(result.session, "deleted");
+      }
+      assert.ok(rig.events.some(({ kind, tool }) => kind === "tool" && tool === "bash"));
+      assert.ok(rig.events.some(({ kind, text }) => kind === "message" && text === "wrote it"));
+      assert.deepEqual(rig.sessions, []);
+      assert.equal(fs.readFileSync(rig.settings, "utf8"), '{ "theme": "dark" }\n');
+      assert.equal(fs.existsSync(path.join(rig.home, "settings.json")), false);
+    });
+
+    test("a write outside and git push are refused", async (t) => {
+      const rig = await Rig.start(t, []);
+      const outside = path.join(rig.root, "outside.txt");
+      rig.model.script(
+        byJob({
+          go: [
+            callTool("create", { path: outside, file_text: "x" }),
+            callTool("bash", { command: "touch ../touched.txt", description: "touch" }),
+            callTool("bash", { command: "git -C . push origin main", description: "push" }),
+            callTool("create", { path: path.join(rig.root, "more", "a.txt"), file_text: "x" }),
+            say("done"),
+          ],
+        }),
+      );
+      const more = rig.folder("more");
+      const result = await rig.run({ allowedFolders: [more] }, how);
+      assert.equal(result.status, "succeeded", JSON.stringify(result));
+      const results = resultsOf(rig.model.last);
+      assert.match(results[0], how.isolated ? /denied/ : /outside of this job's folders.*work/s);
+      assert.match(results[1], how.isolated ? /denied/ : /outside of this job's folders/);
+      assert.match(results[2], how.isolated ? /denied/ : /never pushes/);
+      assert.match(results[3], /Created file/);
+      assert.equal(fs.existsSync(outside), false);
+      assert.equal(fs.existsSync(path.join(rig.root, "touched.txt")), false);
+      assert.equal(rig.events.filter(({ kind }) => kind === "refused").length, 3);
+    });
+
+    test("a token or a provider's key is not in the environment of its shells", async (t) => {
+      process.env.GH_TOKEN = "token-of-test";
+      t.after(() => delete process.env.GH_TOKEN);
+      const rig = await Rig.start(
+        t,
+        (request) =>
+          toolResults(request).length > 0
+            ? say("done")
+            : callTool("bash", { command: "env > seen.txt", description: "x" }),
+        { config: { env: ["GH_TOKEN"] }, apiKey: "key-of-test" },
+      );
+      const job = rig.job({});
+      const result = await rig.run(job, how);
+      assert.equal(result.status, "succeeded", JSON.stringify(result));
+      const seen = fs.readFileSync(path.join(job.cwd, "seen.txt"), "utf8");
+      assert.match(seen, /^TAP_WORKER=1$/m);
+      assert.doesNotMatch(seen, /token-of-test|key-of-test/);
+    });
+
+    test("an error of the model fails the job, in its words", async (t) => {
+      const refusing = await failingModel(t, 400);
+      const rig = await Rig.start(t, [], { url: refusing.url });
+      const result = await rig.run({}, how);
+      assert.equal(result.status, "failed");
+      assert.equal(result.error.code, "MODEL");
+      assert.match(result.error.message, /not today/);
+    });
+
+    test("a rate limit is a pause and no failure", async (t) => {
+      const refusing = await failingModel(t, 429, { "retry-after": "1" });
+      const rig = await Rig.start(t, [], { url: refusing.url });
+      const result = await rig.run({}, how);
+      assert.equal(result.status, "rateLimited", JSON.stringify(result));
+      assert.ok(result.retryAfter >= 1);
+      assert.equal(result.session, "kept");
+    });
+
+    test("one that does nothing ends with its time", async (t) => {
+      const rig = await Rig.start(t, () => new Promise(() => {}));
+      const result = await rig.run({ timeout: 3000 }, how);
+      assert.equal(result.status, "failed");
+      assert.equal(result.error.code, "TIMEOUT");
+    });
+
+    test("one that never ends is stopped after its turns", async (t) => {
+      const rig = await Rig.start(t, () => callTool("bash", { command: "true", description: "x" }));
+      const result = await rig.run({ maxTurns: 3 }, how);
+      assert.equal(result.error?.code, "MAX_TURNS", JSON.stringify(result));
+      assert.equal(result.turns, 3);
+    });
+
+    test("cancelled in a command: aborted, and the command is gone", async (t) => {
+      const rig = await Rig.start(t, () =>
+        callTool("bash", { command: "echo $$ > pid; sleep 600", description: "sleep" }),
+      );
+      const ending = new AbortController();
+      const job = rig.job({ signal: ending.signal });
+      const running = rig.run(job, how);
+      const file = path.join(job.cwd, "pid");
+      const pid = await waitFor(() => Number(fs.readFileSync(file, "utf8")), { timeoutMs: 30_000 });
+      ending.abort();
+      const result = await running;
+      assert.equal(result.status, "aborted", JSON.stringify(result));
+      assert.equal(await isAlive(pid), false);
+    });
+
+    test("resumed by its id it knows what was said, and counts only what is new", async (t) => {
+      const rig = await Rig.start(t, (request) =>
+        say(jobOf(request).includes("and now") ? "second" : "first"),
+      );
+      const job = rig.job({ instructions: "remember the word walnut", keepSession: true });
+      const first = await rig.run(job, how);
+      assert.equal(first.session, "kept");
+      const again = {
+        ...job,
+        ...{
+          instructions: "and now?",
+          resume: true,
+          context: "exit 1\n```\u001b[31m",
+          keepSession: false,
+        },
+        totals: first.totals,
+      };
+      const second = await rig.run(again, how);
+      assert.equal(second.status, "succeeded", JSON.stringify(second));
+      assert.equal(second.summary, "second");
+      assert.deepEqual(userTexts(rig.model.last).length, 2);
+      assert.match(
+        jobOf(rig.model.last),
+        /walnut[\s\S]*and now\?[\s\S]*````\nexit 1\n```\\x1b\[31m\n````/,
+      );
+      assert.equal(second.usage.models.fake.requests, 1);
+      assert.equal(second.totals.models.fake.requests, 2);
+      assert.deepEqual(rig.sessions, []);
+    });
+  });
+}
+
+describe("the server of jobs", { concurrency: 1 }, () => {
+  test("killed: its jobs are interrupted, its shells end, and a new one resumes them", async (t) => {
+    const rig = await Rig.start(t, (request) =>
+      userTexts(request).length > 1
+        ? say("went on")
+        : callTool("bash", { command: "echo $$ > pid; sleep 600", description: "sleep" }),
+    );
+    const jobs = ["a", "b"].map((name) => rig.job({ cwd: rig.folder(name) }));
+    const running = jobs.map((job) => rig.run(job));
+    const pids = await Promise.all(jobs.map(({ cwd }) => pidIn(cwd)));
+    const [server] = await rig.workers.servers();
+    process.kill(server, "SIGKILL");
+    for (const result of await Promise.all(running)) {
+      assert.equal(result.status, "interrupted", JSON.stringify(result));
+      assert.equal(result.error.code, "SERVER_LOST");
+      assert.equal(result.session, "kept");
+      assert.equal(result.usage.models.fake.requests, 1);
+    }
+    for (const pid of pids) assert.equal(await isAlive(pid), false);
+    const again = await rig.run({ ...jobs[0], resume: true, instructions: "go on" });
+    assert.equal(again.status, "succeeded", JSON.stringify(again));
+    assert.equal(again.summary, "went on");
+    assert.match(jobOf(rig.model.last), /go[\s\S]*go on/);
+    assert.notDeepEqual(await rig.workers.servers(), [server]);
+  });
+
+  test("its owner killed: no process is left after 5 s", async (t) => {
+    const rig = await Rig.start(t, () =>
+      callTool("bash", { command: "echo $$ > pid; sleep 600", description: "sleep" }),
+    );
+    const { mayUse: _mayUse, ...job } = rig.job({});
+    const module = new URL("../../js/workers/workers.mjs", import.meta.url).href;
+    const program = `
+      import { Workers } from ${JSON.stringify(module)};
+      const workers = new Workers(${JSON.stringify(rig.options)});
+      await workers.run(${JSON.stringify(rig.cli)}, { ...${JSON.stringify(job)}, mayUse: () => "" });
+    `;
+    const owner = spawn(process.execPath, ["--input-type=module", "-e", program], {
+      stdio: "ignore",
+    });
+    const shell = await pidIn(job.cwd);
+    const before = await processesOf(rig.home);
+    assert.ok(before.length >= 2, "the server and its shell run");
+    owner.kill("SIGKILL");
+    await waitFor(async () => (await processesOf(rig.home)).length === 0, { timeoutMs: 5000 });
+    assert.equal(await isAlive(shell), false);
+  });
+
+  test("leads a group of its own, gets a new environment, and ends after its last job", async (t) => {
+    process.env.EXTENSION_PATH = "/nowhere";
+    process.env.GIT_CONFIG_COUNT_OF_TEST = "1";
+    process.env.WORKER_WANTED = "yes";
+    t.after(() => {
+      for (const name of ["EXTENSION_PATH", "GIT_CONFIG_COUNT_OF_TEST", "WORKER_WANTED"]) {
+        delete process.env[name];
+      }
+    });
+    const rig = await Rig.start(t, [say("done")], { config: { env: ["WORKER_WANTED"] } });
+    const began = rig.run({});
+    const [server] = await waitFor(async () => {
+      const pids = await rig.workers.servers();
+      return pids.length > 0 && pids;
+    });
+    const [info] = (await processesOf(rig.home)).filter(({ pid }) => pid === server);
+    assert.equal(info.env.EXTENSION_PATH, undefined);
+    assert.equal(info.env.GIT_CONFIG_COUNT_OF_TEST, undefined);
+    assert.equal(info.env.TAP_WORKER, "1");
+    assert.equal(info.env.WORKER_WANTED, "yes");
+    assert.ok(!info.cmdline.includes("--experimental"));
+    assert.ok(process.kill(-server, 0), "it leads a group");
+    assert.equal((await began).status, "succeeded");
+    const next = await rig.run({});
+    assert.equal(next.status, "succeeded");
+    await waitFor(async () => (await processesOf(rig.home)).length === 0);
+    assert.deepEqual(await rig.workers.servers(), []);
+  });
+
+  test("a job may be lent tools, and may do nothing that its session may not", async (t) => {
+    const rig = await Rig.start(t, (request) =>
+      toolResults(request).length > 0
+        ? say("done")
+        : callTools([
+            { name: "lookup", args: { word: "tap" } },
+            { name: "bash", args: { command: "echo secret", description: "x" } },
+          ]),
+    );
+    const asked = [];
+    const result = await rig.run({
+      tools: [
+        {
+          name: "lookup",
+          description: "looks a word up",
+          parameters: { type: "object", properties: { word: { type: "string" } } },
+          call: ({ word }) => `${word}: a valve`,
+        },
+      ],
+      mayUse: (tool, args) => {
+        asked.push([tool, args]);
+        return tool === "bash" ? "a rule denies it" : "";
+      },
+    });
+    assert.equal(result.status, "succeeded", JSON.stringify(result));
+    assert.ok(toolNames(rig.model.requests[0]).includes("lookup"));
+    const results = resultsOf(rig.model.last).sort();
+    assert.match(results[0], /a rule denies it/);
+    assert.equal(results[1], "tap: a valve");
+    assert.deepEqual(asked.find(([tool]) => tool === "bash")[1].command, "echo secret");
+  });
+
+  test("its end interrupts jobs, and a new one can resume them", async (t) => {
+    const rig = await Rig.start(t, () =>
+      callTool("bash", { command: "echo $$ > pid; sleep 600", description: "sleep" }),
+    );
+    const job = rig.job({});
+    const running = rig.run(job);
+    const shell = await pidIn(job.cwd);
+    await rig.workers.close();
+    const result = await running;
+    assert.equal(result.status, "interrupted", JSON.stringify(result));
+    assert.equal(await isAlive(shell), false);
+    assert.deepEqual(rig.sessions, [job.sessionId]);
+    assert.equal((await rig.run(job)).error.code, "INVALID");
+  });
+
+  test("an agent's own agents are held to the same", async (t) => {
+    const rig = await Rig.start(t, (request) => {
+      if (!jobOf(request).includes("look around")) {
+        const args = { agent_type: "general-purpose", prompt: "look around", name: "n" };
+        const task = { ...args, description: "d", mode: "sync" };
+        return toolResults(request).length > 0 ? say("done") : callTool("task", task);
+      }
+      if (toolResults(request).length > 0) return say(`seen: ${resultsOf(request).join(" ")}`);
+      return callTools([
+        { name: "bash", args: { command: "touch ../inner.txt", description: "x" } },
+        { name: "bash", args: { command: "echo forbidden", description: "x" } },
+      ]);
+    });
+    const result = await rig.run({
+      mayUse: (_tool, args) => (args.command === "echo forbidden" ? "a rule denies it" : ""),
+    });
+    assert.equal(result.status, "succeeded", JSON.stringify(result));
+    assert.equal(fs.existsSync(path.join(rig.root, "inner.txt")), false);
+    const seen = resultsOf(rig.model.last).join(" ");
+    assert.match(seen, /outside of this job's folders/);
+    assert.match(seen, /a rule denies it/);
+  });
+
+  test("copilot -p that is killed is interrupted, and its shells end", async (t) => {
+    const rig = await Rig.start(t, () =>
+      callTool("bash", { command: "echo $$ > pid; sleep 600", description: "sleep" }),
+    );
+    const job = rig.job({});
+    const running = rig.run(job, { isolated: true });
+    const shell = await pidIn(job.cwd);
+    const all = await processesOf(rig.home);
+    const main = all.filter(({ cmdline }) => cmdline.includes(job.sessionId));
+    for (const { pid } of main) process.kill(pid, "SIGKILL");
+    const result = await running;
+    assert.deepEqual([result.status, result.session], ["interrupted", "kept"]);
+    assert.equal(await isAlive(shell), false);
+  });
+
+  test("copilot -p gets no tool that the session may not use", async (t) => {
+    const rig = await Rig.start(t, [say("done")]);
+    const mayUse = (tool) => (tool === "bash" || tool === "create" ? "no" : "");
+    const result = await rig.run({ mayUse }, { isolated: true });
+    assert.equal(result.status, "succeeded", JSON.stringify(result));
+    const names = toolNames(rig.model.last);
+    assert.ok(names.includes("view"));
+    assert.ok(!names.includes("bash") && !names.includes("create"), names.join());
+  });
+
+  test("100 MB of output are bounded, and reads outside and unlisted hosts are refused", async (t) => {
+    const rig = await Rig.start(t, (request) => {
+      const done = toolResults(request).length;
+      if (done === 0) {
+        const command = "yes 0123456789 | head -c 100000000; printf '\\nlast\\033[31mone\\n'";
+        return callTool("bash", { command, description: "much" });
+      }
+      if (done > 1) return say("x".repeat(200_000));
+      return callTools([
+        { name: "view", args: { path: "/etc/passwd" } },
+        { name: "web_fetch", args: { url: "https://example.com/" } },
+        { name: "bash", args: { command: "curl -s https://example.com", description: "x" } },
+      ]);
+    });
+    const result = await rig.run({ allowedUrls: ["docs.example.com"] });
+    assert.equal(result.status, "succeeded", JSON.stringify(result).slice(0, 2000));
+    assert.ok(result.summary.length < 10_000);
+    assert.ok(rig.events.every(({ text }) => text.length <= 400 && !text.includes("\u001b")));
+    assert.ok(rig.events.length < 200, `${rig.events.length} events`);
+    const refused = resultsOf(rig.model.last).slice(1);
+    assert.equal(refused.filter((text) => /tap: /.test(text)).length, 3, refused.join("\n"));
+  });
+
+  test("in the user's own home a session is deleted with its end, and settings stay", async (t) => {
+    const rig = await Rig.start(t, [say("done")]);
+    const workers = new Workers({ ...rig.options, config: {} });
+    t.after(() => workers.close());
+    t.after(() => killAll(rig.userHome));
+    const result = await workers.run(rig.cli, rig.job({}));
+    assert.equal(result.status, "failed", "there is no login");
+    assert.ok(["MODEL", "SESSION"].includes(result.error.code), JSON.stringify(result));
+    const state = path.join(rig.userHome, "session-state");
+    const left = fs.existsSync(state) ? fs.readdirSync(state) : [];
+    assert.deepEqual(
+      left.filter((name) => !name.startsWith(".")),
+      [],
+    );
+    assert.equal(fs.readFileSync(rig.settings, "utf8"), '{ "theme": "dark" }\n');
+    const models = await workers.models(rig.cli);
+    assert.equal(models.source, "catalog");
+    assert.ok(models.models.length > 5);
+    assert.ok(models.models.some(({ vendor }) => vendor === "anthropic"));
+    assert.equal(await workers.models(rig.cli), models, "for an hour it is not asked again");
+  });
+
+  test("jobs that cannot be are refused with a reason", async (t) => {
+    const rig = await Rig.start(t, [say("done")]);
+    const sessionId = randomUUID();
+    const [first, second] = await Promise.all([rig.run({ sessionId }), rig.run({ sessionId })]);
+    assert.equal(first.status, "succeeded");
+    assert.deepEqual([second.error.code, second.turns], ["INVALID", 0]);
+    const unknown = await rig.run({ resume: true });
+    assert.equal(unknown.error.code, "SESSION");
+    const lent = [{ name: "x", description: "x", parameters: {}, call: () => "" }];
+    const isolated = await rig.run({ tools: lent }, { isolated: true });
+    assert.equal(isolated.error.code, "UNSUPPORTED");
+    const nowhere = { cli: rig.cli.cli, sdk: path.join(rig.root, "no-sdk") };
+    const none = await rig.workers.run(nowhere, rig.job({}));
+    assert.equal(none.error.code, "START");
+    assert.match(none.error.message, /Was the CLI updated\?/);
+  });
+
+  test("the line for a user does what the job does", async (t) => {
+    const rig = await Rig.start(t, (request) =>
+      toolResults(request).length > 0
+        ? say("done")
+        : callTool("bash", { command: "echo 'it works' > by-hand.txt", description: "x" }),
+    );
+    const job = rig.job({ instructions: "it's a job\nof two lines" });
+    const line = rig.workers.commandLine(job, rig.cli.cli);
+    const env = { ...process.env, COPILOT_OFFLINE: "true" };
+    await promisify(execFile)("/bin/sh", ["-c", line], { env, timeout: 60_000 });
+    assert.equal(fs.readFileSync(path.join(job.cwd, "by-hand.txt"), "utf8"), "it works\n");
+    assert.match(jobOf(rig.model.last), /it's a job\nof two lines/);
+    assert.deepEqual(rig.sessions, [job.sessionId]);
+    assert.deepEqual(await rig.workers.forget(rig.cli, [job.sessionId]), [true]);
+    assert.deepEqual(rig.sessions, []);
+  });
+});
+
+test("TAP_WORKER=1: tap's extension does not join", async (t) => {
+  const model = await ScriptedModel.start([say("done")]);
+  const cli = await CopilotCli.create({ extension: REPO_ROOT, model });
+  t.after(async () => {
+    await cli.dispose();
+    await model.close();
+  });
+  const { code } = await cli.runPrompt("go", { env: { TAP_WORKER: "1" } });
+  assert.equal(code, 0);
+  assert.ok(!toolNames(model.last).includes("tap_status"));
+  assert.deepEqual(await cli.gatewayHosts(), []);
+});

@@ -1,0 +1,64 @@
+// A gateway host, a feature host and a session for emitters: processes of their own, as users have them.
+
+import fs from "node:fs";
+import path from "node:path";
+import { openControl } from "../../../js/base/control.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+import { Host } from "../../support/test-host.mjs";
+import { waitFor } from "../../support/wait.mjs";
+
+export const USER_HOME = { toolGroups: ["emitters"] };
+
+/** @param {import("node:test").TestContext} t @param {string} [home] */
+export function homeFolder(t, home = temporaryFolder(t)) {
+  fs.mkdirSync(path.join(home, "tap"), { recursive: true, mode: 0o700 });
+  const file = path.join(home, "tap", "config.json");
+  fs.writeFileSync(file, JSON.stringify(USER_HOME), { mode: 0o600 });
+  return home;
+}
+
+/** @param {import("node:test").TestContext} t @param {object} [fields] of the session @param {string} [home] */
+export async function setUp(t, fields = {}, home = homeFolder(t)) {
+  const host = await Host.elected(t, { COPILOT_HOME: home });
+  const cwd = fs.realpathSync(temporaryFolder(t));
+  const join = (/** @type {object} */ more = {}) => host.session(t, { cwd, cliPid: 4711, ...more });
+  const session = await join(fields);
+  const control = await openControl(host.files);
+  t.after(() => control.close());
+  return { host, home, cwd, session, join, control, ...helpersOf(host, session, control) };
+}
+
+/** @param {Host} host @param {any} session @param {any} control */
+export function helpersOf(host, session, control) {
+  const call = async (/** @type {string} */ name, /** @type {object} */ args = {}) => {
+    const outcome = await waitFor(
+      async () => {
+        const result = await session.call(name, args);
+        return result?.code !== "DISCONNECTED" && { result };
+      },
+      { what: () => `${name}\n${host.log}`, timeoutMs: 20_000 },
+    );
+    const { result } = outcome;
+    return typeof result === "string" ? JSON.parse(result) : result;
+  };
+  const shown = () =>
+    session.events.filter(({ type }) => type === "timeline").map(({ text }) => text);
+  const injected = () =>
+    session.events.filter(({ type }) => type === "inject").map(({ prompt }) => prompt);
+  const becomes = (/** @type {string} */ state) =>
+    session.send({ type: "activity", activity: state });
+  const records = async (/** @type {string} */ collection) =>
+    (await control.request("records.query", { collection, limit: 100 })).records;
+  const hostPid = () =>
+    waitFor(async () => (await control.request("features.report", {})).host.pid, {
+      timeoutMs: 20_000,
+    });
+  return { call, shown, injected, becomes, records, hostPid };
+}
+
+export const until = (/** @type {() => any} */ look, /** @type {any} */ what) =>
+  waitFor(look, { what, timeoutMs: 20_000 });
+
+/** @param {string} cwd @param {object[]} emitters */
+export const writeConfig = (cwd, emitters) =>
+  fs.writeFileSync(path.join(cwd, "tap.config.json"), JSON.stringify({ emitters }, null, 2));

@@ -1,0 +1,101 @@
+// Plans in the feature host, a process of its own, with a real repository.
+
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { openControl } from "../../../js/base/control.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+import { Host } from "../../support/test-host.mjs";
+import { waitFor } from "../../support/wait.mjs";
+
+const GIT_ENV = {
+  PATH: process.env.PATH,
+  HOME: "/nonexistent",
+  GIT_CONFIG_NOSYSTEM: "1",
+  GIT_AUTHOR_NAME: "A",
+  GIT_AUTHOR_EMAIL: "a@example.com",
+  GIT_COMMITTER_NAME: "A",
+  GIT_COMMITTER_EMAIL: "a@example.com",
+};
+
+/** @param {string} cwd */
+export const gitIn =
+  (cwd) =>
+  (/** @type {string[]} */ ...args) =>
+    execFileSync("git", args, { cwd, encoding: "utf8", env: GIT_ENV, stdio: "pipe" }).trim();
+
+/** A repository with a few files and an own identity. @param {import("node:test").TestContext} t */
+export function makeRepository(t) {
+  const repo = fs.realpathSync(temporaryFolder(t));
+  const git = gitIn(repo);
+  git("init", "--quiet", "--initial-branch=main");
+  git("config", "user.name", "A");
+  git("config", "user.email", "a@example.com");
+  for (const name of ["a", "b", "c"]) fs.writeFileSync(path.join(repo, `${name}.txt`), `${name}\n`);
+  git("add", "--all");
+  git("commit", "--quiet", "--message=first");
+  return { repo, git };
+}
+
+/** What no plan may change. @param {string} repo */
+export function checkoutOf(repo) {
+  const git = gitIn(repo);
+  return {
+    head: git("rev-parse", "HEAD"),
+    branch: git("symbolic-ref", "HEAD"),
+    status: git("status", "--porcelain=v2", "--untracked-files=all"),
+    stash: git("stash", "list"),
+  };
+}
+
+/** @param {import("node:test").TestContext} t @param {{home?: string, repo?: string, config?: object}} [given] config: of the user */
+export async function plansRig(t, given = {}) {
+  const made = given.repo ? { repo: given.repo, git: gitIn(given.repo) } : makeRepository(t);
+  const { repo, git } = made;
+  const home = given.home ?? temporaryFolder(t);
+  fs.mkdirSync(path.join(home, "tap"), { recursive: true, mode: 0o700 });
+  const config = path.join(home, "tap", "config.json");
+  fs.writeFileSync(config, JSON.stringify({ toolGroups: ["plans"], ...given.config }), {
+    mode: 0o600,
+  });
+  const host = await Host.elected(t, { COPILOT_HOME: home });
+  const join = (/** @type {object} */ more = {}) =>
+    host.session(t, { cwd: repo, cliPid: 4711, ...more });
+  const session = await join();
+  const control = await openControl(host.files);
+  t.after(() => control.close());
+  /** What the tool answers, or how it failed. */
+  const ask = async (/** @type {string} */ name, /** @type {object} */ args = {}) => {
+    const { result } = await waitFor(
+      async () => {
+        const outcome = await session.call(name, args);
+        return outcome?.code !== "DISCONNECTED" && { result: outcome };
+      },
+      { what: () => `${name}\n${host.log}`, timeoutMs: 20_000 },
+    );
+    return typeof result === "string" ? JSON.parse(result) : result;
+  };
+  /** @param {object} plan @returns {Promise<string>} its id */
+  const create = async (plan) => {
+    const answer = await ask("create_copilot_plan", { name: "test", ...plan });
+    if (!answer.planId) throw new Error(JSON.stringify(answer));
+    return answer.planId;
+  };
+  /** @param {string} planId @returns {Promise<any>} its status, once it has ended */
+  const ended = (planId) =>
+    waitFor(
+      async () => {
+        const status = await ask("wait_copilot_plan", { planId, timeout: 5 });
+        return status.endedAt !== undefined && status;
+      },
+      {
+        what: async () => JSON.stringify(await ask("get_copilot_plan_status", { planId })),
+        timeoutMs: 60_000,
+      },
+    );
+  const hostPid = () =>
+    waitFor(async () => (await control.request("features.report", {})).host.pid, {
+      timeoutMs: 20_000,
+    });
+  return { repo, git, home, host, session, join, control, ask, create, ended, hostPid };
+}

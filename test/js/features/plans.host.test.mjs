@@ -1,0 +1,156 @@
+// Plans in the feature host, with real git and real commands.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { waitFor } from "../../support/wait.mjs";
+import { checkoutOf, plansRig } from "./plans-rig.mjs";
+
+test("a diamond of commands lands in its target, and the checkout is as it was", async (t) => {
+  const { repo, git, create, ended, control } = await plansRig(t);
+  const before = checkoutOf(repo);
+  const planId = await create({
+    targetBranch: "feature/x",
+    nodes: [
+      { id: "root", work: "echo root > root.txt" },
+      { id: "left", dependencies: ["root"], work: "cat root.txt; echo left > left.txt" },
+      { id: "right", dependencies: ["root"], work: "echo right >> a.txt" },
+      {
+        ...{ id: "join", dependencies: ["left", "right"], work: "cat left.txt a.txt > both.txt" },
+        postchecks: "test -f both.txt && test -f left.txt",
+      },
+    ],
+  });
+  const { status, counts, landed } = await ended(planId);
+  assert.equal(status, "succeeded");
+  assert.deepEqual(counts, { succeeded: 4 });
+  assert.equal(landed.files, 4, "all that the target has got");
+  assert.equal(git("show", "feature/x:both.txt"), "left\na\nright");
+  assert.equal(git("log", "--format=%s", "main..feature/x"), "join");
+  assert.deepEqual(checkoutOf(repo), before);
+  const { records } = await control.request("records.query", { collection: "plan" });
+  assert.deepEqual(
+    records.map(({ body }) => [body.event, body.plan, body.status]),
+    [
+      ["ended", planId, "succeeded"],
+      ["started", planId, "running"],
+    ],
+  );
+  const left = () => fs.readdirSync(path.join(repo, ".worktrees"));
+  await waitFor(() => left().length === 0, {
+    what: async () =>
+      JSON.stringify(
+        (await control.request("features.report", {})).features.find(
+          (one) => one.id === "builtin:orchestrator",
+        ).diagnostics,
+      ),
+  });
+});
+
+test("a node that fails blocks what depends on it, says why, and is retried from there", async (t) => {
+  const { repo, create, ended, ask } = await plansRig(t);
+  const flag = path.join(repo, ".git", "may");
+  const planId = await create({
+    nodes: [
+      { id: "bad", work: `echo tried; echo made > made.txt; test -f ${flag}` },
+      { id: "after", dependencies: ["bad"], work: "test -f made.txt && echo x > x.txt" },
+      { id: "other", work: "echo y > y.txt" },
+    ],
+  });
+  const { status, nodes } = await ended(planId);
+  assert.equal(status, "partial");
+  assert.equal(nodes[0].id, "bad");
+  assert.match(nodes[0].error, /ended with exit code 1/);
+  const why = await ask("get_copilot_node_failure_context", { planId, nodeId: "bad" });
+  assert.equal(why.phase, "work");
+  assert.equal(why.exitCode, 1);
+  assert.equal(why.lastLines, "tried");
+  const logs = await ask("get_copilot_node_logs", { planId, nodeId: "bad" });
+  assert.equal(logs.text, "tried\n");
+  fs.writeFileSync(flag, "");
+  await ask("retry_copilot_node", { planId, nodeId: "bad" });
+  assert.equal((await ended(planId)).status, "succeeded");
+  const { attempts } = await ask("get_copilot_node_attempts", { planId, nodeId: "bad" });
+  assert.deepEqual(
+    attempts.map((/** @type {any} */ one) => one.status),
+    ["failed", "succeeded"],
+  );
+});
+
+test("a node that changes nothing has not worked, unless it says so", async (t) => {
+  const { create, ended, ask } = await plansRig(t);
+  const evidence = `mkdir -p .orchestrator/evidence; echo '{"summary":"looked"}' > .orchestrator/evidence/looks.json`;
+  const planId = await create({
+    nodes: [
+      { id: "idle", work: "true" },
+      { id: "calm", work: "true", expectsNoChanges: true },
+      { id: "looks", work: evidence },
+    ],
+  });
+  const { status, nodes } = await ended(planId);
+  assert.equal(status, "partial");
+  assert.match(nodes[0].error, /no evidence of work/);
+  const seen = await ask("get_copilot_node", { planId, nodeId: "looks" });
+  assert.equal(seen.evidence.summary, "looked");
+});
+
+test("a plan with mistakes is refused with all of them, and nothing is made", async (t) => {
+  const { ask, repo } = await plansRig(t);
+  const refused = await ask("create_copilot_plan", {
+    name: "x",
+    nodes: [
+      { id: "a", work: { type: "shel", command: "x" } },
+      { id: "a", dependencys: [] },
+    ],
+  });
+  assert.equal(refused.code, "INVALID_ARGUMENTS");
+  assert.match(refused.text, /nodes\[0\]\.work\.type: expected process, shell, agent or tool/);
+  assert.match(refused.text, /nodes\[1\]\.dependencys: .*Did you mean "dependencies"/);
+  assert.match(refused.text, /nodes\[1\]\.id: "a" is the id of nodes\[0\], too/);
+  assert.equal(fs.existsSync(path.join(repo, ".worktrees")), false);
+});
+
+test("after the feature host is killed a plan goes on, and no step is done twice", async (t) => {
+  const { repo, create, ended, hostPid, git } = await plansRig(t);
+  const ran = path.join(repo, ".git", "ran");
+  const planId = await create({
+    targetBranch: "feature/x",
+    maxParallel: 1,
+    nodes: [
+      { id: "first", work: `echo first >> ${ran}; echo 1 > 1.txt` },
+      { id: "slow", dependencies: ["first"], work: `echo slow >> ${ran}; sleep 2; echo 2 > 2.txt` },
+      { id: "last", dependencies: ["slow"], work: `echo last >> ${ran}; echo 3 > 3.txt` },
+    ],
+  });
+  while (!fs.existsSync(ran) || !fs.readFileSync(ran, "utf8").includes("slow")) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  process.kill(await hostPid(), "SIGKILL");
+  assert.equal((await ended(planId)).status, "succeeded");
+  const lines = fs.readFileSync(ran, "utf8").trim().split("\n");
+  assert.deepEqual(lines, ["first", "slow", "slow", "last"], "only what was interrupted ran again");
+  assert.equal(git("show", "feature/x:3.txt"), "3");
+});
+
+test("the session's rules hold for what a plan runs, when it is made and when it starts", async (t) => {
+  const rules = {
+    name: "careful",
+    deny: [{ match: { tool: "bash", args: "git push" }, reason: "nobody pushes here" }],
+  };
+  const { ask, create, ended, repo } = await plansRig(t, { config: { declarative: [rules] } });
+  const push = { id: "a", work: "git push origin main" };
+  const refused = await ask("create_copilot_plan", { name: "x", nodes: [push] });
+  assert.match(refused.text, /DENIED: denied by .*: nobody pushes here/);
+  const setup = await ask("create_copilot_plan", {
+    ...{ name: "x", setup: "git push", nodes: [{ id: "a", work: "true" }] },
+  });
+  assert.match(setup.text, /nobody pushes here/);
+  const variable = await ask("create_copilot_plan", {
+    ...{ name: "x", env: { BASH_ENV: "/tmp/x" }, nodes: [{ id: "a", work: "true" }] },
+  });
+  assert.match(variable.text, /REFUSED_VARIABLE: env: BASH_ENV says what a shell reads first/);
+  assert.equal(fs.existsSync(path.join(repo, ".worktrees")), false);
+  const planId = await create({ nodes: [{ id: "a", work: "echo x > x.txt" }] });
+  assert.equal((await ended(planId)).status, "succeeded");
+});

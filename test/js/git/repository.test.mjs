@@ -1,0 +1,257 @@
+// What a repository is asked before a plan begins, and why it may be refused.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { changedBetween, lookAtCheckout, statusOf, whereIs } from "../../../js/git/checkouts.mjs";
+import { openRepository } from "../../../js/git/repository.mjs";
+import { checkoutBytes, checkSpace, checkUsable, isProtected } from "../../../js/git/usable.mjs";
+import { Worktrees } from "../../../js/git/worktrees.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+import { commit, git, gitWorks, makeRepository, write } from "./rig.mjs";
+
+/** A bare repository with one commit on `main`. */
+function remoteOf(t, root) {
+  const remote = path.join(temporaryFolder(t), "remote.git");
+  git(root, "clone", "--quiet", "--bare", root, remote);
+  return remote;
+}
+
+test("a repository is opened from any folder in it, by way of links", async (t) => {
+  const { root } = await makeRepository(t, { files: { "deep/er/a.txt": "a\n" } });
+  const link = path.join(temporaryFolder(t), "link");
+  fs.symlinkSync(path.join(root, "deep"), link);
+  for (const folder of [root, path.join(root, "deep", "er"), link]) {
+    const repository = await openRepository(folder);
+    assert.equal(repository.root, root);
+    assert.equal(repository.commonDir, path.join(root, ".git"));
+    assert.equal(repository.shallow, false);
+    assert.equal(repository.hexDigits, 40);
+  }
+});
+
+test("what is no repository with a checkout is refused: nothing there, bare, git's own folder", async (t) => {
+  const { root } = await makeRepository(t);
+  const bare = remoteOf(t, root);
+  await assert.rejects(openRepository(path.join(root, "none")), { code: "NOT_A_REPOSITORY" });
+  await assert.rejects(openRepository(temporaryFolder(t)), { code: "NOT_A_REPOSITORY" });
+  await assert.rejects(openRepository(bare), { code: "BARE", message: /with a checkout/ });
+  await assert.rejects(openRepository(path.join(root, ".git")), { code: "NOT_A_REPOSITORY" });
+});
+
+test("a linked worktree of a repository is opened as the user's checkout, and worktrees go to the main one", async (t) => {
+  const { root } = await makeRepository(t);
+  const linked = path.join(fs.realpathSync(temporaryFolder(t)), "linked");
+  git(root, "worktree", "add", "--quiet", "-b", "other", linked);
+  const repository = await openRepository(linked);
+  assert.equal(repository.root, linked);
+  assert.equal(repository.commonDir, path.join(root, ".git"));
+  assert.equal(await new Worktrees(repository).folder(), path.join(root, ".worktrees"));
+});
+
+test("the default branch is what the remote says, else a usual one, else the one checked out", async (t) => {
+  const { root, repository } = await makeRepository(t, { untouched: false });
+  assert.equal(await repository.defaultBranch(), "main");
+  git(root, "branch", "-m", "main", "own");
+  assert.equal(await repository.defaultBranch(), "main", "it is asked once");
+  assert.equal(await (await openRepository(root)).defaultBranch(), "own");
+  git(root, "branch", "master");
+  assert.equal(await (await openRepository(root)).defaultBranch(), "master");
+  const clone = path.join(temporaryFolder(t), "clone");
+  git(root, "clone", "--quiet", root, clone);
+  git(clone, "branch", "main");
+  assert.equal(await (await openRepository(clone)).defaultBranch(), "own");
+});
+
+test("a base is looked for locally, then at remotes, and after a fetch where that is asked for", async (t) => {
+  const { root, first } = await makeRepository(t, { untouched: false });
+  const clone = path.join(fs.realpathSync(temporaryFolder(t)), "clone");
+  git(root, "clone", "--quiet", root, clone);
+  git(root, "branch", "late");
+  const second = commit(root, { "a.txt": "2\n" });
+  git(clone, "tag", "-a", "-m", "x", "v1");
+  const repository = await openRepository(clone);
+  assert.deepEqual(await repository.resolveBase("main"), {
+    name: "main",
+    ref: "refs/heads/main",
+    commit: first,
+  });
+  assert.equal((await repository.resolveBase()).commit, first);
+  assert.equal(
+    (await repository.resolveBase("v1")).commit,
+    first,
+    "an annotated tag means its commit",
+  );
+  assert.equal((await repository.resolveBase(first)).commit, first);
+  assert.equal((await repository.resolveBase("HEAD")).commit, first);
+  await assert.rejects(repository.resolveBase("late"), {
+    code: "UNKNOWN_BRANCH",
+    message: /fetch: true/,
+  });
+  const late = await repository.resolveBase("late", { fetch: true });
+  assert.deepEqual(late, { name: "late", ref: "refs/remotes/origin/late", commit: first });
+  assert.equal(git(clone, "rev-parse", "origin/main"), second);
+  assert.equal((await repository.resolveBase("main")).commit, first, "local comes first");
+  await assert.rejects(repository.resolveBase("0".repeat(40)), { code: "UNKNOWN_COMMIT" });
+  for (const name of ["--upload-pack=x", "a b", "main~1", "../x"]) {
+    await assert.rejects(repository.resolveBase(name), { code: "INVALID" });
+  }
+});
+
+test("a repository without a commit is refused", async (t) => {
+  const root = temporaryFolder(t);
+  git(root, "init", "--quiet");
+  const repository = await openRepository(root);
+  for (const name of [undefined, "HEAD"]) {
+    await assert.rejects(repository.resolveBase(name), {
+      code: "NO_COMMIT",
+      message: /Commit something/,
+    });
+  }
+});
+
+test("a shallow repository works, and says that it is one", async (t) => {
+  const { root } = await makeRepository(t, { untouched: false });
+  commit(root, { "a.txt": "2\n" });
+  const clone = path.join(temporaryFolder(t), "clone");
+  git(root, "clone", "--quiet", "--depth=1", `file://${root}`, clone);
+  const repository = await openRepository(clone);
+  assert.equal(repository.shallow, true);
+  const { commit: base } = await repository.resolveBase();
+  const worktrees = new Worktrees(repository);
+  const made = await worktrees.add({
+    plan: "p",
+    node: "n",
+    attempt: 1,
+    nonce: "x".repeat(16),
+    commit: base,
+  });
+  assert.equal(fs.readFileSync(path.join(made.path, "a.txt"), "utf8"), "2\n");
+});
+
+test("a repository in the middle of something is refused, with how to end it", async (t) => {
+  const { root, repository, first } = await makeRepository(t, { untouched: false });
+  git(root, "checkout", "--quiet", "-b", "side", first);
+  commit(root, { "a.txt": "side\n" });
+  git(root, "checkout", "--quiet", "main");
+  commit(root, { "a.txt": "main\n" });
+  const cases = [
+    ["a merge", ["merge", "side"], ["merge", "--abort"]],
+    ["a rebase", ["rebase", "side"], ["rebase", "--abort"]],
+    ["a cherry-pick", ["cherry-pick", "side"], ["cherry-pick", "--abort"]],
+    ["a revert", ["revert", "--no-edit", first], ["revert", "--abort"]],
+    ["a bisection", ["bisect", "start"], ["bisect", "reset"]],
+  ];
+  for (const [what, begin, end] of cases) {
+    gitWorks(root, ...begin);
+    await assert.rejects(checkUsable(repository), (error) => {
+      assert.equal(error.code, "BUSY");
+      assert.match(error.message, new RegExp(`in the middle of ${what}\\b.*git ${end.join(" ")}`));
+      return true;
+    });
+    git(root, ...end);
+    await checkUsable(repository);
+  }
+});
+
+test("what the user has not committed is named", async (t) => {
+  const { root, repository } = await makeRepository(t, { untouched: false });
+  write(root, { "a.txt": "changed\n", "new name\nwith a break.txt": "x" });
+  const { changed } = await checkUsable(repository);
+  assert.deepEqual(changed, ["a.txt", "new name\nwith a break.txt", "not-committed.txt"]);
+});
+
+test("a dirty submodule is refused, a clean one is not", async (t) => {
+  const { root: inner } = await makeRepository(t);
+  const { root, repository } = await makeRepository(t, { untouched: false });
+  git(root, "submodule", "--quiet", "add", inner, "sub");
+  git(root, "commit", "--quiet", "-m", "with a submodule");
+  await checkUsable(repository);
+  write(root, { "sub/a.txt": "changed\n" });
+  await assert.rejects(checkUsable(repository), { code: "DIRTY_SUBMODULE", message: /"sub"/ });
+});
+
+test("a protected target is refused by name and by pattern", async (t) => {
+  const { repository } = await makeRepository(t);
+  const plan = { targetBranch: "release/1", protectedBranches: ["main", "release/*"] };
+  await assert.rejects(checkUsable(repository, plan), { code: "PROTECTED" });
+  await checkUsable(repository, { ...plan, targetBranch: "release/1/x" });
+  assert.equal(isProtected("release/1/x", ["release/**"]), true);
+  assert.equal(isProtected("mainx", ["main"]), false);
+  assert.equal(isProtected("mXin", ["m.in"]), false);
+});
+
+test("a checkout that would not fit on the disk is refused before it is made", async (t) => {
+  const { repository, first, root } = await makeRepository(t, {
+    files: { big: "x".repeat(10_000), small: "x" },
+  });
+  assert.equal(await checkoutBytes(repository, first), 4 * 4096);
+  const wanted = { commit: first, folder: path.join(root, "not", "there"), count: 2 };
+  await checkSpace(repository, wanted);
+  const needed = 2 * 4 * 4096 + 64 * 1024 * 1024;
+  await checkSpace(repository, { ...wanted, free: async () => needed });
+  const full = checkSpace(repository, { ...wanted, free: async () => needed - 1 });
+  await assert.rejects(full, { code: "NO_SPACE", message: /2 checkouts need about/ });
+});
+
+test("two looks at the user's checkout tell which files changed between them", async (t) => {
+  const { root, repository } = await makeRepository(t, { untouched: false });
+  write(root, { "a.txt": "dirty\n" });
+  const before = await lookAtCheckout(repository);
+  assert.deepEqual(changedBetween(before, await lookAtCheckout(repository)), []);
+  write(root, { "a.txt": "dirtier\n", "b.txt": "now, too\n", "new.txt": "" });
+  fs.rmSync(path.join(root, "not-committed.txt"));
+  const after = await lookAtCheckout(repository);
+  assert.deepEqual(changedBetween(before, after), [
+    "a.txt",
+    "b.txt",
+    "new.txt",
+    "not-committed.txt",
+  ]);
+});
+
+test("a look at a checkout does not refresh its index", async (t) => {
+  const { root, repository } = await makeRepository(t);
+  const index = fs.readFileSync(path.join(root, ".git", "index"));
+  const file = path.join(root, "a.txt");
+  fs.utimesSync(file, new Date(1e12), new Date(1e12));
+  assert.deepEqual((await statusOf(repository)).tracked, []);
+  assert.deepEqual(fs.readFileSync(path.join(root, ".git", "index")), index);
+});
+
+test("a branch is found where it is checked out, with what is changed there", async (t) => {
+  const { root, repository } = await makeRepository(t, { untouched: false });
+  const linked = path.join(fs.realpathSync(temporaryFolder(t)), "linked\nwith a break");
+  git(root, "worktree", "add", "--quiet", "-b", "other", linked);
+  git(root, "branch", "free");
+  assert.equal(await whereIs(repository, "free"), undefined);
+  const clean = { path: linked, clean: true, changed: [], operation: "" };
+  assert.deepEqual(await whereIs(repository, "other"), clean);
+  write(linked, { untracked: "x" });
+  assert.deepEqual(
+    await whereIs(repository, "other"),
+    clean,
+    "untracked files are in nobody's way",
+  );
+  write(linked, { "a.txt": "x" });
+  assert.deepEqual(await whereIs(repository, "other"), {
+    ...clean,
+    clean: false,
+    changed: ["a.txt"],
+  });
+  assert.equal((await whereIs(repository, "main")).path, root);
+  fs.rmSync(linked, { recursive: true });
+  assert.equal(await whereIs(repository, "other"), undefined, "its folder is gone");
+});
+
+test("a branch that is being rebased counts as checked out", async (t) => {
+  const { root, repository, first } = await makeRepository(t, { untouched: false });
+  git(root, "checkout", "--quiet", "-b", "side", first);
+  commit(root, { "a.txt": "side\n" });
+  git(root, "checkout", "--quiet", "main");
+  commit(root, { "a.txt": "main\n" });
+  assert.equal(gitWorks(root, "rebase", "side"), false);
+  const { clean, operation } = await whereIs(repository, "main");
+  assert.deepEqual([clean, operation], [false, "a rebase"]);
+});

@@ -1,0 +1,240 @@
+// Worktrees of attempts: making them, at once and again after a crash, and what is brought into them.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { bring } from "../../../js/git/bring.mjs";
+import { nonceOf } from "../../../js/git/ownership.mjs";
+import { removeWorktree } from "../../../js/git/removal.mjs";
+import { Worktrees } from "../../../js/git/worktrees.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+import { commit, git, makeRepository, NONCE, write } from "./rig.mjs";
+
+const linux = { skip: process.platform !== "linux" && "looks into /proc" };
+
+test("a worktree has the commit's files, no branch, and a mark of ours; git's list of excluded files has its folder", async (t) => {
+  const { root, first, worktrees, wanted } = await makeRepository(t);
+  const made = await worktrees.add(wanted());
+  assert.equal(made.path, path.join(root, ".worktrees", "p-n-1"));
+  assert.equal(fs.readFileSync(path.join(made.path, "a.txt"), "utf8"), "a\n");
+  assert.equal(git(made.path, "rev-parse", "HEAD"), first);
+  assert.equal(git(made.path, "branch", "--show-current"), "");
+  assert.equal(await nonceOf(made.admin), NONCE);
+  const exclude = fs.readFileSync(path.join(root, ".git", "info", "exclude"), "utf8");
+  assert.equal(exclude.split("\n").filter((line) => line === "/.worktrees/").length, 1);
+  await new Worktrees(worktrees.repository).folder();
+  assert.equal(fs.readFileSync(path.join(root, ".git", "info", "exclude"), "utf8"), exclude);
+});
+
+test("the folder can be elsewhere, and can be listed in .gitignore", async (t) => {
+  const { root, repository, wanted } = await makeRepository(t, { untouched: false });
+  const elsewhere = fs.realpathSync(temporaryFolder(t));
+  const outside = await new Worktrees(repository, { folder: elsewhere }).add(wanted("out"));
+  assert.equal(outside.path, path.join(elsewhere, "p-out-1"));
+  const options = { folder: "build/trees", gitignore: true };
+  const inside = await new Worktrees(repository, options).add(wanted("in"));
+  assert.equal(inside.path, path.join(root, "build", "trees", "p-in-1"));
+  assert.equal(fs.readFileSync(path.join(root, ".gitignore"), "utf8"), "/build/trees/\n");
+  assert.equal(git(root, "status", "--porcelain", "build"), "");
+  const own = new Worktrees(repository, { folder: "." });
+  await assert.rejects(own.folder(), { code: "INVALID" });
+});
+
+test("the same worktree asked for again is made complete, not made twice", async (t) => {
+  const { root, worktrees, wanted } = await makeRepository(t);
+  const made = await worktrees.add(wanted());
+  fs.rmSync(path.join(made.path, "a.txt"));
+  const again = await worktrees.add(wanted());
+  assert.deepEqual(again, made);
+  assert.ok(fs.existsSync(path.join(made.path, "a.txt")));
+  assert.equal(git(root, "worktree", "list").split("\n").length, 2);
+});
+
+test("a folder that is there and was not made for this plan is left alone", async (t) => {
+  const { root, worktrees, wanted } = await makeRepository(t);
+  write(root, { ".worktrees/p-n-1/mine.txt": "mine\n" });
+  await assert.rejects(worktrees.add(wanted()), { code: "EXISTS", message: /Move it away/ });
+  git(root, "worktree", "add", "--quiet", "--detach", ".worktrees/p-m-1");
+  await assert.rejects(worktrees.add(wanted("m")), { code: "EXISTS" });
+  await worktrees.add(wanted("o"));
+  const other = { ...wanted("o"), nonce: "f".repeat(20) };
+  await assert.rejects(worktrees.add(other), { code: "EXISTS" });
+  assert.equal(fs.readFileSync(path.join(root, ".worktrees/p-n-1/mine.txt"), "utf8"), "mine\n");
+});
+
+test("names and ids that could lead elsewhere never reach git", async (t) => {
+  const { worktrees, wanted } = await makeRepository(t);
+  for (const change of [
+    { plan: ".." },
+    { node: "a/b" },
+    { node: "a b" },
+    { node: "a\nb" },
+    { attempt: 0 },
+  ]) {
+    await assert.rejects(worktrees.add({ ...wanted(), ...change }), { code: "INVALID" });
+  }
+  await assert.rejects(worktrees.add({ ...wanted(), commit: "--help" }), { code: "INVALID" });
+  await assert.rejects(worktrees.add({ ...wanted(), nonce: "x" }), { code: "INVALID" });
+  const dashes = await worktrees.add(wanted("--force"));
+  assert.equal(path.basename(dashes.path), "p---force-1");
+});
+
+test("a worktree that was deleted by hand can be made again, and removed", async (t) => {
+  const { root, repository, worktrees, wanted, first } = await makeRepository(t);
+  const made = await worktrees.add(wanted());
+  const unseen = commit(made.path, { "agent.txt": "x\n" }, "the agent's own");
+  fs.rmSync(made.path, { recursive: true });
+  await worktrees.add(wanted());
+  assert.equal(git(root, "rev-parse", "refs/tap/kept/p/n^1"), unseen, "its commit is kept");
+  fs.rmSync(made.path, { recursive: true });
+  const record = { plan: "p", node: "n", path: made.path, nonce: NONCE, known: [first] };
+  assert.deepEqual(await removeWorktree(worktrees, record), { removed: true });
+  assert.equal(git(root, "worktree", "list").split("\n").length, 1);
+  assert.equal(repository.root, root);
+});
+
+test("what a git that was killed has left is put right by the next call", linux, async (t) => {
+  const { root, worktrees, wanted, first } = await makeRepository(t, {
+    files: Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`d${i % 7}/f${i}`, `${i}\n`])),
+  });
+  const place = path.join(root, ".worktrees", "p-n-1");
+  const reason = ["--lock", "--reason", `tap ${NONCE}`];
+  const add = ["worktree", "add", "--no-checkout", "--detach", ...reason, place, first];
+  const reset = ["-C", place, "reset", "--hard", first];
+  const env = { ...process.env, GIT_CEILING_DIRECTORIES: path.dirname(place) };
+  let left = 0;
+  for (let round = 0; round < 12; ++round) {
+    for (const args of [add, reset]) {
+      const child = spawn("git", args, { cwd: root, env, stdio: "ignore" });
+      const kill = setTimeout(() => child.kill("SIGKILL"), round / 2);
+      const [code] = await new Promise((resolve) => child.on("exit", (...how) => resolve(how)));
+      clearTimeout(kill);
+      if (code === null) left += 1;
+    }
+    const made = await worktrees.add(wanted());
+    assert.equal(git(made.path, "status", "--porcelain"), "");
+    assert.equal(git(made.path, "rev-parse", "HEAD"), first);
+    const record = { plan: "p", node: "n", path: place, nonce: NONCE, known: [first] };
+    assert.equal((await removeWorktree(worktrees, record)).removed, true);
+    assert.equal(fs.existsSync(place), false);
+  }
+  assert.ok(left > 2, `${left} were killed in the middle`);
+  assert.equal(git(root, "worktree", "list").split("\n").length, 1);
+});
+
+test("every state in which adding a worktree can be interrupted ends in a whole one", async (t) => {
+  const { root, worktrees, wanted, first } = await makeRepository(t);
+  const place = path.join(root, ".worktrees", "p-n-1");
+  const admin = path.join(root, ".git", "worktrees", "p-n-1");
+  const git0 = () => {
+    const reason = ["--lock", "--reason", `tap ${NONCE}`];
+    git(root, "worktree", "add", "-q", "--no-checkout", "--detach", ...reason, place, first);
+  };
+  const states = {
+    "only the lock": () => {
+      fs.rmSync(place, { recursive: true });
+      for (const name of fs.readdirSync(admin)) {
+        if (name !== "locked") fs.rmSync(path.join(admin, name), { recursive: true });
+      }
+    },
+    "no folder": () => fs.rmSync(place, { recursive: true }),
+    "no .git in the folder": () => fs.rmSync(path.join(place, ".git")),
+    "no HEAD": () => fs.rmSync(path.join(admin, "HEAD")),
+    "no files": () => {},
+    "a lock of the index": () => {
+      fs.writeFileSync(path.join(admin, "tap"), `${NONCE}\n`);
+      fs.writeFileSync(path.join(admin, "index.lock"), "");
+    },
+    "some files": () => write(place, { "a.txt": "half" }),
+  };
+  for (const [name, breakIt] of Object.entries(states)) {
+    git0();
+    breakIt();
+    const made = await worktrees.add(wanted());
+    assert.equal(git(made.path, "status", "--porcelain"), "", name);
+    assert.deepEqual(fs.readdirSync(path.join(root, ".git", "worktrees")), ["p-n-1"], name);
+    const record = { plan: "p", node: "n", path: place, nonce: NONCE, known: [first] };
+    assert.deepEqual(await removeWorktree(worktrees, record), { removed: true }, name);
+  }
+});
+
+test("submodules are there, and the user's config is not changed for that", async (t) => {
+  const { root: inner } = await makeRepository(t);
+  const { root, repository, worktrees } = await makeRepository(t, { untouched: false });
+  git(root, "submodule", "--quiet", "add", inner, "sub");
+  git(root, "commit", "--quiet", "-m", "with a submodule");
+  const clone = path.join(fs.realpathSync(temporaryFolder(t)), "clone");
+  git(root, "clone", "--quiet", root, clone);
+  const config = fs.readFileSync(path.join(clone, ".git", "config"), "utf8");
+  const { openRepository } = await import("../../../js/git/repository.mjs");
+  const cloned = await openRepository(clone);
+  const { commit: at } = await cloned.resolveBase();
+  const trees = new Worktrees(cloned);
+  const made = await trees.add({ plan: "p", node: "n", attempt: 1, nonce: NONCE, commit: at });
+  assert.equal(fs.readFileSync(path.join(made.path, "sub", "a.txt"), "utf8"), "a\n");
+  assert.equal(fs.readFileSync(path.join(clone, ".git", "config"), "utf8"), config);
+  write(made.path, { "sub/new.txt": "x" });
+  const held = await removeWorktree(trees, { ...made, known: [at] });
+  assert.deepEqual([held.removed, held.code], [false, "SUBMODULE"]);
+  const inside = commit(path.join(made.path, "sub"), {}, "inside");
+  git(made.path, "add", "--all");
+  git(made.path, "commit", "--quiet", "-m", "outside");
+  const unpushed = await removeWorktree(trees, { ...made, known: [at] });
+  assert.deepEqual(
+    [unpushed.removed, unpushed.code],
+    [false, "SUBMODULE"],
+    "its commit is nowhere else",
+  );
+  git(path.join(made.path, "sub"), "push", "--quiet", "origin", `${inside}:refs/heads/kept`);
+  git(path.join(made.path, "sub"), "fetch", "--quiet", "origin");
+  assert.equal((await removeWorktree(trees, { ...made, known: [at] })).removed, true);
+  assert.ok(repository && worktrees);
+});
+
+test("line ends and links in a worktree are what git makes of them", async (t) => {
+  const { root, repository } = await makeRepository(t, { untouched: false });
+  fs.symlinkSync("a.txt", path.join(root, "link"));
+  const at = commit(root, { ".gitattributes": "*.bat eol=crlf\n", "x.bat": "1\n2\n" });
+  const worktrees = new Worktrees(repository);
+  const made = await worktrees.add({ plan: "p", node: "n", attempt: 1, nonce: NONCE, commit: at });
+  assert.equal(fs.readFileSync(path.join(made.path, "x.bat"), "utf8"), "1\r\n2\r\n");
+  assert.equal(fs.readlinkSync(path.join(made.path, "link")), "a.txt");
+  assert.equal(git(made.path, "status", "--porcelain"), "");
+});
+
+test("copies and links of untracked things come along; nothing from outside of the repository does", async (t) => {
+  const { root, worktrees, wanted } = await makeRepository(t, { untouched: false });
+  const outside = temporaryFolder(t);
+  write(outside, { secret: "s" });
+  write(root, { ".env": "KEY=1\n", "node_modules/x/index.js": "x\n", "deep/cache/y": "y\n" });
+  fs.symlinkSync(path.join(outside, "secret"), path.join(root, "leak"));
+  fs.symlinkSync(path.join(outside, "secret"), path.join(root, "deep", "cache", "leak"));
+  fs.symlinkSync("y", path.join(root, "deep", "cache", "near"));
+  const made = await worktrees.add(wanted());
+  const what = { copy: [".env", "deep/cache", "leak", "none", "a.txt"], link: ["node_modules/"] };
+  const { brought, skipped } = await bring(root, made, what);
+  assert.deepEqual(brought, [".env", "deep/cache", "node_modules"]);
+  assert.deepEqual(skipped, [
+    { path: "leak", why: "outside" },
+    { path: "none", why: "missing" },
+    { path: "a.txt", why: "exists" },
+  ]);
+  assert.equal(fs.readFileSync(path.join(made.path, ".env"), "utf8"), "KEY=1\n");
+  assert.deepEqual(fs.readdirSync(path.join(made.path, "deep", "cache")).sort(), ["near", "y"]);
+  assert.equal(
+    fs.realpathSync(path.join(made.path, "node_modules")),
+    path.join(root, "node_modules"),
+  );
+  write(made.path, { ".env": "KEY=2\n" });
+  assert.deepEqual((await bring(root, made, what)).brought, brought, "a second time: nothing");
+  assert.equal(fs.readFileSync(path.join(root, ".env"), "utf8"), "KEY=1\n");
+  for (const bad of ["../x", "/etc/passwd", ".git/config"]) {
+    await assert.rejects(bring(root, made, { copy: [bad] }), { code: "INVALID" });
+  }
+  fs.symlinkSync(outside, path.join(made.path, "way-out"));
+  write(root, { "way-out/file": "x" });
+  await assert.rejects(bring(root, made, { copy: ["way-out/file"] }), { code: "OUTSIDE" });
+  assert.deepEqual(fs.readdirSync(outside), ["secret"]);
+});

@@ -1,0 +1,234 @@
+// What a permission request of a worker gets.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { describe, test } from "node:test";
+import { boundsOf, decided } from "../../../js/workers/run.mjs";
+import { networkUse, pushes, segmentsOf } from "../../../js/workers/shell-command.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+
+/** A repository, a worktree beside it, and an allowed folder. */
+function place(t, more = {}) {
+  const root = fs.realpathSync(temporaryFolder(t));
+  const at = (...parts) => path.join(root, ...parts);
+  for (const name of ["repo", "repo/src", "tree", "tree/src", "shared", "secret"]) {
+    fs.mkdirSync(at(name), { recursive: true });
+  }
+  fs.symlinkSync(at("secret"), at("tree", "way-out"));
+  fs.symlinkSync(at("secret", "not-yet"), at("tree", "dangling"));
+  fs.symlinkSync(at("tree", "src"), at("tree", "way-in"));
+  const job = { cwd: at("tree"), checkout: at("repo"), allowedFolders: [at("shared")], ...more };
+  const bounds = boundsOf(/** @type {any} */ (job));
+  return { at, ask: (request) => decided(request, bounds) };
+}
+
+describe("a path", () => {
+  const write = (fileName) => ({ kind: "write", fileName });
+  const read = (file) => ({ kind: "read", path: file });
+
+  test("inside of the job's folders is allowed, also one that does not exist yet", (t) => {
+    const { at, ask } = place(t);
+    for (const file of [at("tree"), at("tree/src/a.c"), at("tree/new/deep/b.c"), at("shared/c")]) {
+      assert.equal(ask(write(file)), "", file);
+      assert.equal(ask(read(file)), "", file);
+    }
+    assert.equal(ask(write("src/relative.c")), "");
+    assert.equal(ask(write(at("tree/way-in/a.c"))), "");
+  });
+
+  test("outside is refused with the path to use", (t) => {
+    const { at, ask } = place(t);
+    assert.match(ask(write(at("repo/src/a.c"))), new RegExp(`Use "${at("tree/src/a.c")}"`));
+    assert.match(ask(write(at("other/a.c"))), new RegExp(`Use "${at("tree/a.c")}"`));
+    for (const file of [at(""), at("tree-2/a"), "../a", at("tree/../secret/a"), "/etc/passwd"]) {
+      assert.match(ask(read(file)), /outside of this job's folders/, file);
+    }
+  });
+
+  test("through a link that leads out is refused, also through one that leads nowhere", (t) => {
+    const { at, ask } = place(t);
+    assert.match(ask(write(at("tree/way-out/a"))), /outside/);
+    assert.match(ask(write(at("tree/dangling"))), /outside/);
+  });
+
+  test("through links that lead round is refused; through two of which the second leads out, too", (t) => {
+    const { at, ask } = place(t);
+    fs.symlinkSync(at("tree", "round-b"), at("tree", "round-a"));
+    fs.symlinkSync(at("tree", "round-a"), at("tree", "round-b"));
+    assert.match(ask(write(at("tree/round-a"))), /could not be read/);
+    fs.symlinkSync("way-out/new/file", at("tree", "twice"));
+    assert.match(ask(write(at("tree/twice"))), /outside/);
+  });
+
+  test("of git's own, missing, or only in the list of edits is not overlooked", (t) => {
+    const { at, ask } = place(t);
+    assert.match(ask(write(at("tree/.git/hooks/pre-commit"))), /git's own/);
+    assert.match(ask(write(at("tree/.git"))), /git's own/);
+    assert.equal(ask(read(at("tree/.git/HEAD"))), "");
+    assert.match(ask(write(undefined)), /names no path/);
+    const edits = [{ before: { path: at("tree/a") }, after: { path: at("secret/a") } }];
+    assert.match(ask({ ...write(at("tree/a")), fileEdits: edits }), /outside/);
+  });
+});
+
+describe("a command", () => {
+  const shell = (fullCommandText) => ({ kind: "shell", fullCommandText });
+
+  const PUSHES = [
+    "git push",
+    "git -C .. push origin main",
+    "git -c a.b=c --git-dir x push",
+    "/usr/bin/git push --force",
+    "true && git push; true",
+    "FOO=1 git push",
+    "sudo -n git push",
+    'g"it" pu\\sh',
+    "'git' \"push\"",
+    "bash -c 'cd x && git push'",
+    'sh -c "sh -c \\"git push\\""',
+    "echo $(git push)",
+    'echo "$(git push)"',
+    "echo `git push`",
+    "(git push)",
+    "git send-pack origin",
+    "xargs git push",
+    "if true; then git push; fi",
+    "bash <<EOF\ngit push\nEOF",
+    "git \\\n push",
+  ];
+  for (const text of PUSHES) {
+    test(`that pushes: ${JSON.stringify(text)}`, () => {
+      assert.equal(pushes(segmentsOf(text)), true);
+    });
+  }
+
+  const HARMLESS = [
+    "git status",
+    "git commit -m 'push it'",
+    "git log --grep push",
+    "git stash",
+    "npm test",
+    "ls -la src && grep -r push src",
+    "cat > a.md <<'EOF'\ngit push\nsee https://example.com and /etc/passwd\nEOF",
+    "sed -n '/start/,/end/p' a.txt",
+    "awk '/^# /{print}' a.md",
+    "grep -rn '/api/v1/users' src",
+    "make 2>/dev/null >&2",
+    "/usr/bin/env python3 -c 'print(1)'",
+    "gcc -I/usr/include -o a a.c",
+    "echo https://example.com > link.txt",
+    "git clone ./here there",
+  ];
+  for (const text of HARMLESS) {
+    test(`that is allowed: ${JSON.stringify(text)}`, (t) => {
+      assert.equal(place(t).ask(shell(text)), "");
+    });
+  }
+
+  const OUTSIDE = [
+    "touch ../x",
+    "cd .. && rm -rf other",
+    "cat /etc/passwd",
+    "cp a.txt ~/a.txt",
+    'cat "$HOME/.ssh/id_rsa"',
+    "echo x > /etc/motd",
+    "echo x >../y",
+    "tar --file=/etc/a.tar -c .",
+    "cat way-out/a",
+    "sh -c 'cat /etc/passwd'",
+    "echo $(cat /etc/passwd)",
+    "git -C ../../elsewhere status",
+  ];
+  for (const text of OUTSIDE) {
+    test(`that names a path outside: ${JSON.stringify(text)}`, (t) => {
+      assert.match(place(t).ask(shell(text)), /outside of this job's folders/);
+    });
+  }
+
+  test("that the CLI finds paths in is held to them, too", (t) => {
+    const { at, ask } = place(t);
+    const request = { ...shell("build"), possiblePaths: ["release", at("secret/a")] };
+    assert.match(ask(request), /outside/);
+    assert.equal(ask({ ...request, possiblePaths: ["release", at("tree/a")] }), "");
+  });
+
+  test("may reach allowed hosts only", (t) => {
+    const { ask } = place(t, {
+      allowedUrls: ["docs.example.com", "*.test.org", "https://api.x.io/v1"],
+    });
+    const allowed = [
+      "curl -s https://docs.example.com/a -o a.txt",
+      "curl docs.example.com",
+      "wget https://a.b.test.org/x",
+      "curl https://api.x.io:8443/",
+      "git clone https://user@docs.example.com/r.git",
+    ];
+    for (const text of allowed) assert.equal(ask(shell(text)), "", text);
+    const refused = [
+      "curl https://example.com",
+      "curl https://docs.example.com.evil.org",
+      "curl https://docs.example.com@evil.org/",
+      "curl https://docs.example.com https://evil.org",
+      "curl evil.org",
+      "wget --post-file=a https://test.org",
+      "git clone git@github.com:a/b.git",
+      "git fetch",
+      "git pull origin main",
+      "ssh somewhere",
+      "gh pr create",
+      "env X=1 curl http://evil.org",
+      "node fetch.js https://evil.org",
+    ];
+    for (const text of refused) {
+      assert.match(ask(shell(text)), /may not reach|reaches the network/, text);
+    }
+    assert.deepEqual(networkUse(segmentsOf("curl https://A.Example.COM./x")).hosts, [
+      "a.example.com",
+    ]);
+  });
+
+  test("that is too long is refused", (t) => {
+    assert.match(place(t).ask(shell("x".repeat(70_000))), /too long/);
+  });
+});
+
+describe("another request", () => {
+  test("of each kind that the CLI has, but for four, is refused, and so is an unknown one", (t) => {
+    const { ask } = place(t);
+    const kinds = ["mcp", "memory", "hook", "extension-management", "workflow"]
+      .concat(["extension-permission-access", "extension-env-access", "new", "toString", ""])
+      .concat(["__proto__", "constructor"]);
+    for (const kind of kinds) assert.match(ask({ kind }), /no permission of the kind/, kind);
+    assert.match(ask(undefined), /no permission/);
+    assert.match(ask(null), /no permission/);
+  });
+
+  test("to leave the sandbox, or that a person must decide, is refused", (t) => {
+    const { at, ask } = place(t);
+    const write = { kind: "write", fileName: at("tree/a") };
+    assert.match(ask({ ...write, requestSandboxBypass: true }), /sandbox/);
+    assert.match(ask({ ...write, managedApprovalRequired: true }), /person/);
+  });
+
+  test("for a URL or a tool is held to the job's lists", (t) => {
+    const tools = [{ name: "lookup", call: () => "" }];
+    const { ask } = place(t, { allowedUrls: ["docs.example.com"], tools });
+    assert.equal(ask({ kind: "url", url: "https://docs.example.com/a" }), "");
+    assert.match(ask({ kind: "url", url: "https://evil.org" }), /may not reach "evil.org"/);
+    assert.match(ask({ kind: "url", url: "nonsense" }), /may not reach/);
+    assert.equal(ask({ kind: "custom-tool", toolName: "lookup" }), "");
+    assert.match(ask({ kind: "custom-tool", toolName: "other" }), /not lent/);
+  });
+
+  test("that cannot be read is refused", (t) => {
+    const { ask } = place(t);
+    const request = {
+      kind: "read",
+      get path() {
+        throw new Error("no");
+      },
+    };
+    assert.match(ask(request), /could not be read/);
+  });
+});

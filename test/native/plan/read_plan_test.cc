@@ -1,0 +1,217 @@
+#include "plan/read_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "plan/graph.h"
+#include "plan/plan.h"
+#include "plan/plan_rig.h"
+
+namespace tap::plan {
+namespace {
+
+// All problems, one a line.
+std::string problemsOf(std::string_view text) {
+  Problems problems;
+  (void)Plan::make(text, "{}", 0, problems);
+  std::string out;
+  for (const Problem& problem : problems.list()) {
+    out += (out.empty() ? "" : "\n") + problem.path + ": " + problem.message;
+  }
+  return out;
+}
+
+std::string problemOfNode(std::string_view members) {
+  return problemsOf(planText({R"({"id":"a",)" + std::string(members) + "}"}));
+}
+
+TEST(ReadPlan, TakesEveryFieldOfTheFormat) {
+  constexpr std::string_view kText = R"({
+    "name": "split the parser", "repo": ".", "baseBranch": "main", "targetBranch": "feature/parser",
+    "maxParallel": 8, "cleanUpSuccessfulWork": false, "startPaused": true,
+    "budget": {"aiCredits": 300.5, "tokens": 2000000}, "env": {"CI": "1"}, "fetch": true,
+    "copy": [".env"], "link": ["node_modules"], "setup": "npm ci", "gitignore": true,
+    "nodes": [{
+      "id": "lexer", "name": "Split the lexer", "group": "parser/front", "dependencies": [],
+      "prechecks": "npm run typecheck",
+      "work": {"type": "agent", "instructions": "Task", "model": "gpt-5", "maxTurns": 40,
+               "allowedFolders": ["../f"], "allowedUrls": ["docs.example.com"], "tools": ["t"]},
+      "postchecks": {"type": "shell", "command": "npm test", "shell": "bash"},
+      "expectsNoChanges": true, "timeout": "30m", "retry": {"max": 1, "from": "start"}
+    }, {"id": "b", "work": {"type": "process", "executable": "make", "args": ["-j"], "env": {"A": "b"}}},
+    {"id": "c", "work": {"type": "tool", "tool": "x", "args": {"y": 1}}, "timeout": 90}]})";
+  Problems problems;
+  const PlanSpec plan = readPlan(kText, problems);
+  EXPECT_EQ(problems.json(), R"({"problems":[]})");
+  EXPECT_EQ(plan.name, "split the parser");
+  EXPECT_EQ(plan.targetBranch, "feature/parser");
+  EXPECT_EQ(plan.maxParallel, 8);
+  EXPECT_TRUE(plan.startPaused);
+  EXPECT_EQ(plan.budget.aiCredits, 300.5);
+  EXPECT_EQ(plan.budget.tokens, 2000000);
+  EXPECT_EQ(plan.head.find("nodes\":"), std::string::npos);
+  ASSERT_EQ(plan.nodes.size(), 3U);
+  const NodeSpec& node = plan.nodes[0];
+  EXPECT_EQ(node.name, "Split the lexer");
+  EXPECT_EQ(node.group, "parser/front");
+  EXPECT_EQ(node.prechecks.json, R"({"type":"shell","command":"npm run typecheck"})");
+  EXPECT_EQ(node.work.kind, WorkKind::Agent);
+  EXPECT_EQ(node.postchecks.kind, WorkKind::Shell);
+  EXPECT_TRUE(node.expectsNoChanges);
+  EXPECT_EQ(node.timeout, Millis(30 * 60'000));
+  EXPECT_EQ(node.mostRetries, 1U);
+  EXPECT_TRUE(node.retriesFromStart);
+  EXPECT_EQ(plan.nodes[1].name, "b") << "the id stands for a name";
+  EXPECT_EQ(plan.nodes[2].timeout, Millis(90'000));
+}
+
+TEST(ReadPlan, ATextIsACommandOrWhatAnAgentDoes) {
+  Problems problems;
+  const PlanSpec plan = readPlan(planText({nodeText("a", {}, R"("work":"@agent fix \"it\"")"),
+                                           nodeText("b", {}, R"("work":"@agents are not meant")")}),
+                                 problems);
+  ASSERT_FALSE(problems.any());
+  EXPECT_EQ(plan.nodes[0].work.json, R"({"type":"agent","instructions":"fix \"it\""})");
+  EXPECT_EQ(plan.nodes[1].work.kind, WorkKind::Shell);
+}
+
+TEST(ReadPlan, AnUnknownFieldComesWithASuggestion) {
+  EXPECT_EQ(problemOfNode(R"("dependancies":["b"])").substr(0, 75),
+            "nodes[0].dependancies: is not a field here. Did you mean \"dependencies\"? Th");
+  EXPECT_EQ(problemsOf(R"({"name":"x","maxParalel":2,"nodes":[{"id":"a"}]})").substr(0, 65),
+            "maxParalel: is not a field here. Did you mean \"maxParallel\"? Ther");
+}
+
+TEST(ReadPlan, SaysAllThatIsWrongAtOnce) {
+  EXPECT_EQ(problemsOf(R"({"maxParallel":65,"nodes":[{"id":"a b"},{"work":7},)"
+                       R"({"id":"c","dependencies":["d"]}]})"),
+            "name: is missing: what the plan is for, in a few words\n"
+            "maxParallel: expected a whole number from 1 to 64\n"
+            "nodes[0].id: expected 1 to 64 letters, digits, - and _\n"
+            "nodes[1].id: is missing: a short name, unique in the plan, such as \"lexer\"\n"
+            "nodes[1].work: expected a command line or an object with a type, got a number\n"
+            "nodes[2].dependencies[0]: there is no node \"d\". Did you mean \"c\"?");
+}
+
+struct BadNode {
+  const char* members;
+  const char* problem;
+};
+
+TEST(ReadPlan, RefusesEachBadFieldOfANode) {
+  const std::vector<BadNode> nodes{
+      {R"("work":{"type":"bash"})", "nodes[0].work.type: expected process, shell, agent or tool"},
+      {R"("work":{"command":"x"})", "nodes[0].work.type: expected process, shell, agent or tool"},
+      {R"("work":{"type":"none"})", "nodes[0].work.type: expected process, shell, agent or tool"},
+      {R"("work":{"type":"shell"})", "nodes[0].work.command: is missing: the command line to run"},
+      {R"("work":{"type":"shell","command":"x","shell":"zsh"})",
+       "nodes[0].work.shell: expected bash, sh, pwsh or cmd"},
+      {R"("work":{"type":"process","executable":"x","args":[1]})",
+       "nodes[0].work.args[0]: expected a text, got a number"},
+      {R"("work":{"type":"process","executable":"x","env":{"A=B":"1"}})",
+       "nodes[0].work.env.A=B: is not the name of a variable"},
+      {R"("work":{"type":"process","executable":"x","env":{"A":1}})",
+       "nodes[0].work.env.A: expected a text, got a number; put it in quotes"},
+      {R"("work":{"type":"agent"})",
+       "nodes[0].work.instructions: is missing: what the agent is to do"},
+      {R"("work":{"type":"agent","instructions":"x","maxTurns":0})",
+       "nodes[0].work.maxTurns: expected a whole number from 1 to 10000"},
+      {R"("work":{"type":"tool","args":{}})",
+       "nodes[0].work.tool: is missing: the name of a provider's tool"},
+      {R"("work":"  ")", "nodes[0].work: must not be empty; leave the field out instead"},
+      {R"("work":"@agent")", "nodes[0].work: what is the agent to do? Write it behind \"@agent \""},
+      {R"("group":"a//b")",
+       "nodes[0].group: expected names with / between them, such as \"parser/front\""},
+      {R"("group":"../b")",
+       "nodes[0].group: expected names with / between them, such as \"parser/front\""},
+      {R"("group":"a")", "nodes[0].group: \"a\" is the id of a node, too"},
+      {R"("group":"a/b")", "nodes[0].group: \"a\" is the id of a node, too"},
+      {R"("timeout":"0s")",
+       "nodes[0].timeout: expected 1s to 7d, such as \"30m\", or a number of seconds"},
+      {R"("timeout":"soon")",
+       "nodes[0].timeout: expected 1s to 7d, such as \"30m\", or a number of seconds"},
+      {R"("retry":{"max":11})", "nodes[0].retry.max: expected a whole number from 0 to 10"},
+      {R"("retry":{"from":"work"})", "nodes[0].retry.from: expected failed-phase or start"},
+      {R"("dependencies":["a"])", "nodes[0].dependencies[0]: a node cannot depend on itself"},
+      {R"("name":"a\nb")", "nodes[0].name: must be one line without control characters"},
+      {R"("expectsNoChanges":"no")",
+       "nodes[0].expectsNoChanges: expected true or false, got a text"},
+  };
+  for (const BadNode& node : nodes) EXPECT_EQ(problemOfNode(node.members), node.problem);
+}
+
+TEST(ReadPlan, RefusesEachBadFieldOfThePlan) {
+  const auto problemOf = [](std::string_view more) {
+    return problemsOf(planText({nodeText("a")}, more));
+  };
+  EXPECT_EQ(problemOf(R"("targetBranch":"--force",)"), "targetBranch: is not the name of a branch");
+  EXPECT_EQ(problemOf(R"("baseBranch":"a b",)"), "baseBranch: is not the name of a branch");
+  EXPECT_EQ(problemOf(R"("budget":{"aiCredits":0},)"),
+            "budget.aiCredits: expected a number above 0");
+  EXPECT_EQ(problemOf(R"("budget":{"tokens":1.5},)").substr(0, 44),
+            "budget.tokens: expected a whole number from ");
+  EXPECT_EQ(problemOf(R"("env":[],)"), "env: expected an object, got a list");
+  EXPECT_EQ(problemsOf(R"({"name":"x","nodes":[]})"), "nodes: must have at least one node");
+  EXPECT_EQ(problemsOf(R"({"name":"x"})"), "nodes: is missing: a list of nodes");
+  EXPECT_EQ(problemsOf("[]"), ": expected an object, got a list");
+  EXPECT_EQ(problemsOf("{").substr(0, 25), ": is not JSON at byte 1: ");
+}
+
+TEST(ReadPlan, RefusesDuplicatesAndShowsACycle) {
+  EXPECT_EQ(problemsOf(planText({nodeText("a"), nodeText("a")})),
+            "nodes[1].id: \"a\" is the id of nodes[0], too");
+  EXPECT_EQ(problemsOf(planText({nodeText("a"), nodeText("b", {"a", "a"})})),
+            "nodes[1].dependencies[1]: \"a\" is there twice");
+  EXPECT_EQ(problemsOf(planText({nodeText("r"), nodeText("a", {"c", "r"}), nodeText("b", {"a"}),
+                                 nodeText("c", {"b"}), nodeText("d", {"c"})})),
+            "nodes[1].dependencies: a cycle, each waiting for the next: a → c → b → a");
+  EXPECT_EQ(problemsOf(planText({nodeText("a", {"b"}), nodeText("b", {"a"})})),
+            "nodes[0].dependencies: a cycle, each waiting for the next: a → b → a\n"
+            "nodes: there is no root: every node waits for another");
+}
+
+TEST(ReadPlan, RefusesMoreNodesThanThereMayBe) {
+  std::vector<std::string> nodes;
+  for (size_t i = 0; i <= kMostNodes; ++i) nodes.push_back(nodeText("n" + std::to_string(i)));
+  EXPECT_EQ(problemsOf(planText(nodes)), "nodes: a plan has at most 10000 nodes");
+  nodes.pop_back();
+  EXPECT_EQ(problemsOf(planText(nodes)), "");
+}
+
+TEST(ReadPlan, AThousandMistakesAreCountedNotListed) {
+  std::vector<std::string> nodes;
+  for (size_t i = 0; i < 1000; ++i) nodes.push_back(nodeText("n" + std::to_string(i), {"none"}));
+  Problems problems;
+  EXPECT_FALSE(Plan::make(planText(nodes), "{}", 0, problems));
+  EXPECT_EQ(problems.list().size(), Problems::kMost);
+  EXPECT_EQ(problems.more(), 1000 - Problems::kMost);
+  EXPECT_NE(problems.json().find("\"more\":950"), std::string::npos);
+}
+
+TEST(ReadPlan, AddedNodesMustFitThePlan) {
+  PlanRig rig;
+  ASSERT_EQ(rig.create(planText({nodeText("a"), nodeText("b", {"a"}, R"("group":"g")")})), "");
+  EXPECT_NE(rig.add("[" + nodeText("a") + "]").find("a node that the plan has already"),
+            std::string::npos);
+  EXPECT_NE(rig.add("[" + nodeText("x", {"y"}) + "," + nodeText("y", {"x"}) + "]").find("a cycle"),
+            std::string::npos);
+  EXPECT_EQ(rig.plan().size(), 2U);
+  EXPECT_EQ(rig.plan().graph().dependents(0).size(), 1U);
+  EXPECT_EQ(rig.add("[" + nodeText("x", {"b"}) + "]"), "") << "nothing of the failed ones is left";
+}
+
+TEST(ReadDuration, TakesUnitsAndSeconds) {
+  EXPECT_EQ(readDuration("250ms"), Millis(250));
+  EXPECT_EQ(readDuration("90"), Millis(90'000));
+  EXPECT_EQ(readDuration("1.5h"), Millis(5'400'000));
+  EXPECT_EQ(readDuration("2d"), Millis(172'800'000));
+  for (const char* bad : {"", "s", "-1s", "1x", "1 s", "nan", "inf", "1e400s", "99999999999999d"}) {
+    EXPECT_FALSE(readDuration(bad)) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace tap::plan

@@ -1,0 +1,104 @@
+#include "plan/view.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "plan/plan_rig.h"
+
+namespace tap::plan {
+namespace {
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(PlanView, NodesThatFailedOrRunComeFirstAndTheRestIsAskedForByPage) {
+  PlanRig rig;
+  ASSERT_EQ(rig.create(planText({nodeText("a"), nodeText("b", {"a"}), nodeText("c"), nodeText("d")},
+                                R"("maxParallel":2,)")),
+            "");
+  rig.failIn("c", Phase::Work);
+  const std::string first = nodesJson(rig.plan(), {.most = 2});
+  EXPECT_TRUE(has(first, R"({"nodes":[{"id":"c","name":"c","status":"failed","phase":"work")"));
+  EXPECT_TRUE(has(first, R"("error":"exit code 1")"));
+  EXPECT_TRUE(has(first, R"("total":4)"));
+  EXPECT_TRUE(has(nodesJson(rig.plan(), {.from = 3}), R"({"nodes":[{"id":"b")"));
+  EXPECT_EQ(nodesJson(rig.plan(), {.status = NodeStatus::Canceled}), R"({"nodes":[],"total":0})");
+}
+
+TEST(PlanView, AGroupHasTheStatusOfItsDirectChildren) {
+  PlanRig rig;
+  const auto in = [](std::string_view group) {
+    return R"("work":"x","group":")" + std::string(group) + "\"";
+  };
+  ASSERT_EQ(rig.create(planText({nodeText("a", {}, in("p/front")), nodeText("b", {}, in("p/back")),
+                                 nodeText("c", {"a"}, in("p")), nodeText("d", {}, in("q"))})),
+            "");
+  EXPECT_EQ(groupsJson(rig.plan()),
+            R"({"groups":[{"group":"p","status":"running","counts":{"pending":1,"scheduled":2}},)"
+            R"({"group":"p/back","status":"running","counts":{"scheduled":1}},)"
+            R"({"group":"p/front","status":"running","counts":{"scheduled":1}},)"
+            R"({"group":"q","status":"running","counts":{"scheduled":1}}]})");
+  rig.succeed("b");
+  rig.succeed("d");
+  rig.failIn("a", Phase::Work);
+  EXPECT_EQ(
+      groupsJson(rig.plan()),
+      R"({"groups":[{"group":"p","status":"failed","counts":{"succeeded":1,"failed":1,"blocked":1}},)"
+      R"({"group":"p/back","status":"succeeded","counts":{"succeeded":1}},)"
+      R"({"group":"p/front","status":"failed","counts":{"failed":1}},)"
+      R"({"group":"q","status":"succeeded","counts":{"succeeded":1}}]})");
+}
+
+TEST(PlanView, ARunIsToldAllThatItNeeds) {
+  PlanRig rig;
+  Problems problems;
+  Batch batch;
+  ASSERT_FALSE(rig.engine().create(
+      "p", planText({nodeText("a", {}, R"("work":"@agent x")")}, R"("targetBranch":"main",)"), "{}",
+      {.unixMillis = 5}, problems, batch));
+  ASSERT_EQ(batch.effects.size(), 1U);
+  const std::string run = effectJson(rig.engine(), batch.effects[0]);
+  EXPECT_EQ(run,
+            R"({"effect":"run","planId":"p","phase":"merge-fi","first":true,"lands":true,)"
+            R"("timeoutMs":3600000,"from":"merge-fi","commits":[],)"
+            R"("current":{"attempt":1,"status":"scheduled","scheduledAt":5,"phases":[)"
+            R"({"phase":"merge-fi","status":"running","startedAt":5}],"steps":[]},)"
+            R"("node":{"id":"a","name":"a","status":"scheduled","phase":"merge-fi","attempt":1,)"
+            R"("dependencies":[],"dependents":[],"work":{"type":"agent","instructions":"x"},)"
+            R"("changes":{"files":0,"insertions":0,"deletions":0},)"
+            R"("usage":{"aiCredits":0,"premiumRequests":0,"apiMs":0,"sessionMs":0,"models":[]}}})");
+}
+
+TEST(PlanView, UsageAddsUpByModel) {
+  PlanRig rig;
+  ASSERT_EQ(rig.create(planText({nodeText("a", {}, R"("work":"@agent x")")})), "");
+  rig.finish(*rig.of("a"));
+  for (int i = 0; i < 2; ++i) {
+    rig.finish(*rig.of("a"), i == 0 ? Outcome::Interrupted : Outcome::Succeeded,
+               R"({"usage":{"aiCredits":1.25,"apiMs":10,"models":[)"
+               R"({"model":"m","input":7,"output":2,"cached":5},{"model":5}]}})");
+  }
+  // What an interrupted run used is told with its entry, too.
+  EXPECT_TRUE(has(planJson("p", rig.plan()),
+                  R"("usage":{"aiCredits":2.5,"premiumRequests":0,"apiMs":20,"sessionMs":0,)"
+                  R"("models":[{"model":"m","input":14,"output":4,"cached":10}]})"));
+}
+
+TEST(PlanUsage, HostileFiguresAreBoundedAndNotNegative) {
+  const auto read = [](std::string_view text) { return readUsage({json::Kind::Object, text}); };
+  EXPECT_FALSE(read(R"({"aiCredits":-5,"apiMs":"x","models":{}})").any());
+  Usage sum;
+  for (int i = 0; i < 100; ++i) {
+    sum.add(read(R"({"aiCredits":1e300,"models":[{"model":"m)" + std::to_string(i) +
+                 R"(","input":9e15}]})"));
+  }
+  EXPECT_LE(sum.models.size(), Usage::kMostModels);
+  EXPECT_EQ(sum.aiCredits, 1e12);
+  EXPECT_GT(sum.tokens(), 0);
+  EXPECT_EQ(decimal(0.1 + 0.2), "0.3");
+}
+
+}  // namespace
+}  // namespace tap::plan

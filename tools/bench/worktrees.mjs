@@ -1,0 +1,164 @@
+// 100 nodes of `true`, 8 at a time, each in a worktree of a repository of 5,000 files: tap's worktrees, with and
+// without a pool, beside a shell script that does exactly the same git steps. In memory where there is such a folder:
+// figures of a disk do not repeat. `node tools/bench/worktrees.mjs` runs this part alone; `--smoke` shows that it
+// works.
+
+import { execFileSync, spawn } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+import { commitWork } from "../../js/git/commits.mjs";
+import { Pool } from "../../js/git/pool.mjs";
+import { removeWorktree } from "../../js/git/removal.mjs";
+import { openRepository } from "../../js/git/repository.mjs";
+import { Worktrees } from "../../js/git/worktrees.mjs";
+import { CommandFailed, say } from "../commands.mjs";
+import { spread } from "./statistics.mjs";
+
+const MEMORY = "/dev/shm";
+const NONCE = "0123456789abcdef";
+const FILE_BYTES = 8000;
+
+/**
+ * The steps of a node: a worktree without files, in turn; its files; `true`; what was changed; what else is there;
+ * away with it, in turn.
+ */
+const SCRIPT = `
+set -e
+cd "$1"
+one() {
+  tree=".worktrees/s-$1"
+  flock .git/turn git worktree add --quiet --no-checkout --detach "$tree" HEAD
+  git -C "$tree" reset --hard --quiet HEAD
+  true
+  git -C "$tree" add --all
+  git -C "$tree" diff-index --cached --raw -z HEAD
+  test -z "$(git -C "$tree" status --porcelain=v2 -z --ignored)"
+  flock .git/turn git worktree remove --force "$tree"
+}
+if [ -n "$4" ]; then one "$4"; exit; fi
+seq "$2" | xargs -P "$3" -I{} sh "$0" "$1" "$2" "$3" {}
+`;
+
+/** @param {string} root @param {number} files */
+function makeRepository(root, files) {
+  const git = (/** @type {string[]} */ ...args) => execFileSync("git", args, { cwd: root });
+  git("init", "--quiet", "--initial-branch=main");
+  for (let i = 0; i < files; ++i) {
+    const folder = path.join(root, `d${i % 71}`);
+    fs.mkdirSync(folder, { recursive: true });
+    fs.writeFileSync(path.join(folder, `f${i}`), `${i}\n`.repeat(FILE_BYTES / `${i}\n`.length));
+  }
+  git("add", "--all");
+  git("-c", "user.name=b", "-c", "user.email=b@b", "commit", "--quiet", "-m", "bench");
+  fs.appendFileSync(path.join(root, ".git", "info", "exclude"), "/.worktrees/\n");
+}
+
+/** @param {string} command @param {string[]} args @param {string} [cwd] @returns {Promise<void>} */
+const ended = (command, args, cwd) =>
+  new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd, stdio: ["ignore", "ignore", "inherit"] });
+    child.on("error", reject);
+    child.on("exit", (code) => {
+      if (code === 0) resolve();
+      else reject(new CommandFailed(`${command} ended with ${code}`));
+    });
+  });
+
+/** @param {number} count @param {number} wide @param {(index: number) => Promise<void>} work */
+async function inParallel(count, wide, work) {
+  let next = 0;
+  const worker = async () => {
+    while (next < count) await work(++next);
+  };
+  await Promise.all(Array.from({ length: wide }, worker));
+}
+
+/** @param {import("../../js/git/removal.mjs").Removal} removal */
+function mustBe({ removed, message }, wanted = true) {
+  if (removed !== wanted) throw new CommandFailed(message ?? "a worktree is still there");
+}
+
+/** @param {string} root @param {number} nodes @param {number} wide @returns {Record<string, () => Promise<void>>} */
+function rivals(root, nodes, wide) {
+  const script = path.join(root, ".git", "script.sh");
+  fs.writeFileSync(script, SCRIPT);
+  const open = async () => {
+    const repository = await openRepository(root);
+    const { commit } = await repository.resolveBase("HEAD");
+    const wanted = (/** @type {number} */ index) => ({
+      plan: "b",
+      node: `n${index}`,
+      attempt: 1,
+      nonce: NONCE,
+      commit,
+    });
+    return { repository, worktrees: new Worktrees(repository), wanted };
+  };
+  return {
+    "shell script": () => ended("sh", [script, root, String(nodes), String(wide)]),
+    "tap, a pool": async () => {
+      const { repository, worktrees, wanted } = await open();
+      const pool = new Pool(worktrees, { most: wide });
+      await inParallel(nodes, wide, async (index) => {
+        const { worktree } = await pool.acquire(wanted(index));
+        await ended("true", [], worktree.path);
+        await commitWork(repository, worktree, { message: "m" });
+        const { pooled, message } = await pool.release(worktree);
+        if (!pooled) throw new CommandFailed(message ?? "a worktree was not taken back");
+      });
+      for (const removal of await pool.drain()) mustBe(removal);
+    },
+    "tap, no pool": async () => {
+      const { repository, worktrees, wanted } = await open();
+      await inParallel(nodes, wide, async (index) => {
+        const worktree = await worktrees.add(wanted(index));
+        await ended("true", [], worktree.path);
+        await commitWork(repository, worktree, { message: "m" });
+        mustBe(await removeWorktree(worktrees, { ...worktree, known: [worktree.commit] }));
+      });
+    },
+  };
+}
+
+/**
+ * @param {{rounds: number, nodes?: number, wide?: number, files?: number}} how
+ * @returns {Promise<Record<string, {ms: number[]}>>} by rival, a value each round
+ */
+export async function worktrees({ rounds, nodes = 100, wide = 8, files = 5000 }) {
+  const parent = fs.existsSync(MEMORY) ? MEMORY : os.tmpdir();
+  const root = fs.realpathSync(fs.mkdtempSync(path.join(parent, "tap-worktrees-")));
+  /** @type {Record<string, {ms: number[]}>} */
+  const all = {};
+  try {
+    makeRepository(root, files);
+    for (let round = 0; round < rounds; ++round) {
+      const order = Object.entries(rivals(root, nodes, wide));
+      if (round % 2) order.reverse();
+      for (const [rival, work] of order) {
+        const began = performance.now();
+        await work();
+        (all[rival] ??= { ms: [] }).ms.push(performance.now() - began);
+      }
+    }
+  } finally {
+    fs.rmSync(root, { recursive: true, force: true });
+  }
+  return all;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  const { values } = parseArgs({ options: { smoke: { type: "boolean", default: false } } });
+  const how = values.smoke ? { rounds: 1, nodes: 9, wide: 3, files: 50 } : { rounds: 3 };
+  const all = await worktrees(how);
+  const script = spread(all["shell script"].ms).median;
+  for (const [rival, { ms }] of Object.entries(all)) {
+    const { median, min, max } = spread(ms);
+    const seconds = [median, min, max].map((one) => (one / 1000).toFixed(2));
+    say(
+      `${rival}: ${seconds[0]} s (${seconds[1]} to ${seconds[2]}), ${(median / script).toFixed(2)} x`,
+    );
+  }
+}
