@@ -133,15 +133,21 @@ export class FeatureHost {
       transport: new LinkTransport({ link, token }),
     });
     implementations.sessions.watch = (listeners) => watchSessions(own, listeners);
+    // What a feature says while it starts is sent once its provider is bound.
+    /** @type {() => void} */
+    let bound = () => {};
+    const isBound = new Promise((resolve) => (bound = () => resolve(undefined)));
+    /** @param {Parameters<typeof own.push>} what */
+    const push = (...what) => isBound.then(() => own.push(...what));
     const installation = new Installation(checked, {
       provider: own,
       sinks: {
         emit: (channel, { level, summary, detail }, session) =>
-          own.push(channel, summary, { level: "surface", metadata: { level, detail }, session }),
+          push(channel, summary, { level: "surface", metadata: { level, detail }, session }),
         model: (text, { level, session, traceparent }) =>
-          own.push("notify", text, { level: "inject", metadata: { level }, session, traceparent }),
+          push("notify", text, { level: "inject", metadata: { level }, session, traceparent }),
         prompt: (text, session, traceparent) =>
-          own.push("prompt", undefined, { level: "inject", prompt: text, session, traceparent }),
+          push("prompt", undefined, { level: "inject", prompt: text, session, traceparent }),
       },
       implementations,
       overflow: async (text, { tool }) => files.keep(text, tool),
@@ -162,7 +168,8 @@ export class FeatureHost {
       .start(() => this.#installOf(id))
       .then(() => {
         const { tools, hooks, channels } = installation.report();
-        if (tools.length + hooks.length + channels.length > 0) void own.connect().catch(() => {});
+        const says = tools.length + hooks.length + channels.length > 0;
+        void (says ? own.connect().catch(() => {}) : Promise.resolve()).then(bound);
         this.#report();
       });
     return { running: { installation, close }, started };
