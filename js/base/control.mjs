@@ -259,7 +259,7 @@ export class Control {
     this.#link.close("it has its answers");
   }
 
-  /** @param {import("./host-files.mjs").Descriptor} descriptor @returns {Promise<Control>} */
+  /** @param {{link: string, secret: string}} descriptor of the gateway; or a feature's token as the secret @returns {Promise<Control>} */
   static async open(descriptor) {
     const control = new Control(descriptor.secret);
     try {

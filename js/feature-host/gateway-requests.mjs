@@ -18,7 +18,6 @@ export class RequestFailed extends Error {
 /** @typedef {{resolve: (result: any) => void, reject: (error: RequestFailed) => void}} Waiting */
 
 export class GatewayRequests {
-  #where;
   /** @type {LinkSocket | undefined} */
   #socket;
   #last = 0;
@@ -29,7 +28,7 @@ export class GatewayRequests {
 
   /** @param {{link: string, token: string}} where the link's path, and the token of the gateway's host */
   constructor(where) {
-    this.#where = where;
+    this.where = where;
   }
 
   /**
@@ -79,7 +78,7 @@ export class GatewayRequests {
   }
 
   #open() {
-    const { link, token } = this.#where;
+    const { link, token } = this.where;
     this.#refusal = "";
     const socket = new LinkSocket(link, {
       onText: (text) => this.#receive(JSON.parse(text)),

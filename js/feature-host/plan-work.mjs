@@ -174,6 +174,13 @@ export class PlanWork {
     }
   }
 
+  /** Adds to a log what no program has written. @param {{plan: string, name: string, text: string}} asked */
+  async writeLog({ plan, name, text }) {
+    makePrivateFolder(path.join(this.#folder, checkedName(plan)));
+    const file = this.#logFile(plan, name);
+    await fs.appendFile(file, text.slice(0, MOST_LOG), { mode: 0o600 });
+  }
+
   /** @param {string} plan */
   async removeLogs(plan) {
     await fs.rm(path.join(this.#folder, checkedName(plan)), { recursive: true, force: true });

@@ -67,6 +67,7 @@ function requestedServices(id, requests) {
       environment: askChecked("sessions.environment"),
       state: ofSession("state.read"),
       ask: ofSession("ask"),
+      consent: ofSession("consent"),
       setMode: ofSession("mode.set"),
     },
     emitters: {
@@ -76,6 +77,14 @@ function requestedServices(id, requests) {
     },
     providers: { inspect: ask("gateway.inspect") },
     features: { report: async () => (await requests.request("features.report", {})).features },
+    tools: {
+      list: async ({ session }) =>
+        (await import("./provider-tools.mjs")).toolsIn(
+          await requests.request("gateway.inspect"),
+          session,
+        ),
+      call: async (call) => (await import("./provider-tools.mjs")).callTool(requests.where, call),
+    },
   };
 }
 
@@ -120,6 +129,7 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
       open: async (handlers) => (await plans()).open(handlers),
       run: async (program) => (await plans()).run(program),
       readLog: async (asked) => (await plans()).readLog(asked),
+      writeLog: async (asked) => (await plans()).writeLog(asked),
       removeLogs: async (plan) => (await plans()).removeLogs(plan),
     },
     worktree: { use: () => import("../git/index.mjs") },

@@ -16,15 +16,19 @@ const MOST_REASON = 300;
 /** @param {unknown} text */
 const shown = (text) => shortened(visible(String(text ?? "")), MOST_REASON);
 
+/** @param {any} params @param {any} result */
+const question = ({ text }, { answer, reason }) => ({
+  gate: "question",
+  by: answer === "none" ? "tap" : "user",
+  outcome: { yes: "allowed", no: "denied", none: "unanswered" }[String(answer)] ?? "unanswered",
+  reason: shown(reason ? `${text} (${reason})` : text),
+});
+
 /** What the record of a request says; undefined: it changes nothing. @type {Record<string, (params: any, result: any) => object | undefined>} */
 const RECORDS = {
   "state.read": () => undefined,
-  ask: ({ text }, { answer, reason }) => ({
-    gate: "question",
-    by: answer === "none" ? "tap" : "user",
-    outcome: { yes: "allowed", no: "denied", none: "unanswered" }[String(answer)] ?? "unanswered",
-    reason: shown(reason ? `${text} (${reason})` : text),
-  }),
+  ask: question,
+  consent: (params, result) => (result.asked === false ? undefined : question(params, result)),
   "mode.set": ({ mode, from, why }, { applied, reason }) => ({
     gate: "session-mode",
     by: "tap",

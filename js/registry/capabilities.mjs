@@ -14,6 +14,7 @@ export const CAPABILITIES = /** @type {const} */ ({
   "session:read": "read the state of sessions",
   "session:control": "change the state of sessions",
   "providers:read": "read the state of other providers and features",
+  tools: "call tools of providers",
   worktree: "change git worktrees and refs of a repository",
   workers: "start agents",
 });

@@ -30,6 +30,7 @@ export const SERVICES = /** @type {const} */ ({
     environment: "session:read",
     watch: "session:read",
     ask: "session:control",
+    consent: "session:control",
     setMode: "session:control",
   },
   emitters: {
@@ -45,10 +46,12 @@ export const SERVICES = /** @type {const} */ ({
     open: "fs:write:own",
     run: "process",
     readLog: "fs:read:own",
+    writeLog: "fs:write:own",
     removeLogs: "fs:write:own",
   },
   worktree: { use: "worktree" },
   workers: { use: "workers" },
+  tools: { list: "tools", call: "tools" },
   groups: { list: "session:control", open: "session:control" },
   projects: { serve: "process" },
 });

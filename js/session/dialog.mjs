@@ -8,11 +8,16 @@ const MOST_QUESTION = 2000;
 const LEAST_MS = 100;
 export const MOST_DIALOG_MS = 60_000;
 
-/** `none`: nobody has said anything; `reason` says why. @typedef {{answer: "yes" | "no" | "none", reason?: string}} Answer */
+/**
+ * `none`: nobody has said anything; `reason` says why. `asked: false`: no question was shown.
+ * @typedef {{answer: "yes" | "no" | "none", reason?: string, asked?: false}} Answer
+ */
 /** @typedef {import("./rpc.mjs").Session} Session */
 
 /** @param {string} reason @returns {Answer} */
 const nobody = (reason) => ({ answer: "none", reason });
+/** @param {string} reason @returns {Answer} */
+const notAsked = (reason) => ({ answer: "none", asked: false, reason });
 
 /** Why nobody can be asked; "": somebody can. @param {Session} session */
 async function obstacle(session) {
@@ -48,13 +53,26 @@ export class Dialogs {
   #open = false;
 
   /**
+   * The user's yes to what the agent wants to run: not asked where he has allowed everything. Never rejects.
+   * @param {Session} session @param {string} text @param {number} [timeoutMs]
+   * @returns {Promise<Answer>}
+   */
+  async consent(session, text, timeoutMs) {
+    const said = await answered(() => READS.permissions(session)).catch(() => undefined);
+    if ((said?.mode ?? said) === "allow-all") {
+      return { answer: "yes", asked: false, reason: "the CLI allows everything" };
+    }
+    return this.ask(session, text, timeoutMs);
+  }
+
+  /**
    * Never rejects.
    * @param {Session} session @param {string} text @param {number} [timeoutMs]
    * @returns {Promise<Answer>}
    */
   async ask(session, text, timeoutMs = MOST_DIALOG_MS) {
     const why = await obstacle(session);
-    if (why) return nobody(why);
+    if (why) return notAsked(why);
     if (this.#open) return nobody("another question of tap waits for the user already");
     const mostMs = Math.min(Math.max(timeoutMs, LEAST_MS), MOST_DIALOG_MS);
     /** @type {NodeJS.Timeout | undefined} */
@@ -75,10 +93,10 @@ export class Dialogs {
     this.#open = true;
     try {
       const shown = showDialog(session, question(text));
-      if (shown === undefined) return nobody("this version of the CLI has no dialogs");
+      if (shown === undefined) return notAsked("this version of the CLI has no dialogs");
       return read(await shown);
     } catch (error) {
-      return nobody(`the CLI showed no dialog: ${messageOf(error)}`);
+      return notAsked(`the CLI showed no dialog: ${messageOf(error)}`);
     } finally {
       this.#open = false;
     }

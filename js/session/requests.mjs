@@ -47,6 +47,8 @@ export class SessionRequests {
         this.#setMode(params),
       ask: (/** @type {Session} */ session, /** @type {any} */ params) =>
         this.#ask(session, params),
+      consent: (/** @type {Session} */ session, /** @type {any} */ params) =>
+        this.#consent(session, params),
     }),
   );
 
@@ -89,5 +91,11 @@ export class SessionRequests {
   async #ask(session, params) {
     const { text, timeoutMs } = questionIn(params);
     return this.#dialogs.ask(session, text, timeoutMs);
+  }
+
+  /** @param {Session} session @param {any} params */
+  async #consent(session, params) {
+    const { text, timeoutMs } = questionIn(params);
+    return this.#dialogs.consent(session, text, timeoutMs);
   }
 }

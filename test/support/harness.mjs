@@ -154,6 +154,8 @@ export class TestSession {
   closed;
   /** Whether it confirms each synchronisation, at once. */
   confirms = true;
+  /** What its user says to what the agent wants to run; undefined: nothing. @type {object | undefined} */
+  consent = { answer: "none", asked: false };
 
   constructor() {
     this.link = new LinkClient({
@@ -168,6 +170,10 @@ export class TestSession {
     this.events.push(event);
     if (event.type === "tools" && this.confirms)
       this.send({ type: "synced", revision: event.revision });
+    if (event.request === "consent" && this.consent) {
+      const { requestId } = event;
+      this.send({ type: "session.result", requestId, result: this.consent });
+    }
   }
 
   attach(gateway) {

@@ -38,7 +38,7 @@ export const descriptor = {
     {
       capability: "session:control",
       required: false,
-      reason: "asks the user before the model changes what is his",
+      reason: "asks the user before a command of the model runs, or what is his changes",
     },
     { capability: "fs:read:own", required: true, reason: "goes on after a restart" },
     { capability: "fs:write:own", required: true, reason: "keeps what runs" },
@@ -175,10 +175,20 @@ export async function install(context) {
     onEnded: (/** @type {string} */ id) =>
       void loaded?.then((emitters) => emitters.sessionEnded(id)).catch(() => {}),
   });
+  /** @type {import("../../base/work-consent.mjs").WorkConsent | undefined} */
+  let consent;
   for (const [name, serve] of Object.entries(TOOLS)) {
     context.tools.register(name, async (args, { session: id }) => {
-      const [emitters, tools] = await Promise.all([load(), import("./tools.mjs")]);
-      return tools[serve]({ context, emitters, session: await emitters.session(id) }, args);
+      const [emitters, tools, { WorkConsent }] = await Promise.all([
+        load(),
+        import("./tools.mjs"),
+        import("../../base/work-consent.mjs"),
+      ]);
+      consent ??= new WorkConsent(/** @type {any} */ (services.sessions));
+      return tools[serve](
+        { context, emitters, consent, session: await emitters.session(id) },
+        args,
+      );
     });
   }
   for (const name of /** @type {const} */ (["loop", "watch", "emit"])) {

@@ -1,16 +1,17 @@
 // The tools of the group `emitters`. Their arguments are the model's.
 
-import { durationText } from "../../base/emitter-duration.mjs";
 import { readEmitter, readStream } from "../../base/emitter-spec.mjs";
 import { inLine, shortened, visible } from "../../base/visible.mjs";
 import { ToolError } from "../../../sdk/node/errors.mjs";
+import { scheduleText } from "./schedule-text.mjs";
 
 /** @typedef {import("../../registry/installation.mjs").Context} Context */
 /** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
+/** @typedef {import("../../base/work-consent.mjs").WorkConsent} WorkConsent */
 /** @typedef {import("./manager.mjs").Emitters} Emitters */
 /** @typedef {import("./emitter.mjs").Emitter} Emitter */
 /** @typedef {import("./feed.mjs").Feed} Feed */
-/** @typedef {{context: Context, emitters: Emitters, session: InspectedSession}} Call */
+/** @typedef {{context: Context, emitters: Emitters, session: InspectedSession, consent?: WorkConsent}} Call `consent`: of the model's calls */
 
 const MOST_HISTORY = 200;
 const FEW = 20;
@@ -41,23 +42,6 @@ async function checked(work) {
 }
 
 const timeText = (/** @type {number} */ at) => new Date(at).toISOString();
-
-/** @param {import("../../base/emitter-spec.mjs").EmitterSpec} spec */
-function scheduleText({ kind, every, cron, timezone, onChange, idle, maxRuns, continuous }) {
-  const when = idle
-    ? "when the session is idle"
-    : every !== undefined
-      ? `every ${durationText(every)}`
-      : cron !== undefined
-        ? `cron ${cron}${timezone ? ` (${timezone})` : ""}`
-        : onChange
-          ? `on a change of ${onChange.join(", ")}`
-          : continuous
-            ? "until it is stopped"
-            : "once";
-  const most = maxRuns === undefined || when === "once" ? "" : `, at most ${maxRuns} times`;
-  return `${kind}, ${when}${most}`;
-}
 
 /** @param {import("../../feature-host/line-streams.mjs").ToldLine} line */
 export const lineView = ({ number, at, run, line, outcome, source, text, metadata }) => ({
@@ -169,6 +153,15 @@ function entryOf({ force: _force, scope: _scope, file: _file, ...entry }) {
   return entry;
 }
 
+/** The user's yes to a command, once in a session. @param {Call} call @param {import("../../base/emitter-spec.mjs").EmitterSpec} spec */
+async function requireConsent({ consent, session }, spec) {
+  const command = spec.command ?? spec.argv?.join(" ");
+  if (command === undefined || !consent) return;
+  const text = `The model asks tap to run in the background, as ${inLine(spec.name)} (${scheduleText(spec)}):\n  ${visible(command)}`;
+  const why = await consent.obstacle(session.id, text);
+  if (why) throw new ToolError("INTERNAL", `${spec.name} does not run: ${why}`);
+}
+
 /** @param {Call} call @param {Record<string, unknown>} args */
 export async function startEmitter(call, args) {
   const read = readEmitter(args, { origin: "tool" });
@@ -180,6 +173,7 @@ export async function startEmitter(call, args) {
   if (former && former.state !== "ended" && replaces) {
     await requireOwnership(call, former, true, "replace");
   }
+  await requireConsent(call, spec);
   const emitter = await checked(() => emitters.start(spec, session, { replaces }));
   // One of another scope is still there.
   if (replaces && former && emitters.all().includes(former)) {

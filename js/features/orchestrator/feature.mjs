@@ -20,6 +20,8 @@ export const descriptor = {
     { capability: "fs:read:own", required: true, reason: "reads logs" },
     { capability: "session:read", required: true, reason: "knows whose plan it is" },
     { capability: "records:write", required: false, reason: "records how plans go" },
+    { capability: "tools", required: false, reason: "lets tools of providers work, or lends them" },
+    { capability: "session:control", required: false, reason: "asks for your yes to a plan" },
     { capability: "workers", required: false, reason: "starts the agents of plans" },
     { capability: "event", required: false, reason: "shows how plans go" },
     { capability: "notify", required: false, reason: "tells the model how its plan ended" },

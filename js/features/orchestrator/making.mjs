@@ -2,7 +2,10 @@
 
 import { refusedVariable } from "../../base/refused-variables.mjs";
 import { visible } from "../../base/visible.mjs";
+import { WorkConsent } from "../../base/work-consent.mjs";
+import { missingTools } from "./node-tools.mjs";
 import { PlanError } from "./plan-error.mjs";
+import { questionOf } from "./question.mjs";
 
 /** @typedef {import("../../registry/services.mjs").Services} Services */
 /** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
@@ -33,16 +36,18 @@ function refuseVariables(environments) {
 
 export class Making {
   #services;
+  #consent;
 
   /** @param {Services} services */
   constructor(services) {
     this.#services = services;
+    this.#consent = new WorkConsent(/** @type {any} */ (services.sessions));
   }
 
   /** The rules and gates for what an agent does hold for what its plan does. @param {string} session @param {{tool: string, args: object}} use */
   async requirePermission(session, { tool, args }) {
     if (session === "") return; // the user's own act
-    const listener = await this.#listenerOfRules(session);
+    const listener = await this.sessionFor(session);
     if (listener === undefined) return; // it was allowed when it was made, and nobody is there
     const { allowed, reason, by } = await this.#services.permissions.check({
       session: listener,
@@ -56,8 +61,8 @@ export class Making {
     );
   }
 
-  /** The session whose rules hold: where it has gone, the one that was used last. @param {string} session */
-  async #listenerOfRules(session) {
+  /** The session whose rules and tools a plan has: where its own has gone, the one that was used last. @param {string} session */
+  async sessionFor(session) {
     const all = /** @type {InspectedSession[]} */ (await this.#services.sessions.list());
     const open = all.filter(({ ending }) => !ending);
     if (open.some(({ id }) => id === session)) return session;
@@ -111,21 +116,33 @@ export class Making {
   }
 
   /**
-   * Every distinct command is held to the rules when it is given, too.
-   * @param {{nodes?: unknown, setup?: unknown, env?: unknown}} given @param {Asker} asker
+   * Every distinct command and tool is held to the rules when it is given, too; then the user is asked.
+   * @param {{name?: unknown, targetBranch?: unknown, nodes?: unknown, setup?: unknown, env?: unknown}} given
+   * @param {Asker} asker
    */
-  async requireAll({ nodes, setup, env }, { id }) {
+  async requireAll({ nodes, setup, env, ...about }, { id }) {
     if (!Array.isArray(nodes) || id === "") return;
     const works = nodes.flatMap((node) => [node?.prechecks, node?.work, node?.postchecks]);
-    if (works.some((work) => work?.type === "tool")) {
-      const text =
-        "work of the type tool cannot be carried out yet; let an agent or a command do it";
-      throw new PlanError("UNSUPPORTED", text);
-    }
     refuseVariables([env, ...works.map((work) => work?.env)]);
-    const commands = new Set([setup, ...works].map(commandOf).filter(Boolean));
+    await this.#requireTools(works, id);
+    const commands = [...new Set([setup, ...works].map(commandOf).filter(Boolean))];
     for (const command of commands) {
       await this.requirePermission(id, { tool: "bash", args: { command } });
+    }
+    const why = await this.#consent.obstacle(id, questionOf({ ...about, nodes }, commands));
+    if (why) throw new PlanError("DENIED", why);
+  }
+
+  /** @param {any[]} works @param {string} session */
+  async #requireTools(works, session) {
+    const working = works.filter((work) => work?.type === "tool");
+    const lent = works.flatMap((work) => (Array.isArray(work?.tools) ? work.tools : []));
+    const names = [...working.map(({ tool }) => tool), ...lent];
+    if (names.length === 0) return;
+    const missing = missingTools(await this.#services.tools.list({ session }), names);
+    if (missing) throw new PlanError("UNKNOWN_TOOL", missing);
+    for (const { tool, args = {} } of working) {
+      await this.requirePermission(session, { tool, args });
     }
   }
 }

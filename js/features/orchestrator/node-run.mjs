@@ -2,6 +2,7 @@
 
 import { messageOf } from "../../base/errors.mjs";
 import { visible } from "../../base/visible.mjs";
+import { lentTools } from "./node-tools.mjs";
 import * as phases from "./phases.mjs";
 
 const { Again, PhaseFailed, lastLinesOf } = phases;
@@ -38,9 +39,10 @@ export class NodeRun {
    * @param {import("../../registry/services.mjs").Services} parts.services
    * @param {(input: object) => Promise<string>} parts.tell the engine
    * @param {(args: {tool: string, args: object}) => Promise<void>} parts.requirePermission
+   * @param {() => Promise<string | undefined>} parts.findSession in whose name tools are called; "": any that has them
    * @param {(node: string, line: string) => void} parts.onLine what it printed last
    */
-  constructor({ plan, effect, services, tell, requirePermission, onLine }) {
+  constructor({ plan, effect, services, tell, requirePermission, findSession, onLine }) {
     this.plan = plan;
     this.effect = effect;
     this.node = effect.node;
@@ -49,6 +51,7 @@ export class NodeRun {
     this.services = services;
     this.tell = tell;
     this.requirePermission = requirePermission;
+    this.findSession = findSession;
     this.onLine = onLine;
     this.signal = this.#controller.signal;
     this.#steps = Object.assign({}, ...effect.current.steps);
@@ -242,6 +245,7 @@ export class NodeRun {
     const sessionId = this.#steps.sessionId ?? crypto.randomUUID();
     if (!resume) await this.step({ sessionId }, { sync: true });
     const context = resume ? await this.#context() : "";
+    const tools = await lentTools(this, work.tools ?? []);
     const before = await this.plan.lookAtCheckout();
     const result = await workers.run(
       cli,
@@ -257,6 +261,7 @@ export class NodeRun {
         ...(work.model && { model: work.model }),
         ...(work.allowedUrls && { allowedUrls: work.allowedUrls }),
         ...(work.maxTurns && { maxTurns: work.maxTurns }),
+        ...(tools.length > 0 && { tools }),
         allowedFolders: await this.plan.insideFolders(work.allowedFolders ?? []),
         timeout: this.effect.timeoutMs,
         keepSession: true,

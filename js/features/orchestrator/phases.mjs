@@ -83,6 +83,10 @@ export async function mergeFi(run) {
 /** @param {NodeRun} run @param {Record<string, any>} work @param {string} phase */
 async function workOf(run, work, phase) {
   if (work.type === "agent") return run.agent(work);
+  if (work.type === "tool") {
+    const { toolWork } = await import("./node-tools.mjs");
+    return toolWork(run, /** @type {any} */ (work), phase, run.effect.timeoutMs);
+  }
   return run.program(work, phase, run.effect.timeoutMs);
 }
 

@@ -176,6 +176,7 @@ export class Plans {
         ...{ plan, effect, services: this.#services },
         tell: (input) => this.tell(input),
         requirePermission: (use) => this.making.requirePermission(plan.facts.session, use),
+        findSession: async () => plan.facts.session && this.making.sessionFor(plan.facts.session),
         onLine: (id, line) => this.#lines.set(`${planId}/${id}`, visible(line).slice(0, MOST_LINE)),
       });
       this.#running.set(key, run);

@@ -30,7 +30,7 @@ class ControlClients {
     return at == clients_.end() ? nullptr : &at->second.sessionId;
   }
   [[nodiscard]] bool contains(PeerId link) const { return clients_.contains(link); }
-  // Whether it is a feature's: it may only make requests of the host.
+  // Whether it is a feature's: it may make requests of the host and call tools, no more.
   [[nodiscard]] bool isFeature(PeerId link) const {
     const auto at = clients_.find(link);
     return at != clients_.end() && !at->second.token.empty();

@@ -126,9 +126,10 @@ void refuseLink(const Turn& turn, PeerId peer, std::string code, std::string mes
 
 bool refuseFeature(const Turn& turn, PeerId peer) {
   if (!turn.state.controlClients.isFeature(peer)) return false;
-  refuseLink(turn, peer, "UNAUTHORIZED",
-             "a link that a feature token has opened may send host.request, permission.check and "
-             "ping only");
+  refuseLink(
+      turn, peer, "UNAUTHORIZED",
+      "a link that a feature token has opened may send host.request, permission.check, call, "
+      "cancel and ping only");
   return true;
 }
 

@@ -99,10 +99,10 @@ struct UnregisteredLink {
 struct ControlLink : UnregisteredLink {
   using UnregisteredLink::operator();
   void operator()(const protocol::Call& call) const {
-    if (!refuseFeature(turn, peer)) callFromControl(turn, peer, call);
+    callFromControl(turn, peer, call);
   }
   void operator()(const protocol::CancelCall& cancel) const {
-    if (!refuseFeature(turn, peer)) cancelFromControl(turn, peer, cancel);
+    cancelFromControl(turn, peer, cancel);
   }
   void operator()(const protocol::Ping&) const { turn.effect(SendEvent{peer, protocol::Pong{}}); }
   void operator()(const protocol::UseProvider& use) const {

@@ -23,8 +23,8 @@ struct OpenProvider {
   std::string token;
 };
 // Opens the link for the messages without a secret, and for Call, CancelCall, Ping and UseProvider.
-// With a feature's token instead of the secret it is open for HostRequest, PermissionCheck and
-// Ping only. Answered by Welcome, or by Refused.
+// With a feature's token instead of the secret it is open for HostRequest, PermissionCheck, Call,
+// CancelCall and Ping only. Answered by Welcome, or by Refused.
 struct OpenControl {
   std::string secret;
   std::string sessionId;  // calls are made in its name; empty: the session last in use

@@ -320,6 +320,23 @@ describe("ask", () => {
     assert.deepEqual(await third, { answer: "no" });
   });
 
+  test("for what the agent wants to run asks where somebody is there and has not allowed everything", async () => {
+    const permissions = (mode) => ({ permissions: { getMode: async () => ({ mode }) } });
+    const allowed = cli(permissions("allow-all"));
+    const all = await (await sessionOf(allowed)).result("consent", ask);
+    assert.deepEqual([all.answer, all.asked], ["yes", false]);
+    assert.deepEqual(allowed.state.asked, []);
+    const manual = cli(permissions("manual"));
+    assert.deepEqual(await (await sessionOf(manual)).result("consent", ask), { answer: "yes" });
+    assert.equal(manual.state.asked.length, 1);
+    const alone = cli(permissions("manual"));
+    alone.session.capabilities = { ui: { elicitation: true, canvases: false } };
+    const nobody = await (await sessionOf(alone)).result("consent", ask);
+    assert.deepEqual([nobody.answer, nobody.asked], ["none", false]);
+    const { refusal } = await sessionOf(cli());
+    assert.equal((await refusal("consent", {})).code, "INVALID");
+  });
+
   test("takes nothing but a question", async () => {
     const { refusal } = await sessionOf(cli());
     for (const params of [{}, { text: "" }, { text: 5 }, { text: "a", timeoutMs: "b" }]) {

@@ -292,7 +292,7 @@ class World {
 
   void call() {
     Process* process = anyProcess();
-    if (process == nullptr || tap_.closed(process->peer) || isFeature(*process)) return;
+    if (process == nullptr || tap_.closed(process->peer)) return;
     const std::string id = "c" + std::to_string(++calls_);
     process->open.insert(id);
     const std::string tool = below(10) == 0 ? "tap_status" : anyTool();

@@ -56,6 +56,20 @@ TEST_F(ControlClient, CallsAToolAndGetsItsAnswer) {
   EXPECT_EQ(tap.count<protocol::CallResult>(session), 0U) << "the session did not ask";
 }
 
+TEST_F(ControlClient, OfAFeatureCallsAToolAndItsEndCancelsTheCall) {
+  const PeerId weather = tap.bound("weather", "s", {"forecast"});
+  const PeerId link = tap.newPeer();
+  tap.send(link, protocol::OpenControl{tap.featureToken(), "s"});
+  tap.expect<protocol::Welcome>(link);
+  tap.call(link, "1", "forecast");
+  tap.say(weather, result(tap.take(weather, "tool.call").get("id"), R"("rain")"));
+  EXPECT_EQ(tap.outcome(link), "1 ok \"rain\"");
+  tap.call(link, "2", "forecast");
+  const std::string id = tap.take(weather, "tool.call").get("id");
+  tap.lose(link);
+  EXPECT_EQ(tap.take(weather, "tool.cancel").get("id"), id);
+}
+
 TEST_F(ControlClient, CallsInTheSessionLastInUseThatHasTheTool) {
   const PeerId second = otherSession("t");
   otherSession("u");

@@ -67,14 +67,12 @@ TEST_F(HostRequesting, OfAFeatureSaysSo) {
   EXPECT_TRUE(tap.requests().front().fromFeature);
 }
 
-TEST_F(HostRequesting, IsAllThatAFeatureTokenAllows) {
+TEST_F(HostRequesting, AFeatureTokenAllowsNeitherALookNorAProvidersMove) {
   const std::string token = tap.featureToken();
   const std::vector<std::string> others{
       R"({"type":"inspect"})",
       R"({"type":"trace"})",
       R"({"type":"calls.list","after":0})",
-      R"({"type":"call","callId":"1","tool":"t","args":{}})",
-      R"({"type":"cancel","callId":"1","reason":""})",
       R"({"type":"provider.use","provider":"p"})",
   };
   for (const std::string& text : others) {

@@ -1,0 +1,58 @@
+// Tools of providers, for features: which there are in a session, and calls of them. Each call has a link of its own,
+// whose end cancels it. tap's own tools are not among them.
+
+import { Control } from "../base/control.mjs";
+
+/** @typedef {import("../base/control.mjs").Inspection} Inspection */
+/** @typedef {{name: string, provider: string, description: string, parameters: object}} ProviderTool */
+/**
+ * @typedef {object} ToolCall
+ * @property {string} session its id; "": the one last in use that has the tool
+ * @property {string} tool @property {object} args
+ * @property {AbortSignal} signal cancels it
+ *
+ * @typedef {{ok: boolean, text: string, code?: string}} ToolOutcome hostile text
+ */
+
+const NO_PARAMETERS = { type: "object", properties: {} };
+
+/** @param {Inspection} seen @param {string} session "": any @returns {ProviderTool[]} one for each name */
+export function toolsIn({ providers }, session) {
+  /** @type {Map<string, ProviderTool>} */
+  const found = new Map();
+  for (const { name: provider, trust, bindings } of providers) {
+    if (trust === "builtin") continue;
+    for (const binding of bindings) {
+      if (session !== "" && binding.session !== session) continue;
+      for (const { name, description = "", parameters = NO_PARAMETERS } of binding.tools) {
+        if (binding.refused.includes(name) || found.has(name)) continue;
+        found.set(name, { name, provider, description, parameters });
+      }
+    }
+  }
+  return [...found.values()];
+}
+
+/** @param {import("../base/addon.js").CallOutcome} outcome @returns {ToolOutcome} */
+function outcomeOf(outcome) {
+  if (typeof outcome === "string") return { ok: true, text: outcome };
+  if ("code" in outcome) return { ok: false, ...outcome };
+  const { text, mimeType } = outcome;
+  const note = `(an attachment of the type ${mimeType} is left out)`;
+  return { ok: true, text: text ? `${text}\n${note}` : note };
+}
+
+/**
+ * @param {{link: string, token: string}} where the gateway's link, and the token of its features
+ * @param {ToolCall} call
+ * @returns {Promise<ToolOutcome>} rejected where the gateway cannot be asked
+ */
+export async function callTool({ link, token }, { session, tool, args, signal }) {
+  signal.throwIfAborted();
+  const control = await Control.open({ link, secret: token });
+  try {
+    return outcomeOf(await control.call({ tool, args, session, signal }));
+  } finally {
+    control.close();
+  }
+}

@@ -1,0 +1,33 @@
+// What the user is asked before the model's plan runs: everything that it starts.
+
+import { inLine, visible } from "../../base/visible.mjs";
+
+const MOST_LINES = 12;
+const MOST_LINE = 120;
+
+/** @param {any} work that nobody has checked yet */
+const isAgent = (work) =>
+  work?.type === "agent" || (typeof work === "string" && /^@agent(\s|$)/.test(work));
+
+/** @param {string} text */
+const line = (text) => `  ${visible(text).slice(0, MOST_LINE)}`;
+
+/**
+ * @param {{name?: unknown, targetBranch?: unknown, nodes: any[]}} given a plan, or nodes for one
+ * @param {string[]} commands distinct
+ * @returns {string}
+ */
+export function questionOf({ name, targetBranch, nodes }, commands) {
+  const works = nodes.flatMap((node) => [node?.prechecks, node?.work, node?.postchecks]);
+  const agents = works.filter(isAgent).length;
+  const tools = works.filter((work) => work?.type === "tool").map((work) => `tool ${work.tool}`);
+  const lines = [...new Set([...commands, ...tools])];
+  const what = typeof name === "string" ? `run the plan ${inLine(name)}` : "add to a plan";
+  const lands = typeof targetBranch === "string" ? `, onto ${inLine(targetBranch)}` : "";
+  const more = lines.length > MOST_LINES ? [`  and ${lines.length - MOST_LINES} more`] : [];
+  const runs = lines.length > 0 ? ["It runs:", ...lines.slice(0, MOST_LINES).map(line)] : [];
+  const count =
+    nodes.length === 1 ? "1 node in a git worktree" : `${nodes.length} nodes in worktrees`;
+  const which = agents === 0 ? "" : `, ${agents} with an agent`;
+  return [`The model asks tap to ${what}: ${count}${which}${lands}.`, ...runs, ...more].join("\n");
+}

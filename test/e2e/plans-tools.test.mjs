@@ -1,0 +1,113 @@
+// Plans and the programs of the user on the real CLI: tools that are lent to an agent, and the user's yes.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { describe, test } from "node:test";
+import { callTool, say, toolNames, toolResults, userTexts } from "../support/model.mjs";
+import { startTap } from "../support/tap.mjs";
+import { waitFor } from "../support/wait.mjs";
+import { checkoutOf, gitIn } from "../js/features/plans-rig.mjs";
+
+const SLOW = { timeoutMs: 90_000 };
+
+/** A repository, and workers that reach the scripted model. @param {any} rig */
+function prepare(rig) {
+  const repo = rig.cli.workFolder;
+  const git = gitIn(repo);
+  git("config", "user.name", "A");
+  git("config", "user.email", "a@example.com");
+  fs.writeFileSync(path.join(repo, "a.txt"), "a\n");
+  git("add", "--all");
+  git("commit", "--quiet", "--message=first");
+  const folder = path.join(rig.cli.home, "tap");
+  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const provider = { type: "openai", baseUrl: rig.model.url, model: "fake" };
+  const config = { toolGroups: ["plans", "emitters"], workers: { provider } };
+  fs.writeFileSync(path.join(folder, "config.json"), JSON.stringify(config), { mode: 0o600 });
+  return { repo, git };
+}
+
+const lastIsTool = (/** @type {any} */ { body }) => body.messages.at(-1).role === "tool";
+
+describe("plans and the user's programs", { concurrency: 1 }, () => {
+  test("an agent of a plan calls the tool that it was lent, and no other of that provider", async (t) => {
+    const plan = {
+      name: "weather",
+      targetBranch: "report",
+      nodes: [
+        {
+          id: "ask",
+          work: { type: "agent", instructions: "write the weather", tools: ["forecast"] },
+        },
+      ],
+    };
+    /** @type {string[]} */
+    let offered = [];
+    const rig = await startTap(t, (request) => {
+      const text = userTexts(request).join("\n");
+      if (text.includes("write the weather") && !text.includes("make the plan")) {
+        offered = toolNames(request);
+        const results = toolResults(request);
+        if (results.length === 0) return callTool("forecast", { city: "Oslo" });
+        if (results.length === 1) {
+          const command = `echo '${results[0].text}' > report.txt`;
+          return callTool("bash", { command, description: "work" });
+        }
+        return say("done");
+      }
+      if (toolResults(request).some(({ name }) => name === "create_copilot_plan"))
+        return say("it runs");
+      const there = ["create_copilot_plan", "forecast"].every((name) =>
+        toolNames(request).includes(name),
+      );
+      if (!there) return callTool("tap_status");
+      return callTool("create_copilot_plan", plan);
+    });
+    const { repo, git } = prepare(rig);
+    const before = checkoutOf(repo);
+    rig.keepProviding({
+      forecast: { handler: ({ city }) => `${city}: rain` },
+      secret: { handler: () => "not lent" },
+    });
+    const terminal = await rig.interactive();
+    await terminal.prompt("make the plan", /it runs/);
+    await waitFor(() => git("branch", "--list", "report") !== "", {
+      ...SLOW,
+      what: () => rig.report(),
+    });
+    assert.equal(git("show", "report:report.txt"), "Oslo: rain");
+    assert.ok(offered.includes("forecast"));
+    assert.ok(!offered.includes("secret"), offered.join());
+    assert.deepEqual(checkoutOf(repo), before);
+    await terminal.exit();
+  });
+
+  test("without allow-all the user is asked for his yes to a plan and to a command, once for each", async (t) => {
+    const plan = { name: "one file", nodes: [{ id: "a", work: "echo one > one.txt" }] };
+    const emitter = { name: "ticks", command: "echo tick; sleep 1000" };
+    const rig = await startTap(t, (request) => {
+      if (lastIsTool(request)) {
+        const last = toolResults(request).at(-1);
+        const { text = "" } = last ?? {};
+        return say(/the user has refused/.test(text) ? "refused it" : `took it: ${last?.name}`);
+      }
+      const wanted = userTexts(request).at(-1) ?? "";
+      if (wanted.includes("the emitter")) return callTool("tap_start_emitter", emitter);
+      return callTool("create_copilot_plan", plan);
+    });
+    prepare(rig);
+    const terminal = await rig.interactive({ allow: ["--allow-all-tools"], rows: 50, cols: 110 });
+    await terminal.submit("make the plan");
+    await terminal.waitForScreen(/run the plan "one file": 1 node in a git worktree/, 30_000);
+    await terminal.waitForScreen(/echo one > one\.txt/);
+    await terminal.press("enter"); // the default is no
+    await terminal.waitForScreen(/refused it/, 30_000);
+    await terminal.submit("start the emitter");
+    await terminal.waitForScreen(/run in the background, as ticks/, 30_000);
+    await terminal.press("down");
+    await terminal.press("enter");
+    await terminal.waitForScreen(/took it: tap_start_emitter/, 30_000);
+    await terminal.exit();
+  });
+});

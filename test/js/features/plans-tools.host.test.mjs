@@ -1,0 +1,142 @@
+// Tools of providers in plans: they do the work of a node, and the rules hold for them. And the user's yes to a plan.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { provider } from "../../../sdk/node/provider.mjs";
+import { waitFor } from "../../support/wait.mjs";
+import { checkoutOf, plansRig } from "./plans-rig.mjs";
+
+/** A provider whose tools write a file into a folder that they are given. @param {import("node:test").TestContext} t @param {any} rig */
+async function withWriter(t, { host }, options = {}) {
+  const seen = /** @type {any[]} */ ([]);
+  const own = provider("writer", {
+    url: `ws://127.0.0.1:${host.descriptor.port}`,
+    token: await waitFor(() => host.token, { what: "a token" }),
+    session: "all",
+    ...options,
+  });
+  own.tool(
+    "write_note",
+    { description: "Writes a note", parameters: { type: "object" } },
+    ({ folder, text }, { signal }) => {
+      seen.push({ folder, text });
+      if (text === "wait") {
+        return new Promise((_, reject) =>
+          signal.addEventListener("abort", () => {
+            seen.push("cancelled");
+            reject(new Error("cancelled"));
+          }),
+        );
+      }
+      if (text === "fail") throw new Error("no ink");
+      fs.writeFileSync(path.join(folder, "note.txt"), `${text}\n`);
+      return `wrote ${text}`;
+    },
+  );
+  await own.connect();
+  t.after(() => own.close());
+  return { own, seen };
+}
+
+const toolNode = (/** @type {string} */ text, /** @type {object} */ more = {}) => ({
+  id: "note",
+  // eslint-disable-next-line no-template-curly-in-string
+  work: { type: "tool", tool: "write_note", args: { folder: "${worktree}", text } },
+  ...more,
+});
+
+test("a provider's tool does the work of a node in its worktree, and it lands", async (t) => {
+  const rig = await plansRig(t);
+  const { repo, git, create, ended, ask } = rig;
+  const before = checkoutOf(repo);
+  const { seen } = await withWriter(t, rig);
+  const planId = await create({ targetBranch: "notes", nodes: [toolNode("hello")] });
+  const { status } = await ended(planId);
+  assert.equal(
+    status,
+    "succeeded",
+    JSON.stringify(await ask("get_copilot_node", { planId, nodeId: "note" })),
+  );
+  assert.equal(git("show", "notes:note.txt"), "hello");
+  assert.equal(seen.length, 1);
+  assert.ok(seen[0].folder.startsWith(path.join(repo, ".worktrees")), seen[0].folder);
+  const logs = await ask("get_copilot_node_logs", { planId, nodeId: "note", phase: "work" });
+  assert.match(logs.text, /wrote hello/);
+  assert.deepEqual(checkoutOf(repo), before);
+});
+
+test("a tool that fails fails the node with what it said, and a retry calls it again", async (t) => {
+  const rig = await plansRig(t);
+  const { create, ended, ask } = rig;
+  const { seen } = await withWriter(t, rig);
+  const planId = await create({ nodes: [toolNode("fail")] });
+  const { status, nodes } = await ended(planId);
+  assert.equal(status, "failed");
+  assert.match(nodes[0].error, /write_note failed \(INTERNAL\).*no ink/);
+  const context = await ask("get_copilot_node_failure_context", { planId, nodeId: "note" });
+  assert.match(context.lastLines, /no ink/);
+  await ask("retry_copilot_node", { planId, nodeId: "note" });
+  await ended(planId);
+  assert.equal(seen.length, 2);
+});
+
+test("a tool that takes too long, or whose node is cancelled, is cancelled at its provider", async (t) => {
+  const rig = await plansRig(t);
+  const { create, ended, ask } = rig;
+  const { seen } = await withWriter(t, rig);
+  const late = await create({ nodes: [toolNode("wait", { timeout: "1s" })] });
+  const { nodes } = await ended(late);
+  assert.match(nodes[0].error, /was ended after 1 s/);
+  await waitFor(() => seen.includes("cancelled"), { what: "the cancel" });
+  seen.length = 0;
+  const planId = await create({ nodes: [toolNode("wait")] });
+  await waitFor(() => seen.length === 1, { what: "the call" });
+  await ask("cancel_copilot_plan", { planId });
+  await waitFor(() => seen.includes("cancelled"), { what: "the cancel" });
+  assert.equal((await ended(planId)).status, "canceled");
+});
+
+test("a tool that nobody has, one of tap's own, and one that the rules deny are refused when the plan is made", async (t) => {
+  const rig = await plansRig(t);
+  const { ask } = rig;
+  const { own } = await withWriter(t, rig);
+  const make = (/** @type {string} */ tool) =>
+    ask("create_copilot_plan", { name: "x", nodes: [{ id: "a", work: { type: "tool", tool } }] });
+  assert.match(
+    (await make("write_nothing")).text,
+    /UNKNOWN_TOOL.*write_nothing; there are: write_note/s,
+  );
+  assert.match((await make("create_copilot_plan")).text, /UNKNOWN_TOOL/);
+  const lent = await ask("create_copilot_plan", {
+    name: "x",
+    nodes: [{ id: "a", work: { type: "agent", instructions: "go", tools: ["nothing"] } }],
+  });
+  assert.match(lent.text, /UNKNOWN_TOOL.*nothing/s);
+  await own.deny({ tool: "write_note" }, "notes are closed");
+  await waitFor(async () => /notes are closed/.test((await make("write_note")).text ?? ""), {
+    what: "the denial",
+  });
+});
+
+test("the user is asked once for each plan of the model, and no answer is no", async (t) => {
+  const { create, ask, session, ended } = await plansRig(t);
+  const asked = () => session.events.filter(({ request }) => request === "consent");
+  const plan = { nodes: [{ id: "a", work: "echo one > one.txt" }] };
+  session.consent = { answer: "yes" };
+  await ended(await create(plan));
+  assert.equal(asked().length, 1);
+  assert.match(
+    asked()[0].params.text,
+    /run the plan test: 1 node in a git worktree.*\n.*\n {2}echo one > one\.txt/,
+  );
+  await ended(await create(plan));
+  assert.equal(asked().length, 1, "the same plan");
+  const other = { name: "other", nodes: [{ id: "a", work: "echo two > two.txt" }] };
+  session.consent = { answer: "no" };
+  assert.match((await ask("create_copilot_plan", other)).text, /DENIED.*the user has refused/s);
+  session.consent = { answer: "none", reason: "the user did not answer within 45 s" };
+  assert.match((await ask("create_copilot_plan", other)).text, /DENIED.*did not answer/s);
+  assert.equal((await ask("list_copilot_plans")).plans.length, 2);
+});
