@@ -32,23 +32,27 @@ export class NodeRun {
   #controller = new AbortController();
   #steps;
   #began = false;
+  /** Of the phase, for programs. */
+  traceparent = "";
 
   /**
    * @param {object} parts
    * @param {OpenPlan} parts.plan @param {RunEffect} parts.effect
    * @param {import("../../registry/services.mjs").Services} parts.services
+   * @param {import("./spans.mjs").Spans} parts.spans
    * @param {(input: object) => Promise<string>} parts.tell the engine
    * @param {(args: {tool: string, args: object}) => Promise<void>} parts.requirePermission
    * @param {() => Promise<string | undefined>} parts.findSession in whose name tools are called; "": any that has them
    * @param {(node: string, line: string) => void} parts.onLine what it printed last
    */
-  constructor({ plan, effect, services, tell, requirePermission, findSession, onLine }) {
+  constructor({ plan, effect, services, spans, tell, requirePermission, findSession, onLine }) {
     this.plan = plan;
     this.effect = effect;
     this.node = effect.node;
     this.git = plan.git;
     this.repository = plan.repository;
     this.services = services;
+    this.spans = spans;
     this.tell = tell;
     this.requirePermission = requirePermission;
     this.findSession = findSession;
@@ -72,11 +76,16 @@ export class NodeRun {
   /** Carries out the phase of the effect, and tells how it ended. */
   async carryOut() {
     const { phase } = this.effect;
+    const of = { node: this.node.id, attempt: this.attempt, phase };
+    const span = await this.spans.phase(this.plan, of);
+    this.traceparent = span.traceparent;
     try {
       if (this.effect.first) await this.#begin();
       const detail = await PHASES[phase](this);
+      void span.end("succeeded");
       await this.#end("succeeded", detail);
     } catch (error) {
+      void span.end("failed");
       await this.#failed(error);
     }
   }
@@ -200,7 +209,7 @@ export class NodeRun {
     const log = { plan: this.plan.id, name: this.logName(phase) };
     const ended = await this.services.plans.run({
       ...{ command, args, cwd: this.worktree.path, env: this.environment(work.env) },
-      ...{ ...log, timeoutMs, signal: this.signal },
+      ...{ ...log, timeoutMs, signal: this.signal, traceparent: this.traceparent },
     });
     if (ended.code === 0 && ended.why === "") return { exitCode: 0, log: log.name };
     const { text } = await this.services.plans.readLog({ ...log, most: 16_384 });

@@ -7,6 +7,7 @@ import { NodeRun } from "./node-run.mjs";
 import { Making } from "./making.mjs";
 import { News, noticeText } from "./news.mjs";
 import { PlanError } from "./plan-error.mjs";
+import { Spans } from "./spans.mjs";
 import { OpenPlan } from "./plan-folder.mjs";
 import { Worktrees } from "./worktrees.mjs";
 
@@ -53,6 +54,7 @@ export class Plans {
     this.#context = context;
     this.#services = context.services;
     this.making = new Making(context.services);
+    this.spans = new Spans(context.services);
     this.worktrees = new Worktrees(this, (text) => context.diagnostics.add(text));
     this.news = new News(context, this.#known, (planId) => this.describe(planId));
   }
@@ -173,7 +175,7 @@ export class Plans {
     try {
       const plan = await this.openPlan(planId);
       run = new NodeRun({
-        ...{ plan, effect, services: this.#services },
+        ...{ plan, effect, services: this.#services, spans: this.spans },
         tell: (input) => this.tell(input),
         requirePermission: (use) => this.making.requirePermission(plan.facts.session, use),
         findSession: async () => plan.facts.session && this.making.sessionFor(plan.facts.session),
@@ -181,6 +183,8 @@ export class Plans {
       });
       this.#running.set(key, run);
       await run.carryOut();
+      const seen = this.view({ view: "node", planId, nodeId: node.id });
+      void this.spans.attempt(plan, seen, current.attempt, phase);
     } catch (error) {
       // The repository cannot be opened any more.
       const of = { planId, nodeId: node.id, attempt: current.attempt, phase };
@@ -224,7 +228,13 @@ export class Plans {
     if (kind !== "ended" && kind !== "failed") return;
     await this.describe(planId);
     await this.news.tellModel(seen, kind, node);
-    if (kind === "ended") await this.worktrees.close(planId);
+    if (kind !== "ended") return;
+    const about = this.#known.get(planId)?.about;
+    if (about && !about.traced) {
+      about.traced = true;
+      void this.spans.plan(seen);
+    }
+    await this.worktrees.close(planId);
   }
 
   /** Its worktrees are gone. @param {string} planId */

@@ -140,3 +140,37 @@ test("the user is asked once for each plan of the model, and no answer is no", a
   assert.match((await ask("create_copilot_plan", other)).text, /DENIED.*did not answer/s);
   assert.equal((await ask("list_copilot_plans")).plans.length, 2);
 });
+
+test("a plan is a trace: attempts are below it, phases below these, and programs are told theirs", async (t) => {
+  const { create, ended, control, git } = await plansRig(t);
+  const planId = await create({
+    nodes: [
+      { id: "a", work: "echo $TRACEPARENT > trace.txt; exit 0" },
+      { id: "b", work: "exit 3" },
+    ],
+  });
+  await ended(planId);
+  const spans = await waitFor(
+    async () => {
+      const { records } = await control.request("records.query", {
+        collection: "span",
+        limit: 100,
+      });
+      const own = records.map(({ body }) => body).filter(({ plan }) => plan === planId);
+      return own.some(({ name }) => name === "plan test") && own;
+    },
+    { what: "the plan's span" },
+  );
+  const named = (/** @type {string} */ name) => spans.filter((span) => span.name === name);
+  const [plan] = named("plan test");
+  const [a] = named("node a");
+  const [b] = named("node b");
+  assert.equal(plan.parentSpanId, "");
+  assert.deepEqual([a.parentSpanId, b.parentSpanId], [plan.spanId, plan.spanId]);
+  assert.deepEqual([a.status, b.status, plan.status], ["ok", "error", "error"]);
+  const work = named("work").find(({ parentSpanId }) => parentSpanId === a.spanId);
+  const told = git("show", `refs/tap/${planId}/a/1:trace.txt`);
+  assert.equal(told, `00-${plan.traceId}-${work?.spanId}-01`);
+  assert.equal(new Set(spans.map(({ traceId }) => traceId)).size, 1);
+  assert.equal(new Set(spans.map(({ spanId }) => spanId)).size, spans.length);
+});
