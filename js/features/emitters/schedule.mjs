@@ -35,6 +35,13 @@ export const IDLE_GAP_MS = 10_000;
 /** Changes of files count as one until files rest for DEBOUNCE_MS, at most for MOST_DEBOUNCE_MS in all. */
 export const DEBOUNCE_MS = 300;
 export const MOST_DEBOUNCE_MS = 5000;
+/**
+ * A change within IN_ROW_MS of a run may be the run's own. After FREE_IN_ROW such runs in a row the next ones wait,
+ * each twice as long as the one before, up to MOST_WAIT_MS: what writes its own files does not run without a pause.
+ */
+export const IN_ROW_MS = 1000;
+export const FREE_IN_ROW = 5;
+export const MOST_WAIT_MS = 60_000;
 
 /** @param {EmitterSpec} spec */
 const isTimed = ({ every, cron }) => every !== undefined || cron !== undefined;
@@ -89,6 +96,9 @@ export class Schedule {
   /** The first of the changes that have had no run. @type {number | undefined} */
   #changed;
   #lastStart = -Infinity;
+  #lastEnd = -Infinity;
+  /** Runs that followed upon another by what changed during it or soon after it. */
+  #inRow = 0;
   #isDone = false;
 
   /**
@@ -174,6 +184,7 @@ export class Schedule {
     if (began === undefined) return [];
     this.#look(now);
     this.#began = undefined;
+    this.#lastEnd = now;
     const waiting = this.#waiting;
     this.#waiting = undefined;
     if (this.#isDone) return [];
@@ -202,8 +213,10 @@ export class Schedule {
   changed(now) {
     this.#look(now);
     if (!this.#spec.onChange || this.#isDone) return [];
+    if (!this.isRunning && now - this.#lastEnd > IN_ROW_MS) this.#inRow = 0;
+    const wait = Math.min(DEBOUNCE_MS * 2 ** Math.max(0, this.#inRow - FREE_IN_ROW), MOST_WAIT_MS);
     this.#changed ??= now;
-    this.#due = Math.min(now + DEBOUNCE_MS, this.#changed + MOST_DEBOUNCE_MS);
+    this.#due = Math.min(now + wait, this.#changed + Math.max(wait, MOST_DEBOUNCE_MS));
     this.#why = "changed";
     return this.tick(now);
   }
@@ -228,6 +241,7 @@ export class Schedule {
     if (this.#began !== undefined) this.#began -= back;
     if (this.#changed !== undefined) this.#changed -= back;
     this.#lastStart -= back;
+    this.#lastEnd -= back;
     if (this.#spec.cron === undefined) this.#due -= back;
     // A step back of a moment does not make a minute come twice.
     else if (back > LATE_MS) this.#due = following(this.#spec, now, now);
@@ -253,6 +267,7 @@ export class Schedule {
     }
     if (kind === "prompt" && this.#busy) return [{ do: "skip", why: "busy" }];
     this.#runs += 1;
+    if (why === "changed") this.#inRow = Math.min(this.#inRow + 1, 32);
     this.#began = now;
     this.#lastStart = now;
     this.#why = "due";

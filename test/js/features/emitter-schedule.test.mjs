@@ -301,6 +301,28 @@ describe("commands without a time", () => {
     }
     assert.ok(began > 0 && began <= T0 + 2000 + 5000);
   });
+
+  test("what writes the files that it watches runs ever more seldom, until somebody else changes one", () => {
+    const schedule = scheduleOf({ command: "make", onChange: ["src/**"] });
+    schedule.tick(T0);
+    let now = T0;
+    const waits = [];
+    for (let run = 0; run < 20; run += 1) {
+      schedule.changed(now + 50);
+      schedule.ended(now + 100, true);
+      schedule.changed(now + 150);
+      const due = Number(schedule.due);
+      waits.push(due - now - 150);
+      now = due;
+      assert.deepEqual(words(schedule.tick(now)), ["start changed"]);
+    }
+    assert.deepEqual(waits.slice(0, 6), [300, 300, 300, 300, 300, 300]);
+    assert.deepEqual(waits.slice(6, 9), [600, 1200, 2400]);
+    assert.equal(waits.at(-1), MINUTE - 100, "of the first change");
+    schedule.ended(now + 100, true);
+    schedule.changed(now + 5000);
+    assert.equal(schedule.due, now + 5300);
+  });
 });
 
 test("a schedule goes on in another process", () => {
