@@ -66,7 +66,7 @@ TEST_F(ControlClient, OfAFeatureCallsAToolAndItsEndCancelsTheCall) {
   EXPECT_EQ(tap.outcome(link), "1 ok \"rain\"");
   tap.call(link, "2", "forecast");
   const std::string id = tap.take(weather, "tool.call").get("id");
-  tap.lose(link);
+  tap.cut(link);
   EXPECT_EQ(tap.take(weather, "tool.cancel").get("id"), id);
 }
 
