@@ -6,6 +6,7 @@ import { WorkConsent } from "../../base/work-consent.mjs";
 import { missingTools } from "./node-tools.mjs";
 import { PlanError } from "./plan-error.mjs";
 import { questionOf } from "./question.mjs";
+import { samePathNotes } from "./same-paths.mjs";
 
 /** @typedef {import("../../registry/services.mjs").Services} Services */
 /** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
@@ -71,7 +72,7 @@ export class Making {
 
   /** What is to be known before anything is made. @param {Record<string, any>} given @param {Asker} asker */
   async prepare(
-    { repo, baseBranch, targetBranch, maxParallel = 4, fetch },
+    { repo, baseBranch, targetBranch, maxParallel = 4, fetch, nodes },
     { id, cwd, path: own },
   ) {
     const git = await this.#services.worktree.use();
@@ -88,12 +89,13 @@ export class Making {
     const tip = target === undefined ? undefined : await git.branchTip(repository, target);
     const count = Number.isInteger(maxParallel) ? Math.min(Math.max(maxParallel, 1), 64) : 4;
     await git.checkSpace(repository, { commit: base.commit, folder: repository.root, count });
-    const notes =
+    const uncommitted =
       changed.length === 0
         ? []
         : [
             `your checkout has ${changed.length} uncommitted changes (${changed.slice(0, 5).join(", ")}${changed.length > 5 ? ", …" : ""}); no worktree of the plan has them`,
           ];
+    const notes = [...uncommitted, ...samePathNotes(nodes)];
     const { path = own, runtime } = await this.#environmentOf(id);
     const facts = {
       ...{ repo: repository.root, cwd, session: id, baseBranch: base.name },

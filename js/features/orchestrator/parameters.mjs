@@ -8,7 +8,7 @@ const described = (description) => ({ type: "string", description });
 
 const WORK = {
   description:
-    'A command line; "@agent …"; or {type: "agent", instructions, model, allowedFolders, allowedUrls, maxTurns}, {type: "shell", command, shell}, {type: "process", executable, args, env}.',
+    'A command line; "@agent …"; or {type: "agent", instructions, model, allowedFolders, allowedUrls, maxTurns, tools}, {type: "shell", command, shell}, {type: "process", executable, args, env}, {type: "tool", tool, args}.',
 };
 
 const NODE_FIELDS = {
@@ -16,9 +16,9 @@ const NODE_FIELDS = {
   name: TEXT,
   group: described("A path such as parser/front, for display."),
   dependencies: { type: "array", items: TEXT, description: "Ids of nodes that come before." },
-  prechecks: WORK,
   work: WORK,
-  postchecks: WORK,
+  prechecks: { description: "As work: what must succeed before it." },
+  postchecks: { description: "As work: what must succeed after it." },
   expectsNoChanges: FLAG,
   timeout: described("Of each phase, such as 30m. Agents have 60m, others 10m."),
   retry: { type: "object", description: "{max, from: failed-phase or start}" },

@@ -1,0 +1,63 @@
+// Agents of a plan that name the same files.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { pathsIn, samePathNotes } from "../../../js/features/orchestrator/same-paths.mjs";
+
+describe("paths in instructions", () => {
+  const cases = [
+    ["Move it to src/lexer.ts.", ["src/lexer.ts"]],
+    ["See ./docs/plans.md, then README.md; not e.g. this", ["docs/plans.md", "README.md"]],
+    ["fetch https://example.com/a/b.txt first", []],
+    ["in src/parser/ and `lib/a.h`", ["lib/a.h"]],
+    ["Use version 1.2 of a@b and/or c", []],
+    ["", []],
+  ];
+  for (const [text, wanted] of cases) {
+    test(JSON.stringify(text), () => {
+      assert.deepEqual([...pathsIn(/** @type {string} */ (text))], wanted);
+    });
+  }
+
+  test("a long hostile text takes no time to speak of, and gives at most 50", () => {
+    assert.ok(pathsIn("a/".repeat(100_000)).size <= 50);
+    assert.ok(pathsIn("a.".repeat(100_000)).size <= 50);
+    const many = Array.from({ length: 1000 }, (_, index) => `src/f${index}.ts`).join(" ");
+    assert.equal(pathsIn(many).size, 50);
+  });
+});
+
+describe("nodes that name the same file", () => {
+  const agent = (
+    /** @type {string} */ id,
+    /** @type {string[]} */ dependencies,
+    text = "edit src/a.ts",
+  ) => ({
+    ...{ id, dependencies, work: `@agent ${text}` },
+  });
+
+  test("are named where they may run at the same time", () => {
+    const [note, ...more] = samePathNotes([
+      agent("one", []),
+      agent("two", []),
+      agent("three", [], "x"),
+    ]);
+    assert.match(note, /^one, two name "src\/a\.ts" and may run at the same time/);
+    assert.deepEqual(more, []);
+  });
+
+  test("are not where one waits for the other, over others too", () => {
+    const between = { id: "between", dependencies: ["one"], work: "npm test" };
+    assert.deepEqual(samePathNotes([agent("one", []), between, agent("two", ["between"])]), []);
+  });
+
+  test("count only where an agent does the work", () => {
+    const shell = { id: "s", work: "prettier src/a.ts" };
+    assert.deepEqual(samePathNotes([agent("one", []), shell]), []);
+  });
+
+  test("give at most five notes", () => {
+    const text = Array.from({ length: 20 }, (_, index) => `src/f${index}.ts`).join(" ");
+    assert.equal(samePathNotes([agent("one", [], text), agent("two", [], text)]).length, 5);
+  });
+});
