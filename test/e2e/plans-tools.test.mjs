@@ -83,6 +83,50 @@ describe("plans and the user's programs", { concurrency: 1 }, () => {
     await terminal.exit();
   });
 
+  test("a plan that has used its budget pauses, says so, and goes on with a larger one", async (t) => {
+    const plan = {
+      name: "dear",
+      budget: { tokens: 4 }, // what one agent uses: two requests of two
+      nodes: [
+        { id: "one", work: "@agent write number one" },
+        { id: "two", work: "@agent write number two", dependencies: ["one"] },
+      ],
+    };
+    let planId = "";
+    const rig = await startTap(t, (request) => {
+      const texts = userTexts(request);
+      const isWorker = !texts.some((text) => text.includes("make the plan"));
+      const number = isWorker ? /write number (one|two)/.exec(texts.join())?.[1] : undefined;
+      if (number !== undefined) {
+        if (lastIsTool(request)) return say("done");
+        return callTool("bash", { command: `echo x > ${number}.txt`, description: "work" });
+      }
+      if (lastIsTool(request)) {
+        const made = toolResults(request).find(({ name }) => name === "create_copilot_plan");
+        planId ||= made ? JSON.parse(made.text).planId : "";
+        return say("it runs");
+      }
+      if (texts.at(-1)?.includes("go on")) {
+        return callTool("resume_copilot_plan", { planId, budget: { tokens: 1000000 } });
+      }
+      if (texts.length > 1) return say("noted");
+      return callTool("create_copilot_plan", plan);
+    });
+    prepare(rig);
+    const told = (/** @type {RegExp} */ pattern) => () =>
+      rig.model.requests.some((request) => userTexts(request).some((text) => pattern.test(text)));
+    const terminal = await rig.interactive();
+    await terminal.submit("make the plan");
+    await terminal.waitForScreen(/has used its budget, and is paused/, 90_000);
+    await waitFor(told(/has used its budget and is paused\. Ask the user/), SLOW);
+    await terminal.submit("go on");
+    await waitFor(told(/\(dear\) ended: succeeded \(2 succeeded\)/), {
+      ...SLOW,
+      what: () => rig.report(),
+    });
+    await terminal.exit();
+  });
+
   test("without allow-all the user is asked for his yes to a plan and to a command, once for each", async (t) => {
     const plan = { name: "one file", nodes: [{ id: "a", work: "echo one > one.txt" }] };
     const emitter = { name: "ticks", command: "echo tick; sleep 1000" };

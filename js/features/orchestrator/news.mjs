@@ -26,6 +26,21 @@ export function noticeText(kind, seen, node = "") {
   return texts[kind];
 }
 
+/** Of the notices, those that the model is told, too. */
+export const TOLD = ["ended", "failed", "budget-spent"];
+
+/** @param {Record<string, any>} seen view of a plan @param {string} kind @param {string} [node] */
+function modelText(seen, kind, node = "") {
+  const plan = `Plan ${seen.planId} (${visible(seen.name)})`;
+  if (kind === "ended") {
+    return `${plan} ended: ${outcomeText(seen)}. get_copilot_plan_status has the rest.`;
+  }
+  if (kind === "failed") {
+    return `${plan}: node ${node} failed; what does not depend on it goes on. get_copilot_node_failure_context says why.`;
+  }
+  return `${plan} has used its budget and is paused. Ask the user: resume_copilot_plan with a larger budget goes on, cancel_copilot_plan ends it.`;
+}
+
 export class News {
   #context;
   #known;
@@ -66,7 +81,7 @@ export class News {
     return near.sort((a, b) => b.inUse - a.inUse)[0]?.id;
   }
 
-  /** @param {Record<string, any>} seen view of a plan @param {"ended" | "failed"} kind @param {string} [node] */
+  /** @param {Record<string, any>} seen view of a plan @param {string} kind of TOLD @param {string} [node] */
   async tellModel(seen, kind, node) {
     const { planId } = seen;
     if (seen.facts.session === "") return; // a person looks on
@@ -76,11 +91,8 @@ export class News {
       if (about) about.untold = true;
       return this.#describe(planId);
     }
-    const what =
-      kind === "ended"
-        ? `Plan ${planId} (${visible(seen.name)}) ended: ${outcomeText(seen)}. get_copilot_plan_status has the rest.`
-        : `Plan ${planId} (${visible(seen.name)}): node ${node} failed; what does not depend on it goes on. get_copilot_node_failure_context says why.`;
-    await this.#context.notify.model(what, { level: "info", session });
+    const text = modelText(seen, kind, node);
+    await this.#context.notify.model(text, { level: "info", session });
   }
 
   /** A session is there: it hears of what ended while there was none. @param {{id: string, cwd: string}} session */

@@ -5,7 +5,7 @@ import { messageOf } from "../../base/errors.mjs";
 import { inLine, visible } from "../../base/visible.mjs";
 import { NodeRun } from "./node-run.mjs";
 import { Making } from "./making.mjs";
-import { News, noticeText } from "./news.mjs";
+import { News, noticeText, TOLD } from "./news.mjs";
 import { PlanError } from "./plan-error.mjs";
 import { Spans } from "./spans.mjs";
 import { OpenPlan } from "./plan-folder.mjs";
@@ -225,7 +225,7 @@ export class Plans {
     const seen = this.view({ view: "plan", planId });
     this.news.show(seen, noticeText(kind, seen, node));
     this.news.record(seen, kind, node);
-    if (kind !== "ended" && kind !== "failed") return;
+    if (!TOLD.includes(kind)) return;
     await this.describe(planId);
     await this.news.tellModel(seen, kind, node);
     if (kind !== "ended") return;
