@@ -95,6 +95,7 @@
       'link/frame.cc',
       'link/session_client.cc',
       'plan/engine.cc',
+      'plan/engine_import.cc',
       'plan/engine_nodes.cc',
       'plan/engine_requests.cc',
       'plan/engine_starts.cc',

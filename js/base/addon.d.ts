@@ -327,6 +327,8 @@ export class Plans {
   view(json: string): string;
   /** Takes a plan from the journal. @returns why that is not possible, or "" */
   load(planId: string, now: number, freeMemory: number): Promise<string>;
+  /** @returns JSON text of a list: what its journal has (native/plan/entry.h) */
+  entries(planId: string): Promise<string>;
   /** What open() is to know of it. @param about JSON text of an object */
   describe(planId: string, ended: boolean, changedAt: number, about: string): Promise<void>;
   /** Forgets a plan that has ended. */

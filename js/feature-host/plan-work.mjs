@@ -42,6 +42,7 @@ const engineOf = (plans) => ({
   input: (/** @type {string} */ json) => plans.input(json, Date.now(), os.freemem()),
   load: (/** @type {string} */ id) => plans.load(id, Date.now(), os.freemem()),
   view: (/** @type {string} */ json) => plans.view(json),
+  entries: (/** @type {string} */ id) => plans.entries(id),
   state: () => plans.state(),
   remove: (/** @type {string} */ id) => plans.remove(id),
   describe: (/** @type {Parameters<typeof plans.describe>} */ ...given) => plans.describe(...given),

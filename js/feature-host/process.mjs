@@ -8,7 +8,26 @@ import { GatewayRequests } from "./gateway-requests.mjs";
 
 /** For features to end; what is left then is killed with this process's groups. */
 const END_MS = 8000;
-const MOST_LINE = 1024 * 1024;
+/** A plan that is imported, with its journal. */
+const MOST_LINE = 64 * 1024 * 1024;
+
+/** @param {(line: string) => void} onLine @param {() => void} onTooLong @returns {(text: string) => void} takes pieces */
+function linesOf(onLine, onTooLong) {
+  /** @type {string[]} */
+  let rest = [];
+  let length = 0;
+  return (text) => {
+    const [first, ...lines] = text.split("\n");
+    rest.push(first);
+    length += first.length;
+    if (length > MOST_LINE) return onTooLong();
+    if (lines.length === 0) return;
+    onLine(rest.join(""));
+    const last = /** @type {string} */ (lines.pop());
+    [rest, length] = [[last], last.length];
+    for (const line of lines) onLine(line);
+  };
+}
 
 /** Runs until stdin ends. @param {readonly import("../features/list.mjs").Feature[]} features */
 export function runFeatureHost(features) {
@@ -68,14 +87,9 @@ export function runFeatureHost(features) {
   });
 
   useRelease();
-  let rest = "";
+  const take = linesOf(onLine, () => void end("stdin has no lines", 1));
   process.stdin.setEncoding("utf8");
-  process.stdin.on("data", (/** @type {string} */ text) => {
-    const lines = (rest + text).split("\n");
-    rest = lines.pop() ?? "";
-    if (rest.length > MOST_LINE) return void end("stdin has no lines", 1);
-    for (const line of lines) onLine(line);
-  });
+  process.stdin.on("data", take);
   process.stdin.on("error", () => void end("the gateway is gone", 0));
   process.stdin.on("end", () => void end("the gateway is gone", 0));
 }

@@ -1,14 +1,16 @@
 // What the room offers (the service `worktree` of features).
 
 export { attemptRef, commitsOf, resultRef } from "./refs.mjs";
+export { bringBack } from "./restored.mjs";
 export { bring } from "./bring.mjs";
 export { candidate, integrate } from "./integration.mjs";
 export { changedBetween, lookAtCheckout } from "./checkouts.mjs";
 export { checkSpace, checkUsable } from "./usable.mjs";
 export { commitWork } from "./commits.mjs";
 export { diffBetween, linesBetween } from "./changes.mjs";
-export { diskUses, findOrphans, removeOrphan } from "./orphans.mjs";
-export { expireKept, listKept, restoreKept } from "./kept.mjs";
+export { cleanOrphan, searchOrphans } from "./orphan-search.mjs";
+export { expireKept, listKept } from "./kept.mjs";
+export { keepMade, missingCommits } from "./adopted.mjs";
 export { land } from "./landing.mjs";
 export { mergeCommits, probeAll } from "./merges.mjs";
 export { openRepository } from "./repository.mjs";

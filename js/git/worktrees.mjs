@@ -56,6 +56,9 @@ async function addLine(file, line) {
 /** The settings with which a submodule needs no entry in the user's config. */
 const ALL_SUBMODULES = ["submodule.active=."];
 
+/** From the main checkout, where no other one is named. */
+export const FOLDER = ".worktrees";
+
 export class Worktrees {
   /** @type {Promise<string> | undefined} */
   #ready;
@@ -81,7 +84,7 @@ export class Worktrees {
   }
 
   async #prepare() {
-    const { folder = ".worktrees", gitignore = false } = this.#options;
+    const { folder = FOLDER, gitignore = false } = this.#options;
     const root = await mainRoot(this.repository);
     const place = path.resolve(root, folder);
     await fs.mkdir(place, { recursive: true });

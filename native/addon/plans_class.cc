@@ -42,6 +42,7 @@ Napi::Function PlansClass::define(Napi::Env env) {
                          InstanceMethod<&PlansClass::input>("input"),
                          InstanceMethod<&PlansClass::view>("view"),
                          InstanceMethod<&PlansClass::load>("load"),
+                         InstanceMethod<&PlansClass::entries>("entries"),
                          InstanceMethod<&PlansClass::describe>("describe"),
                          InstanceMethod<&PlansClass::remove>("remove"),
                          InstanceMethod<&PlansClass::state>("state"),
@@ -195,6 +196,23 @@ Napi::Value PlansClass::load(const Napi::CallbackInfo& info) {
         const std::vector<std::string_view> views(entries.begin(), entries.end());
         deferred->Resolve(stringOf(env, engine_->replay(id, views, now).value_or("")));
       });
+  return deferred->Promise();
+}
+
+Napi::Value PlansClass::entries(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const std::optional<std::string> id = Arguments(info, "entries(planId)").text(0);
+  if (!id) return env.Undefined();
+  const auto deferred = deferredOf(env);
+  await();
+  journal_->load(*id, [env, deferred](const std::vector<std::string>& entries) {
+    std::string out;
+    json::Writer writer(out);
+    writer.beginArray();
+    for (const std::string& entry : entries) writer.raw(entry);
+    writer.endArray();
+    deferred->Resolve(stringOf(env, out));
+  });
   return deferred->Promise();
 }
 

@@ -84,7 +84,13 @@ std::optional<std::string> Engine::replay(std::string_view id,
   }
   if (!plan) return "it has no entries";
   plan->releaseDelayed(now.unixMillis);
-  Live made{std::string(id), std::move(*plan)};
+  take(id, std::move(*plan));
+  return std::nullopt;
+}
+
+// What a journal gave.
+void Engine::take(std::string_view id, Plan plan) {
+  Live made{std::string(id), std::move(plan)};
   fit(made);
   made.saidFailed = made.plan.count(NodeStatus::Failed) > 0;
   made.saidNear = shareUsed(made.plan) >= kNear;
@@ -95,7 +101,6 @@ std::optional<std::string> Engine::replay(std::string_view id,
   }
   plans_.emplace(std::string(id), std::move(made));
   order_.emplace_back(id);
-  return std::nullopt;
 }
 
 void Engine::recover(const Moment& now, Batch& out) {

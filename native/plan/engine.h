@@ -87,6 +87,12 @@ class Engine {
   // `text` is the plan's JSON, `facts` an object of the caller's. `id` is the caller's and new.
   [[nodiscard]] Refused create(std::string_view id, std::string_view text, std::string_view facts,
                                const Moment& now, Problems& problems, Batch& out);
+  // A plan that ran elsewhere: `entries` is a list of what its journal had after its beginning, as
+  // anybody may have written it. Nothing of it runs: what had not ended is begun again once the
+  // plan is resumed.
+  [[nodiscard]] Refused import(std::string_view id, std::string_view text, std::string_view facts,
+                               std::string_view entries, int64_t createdAt, const Moment& now,
+                               Problems& problems, Batch& out);
   [[nodiscard]] Refused addNodes(std::string_view plan, std::string_view nodes, const Moment& now,
                                  Problems& problems, Batch& out);
   [[nodiscard]] Refused pause(std::string_view plan, std::string_view reason, const Moment& now,
@@ -169,6 +175,7 @@ class Engine {
   [[nodiscard]] At running(std::string_view plan, std::string_view node, uint32_t attempt);
   static void record(Live& live, const Entry& entry, Batch& out);
   static void fit(Live& live);
+  void take(std::string_view id, Plan plan);
 
   void go(const Moment& now, Batch& out);
   [[nodiscard]] bool startOne(const Moment& now, Batch& out);

@@ -89,6 +89,7 @@ class Members {
 enum class Input : uint8_t {
   Check,
   Create,
+  Import,
   Add,
   Pause,
   Resume,
@@ -107,6 +108,7 @@ enum class Input : uint8_t {
 constexpr std::array<Word<Input>, static_cast<size_t>(Input::Count_)> kInputs{{
     {Input::Check, "check"},
     {Input::Create, "create"},
+    {Input::Import, "import"},
     {Input::Add, "add"},
     {Input::Pause, "pause"},
     {Input::Resume, "resume"},
@@ -158,6 +160,7 @@ struct Given {
   int64_t until = 0;
   std::string_view text;  // of the plan, or of nodes
   std::string_view facts;
+  std::string_view entries;
   std::string_view budget;
   std::string_view detail;
 };
@@ -176,6 +179,7 @@ struct Given {
   const bool adds = given.input == Input::Add;
   given.text = members.raw(adds ? "nodes" : "plan", adds ? json::Kind::Array : json::Kind::Object);
   given.facts = members.raw("facts", json::Kind::Object);
+  given.entries = members.raw("entries", json::Kind::Array);
   given.budget = members.raw("budget", json::Kind::Object);
   given.detail = members.detail();
   return given;
@@ -191,6 +195,11 @@ struct Given {
       if (given.plan.empty() || given.facts.empty())
         return notUnderstood("planId and facts are missing");
       return engine.create(given.plan, given.text, given.facts, now, problems, out);
+    case Input::Import:
+      if (given.plan.empty() || given.facts.empty() || given.entries.empty())
+        return notUnderstood("planId, facts and entries are missing");
+      return engine.import(given.plan, given.text, given.facts, given.entries, given.until, now,
+                           problems, out);
     case Input::Add:
       return engine.addNodes(given.plan, given.text, now, problems, out);
     case Input::Pause:

@@ -2,6 +2,7 @@
 //
 //   {"input":"check","plan":{…}}: nothing happens; what create would refuse is refused
 //   {"input":"create","planId","plan":{…},"facts":{…}}     {"input":"add","planId","nodes":[…]}
+//   {"input":"import","planId","plan":{…},"facts":{…},"entries":[…],"until": when it was made}
 //   {"input":"pause","planId","reason"} {"input":"resume","planId","budget":{…}}
 //   {"input":"cancel","planId","nodeId"} {"input":"landed","planId","detail":{…}}
 //   {"input":"retry","planId","nodeId","from":"start","detail":{…}}

@@ -3,7 +3,6 @@
 import { randomBytes } from "node:crypto";
 import { inLine } from "../../base/visible.mjs";
 import { Output } from "../../views/output.mjs";
-import { confirmed } from "../confirmed.mjs";
 import { Failure, usage } from "../failure.mjs";
 import { openStarted } from "../gateway.mjs";
 import { environmentOf, filesOf, runByAgent } from "../given.mjs";
@@ -11,13 +10,15 @@ import { untilInterrupted } from "../interruption.mjs";
 import { askingFrom, readPlan, referenceOf } from "../plan/asking.mjs";
 import { changeTeller, followLog, followPlan, followToEnd, showLog } from "../plan/follow.mjs";
 import { mermaidOf } from "../plan/graph.mjs";
+import { clean, imported, restore } from "../plan/leftovers.mjs";
 import { showDiff, showList, showNode, showPlan } from "../plan/show.mjs";
+import { requireYes } from "../plan/yes.mjs";
 
 /** @typedef {import("../plan/asking.mjs").Ask} Ask */
 /**
  * @typedef {import("../given.mjs").Given & {action: string, target?: string, phase?: string,
  *   follow: boolean, detach: boolean, yes: boolean, fromStart: boolean, instructions?: string,
- *   budget?: string, format: string}} PlanGiven
+ *   budget?: string, format: string, to?: string}} PlanGiven
  * @typedef {{given: PlanGiven, target: string, output: Output, ask: Ask}} Asked
  * @typedef {object} Action
  * @property {"file" | "plan" | "node" | "either" | "none"} target
@@ -90,18 +91,6 @@ async function watch({ target, output, ask }) {
   await ask({ do: "show", planId }); // that there is one is known before the screen is taken
   const { watch: onScreen } = await import("../plan/watch.mjs");
   await onScreen(ask, planId);
-}
-
-/** @param {Output} output @param {PlanGiven} given @param {string} question */
-async function requireYes(output, { yes, action }, question) {
-  if (yes) return;
-  if (output.json || !(process.stdin.isTTY && process.stdout.isTTY)) {
-    const advice = "or run it in a terminal, without --json";
-    const code = "CONSENT_NEEDED";
-    throw new Failure(`plan ${action} asks, and nobody is here: use --yes`, { advice, code });
-  }
-  if (await confirmed(`${question} [y/N] `)) return;
-  throw new Failure("Nothing was changed.", { code: "REFUSED" });
 }
 
 /** @param {Output} output @param {any} plan */
@@ -204,7 +193,10 @@ const ACTIONS = {
   cancel: { target: "plan", tool: "cancel_copilot_plan", run: cancel },
   land: { target: "plan", tool: "", run: land },
   delete: { target: "plan", tool: "delete_copilot_plan", run: remove },
+  restore: { target: "either", tool: "", run: restore },
+  clean: { target: "none", tool: "", run: clean },
   export: { target: "plan", run: exported },
+  import: { target: "file", tool: "", run: imported },
 };
 const TARGETS = { file: "<file>", plan: "<id>", node: "<id>/<node>", either: "<id>[/<node>]" };
 
@@ -249,7 +241,9 @@ export default {
         "$0 plan [action] [target]\n\n" +
           "`run` makes a plan of a file (YAML or JSON) and follows it; its exit code is 0 only if all " +
           "nodes succeeded. `validate` only checks it. `show`, `watch`, `logs`, `diff` and `export` look; " +
-          "`retry`, `pause`, `resume`, `cancel`, `land` and `delete` change. The target is a file, the id " +
+          "`retry`, `pause`, `resume`, `cancel`, `land` and `delete` change. `restore` brings back what " +
+          "was in a worktree, `clean` removes folders that belong to no plan, `import` takes what " +
+          "`export` has written. The target is a file, the id " +
           "of a plan (its beginning will do), or <id>/<node>. A gateway is started where none runs.",
       )
       .positional("action", {
@@ -265,7 +259,8 @@ export default {
       .option("from-start", flag("retry: all of it, not from the phase that failed"))
       .option("instructions", text("retry: what the agent is told"))
       .option("budget", text("resume: AI credits that it may use in all"))
-      .option("yes", { ...flag("cancel, delete: do not ask"), alias: "y" })
+      .option("to", text("restore: a folder that gets the files, too"))
+      .option("yes", { ...flag("cancel, delete, clean: do not ask"), alias: "y" })
       .option("format", {
         describe: "export: as what",
         choices: ["json", "mermaid"],

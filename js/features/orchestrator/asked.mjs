@@ -1,6 +1,7 @@
 // What `copilot-tap plan` asks: JSON of an object with `do`. What a person does at a terminal is his own act.
 
 import { visible } from "../../base/visible.mjs";
+import { exportPlan, importPlan } from "./importing.mjs";
 import { outcomeText } from "./news.mjs";
 import { attemptsOf, HANDLERS, nodeView, serve } from "./tools.mjs";
 
@@ -132,10 +133,11 @@ const ASKED = {
   logs,
   diff: (plans, { planId, nodeId }) => diff(plans, planId, nodeId),
   land: (plans, { planId }) => plans.worktrees.land(planId),
-  export: (plans, { planId }) => ({
-    plan: plans.view({ view: "plan", planId }),
-    graph: plans.view({ view: "graph", planId }),
-  }),
+  export: (plans, { planId }) => exportPlan(plans, planId),
+  import: (plans, { exported }, asker) => importPlan(plans, exported, asker),
+  orphans: (plans, _asked, asker) => plans.leftovers.list(asker),
+  clean: (plans, { folder }, asker) => plans.leftovers.clean(String(folder), asker),
+  restore: (plans, { of }, asker) => plans.leftovers.restore(of, asker),
 };
 
 /** @param {Plans} plans @param {string} json @param {Asker} session */

@@ -71,10 +71,8 @@ export class Making {
   }
 
   /** What is to be known before anything is made. @param {Record<string, any>} given @param {Asker} asker */
-  async prepare(
-    { repo, baseBranch, targetBranch, maxParallel = 4, fetch, nodes },
-    { id, cwd, path: own },
-  ) {
+  async prepare({ repo, baseBranch, targetBranch, maxParallel = 4, fetch, nodes }, asker) {
+    const { id, cwd } = asker;
     const git = await this.#services.worktree.use();
     const folder = await git.resolveInside(cwd, typeof repo === "string" ? repo : ".", {
       anywhere: id === "",
@@ -96,16 +94,23 @@ export class Making {
             `your checkout has ${changed.length} uncommitted changes (${changed.slice(0, 5).join(", ")}${changed.length > 5 ? ", …" : ""}); no worktree of the plan has them`,
           ];
     const notes = [...uncommitted, ...samePathNotes(nodes)];
-    const { path = own, runtime } = await this.#environmentOf(id);
     const facts = {
       ...{ repo: repository.root, cwd, session: id, baseBranch: base.name },
       baseCommit: base.commit,
       createsTarget: target !== undefined && tip === undefined,
-      ...(path && { path }),
-      ...(runtime?.execPath &&
-        runtime.sdkPath && { cli: { cli: runtime.execPath, sdk: runtime.sdkPath } }),
+      ...(await this.programsOf(asker)),
     };
     return { facts, notes };
+  }
+
+  /** Where programs and the CLI are found. @param {Asker} asker */
+  async programsOf({ id, path: own }) {
+    const { path = own, runtime } = await this.#environmentOf(id);
+    const { execPath, sdkPath } = runtime ?? {};
+    return {
+      ...(path && { path }),
+      ...(execPath && sdkPath && { cli: { cli: execPath, sdk: sdkPath } }),
+    };
   }
 
   /** What programs and agents get of the session; of any other one, where a person asks. @param {string} session @returns {Promise<any>} */

@@ -173,7 +173,10 @@ function conflictOf(run, found) {
 /** @param {NodeRun} run */
 export async function mergeRi(run) {
   const { git, repository, plan, node, signal } = run;
-  const { tested } = run.detailOf("postchecks") ?? {};
+  const { tested, conflict } = run.detailOf("postchecks") ?? {};
+  if (node.postchecks && !tested && !conflict) {
+    throw new Again("stale", "nothing says that this was tested"); // a plan that was imported
+  }
   const landing = run.landing();
   const message = `${node.name}\n\nPlan: ${plan.name}\nPlan-Node: ${plan.id}/${node.id}`;
   for (let left = TRIES; ; --left) {

@@ -1,5 +1,7 @@
 // What a plan works with while it runs: its repository, its worktrees, and how its agents are started.
 
+import { PlanError } from "./plan-error.mjs";
+
 const MOST_IDLE = 8;
 
 /** @typedef {typeof import("../../git/index.mjs")} Git */
@@ -71,4 +73,27 @@ export class OpenPlan {
     const known = [worktree.known].filter(Boolean);
     return this.pool.release(worktree, { known, why: "the node succeeded" });
   }
+}
+
+/**
+ * @param {import("./plans.mjs").Plans} plans @param {import("../../registry/services.mjs").Services} services
+ * @param {string} planId
+ */
+export async function openPlan(plans, services, planId) {
+  const { facts, name } = plans.view({ view: "plan", planId });
+  const { head } = plans.view({ view: "graph", planId });
+  const git = await services.worktree.use();
+  const repository = await git.openRepository(facts.repo);
+  const findCli = async () => {
+    if (facts.cli) return facts.cli;
+    throw new PlanError(
+      "NO_CLI",
+      "No session of the Copilot CLI has told where it is; agents need one. Open a session once.",
+    );
+  };
+  const { shell } = plans.engine;
+  const workers = () => services.workers.use();
+  return new OpenPlan({
+    ...{ id: planId, name, head, facts, git, repository, shell, findCli, workers },
+  });
 }

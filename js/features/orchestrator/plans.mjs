@@ -2,13 +2,15 @@
 // (native/plan/) decides; its journal has every step before it is taken.
 
 import { messageOf } from "../../base/errors.mjs";
-import { inLine, visible } from "../../base/visible.mjs";
+import { visible } from "../../base/visible.mjs";
 import { NodeRun } from "./node-run.mjs";
 import { Making } from "./making.mjs";
+import { Leftovers } from "./leftovers.mjs";
 import { News, noticeText, TOLD } from "./news.mjs";
 import { PlanError } from "./plan-error.mjs";
 import { Spans } from "./spans.mjs";
-import { OpenPlan } from "./plan-folder.mjs";
+import { probe } from "./overlaps.mjs";
+import { openPlan } from "./plan-folder.mjs";
 import { Worktrees } from "./worktrees.mjs";
 
 const MOST_LINE = 200;
@@ -34,7 +36,7 @@ export class Plans {
   #engine;
   /** Those that can be asked for, with what is known of each. @type {Map<string, Known>} */
   #known = new Map();
-  /** @type {Map<string, Promise<OpenPlan>>} */
+  /** @type {Map<string, Promise<import("./plan-folder.mjs").OpenPlan>>} */
   #open = new Map();
   /** By plan and node. @type {Map<string, NodeRun>} */
   #running = new Map();
@@ -56,6 +58,7 @@ export class Plans {
     this.making = new Making(context.services);
     this.spans = new Spans(context.services);
     this.worktrees = new Worktrees(this, (text) => context.diagnostics.add(text));
+    this.leftovers = new Leftovers(this, context);
     this.news = new News(context, this.#known, (planId) => this.describe(planId));
   }
 
@@ -83,6 +86,7 @@ export class Plans {
       else await this.#hold(id);
     }
     await this.tell({ input: "recover" });
+    this.leftovers.lookAround();
   }
 
   /** @param {string} why */
@@ -130,7 +134,7 @@ export class Plans {
       else if (effect.effect === "stop") await this.#stop(effect);
       else if (effect.effect === "clean-up") {
         await this.worktrees.cleanUp(/** @type {any} */ (effect));
-      } else if (effect.effect === "probe") await this.#probe(effect);
+      } else if (effect.effect === "probe") await probe(this, effect);
       else await this.#notice(effect);
     } catch (error) {
       if (this.#closed) return;
@@ -140,30 +144,10 @@ export class Plans {
 
   /** @param {string} planId */
   openPlan(planId) {
-    const open = this.#open.get(planId) ?? this.#openPlan(planId);
+    const open = this.#open.get(planId) ?? openPlan(this, this.#services, planId);
     this.#open.set(planId, open);
     open.catch(() => this.#open.delete(planId));
     return open;
-  }
-
-  /** @param {string} planId */
-  async #openPlan(planId) {
-    const { facts, name } = this.view({ view: "plan", planId });
-    const { head } = this.view({ view: "graph", planId });
-    const git = await this.#services.worktree.use();
-    const repository = await git.openRepository(facts.repo);
-    const findCli = async () => {
-      if (facts.cli) return facts.cli;
-      throw new PlanError(
-        "NO_CLI",
-        "No session of the Copilot CLI has told where it is; agents need one. Open a session once.",
-      );
-    };
-    const { shell } = this.engine;
-    const workers = () => this.#services.workers.use();
-    return new OpenPlan({
-      ...{ id: planId, name, head, facts, git, repository, shell, findCli, workers },
-    });
   }
 
   /** @param {Record<string, any>} effect */
@@ -204,20 +188,6 @@ export class Plans {
     const run = this.#running.get(`${planId}/${node}`);
     if (run) run.stop();
     else await this.tell({ input: "stopped", planId, nodeId: node });
-  }
-
-  /** @param {Record<string, any>} effect */
-  async #probe({ planId, of, others }) {
-    const { git, repository } = await this.openPlan(planId);
-    const pairs = others.map((/** @type {any} */ other) => [of.commit, other.commit]);
-    const probes = await git.probeAll(repository, pairs);
-    for (const [index, { conflicts }] of probes.entries()) {
-      if (!conflicts) continue;
-      const detail = { node: of.node, other: others[index].node, files: conflicts.slice(0, 20) };
-      await this.tell({ input: "overlap", planId, nodeId: of.node, detail });
-      const text = `${inLine(of.node)} and ${inLine(detail.other)} change the same: ${detail.files.join(", ")}`;
-      this.news.show(this.view({ view: "plan", planId }), text);
-    }
   }
 
   /** @param {Record<string, any>} effect */
@@ -314,7 +284,9 @@ export class Plans {
     }
     if (!this.engine.state().plans.includes(planId)) {
       const problem = await this.engine.load(planId);
-      if (problem) throw new PlanError("UNREADABLE", `plan ${planId} cannot be read: ${problem}`);
+      const isHere = this.engine.state().plans.includes(planId); // somebody else has taken it, too
+      if (problem && !isHere)
+        throw new PlanError("UNREADABLE", `plan ${planId} cannot be read: ${problem}`);
     }
     return planId;
   }
@@ -325,21 +297,32 @@ export class Plans {
    */
   async create(given, asker, planId = newId()) {
     await this.ask({ input: "check", plan: given });
-    if (this.engine.state().live >= MOST_LIVE) {
-      const text = `${MOST_LIVE} plans have not ended: cancel one, or wait`;
-      throw new PlanError("TOO_MANY", text);
-    }
+    this.#requireRoom();
     const { facts, notes } = await this.making.prepare(given, asker);
     await this.making.requireAll(given, asker);
+    await this.adopt(planId, { input: "create", plan: given, facts });
+    this.leftovers.look(facts.repo);
+    return { planId, notes };
+  }
+
+  #requireRoom() {
+    if (this.engine.state().live < MOST_LIVE) return;
+    const text = `${MOST_LIVE} plans have not ended: cancel one, or wait`;
+    throw new PlanError("TOO_MANY", text);
+  }
+
+  /** A plan that is new here. @param {string} planId @param {object} input of the engine */
+  async adopt(planId, input) {
+    this.#requireRoom();
     this.#known.set(planId, { ended: false, changedAt: Date.now(), about: {} });
     try {
-      await this.ask({ input: "create", planId, plan: given, facts });
+      await this.ask({ ...input, planId });
     } catch (error) {
       this.#known.delete(planId);
       throw error;
     }
-    await Promise.all([this.#hold(planId), this.describe(planId)]);
-    return { planId, notes };
+    const { endedAt } = this.view({ view: "plan", planId });
+    await Promise.all([endedAt === undefined && this.#hold(planId), this.describe(planId)]);
   }
 
   /** Whether it could be made; nothing is. @param {Record<string, any>} given @param {Asker} asker */

@@ -10,41 +10,9 @@ import { gatewayFiles } from "../../../js/base/paths.mjs";
 import { freePort } from "../../support/cli.mjs";
 import { InTerminal, Running, tap, tapJson } from "../../support/cli-process.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
-import { Host } from "../../support/test-host.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { checkoutOf, makeRepository } from "../features/plans-rig.mjs";
-
-/** @param {import("node:test").TestContext} t */
-async function setUp(t) {
-  const { repo, git } = makeRepository(t);
-  const host = await Host.elected(t, { COPILOT_HOME: temporaryFolder(t) });
-  const { COPILOT_AGENT_SESSION_ID: _, ...own } = host.env;
-  const env = { ...own, NO_COLOR: "1" };
-  const at = { env, workspace: repo };
-  const folder = temporaryFolder(t);
-  /** @param {object | string} plan @returns {string} a file with it */
-  const file = (plan, name = "plan.json") => {
-    const place = path.join(folder, name);
-    fs.writeFileSync(place, typeof plan === "string" ? plan : JSON.stringify(plan));
-    return place;
-  };
-  const plan = (/** @type {string[]} */ ...args) => tap(["plan", ...args], at);
-  /** @param {object} given @returns {Promise<string>} the id of a plan that goes on */
-  const detached = async (given) => {
-    const { value } = await tapJson(["plan", "run", file(given), "--detach"], at);
-    return value.planId;
-  };
-  return { repo, git, host, at, file, plan, detached };
-}
-
-/** A gate in the file system: a node that waits until it is open. @param {import("node:test").TestContext} t */
-function gate(t) {
-  const place = path.join(temporaryFolder(t), "open");
-  return {
-    wait: `until test -f ${place}; do sleep 0.05; done`,
-    open: () => fs.writeFileSync(place, ""),
-  };
-}
+import { gate, setUp } from "./plan-rig.mjs";
 
 const DIAMOND = `
 name: diamond
@@ -198,8 +166,12 @@ test("the agent looks, and has its own tools for the rest", async (t) => {
   const { at } = await setUp(t);
   const asAgent = { COPILOT_AGENT_SESSION_ID: "s" };
   assert.equal((await tap(["plan", "list"], at, asAgent)).code, 0);
-  for (const action of ["run", "retry", "pause", "resume", "cancel", "delete", "land"]) {
-    const { code, err } = await tap(["plan", action, "x", "--yes"], at, asAgent);
+  for (const action of [
+    ...["run", "retry", "pause", "resume", "cancel", "delete", "land"],
+    ...["restore", "clean", "import"],
+  ]) {
+    const target = action === "clean" ? [] : ["x"];
+    const { code, err } = await tap(["plan", action, ...target, "--yes"], at, asAgent);
     assert.equal(code, 1, action);
     assert.match(
       err,
@@ -256,7 +228,7 @@ test("completion offers the ids of plans, and files where one is meant", async (
     (await tap(["--complete", "plan", ...words], at)).out;
   assert.equal(await offered("show", "p"), `words\n${id}\tone\n`);
   assert.equal(await offered("run", ""), "files\n");
-  assert.match(await offered("re"), /^words\nretry\t\nresume\t\n$/);
+  assert.match(await offered("re"), /^words\nretry\t\nresume\t\nrestore\t\n$/);
 });
 
 test("follows the log of a node through its phases, in whole lines", async (t) => {

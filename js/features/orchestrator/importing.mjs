@@ -1,0 +1,67 @@
+// A plan that ran elsewhere becomes one of this user: nothing of it runs before somebody resumes it.
+
+import { exportOf, readExport } from "./export-file.mjs";
+import { PlanError } from "./plan-error.mjs";
+
+const MOST_SHOWN = 3;
+
+/** @typedef {import("./plans.mjs").Plans} Plans */
+/** @typedef {import("./plans.mjs").Asker} Asker */
+
+/** @param {Plans} plans @param {string} planId */
+export async function exportPlan(plans, planId) {
+  const entries = JSON.parse(await plans.engine.entries(planId));
+  const [plan, graph] = ["plan", "graph"].map((view) => plans.view({ view, planId }));
+  return exportOf(plan, graph, entries);
+}
+
+/** What nodes made, each with its attempt. @param {any[]} entries */
+function madeIn(entries) {
+  /** @type {Map<string, number>} */
+  const attempts = new Map();
+  return entries.flatMap(({ kind, node = "", attempt, detail }) => {
+    if (kind === "scheduled") attempts.set(node, attempt);
+    const number = attempts.get(node);
+    if (kind !== "phase-ended" || !number || !detail?.commit) return [];
+    return [{ node, attempt: number, commit: detail.commit }];
+  });
+}
+
+/** @param {any[]} entries */
+const hasEnded = (entries) =>
+  entries.findLast(({ kind }) => kind === "plan-ended" || kind === "retried")?.kind ===
+  "plan-ended";
+
+/** @param {string} planId @param {string[]} missing */
+function missingText(planId, missing) {
+  const some = missing.slice(0, MOST_SHOWN).map((commit) => commit.slice(0, 10));
+  const more = missing.length > MOST_SHOWN ? ", …" : "";
+  return `this repository has not ${missing.length} of the plan's commits (${some.join(", ")}${more}): fetch them from where it ran, as in git fetch <url> 'refs/tap/${planId}/*:refs/tap/${planId}/*'`;
+}
+
+/**
+ * Into the repository of the asker's folder.
+ * @param {Plans} plans @param {unknown} given what exportPlan gave, as anybody may have written it @param {Asker} asker
+ */
+export async function importPlan(plans, given, asker) {
+  const { planId, createdAt, facts, source, entries } = readExport(given);
+  if (plans.has(planId)) {
+    throw new PlanError("EXISTS", `plan ${planId} is here already: delete it first`);
+  }
+  await plans.ask({ input: "check", plan: source });
+  const { git, repository } = await plans.leftovers.repositoryOf(asker);
+  const made = madeIn(entries);
+  const all = [facts.baseCommit, ...made.map(({ commit }) => commit)];
+  const missing = await git.missingCommits(repository, all);
+  const why = missing.length > 0 ? missingText(planId, missing) : "";
+  if (why && !hasEnded(entries)) throw new PlanError("MISSING_COMMITS", why);
+  const there = made.filter(({ commit }) => !missing.includes(commit));
+  await git.keepMade(repository, planId, there);
+  const programs = await plans.making.programsOf(asker);
+  const own = { repo: repository.root, cwd: asker.cwd, session: asker.id, ...programs };
+  await plans.adopt(planId, {
+    ...{ input: "import", plan: source, facts: { ...facts, ...own }, entries, until: createdAt },
+  });
+  const { status, name, total } = plans.view({ view: "plan", planId });
+  return { planId, status, name, total, repo: own.repo, notes: why ? [why] : [] };
+}

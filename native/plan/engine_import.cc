@@ -1,0 +1,113 @@
+// A plan that ran elsewhere becomes one of this engine. Its entries are hostile: each is read and
+// applied as those of a damaged journal are, and it may say nothing that ends or begins by itself.
+#include <algorithm>
+#include <utility>
+
+#include "base/json.h"
+#include "plan/engine.h"
+#include "plan/engine_parts.h"
+
+namespace tap::plan {
+namespace {
+
+constexpr size_t kMostEntries = 1'000'000;
+
+[[nodiscard]] Refusal damaged(const std::string& why) {
+  return {Refusal::Code::InvalidPlan, why};
+}
+
+[[nodiscard]] bool hasGoodDetail(const Entry& entry) {
+  const char first = entry.kind == EntryKind::NodesAdded ? '[' : '{';
+  return entry.detail.empty() || entry.detail.front() == first;
+}
+
+// Applies entries, and writes those that were.
+class Import {
+ public:
+  Import(std::string_view id, Plan& plan, Batch& out) : id_(id), plan_(plan), out_(out) {}
+
+  [[nodiscard]] std::optional<std::string> apply(Entry entry) {
+    if (entry.kind == EntryKind::PlanEnded) entry.plan = plan_.outcome();
+    if (auto problem = plan_.apply(entry)) return problem;
+    out_.entries.push_back({id_, {}});
+    writeEntry(out_.entries.back().text, entry);
+    return std::nullopt;
+  }
+
+  // What its journal had. A clock may have been set back: no time is before the last one.
+  [[nodiscard]] std::optional<std::string> applyAll(std::string_view list, const Moment& now) {
+    int64_t last = plan_.createdAt();
+    json::Elements elements({json::Kind::Array, list});
+    json::Value element;
+    for (size_t i = 1; elements.next(element); ++i) {
+      const auto reason = [i](const std::string& why) {
+        return "journal[" + std::to_string(i - 1) + "]: " + why;
+      };
+      if (i > kMostEntries) return reason("there are too many");
+      auto read = readEntry(element.raw);
+      if (!read) return reason(read.error());
+      Entry& entry = read.value();
+      if (entry.kind == EntryKind::Created || !hasGoodDetail(entry)) {
+        return reason("not an entry that can follow");
+      }
+      last = entry.at = std::clamp(entry.at, last, std::max(last, now.unixMillis));
+      if (auto problem = apply(std::move(entry))) return reason(*problem);
+    }
+    return std::nullopt;
+  }
+
+  // No worktree has come along: what had begun and not ended begins again.
+  [[nodiscard]] std::optional<std::string> settle(const Moment& now) {
+    for (NodeIndex i = 0; i < plan_.size(); ++i) {
+      const Node& node = plan_.node(i);
+      if (isTerminal(node.status) || node.attempts.empty()) continue;
+      Entry canceled = entryOf(EntryKind::NodeCanceled, node, now);
+      canceled.detail = reasonOf("imported");
+      if (auto problem = apply(std::move(canceled))) return problem;
+      Entry retried = entryOf(EntryKind::Retried, node, now);
+      retried.phase = Phase::MergeFi;
+      if (auto problem = apply(std::move(retried))) return problem;
+    }
+    if (plan_.ended()) return std::nullopt;
+    if (plan_.allTerminal()) return apply(entryOf(EntryKind::PlanEnded, now));
+    if (plan_.isPaused()) return std::nullopt;
+    Entry paused = entryOf(EntryKind::Paused, now);
+    paused.detail = reasonOf("imported");
+    return apply(std::move(paused));
+  }
+
+ private:
+  std::string id_;
+  Plan& plan_;
+  Batch& out_;
+};
+
+}  // namespace
+
+Refused Engine::import(std::string_view id, std::string_view text, std::string_view facts,
+                       std::string_view entries, int64_t createdAt, const Moment& now,
+                       Problems& problems, Batch& out) {
+  if (live(id) != nullptr) {
+    return Refusal{Refusal::Code::WrongState, "there is such a plan already"};
+  }
+  Entry created = entryOf(EntryKind::Created, now);
+  if (createdAt > 0) created.at = std::min(createdAt, now.unixMillis);
+  auto plan = Plan::make(text, facts, created.at, problems);
+  if (!plan) return damaged("the plan is not valid");
+  json::Writer(created.detail)
+      .beginObject()
+      .rawField("plan", text)
+      .rawField("facts", facts)
+      .endObject();
+  Batch made;
+  made.entries.push_back({std::string(id), {}});
+  writeEntry(made.entries.back().text, created);
+  Import import(id, *plan, made);
+  if (const auto problem = import.applyAll(entries, now)) return damaged(*problem);
+  if (const auto problem = import.settle(now)) return damaged(*problem);
+  take(id, std::move(*plan));
+  std::ranges::move(made.entries, std::back_inserter(out.entries));
+  return std::nullopt;
+}
+
+}  // namespace tap::plan

@@ -1,0 +1,91 @@
+// What plans leave behind in a repository: looked for beside plans that work, removed, brought back; and commits of a
+// plan that comes from elsewhere.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { keepMade, missingCommits } from "../../../js/git/adopted.mjs";
+import { cleanOrphan, searchOrphans } from "../../../js/git/orphan-search.mjs";
+import { removeWorktree } from "../../../js/git/removal.mjs";
+import { bringBack } from "../../../js/git/restored.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+import { commitOn, git, makeRepository, NONCE, write } from "./rig.mjs";
+
+const PLAN = "p23456789";
+const none = async () => undefined;
+
+test("what a plan has recorded, or may be making, is no orphan", async (t) => {
+  const { repository, worktrees, wanted, root } = await makeRepository(t);
+  const made = await worktrees.add({ ...wanted("a"), plan: PLAN });
+  const recorded = [{ path: made.path, nonce: NONCE }];
+  const search = (/** @type {any} */ known) => searchOrphans(repository, async () => known);
+  assert.deepEqual(await search(recorded), []);
+  assert.deepEqual(await search("live"), []);
+  const [orphan, ...rest] = await search(undefined);
+  assert.deepEqual([orphan.path, orphan.kind, rest], [made.path, "forgotten", []]);
+  assert.ok(orphan.bytes > 0 && orphan.complete);
+  // Recorded after the folders were looked at, and before they are looked at again.
+  let looks = 0;
+  const late = await searchOrphans(repository, async () => (looks++ > 0 ? recorded : undefined));
+  assert.deepEqual([late, looks], [[], 2]);
+  for (const known of [recorded, "live"]) {
+    const stays = await cleanOrphan(repository, made.path, async () => /** @type {any} */ (known));
+    assert.deepEqual([stays.removed, stays.code], [false, "NOT_OURS"]);
+  }
+  const outside = path.join(root, "a.txt");
+  assert.equal((await cleanOrphan(repository, outside, none)).code, "NOT_OURS");
+  write(made.path, { "mine.txt": "mine\n" });
+  const { removed, kept } = await cleanOrphan(repository, made.path, none);
+  assert.deepEqual([removed, kept?.ref], [true, `refs/tap/kept/orphans/${PLAN}-a-1`]);
+  assert.deepEqual(await search(undefined), []);
+});
+
+test("a repository without worktrees is only looked at", async (t) => {
+  const { repository, worktrees } = await makeRepository(t);
+  const folder = await worktrees.folder();
+  fs.rmdirSync(folder);
+  assert.deepEqual(await searchOrphans(repository, none), []);
+  assert.equal(fs.existsSync(folder), false);
+});
+
+test("a snapshot becomes a branch of its own, the same one the second time", async (t) => {
+  const { repository, worktrees, wanted, root, first } = await makeRepository(t);
+  const made = await worktrees.add(wanted());
+  write(made.path, { "new.txt": "new\n" });
+  const { kept } = await removeWorktree(worktrees, { ...made, known: [first] });
+  git(root, "branch", "restored-p-n", first);
+  const of = { plan: "p", node: "n" };
+  const back = await bringBack(repository, of);
+  assert.deepEqual(back, { branch: "restored-p-n-2", commit: kept?.commit });
+  assert.deepEqual(await bringBack(repository, of), back);
+  assert.equal(git(root, "show", "restored-p-n-2:new.txt"), "new");
+  const folder = fs.realpathSync(temporaryFolder(t));
+  const link = path.join(folder, "link");
+  fs.symlinkSync(root, link);
+  for (const to of [root, path.join(root, "x"), path.join(link, "x"), made.path]) {
+    await assert.rejects(bringBack(repository, of, { to }), { code: "INVALID" });
+  }
+  const to = path.join(folder, "files");
+  assert.equal((await bringBack(repository, of, { to })).folder, to);
+  assert.equal(fs.readFileSync(path.join(to, "new.txt"), "utf8"), "new\n");
+  await assert.rejects(bringBack(repository, { plan: "p", node: "x" }), { code: "NOTHING_KEPT" });
+});
+
+test("commits from elsewhere get their refs, or are missing", async (t) => {
+  const { repository, root, first } = await makeRepository(t);
+  const other = commitOn(root, [first], { "b.txt": "2\n" });
+  const tree = git(root, "rev-parse", `${first}^{tree}`);
+  const unknown = "1".repeat(40);
+  assert.deepEqual(await missingCommits(repository, [first, unknown, tree, first]), [
+    unknown,
+    tree,
+  ]);
+  await assert.rejects(missingCommits(repository, ["--all"]), { code: "INVALID" });
+  const made = [{ node: "a", attempt: 1, commit: other }];
+  await keepMade(repository, PLAN, made);
+  await keepMade(repository, PLAN, made);
+  assert.equal(git(root, "rev-parse", `refs/tap/${PLAN}/a/1`), other);
+  const moved = [{ node: "a", attempt: 1, commit: first }];
+  await assert.rejects(keepMade(repository, PLAN, moved), { code: "EXISTS" });
+});
