@@ -4,6 +4,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { parse } from "jsonc-parser";
+import { copilotOnPath } from "../base/copilot-cli.mjs";
 import { RELEASES } from "../base/release-use.mjs";
 import { everyNode, findNode, versionOfNode } from "../base/node.mjs";
 import { LEAST_NODE } from "../base/node-version.mjs";
@@ -187,24 +188,8 @@ export async function addonFacts(copies, node, env) {
 // ---- the CLI -----------------------------------------------------------------------------------------
 
 /** @param {NodeJS.ProcessEnv} env */
-function findCli(env) {
-  const names = process.platform === "win32" ? ["copilot.exe", "copilot.cmd"] : ["copilot"];
-  const folders = (env.PATH ?? "").split(path.delimiter).filter(Boolean);
-  return folders
-    .flatMap((folder) => names.map((name) => path.resolve(folder, name)))
-    .find((file) => {
-      try {
-        fs.accessSync(file, fs.constants.X_OK);
-        return fs.statSync(file).isFile();
-      } catch {
-        return false;
-      }
-    });
-}
-
-/** @param {NodeJS.ProcessEnv} env */
 export async function cliFacts(env) {
-  const file = findCli(env);
+  const file = copilotOnPath(env);
   // A .cmd runs in a shell only: it is not asked.
   const asked = file !== undefined && !file.endsWith(".cmd");
   if (!asked) return { file, version: undefined, asked, late: false, said: "" };

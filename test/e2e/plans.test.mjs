@@ -5,6 +5,8 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
+import { tap } from "../support/cli-process.mjs";
+import { REPO_ROOT } from "../support/cli.mjs";
 import { callTool, say, toolNames, toolResults, userTexts } from "../support/model.mjs";
 import { startTap } from "../support/tap.mjs";
 import { waitFor } from "../support/wait.mjs";
@@ -97,5 +99,22 @@ describe("plans", { concurrency: 1 }, () => {
     await terminal.submit("/tap-plan");
     await terminal.waitForScreen(/succeeded, 4 nodes: four files/);
     await terminal.exit();
+  });
+
+  test("copilot-tap plan run finds the CLI on PATH where no session has ever told of it", async (t) => {
+    const rig = await startTap(t, script(PLAN));
+    const { repo, git } = prepare(rig);
+    const file = path.join(rig.cli.home, "plan.json");
+    const nodes = [{ id: "root", work: "@agent write the root" }];
+    fs.writeFileSync(file, JSON.stringify({ name: "one", targetBranch: "feature/one", nodes }));
+    const bin = path.join(REPO_ROOT, "node_modules", ".bin");
+    const { COPILOT_AGENT_SESSION_ID: _, ...own } = process.env;
+    const env = {
+      ...{ ...own, COPILOT_HOME: rig.cli.home, TAP_GATEWAY_PORT: String(rig.port) },
+      ...{ PATH: `${bin}${path.delimiter}${process.env.PATH}`, NO_COLOR: "1" },
+    };
+    const { code, out, err } = await tap(["plan", "run", file], { env, workspace: repo });
+    assert.deepEqual([code, err], [0, ""], out);
+    assert.equal(git("show", "feature/one:root.txt"), "root");
   });
 });

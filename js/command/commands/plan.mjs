@@ -7,7 +7,7 @@ import { Failure, usage } from "../failure.mjs";
 import { openStarted } from "../gateway.mjs";
 import { environmentOf, filesOf, runByAgent } from "../given.mjs";
 import { untilInterrupted } from "../interruption.mjs";
-import { askingFrom, readPlan, referenceOf } from "../plan/asking.mjs";
+import { askingFrom, cliFor, readPlan, referenceOf } from "../plan/asking.mjs";
 import { changeTeller, followLog, followPlan, followToEnd, showLog } from "../plan/follow.mjs";
 import { mermaidOf } from "../plan/graph.mjs";
 import { clean, imported, restore } from "../plan/leftovers.mjs";
@@ -34,7 +34,8 @@ const sayNotes = (output, notes) => notes.forEach((note) => output.say(`note: ${
 
 /** @param {Asked} asked */
 async function runFile({ given, target, output, ask }) {
-  const { planId, notes } = await ask({ do: "create", as: newId(), plan: await readPlan(target) });
+  const plan = await readPlan(target);
+  const { planId, notes } = await ask({ do: "create", as: newId(), plan, ...(await cliFor(plan)) });
   if (given.detach) {
     return output.result({ planId, notes }, () => {
       sayNotes(output, notes);

@@ -107,3 +107,22 @@ export async function readPlan(file) {
   if (typeof plan === "object" && plan !== null && !Array.isArray(plan)) return plan;
   throw invalid("expected a plan, an object with `name` and `nodes`");
 }
+
+/** @param {any} work */
+const isAgent = (work) =>
+  work?.type === "agent" || (typeof work === "string" && /^@agent(\s|$)/.test(work));
+
+/**
+ * What agents of a plan need where no session has told it.
+ * @param {any} plan that nobody has checked yet @returns {Promise<{cli?: {cli: string, sdk: string}}>}
+ */
+export async function cliFor(plan) {
+  const nodes = Array.isArray(plan.nodes) ? plan.nodes : [];
+  const works = nodes.flatMap((/** @type {any} */ node) => [
+    ...[node?.prechecks, node?.work, node?.postchecks],
+  ]);
+  if (!works.some(isAgent)) return {};
+  const { findCopilot } = await import("../../base/copilot-cli.mjs");
+  const cli = await findCopilot();
+  return cli ? { cli } : {};
+}

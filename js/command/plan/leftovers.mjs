@@ -7,7 +7,7 @@ import { inLine } from "../../base/visible.mjs";
 import { faint } from "../../views/output.mjs";
 import { bytes, counted } from "../../views/wording.mjs";
 import { EXIT, Failure } from "../failure.mjs";
-import { referenceOf } from "./asking.mjs";
+import { cliFor, referenceOf } from "./asking.mjs";
 import { requireYes } from "./yes.mjs";
 
 /** @typedef {import("../commands/plan.mjs").Asked} Asked */
@@ -87,7 +87,7 @@ function tellRemoval(output, { path: place, removed, message, kept, omitted = []
 
 // ---- import ----------------------------------------------------------------------------------------
 
-/** @param {string} file @returns {object} */
+/** @param {string} file @returns {Record<string, any>} */
 function readExport(file) {
   const invalid = (/** @type {string} */ why) =>
     new Failure(`${path.resolve(file)}: ${why}`, {
@@ -108,7 +108,8 @@ function readExport(file) {
 /** @param {Asked} asked */
 export async function imported({ target, output, ask }) {
   const exported = readExport(target);
-  const answer = await ask({ do: "import", exported });
+  const cli = await cliFor(exported.source ?? {});
+  const answer = await ask({ do: "import", exported, ...cli });
   const { planId, name, status, total, repo, notes } = answer;
   output.result(answer, () => {
     for (const note of notes) output.say(`note: ${note}`);

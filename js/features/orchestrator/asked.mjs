@@ -142,8 +142,12 @@ const ASKED = {
 
 /** @param {Plans} plans @param {string} json @param {Asker} session */
 export async function asked(plans, json, session) {
-  const { do: what, cwd = session.cwd, path, ...rest } = JSON.parse(json);
-  const asker = { id: "", cwd, ...(typeof path === "string" && { path }) };
+  const { do: what, cwd = session.cwd, path, cli, ...rest } = JSON.parse(json);
+  const isCli = typeof cli?.cli === "string" && typeof cli.sdk === "string";
+  const asker = {
+    ...{ id: "", cwd, ...(typeof path === "string" && { path }) },
+    ...(isCli && { cli: { cli: cli.cli, sdk: cli.sdk } }),
+  };
   const given =
     rest.planId === undefined ? rest : { ...rest, planId: await plans.require(rest.planId) };
   if (Object.hasOwn(ASKED, what)) return ASKED[what](plans, given, asker);

@@ -104,13 +104,11 @@ export class Making {
   }
 
   /** Where programs and the CLI are found. @param {Asker} asker */
-  async programsOf({ id, path: own }) {
+  async programsOf({ id, path: own, cli: found }) {
     const { path = own, runtime } = await this.#environmentOf(id);
     const { execPath, sdkPath } = runtime ?? {};
-    return {
-      ...(path && { path }),
-      ...(execPath && sdkPath && { cli: { cli: execPath, sdk: sdkPath } }),
-    };
+    const cli = execPath && sdkPath ? { cli: execPath, sdk: sdkPath } : found;
+    return { ...(path && { path }), ...(cli && { cli }) };
   }
 
   /** What programs and agents get of the session; of any other one, where a person asks. @param {string} session @returns {Promise<any>} */

@@ -85,10 +85,12 @@ export async function openPlan(plans, services, planId) {
   const git = await services.worktree.use();
   const repository = await git.openRepository(facts.repo);
   const findCli = async () => {
-    if (facts.cli) return facts.cli;
+    const { session: id, cwd } = facts;
+    const cli = facts.cli ?? (await plans.making.programsOf({ id, cwd })).cli;
+    if (cli) return cli;
     throw new PlanError(
       "NO_CLI",
-      "No session of the Copilot CLI has told where it is; agents need one. Open a session once.",
+      "Agents need the Copilot CLI, and no session has told where it is. Open a session, and retry the node; or put copilot on PATH where copilot-tap plan run is typed.",
     );
   };
   const { shell } = plans.engine;

@@ -22,7 +22,11 @@ const ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789";
 /** @typedef {import("../../registry/installation.mjs").Context} Context */
 /** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
 /** @typedef {{ended: boolean, changedAt: number, about: any}} Known */
-/** @typedef {{id: string, cwd: string, path?: string}} Asker a session; without an id: a person at a terminal, and its PATH */
+/** @typedef {{cli: string, sdk: string}} Cli */
+/**
+ * A session; without an id: a person at a terminal, its PATH, and the CLI on it.
+ * @typedef {{id: string, cwd: string, path?: string, cli?: Cli}} Asker
+ */
 
 const newId = () => {
   const letters = crypto.getRandomValues(new Uint8Array(PLAN_ID));
