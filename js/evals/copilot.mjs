@@ -1,36 +1,14 @@
-// The Copilot CLI: where it is, and one prompt of it.
+// The Copilot CLI: one prompt of it.
 
-import fs from "node:fs";
-import path from "node:path";
 import { Program } from "./program.mjs";
 import { TranscriptReader } from "./transcript.mjs";
 
 /** @typedef {import("./scratch.mjs").Scratch} Scratch */
 
-const NAME = process.platform === "win32" ? "copilot.exe" : "copilot";
-
 /** A run that did not get to its end. `interrupted`: by the user. */
 export class RunFailed extends Error {
   interrupted = false;
 }
-
-/** @param {string} file */
-function isProgram(file) {
-  try {
-    fs.accessSync(file, fs.constants.X_OK);
-    return fs.statSync(file).isFile();
-  } catch {
-    return false;
-  }
-}
-
-/** @param {NodeJS.ProcessEnv} env @returns {string | undefined} the first on PATH */
-export const copilotOnPath = (env) =>
-  (env.PATH ?? "")
-    .split(path.delimiter)
-    .filter((folder) => path.isAbsolute(folder))
-    .map((folder) => path.join(folder, NAME))
-    .find(isProgram);
 
 /** @param {Scratch} scratch @param {TranscriptReader} reader @param {string} what */
 function failure(scratch, reader, what) {

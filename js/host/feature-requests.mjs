@@ -13,6 +13,9 @@ import { only, RequestError } from "./requests.mjs";
 
 /** For the answer to reach the one who has asked for the end. */
 const ANSWER_MS = 50;
+/** For the answer to a command; one that hangs is found by other means. */
+const MOST_PATIENCE_MS = 3_600_000;
+const SPARE_MS = 5000;
 /** Commands that are about no session in particular. @type {string[]} */
 const WITHOUT_SESSION = [SLASH.plan.name];
 
@@ -67,13 +70,19 @@ function askerOf(gateway, { name, session, cwd }) {
  * @param {{features: HostFeatures, gateway: import("../base/addon.js").Gateway}} parts
  */
 function serveCommands(requests, { features, gateway }) {
-  requests.register("features.command", async ({ arguments: args, ...asked }, from) => {
+  const run = async (/** @type {any} */ given, /** @type {RequestOrigin} */ from) => {
     only(from, "control");
-    const run = features.command(String(asked.name));
-    if (!run) throw new RequestError("INVALID", "there is no such command of a feature");
+    const { arguments: args, patienceMs, ...asked } = given;
+    const good = Number.isInteger(patienceMs) && patienceMs > 0 && patienceMs <= MOST_PATIENCE_MS;
+    if (patienceMs !== undefined && !good) {
+      throw new RequestError("INVALID", `patienceMs: expected 1 to ${MOST_PATIENCE_MS}`);
+    }
+    const command = features.command(String(asked.name), patienceMs);
+    if (!command) throw new RequestError("INVALID", "there is no such command of a feature");
     if (typeof args !== "string") throw new RequestError("INVALID", "arguments: expected a text");
-    return { text: await run({ args, session: askerOf(gateway, asked) }) };
-  });
+    return { text: await command({ args, session: askerOf(gateway, asked) }) };
+  };
+  requests.register("features.command", run, { mostMs: MOST_PATIENCE_MS + SPARE_MS });
 }
 
 /**

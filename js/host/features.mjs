@@ -331,7 +331,8 @@ export class HostFeatures {
       const number = ++this.#count;
       const timer = setTimeout(() => {
         this.#questions.delete(number);
-        reject(new Error("the feature host does not answer"));
+        const why = `the feature host has not answered within ${mostMs / 1000} s; what was asked may go on`;
+        reject(new Error(why));
       }, mostMs);
       timer.unref();
       this.#questions.set(number, (text) => {
@@ -356,10 +357,10 @@ export class HostFeatures {
   // ---- slash commands ------------------------------------------------------------------------------
 
   /**
-   * @param {string} name
+   * @param {string} name @param {number} [mostMs] that its answer may take
    * @returns {import("../registry/installation.mjs").RunCommand | undefined} undefined: no feature has it
    */
-  command(name) {
+  command(name, mostMs = COMMAND_MS) {
     const own = this.#resident.command(name);
     if (own) return own;
     const hosted = this.#hosted.find(({ descriptor }) =>
@@ -371,7 +372,7 @@ export class HostFeatures {
       if (this.#enabled[id] === false) return `tap: ${id} is disabled`;
       await this.need();
       const message = { type: "command", name, arguments: args, session };
-      return this.#question(message, COMMAND_MS);
+      return this.#question(message, mostMs);
     };
   }
 

@@ -146,7 +146,7 @@ async function findCli(given, env) {
     if (fs.existsSync(given.cli)) return path.resolve(given.cli);
     throw usage(`there is no ${given.cli}`, "--cli names the program copilot");
   }
-  const { copilotOnPath } = await import("../../evals/copilot.mjs");
+  const { copilotOnPath } = await import("../../base/copilot-cli.mjs");
   const found = copilotOnPath(env);
   if (found !== undefined) return found;
   throw new Failure("there is no copilot on PATH", {

@@ -5,12 +5,21 @@ import path from "node:path";
 import { messageOf } from "../../base/errors.mjs";
 import { sleep } from "../../base/patience.mjs";
 import { Failure, usage } from "../failure.mjs";
+import { shown } from "./progress.mjs";
 
 /** @typedef {import("../../base/control.mjs").Control} Control */
 /** @typedef {{planId: string, nodeId?: string}} Reference */
 /** @typedef {(what: Record<string, unknown>) => Promise<any>} Ask */
 
-const PATIENCE_MS = 35_000;
+const PATIENCE_MS = 25_000;
+/** For what moves files or asks other machines. A feature host that hangs is ended, and that is an answer. */
+const LASTING_MS = 3_600_000;
+const LASTING = [
+  ...["create", "validate", "land", "delete_copilot_plan", "cancel_copilot_plan"],
+  ...["orphans", "clean", "restore", "export", "import", "diff"],
+];
+/** The gateway is the first to give up. */
+const SPARE_MS = 10_000;
 /** A plan is made once, however often it is asked for: it has its id from here. */
 const REPEATABLE = [
   ...["create", "validate", "list_copilot_plans", "show", "node", "follow", "logs", "diff"],
@@ -32,12 +41,15 @@ function failureOf({ code = "FAILED", message, problems = [], more = 0 }) {
 
 /** @param {Control} control @param {Record<string, unknown>} what @returns {Promise<any>} */
 async function request(control, what) {
+  const patienceMs = LASTING.includes(String(what.do)) ? LASTING_MS : PATIENCE_MS;
   const asked = {
     name: "tap-plan",
     arguments: JSON.stringify({ ...what, path: process.env.PATH }),
     cwd: fs.realpathSync(process.cwd()),
+    patienceMs,
   };
-  const { text } = await control.request("features.command", asked, { timeoutMs: PATIENCE_MS });
+  const limit = { timeoutMs: patienceMs + SPARE_MS };
+  const { text } = await control.request("features.command", asked, limit);
   if (!text.startsWith("{")) throw new Error(text.replace(/^tap: /, ""));
   const { answer, error } = JSON.parse(text);
   if (error !== undefined) throw failureOf(error);
@@ -61,7 +73,9 @@ export function askingFrom(open) {
     for (let left = REPEATABLE.includes(String(what.do)) ? TRIES : 0; ; left -= 1) {
       try {
         control ??= await open();
-        return await request(control, what);
+        const link = control;
+        const steps = () => request(link, { do: "progress" });
+        return await shown(String(what.do), steps, request(link, what));
       } catch (error) {
         if (error instanceof Failure || left === 0) throw error;
         close();

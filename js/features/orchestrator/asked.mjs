@@ -132,6 +132,7 @@ const ASKED = {
   follow,
   logs,
   diff: (plans, { planId, nodeId }) => diff(plans, planId, nodeId),
+  progress: (plans) => plans.worktrees.progress,
   land: (plans, { planId }) => plans.worktrees.land(planId),
   export: (plans, { planId }) => exportPlan(plans, planId),
   import: (plans, { exported }, asker) => importPlan(plans, exported, asker),

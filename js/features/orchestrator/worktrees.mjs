@@ -9,6 +9,8 @@ export class Worktrees {
   #note;
   /** What is on its way out, by plan. @type {Map<string, Promise<void>>} */
   #tidying = new Map();
+  /** Of the last removal of a plan. @type {{done?: number, total?: number}} */
+  progress = {};
 
   /** @param {Plans} plans @param {(text: string) => void} note a diagnostic */
   constructor(plans, note) {
@@ -40,18 +42,22 @@ export class Worktrees {
 
   /** @param {string} planId @param {string} node @returns {any} what was recorded of its worktree */
   #worktreeOf(planId, node) {
+    const { attempt } = this.#plans.view({ view: "node", planId, nodeId: node });
+    return this.#allOf(planId, node).find((one) => one.attempt === attempt);
+  }
+
+  /** Each attempt from the start has one of its own; the last attempt that had it counts. @param {string} planId @param {string} node @returns {any[]} */
+  #allOf(planId, node) {
     const seen = this.#plans.view({ view: "node", planId, nodeId: node });
-    const steps = Object.assign({}, ...(seen.attempts.at(-1)?.steps ?? []));
-    if (!steps.worktree?.path) return undefined;
-    const { sessionId } = steps;
-    return {
-      ...steps.worktree,
-      sessionId,
-      plan: planId,
-      node,
-      attempt: seen.attempt,
-      known: seen.commit,
-    };
+    /** @type {Map<string, any>} */
+    const byPath = new Map();
+    for (const { attempt, steps } of seen.attempts) {
+      const { worktree, sessionId } = Object.assign({}, ...steps);
+      if (!worktree?.path) continue;
+      const of = { plan: planId, node, attempt, known: seen.commit };
+      byPath.set(worktree.path, { ...worktree, sessionId, ...of });
+    }
+    return [...byPath.values()];
   }
 
   /** Nothing of the plan runs any more. @param {string} planId */
@@ -100,21 +106,26 @@ export class Worktrees {
     if (seen.endedAt === undefined)
       throw new PlanError("WRONG_STATE", `plan ${planId} has not ended: cancel it first`);
     const plan = await this.#plans.openPlan(planId);
+    const { nodes } = this.#plans.view({ view: "graph", planId });
     const stay = [];
     const sessions = [];
-    for (const { id } of this.#plans.view({ view: "graph", planId }).nodes) {
-      const worktree = this.#worktreeOf(planId, id);
-      if (!worktree) continue;
-      const known = [worktree.known].filter(Boolean);
-      const { removed, message } = await plan.git.removeWorktree(
-        plan.worktrees,
-        { ...worktree, known },
-        { why: "the plan was deleted" },
-      );
-      if (!removed) stay.push(message);
-      if (worktree.sessionId) sessions.push(worktree.sessionId);
+    try {
+      for (const [done, { id }] of nodes.entries()) {
+        this.progress = { done, total: nodes.length };
+        for (const { known, sessionId, ...worktree } of this.#allOf(planId, id)) {
+          const record = { ...worktree, known: [known].filter(Boolean) };
+          const why = "the plan was deleted";
+          const { removed, message } = await plan.git.removeWorktree(plan.worktrees, record, {
+            why,
+          });
+          if (!removed) stay.push(message);
+          if (sessionId) sessions.push(sessionId);
+        }
+      }
+    } finally {
+      this.progress = {};
     }
-    await plan.forgetSessions(sessions);
+    await plan.forgetSessions([...new Set(sessions)]);
     await this.#plans.forget(planId);
     return { stay };
   }

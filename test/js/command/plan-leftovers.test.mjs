@@ -94,6 +94,29 @@ test(
   },
 );
 
+test("what takes long is waited for, and a terminal says so", async (t) => {
+  const { repo, git, plan, file, at } = await setUp(t);
+  const { wait, open } = gate(t);
+  git("branch", "target");
+  git("checkout", "--quiet", "target");
+  fs.writeFileSync(path.join(repo, "a.txt"), "mine\n");
+  const nodes = [{ id: "a", work: "echo new > slow.txt" }];
+  const ran = await plan("run", file({ name: "x", targetBranch: "target", nodes }));
+  assert.match(ran.out, /copilot-tap plan land/);
+  git("checkout", "--quiet", "a.txt");
+  // The user's own filter takes as long as it likes while the checkout is moved.
+  git("config", "filter.slow.smudge", `${wait}; cat`);
+  fs.writeFileSync(path.join(repo, ".git", "info", "attributes"), "slow.txt filter=slow\n");
+  const env = { ...at.env, LANG: "C.UTF-8" };
+  const args = ["plan", "land", idIn(ran.out)];
+  const terminal = new InTerminal(t, args, { ...at, env }, { cols: 100, rows: 24 });
+  await terminal.shows(/landing the result: [2-9] s/);
+  open();
+  await terminal.shows(/has landed: [0-9a-f]{40}/);
+  assert.equal(await terminal.end(), 0);
+  assert.equal(fs.readFileSync(path.join(repo, "slow.txt"), "utf8"), "new\n");
+});
+
 const DIAMOND = {
   name: "diamond",
   targetBranch: "feature/x",

@@ -73,10 +73,19 @@ test("plans are a person's in a folder where no session is named; other commands
     { cwd: "src" },
     { cwd: "/", session: "" },
     { cwd: "/", name: "tap-goal" },
+    { cwd: "/", patienceMs: 0 },
+    { cwd: "/", patienceMs: 3_600_001 },
+    { cwd: "/", patienceMs: "long" },
   ]) {
     const { code } = await control
       .request("features.command", { ...asked, ...wrong })
       .catch((error) => error);
     assert.equal(code, "INVALID", JSON.stringify(wrong));
   }
+  const { pid } = (await control.request("features.report", {})).host;
+  process.kill(pid, "SIGSTOP");
+  const late = { ...asked, cwd: host.files.home, patienceMs: 50 };
+  const { message } = await control.request("features.command", late).catch((error) => error);
+  process.kill(pid, "SIGCONT");
+  assert.match(message, /has not answered within 0\.05 s; what was asked may go on/);
 });
