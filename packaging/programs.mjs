@@ -1,12 +1,11 @@
-// Programs as a package has them: without comments, and with one blank per level. Both are for people who
-// change them, and take almost a third of the room.
+// Programs as a package has them: without comments and indentation. Both are for people who change them, and take a
+// third of the room.
 
 import ts from "typescript";
 
 const { ESNext } = ts.ScriptTarget;
 const PRINTER = { target: ESNext, module: ts.ModuleKind.ESNext, removeComments: true };
-/** What TypeScript prints per level. */
-const LEVEL = /^(?: {4})+/;
+const INDENTATION = /^ +/;
 
 /** Their text may go over lines, and is the program's own. @param {ts.Node} node */
 const isText = (node) =>
@@ -38,10 +37,9 @@ export function slimProgram(text) {
   const printed = ts.transpileModule(text, options).outputText;
   const file = ts.createSourceFile("program.mjs", printed, ESNext, false, ts.ScriptKind.JS);
   const kept = linesOfTexts(file);
-  const narrow = (/** @type {string} */ blanks) => " ".repeat(blanks.length / 4);
   const slim = printed
     .split("\n")
-    .map((line, index) => (kept.has(index) ? line : line.replace(LEVEL, narrow)))
+    .map((line, index) => (kept.has(index) ? line : line.replace(INDENTATION, "")))
     .join("\n");
   return slim.length < text.length ? slim : text; // what was minified would be longer
 }

@@ -7,20 +7,21 @@ import path from "node:path";
 import { headerFolder, nodeGyp } from "./node-gyp.mjs";
 
 const ERRORS_SHOWN = 8;
+/** Those of addon-units.mjs: hot and cold. */
+const UNITS = 2;
 
 /** @typedef {(message: string) => void} Say */
 
-/** Tells which of the units is being compiled, and when they are linked. @param {string} root @param {Say} say */
-function progress(root, say) {
+/** Tells which of the units is being compiled, and when they are linked. @param {Say} say */
+function progress(say) {
   /** @type {Set<string>} */
   const begun = new Set();
   let links = false;
   return (/** @type {string} */ output) => {
-    for (const [, unit] of output.matchAll(/\bunit(\d+)\.(?:o|obj|cc)\b/g)) {
+    for (const [, unit] of output.matchAll(/\b(hot|cold)\.(?:o|obj|cc)\b/g)) {
       if (begun.has(unit)) continue;
       begun.add(unit);
-      const units = fs.readdirSync(path.join(root, "build", "units")).length;
-      say(`compiling ${begun.size} of ${units}`);
+      say(`compiling ${begun.size} of ${UNITS}`);
     }
     if (links || !output.includes("SOLINK")) return;
     links = true;
@@ -71,7 +72,7 @@ export async function compile(root, say) {
   const shown = /^(verbose|silly)$/.test(process.env.npm_config_loglevel ?? "");
   for (let again = false; ; again = true) {
     let output = "";
-    const tell = progress(root, say);
+    const tell = progress(say);
     const done = await runNodeGyp(root, (text) => {
       output += text;
       if (shown) process.stderr.write(text);

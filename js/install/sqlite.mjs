@@ -17,10 +17,20 @@ import { findLibrary } from "./libraries.mjs";
 export const DEFINES = [
   "SQLITE_DEFAULT_MEMSTATUS=0",
   "SQLITE_DQS=0",
-  "SQLITE_OMIT_DEPRECATED",
-  "SQLITE_OMIT_LOAD_EXTENSION",
-  "SQLITE_OMIT_SHARED_CACHE",
+  ...["COMPILEOPTION_DIAGS", "COMPLETE", "DECLTYPE", "DEPRECATED", "DESERIALIZE", "GET_TABLE"].map(
+    (part) => `SQLITE_OMIT_${part}`,
+  ),
+  ...[
+    "INCRBLOB",
+    "LOAD_EXTENSION",
+    "LOCALTIME",
+    "SHARED_CACHE",
+    "TCL_VARIABLE",
+    "TRACE",
+    "UTF16",
+  ].map((part) => `SQLITE_OMIT_${part}`),
   "SQLITE_THREADSAFE=2",
+  "SQLITE_UNTESTABLE",
 ];
 
 /** @typedef {{include: string, libraries: string[], sources: string[], defines: string[]}} Sqlite */

@@ -7,7 +7,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { divide } from "../../../js/install/addon-units.mjs";
+import { unitOf } from "../../../js/install/addon-units.mjs";
 import { errorsIn } from "../../../js/install/compile.mjs";
 import { REPO_ROOT } from "../../support/cli.mjs";
 
@@ -131,11 +131,19 @@ test("errors are found in what compilers, linkers and node-gyp say, each once", 
   assert.deepEqual(errorsIn("only\nthis\n"), ["only", "this"]);
 });
 
-test("units are about equally large, and hold each source once, in its order", () => {
-  const sizes = { a: 9, b: 1, c: 5, d: 5, e: 1 };
-  const units = divide(Object.keys(sizes), (name) => sizes[/** @type {keyof sizes} */ (name)]);
-  assert.deepEqual(units, [
-    ["a", "b", "e"],
-    ["c", "d"],
-  ]);
+test("each source is in one unit, and what a call passes is compiled for speed", () => {
+  const list = fs.readFileSync(path.join(REPO_ROOT, "native", "sources.gypi"), "utf8");
+  const sources = [...list.matchAll(/'([^']+\.cc)'/g)].map(([, source]) => source);
+  const hot = sources.filter((source) => unitOf(source) === "hot");
+  for (const source of ["gateway/calls/calls.cc", "ws/frame_parser.cc", "base/json_scanner.cc"]) {
+    assert.ok(hot.includes(source), source);
+  }
+  for (const source of ["plan/engine.cc", "records/store.cc", "gateway/control/inspection.cc"]) {
+    assert.ok(sources.includes(source), source);
+    assert.equal(unitOf(source), "cold");
+  }
+  const bytes = (/** @type {string[]} */ some) =>
+    some.reduce((sum, one) => sum + fs.statSync(path.join(REPO_ROOT, "native", one)).size, 0);
+  const share = bytes(hot) / bytes(sources);
+  assert.ok(share > 0.3 && share < 0.7, `both cores are busy: ${share}`);
 });
