@@ -114,6 +114,7 @@ const needs = {
   e2e: [...forAddon, "git", ...forPython],
   package: [...forAddon, "binutils", "git"],
   chaos: forAddon,
+  faults: [...forAddon, "git"],
   lint: [...forNative, "git", "clang", "clang-format", "clang-tidy", "cppcheck"],
   format: ["git", "clang-format"],
   conformance: [],

@@ -102,11 +102,21 @@ export async function treeOf(repository, commit) {
   return (await repository.ask(args)).stdout.trim();
 }
 
-/** @param {Repository} repository @param {string} tree @param {string[]} parents @param {string} message @returns {Promise<string>} */
-export async function commitTree(repository, tree, parents, message) {
+/**
+ * @param {Repository} repository @param {string} tree @param {string[]} parents @param {string} message
+ * @param {Record<string, string>} [env] @returns {Promise<string>}
+ */
+export async function commitTree(repository, tree, parents, message, env = {}) {
   const all = parents.flatMap((parent) => ["-p", checkCommit(parent)]);
   const args = ["commit-tree", ...all, checkCommit(tree)];
-  return (await repository.change(args, { input: checkMessage(message) })).stdout.trim();
+  return (await repository.change(args, { input: checkMessage(message), env })).stdout.trim();
+}
+
+/** With the time of the latest of these, a merge of them is the same commit each time. @param {Repository} repository @param {string[]} commits */
+async function timeOf(repository, commits) {
+  const { stdout } = await repository.ask(["show", "--no-patch", "--format=%ct", ...commits]);
+  const latest = `@${Math.max(...stdout.trim().split("\n").map(Number))} +0000`;
+  return { GIT_AUTHOR_DATE: latest, GIT_COMMITTER_DATE: latest };
 }
 
 /**
@@ -115,7 +125,8 @@ export async function commitTree(repository, tree, parents, message) {
  */
 
 /**
- * Several commits as one, with all of them as parents. One that has all others in it is the result itself.
+ * Several commits as one, with all of them as parents; a second time it is the same one. One that has all others in it
+ * is the result itself.
  * @param {Repository} repository @param {string[]} commits the first is what the others are merged into
  * @param {string} message @param {{signal?: AbortSignal}} [options]
  * @returns {Promise<Merged | Conflicting>} theirs: the one that could not be merged into those before it
@@ -124,6 +135,7 @@ export async function mergeCommits(repository, commits, message, { signal } = {}
   if (commits.length === 0) throw new GitError("INVALID", "There is no commit to merge.");
   commits.forEach(checkCommit);
   const heads = await independent(repository, commits);
+  const env = heads.length > 1 ? await timeOf(repository, heads) : {};
   let all = heads[0];
   for (const [index, theirs] of heads.entries()) {
     if (index === 0) continue;
@@ -133,7 +145,7 @@ export async function mergeCommits(repository, commits, message, { signal } = {}
       return { status: "conflict", ours: index === 1 ? heads[0] : all, theirs, conflicts, notes };
     }
     const isLast = index === heads.length - 1;
-    all = await commitTree(repository, found.tree, isLast ? heads : [all, theirs], message);
+    all = await commitTree(repository, found.tree, isLast ? heads : [all, theirs], message, env);
   }
   return { status: "merged", commit: all };
 }

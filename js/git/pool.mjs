@@ -3,7 +3,7 @@
 
 import { holdersOf } from "./holders.mjs";
 import { isGitError } from "./git-error.mjs";
-import { heldBy, keepContents, refusal, removeWorktree } from "./removal.mjs";
+import { heldBy, isThere, keepContents, refusal, removeWorktree } from "./removal.mjs";
 
 /** @typedef {import("./worktrees.mjs").Worktree} Worktree */
 /** @typedef {import("./worktrees.mjs").Wanted} Wanted */
@@ -12,7 +12,7 @@ import { heldBy, keepContents, refusal, removeWorktree } from "./removal.mjs";
 /** @typedef {Removal & {pooled: boolean}} Release pooled: it is in the pool; neither: it stays, see code and message */
 
 export class Pool {
-  /** @type {{worktree: Worktree, dirty: boolean}[]} */
+  /** @type {{worktree: Worktree, dirty: boolean, known: string[]}[]} */
   #idle = [];
 
   /** @param {import("./worktrees.mjs").Worktrees} worktrees @param {{most: number}} options most: that wait for their next use */
@@ -27,7 +27,9 @@ export class Pool {
 
   /** @param {Wanted} wanted @returns {Promise<{worktree: Worktree, fresh: boolean}>} fresh: nothing was brought or set up in it */
   async acquire(wanted) {
-    const one = this.#idle.pop();
+    // What an attempt has begun before a crash is its own; git would move another worktree into it.
+    const isBegun = await isThere(await this.worktrees.pathOf(wanted));
+    const one = isBegun ? undefined : this.#idle.pop();
     if (one) {
       try {
         return { worktree: await this.worktrees.reuse(one.worktree, wanted, one), fresh: false };
@@ -36,7 +38,7 @@ export class Pool {
           this.#idle.push(one);
           throw error;
         }
-        await this.#remove(one.worktree); // it was changed by hand; another one is made
+        await this.#remove(one); // it was changed by hand; another one is made
       }
     }
     return { worktree: await this.worktrees.add(wanted), fresh: true };
@@ -54,12 +56,12 @@ export class Pool {
     try {
       const holders = (await holdersOf(worktree.path)) ?? [];
       if (holders.length > 0) return { ...heldBy(worktree.path, holders), pooled: false };
-      const hasRoom = this.#idle.length < this.most;
-      if (!hasRoom || !(await this.worktrees.isReusable(worktree))) {
+      const fits = this.#idle.length < this.most && (await isThere(worktree.path));
+      if (!fits || !(await this.worktrees.isReusable(worktree))) {
         return { ...(await removeWorktree(this.worktrees, place, { signal, why })), pooled: false };
       }
       const { dirty, kept, omitted } = await keepContents(repository, place, { signal, why });
-      this.#idle.push({ worktree, dirty });
+      this.#idle.push({ worktree, dirty, known: place.known });
       const rest = { ...(kept && { kept }), ...(omitted.length > 0 && { omitted }) };
       return { removed: false, pooled: true, ...rest };
     } catch (error) {
@@ -67,9 +69,9 @@ export class Pool {
     }
   }
 
-  /** @param {Worktree} worktree */
-  #remove(worktree) {
-    const record = { ...worktree, known: [worktree.commit] };
+  /** @param {{worktree: Worktree, known: string[]}} one */
+  #remove({ worktree, known }) {
+    const record = { ...worktree, known };
     return removeWorktree(this.worktrees, record, { why: "the pool is closed" });
   }
 
@@ -77,10 +79,7 @@ export class Pool {
   drain() {
     const idle = this.#idle.splice(0);
     return Promise.all(
-      idle.map(async ({ worktree }) => ({
-        path: worktree.path,
-        ...(await this.#remove(worktree)),
-      })),
+      idle.map(async (one) => ({ path: one.worktree.path, ...(await this.#remove(one)) })),
     );
   }
 }

@@ -4,12 +4,13 @@
 import { execFile } from "node:child_process";
 import fs from "node:fs/promises";
 import path from "node:path";
+import { gitDirOf } from "./checkouts.mjs";
 import { GitError } from "./git-error.mjs";
 import { holdersOf } from "./holders.mjs";
 import { inTurn } from "./in-turn.mjs";
 import { keep } from "./kept.mjs";
 import { checkId, checkNonce, isCommit } from "./names.mjs";
-import { adminOf, headFile, nonceOf } from "./ownership.mjs";
+import { adminOf, adminsFolder, adminsOf, folderOf, headFile, nonceOf } from "./ownership.mjs";
 import { lookInto, takeSnapshot } from "./snapshot.mjs";
 
 /** The folder is put aside under such a name first. */
@@ -75,11 +76,42 @@ const asideOf = (folder, record) =>
   path.join(folder, `${ASIDE}${record.nonce}-${path.basename(record.path)}`);
 
 /** @param {string} place @returns {Promise<boolean>} */
-const isThere = (place) =>
+export const isThere = (place) =>
   fs.lstat(place).then(
     () => true,
     () => false,
   );
+
+/** A git that was killed may have moved a worktree and not written down where it is. @param {Worktrees} worktrees @param {string} place @param {string} nonce */
+async function finishMove({ repository }, place, nonce) {
+  const admin = await gitDirOf(place).catch(() => undefined);
+  if (admin === undefined || path.dirname(admin) !== adminsFolder(repository)) return;
+  const known = await folderOf(admin);
+  if (known === "" || known === place || (await nonceOf(admin)) !== nonce) return;
+  if (!(await isThere(known))) await fs.writeFile(path.join(admin, "gitdir"), `${place}/.git\n`);
+}
+
+/**
+ * After a crash: those of which anything is left, that is the folder, what a removal has put aside, or what git knows
+ * of it. Nothing else may work with the plan's worktrees meanwhile.
+ * @template {Recorded} R
+ * @param {Worktrees} worktrees @param {{plan: string, nonce: string}} of @param {R[]} records
+ * @returns {Promise<R[]>}
+ */
+export async function remainsOf(worktrees, { plan, nonce }, records) {
+  const folder = await worktrees.folder();
+  const names = new Set(await fs.readdir(folder));
+  for (const name of names) {
+    if (name.startsWith(`${plan}-`)) await finishMove(worktrees, path.join(folder, name), nonce);
+  }
+  const known = new Set(await Promise.all((await adminsOf(worktrees.repository)).map(folderOf)));
+  return records.filter(
+    (record) =>
+      names.has(path.basename(record.path)) ||
+      names.has(path.basename(asideOf(folder, record))) ||
+      known.has(record.path),
+  );
+}
 
 /**
  * @param {Worktrees} worktrees @param {Recorded} record

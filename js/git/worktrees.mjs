@@ -114,17 +114,19 @@ export class Worktrees {
     check(wanted);
     const { plan, node, attempt, nonce, commit, signal } = wanted;
     const place = await this.pathOf(wanted);
-    const admin = await inTurn(this.repository.commonDir, () => this.#register(place, wanted));
+    const begun = await inTurn(this.repository.commonDir, () => this.#unfinished(place, wanted));
+    const admin =
+      begun ?? (await inTurn(this.repository.commonDir, () => this.#register(place, wanted)));
     const worktree = { path: place, admin, nonce, plan, node, attempt, commit };
     await this.checkOut(worktree, signal);
+    // It may have been another attempt's, and on its way here when a host was killed.
+    if (begun) await this.#clean(worktree, signal);
     return worktree;
   }
 
   /** @param {string} place @param {Wanted} wanted @returns {Promise<string>} git's folder of it */
   async #register(place, wanted) {
     const { nonce, commit, signal } = wanted;
-    const there = await this.#unfinished(place, wanted);
-    if (there) return there;
     const hasReason = await this.repository.git.isAtLeast(2, 33);
     const lock = hasReason ? ["--lock", "--reason", lockReason(nonce)] : ["--lock"];
     const args = [

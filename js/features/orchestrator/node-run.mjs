@@ -22,7 +22,6 @@ const SHELLS = /** @type {Record<string, string[]>} */ ({
   pwsh: ["pwsh", "-NoProfile", "-Command"],
   cmd: ["cmd.exe", "/d", "/s", "/c"],
 });
-const newNonce = () => crypto.randomUUID().replaceAll("-", "");
 const MOST_CONTEXT = 16_000;
 
 /** @typedef {import("./plan-folder.mjs").OpenPlan} OpenPlan */
@@ -151,7 +150,7 @@ export class NodeRun {
 
   /** @param {string} commit */
   async makeWorktree(commit) {
-    const nonce = this.#steps.worktree?.nonce ?? newNonce();
+    const nonce = this.#steps.worktree?.nonce ?? this.plan.facts.nonce;
     const wanted = { plan: this.plan.id, node: this.node.id, attempt: this.attempt, nonce, commit };
     if (!this.#steps.worktree) await this.step({ worktree: { nonce, commit } });
     const made = await this.plan.pool.acquire({ ...wanted, signal: this.signal });

@@ -70,7 +70,7 @@ export class OpenPlan {
 
   /** What a node's worktree held is kept; then it waits for the next node, or goes. @param {any} worktree */
   async giveBack(worktree) {
-    const known = [worktree.known].filter(Boolean);
+    const { known } = worktree;
     return this.pool.release(worktree, { known, why: "the node succeeded" });
   }
 }

@@ -8,9 +8,10 @@ import { Making } from "./making.mjs";
 import { Leftovers } from "./leftovers.mjs";
 import { News, noticeText, TOLD } from "./news.mjs";
 import { PlanError } from "./plan-error.mjs";
-import { Spans } from "./spans.mjs";
 import { probe } from "./overlaps.mjs";
+import { Ends } from "./plan-ends.mjs";
 import { openPlan } from "./plan-folder.mjs";
+import { Spans } from "./spans.mjs";
 import { Worktrees } from "./worktrees.mjs";
 
 const MOST_LINE = 200;
@@ -21,13 +22,15 @@ const ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789";
 
 /** @typedef {import("../../registry/installation.mjs").Context} Context */
 /** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
-/** @typedef {{ended: boolean, changedAt: number, about: any}} Known */
+/** @typedef {{ended: boolean, changedAt: number, about: any}} Known ended: nothing of it is left to be done */
 /** @typedef {{cli: string, sdk: string}} Cli */
 /**
  * A session; without an id: a person at a terminal, its PATH, and the CLI on it.
  * @typedef {{id: string, cwd: string, path?: string, cli?: Cli}} Asker
  */
 
+/** Of the worktrees of a plan: that tap has made them. */
+const newNonce = () => crypto.randomUUID().replaceAll("-", "");
 const newId = () => {
   const letters = crypto.getRandomValues(new Uint8Array(PLAN_ID));
   return `p${[...letters].map((one) => ID_LETTERS[one % ID_LETTERS.length]).join("")}`;
@@ -63,7 +66,8 @@ export class Plans {
     this.spans = new Spans(context.services);
     this.worktrees = new Worktrees(this, (text) => context.diagnostics.add(text));
     this.leftovers = new Leftovers(this, context);
-    this.news = new News(context, this.#known, (planId) => this.describe(planId));
+    this.ends = new Ends(this, this.#known, context.services.holds);
+    this.news = new News(context, this.#known, (planId) => this.ends.describe(planId));
   }
 
   get engine() {
@@ -87,10 +91,27 @@ export class Plans {
       if (ended) continue;
       const problem = await plans.load(id);
       if (problem) this.#context.diagnostics.add(`plan ${id} cannot be read: ${problem}`);
-      else await this.#hold(id);
+      else await this.ends.hold(id);
+    }
+    for (const id of this.engine.state().plans) {
+      await this.#quietly(id, () => this.worktrees.goOn(id));
     }
     await this.tell({ input: "recover" });
+    for (const id of this.engine.state().plans) {
+      // What followed from its end, a former host may have had no time for.
+      const { endedAt } = this.view({ view: "plan", planId: id });
+      if (endedAt !== undefined) void this.#quietly(id, () => this.ends.settle(id));
+    }
     this.leftovers.lookAround();
+  }
+
+  /** @param {string} planId @param {() => Promise<void>} work */
+  async #quietly(planId, work) {
+    try {
+      await work();
+    } catch (error) {
+      if (!this.#closed) this.#context.diagnostics.add(`plan ${planId}: ${messageOf(error)}`);
+    }
   }
 
   /** @param {string} why */
@@ -112,9 +133,10 @@ export class Plans {
     return refusal;
   }
 
-  /** An input that somebody asked for. @param {object} input */
+  /** An input that somebody asked for. @param {{input: string, planId?: string, [field: string]: any}} input */
   async ask(input) {
-    const refusal = await this.tell(input);
+    const { planId = "" } = input;
+    const refusal = await this.ends.mayBegin(planId, () => this.tell(input));
     if (refusal === "") return;
     const { code, message, ...detail } = JSON.parse(refusal);
     throw new PlanError(code, message, detail);
@@ -199,22 +221,16 @@ export class Plans {
     const seen = this.view({ view: "plan", planId });
     this.news.show(seen, noticeText(kind, seen, node));
     this.news.record(seen, kind, node);
+    if (kind === "ended") return this.ends.settle(planId);
     if (!TOLD.includes(kind)) return;
-    await this.describe(planId);
+    await this.ends.describe(planId);
     await this.news.tellModel(seen, kind, node);
-    if (kind !== "ended") return;
-    const about = this.#known.get(planId)?.about;
-    if (about && !about.traced) {
-      about.traced = true;
-      void this.spans.plan(seen);
-    }
-    await this.worktrees.close(planId);
   }
 
-  /** Its worktrees are gone. @param {string} planId */
+  /** Its worktrees are gone: there is nothing left to be done. @param {string} planId */
   async closed(planId) {
     this.#open.delete(planId);
-    await this.#services.holds.release(`plan-${planId}`);
+    await this.ends.closed(planId);
   }
 
   /** @param {string} planId */
@@ -226,36 +242,6 @@ export class Plans {
   }
 
   // ---- plans ---------------------------------------------------------------------------------------
-
-  /** @param {string} planId */
-  async #hold(planId) {
-    const { name } = this.view({ view: "plan", planId });
-    await this.#services.holds.set(
-      `plan-${planId}`,
-      `plan ${planId} (${visible(name).slice(0, 80)})`,
-    );
-  }
-
-  /** Keeps what is to be known of a plan without its journal. @param {string} planId */
-  async describe(planId) {
-    const seen = this.view({ view: "plan", planId });
-    const ended = seen.endedAt !== undefined;
-    const before = this.#known.get(planId)?.about ?? {};
-    const { repo, cwd, session } = seen.facts;
-    const about = {
-      ...before,
-      name: seen.name,
-      status: seen.status,
-      total: seen.total,
-      repo,
-      cwd,
-      session,
-      createdAt: seen.createdAt,
-    };
-    const changedAt = Date.now();
-    this.#known.set(planId, { ended, changedAt, about });
-    await this.engine.describe(planId, ended, changedAt, JSON.stringify(about));
-  }
 
   /** @param {object} asked @returns {any} */
   view(asked) {
@@ -315,18 +301,19 @@ export class Plans {
     throw new PlanError("TOO_MANY", text);
   }
 
-  /** A plan that is new here. @param {string} planId @param {object} input of the engine */
+  /** A plan that is new here. @param {string} planId @param {{input: string, facts: object, [field: string]: any}} input of the engine */
   async adopt(planId, input) {
     this.#requireRoom();
     this.#known.set(planId, { ended: false, changedAt: Date.now(), about: {} });
     try {
-      await this.ask({ ...input, planId });
+      await this.ask({ ...input, planId, facts: { ...input.facts, nonce: newNonce() } });
     } catch (error) {
       this.#known.delete(planId);
       throw error;
     }
+    // One that was imported may have ended.
     const { endedAt } = this.view({ view: "plan", planId });
-    await Promise.all([endedAt === undefined && this.#hold(planId), this.describe(planId)]);
+    await (endedAt === undefined ? this.ends.begin(planId) : this.ends.describe(planId, true));
   }
 
   /** Whether it could be made; nothing is. @param {Record<string, any>} given @param {Asker} asker */

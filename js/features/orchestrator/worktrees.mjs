@@ -1,5 +1,6 @@
 // The worktrees of plans after their work: given back, removed, and what was in them landed.
 
+import { messageOf } from "../../base/errors.mjs";
 import { PlanError } from "./plan-error.mjs";
 
 /** @typedef {import("./plans.mjs").Plans} Plans */
@@ -40,6 +41,27 @@ export class Worktrees {
     });
   }
 
+  /** Before anything of the plan runs: what a former host had on its way out, or in its pool. @param {string} planId */
+  async goOn(planId) {
+    const plan = await this.#plans.openPlan(planId);
+    if (plan.head.cleanUpSuccessfulWork === false) return;
+    const { nodes } = this.#plans.view({ view: "graph", planId });
+    const done = nodes.flatMap((/** @type {any} */ { id, status }) => {
+      const worktree = status === "succeeded" ? this.#worktreeOf(planId, id) : undefined;
+      return worktree ? [worktree] : [];
+    });
+    if (done.length === 0) return;
+    const of = { plan: planId, nonce: plan.facts.nonce };
+    for (const { node } of await plan.git.remainsOf(plan.worktrees, of, done)) {
+      void this.cleanUp({ planId, node }).catch((error) => this.#noteOf(planId, error));
+    }
+  }
+
+  /** @param {string} planId @param {unknown} error */
+  #noteOf(planId, error) {
+    this.#note(`plan ${planId}: ${messageOf(error)}`);
+  }
+
   /** @param {string} planId @param {string} node @returns {any} what was recorded of its worktree */
   #worktreeOf(planId, node) {
     const { attempt } = this.#plans.view({ view: "node", planId, nodeId: node });
@@ -54,8 +76,10 @@ export class Worktrees {
     for (const { attempt, steps } of seen.attempts) {
       const { worktree, sessionId } = Object.assign({}, ...steps);
       if (!worktree?.path) continue;
-      const of = { plan: planId, node, attempt, known: seen.commit };
-      byPath.set(worktree.path, { ...worktree, sessionId, ...of });
+      // A merge that was shown to its checks is made again when it lands.
+      const shown = steps.map((/** @type {any} */ { shows }) => shows);
+      const known = [seen.commit, ...shown].filter(Boolean);
+      byPath.set(worktree.path, { ...worktree, sessionId, plan: planId, node, attempt, known });
     }
     return [...byPath.values()];
   }
@@ -63,15 +87,20 @@ export class Worktrees {
   /** Nothing of the plan runs any more. @param {string} planId */
   close(planId) {
     return this.#inTurn(planId, async () => {
-      const plan = await this.#plans.openPlan(planId);
-      for (const { removed, message } of await plan.pool.drain()) {
-        if (!removed) this.#note(`plan ${planId}: ${message}`);
-      }
-      await plan.git.expireKept(plan.repository, { now: Date.now() });
+      await this.#drain(planId).catch((error) => this.#noteOf(planId, error));
       // A retry may have come meanwhile.
       const { endedAt } = this.#plans.view({ view: "plan", planId });
       if (endedAt !== undefined) await this.#plans.closed(planId);
     });
+  }
+
+  /** @param {string} planId */
+  async #drain(planId) {
+    const plan = await this.#plans.openPlan(planId);
+    for (const { removed, message } of await plan.pool.drain()) {
+      if (!removed) this.#note(`plan ${planId}: ${message}`);
+    }
+    await plan.git.expireKept(plan.repository, { now: Date.now() });
   }
 
   /** What could not be landed before. @param {string} planId */
@@ -96,7 +125,7 @@ export class Worktrees {
     if (landed.status !== "landed")
       throw new PlanError(landed.status.toUpperCase(), String(landed.message));
     await this.#plans.ask({ input: "landed", planId, detail: { commit: landed.commit } });
-    await this.#plans.describe(planId);
+    await this.#plans.ends.describe(planId);
     return landed;
   }
 
@@ -112,8 +141,7 @@ export class Worktrees {
     try {
       for (const [done, { id }] of nodes.entries()) {
         this.progress = { done, total: nodes.length };
-        for (const { known, sessionId, ...worktree } of this.#allOf(planId, id)) {
-          const record = { ...worktree, known: [known].filter(Boolean) };
+        for (const { sessionId, ...record } of this.#allOf(planId, id)) {
           const why = "the plan was deleted";
           const { removed, message } = await plan.git.removeWorktree(plan.worktrees, record, {
             why,

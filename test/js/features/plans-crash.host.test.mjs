@@ -1,71 +1,54 @@
-// The feature host is killed while a plan runs, after some entry of its journal, again and again.
+// Both hosts, that of the gateway and that of the features, are killed while a plan runs, at some of the writes of its
+// journal. `npm run faults` has them all.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
-import { test } from "node:test";
-import { waitFor } from "../../support/wait.mjs";
-import { checkoutOf, gitIn, makeRepository, plansRig } from "./plans-rig.mjs";
+import { describe, test } from "node:test";
+import { contained, faultyRig, runWithFaults } from "./plan-faults.mjs";
 
-/** Twelve nodes with joins, merges and two leaves. */
-const NODES = [
-  { id: "r1" },
-  { id: "r2" },
-  { id: "a1", dependencies: ["r1"] },
-  { id: "a2", dependencies: ["r1", "r2"] },
-  { id: "a3", dependencies: ["r2"] },
-  { id: "b1", dependencies: ["a1", "a2"] },
-  { id: "b2", dependencies: ["a2", "a3"] },
-  { id: "c1", dependencies: ["b1"] },
-  { id: "c2", dependencies: ["b1", "b2"] },
-  { id: "d1", dependencies: ["c1", "c2"] },
-  { id: "leaf1", dependencies: ["d1"], postchecks: "test -f d1.txt" },
-  { id: "leaf2", dependencies: ["d1"], postchecks: "test -f leaf2.txt" },
-];
-const PLAN = {
-  targetBranch: "feature/x",
-  nodes: NODES.map((node) => ({ ...node, work: `echo ${node.id} > ${node.id}.txt` })),
-};
+/** Of about 95, more or less as it happens to go. */
+const AT = [1, 2, 3, 10, 18, 27, 36, 45, 54, 63, 72, 81];
 
-/** Files and their content on a branch. @param {string} repo @param {string} branch */
-const treeOf = (repo, branch) => gitIn(repo)("ls-tree", "-r", branch);
+const killed = (/** @type {"before" | "after"} */ when, /** @type {string} */ at) => ({
+  ...{ at, when },
+  whom: /** @type {const} */ ("feature-host"),
+});
 
-/** Changes with each entry. @param {string} home */
-const journalOf = (home) =>
-  ["", "-wal"]
-    .map((end) => path.join(home, "tap", `plans.sqlite${end}`))
-    .map((file) => (fs.existsSync(file) ? fs.readFileSync(file).toString("base64") : ""))
-    .join();
+describe("a plan whose hosts are killed at a write of its journal", { concurrency: 2 }, () => {
+  const undisturbed = contained((t) => runWithFaults(t, []));
 
-test("a plan whose host is killed again and again ends as one that is left alone", async (t) => {
-  const calm = await plansRig(t);
-  const wanted = await calm.ended(await calm.create(PLAN));
-  assert.equal(wanted.status, "succeeded", JSON.stringify(wanted));
-  const tree = treeOf(calm.repo, "feature/x");
-  const { repo } = makeRepository(t);
-  const rig = await plansRig(t, { repo });
-  const before = checkoutOf(repo);
-  const planId = await rig.create(PLAN);
-  let seen = journalOf(rig.home);
-  for (let kills = 0; kills < 4; kills += 1) {
-    const pid = await rig.hostPid();
-    await waitFor(() => journalOf(rig.home) !== seen, { timeoutMs: 5000 }).catch(() => {});
-    seen = journalOf(rig.home);
-    try {
-      process.kill(pid, "SIGKILL");
-    } catch {
-      // it is being replaced
-    }
-    await new Promise((resolve) => setTimeout(resolve, 150));
+  for (const [index, at] of AT.entries()) {
+    const when = index % 2 === 0 ? "after" : "before";
+    test(`ends as one that is left alone: ${when} write ${at}`, async (t) => {
+      const { result, problems, kills } = await runWithFaults(t, [{ at, when, whom: "both" }]);
+      assert.equal(kills.length, 1);
+      assert.deepEqual(problems, [], `killed ${when} ${kills[0].what}`);
+      assert.deepEqual(result, (await undisturbed).result);
+    });
   }
-  const status = await rig.ended(planId);
-  assert.equal(status.status, "succeeded", JSON.stringify(status));
-  assert.equal(treeOf(repo, "feature/x"), tree);
-  assert.equal(gitIn(repo)("rev-list", "--count", "main..feature/x"), "2");
-  assert.deepEqual(checkoutOf(repo), before);
-  const left = () => fs.readdirSync(path.join(repo, ".worktrees"));
-  await waitFor(() => left().length === 0, { what: () => left().join(", "), timeoutMs: 20_000 });
-  const fsck = execFileSync("git", ["fsck", "--no-dangling"], { cwd: repo, encoding: "utf8" });
-  assert.equal(fsck, "");
+});
+
+test("a host that is killed when a node has succeeded: its worktree is removed all the same", async (t) => {
+  const orders = [killed("after", "phase-ended r2 commit succeeded")];
+  const { problems, kills } = await runWithFaults(t, orders);
+  assert.equal(kills.length, 1);
+  assert.deepEqual(problems, []);
+});
+
+test("a host that is killed when a plan has ended: the next one lets the gateway go and leaves nothing", async (t) => {
+  const orders = [{ ...killed("before", "describe"), nth: 2 }];
+  const { problems, kills } = await runWithFaults(t, orders);
+  assert.equal(kills.length, 1);
+  assert.deepEqual(problems, []);
+});
+
+test("a plan that is retried after its end goes on after a crash", async (t) => {
+  const { ask, create, ended, repo } = await faultyRig(t, [killed("after", "retry a")]);
+  const flag = path.join(repo, ".git", "may");
+  const planId = await create({ nodes: [{ id: "a", work: `test -f ${flag} && echo x > x.txt` }] });
+  assert.equal((await ended(planId)).status, "failed");
+  fs.writeFileSync(flag, "");
+  await ask("retry_copilot_node", { planId, nodeId: "a" }).catch(() => {}); // it is there already
+  assert.equal((await ended(planId)).status, "succeeded");
 });

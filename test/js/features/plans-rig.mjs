@@ -48,30 +48,18 @@ export function checkoutOf(repo) {
   };
 }
 
-/** @param {import("node:test").TestContext} t @param {{home?: string, repo?: string, config?: object}} [given] config: of the user */
-export async function plansRig(t, given = {}) {
-  const made = given.repo ? { repo: given.repo, git: gitIn(given.repo) } : makeRepository(t);
-  const { repo, git } = made;
-  const home = given.home ?? temporaryFolder(t);
-  fs.mkdirSync(path.join(home, "tap"), { recursive: true, mode: 0o700 });
-  const config = path.join(home, "tap", "config.json");
-  fs.writeFileSync(config, JSON.stringify({ toolGroups: ["plans"], ...given.config }), {
-    mode: 0o600,
-  });
-  const host = await Host.elected(t, { COPILOT_HOME: home });
-  const join = (/** @type {object} */ more = {}) =>
-    host.session(t, { cwd: repo, cliPid: 4711, ...more });
-  const session = await join();
-  const control = await openControl(host.files);
-  t.after(() => control.close());
+/** @typedef {{host: Host, session: import("../../support/harness.mjs").TestSession, control: import("../../../js/base/control.mjs").Control}} Now */
+
+/** @param {() => Now} now what there is at the moment */
+function askingOf(now) {
   /** What the tool answers, or how it failed. */
   const ask = async (/** @type {string} */ name, /** @type {object} */ args = {}) => {
     const { result } = await waitFor(
       async () => {
-        const outcome = await session.call(name, args);
+        const outcome = /** @type {any} */ (await now().session.call(name, args));
         return outcome?.code !== "DISCONNECTED" && { result: outcome };
       },
-      { what: () => `${name}\n${host.log}`, timeoutMs: 20_000 },
+      { what: () => `${name}\n${now().host.log}`, timeoutMs: 20_000 },
     );
     return typeof result === "string" ? JSON.parse(result) : result;
   };
@@ -93,9 +81,48 @@ export async function plansRig(t, given = {}) {
         timeoutMs: 60_000,
       },
     );
+  return { ask, create, ended };
+}
+
+/** @param {import("node:test").TestContext} t @param {{home?: string, repo?: string, config?: object, main?: string}} [given] config: of the user; main: in place of js/host/host.mjs */
+export async function plansRig(t, given = {}) {
+  const made = given.repo ? { repo: given.repo, git: gitIn(given.repo) } : makeRepository(t);
+  const { repo, git } = made;
+  const home = given.home ?? temporaryFolder(t);
+  fs.mkdirSync(path.join(home, "tap"), { recursive: true, mode: 0o700 });
+  const config = path.join(home, "tap", "config.json");
+  fs.writeFileSync(config, JSON.stringify({ toolGroups: ["plans"], ...given.config }), {
+    mode: 0o600,
+  });
+  /** @type {Now} */
+  let now;
+  const join = (/** @type {object} */ more = {}) =>
+    now.host.session(t, { cwd: repo, cliPid: 4711, ...more });
+  /** A gateway host and a session; again, once it was killed. */
+  const start = async () => {
+    const host = await Host.elected(t, { COPILOT_HOME: home }, given.main);
+    now = { ...now, host };
+    const [session, control] = [await join(), await openControl(host.files)];
+    t.after(() => control.close());
+    now = { host, session, control };
+  };
+  await start();
+  const { ask, create, ended } = askingOf(() => now);
   const hostPid = () =>
-    waitFor(async () => (await control.request("features.report", {})).host.pid, {
+    waitFor(async () => (await now.control.request("features.report", {})).host.pid, {
       timeoutMs: 20_000,
     });
-  return { repo, git, home, host, session, join, control, ask, create, ended, hostPid };
+  const rest = { repo, git, home, join, start, ask, create, ended, hostPid };
+  return {
+    ...rest,
+    get host() {
+      return now.host;
+    },
+    get session() {
+      return now.session;
+    },
+    get control() {
+      return now.control;
+    },
+  };
 }

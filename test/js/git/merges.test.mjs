@@ -128,6 +128,8 @@ test("several commits become one with all of them as parents, and a line of comm
   );
   const { commit } = await mergeCommits(repository, [a, b, c, first, a], "merge");
   assert.deepEqual(git(root, "rev-parse", `${commit}^@`).split("\n"), [a, b, c]);
+  const dates = git(root, "show", "-s", "--format=%at %ct", commit, c).split("\n");
+  assert.equal(dates[0], dates[1], "it is the same commit whenever it is made");
   assert.equal(git(root, "show", `${commit}:a.txt`), text({ 0: "x", 4: "x", 8: "x" }).trimEnd());
   const later = commitOn(root, [a], { "d.txt": "d" });
   assert.deepEqual(await mergeCommits(repository, [first, later, a], "m"), {

@@ -250,6 +250,18 @@ test("a pool gives a worktree to one attempt after another, clean each time", as
   assert.deepEqual(fs.readdirSync(path.join(root, ".worktrees")), []);
 });
 
+test("a pool leaves an attempt the worktree that it had begun with before a crash", async (t) => {
+  const { root, worktrees, wanted } = await makeRepository(t);
+  const pool = new Pool(worktrees, { most: 1 });
+  const begun = await worktrees.add(wanted("two"));
+  const { worktree: idle } = await pool.acquire(wanted("one"));
+  assert.equal((await pool.release(idle)).pooled, true);
+  const { worktree } = await pool.acquire(wanted("two"));
+  assert.deepEqual(worktree, begun);
+  assert.equal(git(worktree.path, "status", "--porcelain"), "");
+  assert.equal(git(root, "worktree", "list").split("\n").length, 3);
+});
+
 test("a pool makes another worktree where the one that waited was deleted by hand", async (t) => {
   const { worktrees, wanted } = await makeRepository(t);
   const pool = new Pool(worktrees, { most: 1 });

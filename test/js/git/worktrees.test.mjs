@@ -7,7 +7,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { bring } from "../../../js/git/bring.mjs";
 import { nonceOf } from "../../../js/git/ownership.mjs";
-import { removeWorktree } from "../../../js/git/removal.mjs";
+import { remainsOf, removeWorktree } from "../../../js/git/removal.mjs";
 import { Worktrees } from "../../../js/git/worktrees.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { commit, git, makeRepository, NONCE, write } from "./rig.mjs";
@@ -158,6 +158,27 @@ test("every state in which adding a worktree can be interrupted ends in a whole 
     const record = { plan: "p", node: "n", path: place, nonce: NONCE, known: [first] };
     assert.deepEqual(await removeWorktree(worktrees, record), { removed: true }, name);
   }
+});
+
+test("a worktree that was on its way to its next attempt when everything was killed is that attempt's, and clean", async (t) => {
+  const { root, worktrees, wanted } = await makeRepository(t);
+  const folder = path.join(root, ".worktrees");
+  /** @type {Record<string, (from: string, to: string) => void>} */
+  const states = {
+    moved: (from, to) => void git(root, "worktree", "move", "-f", "-f", from, to),
+    "moved, and git does not know it": (from, to) => fs.renameSync(from, to),
+  };
+  for (const [index, [name, move]] of Object.entries(states).entries()) {
+    const one = await worktrees.add(wanted("one", index + 1));
+    write(one.path, { "left.txt": "of the first", "a.txt": "changed" });
+    move(one.path, path.join(folder, `p-two-${index + 1}`));
+    assert.deepEqual(await remainsOf(worktrees, { plan: "p", nonce: NONCE }, [one]), [], name);
+    const two = await worktrees.add(wanted("two", index + 1));
+    assert.equal(two.admin, one.admin, name);
+    assert.equal(git(two.path, "status", "--porcelain", "--ignored"), "", name);
+    assert.equal((await removeWorktree(worktrees, two)).removed, true, name);
+  }
+  assert.equal(git(root, "worktree", "list").split("\n").length, 1);
 });
 
 test("submodules are there, and the user's config is not changed for that", async (t) => {

@@ -1,0 +1,80 @@
+// What is known of a plan without its journal, what its end is followed by, and that it holds the gateway until then.
+// All of it can be done again by the next host.
+
+import { visible } from "../../base/visible.mjs";
+
+/** @typedef {import("./plans.mjs").Plans} Plans */
+/** @typedef {import("./plans.mjs").Known} Known */
+
+export class Ends {
+  #plans;
+  #known;
+  #holds;
+
+  /** @param {Plans} plans @param {Map<string, Known>} known @param {any} holds the service */
+  constructor(plans, known, holds) {
+    this.#plans = plans;
+    this.#known = known;
+    this.#holds = holds;
+  }
+
+  /** @param {string} planId */
+  #seen(planId) {
+    return this.#plans.view({ view: "plan", planId });
+  }
+
+  /** @param {string} planId */
+  async hold(planId) {
+    const name = visible(this.#seen(planId).name).slice(0, 80);
+    await this.#holds.set(`plan-${planId}`, `plan ${planId} (${name})`);
+  }
+
+  /** Keeps what is to be known of a plan without its journal. @param {string} planId @param {boolean} [over] whether nothing of it is left to be done */
+  async describe(planId, over) {
+    const { name, status, total, createdAt, facts } = this.#seen(planId);
+    const { repo, cwd, session } = facts;
+    const { about: before = {}, ended: was = false } = this.#known.get(planId) ?? {};
+    const ended = over ?? was;
+    const about = { ...before, name, status, total, repo, cwd, session, createdAt };
+    const changedAt = Date.now();
+    this.#known.set(planId, { ended, changedAt, about });
+    await this.#plans.engine.describe(planId, ended, changedAt, JSON.stringify(about));
+  }
+
+  /** @param {string} planId */
+  async begin(planId) {
+    await Promise.all([this.hold(planId), this.describe(planId, false)]);
+  }
+
+  /**
+   * Carries out what may begin an ended plan again: the next host has to know of that before.
+   * @param {string} planId @param {() => Promise<string>} work @returns {Promise<string>} what it returns
+   */
+  async mayBegin(planId, work) {
+    if (!this.#known.get(planId)?.ended) return work();
+    await this.begin(planId);
+    const refusal = await work();
+    if (this.#seen(planId).endedAt !== undefined) await this.closed(planId);
+    return refusal;
+  }
+
+  /** A plan has ended: what follows from that, also where a former host has done a part of it. @param {string} planId */
+  async settle(planId) {
+    const seen = this.#seen(planId);
+    await this.describe(planId);
+    if (this.#known.get(planId)?.about.toldOf !== seen.endedAt) {
+      await this.#plans.news.tellModel(seen, "ended").catch(() => {});
+      const { about } = this.#known.get(planId) ?? { about: {} };
+      about.toldOf = seen.endedAt;
+      if (!about.traced) void this.#plans.spans.plan(seen);
+      about.traced = true;
+    }
+    await this.#plans.worktrees.close(planId);
+  }
+
+  /** Nothing is left to be done. @param {string} planId */
+  async closed(planId) {
+    await this.describe(planId, true);
+    await this.#holds.release(`plan-${planId}`);
+  }
+}
