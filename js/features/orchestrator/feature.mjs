@@ -42,6 +42,10 @@ export async function install(context) {
     loaded ??= import("./plans.mjs").then(async ({ Plans }) => {
       const plans = new Plans(context);
       await plans.start();
+      // Those that were there before this host hear what ended while nobody was.
+      for (const { id, cwd } of await services.sessions.list()) {
+        void plans.news.sessionStarted({ id, cwd }).catch(() => {});
+      }
       return plans;
     });
     loaded.catch(() => (loaded = undefined));

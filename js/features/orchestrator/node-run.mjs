@@ -23,6 +23,9 @@ const SHELLS = /** @type {Record<string, string[]>} */ ({
   cmd: ["cmd.exe", "/d", "/s", "/c"],
 });
 const MOST_CONTEXT = 16_000;
+/** Why a service that is a request to the gateway is unavailable. */
+const GATEWAY_GONE = new Set(["DISCONNECTED", "TIMEOUT"]);
+const AGAIN_MS = 1000;
 
 /** @typedef {import("./plan-folder.mjs").OpenPlan} OpenPlan */
 /** The effect `run` of native/plan/view.h. @typedef {Record<string, any>} RunEffect */
@@ -108,6 +111,11 @@ export class NodeRun {
     if (error instanceof Again) return this.#end(error.outcome, error.detail, error.until);
     const { code = "FAILED", detail = {} } = error;
     const message = visible(messageOf(error)).slice(0, 2000);
+    // The gateway has gone, and this process with it, or it will be replaced.
+    if (GATEWAY_GONE.has(error.cause?.code)) {
+      const until = Date.now() + AGAIN_MS;
+      return this.#end("interrupted", { ...detail, error: { code, message } }, until);
+    }
     await this.#end("failed", { ...detail, error: { code, message } });
   }
 

@@ -1,7 +1,12 @@
 // What is known of a plan without its journal, what its end is followed by, and that it holds the gateway until then.
 // All of it can be done again by the next host.
 
+import { messageOf } from "../../base/errors.mjs";
 import { visible } from "../../base/visible.mjs";
+
+/** The gateway's host may have no descriptor or no room at the moment. */
+const MOST_RELEASES = 60;
+const AGAIN_MS = 1000;
 
 /** @typedef {import("./plans.mjs").Plans} Plans */
 /** @typedef {import("./plans.mjs").Known} Known */
@@ -11,8 +16,11 @@ export class Ends {
   #known;
   #holds;
 
-  /** @param {Plans} plans @param {Map<string, Known>} known @param {any} holds the service */
-  constructor(plans, known, holds) {
+  #note;
+
+  /** @param {Plans} plans @param {Map<string, Known>} known @param {any} holds the service @param {(text: string) => void} note a diagnostic */
+  constructor(plans, known, holds, note) {
+    this.#note = note;
     this.#plans = plans;
     this.#known = known;
     this.#holds = holds;
@@ -23,14 +31,31 @@ export class Ends {
     return this.#plans.view({ view: "plan", planId });
   }
 
-  /** @param {string} planId */
+  /** A plan that cannot hold the gateway goes on as long as there is one, and with the next one. @param {string} planId */
   async hold(planId) {
     const name = visible(this.#seen(planId).name).slice(0, 80);
-    await this.#holds.set(`plan-${planId}`, `plan ${planId} (${name})`);
+    try {
+      await this.#holds.set(`plan-${planId}`, `plan ${planId} (${name})`);
+    } catch (error) {
+      this.#note(`plan ${planId} does not hold the gateway: ${messageOf(error)}`);
+    }
+  }
+
+  /** @param {string} planId */
+  async #release(planId) {
+    for (let left = MOST_RELEASES; left > 0; --left) {
+      try {
+        return await this.#holds.release(`plan-${planId}`);
+      } catch (error) {
+        if (left === 1) throw error;
+        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+      }
+    }
   }
 
   /** Keeps what is to be known of a plan without its journal. @param {string} planId @param {boolean} [over] whether nothing of it is left to be done */
   async describe(planId, over) {
+    if (!this.#plans.engine.state().plans.includes(planId)) return this.#describeEnded(planId);
     const { name, status, total, createdAt, facts } = this.#seen(planId);
     const { repo, cwd, session } = facts;
     const { about: before = {}, ended: was = false } = this.#known.get(planId) ?? {};
@@ -38,6 +63,12 @@ export class Ends {
     const about = { ...before, name, status, total, repo, cwd, session, createdAt };
     const changedAt = Date.now();
     this.#known.set(planId, { ended, changedAt, about });
+    await this.#plans.engine.describe(planId, ended, changedAt, JSON.stringify(about));
+  }
+
+  /** One that is not in memory: only what it is known by may have changed. @param {string} planId */
+  async #describeEnded(planId) {
+    const { ended, changedAt, about } = /** @type {Known} */ (this.#known.get(planId));
     await this.#plans.engine.describe(planId, ended, changedAt, JSON.stringify(about));
   }
 
@@ -74,7 +105,7 @@ export class Ends {
 
   /** Nothing is left to be done. @param {string} planId */
   async closed(planId) {
+    await this.#release(planId);
     await this.describe(planId, true);
-    await this.#holds.release(`plan-${planId}`);
   }
 }

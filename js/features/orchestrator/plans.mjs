@@ -64,9 +64,10 @@ export class Plans {
     this.#services = context.services;
     this.making = new Making(context.services);
     this.spans = new Spans(context.services);
-    this.worktrees = new Worktrees(this, (text) => context.diagnostics.add(text));
+    const note = (/** @type {string} */ text) => context.diagnostics.add(text);
+    this.worktrees = new Worktrees(this, note);
     this.leftovers = new Leftovers(this, context);
-    this.ends = new Ends(this, this.#known, context.services.holds);
+    this.ends = new Ends(this, this.#known, context.services.holds, note);
     this.news = new News(context, this.#known, (planId) => this.ends.describe(planId));
   }
 

@@ -20,7 +20,7 @@ const WORDS = /** @type {Record<string, string>} */ ({
 
 /** @param {{planId: string, name: string, status: string, total: number}} plan */
 const planLine = ({ planId, name, status, total }) =>
-  `  ${planId}  ${status}, ${total} nodes: ${visible(name ?? "")}`;
+  `  ${planId}  ${status}, ${total} ${total === 1 ? "node" : "nodes"}: ${visible(name ?? "")}`;
 
 /** @param {Plans} plans @param {string} planId */
 function shown(plans, planId) {

@@ -178,12 +178,16 @@ async function leftovers({ repo, control }, mark) {
 /** @param {string} home @param {readonly Kill[]} kills @returns {string[]} problems */
 function doneTwice(home, kills) {
   const done = Object.entries(workDone(faultFiles(home).done));
-  return done.flatMap(([phase, count]) => [
-    ...(count > 1 + kills.length ? [`${phase} was begun ${count} times`] : []),
-    ...kills
-      .filter((kill) => kill.succeeded.includes(phase) && count !== kill.done[phase])
-      .map(() => `${phase} had succeeded and was done again`),
-  ]);
+  return done.flatMap(([phase, count]) => {
+    // Where the other leaf has landed first, what was checked is not what would land.
+    const more = /^leaf\d-postchecks$/.test(phase) ? 1 : 0;
+    return [
+      ...(count > 1 + kills.length + more ? [`${phase} was begun ${count} times`] : []),
+      ...kills
+        .filter((kill) => kill.succeeded.includes(phase) && count > kill.done[phase] + more)
+        .map(() => `${phase} had succeeded and was done again`),
+    ];
+  });
 }
 
 /** @param {any} rig @param {string} planId @returns {Promise<string[]>} problems */

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
+import { waitFor } from "../../support/wait.mjs";
 import { contained, faultyRig, runWithFaults } from "./plan-faults.mjs";
 
 /** Of about 95, more or less as it happens to go. */
@@ -41,6 +42,31 @@ test("a host that is killed when a plan has ended: the next one lets the gateway
   const { problems, kills } = await runWithFaults(t, orders);
   assert.equal(kills.length, 1);
   assert.deepEqual(problems, []);
+});
+
+test("a gateway that is killed when a command is to be checked: no node fails of that", async (t) => {
+  const at = "phase-ended r1 merge-fi succeeded";
+  const { problems, kills } = await runWithFaults(t, [{ at, when: "after", whom: "gateway" }]);
+  assert.equal(kills.length, 1);
+  assert.deepEqual(problems, []);
+});
+
+test("the next session of the folder hears of a plan that ended while nobody was there", async (t) => {
+  const rig = await faultyRig(t, []);
+  const flag = path.join(rig.repo, ".git", "may");
+  const nodes = [{ id: "a", work: `until test -f ${flag}; do sleep 0.05; done; echo x > x.txt` }];
+  await rig.create({ nodes, targetBranch: "feature/x" });
+  const { session, host } = rig;
+  session.send({ type: "end", reason: "it is closed" });
+  session.close();
+  await waitFor(async () => (await rig.control.inspect()).sessions.length === 0);
+  fs.writeFileSync(flag, "");
+  await waitFor(async () => (await rig.control.request("holds.list", {})).length === 0);
+  host.process.kill("SIGKILL");
+  await host.gone;
+  await rig.start();
+  const told = await rig.session.waitFor("inject");
+  assert.match(told.prompt, /Plan p\w+ \(test\) ended while no session was here: succeeded/);
 });
 
 test("a plan that is retried after its end goes on after a crash", async (t) => {

@@ -24,9 +24,9 @@ export const gitIn =
   (/** @type {string[]} */ ...args) =>
     execFileSync("git", args, { cwd, encoding: "utf8", env: GIT_ENV, stdio: "pipe" }).trim();
 
-/** A repository with a few files and an own identity. @param {import("node:test").TestContext} t */
-export function makeRepository(t) {
-  const repo = fs.realpathSync(temporaryFolder(t));
+/** A repository with a few files and an own identity. @param {import("node:test").TestContext} t @param {string} [folder] */
+export function makeRepository(t, folder = temporaryFolder(t)) {
+  const repo = fs.realpathSync(folder);
   const git = gitIn(repo);
   git("init", "--quiet", "--initial-branch=main");
   git("config", "user.name", "A");

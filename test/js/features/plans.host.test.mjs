@@ -1,11 +1,14 @@
 // Plans in the feature host, with real git and real commands.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { waitFor } from "../../support/wait.mjs";
 import { checkoutOf, plansRig } from "./plans-rig.mjs";
+
+const linux = { skip: process.platform !== "linux" };
 
 test("a diamond of commands lands in its target, and the checkout is as it was", async (t) => {
   const { repo, git, create, ended, control } = await plansRig(t);
@@ -131,6 +134,18 @@ test("after the feature host is killed a plan goes on, and no step is done twice
   const lines = fs.readFileSync(ran, "utf8").trim().split("\n");
   assert.deepEqual(lines, ["first", "slow", "slow", "last"], "only what was interrupted ran again");
   assert.equal(git("show", "feature/x:3.txt"), "3");
+});
+
+test("a plan is made though the gateway has no descriptor for its hold", linux, async (t) => {
+  const { host, create, ended, ask } = await plansRig(t);
+  const { pid } = host.process;
+  await ask("list_copilot_plans"); // all is there
+  const limit = (/** @type {number} */ most) =>
+    execFileSync("prlimit", ["--pid", String(pid), `--nofile=${most}:`]);
+  limit(fs.readdirSync(`/proc/${pid}/fd`).length - 1);
+  const planId = await create({ nodes: [{ id: "a", work: "echo x > x.txt" }] });
+  limit(1024);
+  assert.equal((await ended(planId)).status, "succeeded");
 });
 
 test("the session's rules hold for what a plan runs, when it is made and when it starts", async (t) => {
