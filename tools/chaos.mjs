@@ -19,9 +19,11 @@ import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { gatewayFiles } from "../js/base/paths.mjs";
 import { BUSY_MS } from "./chaos/busy.mjs";
+import { FRAGMENTS } from "./chaos/fragments.mjs";
 import { GATE_MS, Ledger } from "./chaos/ledger.mjs";
 import { Machine } from "./chaos/machine.mjs";
 import { ProviderMember, SessionMember, signalTo } from "./chaos/members.mjs";
+import { Plans } from "./chaos/plans.mjs";
 import { Pulse } from "./chaos/pulse.mjs";
 import { makeSchedule } from "./chaos/schedule.mjs";
 import { HostWatch } from "./chaos/watch.mjs";
@@ -58,15 +60,6 @@ function environment(home, port) {
   return { ...env, TAP_GATE_MS: String(GATE_MS), TAP_GATEWAY_PORT: String(port) };
 }
 
-/** Bytes of a client that does not go on. */
-const FRAGMENTS = [
-  "",
-  "GET / HTTP/1.1\r\nHost: local",
-  "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
-    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n\x81\xfe",
-  "\x00\x00\x00\x00",
-];
-
 class Chaos {
   ledger = new Ledger();
   pulse = new Pulse();
@@ -84,6 +77,7 @@ class Chaos {
     this.home = folder("ch");
     this.tools = folder("ct");
     this.machine = new Machine(this.home, this.tools);
+    this.plans = new Plans(this.tools, this.ledger.plans);
     this.leave = () => this.machine.dispose();
     process.once("exit", this.leave);
   }
@@ -93,10 +87,12 @@ class Chaos {
     const env = { ...environment(this.home, this.port), ...this.machine.start() };
     this.records = path.join(this.home, "tap");
     mkdirSync(this.records, { mode: 0o700 });
-    const config = JSON.stringify({ toolGroups: ["records"] });
+    const config = JSON.stringify({ toolGroups: ["records", "plans"] });
     writeFileSync(path.join(this.records, "config.json"), config, { mode: 0o600 });
     const many = (count, make) => Array.from({ length: count }, (_, i) => make(i));
-    this.sessions = many(SESSIONS, (i) => new SessionMember(`s${i}`, env, this.ledger));
+    this.plans.start();
+    const { repo } = this.plans;
+    this.sessions = many(SESSIONS, (i) => new SessionMember(`s${i}`, env, this.ledger, repo));
     this.providers = many(PROVIDERS, (i) => new ProviderMember(`p${i}`, env, this.ledger));
     this.files = gatewayFiles(env);
     this.watch = new HostWatch(this.files.descriptor);
@@ -135,6 +131,7 @@ class Chaos {
       },
       cancel: () => by.tell({ do: "cancel", id: this.ledger.anyOpen(by) }),
       query: () => by.query(),
+      plan: () => by.plan((number) => this.plans.plan(number)),
       check: () => by.check(verdict),
       killProvider: () => of.kill(),
       stopProvider: () => of.stop(ms),
@@ -282,10 +279,16 @@ class Chaos {
       what: () => `an outcome of ${this.ledger.unsettled.length}: ${open()}`,
     });
     await this.whole("after it all");
+    // Whoever has been killed too often in a row is started once more, and takes up what there is.
+    const { host } = this.watch;
+    if (host) signalTo(host, "SIGKILL");
+    await this.whole("after one more kill");
+    await this.plans.settle(this.sessions[0]);
   }
 
   /** Everybody leaves; the host goes by itself. @returns {Promise<string[]>} what is wrong */
   async end() {
+    const plans = await this.plans.problems(this.ledger.counts.plans);
     const descriptors = await this.watch.descriptorsWithin(SESSIONS + PROVIDERS);
     const grown = this.watch.memoryMb - this.freshMb;
     await Promise.all([...this.sessions, ...this.providers].map((member) => member.end()));
@@ -300,6 +303,7 @@ class Chaos {
     const asked = calls - absent - lost;
     return [
       ...this.ledger.problems,
+      ...plans,
       ...(answered * 3 < asked ? [`only ${answered} of ${asked} calls were answered`] : []),
       ...(told === 0 ? ["nobody was told of records"] : []),
       ...damaged.map((file) => `records were damaged: ${file}`),
@@ -331,6 +335,10 @@ class Chaos {
     say(`   done to them: ${JSON.stringify(this.done)}; the disk is ${this.machine.disk}`);
     say(`   outcomes: ${JSON.stringify(counts)}, failures: ${JSON.stringify(codes)}`);
     say(`   pushes that were answered: ${pushes}`);
+    const { plans } = this;
+    say(
+      `   plans: ${JSON.stringify(plans.counts)}; retried since ${JSON.stringify(plans.reasons)}`,
+    );
     say(
       `   while its process ran, a call took ${round(slowestMs.call)}, a check ${round(slowestMs.check)} at most`,
     );

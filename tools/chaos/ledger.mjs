@@ -10,17 +10,26 @@ export const GATE_MS = 2000;
 const PATIENCE_MS = {
   call: TIMEOUT_MS + 5000 + 1000,
   query: 30_000 + 5000, // a tool's usual time
+  plan: 30_000 + 5000,
   check: GATE_MS + 1000 + 1000,
 };
-const COUNTED = /** @type {const} */ ({ call: "calls", query: "queries", check: "checks" });
+/** Answered by features. */
+const TAPS_OWN = new Set(["query", "plan"]);
+const COUNTED = /** @type {const} */ ({
+  call: "calls",
+  query: "queries",
+  check: "checks",
+  plan: "plans",
+});
 /** Whatever the machine is busy with. */
 const FOREVER_MS = 60_000;
 
 /** Failures that a call may have while things are killed around it. */
 const DISTURBED = new Set(["DISCONNECTED", "TIMEOUT", "NOT_FOUND", "CANCELLED", "RATE_LIMITED"]);
 
-/** What a question about records may end with, besides: there is no room or no descriptor for the file. */
-const UNAVAILABLE = /^Provider "tap-records" failed with INTERNAL: ServiceError: unavailable: /;
+/** What a question to a feature may end with, besides: there is no room or no descriptor. */
+const UNAVAILABLE =
+  /^Provider "tap-(records|orchestrator)" failed with \w+: (ServiceError: )?unavailable: /;
 
 /** @param {string} text of an answer of tap_query_records */
 function isRecords(text) {
@@ -42,7 +51,7 @@ function codeIn(text) {
 }
 
 /**
- * @typedef {{kind: "call" | "query" | "check", owner: object, name: string, mode: string}} Question
+ * @typedef {{kind: "call" | "query" | "check" | "plan", owner: object, name: string, mode: string}} Question
  * @typedef {Question & {id: number, openedAt: number, done: boolean, asked: boolean, overdue: boolean, allowed?: boolean}} Entry
  */
 
@@ -52,6 +61,8 @@ export class Ledger {
   /** Checks that have been allowed, or that a gate was asked about. @type {Map<number, Entry>} */
   #checks = new Map();
   #last = 0;
+  /** Those whose making was answered. @type {Set<number>} */
+  plans = new Set();
   /** Pushes whose outcome was heard. */
   pushes = 0;
   /** @type {string[]} */
@@ -63,6 +74,7 @@ export class Ledger {
     answered: 0,
     failed: 0,
     checks: 0,
+    plans: 0,
     allowed: 0,
     denied: 0,
     absent: 0,
@@ -71,7 +83,7 @@ export class Ledger {
   /** @type {Record<string, number>} failures by code */
   codes = {};
   /** Of the time in which its process ran. */
-  slowestMs = { call: 0, query: 0, check: 0 };
+  slowestMs = { call: 0, query: 0, check: 0, plan: 0 };
   /** From the order to the report: what the parent's and the session's waiting for the processor add. */
   mostMs = 0;
   /** The longest that an order took to be heard. */
@@ -128,13 +140,14 @@ export class Ledger {
     this.counts.failed += 1;
     this.codes[code] = (this.codes[code] ?? 0) + 1;
     const meant = entry.mode === "fail" && code === "NOT_FOUND";
-    const excused = DISTURBED.has(code) || (entry.kind === "query" && UNAVAILABLE.test(text));
+    const excused = DISTURBED.has(code) || (TAPS_OWN.has(entry.kind) && UNAVAILABLE.test(text));
     if (!meant && !excused) this.#blame(entry, `failed: ${text}`);
   }
 
   /** @param {Entry} entry @param {string} text */
   #answered(entry, text) {
     if (entry.kind === "query") return this.#told(entry, text);
+    if (entry.kind === "plan") return void this.plans.add(entry.id);
     this.counts.answered += 1;
     const right = !["silent", "fail"].includes(entry.mode) && text === expected(entry, entry.id);
     if (!right) this.#blame(entry, `got ${JSON.stringify(text).slice(0, 200)}`);

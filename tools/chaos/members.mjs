@@ -18,10 +18,11 @@ export class Member {
 
   /**
    * @param {string} program @param {string} name @param {NodeJS.ProcessEnv} env
-   * @param {import("./ledger.mjs").Ledger} ledger
+   * @param {import("./ledger.mjs").Ledger} ledger @param {string} [cwd]
    */
-  constructor(program, name, env, ledger) {
+  constructor(program, name, env, ledger, cwd) {
     this.program = program;
+    this.cwd = cwd;
     this.name = name;
     this.env = env;
     this.ledger = ledger;
@@ -30,6 +31,7 @@ export class Member {
 
   start() {
     const child = fork(path.join(folder, this.program), [this.name], {
+      cwd: this.cwd,
       env: this.env,
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
@@ -95,15 +97,28 @@ export class Member {
 export class SessionMember extends Member {
   /** For how long its processes did not run, at most. */
   lateMs = 0;
+  /** Questions that are in no ledger, by a number below zero. @type {Map<number, (outcome: any) => void>} */
+  #asked = new Map();
+  #lastAsked = 0;
 
-  /** @param {string} name @param {NodeJS.ProcessEnv} env @param {import("./ledger.mjs").Ledger} ledger */
-  constructor(name, env, ledger) {
-    super("session.mjs", name, { ...env, SESSION_ID: name }, ledger);
+  /** @param {string} name @param {NodeJS.ProcessEnv} env @param {import("./ledger.mjs").Ledger} ledger @param {string} cwd */
+  constructor(name, env, ledger, cwd) {
+    super("session.mjs", name, { ...env, SESSION_ID: name }, ledger, cwd);
+  }
+
+  /** In the end, when nothing is disturbed. @param {string} tool @param {object} args @returns {Promise<any>} */
+  ask(tool, args) {
+    return new Promise((resolve) => {
+      const id = --this.#lastAsked;
+      this.#asked.set(id, resolve);
+      if (!this.tell({ do: "call", id, tool, args })) resolve({ absent: true });
+    });
   }
 
   /** @override */
   hears({ settled, outcome, heardAt, lateMs, busyMs }) {
-    if (settled) this.ledger.settle(settled, outcome, heardAt);
+    if (settled < 0) this.#asked.get(settled)?.(outcome);
+    else if (settled) this.ledger.settle(settled, outcome, heardAt);
     if (lateMs) this.lateMs = Math.max(this.lateMs, lateMs);
     if (busyMs) this.ledger.problems.push(`${this.name} was busy for ${Math.round(busyMs)} ms`);
   }
@@ -135,6 +150,13 @@ export class SessionMember extends Member {
     const id = this.ledger.open({ kind: "query", owner: this, name: "tap", mode: "records" });
     const args = { collection: "tool_call", limit: 3 };
     this.tell({ do: "call", id, tool: "tap_query_records", args });
+  }
+
+  /** @param {(number: number) => object} planOf by its number */
+  plan(planOf) {
+    if (!this.alive) return;
+    const id = this.ledger.open({ kind: "plan", owner: this, name: "tap", mode: "plan" });
+    this.tell({ do: "call", id, tool: "create_copilot_plan", args: planOf(id) });
   }
 
   /** A use of a tool that gates have a say in. @param {string} mode what they say */

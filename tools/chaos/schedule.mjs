@@ -33,6 +33,7 @@ const WEIGHTS = {
   fullDisk: 2,
   noDescriptors: 3,
   clockJump: 6,
+  plan: 8,
 };
 
 /** What a gate says. */
