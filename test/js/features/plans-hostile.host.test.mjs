@@ -1,0 +1,123 @@
+// Nodes that do what they should not, and hooks of the user: each has a stated outcome, the others go on, nothing runs
+// on, and the checkout is as before.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { temporaryFolder } from "../../support/temporary.mjs";
+import { waitFor } from "../../support/wait.mjs";
+import { checkoutOf, makeRepository, plansRig } from "./plans-rig.mjs";
+
+const posix = { skip: process.platform === "win32" };
+const isRoot = process.platform === "linux" && process.getuid?.() === 0;
+
+/** @param {number} pid */
+function runs(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+test(
+  "commands that delete, fork, flood, hang or commit: each node ends as it is stated",
+  posix,
+  async (t) => {
+    const { repo, git, create, ended, ask } = await plansRig(t);
+    fs.writeFileSync(path.join(repo, ".git", "config.lock"), "");
+    const before = checkoutOf(repo);
+    const pidFile = path.join(repo, ".git", "left-behind");
+    const planId = await create({
+      maxParallel: 8,
+      nodes: [
+        { id: "gone", work: 'rm -rf "$PWD"' },
+        { id: "gitless", work: "rm .git; echo x > x.txt" },
+        { id: "own", work: "echo x > own.txt; git add own.txt; git commit --quiet --message=mine" },
+        { id: "forks", work: `sleep 300 & echo $! > '${pidFile}'; echo x > forks.txt` },
+        { id: "loud", work: "head -c 70000000 /dev/zero; sleep 300" },
+        { id: "endless", work: "sleep 300", timeout: "1s" },
+        { id: "renames", work: "git mv a.txt A.txt" },
+      ],
+    });
+    const { nodes } = await ended(planId);
+    const of = Object.fromEntries(nodes.map((/** @type {any} */ one) => [one.id, one]));
+    const outcome = (/** @type {string} */ id) => [of[id].status, of[id].phase];
+    assert.deepEqual(outcome("gone"), ["failed", "commit"]);
+    assert.match(of.gone.error, /was changed or deleted|was deleted|no such file/i);
+    assert.deepEqual(outcome("gitless"), ["failed", "commit"]);
+    assert.match(of.gitless.error, /\.git" was changed or deleted/);
+    assert.equal(of.own.status, "succeeded");
+    assert.equal(of.forks.status, "succeeded");
+    await waitFor(() => !runs(Number(fs.readFileSync(pidFile, "utf8"))));
+    assert.match(of.loud.error, /it had written more than its log takes/);
+    assert.match(of.endless.error, /was ended after 1 s\. A longer `timeout` gives it more/);
+    assert.equal(of.renames.status, "succeeded");
+    assert.equal(
+      git("ls-tree", "--name-only", `refs/tap/${planId}/renames/1`).split("\n")[0],
+      "A.txt",
+    );
+    assert.deepEqual(checkoutOf(repo), before);
+    // From the start, in a worktree of its own, the one whose folder has gone has the next try.
+    await ask("retry_copilot_node", { planId, nodeId: "gone", from: "start" });
+    assert.equal((await ask("get_copilot_node", { planId, nodeId: "gone" })).attempt ?? 2, 2);
+    await ended(planId);
+  },
+);
+
+test(
+  "the user's hooks: one that refuses is quoted, what one edits is in the commit",
+  posix,
+  async (t) => {
+    const { repo, git } = makeRepository(t);
+    const hook = path.join(repo, ".git", "hooks", "pre-commit");
+    const lines = [
+      "#!/bin/sh",
+      'if [ -f refused.txt ]; then echo "nobody commits that" >&2; exit 1; fi',
+      "if [ -f edited.txt ]; then echo more >> edited.txt; git add edited.txt; fi",
+    ];
+    fs.mkdirSync(path.dirname(hook), { recursive: true });
+    fs.writeFileSync(hook, lines.join("\n"), { mode: 0o755 });
+    const { create, ended } = await plansRig(t, { repo });
+    const before = checkoutOf(repo);
+    const planId = await create({
+      nodes: [
+        { id: "refused", work: "echo x > refused.txt" },
+        { id: "edited", work: "echo x > edited.txt" },
+      ],
+    });
+    const { nodes } = await ended(planId);
+    const of = Object.fromEntries(nodes.map((/** @type {any} */ one) => [one.id, one]));
+    assert.match(of.refused.error, /nobody commits that/);
+    assert.equal(of.edited.status, "succeeded");
+    assert.equal(git("show", `refs/tap/${planId}/edited/1:edited.txt`), "x\nmore");
+    assert.deepEqual(checkoutOf(repo), before);
+  },
+);
+
+test(
+  "a disk that is full when a node commits: it fails with that, and is retried with room",
+  { skip: !isRoot },
+  async (t) => {
+    const folder = temporaryFolder(t);
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=96m", "tap-test", folder]);
+    t.after(() => execFileSync("umount", ["--lazy", folder]));
+    const { repo } = makeRepository(t, folder);
+    const { create, ended, ask } = await plansRig(t, { repo });
+    const before = checkoutOf(repo);
+    // The file fits, and its object beside it does not.
+    const filler = path.join(folder, ".git", "filler");
+    const work = `head -c 20000000 /dev/urandom > big.bin; head -c 200000000 /dev/zero > '${filler}' || true`;
+    const planId = await create({ targetBranch: "feature/x", nodes: [{ id: "big", work }] });
+    const { nodes } = await ended(planId);
+    assert.deepEqual([nodes[0].status, nodes[0].phase], ["failed", "commit"]);
+    assert.match(nodes[0].error, /disk|space/i);
+    fs.rmSync(filler);
+    await ask("retry_copilot_node", { planId, nodeId: "big" });
+    const status = await ended(planId);
+    assert.equal(status.status, "succeeded", JSON.stringify(status));
+    assert.deepEqual(checkoutOf(repo), before);
+  },
+);
