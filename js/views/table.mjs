@@ -23,6 +23,24 @@ export function cut(text, width) {
   return `${kept}…`;
 }
 
+/**
+ * Keeps the beginning and the end: the end of an error says how it ended.
+ * @param {string} text @param {number} width in columns of a terminal @returns {string}
+ */
+export function cutInside(text, width) {
+  if (stringWidth(text) <= width) return text;
+  const segments = [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment);
+  const room = Math.floor(width / 2);
+  let end = "";
+  while (segments.length > 0) {
+    const longer = segments.pop() + end;
+    if (stringWidth(longer) > room) break;
+    end = longer;
+  }
+  const start = cut(text, width - stringWidth(end));
+  return `${start}${end}`;
+}
+
 /** @param {Column[]} columns @param {Part[][]} rows @param {number} room @param {number} indent */
 function widthsOf(columns, rows, room, indent) {
   const widths = columns.map(({ title }, at) =>

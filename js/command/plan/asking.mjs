@@ -64,7 +64,8 @@ async function request(control, what) {
 export function askingFrom(open) {
   /** @type {Control | undefined} */
   let control;
-  const close = () => {
+  let isClosed = false;
+  const drop = () => {
     control?.close();
     control = undefined;
   };
@@ -77,11 +78,15 @@ export function askingFrom(open) {
         const steps = () => request(link, { do: "progress" });
         return await shown(String(what.do), steps, request(link, what));
       } catch (error) {
-        if (error instanceof Failure || left === 0) throw error;
-        close();
+        if (error instanceof Failure || left === 0 || isClosed) throw error;
+        drop();
         await sleep(RETRY_MS);
       }
     }
+  };
+  const close = () => {
+    isClosed = true; // what is on its way is not asked again
+    drop();
   };
   return { ask, close };
 }

@@ -1,15 +1,15 @@
 // The graph of a plan in text: a layer for each step that nodes are away from the first ones, a line for each node.
 
 import stringWidth from "string-width";
-import { inLine } from "../../base/visible.mjs";
-import { faint } from "../../views/output.mjs";
-import { cut } from "../../views/table.mjs";
+import { inLine, visible } from "../../base/visible.mjs";
+import { bad, faint } from "../../views/output.mjs";
+import { cut, cutInside } from "../../views/table.mjs";
 import { signOf, stateOf } from "./look.mjs";
 
 /** @typedef {import("../../views/output.mjs").Part} Part */
 /** @typedef {import("./look.mjs").Node} Node */
 
-const WIDEST_ID = 28;
+const NARROW_ID = 28;
 const SIGNS = 2;
 
 /** @param {Node[]} nodes without cycles @returns {Node[][]} each in the layer after the last of its dependencies */
@@ -44,11 +44,21 @@ function branchOf(at, count) {
   return at === count - 1 ? "└" : "├";
 }
 
-/** @param {Node} node */
-const shownId = ({ id }) => cut(inLine(id), WIDEST_ID);
+/** @param {Node} node @param {number} width of a line */
+const shownId = ({ id }, width) => cut(inLine(id), Math.max(NARROW_ID, Math.floor(width / 4)));
 
 /** @param {string} text @param {number} width */
 const padded = (text, width) => text + " ".repeat(Math.max(0, width - stringWidth(text)));
+
+/** Why it failed or waits, and what it printed last. @param {Node} node @param {string} indent @param {number} width @returns {Part[][]} */
+function detailLines({ status, error = "", line = "" }, indent, width) {
+  const room = width - stringWidth(indent);
+  const why = cutInside(visible(error), room);
+  return [
+    ...(why ? [[faint(indent), status === "failed" ? bad(why) : faint(why)]] : []),
+    ...(line ? [[faint(`${indent}${cut(visible(line), room)}`)]] : []),
+  ];
+}
 
 /**
  * @param {Node[]} nodes @param {number} width of a line
@@ -57,7 +67,7 @@ const padded = (text, width) => text + " ".repeat(Math.max(0, width - stringWidt
 export function graphLines(nodes, width) {
   const layers = layersOf(nodes);
   const numbers = String(layers.length).length;
-  const ids = Math.max(0, ...nodes.map((node) => stringWidth(shownId(node))));
+  const ids = Math.max(0, ...nodes.map((node) => stringWidth(shownId(node, width))));
   /** @type {(node: Node) => boolean} */
   const hasBefore = ({ dependencies = [] }) => dependencies.length > 0;
   const states = Math.max(0, ...nodes.map((node) => stateOf(node).length));
@@ -65,17 +75,14 @@ export function graphLines(nodes, width) {
     layer.flatMap((node, place) => {
       const number = place === 0 ? String(at + 1).padStart(numbers) : " ".repeat(numbers);
       const head = `${number} ${branchOf(place, layer.length)} `;
-      const name = `${padded(shownId(node), ids)}  ${padded(stateOf(node), hasBefore(node) ? states : 0)}`;
+      const name = `${padded(shownId(node, width), ids)}  ${padded(stateOf(node), hasBefore(node) ? states : 0)}`;
       const room = width - stringWidth(head) - SIGNS - stringWidth(name);
       const before = hasBefore(node) ? `  ← ${node.dependencies?.join(", ")}` : "";
-      const why = node.error ?? node.line ?? "";
-      const indent = " ".repeat(numbers + 3);
-      /** @type {Part[][]} */
-      const lines = [
+      const below = place < layer.length - 1 ? "│" : " ";
+      return [
         [faint(head), signOf(node.status), ` ${name}`, faint(room > 8 ? cut(before, room) : "")],
+        ...detailLines(node, `${" ".repeat(numbers)} ${below}   `, width),
       ];
-      if (why) lines.push([faint(cut(`${indent}  ${why}`, width))]);
-      return lines;
     }),
   );
 }

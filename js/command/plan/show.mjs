@@ -10,7 +10,7 @@ import { notesOf, signOf, stateOf, statusOf, usageText } from "./look.mjs";
 /** @typedef {import("../../views/output.mjs").Output} Output */
 /** @typedef {import("./look.mjs").Plan} Plan */
 
-const WIDTH = 120;
+const WIDTH = 160;
 
 /** @param {Output} output @param {any[]} plans @param {number} [omitted] */
 export function showList(output, plans, omitted = 0) {
@@ -57,6 +57,9 @@ export function showPlan(output, plan) {
   for (const line of graphLines(nodes, Math.min(output.width, WIDTH))) output.say(...line);
 }
 
+/** @param {number} ms of a phase */
+const timeText = (ms) => (ms < 1000 ? `${ms} ms` : duration(ms));
+
 /** @param {Output} output @param {any} attempt */
 function showAttempt(output, { attempt, status, startedAt, endedAt, phases, error, commit }) {
   const took = tookText({ startedAt, endedAt }, Date.now());
@@ -69,7 +72,7 @@ function showAttempt(output, { attempt, status, startedAt, endedAt, phases, erro
     faint(what && `  ${what}`),
   );
   for (const phase of phases) {
-    const time = phase.endedAt ? `${phase.endedAt - phase.startedAt} ms` : "";
+    const time = phase.endedAt ? timeText(phase.endedAt - phase.startedAt) : phase.status;
     output.say("  ", signOf(phase.status), ` ${phase.phase.padEnd(11)}`, faint(time));
   }
   if (error) output.say("  ", bad(error.message));
@@ -84,7 +87,12 @@ const workText = (work) =>
 /** @param {Output} output @param {any} node */
 export function showNode(output, node) {
   const { id, name, config, evidence, workSummary: work } = node;
-  output.say(signOf(node.status), " ", strong(inLine(id)), ` ${name}: ${stateOf(node)}`);
+  output.say(
+    signOf(node.status),
+    " ",
+    strong(inLine(id)),
+    `${name === id ? "" : ` ${name}`}: ${stateOf(node)}`,
+  );
   field(output, "depends on", node.dependencies.join(", "));
   for (const phase of ["prechecks", "work", "postchecks"]) {
     if (config[phase]) field(output, phase, workText(config[phase]));

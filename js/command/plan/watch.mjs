@@ -3,8 +3,8 @@
 import stringWidth from "string-width";
 import { inLine, visible } from "../../base/visible.mjs";
 import { bad, faint, strong } from "../../views/output.mjs";
-import { cut } from "../../views/table.mjs";
-import { counted, duration } from "../../views/wording.mjs";
+import { cut, cutInside } from "../../views/table.mjs";
+import { duration } from "../../views/wording.mjs";
 import { untilInterrupted } from "../interruption.mjs";
 import { painted } from "../top/painted.mjs";
 import { Screen } from "../top/screen.mjs";
@@ -16,8 +16,11 @@ import { notesOf, signOf, stateOf, statusOf, usageText } from "./look.mjs";
 /** @typedef {import("./look.mjs").Plan} Plan */
 /** @typedef {import("./look.mjs").Node} Node */
 
-const WIDEST_ID = 24;
-const WIDEST_STATE = 22;
+/** Columns of an id and of a state where the terminal is narrow. */
+const NARROW = 24;
+const INDENT = "    ";
+/** Of the lines for nodes, those that may say what failed nodes printed last. */
+const DETAILS = 1 / 3;
 
 /** @param {string} text @param {number} width exactly so wide */
 function fitted(text, width) {
@@ -27,74 +30,140 @@ function fitted(text, width) {
 
 /** @param {Plan} plan @param {number} width @returns {Part[]} */
 function barOf({ counts, total }, width) {
-  const room = Math.max(10, Math.min(width - 12, 50));
   const done = counts.succeeded ?? 0;
+  const text = ` ${done} of ${total}`;
+  const room = Math.max(0, Math.min(width - text.length, 50));
   const wrong = (counts.failed ?? 0) + (counts.blocked ?? 0) + (counts.canceled ?? 0);
   const [good, others] = [done, done + wrong].map((count) => Math.floor((count * room) / total));
   return [
     { style: "green", text: "━".repeat(good) },
     { style: "red", text: "━".repeat(others - good) },
     faint("─".repeat(room - others)),
-    ` ${done} of ${total}`,
+    text,
   ];
 }
 
-/** @param {Node} node @param {number} ids @param {number} width @returns {Part[]} */
-function nodeLine(node, ids, width) {
-  const state = fitted(stateOf(node), WIDEST_STATE);
-  const room = width - ids - WIDEST_STATE - 6;
-  const said = node.error ?? node.line ?? "";
-  const text = room > 0 ? cut(visible(said), room) : "";
-  const name = fitted(inLine(node.id), ids);
-  return [signOf(node.status), ` ${name}  ${state}  `, node.error ? bad(text) : faint(text)];
+/** @param {Node} node @param {{ids: number, states: number}} widths @param {number} width @returns {Part[]} */
+function nodeLine(node, { ids, states }, width) {
+  const { id, status, error, line = "" } = node;
+  const room = width - ids - states - 6;
+  const name = fitted(inLine(id), ids);
+  const state = cut(stateOf(node), states);
+  const said = error === undefined ? cut(visible(line), room) : cutInside(visible(error), room);
+  if (room < 1 || said === "") return [signOf(status), ` ${name}  ${state}`];
+  const paint = status === "failed" ? bad : faint;
+  return [signOf(status), ` ${name}  ${fitted(state, states)}  `, paint(said)];
+}
+
+/**
+ * The nodes from the `first` on, with what failed ones printed last as far as there is room.
+ * @param {Node[]} nodes @param {number} first @param {Size} size of what is left for them
+ * @returns {{lines: Part[][], shown: number}}
+ */
+function nodeLines(nodes, first, { columns, rows }) {
+  const seen = nodes.slice(first, first + rows);
+  const widest = (/** @type {number[]} */ widths) => Math.max(0, ...widths);
+  const ids = widest(seen.map(({ id }) => stringWidth(inLine(id))));
+  const states = widest(seen.map((node) => stateOf(node).length));
+  const idWidth = Math.min(
+    ids,
+    Math.max(Math.min(NARROW, Math.floor(columns / 3)), Math.floor(columns / 4)),
+  );
+  const most = Math.min(Math.max(NARROW, Math.floor(columns / 5)), columns - idWidth - 4);
+  const widths = { ids: idWidth, states: Math.min(states, most) };
+  // On the last page all nodes have a place.
+  const free = rows - (nodes.length - first);
+  let details = free < 0 ? Math.floor(rows * DETAILS) : free;
+  let shown = 0;
+  /** @type {Part[][]} */
+  const lines = [];
+  for (const node of seen) {
+    if (lines.length === rows) break;
+    lines.push(nodeLine(node, widths, columns));
+    shown += 1;
+    if (!node.line || node.status !== "failed" || details < 1 || lines.length === rows) continue;
+    lines.push([faint(INDENT + cut(visible(node.line), columns - INDENT.length))]);
+    details -= 1;
+  }
+  return { lines, shown };
+}
+
+/** @param {Plan} plan @param {Size} size @param {number} now @returns {Part[][]} */
+function headLines(plan, { columns }, now) {
+  const { planId, name, status, counts, startedAt, endedAt } = plan;
+  const time =
+    startedAt === undefined ? "" : `  ${duration(Math.max(0, (endedAt ?? now) - startedAt))}`;
+  const room = Math.max(0, columns - planId.length - status.length - time.length - 3);
+  const all = Object.entries(counts).map(([word, count]) => `${count} ${word}`);
+  const usage = usageText(plan.usage);
+  return [
+    [strong(planId), ` ${cut(visible(name), room)}  `, statusOf(status), time],
+    barOf(plan, columns),
+    [faint(cut([all.join(", "), usage].filter(Boolean).join("; "), columns))],
+    ...notesOf(plan).map((note) => [
+      { style: /** @type {const} */ ("yellow"), text: cut(visible(note), columns) },
+    ]),
+    [""],
+  ];
+}
+
+/** @param {Plan | undefined} plan */
+const quitText = (plan) => (plan?.endedAt === undefined ? "q quit; the plan goes on" : "q quit");
+
+/** How far one can go down, so that the last lines are full. @param {Plan | undefined} plan @param {Size} size */
+export function lastFirst(plan, size) {
+  const head = plan ? headLines(plan, size, 0).length : 0;
+  return Math.max(0, (plan?.nodes.length ?? 0) - (size.rows - 1 - head));
 }
 
 /**
  * @param {Plan | undefined} plan undefined: nothing has been seen yet @param {Size} size @param {number} now
+ * @param {number} [first] of the nodes: those before it have been scrolled away
  * @returns {Part[][]} exactly size.rows lines, none wider than size.columns
  */
-export function watchFrame(plan, { columns, rows }, now) {
-  /** @type {Part[][]} */
-  const lines = [];
-  const fill = () => {
-    while (lines.length < rows - 1) lines.push([""]);
-    return [...lines.slice(0, rows - 1), [faint(cut("q quit; the plan goes on", columns))]];
-  };
-  if (!plan) return fill();
-  const { planId, name, status, counts, nodes, startedAt, endedAt } = plan;
-  const time =
-    startedAt === undefined ? "" : `  ${duration(Math.max(0, (endedAt ?? now) - startedAt))}`;
-  const room = Math.max(0, columns - planId.length - status.length - time.length - 5);
-  lines.push([strong(planId), ` ${cut(visible(name), room)}  `, statusOf(status), time]);
-  lines.push(barOf(plan, columns));
-  const all = Object.entries(counts).map(([word, count]) => `${count} ${word}`);
-  const usage = usageText(plan.usage);
-  lines.push([faint(cut([all.join(", "), usage].filter(Boolean).join("; "), columns))]);
-  for (const note of notesOf(plan)) {
-    lines.push([{ style: "yellow", text: cut(visible(note), columns) }]);
-  }
-  lines.push([""]);
-  const left = rows - lines.length - 1;
-  const shown = nodes.slice(0, nodes.length > left ? Math.max(0, left - 1) : left);
-  const ids = Math.min(WIDEST_ID, Math.max(0, ...shown.map(({ id }) => stringWidth(inLine(id)))));
-  for (const node of shown) lines.push(nodeLine(node, ids, columns));
-  if (shown.length < nodes.length) {
-    lines.push([faint(`and ${counted(nodes.length - shown.length, "more node")}`)]);
-  }
-  return fill();
+export function watchFrame(plan, { columns, rows }, now, first = 0) {
+  const lines = plan ? headLines(plan, { columns, rows }, now).slice(0, rows - 1) : [];
+  const left = { columns, rows: rows - 1 - lines.length };
+  const { lines: body, shown } = nodeLines(plan?.nodes ?? [], first, left);
+  lines.push(...body);
+  while (lines.length < rows - 1) lines.push([""]);
+  const count = plan?.nodes.length ?? 0;
+  const where = shown < count ? `${first + 1}–${first + shown} of ${count} nodes, ↑↓ more; ` : "";
+  return [...lines, [faint(cut(`${where}${quitText(plan)}`, columns))]];
 }
+
+/** By key, in nodes or pages. @type {Record<string, (rows: number) => number>} */
+const SCROLLS = {
+  up: () => -1,
+  down: () => 1,
+  k: () => -1,
+  j: () => 1,
+  pageup: (rows) => -(rows - 8),
+  pagedown: (rows) => rows - 8,
+  home: () => -Infinity,
+  end: () => Infinity,
+};
 
 /** @param {import("./asking.mjs").Ask} ask @param {string} planId */
 export async function watch(ask, planId) {
   const quit = new AbortController();
   /** @type {Plan | undefined} */
   let seen;
-  const draw = () => screen.show(painted(watchFrame(seen, screen.size, Date.now())));
+  let first = 0;
+  const draw = () => {
+    const { size } = screen;
+    first = Math.min(Math.max(0, first), lastFirst(seen, size));
+    screen.show(painted(watchFrame(seen, size, Date.now(), first)));
+  };
   const screen = new Screen({
     input: process.stdin,
     output: process.stdout,
     onKey: ({ name, ctrl }) => {
-      if (name === "q" || (ctrl && name === "c")) quit.abort();
+      if (name === "q" || (ctrl && name === "c")) return quit.abort();
+      const scroll = SCROLLS[name ?? ""];
+      if (!scroll) return;
+      first += scroll(screen.size.rows);
+      draw();
     },
     onResize: draw,
     onEnd: () => quit.abort(),

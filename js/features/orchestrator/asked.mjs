@@ -9,6 +9,8 @@ const MOST_DIFF = 2 * 1024 * 1024;
 const MOST_NODES = 10_000;
 const MOST_WAIT_MS = 10_000;
 const TAIL = 2048;
+/** Failed nodes whose last line is looked up. */
+const MOST_FAILED = 10;
 
 /** @typedef {import("./plans.mjs").Plans} Plans */
 /** @typedef {import("./plans.mjs").Asker} Asker */
@@ -19,17 +21,6 @@ function planOf(plans, planId) {
   const { repo, baseBranch } = facts;
   const { trouble } = plans;
   return { ...plan, repo, baseBranch, summary: outcomeText(plan), ...(trouble && { trouble }) };
-}
-
-/** @param {Plans} plans @param {string} planId */
-function show(plans, planId) {
-  const { nodes } = plans.view({ view: "graph", planId });
-  const shown = nodes.map((/** @type {any} */ node) => {
-    const { id, name, group, status, phase, attempt, error, dependencies } = node;
-    const line = plans.lineOf(planId, id) || undefined;
-    return { id, name, group, status, phase, attempt, error, dependencies, line };
-  });
-  return { ...planOf(plans, planId), nodes: shown };
 }
 
 /** What it printed last: an agent says so, a program writes it to its log. @param {Plans} plans @param {string} planId @param {any} node */
@@ -47,16 +38,30 @@ async function lastLine(plans, planId, { id, attempt, phase }) {
     .at(-1);
 }
 
+/** Those that run, and the first of those that failed, get their last line. @param {Plans} plans @param {string} planId @param {any[]} nodes */
+async function addLines(plans, planId, nodes) {
+  const failed = nodes.filter(({ status }) => status === "failed").slice(0, MOST_FAILED);
+  const running = nodes.filter(({ status }) => status === "running");
+  for (const node of [...running, ...failed]) node.line = await lastLine(plans, planId, node);
+}
+
+/** @param {Plans} plans @param {string} planId */
+async function show(plans, planId) {
+  const { nodes } = plans.view({ view: "graph", planId });
+  const shown = nodes.map((/** @type {any} */ node) => {
+    const { id, name, group, status, phase, attempt, error, dependencies } = node;
+    return { id, name, group, status, phase, attempt, error, dependencies };
+  });
+  await addLines(plans, planId, shown);
+  return { ...planOf(plans, planId), nodes: shown };
+}
+
 /** Once something has happened since `seen`, or after a while. @param {Plans} plans @param {any} asked */
 async function follow(plans, { planId, seen, waitMs = 0, lines }) {
   if (plans.changes === seen) await plans.changed(Math.min(waitMs, MOST_WAIT_MS));
   const { changes } = plans;
   const { nodes } = plans.view({ view: "nodes", planId, most: MOST_NODES });
-  if (lines) {
-    for (const node of nodes) {
-      if (node.status === "running") node.line = await lastLine(plans, planId, node);
-    }
-  }
+  if (lines) await addLines(plans, planId, nodes);
   return { ...planOf(plans, planId), changes, nodes };
 }
 
