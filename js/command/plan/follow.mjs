@@ -82,7 +82,8 @@ function tellEnd(output, plan) {
       statusOf(plan.status),
       ` ${plan.summary.replace(/^\S+ /, "")}`,
     );
-    for (const note of notesOf(plan)) output.say(note);
+    const isSaid = (/** @type {string} */ note) => plan.summary.includes(note);
+    for (const note of notesOf(plan).filter((one) => !isSaid(one))) output.say(note);
   });
 }
 

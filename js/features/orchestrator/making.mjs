@@ -91,7 +91,7 @@ export class Making {
       changed.length === 0
         ? []
         : [
-            `your checkout has ${changed.length} uncommitted changes (${changed.slice(0, 5).join(", ")}${changed.length > 5 ? ", …" : ""}); no worktree of the plan has them`,
+            `your checkout has ${changed.length} uncommitted ${changed.length === 1 ? "change" : "changes"} (${changed.slice(0, 5).join(", ")}${changed.length > 5 ? ", …" : ""}); no worktree of the plan has them`,
           ];
     const notes = [...uncommitted, ...samePathNotes(nodes)];
     const facts = {
