@@ -1,8 +1,10 @@
 // Does what a page tells its reader to do, block by block, in a folder of its own. The words of a block:
 //
-//   js file=x, python file=x     the file's new content
+//   js file=x, python file=x,
+//   yaml plan file=x             the file's new content
 //   js file=x replace            a function, in place of the one of that name
-//   sh step                      a command that ends with 0
+//   sh step                      commands that end with 0
+//   sh step fails                the same, but the last one ends with 1
 //   sh start                     a program that runs on; the one before gets Ctrl-C
 //   sh cli                       the Copilot CLI starts
 //   text says                    what the last command or program writes
@@ -87,6 +89,11 @@ export class Walkthrough {
   /** What the last command or program has written. */
   output = "";
 
+  /** Where the reader is now. */
+  get folder() {
+    return this.#folder;
+  }
+
   /**
    * @param {{language: Language, folder: string, env: Record<string, string | undefined>, player: Player}} options
    *   folder: an empty one; env: where a provider finds the gateway
@@ -150,7 +157,8 @@ export class Walkthrough {
     if (words.includes("hangup")) await this.stop("SIGHUP");
     const file = valueOf(block, "file");
     if (file) this.#write(path.join(this.#folder, file), code, words.includes("replace"));
-    else if (language === "sh" && words.includes("step")) await this.#run(code);
+    else if (language === "sh" && words.includes("step"))
+      await this.#run(code, words.includes("fails") ? 1 : 0);
     else if (language === "sh" && words.includes("start")) await this.start(code);
     else if (language === "sh" && words.includes("cli")) await this.#player.start(code.trim());
     else if (words.includes("says")) await this.#says(code);
@@ -179,13 +187,13 @@ export class Walkthrough {
     return child;
   }
 
-  /** A folder that it changes to is that of the next blocks. @param {string} code */
-  async #run(code) {
+  /** A folder that it changes to is that of the next blocks. @param {string} code @param {number} wanted status */
+  async #run(code, wanted) {
     const mark = "the folder is now ";
-    const child = this.#spawn(`${code}\necho "${mark}$PWD"`);
+    const child = this.#spawn(`trap 'echo "${mark}$PWD"' EXIT\n${code}`);
     const ended = new Promise((resolve) => child.once("close", resolve));
     const status = await withTimeout(ended, STEP_MS, () => `the end of ${code}${this.output}`);
-    assert.equal(status, 0, this.output);
+    assert.equal(status, wanted, this.output);
     this.#folder = new RegExp(`^${mark}(.*)$`, "m").exec(this.output)?.[1] ?? this.#folder;
   }
 

@@ -1,6 +1,6 @@
 // The documentation is held to the program: tables to the addon's own, links to files, and every code
-// block to its language. A block marked ```js, ```python, ```sh, ```yaml (cases of an eval) or ```json is
-// parsed; one with `run`
+// block to its language. A block marked ```js, ```python, ```sh, ```yaml (cases of an eval; `plan`: a plan) or
+// ```json is parsed; one with `run`
 // after the language is executed in the repository's folder and has to end with 0. One with `run tap` is
 // a provider: it finds a gateway with a session, has to get there, and ends in good order. ```sh run tap is
 // what a user types beside such a gateway; the command copilot-tap is on its PATH. A block with `is=` is that
@@ -22,6 +22,7 @@ import os from "node:os";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { parseDocument } from "yaml";
 import { addon } from "../../../js/base/addon.mjs";
 import { commandsFor } from "../../../js/command/commands/index.mjs";
 import { EXIT_CODES } from "../../../js/command/failure.mjs";
@@ -284,6 +285,7 @@ describe("code blocks", () => {
         const original = valueOf(block, "is");
         if (original) assert.equal(code, read(original), `${original} is no longer the same`);
         if (PLAIN.includes(language)) return;
+        if (words.includes("plan")) return void assert.deepEqual(parseDocument(code).errors, []);
         if (tap) return language === "sh" ? runShell(code) : runProvider(language, code);
         const problem = LANGUAGES[language][run ? "run" : "check"](code);
         assert.equal(problem, undefined);
