@@ -132,7 +132,10 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
       writeLog: async (asked) => (await plans()).writeLog(asked),
       removeLogs: async (plan) => (await plans()).removeLogs(plan),
     },
-    worktree: { use: () => import("../git/index.mjs") },
+    worktree: {
+      use: () => import("../git/index.mjs"),
+      protectedIn: (folder) => requests.request("plans.protected", { folder }),
+    },
     workers: {
       use: async () => (await plans()).workers(() => requests.request("sessions.workers")),
     },

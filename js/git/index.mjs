@@ -5,7 +5,7 @@ export { bringBack } from "./restored.mjs";
 export { bring } from "./bring.mjs";
 export { candidate, integrate } from "./integration.mjs";
 export { changedBetween, lookAtCheckout } from "./checkouts.mjs";
-export { checkSpace, checkUsable } from "./usable.mjs";
+export { checkSpace, checkUsable, requireUnprotected } from "./usable.mjs";
 export { commitWork } from "./commits.mjs";
 export { diffBetween, linesBetween } from "./changes.mjs";
 export { cleanOrphan, searchOrphans } from "./orphan-search.mjs";

@@ -13,18 +13,38 @@ const BLOCK_BYTES = 4096;
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
 
+/** Whether the rest of a pattern matches the rest of a name; time is at most their lengths, multiplied. @param {string} pattern @param {string} name */
+function matches(pattern, name) {
+  const parts = pattern.match(/\*\*+|[^]/g) ?? [];
+  let ends = new Set([0]);
+  for (const part of parts) {
+    const next = new Set();
+    if (part[0] === "*") {
+      for (let at = Math.min(...ends); at <= name.length; ++at) {
+        const goesOn = next.has(at - 1) && (part !== "*" || name[at - 1] !== "/");
+        if (ends.has(at) || goesOn) next.add(at);
+      }
+    } else for (const at of ends) if (name[at] === part) next.add(at + 1);
+    if (next.size === 0) return false;
+    ends = next;
+  }
+  return ends.has(name.length);
+}
+
 /**
- * Whether a branch is protected: `*` stands for any characters but /, `**` for any.
+ * Whether a branch is protected: `*` stands for any characters but /, `**` for any. Case does not count: on some file
+ * systems it does not in names of branches.
  * @param {string} branch @param {readonly string[]} patterns
  */
 export const isProtected = (branch, patterns) =>
-  patterns.some((pattern) => {
-    const parts = pattern.split(/(\*\*|\*)/).map((part) => {
-      if (part === "**") return ".*";
-      return part === "*" ? "[^/]*" : part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
-    });
-    return new RegExp(`^${parts.join("")}$`).test(branch);
-  });
+  patterns.some((pattern) => matches(pattern.toLowerCase(), branch.toLowerCase()));
+
+/** @param {string} targetBranch @param {readonly string[]} patterns @throws {GitError} where it is protected */
+export function requireUnprotected(targetBranch, patterns) {
+  if (!isProtected(checkBranch(targetBranch, "targetBranch"), patterns)) return;
+  const text = `The config protects "${targetBranch}" (protectedBranches). Choose another targetBranch, and merge it yourself.`;
+  throw new GitError("PROTECTED", text);
+}
 
 /** @param {Repository} repository @param {string} commit @returns {Promise<number>} bytes, roughly, of a checkout */
 export async function checkoutBytes(repository, commit) {
@@ -80,13 +100,7 @@ export async function checkSpace(repository, { commit, folder, count, free = fre
  */
 export async function checkUsable(repository, plan = {}) {
   const { targetBranch, protectedBranches = [], signal } = plan;
-  if (
-    targetBranch !== undefined &&
-    isProtected(checkBranch(targetBranch, "targetBranch"), protectedBranches)
-  ) {
-    const text = `The config protects "${targetBranch}". Choose another targetBranch.`;
-    throw new GitError("PROTECTED", text);
-  }
+  if (targetBranch !== undefined) requireUnprotected(targetBranch, protectedBranches);
   const operation = await operationIn(repository.gitDir);
   if (operation) {
     const { what, end } = operation;

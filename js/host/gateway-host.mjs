@@ -27,6 +27,7 @@ import { HostFeatures } from "./features.mjs";
 import { Holds } from "./holds.mjs";
 import { HostRecords } from "./records.mjs";
 import { HostRequests } from "./requests.mjs";
+import { servePlanRequests } from "./plan-requests.mjs";
 import { serveSessionRequests } from "./session-requests.mjs";
 
 const FILES_CHECK_MS = 2000;
@@ -123,6 +124,7 @@ export class GatewayHost {
     });
     const folderOf = (/** @type {unknown} */ id) => this.#sessions.get(/** @type {string} */ (id));
     serveEmitterRequests(this.requests, { files, folderOf });
+    servePlanRequests(this.requests, files);
     serveSessionRequests(this.requests, { gateway: this.gateway, config, records: this.#records });
   }
 

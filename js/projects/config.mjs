@@ -9,6 +9,7 @@ import { messageOf } from "../base/errors.mjs";
 import { isOurFile } from "../base/host-files.mjs";
 import { CONFIG_NAME, configFile, configNameIn } from "./config-file.mjs";
 import { emittersIn, streamsIn } from "./config-emitters.mjs";
+import { protectedIn } from "./config-protected.mjs";
 import { workersIn } from "./config-workers.mjs";
 import { nameProblem, visible } from "../base/visible.mjs";
 import { parsePositioned, problemAt, valueOf } from "./json-positions.mjs";
@@ -30,6 +31,7 @@ import { shown, StrictReader } from "./strict-reader.mjs";
  * @property {Record<string, boolean>} features by id: whether each is on
  * @property {import("./config-emitters.mjs").EmitterEntry[]} emitters
  * @property {import("./config-emitters.mjs").StreamEntry[]} streams without an emitter
+ * @property {string[]} [protectedBranches] on which no plan lands
  * @property {boolean} [records] of the user's file
  * @property {boolean} [spans] of the user's file
  * @property {{gate: string[]}} [goals] of the user's file
@@ -49,7 +51,7 @@ const MAX_TEXT = 4000;
 
 const FIELDS = [
   ...["providers", "declarative", "toolGroups", "features"],
-  ...["emitters", "streams", "$schema"],
+  ...["emitters", "streams", "protectedBranches", "$schema"],
 ];
 const FIELDS_OF_USER = ["records", "spans", "goals", "session", "workers"];
 /** What an open goal can gate. */
@@ -149,9 +151,8 @@ class Reader extends StrictReader {
     if (root.type === "object" && known.every((name) => !fields.has(name))) {
       this.problem(root, 'expected a list "providers" or "emitters"');
     }
-    const [providers, declarative, toolGroups, features, emitters, streams] = FIELDS.map((name) =>
-      fields.get(name),
-    );
+    const [providers, declarative, toolGroups, features, emitters, streams, protectedBranches] =
+      FIELDS.map((name) => fields.get(name));
     const [records, spans, goals, session, workers] = FIELDS_OF_USER.map((name) =>
       fields.get(name),
     );
@@ -163,6 +164,7 @@ class Reader extends StrictReader {
       features: features ? this.#features(features) : {},
       emitters: emittersIn(this, emitters, this.#owner),
       streams: streamsIn(this, streams),
+      ...(protectedBranches && { protectedBranches: protectedIn(this, protectedBranches) }),
       ...(records && { records: this.#boolean(records) }),
       ...(spans && { spans: this.#boolean(spans) }),
       ...(goals && { goals: this.#goals(goals) }),

@@ -49,7 +49,7 @@ export const SERVICES = /** @type {const} */ ({
     writeLog: "fs:write:own",
     removeLogs: "fs:write:own",
   },
-  worktree: { use: "worktree" },
+  worktree: { use: "worktree", protectedIn: "worktree" },
   workers: { use: "workers" },
   tools: { list: "tools", call: "tools" },
   groups: { list: "session:control", open: "session:control" },

@@ -50,11 +50,13 @@ export async function importPlan(plans, given, asker) {
   }
   await plans.ask({ input: "check", plan: source });
   const { git, repository } = await plans.leftovers.repositoryOf(asker);
+  const isOver = hasEnded(entries);
+  if (!isOver) await plans.making.requireUnprotected(git, repository, source.targetBranch);
   const made = madeIn(entries);
   const all = [facts.baseCommit, ...made.map(({ commit }) => commit)];
   const missing = await git.missingCommits(repository, all);
   const why = missing.length > 0 ? missingText(planId, missing) : "";
-  if (why && !hasEnded(entries)) throw new PlanError("MISSING_COMMITS", why);
+  if (why && !isOver) throw new PlanError("MISSING_COMMITS", why);
   const there = made.filter(({ commit }) => !missing.includes(commit));
   await git.keepMade(repository, planId, there);
   const programs = await plans.making.programsOf(asker);

@@ -5,6 +5,7 @@ import { visible } from "../../base/visible.mjs";
 import { WorkConsent } from "../../base/work-consent.mjs";
 import { missingTools } from "./node-tools.mjs";
 import { PlanError } from "./plan-error.mjs";
+import { requireUnprotected } from "./protected.mjs";
 import { questionOf } from "./question.mjs";
 import { samePathNotes } from "./same-paths.mjs";
 
@@ -79,6 +80,7 @@ export class Making {
     });
     const repository = await git.openRepository(folder);
     const target = typeof targetBranch === "string" ? targetBranch : undefined;
+    await this.requireUnprotected(git, repository, target);
     const { changed } = await git.checkUsable(repository, { targetBranch: target });
     const base = await repository.resolveBase(
       typeof baseBranch === "string" ? baseBranch : undefined,
@@ -101,6 +103,11 @@ export class Making {
       ...(await this.programsOf(asker)),
     };
     return { facts, notes };
+  }
+
+  /** @param {typeof import("../../git/index.mjs")} git @param {{root: string}} repository @param {string} [target] */
+  requireUnprotected(git, { root }, target) {
+    return requireUnprotected(this.#services, git, root, target);
   }
 
   /** Where programs and the CLI are found. @param {Asker} asker */

@@ -2,6 +2,7 @@
 // again after a crash: it finds what it has done already. What it returns is the detail of the phase's end.
 
 import { inLine, visible } from "../../base/visible.mjs";
+import { requireUnprotected } from "./protected.mjs";
 
 const LAST_LINES = 20;
 const MOST_LAST = 4000;
@@ -178,6 +179,7 @@ export async function mergeRi(run) {
     throw new Again("stale", "nothing says that this was tested"); // a plan that was imported
   }
   const landing = run.landing();
+  await requireUnprotected(run.services, git, repository.root, landing.target);
   const message = `${node.name}\n\nPlan: ${plan.name}\nPlan-Node: ${plan.id}/${node.id}`;
   for (let left = TRIES; ; --left) {
     const leaf = run.commit();

@@ -2,20 +2,26 @@
 
 import { messageOf } from "../../base/errors.mjs";
 import { PlanError } from "./plan-error.mjs";
+import { requireUnprotected } from "./protected.mjs";
 
 /** @typedef {import("./plans.mjs").Plans} Plans */
 
 export class Worktrees {
   #plans;
+  #services;
   #note;
   /** What is on its way out, by plan. @type {Map<string, Promise<void>>} */
   #tidying = new Map();
   /** Of the last removal of a plan. @type {{done?: number, total?: number}} */
   progress = {};
 
-  /** @param {Plans} plans @param {(text: string) => void} note a diagnostic */
-  constructor(plans, note) {
+  /**
+   * @param {Plans} plans @param {import("../../registry/services.mjs").Services} services
+   * @param {(text: string) => void} note a diagnostic
+   */
+  constructor(plans, services, note) {
     this.#plans = plans;
+    this.#services = services;
     this.#note = note;
   }
 
@@ -109,6 +115,7 @@ export class Worktrees {
     const { unlanded } = this.#plans.view({ view: "plan", planId });
     if (!unlanded) throw new PlanError("WRONG_STATE", "nothing of the plan waits to be landed");
     const target = head.targetBranch;
+    await requireUnprotected(this.#services, git, repository.root, target);
     const landing = { plan: planId, target, base: facts.baseCommit };
     const taken = await git.integrate(repository, landing);
     if (taken.status === "conflict") {

@@ -178,8 +178,38 @@ test("a protected target is refused by name and by pattern", async (t) => {
   await assert.rejects(checkUsable(repository, plan), { code: "PROTECTED" });
   await checkUsable(repository, { ...plan, targetBranch: "release/1/x" });
   assert.equal(isProtected("release/1/x", ["release/**"]), true);
-  assert.equal(isProtected("mainx", ["main"]), false);
+  assert.equal(isProtected("main2", ["main"]), false);
   assert.equal(isProtected("mXin", ["m.in"]), false);
+  assert.equal(isProtected("Main", ["main"]), true, "the same file, on some systems");
+  for (const [pattern, branch, wanted] of /** @type {[string, string, boolean][]} */ ([
+    ...[
+      ["*", "main", true],
+      ["*", "a/b", false],
+      ["**", "a/b", true],
+      ["", "", true],
+    ],
+    ...[
+      ["a*c", "abc", true],
+      ["a*c", "ac", true],
+      ["a*c", "a/c", false],
+      ["a**c", "a/b/c", true],
+    ],
+    ...[
+      ["*/x", "a/x", true],
+      ["*/x", "a/b/x", false],
+      ["**/x", "x", false],
+      ["r*1*", "r11", true],
+    ],
+    ...[
+      ["feature", "feature/x", false],
+      ["*.x", "a.x", true],
+      ["a+", "aa", false],
+    ],
+  ])) {
+    assert.equal(isProtected(branch, [pattern]), wanted, `${pattern} ${branch}`);
+  }
+  const slow = "*a".repeat(100);
+  assert.equal(isProtected(`${"a".repeat(199)}b`, [slow, slow.replaceAll("*", "**")]), false);
 });
 
 test("a checkout that would not fit on the disk is refused before it is made", async (t) => {

@@ -16,7 +16,7 @@ const sections = new Map(
     const [title] = section.split("\n", 1);
     const names = title.split(" and ");
     const isMethod = names.every((name) =>
-      /^(emitters|gateway|features|holds|host|records|sessions)\.\w+$/.test(name),
+      /^(emitters|gateway|features|holds|host|plans|records|sessions)\.\w+$/.test(name),
     );
     return isMethod ? names.map((name) => /** @type {const} */ ([name, section])) : [];
   }),
@@ -38,7 +38,7 @@ test("what only a feature may ask is denied to the command", async (t) => {
   const control = await openControl(host.files);
   t.after(() => control.close());
   const ofFeatures = [...sections].filter(([, section]) => /\n\nFor a feature: /.test(section));
-  assert.equal(ofFeatures.length, 11);
+  assert.equal(ofFeatures.length, 12);
   for (const [method] of ofFeatures) {
     const { code } = await control.request(method, {}).catch((error) => error);
     assert.equal(code, "DENIED", method);
