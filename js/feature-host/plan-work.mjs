@@ -8,6 +8,7 @@ import { addon } from "../base/addon.mjs";
 import { makePrivateFolder } from "../base/host-files.mjs";
 import { endGroup } from "../process/end-group.mjs";
 import { guard, ownGroup } from "../process/group.mjs";
+import { Awake } from "./awake.mjs";
 import { environment } from "./programs.mjs";
 
 /** From SIGTERM to SIGKILL. */
@@ -64,6 +65,8 @@ export class PlanWork {
   #workers;
   /** @type {Set<() => Promise<void>>} */
   #running = new Set();
+  /** @type {Awake | undefined} */
+  #awake;
   #closed = false;
 
   /** @param {string} home <COPILOT_HOME> */
@@ -72,14 +75,22 @@ export class PlanWork {
     this.#folder = path.join(home, "tap", "plans");
   }
 
-  /** @param {Omit<import("../base/addon.js").PlansOptions, "file">} handlers */
-  open(handlers) {
+  /** @param {Omit<import("../base/addon.js").PlansOptions, "file"> & {onSleep: (why: string) => void}} handlers */
+  open({ onSleep, ...handlers }) {
+    this.#awake ??= new Awake(onSleep);
     makePrivateFolder(path.join(this.#home, "tap"));
     makePrivateFolder(this.#folder);
     this.#plans?.close();
     const file = path.join(this.#home, "tap", "plans.sqlite");
     this.#plans = new addon.Plans({ ...handlers, file });
     return { plans: engineOf(this.#plans), known: JSON.parse(this.#plans.open()) };
+  }
+
+  /** The machine does not sleep meanwhile. @param {string} holder @param {boolean} on */
+  awake(holder, on) {
+    if (this.#closed) return;
+    if (on) this.#awake?.hold(holder);
+    else this.#awake?.release(holder);
   }
 
   /** @param {string} plan @param {string} name */
@@ -203,7 +214,7 @@ export class PlanWork {
   async end() {
     this.#closed = true;
     await Promise.all([...this.#running].map((stop) => stop()));
-    await (await this.#workers)?.close();
+    await Promise.all([this.#awake?.end(), this.#workers?.then((workers) => workers.close())]);
     this.#plans?.close();
   }
 }

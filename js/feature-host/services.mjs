@@ -128,6 +128,7 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
       exist: () => fs.existsSync(path.join(home, "tap", "plans.sqlite")),
       open: async (handlers) => (await plans()).open(handlers),
       run: async (program) => (await plans()).run(program),
+      awake: async (holder, on) => (await plans()).awake(holder, on),
       readLog: async (asked) => (await plans()).readLog(asked),
       writeLog: async (asked) => (await plans()).writeLog(asked),
       removeLogs: async (plan) => (await plans()).removeLogs(plan),

@@ -45,6 +45,7 @@ export const SERVICES = /** @type {const} */ ({
     exist: "fs:read:own",
     open: "fs:write:own",
     run: "process",
+    awake: "process",
     readLog: "fs:read:own",
     writeLog: "fs:write:own",
     removeLogs: "fs:write:own",

@@ -62,6 +62,12 @@ export class News {
     this.#context.events.emit("plans", { summary, session }).catch(() => {});
   }
 
+  /** @param {string} why */
+  noteSleep(why) {
+    const summary = `the machine may go to sleep while plans run: ${visible(why)}`;
+    this.#context.events.emit("plans", { summary }).catch(() => {});
+  }
+
   /** A record of what has happened. @param {Record<string, any>} seen view of a plan @param {string} event @param {string} [node] */
   record(seen, event, node) {
     const { planId, name, status, counts, usage, landed, facts } = seen;

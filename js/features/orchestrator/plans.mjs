@@ -85,6 +85,7 @@ export class Plans {
     const { plans, known } = await this.#services.plans.open({
       onEffect: (/** @type {string} */ json) => void this.#carryOut(JSON.parse(json)),
       onTrouble: (/** @type {string} */ why) => this.#noteTrouble(why),
+      onSleep: (/** @type {string} */ why) => this.news.noteSleep(why),
     });
     this.#engine = plans;
     for (const { planId, ...rest } of known) this.#known.set(planId, rest);
@@ -193,6 +194,7 @@ export class Plans {
         onLine: (id, line) => this.#lines.set(`${planId}/${id}`, visible(line).slice(0, MOST_LINE)),
       });
       this.#running.set(key, run);
+      this.#services.plans.awake(key, true).catch(() => {});
       await run.carryOut();
       const seen = this.view({ view: "node", planId, nodeId: node.id });
       void this.spans.attempt(plan, seen, current.attempt, phase);
@@ -203,7 +205,10 @@ export class Plans {
       const detail = { error: { code, message: messageOf(error) } };
       await this.tell({ input: "phase-ended", ...of, outcome: "failed", detail });
     } finally {
-      if (this.#running.get(key) === run) this.#running.delete(key);
+      if (this.#running.get(key) === run) {
+        this.#running.delete(key);
+        this.#services.plans.awake(key, false).catch(() => {});
+      }
       if (run?.signal.aborted && !this.#closed) {
         await this.tell({ input: "stopped", planId, nodeId: node.id });
       }
