@@ -4,6 +4,7 @@
 import { ADMITTING, FINDABLE } from "./checks-gateway.mjs";
 import { INSTALLED } from "./checks-installed.mjs";
 import { OWN_CONFIG, PARTS } from "./checks-parts.mjs";
+import { GIT, PLANS } from "./checks-plans.mjs";
 import { OFFERED, SESSION } from "./checks-session.mjs";
 
 /** @typedef {import("./place.mjs").Place} Place */
@@ -23,9 +24,11 @@ import { OFFERED, SESSION } from "./checks-session.mjs";
 /** @type {Check[]} */
 export const CHECKS = [
   ...INSTALLED,
+  ...GIT,
   ...OWN_CONFIG,
   ...FINDABLE,
   ...PARTS,
+  ...PLANS,
   ...SESSION,
   ...ADMITTING,
   ...OFFERED,

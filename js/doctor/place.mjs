@@ -14,6 +14,7 @@ import { GOOD_RUN_MS } from "../process/good-run.mjs";
 import { tailOf } from "./bounded.mjs";
 import { gatewayFacts } from "./gateway.mjs";
 import * as installed from "./installation.mjs";
+import { gitFacts, planFacts } from "./plans.mjs";
 
 /** @typedef {import("../base/control.mjs").Inspection} Inspection */
 /** @typedef {import("../base/control.mjs").InspectedSession} InspectedSession */
@@ -108,11 +109,12 @@ export async function lookAround({ env, cwd, tool }) {
   const home = copilotHome(env);
   const extension = installed.extensionFacts(home, cwd);
   const { copies } = extension;
-  const [{ node, addon }, cli, gateway, ignored] = await Promise.all([
+  const [{ node, addon }, cli, gateway, ignored, git] = await Promise.all([
     programFacts(copies, env),
     installed.cliFacts(env),
     gatewayFacts(files, env),
     ignoredLimits(env),
+    gitFacts(env),
   ]);
   const session = sessionMeant(gateway.inspection?.sessions ?? [], env, cwd);
   return {
@@ -129,6 +131,8 @@ export async function lookAround({ env, cwd, tool }) {
     settings: installed.settingsFacts(home),
     start: installed.startFacts(home, copies),
     ...gateway,
+    git,
+    plans: await planFacts(files, gateway.parts),
     userConfig: await userConfigFacts(files),
     session,
     /** Whether an extension process speaks for it: all that comes before must be well. */

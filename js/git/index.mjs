@@ -8,7 +8,7 @@ export { changedBetween, lookAtCheckout } from "./checkouts.mjs";
 export { checkSpace, checkUsable, requireUnprotected } from "./usable.mjs";
 export { commitWork } from "./commits.mjs";
 export { diffBetween, linesBetween } from "./changes.mjs";
-export { cleanOrphan, searchOrphans } from "./orphan-search.mjs";
+export { cleanOrphan, searchOrphans, worktreeUse } from "./orphan-search.mjs";
 export { expireKept, listKept } from "./kept.mjs";
 export { keepMade, missingCommits } from "./adopted.mjs";
 export { land } from "./landing.mjs";

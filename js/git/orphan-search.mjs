@@ -7,6 +7,8 @@ import { mainRoot } from "./ownership.mjs";
 import { stays } from "./removal.mjs";
 import { FOLDER, Worktrees } from "./worktrees.mjs";
 
+/** For a size that is only to be told. */
+const MOST_GLANCED = 20_000;
 /** The id of the plan for which a folder is named; also of one that was put aside to be deleted. */
 const OF_PLAN = /^(?:\.removed-\w+-)?(p[a-z0-9]{8})-/;
 
@@ -83,4 +85,12 @@ export async function cleanOrphan(repository, place, recordedOf) {
     return stays("NOT_OURS", `"${place}" stays: a plan has it.`);
   }
   return removeOrphan(new Worktrees(repository), { path: place }, known);
+}
+
+/** Of all folders among the worktrees; `complete` is false where there are too many files. @param {Repository} repository */
+export async function worktreeUse(repository) {
+  const folder = await folderIn(repository);
+  const names = folder === "" ? [] : await fs.readdir(folder);
+  const use = folder === "" ? { bytes: 0, complete: true } : await diskUse(folder, MOST_GLANCED);
+  return { worktrees: names.length, ...use };
 }

@@ -133,9 +133,9 @@ async function keepFolder({ repository }, place) {
   }
 }
 
-/** @param {string} folder @returns {Promise<{bytes: number, complete: boolean}>} on the disk */
-export async function diskUse(folder) {
-  let [bytes, left] = [0, MOST_WALKED];
+/** @param {string} folder @param {number} [most] files that are looked at @returns {Promise<{bytes: number, complete: boolean}>} on the disk */
+export async function diskUse(folder, most = MOST_WALKED) {
+  let [bytes, left] = [0, most];
   const folders = [folder];
   for (let place = folders.pop(); place !== undefined && left > 0; place = folders.pop()) {
     for (const entry of await fs.readdir(place, { withFileTypes: true }).catch(() => [])) {

@@ -1,6 +1,7 @@
 // What `copilot-tap plan` asks: JSON of an object with `do`. What a person does at a terminal is his own act.
 
 import { visible } from "../../base/visible.mjs";
+import { health } from "./health.mjs";
 import { exportPlan, importPlan } from "./importing.mjs";
 import { outcomeText } from "./news.mjs";
 import { attemptsOf, HANDLERS, nodeView, serve } from "./tools.mjs";
@@ -137,6 +138,7 @@ const ASKED = {
   follow,
   logs,
   diff: (plans, { planId, nodeId }) => diff(plans, planId, nodeId),
+  health: (plans) => health(plans),
   progress: (plans) => plans.worktrees.progress,
   land: (plans, { planId }) => plans.worktrees.land(planId),
   export: (plans, { planId }) => exportPlan(plans, planId),

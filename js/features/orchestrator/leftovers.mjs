@@ -84,6 +84,14 @@ export class Leftovers {
     this.#context.events.emit("plans", { summary }).catch(() => {});
   }
 
+  /** What worktrees take, roughly, and how many folders belong to nobody. @param {string} repo */
+  async use(repo) {
+    const { git, repository } = await this.repositoryOf({ id: "", cwd: repo });
+    const use = await git.worktreeUse(repository);
+    const orphans = await git.searchOrphans(repository, this.recordedOf, { sizes: false });
+    return { ...use, orphans: orphans.length };
+  }
+
   // ---- for a person --------------------------------------------------------------------------------
 
   /** Where a person is. @param {Asker} asker */

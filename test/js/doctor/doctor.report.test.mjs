@@ -146,7 +146,7 @@ describe("the manual of copilot-tap doctor", () => {
     const tests = fs
       .readdirSync(path.join(programFolder, "test", "js", "doctor"))
       .filter((name) =>
-        /^doctor\.(installed|gateway|parts|programs|session|waiting)\.test\.mjs$/.test(name),
+        /^doctor\.(installed|gateway|parts|plans|programs|session|waiting)\.test\.mjs$/.test(name),
       )
       .map((name) => read(path.join("test", "js", "doctor", name)))
       .join("\n");

@@ -1,0 +1,107 @@
+// The doctor's findings about plans: git, what waits and why, and what lies in worktrees.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { describe, test } from "node:test";
+import { openControl } from "../../../js/base/control.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+import { waitFor } from "../../support/wait.mjs";
+import { gate, setUp } from "../command/plan-rig.mjs";
+import { fakeProgram, Place, staged } from "./doctor-place.mjs";
+
+const NODES = [{ id: "a", work: "true", expectsNoChanges: true }];
+
+/** Plans in a home, and a doctor who looks at it. @param {import("node:test").TestContext} t @param {object} [session] more of its registration */
+async function planned(t, session = {}) {
+  const home = fs.realpathSync(temporaryFolder(t));
+  const rig = await setUp(t, { home });
+  await rig.host.session(t, { cwd: rig.repo, cliPid: 4711, ...session });
+  const at = await Place.create(t, { home, port: rig.host.files.port });
+  /** The finding, once the doctor has it. @param {string} code */
+  const found = (code) =>
+    waitFor(async () => (await at.diagnose()).warnings.find((warning) => warning.code === code), {
+      what: () => `${code}\n${rig.host.log}`,
+      timeoutMs: 30_000,
+    });
+  const check = async (/** @type {string} */ id) =>
+    (await at.diagnose()).value.checks.find((/** @type {any} */ one) => one.id === id);
+  return { ...rig, doctor: at, found, check };
+}
+
+describe("git", () => {
+  test("that is missing or old is told, and nothing else fails for it", async (t) => {
+    const at = await staged(t);
+    const folder = temporaryFolder(t);
+    fs.symlinkSync(process.execPath, path.join(folder, "node"));
+    const bare = await at.diagnose([], { PATH: [at.bin, folder].join(path.delimiter) });
+    const missing = bare.warnings.find(({ code }) => code === "GIT_MISSING");
+    assert.match(missing?.problem ?? bare.text, /git cannot be started .*ENOENT/);
+    fakeProgram(at.bin, "git", 'echo "git version 2.30.2 (Apple Git-1)"');
+    const { warnings, exit } = await at.diagnose();
+    const old = warnings.find(({ code }) => code === "GIT_OLD");
+    assert.match(old?.problem ?? "", /git 2\.30\.2 is older than 2\.38/);
+    assert.equal(exit, 0);
+    fakeProgram(at.bin, "git", 'echo "git version 3.0.0.windows.1"');
+    assert.equal((await at.diagnose()).warned.includes("GIT_OLD"), false);
+  });
+});
+
+describe("plans", () => {
+  test("that wait are named with why, and what goes on with them", async (t) => {
+    const { detached, found, plan, check, doctor } = await planned(t);
+    assert.equal((await check("plans")).seen, "nothing has needed them");
+    const id = await detached({ name: "mine", startPaused: true, nodes: NODES });
+    const { problem, command } = await found("PLANS_WAIT");
+    assert.match(problem, new RegExp(`${id} \\(mine\\): it is paused`));
+    assert.match(command ?? "", new RegExp(` plan resume ${id}`));
+    await plan("resume", id);
+    await waitFor(async () => (await check("plans")).status === "passed", { timeoutMs: 30_000 });
+    assert.equal((await check("plans")).seen, "1 plan");
+    assert.match((await doctor.read()).out, /All is well|Tools work/);
+  });
+
+  test("whose journal cannot be written are told", async (t) => {
+    const { detached, found, plan, host } = await planned(t);
+    const { wait } = gate(t);
+    const id = await detached({ name: "x", nodes: [{ id: "a", work: wait }] });
+    const control = await openControl(host.files);
+    t.after(() => control.close());
+    const { pid } = (await control.request("features.report", {})).host;
+    const limit = (/** @type {string} */ size) =>
+      spawnSync("prlimit", ["--pid", String(pid), `--fsize=${size}`]).status === 0;
+    if (!limit("1024:unlimited")) return t.skip("this system has no prlimit");
+    const paused = plan("pause", id);
+    const { problem } = await found("PLANS_STAND_STILL");
+    assert.match(problem, /No plan goes on: their journal cannot be written: /);
+    limit("unlimited:unlimited");
+    assert.match((await paused).out, /: paused/);
+  });
+});
+
+describe("worktrees and agents of plans", () => {
+  test("folders of no plan are found, and the command removes them", async (t) => {
+    const { detached, found, repo, check, doctor } = await planned(t);
+    const { wait } = gate(t);
+    await detached({ name: "x", nodes: [{ id: "a", work: wait }] });
+    await waitFor(async () => /^1 worktree, /.test((await check("plan-worktrees")).seen), {
+      timeoutMs: 30_000,
+    });
+    const lost = path.join(repo, ".worktrees", "lost");
+    fs.mkdirSync(lost);
+    fs.writeFileSync(path.join(lost, "mine.txt"), "mine\n");
+    const { problem, command } = await found("PLAN_ORPHANS");
+    assert.ok(problem.includes(`1 in ${repo}`), problem);
+    await doctor.do(`${command} --yes`);
+    assert.equal(fs.existsSync(lost), false);
+    assert.equal((await check("plan-worktrees")).status, "passed");
+  });
+
+  test("a CLI that is not there any more is found", async (t) => {
+    const runtime = { execPath: "/gone/copilot", sdkPath: "/gone/sdk" };
+    const { detached, found } = await planned(t, { runtime });
+    await detached({ name: "x", startPaused: true, nodes: NODES });
+    assert.match((await found("WORKERS_CLI_GONE")).problem, /\/gone\/copilot, of which a session/);
+  });
+});
