@@ -3,6 +3,8 @@
 
 import { messageOf } from "./errors.mjs";
 
+/** The session is older than this question, its CLI has none, or the feature may not ask. */
+const CANNOT_ASK = ["UNKNOWN_REQUEST", "UNAVAILABLE", "denied"];
 /** Below what a tool call has. */
 const MOST_MS = 45_000;
 const MOST_KEPT = 1000;
@@ -29,7 +31,8 @@ export class WorkConsent {
     if (this.#given.has(key)) return "";
     const asked = { session, text, timeoutMs: MOST_MS };
     const said = await this.#sessions.consent(asked).catch((error) => ({
-      ...{ answer: "none", asked: false, reason: messageOf(error) },
+      ...{ answer: "none", reason: messageOf(error) },
+      ...(CANNOT_ASK.includes(error.cause?.code ?? error.code) && { asked: false }),
     }));
     if (said?.answer !== "yes" && said?.asked !== false) {
       return said?.answer === "no"
