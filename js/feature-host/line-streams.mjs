@@ -197,7 +197,7 @@ export class LineStream {
     this.#source.expectEvery(ms);
   }
 
-  /** Something has come that is no line. */
+  /** Something other than a line has come. */
   heard() {
     this.#source.heard();
   }

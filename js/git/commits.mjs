@@ -86,7 +86,7 @@ async function hasEvidence(repository, worktree, head, staged) {
   return before.some((change) => isEvidence(change.path) && change.kind !== "D");
 }
 
-/** A repository inside the worktree is no submodule: its files would not be in the commit. @param {Worktree} worktree @param {Change[]} staged */
+/** A repository inside the worktree that is not a submodule: its files would not be in the commit. @param {Worktree} worktree @param {Change[]} staged */
 async function checkNested(worktree, staged) {
   const links = staged.filter(({ mode }) => mode === "160000").map((change) => change.path);
   if (links.length === 0) return;

@@ -46,7 +46,7 @@ export async function probe(repository, ours, theirs, { signal } = {}) {
   const args = ["merge-tree", "--write-tree", "-z", "--name-only", ours, theirs];
   const limits = { cwd, env, signal, codes: [0, 1], lasting: true, timeoutMs: MERGE_MS };
   const ended = await repository.git.run(args, limits);
-  // Without a tree it is no conflict.
+  // A conflict has a tree; this is a failure of git.
   if (ended.code === 1 && ended.stdout === "") throw failureOf(["merge-tree"], ended);
   return readResult(ended.stdout.split("\0"), ended.code === 0);
 }

@@ -30,7 +30,7 @@ import { Schedule } from "./schedule.mjs";
 
 const MOST_TIMER = 2 ** 31 - 1;
 
-/** A command that was cut off by the end of its process runs again: that was no run of `maxRuns`. @param {EmitterSpec} spec @param {FormerState} former */
+/** A command that was cut off by the end of its process runs again: `maxRuns` does not count the one that was cut off. @param {EmitterSpec} spec @param {FormerState} former */
 const resumed = ({ kind }, { running, ...schedule }) =>
   running && kind !== "prompt" ? { ...schedule, runs: schedule.runs - 1 } : schedule;
 
@@ -194,7 +194,7 @@ export class Emitter {
     this.#endRun({ status: "failed", error: why });
   }
 
-  /** The session did not take the prompt: that was no run. @param {string} why */
+  /** The session did not take the prompt, which does not count as a run. @param {string} why */
   #refused(why) {
     this.#run = undefined;
     this.feed.note(`a run was left out: ${why}`, "surface");

@@ -150,12 +150,12 @@ export class Feed {
     this.#lines.take(text, end);
   }
 
-  /** Something has come that is no line: it ends a silence. */
+  /** Something other than a line has come, and ends a silence. */
   heard() {
     this.#lines.heard();
   }
 
-  /** From now on silence is no event. */
+  /** From now on a silence is not told. */
   expectNothing() {
     this.#lines?.expectEvery(0);
   }
