@@ -152,7 +152,7 @@ export function readExport(given) {
  * @returns {object} without what is of this machine only: PATH, and where the CLI is
  */
 export function exportOf(plan, graph, [created, ...journal]) {
-  const { path: _path, cli: _cli, ...facts } = plan.facts;
+  const { path: _path, cli: _cli, nonce: _nonce, ...facts } = plan.facts;
   return {
     ...{ version: VERSION, plan: { ...plan, facts }, graph },
     ...{ source: created.detail.plan, journal },
