@@ -2,7 +2,6 @@
 
 import fs from "node:fs";
 import path from "node:path";
-import { openControl } from "../base/control.mjs";
 import { ask, within } from "./bounded.mjs";
 
 const GIT_MS = 3000;
@@ -26,6 +25,7 @@ export async function gitFacts(env) {
 
 /** @param {import("../base/paths.mjs").GatewayFiles} files @returns {Promise<PlanHealth | undefined>} */
 async function askHost(files) {
+  const { openControl } = await import("../base/control.mjs"); // with the addon, which may be missing
   const control = await openControl(files);
   try {
     const asked = { name: "tap-plan", arguments: '{"do":"health"}', cwd: path.resolve(files.home) };

@@ -97,6 +97,7 @@ describe("copilot-tap doctor, the CLI", () => {
     const node = path.join(temporaryFolder(t), "node");
     fs.symlinkSync(process.execPath, node);
     const PATH = path.dirname(node);
+    fakeProgram(PATH, "git", 'echo "git version 2.50.0"');
     fs.rmSync(path.join(at.files.logs, "extension.log"));
     const { code, warned } = await at.diagnose([], { PATH });
     assert.deepEqual([code, warned], ["CLI_NOT_FOUND", []]);
@@ -111,6 +112,7 @@ describe("copilot-tap doctor, the CLI", () => {
     fs.rmSync(path.join(at.files.logs, "extension.log"), { force: true });
     fs.rmSync(path.join(at.bin, "copilot"));
     fs.symlinkSync(process.execPath, path.join(at.bin, "node"));
+    fakeProgram(at.bin, "git", 'echo "git version 2.50.0"');
     const { code, warned } = await at.diagnose([], { PATH: at.bin });
     assert.deepEqual([code, warned], ["NO_SESSION", ["CLI_NOT_FOUND"]]);
   });
