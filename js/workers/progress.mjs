@@ -63,6 +63,8 @@ export class Progress {
   #stopped;
   #lineAt = -Infinity;
   #line = "";
+  /** A line that came too soon after the one before. */
+  #held = "";
   /** Since the first refusal for the rate in a row. @type {number | undefined} */
   #limitedAt;
 
@@ -111,8 +113,9 @@ export class Progress {
     if (type === "tool.execution_start") {
       return [{ kind: "tool", tool: oneLine(data.toolName), text: argumentWords(data.arguments) }];
     }
-    const refused = type === "tool.execution_complete" && REFUSED.has(data.error?.code);
-    return refused ? [{ kind: "refused", text: oneLine(data.error.message) }] : [];
+    if (type !== "tool.execution_complete") return [];
+    const refused = REFUSED.has(data.error?.code);
+    return refused ? [{ kind: "refused", text: oneLine(data.error.message) }] : this.#rest(now);
   }
 
   /** @param {string} type @param {any} data @param {number} now */
@@ -148,7 +151,16 @@ export class Progress {
   /** @param {unknown} text @param {number} now @returns {WorkerEvent[]} */
   #output(text, now) {
     const line = lastLine(text);
-    if (line === "" || line === this.#line || now - this.#lineAt < LINE_MS) return [];
+    if (line === "" || line === this.#line) return [];
+    this.#held = line;
+    return now - this.#lineAt < LINE_MS ? [] : this.#rest(now);
+  }
+
+  /** The last line of a tool is shown in any case. @param {number} now @returns {WorkerEvent[]} */
+  #rest(now) {
+    const line = this.#held;
+    this.#held = "";
+    if (line === "") return [];
     this.#line = line;
     this.#lineAt = now;
     return [{ kind: "line", text: line }];

@@ -188,6 +188,10 @@ describe("progress", () => {
     assert.deepEqual(at("three", 200), ["three"]);
     assert.deepEqual(at("three", 900), []);
     assert.ok(at("x".repeat(9000), 2000)[0].length < 400);
+    assert.deepEqual(at("four", 2100), []);
+    const ended = { type: "tool.execution_complete", data: { success: true } };
+    assert.deepEqual(progress.take(ended, 2110), [{ kind: "line", text: "four" }]);
+    assert.deepEqual(progress.take(ended, 2120), []);
   });
 });
 
