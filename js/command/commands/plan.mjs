@@ -1,6 +1,7 @@
 // `plan`: plans of agents and commands (docs/plans.md), for people and for CI.
 
 import { randomBytes } from "node:crypto";
+import { openControl } from "../../base/control.mjs";
 import { inLine } from "../../base/visible.mjs";
 import { Output } from "../../views/output.mjs";
 import { Failure, usage } from "../failure.mjs";
@@ -219,7 +220,10 @@ async function run(given) {
     });
   }
   const files = filesOf(given);
-  const { ask, close } = askingFrom(() => openStarted(files, environmentOf(given)));
+  const { ask, close } = askingFrom(
+    () => openStarted(files, environmentOf(given)),
+    () => openControl(files),
+  );
   try {
     await act({ given, target, output, ask });
   } finally {

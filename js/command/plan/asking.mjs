@@ -9,7 +9,8 @@ import { shown } from "./progress.mjs";
 
 /** @typedef {import("../../base/control.mjs").Control} Control */
 /** @typedef {{planId: string, nodeId?: string}} Reference */
-/** @typedef {(what: Record<string, unknown>) => Promise<any>} Ask */
+/** @typedef {(what: Record<string, unknown>, how?: {starting?: boolean}) => Promise<any>} Ask
+ *   `starting`: false: once, and only where a gateway runs */
 
 const PATIENCE_MS = 25_000;
 /** For what moves files or asks other machines. A feature host that hangs is ended, and that is an answer. */
@@ -59,9 +60,11 @@ async function request(control, what) {
 /**
  * Asks over one link after the other: a gateway ends with the last plan, and plans go on over its crash. What
  * does nothing twice is asked again.
- * @param {() => Promise<Control>} open @returns {{ask: Ask, close: () => void}}
+ * @param {() => Promise<Control>} open starts a gateway where none runs
+ * @param {() => Promise<Control>} [reach] does not
+ * @returns {{ask: Ask, close: () => void}}
  */
-export function askingFrom(open) {
+export function askingFrom(open, reach = open) {
   /** @type {Control | undefined} */
   let control;
   let isClosed = false;
@@ -70,16 +73,17 @@ export function askingFrom(open) {
     control = undefined;
   };
   /** @type {Ask} */
-  const ask = async (what) => {
-    for (let left = REPEATABLE.includes(String(what.do)) ? TRIES : 0; ; left -= 1) {
+  const ask = async (what, { starting = true } = {}) => {
+    for (let left = starting && REPEATABLE.includes(String(what.do)) ? TRIES : 0; ; left -= 1) {
       try {
-        control ??= await open();
+        control ??= await (starting ? open() : reach());
         const link = control;
         const steps = () => request(link, { do: "progress" });
         return await shown(String(what.do), steps, request(link, what));
       } catch (error) {
-        if (error instanceof Failure || left === 0 || isClosed) throw error;
+        if (error instanceof Failure || isClosed) throw error;
         drop();
+        if (left === 0) throw error;
         await sleep(RETRY_MS);
       }
     }

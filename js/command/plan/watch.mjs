@@ -5,7 +5,7 @@ import { inLine, visible } from "../../base/visible.mjs";
 import { bad, faint, strong } from "../../views/output.mjs";
 import { cut, cutInside } from "../../views/table.mjs";
 import { duration } from "../../views/wording.mjs";
-import { untilInterrupted } from "../interruption.mjs";
+import { pause, untilInterrupted } from "../interruption.mjs";
 import { painted } from "../top/painted.mjs";
 import { Screen } from "../top/screen.mjs";
 import { followPlan } from "./follow.mjs";
@@ -16,9 +16,12 @@ import { notesOf, signOf, stateOf, statusOf, usageText } from "./look.mjs";
 /** @typedef {import("./look.mjs").Plan} Plan */
 /** @typedef {import("./look.mjs").Node} Node */
 
-/** Columns of an id and of a state where the terminal is narrow. */
-const NARROW = 24;
+/** Columns where the terminal is narrow: of an id, and of "running (work, attempt 2)". */
+const NARROW_ID = 24;
+const NARROW_STATE = 25;
 const INDENT = "    ";
+/** Between two looks at a plan that has ended. */
+const AGAIN_MS = 1000;
 /** Of the lines for nodes, those that may say what failed nodes printed last. */
 const DETAILS = 1 / 3;
 
@@ -67,9 +70,9 @@ function nodeLines(nodes, first, { columns, rows }) {
   const states = widest(seen.map((node) => stateOf(node).length));
   const idWidth = Math.min(
     ids,
-    Math.max(Math.min(NARROW, Math.floor(columns / 3)), Math.floor(columns / 4)),
+    Math.max(Math.min(NARROW_ID, Math.floor(columns / 3)), Math.floor(columns / 4)),
   );
-  const most = Math.min(Math.max(NARROW, Math.floor(columns / 5)), columns - idWidth - 4);
+  const most = Math.min(Math.max(NARROW_STATE, Math.floor(columns / 5)), columns - idWidth - 4);
   const widths = { ids: idWidth, states: Math.min(states, most) };
   // On the last page all nodes have a place.
   const free = rows - (nodes.length - first);
@@ -144,6 +147,20 @@ const SCROLLS = {
   end: () => Infinity,
 };
 
+/**
+ * Looks at a plan that has ended until it goes on, which starts no gateway.
+ * @param {import("./asking.mjs").Ask} ask @param {string} planId @param {Plan | undefined} seen
+ * @param {AbortSignal} ending
+ */
+async function untilChanged(ask, planId, seen, ending) {
+  const look = () => ask({ do: "follow", planId }, { starting: false }).catch(() => seen);
+  for (let plan = seen; plan?.status === seen?.status && plan?.endedAt === seen?.endedAt;) {
+    await pause(AGAIN_MS, ending);
+    if (ending.aborted) return;
+    plan = await look();
+  }
+}
+
 /** @param {import("./asking.mjs").Ask} ask @param {string} planId */
 export async function watch(ask, planId) {
   const quit = new AbortController();
@@ -170,7 +187,6 @@ export async function watch(ask, planId) {
   });
   await untilInterrupted(async (interrupted) => {
     const ending = AbortSignal.any([interrupted, quit.signal]);
-    const ended = new Promise((resolve) => ending.addEventListener("abort", resolve));
     ending.addEventListener("abort", () => screen.close());
     screen.open();
     draw();
@@ -179,9 +195,10 @@ export async function watch(ask, planId) {
       draw();
     };
     try {
-      const last = await followPlan(ask, planId, see, ending, { lines: true });
-      // What it came to stays until the user has read it.
-      if (last) await ended;
+      // What it came to stays until the user has read it; somebody may retry it meanwhile.
+      while (await followPlan(ask, planId, see, ending, { lines: true })) {
+        await untilChanged(ask, planId, seen, ending);
+      }
     } finally {
       screen.close();
     }

@@ -25,8 +25,8 @@ function planOf(plans, planId) {
 }
 
 /** What it printed last: an agent says so, a program writes it to its log. @param {Plans} plans @param {string} planId @param {any} node */
-async function lastLine(plans, planId, { id, attempt, phase }) {
-  const said = plans.lineOf(planId, id);
+async function lastLine(plans, planId, { id, attempt, phase, status }) {
+  const said = status === "running" ? plans.lineOf(planId, id) : "";
   if (said) return said;
   const { text } = await plans.readLog({
     plan: planId,

@@ -42,6 +42,15 @@ function planOf(others) {
   });
 }
 
+/** @param {import("node:test").TestContext} t */
+async function setUp(t) {
+  const { repo } = makeRepository(t);
+  const host = await Host.elected(t, { COPILOT_HOME: temporaryFolder(t) });
+  const { COPILOT_AGENT_SESSION_ID: _session, ...own } = host.env;
+  const at = { env: { ...own, NO_COLOR: "1" }, workspace: repo };
+  return { at, file: path.join(temporaryFolder(t), "plan.json") };
+}
+
 /** @param {import("../../../js/views/output.mjs").Part[][]} lines */
 const textOf = (lines) =>
   lines.map((line) => line.map((part) => (typeof part === "string" ? part : part.text)).join(""));
@@ -65,7 +74,7 @@ describe("plan watch", () => {
   test("shows of a failure how it ended and what was printed last", () => {
     const lines = framed(planOf(40), SMALL);
     assert.match(lines[0], /^p12345678 split the parser .*… {2}running {2}1 min$/);
-    assert.match(lines[4], /^✖ bad +failed \(postchecks, att… {2}`npm test.*… exit code 1$/);
+    assert.match(lines[4], /^✖ bad +failed \(postchecks, atte… {2}`npm test.*… exit code 1$/);
     assert.equal(lines[5], "    Error: expected 3 arguments,\\x1b[2J but got 2 漢字");
     assert.match(lines[6], /^● a-very-long-name-of-a-n… {2}running \(work\) +x+…$/);
     const wide = framed(planOf(40), LARGE);
@@ -94,11 +103,7 @@ describe("plan watch", () => {
   });
 
   test("scrolls by keys, and q ends the command while the plan goes on", async (t) => {
-    const { repo } = makeRepository(t);
-    const host = await Host.elected(t, { COPILOT_HOME: temporaryFolder(t) });
-    const { COPILOT_AGENT_SESSION_ID: _session, ...own } = host.env;
-    const at = { env: { ...own, NO_COLOR: "1" }, workspace: repo };
-    const file = path.join(temporaryFolder(t), "plan.json");
+    const { at, file } = await setUp(t);
     const gate = path.join(temporaryFolder(t), "open");
     const work = `until test -f ${gate}; do sleep 0.05; done`;
     const nodes = Array.from({ length: 40 }, (_, n) => ({
@@ -121,6 +126,22 @@ describe("plan watch", () => {
     fs.writeFileSync(gate, "");
     await tapJson(["plan", "cancel", value.planId, "--yes"], at);
   });
+});
+
+test("plan watch goes on with a plan that has failed and is retried", async (t) => {
+  const { at, file } = await setUp(t);
+  const gate = path.join(temporaryFolder(t), "open");
+  const nodes = [{ id: "a", work: `echo tried; test -f ${gate}`, expectsNoChanges: true }];
+  fs.writeFileSync(file, JSON.stringify({ name: "one", nodes }));
+  const { value } = await tapJson(["plan", "run", file, "--detach"], at);
+  const terminal = new InTerminal(t, ["plan", "watch", value.planId], at, { cols: 80, rows: 12 });
+  await terminal.shows(/^✖ a {2}failed \(work\) {2}`echo tried;.* exit code 1\n {4}tried$/m);
+  await terminal.shows(/^q quit$/m);
+  fs.writeFileSync(gate, "");
+  await tapJson(["plan", "retry", `${value.planId}/a`], at);
+  await terminal.shows(/^✔ a {2}succeeded \(attempt 2\)$/m);
+  terminal.type("q");
+  assert.equal(await terminal.end(), 0);
 });
 
 describe("the graph of a plan", () => {
