@@ -10,6 +10,7 @@ import { startTap } from "../../js/develop/testing.mjs";
 import { entriesOf, isAllowed } from "../../js/projects/consent.mjs";
 import { loadProjectConfig } from "../../js/projects/config.mjs";
 import { provider } from "../../sdk/node/provider.mjs";
+import { runsOf } from "./screen-svg.mjs";
 import { waitFor, withTimeout } from "./wait.mjs";
 import { temporaryFolder } from "./temporary.mjs";
 
@@ -183,6 +184,15 @@ export class InTerminal {
     )
       .join("\n")
       .trimEnd();
+  }
+
+  /** The screen's rows as what draws them wants them: with colours. */
+  get runs() {
+    const { cols, rows } = this.#screen;
+    const buffer = this.#screen.buffer.active;
+    return Array.from({ length: rows }, (_, row) =>
+      runsOf(buffer.getLine(buffer.baseY + row), cols),
+    );
   }
 
   /** @param {number} cols @param {number} rows */

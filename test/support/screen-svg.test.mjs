@@ -38,9 +38,14 @@ test("the frames take turns, and the last one stands where nothing moves", () =>
   assert.match(svg, /@keyframes f1\{0%\{visibility:hidden\}25%\{visibility:visible\}/);
 });
 
-test("the picture of the documentation is of the tutorial, and of no particular machine", () => {
-  const svg = readFileSync(path.join(REPO_ROOT, "docs", "images", "timer.svg"), "utf8");
-  for (const text of ["tap: timer is here: set_timer", "set_timer", "egg is ready"])
-    assert.ok(svg.includes(text), text);
-  assert.doesNotMatch(svg, /\/(tmp|home|root|Users)\b/);
+test("the pictures of the documentation are of what they say, and of no particular machine", () => {
+  const shown = {
+    "timer.svg": ["tap: timer is here: set_timer", "set_timer", "egg is ready"],
+    "plan.svg": ["copilot-tap plan watch p", "running (work)", "failed (postchecks)", "5 of 5"],
+  };
+  for (const [name, texts] of Object.entries(shown)) {
+    const svg = readFileSync(path.join(REPO_ROOT, "docs", "images", name), "utf8");
+    for (const text of texts) assert.ok(svg.includes(text), text);
+    assert.doesNotMatch(svg, /\/(tmp|home|root|Users)\b/);
+  }
 });
