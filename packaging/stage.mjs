@@ -128,9 +128,9 @@ function rewrite(file, change) {
   fs.utimesSync(file, atime, mtime);
 }
 
-/** Those of the SDKs stay as they are: editors show their comments. @param {string} folder */
+/** What editors show of the SDK for Node.js is in its types.d.ts. The other SDKs stay as they are. @param {string} folder */
 function slimPrograms(folder) {
-  for (const part of ["js", "node_modules"]) {
+  for (const part of ["js", "node_modules", path.join("sdk", "node")]) {
     const programs = fs
       .readdirSync(path.join(folder, part), { recursive: true, encoding: "utf8" })
       .filter((file) => /\.[cm]?js$/.test(file));
