@@ -24,7 +24,7 @@ const SHELLS = /** @type {Record<string, string[]>} */ ({
 });
 const MOST_CONTEXT = 16_000;
 /** Why a service that is a request to the gateway is unavailable. */
-const GATEWAY_GONE = new Set(["DISCONNECTED", "TIMEOUT"]);
+const GATEWAY_GONE = new Set(["DISCONNECTED", "NO_GATEWAY", "TIMEOUT"]);
 const AGAIN_MS = 1000;
 
 /** @typedef {import("./plan-folder.mjs").OpenPlan} OpenPlan */
