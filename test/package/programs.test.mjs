@@ -15,10 +15,15 @@ const printed = (text) =>
     fileName: "program.js",
   }).outputText;
 
-test("comments go, and a level is one blank", () => {
+test("comments, indentation and blanks go, and no two tokens become one", () => {
   const program =
     "/** @param {number} a */\nfunction f(a) {\n  // Why\n  if (a) {\n    g();\n  }\n}\n";
-  assert.equal(slimProgram(program), "function f(a) {\n if (a) {\n  g();\n }\n}\n");
+  assert.equal(slimProgram(program), "function f(a){\nif(a){\ng();\n}\n}\n");
+  const tokens = ["a = b + +c - -d", "g in h", "i < !--j", "k = /l m/ / 2", "case_ = #n in o"];
+  const slim = ["a=b+ +c- -d", "g in h", "i< !--j", "k= /l m/ /2", "case_=#n in o"];
+  for (const [index, token] of tokens.entries()) {
+    assert.equal(slimProgram(`${token};\n`), `${slim[index]};\n`);
+  }
 });
 
 test("texts over several lines stay as they are", () => {
@@ -33,7 +38,8 @@ test("texts over several lines stay as they are", () => {
   ];
   const after = ['const g = "h\\', '    i";', ""];
   const program = [...before, ...after].join("\n");
-  assert.equal(slimProgram(program), program.replace("\n  c:", "\n c:"));
+  const slim = program.replace("\n  c: ", "\nc:").replaceAll(" = ", "=");
+  assert.equal(slimProgram(program), slim);
 });
 
 test("every program is the same code, in fewer bytes", () => {
