@@ -95,6 +95,15 @@ void dropBlanks(std::string_view& rest) {
   return right ? value.raw.substr(1) : std::string_view();
 }
 
+void addUnless(std::string_view name, const Member& member, std::string& out) {
+  if (keyEquals(member.key, name)) return;
+  if (out.size() > 1) out += ',';
+  out += '"';
+  out += member.key;
+  out += "\":";
+  out += member.value.raw;
+}
+
 }  // namespace
 
 Members::Members(Value object) : rest_(inside(object, Kind::Object, '{')) {}
@@ -125,14 +134,13 @@ std::optional<Value> find(Value object, std::string_view key) {
 std::string openWithout(Value object, std::string_view name) {
   std::string out = "{";
   Members members(object);
-  for (Member member; members.next(member);) {
-    if (keyEquals(member.key, name)) continue;
-    if (out.size() > 1) out += ',';
-    out += '"';
-    out += member.key;
-    out += "\":";
-    out += member.value.raw;
-  }
+  for (Member member; members.next(member);) addUnless(name, member, out);
+  return out;
+}
+
+std::string openWithout(const std::vector<Member>& members, std::string_view name) {
+  std::string out = "{";
+  for (const Member& member : members) addUnless(name, member, out);
   return out;
 }
 

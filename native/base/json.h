@@ -96,6 +96,8 @@ class Elements {
 // The text of an object without its members of that name, and without its closing brace:
 // others can be added.
 [[nodiscard]] std::string openWithout(Value object, std::string_view name);
+// The same of members that are known.
+[[nodiscard]] std::string openWithout(const std::vector<Member>& members, std::string_view name);
 
 // True if the raw key (text between quotes) means `name` once its escapes are resolved.
 [[nodiscard]] bool keyEquals(std::string_view rawKey, std::string_view name);

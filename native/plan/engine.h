@@ -156,6 +156,7 @@ class Engine {
     Plan plan;
     std::vector<uint8_t> holds{};  // by node: whether something of it runs, and which places it has
     size_t places = 0;
+    size_t agents = 0;
     size_t busyCount = 0;
     std::vector<uint32_t> stale{};        // by node: landings that came too late
     std::vector<uint32_t> interrupted{};  // by node: in a row

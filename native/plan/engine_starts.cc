@@ -76,8 +76,7 @@ bool Engine::mayStartAgent(const Live& live, const Moment& now) {
     return false;
   }
   // What runs may leave enough; with nothing running, what is left must do.
-  const bool runsOne =
-      std::ranges::any_of(live.holds, [](uint8_t hold) { return (hold & kAgent) != 0; });
+  const bool runsOne = live.agents > 0;
   const Budget& budget = live.plan.budget();
   const Reserved next = reservation(live);
   const Usage& used = live.plan.usage();
@@ -125,6 +124,7 @@ void Engine::start(Live& live, NodeIndex node, const Moment& now, Batch& out) {
   }
   if (need == Need::Agent) {
     live.holds[node] |= kAgent;
+    ++live.agents;
     ++agents_;
   }
   record(live, entry, out);
@@ -144,7 +144,10 @@ void Engine::release(Live& live, NodeIndex node) {
     --live.places;
     --workers_;
   }
-  if ((hold & kAgent) != 0) --agents_;
+  if ((hold & kAgent) != 0) {
+    --live.agents;
+    --agents_;
+  }
 }
 
 void Engine::giveLane(Live& live, const Moment& now, Batch& out) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/json.h"
 #include "plan/problems.h"
@@ -62,18 +63,13 @@ class Fields {
       : path_(path), names_(names), problems_(problems) {
     json::Members members(object);
     json::Member member;
-    while (members.next(member)) {
-      const auto name = std::ranges::find_if(names, [&member](std::string_view known) {
-        return member.escaped ? json::keyEquals(member.key, known) : member.key == known;
-      });
-      if (name == names.end()) {
-        refuseUnknown(member.key);
-      } else {
-        const auto at = static_cast<size_t>(name - names.begin());
-        there_[at] = member.value.kind != json::Kind::Null;
-        values_[at] = member.value;
-      }
-    }
+    while (members.next(member)) take(member);
+  }
+  // Of an object whose members are known: its text, which may be long, is not walked through again.
+  Fields(const std::vector<json::Member>& members, const Path& path,
+         std::span<const std::string_view> names, Problems& problems)
+      : path_(path), names_(names), problems_(problems) {
+    for (const json::Member& member : members) take(member);
   }
 
   [[nodiscard]] bool has(size_t field) const { return there_[field]; }
@@ -142,6 +138,15 @@ class Fields {
   }
 
  private:
+  void take(const json::Member& member) {
+    const auto name = std::ranges::find_if(names_, [&member](std::string_view known) {
+      return member.escaped ? json::keyEquals(member.key, known) : member.key == known;
+    });
+    if (name == names_.end()) return refuseUnknown(member.key);
+    const auto at = static_cast<size_t>(name - names_.begin());
+    there_[at] = member.value.kind != json::Kind::Null;
+    values_[at] = member.value;
+  }
   void refuseUnknown(std::string_view key) const {
     std::string list;
     for (const std::string_view name : names_) {

@@ -232,14 +232,14 @@ PlanSpec readPlan(std::string_view text, Problems& problems) {
   const auto object = scan(scanner, text, json::Kind::Object, problems);
   if (!object) return spec;
   const Path path;
-  const Fields fields(*object, path, root::kNames, problems);
+  const Fields fields(scanner.members(), path, root::kNames, problems);
   readHead(fields, spec, problems);
   if (fields.require(root::kNodes, "a list of nodes")) {
     if (const auto list = fields.get(root::kNodes, json::Kind::Array)) {
       readNodeList(*list, fields.at(root::kNodes), spec.nodes, problems);
     }
   }
-  spec.head = json::openWithout(*object, "nodes") + "}";
+  spec.head = json::openWithout(scanner.members(), "nodes") + "}";
   return spec;
 }
 

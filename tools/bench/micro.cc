@@ -20,6 +20,7 @@
 #include "base/timer_queue.h"
 #include "core_rig.h"
 #include "gateway/calls/call_log.h"
+#include "plan_rig.h"
 #include "protocol/link/session_codec.h"
 #include "protocol/provider/provider_codec.h"
 #include "websocket_client.h"
@@ -176,6 +177,32 @@ Body timers() {
   return [queue] { (void)queue->cancel(queue->schedule(Time(Millis(300'500)), 0)); };
 }
 
+// What happens to a node, with what starts then and the entries of its journal: in the middle of a
+// plan, and where it has ended, at the beginning of another one.
+Body transition(size_t nodes) {
+  auto host = std::make_shared<PlanHost>(nodes);
+  while (host->plan().count(plan::NodeStatus::Succeeded) < nodes / 4) (void)host->step();
+  return [host, nodes] {
+    if (!host->step()) *host = PlanHost(nodes);
+    benchmark::DoNotOptimize(host->batch());
+  };
+}
+Body transition100() {
+  return transition(100);
+}
+Body transition10000() {
+  return transition(10'000);
+}
+
+// JSON to a plan that is checked, with the order in which its nodes come.
+Body planRead() {
+  auto text = std::make_shared<std::string>(planOf(1000));
+  return [text] {
+    plan::Problems problems;
+    benchmark::DoNotOptimize(plan::Plan::make(*text, "{}", 0, problems));
+  };
+}
+
 struct Case {
   const char* name;
   Body (*make)();
@@ -196,6 +223,9 @@ constexpr Case kCases[] = {
     {"call-log", callLog, 1000},
     {"filters", filters, 0},
     {"timer-queue", timers, 2000},
+    {"plan-read", planRead, 10},
+    {"transition-of-100", transition100, 200},
+    {"transition-of-10000", transition10000, 200},
 };
 
 }  // namespace
