@@ -98,9 +98,7 @@ struct UnregisteredLink {
 // A control client's link is not a session's either, but may call tools.
 struct ControlLink : UnregisteredLink {
   using UnregisteredLink::operator();
-  void operator()(const protocol::Call& call) const {
-    callFromControl(turn, peer, call);
-  }
+  void operator()(const protocol::Call& call) const { callFromControl(turn, peer, call); }
   void operator()(const protocol::CancelCall& cancel) const {
     cancelFromControl(turn, peer, cancel);
   }
