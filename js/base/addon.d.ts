@@ -327,6 +327,8 @@ export class Plans {
   view(json: string): string;
   /** Takes a plan from the journal. @returns why that is not possible, or "" */
   load(planId: string, now: number, freeMemory: number): Promise<string>;
+  /** Forgets a plan that has ended; its journal stays. @returns whether it had ended, and was there */
+  unload(planId: string): boolean;
   /** @returns JSON text of a list: what its journal has (native/plan/entry.h) */
   entries(planId: string): Promise<string>;
   /** What open() is to know of it. @param about JSON text of an object */

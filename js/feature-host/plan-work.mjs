@@ -42,6 +42,7 @@ const engineOf = (plans) => ({
   shell: process.platform === "win32" ? "cmd" : "sh",
   input: (/** @type {string} */ json) => plans.input(json, Date.now(), os.freemem()),
   load: (/** @type {string} */ id) => plans.load(id, Date.now(), os.freemem()),
+  unload: (/** @type {string} */ id) => plans.unload(id),
   view: (/** @type {string} */ json) => plans.view(json),
   entries: (/** @type {string} */ id) => plans.entries(id),
   state: () => plans.state(),

@@ -42,6 +42,7 @@ Napi::Function PlansClass::define(Napi::Env env) {
                          InstanceMethod<&PlansClass::input>("input"),
                          InstanceMethod<&PlansClass::view>("view"),
                          InstanceMethod<&PlansClass::load>("load"),
+                         InstanceMethod<&PlansClass::unload>("unload"),
                          InstanceMethod<&PlansClass::entries>("entries"),
                          InstanceMethod<&PlansClass::describe>("describe"),
                          InstanceMethod<&PlansClass::remove>("remove"),
@@ -197,6 +198,12 @@ Napi::Value PlansClass::load(const Napi::CallbackInfo& info) {
         deferred->Resolve(stringOf(env, engine_->replay(id, views, now).value_or("")));
       });
   return deferred->Promise();
+}
+
+Napi::Value PlansClass::unload(const Napi::CallbackInfo& info) {
+  const std::optional<std::string> id = Arguments(info, "unload(planId)").text(0);
+  if (!id) return info.Env().Undefined();
+  return Napi::Boolean::New(info.Env(), !engine_->forget(*id).has_value());
 }
 
 Napi::Value PlansClass::entries(const Napi::CallbackInfo& info) {

@@ -26,6 +26,7 @@ class PlansClass final : public Napi::ObjectWrap<PlansClass> {
   Napi::Value input(const Napi::CallbackInfo& info);
   Napi::Value view(const Napi::CallbackInfo& info);
   Napi::Value load(const Napi::CallbackInfo& info);
+  Napi::Value unload(const Napi::CallbackInfo& info);
   Napi::Value entries(const Napi::CallbackInfo& info);
   Napi::Value describe(const Napi::CallbackInfo& info);
   Napi::Value remove(const Napi::CallbackInfo& info);

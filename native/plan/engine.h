@@ -108,7 +108,7 @@ class Engine {
                               std::string_view detail, const Moment& now, Batch& out);
   [[nodiscard]] Refused landed(std::string_view plan, std::string_view detail, const Moment& now,
                                Batch& out);
-  // Forgets an ended plan. Nothing is written.
+  // Forgets an ended plan. Nothing is written: replay() brings it back.
   [[nodiscard]] Refused forget(std::string_view plan);
 
   // What whoever carries a node out has to say. Late words of an earlier attempt, or of a node that

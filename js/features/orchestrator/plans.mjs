@@ -4,6 +4,7 @@
 import { messageOf } from "../../base/errors.mjs";
 import { visible } from "../../base/visible.mjs";
 import { NodeRun } from "./node-run.mjs";
+import { Loaded } from "./loaded.mjs";
 import { Making } from "./making.mjs";
 import { Leftovers } from "./leftovers.mjs";
 import { News, noticeText, TOLD } from "./news.mjs";
@@ -68,6 +69,13 @@ export class Plans {
     this.worktrees = new Worktrees(this, this.#services, note);
     this.leftovers = new Leftovers(this, context);
     this.ends = new Ends(this, this.#known, context.services.holds, note);
+    this.loaded = new Loaded({
+      isEnded: (planId) => this.#known.get(planId)?.ended === true,
+      unload: (planId) => {
+        this.#open.delete(planId);
+        return this.engine.unload(planId);
+      },
+    });
     this.news = new News(context, this.#known, (planId) => this.ends.describe(planId));
   }
 
@@ -245,6 +253,7 @@ export class Plans {
     await this.#services.plans.removeLogs(planId);
     this.#known.delete(planId);
     this.#open.delete(planId);
+    this.loaded.forget(planId);
   }
 
   // ---- plans ---------------------------------------------------------------------------------------
@@ -252,7 +261,10 @@ export class Plans {
   /** @param {object} asked @returns {any} */
   view(asked) {
     const answer = JSON.parse(this.engine.view(JSON.stringify(asked)));
-    if (!answer.refused) return answer;
+    if (!answer.refused) {
+      this.loaded.used(/** @type {any} */ (asked).planId);
+      return answer;
+    }
     const { code, message } = answer.refused;
     throw new PlanError(code, message);
   }
@@ -284,6 +296,7 @@ export class Plans {
       if (problem && !isHere)
         throw new PlanError("UNREADABLE", `plan ${planId} cannot be read: ${problem}`);
     }
+    this.loaded.used(planId);
     return planId;
   }
 
@@ -375,6 +388,7 @@ export class Plans {
   async close() {
     this.#closed = true;
     clearTimeout(this.#timer);
+    this.loaded.close();
     for (const run of this.#running.values()) run.stop();
   }
 }
