@@ -5,7 +5,10 @@ import { inLine } from "../../base/visible.mjs";
 const MOST_FILES = 20;
 
 /** @param {import("./plans.mjs").Plans} plans @param {Record<string, any>} effect */
-export async function probe(plans, { planId, of, others }) {
+export async function probe(plans, { planId, of, others: committed }) {
+  // Nodes that changed nothing have the commit that they began with.
+  const others = committed.filter((/** @type {any} */ { commit }) => commit !== of.commit);
+  if (others.length === 0) return;
   const { git, repository } = await plans.openPlan(planId);
   const pairs = others.map((/** @type {any} */ other) => [of.commit, other.commit]);
   const probes = await git.probeAll(repository, pairs);
