@@ -15,6 +15,7 @@ import { helloToTool } from "./live.mjs";
 import { lines } from "./lines.mjs";
 import { loadAverage, machine } from "./machine.mjs";
 import { bareMemory, hostMemory, providerMemory } from "./memory.mjs";
+import { plans } from "./plans.mjs";
 import { plots } from "./plots/run.mjs";
 import { jsonOf, Provider, Subject } from "./processes.mjs";
 import { scale } from "./scale.mjs";
@@ -192,7 +193,7 @@ function recordsCost(all) {
 
 await setUp({ for: ["bench"] });
 const about = { ...machine(), rounds };
-await buildCore(["bench_provider", "bench_memory", "bench_scale", "bench_lines"]);
+await buildCore(["bench_provider", "bench_memory", "bench_scale", "bench_lines", "bench_plans"]);
 
 const samples = new Samples();
 /** @type {Map<string, Subject>} */
@@ -229,6 +230,10 @@ await step("one change of tools among many", async () => {
 await step("lines through rules", async () => {
   const size = { megabytes: looksOnly ? 20 : 1000, rounds: Math.min(rounds, 5) };
   Object.assign(samples.all, await lines(program("bench_lines"), size));
+});
+await step("plans", async () => {
+  const size = { rounds: Math.min(rounds, 9), smoke: flags.smoke };
+  Object.assign(samples.all, await plans(program("bench_plans"), size));
 });
 
 subtractCaller(samples.all);

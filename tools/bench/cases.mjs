@@ -1,7 +1,7 @@
 // The measurements, their subjects, and the targets that tap must reach in the same run.
 
 /**
- * @typedef {"p50" | "p99" | "perSecond" | "cpuPer100k" | "loopPerCall" | "storePerCall" | "mbPerSecond" | "cpuPerMb" | "ms" | "syncs" | "bytes" | "privateBytes" | "instructions" | "linkBytes" | "mbPerCpuSecond" | "linesPerSecond"} Metric
+ * @typedef {"p50" | "p99" | "perSecond" | "cpuPer100k" | "loopPerCall" | "storePerCall" | "mbPerSecond" | "cpuPerMb" | "ms" | "syncs" | "bytes" | "privateBytes" | "instructions" | "linkBytes" | "mbPerCpuSecond" | "linesPerSecond" | "us" | "entriesPerSecond"} Metric
  * @typedef {object} Case
  * @property {string} name
  * @property {string[]} of names of rivals
@@ -270,6 +270,7 @@ export const targets = [
       20 * 1024,
     ),
   ),
+  ...ofPlans(),
   target(
     "an idle host, in KB more than Node.js",
     ["memory", "tap detached", "bytes"],
@@ -289,6 +290,45 @@ export const targets = [
     12 * 1024,
   ),
 ];
+
+function ofPlans() {
+  const [steps, trees] = ["a step of a plan", "100 nodes in worktrees"];
+  return [
+    target(
+      "10,000 nodes and 30,000 edges as JSON to a plan, in ms",
+      ["reading a plan", "tap", "ms"],
+      undefined,
+      25,
+    ),
+    target(
+      "a step in a plan of 10,000 nodes, in µs",
+      [steps, "tap, 10,000 nodes", "us"],
+      undefined,
+      5,
+    ),
+    target(
+      "journal in groups of 8",
+      ["journal of plans", "groups of 8", "entriesPerSecond"],
+      undefined,
+      20_000,
+      true,
+    ),
+    target(
+      "a node is ready until its program runs, in ms",
+      ["ready to started", "tap, plan run", "ms"],
+      undefined,
+      5,
+    ),
+    target(trees, [trees, "tap, plan run", "ms"], [trees, "shell script", "ms"], 1.25),
+    target("the same", [trees, "tap, plan run", "ms"], [trees, "shell script", "ms"], 0.5),
+    target(
+      "memory of a plan of 10,000 nodes, in KB",
+      ["memory of a plan", "at its end", "bytes"],
+      undefined,
+      20 * MB,
+    ),
+  ];
+}
 
 /**
  * @param {string} what @param {Place} value @param {Place | undefined} than @param {number} factor
@@ -315,5 +355,7 @@ export const metrics = {
   instructions: { unit: "thousands a session", scale: 1 / 1000, digits: 1 },
   mbPerCpuSecond: { unit: "MB per CPU s", scale: 1, digits: 0 },
   linesPerSecond: { unit: "lines/s", scale: 1, digits: 0 },
+  us: { unit: "µs", scale: 1, digits: 2 },
+  entriesPerSecond: { unit: "entries/s", scale: 1, digits: 0 },
   linkBytes: { unit: "KB a session", scale: 1 / 1024, digits: 2 },
 };

@@ -28,6 +28,13 @@ const shown = {
   "what lines add": ["p99"],
   "an idle emitter": ["privateBytes"],
   memory: ["bytes", "privateBytes"],
+  "reading a plan": ["ms"],
+  "a step of a plan": ["us"],
+  "journal of plans": ["entriesPerSecond"],
+  "ready to started": ["ms"],
+  "200 programs": ["ms"],
+  "100 nodes in worktrees": ["ms"],
+  "memory of a plan": ["bytes"],
 };
 
 /** @param {All} all @param {[string, string, string]} place @returns {import("./statistics.mjs").Spread} */

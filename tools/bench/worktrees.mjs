@@ -1,9 +1,9 @@
-// 100 nodes of `true`, 8 at a time, each in a worktree of a repository of 5,000 files: tap's worktrees, with and
-// without a pool, beside a shell script that does exactly the same git steps. In memory where there is such a folder:
-// figures of a disk do not repeat. `node tools/bench/worktrees.mjs` runs this part alone; `--smoke` shows that it
-// works.
+// 100 nodes of `true`, 8 at a time, each in a worktree of a repository of 5,000 files: `copilot-tap plan run`, from the
+// command to its end, beside a shell script and an engine that polls, which take exactly the git steps of a node. In
+// memory where there is such a folder: figures of a disk do not repeat. `node tools/bench/worktrees.mjs` runs this part
+// alone, and tap's worktrees without an engine, with and without a pool; `--smoke` shows that it works.
 
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -15,15 +15,19 @@ import { removeWorktree } from "../../js/git/removal.mjs";
 import { openRepository } from "../../js/git/repository.mjs";
 import { Worktrees } from "../../js/git/worktrees.mjs";
 import { CommandFailed, say } from "../commands.mjs";
+import { PollingEngine, readPlan } from "./js-plans.mjs";
+import { ended, Home } from "./plan-hosts.mjs";
 import { spread } from "./statistics.mjs";
 
 const MEMORY = "/dev/shm";
 const NONCE = "0123456789abcdef";
 const FILE_BYTES = 8000;
+/** Shows that it works. */
+export const SMALL = { rounds: 1, nodes: 9, wide: 3, files: 50 };
 
 /**
- * The steps of a node: a worktree without files, in turn; its files; `true`; what was changed; what else is there;
- * away with it, in turn.
+ * The steps of a node: a worktree without files, in turn; its files; `true`; whether it has a ref; what was changed,
+ * by files and by lines; what else is there; away with it, in turn.
  */
 const SCRIPT = `
 set -e
@@ -33,8 +37,10 @@ one() {
   flock .git/turn git worktree add --quiet --no-checkout --detach "$tree" HEAD
   git -C "$tree" reset --hard --quiet HEAD
   true
+  git for-each-ref "refs/tap/s/$1"
   git -C "$tree" add --all
   git -C "$tree" diff-index --cached --raw -z HEAD
+  git diff --numstat -z -M HEAD HEAD
   test -z "$(git -C "$tree" status --porcelain=v2 -z --ignored)"
   flock .git/turn git worktree remove --force "$tree"
 }
@@ -43,7 +49,8 @@ seq "$2" | xargs -P "$3" -I{} sh "$0" "$1" "$2" "$3" {}
 `;
 
 /** @param {string} root @param {number} files */
-function makeRepository(root, files) {
+export function makeRepository(root, files) {
+  fs.mkdirSync(root);
   const git = (/** @type {string[]} */ ...args) => execFileSync("git", args, { cwd: root });
   git("init", "--quiet", "--initial-branch=main");
   for (let i = 0; i < files; ++i) {
@@ -55,17 +62,6 @@ function makeRepository(root, files) {
   git("-c", "user.name=b", "-c", "user.email=b@b", "commit", "--quiet", "-m", "bench");
   fs.appendFileSync(path.join(root, ".git", "info", "exclude"), "/.worktrees/\n");
 }
-
-/** @param {string} command @param {string[]} args @param {string} [cwd] @returns {Promise<void>} */
-const ended = (command, args, cwd) =>
-  new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd, stdio: ["ignore", "ignore", "inherit"] });
-    child.on("error", reject);
-    child.on("exit", (code) => {
-      if (code === 0) resolve();
-      else reject(new CommandFailed(`${command} ended with ${code}`));
-    });
-  });
 
 /** @param {number} count @param {number} wide @param {(index: number) => Promise<void>} work */
 async function inParallel(count, wide, work) {
@@ -81,10 +77,35 @@ function mustBe({ removed, message }, wanted = true) {
   if (removed !== wanted) throw new CommandFailed(message ?? "a worktree is still there");
 }
 
-/** @param {string} root @param {number} nodes @param {number} wide @returns {Record<string, () => Promise<void>>} */
-function rivals(root, nodes, wide) {
+/** @typedef {Record<string, () => Promise<void>>} Rivals */
+
+/** @param {string} repo @param {number} nodes @param {number} wide */
+const planOf = (repo, nodes, wide) => ({
+  ...{ name: "bench", repo, maxParallel: wide },
+  nodes: Array.from({ length: nodes }, (_, index) => ({
+    ...{ id: `n${index}`, dependencies: [], expectsNoChanges: true },
+    work: { type: "process", executable: "true" },
+  })),
+});
+
+/** @param {string} root @param {number} nodes @param {number} wide @param {Home} home @returns {Rivals} */
+function engines(root, nodes, wide, home) {
   const script = path.join(root, ".git", "script.sh");
   fs.writeFileSync(script, SCRIPT);
+  const plan = planOf(root, nodes, wide);
+  const words = [root, String(nodes), String(wide)];
+  return {
+    "shell script": () => ended("sh", [script, ...words]),
+    "tap, plan run": async () => void (await home.run(plan)),
+    "js, polling": () => {
+      const engine = new PollingEngine(readPlan(JSON.stringify(plan)), `${script}.json`);
+      return engine.run(({ id }) => ended("sh", [script, ...words, id]));
+    },
+  };
+}
+
+/** Tap's worktrees, and no engine. @param {string} root @param {number} nodes @param {number} wide @returns {Rivals} */
+function layers(root, nodes, wide) {
   const open = async () => {
     const repository = await openRepository(root);
     const { commit } = await repository.resolveBase("HEAD");
@@ -98,8 +119,7 @@ function rivals(root, nodes, wide) {
     return { repository, worktrees: new Worktrees(repository), wanted };
   };
   return {
-    "shell script": () => ended("sh", [script, root, String(nodes), String(wide)]),
-    "tap, a pool": async () => {
+    "worktrees, a pool": async () => {
       const { repository, worktrees, wanted } = await open();
       const pool = new Pool(worktrees, { most: wide });
       await inParallel(nodes, wide, async (index) => {
@@ -111,7 +131,7 @@ function rivals(root, nodes, wide) {
       });
       for (const removal of await pool.drain()) mustBe(removal);
     },
-    "tap, no pool": async () => {
+    "worktrees, no pool": async () => {
       const { repository, worktrees, wanted } = await open();
       await inParallel(nodes, wide, async (index) => {
         const worktree = await worktrees.add(wanted(index));
@@ -124,18 +144,24 @@ function rivals(root, nodes, wide) {
 }
 
 /**
- * @param {{rounds: number, nodes?: number, wide?: number, files?: number}} how
+ * @param {{rounds: number, nodes?: number, wide?: number, files?: number, all?: boolean}} how `all`: without an engine, too
  * @returns {Promise<Record<string, {ms: number[]}>>} by rival, a value each round
  */
-export async function worktrees({ rounds, nodes = 100, wide = 8, files = 5000 }) {
+export async function worktrees({ rounds, nodes = 100, wide = 8, files = 5000, all: more }) {
   const parent = fs.existsSync(MEMORY) ? MEMORY : os.tmpdir();
   const root = fs.realpathSync(fs.mkdtempSync(path.join(parent, "tap-worktrees-")));
   /** @type {Record<string, {ms: number[]}>} */
   const all = {};
   try {
-    makeRepository(root, files);
+    const repository = path.join(root, "repository");
+    makeRepository(repository, files);
+    const home = await Home.make(path.join(root, "home"));
+    const rivals = {
+      ...engines(repository, nodes, wide, home),
+      ...(more && layers(repository, nodes, wide)),
+    };
     for (let round = 0; round < rounds; ++round) {
-      const order = Object.entries(rivals(root, nodes, wide));
+      const order = Object.entries(rivals);
       if (round % 2) order.reverse();
       for (const [rival, work] of order) {
         const began = performance.now();
@@ -151,8 +177,8 @@ export async function worktrees({ rounds, nodes = 100, wide = 8, files = 5000 })
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const { values } = parseArgs({ options: { smoke: { type: "boolean", default: false } } });
-  const how = values.smoke ? { rounds: 1, nodes: 9, wide: 3, files: 50 } : { rounds: 3 };
-  const all = await worktrees(how);
+  const how = values.smoke ? SMALL : { rounds: 3 };
+  const all = await worktrees({ ...how, all: true });
   const script = spread(all["shell script"].ms).median;
   for (const [rival, { ms }] of Object.entries(all)) {
     const { median, min, max } = spread(ms);
