@@ -66,6 +66,7 @@ function requestedServices(id, requests) {
       policy: ask("sessions.policy"),
       environment: askChecked("sessions.environment"),
       state: ofSession("state.read"),
+      models: ofSession("models.list"),
       ask: ofSession("ask"),
       consent: ofSession("consent"),
       setMode: ofSession("mode.set"),

@@ -7,7 +7,8 @@ import { JsonText, only, RequestError } from "./requests.mjs";
 
 /** @typedef {{session: string, request: string, params?: Record<string, any>, source?: string}} Asked */
 
-/** A session that has not said its state by then does not know the request: it is older than this gateway. */
+const READS = ["state.read", "models.list"];
+/** A session that has not said such things by then does not know the request: it is older than this gateway. */
 const READ_MS = 15_000;
 /** Longer than `session-request-ms`. */
 const MOST_MS = 100_000;
@@ -27,6 +28,7 @@ const question = ({ text }, { answer, reason }) => ({
 /** What the record of a request says; undefined: it changes nothing. @type {Record<string, (params: any, result: any) => object | undefined>} */
 const RECORDS = {
   "state.read": () => undefined,
+  "models.list": () => undefined,
   ask: question,
   consent: (params, result) => (result.asked === false ? undefined : question(params, result)),
   "mode.set": ({ mode, from, why }, { applied, reason }) => ({
@@ -39,7 +41,7 @@ const RECORDS = {
 
 /** @param {Promise<string>} answer @param {string} request */
 async function inTime(answer, request) {
-  if (request !== "state.read") return answer;
+  if (!READS.includes(request)) return answer;
   /** @type {NodeJS.Timeout | undefined} */
   let timer;
   const late = new Promise((_, reject) => {

@@ -17,7 +17,7 @@ import { Tasks } from "./tasks.mjs";
  * @typedef {object} Context what install() gets
  * @property {string} id
  * @property {readonly string[]} grants
- * @property {{register: (name: string, handler: (args: any, call: any) => unknown, now?: {description?: string}) => boolean}} tools `false`:
+ * @property {{register: (name: string, handler: (args: any, call: any) => unknown, now?: {description?: string, parameters?: object}) => boolean}} tools `false`:
  *   the tool was left out, as the report says
  * @property {HookRegistrar} hooks
  * @property {{register: (name: string, run?: RunCommand) => boolean}} commands
@@ -144,7 +144,7 @@ export class Installation {
 
   /**
    * @param {string} name @param {(args: any, call: any) => unknown} handler
-   * @param {{description?: string}} [now] where the description is not the descriptor's
+   * @param {{description?: string, parameters?: object}} [now] in place of the descriptor's
    */
   #registerTool(name, handler, now = {}) {
     if (!this.#admit("tools", name)) return false;

@@ -26,6 +26,7 @@ export const SERVICES = /** @type {const} */ ({
   sessions: {
     list: "session:read",
     state: "session:read",
+    models: "session:read",
     policy: "session:read",
     environment: "session:read",
     watch: "session:read",

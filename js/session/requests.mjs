@@ -2,9 +2,10 @@
 // not in it is refused, and none of them can name a method of the CLI.
 
 import { messageOf } from "../base/errors.mjs";
+import { modelsFrom } from "../base/models.mjs";
 import { MODES } from "./agent-mode.mjs";
 import { Dialogs } from "./dialog.mjs";
-import { NotSaid } from "./rpc.mjs";
+import { answered, listModels, NotSaid } from "./rpc.mjs";
 import { readState } from "./state.mjs";
 
 /** @typedef {import("./rpc.mjs").Session} Session */
@@ -18,6 +19,8 @@ class Refused extends Error {
     this.code = code;
   }
 }
+
+const MODELS_MS = 10_000;
 
 /** @param {unknown} mode @param {string} field */
 function modeIn(mode, field) {
@@ -43,6 +46,7 @@ export class SessionRequests {
   #table = new Map(
     Object.entries({
       "state.read": (/** @type {Session} */ session) => readState(session, this.#mode.chosenBy),
+      "models.list": (/** @type {Session} */ session) => this.#models(session),
       "mode.set": (/** @type {Session} */ _session, /** @type {any} */ params) =>
         this.#setMode(params),
       ask: (/** @type {Session} */ session, /** @type {any} */ params) =>
@@ -80,6 +84,12 @@ export class SessionRequests {
             : "INTERNAL";
       return { error: { code, message: messageOf(error) } };
     }
+  }
+
+  /** Those of the user's account and config; it may be that the CLI asks for them over the network. @param {Session} session */
+  async #models(session) {
+    const said = await answered(() => listModels(session), MODELS_MS);
+    return modelsFrom("account", said.list) ?? { source: "none", models: [] };
   }
 
   /** @param {any} params */

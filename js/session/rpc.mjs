@@ -25,6 +25,9 @@ export const READS = {
   permissions: ({ rpc }) => rpc?.permissions?.getMode?.(),
 };
 
+/** Of the user's account and config. @param {Session} session */
+export const listModels = ({ rpc }) => rpc?.model?.list?.();
+
 /** @param {Session} session @param {string} mode */
 export const setMode = ({ rpc }, mode) => rpc?.mode?.set?.({ mode });
 

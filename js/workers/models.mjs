@@ -1,40 +1,8 @@
-// The models that a CLI can name: its account's when signed in, else those that it was built with. Names only are
-// certain; what is not known is left out.
+// The models that the CLI of the workers can name: its account's when signed in, else those that it was built with.
 
-/** @typedef {{id: string, name?: string, vendor?: string, tier?: string}} Model */
-/** `none`: the CLI cannot say; any name may be given. @typedef {{source: "account" | "catalog" | "none", models: Model[]}} Models */
+import { modelsFrom } from "../base/models.mjs";
 
-const MOST_MODELS = 200;
-const VENDORS = /** @type {const} */ ([
-  [/^claude-/, "anthropic"],
-  [/^(gpt-|o\d)/, "openai"],
-  [/^gemini-/, "google"],
-  [/^grok-/, "xai"],
-]);
-
-/** @param {string} id */
-const vendorOf = (id) => VENDORS.find(([pattern]) => pattern.test(id))?.[1];
-
-/** @param {any} info of the CLI @returns {Model[]} */
-function modelOf(info) {
-  const { id, name, vendor, modelPickerCategory: tier } = info ?? {};
-  if (typeof id !== "string" || !/^[\w./:-]{1,128}$/.test(id)) return [];
-  const known = { name, vendor: vendor ?? vendorOf(id), tier };
-  const texts = Object.entries(known).filter(
-    ([field, value]) => typeof value === "string" && (field !== "name" || value !== id),
-  );
-  return [
-    { id, ...Object.fromEntries(texts.map(([field, value]) => [field, value.slice(0, 80)])) },
-  ];
-}
-
-/** @param {"account" | "catalog"} source @param {any} list @returns {Models | undefined} */
-export function modelsFrom(source, list) {
-  const models = Array.isArray(list) ? list.slice(0, MOST_MODELS).flatMap(modelOf) : [];
-  return models.length > 0 ? { source, models } : undefined;
-}
-
-/** @param {import("./sdk.mjs").Client} client @returns {Promise<Models>} */
+/** @param {import("./sdk.mjs").Client} client @returns {Promise<import("../base/models.mjs").Models>} */
 export async function askModels(client) {
   const account = await client.listModels().catch(() => undefined);
   const online = modelsFrom("account", account);

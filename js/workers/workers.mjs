@@ -15,7 +15,7 @@ import { forgotten, runInSession } from "./session-job.mjs";
 /** @typedef {import("./job.mjs").Job} Job */
 /** @typedef {import("./job.mjs").Result} Result */
 /** The CLI's program and its SDK; of one version. @typedef {{cli: string, sdk: string}} Cli */
-/** @typedef {{users: number, starting?: Promise<Server>, timer?: NodeJS.Timeout, models?: {at: number, value: import("./models.mjs").Models}}} Pool */
+/** @typedef {{users: number, starting?: Promise<Server>, timer?: NodeJS.Timeout, models?: {at: number, value: import("../base/models.mjs").Models}}} Pool */
 
 export const LINGER_MS = 5000;
 const MODELS_MS = 3_600_000;
@@ -147,7 +147,7 @@ export class Workers {
 
   /**
    * What the CLI can say about models, for an hour.
-   * @param {Cli} cli @returns {Promise<import("./models.mjs").Models>}
+   * @param {Cli} cli @returns {Promise<import("../base/models.mjs").Models>}
    */
   async models(cli) {
     const pool = this.#poolOf(cli);

@@ -2,7 +2,8 @@
 
 import { messageOf } from "../../base/errors.mjs";
 import { SLASH } from "../../base/slash-commands.mjs";
-import { TOOLS } from "./parameters.mjs";
+import { OfferedModels } from "./offered-models.mjs";
+import { OFFERING, TOOLS, withModels } from "./parameters.mjs";
 
 const REQUIRES = ["worktree", "process", "fs:write:own", "session:read"];
 
@@ -40,7 +41,7 @@ export async function install(context) {
   let loaded;
   const load = () => {
     loaded ??= import("./plans.mjs").then(async ({ Plans }) => {
-      const plans = new Plans(context);
+      const plans = new Plans(context, models);
       await plans.start();
       // Those that were there before this host hear what ended while nobody was.
       for (const { id, cwd } of await services.sessions.list()) {
@@ -57,22 +58,32 @@ export async function install(context) {
     if (found) return found.cwd;
     throw new Error("the session has ended");
   };
-  for (const name of Object.keys(TOOLS)) {
-    context.tools.register(name, async (args, { session: id, signal }) => {
+  /** @param {string} name */
+  const register = (name) => {
+    const now = withModels(name, models.text);
+    const run = async (/** @type {any} */ args, /** @type {any} */ { session: id, signal }) => {
       const [plans, { answer }] = await Promise.all([load(), import("./tools.mjs")]);
       return answer(plans, name, args, { id, cwd: await cwdOf(id) }, signal);
-    });
-  }
+    };
+    context.tools.register(name, run, now);
+  };
+  const models = new OfferedModels(services, () => OFFERING.forEach(register));
+  await models.load();
+  Object.keys(TOOLS).forEach(register);
   context.commands.register("tap-plan", async ({ args, session }) => {
     const [plans, slash] = await Promise.all([load(), import("./slash.mjs")]);
     return slash.run(plans, args, session);
   });
   await services.sessions.watch({
-    onStarted: (/** @type {string} */ id) =>
+    onStarted: (/** @type {string} */ id) => {
+      void models.ask(id);
       void loaded
         ?.then(async (plans) => plans.news.sessionStarted({ id, cwd: await cwdOf(id) }))
-        .catch(() => {}),
+        .catch(() => {});
+    },
   });
+  const [first] = await services.sessions.list();
+  if (first) void models.ask(first.id);
   // What ran when a former host ended goes on without being asked for.
   if (await services.plans.exist()) {
     await load().catch((error) =>

@@ -45,9 +45,12 @@ export class NodeRun {
    * @param {(input: object) => Promise<string>} parts.tell the engine
    * @param {(args: {tool: string, args: object}) => Promise<void>} parts.requirePermission
    * @param {() => Promise<string | undefined>} parts.findSession in whose name tools are called; "": any that has them
+   * @param {(workers: any, cli: {cli: string, sdk: string}) => void} parts.onAgent one has ended; its server is still there
    * @param {(node: string, line: string) => void} parts.onLine what it printed last
    */
-  constructor({ plan, effect, services, spans, tell, requirePermission, findSession, onLine }) {
+  constructor(parts) {
+    const { plan, effect, services, spans, tell, onAgent, onLine } = parts;
+    const { requirePermission, findSession } = parts;
     this.plan = plan;
     this.effect = effect;
     this.node = effect.node;
@@ -58,6 +61,7 @@ export class NodeRun {
     this.tell = tell;
     this.requirePermission = requirePermission;
     this.findSession = findSession;
+    this.onAgent = onAgent;
     this.onLine = onLine;
     this.signal = this.#controller.signal;
     this.#steps = Object.assign({}, ...effect.current.steps);
@@ -289,6 +293,7 @@ export class NodeRun {
       },
       (/** @type {{text: string}} */ event) => this.onLine(this.node.id, event.text),
     );
+    this.onAgent(workers, cli);
     return this.#agentEnd(result, await this.plan.changedSince(before));
   }
 

@@ -136,5 +136,20 @@ export const TOOLS = /** @type {Record<string, [string, object]>} */ ({
   ],
 });
 
+/** Their `work` says which models there are. */
+export const OFFERING = ["create_copilot_plan", "create_copilot_job"];
+
+/** @param {string} name of the tool @param {string} models "": nothing is known of them @returns {{parameters: object} | undefined} */
+export function withModels(name, models) {
+  if (models === "" || !OFFERING.includes(name)) return undefined;
+  const [, parameters] = TOOLS[name];
+  /** @type {any} */
+  const copy = structuredClone(parameters);
+  const { nodes, work } = copy.properties;
+  const offered = nodes?.items.properties.work ?? work;
+  offered.description += ` Models (others may be named): ${models}.`;
+  return { parameters: copy };
+}
+
 export const PLAN_KEYS = Object.keys(PLAN_FIELDS);
 export const NODE_KEYS = Object.keys(NODE_FIELDS);

@@ -42,6 +42,7 @@ export class Plans {
   #services;
   /** @type {import("../../feature-host/plan-work.mjs").Engine | undefined} */
   #engine;
+  #models;
   /** Those that can be asked for, with what is known of each. @type {Map<string, Known>} */
   #known = new Map();
   /** @type {Map<string, Promise<import("./plan-folder.mjs").OpenPlan>>} */
@@ -59,8 +60,9 @@ export class Plans {
   /** Inputs that the engine has had. */
   changes = 0;
 
-  /** @param {Context} context */
-  constructor(context) {
+  /** @param {Context} context @param {import("./offered-models.mjs").OfferedModels} models */
+  constructor(context, models) {
+    this.#models = models;
     this.#context = context;
     this.#services = context.services;
     this.making = new Making(context.services);
@@ -197,6 +199,7 @@ export class Plans {
       run = new NodeRun({
         ...{ plan, effect, services: this.#services, spans: this.spans },
         tell: (input) => this.tell(input),
+        onAgent: (workers, cli) => void this.#models.learnFrom(workers, cli),
         requirePermission: (use) => this.making.requirePermission(plan.facts.session, use),
         findSession: async () => plan.facts.session && this.making.sessionFor(plan.facts.session),
         onLine: (id, line) => this.#lines.set(`${planId}/${id}`, visible(line).slice(0, MOST_LINE)),

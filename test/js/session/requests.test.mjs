@@ -85,6 +85,23 @@ async function sessionOf({ session, state }) {
   return { ask, result, refusal, mode, known };
 }
 
+test("models.list says what the CLI says, without what is no name, and none where it has none", async () => {
+  const list = [
+    { id: "gpt-5", name: "GPT-5", vendor: "OpenAI", modelPickerCategory: "powerful" },
+    { id: "bad name\u001b[2J" },
+    "no object",
+  ];
+  const signedIn = await sessionOf(cli({ model: { list: async () => ({ list }) } }));
+  assert.deepEqual(await signedIn.result("models.list"), {
+    source: "account",
+    models: [{ id: "gpt-5", name: "GPT-5", vendor: "OpenAI", tier: "powerful" }],
+  });
+  const signedOut = await sessionOf(cli({ model: { list: async () => ({ list: [] }) } }));
+  assert.deepEqual(await signedOut.result("models.list"), { source: "none", models: [] });
+  const old = await sessionOf(cli());
+  assert.equal((await old.refusal("models.list")).code, "UNAVAILABLE");
+});
+
 describe("state.read", () => {
   test("says all that the CLI says, with control characters shown", async () => {
     const { result } = await sessionOf(cli());

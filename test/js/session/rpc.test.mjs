@@ -19,6 +19,7 @@ const REACHED = [
   "mode.get",
   "mode.set",
   "model.getCurrent",
+  "model.list",
   "permissions.getMode",
   "plan.read",
   "plan.readSqlTodosWithDependencies",

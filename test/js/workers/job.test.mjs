@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { commandLineOf } from "../../../js/workers/command-line.mjs";
 import { configProblem, placeOf, promptVariables } from "../../../js/workers/environment.mjs";
 import { jobProblem, promptOf, sessionName, unsuccessful } from "../../../js/workers/job.mjs";
-import { modelsFrom } from "../../../js/workers/models.mjs";
+import { modelsFrom } from "../../../js/base/models.mjs";
 import { Progress } from "../../../js/workers/progress.mjs";
 import { difference, noTotals, sum, totalsOf } from "../../../js/workers/usage.mjs";
 
