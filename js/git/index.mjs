@@ -7,6 +7,7 @@ export { candidate, integrate } from "./integration.mjs";
 export { changedBetween, lookAtCheckout } from "./checkouts.mjs";
 export { checkSpace, checkUsable, requireUnprotected } from "./usable.mjs";
 export { commitWork } from "./commits.mjs";
+export { expireDeleted, markDeleted } from "./deleted.mjs";
 export { diffBetween, linesBetween } from "./changes.mjs";
 export { cleanOrphan, searchOrphans, worktreeUse } from "./orphan-search.mjs";
 export { expireKept, listKept } from "./kept.mjs";

@@ -8,7 +8,7 @@ import { checkAttempt, checkCommit, checkId, checkRef } from "./names.mjs";
 
 const ROOT = "refs/tap";
 /** A plan or a node with such an id gets another name for it, which no id can have. */
-const TAKEN_BY_PLANS = ["kept"];
+const TAKEN_BY_PLANS = ["kept", "deleted"];
 const TAKEN_BY_NODES = ["integration", "result"];
 /** @param {string} id @param {string[]} taken */
 const apart = (id, taken) => (taken.includes(id.toLowerCase()) ? `+${id}` : id);
@@ -30,6 +30,11 @@ export const resultRef = (plan) => `${planRefs(plan)}/result`;
 export const KEPT = `${ROOT}/kept`;
 /** @param {string} plan @param {string} node */
 export const keptRef = (plan, node) => `${KEPT}/${checkId(plan, "plan")}/${checkId(node, "node")}`;
+
+/** When plans were deleted. */
+export const DELETED = `${ROOT}/deleted`;
+/** @param {string} plan */
+export const deletedRef = (plan) => `${DELETED}/${checkId(plan, "plan")}`;
 
 /** @param {string} branch checked */
 export const branchRef = (branch) => `refs/heads/${branch}`;

@@ -63,7 +63,9 @@ export class Leftovers {
     const repository = await git.openRepository(repo).catch(() => undefined);
     if (!repository) return;
     try {
+      const isThere = (/** @type {string} */ id) => this.#plans.has(id);
       await git.expireKept(repository, { now: Date.now() });
+      await git.expireDeleted(repository, { now: Date.now(), isThere });
       const found = await git.searchOrphans(repository, this.recordedOf, { sizes: false });
       const fresh = /** @type {SizedOrphan[]} */ (found).filter(
         ({ path }) => !this.#told.has(path),

@@ -161,6 +161,8 @@ export class Worktrees {
       this.progress = {};
     }
     await plan.forgetSessions([...new Set(sessions)]);
+    const unmarked = (/** @type {unknown} */ error) => this.#noteOf(planId, error);
+    await plan.git.markDeleted(plan.repository, planId).catch(unmarked);
     await this.#plans.forget(planId);
     return { stay };
   }
