@@ -25,7 +25,7 @@ const digits = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2,
 /** At random. @param {number} bytes */
 export const hex = (bytes) => digits(crypto.getRandomValues(new Uint8Array(bytes)));
 
-/** What a run gives to what it begins. @param {Run} run */
+/** What a run gives to what it begins. @param {Pick<Run, "trace" | "span">} of */
 export const traceparentOf = ({ trace, span }) => `00-${trace}-${span}-01`;
 
 export const newId = () => `e-${crypto.randomUUID().slice(0, 8)}`;

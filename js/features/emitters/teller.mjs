@@ -3,6 +3,7 @@
 
 import { inLine } from "../../base/visible.mjs";
 import { messageOf } from "../../base/errors.mjs";
+import { hex, traceparentOf } from "./run.mjs";
 
 /** Lines in the timeline: at once, and again after each second. */
 const BURST = 8;
@@ -46,7 +47,7 @@ export class Teller {
   /** @type {NodeJS.Timeout | undefined} */
   #timer;
 
-  /** @param {Pick<Context, "events" | "notify" | "prompts">} context */
+  /** @param {Pick<Context, "events" | "notify" | "prompts" | "services">} context */
   constructor(context) {
     this.#context = context;
   }
@@ -107,13 +108,39 @@ export class Teller {
     const { body, left } = fitting(lines, MOST_TEXT - head.length);
     const missing = leftOut + left;
     const more = missing > 0 ? [`[${missing} more lines: tap_stream_history has them]`] : [];
+    const span = this.#spanOf(session, name, lines, traceparent);
     try {
       const text = [head, ...body, ...more].join("\n");
-      await this.#context.notify.model(text, { session, traceparent });
+      await this.#context.notify.model(text, { session, traceparent: span?.traceparent });
+      span?.end("ok");
     } catch (error) {
+      span?.end("error");
       const count = lines.length === 1 ? "a line" : `${lines.length} lines`;
       this.show(session, name, `${count} not put before the model: ${messageOf(error)}`, "warning");
     }
+  }
+
+  /**
+   * Of the lines of one text, between their run and the push.
+   * @param {string} session @param {string} name @param {Line[]} lines @param {string} [traceparent] of the run
+   */
+  #spanOf(session, name, [{ run, line }, ...others], traceparent) {
+    if (traceparent === undefined) return undefined;
+    const [, trace, parentSpanId] = traceparent.split("-");
+    const [spanId, at] = [hex(8), Date.now()];
+    const what = line > 0 ? `line ${line}` : "end of run";
+    /** @param {"ok" | "error"} status */
+    const end = (status) => {
+      const body = {
+        ...{ traceId: trace, spanId, parentSpanId, name: what, kind: "internal", status },
+        ...{ startUs: at * 1000, durationUs: (Date.now() - at) * 1000 },
+        ...{ emitter: name, run, lines: 1 + others.length },
+      };
+      const record = { collection: "span", session, trace, body };
+      // Where records are off, there are no spans.
+      this.#context.services.records.append(record).catch(() => {});
+    };
+    return { traceparent: traceparentOf({ trace, span: spanId }), end };
   }
 
   /**

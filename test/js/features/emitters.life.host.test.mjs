@@ -64,14 +64,16 @@ test("a run is a trace: the command is told of it, and what it puts before the m
   const text = await until(() => injected()[0], "its line");
   const [, trace, span] = /trace 00-([0-9a-f]{32})-([0-9a-f]{16})-01/.exec(text) ?? [];
   const spans = async () => (await records("span")).filter((one) => one.body.traceId === trace);
-  const both = await until(async () => {
+  const three = await until(async () => {
     const all = await spans();
-    return all.length === 2 && all.map(({ body }) => body);
-  }, "two spans");
-  const run = both.find(({ name }) => name === "emitter job");
-  const push = both.find(({ name }) => name === "push notify");
+    return all.length === 3 && all.map(({ body }) => body);
+  }, "three spans");
+  const [run, line, push] = ["emitter job", "line 1", "push notify"].map((name) =>
+    three.find((one) => one.name === name),
+  );
   assert.deepEqual([run?.spanId, run?.parentSpanId, run?.status], [span, "", "ok"]);
-  assert.equal(push?.parentSpanId, span);
+  assert.deepEqual([line?.parentSpanId, line?.lines, line?.status], [span, 1, "ok"]);
+  assert.equal(push?.parentSpanId, line?.spanId);
   const [{ trace: recorded }] = await records("emitter_run");
   assert.equal(recorded, trace);
   const shown = await new Promise((resolve) => {
@@ -79,7 +81,7 @@ test("a run is a trace: the command is told of it, and what it puts before the m
     const args = [cli, "spans", String(trace)];
     execFile(process.execPath, args, { env }, (_error, stdout) => resolve(stdout));
   });
-  assert.match(String(shown), /emitter job .*\n.* push notify /);
+  assert.match(String(shown), /emitter job .*\n.* line 1 .*\n.* push notify /);
 });
 
 test("a session that follows by /clear takes its emitters over", async (t) => {
