@@ -28,6 +28,14 @@ import { Watch } from "./watch.mjs";
  */
 
 const REPORT_MS = 20;
+const MOST_LINE = 100;
+
+/** Of a prompt: the CLI shows all of it a line below. @param {string} text */
+const lineOf = (text) => {
+  const [line] = text.split("\n", 1);
+  const short = line.slice(0, MOST_LINE).replace(/[\uD800-\uDBFF]$/, "");
+  return short === text ? text : `${short} …`;
+};
 
 /** @param {string} id @returns {string} the name of its provider */
 export const providerName = (id) => `tap-${id.slice(id.indexOf(":") + 1)}`;
@@ -147,7 +155,7 @@ export class FeatureHost {
         model: (text, { level, session, traceparent }) =>
           push("notify", text, { level: "inject", metadata: { level }, session, traceparent }),
         prompt: (text, session, traceparent) =>
-          push("prompt", undefined, { level: "inject", prompt: text, session, traceparent }),
+          push("prompt", lineOf(text), { level: "inject", prompt: text, session, traceparent }),
       },
       implementations,
       overflow: async (text, { tool }) => files.keep(text, tool),
