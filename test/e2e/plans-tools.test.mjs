@@ -101,11 +101,10 @@ describe("plans and the user's programs", { concurrency: 1 }, () => {
         if (lastIsTool(request)) return say("done");
         return callTool("bash", { command: `echo x > ${number}.txt`, description: "work" });
       }
-      if (lastIsTool(request)) {
-        const made = toolResults(request).find(({ name }) => name === "create_copilot_plan");
-        planId ||= made ? JSON.parse(made.text).planId : "";
-        return say("it runs");
-      }
+      if (!toolNames(request).includes("create_copilot_plan")) return callTool("tap_status");
+      const made = toolResults(request).find(({ name }) => name === "create_copilot_plan");
+      planId ||= made ? JSON.parse(made.text).planId : "";
+      if (made && lastIsTool(request)) return say("it runs");
       if (texts.at(-1)?.includes("go on")) {
         return callTool("resume_copilot_plan", { planId, budget: { tokens: 1000000 } });
       }
@@ -131,10 +130,12 @@ describe("plans and the user's programs", { concurrency: 1 }, () => {
     const plan = { name: "one file", nodes: [{ id: "a", work: "echo one > one.txt" }] };
     const emitter = { name: "ticks", command: "echo tick; sleep 1000" };
     const rig = await startTap(t, (request) => {
-      if (lastIsTool(request)) {
-        const last = toolResults(request).at(-1);
-        const { text = "" } = last ?? {};
-        return say(/the user has refused/.test(text) ? "refused it" : `took it: ${last?.name}`);
+      const names = toolNames(request);
+      const there = ["create_copilot_plan", "tap_start_emitter"].every((one) => names.includes(one));
+      if (!there) return callTool("tap_status");
+      const last = toolResults(request).at(-1);
+      if (lastIsTool(request) && last && last.name !== "tap_status") {
+        return say(/the user has refused/.test(last.text) ? "refused it" : `took it: ${last.name}`);
       }
       const wanted = userTexts(request).at(-1) ?? "";
       if (wanted.includes("the emitter")) return callTool("tap_start_emitter", emitter);
