@@ -69,4 +69,22 @@ std::string skeleton(std::string_view name) {
   return out;
 }
 
+bool hasSkeleton(std::string_view name, std::string_view look) {
+  while (!name.empty()) {
+    // What stands in a skeleton stands for itself.
+    const bool isAscii = static_cast<unsigned char>(name.front()) < 0x80;
+    if (isAscii && !look.empty() && look.front() == name.front()) {
+      name.remove_prefix(1);
+      look.remove_prefix(1);
+      continue;
+    }
+    const char32_t point = next(name);
+    if (characters::is(point, characters::kHidden | characters::kMark)) continue;
+    const utf8::Encoded drawn = utf8::encode(characters::lookOf(point));
+    if (!look.starts_with(drawn.view())) return false;
+    look.remove_prefix(drawn.view().size());
+  }
+  return look.empty();
+}
+
 }  // namespace tap

@@ -20,5 +20,7 @@ namespace tap {
 // one of those that are drawn alike for all (Latin, Greek, Cyrillic and some others). Any bytes
 // give UTF-8 of at most three times their size; the skeleton of a skeleton is itself.
 [[nodiscard]] std::string skeleton(std::string_view name);
+// Whether that is the name's skeleton, without making it. Precondition: `look` is a skeleton.
+[[nodiscard]] bool hasSkeleton(std::string_view name, std::string_view look);
 
 }  // namespace tap

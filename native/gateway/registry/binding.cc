@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "base/encoding.h"
 #include "gateway/calls/call_slots.h"
@@ -44,8 +45,8 @@ void takeOver(const Turn& turn, const Provider& provider, const protocol::Hello&
 }
 
 bool tooManyHellos(const Turn& turn, Provider& provider) {
-  std::deque<Time>& hellos = provider.hellos;
-  while (!hellos.empty() && turn.now.steady - hellos.front() >= kHelloWindow) hellos.pop_front();
+  std::vector<Time>& hellos = provider.hellos;
+  std::erase_if(hellos, [&](Time at) { return turn.now.steady - at >= kHelloWindow; });
   if (hellos.size() >= turn.limits().count(Limit::HellosPerMinute)) return true;
   hellos.push_back(turn.now.steady);
   return false;
@@ -212,7 +213,7 @@ std::optional<Refusal> bindProvider(const Turn& turn, Provider& provider, protoc
     hello.session = departed->known->declared ? std::string(kAll) : departed->session->id;
   }
   std::optional<Binding> formerly;  // what it had declared for all sessions
-  if (departed) formerly = departed->known->declared;
+  if (departed && departed->known->declared) formerly = *departed->known->declared;
   Result<std::vector<Session*>, Refusal> chosen = chooseSessions(turn, provider, hello);
   if (!chosen) return chosen.error();
   if (auto refusal = unauthorized(provider, hello)) return refusal;

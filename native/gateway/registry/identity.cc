@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -106,7 +107,7 @@ std::string lookAlike(const Turn& turn, const Session& session, const Provider& 
   if (!providers.instances(session.id, name).empty()) return {};  // it has been compared
   const std::string look = skeleton(name);
   const auto resembles = [&](const std::string& other) {
-    return other != name && skeleton(other) == look;
+    return other != name && hasSkeleton(other, look);
   };
   for (const Provider* other : providers.inSession(session.id)) {
     if (other->peer != provider.peer && resembles(other->name)) return other->name;
@@ -126,7 +127,7 @@ std::string lookAlike(const Turn& turn, const Session& session, const Provider& 
     const bool pages = provider.origin && other.origin;
     if (other.sessionId != session.id || (pages && provider.origin == other.origin)) continue;
     // A program may have been paired by this name before, and has lost that token.
-    if (pages ? skeleton(other.name) == look : resembles(other.name)) return other.name;
+    if (pages ? hasSkeleton(other.name, look) : resembles(other.name)) return other.name;
   }
   return {};
 }
@@ -177,8 +178,8 @@ void onUnbound(const Turn& turn, Session& session, const Provider& provider, Dep
   turn.cancel(known.departure);
   known.departure = turn.schedule(Limit::ReconnectMs, DepartureDue{session.id, identity});
   if (saved) known.revision = saved->revision;
-  known.saved = std::move(saved);
-  if (provider.all) known.declared = provider.declared;
+  known.saved = saved ? std::make_unique<Binding>(std::move(*saved)) : nullptr;
+  if (provider.all) known.declared = std::make_unique<Binding>(provider.declared);
   known.departedAt = turn.now.steady;
   reckon(turn.state, session, identity);
   forgetTheOldest(turn, session, known.party);

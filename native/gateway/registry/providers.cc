@@ -166,6 +166,10 @@ void Providers::regroup(std::string_view sessionId, std::string_view name) {
   named->targeted = std::any_of(named->peers.begin(), named->peers.end(),
                                 [&](PeerId peer) { return !find(peer)->instance.empty(); });
   const std::string_view owner = session->second.groups.find(name)->first;
+  size_t declared = named->targeted ? 1 : 0;
+  for (const PeerId peer : named->peers) declared += find(peer)->in(sessionId)->tools.size();
+  named->toolNames.reserve(declared);
+  named->definitions.reserve(declared);
   for (const PeerId peer : named->peers) {
     Provider* provider = find(peer);
     for (const protocol::ToolDefinition& tool : provider->in(sessionId)->tools) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -79,7 +78,7 @@ struct Provider {
   Time lastThrottled{};
   std::optional<Time> pingedAt;  // nothing has come since this ping (provider_watch.h)
   size_t cancelsToAnswer = 0;    // tool.cancel messages whose reply is due
-  std::deque<Time> hellos;       // of the last minute
+  std::vector<Time> hellos;      // of the last minute
 
   // --- The identity, from hello on
   std::string name;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -38,8 +39,8 @@ struct KnownProvider {
   std::string party;        // gateway/registry/party.h; empty: not met yet
   std::optional<std::string> origin;
   int64_t revision = 0;               // of its binding: does not fall when it comes back
-  std::optional<Binding> saved;       // what it had when its connection was lost
-  std::optional<Binding> declared;    // for all sessions, where it was bound to "all"
+  std::unique_ptr<Binding> saved;     // what it had when its connection was lost
+  std::unique_ptr<Binding> declared;  // for all sessions, where it was bound to "all"
   bool startupGiven = false;          // the session has had its startup_context
   TimerId departure = TimerId::None;  // forgotten when this is due
   Time departedAt{};

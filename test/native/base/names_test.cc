@@ -100,7 +100,10 @@ TEST(Skeleton, IsTheSameForWhatLooksAlike) {
       {"paypal", "\u0440\u0430\u0443\u0440\u0430\u04CF"},
       {"\u0915\u093F", "\u0915\u093F"},
   };
-  for (const auto& [one, other] : alike) EXPECT_EQ(skeleton(one), skeleton(other)) << other;
+  for (const auto& [one, other] : alike) {
+    EXPECT_EQ(skeleton(one), skeleton(other)) << other;
+    EXPECT_TRUE(hasSkeleton(one, skeleton(other))) << other;
+  }
 }
 
 TEST(Skeleton, TellsApartWhatLooksDifferent) {
@@ -108,7 +111,10 @@ TEST(Skeleton, TellsApartWhatLooksDifferent) {
       {"docs", "dogs"}, {"a-b", "a_b"}, {"a b", "ab"},    {"modern", "modem"},
       {"p2", "p3"},     {"p1", "p2"},   {"天気", "天候"}, {"ci", "cd"},
   };
-  for (const auto& [one, other] : different) EXPECT_NE(skeleton(one), skeleton(other)) << other;
+  for (const auto& [one, other] : different) {
+    EXPECT_NE(skeleton(one), skeleton(other)) << other;
+    EXPECT_FALSE(hasSkeleton(one, skeleton(other))) << other;
+  }
 }
 
 TEST(Skeleton, OfACanonicalEquivalentIsTheSame) {
@@ -133,6 +139,9 @@ TEST(Characters, OfNamesAreSeenAsTheyAre) {
     const std::string name = "a" + text(point) + "b";
     const std::string look = skeleton(name);
     ASSERT_TRUE(utf8::isValid(look));
+    ASSERT_TRUE(hasSkeleton(name, look)) << std::hex << static_cast<uint32_t>(point);
+    ASSERT_FALSE(hasSkeleton(name, look + "x")) << std::hex << static_cast<uint32_t>(point);
+    ASSERT_FALSE(hasSkeleton(name + "x", look)) << std::hex << static_cast<uint32_t>(point);
     ASSERT_EQ(skeleton(look), look) << std::hex << static_cast<uint32_t>(point);
     if (!nameProblem(name).empty()) return;
     ASSERT_EQ(visible(name, false), name) << std::hex << static_cast<uint32_t>(point);
