@@ -131,7 +131,9 @@ describe("plans and the user's programs", { concurrency: 1 }, () => {
     const emitter = { name: "ticks", command: "echo tick; sleep 1000" };
     const rig = await startTap(t, (request) => {
       const names = toolNames(request);
-      const there = ["create_copilot_plan", "tap_start_emitter"].every((one) => names.includes(one));
+      const there = ["create_copilot_plan", "tap_start_emitter"].every((one) =>
+        names.includes(one),
+      );
       if (!there) return callTool("tap_status");
       const last = toolResults(request).at(-1);
       if (lastIsTool(request) && last && last.name !== "tap_status") {
