@@ -20,6 +20,9 @@ function checked(name) {
   throw new RangeError("name: expected letters, digits, ., _ and -, at most 100");
 }
 
+/** What plans have recorded. @param {string} home <COPILOT_HOME> */
+export const plansFileOf = (home) => path.join(home, "tap", "plans.sqlite");
+
 /** @param {string} home <COPILOT_HOME> @param {string} id of the feature */
 export function ownFolder(home, id) {
   const all = path.join(home, "tap", "features");

@@ -9,6 +9,7 @@ import { makePrivateFolder } from "../base/host-files.mjs";
 import { endGroup } from "../process/end-group.mjs";
 import { guard, ownGroup } from "../process/group.mjs";
 import { Awake } from "./awake.mjs";
+import { plansFileOf } from "./folder.mjs";
 import { environment } from "./programs.mjs";
 
 /** From SIGTERM to SIGKILL. */
@@ -82,7 +83,7 @@ export class PlanWork {
     makePrivateFolder(path.join(this.#home, "tap"));
     makePrivateFolder(this.#folder);
     this.#plans?.close();
-    const file = path.join(this.#home, "tap", "plans.sqlite");
+    const file = plansFileOf(this.#home);
     this.#plans = new addon.Plans({ ...handlers, file });
     return { plans: engineOf(this.#plans), known: JSON.parse(this.#plans.open()) };
   }

@@ -2,9 +2,8 @@
 // the gateway host.
 
 import fs from "node:fs";
-import path from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { ownFolder } from "./folder.mjs";
+import { ownFolder, plansFileOf } from "./folder.mjs";
 import { LineStreams } from "./line-streams.mjs";
 import { get, post } from "./network.mjs";
 import { Programs } from "./programs.mjs";
@@ -89,6 +88,15 @@ function requestedServices(id, requests) {
   };
 }
 
+/** @param {string} owner the file in which the plans are recorded */
+async function gitOf(owner) {
+  const git = await import("../git/index.mjs");
+  return {
+    ...git,
+    openRepository: (/** @type {string} */ folder) => git.openRepository(folder, { owner }),
+  };
+}
+
 /**
  * @param {string} id of the feature
  * @param {Pick<import("./feature-host.mjs").Greeting, "home" | "telemetry">} greeting
@@ -97,6 +105,7 @@ function requestedServices(id, requests) {
  */
 export function servicesOf(id, { home, telemetry }, requests, leave) {
   const files = ownFolder(home, id);
+  const plansFile = plansFileOf(home);
   const programs = new Programs();
   const streams = new LineStreams();
   /** @type {import("./file-watch.mjs").FileWatches | undefined} */
@@ -126,7 +135,7 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
       get: (given) => leave(() => nextTurn().then(() => get(given))),
     },
     plans: {
-      exist: () => fs.existsSync(path.join(home, "tap", "plans.sqlite")),
+      exist: () => fs.existsSync(plansFile),
       open: async (handlers) => (await plans()).open(handlers),
       run: async (program) => (await plans()).run(program),
       awake: async (holder, on) => (await plans()).awake(holder, on),
@@ -135,7 +144,7 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
       removeLogs: async (plan) => (await plans()).removeLogs(plan),
     },
     worktree: {
-      use: () => import("../git/index.mjs"),
+      use: () => gitOf(plansFile),
       protectedIn: (folder) => requests.request("plans.protected", { folder }),
     },
     workers: {

@@ -6,7 +6,7 @@ import path from "node:path";
 import { GitError } from "./git-error.mjs";
 import { holdersOf } from "./holders.mjs";
 import { keepTree } from "./kept.mjs";
-import { adminOf, nonceOf } from "./ownership.mjs";
+import { adminOf, isOfAnother, nonceOf } from "./ownership.mjs";
 import { deleteFolder, heldBy, refusal, removeWorktree, stays } from "./removal.mjs";
 import { chooseIgnored, writeTree } from "./snapshot.mjs";
 
@@ -50,7 +50,8 @@ async function kindOf({ repository }, place, nonces) {
   if (admin === undefined) return "unregistered";
   const nonce = await nonceOf(admin);
   // Somebody else's worktree is none of our business.
-  return nonce === "" || nonces.has(nonce) ? undefined : "forgotten";
+  if (nonce === "" || nonces.has(nonce)) return undefined;
+  return (await isOfAnother(admin, repository.owner)) ? undefined : "forgotten";
 }
 
 /** A name for the snapshot. @param {string} place */

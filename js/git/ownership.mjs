@@ -1,5 +1,6 @@
 // Which worktrees tap has made: git's folder of a worktree has a nonce that only the plan's record knows. It is there
-// from the moment in which git makes that folder, as the reason of a lock, and in a file.
+// from the moment in which git makes that folder, as the reason of a lock, and in a file. The file also names where the
+// plan is recorded: several hosts may work in one repository.
 
 import fs from "node:fs/promises";
 import path from "node:path";
@@ -16,14 +17,28 @@ export const lockReason = (nonce) => `tap ${nonce}`;
 /** @param {string} file @returns {Promise<string>} without blanks at its ends; "": it is not there */
 const wordsOf = async (file) => (await fs.readFile(file, "utf8").catch(() => "")).trim();
 
-/** @param {string} admin git's folder of a worktree @param {string} nonce */
-export const mark = (admin, nonce) => fs.writeFile(path.join(admin, MARK), `${nonce}\n`);
+/**
+ * @param {string} admin git's folder of a worktree @param {string} nonce
+ * @param {string} owner the file in which its plan is recorded; "": nobody asks for it
+ */
+export const mark = (admin, nonce, owner) =>
+  fs.writeFile(path.join(admin, MARK), `${nonce}\n${owner}\n`);
 
 /** @param {string} admin @returns {Promise<string>} the nonce; "": tap has not made it */
 export async function nonceOf(admin) {
-  const marked = await wordsOf(path.join(admin, MARK));
+  const [marked] = (await wordsOf(path.join(admin, MARK))).split("\n");
   if (marked !== "") return marked;
   return /^tap (\w+)$/.exec(await wordsOf(path.join(admin, "locked")))?.[1] ?? "";
+}
+
+/** Whether its plan is recorded by another host. @param {string} admin @param {string} owner of ours */
+export async function isOfAnother(admin, owner) {
+  const [, recorded = ""] = (await wordsOf(path.join(admin, MARK))).split("\n");
+  if (recorded === "" || recorded === owner) return false;
+  return fs.access(recorded).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** @param {string} admin @returns {Promise<string>} the worktree's folder as git knows it; "": unknown */

@@ -27,8 +27,12 @@ export class Repository {
   /** @type {Promise<string> | undefined} */
   #default;
 
-  /** @param {Git} git @param {Place} place @param {{merges?: "tree" | "scratch"}} options merges: how; "scratch" is that of an old git */
-  constructor(git, place, { merges } = {}) {
+  /**
+   * @param {Git} git @param {Place} place
+   * @param {{merges?: "tree" | "scratch", owner?: string}} options merges: how; "scratch" is that of an old git; owner:
+   *   the file in which its plans are recorded
+   */
+  constructor(git, place, { merges, owner = "" } = {}) {
     this.git = git;
     this.root = place.root;
     this.gitDir = place.gitDir;
@@ -36,6 +40,7 @@ export class Repository {
     this.shallow = place.shallow;
     this.hexDigits = place.hexDigits;
     this.merges = merges;
+    this.owner = owner;
   }
 
   /** Without locks. @param {string[]} args @param {Partial<RunOptions>} [options] */
@@ -171,10 +176,10 @@ async function ask(folder, git) {
 
 /**
  * @param {string} folder in the repository
- * @param {{git?: Git, merges?: "tree" | "scratch"}} [options]
+ * @param {{git?: Git, merges?: "tree" | "scratch", owner?: string}} [options]
  * @returns {Promise<Repository>}
  */
-export async function openRepository(folder, { git = new Git(), merges } = {}) {
+export async function openRepository(folder, { git = new Git(), merges, owner } = {}) {
   const real = await fs.realpath(folder).catch((cause) => {
     throw new GitError("NOT_A_REPOSITORY", `"${folder}" does not exist.`, { cause });
   });
@@ -193,7 +198,8 @@ export async function openRepository(folder, { git = new Git(), merges } = {}) {
     [top, gitDir, commonDir].map((one) => fs.realpath(one)),
   );
   const place = { root, gitDir: own, commonDir: common, shallow: shallow === "true" };
-  return new Repository(git, { ...place, hexDigits: format === "sha256" ? 64 : 40 }, { merges });
+  const hexDigits = format === "sha256" ? 64 : 40;
+  return new Repository(git, { ...place, hexDigits }, { merges, owner });
 }
 
 /** @param {unknown} error */

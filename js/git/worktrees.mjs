@@ -142,7 +142,7 @@ export class Worktrees {
     await this.repository.change(args, { signal });
     const admin = await adminOf(this.repository, place);
     if (admin === undefined) throw new GitError("GIT_FAILED", `git has not made "${place}".`);
-    await mark(admin, nonce);
+    await mark(admin, nonce, this.repository.owner);
     return admin;
   }
 
@@ -151,7 +151,7 @@ export class Worktrees {
     const names = await fs.readdir(place).catch(() => undefined);
     const admin = await this.#begun(place, wanted.nonce);
     if (admin && names?.includes(".git") && (await isWhole(admin))) {
-      await mark(admin, wanted.nonce);
+      await mark(admin, wanted.nonce, this.repository.owner);
       return admin;
     }
     if (names?.some((name) => name !== ".git") || (names?.length && !admin)) {
@@ -215,7 +215,7 @@ export class Worktrees {
     // Whatever it knows has refs by now.
     await fs.rm(path.join(worktree.admin, "logs", "HEAD"), { force: true });
     const next = { path: place, admin: worktree.admin, nonce, plan, node, attempt, commit };
-    await mark(next.admin, nonce);
+    await mark(next.admin, nonce, this.repository.owner);
     if (dirty || (await headFile(next.admin)) !== commit) await this.checkOut(next, signal);
     if (dirty) await this.#clean(next, signal);
     return next;

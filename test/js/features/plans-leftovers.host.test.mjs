@@ -6,7 +6,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { waitFor } from "../../support/wait.mjs";
-import { plansRig } from "./plans-rig.mjs";
+import { checkoutOf, plansRig } from "./plans-rig.mjs";
 
 const DAY_S = 24 * 3600;
 const NODES = [{ id: "a", work: "echo x > x.txt" }];
@@ -31,6 +31,29 @@ test("orphans are told at the start of a plan and of the host, once, and stay", 
   await ask("list_copilot_plans");
   await waitFor(() => told().length === 2, { what: () => JSON.stringify(session.events) });
   assert.equal(fs.readFileSync(path.join(lost, "mine.txt"), "utf8"), "mine\n");
+});
+
+test("plans of two homes work in one repository, and land on one branch", async (t) => {
+  const one = await plansRig(t);
+  const other = await plansRig(t, { repo: one.repo });
+  const before = checkoutOf(one.repo);
+  const names = ["a", "b", "c", "d"];
+  const planOf = (/** @type {string} */ by) => ({
+    targetBranch: "both",
+    nodes: names.map((id) => ({ id, work: `sleep 0.2; echo ${by} > ${by}-${id}.txt` })),
+  });
+  const rigs = [one, other];
+  const ids = await Promise.all(rigs.map((rig, i) => rig.create(planOf(`home${i}`))));
+  // While plans of the one work, the other looks around.
+  for (const rig of rigs) await rig.create({ startPaused: true, nodes: NODES });
+  const all = await Promise.all(rigs.map((rig, i) => rig.ended(ids[i])));
+  for (const { status } of all) assert.equal(status, "succeeded", JSON.stringify(all));
+  const files = one.git("ls-tree", "--name-only", "both").split("\n");
+  for (const i of [0, 1]) for (const id of names) assert.ok(files.includes(`home${i}-${id}.txt`));
+  const told = rigs.flatMap(({ session }) =>
+    session.events.filter(({ text }) => /belong/.test(text)),
+  );
+  assert.deepEqual([told, checkoutOf(one.repo)], [[], before]);
 });
 
 test("snapshots that are older than 30 days are let go of when a plan starts", async (t) => {

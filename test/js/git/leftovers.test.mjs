@@ -8,7 +8,9 @@ import { test } from "node:test";
 import { keepMade, missingCommits } from "../../../js/git/adopted.mjs";
 import { cleanOrphan, searchOrphans } from "../../../js/git/orphan-search.mjs";
 import { removeWorktree } from "../../../js/git/removal.mjs";
+import { openRepository } from "../../../js/git/repository.mjs";
 import { bringBack } from "../../../js/git/restored.mjs";
+import { Worktrees } from "../../../js/git/worktrees.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { commitOn, git, makeRepository, NONCE, write } from "./rig.mjs";
 
@@ -39,6 +41,30 @@ test("what a plan has recorded, or may be making, is no orphan", async (t) => {
   const { removed, kept } = await cleanOrphan(repository, made.path, none);
   assert.deepEqual([removed, kept?.ref], [true, `refs/tap/kept/orphans/${PLAN}-a-1`]);
   assert.deepEqual(await search(undefined), []);
+});
+
+test("a worktree of another host's plan is that host's, as long as it has a record", async (t) => {
+  const { worktrees, wanted, root } = await makeRepository(t);
+  const records = temporaryFolder(t);
+  const [ours, theirs] = ["ours", "theirs"].map((name) => path.join(records, name));
+  fs.writeFileSync(theirs, "");
+  const opened = (/** @type {string} */ owner) => openRepository(root, { owner });
+  const there = new Worktrees(await opened(theirs));
+  const made = await there.add({ ...wanted("a"), plan: PLAN });
+  const [here, repository] = [await opened(ours), worktrees.repository];
+  for (const one of [here, repository]) {
+    assert.deepEqual(await searchOrphans(one, none), []);
+    const { removed, code } = await cleanOrphan(one, made.path, none);
+    assert.deepEqual([removed, code], [false, "NOT_OURS"]);
+  }
+  const kinds = async () => (await searchOrphans(here, none)).map(({ kind }) => kind);
+  const [own] = await searchOrphans(there.repository, none);
+  assert.equal(own.path, made.path);
+  const next = { ...wanted("a", 2), plan: PLAN };
+  await there.reuse(made, next, { dirty: false });
+  assert.deepEqual(await kinds(), []);
+  fs.rmSync(theirs);
+  assert.deepEqual(await kinds(), ["forgotten"]);
 });
 
 test("a repository without worktrees is only looked at", async (t) => {
