@@ -85,9 +85,10 @@ export async function checkSpace(repository, { commit, folder, count, free = fre
   const there = await free(folder);
   if (there >= needed) return;
   const mb = (/** @type {number} */ bytes) => `${Math.ceil(bytes / 1024 / 1024)} MB`;
+  const checkouts = count === 1 ? "1 checkout needs" : `${count} checkouts need`;
   throw new GitError(
     "NO_SPACE",
-    `${count} checkouts need about ${mb(needed)}; "${folder}" has ${mb(there)} free. Free some space, lower maxParallel, or configure another folder for worktrees.`,
+    `${checkouts} about ${mb(needed)}; "${folder}" has ${mb(there)} free. Free some space, lower maxParallel, or configure another folder for worktrees.`,
     { needed, free: there },
   );
 }

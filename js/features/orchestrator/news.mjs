@@ -68,6 +68,16 @@ export class News {
     this.#context.events.emit("plans", { summary }).catch(() => {});
   }
 
+  /** @param {string} why the journal cannot be written; "": it can again @returns {string} what was told */
+  tellTrouble(why) {
+    const advice = "Free some space on its disk: they go on by themselves";
+    const summary = why
+      ? `plans stand still: their journal cannot be written: ${visible(why)}. ${advice}`
+      : "plans go on: their journal can be written again";
+    this.#context.events.emit("plans", { summary }).catch(() => {});
+    return summary;
+  }
+
   /** A record of what has happened. @param {Record<string, any>} seen view of a plan @param {string} event @param {string} [node] */
   record(seen, event, node) {
     const { planId, name, status, counts, usage, landed, facts } = seen;

@@ -129,11 +129,7 @@ export class Plans {
   /** @param {string} why */
   #noteTrouble(why) {
     this.#trouble = why;
-    this.#context.diagnostics.add(
-      why
-        ? `plans stand still: their journal cannot be written: ${why}`
-        : "the journal of plans can be written again",
-    );
+    this.#context.diagnostics.add(this.news.tellTrouble(why));
   }
 
   /** An input of the engine. @param {object} input @returns {Promise<string>} why it was refused, as JSON; "": taken */

@@ -2,7 +2,7 @@
 // on, and the checkout is as before.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
@@ -121,3 +121,28 @@ test(
     assert.deepEqual(checkoutOf(repo), before);
   },
 );
+
+test("a disk that is full stops plans, is told, and they go on once it is not", async (t) => {
+  const { repo, git, create, ended, hostPid, session } = await plansRig(t);
+  const before = checkoutOf(repo);
+  const pid = await hostPid();
+  const limit = (/** @type {string} */ size) =>
+    spawnSync("prlimit", ["--pid", String(pid), `--fsize=${size}`]).status === 0;
+  const told = (/** @type {RegExp} */ what) =>
+    waitFor(() => session.events.find(({ text }) => what.test(text)), {
+      what: () => JSON.stringify(session.events),
+    });
+  const nodes = [
+    { id: "a", work: "sleep 1; echo a > a1.txt" },
+    { id: "b", dependencies: ["a"], work: "echo b > b1.txt" },
+  ];
+  const id = await create({ targetBranch: "out", nodes });
+  if (!limit("1024:unlimited")) return t.skip("this system has no prlimit");
+  const { text } = await told(/plans stand still/);
+  assert.match(text, /their journal cannot be written: .*\. Free some space on its disk/);
+  limit("unlimited:unlimited");
+  await told(/plans go on/);
+  const { status } = await ended(id);
+  assert.deepEqual([status, checkoutOf(repo)], ["succeeded", before]);
+  assert.match(git("ls-tree", "--name-only", "out"), /a1\.txt[^]*b1\.txt/);
+});
