@@ -173,12 +173,19 @@ async function isInUse(gitDir, branch) {
   return false;
 }
 
-/** @param {Repository} repository @param {string} branch @returns {Promise<Checkout | undefined>} */
+/**
+ * @param {Repository} repository @param {string} branch
+ * @returns {Promise<{path: string, gitDir?: string} | undefined>} gitDir: undefined where its .git cannot be read
+ */
 async function holderOf(repository, branch) {
   for (const one of await checkoutsOf(repository)) {
     if (one.prunable || one.bare) continue;
-    if (one.branch === branchRef(branch)) return one;
-    if (one.branch === "" && (await isInUse(await gitDirOf(one.path), branch))) return one;
+    // Git does not call it prunable while it is locked.
+    const gitDir = await gitDirOf(one.path).catch(() => undefined);
+    const holds =
+      one.branch === branchRef(branch) ||
+      (one.branch === "" && gitDir !== undefined && (await isInUse(gitDir, branch)));
+    if (holds) return { path: one.path, gitDir };
   }
   return undefined;
 }
@@ -186,17 +193,19 @@ async function holderOf(repository, branch) {
 /**
  * Where a branch is checked out.
  * @param {Repository} repository @param {string} branch checked
- * @returns {Promise<{path: string, clean: boolean, changed: string[], operation: string} | undefined>}
- *   clean: no tracked file has changes, and nothing is going on
+ * @returns {Promise<{path: string, isThere: boolean, clean: boolean, changed: string[], operation: string} | undefined>}
+ *   isThere: false where its folder or its .git is gone; clean: no tracked file has changes, and nothing is going on
  */
 export async function whereIs(repository, branch) {
   const found = await holderOf(repository, branch);
   if (found === undefined) return undefined;
+  const { path: place, gitDir } = found;
+  if (!gitDir) return { path: place, isThere: false, clean: false, changed: [], operation: "" };
   const [{ tracked }, operation] = await Promise.all([
-    statusOf(repository, found.path, { untracked: "no" }),
-    operationIn(await gitDirOf(found.path)),
+    statusOf(repository, place, { untracked: "no" }),
+    operationIn(gitDir),
   ]);
   const changed = tracked.map((entry) => entry.path);
   const clean = changed.length === 0 && operation === undefined;
-  return { path: found.path, clean, changed, operation: operation?.what ?? "" };
+  return { path: place, isThere: true, clean, changed, operation: operation?.what ?? "" };
 }

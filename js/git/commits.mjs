@@ -100,16 +100,24 @@ async function checkNested(worktree, staged) {
   throw new GitError("NESTED_REPOSITORY", text, { path: nested });
 }
 
-/** Hooks find the repository by the worktree's .git file. @param {Worktree} worktree */
-async function checkLink({ path: place, admin }) {
+/**
+ * Whatever runs in a worktree finds the repository by its .git file; without it git goes upwards, to the user's
+ * checkout.
+ * @param {{path: string, admin: string}} worktree
+ */
+export async function checkLink({ path: place, admin }) {
   const named = await gitDirOf(place).catch(() => undefined);
   if (named === admin) return;
-  const text = `"${path.join(place, ".git")}" was changed or deleted: the worktree cannot be used.`;
+  const text = `"${path.join(place, ".git")}" was changed or deleted: the worktree cannot be used. Retry the node from the start.`;
   throw new GitError("BROKEN_WORKTREE", text, { path: place });
 }
 
-/** @param {unknown} error of `git commit` */
-function asRefusal(error) {
+/** @param {unknown} error of `git commit` @param {number} timeoutMs */
+function asRefusal(error, timeoutMs) {
+  if (isGitError(error, "TIMEOUT")) {
+    const text = `git commit was ended after ${timeoutMs / 1000} s: a hook of the repository may hang. A longer \`timeout\` gives it more.`;
+    return new GitError("TIMEOUT", text);
+  }
   if (!isGitError(error, "GIT_FAILED")) return error;
   const { said, details } = /** @type {GitError} */ (error);
   if (details.exitCode !== 1 || /^fatal: /m.test(said)) return error;
@@ -126,7 +134,7 @@ async function commitStaged(repository, worktree, { message, hooks, timeoutMs, e
   const settings = ["commit.gpgSign=false"]; // it would ask for a passphrase
   const where = { cwd: worktree.path, env: { ...env, ...folders }, input, settings };
   await repository.change(args, { ...limits, ...where }).catch((error) => {
-    throw asRefusal(error);
+    throw asRefusal(error, timeoutMs);
   });
 }
 

@@ -6,7 +6,7 @@ export { bring } from "./bring.mjs";
 export { candidate, integrate } from "./integration.mjs";
 export { changedBetween, lookAtCheckout } from "./checkouts.mjs";
 export { checkSpace, checkUsable, requireUnprotected } from "./usable.mjs";
-export { commitWork } from "./commits.mjs";
+export { checkLink, commitWork } from "./commits.mjs";
 export { expireDeleted, markDeleted } from "./deleted.mjs";
 export { diffBetween, linesBetween } from "./changes.mjs";
 export { cleanOrphan, searchOrphans, worktreeUse } from "./orphan-search.mjs";

@@ -23,12 +23,14 @@ const OVERWRITTEN = /would be overwritten|local changes|untracked working tree f
  * @property {string} [message]
  */
 
-/** @param {string} target @param {string} path @param {string[]} changed @param {string} why @returns {Landing} */
-const dirty = (target, path, changed, why) => ({
+const TIDY = "Commit or stash that";
+
+/** @param {string} target @param {string} path @param {string[]} changed @param {string} why @param {string} [advice] @returns {Landing} */
+const dirty = (target, path, changed, why, advice = TIDY) => ({
   status: "dirty",
   path,
   changed,
-  message: `"${target}" is checked out in "${path}", ${why}. Commit or stash that, then land the result.`,
+  message: `"${target}" is checked out in "${path}", ${why}. ${advice}, then land the result.`,
 });
 
 /**
@@ -79,7 +81,11 @@ const lost = (target) => ({ status: "lost", message: `"${target}" was moved by s
  * @returns {Promise<Landing>}
  */
 async function landInCheckout(repository, { target, result, place, signal }) {
-  const { path, clean, changed, operation } = place;
+  const { path, isThere, clean, changed, operation } = place;
+  if (!isThere) {
+    const advice = `Bring it back, or remove it with git worktree remove --force --force "${path}"`;
+    return dirty(target, path, [], "whose folder or .git is gone", advice);
+  }
   if (operation) return dirty(target, path, changed, `in the middle of ${operation}`);
   if (!clean) return dirty(target, path, changed, "which has changes");
   const flags = ["--ff-only", "--quiet", "--no-stat", "--no-verify-signatures", "--no-autostash"];

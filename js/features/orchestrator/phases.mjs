@@ -83,6 +83,7 @@ export async function mergeFi(run) {
 
 /** @param {NodeRun} run @param {Record<string, any>} work @param {string} phase */
 async function workOf(run, work, phase) {
+  await run.git.checkLink(run.worktree);
   if (work.type === "agent") return run.agent(work);
   if (work.type === "tool") {
     const { toolWork } = await import("./node-tools.mjs");
@@ -139,11 +140,12 @@ async function evidenceOf(run) {
 /** @param {NodeRun} run */
 export async function commit(run) {
   const { git, repository, node, plan, signal } = run;
+  const { timeoutMs } = run.effect;
   await run.step({ committing: true }, { sync: true });
   const evidence = await evidenceOf(run);
   const message = `${node.name}\n\nPlan: ${plan.name}`;
   const env = run.environment();
-  const made = await git.commitWork(repository, run.worktree, { message, env, signal });
+  const made = await git.commitWork(repository, run.worktree, { message, env, timeoutMs, signal });
   if (made.changes.length === 0 && !node.expectsNoChanges && !evidence) {
     throw new PhaseFailed(
       "NO_EVIDENCE",

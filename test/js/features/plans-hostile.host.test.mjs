@@ -68,6 +68,42 @@ test(
 );
 
 test(
+  "a worktree that is deleted before, between and after phases stops its own node at most",
+  posix,
+  async (t) => {
+    const { repo, git, create, ended, ask } = await plansRig(t);
+    const before = checkoutOf(repo);
+    const mark = path.join(repo, ".git", "early");
+    const once = `[ -e '${mark}' ] || { touch '${mark}'; rm -rf "$PWD"; }`;
+    const planId = await create({
+      ...{ maxParallel: 8, targetBranch: "out" },
+      nodes: [
+        { id: "early", prechecks: once, work: "echo x > early.txt" },
+        { id: "gitless", prechecks: "rm .git", work: "git commit --allow-empty --message=mine" },
+        { id: "late", work: "echo x > late.txt", postchecks: 'rm -rf "$PWD"' },
+        { id: "other", work: "sleep 2; echo x > other.txt" },
+        { id: "daemon", work: "setsid sh -c 'cd /; sleep 5' & echo x > daemon.txt" },
+      ],
+    });
+    const outcomes = async () => {
+      const { nodes } = await ended(planId);
+      return Object.fromEntries(nodes.map((/** @type {any} */ one) => [one.id, one]));
+    };
+    const of = await outcomes();
+    for (const id of ["early", "gitless"]) {
+      assert.deepEqual([of[id].status, of[id].phase], ["failed", "work"]);
+      assert.match(of[id].error, /was changed or deleted.* Retry the node from the start/);
+    }
+    for (const id of ["late", "other", "daemon"]) assert.equal(of[id].status, "succeeded");
+    assert.match(git("ls-tree", "--name-only", "out"), /daemon\.txt\nlate\.txt\nother\.txt/);
+    await ask("retry_copilot_node", { planId, nodeId: "early", from: "start" });
+    const { early } = await outcomes();
+    assert.equal(early.status, "succeeded", JSON.stringify(early));
+    assert.deepEqual(checkoutOf(repo), before);
+  },
+);
+
+test(
   "the user's hooks: one that refuses is quoted, what one edits is in the commit",
   posix,
   async (t) => {

@@ -162,6 +162,28 @@ test("a target in a dirty checkout is not moved; the result waits and lands late
   assert.equal(git(root, "status", "--porcelain"), "");
 });
 
+test("a worktree whose folder was deleted holds back no landing but that on its own branch", async (t) => {
+  const { root, repository, leaf, asked, deliver, worktrees, wanted } = await makePlan(t);
+  const gone = await worktrees.add(wanted("gone"));
+  fs.rmSync(gone.path, { recursive: true });
+  const broken = await worktrees.add(wanted("broken"));
+  fs.rmSync(path.join(broken.path, ".git"));
+  assert.deepEqual(await deliver(leaf(20, "two")), ["integrated", "landed"]);
+  const place = path.join(temporaryFolder(t), "on-a-disk");
+  git(root, "worktree", "add", "--quiet", "--lock", place, "feature");
+  fs.rmSync(place, { recursive: true });
+  const at = git(root, "rev-parse", "feature");
+  await integrate(repository, asked(leaf(28, "three")));
+  const waits = await land(repository, { plan: "p", target: "feature" });
+  assert.deepEqual([waits.status, git(root, "rev-parse", "feature")], ["dirty", at]);
+  assert.match(
+    String(waits.message),
+    /gone\. Bring it back, or remove it with git worktree remove/,
+  );
+  git(root, "worktree", "remove", "--force", "--force", place);
+  assert.equal((await land(repository, { plan: "p", target: "feature" })).status, "landed");
+});
+
 test("an untracked file that would be overwritten keeps the target from moving", async (t) => {
   const { root, repository, first, asked } = await makePlan(t, { untouched: false });
   git(root, "checkout", "--quiet", "feature");

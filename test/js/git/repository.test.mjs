@@ -256,7 +256,7 @@ test("a branch is found where it is checked out, with what is changed there", as
   git(root, "worktree", "add", "--quiet", "-b", "other", linked);
   git(root, "branch", "free");
   assert.equal(await whereIs(repository, "free"), undefined);
-  const clean = { path: linked, clean: true, changed: [], operation: "" };
+  const clean = { path: linked, isThere: true, clean: true, changed: [], operation: "" };
   assert.deepEqual(await whereIs(repository, "other"), clean);
   write(linked, { untracked: "x" });
   assert.deepEqual(
