@@ -24,7 +24,7 @@ import { GATE_MS, Ledger } from "./chaos/ledger.mjs";
 import { Machine } from "./chaos/machine.mjs";
 import { ProviderMember, SessionMember, signalTo } from "./chaos/members.mjs";
 import { Plans } from "./chaos/plans.mjs";
-import { Pulse } from "./chaos/pulse.mjs";
+import { clock, Pulse } from "./chaos/pulse.mjs";
 import { makeSchedule } from "./chaos/schedule.mjs";
 import { HostWatch } from "./chaos/watch.mjs";
 import { CommandFailed, say } from "./commands.mjs";
@@ -69,6 +69,7 @@ class Chaos {
   #wrong = new Map();
   /** Problems that were reported. */
   #said = 0;
+  #busyUntil = 0;
   /** Hosts that were stopped at some time. @type {Set<number>} */
   #stopped = new Set();
 
@@ -198,10 +199,13 @@ class Chaos {
   }
 
   /**
-   * It works for long and answers nobody meanwhile: no session may take it for hung.
+   * It works for long and answers nobody meanwhile: no session may take it for hung. Not twice in a row: those who
+   * wait for an answer would find it lost.
    * @param {number} pid @param {SessionMember} session @param {ProviderMember} provider
    */
   busy(pid, session, provider) {
+    if (clock() < this.#busyUntil) return;
+    this.#busyUntil = clock() + 2 * BUSY_MS;
     signalTo(pid, "SIGUSR2");
     session.call(provider.name, "echo");
     setTimeout(() => {

@@ -1,6 +1,7 @@
 // What plans need of this process: their journal, programs whose output is a file, and agents.
 
 import { spawn } from "node:child_process";
+import crypto from "node:crypto";
 import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
@@ -193,6 +194,23 @@ export class PlanWork {
     makePrivateFolder(path.join(this.#folder, checkedName(plan)));
     const file = this.#logFile(plan, name);
     await fs.appendFile(file, text.slice(0, MOST_LOG), { mode: 0o600 });
+  }
+
+  /**
+   * What a program has written and the environment in which it ran, in one number each, so that a later look can tell
+   * whether they are still the same. W3C trace context is left out.
+   * @param {{plan: string, name: string, env?: Record<string, string>}} asked
+   * @returns {Promise<{log: string, environment: string}>} SHA-256, in hex digits
+   */
+  async digests({ plan, name, env }) {
+    const log = crypto.createHash("sha256");
+    const file = await fs.open(this.#logFile(plan, name), "r").catch(() => undefined);
+    if (file) for await (const bytes of file.createReadStream()) log.update(bytes);
+    const seen = Object.entries(environment({ env })).sort(([one], [other]) =>
+      one < other ? -1 : 1,
+    );
+    const variables = crypto.createHash("sha256").update(JSON.stringify(seen));
+    return { log: log.digest("hex"), environment: variables.digest("hex") };
   }
 
   /** @param {string} plan */

@@ -141,6 +141,7 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
       awake: async (holder, on) => (await plans()).awake(holder, on),
       readLog: async (asked) => (await plans()).readLog(asked),
       writeLog: async (asked) => (await plans()).writeLog(asked),
+      digests: async (asked) => (await plans()).digests(asked),
       removeLogs: async (plan) => (await plans()).removeLogs(plan),
     },
     worktree: {

@@ -9,7 +9,7 @@ const LSOF_MS = 10_000;
 const MOST_OUTPUT = 16 * 1024 * 1024;
 const MOST_NAME = 40;
 
-/** @typedef {{pid: number, name: string}} Holder */
+/** @typedef {{pid: number, parent: number, name: string}} Holder */
 
 /** @param {string} folder @param {string} place */
 const isIn = (folder, place) => place === folder || place.startsWith(folder + path.sep);
@@ -18,23 +18,27 @@ const isIn = (folder, place) => place === folder || place.startsWith(folder + pa
 async function lookAt(pid, folder) {
   try {
     if (!isIn(folder, await fs.readlink(`/proc/${pid}/cwd`))) return [];
-    const name = (await fs.readFile(`/proc/${pid}/comm`, "utf8")).trim();
-    return [{ pid: Number(pid), name: visible(name).slice(0, MOST_NAME) }];
+    // pid (name) state parent …; a name may have any character.
+    const stat = await fs.readFile(`/proc/${pid}/stat`, "utf8");
+    const end = stat.lastIndexOf(")");
+    const name = visible(stat.slice(stat.indexOf("(") + 1, end)).slice(0, MOST_NAME);
+    return [{ pid: Number(pid), parent: Number(stat.slice(end + 2).split(" ")[1]), name }];
   } catch {
     return []; // it has ended, or belongs to another user
   }
 }
 
-/** @param {string} output of lsof -F pcn @param {string} folder @returns {Holder[]} */
+/** @param {string} output of lsof -F pcRn @param {string} folder @returns {Holder[]} */
 export function readLsof(output, folder) {
   /** @type {Holder[]} */
   const found = [];
-  let [pid, name] = [0, ""];
+  let [pid, parent, name] = [0, 0, ""];
   for (const line of output.split("\n")) {
     const value = line.slice(1);
     if (line[0] === "p") pid = Number(value);
+    if (line[0] === "R") parent = Number(value);
     if (line[0] === "c") name = visible(value).slice(0, MOST_NAME);
-    if (line[0] === "n" && isIn(folder, value)) found.push({ pid, name });
+    if (line[0] === "n" && isIn(folder, value)) found.push({ pid, parent, name });
   }
   return found;
 }
@@ -43,7 +47,7 @@ export function readLsof(output, folder) {
 function askLsof(folder) {
   const options = { timeout: LSOF_MS, maxBuffer: MOST_OUTPUT };
   return new Promise((resolve) => {
-    execFile("lsof", ["-a", "-d", "cwd", "-Fpcn"], options, (error, stdout) => {
+    execFile("lsof", ["-a", "-d", "cwd", "-FpcRn"], options, (error, stdout) => {
       resolve(stdout === "" && error ? undefined : readLsof(stdout, folder));
     });
   });

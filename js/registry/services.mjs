@@ -49,6 +49,7 @@ export const SERVICES = /** @type {const} */ ({
     awake: "process",
     readLog: "fs:read:own",
     writeLog: "fs:write:own",
+    digests: "fs:read:own",
     removeLogs: "fs:write:own",
   },
   worktree: { use: "worktree", protectedIn: "worktree" },

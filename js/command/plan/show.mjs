@@ -84,9 +84,43 @@ const workText = (work) =>
     ? `agent: ${work.instructions}`
     : (work.command ?? [work.executable, ...(work.args ?? [])].join(" "));
 
+/** @param {{files: number, insertions: number, deletions: number}} work */
+const changesText = ({ files, insertions, deletions }) =>
+  `${counted(files, "file")}, +${insertions} -${deletions}`;
+
+/**
+ * Below each what it has started.
+ * @param {Output} output @param {{pid: number, parent: number, name: string}[]} all
+ * @param {number} [of] a process; else those that none of them has started
+ */
+function showProcesses(output, all, of, inset = "  ") {
+  const pids = new Set(all.map(({ pid }) => pid));
+  const some = all.filter(({ parent }) => (of === undefined ? !pids.has(parent) : parent === of));
+  for (const { pid, name } of some) {
+    output.say(`${inset}${pid} ${name}`);
+    showProcesses(output, all, pid, `${inset}  `);
+  }
+}
+
+/** What is known of a node, by name; "" is left out. @param {any} node @returns {[string, string][]} */
+function factsOf({ evidence, tested, workSummary: own, aggregatedWorkSummary: all, ...node }) {
+  const commits = [node.baseCommit, node.completedCommit].filter(Boolean);
+  return [
+    ["worktree", node.worktreePath ?? ""],
+    ["session", node.sessionId ?? ""],
+    ["commits", commits.join("..")],
+    ["changes", own.files > 0 ? changesText(own) : ""],
+    ["in all", all && all.files !== own.files ? changesText(all) : ""],
+    ["tested", tested ? `tree ${tested.tree.slice(0, 10)} with ${tested.command}` : ""],
+    ["usage", usageText(node.metrics)],
+    ["last line", node.lastLine ?? ""],
+    ["evidence", evidence?.summary ?? ""],
+  ];
+}
+
 /** @param {Output} output @param {any} node */
 export function showNode(output, node) {
-  const { id, name, config, evidence, workSummary: work } = node;
+  const { id, name, config, evidence, processes = [] } = node;
   output.say(
     signOf(node.status),
     " ",
@@ -97,22 +131,13 @@ export function showNode(output, node) {
   for (const phase of ["prechecks", "work", "postchecks"]) {
     if (config[phase]) field(output, phase, workText(config[phase]));
   }
-  field(output, "worktree", node.worktreePath ?? "");
-  field(output, "session", node.sessionId ?? "");
-  field(output, "commits", [node.baseCommit, node.completedCommit].filter(Boolean).join(".."));
-  if (work.files > 0)
-    field(
-      output,
-      "changes",
-      `${counted(work.files, "file")}, +${work.insertions} -${work.deletions}`,
-    );
-  field(output, "usage", usageText(node.metrics));
-  field(output, "last line", node.lastLine ?? "");
-  if (evidence) field(output, "evidence", evidence.summary);
+  for (const [label, text] of factsOf(node)) field(output, label, text);
   for (const finding of evidence?.findings ?? []) {
     output.say("  ", typeof finding === "string" ? finding : JSON.stringify(finding));
   }
-  if (work.text) output.sayAll(work.text, "  ");
+  if (node.workSummary.text) output.sayAll(node.workSummary.text, "  ");
+  if (processes.length > 0) output.say("processes");
+  showProcesses(output, processes);
   for (const attempt of node.attempts) showAttempt(output, attempt);
 }
 

@@ -4,7 +4,8 @@ import { visible } from "../../base/visible.mjs";
 import { health } from "./health.mjs";
 import { exportPlan, importPlan } from "./importing.mjs";
 import { outcomeText } from "./news.mjs";
-import { attemptsOf, HANDLERS, nodeView, serve } from "./tools.mjs";
+import { attemptsOf, nodeView } from "./node-view.mjs";
+import { HANDLERS, serve } from "./tools.mjs";
 
 const MOST_DIFF = 2 * 1024 * 1024;
 const MOST_NODES = 10_000;
@@ -131,8 +132,8 @@ const ASKED = {
   validate: (plans, { plan }, asker) => plans.validate(plan, asker),
   create,
   show: (plans, { planId }) => show(plans, planId),
-  node: (plans, { planId, nodeId }) => ({
-    ...nodeView(plans, planId, nodeId),
+  node: async (plans, { planId, nodeId }) => ({
+    ...(await nodeView(plans, planId, nodeId)),
     attempts: attemptsOf(plans.view({ view: "node", planId, nodeId })),
   }),
   follow,

@@ -102,6 +102,17 @@ export async function work(run) {
 }
 
 /**
+ * What its checks have passed on, and how.
+ * @param {NodeRun} run @param {{tree: string, tip: string}} found
+ */
+async function testedOf(run, { tree, tip }) {
+  const { postchecks: checks } = run.node;
+  const of = { plan: run.plan.id, name: run.logName("postchecks") };
+  const digest = await run.services.plans.digests({ ...of, env: run.environment(checks.env) });
+  return { tree, tip, command: run.shown(checks), exitCode: 0, digest, trace: run.traceparent };
+}
+
+/**
  * A leaf is checked as it would land: what was tested stands in the journal, written by nobody but this.
  * @param {NodeRun} run
  */
@@ -114,8 +125,7 @@ export async function postchecks(run) {
   if (found.status === "conflict") return { conflict: found.conflicts };
   await run.showMerge(found.merge);
   const ended = await workOf(run, node.postchecks, "postchecks");
-  const { tree, tip } = found;
-  return { ...ended, tested: { tree, tip, command: run.shown(node.postchecks), exitCode: 0 } };
+  return { ...ended, tested: await testedOf(run, found) };
 }
 
 // ---- commit ----------------------------------------------------------------------------------------

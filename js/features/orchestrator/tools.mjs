@@ -2,7 +2,9 @@
 
 import { ToolError } from "../../../sdk/node/errors.mjs";
 import { visible } from "../../base/visible.mjs";
+import { fitted } from "./fitted.mjs";
 import { outcomeText } from "./news.mjs";
+import { attemptsOf, nodeView, picked } from "./node-view.mjs";
 import { PlanError } from "./plan-error.mjs";
 import { NODE_KEYS, PLAN_KEYS } from "./parameters.mjs";
 
@@ -16,10 +18,6 @@ const MOST_DIFF = 12_000;
 
 /** @param {object} answer */
 const text = (answer) => JSON.stringify(answer);
-
-/** @param {Record<string, any>} object @param {string[]} keys */
-const picked = (object, keys) =>
-  Object.fromEntries(Object.entries(object).filter(([key]) => keys.includes(key)));
 
 /**
  * As many nodes as have room.
@@ -77,57 +75,6 @@ function madeAnswer(plans, { planId, notes }) {
     { total, from: 0 },
   );
 }
-
-/** @param {Plans} plans @param {string} planId @param {string} nodeId */
-export function nodeView(plans, planId, nodeId) {
-  const node = plans.view({ view: "node", planId, nodeId });
-  const last = node.attempts.at(-1);
-  const steps = Object.assign({}, ...(last?.steps ?? []));
-  const detail = (/** @type {string} */ phase) =>
-    last?.phases.find((/** @type {any} */ one) => one.phase === phase)?.detail ?? {};
-  const { attempts, commit, changes, usage, busy, ...rest } = node;
-  return {
-    ...rest,
-    config: picked(node, ["prechecks", "work", "postchecks", "expectsNoChanges", "mostRetries"]),
-    baseCommit: steps.worktree?.commit,
-    completedCommit: commit,
-    worktreePath: steps.worktree?.path,
-    sessionId: steps.sessionId,
-    scheduledAt: last?.scheduledAt,
-    startedAt: last?.startedAt,
-    endedAt: last?.endedAt,
-    evidence: detail("commit").evidence,
-    workSummary: { ...changes, ...(detail("work").summary && { text: detail("work").summary }) },
-    metrics: usage,
-    phaseMetrics: (last?.phases ?? []).map(
-      (/** @type {any} */ { phase, status, startedAt, endedAt }) => ({
-        ...{ phase, status, ms: endedAt ? endedAt - startedAt : undefined },
-      }),
-    ),
-    lastLine: plans.lineOf(planId, nodeId) || undefined,
-    attempts: attempts.length,
-    running: busy,
-  };
-}
-
-/** @param {Record<string, any>} node with attempts */
-export const attemptsOf = (node) =>
-  node.attempts.map(
-    (/** @type {any} */ { attempt, status, phases, steps, startedAt, endedAt, interruptions }) => {
-      const facts = Object.assign({}, ...steps);
-      const failed = phases.find((/** @type {any} */ one) => one.status === "failed");
-      const made = phases.find((/** @type {any} */ one) => one.phase === "commit")?.detail?.commit;
-      return {
-        ...{ attempt, status, startedAt, endedAt, ...(interruptions && { interruptions }) },
-        phases: phases.map((/** @type {any} */ one) =>
-          picked(one, ["phase", "status", "startedAt", "endedAt"]),
-        ),
-        ...(failed && { error: failed.detail?.error }),
-        ...(facts.sessionId && { sessionId: facts.sessionId }),
-        ...(made && { commit: made }),
-      };
-    },
-  );
 
 /** @param {Plans} plans @param {string} planId @param {string} nodeId */
 async function failureContext(plans, planId, nodeId) {
@@ -329,7 +276,7 @@ export async function serve(plans, name, args, asker, signal) {
 /** For the model. @param {Plans} plans @param {string} name @param {any} args @param {Asker} asker @param {AbortSignal} [signal] */
 export async function answer(plans, name, args, asker, signal) {
   try {
-    return await serve(plans, name, args, asker, signal);
+    return fitted(await serve(plans, name, args, asker, signal));
   } catch (error) {
     throw failureOf(/** @type {any} */ (error).cause ?? error);
   }

@@ -174,3 +174,14 @@ test("a plan is a trace: attempts are below it, phases below these, and programs
   assert.equal(new Set(spans.map(({ traceId }) => traceId)).size, 1);
   assert.equal(new Set(spans.map(({ spanId }) => spanId)).size, spans.length);
 });
+
+test("a node whose text is longer than a result is told with what was left out", async (t) => {
+  const { create, ask } = await plansRig(t);
+  const instructions = "y".repeat(100_000);
+  const work = { type: "agent", instructions };
+  const planId = await create({ startPaused: true, nodes: [{ id: "long", work }] });
+  for (const tool of ["get_copilot_node", "get_copilot_node_details"]) {
+    const { config, cut } = await ask(tool, { planId, nodeId: "long" });
+    assert.equal(config.work.instructions.length + cut["config.work.instructions"], 100_000);
+  }
+});

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import crypto from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
@@ -50,6 +51,54 @@ test("a diamond of commands lands in its target, and the checkout is as it was",
       ),
   });
 });
+
+test(
+  "a node says what works for it, what was tested, and what has come together in it",
+  linux,
+  async (t) => {
+    const { repo, home, git, create, ended, ask } = await plansRig(t);
+    const flag = path.join(repo, ".git", "go-on");
+    const wait = `until [ -f '${flag}' ]; do sleep 0.05; done`;
+    const planId = await create({
+      targetBranch: "feature/x",
+      nodes: [
+        { id: "root", work: "echo root > root.txt" },
+        {
+          ...{ id: "leaf", dependencies: ["root"], work: `echo 2 > a.txt; ${wait}` },
+          postchecks: "cat root.txt",
+        },
+      ],
+    });
+    const nodeOf = (/** @type {string} */ nodeId) => ask("get_copilot_node", { planId, nodeId });
+    const { processes, tested } = await waitFor(async () => {
+      const seen = await nodeOf("leaf");
+      return seen.processes?.length > 1 && seen;
+    });
+    const names = processes.map((/** @type {any} */ one) => one.name);
+    assert.deepEqual([names, tested], [["sh", "sleep"], undefined]);
+    assert.equal(processes[1].parent, processes[0].pid);
+    fs.writeFileSync(flag, "");
+    await ended(planId);
+    const [root, leaf] = [
+      await nodeOf("root"),
+      await ask("get_copilot_node_details", { planId, nodeId: "leaf" }),
+    ];
+    assert.deepEqual(root.workSummary, { files: 1, insertions: 1, deletions: 0 });
+    assert.equal(root.aggregatedWorkSummary, undefined, "it is no leaf");
+    assert.deepEqual(leaf.workSummary, { files: 1, insertions: 1, deletions: 1 });
+    assert.deepEqual(leaf.aggregatedWorkSummary, { files: 2, insertions: 2, deletions: 1 });
+    assert.deepEqual(leaf.processes, []);
+    const { digest, trace, ...rest } = leaf.tested;
+    const tree = git("rev-parse", "feature/x^{tree}");
+    const tip = git("rev-parse", "main");
+    assert.deepEqual(rest, { tree, tip, command: "cat root.txt", exitCode: 0 });
+    const log = path.join(home, "tap", "plans", planId, "leaf-1-postchecks.log");
+    const hash = crypto.createHash("sha256").update(fs.readFileSync(log)).digest("hex");
+    assert.equal(digest.log, hash);
+    assert.match(digest.environment, /^[0-9a-f]{64}$/);
+    assert.match(trace, /^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+  },
+);
 
 test("a node that fails blocks what depends on it, says why, and is retried from there", async (t) => {
   const { repo, create, ended, ask } = await plansRig(t);

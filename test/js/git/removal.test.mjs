@@ -150,10 +150,10 @@ test("a worktree in which a process works stays, and the process is named", linu
 
 test("lsof's answer is read where there is no /proc", () => {
   const output =
-    "p12\ncbash\nfcwd\nn/w/p-n-1/deep\np13\nczsh\nfcwd\nn/w/p-n-10\np14\ncvi\nn/w/p-n-1\n";
+    "p12\nR1\ncbash\nfcwd\nn/w/p-n-1/deep\np13\nczsh\nfcwd\nn/w/p-n-10\np14\nR12\ncvi\nn/w/p-n-1\n";
   assert.deepEqual(readLsof(output, "/w/p-n-1"), [
-    { pid: 12, name: "bash" },
-    { pid: 14, name: "vi" },
+    { pid: 12, parent: 1, name: "bash" },
+    { pid: 14, parent: 12, name: "vi" },
   ]);
 });
 

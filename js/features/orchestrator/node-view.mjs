@@ -1,0 +1,99 @@
+// A node as the model and a person see it: what it is, what it has made, and what works for it.
+
+/** @typedef {import("./plans.mjs").Plans} Plans */
+
+/** What a plan says of a node. */
+const CONFIG = ["prechecks", "work", "postchecks", "expectsNoChanges", "mostRetries"];
+
+/** @param {Record<string, any>} object @param {string[]} keys */
+export const picked = (object, keys) =>
+  Object.fromEntries(Object.entries(object).filter(([key]) => keys.includes(key)));
+
+/** What is known of a phase, in the last attempt. @param {Record<string, any>} node @param {string} phase @returns {Record<string, any>} */
+const detailOf = (node, phase) =>
+  node.attempts.at(-1)?.phases.find((/** @type {any} */ one) => one.phase === phase)?.detail ?? {};
+
+/**
+ * What has come together at a leaf since the plan's base; with a target only what was merged.
+ * @param {Plans} plans @param {string} planId @param {Record<string, any>} node
+ * @returns {Promise<{files: number, insertions: number, deletions: number} | undefined>} undefined: it is no leaf, or
+ *   has made nothing yet
+ */
+async function aggregatedOf(plans, planId, node) {
+  if (node.dependents.length > 0 || !node.commit) return undefined;
+  const { git, repository, head, facts } = await plans.openPlan(planId);
+  if (head.targetBranch) return detailOf(node, "merge-ri").changes ?? NOTHING;
+  const lines = await git.linesBetween(repository, facts.baseCommit, node.commit);
+  const { insertions, deletions } = lines;
+  return { files: lines.files.length, insertions, deletions };
+}
+
+const NOTHING = { files: 0, insertions: 0, deletions: 0 };
+
+/** Those in the node's worktree. @param {Plans} plans @param {string} planId @param {string | undefined} folder */
+async function processesOf(plans, planId, folder) {
+  if (!folder) return [];
+  const { git } = await plans.openPlan(planId);
+  return (await git.holdersOf(folder)) ?? [];
+}
+
+/** @param {Plans} plans @param {string} planId @param {string} nodeId */
+export async function nodeView(plans, planId, nodeId) {
+  const node = plans.view({ view: "node", planId, nodeId });
+  const last = node.attempts.at(-1);
+  const steps = Object.assign({}, ...(last?.steps ?? []));
+  const { summary } = detailOf(node, "work");
+  const { attempts, commit, changes, usage, busy, ...all } = node;
+  const config = picked(all, CONFIG);
+  const rest = Object.fromEntries(Object.entries(all).filter(([key]) => !CONFIG.includes(key)));
+  // A repository that has gone is no reason to say nothing.
+  const unknown = () => undefined;
+  const [processes, aggregatedWorkSummary] = await Promise.all([
+    processesOf(plans, planId, steps.worktree?.path).catch(unknown),
+    aggregatedOf(plans, planId, node).catch(unknown),
+  ]);
+  return {
+    ...rest,
+    config,
+    baseCommit: steps.worktree?.commit,
+    completedCommit: commit,
+    worktreePath: steps.worktree?.path,
+    sessionId: steps.sessionId,
+    scheduledAt: last?.scheduledAt,
+    startedAt: last?.startedAt,
+    endedAt: last?.endedAt,
+    processes,
+    evidence: detailOf(node, "commit").evidence,
+    tested: detailOf(node, "postchecks").tested,
+    workSummary: { ...changes, ...(summary && { text: summary }) },
+    aggregatedWorkSummary,
+    metrics: usage,
+    phaseMetrics: (last?.phases ?? []).map(
+      (/** @type {any} */ { phase, status, startedAt, endedAt }) => ({
+        ...{ phase, status, ms: endedAt ? endedAt - startedAt : undefined },
+      }),
+    ),
+    lastLine: plans.lineOf(planId, nodeId) || undefined,
+    attempts: attempts.length,
+    running: busy,
+  };
+}
+
+/** @param {Record<string, any>} node with attempts */
+export const attemptsOf = (node) =>
+  node.attempts.map(
+    (/** @type {any} */ { attempt, status, phases, steps, startedAt, endedAt, interruptions }) => {
+      const facts = Object.assign({}, ...steps);
+      const failed = phases.find((/** @type {any} */ one) => one.status === "failed");
+      const made = phases.find((/** @type {any} */ one) => one.phase === "commit")?.detail?.commit;
+      return {
+        ...{ attempt, status, startedAt, endedAt, ...(interruptions && { interruptions }) },
+        phases: phases.map((/** @type {any} */ one) =>
+          picked(one, ["phase", "status", "startedAt", "endedAt"]),
+        ),
+        ...(failed && { error: failed.detail?.error }),
+        ...(facts.sessionId && { sessionId: facts.sessionId }),
+        ...(made && { commit: made }),
+      };
+    },
+  );
