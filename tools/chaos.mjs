@@ -28,6 +28,7 @@ import { clock, Pulse } from "./chaos/pulse.mjs";
 import { makeSchedule } from "./chaos/schedule.mjs";
 import { HostWatch } from "./chaos/watch.mjs";
 import { CommandFailed, say } from "./commands.mjs";
+import { option } from "./option.mjs";
 import { setUp } from "./setup.mjs";
 import { freePort } from "../test/support/cli.mjs";
 import { describeProcess, killAll, processesOf } from "../test/support/processes.mjs";
@@ -381,12 +382,6 @@ export async function chaos(seed, minutes) {
   } finally {
     await run.dispose();
   }
-}
-
-/** @param {string} name @param {number} otherwise */
-function option(name, otherwise) {
-  const at = process.argv.indexOf(`--${name}`);
-  return at < 0 ? otherwise : Number(process.argv[at + 1]);
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {

@@ -6,6 +6,7 @@ import process from "node:process";
 import { isDeepStrictEqual } from "node:util";
 import { contained, runWithFaults } from "../test/js/features/plan-faults.mjs";
 import { CommandFailed, say } from "./commands.mjs";
+import { option } from "./option.mjs";
 import { setUp } from "./setup.mjs";
 
 const AT_A_TIME = 2;
@@ -64,12 +65,6 @@ class Faults {
     await Promise.all(Array.from({ length: AT_A_TIME }, walk));
     return this.#last;
   }
-}
-
-/** @param {string} name @param {number} otherwise */
-function option(name, otherwise) {
-  const at = process.argv.indexOf(`--${name}`);
-  return at < 0 ? otherwise : Number(process.argv[at + 1]);
 }
 
 try {
