@@ -2,7 +2,7 @@
 
 import { checkCommit } from "./names.mjs";
 
-const MOST_DIFF = 64 * 1024;
+export const MOST_DIFF = 64 * 1024;
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
 /** @typedef {{path: string, kind: string, mode: string}} Change kind: A, M, D or T; mode: after it */

@@ -13,7 +13,7 @@ import { attemptRef, commitsOf, setOnce } from "./refs.mjs";
 const COMMIT_MS = 600_000;
 const STAGE_MS = 600_000;
 /** What agents leave there is evidence and no part of the work. */
-const EVIDENCE = ".orchestrator";
+export const EVIDENCE = ".orchestrator";
 const TRAILER = "Plan-Node";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */

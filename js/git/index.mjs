@@ -11,6 +11,7 @@ export { expireDeleted, markDeleted } from "./deleted.mjs";
 export { diffBetween, linesBetween } from "./changes.mjs";
 export { cleanOrphan, searchOrphans, worktreeUse } from "./orphan-search.mjs";
 export { holdersOf } from "./holders.mjs";
+export { diffOfWork } from "./work-diff.mjs";
 export { expireKept, listKept } from "./kept.mjs";
 export { keepMade, missingCommits } from "./adopted.mjs";
 export { land } from "./landing.mjs";

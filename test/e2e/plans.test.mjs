@@ -96,6 +96,7 @@ describe("plans", { concurrency: 1 }, () => {
     assert.equal(git("rev-list", "--count", "main..feature/four"), "1");
     assert.deepEqual(checkoutOf(repo), before);
     assert.ok(wasTold(rig, /Your work on this task failed a check/));
+    assert.ok(wasTold(rig, /What you have changed so far:\n *diff --git/));
     await terminal.submit("/tap-plan");
     await terminal.waitForScreen(/succeeded, 4 nodes: four files/);
     await terminal.exit();
@@ -116,5 +117,21 @@ describe("plans", { concurrency: 1 }, () => {
     const { code, out, err } = await tap(["plan", "run", file], { env, workspace: repo });
     assert.deepEqual([code, err], [0, ""], out);
     assert.equal(git("show", "feature/one:root.txt"), "root");
+    // An agent that starts anew is told what was said when it was retried.
+    const again = {
+      name: "again",
+      nodes: [{ id: "n", work: "@agent write the left", postchecks: "test -s left.txt" }],
+    };
+    fs.writeFileSync(file, JSON.stringify(again));
+    const failed = await tap(["plan", "run", file], { env, workspace: repo });
+    assert.equal(failed.code, 1, failed.out);
+    const [id] = /p[a-z0-9]{8}/.exec(failed.out) ?? [];
+    const how = ["--from-start", "--instructions", "the root is missing: write the root"];
+    const retried = await tap(["plan", "retry", `${id}/n`, ...how], { env, workspace: repo });
+    assert.equal(retried.code, 0, retried.out + retried.err);
+    await waitFor(() => wasTold(rig, /write the left\s+Heed this, too:\s+the root is missing/), {
+      ...SLOW,
+      what: () => rig.report(),
+    });
   });
 });

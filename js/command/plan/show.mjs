@@ -155,7 +155,11 @@ function diffLine(line) {
 export function showDiff(output, { planId, diffs }) {
   if (diffs.length === 0) output.say(`No node of plan ${planId} has a commit yet.`);
   for (const { nodeId, from, to, text, cut } of diffs) {
-    output.say(faint(`# ${inLine(nodeId)}: git diff ${from.slice(0, 10)} ${to.slice(0, 10)}`));
+    output.say(
+      faint(
+        `# ${inLine(nodeId)}: git diff ${from.slice(0, 10)} ${to.slice(0, 10) || "(not committed)"}`,
+      ),
+    );
     for (const line of text.trimEnd().split("\n")) {
       output.say(diffLine(line.replaceAll("\t", "    ")));
     }

@@ -4,7 +4,7 @@ import { visible } from "../../base/visible.mjs";
 import { health } from "./health.mjs";
 import { exportPlan, importPlan } from "./importing.mjs";
 import { outcomeText } from "./news.mjs";
-import { attemptsOf, nodeView } from "./node-view.mjs";
+import { attemptsOf, diffSince, diffSoFar, nodeView } from "./node-view.mjs";
 import { HANDLERS, serve } from "./tools.mjs";
 
 const MOST_DIFF = 2 * 1024 * 1024;
@@ -105,15 +105,14 @@ async function diff(plans, planId, nodeId) {
   const diffs = [];
   let room = MOST_DIFF;
   for (const id of ids) {
-    const { commit: to, attempts } = plans.view({ view: "node", planId, nodeId: id });
-    const steps = Object.assign({}, ...(attempts.at(-1)?.steps ?? []));
-    const from = nodeId ? steps.worktree?.commit : facts.baseCommit;
-    if (!to || !from) continue;
-    const { text, cut } = await git.diffBetween(repository, from, to, {
-      mostBytes: Math.max(room, 1),
-    });
-    room -= text.length;
-    diffs.push({ nodeId: id, from, to, text, cut });
+    const node = plans.view({ view: "node", planId, nodeId: id });
+    const most = { mostBytes: Math.max(room, 1) };
+    const found = nodeId
+      ? await diffSoFar(git, repository, node, most)
+      : await diffSince(git, repository, facts.baseCommit, node.commit, most);
+    if (!found) continue;
+    room -= found.text.length;
+    diffs.push({ nodeId: id, ...found });
   }
   return { planId, diffs };
 }

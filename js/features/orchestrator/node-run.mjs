@@ -3,6 +3,7 @@
 import { messageOf } from "../../base/errors.mjs";
 import { visible } from "../../base/visible.mjs";
 import { lentTools } from "./node-tools.mjs";
+import { linesShown } from "./node-view.mjs";
 import * as phases from "./phases.mjs";
 
 const { Again, PhaseFailed, lastLinesOf } = phases;
@@ -23,6 +24,7 @@ const SHELLS = /** @type {Record<string, string[]>} */ ({
   cmd: ["cmd.exe", "/d", "/s", "/c"],
 });
 const MOST_CONTEXT = 16_000;
+const MOST_DIFF = 6000;
 /** Why a service that is a request to the gateway is unavailable. */
 const GATEWAY_GONE = new Set(["DISCONNECTED", "NO_GATEWAY", "TIMEOUT"]);
 const AGAIN_MS = 1000;
@@ -244,17 +246,23 @@ export class NodeRun {
 
   // ---- agents --------------------------------------------------------------------------------------
 
-  /** What failed before, for an agent that is to go on. */
-  async #context() {
+  /** What failed before, and what is in the worktree, for an agent that goes on. Hostile text. */
+  async #failure() {
     const { before } = this.effect;
-    if (!before) return "";
-    const failed = before.phases.find((/** @type {any} */ { status }) => status === "failed");
-    const { error, lastLines = "" } = failed?.detail ?? {};
-    const { instructions = "" } = before.request ?? {};
-    return [instructions, failed && `Phase ${failed.phase} failed: ${error?.message}`, lastLines]
+    const failed = before?.phases.find((/** @type {any} */ { status }) => status === "failed");
+    if (!failed) return "";
+    const { error, lastLines = "" } = failed.detail ?? {};
+    const { text } = await this.git
+      .diffOfWork(this.repository, this.worktree, { mostBytes: MOST_DIFF })
+      .catch(() => ({ text: "" }));
+    return [
+      `Phase ${failed.phase} failed: ${error?.message}`,
+      lastLines,
+      text && `What you have changed so far:\n${linesShown(text)}`,
+    ]
       .filter(Boolean)
       .join("\n")
-      .slice(-MOST_CONTEXT);
+      .slice(0, MOST_CONTEXT);
   }
 
   /** @param {Record<string, any>} work */
@@ -264,7 +272,7 @@ export class NodeRun {
     const resume = this.#steps.sessionId !== undefined;
     const sessionId = this.#steps.sessionId ?? crypto.randomUUID();
     if (!resume) await this.step({ sessionId }, { sync: true });
-    const context = resume ? await this.#context() : "";
+    const context = resume ? await this.#failure() : "";
     const tools = await lentTools(this, work.tools ?? []);
     const before = await this.plan.lookAtCheckout();
     const result = await workers.run(
@@ -276,7 +284,7 @@ export class NodeRun {
           checkout: this.repository.root,
           name: this.node.name,
         },
-        ...{ instructions: this.#instructions(work, context), resume, signal: this.signal },
+        ...{ instructions: this.#instructions(work, context !== ""), resume, signal: this.signal },
         ...(context && { context }),
         ...(work.model && { model: work.model }),
         ...(work.allowedUrls && { allowedUrls: work.allowedUrls }),
@@ -297,10 +305,13 @@ export class NodeRun {
     return this.#agentEnd(result, await this.plan.changedSince(before));
   }
 
-  /** @param {Record<string, any>} work @param {string} context */
-  #instructions(work, context) {
-    if (context === "") return work.instructions;
-    return `Your work on this task failed a check. Mend it. The task was:\n${work.instructions}`;
+  /** With what was said when it was retried. @param {Record<string, any>} work @param {boolean} again it has failed a check */
+  #instructions({ instructions }, again) {
+    const { instructions: now = "" } = this.effect.before?.request ?? {};
+    const task = again
+      ? `Your work on this task failed a check. Mend it. The task was:\n${instructions}`
+      : instructions;
+    return now === "" ? task : `${task}\n\nHeed this, too:\n${now}`;
   }
 
   /** @param {any} result @param {string[]} touched files of the user's checkout that changed meanwhile */

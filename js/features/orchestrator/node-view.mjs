@@ -1,5 +1,7 @@
 // A node as the model and a person see it: what it is, what it has made, and what works for it.
 
+import { visible } from "../../base/visible.mjs";
+
 /** @typedef {import("./plans.mjs").Plans} Plans */
 
 /** What a plan says of a node. */
@@ -29,6 +31,40 @@ async function aggregatedOf(plans, planId, node) {
 }
 
 const NOTHING = { files: 0, insertions: 0, deletions: 0 };
+
+/** @typedef {{from: string, to: string, text: string, cut: boolean}} Diff to: a commit; "": a worktree; text: hostile */
+
+/**
+ * @param {any} git @param {any} repository @param {string} from a commit @param {string} [to]
+ * @param {{mostBytes: number}} [options]
+ * @returns {Promise<Diff | undefined>} undefined: nothing was committed
+ */
+export async function diffSince(git, repository, from, to, options) {
+  if (!to) return undefined;
+  return { from, to, ...(await git.diffBetween(repository, from, to, options)) };
+}
+
+/**
+ * What a node has changed: what it has committed, and before that what is in its worktree.
+ * @param {any} git @param {any} repository @param {Record<string, any>} node with attempts
+ * @param {{mostBytes: number}} options
+ * @returns {Promise<Diff | undefined>} undefined: it has not begun
+ */
+export async function diffSoFar(git, repository, node, options) {
+  const { worktree, shows } = Object.assign({}, ...(node.attempts.at(-1)?.steps ?? []));
+  const from = worktree?.commit;
+  if (!from) return undefined;
+  // What is shown to the checks is not the node's alone.
+  const made = detailOf(node, "commit").commit ?? (shows ? node.commit : undefined);
+  if (made === undefined && worktree.path) {
+    const work = await git.diffOfWork(repository, worktree, options).catch(() => undefined);
+    if (work) return { from, to: "", ...work };
+  }
+  return diffSince(git, repository, from, made ?? node.commit, options);
+}
+
+/** @param {string} hostile */
+export const linesShown = (hostile) => hostile.split("\n").map(visible).join("\n");
 
 /** Those in the node's worktree. @param {Plans} plans @param {string} planId @param {string | undefined} folder */
 async function processesOf(plans, planId, folder) {

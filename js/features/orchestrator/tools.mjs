@@ -4,7 +4,7 @@ import { ToolError } from "../../../sdk/node/errors.mjs";
 import { visible } from "../../base/visible.mjs";
 import { fitted } from "./fitted.mjs";
 import { outcomeText } from "./news.mjs";
-import { attemptsOf, nodeView, picked } from "./node-view.mjs";
+import { attemptsOf, diffSoFar, linesShown, nodeView, picked } from "./node-view.mjs";
 import { PlanError } from "./plan-error.mjs";
 import { NODE_KEYS, PLAN_KEYS } from "./parameters.mjs";
 
@@ -86,21 +86,14 @@ async function failureContext(plans, planId, nodeId) {
   const { error, exitCode, lastLines, files, nodes } = failed.detail ?? {};
   const facts = Object.assign({}, ...last.steps);
   const { git, repository } = await plans.openPlan(planId);
-  const from = facts.worktree?.commit;
-  const diff =
-    from && node.commit && from !== node.commit
-      ? await git.diffBetween(repository, from, node.commit, { mostBytes: MOST_DIFF })
-      : { text: "" };
+  const diff = await diffSoFar(git, repository, node, { mostBytes: MOST_DIFF });
   return {
     ...{ nodeId, phase: failed.phase, error, exitCode, lastLines, files, nodes },
-    ...{ diff: visibleLines(diff.text), dependencies: node.dependencies },
+    ...{ diff: linesShown(diff?.text ?? ""), dependencies: node.dependencies },
     worktreePath: facts.worktree?.path,
     next: "retry_copilot_node goes on from this phase; from: start does all of it again.",
   };
 }
-
-/** @param {string} hostile */
-const visibleLines = (hostile) => hostile.split("\n").map(visible).join("\n");
 
 /** @param {Plans} plans @param {string} planId @param {string} nodeId @param {{phase?: string, attempt?: number, from?: number, most?: number}} [asked] */
 async function logsOf(plans, planId, nodeId, { phase, attempt, from, most = 16_000 } = {}) {
@@ -113,7 +106,7 @@ async function logsOf(plans, planId, nodeId, { phase, attempt, from, most = 16_0
     phase: wanted,
     attempt: attempt ?? node.attempt,
     ...log,
-    text: visibleLines(log.text),
+    text: linesShown(log.text),
   };
 }
 

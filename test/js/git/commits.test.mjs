@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { bring } from "../../../js/git/bring.mjs";
 import { changesBetween, diffBetween, linesBetween } from "../../../js/git/changes.mjs";
 import { commitWork, withTrailer } from "../../../js/git/commits.mjs";
+import { diffOfWork } from "../../../js/git/work-diff.mjs";
 import { commit, commitOn, filesOf, git, gitWorks, makeRepository, write } from "./rig.mjs";
 
 const posix = { skip: process.platform === "win32" && "needs a shell script" };
@@ -234,4 +235,31 @@ test("lines and text of a difference are counted and bounded", async (t) => {
   assert.deepEqual([cut.text.length, cut.cut], [50, true]);
   assert.deepEqual(await changesBetween(repository, first, first), []);
   await assert.rejects(diffBetween(repository, "--output=x", at), { code: "INVALID" });
+});
+
+test("what is in a worktree is told before it is committed, and nothing of it is changed by that", async (t) => {
+  const { root, repository, worktrees, wanted, first } = await makeRepository(t);
+  const made = await worktrees.add(wanted());
+  const look = async () => (await diffOfWork(repository, made)).text;
+  assert.equal(await look(), "");
+  git(made.path, "rm", "--quiet", "b.txt");
+  write(made.path, { "a.txt": "2\n", "new.txt": "new\n", ".gitignore": "out\n" });
+  write(made.path, { out: "x\n", ".orchestrator/evidence/n.json": "{}" });
+  const before = git(made.path, "status", "--porcelain", "--ignored");
+  const objects = git(root, "count-objects");
+  const text = await look();
+  for (const part of [/a\.txt\n[^]*-a\n\+2\n/, /new\.txt\nnew file/, /b\.txt\ndeleted file/]) {
+    assert.match(text, part);
+  }
+  assert.doesNotMatch(text, /b\/out|evidence/);
+  assert.equal(git(made.path, "status", "--porcelain", "--ignored"), before);
+  assert.equal(git(root, "count-objects"), objects);
+  git(made.path, "commit", "--quiet", "--all", "--message=mine");
+  assert.match(await look(), /a\.txt\n[^]*-a\n\+2\n/, "the agent's own commits are its work");
+  const { cut } = await diffOfWork(repository, made, { mostBytes: 20 });
+  assert.deepEqual([cut, made.commit], [true, first]);
+  assert.deepEqual(
+    fs.readdirSync(made.admin).filter((name) => name.startsWith("tap-diff")),
+    [],
+  );
 });
