@@ -401,17 +401,16 @@ export class LineSource {
   expectEvery(ms: number): void;
   /** Something has come that is no line: it ends a silence. */
   heard(): void;
-  /** What follows is of this run, also where it does not begin. */
+  /** What follows is of this run, also where it does not begin; 0: of none. */
   setRun(run: number): void;
-  /** Begins a run without a program; feed() gives its lines. */
-  begin(): void;
   /**
    * Begins a run with a program, which leads a process group of its own.
    * @returns its pid
    * @throws with the system's reason where it cannot be started
    */
   start(program: LineProgram): number;
-  feed(text: string): void;
+  /** Whole lines that no program has written, not within a run of one. */
+  post(text: string): void;
   /** Ends the run. What is left in the pipes is not read any more. */
   finish(end: {
     exitCode?: number;

@@ -185,11 +185,9 @@ export class LineStream {
     return this.#end();
   }
 
-  /** A run without a program. @param {string} text its lines @param {EndJudgement} end */
-  take(text, end) {
-    this.#source.begin();
-    this.#source.feed(text);
-    this.#source.finish(end);
+  /** Whole lines that no program has written. @param {string} text */
+  post(text) {
+    this.#source.post(text);
   }
 
   /** @param {number} ms a longer silence is an entry; 0: none is expected */

@@ -44,9 +44,8 @@ Napi::Function LineSourceClass::define(Napi::Env env) {
                          InstanceMethod<&LineSourceClass::expectEvery>("expectEvery"),
                          InstanceMethod<&LineSourceClass::heard>("heard"),
                          InstanceMethod<&LineSourceClass::setRun>("setRun"),
-                         InstanceMethod<&LineSourceClass::begin>("begin"),
                          InstanceMethod<&LineSourceClass::start>("start"),
-                         InstanceMethod<&LineSourceClass::feed>("feed"),
+                         InstanceMethod<&LineSourceClass::post>("post"),
                          InstanceMethod<&LineSourceClass::finish>("finish"),
                          InstanceMethod<&LineSourceClass::note>("note"),
                          InstanceMethod<&LineSourceClass::history>("history"),
@@ -131,12 +130,6 @@ void LineSourceClass::beginRun() {
   source_->beginRun(clock_.now(), effects_);
 }
 
-void LineSourceClass::begin(const Napi::CallbackInfo& info) {
-  if (isRunning_) return throwType(info.Env(), "begin(): a run has not ended");
-  beginRun();
-  deliver();
-}
-
 Napi::Value LineSourceClass::start(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   if (isRunning_ || !info[0].IsObject()) {
@@ -168,11 +161,13 @@ Napi::Value LineSourceClass::start(const Napi::CallbackInfo& info) {
   return Napi::Number::New(env, process_->pid());
 }
 
-void LineSourceClass::feed(const Napi::CallbackInfo& info) {
-  const std::optional<std::string> text = Arguments(info, "feed(text)").text(0);
+void LineSourceClass::post(const Napi::CallbackInfo& info) {
+  const std::optional<std::string> text = Arguments(info, "post(text)").text(0);
   if (!text) return;
-  if (!isRunning_) return throwType(info.Env(), "feed(text): no run has begun");
-  onOutput(*text, false);
+  if (isRunning_) return throwType(info.Env(), "post(text): a run has not ended");
+  source_->post(*text, clock_.now(), effects_);
+  deliver();
+  giveRows();
 }
 
 void LineSourceClass::finish(const Napi::CallbackInfo& info) {

@@ -33,9 +33,8 @@ class LineSourceClass final : public Napi::ObjectWrap<LineSourceClass>, private 
   void expectEvery(const Napi::CallbackInfo& info);
   void heard(const Napi::CallbackInfo& info);
   void setRun(const Napi::CallbackInfo& info);
-  void begin(const Napi::CallbackInfo& info);
   Napi::Value start(const Napi::CallbackInfo& info);
-  void feed(const Napi::CallbackInfo& info);
+  void post(const Napi::CallbackInfo& info);
   void finish(const Napi::CallbackInfo& info);
   void note(const Napi::CallbackInfo& info);
   Napi::Value history(const Napi::CallbackInfo& info);

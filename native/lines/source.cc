@@ -81,6 +81,11 @@ void LineSource::expectEvery(std::optional<Millis> time, Now now) {
 
 // --- runs ---
 
+void LineSource::setRun(uint32_t run) {
+  if (run != run_) line_ = 0;
+  run_ = run;
+}
+
 void LineSource::beginRun(Now now, SourceEffects& effects) {
   runSince_ = now.steady;
   line_ = 0;
@@ -105,12 +110,18 @@ void LineSource::endRun(const RunEnd& end, Now now, SourceEffects& effects) {
   sayLeftOut(now, true, effects);
 }
 
+void LineSource::post(std::string_view text, Now now, SourceEffects& effects) {
+  feed(text, Source::Stdout, now, effects);
+  Line line;
+  if (stdout_.end(line)) take(line, Source::Stdout, now, effects);
+}
+
 std::string LineSource::endText(const RunEnd& end, Now now) const {
-  std::string text = "run " + std::to_string(run_) + " ended ";
+  std::string text = "run " + std::to_string(run_) + " ended";
   if (!end.signal.empty()) {
-    text += "by " + end.signal;
+    text += " by " + end.signal;
   } else if (end.exitCode) {
-    text += "with exit code " + std::to_string(*end.exitCode);
+    text += " with exit code " + std::to_string(*end.exitCode);
   }
   text += " after " + inSeconds(now.steady - runSince_) + ", " + numbered(line_, "line");
   std::string last;

@@ -110,12 +110,15 @@ class LineSource {
   // Something has come that is no line, such as an answer in which nothing has changed.
   void heard(Now now, SourceEffects& effects);
 
-  // What follows is of this run, also where it does not begin. Its owner counts the runs.
-  void setRun(uint32_t run) { run_ = run; }
+  // What follows is of this run, also where it does not begin. Its owner counts the runs; 0: none.
+  void setRun(uint32_t run);
   // REQUIRES: runs begin and end in turn; feed() only within one. `from` is Stdout or Stderr.
   void beginRun(Now now, SourceEffects& effects);
   void feed(std::string_view bytes, Source from, Now now, SourceEffects& effects);
   void endRun(const RunEnd& end, Now now, SourceEffects& effects);
+  // Whole lines that no program has written. They have no begin and no end of their own.
+  // REQUIRES: not within a run.
+  void post(std::string_view text, Now now, SourceEffects& effects);
   // An entry of the emitter's own, such as the reason why it was stopped.
   void note(std::string_view text, FilterOutcome outcome, Now now, SourceEffects& effects);
 

@@ -257,7 +257,7 @@ export class Emitter {
     if (this.#run !== run || this.#ended) return;
     if (this.#seen === undefined) {
       this.feed.note(`at first: ${shortened(oneLine(value), MOST_TEXT)}`, "keep");
-    } else if (seen !== this.#seen) this.feed.take(value, { isExpected: true });
+    } else if (seen !== this.#seen) this.feed.post(value);
     this.feed.heard();
     this.#seen = seen;
     this.#endRun({ status: "ok" });

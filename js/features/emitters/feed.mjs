@@ -46,7 +46,6 @@ export class Feed {
   /** Lines that nobody was there to hear. */
   unheard = { surfaced: 0, injected: 0 };
   #parts;
-  #posts = 0;
   /** @type {LineStream} */
   #lines = /** @type {any} */ (undefined);
 
@@ -139,15 +138,9 @@ export class Feed {
     return this.#lines.stop();
   }
 
-  /** @param {string} text of a stream without an emitter */
+  /** Whole lines that no program has written. @param {string} text */
   post(text) {
-    this.setRun((this.#posts += 1));
-    this.take(text, { isExpected: true });
-  }
-
-  /** A run without a program. @param {string} text its lines @param {EndJudgement} end */
-  take(text, end) {
-    this.#lines.take(text, end);
+    this.#lines.post(text);
   }
 
   /** Something other than a line has come, and ends a silence. */

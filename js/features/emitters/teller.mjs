@@ -21,9 +21,10 @@ const MOST_NAMED = 3;
 
 /** Entries of the emitter's own, such as the end of a run, come before lines that do not fit. @param {Line[]} lines @param {number} most characters */
 function fitting(lines, most) {
-  const texts = lines.map(({ run, line, text }) =>
-    line > 0 ? `[run ${run}, line ${line}] ${text}` : `[run ${run}] ${text}`,
-  );
+  const texts = lines.map(({ run, line, text }) => {
+    const place = [run > 0 && `run ${run}`, line > 0 && `line ${line}`].filter(Boolean).join(", ");
+    return `[${place}] ${text}`;
+  });
   let room = most - MORE_ROOM;
   const isIn = lines.map(() => false);
   const take = (/** @type {boolean} */ own) =>

@@ -184,7 +184,15 @@ test("what is posted is in a stream, and an injector puts it before the model", 
   );
   await call("tap_disable_injector", { channel: "notes" });
   const { lines } = await call("tap_stream_history", { channel: "notes" });
-  assert.ok(lines.some(({ text }) => text === "me: first"));
+  // Nothing but what was posted, and no run, since there is none.
+  assert.deepEqual(
+    lines.map(({ number, line, run, text }) => [number, line, run, text]),
+    [
+      [1, 1, undefined, "me: first"],
+      [2, 2, undefined, "second"],
+    ],
+  );
+  assert.match(injected().join("\n"), /\[line 2\] second/);
 });
 
 test("rules for bash hold for what an emitter runs", async (t) => {

@@ -90,6 +90,24 @@ TEST_F(Emitter, DividesLinesByTheirOutcome) {
   EXPECT_EQ(counters.injected, 1U);
 }
 
+TEST_F(Emitter, TakesWhatIsPostedAsLinesWithoutARun) {
+  end({.exitCode = 0, .isExpected = true});
+  source_.setRun(0);
+  effects_ = {};
+  source_.post("ERROR one\nfine", now(), effects_);
+  source_.post("warn", now(), effects_);
+  pass(200);
+  EXPECT_EQ(injected(), Texts({"ERROR one"}));
+  EXPECT_EQ(textsIn(effects_.surfaced), Texts({"warn"}));
+  EXPECT_EQ(textsIn(effects_.rows), Texts({"fine"}));
+  std::vector<uint64_t> lines;
+  for (const Entry& entry : source_.ring().query({3, 0, FilterOutcome::Keep})) {
+    EXPECT_EQ(entry.run, 0U);
+    lines.push_back(entry.line);
+  }
+  EXPECT_EQ(lines, std::vector<uint64_t>({1, 2, 3}));
+}
+
 TEST_F(Emitter, MarksWhatComesFromStderr) {
   feed("par", Source::Stdout);
   feed("warn e\n", Source::Stderr);
