@@ -15,6 +15,9 @@ async function protectedBranches(files, folder) {
   const project = loadProjectConfig(folder)?.result;
   const problems = project?.ok === false ? project.problems.map(({ text }) => text) : [];
   const [trouble = ""] = [...user.problems, ...problems];
+  if (user.isUnread || (project?.ok === false && project.isUnread)) {
+    throw new RequestError("UNAVAILABLE", `a config cannot be read now: ${trouble}`);
+  }
   const own = project?.ok ? (project.protectedBranches ?? []) : [];
   return { patterns: [...(user.protectedBranches ?? []), ...own], trouble };
 }

@@ -38,7 +38,8 @@ import { shown, StrictReader } from "./strict-reader.mjs";
  * @property {{mode: "ask" | "allow" | "deny"}} [session] of the user's file
  * @property {{env?: string[], model?: string, provider?: Record<string, any>}} [workers] of the user's file
  *
- * @typedef {(Config & {ok: true}) | {ok: false, problems: Problem[]}} ConfigResult
+ * @typedef {(Config & {ok: true}) | {ok: false, problems: Problem[], isUnread?: boolean}} ConfigResult isUnread: the
+ *   system did not let it be read, which says nothing of what is in it
  * @typedef {"user" | "project"} Owner
  */
 
@@ -131,7 +132,8 @@ function loadConfig(file, owner) {
   } catch (error) {
     const why = error instanceof TypeError ? "expected UTF-8 text" : visible(messageOf(error));
     const problems = [problemAt(visible(file), "", 0, why)];
-    return { file, digest: "", result: { ok: false, problems } };
+    const isUnread = typeof (/** @type {any} */ (error).code) === "string";
+    return { file, digest: "", result: { ok: false, problems, isUnread } };
   }
 }
 

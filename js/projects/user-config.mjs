@@ -3,7 +3,7 @@
 import fs from "node:fs";
 import { userConfigFile } from "./config-file.mjs";
 
-/** @typedef {import("./config.mjs").Config & {problems: string[]}} UserConfig */
+/** @typedef {import("./config.mjs").Config & {problems: string[], isUnread?: boolean}} UserConfig */
 
 /** That of a user who has no config. @type {UserConfig} */
 export const NO_CONFIG = {
@@ -28,7 +28,8 @@ export async function readUserConfig(files) {
   if (!loaded) return NO_CONFIG;
   const { result } = loaded;
   if (result.ok === false) {
-    return { ...NO_CONFIG, problems: result.problems.map(({ text }) => text) };
+    const problems = result.problems.map(({ text }) => text);
+    return { ...NO_CONFIG, problems, ...(result.isUnread && { isUnread: true }) };
   }
   return { ...result, problems: [] };
 }

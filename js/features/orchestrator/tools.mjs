@@ -246,16 +246,16 @@ const NOT_FOUND = ["UNKNOWN_PLAN", "UNKNOWN_NODE", "UNKNOWN_GROUP"];
 
 /** What the model reads: everything that is wrong, each with its place. @param {any} error @returns {unknown} */
 function failureOf(error) {
-  const { code, detail = {}, message } = error;
-  if (typeof code !== "string" || error instanceof ToolError) return error;
+  const why = error.cause ?? error;
+  const { code, detail = {}, message } = why;
+  const own = why instanceof PlanError || why.name === "GitError";
+  if (typeof code !== "string" || !own) return error;
   const { problems = [], more = 0 } = detail;
   const lines = problems.map(
     (/** @type {any} */ one) => `${one.path || "the plan"}: ${one.message}`,
   );
   if (more > 0) lines.push(`and ${more} more`);
   const all = [`${code}: ${message}`, ...lines].join("\n");
-  const own = error instanceof PlanError || error.name === "GitError";
-  if (!own) return error;
   return new ToolError(NOT_FOUND.includes(code) ? "NOT_FOUND" : "INVALID_ARGUMENTS", all);
 }
 
@@ -271,6 +271,6 @@ export async function answer(plans, name, args, asker, signal) {
   try {
     return fitted(await serve(plans, name, args, asker, signal));
   } catch (error) {
-    throw failureOf(/** @type {any} */ (error).cause ?? error);
+    throw failureOf(error);
   }
 }

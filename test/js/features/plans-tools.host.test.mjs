@@ -1,6 +1,7 @@
 // Tools of providers in plans: they do the work of a node, and the rules hold for them. And the user's yes to a plan.
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
@@ -184,4 +185,23 @@ test("a node whose text is longer than a result is told with what was left out",
     const { config, cut } = await ask(tool, { planId, nodeId: "long" });
     assert.equal(config.work.instructions.length + cut["config.work.instructions"], 100_000);
   }
+});
+
+test("no plan lands where a config does not say which branches are protected", async (t) => {
+  const { repo, ask, host } = await plansRig(t);
+  const config = path.join(repo, "tap.config.json");
+  const plan = { name: "x", targetBranch: "out", nodes: [{ id: "a", work: "true" }] };
+  fs.writeFileSync(config, "{ protectedBranches: 3 }");
+  const wrong = await ask("create_copilot_plan", plan);
+  assert.match(wrong.text, /CONFIG_INVALID.* a config has a mistake.* Correct it first/);
+  fs.writeFileSync(config, '{ "providers": [] }');
+  // What the system does not let us read may be without any mistake.
+  const limit = (/** @type {string} */ files) =>
+    spawnSync("prlimit", ["--pid", String(host.process.pid), `--nofile=${files}`]).status === 0;
+  if (!limit("3:")) return t.skip("this system has no prlimit");
+  const unread = await ask("create_copilot_plan", plan);
+  limit("1024:");
+  assert.match(unread.text, /unavailable: a config cannot be read now: .*EMFILE/);
+  const made = await ask("create_copilot_plan", plan);
+  assert.ok(made.planId, JSON.stringify(made));
 });
