@@ -91,7 +91,10 @@ TEST_F(Emitter, DividesLinesByTheirOutcome) {
 }
 
 TEST_F(Emitter, TakesWhatIsPostedAsLinesWithoutARun) {
-  end({.exitCode = 0, .isExpected = true});
+  RunEnd good;
+  good.exitCode = 0;
+  good.isExpected = true;
+  end(good);
   source_.setRun(0);
   effects_ = {};
   source_.post("ERROR one\nfine", now(), effects_);
