@@ -17,6 +17,9 @@ const WAIT_MS = 5000;
 const LEAST_MS = 100;
 const NODES_PER_MS = 10;
 const LOG_MS = 300;
+const MOST_FAILED = 5;
+const LAST_LINES = 5;
+const MOST_TAIL = 2048;
 /** In the order in which changes of one look are told: a cause before what follows from it. */
 const TOLD = ["succeeded", "failed", "canceled", "blocked", "running"];
 const OVER = ["succeeded", "failed", "blocked", "canceled"];
@@ -87,6 +90,20 @@ function tellEnd(output, plan) {
   });
 }
 
+/** What those that failed printed last. @param {Ask} ask @param {Output} output @param {Plan} plan */
+async function tellFailures(ask, output, { planId, nodes }) {
+  if (output.json) return; // `error` and `plan logs` have it
+  const failed = nodes.filter(({ status }) => status === "failed");
+  for (const { id } of failed.slice(0, MOST_FAILED)) {
+    const { text } = await ask({ do: "logs", planId, nodeId: id, most: MOST_TAIL });
+    const lines = text.split(/\r?\n/).filter((/** @type {string} */ line) => line.trim() !== "");
+    if (lines.length === 0) continue;
+    output.say(`${inLine(id)} printed last:`);
+    output.sayAll(lines.slice(-LAST_LINES).join("\n"), "  ");
+    output.say("  ", faint(`all of it: copilot-tap plan logs ${planId}/${id}`));
+  }
+}
+
 /** @param {Ask} ask @param {string} planId @param {Output} output @param {AbortSignal} ending */
 export async function followToEnd(ask, planId, output, ending) {
   const plan = await followPlan(ask, planId, changeTeller(output), ending);
@@ -97,6 +114,7 @@ export async function followToEnd(ask, planId, output, ending) {
       exit: EXIT.interrupted,
     });
   }
+  await tellFailures(ask, output, plan);
   tellEnd(output, plan);
   if (plan.status !== "succeeded") process.exitCode = EXIT.notDone;
 }

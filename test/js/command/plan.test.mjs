@@ -85,6 +85,7 @@ test("a plan that fails ends with 1, says why, and is retried from the phase tha
   assert.equal(ran.code, 1);
   assert.match(ran.out, /✖ bad {2}failed \(work\): .* ended with exit code 1$/m);
   assert.match(ran.out, /⊘ after {2}blocked: waits for bad, which is failed$/m);
+  assert.match(ran.out, /^bad printed last:\n {2}tried\n {2}.*plan logs p\w+\/bad\n✖ plan /m);
   const [, id] = /^plan (p\w+) runs/.exec(ran.out) ?? [];
   const shown = await plan("show", String(id));
   assert.match(shown.out, /^1 ─ ✖ bad .*failed \(work\)\n {6}.*ended with exit code 1$/m);
