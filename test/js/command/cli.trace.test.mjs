@@ -7,6 +7,7 @@ import { describe, test } from "node:test";
 import { programFolder } from "../../../js/base/paths.mjs";
 import { startTap } from "../../../js/develop/testing.mjs";
 import { provider } from "../../../sdk/node/provider.mjs";
+import { freePort } from "../../support/cli.mjs";
 import { isAlive } from "../../support/processes.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { InTerminal, place, Running, tap, tapJson } from "../../support/cli-process.mjs";
@@ -123,8 +124,10 @@ describe("copilot-tap trace", () => {
   });
 
   test("without a gateway says that none runs", async (t) => {
-    const { code, err } = await tap(["trace"], place(t));
-    assert.equal(code, 3);
+    const { workspace, env } = place(t);
+    const nowhere = { ...env, TAP_GATEWAY_PORT: String(await freePort()) };
+    const { code, err } = await tap(["trace"], { workspace, env: nowhere });
+    assert.equal(code, 3, err);
     assert.match(err, /no gateway runs/);
   });
 
