@@ -28,6 +28,8 @@ import { Watch } from "./watch.mjs";
  */
 
 const REPORT_MS = 20;
+/** For the provider of a feature to be bound; nobody waits longer for it. */
+const CONNECT_MS = 2000;
 const MOST_LINE = 100;
 
 /** Of a prompt: the CLI shows all of it a line below. @param {string} text */
@@ -53,6 +55,17 @@ function watchSessions(own, { onStarted, onIdle, onBusy, onEnded }) {
   const busy = /** @type {"session.idle"} */ ("session.busy");
   if (onBusy) own.on(busy, ({ session }) => onBusy(session));
   if (onEnded) own.on("session.end", ({ session }) => onEnded(session));
+}
+
+/** @param {Promise<unknown>} done @param {number} ms @returns {Promise<void>} once it is done, or so much later */
+function within(done, ms) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    void done.then(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
 }
 
 export class FeatureHost {
@@ -177,8 +190,11 @@ export class FeatureHost {
       .then(() => {
         const { tools, hooks, channels } = installation.report();
         const says = tools.length + hooks.length + channels.length > 0;
-        void (says ? own.connect().catch(() => {}) : Promise.resolve()).then(bound);
+        const connected = says ? own.connect().catch(() => {}) : Promise.resolve();
+        void connected.then(bound);
         this.#report();
+        // Whoever is told that the features are there finds their tools.
+        return within(connected, CONNECT_MS);
       });
     return { running: { installation, close }, started };
   }
