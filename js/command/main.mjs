@@ -5,7 +5,9 @@ import { asFailure, EXIT, Failure } from "./failure.mjs";
 import { bareOptions } from "./given.mjs";
 import { Output } from "../views/output.mjs";
 
-const args = process.argv.slice(2);
+const [first, ...others] = process.argv.slice(2);
+/** `help plan` is `plan --help`. */
+const args = first === "help" ? [...others, "--help"] : process.argv.slice(2);
 
 // The reader of our output has closed it, as `head` does.
 process.stdout.on("error", (/** @type {NodeJS.ErrnoException} */ error) => {

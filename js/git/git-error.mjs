@@ -38,7 +38,7 @@ const CAUSES = [
   {
     code: "NOT_A_REPOSITORY",
     said: /not a git repository|must be run in a work tree/i,
-    advice: "`git init` makes one.",
+    advice: "Go to a folder of one, or make one there: `git init`.",
   },
   {
     code: "NO_IDENTITY",

@@ -30,7 +30,7 @@ const dirty = (target, path, changed, why, advice = TIDY) => ({
   status: "dirty",
   path,
   changed,
-  message: `"${target}" is checked out in "${path}", ${why}. ${advice}, then land the result.`,
+  message: `"${target}" is checked out in "${path}", ${why}. ${advice} first.`,
 });
 
 /**

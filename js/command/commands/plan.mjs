@@ -109,12 +109,14 @@ const byTool =
 
 /** @param {Asked} asked */
 async function cancel({ given, target, output, ask }) {
-  const { planId, name, counts } = await ask({
+  const { planId, name, counts, endedAt } = await ask({
     do: "show",
     ...referenceOf(target, { node: "no" }),
   });
   const running = counts.running ? `, ${counts.running} running` : "";
-  await requireYes(output, given, `Cancel plan ${planId} (${inLine(name)}${running})?`);
+  const isOver = endedAt !== undefined; // which the answer says
+  if (!isOver)
+    await requireYes(output, given, `Cancel plan ${planId} (${inLine(name)}${running})?`);
   sayState(output, await ask({ do: "cancel_copilot_plan", args: { planId } }));
 }
 

@@ -116,7 +116,8 @@ export async function readPlan(file) {
   try {
     text = fs.readFileSync(file, "utf8");
   } catch (error) {
-    throw invalid(messageOf(error));
+    const isMissing = /** @type {any} */ (error).code === "ENOENT";
+    throw invalid(isMissing ? "there is no such file" : messageOf(error));
   }
   const { parseDocument } = await import("yaml");
   const document = parseDocument(text, { prettyErrors: true });

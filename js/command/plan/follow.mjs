@@ -87,6 +87,12 @@ function tellEnd(output, plan) {
     );
     const isSaid = (/** @type {string} */ note) => plan.summary.includes(note);
     for (const note of notesOf(plan).filter((one) => !isSaid(one))) output.say(note);
+    const { planId, counts } = plan;
+    if (counts.failed) {
+      output.say(
+        `copilot-tap plan show ${planId} shows it, plan retry ${planId} tries again what failed`,
+      );
+    }
   });
 }
 
@@ -131,7 +137,10 @@ function tellLog(output, { text, ...rest }) {
  */
 export async function showLog(ask, of, output) {
   const { logs: _logs, ...log } = await ask({ do: "logs", ...of });
-  output.result(log, () => tellLog(output, log));
+  output.result(log, () => {
+    tellLog(output, log);
+    if (log.text === "") output.say(faint(`${log.phase} has printed nothing`));
+  });
 }
 
 /** @param {Ask} ask @param {{planId: string, nodeId?: string, phase?: string}} of @param {Output} output @param {AbortSignal} ending */

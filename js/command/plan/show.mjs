@@ -51,7 +51,8 @@ export function showPlan(output, plan) {
   field(output, "time", tookText(plan, Date.now()));
   field(output, "usage", usageText(usage));
   const { files, insertions, deletions } = plan.landed;
-  if (files > 0) field(output, "landed", `${counted(files, "file")}, +${insertions} -${deletions}`);
+  const label = plan.unlanded ? "not landed" : "landed";
+  if (files > 0) field(output, label, `${counted(files, "file")}, +${insertions} -${deletions}`);
   for (const note of notesOf(plan)) output.say(styled("yellow", note));
   output.say("");
   for (const line of graphLines(nodes, Math.min(output.width, WIDTH))) output.say(...line);
@@ -110,7 +111,7 @@ function factsOf({ evidence, tested, workSummary: own, aggregatedWorkSummary: al
     ["session", node.sessionId ?? ""],
     ["commits", commits.join("..")],
     ["changes", own.files > 0 ? changesText(own) : ""],
-    ["in all", all && all.files !== own.files ? changesText(all) : ""],
+    ["in all", all && all.files > own.files ? changesText(all) : ""],
     ["tested", tested ? `tree ${tested.tree.slice(0, 10)} with ${tested.command}` : ""],
     ["usage", usageText(node.metrics)],
     ["last line", node.lastLine ?? ""],

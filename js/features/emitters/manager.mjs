@@ -294,7 +294,7 @@ export class Emitters {
     const former = this.#emitters.get(keyOf(owner))?.get(name);
     if (former && former.state !== "ended" && !replaces) {
       throw new RangeError(
-        `there is an emitter ${name} already: stop it with tap_stop_emitter, or choose another name`,
+        `there is an emitter ${name} already: stop it first, or choose another name`,
       );
     }
     if (this.all().length >= MOST_EMITTERS) {

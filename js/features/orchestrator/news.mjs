@@ -9,8 +9,9 @@ import { inLine, visible } from "../../base/visible.mjs";
 /** @param {Record<string, any>} seen view of a plan */
 export function outcomeText({ status, counts, landed, unlanded }) {
   const parts = Object.entries(counts).map(([word, count]) => `${count} ${word}`);
-  const lines =
-    landed.files > 0 ? `, ${landed.files} ${landed.files === 1 ? "file" : "files"} landed` : "";
+  const files = `${landed.files} ${landed.files === 1 ? "file" : "files"}`;
+  const where = unlanded ? "not landed yet" : "landed";
+  const lines = landed.files > 0 ? `, ${files} ${where}` : "";
   return `${status} (${parts.join(", ")})${lines}${unlanded ? `. ${unlanded.message}` : ""}`;
 }
 

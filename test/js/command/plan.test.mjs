@@ -118,7 +118,7 @@ test("says what is wrong with a file, a plan and a command line", async (t) => {
   });
   const cases = /** @type {[string[], number, RegExp][]} */ ([
     [["run"], 2, /say which: copilot-tap plan run <file>/],
-    [["run", "missing.yaml"], 1, /missing\.yaml: ENOENT/],
+    [["run", "missing.yaml"], 1, /missing\.yaml: there is no such file/],
     [["validate", file("a: [", "bad.yaml")], 1, /bad\.yaml: .* at line 1/],
     [
       ["validate", file("- a", "list.yaml")],
