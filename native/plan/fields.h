@@ -46,7 +46,7 @@ struct Path {
     case json::Kind::Number:
       return "a number";
     case json::Kind::Boolean:
-      return "true or false (in quotes it is a text)";
+      return "true or false";
     case json::Kind::Null:
       return "null";
   }
