@@ -10,8 +10,8 @@ import { root } from "./commands.mjs";
 /**
  * @typedef {{file: string, chapter: string, rule: string, where: string, tests: string[], line: number}} Rule
  *   where: of the protocol's rules, their number; of SECURITY.md's rows, what meets the threat
- * @typedef {{file: string, title: string, outcome: "passed" | "failed" | "skipped"}} TestResult
- *   file: empty for native tests; title: from the outermost suite inwards, joined by " > "
+ * @typedef {{file: string, title: string, outcome: "passed" | "failed" | "skipped", why?: string}} TestResult
+ *   file: empty for native tests; title: from the outermost suite inwards, joined by " > "; why: how it has failed
  * @typedef {{ids: string[], name: string}} Shown a test and the rules that it shows
  */
 
@@ -149,6 +149,7 @@ export function readGoogleTest(json) {
       file: "",
       title: `${suite.name}.${one.name}`,
       outcome: outcomeOf(one),
+      ...(one.failures && { why: one.failures[0].failure }),
     })),
   );
 }

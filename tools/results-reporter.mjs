@@ -1,4 +1,4 @@
-// A reporter of node:test: one line of JSON for each test that has ended, for conformance.mjs.
+// A reporter of node:test: one line of JSON for each test that has ended, for conformance.mjs and the summary of run.mjs.
 
 import path from "node:path";
 import { root } from "./commands.mjs";
@@ -8,6 +8,13 @@ function outcomeOf({ skip, todo }, type) {
   if (skip !== undefined || todo !== undefined) return "skipped";
   return type === "test:pass" ? "passed" : "failed";
 }
+
+/** How much of a failure's message is kept: it may end with whole logs. */
+const WHY_LENGTH = 400;
+
+/** @param {any} data of an event */
+const whyOf = ({ details }) =>
+  String(details?.error?.cause?.message ?? details?.error?.message ?? "").slice(0, WHY_LENGTH);
 
 /** @param {AsyncIterable<{type: string, data: any}>} events */
 export default async function* results(events) {
@@ -21,6 +28,8 @@ export default async function* results(events) {
     if (data.details?.type === "suite") continue;
     const where = path.relative(root, file).split(path.sep).join("/");
     const title = [...outer, data.name].join(" > ");
-    yield `${JSON.stringify({ file: where, title, outcome: outcomeOf(data, type) })}\n`;
+    const outcome = outcomeOf(data, type);
+    const why = outcome === "failed" ? { why: whyOf(data) } : {};
+    yield `${JSON.stringify({ file: where, title, outcome, ...why })}\n`;
   }
 }

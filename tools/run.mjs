@@ -283,5 +283,14 @@ if (ok)
   }
 
 say(`\nsummary\n${summary.map((line) => `  ${line}`).join("\n")}`);
+
+/** At the end, where somebody looks first: the rest of a failure is far above. */
+const MOST_FAILURES = 3;
+const failures = [...resultFiles.values()]
+  .flatMap(readResults)
+  .filter(({ outcome }) => outcome === "failed");
+for (const { file, title, why = "" } of failures.slice(0, MOST_FAILURES))
+  say(`\nfailed: ${file || "native"}: ${title}\n${why.slice(0, 400).replaceAll(/^/gm, "  ")}`);
+
 say(`\n${ok ? "PASSED" : "FAILED"}: ${chosen.join(", ")} in ${seconds(startedAt)}`);
 process.exitCode = ok ? 0 : 1;

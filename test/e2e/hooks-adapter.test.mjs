@@ -176,7 +176,7 @@ describe("the user's consent to hooks", { concurrency: 1 }, () => {
 
   test("tools and the system message change while it is asked for; Yes puts the hooks in force", async (t) => {
     const { terminal, noted, model, notes } = await asked(t, script);
-    terminal.press("enter");
+    await terminal.choose(["enter"]);
     assert.equal((await noted("hooks")).outcome, "in-force");
     await terminal.prompt("go", /result: Denied by preToolUse hook: that is forbidden/);
     assert.ok(toolNames(model.requests[0]).includes("shout"));
@@ -186,11 +186,11 @@ describe("the user's consent to hooks", { concurrency: 1 }, () => {
 
   test("Escape denies; the extension and its tools go on", async (t) => {
     const { terminal, noted, model } = await asked(t, script);
-    terminal.press("escape");
+    await terminal.choose(["escape"]);
     assert.equal((await noted("hooks")).outcome, "denied");
     await terminal.submit("go");
     await terminal.waitForScreen(/Run extension tool "touch"/);
-    terminal.press("enter");
+    await terminal.choose(["enter"]);
     await terminal.waitForScreen(/result: touched/);
     assert.ok(toolNames(model.last).includes("shout"));
   });

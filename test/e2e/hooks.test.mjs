@@ -258,7 +258,7 @@ describe("hooks of providers", { concurrency: 1 }, () => {
     });
     await terminal.waitForScreen(/wants elevated permissions/);
     assert.match(terminal.screenText(), /prevent this extension from loading/, "which it does not");
-    terminal.press("escape");
+    await terminal.choose(["escape"]);
     const answer = await provider.waitFor(({ requestId }) => requestId === "r");
     assert.equal(answer.type, "error", JSON.stringify(answer));
     assert.equal(answer.code, "UNAUTHORIZED");

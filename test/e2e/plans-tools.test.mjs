@@ -148,12 +148,11 @@ describe("plans and the user's programs", { concurrency: 1 }, () => {
     await terminal.submit("make the plan");
     await terminal.waitForScreen(/run the plan "one file": 1 node in a git worktree/, 30_000);
     await terminal.waitForScreen(/echo one > one\.txt/);
-    await terminal.press("enter"); // the default is no
+    await terminal.choose(["enter"]); // the default is no
     await terminal.waitForScreen(/refused it/, 30_000);
     await terminal.submit("start the emitter");
     await terminal.waitForScreen(/run in the background, as ticks/, 30_000);
-    await terminal.press("down");
-    await terminal.press("enter");
+    await terminal.choose(["down", "enter"]);
     await terminal.waitForScreen(/took it: tap_start_emitter/, 30_000);
     await terminal.exit();
   });

@@ -128,15 +128,14 @@ describe("a session", { concurrency: 1 }, () => {
 
     await terminal.submit("Wanted: autopilot");
     await terminal.waitForScreen(/Allow it\?/, 30_000);
-    await terminal.press("enter");
+    await terminal.choose(["enter"]);
     await terminal.waitForScreen(/answer 3/, 30_000);
     assert.match(results[2], /The mode was not changed: the user has refused/);
     assert.equal((await now()).agentMode, "interactive");
 
     await terminal.submit("Wanted: plan");
     await terminal.waitForScreen(/Allow it\?/, 30_000);
-    await terminal.press("down");
-    await terminal.press("enter");
+    await terminal.choose(["down", "enter"]);
     await terminal.waitForScreen(/answer 4/, 30_000);
     assert.match(results[3], /is in plan mode now, and was in interactive mode/);
     await terminal.waitForScreen(/· Plan ·/);

@@ -9,8 +9,6 @@ import { temporaryFolder } from "../support/temporary.mjs";
 import { plansModel } from "../support/tutorial-plans.mjs";
 import { hasLines, Walkthrough } from "../support/walkthrough.mjs";
 
-const NAMED = ["up", "down", "enter"];
-
 test("docs/tutorial-plans.md with the real CLI: the CLI shows what it says", async (t) => {
   const rig = await startTap(t, plansModel);
   const provider = { type: "openai", baseUrl: rig.model.url, model: "fake" };
@@ -20,6 +18,7 @@ test("docs/tutorial-plans.md with the real CLI: the CLI shows what it says", asy
   fs.writeFileSync(path.join(folder, "config.json"), config, { mode: 0o600 });
   /** @type {any} */
   let terminal;
+  let shown = (/** @type {string} */ _screen) => true;
   const player = {
     async start(/** @type {string} */ command) {
       assert.equal(command, "copilot --experimental");
@@ -27,17 +26,10 @@ test("docs/tutorial-plans.md with the real CLI: the CLI shows what it says", asy
       terminal = await rig.interactive({ allow: [], cols: 100, rows: 70 });
     },
     prompt: (/** @type {string} */ text) => terminal.submit(text),
-    async key(/** @type {string} */ text) {
-      for (const key of text.split(" ")) {
-        if (NAMED.includes(key)) terminal.press(key);
-        else terminal.type(key);
-      }
-    },
+    key: (/** @type {string} */ text) => terminal.choose(text.split(" "), shown),
     async shows(/** @type {string} */ text) {
-      await terminal.waitForScreen(
-        (/** @type {string} */ screen) => hasLines(screen, text),
-        60_000,
-      );
+      shown = (screen) => hasLines(screen, text);
+      await terminal.waitForScreen(shown, 60_000);
     },
   };
   const env = {

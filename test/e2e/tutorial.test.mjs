@@ -13,15 +13,17 @@ import { hasLines, Walkthrough } from "../support/walkthrough.mjs";
 function playerOf(rig) {
   /** @type {any} */
   let terminal;
+  let shown = (/** @type {string} */ _screen) => true;
   return {
     async start(command) {
       assert.equal(command, "copilot --experimental");
       terminal = await rig.interactive({ allow: [], cols: 100, rows: 60 });
     },
     prompt: (text) => terminal.submit(text),
-    key: async (text) => terminal.type(text),
+    key: (text) => terminal.choose(text.split(" "), shown),
     async shows(text) {
-      await terminal.waitForScreen((/** @type {string} */ screen) => hasLines(screen, text));
+      shown = (screen) => hasLines(screen, text);
+      await terminal.waitForScreen(shown, 60_000);
     },
   };
 }

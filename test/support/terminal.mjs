@@ -35,6 +35,12 @@ const SCREENS = {
   rule: /^[─━]{20,}$/,
 };
 
+/** Nobody reads a choice and presses a key in less. */
+const SETTLED_MS = 300;
+
+/** The answer that the dialog at the end has preselected; without a dialog, the last prompt. @param {string} screen */
+const marked = (screen) => screen.split("\n").findLast((line) => /^[\s│┃]*❯ \S/.test(line)) ?? "";
+
 const plain = (text) => text.replace(/\s+/g, " ").trim();
 
 export class Terminal {
@@ -109,9 +115,11 @@ export class Terminal {
     this.#write(text);
   }
 
+  /** @param {string} key a name, or one character */
   press(key) {
-    if (!(key in KEYS)) throw new Error(`no key "${key}", known: ${Object.keys(KEYS).join(", ")}`);
-    this.#write(KEYS[key]);
+    if (!(key in KEYS) && key.length > 1)
+      throw new Error(`no key "${key}", known: ${Object.keys(KEYS).join(", ")}`);
+    this.#write(KEYS[key] ?? key);
   }
 
   // ---- waiting -----------------------------------------------------------------------------------
@@ -230,6 +238,31 @@ export class Terminal {
     });
   }
 
+  /**
+   * Answers the dialog on the screen: each key once what the one before it did is drawn, because the
+   * CLI takes keys that arrive together for one.
+   * @param {string[]} keys names of keys, or characters
+   * @param {(screen: string) => unknown} [isOpen] whether the dialog is there: for one like the next one
+   */
+  async choose(keys, isOpen = () => true) {
+    for (const key of keys) {
+      const before = await this.#settledMark();
+      const open = isOpen(this.screenText());
+      const done = (screen) => marked(screen) !== before || (open && !isOpen(screen));
+      await this.#pressUntil(key, done, `what "${key}" does`);
+    }
+  }
+
+  /** The CLI draws a choice before it acts upon it: a key within that moment is for the choice before. */
+  async #settledMark() {
+    let [last, since] = [marked(this.screenText()), performance.now()];
+    await this.waitForScreen((screen) => {
+      if (marked(screen) !== last) [last, since] = [marked(screen), performance.now()];
+      return performance.now() - since > SETTLED_MS;
+    });
+    return last;
+  }
+
   /** Stops the turn that runs: Esc, as often as it takes. */
   async interruptTurn() {
     await this.#pressUntil(
@@ -258,8 +291,11 @@ export class Terminal {
     return this.waitForExit();
   }
 
-  /** A key pressed while the CLI still draws can get lost, so it is repeated until it has had its effect. */
-  async #pressUntil(key, done, what, everyMs = 1500) {
+  /**
+   * A key pressed while the CLI still draws can get lost, so it is repeated until it has had its effect.
+   * Not soon: on a busy machine the first may only be late, and the second would answer something else.
+   */
+  async #pressUntil(key, done, what, everyMs = 6000) {
     let pressedAt = -Infinity;
     await this.waitForScreen(
       (screen) => {
@@ -270,7 +306,7 @@ export class Terminal {
         }
         return false;
       },
-      15_000,
+      30_000,
       what,
     );
   }

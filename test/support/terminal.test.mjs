@@ -86,7 +86,7 @@ describe("interactive CLI", { concurrency: 1 }, () => {
     const { model, terminal } = await interactive(t, echoLastWord, { allow: [] });
     await terminal.submit("say one");
     await terminal.waitForScreen(/Run extension tool "echo"/);
-    terminal.press("enter");
+    await terminal.choose(["enter"]);
     await terminal.waitForScreen(/done with one/);
     assert.ok(toolNames(model.last).includes("echo"));
   });
