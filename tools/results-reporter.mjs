@@ -1,4 +1,5 @@
-// A reporter of node:test: one line of JSON for each test that has ended, for conformance.mjs and the summary of run.mjs.
+// A reporter of node:test: one line of JSON for each test that has ended, for conformance.mjs and the
+// end of run.mjs.
 
 import path from "node:path";
 import { root } from "./commands.mjs";

@@ -271,9 +271,9 @@ describe("a run", () => {
     ];
     assert.deepEqual(
       readGoogleTest(JSON.stringify({ testsuites: [{ name: "A", testsuite }] })).map(
-        ({ title, outcome }) => `${title} ${outcome}`,
+        ({ title, outcome, why = "" }) => `${title} ${outcome} ${why}`.trimEnd(),
       ),
-      ["A.B passed", "A.C failed", "A.D skipped", "A.E skipped"],
+      ["A.B passed", "A.C failed no", "A.D skipped", "A.E skipped"],
     );
   });
 
@@ -291,7 +291,7 @@ describe("a run", () => {
       event("pass", "two", 1, { skip: true }),
       event("pass", "outer", 0, { details: { type: "suite" } }),
       event("start", "alone", 0),
-      event("fail", "alone", 0),
+      event("fail", "alone", 0, { details: { error: new Error("", { cause: new Error("no") }) } }),
     ];
     let lines = "";
     for await (const line of results(
@@ -304,7 +304,7 @@ describe("a run", () => {
     assert.deepEqual(readResultLines(lines), [
       { file: "test/js/x.test.mjs", title: "outer > one", outcome: "passed" },
       { file: "test/js/x.test.mjs", title: "outer > two", outcome: "skipped" },
-      { file: "test/js/x.test.mjs", title: "alone", outcome: "failed" },
+      { file: "test/js/x.test.mjs", title: "alone", outcome: "failed", why: "no" },
     ]);
   });
 });
