@@ -4,6 +4,7 @@
 /**
  * @typedef {object} HostParts
  * @property {Report[]} features
+ * @property {import("../host/features.mjs").ToolGroup[]} [groups] of tools; older gateways do not tell
  * @property {import("../host/features.mjs").FeatureHostState} featureHost
  * @property {import("../host/holds.mjs").Hold[]} holds
  * @property {import("../host/holds.mjs").IgnoredHolds} [ignoredHolds]
@@ -16,9 +17,11 @@
  */
 export async function hostParts(control) {
   try {
-    const { features, host, holds, ignoredHolds } = await control.request("features.report", {});
+    const report = await control.request("features.report", {});
+    const { features, groups, host, holds, ignoredHolds } = report;
     const records = await control.request("records.state", {});
-    return { features, featureHost: host, holds, ...(ignoredHolds && { ignoredHolds }), records };
+    const parts = { features, groups, featureHost: host, holds, records };
+    return { ...parts, ...(ignoredHolds && { ignoredHolds }) };
   } catch {
     return undefined;
   }

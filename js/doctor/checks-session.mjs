@@ -165,7 +165,8 @@ const shown = (place) =>
     .join(", ");
 
 /** @param {Provider} provider */
-const nameOf = ({ name, connection }) => (name ? inQuotes(name) : `connection ${connection}`);
+export const nameOf = ({ name, connection }) =>
+  name ? inQuotes(name) : `connection ${connection}`;
 
 /** The last refusal while a provider connected or updated its tools. @param {Place} place @param {string} [name] */
 const lastRefusal = ({ refusals }, name) =>
@@ -276,7 +277,18 @@ function tool(place) {
       fix: "Rename the tool in that provider, and restart it.",
     });
   }
-  return here ? undefined : absent(place);
+  return closed(place) ?? (here ? undefined : absent(place));
+}
+
+/** A tool of tap itself, in a group that nobody has opened in this session. @param {Place} place */
+function closed(place) {
+  const { parts, session: meant, tool: asked = "" } = place;
+  const group = parts?.groups?.find(({ tools }) => tools.includes(asked));
+  if (!group || meant?.groups.some(({ name, on }) => name === group.name && on)) return undefined;
+  return finding("TOOL_GROUP_CLOSED", {
+    problem: `${inQuotes(asked)} is in the tool group ${inQuotes(group.name)}, which is not open in session ${named(place)}: the model does not see it.`,
+    fix: `Type /tap-tools ${group.name} in that session. The model can open the group itself, with tap_tools; "toolGroups" in your config opens it in every session.`,
+  });
 }
 
 /** @param {Place} place */
@@ -318,50 +330,13 @@ function nobody(place) {
   });
 }
 
-// ---- who keeps the model waiting ---------------------------------------------------------------------
-
-const LONG_WAIT_MS = 5000;
-/** The gateway looks once a second while a ping has no answer. */
-const LOOK_MS = 1000;
-
-/**
- * After so long a wait, a ping has been sent and has had its time: the timer for it may have started just
- * before the call, so it is due twice.
- * @param {Place["inspection"]} inspection
- */
-function pingJudgedMs(inspection) {
-  const ping = inspection?.limits.find(({ name }) => name === "provider-ping-ms")?.value;
-  return 2 * (ping ?? LONG_WAIT_MS) + 2 * LOOK_MS;
-}
-
-/** @param {Place} place */
-function waiting({ inspection }) {
-  const late = (inspection?.providers ?? [])
-    .filter(({ waitedMs }) => waitedMs >= LONG_WAIT_MS)
-    .sort((a, b) => (b.noPongMs ?? 0) - (a.noPongMs ?? 0) || b.waitedMs - a.waitedMs)[0];
-  if (!late) return undefined;
-  const seconds = Math.floor(late.waitedMs / 1000);
-  const name = nameOf(late);
-  if (late.noPongMs !== undefined) {
-    return finding("PROVIDER_HANGS", {
-      problem: `Provider ${name} has not answered a call for ${seconds} s, nor a ping: its process is stopped, or hangs in something.`,
-      fix: "Restart it, or let it go on (kill -CONT its pid) where it was stopped. The model waits until then, or until the call's timeout.",
-    });
-  }
-  const known = late.waitedMs >= pingJudgedMs(inspection);
-  return finding("PROVIDER_SLOW", {
-    problem: `Provider ${name} has not answered a call for ${seconds} s. ${known ? "It answers pings, so its process is alive." : "The gateway does not know yet whether it answers pings."}`,
-    fix: known
-      ? "Wait for it, press Esc in the CLI, or look into what the provider waits for."
-      : "Wait for it, or run the doctor again in some seconds: it then says whether the provider hangs.",
-  });
-}
-
-/** @type {Check[]} */
-export const SESSION = [
-  { id: "session", title: "session", run: session, seen: (at) => at.session?.label ?? "" },
-  { id: "waiting", title: "providers answer", run: waiting },
-];
+/** @type {Check} */
+export const SESSION = {
+  id: "session",
+  title: "session",
+  run: session,
+  seen: (at) => at.session?.label ?? "",
+};
 
 /** @type {Check[]} */
 export const OFFERED = [

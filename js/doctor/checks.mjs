@@ -6,6 +6,7 @@ import { INSTALLED } from "./checks-installed.mjs";
 import { OWN_CONFIG, PARTS } from "./checks-parts.mjs";
 import { GIT, PLANS } from "./checks-plans.mjs";
 import { OFFERED, SESSION } from "./checks-session.mjs";
+import { WAITING } from "./checks-waiting.mjs";
 
 /** @typedef {import("./place.mjs").Place} Place */
 /** @typedef {import("./findings.mjs").Finding} Finding */
@@ -29,7 +30,8 @@ export const CHECKS = [
   ...FINDABLE,
   ...PARTS,
   ...PLANS,
-  ...SESSION,
+  SESSION,
+  WAITING,
   ...ADMITTING,
   ...OFFERED,
 ];

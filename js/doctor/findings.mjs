@@ -114,6 +114,7 @@ export const FINDINGS = /** @type {const} */ ({
   TOOL_OF_CLI: "error",
   TOOL_TAKEN: "error",
   TOOL_ELSEWHERE: "error",
+  TOOL_GROUP_CLOSED: "error",
   TOOL_NOT_DECLARED: "error",
 });
 

@@ -95,6 +95,7 @@ function serveCommands(requests, { features, gateway }) {
 export function serveFeatureRequests(requests, { features, holds, files, gateway, leave }) {
   const state = () => ({
     features: features.reports(),
+    groups: features.groups(),
     host: features.hostState(),
     holds: holds.list(),
     ...(holds.ignored && { ignoredHolds: holds.ignored }),

@@ -16,7 +16,7 @@ import { checkBuiltins, isResident, ResidentFeatures } from "./resident.mjs";
 /** @typedef {import("../projects/user-config.mjs").UserConfig} UserConfig */
 /** @typedef {import("../registry/preflight.mjs").Checked} Checked */
 /** @typedef {import("./feature-host.mjs").FeatureHostProcess} FeatureHostProcess */
-/** @typedef {{name: string, description: string}} ToolGroup */
+/** @typedef {{name: string, description: string, tools: string[]}} ToolGroup */
 /** @typedef {(groups: ToolGroup[]) => void} GroupsListener */
 /**
  * @typedef {object} FeatureHostState
@@ -153,8 +153,9 @@ export class HostFeatures {
     return all.flatMap(({ descriptor: { tools = [] } }) => {
       const names = [...new Set(tools.flatMap(({ group }) => group ?? []))];
       return names.map((name) => {
-        const first = tools.find(({ group }) => group === name)?.description ?? "";
-        return { name, description: first.split(". ", 1)[0] };
+        const own = tools.filter(({ group }) => group === name);
+        const [description] = own[0].description.split(". ", 1);
+        return { name, description, tools: own.map((tool) => tool.name) };
       });
     });
   }

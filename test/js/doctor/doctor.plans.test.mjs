@@ -17,7 +17,7 @@ const NODES = [{ id: "a", work: "true", expectsNoChanges: true }];
 async function planned(t, session = {}) {
   const home = fs.realpathSync(temporaryFolder(t));
   const rig = await setUp(t, { home });
-  await rig.host.session(t, { cwd: rig.repo, cliPid: 4711, ...session });
+  const joined = await rig.host.session(t, { cwd: rig.repo, cliPid: 4711, ...session });
   const at = await Place.create(t, { home, port: rig.host.files.port });
   /** The finding, once the doctor has it. @param {string} code */
   const found = (code) =>
@@ -27,7 +27,7 @@ async function planned(t, session = {}) {
     });
   const check = async (/** @type {string} */ id) =>
     (await at.diagnose()).value.checks.find((/** @type {any} */ one) => one.id === id);
-  return { ...rig, doctor: at, found, check };
+  return { ...rig, session: joined, doctor: at, found, check };
 }
 
 describe("git", () => {
@@ -46,6 +46,18 @@ describe("git", () => {
     fakeProgram(at.bin, "git", 'echo "git version 3.0.0.windows.1"');
     assert.equal((await at.diagnose()).warned.includes("GIT_OLD"), false);
   });
+});
+
+test("a tool in a group that the session has not opened is told with what opens it", async (t) => {
+  const { session, doctor } = await planned(t);
+  const asked = () => doctor.diagnose(["create_copilot_plan"]);
+  const { code, first } = await asked();
+  assert.equal(code, "TOOL_GROUP_CLOSED");
+  assert.match(first.problem, /in the tool group "plans", which is not open in session "/);
+  assert.match(first.fix, /^Type \/tap-tools plans in that session\./);
+  // As the fix says: opened.
+  await session.call("tap_tools", { group: "plans" });
+  await waitFor(async () => (await asked()).code === undefined);
 });
 
 describe("plans", () => {

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { waitFor } from "../../support/wait.mjs";
 import { tap, tapJson } from "../../support/cli-process.mjs";
 import { FINDABLE } from "../../../js/doctor/checks-gateway.mjs";
-import { SESSION } from "../../../js/doctor/checks-session.mjs";
+import { WAITING } from "../../../js/doctor/checks-waiting.mjs";
 import { running } from "./doctor-place.mjs";
 
 const PROVIDER = fileURLToPath(
@@ -58,10 +58,9 @@ test("a provider that is stopped: the doctor names it, status and timeline say i
 });
 
 test("a provider that a ping may not have reached yet is not said to answer pings", () => {
-  const check = SESSION.find(({ id }) => id === "waiting");
   const found = (waitedMs, limits) => {
     const providers = [{ name: "slow", connection: 1, waitedMs }];
-    return check.run(/** @type {any} */ ({ inspection: { providers, limits } }));
+    return WAITING.run(/** @type {any} */ ({ inspection: { providers, limits } }));
   };
   const limits = [{ name: "provider-ping-ms", value: 8000 }];
   assert.equal(found(4999, limits), undefined);
