@@ -78,6 +78,8 @@ export function gatewayFiles(env = process.env) {
     /** Holds the link's socket; for this user only. Null where the link is no file. */
     linkFolder: process.platform === "win32" ? null : path.dirname(link),
     logs: path.join(home, "logs", "tap"),
+    /** The durable store, which outlives the gateway. */
+    records: path.join(home, "tap", "records.sqlite"),
   };
 }
 

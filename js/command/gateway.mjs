@@ -1,5 +1,6 @@
 // Asks the running gateway over a separate link. Without a gateway, says which process has its port.
 
+import { existsSync } from "node:fs";
 import { askPort, startHost } from "../base/host-process.mjs";
 import { LEAST_NODE } from "../base/node-version.mjs";
 import { findNode } from "../base/node.mjs";
@@ -105,4 +106,16 @@ export async function withGateway(files, work) {
       cause: error,
     });
   }
+}
+
+/**
+ * The same for what lies in the record store. Where no gateway runs, one starts for it, and ends by itself.
+ * @template T @param {GatewayFiles} files @param {NodeJS.ProcessEnv} env
+ * @param {(control: Control) => Promise<T>} work @returns {Promise<T>}
+ * @throws {Failure} as withGateway; also if no gateway runs and nothing was ever recorded
+ */
+export async function withRecords(files, env, work) {
+  if (existsSync(files.records) && (await askPort(files.port, files.homeHash)) === "nobody")
+    (await openStarted(files, env)).close();
+  return withGateway(files, work);
 }

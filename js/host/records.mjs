@@ -46,9 +46,6 @@ const OF_GATEWAY = ["session", "provider", "tool_call", "gate", "push", "sync", 
 const COUNTS =
   "SELECT collection AS name, count(*) AS rows, min(at) AS oldest, max(at) AS newest FROM records GROUP BY collection";
 
-/** @param {{home: string}} files */
-export const recordsFile = ({ home }) => path.join(home, "tap", "records.sqlite");
-
 /** @type {import("../base/addon.js").RecordsStats} */
 const NOT_OPEN = {
   ...{ open: false, rows: 0, bytes: 0, written: 0, dropped: {}, diagnostics: [] },
@@ -81,11 +78,11 @@ export class HostRecords {
 
   /**
    * @param {object} parts
-   * @param {{home: string}} parts.files @param {import("../base/addon.js").Gateway} parts.gateway
+   * @param {{home: string, records: string}} parts.files @param {import("../base/addon.js").Gateway} parts.gateway
    * @param {Log} parts.log @param {HostRequests} parts.requests
    */
   constructor({ files, gateway, log, requests }) {
-    this.#file = recordsFile(files);
+    this.#file = files.records;
     this.#gateway = gateway;
     this.#log = log;
     requests.register("records.query", (query) => this.#ask("query", JSON.stringify(query)));

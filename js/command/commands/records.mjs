@@ -1,8 +1,8 @@
 // `records`: what has happened, from the durable store.
 
 import { usage } from "../failure.mjs";
-import { withGateway } from "../gateway.mjs";
-import { filesOf } from "../given.mjs";
+import { withRecords } from "../gateway.mjs";
+import { environmentOf, filesOf } from "../given.mjs";
 import { pause, untilInterrupted } from "../interruption.mjs";
 import {
   conditionsOf,
@@ -87,7 +87,7 @@ async function run(given) {
   const { of: collection, sql } = given;
   if (sql !== undefined && collection)
     throw usage("--sql takes no collection", 'copilot-tap records --sql "SELECT …"');
-  await withGateway(filesOf(given), async (control) => {
+  await withRecords(filesOf(given), environmentOf(given), async (control) => {
     if (sql !== undefined) return runSql(control, output, sql);
     if (!collection) {
       const stats = await control.request("records.stats", {});

@@ -2,8 +2,8 @@
 
 import { writeFileSync } from "node:fs";
 import { Failure, usage } from "../failure.mjs";
-import { withGateway } from "../gateway.mjs";
-import { filesOf } from "../given.mjs";
+import { withRecords } from "../gateway.mjs";
+import { environmentOf, filesOf } from "../given.mjs";
 import { newestRecords, sessionCondition } from "../record-query.mjs";
 import { version } from "../../base/paths.mjs";
 import { spanOf } from "../../base/span.mjs";
@@ -73,7 +73,7 @@ async function run(given) {
   const target = exportOf(given);
   const count = /^\d{1,4}$/.test(given.last) ? Number(given.last) : undefined;
   if (count === undefined) throw usage(`--last must be a number of traces (got "${given.last}")`);
-  await withGateway(filesOf(given), async (control) => {
+  await withRecords(filesOf(given), environmentOf(given), async (control) => {
     const spans = await (given.of ? spansOf(control, given.of) : lastTraces(control, count));
     const { sessions } = await control.inspect();
     const labels = new Map(sessions.map(({ id, label }) => [id, label]));

@@ -5,7 +5,9 @@ import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { addon } from "../../../js/base/addon.mjs";
-import { Running, served, tap, tapJson } from "../../support/cli-process.mjs";
+import { askPort } from "../../../js/base/host-process.mjs";
+import { place, placeOf, Running, served, tap, tapJson } from "../../support/cli-process.mjs";
+import { Host } from "../../support/test-host.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
 /** A gateway with a session and a provider, and two calls: one that works, one that does not. */
@@ -26,6 +28,27 @@ describe("copilot-tap records", () => {
     assert.match(out, /^session +\d/m);
     assert.match(out, /^provider +\d/m);
     assert.match(out, /records.*in .*records\.sqlite$/m);
+  });
+
+  test("and spans are there while no gateway runs: one starts, and ends by itself", async (t) => {
+    const host = await Host.elected(t, { TAP_GRACE_MS: "300" });
+    const at = placeOf(host);
+    const session = await host.session(t, { cwd: at.workspace });
+    await session.call("tap_status");
+    await waitFor(async () => (await tapJson(["spans"], at)).value.length > 0);
+    session.send({ type: "end", reason: "the user has left" });
+    await host.exit();
+    const { value } = await tapJson(["records", "tool_call"], at);
+    assert.equal(value[0].body.tool, "tap_status");
+    assert.match((await tap(["spans"], at)).out, /tap_status/);
+    const { port, homeHash } = host.files;
+    await waitFor(async () => (await askPort(port, homeHash)) === "nobody", { timeoutMs: 20_000 });
+  });
+
+  test("of a home without any start nothing", async (t) => {
+    const { code, err } = await tap(["records"], place(t));
+    assert.equal(code, 3);
+    assert.match(err, /no gateway runs/);
   });
 
   test("shows the calls that fit, without secrets", async (t) => {
