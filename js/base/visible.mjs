@@ -76,6 +76,9 @@ export function escapeHidden(text, escape) {
 /** @param {string} text @returns {string} one line */
 export const visible = (text) => escapeHidden(text, escaped);
 
+/** The same for a text of several lines, which stay lines. @param {string} text */
+export const visibleLines = (text) => text.split("\n").map(visible).join("\n");
+
 /** The name cannot end the quotes. @param {string} name */
 export const inQuotes = (name) => `"${name.replace(/["\\]/g, "\\$&")}"`;
 

@@ -1,7 +1,7 @@
 // Input and output for a person. In a terminal it has a prompt, which stays below the output.
 
 import readline from "node:readline";
-import { visible } from "../base/visible.mjs";
+import { visibleLines } from "../base/visible.mjs";
 
 /** @typedef {{input: NodeJS.ReadableStream, output: NodeJS.WritableStream}} Streams */
 
@@ -24,7 +24,7 @@ export class Terminal {
       readline.cursorTo(this.#output, 0);
       readline.clearScreenDown(this.#output);
     }
-    this.#output.write(`${text.split("\n").map(visible).join("\n")}\n`);
+    this.#output.write(`${visibleLines(text)}\n`);
     if (this.#asks) this.#lines?.prompt(true);
   }
 

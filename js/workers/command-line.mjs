@@ -1,6 +1,6 @@
 // `copilot -p` for a job: its arguments, and the line by which a user can repeat it.
 
-import { quoted, visible } from "../base/visible.mjs";
+import { quoted, visibleLines } from "../base/visible.mjs";
 import { promptOf, sessionName } from "./job.mjs";
 import { hostOf } from "./shell-command.mjs";
 
@@ -37,5 +37,5 @@ export function commandLineOf(job, { cli = "copilot", home, model, baseUrl } = {
   ];
   const words = [cli, ...argumentsOf(job, model), "-p", promptOf(job)].map((word) => quoted(word));
   const line = [...variables, ...words].join(" ");
-  return `cd ${quoted(job.cwd)} && ${line}`.split("\n").map(visible).join("\n");
+  return visibleLines(`cd ${quoted(job.cwd)} && ${line}`);
 }

@@ -3,6 +3,7 @@
 import fs from "node:fs";
 import { inLine } from "../../base/visible.mjs";
 import { faint, Output } from "../../views/output.mjs";
+import { clock, localTime } from "../../views/wording.mjs";
 import { Failure, usage } from "../failure.mjs";
 import { withGateway } from "../gateway.mjs";
 import { filesOf, runByAgent } from "../given.mjs";
@@ -75,10 +76,14 @@ function countOf({ last }) {
 }
 
 /** @param {Output} output @param {Line} line */
-const showLine = (output, line) =>
-  output.item(line, () =>
-    output.say(faint(`${line.at.slice(11, 23)} ${line.outcome.padEnd(7)}`), ` ${line.text}`),
-  );
+function showLine(output, line) {
+  // A text of several lines is one entry: no line of it looks like an entry of its own.
+  const [first, ...more] = line.text.split("\n");
+  output.item(line, () => {
+    output.say(faint(`${localTime(line.at).slice(11)} ${line.outcome.padEnd(7)}`), ` ${first}`);
+    for (const each of more) output.say(faint(`${" ".repeat(20)} │ ${each}`));
+  });
+}
 
 /** @param {Control} control @param {InspectedSession} session @param {Output} output @param {EmitGiven} given */
 async function history(control, session, output, given) {
@@ -118,7 +123,7 @@ function showEmitter(output, { name, state, does, runs, what, lines, next }) {
   const { kept, dropped, surfaced, injected } = lines;
   const counts = `${kept} kept, ${dropped} dropped, ${surfaced} shown, ${injected} for the model`;
   output.say(faint(`  lines: ${counts}`));
-  if (next) output.say(faint(`  next: ${next.join(", ")}`));
+  if (next) output.say(faint(`  next: ${clock(Date.parse(next[0]))}`));
 }
 
 /** @param {Output} output @param {any} answer */

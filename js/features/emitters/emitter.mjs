@@ -53,6 +53,8 @@ export class Emitter {
   #files;
   /** Why no further run follows; "": one may. */
   #ended = "";
+  /** How its last run in this process has ended. @type {({run: number} & Outcome) | undefined} */
+  lastRun;
   /** @type {(() => void)[]} */
   #onRunEnd = [];
   /** Of the session, for prompts. @type {"busy" | "idle" | undefined} */
@@ -281,6 +283,7 @@ export class Emitter {
     const run = this.#run;
     if (!run) return;
     this.#run = undefined;
+    this.lastRun = { run: run.number, status, ...end };
     recordRun(this, run, { status, ...end }, this.#parts);
     for (const resolve of this.#onRunEnd.splice(0)) resolve();
     if (!this.#ended) this.#apply(this.#schedule.ended(this.#parts.now(), status === "ok"));

@@ -1,7 +1,7 @@
 // The tools of the group `emitters`. Their arguments are the model's.
 
 import { readEmitter, readStream } from "../../base/emitter-spec.mjs";
-import { inLine, shortened, visible } from "../../base/visible.mjs";
+import { inLine, quoted, shortened, visible, visibleLines } from "../../base/visible.mjs";
 import { ToolError } from "../../../sdk/node/errors.mjs";
 import { scheduleText } from "./schedule-text.mjs";
 
@@ -49,12 +49,18 @@ export const lineView = ({ number, at, run, line, outcome, source, text, metadat
   ...(run > 0 && { run }),
   ...(line > 0 && { line }),
   ...(source === "stderr" && { source }),
-  text: shortened(visible(text), MOST_TEXT),
+  text: shortened(visibleLines(text), MOST_TEXT),
   ...(metadata && { metadata }),
 });
 
 /** @param {Emitter} emitter */
-const stateText = ({ why, state }) => (why ? `ended: ${why}` : state);
+function stateText({ why, state, lastRun }) {
+  if (!why) return state;
+  const { status, exitCode, signal, error } = lastRun ?? {};
+  if (why !== "ended") return `ended: ${why}`;
+  if (status !== "failed") return "ended";
+  return `ended: ${error ?? signal ?? `exit code ${exitCode}`}`;
+}
 
 /** @param {Emitter} emitter */
 export function emitterView(emitter) {
@@ -69,7 +75,13 @@ export function emitterView(emitter) {
     state: stateText(emitter),
     does: scheduleText(spec),
     what: shortened(
-      visible(spec.command ?? spec.argv?.join(" ") ?? spec.prompt ?? spec.url ?? ""),
+      visible(
+        spec.command ??
+          spec.argv?.map((word) => quoted(word)).join(" ") ??
+          spec.prompt ??
+          spec.url ??
+          "",
+      ),
       300,
     ),
     stream: feed.stream,
@@ -77,6 +89,7 @@ export function emitterView(emitter) {
     managedBy: spec.managedBy,
     folder: owner.folder,
     runs: emitter.runs,
+    ...(emitter.lastRun && { lastRun: emitter.lastRun }),
     ...(next.length > 0 && { next }),
     lines: { kept, dropped, surfaced, injected, leftOut },
     injector: feed.subscribe ? feed.delivery : "off",

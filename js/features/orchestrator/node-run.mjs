@@ -1,9 +1,8 @@
 // One node that runs: its worktree, its programs and agents, and what it tells the engine.
 
 import { messageOf } from "../../base/errors.mjs";
-import { visible } from "../../base/visible.mjs";
+import { visible, visibleLines } from "../../base/visible.mjs";
 import { lentTools } from "./node-tools.mjs";
-import { linesShown } from "./node-view.mjs";
 import * as phases from "./phases.mjs";
 
 const { Again, PhaseFailed, lastLinesOf } = phases;
@@ -258,7 +257,7 @@ export class NodeRun {
     return [
       `Phase ${failed.phase} failed: ${error?.message}`,
       lastLines,
-      text && `What you have changed so far:\n${linesShown(text)}`,
+      text && `What you have changed so far:\n${visibleLines(text)}`,
     ]
       .filter(Boolean)
       .join("\n")

@@ -1,6 +1,5 @@
 // A node as the model and a person see it: what it is, what it has made, and what works for it.
 
-import { visible } from "../../base/visible.mjs";
 
 /** @typedef {import("./plans.mjs").Plans} Plans */
 
@@ -62,9 +61,6 @@ export async function diffSoFar(git, repository, node, options) {
   }
   return diffSince(git, repository, from, made ?? node.commit, options);
 }
-
-/** @param {string} hostile */
-export const linesShown = (hostile) => hostile.split("\n").map(visible).join("\n");
 
 /** Those in the node's worktree. @param {Plans} plans @param {string} planId @param {string | undefined} folder */
 async function processesOf(plans, planId, folder) {

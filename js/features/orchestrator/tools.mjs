@@ -1,10 +1,10 @@
 // What the tools answer: JSON alone, within 32 KB.
 
 import { ToolError } from "../../../sdk/node/errors.mjs";
-import { visible } from "../../base/visible.mjs";
+import { visible, visibleLines } from "../../base/visible.mjs";
 import { fitted } from "./fitted.mjs";
 import { outcomeText } from "./news.mjs";
-import { attemptsOf, diffSoFar, linesShown, nodeView, picked } from "./node-view.mjs";
+import { attemptsOf, diffSoFar, nodeView, picked } from "./node-view.mjs";
 import { PlanError } from "./plan-error.mjs";
 import { NODE_KEYS, PLAN_KEYS } from "./parameters.mjs";
 
@@ -89,7 +89,7 @@ async function failureContext(plans, planId, nodeId) {
   const diff = await diffSoFar(git, repository, node, { mostBytes: MOST_DIFF });
   return {
     ...{ nodeId, phase: failed.phase, error, exitCode, lastLines, files, nodes },
-    ...{ diff: linesShown(diff?.text ?? ""), dependencies: node.dependencies },
+    ...{ diff: visibleLines(diff?.text ?? ""), dependencies: node.dependencies },
     worktreePath: facts.worktree?.path,
     next: "retry_copilot_node goes on from this phase; from: start does all of it again.",
   };
@@ -106,7 +106,7 @@ async function logsOf(plans, planId, nodeId, { phase, attempt, from, most = 16_0
     phase: wanted,
     attempt: attempt ?? node.attempt,
     ...log,
-    text: linesShown(log.text),
+    text: visibleLines(log.text),
   };
 }
 

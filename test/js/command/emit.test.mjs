@@ -56,6 +56,23 @@ test("starts, lists, tries rules on, shows and stops an emitter", async (t) => {
   assert.match(stopped.stdout, /^log {2}ended: stopped/);
 });
 
+test("says how a command has ended, when one runs next, and which lines are one entry", async (t) => {
+  const { emit } = await setUp(t);
+  await emit("start", "once", "--", "sh", "-c", "echo 'a b'; exit 3");
+  const listed = await waitFor(async () => {
+    const { stdout } = await emit("list");
+    return /^once {2}ended/m.test(stdout) && stdout;
+  });
+  assert.match(listed, /^once {2}ended: exit code 3, .*\n {2}sh -c 'echo '.*a b.*; exit 3'$/m);
+  const { stdout } = await emit("history", "once");
+  const [, line, end, tail] = stdout.trimEnd().split("\n");
+  assert.match(line, /keep {4}a b$/);
+  assert.match(end, /^[\d:.]+ \w+ +run 1 ended with exit code 3/);
+  assert.match(tail, /^ +│ \[run 1, line 1\] a b$/);
+  const timed = await emit("start", "timed", "--cron", "0 3 * * *", "--", "true");
+  assert.match(timed.stdout, /^ {2}next: ([\d-]+ )?03:00:00$/m);
+});
+
 test("follows a stream", async (t) => {
   const { emit, cwd, env } = await setUp(t);
   await emit(

@@ -64,7 +64,8 @@ test("an unexpected end is told, with the exit code and the last lines", async (
   }, "a record of the run");
   assert.deepEqual([run.body.status, run.body.exitCode], ["failed", 7]);
   const { emitters } = await call("tap_list_emitters");
-  assert.match(emitters[0].state, /^ended/);
+  assert.equal(emitters[0].state, "ended: exit code 7");
+  assert.deepEqual(emitters[0].lastRun, { run: 1, status: "failed", exitCode: 7 });
 });
 
 test("a command that is not there is a run that has failed, and says so", async (t) => {
