@@ -2,6 +2,7 @@
 
 import yargs from "yargs";
 import { version } from "../base/paths.mjs";
+import { visible } from "../base/visible.mjs";
 import { commandsFor } from "./commands/index.mjs";
 import { EXIT_CODES, usage } from "./failure.mjs";
 import { GLOBAL_OPTIONS } from "./given.mjs";
@@ -26,7 +27,7 @@ const STRINGS = {
     other: "unknown: %s",
   },
   "Unknown command: %s": { one: 'unknown command "%s"', other: "unknown commands %s" },
-  "Did you mean %s?": 'unknown command; did you mean "%s"?',
+  "Did you mean %s?": 'unknown command: did you mean "%s"?',
   "Not enough non-option arguments: got %s, need at least %s": {
     one: "too few arguments: got %s, need at least %s",
     other: "too few arguments: got %s, need at least %s",
@@ -63,12 +64,22 @@ const anyOf = (words) => [words.slice(0, -1).join(", "), words.at(-1)].filter(Bo
 
 /**
  * Says again what yargs has found, by what was typed: it does not tell options from arguments.
- * @param {string} text with the words of STRINGS @param {string[]} args
+ * @param {string} text with the words of STRINGS @param {string[]} args @param {string} [command] that is meant
  */
-function worded(text, args) {
+function worded(text, args, command) {
   const typed = args.map((arg) => arg.split("=", 1)[0]);
   const asTyped = (/** @type {string} */ name) =>
     [`--${name}`, `-${name}`].find((option) => typed.includes(option));
+  const nearest = /^unknown command: (.*)$/s.exec(text)?.[1];
+  if (nearest !== undefined) {
+    const word = args.find((arg) => !arg.startsWith("-")) ?? "";
+    return `unknown command "${visible(word).slice(0, 64)}": ${nearest}`;
+  }
+  const [, count] = /^too few arguments: got (\d+)/.exec(text) ?? [];
+  if (count !== undefined && command !== undefined) {
+    const missing = [...command.matchAll(/<(\w+)/g)].slice(Number(count)).map(([, name]) => name);
+    if (missing.length > 0) return `missing: ${missing.join(", ")}`;
+  }
   const unknown = /^unknown: (.*)$/s.exec(text)?.[1];
   if (unknown !== undefined) {
     const each = unknown.split(", ").map((name) => asTyped(name) ?? `"${name}"`);
@@ -83,11 +94,12 @@ function worded(text, args) {
   return `${isOption ? "--" : ""}${name} must be ${anyOf(known)} (got ${given})`;
 }
 
-/** The line to look at next, after a mistake. @param {string[]} args @param {Command[]} commands */
-function usageAdvice(args, commands) {
-  const given = commands
-    .map(({ command }) => command)
-    .find((command) => args.includes(nameOf(command)));
+/** @param {string[]} args @param {Command[]} commands */
+const meant = (args, commands) =>
+  commands.map(({ command }) => command).find((command) => args.includes(nameOf(command)));
+
+/** The line to look at next, after a mistake. @param {string} [given] the command that is meant */
+function usageAdvice(given) {
   return given === undefined ? `${NAME} --help shows what there is` : usageOf(given);
 }
 
@@ -150,6 +162,7 @@ export async function parserOf(args) {
     .fail((message, error) => {
       if (error && error.name !== "YError") throw error;
       const text = (message ?? error.message).replace(/\s*\n\s*/g, " ").trim();
-      throw usage(worded(text, args), usageAdvice(args, commands));
+      const command = meant(args, commands);
+      throw usage(worded(text, args, command), usageAdvice(command));
     });
 }

@@ -49,6 +49,7 @@ export const CODES = /** @type {const} */ ({
   UNSUPPORTED: "failed",
   START: "failed",
   SESSION: "failed",
+  NO_LOGIN: "failed",
   MODEL: "failed",
   NO_RESULT: "failed",
   MAX_TURNS: "failed",
@@ -69,6 +70,16 @@ const NAME = 80;
 
 /** @param {Code} code @param {string} message @returns {Outcome} */
 export const unsuccessful = (code, message) => ({ status: CODES[code], error: { code, message } });
+
+/** What the CLI says without a login: of its server's sessions, and with -p. */
+const NO_LOGIN = /No GitHub OAuth token|No authentication information found/;
+const LOG_IN =
+  "the Copilot CLI has no login that agents of tap could use: start copilot, and type /login. " +
+  "For a model of your own, set workers.provider in your config (docs/workers.md)";
+
+/** A failure in the CLI's own words. @param {"SESSION" | "MODEL"} code @param {string} message @returns {Outcome} */
+export const failedAsSaid = (code, message) =>
+  NO_LOGIN.test(message) ? unsuccessful("NO_LOGIN", LOG_IN) : unsuccessful(code, message);
 
 /** @param {unknown} value */
 const isText = (value) => typeof value === "string" && value.trim() !== "";

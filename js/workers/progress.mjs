@@ -2,7 +2,7 @@
 // must stop come out. It does nothing itself. The events of a server's session and of `copilot -p` are the same.
 
 import { shortened, visible } from "../base/visible.mjs";
-import { DEFAULT_TIMEOUT_MS, DEFAULT_TURNS, unsuccessful } from "./job.mjs";
+import { DEFAULT_TIMEOUT_MS, DEFAULT_TURNS, failedAsSaid, unsuccessful } from "./job.mjs";
 import { noTotals, requestTotals, sum } from "./usage.mjs";
 
 /** @typedef {import("./job.mjs").Outcome} Outcome */
@@ -201,7 +201,7 @@ export class Progress {
   /** @param {any} data of `session.error` @returns {Outcome} */
   #failure(data) {
     const message = oneLine(data.message) || "the model gave an error";
-    if (!isRateLimit(data)) return unsuccessful("MODEL", message);
+    if (!isRateLimit(data)) return failedAsSaid("MODEL", message);
     return { ...unsuccessful("RATE_LIMITED", message), retryAfter: DEFAULT_RETRY_S };
   }
 }

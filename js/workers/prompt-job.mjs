@@ -11,7 +11,7 @@ import { endGroup } from "../process/end-group.mjs";
 import { guard, ownGroup } from "../process/group.mjs";
 import { argumentsOf } from "./command-line.mjs";
 import { promptVariables } from "./environment.mjs";
-import { promptOf, unsuccessful } from "./job.mjs";
+import { failedAsSaid, promptOf, unsuccessful } from "./job.mjs";
 import { endShellsOf } from "./orphans.mjs";
 import { maySession, notBegun, Run } from "./run.mjs";
 import { difference, noTotals, totalsOf } from "./usage.mjs";
@@ -112,7 +112,7 @@ function conclude({ progress }, cli, { code, result, error, words }) {
   else if (result !== undefined && code !== null) progress.end(result || Number(code));
   else if (code) {
     progress.stop(
-      unsuccessful("SESSION", visible(words.trim() || `it ended with exit code ${code}`)),
+      failedAsSaid("SESSION", visible(words.trim() || `it ended with exit code ${code}`)),
     );
   }
 }

@@ -4,7 +4,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { messageOf } from "../base/errors.mjs";
 import { sleep } from "../base/patience.mjs";
-import { promptOf, sessionName, unsuccessful } from "./job.mjs";
+import { failedAsSaid, promptOf, sessionName } from "./job.mjs";
 import { endShellsOf } from "./orphans.mjs";
 import { boundsOf, decided, maySession, Run } from "./run.mjs";
 import { within } from "./server.mjs";
@@ -135,14 +135,14 @@ export async function runInSession(job, server, place, onEvent) {
     session = await within(made, CREATE_MS, "a new session");
     if (job.resume) before = await totalsNow(session);
   } catch (error) {
-    if (!run.lost) run.progress.stop(unsuccessful("SESSION", messageOf(error)));
+    if (!run.lost) run.progress.stop(failedAsSaid("SESSION", messageOf(error)));
     return run.result();
   }
   const off = session.on((event) => run.take(event));
   if (!run.progress.stopping) {
     run.progress.begin();
     session.send({ prompt: promptOf(job) }).catch((error) => {
-      if (!run.lost) run.progress.stop(unsuccessful("SESSION", messageOf(error)));
+      if (!run.lost) run.progress.stop(failedAsSaid("SESSION", messageOf(error)));
     });
     await run.settled();
     if (run.progress.stopping && !run.lost) await stopped(run, session, server);

@@ -8,14 +8,33 @@
 
 namespace tap::plan {
 
+namespace {
+
+// ` It has a, b and 4 more`.
+std::string someOf(const Plan& plan) {
+  constexpr size_t kMostShown = 8;
+  std::string text = " It has ";
+  const size_t shown = std::min(plan.size(), kMostShown);
+  for (size_t i = 0; i < shown; ++i) {
+    if (i > 0) text += i + 1 == plan.size() ? " and " : ", ";
+    text += plan.node(static_cast<NodeIndex>(i)).spec.id;
+  }
+  if (plan.size() > shown) text += " and " + std::to_string(plan.size() - shown) + " more";
+  return text;
+}
+
+}  // namespace
+
 Refusal Engine::unknownPlan(std::string_view plan) {
   return {Refusal::Code::UnknownPlan, "there is no plan " + std::string(plan.substr(0, 64)) +
                                           "; list_copilot_plans lists those that there are"};
 }
 
 Refusal Engine::unknownNode(const Plan& plan, std::string_view node) {
-  return {Refusal::Code::UnknownNode, "the plan has no node \"" + std::string(node.substr(0, 64)) +
-                                          "\"." + didYouMean(plan.graph().nearestId(node))};
+  const std::string known = didYouMean(plan.graph().nearestId(node));
+  return {Refusal::Code::UnknownNode, "the plan \"" + plan.spec().name + "\" has no node \"" +
+                                          std::string(node.substr(0, 64)) + "\"." +
+                                          (known.empty() ? someOf(plan) : known)};
 }
 
 Engine::Live* Engine::live(std::string_view plan) {

@@ -35,7 +35,7 @@ bool Graph::add(const std::vector<NodeSpec>& nodes, Problems& problems) {
   }
   takeIds(nodes, problems);
   takeDependencies(nodes, problems);
-  if (!problems.any()) takeOrder(nodes, problems);
+  takeOrder(nodes, problems);  // a cycle is named beside other problems
   if (problems.any()) cutTo(first, nodes);
   return !problems.any();
 }

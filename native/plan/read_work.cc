@@ -108,8 +108,12 @@ Work readWork(const Fields& fields, size_t field, Problems& problems) {
     return workOfText(json::decodeString(value), path, problems);
   }
   if (value.kind != json::Kind::Object) {
+    // YAML takes `work: true` for a value of its own.
+    const bool isWord = value.kind == json::Kind::Boolean || value.kind == json::Kind::Number;
+    const std::string got = isWord ? std::string(value.raw) : std::string(describe(value.kind));
     problems.add(path.text(), "expected a command line or an object with a type, got " +
-                                  std::string(describe(value.kind)));
+                                  got.substr(0, 64) +
+                                  (isWord ? "; put quotes around a command" : ""));
     return {};
   }
   const auto type = json::find(value, "type");

@@ -64,6 +64,14 @@ for (const [way, how] of WAYS) {
       assert.equal(fs.existsSync(path.join(rig.home, "settings.json")), false);
     });
 
+    test("without a login says how to come by one", async (t) => {
+      const rig = await Rig.start(t, [], { config: { provider: undefined } });
+      const { status, error } = await rig.run({}, how);
+      assert.deepEqual([status, error?.code], ["failed", "NO_LOGIN"], error?.message);
+      assert.match(error?.message ?? "", /start copilot, and type \/login/);
+      assert.match(error?.message ?? "", /set workers\.provider in your config/);
+    });
+
     test("a write outside and git push are refused", async (t) => {
       const rig = await Rig.start(t, []);
       const outside = path.join(rig.root, "outside.txt");

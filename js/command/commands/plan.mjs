@@ -265,11 +265,11 @@ export default {
       .option("phase", text("logs: of this phase, such as work or postchecks"))
       .option("from-start", flag("retry: all of it, not from the phase that failed"))
       .option("instructions", text("retry: what the agent is told"))
-      .option("budget", text("resume: AI credits that it may use in all"))
+      .option("budget", text("resume: the AI credits that the whole plan may use"))
       .option("to", text("restore: a folder that gets the files, too"))
       .option("yes", { ...flag("cancel, delete, clean: do not ask"), alias: "y" })
       .option("format", {
-        describe: "export: as what",
+        describe: "export: json for the whole plan, mermaid for its graph",
         choices: ["json", "mermaid"],
         type: "string",
         default: "json",

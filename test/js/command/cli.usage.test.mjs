@@ -139,6 +139,8 @@ describe("wrong usage", () => {
     [["revoke", "-y"], "unknown option -y"],
     [["status", "--foo=1", "--bar"], "unknown option --foo, --bar"],
     [["allow", "a", "b"], 'unexpected argument "b"'],
+    [["new"], "missing: language, name"],
+    [["new", "node"], "missing: name"],
   ]) {
     test(`copilot-tap ${args.join(" ")} says: ${words}`, async (t) => {
       const { err } = await tap(args, place(t));
@@ -148,7 +150,7 @@ describe("wrong usage", () => {
 
   test("a misspelt command is answered with the one that was meant", async (t) => {
     const { err } = await tap(["alow"], place(t));
-    assert.match(err, /did you mean "allow"\?/);
+    assert.match(err, /unknown command "alow": did you mean "allow"\?/);
   });
 
   test("names are shown, not obeyed", async (t) => {

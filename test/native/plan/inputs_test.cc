@@ -91,9 +91,10 @@ TEST(PlanViews, EachAnswersOrIsRefused) {
   }
   EXPECT_TRUE(answerView(engine, R"({"view":"node","planId":"p","nodeId":"lexer"})")
                   .starts_with(R"({"id":"lexer")"));
-  EXPECT_EQ(answerView(engine, R"({"view":"node","planId":"p","nodeId":"lexr"})"),
-            R"({"refused":{"code":"UNKNOWN_NODE","message":"the plan has no node \"lexr\". )"
-            R"(Did you mean \"lexer\"?"}})");
+  EXPECT_EQ(
+      answerView(engine, R"({"view":"node","planId":"p","nodeId":"lexr"})"),
+      R"({"refused":{"code":"UNKNOWN_NODE","message":"the plan \"test\" has no node \"lexr\". )"
+      R"(Did you mean \"lexer\"?"}})");
   EXPECT_EQ(answerView(engine, R"({"view":"plan","planId":"q"})").find("UNKNOWN_PLAN"), 20U);
   EXPECT_EQ(answerView(engine, R"({"view":"nodes","planId":"p","status":"done"})"),
             R"({"refused":{"code":"BAD_INPUT","message":"status: expected one of pending ready )"

@@ -92,7 +92,8 @@ TEST(ReadPlan, SaysAllThatIsWrongAtOnce) {
             "maxParallel: expected a whole number from 1 to 64\n"
             "nodes[0].id: expected 1 to 64 letters, digits, - and _\n"
             "nodes[1].id: is missing: a short name, unique in the plan, such as \"lexer\"\n"
-            "nodes[1].work: expected a command line or an object with a type, got a number\n"
+            "nodes[1].work: expected a command line or an object with a type, got 7; put quotes "
+            "around a command\n"
             "nodes[2].dependencies[0]: there is no node \"d\". Did you mean \"c\"?");
 }
 
@@ -171,6 +172,9 @@ TEST(ReadPlan, RefusesDuplicatesAndShowsACycle) {
   EXPECT_EQ(problemsOf(planText({nodeText("a", {"b"}), nodeText("b", {"a"})})),
             "nodes[0].dependencies: a cycle, each waiting for the next: a → b → a\n"
             "nodes: there is no root: every node waits for another");
+  EXPECT_EQ(problemsOf(planText({nodeText("r"), nodeText("a", {"b", "x"}), nodeText("b", {"a"})})),
+            "nodes[1].dependencies[1]: there is no node \"x\".\n"
+            "nodes[1].dependencies: a cycle, each waiting for the next: a → b → a");
 }
 
 TEST(ReadPlan, RefusesMoreNodesThanThereMayBe) {
