@@ -26,10 +26,22 @@ constexpr size_t kJitStackStart = size_t{64} * 1024;
 constexpr size_t kJitStackMost = size_t{16} * 1024 * 1024;
 constexpr uint32_t kHeapKilobytes = 16 * 1024;  // where there is no JIT
 
+// Between two looks the match takes microseconds. Where more has passed, something else ran: a busy
+// machine must not make of a rule's quick pattern one that has run out of time.
+constexpr std::chrono::nanoseconds kMostBetweenLooks = std::chrono::microseconds(100);
+
 struct Watch {
-  Clock::time_point until;
+  std::chrono::nanoseconds left;
+  Clock::time_point last;
   size_t steps = 0;
   size_t position = 0;
+
+  bool look() {
+    const Clock::time_point now = Clock::now();
+    left -= std::min<std::chrono::nanoseconds>(now - last, kMostBetweenLooks);
+    last = now;
+    return left.count() > 0;
+  }
 };
 
 // Called before each item of the pattern that is tried. match_limit is not enough: its count
@@ -41,7 +53,7 @@ int onStep(pcre2_callout_block* block, void* data) {
   watch.steps += 1 + (position > before ? position - before : before - position) / kBytesPerStep;
   if (watch.steps < kStepsPerLook) return 0;
   watch.steps = 0;
-  return Clock::now() < watch.until ? 0 : PCRE2_ERROR_CALLOUT;
+  return watch.look() ? 0 : PCRE2_ERROR_CALLOUT;
 }
 
 Match outcomeOf(int code, bool whole) {
@@ -50,14 +62,27 @@ Match outcomeOf(int code, bool whole) {
   return whole ? Match::No : Match::Unseen;
 }
 
-}  // namespace
+Match watched(const pcre2_code_8* code, std::string_view subject, Watch& watch) {
+  const std::string_view text = utf8::truncate(subject, Pattern::kMaxSubjectBytes);
+  const pcre::MatchContext context(pcre2_match_context_create(nullptr));
+  const pcre::MatchData data(pcre2_match_data_create(1, nullptr));
+  if (!context || !data) return Match::TimedOut;
+  pcre2_set_heap_limit(context.get(), kHeapKilobytes);
+  pcre2_set_callout(context.get(), onStep, &watch);
 
-PatternTime::PatternTime(std::chrono::microseconds all) : until_(Clock::now() + all) {}
-
-std::chrono::microseconds PatternTime::next() const {
-  const auto left = std::chrono::duration_cast<std::chrono::microseconds>(until_ - Clock::now());
-  return std::min(left, Pattern::kMatchTime);
+  const auto run = [&] {
+    return pcre2_match(code, units(text), text.size(), 0, 0, data.get(), context.get());
+  };
+  const int found = run();
+  const bool whole = text.size() == subject.size();
+  if (found != PCRE2_ERROR_JIT_STACKLIMIT) return outcomeOf(found, whole);
+  const pcre::JitStack stack(pcre2_jit_stack_create(kJitStackStart, kJitStackMost, nullptr));
+  if (!stack) return Match::TimedOut;
+  pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
+  return outcomeOf(run(), whole);
 }
+
+}  // namespace
 
 void Pattern::Free::operator()(pcre2_real_code_8* code) const {
   pcre2_code_free(code);
@@ -74,33 +99,24 @@ Result<Pattern, PatternError> Pattern::compile(std::string_view pattern) {
   return Pattern(std::move(code), size + machineCode);
 }
 
-Match Pattern::matches(std::string_view subject, PatternBudget& budget) const {
-  const Clock::time_point start = Clock::now();
-  const Match match = matches(subject, std::min(budget.left, kMatchTime));
-  budget.left -= std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start);
-  return match;
+Match Pattern::matches(std::string_view subject, std::chrono::microseconds most) const {
+  PatternBudget budget{most};
+  return within(subject, most, budget);
 }
 
-Match Pattern::matches(std::string_view subject, std::chrono::microseconds deadline) const {
-  if (deadline.count() <= 0) return Match::TimedOut;
-  Watch watch{Clock::now() + deadline};
-  const std::string_view text = utf8::truncate(subject, kMaxSubjectBytes);
-  const pcre::MatchContext context(pcre2_match_context_create(nullptr));
-  const pcre::MatchData data(pcre2_match_data_create(1, nullptr));
-  if (!context || !data) return Match::TimedOut;
-  pcre2_set_heap_limit(context.get(), kHeapKilobytes);
-  pcre2_set_callout(context.get(), onStep, &watch);
+Match Pattern::matches(std::string_view subject, PatternBudget& budget) const {
+  return within(subject, kMatchTime, budget);
+}
 
-  const auto run = [&] {
-    return pcre2_match(code_.get(), units(text), text.size(), 0, 0, data.get(), context.get());
-  };
-  const int code = run();
-  const bool whole = text.size() == subject.size();
-  if (code != PCRE2_ERROR_JIT_STACKLIMIT) return outcomeOf(code, whole);
-  const pcre::JitStack stack(pcre2_jit_stack_create(kJitStackStart, kJitStackMost, nullptr));
-  if (!stack) return Match::TimedOut;
-  pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
-  return outcomeOf(run(), whole);
+Match Pattern::within(std::string_view subject, std::chrono::nanoseconds most,
+                      PatternBudget& budget) const {
+  const std::chrono::nanoseconds given = std::min(budget.left, most);
+  if (given.count() <= 0) return Match::TimedOut;
+  Watch watch{given, Clock::now()};
+  const Match match = watched(code_.get(), subject, watch);
+  watch.look();
+  budget.left -= given - watch.left;
+  return match;
 }
 
 std::string notAPattern(const PatternError& error) {

@@ -30,21 +30,10 @@ struct PatternError {
 // these two mean: a rule that denies must then deny.
 enum class Match : uint8_t { Yes, No, TimedOut, Unseen };
 
-// The time that several patterns may take together, so that many patterns cannot exceed the limit
-// of one.
-class PatternTime {
- public:
-  explicit PatternTime(std::chrono::microseconds all);
-  // For the next match: the time of one, or what is left of that of all.
-  [[nodiscard]] std::chrono::microseconds next() const;
-
- private:
-  std::chrono::steady_clock::time_point until_;
-};
-
-// The same over many subjects: what each match takes is taken from it.
+// The time that several matches may take together, so that many patterns, or many subjects, cannot
+// exceed a limit of all. What each takes is taken from it.
 struct PatternBudget {
-  std::chrono::microseconds left{0};
+  std::chrono::nanoseconds left{0};
 };
 
 // One compiled pattern. It is immutable: several threads may match with it at a time. A moved-from
@@ -66,9 +55,11 @@ class Pattern {
 
   // Whether the pattern matches anywhere in the subject, of which only the first 64 KB are looked
   // at, without a character cut in two. Memory stays below about 16 MB and is free again at the
-  // end. Without time the answer is TimedOut. Precondition: the subject is UTF-8 (otherwise, too).
+  // end. Without time the answer is TimedOut; the time counts in which the match goes on, not that
+  // in which the system lets another process run. Precondition: the subject is UTF-8 (otherwise,
+  // too).
   [[nodiscard]] Match matches(std::string_view subject,
-                              std::chrono::microseconds deadline = kMatchTime) const;
+                              std::chrono::microseconds most = kMatchTime) const;
   // The same, within kMatchTime and the budget.
   [[nodiscard]] Match matches(std::string_view subject, PatternBudget& budget) const;
 
@@ -76,6 +67,9 @@ class Pattern {
   [[nodiscard]] size_t bytes() const { return bytes_; }
 
  private:
+  [[nodiscard]] Match within(std::string_view subject, std::chrono::nanoseconds most,
+                             PatternBudget& budget) const;
+
   struct Free {
     void operator()(pcre2_real_code_8* code) const;
   };

@@ -44,7 +44,7 @@ class LineFilter {
   // The search over blocks begins after so many bytes: before it costs more than it saves.
   static constexpr uint64_t kFloodBytes = 1 << 20;
   // For slow matches (line_pattern.h), all rules together, in each second. A debt stays.
-  static constexpr std::chrono::microseconds kSlowTime{100'000};
+  static constexpr std::chrono::nanoseconds kSlowTime = std::chrono::milliseconds(100);
 
   explicit LineFilter(Search search = Search::Automatic) : search_(search) {}
 

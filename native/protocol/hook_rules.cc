@@ -165,7 +165,7 @@ const std::vector<std::string>& ToolUse::files() const {
   return *files_;
 }
 
-Match matches(const HookRule& rule, const ToolUse& use, std::chrono::microseconds deadline) {
+Match matches(const HookRule& rule, const ToolUse& use, PatternBudget& time) {
   if (!isTool(rule.tool, use.tool())) return Match::No;
   if (!rule.provider.empty() && rule.provider != use.provider()) return Match::No;
   if (rule.file && std::ranges::none_of(use.files(), [&rule](const std::string& file) {
@@ -173,7 +173,7 @@ Match matches(const HookRule& rule, const ToolUse& use, std::chrono::microsecond
       })) {
     return Match::No;
   }
-  return rule.args ? rule.args->matches(use.args(), deadline) : Match::Yes;
+  return rule.args ? rule.args->matches(use.args(), time) : Match::Yes;
 }
 
 HookRule readHookRule(json::Value value, const std::string& path, const Limits& limits,

@@ -63,10 +63,9 @@ class ToolUse {
   mutable std::optional<std::vector<std::string>> files_;
 };
 
-// Whether the rule is about this use, as its pattern says in that time. Of a file any spelling will
-// do, so that a file that matches under one name also matches under its others.
-[[nodiscard]] Match matches(const HookRule& rule, const ToolUse& use,
-                            std::chrono::microseconds deadline = Pattern::kMatchTime);
+// Whether the rule is about this use, as its pattern says within that time. Of a file any spelling
+// will do, so that a file that matches under one name also matches under its others.
+[[nodiscard]] Match matches(const HookRule& rule, const ToolUse& use, PatternBudget& time);
 
 enum class TransformAction : uint8_t { Append, Prepend, Replace, Callback };
 

@@ -81,6 +81,9 @@ export async function install(context) {
         ?.then(async (plans) => plans.news.sessionStarted({ id, cwd: await cwdOf(id) }))
         .catch(() => {});
     },
+    onEnded: (/** @type {string} */ id) => {
+      void loaded?.then((plans) => plans.news.sessionEnded(id)).catch(() => {});
+    },
   });
   const [first] = await services.sessions.list();
   if (first) void models.ask(first.id);

@@ -47,6 +47,8 @@ export class News {
   #context;
   #known;
   #describe;
+  /** Plans of which a session was told whose process was gone, by plan. @type {Map<string, string>} */
+  #doubtful = new Map();
 
   /** @param {Context} context @param {Map<string, Known>} known @param {(planId: string) => Promise<void>} describe keeps what is known of a plan */
   constructor(context, known, describe) {
@@ -90,13 +92,14 @@ export class News {
     this.#context.services.records.append({ collection: "plan", session, body }).catch(() => {});
   }
 
-  /** The session that made it; or the one of its folder that was used last. @param {Record<string, any>} facts @returns {Promise<string | undefined>} */
+  /** The session that made it; or the one of its folder that was used last. @param {{session?: string, cwd: string, repo: string}} facts @returns {Promise<InspectedSession | undefined>} */
   async #listener({ session, cwd, repo }) {
     const all = /** @type {InspectedSession[]} */ (await this.#context.services.sessions.list());
     const open = all.filter(({ ending }) => !ending);
-    if (open.some(({ id }) => id === session)) return session;
+    const own = open.find(({ id }) => id === session);
+    if (own) return own;
     const near = open.filter((one) => one.cwd === cwd || one.cwd === repo);
-    return near.sort((a, b) => b.inUse - a.inUse)[0]?.id;
+    return near.sort((a, b) => b.inUse - a.inUse)[0];
   }
 
   /** @param {Record<string, any>} seen view of a plan @param {string} kind of TOLD @param {string} [node] */
@@ -105,22 +108,41 @@ export class News {
     if (seen.facts.session === "") return; // a person looks on
     const session = await this.#listener(seen.facts);
     const about = this.#known.get(planId)?.about;
-    if (session === undefined) {
-      if (about) about.untold = true;
-      return this.#describe(planId);
+    if (about && !session?.linked) {
+      about.untold = true;
+      await this.#describe(planId);
     }
+    if (session === undefined) return;
+    // Its process may come back and have the text, or the session ends.
+    if (!session.linked) this.#doubtful.set(planId, session.id);
     const text = modelText(seen, kind, node);
-    await this.#context.notify.model(text, { level: "info", session });
+    await this.#context.notify.model(text, { level: "info", session: session.id });
   }
 
   /** A session is there: it hears of what ended while there was none. @param {{id: string, cwd: string}} session */
   async sessionStarted({ id, cwd }) {
+    const all = /** @type {InspectedSession[]} */ (await this.#context.services.sessions.list());
     for (const [planId, { about }] of this.#known) {
       if (!about.untold || (about.cwd !== cwd && about.repo !== cwd)) continue;
+      const teller = all.find((one) => one.id === this.#doubtful.get(planId));
+      if (teller && !teller.linked && teller.id !== id) continue; // its end is waited for
       about.untold = false;
+      this.#doubtful.delete(planId);
       await this.#describe(planId);
+      if (teller) continue; // it is back, and has the text
       const text = `Plan ${planId} (${visible(about.name)}) ended while no session was here: ${about.status}. get_copilot_plan_status has the rest.`;
       await this.#context.notify.model(text, { level: "info", session: id });
+    }
+  }
+
+  /** What it was told last may not have reached anybody. @param {string} id of a session */
+  async sessionEnded(id) {
+    for (const [planId, teller] of this.#doubtful) {
+      if (teller !== id) continue;
+      this.#doubtful.delete(planId);
+      const about = this.#known.get(planId)?.about;
+      const next = about?.untold && (await this.#listener({ cwd: about.cwd, repo: about.repo }));
+      if (next && next.id !== id) await this.sessionStarted(next);
     }
   }
 }

@@ -40,8 +40,8 @@ void considerMatched(Review& review, const BoundProvider& bound, const HookRule&
 }
 
 void consider(const Turn& turn, Review& review, const BoundProvider& bound, const HookRule& rule,
-              const protocol::ToolUse& use, const PatternTime& time) {
-  switch (protocol::matches(rule, use, time.next())) {
+              const protocol::ToolUse& use, PatternBudget& time) {
+  switch (protocol::matches(rule, use, time)) {
     case Match::No:
       return;
     case Match::Yes:
@@ -59,9 +59,9 @@ void consider(const Turn& turn, Review& review, const BoundProvider& bound, cons
 // A rule of a provider whose connection was lost: the uses that it covers are denied, because the
 // provider cannot be asked.
 void considerHeld(Review& review, const std::string& provider, bool isFeature, const HookRule& rule,
-                  const protocol::ToolUse& use, const PatternTime& time) {
+                  const protocol::ToolUse& use, PatternBudget& time) {
   if (review.deny) return;
-  const Match match = protocol::matches(rule, use, time.next());
+  const Match match = protocol::matches(rule, use, time);
   if (match == Match::No) return;
   const bool sure = rule.action == HookAction::Deny && match == Match::Yes;
   review.deny = Denial{denial(provider, sure ? std::string_view(rule.text)
@@ -82,7 +82,7 @@ Review reviewOf(const Turn& turn, const Session& session, const protocol::HookCh
   const std::string owner(state.providers.ownerOf(session.id, check.tool));
   const protocol::ToolUse use(check.tool, owner, check.args.view(), session.cwd);
   Review review;
-  const PatternTime time(kRulesTime);
+  PatternBudget time{kRulesTime};
   for (const BoundProvider& bound : state.providers.inOrder(session.id)) {
     for (const HookRule& rule : bound.binding->rules) {
       consider(turn, review, bound, rule, use, time);

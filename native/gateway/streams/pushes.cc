@@ -37,13 +37,13 @@ class Matches {
   // Nothing where it has been asked before and had no time.
   std::optional<Match> of(const Pattern& pattern) {
     const auto [at, isNew] = known_.try_emplace(&pattern, Match::No);
-    if (isNew) return at->second = pattern.matches(event_, time_.next());
+    if (isNew) return at->second = pattern.matches(event_, time_);
     return at->second == Match::TimedOut ? std::nullopt : std::optional(at->second);
   }
 
  private:
   std::string_view event_;
-  PatternTime time_{kFilterTime};
+  PatternBudget time_{kFilterTime};
   std::unordered_map<const Pattern*, Match> known_;
 };
 

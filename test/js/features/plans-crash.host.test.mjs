@@ -69,6 +69,24 @@ test("the next session of the folder hears of a plan that ended while nobody was
   assert.match(told.prompt, /Plan p\w+ \(test\) ended while no session was here: succeeded/);
 });
 
+test("a session whose process was gone is not the last to hear of a plan's end", async (t) => {
+  const rig = await faultyRig(t, []);
+  const flag = path.join(rig.repo, ".git", "may");
+  const nodes = [{ id: "a", work: `until test -f ${flag}; do sleep 0.05; done; echo x > x.txt` }];
+  await rig.create({ nodes, targetBranch: "feature/x" });
+  rig.session.close(); // without a word, as that of a CLI that is killed
+  const seen = async () => (await rig.control.inspect()).sessions;
+  await waitFor(async () => (await seen()).some(({ linked }) => !linked));
+  fs.writeFileSync(flag, "");
+  await waitFor(async () => (await rig.control.request("holds.list", {})).length === 0);
+  const next = await rig.host.session(t, { cwd: rig.repo });
+  assert.equal((await seen()).length, 2, "the first may come back");
+  const told = await waitFor(() => next.events.find(({ type }) => type === "inject"), {
+    timeoutMs: 30_000,
+  });
+  assert.match(told.prompt, /Plan p\w+ \(test\) ended while no session was here: succeeded/);
+});
+
 test("a plan that is retried after its end goes on after a crash", async (t) => {
   const { ask, create, ended, repo } = await faultyRig(t, [killed("after", "retry a")]);
   const flag = path.join(repo, ".git", "may");

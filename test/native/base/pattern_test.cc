@@ -2,6 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#ifndef _WIN32
+#include <sys/time.h>
+
+#include <csignal>
+#include <ctime>
+#endif
+
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -207,12 +214,38 @@ TEST(Pattern, TakesTheDeadlineThatItIsGiven) {
 }
 
 TEST(Pattern, SharesItsTimeWithOthers) {
-  const PatternTime much{std::chrono::hours{1}};
-  EXPECT_EQ(much.next(), Pattern::kMatchTime);
-  const PatternTime none{std::chrono::microseconds{0}};
-  EXPECT_LE(none.next().count(), 0);
-  EXPECT_EQ(compiled("a").matches("a", none.next()), Match::TimedOut);
+  const Pattern slow = compiled("(a+)+$");
+  const std::string subject = std::string(64, 'a') + "b";
+  PatternBudget time{2 * Pattern::kMatchTime};
+  EXPECT_EQ(compiled("a").matches("a", time), Match::Yes);
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(slow.matches(subject, time), Match::TimedOut);
+  }
+  EXPECT_LE(time.left.count(), 0);
+  EXPECT_EQ(compiled("a").matches("a", time), Match::TimedOut);
 }
+
+#ifndef _WIN32
+// A signal's handler that sleeps stands for a machine that lets another process run.
+TEST(Pattern, DoesNotCountTheTimeInWhichAnotherProcessRuns) {
+  const auto former = signal(SIGALRM, [](int) {
+    const timespec pause{0, 3'000'000};
+    nanosleep(&pause, nullptr);
+  });
+  const itimerval each{{0, 4'000}, {0, 4'000}};
+  setitimer(ITIMER_REAL, &each, nullptr);
+  const Pattern pattern = compiled("(?:a|b)*c");
+  const std::string subject(40, 'a');
+  const auto end = steady_clock::now() + milliseconds(200);
+  while (steady_clock::now() < end) {
+    PatternBudget time{Pattern::kMatchTime};
+    EXPECT_EQ(pattern.matches(subject, time), Match::No);
+  }
+  const itimerval none{};
+  setitimer(ITIMER_REAL, &none, nullptr);
+  signal(SIGALRM, former);
+}
+#endif
 
 TEST(Pattern, AnswersAfterATimeoutAsBefore) {
   const Pattern pattern = compiled("^(a+)+$");
