@@ -145,10 +145,12 @@ describe("hooks added to a running session", { concurrency: 1 }, () => {
   });
 
   test("where nobody can be asked, hooks are denied and the tools go on", async (t) => {
-    // The turn goes on, with calls that are denied, until what it waits for is there.
-    const script = (request) =>
-      toolNames(request).includes("shout") || request.index > 200 ? say("bye") : callTool("touch");
-    const { cli, model, notes } = await rig(t, script, { HOOKS_AT_JOIN: "register grow" });
+    const { cli, model, notes } = await rig(t, [], { HOOKS_AT_JOIN: "register grow" });
+    // The turn goes on, with calls of the CLI's own, until what it waits for is there.
+    const look = callTool("view", { path: cli.workFolder });
+    model.script((request) =>
+      toolNames(request).includes("shout") || request.index > 200 ? say("bye") : look,
+    );
     await cli.runPrompt("go", { allow: [] });
     assert.equal(notes("hooks")[0].outcome, "denied");
     assert.deepEqual(notes("touched"), []);
