@@ -165,6 +165,11 @@ const std::vector<std::string>& ToolUse::files() const {
   return *files_;
 }
 
+Match matches(const HookRule& rule, const ToolUse& use) {
+  PatternBudget time{Pattern::kMatchTime};
+  return matches(rule, use, time);
+}
+
 Match matches(const HookRule& rule, const ToolUse& use, PatternBudget& time) {
   if (!isTool(rule.tool, use.tool())) return Match::No;
   if (!rule.provider.empty() && rule.provider != use.provider()) return Match::No;

@@ -66,6 +66,8 @@ class ToolUse {
 // Whether the rule is about this use, as its pattern says within that time. Of a file any spelling
 // will do, so that a file that matches under one name also matches under its others.
 [[nodiscard]] Match matches(const HookRule& rule, const ToolUse& use, PatternBudget& time);
+// The same for a rule alone, within the time of one pattern.
+[[nodiscard]] Match matches(const HookRule& rule, const ToolUse& use);
 
 enum class TransformAction : uint8_t { Append, Prepend, Replace, Callback };
 

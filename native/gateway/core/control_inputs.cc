@@ -118,6 +118,10 @@ struct ControlReceiver {
 
 void refuseLink(const Turn& turn, PeerId peer, std::string code, std::string message) {
   turn.log(LogLevel::Warning, "refused a link: " + message);
+  endLink(turn, peer, std::move(code), std::move(message));
+}
+
+void endLink(const Turn& turn, PeerId peer, std::string code, std::string message) {
   turn.effect(SendEvent{peer, protocol::Refused{std::move(code), message}});
   closeLink(turn, peer, std::move(message));
   if (turn.state.controlClients.contains(peer)) controlClientGone(turn, peer);

@@ -48,10 +48,10 @@ std::string Gateway::issueFeatureToken() {
 void Gateway::revokeFeatureToken(const std::string& token, Now now, Effects& effects) {
   const Turn turn{state_, now, effects};
   if (!state_.authenticator.forgetFeatureToken(token)) return;
-  constexpr std::string_view kWhy = "this feature token was revoked";
+  constexpr std::string_view kWhy = "the feature host that had this token has ended";
   endToken(turn, token, kWhy, Departure::Goodbye);
   for (const PeerId link : state_.controlClients.withToken(token)) {
-    refuseLink(turn, link, "TOKEN", std::string(kWhy));
+    endLink(turn, link, "TOKEN", std::string(kWhy));
   }
 }
 

@@ -11,6 +11,8 @@ namespace tap::gateway {
 // Sends Refused and closes the link. A session that it belonged to lingers; the calls of a control
 // client are cancelled.
 void refuseLink(const Turn& turn, PeerId peer, std::string code, std::string message);
+// The same for a link that has done nothing wrong.
+void endLink(const Turn& turn, PeerId peer, std::string code, std::string message);
 // Whether the secret is right; the link is refused if not.
 [[nodiscard]] bool checkSecret(const Turn& turn, PeerId peer, const std::string& secret);
 

@@ -52,7 +52,16 @@ void dropProvider(const Turn& turn, Provider& provider, uint16_t code, std::stri
 void endToken(const Turn& turn, std::string_view token, std::string_view why, Departure departure) {
   for (Provider* provider : turn.state.providers.all()) {
     if (provider->credentials.token != token) continue;
-    refuse(turn, *provider, {ErrorCode::AuthFailed, std::string(why), ""}, departure);
+    const Refusal refusal{ErrorCode::AuthFailed, std::string(why), ""};
+    turn.send(provider->peer,
+              protocol::encodeError(refusal, provider->providerId, sessionOf(*provider, refusal)));
+    // It has done nothing wrong: its process has ended, or the user has changed his mind.
+    turn.log(protocol::LogLevel::Info,
+             "ends the connection of " +
+                 (provider->name.empty() ? std::string("a provider") : inQuotes(provider->name)) +
+                 ": " + refusal.message);
+    dropProvider(turn, *provider, kPolicyViolation, std::string(protocol::wireName(refusal.code)),
+                 departure);
   }
   if (departure == Departure::Goodbye) forgetToken(turn, token);
 }

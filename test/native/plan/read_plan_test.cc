@@ -173,7 +173,7 @@ TEST(ReadPlan, RefusesDuplicatesAndShowsACycle) {
             "nodes[0].dependencies: a cycle, each waiting for the next: a → b → a\n"
             "nodes: there is no root: every node waits for another");
   EXPECT_EQ(problemsOf(planText({nodeText("r"), nodeText("a", {"b", "x"}), nodeText("b", {"a"})})),
-            "nodes[1].dependencies[1]: there is no node \"x\".\n"
+            "nodes[1].dependencies[1]: there is no node \"x\". Did you mean \"a\"?\n"
             "nodes[1].dependencies: a cycle, each waiting for the next: a → b → a");
 }
 
