@@ -72,6 +72,13 @@ const CRON = /^[0-9A-Za-z*,/#+-]+(?: [0-9A-Za-z*,/#+-]+){4}$/;
 const FIVE_FIELDS =
   'expected five fields (minute, hour, day, month, weekday), such as "30 9 * * 1-5"';
 
+/** @param {string} cron that CRON does not fit */
+function fieldsFound(cron) {
+  const count = cron === "" ? 0 : cron.split(" ").length;
+  if (count === 5) return "one of them has a character that no field has";
+  return `it has ${count} ${count === 1 ? "field" : "fields"}`;
+}
+
 /** @param {Fields} fields @returns {{cron?: string, timezone?: string}} */
 function cronIn(fields) {
   const timezone = fields.text("timezone", 64, "a time zone");
@@ -90,7 +97,7 @@ function cronIn(fields) {
   if (cron !== undefined) {
     const problem = CRON.test(cron)
       ? cronProblem(cron, isGood ? timezone : undefined)
-      : "it has others";
+      : fieldsFound(cron);
     if (problem !== "") fields.problem("cron", `${FIVE_FIELDS}, found ${shown(cron)}: ${problem}`);
   }
   return { ...(cron !== undefined && { cron }), ...(timezone !== undefined && { timezone }) };

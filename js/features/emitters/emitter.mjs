@@ -321,9 +321,10 @@ export class Emitter {
 
   /** @param {string} why for its stream @returns {Promise<void>} once nothing of it runs */
   async stop(why) {
+    const isOver = this.state === "ended";
     this.#schedule.stop();
     this.#finish("stopped");
-    this.feed.note(`stopped: ${why}`, "keep");
+    if (!isOver) this.feed.note(`stopped: ${why}`, "keep");
     await this.#stopRun(why);
     this.#parts.onChange();
   }

@@ -155,6 +155,8 @@ describe("times", () => {
     for (const cron of ["@daily", "* * * *", "* * * * * *", "a;b * * * *", "$(x) * * * *"]) {
       refused({ command: "make", cron }, "cron", /five fields/);
     }
+    refused({ command: "make", cron: "* *" }, "cron", /: it has 2 fields$/);
+    refused({ command: "make", cron: "a;b * * * *" }, "cron", /: one of them has a character/);
     refused(
       { command: "make", cron: "0 9 * * *", timezone: "Mars/Base" },
       "timezone",
