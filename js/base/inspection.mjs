@@ -41,3 +41,10 @@ export function silenceOf({ waitedMs, noPongMs }) {
   const silence = `no answer for ${Math.floor(waitedMs / 1000)} s`;
   return noPongMs === undefined ? silence : `${silence}, not even to a ping`;
 }
+
+/**
+ * The order in which sessions are meant: one with a process before one whose process may come back, then the one
+ * that was used last.
+ * @param {{linked: boolean, inUse: number}} a @param {{linked: boolean, inUse: number}} b
+ */
+export const bySessionUse = (a, b) => Number(b.linked) - Number(a.linked) || b.inUse - a.inUse;

@@ -4,6 +4,7 @@
 import path from "node:path";
 import { messageOf } from "../base/errors.mjs";
 import { isOurFile } from "../base/host-files.mjs";
+import { bySessionUse } from "../base/inspection.mjs";
 import { copilotHome, gatewayFiles } from "../base/paths.mjs";
 import { consentFile, entriesOf, isAllowed } from "../projects/consent.mjs";
 import { loadProjectConfig } from "../projects/config.mjs";
@@ -44,7 +45,7 @@ function contains(folder, inner) {
  */
 function sessionMeant(sessions, env, cwd) {
   const lastUsed = (/** @type {InspectedSession[]} */ some) =>
-    [...some].sort((a, b) => Number(b.linked) - Number(a.linked) || b.inUse - a.inUse)[0];
+    [...some].sort(bySessionUse)[0];
   const own = sessions.find(({ id }) => id === env.COPILOT_AGENT_SESSION_ID);
   const here = sessions.filter((session) => contains(session.cwd, cwd));
   return own ?? lastUsed(here) ?? lastUsed(sessions);

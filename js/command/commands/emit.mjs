@@ -1,6 +1,7 @@
 // `emit`: background commands and prompts of a session and its folder, as the tools of the group `emitters` see them.
 
 import fs from "node:fs";
+import { bySessionUse } from "../../base/inspection.mjs";
 import { inLine } from "../../base/visible.mjs";
 import { faint, Output } from "../../views/output.mjs";
 import { clock, localTime } from "../../views/wording.mjs";
@@ -24,7 +25,7 @@ const OUTCOMES = /** @type {const} */ (["drop", "inject", "surface"]);
 
 /** The one that is named, that of this folder, or the one last used. @param {InspectedSession[]} sessions @param {string} [wanted] */
 function sessionOf(sessions, wanted) {
-  const open = sessions.filter(({ ending }) => !ending).toSorted((a, b) => b.inUse - a.inUse);
+  const open = sessions.filter(({ ending }) => !ending).toSorted(bySessionUse);
   if (wanted !== undefined) return sessionNamed(open, wanted);
   const here = fs.realpathSync(process.cwd());
   const found = open.find(({ cwd }) => cwd === here) ?? open[0];

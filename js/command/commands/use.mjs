@@ -1,5 +1,6 @@
 // `use`: brings a provider that serves another session to this one.
 
+import { bySessionUse } from "../../base/inspection.mjs";
 import { sleep } from "../../base/patience.mjs";
 import { Failure } from "../failure.mjs";
 import { withGateway } from "../gateway.mjs";
@@ -20,7 +21,7 @@ const LOOK_MS = 100;
  * @returns {InspectedSession}
  */
 function sessionOf(sessions, wanted) {
-  const open = sessions.filter(({ ending }) => !ending).toSorted((a, b) => b.inUse - a.inUse);
+  const open = sessions.filter(({ ending }) => !ending).toSorted(bySessionUse);
   const fitting = open.filter(({ id }) => wanted === undefined || id.startsWith(wanted));
   const found = open.find(({ id }) => id === wanted) ?? fitting[0];
   if (found && (wanted === undefined || found.id === wanted || fitting.length === 1)) return found;

@@ -1,5 +1,7 @@
 // The sessions that are there, and which of them has what.
 
+import { bySessionUse } from "../../base/inspection.mjs";
+
 /** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
 /** @typedef {import("./feed.mjs").Owner} Owner */
 
@@ -53,7 +55,7 @@ export class SessionList {
   async target({ session, folder }) {
     const all = await this.list();
     if (session !== undefined) return all.find(({ id }) => id === session);
-    return all.filter(({ cwd }) => cwd === folder).sort((a, b) => b.inUse - a.inUse)[0];
+    return all.filter(({ cwd }) => cwd === folder).sort(bySessionUse)[0];
   }
 
   /** @param {string} id @returns {Promise<InspectedSession>} */

@@ -1,5 +1,6 @@
 // What a plan needs before it is made: its repository, its base, and the rules' yes to its commands.
 
+import { bySessionUse } from "../../base/inspection.mjs";
 import { refusedVariable } from "../../base/refused-variables.mjs";
 import { visible } from "../../base/visible.mjs";
 import { WorkConsent } from "../../base/work-consent.mjs";
@@ -68,7 +69,7 @@ export class Making {
     const all = /** @type {InspectedSession[]} */ (await this.#services.sessions.list());
     const open = all.filter(({ ending }) => !ending);
     if (open.some(({ id }) => id === session)) return session;
-    return open.sort((a, b) => b.inUse - a.inUse)[0]?.id;
+    return open.sort(bySessionUse)[0]?.id;
   }
 
   /** What is to be known before anything is made. @param {Record<string, any>} given @param {Asker} asker */
@@ -121,7 +122,7 @@ export class Making {
   /** What programs and agents get of the session; of any other one, where a person asks. @param {string} session @returns {Promise<any>} */
   async #environmentOf(session) {
     const all = /** @type {InspectedSession[]} */ (await this.#services.sessions.list());
-    const one = all.find(({ id }) => id === session) ?? all.sort((a, b) => b.inUse - a.inUse)[0];
+    const one = all.find(({ id }) => id === session) ?? all.sort(bySessionUse)[0];
     if (!one) return {};
     const seen = await this.#services.sessions.environment({ session: one.id }).catch(() => ({}));
     return session === "" ? { runtime: seen.runtime } : seen;

@@ -1,5 +1,6 @@
 // What the user and the model are told of plans.
 
+import { bySessionUse } from "../../base/inspection.mjs";
 import { inLine, visible } from "../../base/visible.mjs";
 
 /** @typedef {import("../../registry/installation.mjs").Context} Context */
@@ -99,7 +100,7 @@ export class News {
     const own = open.find(({ id }) => id === session);
     if (own) return own;
     const near = open.filter((one) => one.cwd === cwd || one.cwd === repo);
-    return near.sort((a, b) => b.inUse - a.inUse)[0];
+    return near.sort(bySessionUse)[0];
   }
 
   /** @param {Record<string, any>} seen view of a plan @param {string} kind of TOLD @param {string} [node] */

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SavedEmitters } from "../../../js/features/emitters/saved.mjs";
-import { ownerNow } from "../../../js/features/emitters/sessions.mjs";
+import { ownerNow, SessionList } from "../../../js/features/emitters/sessions.mjs";
 import { Teller } from "../../../js/features/emitters/teller.mjs";
 
 const FEED = { name: "build", stream: "build" };
@@ -106,4 +106,16 @@ test("a session of the same CLI and folder follows another, and nobody else does
   const folder = { folder: "/w", cliPid: 7 };
   assert.equal(ownerNow(folder, []), undefined);
   assert.equal(ownerNow(folder, [], true), folder);
+});
+
+test("of the sessions of a folder one with a process hears, although another was used later", async () => {
+  const gone = { id: "gone", cwd: "/a", ending: false, linked: false, inUse: 9 };
+  const there = { id: "there", cwd: "/a", ending: false, linked: true, inUse: 1 };
+  const targetOf = async (/** @type {object[]} */ all) => {
+    const services = /** @type {any} */ ({ sessions: { list: async () => all } });
+    const owner = /** @type {any} */ ({ folder: "/a" });
+    return (await new SessionList(services).target(owner))?.id;
+  };
+  assert.equal(await targetOf([gone, there]), "there");
+  assert.equal(await targetOf([gone]), "gone", "it may come back");
 });
