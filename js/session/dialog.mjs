@@ -7,6 +7,8 @@ import { answered, READS, showDialog } from "./rpc.mjs";
 const MOST_QUESTION = 2000;
 const LEAST_MS = 100;
 export const MOST_DIALOG_MS = 60_000;
+/** For so long an answer counts that came when nobody waited for it any more. */
+const LATE_MS = 600_000;
 
 /**
  * `none`: nobody has said anything; `reason` says why. `asked: false`: no question was shown.
@@ -48,12 +50,31 @@ function read(result) {
   return { answer: "no", ...(result?.action !== "accept" && { reason: "the user dismissed it" }) };
 }
 
+/** @param {Promise<Answer>} answer @param {number} [timeoutMs] @returns {Promise<Answer>} */
+async function inTime(answer, timeoutMs = MOST_DIALOG_MS) {
+  const mostMs = Math.min(Math.max(timeoutMs, LEAST_MS), MOST_DIALOG_MS);
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer;
+  const late = new Promise((resolve) => {
+    const none = nobody(`the user did not answer within ${mostMs / 1000} s`);
+    timer = setTimeout(() => resolve(none), mostMs);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 export class Dialogs {
-  /** One that is open, perhaps beyond its time. */
-  #open = false;
+  /** One that is open, perhaps beyond its time. @type {{text: string, answer: Promise<Answer>} | undefined} */
+  #open;
+  /** What the user has said too late to what the agent wanted to run. @type {{text: string, answer: Answer, at: number} | undefined} */
+  #late;
 
   /**
-   * The user's yes to what the agent wants to run: not asked where he has allowed everything. Never rejects.
+   * The user's yes to what the agent wants to run: not asked where he has allowed everything. Who takes longer than
+   * the question waits has not refused: his answer counts when the agent asks for the same again. Never rejects.
    * @param {Session} session @param {string} text @param {number} [timeoutMs]
    * @returns {Promise<Answer>}
    */
@@ -62,7 +83,21 @@ export class Dialogs {
     if ((said?.mode ?? said) === "allow-all") {
       return { answer: "yes", asked: false, reason: "the CLI allows everything" };
     }
-    return this.ask(session, text, timeoutMs);
+    if (this.#late?.text === text) {
+      const { answer, at } = this.#late;
+      this.#late = undefined;
+      if (performance.now() - at < LATE_MS) return answer;
+    }
+    const open = this.#open;
+    const answer = await (open?.text === text
+      ? inTime(open.answer, timeoutMs)
+      : this.ask(session, text, timeoutMs));
+    if (answer.answer !== "none" || answer.asked === false || this.#open?.text !== text)
+      return answer;
+    void this.#open.answer.then((said) => {
+      if (said.asked !== false) this.#late = { text, answer: said, at: performance.now() };
+    });
+    return nobody(`${answer.reason}. The question is still open: ask again once he has answered`);
   }
 
   /**
@@ -70,35 +105,24 @@ export class Dialogs {
    * @param {Session} session @param {string} text @param {number} [timeoutMs]
    * @returns {Promise<Answer>}
    */
-  async ask(session, text, timeoutMs = MOST_DIALOG_MS) {
+  async ask(session, text, timeoutMs) {
     const why = await obstacle(session);
     if (why) return notAsked(why);
     if (this.#open) return nobody("another question of tap waits for the user already");
-    const mostMs = Math.min(Math.max(timeoutMs, LEAST_MS), MOST_DIALOG_MS);
-    /** @type {NodeJS.Timeout | undefined} */
-    let timer;
-    const late = new Promise((resolve) => {
-      const none = nobody(`the user did not answer within ${mostMs / 1000} s`);
-      timer = setTimeout(() => resolve(none), mostMs);
-    });
-    try {
-      return await Promise.race([this.#show(session, text.slice(0, MOST_QUESTION)), late]);
-    } finally {
-      clearTimeout(timer);
-    }
+    const open = { text, answer: this.#show(session, text.slice(0, MOST_QUESTION)) };
+    this.#open = open;
+    void open.answer.then(() => (this.#open = undefined));
+    return inTime(open.answer, timeoutMs);
   }
 
   /** @param {Session} session @param {string} text @returns {Promise<Answer>} */
   async #show(session, text) {
-    this.#open = true;
     try {
       const shown = showDialog(session, question(text));
       if (shown === undefined) return notAsked("this version of the CLI has no dialogs");
       return read(await shown);
     } catch (error) {
       return notAsked(`the CLI showed no dialog: ${messageOf(error)}`);
-    } finally {
-      this.#open = false;
     }
   }
 }

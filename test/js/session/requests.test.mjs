@@ -354,6 +354,30 @@ describe("ask", () => {
     assert.equal((await refusal("consent", {})).code, "INVALID");
   });
 
+  test("an answer that comes too late counts when the agent asks for the same again, once", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    let answerNow = (_answer) => {};
+    let shown = 0;
+    const elicitation = () => new Promise((resolve) => (answerNow = resolve) && (shown += 1));
+    const permissions = { getMode: async () => ({ mode: "manual" }) };
+    const { result } = await sessionOf(cli({ ui: { elicitation }, permissions }));
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    const asked = { text: "Run make?", timeoutMs: 45_000 };
+    const first = result("consent", asked);
+    for (let i = 0; i < 5; i += 1) await turn();
+    t.mock.timers.tick(45_000);
+    assert.match((await first).reason, /within 45 s\. The question is still open: ask again/);
+    const other = await result("consent", { text: "Run rm?" });
+    assert.match(other.reason, /another question of tap waits/);
+    answerNow({ action: "accept", content: { answer: "yes" } });
+    for (let i = 0; i < 5; i += 1) await turn();
+    assert.deepEqual(await result("consent", asked), { answer: "yes" });
+    assert.equal(shown, 1);
+    void result("consent", asked);
+    for (let i = 0; i < 5; i += 1) await turn();
+    assert.equal(shown, 2, "it was for one use");
+  });
+
   test("takes nothing but a question", async () => {
     const { refusal } = await sessionOf(cli());
     for (const params of [{}, { text: "" }, { text: 5 }, { text: "a", timeoutMs: "b" }]) {
