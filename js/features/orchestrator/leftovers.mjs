@@ -8,6 +8,8 @@ import { PlanError } from "./plan-error.mjs";
 /** At the start, so many repositories are looked into. */
 const MOST_REPOSITORIES = 20;
 const MOST_SHOWN = 3;
+/** What is nobody's is still so after this. */
+const STILL_MS = 2000;
 
 /** @typedef {import("./plans.mjs").Plans} Plans */
 /** @typedef {import("./plans.mjs").Asker} Asker */
@@ -66,19 +68,32 @@ export class Leftovers {
       const isThere = (/** @type {string} */ id) => this.#plans.has(id);
       await git.expireKept(repository, { now: Date.now() });
       await git.expireDeleted(repository, { now: Date.now(), isThere });
-      const found = await git.searchOrphans(repository, this.recordedOf, { sizes: false });
-      const fresh = /** @type {SizedOrphan[]} */ (found).filter(
-        ({ path }) => !this.#told.has(path),
+      const fresh = await this.#untold(git, repository);
+      if (fresh.length === 0) return;
+      // A host of another home makes worktrees, and removes them: for a moment they look like nobody's.
+      await new Promise((resolve) => setTimeout(resolve, STILL_MS).unref());
+      const still = new Set((await this.#untold(git, repository)).map(({ path }) => path));
+      this.#tell(
+        repo,
+        fresh.filter(({ path }) => still.has(path)),
       );
-      for (const { path } of fresh) this.#told.add(path);
-      if (fresh.length > 0) this.#tell(repo, fresh);
     } catch (error) {
       this.#context.diagnostics.add(`what plans left in ${visible(repo)}: ${messageOf(error)}`);
     }
   }
 
+  /** @param {any} git @param {import("../../git/repository.mjs").Repository} repository @returns {Promise<SizedOrphan[]>} */
+  async #untold(git, repository) {
+    const all = /** @type {SizedOrphan[]} */ (
+      await git.searchOrphans(repository, this.recordedOf, { sizes: false })
+    );
+    return all.filter(({ path }) => !this.#told.has(path));
+  }
+
   /** @param {string} repo @param {SizedOrphan[]} orphans */
   #tell(repo, orphans) {
+    if (orphans.length === 0) return;
+    for (const { path } of orphans) this.#told.add(path);
     const some = orphans.slice(0, MOST_SHOWN).map(({ path }) => visible(nameOf(path)));
     const more = orphans.length > MOST_SHOWN ? ", …" : "";
     const count = orphans.length === 1 ? "1 folder belongs" : `${orphans.length} folders belong`;
