@@ -94,8 +94,8 @@ export class Dialogs {
       : this.ask(session, text, timeoutMs));
     if (answer.answer !== "none" || answer.asked === false || this.#open?.text !== text)
       return answer;
-    void this.#open.answer.then((said) => {
-      if (said.asked !== false) this.#late = { text, answer: said, at: performance.now() };
+    void this.#open.answer.then((later) => {
+      if (later.asked !== false) this.#late = { text, answer: later, at: performance.now() };
     });
     return nobody(`${answer.reason}. The question is still open: ask again once he has answered`);
   }
