@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
+import { gatewayFiles } from "../../../js/base/paths.mjs";
 import { ownFolder } from "../../../js/feature-host/folder.mjs";
 import { Programs } from "../../../js/feature-host/programs.mjs";
 import { servicesOf } from "../../../js/feature-host/services.mjs";
@@ -290,7 +291,7 @@ describe("a feature never", () => {
   test("writes records of what the gateway does, or in another's name", async (t) => {
     const requests = new HostRequests();
     const records = new HostRecords({
-      files: { home: temporaryFolder(t) },
+      files: gatewayFiles({ COPILOT_HOME: temporaryFolder(t) }),
       gateway: /** @type {any} */ ({ setRecords: () => {} }),
       log: () => {},
       requests,
