@@ -44,8 +44,7 @@ function contains(folder, inner) {
  * @param {InspectedSession[]} sessions @param {NodeJS.ProcessEnv} env @param {string} cwd
  */
 function sessionMeant(sessions, env, cwd) {
-  const lastUsed = (/** @type {InspectedSession[]} */ some) =>
-    [...some].sort(bySessionUse)[0];
+  const lastUsed = (/** @type {InspectedSession[]} */ some) => [...some].sort(bySessionUse)[0];
   const own = sessions.find(({ id }) => id === env.COPILOT_AGENT_SESSION_ID);
   const here = sessions.filter((session) => contains(session.cwd, cwd));
   return own ?? lastUsed(here) ?? lastUsed(sessions);

@@ -1,6 +1,5 @@
 // A node as the model and a person see it: what it is, what it has made, and what works for it.
 
-
 /** @typedef {import("./plans.mjs").Plans} Plans */
 
 /** What a plan says of a node. */

@@ -50,7 +50,12 @@ test("what only the user may ask is denied to a feature", async () => {
   const { serveFeatureRequests } = await import("../../../js/host/feature-requests.mjs");
   const { HostRecords } = await import("../../../js/host/records.mjs");
   const requests = new HostRequests();
-  const parts = /** @type {any} */ ({ files: { home: "/h", records: "/h/records" }, gateway: {}, log() {}, requests });
+  const parts = /** @type {any} */ ({
+    files: { home: "/h", records: "/h/records" },
+    gateway: {},
+    log() {},
+    requests,
+  });
   new HostRecords(parts);
   serveFeatureRequests(requests, parts);
   const ofUsers = [...sections].filter(([, section]) => /\n\nFor the user[.:]/.test(section));
