@@ -3,9 +3,8 @@
 import { messageOf } from "../../base/errors.mjs";
 import { visible, visibleLines } from "../../base/visible.mjs";
 import { lentTools } from "./node-tools.mjs";
+import { Again, lastLinesOf, PhaseFailed } from "./phase-ends.mjs";
 import * as phases from "./phases.mjs";
-
-const { Again, PhaseFailed, lastLinesOf } = phases;
 
 /** @type {Record<string, (run: NodeRun) => Promise<object>>} */
 const PHASES = {

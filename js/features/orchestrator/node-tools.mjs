@@ -1,7 +1,7 @@
 // Tools of providers in a plan: one that does the work of a phase, and those that are lent to an agent.
 
 import { visible } from "../../base/visible.mjs";
-import { lastLinesOf, PhaseFailed } from "./phases.mjs";
+import { lastLinesOf, PhaseFailed } from "./phase-ends.mjs";
 
 /** In a text of `args`: the worktree of the node. */
 const WORKTREE = "${worktree}"; // eslint-disable-line no-template-curly-in-string

@@ -1,41 +1,16 @@
 // The phases of a node, one function each: what they do in the repository and in the node's worktree. Each can be begun
 // again after a crash: it finds what it has done already. What it returns is the detail of the phase's end.
 
-import { inLine, visible } from "../../base/visible.mjs";
+import { inLine } from "../../base/visible.mjs";
+import { Again, PhaseFailed } from "./phase-ends.mjs";
 import { requireUnprotected } from "./protected.mjs";
 
-const LAST_LINES = 20;
-const MOST_LAST = 4000;
 const MOST_EVIDENCE = 32 * 1024;
+const MOST_SUMMARY = 4000;
 const TRIES = 5;
 
 /** @typedef {import("./node-run.mjs").NodeRun} NodeRun */
 /** @typedef {{code: string, message: string, files?: string[], nodes?: string[]}} PhaseError */
-
-/** Why a phase has failed, for people and for what comes next. */
-export class PhaseFailed extends Error {
-  /** @param {string} code @param {string} message @param {Record<string, unknown>} [detail] */
-  constructor(code, message, detail = {}) {
-    super(message);
-    this.code = code;
-    this.detail = detail;
-  }
-}
-
-/** What is to be tried again from here, or from the checks. */
-export class Again extends Error {
-  /** @param {"stale" | "interrupted"} outcome @param {string} message @param {number} [until] Unix ms @param {object} [detail] */
-  constructor(outcome, message, until = 0, detail = {}) {
-    super(message);
-    this.outcome = outcome;
-    this.until = until;
-    this.detail = detail;
-  }
-}
-
-/** @param {string} text @returns {string} its last lines, shown */
-export const lastLinesOf = (text) =>
-  text.trimEnd().split(/\r?\n/).slice(-LAST_LINES).map(visible).join("\n").slice(-MOST_LAST);
 
 // ---- merge-fi --------------------------------------------------------------------------------------
 
@@ -139,7 +114,7 @@ async function evidenceOf(run) {
     const { summary, findings } = JSON.parse(text);
     if (typeof summary !== "string" || summary.trim() === "") return undefined;
     return {
-      summary: summary.slice(0, MOST_LAST),
+      summary: summary.slice(0, MOST_SUMMARY),
       findings: Array.isArray(findings) ? findings : [],
     };
   } catch {
