@@ -14,6 +14,8 @@ import { EXIT, Failure, NO_GATEWAY_ADVICE, noGateway } from "./failure.mjs";
 /** For a gateway to start on a machine that is busy. */
 const START_MS = 15_000;
 const LOOK_MS = 50;
+/** For one that ends to leave its port. */
+const LEAVE_MS = 5000;
 
 /** @type {Record<PortHolder, {text: string, advice: string}>} */
 export const HOLDERS = {
@@ -108,14 +110,31 @@ export async function withGateway(files, work) {
   }
 }
 
+/** A gateway that ends while it is asked. @param {unknown} error */
+const hasEnded = (error) =>
+  error instanceof Failure && (error.code === "NO_GATEWAY" || error.code === "NO_ANSWER");
+
 /**
- * The same for what lies in the record store. Where no gateway runs, one starts for it, and ends by itself.
+ * The same for what lies in the record store. Where no gateway runs, one starts for it, and ends by itself. One
+ * that ends while it is asked is replaced, once.
  * @template T @param {GatewayFiles} files @param {NodeJS.ProcessEnv} env
- * @param {(control: Control) => Promise<T>} work @returns {Promise<T>}
+ * @param {(control: Control) => Promise<T>} work begun again with the next gateway @returns {Promise<T>}
  * @throws {Failure} as withGateway; also if no gateway runs and nothing was ever recorded
  */
 export async function withRecords(files, env, work) {
-  if (existsSync(files.records) && (await askPort(files.port, files.homeHash)) === "nobody")
-    (await openStarted(files, env)).close();
-  return withGateway(files, work);
+  if (!existsSync(files.records)) return withGateway(files, work);
+  const holder = () => askPort(files.port, files.homeHash);
+  const start = async () => {
+    if ((await holder()) === "nobody") (await openStarted(files, env)).close();
+  };
+  await start();
+  try {
+    return await withGateway(files, work);
+  } catch (error) {
+    if (!hasEnded(error)) throw error;
+    const end = performance.now() + LEAVE_MS;
+    while ((await holder()) === "ours" && performance.now() < end) await sleep(LOOK_MS);
+    await start();
+    return withGateway(files, work);
+  }
 }

@@ -53,18 +53,22 @@ function showOne(output, { jsonl }, record) {
   else output.item(record, () => showRecord(output, record));
 }
 
-/** @param {Control} control @param {Output} output @param {RecordsGiven} given */
-async function follow(control, output, given) {
+/**
+ * @param {Control} control @param {Output} output @param {RecordsGiven} given
+ * @param {{after: number}} seen the last record that was shown, also by another gateway
+ */
+async function follow(control, output, given, seen) {
   const query = await queryOf(control, given);
-  let after = 0;
   const news = async (/** @type {number} */ count) => {
-    const records = (await newestRecords(control, query, count, after)).filter(
-      ({ id }) => id > after,
+    const records = (await newestRecords(control, query, count, seen.after)).filter(
+      ({ id }) => id > seen.after,
     );
-    after = records.reduce((latest, { id }) => Math.max(latest, id), after);
+    seen.after = records.reduce((latest, { id }) => Math.max(latest, id), seen.after);
     return records;
   };
-  (await news(countOf(given))).forEach((record) => showOne(output, given, record));
+  (await news(seen.after > 0 ? MOST_NEWS : countOf(given))).forEach((record) =>
+    showOne(output, given, record),
+  );
   await untilInterrupted(async (ending) => {
     for (; !ending.aborted; await pause(LOOK_MS, ending)) {
       (await news(MOST_NEWS)).forEach((record) => showOne(output, given, record));
@@ -87,13 +91,14 @@ async function run(given) {
   const { of: collection, sql } = given;
   if (sql !== undefined && collection)
     throw usage("--sql takes no collection", 'copilot-tap records --sql "SELECT …"');
+  const seen = { after: 0 };
   await withRecords(filesOf(given), environmentOf(given), async (control) => {
     if (sql !== undefined) return runSql(control, output, sql);
     if (!collection) {
       const stats = await control.request("records.stats", {});
       return output.result(stats, () => showCollections(output, stats));
     }
-    if (given.follow) return follow(control, output, given);
+    if (given.follow) return follow(control, output, given, seen);
     const records = await newestRecords(control, await queryOf(control, given), countOf(given));
     if (given.jsonl) return records.forEach((record) => showOne(output, given, record));
     output.result(records, () => {

@@ -5,9 +5,11 @@ import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { addon } from "../../../js/base/addon.mjs";
+import { readDescriptor } from "../../../js/base/host-files.mjs";
 import { askPort } from "../../../js/base/host-process.mjs";
 import { place, placeOf, Running, served, tap, tapJson } from "../../support/cli-process.mjs";
 import { Host } from "../../support/test-host.mjs";
+import { TestSession } from "../../support/harness.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
 /** A gateway with a session and a provider, and two calls: one that works, one that does not. */
@@ -43,6 +45,38 @@ describe("copilot-tap records", () => {
     assert.match((await tap(["spans"], at)).out, /tap_status/);
     const { port, homeHash } = host.files;
     await waitFor(async () => (await askPort(port, homeHash)) === "nobody", { timeoutMs: 20_000 });
+  });
+
+  test("and go on with another gateway when theirs ends while they are asked", async (t) => {
+    const host = await Host.elected(t, { TAP_GRACE_MS: "300" });
+    const at = placeOf(host);
+    /** A session that comes to whichever gateway there is, and goes. */
+    const visit = async () => {
+      const { link, secret } = readDescriptor(host.files.descriptor);
+      const session = new TestSession();
+      t.after(() => session.close());
+      await session.connect(link);
+      session.register({ secret, cwd: at.workspace });
+      await session.call("tap_status");
+      session.send({ type: "end", reason: "the user has left" });
+    };
+    await visit();
+    await host.exit();
+    const extra = { TAP_GRACE_MS: "60000" };
+    const running = new Running(["records", "tool_call", "-f"], at, { extra });
+    t.after(() => tap(["stop"], at));
+    await running.says(/callId=1 /);
+    const { pid } = readDescriptor(host.files.descriptor);
+    process.kill(pid, "SIGKILL");
+    await waitFor(() => (readDescriptor(host.files.descriptor)?.pid ?? pid) !== pid, {
+      timeoutMs: 20_000,
+    });
+    await visit();
+    await running.says(/callId=1 [^]*callId=1 /);
+    running.process.kill("SIGINT");
+    const { code, out } = await running.end();
+    assert.equal(code, 0, out);
+    assert.equal(out.match(/tool=tap_status/g)?.length, 2, out);
   });
 
   test("of a home without any start nothing", async (t) => {

@@ -97,7 +97,7 @@ describe("copilot-tap trace", () => {
     const others = new Running(["trace", "--provider", "nobody", "--json"], at);
     await waitFor(async () => {
       await kit.call("price", { item: "tea" });
-      return tracing.text.includes("← call") && tracing.text.includes("→ result");
+      return /← call [^]*→ result \d+ ms/.test(tracing.text);
     });
     assert.match(tracing.text, /^watching 1 provider; Ctrl-C ends it$/m);
     assert.match(tracing.text, /shop ← call price \{"item":"tea"\}$/m);
