@@ -46,10 +46,13 @@ describe("in the terminal", { concurrency: 1 }, () => {
 
   // shows: P-SESSION-7
   test("a session that a provider does not serve says so, and /tap-use brings it there", async (t) => {
-    const hold = deferred();
+    const [asked, hold] = [deferred(), deferred()];
     let held = false;
     const rig = await startTap(t, async () => {
-      if (held) await hold.promise;
+      if (held) {
+        asked.resolve();
+        await hold.promise;
+      }
       return say("bye");
     });
     const terminal = await rig.interactive({ rows: 60, cols: 120 });
@@ -59,7 +62,7 @@ describe("in the terminal", { concurrency: 1 }, () => {
     assert.match(stdout, /tap: die serves another session \(.+\); \/tap-use die brings it here/);
     held = true;
     const second = rig.cli.startPrompt("hold");
-    await rig.model.waitForRequest();
+    await asked.promise;
     const env = { ...process.env, COPILOT_HOME: rig.cli.home, TAP_GATEWAY_PORT: String(rig.port) };
     await promisify(execFile)(process.execPath, [CLI, "use", "die"], { env });
     const [former] = tap.sessions;

@@ -399,7 +399,7 @@ describe("the server of jobs", { concurrency: 1 }, () => {
     t.after(() => killAll(rig.userHome));
     const result = await workers.run(rig.cli, rig.job({}));
     assert.equal(result.status, "failed", "there is no login");
-    assert.ok(["MODEL", "SESSION"].includes(result.error.code), JSON.stringify(result));
+    assert.equal(result.error.code, "NO_LOGIN", JSON.stringify(result));
     const state = path.join(rig.userHome, "session-state");
     const left = fs.existsSync(state) ? fs.readdirSync(state) : [];
     assert.deepEqual(
