@@ -38,10 +38,11 @@ export async function goalCommand({ services, prompts, grants }, { args, session
   ];
   const open = all.filter(({ state }) => state === "open");
   if (dropped) {
-    const goal = open.find(({ id }) => id === dropped);
+    // The user knows the id that the timeline named; the model's evidence gave the goal another one.
+    const goal = open.find(({ id, amends }) => id === dropped || amends === dropped);
     if (!goal) return `tap: no open goal ${dropped} in this folder`;
     await end(services, goal, "dropped", "by the user");
-    return `tap: the goal ${dropped} is dropped: ${shown(goal.statement)}`;
+    return `tap: the goal ${goal.id} is dropped: ${shown(goal.statement)}`;
   }
   if (statement.length > MOST_STATEMENT)
     return `tap: expected at most ${MOST_STATEMENT} characters`;

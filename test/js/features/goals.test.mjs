@@ -211,6 +211,15 @@ describe("/tap-goal", () => {
     assert.match(await type(`drop ${id}`), /no open goal/);
     assert.match(await failing("tap_close_goal", { goal: id }), /is dropped/);
   });
+
+  test("drops a goal by the id that the user was told, also once it has evidence", async (t) => {
+    const { type, set } = await goals(t);
+    const [, told = ""] = /the goal (g-[0-9a-f]{8}) is set/.exec(await type("ship it")) ?? [];
+    const id = await set("ship it", [{ file: "dist.txt" }]);
+    assert.notEqual(id, told);
+    assert.match(await type(`drop ${told}`), new RegExp(`the goal ${id} is dropped: ship it`));
+    assert.match(await type(""), /no goal is open/);
+  });
 });
 
 describe("what is refused", () => {
