@@ -4,6 +4,7 @@
 import { connectedProviders } from "../base/inspection.mjs";
 import { tapCommand } from "../base/command-line.mjs";
 import { allowCommand } from "../projects/consent.mjs";
+import { shortId } from "../views/wording.mjs";
 import { finding } from "./findings.mjs";
 
 /** @typedef {import("./place.mjs").Place} Place */
@@ -144,7 +145,7 @@ function ended(providers, severity) {
   return finding("PROVIDER_CRASHES", {
     severity,
     problem: `Provider ${inQuotes(crashing.name)} of this project keeps ending (${crashing.note}).`,
-    fix: `${crashing.file} has what it wrote.`,
+    fix: `Correct the cause; what it wrote is in ${crashing.file}`,
   });
 }
 
@@ -297,9 +298,14 @@ function absent(place) {
   if (elsewhere) {
     const { session: id } = elsewhere.binding;
     const label = place.inspection?.sessions.find((each) => each.id === id)?.label ?? id;
+    // Sessions of one folder have one label.
+    const [its, meant] =
+      label === place.session?.label
+        ? [id, place.session.id].map((each) => ` (${shortId(each)})`)
+        : ["", ""];
     const { name } = elsewhere.provider;
     return finding("TOOL_ELSEWHERE", {
-      problem: `Provider ${nameOf(elsewhere.provider)} has bound ${inQuotes(place.tool ?? "")} to session ${inQuotes(label)}, not to ${named(place)}.`,
+      problem: `Provider ${nameOf(elsewhere.provider)} has bound ${inQuotes(place.tool ?? "")} to session ${inQuotes(label)}${its}, not to ${named(place)}${meant}.`,
       fix: `Type /tap-use ${name} in the session that should have it, or use the command below. To serve every session, let the provider bind to "all".`,
       command: tapCommand(["use", name, "--session", place.session?.id ?? ""], place.env),
     });

@@ -19,7 +19,7 @@ import { TERM_MS } from "./reaper.mjs";
  */
 /**
  * How it ended.
- * @typedef {{error?: NodeJS.ErrnoException, code?: number | null, signal?: NodeJS.Signals | null, lastLine: string}} End
+ * @typedef {{error?: NodeJS.ErrnoException, code?: number | null, signal?: NodeJS.Signals | null, lastLine: string}} End `lastLine`: of stderr, without the stack below an error
  */
 /**
  * `input`: the first line of its stdin, which stays open until the run is to end; without it stdin is empty.
@@ -31,6 +31,8 @@ const KILL_MS = 1000;
 const POLL_MS = 25;
 /** Time to read the last output from the pipes; a process that has left its group may hold them open. */
 const PIPES_MS = 250;
+/** What Node.js writes below the message of the error that ends it. */
+const BELOW_AN_ERROR = /^(\s|\}|Node\.js v\d|$)/;
 
 export class ProcessRun {
   /** Settles once the whole group is gone. Never rejects. @type {Promise<End>} */
@@ -97,7 +99,7 @@ export class ProcessRun {
   /** @param {import("node:child_process").ChildProcess} child */
   #read(child) {
     const said = (/** @type {string} */ line) => {
-      this.#lastLine = line;
+      if (this.#lastLine === "" || !BELOW_AN_ERROR.test(line)) this.#lastLine = line;
     };
     if (child.stdout) this.#log.attach(child.stdout, `${child.pid} out`);
     if (child.stderr) this.#log.attach(child.stderr, `${child.pid} err`, said);

@@ -211,7 +211,7 @@ class SupervisedProvider {
     const delay = delayBefore(this.restarts);
     // Once in a row: the log has the others.
     if (this.restarts === 1) this.#say("warning", `${how}; it is restarted in ${delay / 1000} s`);
-    this.#log.note("tap", `restart ${this.restarts} in ${delay / 1000} s`);
+    this.#log.note("tap", `restart ${this.restarts} in ${delay / 1000} s: ${how}`);
     this.state = "waiting";
     this.#timer = this.#system.clock.setTimeout(() => this.start(), delay);
   }

@@ -156,10 +156,15 @@ describe("copilot-tap doctor, the providers of a project", () => {
   test("a provider that keeps ending", async (t) => {
     const at = await project(
       t,
-      config({ command: process.execPath, args: ["-e", "process.exit(3)"] }),
+      config({ command: process.execPath, args: ["-e", "throw new Error('no config')"] }),
       true,
     );
     await waitFor(async () => (await at.diagnose()).code === "PROVIDER_CRASHES");
+    const { first } = await at.diagnose();
+    assert.match(
+      first.problem,
+      /keeps ending \(restart \d+ in [\d.]+ s: ended with exit code 1, saying "Error: no config"\)/,
+    );
   });
 });
 
@@ -253,6 +258,19 @@ describe("copilot-tap doctor, a tool", () => {
     // As the fix says: renamed.
     await provider.hello({ ...hello, tools: declareTools({ my_bash: {} }) });
     await waitFor(async () => (await at.diagnose(["my_bash"])).code === undefined);
+  });
+
+  test("that is bound to another session of the same folder: ids tell them apart", async (t) => {
+    const label = "work (main)";
+    const at = await staged(t, { session: { label } });
+    await at.gateway.echo(at.session, "die");
+    const twin = { sessionId: "twin-of-it", cwd: at.workspace, label };
+    await at.gateway.session("linked", twin);
+    const { first } = await at.diagnose(["echo_die"]);
+    assert.ok(
+      first.problem.endsWith(`session "${label}" (session-), not to "${label}" (twin-of-).`),
+      first.problem,
+    );
   });
 
   test("that another provider has", async (t) => {
