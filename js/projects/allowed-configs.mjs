@@ -4,7 +4,7 @@ import path from "node:path";
 import { consentFile, entriesOf, isAllowed, list } from "./consent.mjs";
 import { loadProjectConfig } from "./config.mjs";
 
-/** @typedef {{path: string, at: string, changed: boolean}} AllowedConfig `changed`: it has an entry that is not allowed */
+/** @typedef {{path: string, at: string, changed: boolean, gone: boolean}} AllowedConfig `changed`: it has an entry that is not allowed */
 
 /** @param {import("../base/paths.mjs").GatewayFiles} files @returns {AllowedConfig[]} one for each file */
 export function allowedConfigs(files) {
@@ -16,6 +16,6 @@ export function allowedConfigs(files) {
     const same =
       config?.result.ok === true &&
       entriesOf(config.result).every((entry) => isAllowed(store, config, entry));
-    return { path: file, at, changed: !same };
+    return { path: file, at, changed: !same, gone: config === undefined };
   });
 }

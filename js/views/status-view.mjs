@@ -265,8 +265,12 @@ export function showPlace(output, { home, logs, allowed }) {
     output.say();
     output.say(strong("Allowed configs"));
   }
-  for (const { path: file, at, changed } of allowed) {
-    const since = changed ? warning("(changed since; allow it again)") : faint(`(since ${at})`);
+  for (const { path: file, at, changed, gone } of allowed) {
+    const since = gone
+      ? faint("(the file no longer exists)")
+      : changed
+        ? warning("(changed since; allow it again)")
+        : faint(`(since ${at})`);
     output.say(`  ${file} `, since);
   }
   output.say();

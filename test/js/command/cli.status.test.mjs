@@ -134,6 +134,9 @@ describe("copilot-tap status", () => {
       again.value.allowed.map(({ changed }) => changed),
       [false],
     );
+    fs.rmSync(at.config);
+    const gone = await tap(["status"], at, { TAP_GATEWAY_PORT: "1" });
+    assert.ok(gone.out.includes(`  ${at.config} (the file no longer exists)`), gone.out);
   });
 
   test("--watch looks again until Ctrl-C, and shows what fits", async (t) => {
