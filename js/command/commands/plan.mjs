@@ -126,7 +126,7 @@ async function remove({ given, target, output, ask }) {
   await requireYes(output, given, `Delete plan ${planId} (${inLine(name)}) and its worktrees?`);
   const answer = await ask({ do: "delete_copilot_plan", args: { planId } });
   output.result(answer, () => {
-    output.say(`plan ${planId} is forgotten`);
+    output.say(`plan ${planId} is deleted`);
     for (const why of answer.stay) output.say(`its worktree stays: ${why}`);
   });
 }

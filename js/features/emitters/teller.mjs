@@ -22,6 +22,7 @@ const MOST_NAMED = 3;
 /** Entries of the emitter's own, such as the end of a run, come before lines that do not fit. @param {Line[]} lines @param {number} most characters */
 function fitting(lines, most) {
   const texts = lines.map(({ run, line, text }) => {
+    if (line === 0 && text.startsWith(`run ${run} `)) return text;
     const place = [run > 0 && `run ${run}`, line > 0 && `line ${line}`].filter(Boolean).join(", ");
     return `[${place}] ${text}`;
   });

@@ -53,7 +53,7 @@ async function typed(plans, args, session) {
   }
   if (!WORDS[word]) return `tap: expected ${USAGE}`;
   await serve(plans, WORDS[word], { planId }, session);
-  return word === "delete" ? `tap: plan ${planId} is forgotten` : shown(plans, planId);
+  return word === "delete" ? `tap: plan ${planId} is deleted` : shown(plans, planId);
 }
 
 /** @param {Plans} plans @param {string} args @param {Asker} session @returns {Promise<string>} */

@@ -29,7 +29,9 @@ const PARAMETERS = { type: "object", properties: { group: { type: "string" } } }
 /** @param {ToolGroup} group @param {number} [most] */
 const lineOf = ({ name, description }, most = Infinity) => {
   const line = `- ${name}: ${description}`;
-  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+  if (line.length <= most) return line;
+  const words = line.slice(0, most - 1);
+  return `${words.slice(0, words.lastIndexOf(" ") + 1) || words}…`;
 };
 
 /** As many lines as fit. @param {ToolGroup[]} groups */

@@ -22,7 +22,7 @@ test("restore brings a snapshot back as a branch, and with --to its files, not i
     (await plan("restore", id)).err,
     new RegExp(`nothing is kept of ${id}; there are: none`),
   );
-  assert.match((await plan("delete", id, "--yes")).out, /is forgotten/);
+  assert.match((await plan("delete", id, "--yes")).out, /is deleted/);
   const before = checkoutOf(repo);
   const restored = await plan("restore", `${id}/bad`);
   assert.deepEqual([restored.code, restored.err], [0, ""]);

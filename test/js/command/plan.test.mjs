@@ -67,7 +67,7 @@ test("runs a file of YAML to its end, and shows what came of it", async (t) => {
   assert.match(mermaid, /^ {2}n2 --> n3$/m);
   const { value } = await tapJson(["plan", "export", String(id)], at);
   assert.equal(value.graph.nodes.length, 4);
-  assert.match((await plan("delete", String(id), "--yes")).out, /is forgotten/);
+  assert.match((await plan("delete", String(id), "--yes")).out, /is deleted/);
   assert.match((await plan("list")).out, /There is no plan/);
 });
 

@@ -56,7 +56,7 @@ test("an unexpected end is told, with the exit code and the last lines", async (
   const { call, injected, records } = await setUp(t);
   await call("tap_start_emitter", { name: "server", command: "echo listening; sleep 0.2; exit 7" });
   const [prompt] = await until(() => injected().length > 0 && injected(), "an inject");
-  assert.match(prompt, /\[run 1\] run 1 ended with exit code 7/);
+  assert.match(prompt, /\nrun 1 ended with exit code 7/);
   assert.match(prompt, /listening/);
   const [run] = await until(async () => {
     const all = await records("emitter_run");

@@ -33,7 +33,7 @@ test("the end of a run is told beside many lines, and what has no room is counte
   const [text] = said.model;
   assert.ok(text.length <= 3000, `${text.length}`);
   assert.match(text, /^Emitter build, stream build:\n\[run 1, line 1\] error\n/);
-  assert.match(text, /\n\[run 1\] run 1 ended with exit code 7\n/);
+  assert.match(text, /\nrun 1 ended with exit code 7\n/);
   const shown = text.split("\n").filter((line) => line.startsWith("[run 1, line")).length;
   assert.ok(text.endsWith(`\n[${600 - shown + 5} more lines: tap_stream_history has them]`), text);
 });

@@ -64,6 +64,13 @@ test("its description lists the groups that there are now", () => {
   assert.doesNotMatch(tool.description(), /plans/);
 });
 
+test("a description that is too long ends with a whole word", () => {
+  const description =
+    "Makes a plan: a graph of nodes, each an agent or a command in a worktree, several at any time";
+  const { tool } = place({}, [{ name: "plans", description }]);
+  assert.match(tool.description(), /\n- plans: Makes a plan: .* in a worktree, several at any …$/);
+});
+
 test("it answers with the names of the tools", async () => {
   const { call, asked } = place();
   assert.equal(
