@@ -16,7 +16,7 @@ const MOST_USED = [
   ["doctor", "why a tool is missing"],
   ["tools", "the tools of each session"],
   ["call <tool> name=value", "call one without a model"],
-  ["trace", "what providers say"],
+  ["trace", "the messages of providers"],
   ["new node <name>", "write a provider"],
   ["--help", "all commands"],
 ];

@@ -299,7 +299,8 @@ function experimental({ linked, settings, start, extension: { copies: all } }) {
 
 /** @param {string} file @param {unknown} said @param {Place["start"]} start */
 function flag(file, said, start) {
-  const fix = "Start the CLI with it once; it keeps it in that file.";
+  const fix =
+    "Start the CLI once with --experimental; the CLI then saves the setting in that file.";
   const command = "copilot --experimental";
   if (said === undefined && (start.log || start.everLinked)) {
     return finding("EXPERIMENTAL_UNKNOWN", {

@@ -130,8 +130,8 @@ export default {
       .usage(
         "$0 allow [path]\n\n" +
           "Shows what the file would start in each session of its folder, asks, and allows it. " +
-          "Consent holds for each entry that was shown: a changed or new entry asks again. It does not " +
-          "cover the files that a command runs. It is not the agent's to give.",
+          "Consent holds for each entry that was shown: a changed or new entry asks again. It does " +
+          "not cover the files that a command runs. The command refuses to run in the shell of the agent.",
       )
       .positional("path", PATH_ARGUMENT)
       .option("yes", {

@@ -184,8 +184,8 @@ export default {
       .usage(
         "$0 call <tool> [key=value…]\n$0 call <tool> [JSON]\n\n" +
           "Calls a tool of a provider as a session would, and prints the result. The arguments are " +
-          "key=value pairs, whose types follow from the tool, or a JSON object. No hook is asked. " +
-          "Ctrl-C cancels the call.",
+          "key=value pairs, whose types follow from the tool, or a JSON object. No rule and no gate " +
+          "is asked. Ctrl-C cancels the call.",
       )
       .positional("tool", { describe: "its name", type: "string" })
       .positional("args", {
@@ -200,7 +200,7 @@ export default {
         requiresArg: true,
       })
       .option("timeout", {
-        describe: "in seconds; else the tool's own",
+        describe: "in seconds; default: that of the tool",
         type: "string",
         requiresArg: true,
       })

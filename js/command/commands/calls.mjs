@@ -92,19 +92,20 @@ export default {
     parser
       .usage(
         "$0 calls\n\n" +
-          "Shows the last calls, one line each: when, in which session, whose tool, its arguments, how it " +
-          "went and how long it took. The gateway keeps the last 200 of each provider, 1000 in all, in " +
-          "memory. Secrets in arguments are removed as far as they can be told, and long arguments are cut.",
+          "Shows the last calls, one line each: time, session, provider, tool with its arguments, " +
+          "outcome and duration. The gateway keeps the last 200 of each provider, 1000 in all, in " +
+          "memory. Secrets that tap recognises are removed from arguments, and long arguments are " +
+          "cut.",
       )
       .option("follow", {
         alias: "f",
-        describe: "go on with what comes, until Ctrl-C",
+        describe: "keep showing what comes, until Ctrl-C",
         type: "boolean",
         default: false,
       })
       .option("last", {
         alias: "n",
-        describe: "how many at most; else 20",
+        describe: "at most this many; default: 20",
         type: "string",
         default: "20",
         requiresArg: true,

@@ -141,10 +141,10 @@ export default {
       .parserConfiguration({ ...CONFIGURATION, "duplicate-arguments-array": true })
       .usage(
         "$0 check [--call <tool> [key=value…]] -- program…\n\n" +
-          "Starts the program beside a gateway and a pretend session of its own, and tries what " +
-          "providers get wrong: connecting, schemas, bad arguments, a cancelled call, /clear, a " +
-          "restart of the gateway, SIGTERM. Each finding says what to do. Tools may have effects: " +
-          "only calls with bad arguments are made, and those that --call names.",
+          "Starts the program with a gateway and a pretend session of its own, and tests what " +
+          "providers often get wrong: connecting, schemas, bad arguments, a cancelled call, /clear, " +
+          "a restart of the gateway, SIGTERM. Each finding says what to do. Since tools may have " +
+          "effects, it makes only calls with bad arguments, and those that --call names.",
       )
       .positional("pairs", {
         describe: "arguments of the one --call",
@@ -152,8 +152,7 @@ export default {
         array: true,
       })
       .option("call", {
-        describe:
-          "a tool that may be called, and its call cancelled; quote several: 'slow seconds=5'",
+        describe: "a tool that may be called and cancelled; quote several: 'slow seconds=5'",
         type: "string",
         requiresArg: true,
       })
@@ -163,7 +162,7 @@ export default {
         requiresArg: true,
       })
       .option("wait", {
-        describe: "seconds for the program to be in the session, each time; else 10",
+        describe: "seconds that the program has to join the session, each time; default: 10",
         type: "string",
         requiresArg: true,
       })

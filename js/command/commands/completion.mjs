@@ -23,11 +23,11 @@ export default {
     parser
       .usage(
         "$0 completion [shell]\n\n" +
-          "Prints a script for the shell. Each shell that is to complete has to read it. It completes " +
-          "commands and options, and of the running gateway tools, sessions and providers.",
+          "Prints a script that each shell has to load. It completes commands and options, and the " +
+          "tools, sessions and providers of the running gateway.",
       )
       .positional("shell", {
-        describe: "bash, zsh or fish; else the one of SHELL",
+        describe: "bash, zsh or fish; default: that of SHELL",
         type: "string",
         choices: SHELLS,
         default: shellOf(process.env),

@@ -35,16 +35,16 @@ export default {
     yargs
       .usage(
         "$0 doctor [tool]\n\n" +
-          "Looks at everything between a provider and the model, in the order in which a call depends " +
-          "on it, and shows what is wrong first and how to fix it. With a tool: why " +
-          "the model does not have that one. No setting is changed, nothing is installed or ended. It " +
-          "runs node and copilot --version, for 5 s at most (that may unpack the CLI), gets in once " +
-          "as a provider would, and on a disk that is nearly full makes a small file for a moment.",
+          "Checks everything between a provider and the model, in the order in which a call depends " +
+          "on it, and shows the first problem with its fix. With a tool, it says why the model does " +
+          "not have that tool. The doctor changes no setting, and installs and ends nothing. It " +
+          "runs node and copilot --version for at most 5 s (that may unpack the CLI), connects once " +
+          "as a provider would, and writes a small temporary file if the disk is nearly full.",
       )
       .positional("tool", { describe: "the name of a tool that should be there", type: "string" })
       .option("verbose", {
         alias: "v",
-        describe: "what has passed, too",
+        describe: "also show the checks that passed",
         type: "boolean",
         default: false,
       })

@@ -178,9 +178,10 @@ export default {
     parser
       .usage(
         "$0 emit [list|start|stop|test|history] [name] [-- command]\n\n" +
-          "`start` begins a command, or with --prompt a prompt; what it writes is kept in a stream, and " +
-          "--inject puts lines before the agent. `test` says what rules would have done to the last 200 " +
-          "lines. `history` shows a stream; -f goes on. They belong to the session of this folder.",
+          "`start` runs a command, or with --prompt a prompt, for the session of this folder. A " +
+          "stream keeps what the command writes, and --inject puts matching lines before the model. " +
+          "`test` says what rules would have done to the last 200 lines. `history` shows a stream; " +
+          "-f follows it.",
       )
       .positional("action", {
         describe: "what to do",
@@ -195,22 +196,30 @@ export default {
         requiresArg: true,
       })
       .option("prompt", { describe: "a prompt for the agent", type: "string", requiresArg: true })
-      .option("every", { describe: "30s, 5m, 2h, 1d or idle", type: "string", requiresArg: true })
-      .option("cron", { describe: "five fields", type: "string", requiresArg: true })
-      .option("inject", patterns("put lines that match before the agent"))
-      .option("surface", patterns("show lines that match in the timeline"))
-      .option("drop", patterns("drop lines that match"))
-      .option("stderr", { describe: "read stderr, too", type: "boolean", default: false })
+      .option("every", {
+        describe: "how often: 30s, 5m, 2h, 1d or idle",
+        type: "string",
+        requiresArg: true,
+      })
+      .option("cron", {
+        describe: "a cron expression of five fields",
+        type: "string",
+        requiresArg: true,
+      })
+      .option("inject", patterns("put matching lines before the model"))
+      .option("surface", patterns("show matching lines in the timeline"))
+      .option("drop", patterns("drop matching lines"))
+      .option("stderr", { describe: "also read stderr", type: "boolean", default: false })
       .option("last", {
         alias: "n",
-        describe: "how many lines at most; else 20",
+        describe: "at most this many lines; default: 20",
         type: "string",
         default: "20",
         requiresArg: true,
       })
       .option("follow", {
         alias: "f",
-        describe: "go on with what comes, until Ctrl-C",
+        describe: "keep showing what comes, until Ctrl-C",
         type: "boolean",
         default: false,
       })

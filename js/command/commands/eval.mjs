@@ -235,25 +235,30 @@ export default {
     parser
       .usage(
         "$0 eval run [cases]\n\n" +
-          "Runs the Copilot CLI on each case of a YAML file, with tap, in a workspace and a COPILOT_HOME of " +
-          "its own. Judges by code which tools it called, what it saw and claimed, its files and its " +
-          "records; a rubric is judged by a model. In that workspace the agent may use every tool without " +
-          "asking. Without a file: tap's own smoke cases.",
+          "Runs the Copilot CLI on each case of a YAML file, with tap, in a workspace and a " +
+          "COPILOT_HOME of its own. Then it checks which tools Copilot called, what Copilot saw and " +
+          "claimed, and which files and records there are; a model judges rubrics. In that " +
+          "workspace the agent may use every tool without asking. Without a file, it runs the smoke " +
+          "cases of tap.",
       )
       .positional("action", { describe: "what to do", type: "string", choices: ["run"] })
       .positional("cases", { describe: "a YAML file of cases", type: "string" })
       .option("case", { describe: "only this one", type: "string", requiresArg: true })
       .option("list", { describe: "show the cases; run none", type: "boolean", default: false })
       .option("cli", {
-        describe: "the program copilot; else that on PATH",
+        describe: "the program copilot; default: that on PATH",
         type: "string",
         requiresArg: true,
       })
-      .option("model", { describe: "for the runs", type: "string", requiresArg: true })
-      .option("judge-model", { describe: "for rubrics", type: "string", requiresArg: true })
+      .option("model", { describe: "the model for the runs", type: "string", requiresArg: true })
+      .option("judge-model", {
+        describe: "the model that judges rubrics",
+        type: "string",
+        requiresArg: true,
+      })
       .option("no-judge", { describe: "leave out rubrics", type: "boolean", default: false })
       .option("output", {
-        describe: "a JSON file for the results; else one in tap/evals of the home",
+        describe: "a JSON file for the results; default: one in tap/evals of the home",
         type: "string",
         requiresArg: true,
       })

@@ -11,10 +11,10 @@ export default {
     withTarget(yargs)
       .usage(
         "$0 install [--local [folder]]\n\nCopies this tap into the CLI's extensions, and switches to it once the copy is complete and runs. " +
-          "What was installed before works until then. The package itself is not needed afterwards.",
+          "The former version works until then. The package itself is not needed afterwards.",
       )
       .option("force", {
-        describe: "replace the entry of a tap that was put there in another way",
+        describe: "replace a tap that was put there in another way, such as a clone",
         type: "boolean",
       })
       .example("$0 install", "for all your sessions")

@@ -65,31 +65,31 @@ export default {
     parser
       .usage(
         "$0 logs\n\n" +
-          "Shows the last lines of the gateway's log and of that of the extensions, merged by time: in local time, " +
-          "with the first 8 characters of ids. " +
-          "With --json it is an array; with --follow, too, one line for each entry.",
+          "Shows the last lines of the logs of the gateway and of the extensions, merged by time, " +
+          "in local time and with the first 8 characters of ids. --json prints an array; with " +
+          "--follow it prints one line for each entry.",
       )
       .option("follow", {
         alias: "f",
-        describe: "go on with what comes, until Ctrl-C",
+        describe: "keep showing what comes, until Ctrl-C",
         type: "boolean",
         default: false,
       })
       .option("level", {
         alias: "l",
-        describe: "the least: info (default), warning or error",
+        describe: "the lowest level to show: info (default), warning or error",
         choices: LEVELS,
         default: "info",
       })
       .option("lines", {
         alias: "n",
-        describe: "how many at most; else 50",
+        describe: "at most this many; default: 50",
         type: "string",
         default: "50",
         requiresArg: true,
       })
       .option("source", {
-        describe: "one of both: host or extension",
+        describe: "only this log: host or extension",
         choices: Object.keys(SOURCES),
       })
       .example("$0 logs -n 200", "the last 200 lines")

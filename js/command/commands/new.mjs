@@ -28,12 +28,12 @@ export default {
         "$0 new <language> <name>\n\nWrites a provider with a test into a new folder of that name.",
       )
       .positional("language", {
-        describe: "what it is written in: node or python",
+        describe: "node or python",
         type: "string",
         choices: LANGUAGES,
       })
       .positional("name", {
-        describe: "of the provider and its folder: small letters, digits, - and _",
+        describe: "of the provider and its folder: lowercase letters, digits, - and _",
         type: "string",
       })
       .example("$0 new node weather", "then: cd weather; npm test"),

@@ -246,12 +246,12 @@ export default {
     parser
       .usage(
         "$0 plan [action] [target]\n\n" +
-          "`run` makes a plan of a file (YAML or JSON) and follows it; its exit code is 0 only if all " +
-          "nodes succeeded. `validate` only checks it. `show`, `watch`, `logs`, `diff` and `export` look; " +
-          "`retry`, `pause`, `resume`, `cancel`, `land` and `delete` change. `restore` brings back what " +
-          "was in a worktree, `clean` removes folders that belong to no plan, `import` takes what " +
-          "`export` has written. The target is a file, the id " +
-          "of a plan (its beginning will do), or <id>/<node>. A gateway is started where none runs.",
+          "`run` starts a plan from a file (YAML or JSON) and follows it; its exit code is 0 only " +
+          "if all nodes succeeded. `validate` only checks the file. `show`, `watch`, `logs`, `diff` " +
+          "and `export` only read; `retry`, `pause`, `resume`, `cancel`, `land` and `delete` change " +
+          "a plan. `restore` brings back what was in a worktree, `clean` removes folders that " +
+          "belong to no plan, `import` reads what `export` has written. The target is a file, the " +
+          "id of a plan or the beginning of one, or <id>/<node>. A gateway is started if none runs.",
       )
       .positional("action", {
         describe: "what to do",
@@ -261,12 +261,12 @@ export default {
       })
       .positional("target", { describe: "a file, an id, or <id>/<node>", type: "string" })
       .option("detach", flag("run: do not follow it"))
-      .option("follow", { ...flag("logs: go on with what comes"), alias: "f" })
+      .option("follow", { ...flag("logs: keep showing what comes"), alias: "f" })
       .option("phase", text("logs: of this phase, such as work or postchecks"))
-      .option("from-start", flag("retry: all of it, not from the phase that failed"))
-      .option("instructions", text("retry: what the agent is told"))
-      .option("budget", text("resume: the AI credits that the whole plan may use"))
-      .option("to", text("restore: a folder that gets the files, too"))
+      .option("from-start", flag("retry: from the start, not from the phase that failed"))
+      .option("instructions", text("retry: more instructions for the agent"))
+      .option("budget", text("resume: how many AI credits the whole plan may use"))
+      .option("to", text("restore: also copy the files into this folder"))
       .option("yes", { ...flag("cancel, delete, clean: do not ask"), alias: "y" })
       .option("format", {
         describe: "export: json for the whole plan, mermaid for its graph",

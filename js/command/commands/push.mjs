@@ -79,9 +79,9 @@ export default {
     parser
       .usage(
         "$0 push [text]\n\n" +
-          "Sends one event to a session and prints its outcome. Without a text it is read from stdin.",
+          "Sends one event to a session and prints its outcome. Without a text, it reads the event from stdin.",
       )
-      .positional("text", { describe: "the event; else stdin", type: "string" })
+      .positional("text", { describe: "the event; default: stdin", type: "string" })
       .option("level", {
         alias: "l",
         describe: "keep it, surface it in the timeline (default), or inject it before the model",
@@ -94,13 +94,13 @@ export default {
         requiresArg: true,
       })
       .option("stream", {
-        describe: "its stream; by default events",
+        describe: "its stream; default: events",
         type: "string",
         default: "events",
         requiresArg: true,
       })
       .option("name", {
-        describe: "the name of the provider; by default shell",
+        describe: "the name of the provider; default: shell",
         type: "string",
         default: "shell",
         requiresArg: true,

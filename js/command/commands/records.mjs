@@ -116,14 +116,15 @@ export default {
     parser
       .usage(
         "$0 records [of] [where..]\n\n" +
-          "Shows records of the durable store, the newest last. Without a collection: which there are, and " +
-          "how many records each has. A condition is field=value, field!=value, field<value, field>value or " +
-          "field^=beginning. Secrets were removed before the records were written.",
+          "Shows what tap has recorded, the newest last. Without a collection, it lists the " +
+          "collections and how many records each has. A condition is field=value, field!=value, " +
+          "field<value, field>value or field^=beginning. Secrets were removed before the records " +
+          "were written.",
       )
       .positional("of", { describe: "a collection: tool_call, gate, push, …", type: "string" })
       .positional("where", { describe: "conditions; all must hold", type: "string", array: true })
       .option("session", {
-        describe: "only of this session: its id or label",
+        describe: "only this session: its id or label",
         type: "string",
         requiresArg: true,
       })
@@ -135,26 +136,26 @@ export default {
       .option("until", { describe: "up to this time", type: "string", requiresArg: true })
       .option("last", {
         alias: "n",
-        describe: "how many at most; else 20",
+        describe: "at most this many; default: 20",
         type: "string",
         default: "20",
         requiresArg: true,
       })
       .option("follow", {
         alias: "f",
-        describe: "go on with what comes, until Ctrl-C",
+        describe: "keep showing what comes, until Ctrl-C",
         type: "boolean",
         default: false,
       })
       .option("jsonl", { describe: "one JSON object a line", type: "boolean", default: false })
       .option("sql", {
-        describe: "ask in SQL; nothing can be changed",
+        describe: "run an SQL query, which can only read",
         type: "string",
         requiresArg: true,
       })
       .example("$0 records", "which collections there are")
       .example("$0 records tool_call outcome=failed --since 1d", "the failed calls of a day")
       .example("$0 records gate -f", "each decision as it is made")
-      .example('$0 records --sql "SELECT count(*) FROM records"', "any question"),
+      .example('$0 records --sql "SELECT count(*) FROM records"', "any query in SQL"),
   handler: run,
 };

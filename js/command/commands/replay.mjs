@@ -121,8 +121,9 @@ export default {
     parser
       .usage(
         "$0 replay <file> -- program…\n\n" +
-          "Starts the provider beside a gateway of its own, makes the calls of the recording, and " +
-          "compares what comes back: a recording as a test. Nothing of what runs is touched.",
+          "Starts the provider with a gateway of its own, makes the calls of the recording, and " +
+          "compares the answers: a recording as a test. Sessions and providers that run are not " +
+          "affected.",
       )
       .positional("file", { describe: "made by copilot-tap trace", type: "string" })
       .option("provider", { describe: "only its calls", type: "string", requiresArg: true })

@@ -31,7 +31,7 @@ export default {
   builder: (yargs) =>
     yargs
       .usage(
-        "$0 revoke [path]\n\nTakes back the consent to every content of the file. What runs of it is stopped within a second.",
+        "$0 revoke [path]\n\nWithdraws the consent to every entry of the file. What it has started is stopped within a second.",
       )
       .positional("path", PATH_ARGUMENT)
       .example("$0 revoke ~/shop", "its providers are stopped, and not started again"),

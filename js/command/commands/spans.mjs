@@ -102,8 +102,8 @@ export default {
     parser
       .usage(
         "$0 spans [call, session or trace]\n\n" +
-          "Shows spans as a tree with times: the turns of a session, the calls in them, the work of providers. " +
-          "Without an argument: the last traces.",
+          "Shows spans as a tree with times: the turns of a session, the calls in them, the work of " +
+          "providers. Without an argument, it shows the last traces.",
       )
       .positional("of", {
         describe: "a call's id, a session's id or label, or a trace's id",
@@ -111,7 +111,7 @@ export default {
       })
       .option("last", {
         alias: "n",
-        describe: "how many traces; else 5",
+        describe: "at most this many traces; default: 5",
         type: "string",
         default: "5",
         requiresArg: true,

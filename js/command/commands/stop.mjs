@@ -28,13 +28,13 @@ async function run(given) {
 /** @type {import("../given.mjs").Command} */
 export default {
   command: "stop",
-  describe: "end the gateway where no session uses it",
+  describe: "end the gateway if no session uses it",
   builder: (yargs) =>
     yargs
       .usage(
         "$0 stop\n\n" +
-          "Ends the gateway and the feature host, and names the work that is given up. While sessions are " +
-          "linked to the gateway it refuses and names them.",
+          "Ends the gateway and the feature host, and names the background work that ends with " +
+          "them. While sessions use the gateway, it refuses and names these sessions.",
       )
       .example("$0 stop", "after the last session, without waiting"),
   handler: run,

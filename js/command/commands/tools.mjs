@@ -87,7 +87,7 @@ async function run(given) {
 /** @type {import("../given.mjs").Command} */
 export default {
   command: "tools [name]",
-  describe: "list the tools, or show what one takes",
+  describe: "list the tools, or show the parameters of one",
   builder: (parser) =>
     parser
       .usage(
@@ -96,12 +96,12 @@ export default {
       )
       .positional("name", { describe: "of a tool, to see its parameters", type: "string" })
       .option("session", {
-        describe: "only of this one: its id or label, or the beginning of one",
+        describe: "only this session: its id or label, or the beginning of one",
         type: "string",
         requiresArg: true,
       })
       .option("full", { describe: "whole ids", type: "boolean", default: false })
       .example("$0 tools", "all of them")
-      .example("$0 tools forecast", "what it takes"),
+      .example("$0 tools forecast", "its parameters"),
   handler: run,
 };

@@ -210,26 +210,30 @@ async function record(output, control, filter, file, force) {
 /** @type {import("../given.mjs").Command} */
 export default {
   command: "trace [file]",
-  describe: "show or record what providers say",
+  describe: "show or record the messages of providers",
   builder: (parser) =>
     parser
       .usage(
         "$0 trace [file]\n\n" +
-          "Shows what providers say (→) and are told (←) in words, a line for each message, until " +
-          "Ctrl-C; or records it for replay. " +
-          "Tokens, and what stands under names such as password, are taken out.",
+          "Shows what providers send (→) and receive (←) in words, one line for each message, until " +
+          "Ctrl-C. With a file, it records the messages for replay. Tokens, and values under names " +
+          "such as password, are removed.",
       )
-      .positional("file", { describe: "where to record; else it is shown", type: "string" })
-      .option("provider", { describe: "only of that name", type: "string", requiresArg: true })
+      .positional("file", { describe: "a file to record into", type: "string" })
+      .option("provider", {
+        describe: "only the provider of this name",
+        type: "string",
+        requiresArg: true,
+      })
       .option("session", {
-        describe: "only in that session: its id or label, or the beginning of one",
+        describe: "only this session: its id or label, or the beginning of one",
         type: "string",
         requiresArg: true,
       })
       .option("force", { describe: "replace the file", type: "boolean", default: false })
       .option("raw", { describe: "the messages as they are", type: "boolean", default: false })
       .option("full", { describe: "whole ids", type: "boolean", default: false })
-      .example("$0 trace --provider ci", "what ci and the gateway say to each other")
+      .example("$0 trace --provider ci", "what ci and the gateway send each other")
       .example("$0 trace ci.jsonl", "a recording, for replay"),
   handler: run,
 };

@@ -47,7 +47,7 @@ export default {
   builder: (yargs) =>
     withTarget(yargs)
       .usage(
-        "$0 uninstall [--local [folder]]\n\nRemoves the installed tap and the files of a gateway that is gone. What you have allowed and the logs are kept.",
+        "$0 uninstall [--local [folder]]\n\nRemoves the installed tap and the files of a gateway that no longer runs. Keeps the logs and what you have allowed.",
       )
       .option("purge", {
         describe: "also remove what you have allowed, and the logs",

@@ -27,12 +27,12 @@ function run(given) {
 /** @type {import("../given.mjs").Command} */
 export default {
   command: "update [folder]",
-  describe: "install this tap where an older one is installed",
+  describe: "replace an older installed tap by this one",
   builder: (yargs) =>
     withTarget(yargs)
       .usage(
         "$0 update [--local [folder]]\n\nCompares what is installed with the package that this command belongs to, and installs that if it is newer. " +
-          "Get the newer package first, or run its own command.",
+          "Get the newer package first, or run the command of that package.",
       )
       .option("force", { describe: "install it in any case", type: "boolean" })
       .example("$0 update", "after npm install -g of a newer tarball"),

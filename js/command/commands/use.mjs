@@ -83,8 +83,9 @@ export default {
     parser
       .usage(
         "$0 use <provider>\n\n" +
-          "Asks a provider that serves another session to serve this one. Providers of the SDKs that follow " +
-          "the session last used come; a program that chooses its session itself may stay.",
+          "Asks a provider that serves another session to serve this one. A provider of the SDKs " +
+          "that follows the session last used moves; a program that chooses its session itself may " +
+          "stay.",
       )
       .positional("provider", { describe: "its name", type: "string" })
       .option("session", {
