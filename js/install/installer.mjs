@@ -3,6 +3,7 @@
 // was built. Prints to stderr, since npm shows that.
 
 import { messageOf } from "../base/errors.mjs";
+import { copilotHome } from "../base/paths.mjs";
 import "../base/require-node.mjs";
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
@@ -139,18 +140,29 @@ export async function buildAddon() {
   return true;
 }
 
-/** The next steps, which npm itself does not print. */
-function sayNext() {
-  if (process.env.npm_config_global === "true") {
-    say("next: copilot-tap install");
-    return;
-  }
-  say("next: start `copilot --experimental` and type /tap. A provider of your own:");
-  say(`  node ${path.join(root, "js", "command", "cli.mjs")} new node die`);
+/** @param {string} file @returns {string | undefined} without links, if it is there */
+function realPath(file) {
+  return fs.existsSync(file) ? fs.realpathSync(file) : undefined;
+}
+
+/**
+ * The next steps, which npm itself does not print.
+ * @param {NodeJS.ProcessEnv} env @param {string} [folder] of this tap
+ */
+export function nextSteps(env, folder = root) {
+  if (env.npm_config_global === "true") return ["next: copilot-tap install"];
+  const place = path.join(copilotHome(env), "extensions", "tap");
+  const isProjects = path.resolve(folder, "../..").endsWith(`${path.sep}.github`);
+  const steps = [
+    "next: start `copilot --experimental` and type /tap. A provider of your own:",
+    `  node ${path.join(folder, "js", "command", "cli.mjs")} new node die`,
+  ];
+  if (isProjects || realPath(place) === realPath(folder)) return steps;
+  return [`the CLI does not find this tap: make ${place} a symbolic link to ${folder}`, ...steps];
 }
 
 if (process.argv[1] && fs.realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   const ready = await buildAddon();
-  if (ready && process.env.npm_lifecycle_event === "install") sayNext();
+  if (ready && process.env.npm_lifecycle_event === "install") nextSteps(process.env).forEach(say);
   process.exitCode = ready ? 0 : 1;
 }

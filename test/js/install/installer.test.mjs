@@ -9,6 +9,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { unitOf } from "../../../js/install/addon-units.mjs";
 import { errorsIn } from "../../../js/install/compile.mjs";
+import { nextSteps } from "../../../js/install/installer.mjs";
 import { REPO_ROOT } from "../../support/cli.mjs";
 
 const isRoot = process.getuid?.() === 0;
@@ -146,4 +147,21 @@ test("each source is in one unit, and what a call passes is compiled for speed",
     some.reduce((sum, one) => sum + fs.statSync(path.join(REPO_ROOT, "native", one)).size, 0);
   const share = bytes(hot) / bytes(sources);
   assert.ok(share > 0.3 && share < 0.7, `both cores are busy: ${share}`);
+});
+
+test("the next steps begin with the link, where the CLI would not find this tap", (t) => {
+  const home = fs.mkdtempSync(path.join(os.tmpdir(), "tap-installer-"));
+  t.after(() => fs.rmSync(home, { recursive: true, force: true }));
+  const folder = path.join(home, "src", "tap");
+  const place = path.join(home, "extensions", "tap");
+  fs.mkdirSync(folder, { recursive: true });
+  fs.mkdirSync(path.dirname(place));
+  const link = `the CLI does not find this tap: make ${place} a symbolic link to ${folder}`;
+  const steps = nextSteps({ COPILOT_HOME: home }, folder);
+  assert.deepEqual([steps.length, steps[0]], [3, link]);
+  fs.symlinkSync(folder, place);
+  assert.deepEqual(nextSteps({ COPILOT_HOME: home }, folder), steps.slice(1));
+  const projects = path.join(home, "shop", ".github", "extensions", "tap");
+  assert.match(nextSteps({ COPILOT_HOME: home }, projects)[0], /^next: start `copilot/);
+  assert.deepEqual(nextSteps({ npm_config_global: "true" }), ["next: copilot-tap install"]);
 });
