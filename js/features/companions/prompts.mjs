@@ -32,12 +32,12 @@ export function orchestratePrompt(task) {
     "1. Open the tool group plans with tap_tools. Read what you need to split the task; change nothing.",
     "2. Make one plan with create_copilot_plan. Each node is an agent in a worktree of its own, which",
     "   sees only its instructions and what the nodes before it committed. Give each what it needs:",
-    "   goal, files, limits, how to see that it is done. Nodes that can run side by side do not depend",
-    "   on each other, and do not change the same files.",
+    "   goal, files, limits, how to see that it is done. Nodes that can run at the same time do not",
+    "   depend on each other, and do not change the same files.",
     "3. Give the nodes roles, each after the one before: a planner that writes down the design, the",
-    "   implementers, a reviewer that mends what it finds, a tester. Set postchecks to the command that",
-    "   tests the project, and retry: {max: 1} where an agent can mend a failure.",
+    "   implementers, a reviewer that fixes what it finds, a tester. Set postchecks to the command that",
+    "   tests the project, and retry: {max: 1} where an agent can fix a failure.",
     "4. Name a targetBranch that does not exist yet. Do not name the branch that is checked out.",
-    "5. Say in two sentences what the plan does and its id. Do not wait for it: its end is told you.",
+    "5. Say in two sentences what the plan does and its id. Do not wait: tap tells you when it ends.",
   ].join("\n");
 }

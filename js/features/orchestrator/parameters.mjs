@@ -63,7 +63,7 @@ const FILTER = { status: TEXT, group: TEXT, phase: TEXT };
 /** By tool: what it does, and its parameters. */
 export const TOOLS = /** @type {Record<string, [string, object]>} */ ({
   create_copilot_plan: [
-    "Makes a plan: a graph of nodes, each an agent or a command in a git worktree of its own, several at a time; what they commit flows to their dependents and, with targetBranch, into that branch. It runs in the background; its end is told you.",
+    "Makes a plan: a graph of nodes, each an agent or a command in a git worktree of its own, several at a time; what they commit flows to their dependents and, with targetBranch, into that branch. It runs in the background; tap tells you when it ends.",
     object({ ...PLAN_FIELDS, nodes: NODES }, ["name", "nodes"]),
   ],
   create_copilot_job: [

@@ -69,7 +69,7 @@ function madeAnswer(plans, { planId, notes }) {
   return bounded(
     {
       ...answer,
-      next: "Go on with other work: the plan's end is told you. wait_copilot_plan waits for it.",
+      next: "Continue with other work: tap tells you when the plan ends. wait_copilot_plan waits for it.",
     },
     all,
     { total, from: 0 },
