@@ -11,7 +11,8 @@ import { finding } from "./findings.mjs";
 /** @typedef {import("./place.mjs").Place} Place */
 /** @typedef {import("./checks.mjs").Check} Check */
 
-const START = "Start copilot, and say that you trust the folder. In a CLI that runs, type /clear.";
+const START =
+  "Start copilot, and say that you trust the folder. If the CLI is already open, type /clear in it.";
 
 /**
  * Ends a process; 1 is the system's own or a container's, and nobody is told to end that.
@@ -25,14 +26,14 @@ function nobody({ descriptor, others: [other], files, start }) {
   if (other) {
     return finding("GATEWAY_OTHER_PORT", {
       problem: `The gateway of this home, pid ${other.pid}, has port ${other.port}; this terminal uses ${files.port}.`,
-      fix: "Use the same port in the terminals of the CLI and of your provider, and here.",
+      fix: "Use the same port in this terminal and in those of the CLI and of your provider.",
       command: `export TAP_GATEWAY_PORT=${other.port}`,
     });
   }
   if (descriptor.state === "good" && !descriptor.alive) {
     return finding("GATEWAY_DIED", {
-      problem: `The gateway, pid ${descriptor.pid}, has ended without a goodbye; a session would have started another.`,
-      fix: `${START} ${files.logs} has its logs, host-stderr.log the last words.`,
+      problem: `The gateway, pid ${descriptor.pid}, has crashed or was killed, and no session has started another one.`,
+      fix: `${START} ${files.logs} has its logs; the end of host-stderr.log says why.`,
       command: "copilot",
     });
   }
@@ -40,7 +41,7 @@ function nobody({ descriptor, others: [other], files, start }) {
     ? " One was there before: it ends 30 s after the last session."
     : "";
   return finding("GATEWAY_NOT_RUNNING", {
-    problem: `No gateway runs on port ${files.port}: no session of the CLI with tap is there.${before}`,
+    problem: `No gateway runs on port ${files.port}: no session of the CLI uses tap.${before}`,
     fix: START,
     command: "copilot",
   });
@@ -77,13 +78,13 @@ function port(place) {
     case "other-home":
       return finding("PORT_OTHER_HOME", {
         problem: `Port ${files.port} is taken by the gateway of another COPILOT_HOME or user, ${who}; this one is ${files.home}.`,
-        fix: "Name that home with --home, or give one of the two another TAP_GATEWAY_PORT and restart its CLI.",
+        fix: "Name that home with --home, or set another TAP_GATEWAY_PORT for one of the two and restart its CLI.",
       });
     case "silent":
       if (descriptor.state === "good" && descriptor.alive && holder?.pid === descriptor.pid) {
         return finding("GATEWAY_HUNG", {
           problem: `The gateway, pid ${descriptor.pid}, has port ${files.port} and does not answer.`,
-          fix: "End it: the sessions start another.",
+          fix: "End it; the sessions then start another one.",
           command: killing(descriptor.pid, "-9 "),
         });
       }
@@ -93,8 +94,8 @@ function port(place) {
       });
     case "busy":
       return finding("GATEWAY_BUSY", {
-        problem: `The gateway on port ${files.port} takes no connection just now: it has too many, or makes room for another one.`,
-        fix: "Wait a second and run the doctor again. If it stays so, end providers that are not needed; if it is the gateway of another COPILOT_HOME, set TAP_GATEWAY_PORT to another port for one of them.",
+        problem: `The gateway on port ${files.port} accepts no connection now: it has too many, or a newer gateway is replacing it.`,
+        fix: "Wait a second and run the doctor again. If this does not change, end providers that you do not need; if it is the gateway of another COPILOT_HOME, set TAP_GATEWAY_PORT to another port for one of them.",
         command: tapCommand(["doctor"], env),
       });
     case "ours":
@@ -111,25 +112,25 @@ function descriptor({ descriptor: found, files, port: { holder } }) {
   switch (found.state) {
     case "missing":
       return finding("DESCRIPTOR_MISSING", {
-        problem: `Port ${files.port} answers as tap${who}, but there is no ${file} that says how sessions find it.`,
+        problem: `Port ${files.port} answers as tap${who}, but there is no ${file}, with which sessions find the gateway.`,
         fix: end,
         command: stop,
       });
     case "unsafe":
       return finding("DESCRIPTOR_UNSAFE", {
-        problem: `${file} is not a regular file of yours that only you can write, so it is not believed.`,
-        fix: "Make it yours alone.",
+        problem: `${file} is not a regular file of yours that only you can write, so tap does not trust it.`,
+        fix: "Make it accessible to your user only.",
         command: `chmod 600 ${quoted(file)}`,
       });
     case "unsafe-link":
       return finding("LINK_UNSAFE", {
         problem: `The folder of the sessions' socket ${found.link} is open to others, so it is not used.`,
-        fix: "Close the folder to everybody else.",
+        fix: "Make the folder accessible to your user only.",
         command: `chmod 700 ${quoted(found.link.replace(/[\\/][^\\/]*$/, ""))}`,
       });
     case "unreadable":
       return finding("DESCRIPTOR_UNREADABLE", {
-        problem: `${file} does not say what it should.`,
+        problem: `${file} does not have the expected content.`,
         fix: end,
         command: stop,
       });
@@ -156,7 +157,7 @@ function answer({ descriptor: found, inspection, trouble, files, port: { holder 
   }
   if (inspection) return undefined;
   return finding("GATEWAY_MUTE", {
-    problem: `The gateway has its port, but says nothing of itself: ${trouble}`,
+    problem: `The gateway has its port, but does not report its state: ${trouble}`,
     fix: `Restart it; ${files.logs}/host.log says more.`,
     command,
   });
@@ -186,8 +187,8 @@ function gatewayNode({ inspection }) {
 function draining({ inspection, env }) {
   if (!inspection?.draining) return undefined;
   return finding("GATEWAY_DRAINING", {
-    problem: "The gateway is making room for a newer one: it takes no calls any more.",
-    fix: "Wait some seconds, and run the doctor again.",
+    problem: "A newer gateway is replacing this one, which accepts no more calls.",
+    fix: "Wait a few seconds, and run the doctor again.",
     command: tapCommand(["doctor"], env),
   });
 }
@@ -205,21 +206,21 @@ function token({ token: { state, mode }, files, env, descriptor: found }) {
   switch (state) {
     case "missing":
       return finding("TOKEN_MISSING", {
-        problem: `There is no ${file}, from which providers have their token, although a session is there.`,
+        problem: `There is no ${file}, from which providers read their token, although a session is open.`,
         fix: `Run the doctor again: the gateway writes it within seconds. If it cannot, ${files.logs}/host.log says why.`,
         command: tapCommand(["doctor"], env),
       });
     case "link":
     case "no-file":
       return finding("TOKEN_NOT_A_FILE", {
-        problem: `${file} is ${state === "link" ? "a symbolic link" : "no regular file"}; the gateway writes a file.`,
+        problem: `${file} is ${state === "link" ? "a symbolic link" : "not a regular file"}; the gateway writes a regular file.`,
         ...again,
       });
     case "empty":
       return finding("TOKEN_EMPTY", { problem: `${file} is empty.`, ...again });
     case "open":
       return finding("TOKEN_OPEN", {
-        problem: `${file} has mode ${mode}: others on this machine can read what lets providers in.`,
+        problem: `${file} has mode ${mode}: others on this machine can read the token with which providers connect.`,
         fix: `Close it; end the gateway (${killing(pid) ?? "its pid"}) where somebody may have read it.`,
         command: `chmod 600 ${quoted(file)}`,
       });
@@ -231,15 +232,15 @@ function admission({ auth, givenAuth, files, inspection }) {
   if (auth && !auth.accepted) {
     if (auth.code !== "AUTH_FAILED") return closed(auth, inspection);
     return finding("TOKEN_WRONG", {
-      problem: `The gateway does not take the token in ${files.token}: ${auth.message}`,
+      problem: `The gateway does not accept the token in ${files.token}: ${auth.message}`,
       fix: "Delete the file; the gateway rewrites it within seconds. Use one port for each COPILOT_HOME.",
       command: `rm ${quoted(files.token)}`,
     });
   }
   if (!givenAuth || givenAuth.accepted) return undefined;
   return finding("TOKEN_OVERRIDDEN", {
-    problem: `TAP_PROVIDER_TOKEN is set here, goes before the token file, and is not taken: ${givenAuth.message}`,
-    fix: "Unset it where your provider is started.",
+    problem: `TAP_PROVIDER_TOKEN is set here and overrides the token file, but the gateway does not accept it: ${givenAuth.message}`,
+    fix: "Unset it in the terminal where you start your provider.",
     command: "unset TAP_PROVIDER_TOKEN",
   });
 }

@@ -25,7 +25,7 @@ function home({ env, home: { state, home: folder, folder: unwritable } }) {
   if (state === "missing") {
     return finding("HOME_MISSING", {
       problem: `There is no folder ${folder}: the Copilot CLI has never run with it.`,
-      fix: "Install tap, which makes it; or name the home that you mean, with --home or COPILOT_HOME.",
+      fix: "Install tap, which creates the folder; or name another home with --home or COPILOT_HOME.",
       command: tapCommand(["install"], env),
     });
   }
@@ -37,8 +37,8 @@ function home({ env, home: { state, home: folder, folder: unwritable } }) {
   }
   if (!unwritable) return undefined;
   return finding("HOME_UNWRITABLE", {
-    problem: `Nothing can be written in ${unwritable.folder} (${unwritable.error}), where the gateway leaves its token and says where it is.`,
-    fix: "Give your user the right to write there, or make room on the disk.",
+    problem: `Nothing can be written in ${unwritable.folder} (${unwritable.error}), where the gateway writes its token and its address.`,
+    fix: "Make the folder writable for your user, or free space on the disk.",
   });
 }
 
@@ -47,7 +47,7 @@ function logs({ home: { logs: unwritable } }) {
   if (!unwritable) return undefined;
   return finding("LOGS_UNWRITABLE", {
     problem: `Nothing can be written in ${unwritable.folder} (${unwritable.error}): tap works, without logs.`,
-    fix: "Make it a folder that your user can write in, or make room on the disk.",
+    fix: "Make the folder writable for your user, or free space on the disk.",
   });
 }
 
@@ -56,7 +56,7 @@ function portNumber({ portTrouble }) {
   if (portTrouble === "") return undefined;
   return finding("PORT_INVALID", {
     problem: `${portTrouble}.`,
-    fix: "Set it to a port, or unset it: 9400 is meant then. The same goes for the terminal of the CLI.",
+    fix: "Set it to a port, or unset it to use 9400. Do the same in the terminal of the CLI.",
     command: "unset TAP_GATEWAY_PORT",
   });
 }
@@ -145,8 +145,8 @@ const removed = (env, usual) =>
 function missing(env, usual, state, target) {
   if (state === "dangling") {
     return finding("EXTENSION_DANGLING", {
-      problem: `${usual} is a link to ${target}, which is not there.`,
-      fix: "Let it lead to the folder of tap.",
+      problem: `${usual} is a link to ${target}, which does not exist.`,
+      fix: "Make it a link to the folder of tap.",
       command: `rm ${quoted(usual)} && ${linkCommand(env, usual)}`,
     });
   }
@@ -159,7 +159,7 @@ function missing(env, usual, state, target) {
   }
   return finding("EXTENSION_MISSING", {
     problem: `tap is not installed in this home: there is no ${usual}.`,
-    fix: "Install it; of a clone, a link there is enough.",
+    fix: "Install it. For a clone, a link there is enough.",
     command: linkCommand(env, usual),
   });
 }
@@ -203,15 +203,15 @@ function copies(place) {
   if (programs.length > 1) {
     const all = place.extension.copies.map(({ folder, version }) => `${folder} (${version})`);
     return finding("EXTENSION_TWICE", {
-      problem: `tap is installed more than once: ${all.join(", ")}. The CLI may start any of them, and refuse the other.`,
-      fix: "Keep one.",
+      problem: `tap is installed more than once: ${all.join(", ")}. The CLI may start any one of them and refuse the others.`,
+      fix: "Remove all but one.",
     });
   }
   const other = place.extension.copies.find(({ version }) => version !== ours);
   if (!other) return undefined;
   return finding("EXTENSION_OTHER_VERSION", {
-    problem: `The tap in ${other.folder} is ${other.version}, this command is of ${ours}.`,
-    fix: "Use the command that came with it.",
+    problem: `The tap in ${other.folder} is ${other.version}, but this command belongs to ${ours}.`,
+    fix: "Use the command of the installed tap.",
     command: `node ${quoted(path.join(lasting(other), "js", "command", "cli.mjs"))} doctor`,
   });
 }
@@ -228,7 +228,7 @@ function cli(place) {
     const started = hasStarted(place);
     return finding("CLI_NOT_FOUND", {
       severity: started ? "warning" : undefined,
-      problem: `There is no copilot on PATH${started ? ", though one has started tap: an alias has it, perhaps" : ""}.`,
+      problem: `There is no copilot on PATH${started ? ", though one has started tap: perhaps by an alias" : ""}.`,
       fix: "Install GitHub Copilot CLI, or add its folder to PATH.",
       command: "npm install -g @github/copilot",
     });
@@ -236,7 +236,7 @@ function cli(place) {
   if (!asked) return undefined;
   if (late) {
     return finding("CLI_SILENT", {
-      problem: `${file} --version has not answered in time; a first start takes longer.`,
+      problem: `${file} --version did not answer in time; a first start takes longer.`,
       fix: "Run it yourself, then the doctor again.",
       command: `${quoted(file)} --version`,
     });
@@ -276,22 +276,22 @@ function experimental({ linked, settings, start, extension: { copies: all } }) {
   const { file, state } = settings;
   if (state === "unreadable") {
     return finding("SETTINGS_UNREADABLE", {
-      problem: `${file} is not JSON that the CLI can read, so nothing in it holds: extensions are off.`,
+      problem: `${file} is not JSON that the CLI can read, so the CLI ignores all of it, and extensions are off.`,
       fix: `Correct it, or move it away and start copilot --experimental once.`,
     });
   }
   if (settings.off) {
     return finding("EXTENSIONS_OFF", {
-      problem: `${file} says that no extensions are loaded ("extensions": {"mode": "disabled"}).`,
-      fix: "Type /extensions in copilot and choose another mode, or take that line out of the file.",
+      problem: `${file} turns off all extensions ("extensions": {"mode": "disabled"}).`,
+      fix: "Type /extensions in copilot and choose another mode, or remove that line from the file.",
     });
   }
   const ids = all.map(({ folder }) => `user:${path.basename(folder)}`);
   const off = settings.disabled?.find((id) => ids.includes(id));
   if (off !== undefined) {
     return finding("EXTENSION_DISABLED", {
-      problem: `${file} has ${off} among the extensions that are disabled.`,
-      fix: "Type /extensions in copilot and enable it, or take it out of that list.",
+      problem: `${file} disables the extension ${off}.`,
+      fix: "Type /extensions in copilot and enable it, or remove it from that list.",
     });
   }
   return settings.experimental === true ? undefined : flag(file, settings.experimental, start);
@@ -322,12 +322,12 @@ function start({ linked, inspection, start: { log, trouble, everLinked } }) {
   if (trouble !== undefined) {
     return finding("EXTENSION_FAILED", {
       problem: `The CLI has started tap, which ended at once: ${trouble.slice(0, MOST_TEXT)}`,
-      fix: `Do what it says; ${log} has the rest. Then restart the CLI.`,
+      fix: `Follow the message; ${log} has the details. Then restart the CLI.`,
     });
   }
   if (log !== undefined || everLinked || inspection) return undefined; // somebody started that gateway
   return finding("EXTENSION_NEVER_STARTED", {
-    problem: "No log says that the CLI has ever started tap in this home.",
+    problem: "According to the logs, the CLI has never started tap in this home.",
     fix: "Start copilot and say that you trust the folder; /extensions shows what it has loaded.",
     command: "copilot",
   });

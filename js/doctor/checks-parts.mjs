@@ -23,15 +23,15 @@ function userConfig({ userConfig: { file, problems, unsafe } }) {
   if (first === undefined) return undefined;
   if (unsafe) {
     return finding("USER_CONFIG_UNSAFE", {
-      problem: `${file} is not a regular file of yours that only you can write, so tap uses nothing of it.`,
-      fix: "Read it: somebody else may have changed it. Then make it yours alone, and restart the CLI.",
+      problem: `${file} is not a regular file of yours that only you can write, so tap ignores all of it.`,
+      fix: "Read it, because somebody else may have changed it. Then make it accessible to your user only, and restart the CLI.",
       command: `chmod 600 ${quoted(file)}`,
     });
   }
   const more = others.length > 0 ? ` (and ${counted(others.length, "more mistake")})` : "";
   return finding("USER_CONFIG_INVALID", {
-    problem: `Your own config has a mistake, so tap uses nothing of it: ${first}${more}`,
-    fix: "Correct it. A gateway reads it at its start: end the sessions, or type /clear in a new CLI.",
+    problem: `Your own config has a mistake, so tap ignores all of it: ${first}${more}`,
+    fix: "Correct it. A gateway reads it when it starts: end the sessions, or type /clear in a new CLI.",
   });
 }
 
@@ -44,13 +44,13 @@ function featureHost({ parts, files, env }) {
   const log = `${files.logs}/feature-host.log`;
   if (state === "waiting") {
     return finding("FEATURE_HOST_RESTARTS", {
-      problem: `The feature host keeps ending (restart ${restarts} is next): ${trouble ?? "it says no reason"}`,
-      fix: `${log} has what it wrote. Until it runs, the tools of its features are missing.`,
+      problem: `The feature host keeps ending (restart ${restarts} is next): ${trouble ?? "it gives no reason"}`,
+      fix: `${log} has its output. Until it runs, the tools of its features are missing.`,
     });
   }
   if (state !== "failed" && !(state === "idle" && trouble)) return undefined;
   return finding("FEATURE_HOST_FAILED", {
-    problem: `The feature host does not run: ${trouble ?? "it says no reason"}`,
+    problem: `The feature host does not run: ${trouble ?? "it gives no reason"}`,
     fix: `${log} has what it wrote. Correct the cause, end the sessions, and stop the gateway: the next one starts the feature host again.`,
     command: tapCommand(["stop"], env),
   });
@@ -94,7 +94,7 @@ function holds({ parts, files, env }) {
   const file = `${files.home}/tap/holds.json`;
   if (ignored?.problem !== undefined) {
     return finding("HOLDS_UNREADABLE", {
-      problem: `${file} cannot be used: ${ignored.problem}. Work of features that it names is not continued.`,
+      problem: `${file} cannot be used: ${ignored.problem}. The work of features that it names does not continue.`,
       fix: "Delete it. The features write it again when they have such work.",
       command: `rm -rf ${quoted(file)}`,
     });
@@ -104,7 +104,7 @@ function holds({ parts, files, env }) {
   const orphan = there.find(({ feature }) => isOff(feature));
   if (orphan) {
     return finding("HOLDS_ORPHANED", {
-      problem: `"${orphan.what}" keeps the gateway for ${orphan.feature}, which is disabled, so nobody works on it.`,
+      problem: `"${orphan.what}" keeps the gateway for ${orphan.feature}, which is disabled, so this work does not continue.`,
       fix: "Enable the feature, or end the sessions and stop the gateway, which releases the hold.",
       command: tapCommand(["features", "enable", orphan.feature], env),
     });
@@ -112,8 +112,8 @@ function holds({ parts, files, env }) {
   if (!ignored?.features) return undefined;
   const names = ignored.features.join(", ") || "no feature that there is";
   return finding("HOLDS_ORPHANED", {
-    problem: `${file} has holds that are ignored: this tap has no such feature, or it may not hold (${names}).`,
-    fix: "Delete the file. The features write it again when they have work that goes on without a session.",
+    problem: `${file} has holds that tap ignores, because it has no such feature, or the feature may not hold (${names}).`,
+    fix: "Delete the file. The features write it again when they have work that continues without a session.",
     command: `rm ${quoted(file)}`,
   });
 }
@@ -130,25 +130,25 @@ function storeTrouble({ file, trouble }, env) {
     case "full":
       return finding("RECORDS_DISK_FULL", {
         problem,
-        fix: "Make room on that disk: tap then goes on by itself within 5 s.",
+        fix: "Free space on that disk; tap then continues within 5 s.",
         command: `df -h ${quoted(file.replace(/[\\/][^\\/]*$/, ""))}`,
       });
     case "nearly-full":
       return finding("RECORDS_DISK_LOW", {
         problem,
-        fix: "Make room on that disk: tap then goes on by itself.",
+        fix: "Free space on that disk; tap then continues.",
         command: `df -h ${quoted(file.replace(/[\\/][^\\/]*$/, ""))}`,
       });
     case "read-only":
       return finding("RECORDS_READ_ONLY", {
         problem,
-        fix: "Make it a file that you can write, in a folder that you can write: tap then goes on by itself within 5 s.",
+        fix: "Make the file and its folder writable for your user; tap then continues within 5 s.",
         command: `ls -ld ${quoted(file)}`,
       });
     case "newer":
       return finding("RECORDS_NEWER", {
         problem,
-        fix: "Update tap, or move the file away: a new one is begun. Then restart the CLI.",
+        fix: "Update tap, or move the file away, and tap creates a new one. Then restart the CLI.",
         command: tapCommand(["update"], env),
       });
     case "network":
@@ -156,7 +156,7 @@ function storeTrouble({ file, trouble }, env) {
     default:
       return finding("RECORDS_UNUSABLE", {
         problem,
-        fix: "Correct that. If you cannot, move the file away while no gateway runs: a new one is begun.",
+        fix: "Correct that. If you cannot, move the file away while no gateway runs; tap then creates a new one.",
       });
   }
 }
@@ -170,7 +170,7 @@ function records({ parts, env }) {
   if (!damaged) return undefined;
   return finding("RECORDS_SET_ASIDE", {
     problem: damaged.text.slice(0, MOST_TEXT),
-    fix: "Look at the disk if it happens again. Older records are in the file that was set aside: delete it if you do not need them.",
+    fix: "Look at the disk if it happens again. Older records are in the renamed file; delete it if you do not need them.",
     command: `ls -l ${quoted(state.file)}.corrupt-*`,
   });
 }
@@ -194,12 +194,12 @@ function journal({ parts }) {
   switch (parts?.records.rollbackReason) {
     case "file-system":
       return finding("RECORDS_ROLLBACK", {
-        problem: `The file system of ${parts.records.file} may lack what a write-ahead log needs, or is too small for one, so each batch of records waits longer for the disk.`,
+        problem: `The file system of ${parts.records.file} may lack what a write-ahead log needs, or is too small for one, so writing records takes longer.`,
         fix: RECORDS_HOME,
       });
     case "refused":
       return finding("RECORDS_ROLLBACK", {
-        problem: `SQLite has refused a write-ahead log for ${parts.records.file}, so each batch of records waits longer for the disk.`,
+        problem: `SQLite has refused a write-ahead log for ${parts.records.file}, so writing records takes longer.`,
         fix: "End other programs that have the file open, and restart the CLI.",
       });
     case "sqlite":

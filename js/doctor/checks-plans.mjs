@@ -36,7 +36,7 @@ function git({ git: { version, error, late } }) {
         ? "does not answer"
         : "says no version";
     return finding("GIT_MISSING", {
-      problem: `git ${why}: plans cannot work, all else of tap does.`,
+      problem: `git ${why}: plans do not work; everything else does.`,
       fix: "Install git, and see that it is on the PATH of the shell in which you start copilot.",
       command: "git --version",
     });
@@ -58,7 +58,7 @@ function workers({ plans }) {
   );
   if (gone === undefined) return undefined;
   return finding("WORKERS_CLI_GONE", {
-    problem: `Agents of plans cannot start: ${gone}, of which a session has told, is not there.`,
+    problem: `Agents of plans cannot start: ${gone}, which a session has named, does not exist.`,
     fix: "The CLI was probably updated: end the sessions and start one again. Then retry the nodes.",
   });
 }
@@ -68,8 +68,8 @@ function waiting({ plans, env }) {
   if (!plans) return undefined;
   if (plans.trouble) {
     return finding("PLANS_STAND_STILL", {
-      problem: `No plan goes on: their journal cannot be written: ${plans.trouble}`,
-      fix: "Correct that, such as by making room on the disk: they go on by themselves.",
+      problem: `All plans have stopped, because their journal cannot be written: ${plans.trouble}`,
+      fix: "Correct that, for example free space on the disk; the plans then continue.",
     });
   }
   const [first] = plans.waiting;
@@ -82,7 +82,7 @@ function waiting({ plans, env }) {
   const [action, advice] = ADVICE[first.why];
   return finding("PLANS_WAIT", {
     problem: `Plans wait. ${named.join("; ")}${more}`,
-    fix: `Go on with it, or cancel it with copilot-tap plan cancel.${advice}`,
+    fix: `Resume it, or cancel it with copilot-tap plan cancel.${advice}`,
     command: tapCommand(["plan", action, first.planId], env),
   });
 }
@@ -94,7 +94,7 @@ function orphans({ plans, env }) {
   const named = found.slice(0, MOST_NAMED).map(({ repo, orphans: count }) => `${count} in ${repo}`);
   return finding("PLAN_ORPHANS", {
     problem: `Folders in .worktrees belong to no plan: ${named.join("; ")}.`,
-    fix: "Let copilot-tap plan clean list them. It asks, and keeps what is in them.",
+    fix: "copilot-tap plan clean lists them, asks, saves their content and removes them.",
     command: `cd ${quoted(found[0].repo)} && ${tapCommand(["plan", "clean"], env)}`,
   });
 }

@@ -27,16 +27,16 @@ const named = ({ session }) => inQuotes(session?.label || session?.id || "");
 function session({ inspection, session: meant }) {
   if (!meant) {
     return finding("NO_SESSION", {
-      problem: "The gateway runs, but no session is there.",
-      fix: "Start copilot, and say that you trust the folder. In a CLI that runs, type /clear.",
+      problem: "The gateway runs, but no session uses it.",
+      fix: "Start copilot, and say that you trust the folder. If the CLI is already open, type /clear in it.",
       command: "copilot",
     });
   }
   if (meant.linked) return undefined;
   const others = (inspection?.sessions.length ?? 1) - 1;
   return finding("SESSION_LOST", {
-    problem: `Session ${inQuotes(meant.label)} has no extension process: its CLI has ended just now, or its extensions are reloading. Other sessions: ${others}.`,
-    fix: "After a reload it comes back by itself. Where the CLI is still open and nothing happens, type /clear in it; where it is closed, start it.",
+    problem: `Session ${inQuotes(meant.label)} has no extension process: its CLI has just ended, or its extensions are reloading. Other sessions: ${others}.`,
+    fix: "After a reload it comes back on its own. If the CLI is open and nothing happens, type /clear in it. If it is closed, start it.",
   });
 }
 
@@ -49,13 +49,13 @@ function sync(place) {
   // Where the tools that the CLI has named are left out, the others are in force.
   if (meant?.syncFailure && !leftOut) {
     return finding("SYNC_FAILED", {
-      problem: `The CLI has not taken the tools of session ${named(place)}: ${meant.syncFailure.slice(0, MOST_TEXT)}`,
-      fix: "Rename the tool that it names. Without one, type /clear in the CLI.",
+      problem: `The CLI has not accepted the tools of session ${named(place)}: ${meant.syncFailure.slice(0, MOST_TEXT)}`,
+      fix: "Rename the tool that the message names. If it names none, type /clear in the CLI.",
     });
   }
   if (!meant || meant.settled) return undefined;
   return finding("SYNC_PENDING", {
-    problem: `Session ${named(place)} does not have its last change of tools yet.`,
+    problem: `Session ${named(place)} does not have the last change of its tools yet.`,
     fix: "Wait a second, and run the doctor again. A reload waits until the session is idle.",
     command: tapCommand(["doctor"], place.env),
   });
@@ -78,8 +78,8 @@ function hooks(place) {
     });
   }
   return finding("HOOKS_UNAVAILABLE", {
-    problem: `The hooks of session ${named(place)} could not be put in force: rules and context of providers do not work.`,
-    fix: "Restart the CLI; an update of it may bring them.",
+    problem: `The hooks of session ${named(place)} could not be activated: rules and context of providers do not work.`,
+    fix: "Restart the CLI; an update of the CLI may help.",
   });
 }
 
@@ -88,7 +88,7 @@ function count(place) {
   const { session: meant } = place;
   if (!meant || meant.tools < MANY_TOOLS) return undefined;
   return finding("TOO_MANY_TOOLS", {
-    problem: `Session ${named(place)} has ${meant.tools} tools of providers; some models take no more than 128 in all, the CLI's own included.`,
+    problem: `Session ${named(place)} has ${meant.tools} tools of providers; some models accept at most 128 in all, including those of the CLI.`,
     fix: "End providers that are not needed, or let them offer fewer tools.",
   });
 }
@@ -111,7 +111,7 @@ function project(place) {
   if (mistake !== undefined) {
     return finding("CONFIG_INVALID", {
       severity,
-      problem: `No provider of this project is started, since its config has a mistake: ${mistake}`,
+      problem: `tap starts no provider of this project, because its config has a mistake: ${mistake}`,
       fix: `Correct it, allow it (${allowCommand(file, env)}), and start a session.`,
     });
   }
@@ -137,7 +137,7 @@ function ended(providers, severity) {
     return finding("PROVIDER_GIVEN_UP", {
       severity,
       problem: `Provider ${inQuotes(failed.name)} of this project is not started again: ${failed.note.slice("given up: ".length)}`,
-      fix: `Correct it, then type /clear in the CLI; ${failed.file} has what it wrote.`,
+      fix: `Correct it, then type /clear in the CLI; ${failed.file} has its output.`,
     });
   }
   const crashing = providers.find(({ note }) => /^restart \d+ in /.test(note));
@@ -145,7 +145,7 @@ function ended(providers, severity) {
   return finding("PROVIDER_CRASHES", {
     severity,
     problem: `Provider ${inQuotes(crashing.name)} of this project keeps ending (${crashing.note}).`,
-    fix: `Correct the cause; what it wrote is in ${crashing.file}`,
+    fix: `Correct the cause; ${crashing.file} has its output.`,
   });
 }
 
@@ -181,7 +181,7 @@ const refusedAt = ({ at, what, provider, code, message }, severity) =>
   finding("PROVIDER_REFUSED", {
     severity,
     problem: `The gateway has refused the ${what} of ${provider ? inQuotes(provider) : "a provider"}, at ${new Date(at).toISOString()}: ${code}, ${message}`,
-    fix: "Change the provider as that says, and restart it; docs/protocol.md explains the codes.",
+    fix: "Change the provider as the message says, and restart it; docs/protocol.md explains the codes.",
   });
 
 /**
@@ -195,15 +195,15 @@ function idle(place, severity) {
     return finding("PROVIDER_UNAUTHENTICATED", {
       severity,
       problem: `A program is connected (connection ${unbound.connection}) that has not sent a valid token.`,
-      fix: "Let it send auth with the token of the token file, or pair with a code.",
+      fix: "The program has to send auth with the token of the token file, or pair with a code.",
     });
   }
   const refused = lastRefusal(place, unbound.name);
   if (refused) return refusedAt(refused, "error");
   return finding("PROVIDER_UNBOUND", {
     severity,
-    problem: `Provider ${nameOf(unbound)} is connected, and bound to no session: it has not sent hello.`,
-    fix: "Let it send hello with its tools; an SDK does by itself.",
+    problem: `Provider ${nameOf(unbound)} is connected but not bound to a session, because it has not sent hello.`,
+    fix: "The provider has to send hello with its tools; the SDKs do that.",
   });
 }
 
@@ -226,7 +226,7 @@ function providers(place) {
 /** @param {Provider} provider @param {string} name */
 const notTaken = (provider, name) =>
   finding("TOOL_REFUSED", {
-    problem: `The CLI does not take the tool ${inQuotes(name)} of provider ${nameOf(provider)}: it, or another extension, has one of that name.`,
+    problem: `The CLI does not accept the tool ${inQuotes(name)} of provider ${nameOf(provider)}: the CLI or another extension has a tool of that name.`,
     fix: "Rename the tool, and restart the provider.",
   });
 

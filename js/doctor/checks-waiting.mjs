@@ -29,8 +29,8 @@ function waiting({ inspection }) {
   const name = nameOf(late);
   if (late.noPongMs !== undefined) {
     return finding("PROVIDER_HANGS", {
-      problem: `Provider ${name} has not answered a call for ${seconds} s, nor a ping: its process is stopped, or hangs in something.`,
-      fix: "Restart it, or let it go on (kill -CONT its pid) where it was stopped. The model waits until then, or until the call's timeout.",
+      problem: `Provider ${name} has not answered a call for ${seconds} s, nor a ping: its process is stopped or hangs.`,
+      fix: "Restart it, or if it was stopped, continue it with kill -CONT and its pid. Until then the model waits, at most until the call's timeout.",
     });
   }
   const known = late.waitedMs >= pingJudgedMs(inspection);

@@ -86,7 +86,7 @@ describe("plans", () => {
     if (!limit("1024:unlimited")) return t.skip("this system has no prlimit");
     const paused = plan("pause", id);
     const { problem } = await found("PLANS_STAND_STILL");
-    assert.match(problem, /No plan goes on: their journal cannot be written: /);
+    assert.match(problem, /All plans have stopped, because their journal cannot be written: /);
     limit("unlimited:unlimited");
     assert.match((await paused).out, /: paused/);
   });
@@ -114,6 +114,6 @@ describe("worktrees and agents of plans", () => {
     const runtime = { execPath: "/gone/copilot", sdkPath: "/gone/sdk" };
     const { detached, found } = await planned(t, { runtime });
     await detached({ name: "x", startPaused: true, nodes: NODES });
-    assert.match((await found("WORKERS_CLI_GONE")).problem, /\/gone\/copilot, of which a session/);
+    assert.match((await found("WORKERS_CLI_GONE")).problem, /\/gone\/copilot, which a session has named, does not exist/);
   });
 });
