@@ -38,7 +38,7 @@ export const descriptor = {
     {
       capability: "session:control",
       required: false,
-      reason: "asks the user before a command of the model runs, or what is his changes",
+      reason: "asks before a command of the model runs, or an emitter of the user changes",
     },
     { capability: "fs:read:own", required: true, reason: "goes on after a restart" },
     { capability: "fs:write:own", required: true, reason: "keeps what runs" },
