@@ -150,7 +150,10 @@ export class SessionRunner {
         this.#relabel();
       },
       mode: (mode) => this.#mode.changed(mode),
-      any: (event) => this.#forward(event),
+      any: (event) => {
+        this.#tools.saw(event.type);
+        this.#forward(event);
+      },
       shutdown: () => {
         this.ended = true;
         this.#link.send({ type: "end", reason: "the session has ended" });

@@ -12,6 +12,12 @@ import { ToolTable } from "./tool-table.mjs";
 /** @typedef {import("./tool-table.mjs").ToolsEvent} ToolsEvent */
 
 /**
+ * The CLI may lose a swap that it takes while a turn begins: the whole turn then goes on with the tools of before.
+ * One that was sent so shortly before the turn's first request is sent once more.
+ */
+const UNSURE_MS = 1000;
+
+/**
  * @typedef {object} SessionToolsOptions
  * @property {Pick<import("./runner.mjs").Link, "send">} link
  * @property {import("./calls.mjs").SessionCalls} calls
@@ -34,6 +40,10 @@ export class SessionTools {
   /** One change of tools after another. */
   #syncing = Promise.resolve();
   #reloading = false;
+  /** When the last swap was sent: performance.now(). */
+  #swappedAt = -Infinity;
+  /** Of the turn no request has begun. */
+  #isTurnNew = true;
   /** @type {CopilotSessionAdapter | undefined} */
   #session;
   /** Settled when the gateway has heard the names of the CLI's own tools. */
@@ -98,6 +108,24 @@ export class SessionTools {
     this.#syncing = this.#syncing.then(() => this.#apply(event));
   }
 
+  /** What the CLI says of its turns. @param {string} type of the event */
+  saw(type) {
+    if (type === "user.message" || type === "session.idle") this.#isTurnNew = true;
+    if (type !== "assistant.turn_start" || !this.#isTurnNew) return;
+    this.#isTurnNew = false;
+    if (performance.now() - this.#swappedAt < UNSURE_MS)
+      this.#syncing = this.#syncing.then(() => this.#repeat());
+  }
+
+  /** The last swap once more. */
+  async #repeat() {
+    try {
+      await this.#session?.swapTools(this.#tools(this.#table), this.#removedTools());
+    } catch (error) {
+      this.#log("warning", `the tools could not be repeated: ${messageOf(error)}`);
+    }
+  }
+
   /** @param {number} revision @param {string[]} refused @param {string} why */
   answer(revision, refused, why) {
     if (refused.length === 0) this.#link.send({ type: "synced", revision });
@@ -129,6 +157,7 @@ export class SessionTools {
     try {
       if (event.reload) return await this.#reload(session, next);
       this.#keepRemoved(this.#table, next);
+      this.#swappedAt = performance.now();
       await session.swapTools(this.#tools(next), this.#removedTools());
       this.#table = next;
       const count = next.withStatus().length - 1;
