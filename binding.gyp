@@ -24,6 +24,7 @@
       'uv/provider_socket.cc',
       'uv/server.cc',
       'uv/server_host.cc',
+      'uv/server_unread.cc',
       'uv/session_port.cc',
       'uv/stream.cc',
       'uv/turn_end.cc',

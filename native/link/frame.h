@@ -25,6 +25,8 @@ class FrameReader {
   // Appends the complete bodies to `bodies`; one that lies whole in `bytes` is borrowed from there.
   // False if a frame is longer than allowed: the stream cannot be used after that.
   [[nodiscard]] bool receive(std::string_view bytes, std::vector<Slice>& bodies);
+  // From the next header on.
+  void allow(size_t maxBody) { maxBody_ = maxBody; }
 
  private:
   // Moves what fits into the unfinished frame; returns what is left.

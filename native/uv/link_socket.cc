@@ -1,5 +1,6 @@
 #include "uv/link_socket.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,18 +17,20 @@ constexpr std::string_view kPing = R"({"type":"ping"})";
 constexpr std::string_view kPong = R"({"type":"pong"})";
 }  // namespace
 
-LinkSocket::LinkSocket(Server& server, gateway::PeerId peer, StreamPtr stream, size_t maxFrame)
+LinkSocket::LinkSocket(Server& server, gateway::PeerId peer, StreamPtr stream, const Limits& limits)
     : Peer(Role::Link),
       server_(server),
       peer_(peer),
       stream_(std::move(stream)),
-      reader_(maxFrame) {}
+      // Until the first message has shown the secret.
+      reader_(std::min(limits.bytes(Limit::MessageBytes), limits.bytes(Limit::LinkFrameBytes))) {}
 
 void LinkSocket::onBytes(char* bytes, size_t size) {
   if (over_) return;
   std::vector<Slice> bodies;
   const bool good = reader_.receive({bytes, size}, bodies);
   if (!bodies.empty() && !std::exchange(opened_, true)) {
+    reader_.allow(server_.limits().bytes(Limit::LinkFrameBytes));
     server_.opened(peer_, *this, bodies.front());
     bodies.erase(bodies.begin());
   }

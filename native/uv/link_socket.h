@@ -15,7 +15,7 @@ class Server;
 
 class LinkSocket final : public StreamHandler, public Peer {
  public:
-  LinkSocket(Server& server, gateway::PeerId peer, StreamPtr stream, size_t maxFrame);
+  LinkSocket(Server& server, gateway::PeerId peer, StreamPtr stream, const Limits& limits);
 
   void start() { stream_->start(*this); }
   // Queues the event for flush(), and writes what is queued where that is a few kilobytes.
@@ -31,6 +31,7 @@ class LinkSocket final : public StreamHandler, public Peer {
   // still goes out.
   void close(uint16_t code, std::string_view reason) override;
   void drop() override;
+  void forgetOutput() override { stream_->close(); }
 
   // The first message was a provider's.
   void serveProvider() { becomes(Role::Provider); }

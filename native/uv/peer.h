@@ -43,6 +43,8 @@ class Peer {
   virtual void close(uint16_t code, std::string_view reason) = 0;
   // The other end has left: nothing is read or reported any more.
   virtual void drop() {}
+  // What waits for the other end is forgotten. drop() or close() must follow.
+  virtual void forgetOutput() {}
 
  protected:
   // Frees the peer: at once, or later where a method of it may be running.

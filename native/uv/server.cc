@@ -78,8 +78,7 @@ void Server::onPipeConnection(uv_stream_t* listener) {
   StreamPtr stream = Stream::create(loop_, Stream::Kind::Pipe, streams_);
   if (uv_accept(listener, stream->handle()) != 0) return;
   const PeerId peer = newPeer();
-  auto* socket =
-      new LinkSocket(*this, peer, std::move(stream), limits().bytes(Limit::LinkFrameBytes));
+  auto* socket = new LinkSocket(*this, peer, std::move(stream), limits());
   peers_.emplace(peer, socket);
   socket->start();
 }
@@ -340,18 +339,12 @@ void Server::write(PeerId peer) {
   switch (role) {
     case Peer::Role::Provider:
       if (waiting > 0) gateway_.providerBacklog(peer, waiting, clock_.now(), effects_);
-      return;
+      break;
     case Peer::Role::Link:
-      return linkWritten(peer, waiting);
+      linkWritten(peer, waiting);
+      break;
   }
-}
-
-void Server::linkWritten(PeerId peer, size_t waiting) {
-  if (waiting == 0) return reads_.resume(peer);
-  // A session's process that does not read is as good as gone; so is a control client that traces,
-  // with less.
-  const Limit most = gateway_.traces(peer) ? Limit::OutboundBytes : Limit::LinkFrameBytes;
-  if (waiting > 2 * limits().bytes(most)) linkGone(peer, "it does not read");
+  if (waiting > 0) boundUnread(role);
 }
 
 void Server::retire(std::unique_ptr<StreamHandler> socket) {

@@ -139,6 +139,9 @@ class Server {
   void queued(gateway::PeerId peer);
   void prepareFolder(const std::string& path);
   void linkWritten(gateway::PeerId peer, size_t waiting);
+  // Of all that have this role: whoever has most unread gives way.
+  void boundUnread(Peer::Role role);
+  void unreadLink(gateway::PeerId peer);
   void forgetLink(gateway::PeerId peer);
 
   uv_loop_t* loop_;

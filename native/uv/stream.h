@@ -73,6 +73,8 @@ class Stream {
   // Flushes where so much is queued that it is worth a write of its own: the peer can begin with it
   // while the rest is decided.
   void flushIfEnough();
+  // Ends the connection without sending what is queued.
+  void close();
   // Bytes queued or handed to the system and not yet taken by it.
   [[nodiscard]] size_t backlog() const { return queued_ + writing_; }
 
@@ -84,7 +86,6 @@ class Stream {
   // Sends queued output, then FIN, then waits briefly for the peer's FIN, so that the peer reads
   // the last bytes. Then closes.
   void finish();
-  void close();
   void sealText();
   [[nodiscard]] bool writeText();
   void shutdownWhenWritten();
