@@ -240,7 +240,7 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call,
                                 turn.now.steady,
                                 controlLink,
                                 tool->targeted && args.target.empty(),
-                                traceOf(turn, &session, call.trace),
+                                traceOf(turn, &session, call.trace, controlLink.has_value()),
                                 call.toolCallId.view()};
   if (const auto error = dispatch(turn, session, pending, *served)) {
     refuseCall(turn, caller, call, error->code, error->detail);

@@ -151,6 +151,11 @@ struct SessionReceiver {
     }
     if (change.activity == Activity::Idle) releaseHeld(turn, session);
     const bool isIdle = change.activity == Activity::Idle;
+    if (isIdle) {
+      recordTurn(turn, session);
+    } else {
+      noteTurn(turn, session);
+    }
     if (isIdle != (before == Activity::Idle) && !session.ending) tellActivity(isIdle);
     rescheduleSync(turn, session);
   }

@@ -1,11 +1,6 @@
 #include "gateway/records/rows.h"
 
-#include <array>
-#include <utility>
-
-#include "base/hex_digits.h"
-#include "base/json_writer.h"
-#include "base/utf8.h"
+#include "gateway/records/draft.h"
 
 namespace tap::gateway {
 
@@ -16,99 +11,6 @@ using protocol::SpanStatus;
 using protocol::TraceContext;
 
 namespace {
-
-// Texts of others in a body, in bytes: a body has about 1 KB, and the store cuts payloads itself.
-constexpr size_t kShownName = 128;
-constexpr size_t kShownText = 384;
-
-std::string_view cutName(std::string_view text) {
-  return utf8::truncate(text, kShownName);
-}
-std::string_view cutText(std::string_view text) {
-  return utf8::truncate(text, kShownText);
-}
-
-template <size_t N>
-std::array<uint8_t, N> bytesOf(std::array<uint64_t, N / 8> numbers) {
-  std::array<uint8_t, N> bytes{};
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    hexdigits::store(reinterpret_cast<char*>(bytes.data()) + 8 * i, numbers[i]);
-  }
-  return bytes;
-}
-
-// One row: its body is open until finish().
-class Draft {
- public:
-  // The texts must live until finish().
-  Draft(const Turn& turn, Collection collection, std::string_view session, std::string_view source)
-      : turn_(turn),
-        box_(turn.state.recorder.take()),
-        writer_(box_->text),
-        session_(session),
-        source_(cutName(source)) {
-    box_->collection = collection;
-    box_->at = turn.now.unixMillis;
-    writer_.beginObject();
-  }
-
-  [[nodiscard]] json::Writer& body() { return writer_; }
-  void field(json::Name key, std::string_view text) {
-    if (!text.empty()) writer_.field(key, cutText(text));
-  }
-  void payload(size_t at, std::string_view field, Slice text) {
-    if (!text.empty()) box_->payloads[at] = {field, std::move(text)};
-  }
-
-  // The row's span lasted until now. Its name is `verb` and `object`.
-  SpanInfo& span(const TraceContext& own, uint64_t parent, Millis took, std::string_view verb,
-                 std::string_view object) {
-    verb_ = verb;
-    object_ = cutName(object);
-    SpanInfo& info = box_->span.emplace();
-    info.traceId = bytesOf<16>({own.traceHigh, own.traceLow});
-    info.spanId = bytesOf<8>({own.span});
-    info.parentSpanId = bytesOf<8>({parent});
-    info.startUs = (turn_.now.unixMillis - took.count()) * 1000;
-    info.durationUs = took.count() * 1000;
-    return info;
-  }
-  // The trace of a row without a span.
-  void trace(const TraceContext& trace) { trace_ = trace; }
-
-  // The texts of the row stand behind its body from now on.
-  [[nodiscard]] RowPtr finish() {
-    writer_.endObject();
-    std::string& text = box_->text;
-    const size_t body = text.size();
-    text.append(session_).append(source_);
-    const size_t name = text.size();
-    text.append(verb_).append(object_);
-    const size_t trace = text.size();
-    if (trace_.isSet()) {
-      const TraceContext::Text own = trace_.chars();
-      text.append(own.data() + 3, 32);
-    }
-    const std::string_view all = text;
-    box_->body = all.substr(0, body);
-    box_->session = all.substr(body, session_.size());
-    box_->source = all.substr(body + session_.size(), source_.size());
-    box_->trace = all.substr(trace);
-    if (box_->span) box_->span->name = all.substr(name, trace - name);
-    return std::move(box_);
-  }
-  void write() { turn_.effect(WriteRecord{finish()}); }
-
- private:
-  const Turn& turn_;
-  std::shared_ptr<RowBox> box_;
-  json::Writer writer_;
-  std::string_view session_;
-  std::string_view source_;
-  std::string_view verb_;
-  std::string_view object_;
-  TraceContext trace_;
-};
 
 std::string_view nameOf(protocol::PushLevel level) {
   switch (level) {
@@ -174,7 +76,8 @@ void recordWork(const Turn& turn, const CallInFlight& call, const FinishedCall& 
 
 // --- Calls
 
-CallTrace traceOf(const Turn& turn, const Session* session, const protocol::GivenTrace& given) {
+CallTrace traceOf(const Turn& turn, const Session* session, const protocol::GivenTrace& given,
+                  bool byCommand) {
   State& state = turn.state;
   if (given.malformed) [[unlikely]]
     ++state.recorder.malformedTraces;
@@ -184,6 +87,7 @@ CallTrace traceOf(const Turn& turn, const Session* session, const protocol::Give
   } else if (session != nullptr) {
     trace.own = session->trace;
     trace.own.flags = state.recorder.spans() ? 1 : 0;
+    if (session->turnSpan != 0 && !byCommand) trace.own.span = session->turnSpan;
   } else {
     trace.own = {state.ids.spanId(), state.ids.spanId(), 0, 0};
   }
@@ -241,7 +145,7 @@ void recordCallHere(const Turn& turn, const Session* session, const protocol::Ca
   const SpanStatus status = describeOutcome(draft, done, &result, "refused");
   draft.body().field("ms", 0).field("queueMs", 0);
   draft.payload(0, "arguments", call.args);
-  const CallTrace trace = traceOf(turn, session, call.trace);
+  const CallTrace trace = traceOf(turn, session, call.trace, done.byCommand);
   if (turn.state.recorder.spans()) {
     draft.span(trace.own, trace.parent, Millis(0), "execute_tool ", call.tool).status = status;
   } else {
@@ -264,8 +168,17 @@ void recordGate(const Turn& turn, const GateDecided& decided) {
 
 // --- Pushes
 
+CallTrace traceOf(const Turn& turn, const Session& session, const protocol::Push& push) {
+  CallTrace trace;
+  trace.own = push.trace.context.isSet() ? push.trace.context : session.trace;
+  trace.parent = trace.own.span;
+  if (turn.state.recorder.spans()) trace.own.span = turn.state.ids.spanId();
+  return trace;
+}
+
 void recordPush(const Turn& turn, const Session& session, const Provider& provider,
-                std::string_view stream, const protocol::Push& push, const PushDecided& decided) {
+                std::string_view stream, const protocol::Push& push, const CallTrace& trace,
+                const PushDecided& decided) {
   Draft draft(turn, Collection::Push, session.id, provider.name);
   json::Writer& body = draft.body();
   body.field("provider", cutName(provider.name)).field("stream", cutName(stream));
@@ -277,15 +190,12 @@ void recordPush(const Turn& turn, const Session& session, const Provider& provid
   // The message that they are texts of is gone when the row is handed over.
   draft.payload(0, "event", Slice::copy(push.event));
   draft.payload(1, "prompt", Slice::copy(push.prompt));
-  const TraceContext given = push.trace.context;
   if (turn.state.recorder.spans()) {
-    TraceContext own = given.isSet() ? given : session.trace;
-    const uint64_t parent = std::exchange(own.span, turn.state.ids.spanId());
-    SpanInfo& span = draft.span(own, parent, Millis(0), "push ", stream);
+    SpanInfo& span = draft.span(trace.own, trace.parent, Millis(0), "push ", stream);
     span.kind = SpanKind::Producer;
     span.status = decided.code.empty() ? SpanStatus::Ok : SpanStatus::Error;
   } else {
-    draft.trace(given.isSet() ? given : session.trace);
+    draft.trace(trace.own);
   }
   draft.write();
 }
@@ -306,6 +216,37 @@ RowPtr notifyRow(const Turn& turn, const Session& session, const PendingInject& 
   draft.payload(0, "prompt", Slice::copy(inject.prompt));
   draft.trace(inject.trace.isSet() ? inject.trace : session.trace);
   return draft.finish();
+}
+
+void recordDispatch(const Turn& turn, const Session& session, const PendingInject& inject,
+                    SpanStatus status) {
+  if (!turn.state.recorder.spans() || !inject.trace.isSet()) return;
+  Draft draft(turn, Collection::Span, session.id, inject.provider);
+  draft.body().field("stream", cutName(inject.stream));
+  TraceContext own = inject.trace;
+  own.span = turn.state.ids.spanId();
+  const Millis took = turn.now.steady - inject.pushed;
+  draft.span(own, inject.trace.span, took, "prompt dispatch", "").status = status;
+  draft.write();
+}
+
+// --- Turns of the model
+
+void noteTurn(const Turn& turn, Session& session) {
+  if (session.turnSpan != 0 || !turn.state.recorder.spans()) return;
+  session.turnSpan = turn.state.ids.spanId();
+  session.turnSince = turn.now.steady;
+}
+
+void recordTurn(const Turn& turn, Session& session) {
+  const uint64_t span = std::exchange(session.turnSpan, 0);
+  if (span == 0 || !turn.state.recorder.spans()) return;
+  Draft draft(turn, Collection::Span, session.id, "");
+  TraceContext own = session.trace;
+  own.span = span;
+  const Millis took = turn.now.steady - session.turnSince;
+  draft.span(own, session.trace.span, took, "turn", "").status = SpanStatus::Ok;
+  draft.write();
 }
 
 // --- Synchronisation, providers, sessions, diagnostics

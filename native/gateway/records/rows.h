@@ -16,14 +16,15 @@ namespace tap::gateway {
 
 // --- Calls
 
-// The trace of a call: the CLI's span if it has said one, else the session's; with a span of ours.
+// The trace of a call: the CLI's span if it has said one, else the turn's or, where the session is
+// in none or a command calls, the session's; with a span of ours.
 struct CallTrace {
   protocol::TraceContext own;
   uint64_t parent = 0;  // span
 };
 // `session`: null where the call is in none.
 [[nodiscard]] CallTrace traceOf(const Turn& turn, const Session* session,
-                                const protocol::GivenTrace& given);
+                                const protocol::GivenTrace& given, bool byCommand);
 // A call that is to be given to a provider: what its record will need. Returns: the span that the
 // provider is told of.
 [[nodiscard]] uint64_t noteDispatch(const Turn& turn, CallInFlight& call, uint64_t parent,
@@ -58,14 +59,28 @@ struct PushDecided {
   std::string_view code = {};  // of a refusal
   int64_t rule = -1;           // of the filter; -1: none decided
 };
+// Its span is below the one that it names, else below the session's.
+[[nodiscard]] CallTrace traceOf(const Turn& turn, const Session& session,
+                                const protocol::Push& push);
 void recordPush(const Turn& turn, const Session& session, const Provider& provider,
-                std::string_view stream, const protocol::Push& push, const PushDecided& decided);
+                std::string_view stream, const protocol::Push& push, const CallTrace& trace,
+                const PushDecided& decided);
 // An inject that had to wait has left, or will not.
 void recordInject(const Turn& turn, const Session& session, const PendingInject& inject,
                   std::string_view outcome);
 // The row that must be durable before this inject may be sent.
 [[nodiscard]] RowPtr notifyRow(const Turn& turn, const Session& session,
                                const PendingInject& inject);
+// The span of an inject below that of its push: it has left now, or is left out.
+void recordDispatch(const Turn& turn, const Session& session, const PendingInject& inject,
+                    protocol::SpanStatus status);
+
+// --- Turns of the model
+
+// The session works: on a prompt that is new, or on the one of before.
+void noteTurn(const Turn& turn, Session& session);
+// It is idle, its process is gone, or it ends.
+void recordTurn(const Turn& turn, Session& session);
 
 // --- Synchronisation, providers, sessions, diagnostics
 

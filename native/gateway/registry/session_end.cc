@@ -28,6 +28,7 @@ void dropQuestions(const Turn& turn, Session& session) {
 
 void sessionProcessGone(const Turn& turn, Session& session) {
   turn.state.sessions.detach(session);
+  recordTurn(turn, session);
   cancelCallsOfSession(turn, session, "the session's process is gone");
   dropQuestions(turn, session);
   session.budgets.interrupted();
@@ -53,6 +54,7 @@ void endSession(const Turn& turn, Session& session, std::string_view reason) {
   cancelControlCalls(turn, session.id, "the session has ended");
   failChecksOfFeatures(turn, session.id, "the session has ended");
   turn.log(LogLevel::Info, "session " + session.id + " ends: " + visible(reason, false, 256));
+  recordTurn(turn, session);
   if (isRecording(turn)) recordSession(turn, session, "ended", reason);
   turn.effect(TellHost{HostAction::SessionEnded, session.id, "", ""});
   for (const Provider* provider : turn.state.providers.inSession(session.id)) {

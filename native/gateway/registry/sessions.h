@@ -72,8 +72,10 @@ struct Session {
   std::string agentMode;         // the CLI's, as its process has last said; empty: not known
   std::string agentModeBy;       // who has chosen it
   uint64_t lastActive = 0;       // larger is later
-  protocol::TraceContext trace;  // its root span; calls without a span of the CLI's are below it
+  protocol::TraceContext trace;  // its root span; what names no other span is below it
   int64_t openedUnixMillis = 0;
+  uint64_t turnSpan = 0;  // of the model's turn, below `trace`; 0: it is in none
+  Time turnSince{};
   ToolSync sync;
   SyncNotes syncNotes;
   std::set<std::string, LessIgnoringCase> builtins;  // the CLI's own tools

@@ -19,6 +19,7 @@ constexpr Millis kCommitTime{2'000};
 constexpr size_t kMostHeld = 256;
 
 void sendInject(const Turn& turn, Session& session, PendingInject&& inject) {
+  recordDispatch(turn, session, inject, protocol::SpanStatus::Ok);
   sendToSession(turn, session,
                 protocol::Inject{std::move(inject.provider), std::move(inject.prompt)});
 }
@@ -36,6 +37,7 @@ void flushHeld(const Turn& turn, Session& session) {
 void leaveOutInject(const Turn& turn, Session& session, const PendingInject& inject,
                     std::string_view why) {
   if (isRecording(turn)) recordInject(turn, session, inject, "not recorded");
+  recordDispatch(turn, session, inject, protocol::SpanStatus::Error);
   tellTimeline(
       turn, session, LogLevel::Warning,
       "tap: a message of " + inject.provider + " for the model is left out: " + std::string(why));

@@ -33,7 +33,8 @@ struct PendingInject {
   bool isScheduled = false;
   std::string account = {};
   std::string stream = {};
-  protocol::TraceContext trace = {};
+  protocol::TraceContext trace = {};  // with the span of the push
+  Time pushed{};
 
   [[nodiscard]] size_t bytes() const {
     return sizeof(PendingInject) + provider.size() + prompt.size();

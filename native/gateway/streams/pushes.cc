@@ -127,7 +127,8 @@ PushBudget::Inject tryInject(const Turn& turn, Session& session, PushBudget& bud
 // why it was refused.
 Result<std::string_view, Refusal> decide(const Turn& turn, const Provider& provider,
                                          Session& session, const protocol::Push& push,
-                                         Matches& matches, int64_t& rule) {
+                                         const protocol::TraceContext& trace, Matches& matches,
+                                         int64_t& rule) {
   const auto refused = [&](ErrorCode code, std::string message) {
     return Refusal{code, std::move(message), "push", push.requestId};
   };
@@ -163,7 +164,8 @@ Result<std::string_view, Refusal> decide(const Turn& turn, const Provider& provi
     pending.isScheduled = provider.trusted && !push.prompt.empty();
     pending.account = accountOf(provider);
     pending.stream = stream;
-    pending.trace = push.trace.context;
+    pending.trace = trace;
+    pending.pushed = turn.now.steady;
   }
   const Room room{entry.bytes() + (inject ? pending.bytes() : 0)};
   if (auto refusal = makeRoom(turn, provider.party, room, "push", push.requestId)) return *refusal;
@@ -193,12 +195,13 @@ Result<std::string_view, Refusal> decide(const Turn& turn, const Provider& provi
 Result<std::string_view, Refusal> pushTo(const Turn& turn, const Provider& provider,
                                          Session& session, const protocol::Push& push,
                                          Matches& matches, int64_t& rule) {
-  auto outcome = decide(turn, provider, session, push, matches, rule);
+  const CallTrace trace = traceOf(turn, session, push);
+  auto outcome = decide(turn, provider, session, push, trace.own, matches, rule);
   if (isRecording(turn) && (outcome || !isCountingRefused(turn, provider))) {
     const std::string& stream = push.stream.empty() ? provider.name : push.stream;
     const PushDecided decided = outcome ? PushDecided{outcome.value(), {}, rule}
                                         : PushDecided{{}, wireName(outcome.error().code), rule};
-    recordPush(turn, session, provider, stream, push, decided);
+    recordPush(turn, session, provider, stream, push, trace, decided);
   }
   return outcome;
 }
