@@ -38,27 +38,42 @@ struct CollectionRow {
   Collection id;
   std::string_view name;  // as in queries
   int version;            // of the schema of its bodies: the field `v` of a record
+  // What a body may have, so that a query may name it before any record has it. A body may have
+  // more, such as the fields of evidence in a goal.
+  std::string_view fields;
 };
 
 inline constexpr size_t kCollections = static_cast<size_t>(Collection::Count_);
 
 inline constexpr std::array<CollectionRow, kCollections> kCollectionTable{{
-    {Collection::Session, "session", 1},
-    {Collection::Provider, "provider", 1},
-    {Collection::ToolCall, "tool_call", 1},
-    {Collection::Gate, "gate", 1},
-    {Collection::Push, "push", 1},
-    {Collection::StreamEntry, "stream_entry", 1},
-    {Collection::EmitterRun, "emitter_run", 1},
-    {Collection::Sync, "sync", 1},
-    {Collection::Notify, "notify", 1},
-    {Collection::Goal, "goal", 1},
-    {Collection::Claim, "claim", 1},
-    {Collection::Review, "review", 1},
-    {Collection::Eval, "eval", 1},
-    {Collection::Plan, "plan", 1},
-    {Collection::Span, "span", 1},
-    {Collection::Diagnostic, "diagnostic", 1},
+    {Collection::Session, "session", 1, "event label cwd cliPid reason"},
+    {Collection::Provider, "provider", 1, "provider event instance providerId code detail count"},
+    {Collection::ToolCall, "tool_call", 1,
+     "tool provider callId toolCallId by outcome code message ms queueMs "
+     "answeredWith mimeType binaryBytes arguments argumentsBytes argumentsDigest "
+     "result resultBytes resultDigest"},
+    {Collection::Gate, "gate", 1, "provider gate by tool outcome reason"},
+    {Collection::Push, "push", 1,
+     "provider stream level outcome delivery code rule event eventBytes eventDigest "
+     "prompt promptBytes promptDigest"},
+    {Collection::StreamEntry, "stream_entry", 1,
+     "stream text emitter number at run line rule outcome source metadata"},
+    {Collection::EmitterRun, "emitter_run", 1,
+     "emitter id run start status durationMs command exitCode signal error nextAt "
+     "kept dropped injected"},
+    {Collection::Sync, "sync", 1, "revision mode ms added removed outcome failure"},
+    {Collection::Notify, "notify", 1, "provider stream prompt promptBytes promptDigest"},
+    {Collection::Goal, "goal", 1,
+     "goal event statement by cwd parts amends n kind text file match sha256 before "
+     "stream command exitCode met reason"},
+    {Collection::Claim, "claim", 1, "audit claim verdict reason records"},
+    {Collection::Review, "review", 1, "review finding severity evidence status cwd"},
+    {Collection::Eval, "eval", 1, ""},
+    {Collection::Plan, "plan", 1, "event plan name status node counts usage landed repo"},
+    {Collection::Span, "span", 1,
+     "name kind status traceId spanId parentSpanId startUs durationUs record tool "
+     "callId toolCallId outcome stream provider emitter run lines plan node attempt"},
+    {Collection::Diagnostic, "diagnostic", 1, "level text"},
 }};
 static_assert(idsAreIndices(kCollectionTable));
 

@@ -2,9 +2,11 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "base/encoding.h"
@@ -56,29 +58,39 @@ void bindAll(Statement& statement, const std::vector<Operand>& parameters) {
   }
 }
 
-// The fields that bodies ever had; empty: too many to say.
-[[nodiscard]] std::set<std::string> fieldsOf(Database& database, const Query& query) {
+// The fields that bodies ever had or may have; nothing: too many to say.
+[[nodiscard]] std::optional<std::set<std::string>> fieldsOf(Database& database,
+                                                            const Query& query) {
   constexpr size_t kMostOfOne = 200;
   std::set<std::string> fields;
   const bool one = query.collection.has_value();
   Statement names = database.prepare(one ? "SELECT name FROM fields WHERE collection = ?1"
                                          : "SELECT DISTINCT name FROM fields");
-  if (!names) return fields;
+  if (!names) return std::nullopt;
   if (one) names.bind(1, static_cast<int64_t>(*query.collection));
   while (names.step()) fields.emplace(names.text(0));
-  if (one && fields.size() >= kMostOfOne) fields.clear();
+  if (one && fields.size() >= kMostOfOne) return std::nullopt;
+  for (const protocol::CollectionRow& row : protocol::kCollectionTable) {
+    if (one && row.id != *query.collection) continue;
+    for (std::string_view rest = row.fields; !rest.empty();) {
+      const size_t end = std::min(rest.find(' '), rest.size());
+      fields.emplace(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
   return fields;
 }
 
-// Why a condition is about a field that no record has; empty if there is none.
+// Why a condition is about a field that no record has or may have; empty if there is none.
 [[nodiscard]] std::string unknownField(Database& database, const Query& query) {
-  std::set<std::string> fields;
+  std::optional<std::set<std::string>> fields;
   for (const Condition& condition : query.where) {
     if (!condition.column.empty()) continue;
-    if (fields.empty()) fields = fieldsOf(database, query);
-    if (fields.empty() || fields.contains(condition.top)) continue;
+    if (!fields) fields = fieldsOf(database, query);
+    if (!fields) return {};
+    if (fields->contains(condition.top)) continue;
     std::string list = columnNames();
-    for (const std::string& field : fields) list += ", " + visible(field, false, 64);
+    for (const std::string& field : *fields) list += ", " + visible(field, false, 64);
     return "The query is refused: there is no field " +
            inQuotes(visible(condition.field, false, 64)) + " here; there are " + list + ".";
   }

@@ -38,14 +38,35 @@ async function lastTraces(control, count) {
   return all;
 }
 
+/** The call's, those above it and those below it. @param {Span[]} spans of its trace @param {string} callId */
+function spansAround(spans, callId) {
+  const byId = new Map(spans.map((span) => [span.spanId, span]));
+  const isOfCall = (/** @type {Span} */ { attributes }) => attributes.callId === callId;
+  /** @type {Set<Span>} */
+  const around = new Set();
+  for (const one of spans) {
+    /** @type {Set<Span>} */
+    const line = new Set(); // a parent may be named in a circle
+    for (let at = byId.get(one.spanId); at && !line.has(at); at = byId.get(at.parentSpanId)) {
+      line.add(at);
+    }
+    if ([...line].some(isOfCall)) for (const span of line) around.add(span);
+  }
+  return spans.filter((span) => around.has(span));
+}
+
 /**
- * The spans of a trace, a session or a call.
+ * The spans of a trace, a session or a call: `of` may be the id that tap has given to the call, or the model.
  * @param {Control} control @param {string} of
  */
 async function spansOf(control, of) {
   if (TRACE_ID.test(of)) return spansWhere(control, { trace: of });
-  const calls = await newestRecords(control, { collection: "tool_call", where: { callId: of } }, 1);
-  if (calls.length > 0) return spansWhere(control, { trace: calls[0].trace });
+  for (const field of ["callId", "toolCallId"]) {
+    const query = { collection: "tool_call", where: { [field]: of } };
+    const [call] = await newestRecords(control, query, 1);
+    if (!call) continue;
+    return spansAround(await spansWhere(control, { trace: call.trace }), String(call.body.callId));
+  }
   return spansWhere(control, await sessionCondition(control, of));
 }
 

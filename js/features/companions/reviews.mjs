@@ -33,10 +33,7 @@ async function folderOf(services, session) {
 /** @param {Services} services @param {string} cwd @returns {Promise<Review[]>} the latest state of each */
 async function reviewsOf(services, cwd) {
   const query = { collection: "review", where: { cwd }, limit: MOST_RECORDS };
-  const { records } = await services.records.query(query).catch((/** @type {Error} */ error) => {
-    if (/there is no field/.test(error.message)) return { records: [] };
-    throw error;
-  });
+  const { records } = await services.records.query(query);
   /** @type {Map<string, Review>} */
   const latest = new Map();
   for (const { body } of records) if (!latest.has(body.review)) latest.set(body.review, body);

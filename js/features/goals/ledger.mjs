@@ -42,15 +42,8 @@ const MOST_OTHERS = 50;
 /** @param {string} id of a goal */
 export const ledgerOf = (id) => `goal:${id}`;
 
-/** Nothing is there where no record has such a field yet. @param {Services} services @param {object} query @returns {Promise<StoredRecord[]>} newest first */
-export async function find(services, query) {
-  try {
-    return (await services.records.query(query)).records;
-  } catch (error) {
-    if (/there is no field/.test(/** @type {Error} */ (error).message)) return [];
-    throw error;
-  }
-}
+/** @param {Services} services @param {object} query @returns {Promise<StoredRecord[]>} newest first */
+export const find = async (services, query) => (await services.records.query(query)).records;
 
 const bytesOf = (/** @type {string} */ text) => new TextEncoder().encode(text).length;
 

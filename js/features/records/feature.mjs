@@ -41,8 +41,8 @@ export const descriptor = {
             description:
               '{field: value} or {field: {op: value}}; op: eq, ne, lt, gt, prefix. Such as {"tool": "get_weather"}.',
           },
-          since: { type: ["string", "integer"], description: "ISO 8601 or Unix ms." },
-          until: { type: ["string", "integer"], description: "ISO 8601 or Unix ms." },
+          since: { type: ["string", "integer"], description: "2h, ISO 8601 or Unix ms." },
+          until: { type: ["string", "integer"], description: "2h, ISO 8601 or Unix ms." },
           limit: { type: "integer", minimum: 1, maximum: 1000, description: "Default: 20." },
           cursor: { type: "string", maxLength: 256 },
         },
@@ -54,30 +54,33 @@ export const descriptor = {
 
 const DEFAULT_LIMIT = 20;
 
-const refused = (/** @type {string} */ text) => new ToolError("INVALID_ARGUMENTS", text);
+/** Of an answer as JSON, with room for its cursor: a result of a feature has at most 32 KB. */
+const MOST_CHARACTERS = 31 * 1024;
 
-/** @param {string} name @param {string | number | undefined} time @returns {number | undefined} Unix ms */
-function timeOf(name, time) {
-  const at = typeof time === "string" ? Date.parse(time) : time;
-  if (!Number.isNaN(at)) return at;
-  throw refused(`${name}: expected a time in ISO 8601 or in Unix ms`);
+/**
+ * What of a page fits into a result: the next one begins after it.
+ * @param {{records: {id: number, at: number}[], cursor?: string}} page
+ */
+function fitting({ records, cursor }) {
+  let size = 0;
+  const count = records.findIndex((record) => {
+    size += JSON.stringify(record).length + 1;
+    return size > MOST_CHARACTERS;
+  });
+  if (count < 0) return { records, ...(cursor !== undefined && { cursor }) };
+  const { id, at } = records[count - 1];
+  return { records: records.slice(0, count), cursor: `${at}.${id}` };
 }
 
 /** @param {import("../../registry/installation.mjs").Context} context */
 export function install({ tools, services }) {
   tools.register("tap_query_records", async (args) => {
-    const { collection, where, since, until, limit = DEFAULT_LIMIT, cursor } = args;
-    const query = {
-      collection,
-      ...(where !== undefined && { where }),
-      ...(since !== undefined && { since: timeOf("since", since) }),
-      ...(until !== undefined && { until: timeOf("until", until) }),
-      limit,
-      ...(cursor !== undefined && { cursor }),
-    };
-    return services.records.query(query).catch((error) => {
-      throw error instanceof RangeError ? refused(error.message) : error;
+    const query = { limit: DEFAULT_LIMIT, ...args };
+    const page = await services.records.query(query).catch((error) => {
+      if (error instanceof RangeError) throw new ToolError("INVALID_ARGUMENTS", error.message);
+      throw error;
     });
+    return fitting(page);
   });
   return {
     tasks: {

@@ -188,16 +188,30 @@ describe("copilot-tap spans", () => {
     assert.equal(call.attributes.tool, "forecast");
   });
 
-  test("of one call, of a session and of a trace are the same trace", async (t) => {
-    const { at } = await called(t);
+  test("of a session and of a trace are the same; of a call, those above and below it", async (t) => {
+    const { at, kit } = await called(t);
     const calls = (await tapJson(["records", "tool_call"], at)).value;
     const [{ session, trace, body }] = calls;
-    const names = async (of) =>
-      (await tapJson(["spans", of], at)).value.map(({ spanId }) => spanId);
-    const byTrace = await names(trace);
-    assert.ok(byTrace.length >= 4, String(byTrace));
-    assert.deepEqual(await names(body.callId), byTrace);
-    assert.deepEqual((await names(session)).toSorted(), byTrace.toSorted());
+    const spansOf = async (of) => (await tapJson(["spans", of], at)).value;
+    const ids = (spans) => spans.map(({ spanId }) => spanId).toSorted();
+    const byTrace = await spansOf(trace);
+    assert.ok(byTrace.length >= 4, String(byTrace.length));
+    assert.deepEqual(ids(await spansOf(session)), ids(byTrace));
+    const ofCall = await spansOf(body.callId);
+    assert.deepEqual(
+      ofCall.map(({ name }) => name),
+      ["execute_tool forecast", "provider weather"],
+    );
+    assert.ok(ofCall.every(({ attributes }) => attributes.callId === body.callId));
+    kit.session.send({
+      ...{ type: "call", callId: "later", toolCallId: "call_abc", tool: "forecast" },
+      args: { city: "Rome" },
+    });
+    const later = await waitFor(async () => {
+      const { code, value } = await tapJson(["spans", "call_abc"], at).catch(() => ({ code: 1 }));
+      return code === 0 && value.length === 2 && value;
+    });
+    assert.ok(later.every(({ attributes }) => attributes.callId === "later"));
   });
 
   test("are written to files that Perfetto and OpenTelemetry read", async (t) => {

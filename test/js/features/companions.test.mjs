@@ -29,7 +29,6 @@ function world({ durable = true, grants = ["prompt"], failure } = {}) {
         return durable;
       },
       query: async ({ collection, where }) => {
-        if (stored.length === 0) throw new Error('there is no field "cwd" in review');
         return {
           records: stored.filter(
             (one) => one.collection === collection && one.body.cwd === where.cwd,

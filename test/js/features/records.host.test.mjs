@@ -8,7 +8,8 @@ import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
-test("a query that is refused is the model's mistake, and names what there is", async (t) => {
+/** A session with the tool, and one query of it. @param {import("node:test").TestContext} t */
+async function asking(t) {
   const home = temporaryFolder(t);
   fs.mkdirSync(path.join(home, "tap"), { mode: 0o700 });
   const config = JSON.stringify({ toolGroups: ["records"] });
@@ -24,15 +25,54 @@ test("a query that is refused is the model's mistake, and names what there is", 
     { what: () => host.log, timeoutMs: 20_000 },
   );
   assert.ok(there.records.length > 0);
+  return query;
+}
+
+test("a query that is refused is the model's mistake, and names what there is", async (t) => {
+  const query = await asking(t);
   for (const [what, args, names] of [
     ["a collection", { collection: "secrets" }, /tool_call/],
     ["a field", { collection: "session", where: { colour: "red" } }, /no field "colour"/],
     ["an operator", { collection: "session", where: { event: { like: "o" } } }, /prefix/],
     ["a cursor", { collection: "session", cursor: "none" }, /cursor/],
-    ["a time", { collection: "session", since: "tomorrow" }, /ISO 8601/],
+    ["a time", { collection: "session", since: "tomorrow" }, /15m/],
   ]) {
     const { code, text } = await query(args);
     assert.equal(code, "INVALID_ARGUMENTS", `${what}: ${text}`);
     assert.match(text, names, what);
   }
+});
+
+test("a time may be that before now", async (t) => {
+  const query = await asking(t);
+  const since = async (time) =>
+    JSON.parse(await query({ collection: "session", since: time })).records.length;
+  assert.equal(await since("2h"), 1);
+  assert.equal(await since(new Date(Date.now() + 60_000).toISOString()), 0);
+});
+
+test("an answer that would be too long goes on with its cursor", async (t) => {
+  const query = await asking(t);
+  const COUNT = 30;
+  for (let n = 0; n < COUNT; ++n)
+    await query({ collection: "session", where: { event: "long ".repeat(600) } });
+  const where = { "arguments.where.event": { prefix: "long" } };
+  const ids = [];
+  let cursor;
+  let pages = 0;
+  do {
+    const answer = await query({ collection: "tool_call", where, limit: 1000, cursor });
+    assert.equal(typeof answer, "string", JSON.stringify(answer));
+    assert.ok(answer.length <= 32 * 1024, `${answer.length} characters`);
+    const page = JSON.parse(answer);
+    ids.push(...page.records.map(({ id }) => id));
+    cursor = page.cursor;
+    pages += 1;
+  } while (cursor);
+  assert.ok(pages > 1);
+  assert.equal(new Set(ids).size, COUNT);
+  assert.deepEqual(
+    ids,
+    [...ids].sort((a, b) => b - a),
+  );
 });

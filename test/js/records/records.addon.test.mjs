@@ -36,6 +36,21 @@ async function countIn(file) {
   return rows[0][0];
 }
 
+test("docs/records.md names fields that a query may name before a record has them", async () => {
+  const page = fs.readFileSync(new URL("../../../docs/records.md", import.meta.url), "utf8");
+  const rows = [...page.matchAll(/^\| `(\w+)` +\|[^|]+\|([^|]+)\|$/gm)];
+  assert.ok(rows.length >= 15, `${rows.length} collections`);
+  const records = new addon.Records({ file: newFile() });
+  for (const [, collection, fields] of rows) {
+    assert.ok(await records.commit(collection, { body: '{"another":0}' }), collection);
+    const where = Object.fromEntries([...fields.matchAll(/`(\w+)`/g)].map(([, name]) => [name, 1]));
+    assert.ok(Object.keys(where).length > 0, collection);
+    const answer = await records.query(JSON.stringify({ collection, where }));
+    assert.deepEqual(JSON.parse(answer), { records: [] }, collection);
+  }
+  await records.close();
+});
+
 describe("Records", () => {
   test("what is appended and committed can be queried", async () => {
     const records = new addon.Records({ file: newFile() });

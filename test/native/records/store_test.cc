@@ -194,18 +194,32 @@ TEST(RecordStore, GoesThroughPagesByCursor) {
   EXPECT_EQ(seen, (std::vector<std::string>{"10", "9", "8", "7", "6", "5", "4", "3", "2", "1"}));
 }
 
-TEST(RecordStore, RefusesAFieldThatNoRecordHas) {
+TEST(RecordStore, RefusesAFieldThatNoRecordHasOrMayHave) {
   const TemporaryFolder folder;
   StoreRig rig(folder.file());
-  rig.append(Collection::ToolCall, R"({"tool":"build","arguments":{"a":1}})");
-  rig.append(Collection::Gate, R"({"rule":"r"})");
-  const Answer answer = rig.query(R"({"collection":"tool_call","where":{"rule":"r"}})");
+  rig.append(Collection::Sync, R"({"arguments":{"a":1}})");
+  rig.append(Collection::Gate, R"({"own":"r"})");
+  const Answer answer = rig.query(R"({"collection":"sync","where":{"own":"r"}})");
   EXPECT_FALSE(answer.good);
   EXPECT_EQ(answer.text,
-            "The query is refused: there is no field \"rule\" here; there are id, at, session, "
-            "source, trace, v, arguments, tool.");
-  EXPECT_TRUE(rig.query(R"({"collection":"gate","where":{"rule":"r"}})").good);
+            "The query is refused: there is no field \"own\" here; there are id, at, session, "
+            "source, trace, v, added, arguments, failure, mode, ms, outcome, removed, revision.");
+  EXPECT_TRUE(rig.query(R"({"collection":"gate","where":{"own":"r"}})").good);
   EXPECT_EQ(rig.records(R"({"where":{"arguments.a":1}})").size(), 1u);
+}
+
+TEST(RecordStore, KnowsTheFieldsOfACollectionBeforeAnyRecordHasThem) {
+  const TemporaryFolder folder;
+  StoreRig rig(folder.file());
+  const auto query = [&] {
+    return rig.query(R"({"collection":"tool_call","where":{"code":"TIMEOUT"}})");
+  };
+  EXPECT_TRUE(query().good) << "of an empty store";
+  EXPECT_FALSE(rig.query(R"({"collection":"tool_call","where":{"colour":1}})").good);
+  rig.append(Collection::ToolCall, R"({"tool":"build"})");
+  EXPECT_TRUE(query().good);
+  EXPECT_TRUE(rig.query(R"({"where":{"code":"TIMEOUT"}})").good) << "of all collections";
+  EXPECT_FALSE(rig.query(R"({"where":{"colour":1}})").good);
 }
 
 TEST(RecordStore, OneFunctionOfSqlDoesNotKeepTheReader) {
