@@ -25,8 +25,11 @@ function reasonOf(file, code, signal) {
   return visible((said?.[1] ?? end).trim().slice(0, MOST_REASON));
 }
 
-/** V8 makes its room for new objects larger while modules load, and an idle process never gives it back. */
-export const HOST_FLAGS = ["--max-semi-space-size=1"];
+/**
+ * V8 makes its room for new objects larger while modules load, and an idle process never gives it back. Each of its
+ * threads has memory of its own; the default are four.
+ */
+export const HOST_FLAGS = ["--max-semi-space-size=1", "--v8-pool-size=1"];
 
 /**
  * Starts a host that outlives this process. It elects itself, or leaves if another is faster.

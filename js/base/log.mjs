@@ -1,12 +1,14 @@
 // The log files under <COPILOT_HOME>/logs/tap/: rotated, and never a reason to fail.
 
 import fs from "node:fs";
-import { createStream } from "rotating-file-stream";
+import path from "node:path";
+import { RotatingFile } from "./rotating-file.mjs";
 import { visible } from "./visible.mjs";
 
 /** @typedef {"info" | "warning" | "error"} Level */
 /** @typedef {(level: Level, text: string) => void} Log */
 
+const KEPT = 3;
 const RANK = { info: 0, warning: 1, error: 2, none: 3 };
 
 /**
@@ -18,15 +20,14 @@ const RANK = { info: 0, warning: 1, error: 2, none: 3 };
 export function openLog(folder, name, env = process.env) {
   const wanted = env.TAP_LOG_LEVEL ?? "info";
   const least = wanted in RANK ? RANK[/** @type {keyof typeof RANK} */ (wanted)] : RANK.info;
-  /** @type {import("rotating-file-stream").RotatingFileStream | undefined} */
+  /** @type {RotatingFile | undefined} */
   let stream;
   try {
     fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
-    stream = createStream(name, { path: folder, size: "1M", maxFiles: 3, mode: 0o600 });
+    stream = new RotatingFile(path.join(folder, name), KEPT);
     stream.on("error", () => {
       stream = undefined;
     });
-    stream.on("warning", () => {});
   } catch {
     stream = undefined;
   }

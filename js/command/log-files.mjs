@@ -59,13 +59,14 @@ class Lines {
 }
 
 /**
- * A log and what was rotated away of it, oldest first: those names begin with the time.
+ * A log and what was rotated away of it, oldest first.
  * @param {string} folder @param {string} name
  */
 function filesOf(folder, name) {
   const files = fs.existsSync(folder) ? fs.readdirSync(folder) : [];
-  const rotated = files.filter((file) => /^\d{8}-\d{4}-\d+-/.exec(file)?.[0] + name === file);
-  return [...rotated.sort(), name].map((file) => path.join(folder, file));
+  const isRotated = (/** @type {string} */ file) =>
+    file.startsWith(name) && /^\.\d$/.test(file.slice(name.length));
+  return [...files.filter(isRotated).sort().reverse(), name].map((file) => path.join(folder, file));
 }
 
 /**
@@ -85,10 +86,15 @@ function opened(file) {
  * @param {string} folder @param {string} name @returns {number[]} file descriptors, oldest first
  */
 function openAll(folder, name) {
+  const inodes = () =>
+    filesOf(folder, name).flatMap((file) => {
+      const now = fs.lstatSync(file, { throwIfNoEntry: false });
+      return now?.isFile() ? [now.ino] : [];
+    });
   for (let attempt = 1; ; ++attempt) {
-    const files = filesOf(folder, name);
-    const all = files.flatMap(opened);
-    if (filesOf(folder, name).join() === files.join() || attempt === ATTEMPTS) return all;
+    const all = filesOf(folder, name).flatMap(opened);
+    const same = all.map((fd) => fs.fstatSync(fd).ino).join() === inodes().join();
+    if (same || attempt === ATTEMPTS) return all;
     for (const fd of all) fs.closeSync(fd);
   }
 }

@@ -4,9 +4,10 @@
 import { createHash } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
-import { createStream } from "rotating-file-stream";
+import { RotatingFile } from "../base/rotating-file.mjs";
 import { shortened, visible } from "../base/visible.mjs";
 
+const KEPT = 2;
 const MAX_LINE = 8192;
 /** A file name has at most 255 bytes, and rotation adds to it. */
 const MAX_ENCODED = 200;
@@ -65,7 +66,7 @@ const open = new Map();
 export class OutputLog {
   #file;
   #users = 0;
-  /** @type {import("rotating-file-stream").RotatingFileStream | undefined} */
+  /** @type {RotatingFile | undefined} */
   #stream;
   /** Paused until the file has taken what it was given. @type {Set<import("node:stream").Readable>} */
   #held = new Set();
@@ -82,16 +83,9 @@ export class OutputLog {
   constructor(file) {
     this.#file = file;
     try {
-      const folder = path.dirname(file);
-      fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
-      const stream = createStream(path.basename(file), {
-        path: folder,
-        size: "1M",
-        rotate: 2,
-        mode: 0o600,
-      });
+      fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+      const stream = new RotatingFile(file, KEPT);
       stream.on("error", () => this.#fail());
-      stream.on("warning", () => {});
       stream.on("drain", () => this.#resume());
       this.#stream = stream;
     } catch {

@@ -39,6 +39,9 @@ export const mayHaveConfig = (folder) => configNameIn(folder) !== undefined;
 /** The user's own config, with the same fields and a few more. @param {{home: string}} files of gatewayFiles() */
 export const userConfigFile = ({ home }) => path.join(home, "tap", "config.json");
 
+/** Where the user's consent is kept. @param {{folder: string}} files of gatewayFiles() */
+export const consentFile = ({ folder }) => path.join(folder, "consent.json");
+
 /** What changes with every change of a file; empty where it cannot be seen. @param {string} file */
 export function stampOf(file) {
   try {

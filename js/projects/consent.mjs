@@ -10,6 +10,8 @@ import { tapCommand } from "../base/command-line.mjs";
 import { inLine, quoted, shortened, visible } from "../base/visible.mjs";
 import { emitterLines } from "./emitter-lines.mjs";
 
+export { consentFile } from "./config-file.mjs";
+
 /**
  * @typedef {object} Grant
  * @property {string} path of the config, absolute
@@ -36,9 +38,6 @@ export const MAX_GRANTS = 500;
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 const DIGEST = /^[0-9a-f]{64}$/;
 const NONE = /** @type {Store} */ ({ entries: [], files: [] });
-
-/** Where it is kept. @param {{folder: string}} files of gatewayFiles() */
-export const consentFile = ({ folder }) => path.join(folder, "consent.json");
 
 /** @param {unknown} config @returns {string} */
 const entryDigest = (config) =>

@@ -5,8 +5,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { messageOf } from "../base/errors.mjs";
-import { mayHaveConfig, stampOf, userConfigFile } from "./config-file.mjs";
-import { consentFile } from "./consent.mjs";
+import { consentFile, mayHaveConfig, stampOf, userConfigFile } from "./config-file.mjs";
 
 /** @typedef {import("./providers.mjs").ProjectProviders} ProjectProviders */
 /** @typedef {import("./providers.mjs").ProjectSession} ProjectSession */

@@ -10,7 +10,6 @@ import { spread } from "./statistics.mjs";
 
 const ROUNDS = 5;
 const MODULES = [
-  "rotating-file-stream",
   "jsonc-parser",
   ...["base/addon", "base/log", "host/gateway-host", "registry/installation"].map((name) =>
     path.join(root, "js", `${name}.mjs`),

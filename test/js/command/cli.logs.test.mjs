@@ -21,7 +21,7 @@ const line = (second, level, text) => `2026-01-02T03:04:0${second}.000Z ${level}
 
 /** Two logs, one of them rotated. */
 const TWO = {
-  "20260102-0304-01-host.log": [line(1, "info", "one")],
+  "host.log.1": [line(1, "info", "one")],
   "host.log": [line(3, "error", "three"), line(5, "info", "five")],
   "extension.log": [line(2, "warning", "two"), line(4, "info", "four")],
   "host.log.txt": ["no log"],
@@ -99,7 +99,7 @@ describe("copilot-tap logs", () => {
     const filler = "x".repeat(8000);
     log("info", "0 begun");
     await following.says(/0 begun/);
-    const rotations = () => fs.readdirSync(logs).filter((name) => /^\d.*-host\.log$/.test(name));
+    const rotations = () => fs.readdirSync(logs).filter((name) => /^host\.log\.\d$/.test(name));
     let count = 0;
     const bytes = () =>
       [...rotations(), "host.log"]
