@@ -4,9 +4,11 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { test } from "node:test";
+import { tapJson } from "../support/cli-process.mjs";
 import { say, toolResults } from "../support/model.mjs";
 import { OtlpReceiver } from "../support/otlp-receiver.mjs";
 import { onceOffered, startTap, steps } from "../support/tap.mjs";
+import { waitFor } from "../support/wait.mjs";
 
 /** The value of an attribute, however the exporter writes attributes. */
 const attribute = (attributes, name) => {
@@ -74,4 +76,26 @@ test("a receiver that the CLI's environment names gets tap's spans in the trace 
   assert.ok(own, `no span of the CLI among ${others.map(({ name }) => name).join(", ")}`);
   assert.deepEqual([call.traceId, call.parentSpanId], [own.traceId, own.spanId]);
   assert.equal(call.resource["service.name"], "copilot-tap");
+});
+
+test("a call is below the turn of the model, which is below its session", async (t) => {
+  const script = steps([onceOffered("traced"), say("bye")]);
+  const rig = await startTap(t, script, { env: { TAP_LINGER_MS: "100" } });
+  const started = rig.cli.startPrompt("go");
+  await rig.model.waitForRequest();
+  await rig.provide({ traced: { handler: () => "done" } });
+  await rig.ended(started);
+  const { home } = rig.cli;
+  const env = { ...process.env, COPILOT_HOME: home, TAP_GATEWAY_PORT: String(rig.port) };
+  const spans = await waitFor(async () => {
+    const { value } = await tapJson(["spans"], { workspace: home, env });
+    return value.some(({ name }) => name === "session") && value;
+  });
+  const below = [spans.find(({ name }) => /^provider (?!tap)/.test(name))];
+  while (below[0]) below.unshift(spans.find(({ spanId }) => spanId === below[0].parentSpanId));
+  assert.deepEqual(
+    below.slice(1).map(({ name }) => name.split(" ")[0]),
+    ["session", "turn", "execute_tool", "provider"],
+    JSON.stringify(spans.map(({ name, spanId, parentSpanId }) => [name, spanId, parentSpanId])),
+  );
 });

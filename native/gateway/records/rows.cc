@@ -263,7 +263,9 @@ void recordSync(const Turn& turn, const Session& session, std::string_view failu
   if (turn.state.recorder.spans()) {
     TraceContext own = session.trace;
     own.span = turn.state.ids.spanId();
-    SpanInfo& span = draft.span(own, session.trace.span, took, "sync tools", "");
+    const bool isOfTurn = session.turnSpan != 0 && notes.sent >= session.turnSince;
+    const uint64_t parent = isOfTurn ? session.turnSpan : session.trace.span;
+    SpanInfo& span = draft.span(own, parent, took, "sync tools", "");
     span.status = failure.empty() ? SpanStatus::Ok : SpanStatus::Error;
   } else {
     draft.trace(session.trace);

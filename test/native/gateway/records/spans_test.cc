@@ -105,6 +105,30 @@ TEST_F(Spans, ATurnEndsWithItsProcessOrSession) {
   EXPECT_EQ(named("turn")[1].span->durationUs, 5'000);
 }
 
+TEST_F(Spans, ASynchronisationIsBelowTheTurnInWhichItBegins) {
+  const auto sync = [&] {
+    tap.advance(2'000);
+    const auto event = tap.expect<protocol::Tools>(session);
+    tap.send(session, protocol::Synced{event.revision});
+  };
+  tap.say(peer, update(tools({"u"})));
+  be(Activity::Busy);
+  sync();
+  tap.say(peer, update(tools({"v"})));
+  tap.advance(2'000);
+  be(Activity::Idle);
+  be(Activity::Busy);
+  sync();
+  be(Activity::Idle);
+  const std::vector<Stored> syncs = named("sync tools");
+  const std::vector<Stored> turns = named("turn");
+  ASSERT_EQ(syncs.size(), 2u);
+  ASSERT_EQ(turns.size(), 2u);
+  expectBelow(syncs[0], turns[0]);
+  tap.send(session, protocol::EndSession{"exit"});
+  expectBelow(syncs[1], only("session"));
+}
+
 TEST_F(Spans, WithoutSpansThereAreNoTurnsAndNoDispatches) {
   tap.record(RecordMode::All, false);
   be(Activity::Busy);
