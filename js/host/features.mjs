@@ -169,6 +169,12 @@ export class HostFeatures {
       tools.map(({ group }) => group),
     );
     const names = [...new Set(wanted)].filter((name) => all.includes(name));
+    const unknown = wanted.filter((name) => !all.includes(name));
+    if (unknown.length > 0) {
+      const known = [...new Set(all.filter((name) => name !== undefined))].join(", ");
+      const text = `toolGroups: there is no group ${unknown.join(", ")}; there are ${known}`;
+      this.#options.log("warning", text);
+    }
     this.#options.gateway.setGroups(session, names);
     this.sessionOpened(names);
   }
