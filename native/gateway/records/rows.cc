@@ -58,6 +58,12 @@ SpanStatus describeOutcome(Draft& draft, const FinishedCall& done,
   return SpanStatus::Error;
 }
 
+// The row is of the session's trace, if there is such a session.
+void putInTrace(Draft& draft, const Turn& turn, std::string_view session) {
+  const Session* found = session.empty() ? nullptr : turn.state.sessions.find(session);
+  if (found != nullptr) draft.trace(found->trace);
+}
+
 // The provider's work in a call, as a span of its own.
 void recordWork(const Turn& turn, const CallInFlight& call, const FinishedCall& done,
                 const CallDetails& details, SpanStatus status) {
@@ -163,6 +169,7 @@ void recordGate(const Turn& turn, const GateDecided& decided) {
   draft.body().field("by", decided.gate.empty() ? "rule" : "gate");
   draft.body().field("tool", cutName(decided.tool)).field("outcome", decided.outcome);
   draft.field("reason", decided.reason);
+  putInTrace(draft, turn, decided.session);
   draft.write();
 }
 
@@ -282,6 +289,7 @@ void recordProvider(const Turn& turn, const Provider& provider, std::string_view
   if (!provider.providerId.empty()) body.field("providerId", provider.providerId);
   draft.field("code", event.code);
   draft.field("detail", event.detail);
+  putInTrace(draft, turn, session);
   draft.write();
 }
 
@@ -291,6 +299,7 @@ void recordRefusals(const Turn& turn, std::string_view provider, const RefusedCo
   draft.body().field("count", refused.count);
   draft.field("code", refused.code);
   draft.field("detail", refused.detail);
+  putInTrace(draft, turn, refused.session);
   draft.write();
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "gateway/harness.h"
 
@@ -127,6 +128,23 @@ TEST_F(Spans, ASynchronisationIsBelowTheTurnInWhichItBegins) {
   expectBelow(syncs[0], turns[0]);
   tap.send(session, protocol::EndSession{"exit"});
   expectBelow(syncs[1], only("session"));
+}
+
+TEST_F(Spans, RowsWithoutASpanAreInTheTraceOfTheirSession) {
+  tap.say(peer, helloWith("p", "s", R"("hooks":{"onPreToolUse":[
+      {"match":{"tool":"bash"},"action":"deny","reason":"no"}]})"));
+  (void)tap.records();
+  tap.send(session, protocol::HookCheck{"1", "bash", Slice(std::string("{}"))});
+  tap.say(peer, R"({"type":"wave"})");
+  std::set<std::string> traces;
+  std::set<Collection> of;
+  for (const Stored& row : tap.records()) {
+    traces.insert(row.trace);
+    of.insert(row.collection);
+  }
+  EXPECT_EQ(of, (std::set<Collection>{Collection::Gate, Collection::Provider}));
+  const std::string whole = tap.state().sessions.find("s")->trace.text();
+  EXPECT_EQ(traces, std::set<std::string>{whole.substr(3, 32)});
 }
 
 TEST_F(Spans, WithoutSpansThereAreNoTurnsAndNoDispatches) {
