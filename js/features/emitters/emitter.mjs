@@ -17,6 +17,7 @@ import { Schedule } from "./schedule.mjs";
 /** @typedef {import("./feed.mjs").Parts} Parts */
 /** @typedef {import("./run.mjs").Run} Run */
 /** @typedef {import("./run.mjs").Outcome} Outcome */
+/** @typedef {import("./saved.mjs").Saved} Saved */
 /**
  * @typedef {object} How
  * @property {string} [id] of one that goes on
@@ -61,6 +62,8 @@ export class Emitter {
   #activity;
   /** Of what an http emitter has last seen: its digest. */
   #seen;
+  /** As it was saved last; undefined: it has changed. @type {Saved | undefined} */
+  #saved;
 
   /** @param {EmitterSpec} spec @param {Owner} owner @param {Parts} parts @param {How} [how] */
   constructor(spec, owner, parts, how = {}) {
@@ -75,7 +78,10 @@ export class Emitter {
     this.#watched = watched;
     this.#gap = gap;
     const subscribe = spec.subscribe && spec.kind !== "prompt";
-    this.feed = new Feed({ ...spec, subscribe }, owner, parts);
+    this.feed = new Feed({ ...spec, subscribe }, owner, {
+      ...parts,
+      onChange: () => this.#changed(),
+    });
     this.#schedule = new Schedule(spec, this.since, former && resumed(spec, former));
   }
 
@@ -153,6 +159,7 @@ export class Emitter {
 
   /** @param {Decision[]} decisions */
   #apply(decisions) {
+    this.#saved = undefined;
     for (const decision of decisions) {
       if (decision.do === "start") this.#start(decision.run);
       else if (decision.do === "kill") void this.#stopRun("the next run is due");
@@ -161,7 +168,7 @@ export class Emitter {
       } else if (decision.do === "done") this.#finish(decision.why);
     }
     this.#wake();
-    if (decisions.length > 0) this.#parts.onChange();
+    if (decisions.length > 0) this.#changed();
   }
 
   #wake() {
@@ -202,7 +209,7 @@ export class Emitter {
     this.feed.note(`a run was left out: ${why}`, "surface");
     for (const resolve of this.#onRunEnd.splice(0)) resolve();
     if (!this.#ended) this.#apply(this.#schedule.refused(this.#parts.now()));
-    this.#parts.onChange();
+    this.#changed();
   }
 
   async #execute() {
@@ -287,7 +294,7 @@ export class Emitter {
     recordRun(this, run, { status, ...end }, this.#parts);
     for (const resolve of this.#onRunEnd.splice(0)) resolve();
     if (!this.#ended) this.#apply(this.#schedule.ended(this.#parts.now(), status === "ok"));
-    this.#parts.onChange();
+    this.#changed();
   }
 
   /** @param {string} why */
@@ -306,6 +313,7 @@ export class Emitter {
   /** Another session has it now: after /clear. @param {Owner} owner */
   adopt(owner) {
     this.feed.owner = owner;
+    this.#changed();
     this.sessionGone();
     this.feed.note("the session was cleared; the emitter goes on in the next one", "keep");
     void this.#look();
@@ -326,7 +334,7 @@ export class Emitter {
     this.#finish("stopped");
     if (!isOver) this.feed.note(`stopped: ${why}`, "keep");
     await this.#stopRun(why);
-    this.#parts.onChange();
+    this.#changed();
   }
 
   /** @returns {"running" | "waiting" | "ended"} */
@@ -349,8 +357,18 @@ export class Emitter {
     return this.#schedule.nextRuns(count);
   }
 
-  /** What a process that follows needs. */
+  /** What is saved of it is another now. */
+  #changed() {
+    this.#saved = undefined;
+    this.#parts.onChange();
+  }
+
+  /**
+   * What a process that follows needs. Each start of an emitter asks all of them, of which few have changed.
+   * @returns {Saved}
+   */
   saved() {
+    if (this.#saved) return this.#saved;
     const { id, spec, owner } = this;
     const { rules, subscribe, delivery } = this.feed;
     const now = { ...spec, rules, ...(spec.kind !== "prompt" && { subscribe, delivery }) };
@@ -358,6 +376,7 @@ export class Emitter {
     const schedule = { ...this.#schedule.state, running: this.#run !== undefined };
     const path = this.#path;
     const seen = this.#seen;
-    return { id, spec: now, owner, path, seen, allowed, schedule, watched: this.#watched };
+    const watched = this.#watched;
+    return (this.#saved = { id, spec: now, owner, path, seen, allowed, schedule, watched });
   }
 }

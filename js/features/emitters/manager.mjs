@@ -12,7 +12,7 @@ import { Teller } from "./teller.mjs";
 /** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
 /** @typedef {import("../../registry/installation.mjs").Context} Context */
 /** @typedef {import("./feed.mjs").Owner} Owner */
-/** @typedef {ReturnType<Emitter["saved"]>} Saved */
+/** @typedef {import("./saved.mjs").Saved} Saved */
 
 export const MOST_EMITTERS = 500;
 /** How long what belonged to a session waits for the one that follows it. */

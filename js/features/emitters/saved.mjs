@@ -3,7 +3,14 @@
 import { messageOf } from "../../base/errors.mjs";
 
 /** @typedef {import("../../registry/installation.mjs").Context} Context */
-/** @typedef {ReturnType<import("./emitter.mjs").Emitter["saved"]>} Saved */
+/**
+ * @typedef {object} Saved
+ * @property {string} id
+ * @property {import("../../base/emitter-spec.mjs").EmitterSpec} spec with the rules and the injector of now
+ * @property {import("./feed.mjs").Owner} owner
+ * @property {string} [path] @property {string} [seen] @property {boolean} allowed @property {boolean} watched
+ * @property {import("./emitter.mjs").FormerState & {running: boolean}} schedule
+ */
 
 const FILE = "emitters";
 const SCHEMA = 1;

@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { readEmitter } from "../../../js/base/emitter-spec.mjs";
+import { Emitter } from "../../../js/features/emitters/emitter.mjs";
 import { SavedEmitters } from "../../../js/features/emitters/saved.mjs";
 import { ownerNow, SessionList } from "../../../js/features/emitters/sessions.mjs";
 import { Teller } from "../../../js/features/emitters/teller.mjs";
@@ -91,6 +93,44 @@ test("a hold is there while something runs, and is released however late its ans
   await Promise.all([saved.write([/** @type {any} */ (WHOLE)], 1), saved.write([], 0)]);
   const names = asked.map(([name]) => name);
   assert.deepEqual(names, ["hold", "write", "release", "remove"]);
+});
+
+test("what is saved of an emitter is made again only where something has changed", async (t) => {
+  /** @type {any} */
+  const lines = new Proxy(
+    {},
+    {
+      get: (_of, name) =>
+        name === "then" ? undefined : () => ({ kept: 0, dropped: 0, injected: 0 }),
+    },
+  );
+  let now = 1_000_000;
+  const parts = /** @type {any} */ ({
+    services: {
+      process: { lines: async () => lines },
+      permissions: { check: () => new Promise(() => {}) }, // no run ends
+    },
+    ...{ now: () => now, onChange: () => {}, target: async () => ({ id: "s" }) },
+  });
+  const read = readEmitter({ name: "a", command: "true", every: "1h" }, { origin: "tool" });
+  assert.ok(read.ok);
+  const owner = { folder: "/w", session: "s", cliPid: 7 };
+  const emitter = new Emitter(read.spec, owner, parts);
+  await emitter.open();
+  t.after(() => void emitter.discard());
+  await emitter.begin();
+  const { schedule } = emitter.saved();
+  assert.deepEqual(schedule, { runs: 1, failures: 0, due: now + 3_600_000, running: true });
+  assert.equal(emitter.saved(), emitter.saved());
+  emitter.feed.setRules([{ match: "x", outcome: "drop" }]);
+  assert.equal(emitter.saved().spec.rules.length, 1);
+  emitter.feed.setInjector(false, "all");
+  assert.deepEqual([emitter.saved().spec.subscribe, emitter.saved().spec.delivery], [false, "all"]);
+  emitter.adopt({ ...owner, session: "next" });
+  assert.equal(emitter.saved().owner.session, "next");
+  now += 3_600_000;
+  await emitter.begin(); // a run is due, and the first has not ended
+  assert.equal(emitter.saved().schedule.due, now + 3_600_000);
 });
 
 test("a session of the same CLI and folder follows another, and nobody else does", () => {
