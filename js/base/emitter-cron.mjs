@@ -39,6 +39,16 @@ export function cronProblem(pattern, timezone) {
 }
 
 /**
+ * The computer's time zone, which may change at any time. A process goes on with the one that it began with until it is
+ * made to look again.
+ * @param {number} at Unix ms @returns {number} minutes to UTC
+ */
+export function zoneAt(at) {
+  if (process.env.TZ === undefined) delete process.env.TZ; // so V8 looks again
+  return new Date(at).getTimezoneOffset();
+}
+
+/**
  * The first time after another.
  * REQUIRES: cronProblem() has found nothing.
  * @param {string} pattern @param {string | undefined} timezone @param {number} after Unix ms

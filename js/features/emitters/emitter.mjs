@@ -99,6 +99,11 @@ export class Emitter {
   async begin() {
     if (this.#gap) this.feed.note(this.#gap, "surface");
     await this.#look();
+    const [first] = this.nextRuns(1);
+    // What has not run has no record: this one shows that it is there, and until when it waits.
+    if (this.runs === 0 && this.spec.cron !== undefined && first !== undefined) {
+      this.feed.note(`the first run is at ${new Date(first).toISOString()}`, "keep");
+    }
   }
 
   /** It never was: nothing of it is left. */

@@ -1,7 +1,7 @@
 // When an emitter runs: time and events in, decisions out. It has no timer and reads no clock. Time is Unix time and
 // may jump; then nothing is caught up, and the emitter is not silent for longer than one interval.
 
-import { nextCron } from "../../base/emitter-cron.mjs";
+import { nextCron, zoneAt } from "../../base/emitter-cron.mjs";
 
 /** @typedef {import("../../base/emitter-spec.mjs").EmitterSpec} EmitterSpec */
 /** @typedef {"first" | "due" | "missed" | "changed" | "idle" | "restart"} Reason */
@@ -100,6 +100,8 @@ export class Schedule {
   /** Runs that followed upon another by what changed during it or soon after it. */
   #inRow = 0;
   #isDone = false;
+  /** Of the computer, where times of day are meant in it. @type {number | undefined} */
+  #zone;
 
   /**
    * @param {EmitterSpec} spec @param {number} now Unix ms, as all times here
@@ -111,6 +113,7 @@ export class Schedule {
     this.#runs = former?.runs ?? 0;
     this.#failures = former?.failures ?? 0;
     this.#due = firstDue(spec, now, former);
+    this.#zone = this.#zoneAt(now);
     if (former) this.#why = spec.continuous ? "restart" : "due";
     else if (spec.cron !== undefined) this.#why = "due";
   }
@@ -233,10 +236,24 @@ export class Schedule {
     return this.#spec.kind === "prompt" && this.#busy && isFirst;
   }
 
+  /** @param {number} now */
+  #zoneAt(now) {
+    const { cron, timezone } = this.#spec;
+    return cron !== undefined && timezone === undefined ? zoneAt(now) : undefined;
+  }
+
+  /** In another time zone the next time of day is another. @param {number} now */
+  #lookAtZone(now) {
+    const zone = this.#zoneAt(now);
+    if (zone !== this.#zone && this.#due > now) this.#due = following(this.#spec, now, now);
+    this.#zone = zone;
+  }
+
   /** After a clock that was set back, what was due after a time is as far away as it was. @param {number} now */
   #look(now) {
     const back = this.#last - now;
     this.#last = now;
+    if (!this.#isDone) this.#lookAtZone(now);
     if (back <= 0) return;
     if (this.#began !== undefined) this.#began -= back;
     if (this.#changed !== undefined) this.#changed -= back;

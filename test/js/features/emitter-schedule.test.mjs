@@ -124,6 +124,25 @@ describe("cron", () => {
     assert.ok(Number(schedule.wakeAt) <= march + 30_000, "a sleep is noticed");
   });
 
+  test("follows the computer into another time zone, and misses no run on the way", (t) => {
+    const before = process.env.TZ;
+    t.after(() => {
+      if (before === undefined) delete process.env.TZ;
+      else process.env.TZ = before;
+    });
+    process.env.TZ = "Etc/UTC";
+    const start = Date.UTC(2026, 5, 1, 6);
+    const schedule = scheduleOf({ command: "x", cron: "0 9 * * *" }, start);
+    assert.equal(schedule.due, Date.UTC(2026, 5, 1, 9));
+    process.env.TZ = "America/New_York"; // UTC-4 in June
+    assert.deepEqual(schedule.tick(start + 30_000), []);
+    assert.equal(schedule.due, Date.UTC(2026, 5, 1, 13));
+    process.env.TZ = "Etc/UTC"; // by when the run is due
+    const [run] = schedule.tick(Date.UTC(2026, 5, 1, 13));
+    assert.equal(run.do, "start");
+    assert.equal(schedule.due, Date.UTC(2026, 5, 2, 9));
+  });
+
   test("a time in a sleep is missed", () => {
     const given = { command: "make", cron: "0 9 * * *", timezone: "UTC" };
     const schedule = scheduleOf(given);

@@ -132,6 +132,13 @@ test("a timed command runs again and again, and says when next", async (t) => {
   assert.ok(before.every(({ nextAt, start }) => nextAt > start && nextAt <= start + 2000));
   const { emitters } = await call("tap_list_emitters");
   assert.equal(emitters[0].state, "ended: maxRuns");
+  const yearly = { name: "yearly", command: "true", cron: "0 0 1 1 *", timezone: "Etc/UTC" };
+  const { next } = await call("tap_start_emitter", yearly);
+  const { lines } = await call("tap_stream_history", { channel: "yearly" });
+  assert.deepEqual(
+    lines.map(({ text }) => text),
+    [`the first run is at ${next[0]}`],
+  );
 });
 
 test("a prompt runs when the session is idle, one at a time, and stops after maxRuns", async (t) => {
