@@ -1,4 +1,4 @@
-// A spec as an entry of a config: what readEmitter() makes that spec of again. Defaults are left out.
+// A spec as an entry of a config: what readEmitter() or readStream() makes that spec of again. Defaults are left out.
 
 import { durationText } from "./emitter-duration.mjs";
 
@@ -10,6 +10,13 @@ const ruleEntry = ({ cooldown, window, ...rule }) => ({
   ...(cooldown !== undefined && { cooldown: durationText(cooldown) }),
   ...(window && { window: { lines: window.lines, time: durationText(window.time) } }),
 });
+
+/** @param {readonly import("./emitter-rules.mjs").Rule[]} rules */
+const filterOf = (rules) => (rules.length > 0 ? rules.map(ruleEntry) : undefined);
+
+/** Only what is there. @param {Record<string, unknown>} entry */
+const present = (entry) =>
+  Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== undefined));
 
 /** The values that need not be written. @param {EmitterSpec} spec */
 const defaultsOf = ({ name, kind, every, cron, idle }) => ({
@@ -39,12 +46,20 @@ export function emitterEntry(spec) {
     every: idle ? "idle" : every && durationText(every),
     ...{ cron, timezone, onChange },
     expectEvery: expectEvery && durationText(expectEvery),
-    eventFilter: rules.length > 0 ? rules.map(ruleEntry) : undefined,
+    eventFilter: filterOf(rules),
     ...Object.fromEntries(
       /** @type {(keyof typeof defaults)[]} */ (Object.keys(defaults)).flatMap(kept),
     ),
   };
   const { stream, ...entry } = /** @type {Record<string, unknown>} */ (own);
-  const all = { ...entry, ...(stream !== undefined && { channel: stream }) };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+  return present({ ...entry, channel: stream });
 }
+
+/** @param {import("./emitter-spec.mjs").StreamSpec} spec @returns {Record<string, unknown>} */
+export const streamEntry = ({ name, description, subscribe, delivery, managedBy, rules }) =>
+  present({
+    ...{ name, description, subscribe },
+    delivery: delivery === "important" ? undefined : delivery,
+    managedBy: managedBy === "userOwned" ? undefined : managedBy,
+    eventFilter: filterOf(rules),
+  });

@@ -53,7 +53,7 @@ export const emitterParameters = {
     ...filterParameters,
     includeStderr: YES_OR_NO,
     subscribe: { ...YES_OR_NO, description: "Default: true." },
-    delivery: { enum: ["important", "all"], description: "important: only what a rule injects." },
+    delivery: text("important: only what a rule injects; or all."),
     scope: { enum: ["temporary", "persistent"], description: "persistent: kept in a config." },
     file: { enum: ["project", "user"] },
     background: { ...YES_OR_NO, description: "Also without a session." },

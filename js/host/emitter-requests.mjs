@@ -64,10 +64,13 @@ export function serveEmitterRequests(requests, { files, folderOf }) {
     if (stamp !== undefined && stamp === configStamp(files, folder)) return { stamp, same: true };
     return configuredEmitters(files, folder);
   });
-  serve("emitters.save", async ({ file, entry }, folder) => {
+  serve("emitters.save", async ({ file, entry, list = "emitters" }, folder) => {
+    if (list !== "emitters" && list !== "streams") {
+      throw new RangeError('expected "emitters" or "streams" as "list"');
+    }
     const { saveEmitter } = await import("../projects/edit-config.mjs");
     const { allowCommand } = await import("../projects/consent.mjs");
-    const saved = saveEmitter(where(file, folder), entryOf(entry));
+    const saved = saveEmitter(where(file, folder), entryOf(entry), list);
     return { ...saved, ...(file === "project" && { allow: allowCommand(saved.path) }) };
   });
   serve("emitters.remove", async ({ file, name }, folder) => {

@@ -83,9 +83,27 @@ function entriesIn(reader, list, what, read) {
   });
 }
 
-/** @param {StrictReader} reader @param {Node | undefined} list @param {"user" | "project"} file @returns {EmitterEntry[]} */
-export const emittersIn = (reader, list, file) =>
-  entriesIn(reader, list, "emitter", (given) => readEmitter(given, { origin: "config", file }));
+/**
+ * An emitter that says nothing about its injector has that of its stream.
+ * @param {EmitterEntry} entry @param {StreamEntry[]} streams @returns {EmitterEntry}
+ */
+function withInjector(entry, streams) {
+  const { spec } = entry;
+  const given = /** @type {Record<string, unknown>} */ (entry.given);
+  const stream = streams.find(({ name }) => name === spec.stream)?.spec;
+  const isOwn = given.subscribe !== undefined || given.delivery !== undefined;
+  if (!stream || isOwn || spec.kind === "prompt") return entry;
+  return { ...entry, spec: { ...spec, subscribe: stream.subscribe, delivery: stream.delivery } };
+}
 
-/** @param {StrictReader} reader @param {Node | undefined} list @returns {StreamEntry[]} */
-export const streamsIn = (reader, list) => entriesIn(reader, list, "stream", readStream);
+/**
+ * @param {StrictReader} reader @param {"user" | "project"} file
+ * @param {Node | undefined} emitters @param {Node | undefined} streams lists
+ * @returns {{emitters: EmitterEntry[], streams: StreamEntry[]}}
+ */
+export function backgroundIn(reader, file, emitters, streams) {
+  const read = (/** @type {unknown} */ given) => readEmitter(given, { origin: "config", file });
+  const named = entriesIn(reader, emitters, "emitter", read);
+  const kept = entriesIn(reader, streams, "stream", readStream);
+  return { emitters: named.map((entry) => withInjector(entry, kept)), streams: kept };
+}

@@ -8,7 +8,7 @@ import { GIVEN_VARIABLES, isAbsolute, VARIABLE } from "../base/emitter-work.mjs"
 import { messageOf } from "../base/errors.mjs";
 import { isOurFile } from "../base/host-files.mjs";
 import { CONFIG_NAME, configFile, configNameIn } from "./config-file.mjs";
-import { emittersIn, streamsIn } from "./config-emitters.mjs";
+import { backgroundIn } from "./config-emitters.mjs";
 import { protectedIn } from "./config-protected.mjs";
 import { workersIn } from "./config-workers.mjs";
 import { nameProblem, visible } from "../base/visible.mjs";
@@ -164,8 +164,7 @@ class Reader extends StrictReader {
       declarative: this.#entries(declarative, "declarative", (node) => this.#rules(node, taken)),
       toolGroups: toolGroups ? this.#words(toolGroups) : [],
       features: features ? this.#features(features) : {},
-      emitters: emittersIn(this, emitters, this.#owner),
-      streams: streamsIn(this, streams),
+      ...backgroundIn(this, this.#owner, emitters, streams),
       ...(protectedBranches && { protectedBranches: protectedIn(this, protectedBranches) }),
       ...(records && { records: this.#boolean(records) }),
       ...(spans && { spans: this.#boolean(spans) }),

@@ -113,18 +113,18 @@ const targetOf = (where) =>
   where.file === "user" ? userTarget(where.files) : projectTarget(where.folder);
 
 /**
- * Adds an emitter, or changes the one of that name. Saving it allows nothing.
- * @param {Where} where @param {Record<string, unknown>} entry as a config has it
+ * Adds an emitter or a stream, or changes the one of that name. Saving it allows nothing.
+ * @param {Where} where @param {Record<string, unknown>} entry as a config has it @param {"emitters" | "streams"} [list]
  * @returns {{path: string, digest: string}} `digest`: what a consent would be to
  * @throws where the config has mistakes, or would have
  */
-export function saveEmitter(where, entry) {
+export function saveEmitter(where, entry, list = "emitters") {
   const target = targetOf(where);
-  const empty = '{\n  "emitters": []\n}\n';
+  const empty = `{\n  "${list}": []\n}\n`;
   const now = edit(target, empty, (text, config) => {
-    const at = config?.emitters.findIndex(({ name }) => name === entry.name) ?? -1;
-    if (at < 0) return insertItem(text, "emitters", entry);
-    return setMembers(text, ["emitters", at], entry);
+    const at = config?.[list].findIndex(({ name }) => name === entry.name) ?? -1;
+    if (at < 0) return insertItem(text, list, entry);
+    return setMembers(text, [list, at], entry);
   });
   const saved = entriesOf(now).find(({ kind, name }) => kind === "emitter" && name === entry.name);
   return { path: target.file, digest: saved?.digest ?? "" };

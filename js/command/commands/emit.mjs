@@ -2,7 +2,7 @@
 
 import fs from "node:fs";
 import { bySessionUse } from "../../base/inspection.mjs";
-import { inLine } from "../../base/visible.mjs";
+import { inLine, visible } from "../../base/visible.mjs";
 import { faint, Output } from "../../views/output.mjs";
 import { clock, localTime } from "../../views/wording.mjs";
 import { Failure, usage } from "../failure.mjs";
@@ -53,7 +53,7 @@ const rulesOf = (given) =>
 /** @param {EmitGiven} given */
 function startOf(given) {
   const { name, prompt, every, cron, stderr, "--": argv = [] } = given;
-  if (!name || (argv.length === 0 && prompt === undefined)) {
+  if (!name) {
     throw usage("say a name, and after -- a command", "copilot-tap emit start build -- make watch");
   }
   const rules = rulesOf(given);
@@ -158,8 +158,16 @@ async function run(given) {
     output.result(answer, () => {
       if (action === "test") return showTest(output, answer);
       const all = action === "list" ? answer.emitters : [answer];
-      if (all.length === 0) output.say("No emitter is here. copilot-tap emit start begins one.");
+      const { configured = [] } = answer;
+      if (all.length + configured.length === 0) {
+        output.say("No emitter is here. copilot-tap emit start begins one.");
+      }
       all.forEach((/** @type {any} */ one) => showEmitter(output, one));
+      for (const { name: label, path, allowed } of configured) {
+        const how = allowed ? "not started: copilot-tap emit start and its name" : "not allowed";
+        output.say(`${inLine(label)}  ${how}`);
+        output.say(faint(`  ${visible(path)}`));
+      }
       if (answer.more) output.say(`and ${answer.more} more`);
     });
   });
@@ -178,8 +186,9 @@ export default {
     parser
       .usage(
         "$0 emit [list|start|stop|test|history] [name] [-- command]\n\n" +
-          "`start` runs a command, or with --prompt a prompt, for the session of this folder. A " +
-          "stream keeps what the command writes, and --inject puts matching lines before the model. " +
+          "`start` runs a command, with --prompt a prompt, or the emitter of a config that has the " +
+          "name, for the session of this folder. A stream keeps what the command writes, and " +
+          "--inject puts matching lines before the model. " +
           "`test` says what rules would have done to the last 200 lines. `history` shows a stream; " +
           "-f follows it.",
       )

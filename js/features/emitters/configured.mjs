@@ -7,7 +7,17 @@ import { messageOf } from "../../base/errors.mjs";
 /** @typedef {import("./emitter.mjs").Emitter} Emitter */
 /** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
 /** @typedef {import("../../registry/installation.mjs").Context} Context */
-/** @typedef {{digest: string, emitter: Emitter, byModel: boolean}} Running */
+/** @typedef {{digest: string, emitter: Emitter, byModel: boolean, injector?: string}} Running `injector`: as the config had it last */
+
+/** @param {{subscribe: boolean, delivery: string}} spec */
+const injectorOf = ({ subscribe, delivery }) => `${subscribe} ${delivery}`;
+
+/** The injector of a stream is none of its emitter's entry: it changes without another start. @param {Running} running @param {any} spec */
+function follow(running, spec) {
+  const { injector = injectorOf(spec), emitter } = running;
+  running.injector = injectorOf(spec);
+  if (injector !== running.injector) emitter.feed.setInjector(spec.subscribe, spec.delivery);
+}
 
 /** Until a changed config is seen. */
 const LOOK_MS = 3000;
@@ -80,7 +90,9 @@ export class Configured {
     if (!session) return;
     for (const [key, entry] of named) {
       if (there.has(key) || !entry.allowed || !entry.spec.autoStart) continue;
-      await this.#start(session, there, key, entry);
+      await this.begin(session, entry).catch((error) => {
+        this.#emitters.say(session.id, entry.name, `did not begin: ${messageOf(error)}`);
+      });
     }
     if (read.problems.length > 0) return;
     const streams = read.streams.map((/** @type {any} */ one) => one.spec);
@@ -102,32 +114,37 @@ export class Configured {
 
   /** What the config has no more, or not like this. @param {string} folder @param {Map<string, Running>} there @param {Map<string, any>} named */
   async #removeChanged(folder, there, named) {
-    for (const [key, { digest, byModel, emitter }] of [...there]) {
+    for (const [key, running] of [...there]) {
+      const { digest, byModel, emitter } = running;
       const entry = named.get(key);
       const stays = entry?.digest === digest && (entry.allowed || byModel);
       const isThere = this.#emitters.all().includes(emitter); // else its session has ended
-      if (isThere && stays) continue;
+      if (isThere && stays) {
+        follow(running, entry.spec);
+        continue;
+      }
       there.delete(key);
       if (isThere) await this.#emitters.remove(emitter, "its config has changed");
     }
     // A former process ran it without a session; the config has changed since.
     const allowed = [...named.values()].filter((entry) => entry.allowed);
+    const known = new Set([...there.values()].map(({ emitter }) => emitter));
     for (const emitter of this.#emitters.all()) {
       const { owner, spec } = emitter;
+      if (known.has(emitter)) continue;
       if (!emitter.allowed || owner.session !== undefined || owner.folder !== folder) continue;
       if (allowed.some((entry) => entry.spec.name === spec.name)) continue;
       await this.#emitters.remove(emitter, "its config has changed");
     }
   }
 
-  /** @param {InspectedSession} session @param {Map<string, Running>} there @param {string} key @param {any} entry */
-  async #start(session, there, key, { spec, digest }) {
-    try {
-      const emitter = await this.#emitters.start(spec, session, { allowed: true });
-      there.set(key, { digest, emitter, byModel: false });
-    } catch (error) {
-      this.#emitters.say(session.id, spec.name, `did not begin: ${messageOf(error)}`);
-    }
+  /** @param {InspectedSession} session @param {any} entry that the user allows @returns {Promise<Emitter>} it runs */
+  async begin(session, { file, spec, digest }) {
+    const emitter = await this.#emitters.start(spec, session, { allowed: true });
+    const there = this.#running.get(session.cwd) ?? new Map();
+    const running = { digest, emitter, byModel: false, injector: injectorOf(spec) };
+    this.#running.set(session.cwd, there.set(`${file} ${spec.name}`, running));
+    return emitter;
   }
 
   /** One that the model has saved: the call's permission holds while it runs. @param {InspectedSession} session @param {Emitter} emitter @param {string} digest */

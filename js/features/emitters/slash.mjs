@@ -102,6 +102,9 @@ function answerText(answer, word) {
   if (word === "list") {
     const all = answer.emitters.map(emitterText);
     if (answer.more) all.push(`  and ${answer.more} more`);
+    for (const { name, allowed } of answer.configured ?? []) {
+      all.push(`  ${inLine(name)}: in a config, ${allowed ? "not started" : "not allowed"}`);
+    }
     return all.length > 0 ? `tap: emitters\n${all.join("\n")}` : "tap: no emitter is here";
   }
   if (word === "history")

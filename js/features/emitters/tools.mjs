@@ -1,9 +1,11 @@
 // The tools of the group `emitters`. Their arguments are the model's.
 
+import { emitterEntry, streamEntry } from "../../base/emitter-entry.mjs";
 import { readEmitter, readStream } from "../../base/emitter-spec.mjs";
-import { inLine, quoted, shortened, visible, visibleLines } from "../../base/visible.mjs";
+import { inLine, visible } from "../../base/visible.mjs";
 import { ToolError } from "../../../sdk/node/errors.mjs";
 import { scheduleText } from "./schedule-text.mjs";
+import * as views from "./views.mjs";
 
 /** @typedef {import("../../registry/installation.mjs").Context} Context */
 /** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
@@ -15,15 +17,10 @@ import { scheduleText } from "./schedule-text.mjs";
 
 const MOST_HISTORY = 200;
 const FEW = 20;
-/** Of a line in a result. */
-const MOST_TEXT = 1000;
 /** Of lines that a filter is tried on. */
 const TRIED = 200;
-/** Characters of a list in a result, whose limit is js/registry/results.mjs's. */
-const MOST_LIST = 24_000;
-/** More are listed in short. */
-const MOST_IN_FULL = 40;
 
+const { emitterView, knownText, lineView, listed, newestOf, timeText } = views;
 const refused = (/** @type {string} */ text) => new ToolError("INVALID_ARGUMENTS", text);
 
 /** @param {{problems: import("../../base/emitter-fields.mjs").FieldProblem[]}} read */
@@ -39,98 +36,6 @@ async function checked(work) {
     const { rule } = /** @type {{rule?: number}} */ (error);
     throw refused(rule === undefined ? error.message : `rule ${rule + 1}: ${error.message}`);
   }
-}
-
-const timeText = (/** @type {number} */ at) => new Date(at).toISOString();
-
-/** @param {import("../../feature-host/line-streams.mjs").ToldLine} line */
-export const lineView = ({ number, at, run, line, outcome, source, text, metadata }) => ({
-  ...{ number, at: timeText(at), outcome },
-  ...(run > 0 && { run }),
-  ...(line > 0 && { line }),
-  ...(source === "stderr" && { source }),
-  text: shortened(visibleLines(text), MOST_TEXT),
-  ...(metadata && { metadata }),
-});
-
-/** @param {Emitter} emitter */
-function stateText({ why, state, lastRun }) {
-  if (!why) return state;
-  const { status, exitCode, signal, error } = lastRun ?? {};
-  if (why !== "ended") return `ended: ${why}`;
-  if (status !== "failed") return "ended";
-  return `ended: ${error ?? signal ?? `exit code ${exitCode}`}`;
-}
-
-/** @param {Emitter} emitter */
-export function emitterView(emitter) {
-  const { spec, feed, owner } = emitter;
-  const { kept, dropped, surfaced, injected, leftOut } = feed.counters();
-  const [last] = feed.history({ last: 1 });
-  const next = emitter.nextRuns(5).map(timeText);
-  return {
-    name: spec.name,
-    id: emitter.id,
-    ...(spec.description && { description: spec.description }),
-    state: stateText(emitter),
-    does: scheduleText(spec),
-    what: shortened(
-      visible(
-        spec.command ??
-          spec.argv?.map((word) => quoted(word)).join(" ") ??
-          spec.prompt ??
-          spec.url ??
-          "",
-      ),
-      300,
-    ),
-    stream: feed.stream,
-    scope: spec.scope,
-    managedBy: spec.managedBy,
-    folder: owner.folder,
-    runs: emitter.runs,
-    ...(emitter.lastRun && { lastRun: emitter.lastRun }),
-    ...(next.length > 0 && { next }),
-    lines: { kept, dropped, surfaced, injected, leftOut },
-    injector: feed.subscribe ? feed.delivery : "off",
-    rules: feed.rules.length,
-    ...(last && { last: lineView(last) }),
-  };
-}
-
-/** @param {string[]} names of hostile origin @param {string} none */
-function knownText(names, none) {
-  if (names.length === 0) return none;
-  const more = names.length > FEW ? ` and ${names.length - FEW} more` : "";
-  return `there are ${names.slice(0, FEW).map(inLine).join(", ")}${more}`;
-}
-
-/**
- * A list that fits into a result: in full, else in short, else the begin of it.
- * @template T @param {T[]} all @param {(one: T) => object} full @param {(one: T) => object} brief
- * @returns {{list: object[], left: number}} `left`: how many had no room
- */
-function listed(all, full, brief) {
-  const size = (/** @type {object} */ view) => JSON.stringify(view).length + 1;
-  if (all.length <= MOST_IN_FULL) {
-    const list = all.map(full);
-    if (size(list) <= MOST_LIST) return { list, left: 0 };
-  }
-  let room = MOST_LIST;
-  const list = [];
-  for (const one of all) {
-    const view = brief(one);
-    if ((room -= size(view)) < 0) break;
-    list.push(view);
-  }
-  return { list, left: all.length - list.length };
-}
-
-/** @template T @param {T[]} views of lines @returns {T[]} the last of them, as many as fit into a result */
-function newestOf(views) {
-  let room = MOST_LIST;
-  const tooMany = views.findLastIndex((view) => (room -= JSON.stringify(view).length + 1) < 0);
-  return views.slice(tooMany + 1);
 }
 
 /** @param {Call} call @param {unknown} name */
@@ -161,6 +66,26 @@ async function requireOwnership({ context, session }, { spec }, force, what) {
   );
 }
 
+/**
+ * Asks the user where one of these is his.
+ * @param {Call} call @param {({spec: {managedBy: string, name: string}} | undefined)[]} changed @param {unknown} force @param {string} what
+ */
+async function requireAll(call, changed, force, what) {
+  const his = changed.find((one) => one?.spec.managedBy === "userOwned");
+  if (his) await requireOwnership(call, his, force, what);
+}
+
+/**
+ * What a config has under a name.
+ * @param {Call} call @param {"emitters" | "streams"} list @param {string} name @param {string} [file] any
+ */
+async function entryIn({ context, session }, list, name, file) {
+  const configured = await context.services.emitters.configured({ session: session.id });
+  return configured[list].find(
+    (/** @type {any} */ one) => one.spec.name === name && (file ?? one.file) === one.file,
+  );
+}
+
 /** What of the arguments is an entry of a config. @param {Record<string, unknown>} args */
 function entryOf({ force: _force, scope: _scope, file: _file, ...entry }) {
   return entry;
@@ -175,17 +100,39 @@ async function requireConsent({ consent, session }, spec) {
   if (why) throw new ToolError("INTERNAL", `${spec.name} does not run: ${why}`);
 }
 
+/**
+ * Where nothing but a name is given: the emitter of a config that has it, such as one without autoStart.
+ * @param {Call} call @param {Record<string, unknown>} given @returns {Promise<Emitter | undefined>}
+ */
+async function startedByName(call, { name, force: _force, ...more }) {
+  const entry = Object.keys(more).length === 0 && (await entryIn(call, "emitters", String(name)));
+  if (!entry) return undefined;
+  const { emitters, session } = call;
+  if (!entry.allowed) throw refused(`${entry.path} has it, and the user has not allowed it yet`);
+  const former = emitters.of(session).find(({ spec, allowed }) => allowed && spec.name === name);
+  if (former?.state === "ended") await emitters.remove(former, "it begins again");
+  return checked(() => emitters.configured.begin(session, entry));
+}
+
 /** @param {Call} call @param {Record<string, unknown>} args */
 export async function startEmitter(call, args) {
+  const configured = await startedByName(call, args);
+  if (configured) return emitterView(configured);
   const read = readEmitter(args, { origin: "tool" });
   if (read.ok === false) throw problemsOf(read);
   const { spec, notes } = read;
   const { emitters, session } = call;
   const former = emitters.find(session, spec.name);
   const replaces = args.force === true;
-  if (former && former.state !== "ended" && replaces) {
-    await requireOwnership(call, former, true, "replace");
-  }
+  const isReplaced = former && former.state !== "ended" && replaces;
+  const { file } = spec;
+  const entry = spec.scope === "persistent" && (await entryIn(call, "emitters", spec.name, file));
+  await requireAll(
+    call,
+    [isReplaced ? former : undefined, entry || undefined],
+    replaces,
+    "replace",
+  );
   await requireConsent(call, spec);
   const emitter = await checked(() => emitters.start(spec, session, { replaces }));
   // One of another scope is still there.
@@ -193,29 +140,35 @@ export async function startEmitter(call, args) {
     await emitters.remove(former, "replaced");
   }
   const told = [...notes];
-  if (spec.scope === "persistent") told.push(await saved(call, emitter, args));
+  if (spec.scope === "persistent") told.push(await savedNew(call, emitter, args));
   return { ...emitterView(emitter), ...(told.length > 0 && { notes: told }) };
 }
 
+/** @param {Call} call @param {Emitter} emitter @param {Record<string, unknown>} entry @returns {Promise<string>} for the model */
+async function saved({ context, emitters, session }, emitter, entry) {
+  const { file } = emitter.spec;
+  const asked = { session: session.id, file, entry };
+  const { path, digest, allow } = await context.services.emitters.save(asked);
+  emitters.configured.saved(session, emitter, digest);
+  if (!allow) return `Saved in ${path}. It starts by itself in the next session.`;
+  return `Saved in ${path}. It starts by itself once the user has allowed it: ${allow}`;
+}
+
 /** @param {Call} call @param {Emitter} emitter @param {Record<string, unknown>} args @returns {Promise<string>} for the model */
-async function saved({ context, emitters, session }, emitter, args) {
-  const { file = "project", managedBy } = emitter.spec;
-  const entry = { ...entryOf(args), managedBy };
+async function savedNew(call, emitter, args) {
   try {
-    const { path, digest, allow } = await context.services.emitters.save({
-      ...{ session: session.id, file, entry },
-    });
-    emitters.configured.saved(session, emitter, digest);
-    if (!allow) return `Saved in ${path}. It starts by itself in the next session.`;
-    return `Saved in ${path}. It starts by itself once the user has allowed it: ${allow}`;
+    return await saved(call, emitter, { ...entryOf(args), managedBy: emitter.spec.managedBy });
   } catch (error) {
-    await emitters.remove(emitter, "it could not be saved");
+    await call.emitters.remove(emitter, "it could not be saved");
     throw error;
   }
 }
 
 /** The user's own hand, such as `copilot-tap emit`: what is his stays his. @param {Call} call @param {Record<string, unknown>} given */
-export async function startByUser({ emitters, session }, given) {
+export async function startByUser(call, given) {
+  const { emitters, session } = call;
+  const configured = await startedByName(call, given);
+  if (configured) return emitterView(configured);
   const read = readEmitter({ managedBy: "userOwned", ...given }, { origin: "tool", hand: "user" });
   if (read.ok === false) throw problemsOf(read);
   if (read.spec.scope === "persistent") {
@@ -233,24 +186,38 @@ export async function stopByUser(call, { name }) {
 
 /** @param {Call} call @param {Record<string, unknown>} args */
 export async function stopEmitter(call, { name, scope, force }) {
-  const { context, emitters, session } = call;
-  const emitter = found(call, name);
-  await requireOwnership(call, emitter, force, "stop");
-  await emitters.end(emitter, "by the model");
-  if (scope !== "persistent" || emitter.spec.scope !== "persistent") return emitterView(emitter);
-  const file = emitter.spec.file ?? "project";
-  await context.services.emitters.remove({ session: session.id, file, name: emitter.spec.name });
-  return { ...emitterView(emitter), notes: ["Its entry of the config is removed."] };
+  const there = call.emitters.find(call.session, String(name));
+  const isKept = scope === "persistent" && (there?.spec.scope ?? scope) === scope;
+  const entry = isKept && (await entryIn(call, "emitters", String(name), there?.spec.file));
+  const emitter = there ?? (entry ? undefined : found(call, name));
+  await requireAll(call, [emitter, entry || undefined], force, "stop");
+  if (emitter) await call.emitters.end(emitter, "by the model");
+  if (!isKept) return emitterView(found(call, name));
+  const { file } = emitter?.spec ?? entry;
+  const { context, session } = call;
+  await context.services.emitters.remove({ session: session.id, file, name: String(name) });
+  const notes = ["Its entry of the config is removed."];
+  return emitter ? { ...emitterView(emitter), notes } : { name, notes };
 }
 
 /** @param {Call} call @param {{name?: string}} [args] */
-export function listEmitters(call, { name } = {}) {
+export async function listEmitters(call, { name } = {}) {
   if (name !== undefined) return { emitters: [emitterView(found(call, name))] };
+  const { context, session } = call;
+  const read = await context.services.emitters.configured({ session: session.id });
+  const there = new Set(call.emitters.of(session).map(({ spec }) => spec.name));
+  const waiting = read.emitters
+    .filter((/** @type {any} */ one) => !there.has(one.name))
+    .map((/** @type {any} */ { name: label, path, allowed }) => ({ name: label, path, allowed }));
   const { list, left } = listed(call.emitters.of(call.session), emitterView, (emitter) => ({
     name: emitter.spec.name,
-    state: stateText(emitter),
+    state: views.stateText(emitter),
   }));
-  return { emitters: list, ...(left > 0 && { more: left }) };
+  return {
+    emitters: list,
+    ...(waiting.length > 0 && { configured: waiting }),
+    ...(left > 0 && { more: left }),
+  };
 }
 
 /** @param {Record<string, unknown>} args */
@@ -265,8 +232,13 @@ function rulesOf({ name, eventFilter, includePattern, excludePattern, notifyPatt
 /** @param {Call} call @param {Record<string, unknown>} args */
 export async function setEventFilter(call, args) {
   const emitter = found(call, args.name);
+  const { spec, feed } = emitter;
   const { rules, notes } = rulesOf(args);
-  const { lines, slow } = await checked(() => emitter.feed.test(rules, TRIED));
+  if (args.managedBy !== undefined) notes.push('"managedBy" has no effect: it is the emitter\'s.');
+  if (args.scope === "persistent" && spec.scope !== "persistent") {
+    throw refused(`${spec.name} is temporary: its filter is in no config`);
+  }
+  const { lines, slow } = await checked(() => feed.test(rules, TRIED));
   /** @type {Record<string, number>} */
   const counts = {};
   for (const { outcome } of lines) counts[outcome] = (counts[outcome] ?? 0) + 1;
@@ -281,10 +253,13 @@ export async function setEventFilter(call, args) {
     ),
   };
   const more = { tried, notes: [...notes, ...warnings] };
-  if (args.test === true) return { name: emitter.spec.name, applied: false, ...more };
+  if (args.test === true) return { name: spec.name, applied: false, ...more };
   await requireOwnership(call, emitter, args.force, "change the filter of");
-  await checked(() => emitter.feed.setRules(rules));
-  return { name: emitter.spec.name, applied: true, rules: rules.length, ...more };
+  await checked(() => feed.setRules(rules));
+  if (args.scope === "persistent") {
+    more.notes.push(await saved(call, emitter, emitterEntry({ ...spec, rules })));
+  }
+  return { name: spec.name, applied: true, rules: rules.length, ...more };
 }
 
 /** @param {Call} call @param {unknown} channel @returns {Feed[]} */
@@ -318,7 +293,7 @@ export async function listStreams({ context, emitters, session }) {
       ? (feeds.find(({ subscribe }) => subscribe)?.delivery ?? "off")
       : "off",
     lines: feeds.reduce((sum, feed) => sum + feed.counters().kept, 0),
-    ...lastOf(feeds),
+    ...views.lastOf(feeds),
   });
   const query = { collection: "push", where: { session: session.id }, limit: MOST_HISTORY };
   const { records } = await context.services.records.query(query).catch(() => ({ records: [] }));
@@ -332,15 +307,8 @@ export async function listStreams({ context, emitters, session }) {
   const { list, left } = listed([...emitters.streamsOf(session)], own, ([channel]) => ({
     channel,
   }));
-  const last = [...pushed.values()].slice(0, MOST_IN_FULL);
+  const last = [...pushed.values()].slice(0, views.MOST_IN_FULL);
   return { streams: [...list, ...last], ...(left > 0 && { more: left }) };
-}
-
-/** @param {Feed[]} feeds */
-function lastOf(feeds) {
-  const all = feeds.flatMap((feed) => feed.history({ last: 1 }));
-  const last = all.sort((a, b) => b.at - a.at)[0];
-  return last ? { last: lineView(last) } : {};
 }
 
 /** @param {Call} call @param {{channel: string, message: string, source?: string, description?: string}} args */
@@ -350,42 +318,50 @@ export async function post({ emitters, session }, { channel, message, source, de
   if (read.ok === false) throw problemsOf(read);
   const feed = await checked(() => emitters.streams.open(session, read.spec));
   feed.post(source ? `${inLine(source)}: ${message}` : message);
-  return { channel, posted: true, ...lastOf([feed]) };
+  return { channel, posted: true, ...views.lastOf([feed]) };
 }
 
 /** @param {Call} call @param {Record<string, any>} args */
-export async function enableInjector(call, { channel, delivery, description, force }) {
-  const read = readStream({
-    ...{ name: channel, subscribe: true },
-    ...(delivery !== undefined && { delivery }),
-    ...(description !== undefined && { description }),
-  });
+export async function enableInjector(call, args) {
+  return setInjectors(call, { ...args, subscribe: true });
+}
+
+/** @param {Call} call @param {Record<string, any>} args */
+export async function disableInjector(call, args) {
+  return setInjectors(call, { ...args, subscribe: false });
+}
+
+/** @param {Call} call @param {Record<string, any>} args */
+async function setInjectors(call, { channel, force, scope, ...given }) {
+  const isKept = scope === "persistent";
+  const entry = isKept ? await entryIn(call, "streams", channel) : undefined;
+  const { managedBy = "modelOwned" } = entry?.spec ?? {};
+  const read = readStream({ name: channel, managedBy, ...given });
   if (read.ok === false) throw problemsOf(read);
-  await setInjectors(call, channel, true, read.spec.delivery, force);
-  return { channel, injector: read.spec.delivery };
-}
-
-/** @param {Call} call @param {Record<string, any>} args */
-export async function disableInjector(call, { channel, force }) {
-  await setInjectors(call, channel, false, "important", force);
-  return { channel, injector: "off" };
-}
-
-/** @param {Call} call @param {string} channel @param {boolean} subscribe @param {"important" | "all"} delivery @param {unknown} force */
-async function setInjectors(call, channel, subscribe, delivery, force) {
+  const { subscribe, delivery } = read.spec;
   const { emitters, session } = call;
-  const feeds = emitters.streamsOf(session).get(channel);
-  if (!feeds && subscribe) {
-    const feed = await checked(() => emitters.streams.open(session, { name: channel }));
-    return feed.setInjector(true, delivery);
+  if ((subscribe || isKept) && !emitters.streamsOf(session).has(channel)) {
+    await checked(() => emitters.streams.open(session, { name: channel }));
   }
+  const feeds = feedsOf(call, channel);
   const own = emitters.of(session).filter(({ feed }) => feed.stream === channel);
-  for (const emitter of own) {
-    await requireOwnership(call, emitter, force, "change the injector of");
-  }
-  const ofEmitters = new Set(own.map(({ feed }) => feed));
-  for (const feed of (feeds ?? []).filter((one) => !ofEmitters.has(one))) {
-    await requireOwnership(call, { spec: feed }, force, "change the injector of");
-  }
-  for (const feed of feedsOf(call, channel)) feed.setInjector(subscribe, delivery);
+  const others = feeds.filter((feed) => own.every((emitter) => emitter.feed !== feed));
+  const changed = [...own, ...others.map((feed) => ({ spec: feed })), entry];
+  await requireAll(call, changed, force, "change the injector of");
+  for (const feed of feeds) feed.setInjector(subscribe, delivery);
+  if (given.managedBy) for (const feed of others) feed.managedBy = read.spec.managedBy;
+  const answer = { channel, injector: subscribe ? delivery : "off" };
+  if (!isKept) return answer;
+  return { ...answer, notes: [await savedStream(call, entry ?? {}, read.spec)] };
+}
+
+/**
+ * @param {Call} call @param {{file?: string, spec?: Partial<import("../../base/emitter-spec.mjs").StreamSpec>}} entry of the config
+ * @param {import("../../base/emitter-spec.mjs").StreamSpec} injector @returns {Promise<string>} for the model
+ */
+async function savedStream({ context, session }, { file = "project", spec = {} }, injector) {
+  const entry = streamEntry({ ...spec, ...injector, rules: spec.rules ?? [] });
+  const asked = { session: session.id, file, entry, list: "streams" };
+  const { path } = await context.services.emitters.save(asked);
+  return `Saved in ${path}.`;
 }

@@ -94,7 +94,7 @@ test("says what is wrong, and what to do", async (t) => {
   const { emit } = await setUp(t);
   const cases = [
     [["start"], 2, /say which/],
-    [["start", "a"], 2, /say a name, and after -- a command/],
+    [["start", "a"], 1, /command: is missing: give "command"/],
     [["start", "a", "--every", "0s", "--", "true"], 1, /every: expected a time/],
     [["start", "a", "--inject", "(", "--", "true"], 1, /rule 1: match: not a regular expression/],
     [["stop", "nobody"], 1, /no emitter has this name; there is no emitter yet/],

@@ -1,0 +1,124 @@
+// Emitters and streams of configs: what the model changes there, and what an emitter has of its stream.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { homeFolder, setUp, until, USER_HOME } from "./emitters-rig.mjs";
+
+/** @param {string} folder @param {object} config */
+const writeTo = (folder, config) =>
+  fs.writeFileSync(path.join(folder, "tap.config.json"), JSON.stringify(config, null, 2));
+/** @param {string} folder */
+const readIn = (folder) =>
+  JSON.parse(fs.readFileSync(path.join(folder, "tap.config.json"), "utf8"));
+
+test("an entry of the user's is changed only with his yes, also where it does not run", async (t) => {
+  const { call, cwd, session } = await setUp(t);
+  const config = { emitters: [{ name: "mine", command: "echo his", ownership: "userOwned" }] };
+  writeTo(cwd, config);
+  const start = { name: "mine", command: "echo other", scope: "persistent" };
+  const stop = { name: "mine", scope: "persistent" };
+  for (const [tool, args] of /** @type {const} */ ([
+    ["tap_start_emitter", start],
+    ["tap_stop_emitter", stop],
+  ])) {
+    assert.match((await call(tool, args)).text, /mine is the user's: with "force": true/);
+    const answering = until(() => {
+      const isIt = (/** @type {any} */ one) =>
+        one.type === "session.request" && /the emitter mine/.test(JSON.stringify(one));
+      const at = session.events.findIndex(isIt);
+      if (at < 0) return false;
+      const [{ requestId }] = session.events.splice(at, 1);
+      session.send({ type: "session.result", requestId, result: { answer: "no" } });
+      return true;
+    }, "the question");
+    const [refused] = await Promise.all([call(tool, { ...args, force: true }), answering]);
+    assert.match(refused.text, /the user has refused/);
+  }
+  assert.deepEqual(readIn(cwd), config);
+  writeTo(cwd, { emitters: [{ ...config.emitters[0], ownership: "modelOwned" }] });
+  const { notes } = await call("tap_stop_emitter", stop);
+  assert.deepEqual(
+    [notes, readIn(cwd)],
+    [["Its entry of the config is removed."], { emitters: [] }],
+  );
+});
+
+test("a filter and an injector are kept in the config where the scope says so", async (t) => {
+  const { call, cwd } = await setUp(t);
+  const command = "while sleep 0.1; do echo beat; done";
+  const entry = { name: "log", command, channel: "ops", autoStart: false };
+  await call("tap_start_emitter", { ...entry, scope: "persistent" });
+  const eventFilter = [{ match: "beat", outcome: "surface", cooldown: "1h" }];
+  const set = await call("tap_set_event_filter", { name: "log", eventFilter, scope: "persistent" });
+  assert.match(set.notes.at(-1), /^Saved in /);
+  const saved = readIn(cwd).emitters[0];
+  assert.deepEqual(saved, { ...entry, managedBy: "modelOwned", eventFilter });
+  await call("tap_enable_injector", { channel: "ops", delivery: "all", scope: "persistent" });
+  const kept = { name: "ops", subscribe: true, delivery: "all", managedBy: "modelOwned" };
+  assert.deepEqual(readIn(cwd).streams, [kept]);
+  const off = await call("tap_disable_injector", {
+    ...{ channel: "ops", scope: "persistent", managedBy: "modelOwned" },
+  });
+  assert.equal(off.injector, "off");
+  const { delivery: _all, ...important } = kept;
+  assert.deepEqual(readIn(cwd).streams, [{ ...important, subscribe: false }]);
+  await new Promise((resolve) => setTimeout(resolve, 4000)); // a changed config is seen by then
+  const { emitters } = await call("tap_list_emitters", { name: "log" });
+  assert.deepEqual([emitters[0].state, emitters[0].injector], ["running", "off"]);
+  const temporary = { name: "now", command: "sleep 1000" };
+  await call("tap_start_emitter", temporary);
+  const refused = await call("tap_set_event_filter", {
+    name: "now",
+    eventFilter,
+    scope: "persistent",
+  });
+  assert.match(refused.text, /now is temporary: its filter is in no config/);
+});
+
+test("an emitter of a config has the injector of its stream, and follows it", async (t) => {
+  const home = homeFolder(t);
+  const file = path.join(home, "tap", "config.json");
+  const command = "while sleep 0.1; do echo beat; done";
+  const emitters = ["ops", "own"].map((name) => ({ name, command, stream: "ops" }));
+  Object.assign(emitters[1], { delivery: "surface" });
+  const write = (/** @type {object} */ sessionInjector) => {
+    const config = { ...USER_HOME, emitters, streams: [{ name: "ops", sessionInjector }] };
+    fs.writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
+  };
+  write({ enabled: true, delivery: "all", ownership: "userOwned" });
+  const { call } = await setUp(t, {}, home);
+  const injectors = async () =>
+    (await call("tap_list_emitters")).emitters.map(
+      (/** @type {any} */ { injector, runs }) => `${injector} ${runs}`,
+    );
+  await until(async () => (await injectors()).join() === "all 1,important 1", injectors);
+  write({ enabled: false });
+  await until(async () => (await injectors()).join() === "off 1,important 1", injectors);
+});
+
+test("an emitter of a config without autoStart is listed, and begins when it is asked for by name", async (t) => {
+  const home = homeFolder(t);
+  const emitters = [{ name: "asked", command: "echo ready", autoStart: false }];
+  const config = JSON.stringify({ ...USER_HOME, emitters });
+  fs.writeFileSync(path.join(home, "tap", "config.json"), config, { mode: 0o600 });
+  const { call, control, session, cwd } = await setUp(t, {}, home);
+  writeTo(cwd, { emitters: [{ name: "strange", command: "echo no" }] });
+  const list = await call("tap_list_emitters");
+  assert.deepEqual(
+    list.configured.map(({ name, allowed }) => `${name} ${allowed}`),
+    ["strange false", "asked true"],
+  );
+  assert.match((await call("tap_start_emitter", { name: "strange" })).text, /not allowed it yet/);
+  assert.match((await call("tap_start_emitter", { name: "none" })).text, /command: is missing/);
+  const started = await call("tap_start_emitter", { name: "asked" });
+  assert.equal(started.scope, "persistent", JSON.stringify(started));
+  const ended = async () => (await call("tap_list_emitters")).emitters[0].state === "ended";
+  await until(ended, "its end");
+  const asked = JSON.stringify({ do: "start", name: "asked" });
+  const command = { name: "tap-emit", arguments: asked, session: session.id };
+  const { text } = await control.request("features.command", command);
+  assert.notEqual(JSON.parse(text).answer.id, started.id, text);
+  await until(ended, "its second end");
+});
