@@ -50,6 +50,12 @@ export const leadsOut = (relative) =>
   isAbsolute(relative) ||
   path.posix.normalize(relative.replaceAll("\\", "/")).split("/")[0] === "..";
 
+/** A folder of the workspace that is given in full, as it is from there. @param {string} cwd @param {string} folder */
+export function fromWorkspace(cwd, folder) {
+  const way = isAbsolute(cwd) ? path.relative(folder, cwd) : cwd;
+  return leadsOut(way) ? cwd : way || ".";
+}
+
 /** @param {Fields} fields @returns {Kind | undefined} */
 function kindOf(fields) {
   const given = SOURCES.filter(([name]) => fields.has(name));

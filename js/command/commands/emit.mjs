@@ -2,7 +2,7 @@
 
 import fs from "node:fs";
 import { bySessionUse } from "../../base/inspection.mjs";
-import { inLine, visible } from "../../base/visible.mjs";
+import { inLine } from "../../base/visible.mjs";
 import { faint, Output } from "../../views/output.mjs";
 import { clock, localTime } from "../../views/wording.mjs";
 import { Failure, usage } from "../failure.mjs";
@@ -163,10 +163,10 @@ async function run(given) {
         output.say("No emitter is here. copilot-tap emit start begins one.");
       }
       all.forEach((/** @type {any} */ one) => showEmitter(output, one));
-      for (const { name: label, path, allowed } of configured) {
+      for (const { name: label, file, allowed } of configured) {
         const how = allowed ? "not started: copilot-tap emit start and its name" : "not allowed";
         output.say(`${inLine(label)}  ${how}`);
-        output.say(faint(`  ${visible(path)}`));
+        output.say(faint(`  in the ${file === "user" ? "user" : "project"}'s config`));
       }
       if (answer.more) output.say(`and ${answer.more} more`);
     });

@@ -2,6 +2,7 @@
 
 import { emitterEntry, streamEntry } from "../../base/emitter-entry.mjs";
 import { readEmitter, readStream } from "../../base/emitter-spec.mjs";
+import { fromWorkspace } from "../../base/emitter-work.mjs";
 import { inLine, visible } from "../../base/visible.mjs";
 import { ToolError } from "../../../sdk/node/errors.mjs";
 import { scheduleText } from "./schedule-text.mjs";
@@ -17,6 +18,7 @@ import * as views from "./views.mjs";
 
 const MOST_HISTORY = 200;
 const FEW = 20;
+const INSTEAD = 'stop it first, choose another name, or say "force": true to replace it';
 /** Of lines that a filter is tried on. */
 const TRIED = 200;
 
@@ -114,25 +116,24 @@ async function startedByName(call, { name, force: _force, ...more }) {
   return checked(() => emitters.configured.begin(session, entry));
 }
 
-/** @param {Call} call @param {Record<string, unknown>} args */
-export async function startEmitter(call, args) {
-  const configured = await startedByName(call, args);
+/** @param {Call} call @param {Record<string, unknown>} given */
+export async function startEmitter(call, given) {
+  const configured = await startedByName(call, given);
   if (configured) return emitterView(configured);
+  const { cwd } = given;
+  const isText = typeof cwd === "string";
+  const args = isText ? { ...given, cwd: fromWorkspace(cwd, call.session.cwd) } : given;
   const read = readEmitter(args, { origin: "tool" });
   if (read.ok === false) throw problemsOf(read);
   const { spec, notes } = read;
   const { emitters, session } = call;
   const former = emitters.find(session, spec.name);
   const replaces = args.force === true;
-  const isReplaced = former && former.state !== "ended" && replaces;
+  const isThere = former !== undefined && former.state !== "ended";
+  if (isThere && !replaces) throw refused(`there is an emitter ${spec.name} already: ${INSTEAD}`);
   const { file } = spec;
   const entry = spec.scope === "persistent" && (await entryIn(call, "emitters", spec.name, file));
-  await requireAll(
-    call,
-    [isReplaced ? former : undefined, entry || undefined],
-    replaces,
-    "replace",
-  );
+  await requireAll(call, [isThere ? former : undefined, entry || undefined], replaces, "replace");
   await requireConsent(call, spec);
   const emitter = await checked(() => emitters.start(spec, session, { replaces }));
   // One of another scope is still there.
@@ -192,7 +193,7 @@ export async function stopEmitter(call, { name, scope, force }) {
   const emitter = there ?? (entry ? undefined : found(call, name));
   await requireAll(call, [emitter, entry || undefined], force, "stop");
   if (emitter) await call.emitters.end(emitter, "by the model");
-  if (!isKept) return emitterView(found(call, name));
+  if (emitter && !isKept) return emitterView(emitter);
   const { file } = emitter?.spec ?? entry;
   const { context, session } = call;
   await context.services.emitters.remove({ session: session.id, file, name: String(name) });
@@ -208,7 +209,7 @@ export async function listEmitters(call, { name } = {}) {
   const there = new Set(call.emitters.of(session).map(({ spec }) => spec.name));
   const waiting = read.emitters
     .filter((/** @type {any} */ one) => !there.has(one.name))
-    .map((/** @type {any} */ { name: label, path, allowed }) => ({ name: label, path, allowed }));
+    .map((/** @type {any} */ { name: label, file, allowed }) => ({ name: label, file, allowed }));
   const { list, left } = listed(call.emitters.of(call.session), emitterView, (emitter) => ({
     name: emitter.spec.name,
     state: views.stateText(emitter),

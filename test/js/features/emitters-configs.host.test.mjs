@@ -107,8 +107,8 @@ test("an emitter of a config without autoStart is listed, and begins when it is 
   writeTo(cwd, { emitters: [{ name: "strange", command: "echo no" }] });
   const list = await call("tap_list_emitters");
   assert.deepEqual(
-    list.configured.map(({ name, allowed }) => `${name} ${allowed}`),
-    ["strange false", "asked true"],
+    list.configured.map(({ name, file, allowed }) => `${name} ${file} ${allowed}`),
+    ["strange project false", "asked user true"],
   );
   assert.match((await call("tap_start_emitter", { name: "strange" })).text, /not allowed it yet/);
   assert.match((await call("tap_start_emitter", { name: "none" })).text, /command: is missing/);
@@ -121,4 +121,25 @@ test("an emitter of a config without autoStart is listed, and begins when it is 
   const { text } = await control.request("features.command", command);
   assert.notEqual(JSON.parse(text).answer.id, started.id, text);
   await until(ended, "its second end");
+});
+
+test("a name is one emitter's in a session, and a folder may be given in full", async (t) => {
+  const home = homeFolder(t);
+  const emitters = [{ name: "mine", command: "sleep 1000" }];
+  const config = JSON.stringify({ ...USER_HOME, emitters });
+  fs.writeFileSync(path.join(home, "tap", "config.json"), config, { mode: 0o600 });
+  const { call, cwd } = await setUp(t, {}, home);
+  await until(async () => (await call("tap_list_emitters")).emitters.length === 1, "the user's");
+  const other = await call("tap_start_emitter", { name: "mine", command: "sleep 1000" });
+  assert.match(other.text, /there is an emitter mine already: stop it first/);
+  const folder = path.join(cwd, "inner");
+  fs.mkdirSync(folder);
+  await call("tap_start_emitter", { name: "where", command: "pwd", cwd: folder });
+  const texts = async () =>
+    (await call("tap_stream_history", { channel: "where" })).lines.map(({ text }) => text);
+  await until(async () => (await texts()).includes(folder), texts);
+  for (const outside of [path.dirname(cwd), `${cwd}-more`, path.join(cwd, "..", "x")]) {
+    const refused = await call("tap_start_emitter", { name: "out", command: "pwd", cwd: outside });
+    assert.match(refused.text, /cwd: expected a folder inside the workspace/, outside);
+  }
 });
