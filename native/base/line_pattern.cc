@@ -34,9 +34,14 @@ Result<LinePattern, PatternError> LinePattern::compile(std::string_view pattern)
   // With callouts it is larger: what Pattern refuses is refused.
   const auto checked = pcre::compile(pattern, pcre::Callouts::Yes);
   if (!checked) return checked.error();
-  auto compiled = pcre::compile(pattern, pcre::Callouts::No);
-  if (!compiled) return compiled.error();
-  return LinePattern(Code(compiled.value().release()), pattern);
+  return LinePattern(pattern);
+}
+
+bool LinePattern::ready() const {
+  if (code_ != nullptr) return true;
+  auto compiled = pcre::compile(text_, pcre::Callouts::No);
+  if (compiled) code_.reset(compiled.value().release());
+  return code_ != nullptr;
 }
 
 // Returns: what PCRE2 returns. It counts steps at each place where a match may start.
@@ -62,7 +67,7 @@ int LinePattern::runTimed(std::string_view line, PatternBudget& budget) {
 }
 
 Match LinePattern::matches(std::string_view line, PatternBudget& budget) {
-  if (isSlow_ && budget.left.count() <= 0) return Match::TimedOut;
+  if (!ready() || (isSlow_ && budget.left.count() <= 0)) return Match::TimedOut;
   if (++uses_ == kUsesUntilJit &&
       pcre::sizeOf(code_.get(), PCRE2_INFO_SIZE) <= Pattern::kMaxJitBytes) {
     isMachineCode_ = pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE) == 0;
@@ -85,6 +90,7 @@ Match LinePattern::careful(std::string_view line, PatternBudget& budget) {
 }
 
 std::vector<LinePattern::Group> LinePattern::groups(std::string_view line) const {
+  if (!ready()) return {};
   const int found = run(line);
   uint32_t count = 0;
   uint32_t width = 0;
@@ -107,9 +113,11 @@ std::vector<LinePattern::Group> LinePattern::groups(std::string_view line) const
 }
 
 size_t LinePattern::bytes() const {
-  const size_t own = pcre::sizeOf(code_.get(), PCRE2_INFO_SIZE) +
-                     pcre::sizeOf(code_.get(), PCRE2_INFO_JITSIZE) + text_.capacity();
-  return own + (careful_ == nullptr ? 0 : careful_->bytes());
+  size_t own = text_.capacity() + (careful_ == nullptr ? 0 : careful_->bytes());
+  for (const uint32_t part : {PCRE2_INFO_SIZE, PCRE2_INFO_JITSIZE}) {
+    if (code_ != nullptr) own += pcre::sizeOf(code_.get(), part);
+  }
+  return own;
 }
 
 }  // namespace tap

@@ -31,7 +31,8 @@ class LinePattern {
   static constexpr std::chrono::microseconds kFastTime{100};
   static constexpr uint32_t kUsesPerLook = 64;
 
-  // Refuses what Pattern::compile refuses.
+  // Refuses what Pattern::compile refuses. The first line compiles it: what is never matched takes
+  // no memory but for its text.
   static Result<LinePattern, PatternError> compile(std::string_view pattern);
 
   // As Pattern::matches. Only a slow match, or one of many steps, uses the budget up. Once it is
@@ -56,13 +57,15 @@ class LinePattern {
   };
   using Code = std::unique_ptr<pcre2_real_code_8, Free>;
 
-  LinePattern(Code code, std::string_view text) : code_(std::move(code)), text_(text) {}
+  explicit LinePattern(std::string_view text) : text_(text) {}
 
+  // Returns: whether there is code to run.
+  [[nodiscard]] bool ready() const;
   [[nodiscard]] int run(std::string_view line) const;
   [[nodiscard]] int runTimed(std::string_view line, PatternBudget& budget);
   [[nodiscard]] Match careful(std::string_view line, PatternBudget& budget);
 
-  Code code_;
+  mutable Code code_;  // none until the first line
   std::string text_;
   uint64_t uses_ = 0;
   bool isMachineCode_ = false;
