@@ -2,6 +2,7 @@
 // never answers: such a session counts as one without a user, and each dialog has a time limit.
 
 import { messageOf } from "../base/errors.mjs";
+import { shortened } from "../base/visible.mjs";
 import { answered, READS, showDialog } from "./rpc.mjs";
 
 const MOST_QUESTION = 2000;
@@ -14,6 +15,7 @@ const LATE_MS = 600_000;
  * `none`: nobody has said anything; `reason` says why. `asked: false`: no question was shown.
  * @typedef {{answer: "yes" | "no" | "none", reason?: string, asked?: false}} Answer
  */
+/** `of`: of what it leaves out. @typedef {{text: string, of?: string, timeoutMs?: number}} Question */
 /** @typedef {import("./rpc.mjs").Session} Session */
 
 /** @param {string} reason @returns {Answer} */
@@ -33,7 +35,7 @@ async function obstacle(session) {
 }
 
 /** @param {string} message */
-const question = (message) => ({
+const dialog = (message) => ({
   message,
   requestedSchema: {
     type: "object",
@@ -66,59 +68,63 @@ async function inTime(answer, timeoutMs = MOST_DIALOG_MS) {
   }
 }
 
+/** @param {Question} question */
+const whatOf = ({ text, of = "" }) => `${of}\n${text}`;
+
 export class Dialogs {
-  /** One that is open, perhaps beyond its time. @type {{text: string, answer: Promise<Answer>} | undefined} */
+  /** One that is open, perhaps beyond its time. @type {{what: string, answer: Promise<Answer>} | undefined} */
   #open;
-  /** What the user has said too late to what the agent wanted to run. @type {{text: string, answer: Answer, at: number} | undefined} */
+  /** What the user has said too late to what the agent wanted to run. @type {{what: string, answer: Answer, at: number} | undefined} */
   #late;
 
   /**
    * The user's yes to what the agent wants to run: not asked where he has allowed everything. Who takes longer than
    * the question waits has not refused: his answer counts when the agent asks for the same again. Never rejects.
-   * @param {Session} session @param {string} text @param {number} [timeoutMs]
+   * @param {Session} session @param {Question} question
    * @returns {Promise<Answer>}
    */
-  async consent(session, text, timeoutMs) {
+  async consent(session, question) {
     const said = await answered(() => READS.permissions(session)).catch(() => undefined);
     if ((said?.mode ?? said) === "allow-all") {
       return { answer: "yes", asked: false, reason: "the CLI allows everything" };
     }
-    if (this.#late?.text === text) {
+    const what = whatOf(question);
+    if (this.#late?.what === what) {
       const { answer, at } = this.#late;
       this.#late = undefined;
       if (performance.now() - at < LATE_MS) return answer;
     }
     const open = this.#open;
-    const answer = await (open?.text === text
-      ? inTime(open.answer, timeoutMs)
-      : this.ask(session, text, timeoutMs));
-    if (answer.answer !== "none" || answer.asked === false || this.#open?.text !== text)
+    const answer = await (open?.what === what
+      ? inTime(open.answer, question.timeoutMs)
+      : this.ask(session, question));
+    if (answer.answer !== "none" || answer.asked === false || this.#open?.what !== what)
       return answer;
     void this.#open.answer.then((later) => {
-      if (later.asked !== false) this.#late = { text, answer: later, at: performance.now() };
+      if (later.asked !== false) this.#late = { what, answer: later, at: performance.now() };
     });
     return nobody(`${answer.reason}. The question is still open: ask again once he has answered`);
   }
 
   /**
    * Never rejects.
-   * @param {Session} session @param {string} text @param {number} [timeoutMs]
+   * @param {Session} session @param {Question} question
    * @returns {Promise<Answer>}
    */
-  async ask(session, text, timeoutMs) {
+  async ask(session, question) {
     const why = await obstacle(session);
     if (why) return notAsked(why);
     if (this.#open) return nobody("another question of tap waits for the user already");
-    const open = { text, answer: this.#show(session, text.slice(0, MOST_QUESTION)) };
-    this.#open = open;
-    void open.answer.then(() => (this.#open = undefined));
-    return inTime(open.answer, timeoutMs);
+    const answer = this.#show(session, shortened(question.text, MOST_QUESTION));
+    this.#open = { what: whatOf(question), answer };
+    void answer.then(() => (this.#open = undefined));
+    return inTime(answer, question.timeoutMs);
   }
 
   /** @param {Session} session @param {string} text @returns {Promise<Answer>} */
   async #show(session, text) {
     try {
-      const shown = showDialog(session, question(text));
+      const shown = showDialog(session, dialog(text));
       if (shown === undefined) return notAsked("this version of the CLI has no dialogs");
       return read(await shown);
     } catch (error) {

@@ -29,14 +29,17 @@ function modeIn(mode, field) {
 }
 
 /** @param {any} params */
-function questionIn({ text, timeoutMs }) {
+function questionIn({ text, of, timeoutMs }) {
   if (typeof text !== "string" || text.trim() === "") {
     throw new Refused("INVALID", "text: expected a question");
   }
   if (timeoutMs !== undefined && !Number.isSafeInteger(timeoutMs)) {
     throw new Refused("INVALID", "timeoutMs: expected a whole number");
   }
-  return { text, timeoutMs };
+  if (of !== undefined && typeof of !== "string") {
+    throw new Refused("INVALID", "of: expected a text");
+  }
+  return { text, of, timeoutMs };
 }
 
 export class SessionRequests {
@@ -99,13 +102,11 @@ export class SessionRequests {
 
   /** @param {Session} session @param {any} params */
   async #ask(session, params) {
-    const { text, timeoutMs } = questionIn(params);
-    return this.#dialogs.ask(session, text, timeoutMs);
+    return this.#dialogs.ask(session, questionIn(params));
   }
 
   /** @param {Session} session @param {any} params */
   async #consent(session, params) {
-    const { text, timeoutMs } = questionIn(params);
-    return this.#dialogs.consent(session, text, timeoutMs);
+    return this.#dialogs.consent(session, questionIn(params));
   }
 }

@@ -3,9 +3,9 @@
 import { emitterEntry, streamEntry } from "../../base/emitter-entry.mjs";
 import { readEmitter, readStream } from "../../base/emitter-spec.mjs";
 import { fromWorkspace } from "../../base/emitter-work.mjs";
-import { inLine, visible } from "../../base/visible.mjs";
+import { inLine } from "../../base/visible.mjs";
 import { ToolError } from "../../../sdk/node/errors.mjs";
-import { scheduleText } from "./schedule-text.mjs";
+import { questionOf } from "./question.mjs";
 import * as views from "./views.mjs";
 
 /** @typedef {import("../../registry/installation.mjs").Context} Context */
@@ -93,12 +93,11 @@ function entryOf({ force: _force, scope: _scope, file: _file, ...entry }) {
   return entry;
 }
 
-/** The user's yes to a command, once in a session. @param {Call} call @param {import("../../base/emitter-spec.mjs").EmitterSpec} spec */
+/** @param {Call} call @param {import("../../base/emitter-spec.mjs").EmitterSpec} spec */
 async function requireConsent({ consent, session }, spec) {
-  const command = spec.command ?? spec.argv?.join(" ");
-  if (command === undefined || !consent) return;
-  const text = `The model asks tap to run in the background, as ${inLine(spec.name)} (${scheduleText(spec)}):\n  ${visible(command)}`;
-  const why = await consent.obstacle(session.id, text);
+  const asked = questionOf(spec);
+  if (asked === undefined || !consent) return;
+  const why = await consent.obstacle(session.id, asked.text, asked.whole);
   if (why) throw new ToolError("INTERNAL", `${spec.name} does not run: ${why}`);
 }
 
@@ -140,8 +139,8 @@ export async function startEmitter(call, given) {
   if (replaces && former && emitters.all().includes(former)) {
     await emitters.remove(former, "replaced");
   }
-  const told = [...notes];
-  if (spec.scope === "persistent") told.push(await savedNew(call, emitter, args));
+  const told =
+    spec.scope === "persistent" ? [...notes, await savedNew(call, emitter, args)] : notes;
   return { ...emitterView(emitter), ...(told.length > 0 && { notes: told }) };
 }
 

@@ -142,7 +142,8 @@ export class Making {
     for (const command of commands) {
       await this.requirePermission(id, { tool: "bash", args: { command } });
     }
-    const why = await this.#consent.obstacle(id, questionOf({ ...about, nodes }, commands));
+    const text = questionOf({ ...about, env, nodes }, commands);
+    const why = await this.#consent.obstacle(id, text, { ...about, nodes, setup, env });
     if (why) throw new PlanError("DENIED", why);
   }
 

@@ -1,8 +1,9 @@
 // What the user is asked before the model's plan runs: everything that it starts.
 
-import { inLine, visible } from "../../base/visible.mjs";
+import { inLine, shortened, visible } from "../../base/visible.mjs";
+import { variableLines } from "../../base/work-consent.mjs";
 
-const MOST_LINES = 12;
+const MOST_LINES = 8;
 const MOST_LINE = 120;
 
 /** @param {any} work that nobody has checked yet */
@@ -10,14 +11,29 @@ const isAgent = (work) =>
   work?.type === "agent" || (typeof work === "string" && /^@agent(\s|$)/.test(work));
 
 /** @param {string} text */
-const line = (text) => `  ${visible(text).slice(0, MOST_LINE)}`;
+const line = (text) => `  ${shortened(visible(text), MOST_LINE)}`;
+
+/** @param {any[]} works @returns {string[]} what agents may do besides */
+function allowances(works) {
+  const all = (/** @type {string} */ field) => [
+    ...new Set(works.flatMap((work) => (Array.isArray(work?.[field]) ? work[field] : []))),
+  ];
+  const said = /** @type {const} */ ([
+    ["write in", all("allowedFolders")],
+    ["reach", all("allowedUrls")],
+    ["call", all("tools")],
+  ]);
+  return said.flatMap(([what, list]) =>
+    list.length === 0 ? [] : [line(`agents may ${what} ${list.join(", ")}`)],
+  );
+}
 
 /**
- * @param {{name?: unknown, targetBranch?: unknown, nodes: any[]}} given a plan, or nodes for one
+ * @param {{name?: unknown, targetBranch?: unknown, env?: any, nodes: any[]}} given a plan, or nodes for one
  * @param {string[]} commands distinct
  * @returns {string}
  */
-export function questionOf({ name, targetBranch, nodes }, commands) {
+export function questionOf({ name, targetBranch, env, nodes }, commands) {
   const works = nodes.flatMap((node) => [node?.prechecks, node?.work, node?.postchecks]);
   const agents = works.filter(isAgent).length;
   const tools = works.filter((work) => work?.type === "tool").map((work) => `tool ${work.tool}`);
@@ -29,5 +45,7 @@ export function questionOf({ name, targetBranch, nodes }, commands) {
   const count =
     nodes.length === 1 ? "1 node in a git worktree" : `${nodes.length} nodes in worktrees`;
   const which = agents === 0 ? "" : `, ${agents} with an agent`;
-  return [`The model asks tap to ${what}: ${count}${which}${lands}.`, ...runs, ...more].join("\n");
+  const variables = Object.assign({}, env, ...works.map((work) => work?.env));
+  const rest = [...more, ...allowances(works), ...variableLines(variables)];
+  return [`The model asks tap to ${what}: ${count}${which}${lands}.`, ...runs, ...rest].join("\n");
 }

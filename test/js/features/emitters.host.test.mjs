@@ -52,6 +52,29 @@ test("a command's lines are filtered, kept, shown and put before the model with 
   assert.equal(injected().length, 1, "a stop is no unexpected end");
 });
 
+test("the user is asked for a command with its folder and variables, again for others, and for what is saved", async (t) => {
+  const { call, session, cwd } = await setUp(t);
+  fs.mkdirSync(path.join(cwd, "sub"));
+  const asked = () =>
+    session.events.filter(({ request }) => request === "consent").map(({ params }) => params.text);
+  const start = (/** @type {object} */ more) =>
+    call("tap_start_emitter", { name: "one", force: true, command: "true", ...more });
+  session.consent = { answer: "yes" };
+  await start({ cwd: "sub", env: { A: "1" } });
+  await start({ cwd: "sub", env: { A: "1" } });
+  assert.equal(asked().length, 1);
+  assert.match(asked()[0], /:\n {2}true\n {2}in the folder sub\n {2}with A=1$/);
+  await start({ cwd: "sub", env: { A: "2" } });
+  assert.equal(asked().length, 2, "another variable is another work");
+  session.consent = { answer: "no" };
+  const long = `true ${"#".repeat(1300)}; rm -rf .`;
+  assert.match((await start({ command: long })).text, /the user has refused/);
+  assert.match(asked()[2], /#… \(115 more\)$/);
+  const kept = { name: "kept", prompt: "go on", every: "1h", scope: "persistent", file: "user" };
+  assert.match((await call("tap_start_emitter", kept)).text, /the user has refused/);
+  assert.match(asked()[3], /to save it in your own config, for all folders:\n {2}go on$/);
+});
+
 test("an unexpected end is told, with the exit code and the last lines", async (t) => {
   const { call, injected, records } = await setUp(t);
   await call("tap_start_emitter", { name: "server", command: "echo listening; sleep 0.2; exit 7" });

@@ -142,6 +142,33 @@ test("the user is asked once for each plan of the model, and no answer is no", a
   assert.equal((await ask("list_copilot_plans")).plans.length, 2);
 });
 
+test("the question says what it leaves out, and a yes to it is none to another plan that looks alike", async (t) => {
+  const { ask, create, ended, session } = await plansRig(t);
+  const asked = () => session.events.filter(({ request }) => request === "consent");
+  const planOf = (/** @type {string} */ end) => ({
+    nodes: [
+      { id: "a", work: `echo one > one.txt; ${"true; ".repeat(30)}${end}` },
+      {
+        id: "b",
+        dependencies: ["a"],
+        work: { type: "process", executable: "touch", args: ["b.txt"], env: { DEEP: "1" } },
+      },
+    ],
+  });
+  session.consent = { answer: "yes" };
+  await ended(await create(planOf("true")));
+  const [{ params }] = asked();
+  assert.match(params.text, /\n {2}echo one > one\.txt; (true; )+.*… \(\d+ more\)\n/);
+  assert.match(params.text, /\n {2}with DEEP=1$/);
+  session.consent = { answer: "no" };
+  const other = await ask("create_copilot_plan", { name: "test", ...planOf("rm *") });
+  assert.match(other.text, /DENIED.*the user has refused/s);
+  assert.equal(asked().length, 2);
+  const agent = { type: "agent", instructions: "go", allowedUrls: ["example.com"] };
+  await ask("create_copilot_plan", { name: "x", nodes: [{ id: "a", work: agent }] });
+  assert.match(asked()[2].params.text, /\n {2}agents may reach example\.com$/);
+});
+
 test("a plan is a trace: attempts are below it, phases below these, and programs are told theirs", async (t) => {
   const { create, ended, control, git } = await plansRig(t);
   const planId = await create({

@@ -378,9 +378,42 @@ describe("ask", () => {
     assert.equal(shown, 2, "it was for one use");
   });
 
+  test("a yes that comes too late is to what was asked, whatever else looks the same", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    let answerNow = (_answer) => {};
+    const shown = [];
+    const elicitation = ({ message }) => {
+      shown.push(message);
+      return new Promise((resolve) => (answerNow = resolve));
+    };
+    const permissions = { getMode: async () => ({ mode: "manual" }) };
+    const { result } = await sessionOf(cli({ ui: { elicitation }, permissions }));
+    const turns = async () => {
+      for (let i = 0; i < 5; i += 1) await new Promise((resolve) => setImmediate(resolve));
+    };
+    const text = `Run ${"x".repeat(3000)}?`;
+    const first = result("consent", { text, of: "one", timeoutMs: 1000 });
+    await turns();
+    t.mock.timers.tick(1000);
+    assert.equal((await first).answer, "none");
+    assert.equal((await result("consent", { text, of: "two" })).answer, "none");
+    answerNow({ action: "accept", content: { answer: "yes" } });
+    await turns();
+    void result("consent", { text, of: "two" });
+    await turns();
+    assert.equal(shown.length, 2);
+    assert.match(shown[0], /^Run x{1996}… \(1005 more\)$/);
+  });
+
   test("takes nothing but a question", async () => {
     const { refusal } = await sessionOf(cli());
-    for (const params of [{}, { text: "" }, { text: 5 }, { text: "a", timeoutMs: "b" }]) {
+    for (const params of [
+      {},
+      { text: "" },
+      { text: 5 },
+      { text: "a", timeoutMs: "b" },
+      { text: "a", of: 1 },
+    ]) {
       assert.equal((await refusal("ask", params)).code, "INVALID");
     }
   });
