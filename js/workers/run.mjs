@@ -14,6 +14,17 @@ import { noTotals } from "./usage.mjs";
 
 const TICK_MS = 250;
 
+/** A folder of the root, as a shell reads its name: with * and the like. @param {string} folder */
+function isThere(folder) {
+  if (!/[*?[{]/.test(folder)) return fs.existsSync(folder);
+  const pattern = folder
+    .slice(1)
+    .replace(/[.+^$()|\\]/g, "\\$&")
+    .replace(/\{[^}]*\}?|\[[^\]]*\]?|\*/g, ".*")
+    .replaceAll("?", ".");
+  return fs.readdirSync("/").some((name) => new RegExp(`^${pattern}$`).test(name));
+}
+
 /** @param {Job} job @param {string[]} more folders of the CLI's own for this session */
 export function boundsOf(job, more = []) {
   return {
@@ -24,7 +35,7 @@ export function boundsOf(job, more = []) {
     tools: (job.tools ?? []).map(({ name }) => name),
     home: os.homedir(),
     resolve: resolved,
-    exists: (/** @type {string} */ folder) => fs.existsSync(folder),
+    exists: isThere,
   };
 }
 

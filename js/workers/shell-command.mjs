@@ -5,7 +5,13 @@ import path from "node:path";
 
 /** A simple command. `before`: what stands before its program. @typedef {{program: string, before: string[], words: string[]}} Segment */
 
-const SHELLS = new Set(["sh", "bash", "dash", "zsh", "ksh", "eval", "ssh", "xargs", "su"]);
+/** They run their words, or what they read. */
+const SHELLS = new Set(["sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "eval", "ssh", "xargs"])
+  .add("su")
+  .add("trap")
+  .add("watch")
+  .add("parallel")
+  .add("script");
 /** What stands before a program and is not one. */
 const BEFORE = new Set([
   "sudo",
@@ -31,72 +37,179 @@ const NETWORK = new Set(["curl", "wget", "ssh", "scp", "sftp", "rsync", "nc", "n
   .add("gh")
   .add("hub");
 const GIT_NETWORK = new Set(["fetch", "pull", "clone", "ls-remote"]);
-const GIT_WITH_VALUE = new Set(["-C", "-c", "--git-dir", "--work-tree", "--namespace"]);
+const GIT_WITH_VALUE = new Set(["-C", "-c", "--git-dir", "--work-tree", "--namespace"])
+  .add("--config-env")
+  .add("--attr-source")
+  .add("--super-prefix");
 /** Their words are text. */
 const PRINTING = new Set(["echo", "printf", "grep", "rg", "sed", "awk"]);
 const MOST_DEPTH = 4;
 
-/** The bodies of here-documents are data, but for a shell's. @param {string} text */
-const withoutBodies = (text) =>
-  text.replace(
-    /^(.*<<-?[ \t]*(['"]?)([A-Za-z_]\w*)\2.*)\n[\s\S]*?\n[ \t]*\3(?=\n|$)/gm,
-    (whole, line) => (/\b(ba|z|da|k)?sh\b/.test(line) ? whole : line),
-  );
+/** Whether what follows << is a here-document, and not a number or a text. @param {string} before */
+const isHereDocument = (before) =>
+  before.lastIndexOf("((") <= before.lastIndexOf("))") &&
+  before.lastIndexOf("${") <= before.lastIndexOf("}");
 
-/**
- * The words of each simple command. What is in quotes stays one word; substitutions are commands of their own.
- * @param {string} text @returns {string[][]}
- */
-function split(text) {
-  /** @type {string[][]} */
-  const commands = [[]];
-  let word = "";
-  let open = false;
-  const endWord = () => {
-    if (open) commands.at(-1)?.push(word);
-    word = "";
-    open = false;
-  };
-  const endCommand = () => {
-    endWord();
-    commands.push([]);
-  };
-  for (let at = 0; at < text.length; at += 1) {
-    const one = text[at];
-    if (one === "'" || one === '"') {
-      const end = closing(text, at);
-      word += text.slice(at + 1, end).replace(/\\(["\\$`])/g, one === '"' ? "$1" : "\\$1");
-      open = true;
-      at = end;
-    } else if (one === "\\") {
-      at += 1;
-      if (text[at] === "\n") continue;
-      word += text[at] ?? "";
-      open = true;
-    } else if (/[;&|\n()`]/.test(one)) endCommand();
-    else if (/\s/.test(one)) endWord();
-    else if (/[<>]/.test(one)) endWord();
-    else {
-      word += one;
-      open = true;
-    }
-  }
-  endCommand();
-  return commands.filter((words) => words.length > 0);
+/** What reads its input as commands. */
+const READS_COMMANDS =
+  /(?<![.\w-])(\w*sh|source|eval|xargs|su|sudo|busybox|at|batch|parallel)\b|stdin|(^|\s)\.\s/;
+
+/** A here-document that has begun. @typedef {{end: string, tabs: boolean, plain: boolean}} Here `plain`: nothing in it is replaced */
+
+/** @param {string} text @param {number} at behind << @returns {{here: Here, next: number}} */
+function hereAt(text, at) {
+  const [whole, dash, word] = /^(-?)[ \t]*((?:\\.|'[^']*'|"[^"]*"|[^\s;&|<>()])*)/.exec(
+    text.slice(at),
+  ) ?? ["", "", ""];
+  const end = word.replace(/\\(.)|['"]/g, "$1");
+  return { here: { end, tabs: dash !== "", plain: end !== word }, next: at + whole.length };
 }
 
-/** Where the quotes end that begin there. @param {string} text @param {number} at */
-function closing(text, at) {
+/** @param {string} text @param {number} at its first line @param {Here} here @returns {number} where the line begins that ends it; -1: nowhere */
+function endOfHere(text, at, { end, tabs }) {
+  for (let line = at; line <= text.length;) {
+    const next = text.indexOf("\n", line);
+    const stop = next === -1 ? text.length : next;
+    const found = text.slice(line, stop);
+    if ((tabs ? found.replace(/^\t+/, "") : found) === end) return line;
+    line = stop + 1;
+  }
+  return -1;
+}
+
+const ESCAPES = /** @type {Record<string, string>} */ ({ n: "\n", t: "\t", r: "\r" });
+/** Of $'…'. @param {string} text */
+const unescaped = (text) =>
+  text.replace(
+    /\\(?:x([0-9a-f]{1,2})|u([0-9a-f]{1,4})|U([0-9a-f]{1,8})|([0-7]{1,3})|([\s\S]))/gi,
+    (_, x, u, long, octal, one) => {
+      if (one !== undefined) return ESCAPES[one] ?? one;
+      const point = parseInt(x ?? u ?? long ?? octal, octal === undefined ? 16 : 8);
+      return point <= 0x10ffff ? String.fromCodePoint(point) : "";
+    },
+  );
+
+/** Reads a text into the words of its simple commands. What is in quotes stays one word. */
+class Splitter {
+  /** @type {string[][]} */
+  commands = [[]];
+  #text;
+  #at = 0;
+  #word = "";
+  #open = false;
+  #lineAt = 0;
+  /** That begin with the next line. @type {Here[]} */
+  #here = [];
+
+  /** @param {string} text */
+  constructor(text) {
+    this.#text = text;
+  }
+
+  /** @returns {string[][]} */
+  split() {
+    for (; this.#at < this.#text.length; this.#at += 1) this.#take(this.#text[this.#at]);
+    this.#endCommand();
+    return this.commands.filter((words) => words.length > 0);
+  }
+
+  /** @param {string} one character */
+  #take(one) {
+    const next = this.#text[this.#at + 1];
+    if (/['"\\$]/.test(one)) this.#takeQuote(one, next);
+    else if (one === "#" && !this.#open) {
+      const end = this.#text.indexOf("\n", this.#at);
+      this.#at = end === -1 ? this.#text.length : end - 1;
+    } else if (one === "\n") this.#newLine();
+    else if (/[;&|()`]/.test(one)) this.#endCommand();
+    else if (one === "<" && next === "<") this.#redirected();
+    else if (/[\s<>]/.test(one)) this.#endWord();
+    else this.#add(one);
+  }
+
+  /** @param {string} one @param {string} next */
+  #takeQuote(one, next) {
+    if (one === "\\") {
+      this.#at += 1;
+      if (next !== "\n") this.#add(next ?? "");
+    } else if (one !== "$") this.#quoted(one, false);
+    else if (next === "'" || next === '"') {
+      this.#at += 1;
+      this.#quoted(next, next === "'");
+    } else this.#add(one);
+  }
+
+  /** @param {string} text */
+  #add(text) {
+    this.#word += text;
+    this.#open = true;
+  }
+
+  /** @param {string} quote @param {boolean} escapes of C */
+  #quoted(quote, escapes) {
+    const end = closing(this.#text, this.#at, escapes || quote === '"');
+    const inner = this.#text.slice(this.#at + 1, end);
+    this.#at = end;
+    if (escapes) return this.#add(unescaped(inner));
+    this.#add(quote === '"' ? inner.replace(/\\(["\\$`])/g, "$1") : inner);
+  }
+
+  #redirected() {
+    this.#endWord();
+    this.#at += 1;
+    if (this.#text[this.#at + 1] === "<") this.#at += 1;
+    else if (isHereDocument(this.#text.slice(0, this.#at))) {
+      const { here, next } = hereAt(this.#text, this.#at + 1);
+      this.#here.push(here);
+      this.#at = next - 1;
+    }
+  }
+
+  /** The bodies of here-documents are data, but for what a shell reads and what is replaced in them. */
+  #newLine() {
+    const line = this.#text.slice(this.#lineAt, this.#at);
+    for (const here of this.#here.splice(0)) {
+      const begin = this.#at + 1;
+      const end = endOfHere(this.#text, begin, here);
+      if (end === -1) break; // no shell would read it as this
+      const body = this.#text.slice(begin, end);
+      if (READS_COMMANDS.test(line)) this.commands.push(...new Splitter(body).split(), []);
+      else if (!here.plain && /\$\(|`/.test(body)) this.commands.at(-1)?.push(` ${body}`);
+      const next = this.#text.indexOf("\n", end);
+      this.#at = next === -1 ? this.#text.length : next;
+    }
+    this.#lineAt = this.#at + 1;
+    this.#endCommand();
+  }
+
+  #endWord() {
+    if (this.#open) this.commands.at(-1)?.push(this.#word);
+    this.#word = "";
+    this.#open = false;
+  }
+
+  #endCommand() {
+    this.#endWord();
+    this.commands.push([]);
+  }
+}
+
+/** Where the quotes end that begin there. @param {string} text @param {number} at @param {boolean} escapes */
+function closing(text, at, escapes) {
   const quote = text[at];
   for (let end = at + 1; end < text.length; end += 1) {
     if (text[end] === quote) return end;
-    if (quote === '"' && text[end] === "\\") end += 1;
+    if (escapes && text[end] === "\\") end += 1;
   }
   return text.length;
 }
 
-/** @param {string[]} words @returns {Segment} */
-function segmentOf(words) {
+/** @param {string[]} given @returns {Segment} */
+function segmentOf(given) {
+  // {a,b} is a b.
+  const words = given.flatMap((word) =>
+    /^\{[^{}\s]+,[^{}\s]*\}$/.test(word) ? word.slice(1, -1).split(",") : [word],
+  );
   const first = words.findIndex(
     (word) => !BEFORE.has(word) && !/^\w+=/.test(word) && !word.startsWith("-"),
   );
@@ -105,43 +218,105 @@ function segmentOf(words) {
   return { program, before: words.slice(0, first), words: words.slice(first + 1) };
 }
 
+/** A command in a word of git's own. */
+const GIT_RUNS = /^(--exec|-x|foreach|run|filter-branch|--\w+-filter)(=|$)/;
+
+/** Whether words of a command are commands again. @param {Segment} segment */
+function runsWords({ program, before, words }) {
+  if (SHELLS.has(program) || before.includes("env")) return true;
+  if (program === "git" && words.some((word) => GIT_RUNS.test(word))) return true;
+  return words.some((word) => SHELLS.has(path.posix.basename(word)));
+}
+
 /**
  * Every simple command in a text, those within substitutions and arguments of shells too.
  * @param {string} text @returns {Segment[]}
  */
 export function segmentsOf(text, depth = 0) {
-  const segments = split(withoutBodies(text)).map(segmentOf);
+  const segments = new Splitter(text.replace(/\$\{IFS\}|\$IFS\b/g, " ")).split().map(segmentOf);
   if (depth >= MOST_DEPTH) return segments;
-  const inner = segments.flatMap(({ program, words }) => {
-    const shell =
-      SHELLS.has(program) || words.some((word) => SHELLS.has(path.posix.basename(word)));
-    return words.filter((word) => /\s/.test(word) && (shell || /\$\(|`/.test(word)));
+  const inner = segments.flatMap((segment) => {
+    const runs = runsWords(segment);
+    return [...segment.before, segment.program, ...segment.words]
+      .filter((word) => /\s/.test(word) && (runs || /\$\(|`/.test(word)))
+      .map((word) => word.replace(/^--?[\w-]+=/, ""));
   });
   return [...segments, ...inner.flatMap((word) => segmentsOf(word, depth + 1))];
 }
 
-/** The subcommands of each git in a command. @param {Segment} segment @returns {string[]} */
+/** The subcommands of each git in a command, with what follows. @param {Segment} segment @returns {string[][]} */
 function gitCommands({ program, before, words }) {
   const all = [...before, program, ...words];
   return all.flatMap((word, at) => {
-    if (path.posix.basename(word) !== "git") return [];
+    const name = path.posix.basename(word);
+    const own = /^git-([a-z-]+)$/.exec(name)?.[1];
+    if (own && (word === program || word.includes("/"))) return [[own, ...all.slice(at + 1)]];
+    if (name !== "git") return [];
     let next = at + 1;
     while (all[next]?.startsWith("-")) next += GIT_WITH_VALUE.has(all[next]) ? 2 : 1;
-    return all[next] ?? [];
+    return next < all.length ? [all.slice(next)] : [];
   });
 }
 
-/** @param {Segment[]} segments */
+const PUSHING = new Set(["push", "send-pack", "http-push", "send-email"]);
+/** Commands of git with a push among their own. */
+const PUSHING_IN = new Set(["subtree", "lfs", "svn", "p4", "annex"]);
+
+/** An alias may be a push by another name. @param {Segment[]} segments */
 export const pushes = (segments) =>
-  segments.some((one) => gitCommands(one).some((name) => name === "push" || name === "send-pack"));
+  segments.some((one) => {
+    const calls = gitCommands(one);
+    const named = calls.some(
+      ([name, ...rest]) =>
+        PUSHING.has(name) ||
+        (PUSHING_IN.has(name) && rest.some((word) => /^(push|dcommit|submit|sync)$/.test(word))),
+    );
+    const all = [...one.before, ...one.words];
+    return named || (calls.length > 0 && all.some((word) => /(^|=)alias\./i.test(word)));
+  });
+
+const SCHEMES = /^(https?|ftps?|wss?|ssh|git|sftp):[/\\]+/i;
 
 /** @param {string} word @returns {string | undefined} the host of a URL, or of `user@host:path` */
 export function hostOf(word) {
   if (/^file:/i.test(word)) return undefined;
-  const url = /^[a-z][a-z0-9+.-]*:\/\/(?:[^@/]*@)?(\[[^\]]+\]|[^:/?#]+)/i.exec(word);
-  const remote = url ?? /^[\w.-]+@([\w.-]+):/.exec(word);
-  return remote?.[1].toLowerCase().replace(/\.$/, "");
+  const begin = /^[a-z][a-z0-9+.-]*:\/\//i.exec(word) ?? SCHEMES.exec(word);
+  if (!begin) return /^[\w.-]+@([\w.-]+):/.exec(word)?.[1].toLowerCase();
+  const authority = /^[/\\]*([^/?#]*)/.exec(word.slice(begin[0].length))?.[1] ?? "";
+  // Programs do not agree on such a one: it is no host that could be allowed.
+  if (/\\|\s|@.*@/.test(authority)) return authority;
+  const host = /^(?:[^@]*@)?(\[[^\]]+\]|[^:]+)/.exec(authority)?.[1];
+  return host?.toLowerCase().replace(/\.$/, "");
 }
+
+/** Options of curl and wget whose value is no host. */
+const WITH_VALUE =
+  /^(-[odHFTuAebcwXmPDQrYyzC]|--(output|data(-\w+)?|json|header|form(-string)?|upload-file|user|user-agent|referer|cookie|cookie-jar|write-out|request|max-time|connect-timeout|retry|output-document|directory-prefix|post-data|post-file|timeout|tries))$/;
+/** They say where to go by something else than the URL. */
+const ELSEWHERE =
+  /^(-[a-zA-Z]*[xK]|--(proxy|preproxy|socks\w*|resolve|connect-to|config|input-file|execute|dns-servers))/;
+
+/** The hosts that programs of the network get as plain words. @param {Segment} segment */
+function bareHosts({ program, words }) {
+  const isFile = (/** @type {string} */ before) =>
+    WITH_VALUE.test(before) || (program === "wget" && before === "-O");
+  // Without a colon a word of these is a file here.
+  const isLocal = (/** @type {string} */ word) =>
+    /^(scp|rsync)$/.test(program) && !word.includes(":");
+  return words
+    .filter((word, at) => !word.startsWith("-") && !isFile(words[at - 1] ?? "") && !isLocal(word))
+    .filter((word) => hostOf(word) === undefined)
+    .filter((word) =>
+      /^[\w-]+(\.[\w-]+)+|^localhost\b|^(0x[0-9a-f]+|\d{4,})([:/]|$)|^\[/i.test(word),
+    )
+    .map((word) => word.replace(/[:/].*$/, "").toLowerCase());
+}
+
+/** @param {Segment} segment */
+const goesElsewhere = ({ program, before, words }) =>
+  before.some((word) => /^(all|https?|ftp)_proxy=/i.test(word)) ||
+  (/^(curl|wget)$/.test(program) &&
+    words.some((word) => ELSEWHERE.test(word) || (program === "wget" && /^-[ie]/.test(word))));
 
 /**
  * The hosts that a command names.
@@ -155,14 +330,12 @@ export function networkUse(segments) {
     const { program, words } = segment;
     if (PRINTING.has(program)) continue;
     const named = words.flatMap((word) => hostOf(word.replace(/^-*[\w-]+=/, "")) ?? []);
-    use.hosts.push(...named);
-    if (named.length > 0) continue;
-    if (NETWORK.has(program)) {
-      const bare = words.filter((word) => !word.startsWith("-") && /^[\w-]+(\.[\w-]+)+/.test(word));
-      use.hosts.push(...bare.map((word) => word.replace(/[:/].*$/, "").toLowerCase()));
-      if (bare.length === 0) use.unnamed.push(program);
-    }
-    const remote = gitCommands(segment).find((name) => GIT_NETWORK.has(name));
+    const bare = NETWORK.has(program) ? bareHosts(segment) : [];
+    use.hosts.push(...named, ...bare);
+    if (goesElsewhere(segment)) use.unnamed.push(program);
+    if (named.length + bare.length > 0) continue;
+    if (NETWORK.has(program)) use.unnamed.push(program);
+    const remote = gitCommands(segment).find(([name]) => GIT_NETWORK.has(name))?.[0];
     if (remote && !(remote === "clone" && words.some((word) => /^[./]/.test(word)))) {
       use.unnamed.push(`git ${remote}`);
     }
@@ -181,14 +354,21 @@ const SYSTEM =
  * @returns {string[]}
  */
 export function pathsOf(segments, cwd, home, exists) {
-  const found = segments
-    .flatMap(({ before, words }) => [...before, ...words])
+  const texts = segments.flatMap(({ program, before, words }) => {
+    const goesHome = program === "cd" && words.every((word) => /^-./.test(word));
+    return [...before, ...words, ...(goesHome ? ["~"] : [])];
+  });
+  const found = texts
+    .flatMap((text) => (hostOf(text) ? [] : text.split(/[:,]/)))
     .flatMap((word) => {
       const value = word
+        .replace(/^-[A-Za-z](?=[~/.])/, "")
         .replace(/^-*[\w-]+=(?=[~/.$])/, "")
         .replace(/^(~|\$HOME|\$\{HOME\})(?=\/|$)/, home)
         .replace(/^(\$PWD|\$\{PWD\})(?=\/|$)/, cwd);
-      if (/\s/.test(value) || hostOf(value) || !/^\/|(^|\/)\.\.(\/|$)|\//.test(value)) return [];
+      if (/\s/.test(value) || hostOf(value)) return [];
+      if (/^~[a-z_]/i.test(value)) return [path.resolve("/", value)]; // the home of another user
+      if (!/^\/|(^|\/)\.\.(\/|$)|\//.test(value)) return [];
       const file = path.resolve(cwd, value);
       const top = /^\/[^/]+/.exec(file)?.[0] ?? file;
       if (SYSTEM.test(file) || (value.startsWith("/") && !exists(top))) return [];

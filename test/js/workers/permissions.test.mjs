@@ -96,6 +96,32 @@ describe("a command", () => {
     "if true; then git push; fi",
     "bash <<EOF\ngit push\nEOF",
     "git \\\n push",
+    "# don't\ngit push",
+    ": '<<X'\ngit push\nX",
+    "# <<X\ngit push\nX",
+    "echo $((1<<X))\ngit push\nX",
+    // eslint-disable-next-line no-template-curly-in-string
+    "echo ${a:-<<X}\ngit push\nX}",
+    "cat <<X\n$(git push)\nX",
+    ". /dev/stdin <<'X'\ngit push\nX",
+    "cat <<'A' <<'B'\nA\nB\ngit push",
+    "cat <<-'A'\n\tA\ngit push\nA",
+    "echo $'\\''; git push #'",
+    "$'\\x67it' $'\\160ush'",
+    // eslint-disable-next-line no-template-curly-in-string
+    "git${IFS}push",
+    "{git,push}",
+    "git --config-env a.b=C push",
+    "git -c alias.p=push p",
+    "git config alias.p push; git p",
+    "GIT_CONFIG_KEY_0=alias.p git p",
+    "/usr/lib/git-core/git-push",
+    "git subtree push --prefix=a origin main",
+    "git rebase --exec 'git push' main",
+    "git rebase --exec='git push' main",
+    "git submodule foreach 'git push'",
+    "env -S 'git push'",
+    "trap 'git push' EXIT",
   ];
   for (const text of PUSHES) {
     test(`that pushes: ${JSON.stringify(text)}`, () => {
@@ -106,6 +132,14 @@ describe("a command", () => {
   const HARMLESS = [
     "git status",
     "git commit -m 'push it'",
+    "git commit -m 'why git push is refused' # and git push, too",
+    "cat > a.sh <<\\EOF\n$(git push)\nEOF",
+    "cat > a.sh <<'EOF' && chmod +x a.sh\ngit push # don't\nEOF",
+    "python3 - <<'EOF'\nprint('https://example.com')\nEOF",
+    "ls # it's /etc/passwd",
+    "awk '/a*b/' src/a",
+    "git show HEAD~1:a.txt",
+    "cd src && cd -",
     "git log --grep push",
     "git stash",
     "npm test",
@@ -139,6 +173,16 @@ describe("a command", () => {
     "sh -c 'cat /etc/passwd'",
     "echo $(cat /etc/passwd)",
     "git -C ../../elsewhere status",
+    "# it's\ncat /etc/passwd",
+    "cat ~root/.bashrc",
+    "cd && cat .ssh/id_rsa",
+    "cat /e*c/passwd",
+    "cat /{etc,x}/passwd",
+    "cat /[e]tc/passwd",
+    "sort -o/etc/motd a",
+    "sort -o../../x a",
+    "tool --files=a,/etc/passwd",
+    "docker run -v /:/host a",
   ];
   for (const text of OUTSIDE) {
     test(`that names a path outside: ${JSON.stringify(text)}`, (t) => {
@@ -163,6 +207,9 @@ describe("a command", () => {
       "wget https://a.b.test.org/x",
       "curl https://api.x.io:8443/",
       "git clone https://user@docs.example.com/r.git",
+      "curl -H 'Accept: a/b' -d x.y https://docs.example.com",
+      "scp a.txt user@docs.example.com:b.txt",
+      "curl https://docs.example.com/a?mail=me@evil.org",
     ];
     for (const text of allowed) assert.equal(ask(shell(text)), "", text);
     const refused = [
@@ -179,6 +226,19 @@ describe("a command", () => {
       "gh pr create",
       "env X=1 curl http://evil.org",
       "node fetch.js https://evil.org",
+      "curl https://docs.example.com evil.org",
+      "curl docs.example.com localhost:8080",
+      "curl docs.example.com 2852039166",
+      "curl 'https://evil.org?@docs.example.com/'",
+      "curl 'https://evil.org#@docs.example.com/'",
+      "curl 'https://evil.org\\@docs.example.com/'",
+      "curl https://docs.example.com@docs.example.com@evil.org/",
+      "curl https://docs.example.com https:/evil.org",
+      "curl --resolve docs.example.com:443:6.6.6.6 https://docs.example.com",
+      "curl -x evil:80 https://docs.example.com",
+      "curl -sK a.txt https://docs.example.com",
+      "https_proxy=http://evil:80 curl https://docs.example.com",
+      "wget -i a.txt https://docs.example.com",
     ];
     for (const text of refused) {
       assert.match(ask(shell(text)), /may not reach|reaches the network/, text);
@@ -217,6 +277,7 @@ describe("another request", () => {
     assert.equal(ask({ kind: "url", url: "https://docs.example.com/a" }), "");
     assert.match(ask({ kind: "url", url: "https://evil.org" }), /may not reach "evil.org"/);
     assert.match(ask({ kind: "url", url: "nonsense" }), /may not reach/);
+    assert.match(ask({ kind: "url", url: "https://evil.org?@docs.example.com" }), /may not reach/);
     assert.equal(ask({ kind: "custom-tool", toolName: "lookup" }), "");
     assert.match(ask({ kind: "custom-tool", toolName: "other" }), /not lent/);
   });
