@@ -72,6 +72,18 @@ export class Making {
     return open.sort(bySessionUse)[0]?.id;
   }
 
+  /**
+   * What a plan runs is held to the rules of the session that made it, what a person's runs to none: the model of
+   * another session adds nothing to it.
+   * @param {{session: string}} facts of the plan @param {Asker} asker
+   */
+  async requireOwn({ session }, { id }) {
+    if (id === "" || (session !== "" && (await this.sessionFor(session)) === id)) return;
+    const who = session === "" ? "the user" : "another session";
+    const text = `${who} made this plan, so nothing is added to it from here: make a plan of your own`;
+    throw new PlanError("NOT_YOURS", text);
+  }
+
   /** What is to be known before anything is made. @param {Record<string, any>} given @param {Asker} asker */
   async prepare({ repo, baseBranch, targetBranch, maxParallel = 4, fetch, nodes }, asker) {
     const { id, cwd } = asker;

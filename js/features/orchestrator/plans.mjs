@@ -341,8 +341,14 @@ export class Plans {
     return { notes };
   }
 
+  /** @param {string} planId @param {Asker} asker */
+  requireOwn(planId, asker) {
+    return this.making.requireOwn(this.view({ view: "plan", planId }).facts, asker);
+  }
+
   /** @param {string} planId @param {unknown[]} nodes @param {Asker} asker */
   async add(planId, nodes, asker) {
+    await this.requireOwn(planId, asker);
     await this.making.requireAll({ nodes }, asker);
     await this.ask({ input: "add", planId, nodes });
   }

@@ -232,7 +232,9 @@ export const HANDLERS = {
   }),
   get_copilot_node_failure_context: (plans, { planId, nodeId }) =>
     failureContext(plans, planId, nodeId),
-  retry_copilot_node: async (plans, { planId, nodeId, from = "failed-phase", instructions }) => {
+  retry_copilot_node: async (plans, args, asker) => {
+    const { planId, nodeId, from = "failed-phase", instructions } = args;
+    if (instructions) await plans.requireOwn(planId, asker);
     const detail = instructions ? { instructions } : undefined;
     await plans.ask({ input: "retry", planId, nodeId, from, detail });
     return nodeView(plans, planId, nodeId);

@@ -219,3 +219,32 @@ test("the session's rules hold for what a plan runs, when it is made and when it
   const planId = await create({ nodes: [{ id: "a", work: "echo x > x.txt" }] });
   assert.equal((await ended(planId)).status, "succeeded");
 });
+
+test("the model adds nothing to a plan of the user or of another session, whose rules are not its own", async (t) => {
+  const rig = await plansRig(t);
+  const { ask, create, ended, repo, join, control } = rig;
+  const plan = { name: "mine", nodes: [{ id: "a", work: "exit 1" }] };
+  const asked = JSON.stringify({ do: "create", plan, as: "pabcdefgh", path: process.env.PATH });
+  const { text } = await control.request("features.command", {
+    ...{ name: "tap-plan", arguments: asked, cwd: repo },
+  });
+  const users = JSON.parse(text).answer.planId;
+  await ended(users);
+  const node = { id: "b", work: "true" };
+  const adding = (/** @type {string} */ planId) => [
+    ask("create_copilot_node", { planId, ...node }),
+    ask("add_copilot_nodes", { planId, nodes: [node] }),
+    ask("retry_copilot_node", { planId, nodeId: "a", instructions: "do more" }),
+  ];
+  for (const answer of adding(users)) assert.match((await answer).text, /NOT_YOURS: the user made/);
+  const other = await join();
+  const made = { ...plan, name: "other", nodes: [{ id: "a", work: "sleep 1; exit 1" }] };
+  const theirs = JSON.parse(await other.call("create_copilot_plan", made)).planId;
+  for (const answer of adding(theirs)) assert.match((await answer).text, /NOT_YOURS: another/);
+  const own = await create(plan);
+  await ask("add_copilot_nodes", { planId: own, nodes: [node] });
+  // Once its session has gone, the one that was used last has its rules.
+  other.close();
+  const { nodes } = await ended(own);
+  assert.equal(nodes.length, 2);
+});
