@@ -47,6 +47,12 @@ function pathRefusal(file, bounds) {
   return outside(path.resolve(bounds.cwd, file), bounds);
 }
 
+/** Also by a link, and in any case: some file systems do not tell them apart. @param {string} file @param {Bounds} bounds */
+const isGits = (file, { cwd, resolve }) =>
+  [file, resolve(path.resolve(cwd, file))].some((one) =>
+    one.toLowerCase().split(/[\\/]/).includes(".git"),
+  );
+
 /** @param {any} request @param {Bounds} bounds */
 function writeRefusal({ fileName, fileEdits = [] }, bounds) {
   const edited = fileEdits.flatMap((/** @type {any} */ { before, after }) => [
@@ -54,7 +60,7 @@ function writeRefusal({ fileName, fileEdits = [] }, bounds) {
     after?.path,
   ]);
   const files = [fileName, ...edited.filter(Boolean)];
-  const own = files.find((file) => String(file).split(/[\\/]/).includes(".git"));
+  const own = files.find((file) => isGits(String(file), bounds));
   if (own !== undefined) return `tap: ${named(own)} is git's own. Use git's commands.`;
   return files.map((file) => pathRefusal(file, bounds)).find(Boolean) ?? "";
 }

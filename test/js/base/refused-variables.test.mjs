@@ -11,6 +11,7 @@ test("what makes a program run more than its command says is refused, in any cas
   for (const name of [
     ...["PATH", "Path", "NODE_OPTIONS", "LD_PRELOAD", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES"],
     ...["BASH_ENV", "ENV", "GIT_SSH_COMMAND", "GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_0"],
+    ...["GIT_TRACE2_EVENT", "RSYNC_RSH", "TAR_OPTIONS", "PYTEST_ADDOPTS", "OPENSSL_CONF", "PSQLRC"],
     ...["npm_config_script_shell", "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER"],
   ]) {
     assert.notEqual(refusedVariable(name), "", name);

@@ -65,6 +65,9 @@ describe("a path", () => {
     const { at, ask } = place(t);
     assert.match(ask(write(at("tree/.git/hooks/pre-commit"))), /git's own/);
     assert.match(ask(write(at("tree/.git"))), /git's own/);
+    assert.match(ask(write(at("tree/.GIT/config"))), /git's own/);
+    fs.symlinkSync(at("shared", ".git"), at("tree", "by-link"));
+    assert.match(ask(write(at("tree/by-link/hooks/pre-commit"))), /git's own/);
     assert.equal(ask(read(at("tree/.git/HEAD"))), "");
     assert.match(ask(write(undefined)), /names no path/);
     const edits = [{ before: { path: at("tree/a") }, after: { path: at("secret/a") } }];
