@@ -5,6 +5,7 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import { GitError } from "./git-error.mjs";
 import { branchRef } from "./refs.mjs";
+import { readRegular } from "./regular-file.mjs";
 
 const MOST_ENTRIES = 10_000;
 
@@ -155,7 +156,7 @@ export async function checkoutsOf(repository) {
 export async function gitDirOf(folder) {
   const link = path.join(folder, ".git");
   if ((await fs.lstat(link)).isDirectory()) return link;
-  const [, target] = /^gitdir: (.+)$/m.exec(await fs.readFile(link, "utf8")) ?? [];
+  const [, target] = /^gitdir: (.+)$/m.exec(await readRegular(link)) ?? [];
   if (target === undefined)
     throw new GitError("NOT_A_REPOSITORY", `"${link}" names no repository.`);
   return path.resolve(folder, target);
@@ -167,7 +168,7 @@ const IN_USE = ["rebase-merge/head-name", "rebase-apply/head-name", "BISECT_STAR
 /** @param {string} gitDir @param {string} branch */
 async function isInUse(gitDir, branch) {
   for (const file of IN_USE) {
-    const name = (await fs.readFile(path.join(gitDir, file), "utf8").catch(() => "")).trim();
+    const name = (await readRegular(path.join(gitDir, file)).catch(() => "")).trim();
     if (name === branchRef(branch) || name === branch) return true;
   }
   return false;

@@ -1,6 +1,5 @@
 // The commit of an attempt: all that was changed in its worktree, once.
 
-import fs from "node:fs/promises";
 import path from "node:path";
 import { changesBetween, readRaw } from "./changes.mjs";
 import { allBut, gitDirOf, stayIn } from "./checkouts.mjs";
@@ -8,6 +7,7 @@ import { GitError, isGitError, lastSaid } from "./git-error.mjs";
 import { checkMessage, isCommit } from "./names.mjs";
 import { broughtTo, headFile, inside } from "./ownership.mjs";
 import { attemptRef, commitsOf, setOnce } from "./refs.mjs";
+import { readRegular } from "./regular-file.mjs";
 
 /** For the user's hooks. */
 const COMMIT_MS = 600_000;
@@ -90,9 +90,7 @@ async function hasEvidence(repository, worktree, head, staged) {
 async function checkNested(worktree, staged) {
   const links = staged.filter(({ mode }) => mode === "160000").map((change) => change.path);
   if (links.length === 0) return;
-  const modules = await fs
-    .readFile(path.join(worktree.path, ".gitmodules"), "utf8")
-    .catch(() => "");
+  const modules = await readRegular(path.join(worktree.path, ".gitmodules")).catch(() => "");
   const paths = [...modules.matchAll(/^\s*path\s*=\s*(.+?)\s*$/gm)].map(([, one]) => one);
   const nested = links.find((one) => !paths.includes(one));
   if (nested === undefined) return;

@@ -3,6 +3,7 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { holdersOf } from "./holders.mjs";
+import { readRegular } from "./regular-file.mjs";
 
 /** A git that has just started may not be seen yet. */
 const YOUNG_MS = 1500;
@@ -19,7 +20,7 @@ const isStaleRefLock = (lockFile, age) =>
 async function ownWorktreeOf(admin) {
   try {
     await fs.access(path.join(admin, "tap"));
-    return path.dirname((await fs.readFile(path.join(admin, "gitdir"), "utf8")).trim());
+    return path.dirname((await readRegular(path.join(admin, "gitdir"))).trim());
   } catch {
     return undefined;
   }

@@ -5,6 +5,7 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { checkoutsOf, gitDirOf } from "./checkouts.mjs";
+import { readRegular } from "./regular-file.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
 
@@ -15,7 +16,7 @@ const BROUGHT = "tap-brought";
 export const lockReason = (nonce) => `tap ${nonce}`;
 
 /** @param {string} file @returns {Promise<string>} without blanks at its ends; "": it is not there */
-const wordsOf = async (file) => (await fs.readFile(file, "utf8").catch(() => "")).trim();
+const wordsOf = async (file) => (await readRegular(file).catch(() => "")).trim();
 
 /**
  * @param {string} admin git's folder of a worktree @param {string} nonce

@@ -5,6 +5,7 @@ import path from "node:path";
 import { GitError } from "./git-error.mjs";
 import { checkBranch, checkInnerPath } from "./names.mjs";
 import { branchRef, commitsOf } from "./refs.mjs";
+import { readRegular } from "./regular-file.mjs";
 
 /** @param {string} root @param {string} place both without links */
 function isWithin(root, place) {
@@ -48,11 +49,8 @@ export const resolveFolders = (root, folders) =>
 export async function readInside(worktree, name, most) {
   const file = await realOf(path.join(worktree.path, checkInnerPath(name, "file")), "file");
   const root = await realOf(worktree.path, "worktree");
-  const { size } = await fs.stat(file);
-  if (!isWithin(root, file) || size > most) {
-    throw new GitError("INVALID", `"${name}" is too long, or leads out of the worktree.`);
-  }
-  return fs.readFile(file, "utf8");
+  if (!isWithin(root, file)) throw new GitError("INVALID", `"${name}" leads out of the worktree.`);
+  return readRegular(file, most);
 }
 
 /** @param {import("./repository.mjs").Repository} repository @param {string} branch @returns {Promise<string | undefined>} its commit */

@@ -8,10 +8,12 @@ import { GitError } from "./git-error.mjs";
 import { isCommit } from "./names.mjs";
 import { broughtTo, headFile, inside } from "./ownership.mjs";
 import { keepTree } from "./kept.mjs";
+import { readRegular } from "./regular-file.mjs";
 
 /** Of ignored files: what is built or installed again is larger. */
 const MOST_IGNORED_BYTES = 16 * 1024 * 1024;
 const MOST_IGNORED_FILES = 2000;
+const MOST_LOG = 64 * 1024 * 1024;
 const MOST_LOGGED = 500;
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
@@ -45,7 +47,7 @@ const ALL_REFS = ["--branches", "--tags", "--remotes", "--glob=refs/stash", "--g
  * @returns {Promise<string[]>}
  */
 async function lostCommits(repository, admin, head, known) {
-  const log = await fs.readFile(path.join(admin, "logs", "HEAD"), "utf8").catch(() => "");
+  const log = await readRegular(path.join(admin, "logs", "HEAD"), MOST_LOG).catch(() => "");
   const logged = log.split("\n").flatMap((line) => line.split(" ")[1] ?? []);
   const all = new Set([...logged.slice(-MOST_LOGGED), head]);
   const unknown = [...all].filter((one) => isCommit(one) && !/^0+$/.test(one) && !known.has(one));

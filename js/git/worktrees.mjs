@@ -10,6 +10,7 @@ import { checkAttempt, checkCommit, checkId, checkInnerPath, checkNonce } from "
 import { adminOf, adminsOf, broughtTo, folderOf, headFile, inside, isWhole } from "./ownership.mjs";
 import { lockReason, mainRoot, mark, nonceOf } from "./ownership.mjs";
 import { keep } from "./kept.mjs";
+import { readRegular } from "./regular-file.mjs";
 
 /** A checkout with filters may reach other machines. */
 const CHECKOUT_MS = 1_800_000;
@@ -46,7 +47,7 @@ function check({ plan, node, attempt, nonce, commit }) {
 
 /** @param {string} file @param {string} line is added, if it is not in it */
 async function addLine(file, line) {
-  const text = await fs.readFile(file, "utf8").catch(() => "");
+  const text = await readRegular(file).catch(() => "");
   if (text.split(/\r?\n/).includes(line)) return;
   await fs.mkdir(path.dirname(file), { recursive: true });
   const gap = text === "" || text.endsWith("\n") ? "" : "\n";

@@ -103,6 +103,24 @@ test(
   },
 );
 
+test("pipes in the place of files hold up nobody else", posix, async (t) => {
+  const { create, ended } = await plansRig(t);
+  // As many as there are threads for files, of each kind.
+  const evidence = [1, 2, 3, 4].map((n) => ({
+    id: `evidence-${n}`,
+    work: `mkdir -p .orchestrator/evidence; mkfifo .orchestrator/evidence/evidence-${n}.json`,
+  }));
+  const links = [1, 2, 3, 4].map((n) => ({ id: `link-${n}`, work: "rm .git; mkfifo .git" }));
+  const planId = await create({ maxParallel: 16, nodes: [...evidence, ...links] });
+  const other = await create({ nodes: [{ id: "a", work: "echo x > x.txt" }] });
+  assert.equal((await ended(other)).status, "succeeded");
+  const { nodes } = await ended(planId);
+  for (const { id, status, error } of nodes) {
+    assert.equal(status, "failed", id);
+    assert.match(error, /evidence/.test(id) ? /no evidence of work/ : /changed or deleted/);
+  }
+});
+
 test(
   "the user's hooks: one that refuses is quoted, what one edits is in the commit",
   posix,
