@@ -2,6 +2,7 @@
 
 import fs from "node:fs/promises";
 import path from "node:path";
+import { copilotHome } from "../base/paths.mjs";
 import { GitError } from "./git-error.mjs";
 import { checkBranch, checkInnerPath } from "./names.mjs";
 import { branchRef, commitsOf } from "./refs.mjs";
@@ -31,19 +32,33 @@ export async function resolveInside(root, place, { anywhere = false } = {}) {
 }
 
 /**
+ * What is in a folder that no agent may write in; "": nothing.
+ * @param {string} folder @param {string} root of the user's checkout @param {string} home of the CLI; none with a link
+ */
+function forbiddenIn(folder, root, home) {
+  if (isWithin(folder, root)) return "your own checkout";
+  if (folder.toLowerCase().split(path.sep).includes(".git")) return "git's own files";
+  // There are tap's config and what was allowed: who may write them may run anything.
+  return isWithin(folder, home) || isWithin(home, folder) ? "files of the Copilot CLI" : "";
+}
+
+/**
  * Folders that an agent may write in besides its worktree. The user's checkout is none, nor what it lies in.
  * @param {string} root of the checkout, without links @param {string[]} folders from the root, also outside
  * @returns {Promise<string[]>} absolute
  */
-export const resolveFolders = (root, folders) =>
-  Promise.all(
+export async function resolveFolders(root, folders) {
+  const home = await fs.realpath(copilotHome()).catch(() => copilotHome());
+  return Promise.all(
     folders.map(async (one) => {
       const real = await realOf(path.resolve(root, one), "allowedFolders");
-      if (!isWithin(real, root)) return real;
-      const text = `allowedFolders: "${one}" has your own checkout in it. Name a folder inside or beside it.`;
+      const why = forbiddenIn(real, root, home);
+      if (why === "") return real;
+      const text = `allowedFolders: "${one}" has ${why} in it. Name a folder inside the checkout or beside it.`;
       throw new GitError("OUTSIDE", text);
     }),
   );
+}
 
 /** A small file of a worktree. @param {{path: string}} worktree @param {string} name @param {number} most bytes @returns {Promise<string>} */
 export async function readInside(worktree, name, most) {

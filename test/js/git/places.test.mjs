@@ -23,3 +23,25 @@ test("an agent may get folders inside and beside the checkout, never the checkou
   }
   await assert.rejects(resolveFolders(root, ["gone"]), { code: "INVALID" });
 });
+
+test("an agent gets no folder with git's own files or the CLI's, nor what these lie in", async (t) => {
+  const outer = fs.realpathSync(temporaryFolder(t));
+  const before = process.env.COPILOT_HOME;
+  t.after(() => {
+    if (before === undefined) delete process.env.COPILOT_HOME;
+    else process.env.COPILOT_HOME = before;
+  });
+  process.env.COPILOT_HOME = path.join(outer, "user", "home");
+  for (const name of ["repo/.git/hooks", "user/home/tap", "other/.git"]) {
+    fs.mkdirSync(path.join(outer, name), { recursive: true });
+  }
+  fs.symlinkSync(path.join(outer, "user", "home", "tap"), path.join(outer, "by-link"));
+  const root = path.join(outer, "repo");
+  for (const [folder, why] of [
+    ...[".git", ".git/hooks", "../other/.git"].map((one) => [one, /git's own/]),
+    ...["../user", "../user/home", "../user/home/tap", "../by-link"].map((one) => [one, /CLI/]),
+  ]) {
+    const refused = resolveFolders(root, [String(folder)]);
+    await assert.rejects(refused, { code: "OUTSIDE", message: why }, String(folder));
+  }
+});
