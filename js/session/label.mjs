@@ -5,13 +5,21 @@ import fs from "node:fs";
 import path from "node:path";
 
 const MOST_TITLE = 20;
+const MOST_BYTES = 4096;
+const FLAGS = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0);
 
-/** @param {string} file @returns {string | undefined} */
+/** The folder may be anybody's: no pipe is waited for, and no device is read. @param {string} file @returns {string | undefined} */
 function contentOf(file) {
+  let handle;
   try {
-    return fs.readFileSync(file, "utf8").slice(0, 4096).trim();
+    handle = fs.openSync(file, FLAGS);
+    if (!fs.fstatSync(handle).isFile()) return undefined;
+    const buffer = Buffer.alloc(MOST_BYTES);
+    return buffer.toString("utf8", 0, fs.readSync(handle, buffer, 0, MOST_BYTES, 0)).trim();
   } catch {
     return undefined;
+  } finally {
+    if (handle !== undefined) fs.closeSync(handle);
   }
 }
 

@@ -1,9 +1,11 @@
 // The label of a session.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { labelOf } from "../../../js/session/label.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
@@ -44,3 +46,26 @@ test("without a branch, or with a name of its own, there is none", (t) => {
   assert.equal(labelOf({ cwd: "/" }), "/");
   assert.equal(labelOf({ cwd: path.join(detached, "gone") }), "gone");
 });
+
+test(
+  "a pipe or a device in the place of HEAD is not read",
+  {
+    skip: process.platform === "win32",
+  },
+  (t) => {
+    const label = fileURLToPath(new URL("../../../js/session/label.mjs", import.meta.url));
+    const program = `import { labelOf } from ${JSON.stringify(label)}; console.log(labelOf({ cwd: process.argv[1] }))`;
+    for (const make of [
+      (/** @type {string} */ head) => execFileSync("mkfifo", [head]),
+      (/** @type {string} */ head) => fs.symlinkSync("/dev/zero", head),
+    ]) {
+      const cwd = repository(t, MASTER);
+      const head = path.join(cwd, ".git", "HEAD");
+      fs.rmSync(head);
+      make(head);
+      const args = ["--max-old-space-size=100", "--input-type=module", "--eval", program, cwd];
+      const said = execFileSync(process.execPath, args, { encoding: "utf8", timeout: 10_000 });
+      assert.equal(said, "work\n");
+    }
+  },
+);
