@@ -2,6 +2,7 @@
 // that a feature gets from its host. Nothing of it works any more after stop().
 
 import { messageOf } from "../base/errors.mjs";
+import { redact } from "../base/redact.mjs";
 import { Diagnostics, makeReport } from "./report.mjs";
 import { boundResult } from "./results.mjs";
 import { makeServices } from "./services.mjs";
@@ -13,6 +14,8 @@ import { Tasks } from "./tasks.mjs";
 /** @typedef {import("../../sdk/node/types.js").Match} Match */
 /**
  * @typedef {(typed: {args: string, session: {id: string, cwd: string}}) => string | Promise<string>} RunCommand
+ * @typedef {(...typed: Parameters<RunCommand>) => unknown} Typed a text for people; or an object for a program, which
+ *   gets the whole of its JSON
  *
  * @typedef {object} Context what install() gets
  * @property {string} id
@@ -20,7 +23,7 @@ import { Tasks } from "./tasks.mjs";
  * @property {{register: (name: string, handler: (args: any, call: any) => unknown, now?: {description?: string, parameters?: object}) => boolean}} tools `false`:
  *   the tool was left out, as the report says
  * @property {HookRegistrar} hooks
- * @property {{register: (name: string, run?: RunCommand) => boolean}} commands
+ * @property {{register: (name: string, run?: Typed) => boolean}} commands
  * @property {import("./sinks.mjs").Sinks["notify"]} notify
  * @property {import("./sinks.mjs").Sinks["prompts"]} prompts
  * @property {import("./sinks.mjs").Sinks["events"]} events
@@ -165,13 +168,14 @@ export class Installation {
     return true;
   }
 
-  /** @param {string} name @param {RunCommand} [run] absent: the gateway itself runs it */
+  /** @param {string} name @param {Typed} [run] absent: the gateway itself runs it */
   #registerCommand(name, run) {
     if (!this.#admit("commands", name)) return false;
     this.#commands.set(name, async (typed) => {
       if (!run) return `tap: the gateway runs /${name} itself`;
-      const text = await this.#enter(() => run(typed));
-      return String(await boundResult(String(text), { session: typed.session.id, tool: name }));
+      const said = await this.#enter(async () => run(typed));
+      if (typeof said === "object") return JSON.stringify(redact(said));
+      return String(await boundResult(String(said), { session: typed.session.id, tool: name }));
     });
     return true;
   }

@@ -154,16 +154,16 @@ function typed(args) {
 /**
  * @param {Emitters} emitters @param {InspectedSession} session @param {string} args
  * @param {import("../../registry/installation.mjs").Context} context
- * @returns {Promise<string>} for the timeline, or JSON for the command
+ * @returns {Promise<string | object>} for the timeline; an object for the command
  */
 export async function emit(emitters, session, args, context) {
   const isCommand = args.startsWith("{");
   const what = /** @type {any} */ (isCommand ? JSON.parse(args) : typed(args));
   try {
     const answer = await asked(emitters, session, what, context);
-    return isCommand ? JSON.stringify({ answer }) : answerText(answer, what.do);
+    return isCommand ? { answer } : answerText(answer, what.do);
   } catch (error) {
     const message = messageOf(error);
-    return isCommand ? JSON.stringify({ error: message }) : `tap: ${message}`;
+    return isCommand ? { error: message } : `tap: ${message}`;
   }
 }

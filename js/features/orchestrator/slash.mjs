@@ -56,15 +56,15 @@ async function typed(plans, args, session) {
   return word === "delete" ? `tap: plan ${planId} is deleted` : shown(plans, planId);
 }
 
-/** @param {Plans} plans @param {string} args @param {Asker} session @returns {Promise<string>} */
+/** @param {Plans} plans @param {string} args @param {Asker} session @returns {Promise<string | object>} an object answers JSON */
 export async function run(plans, args, session) {
   if (!args.trimStart().startsWith("{")) {
     return typed(plans, args, session).catch((error) => `tap: ${messageOf(error)}`);
   }
   try {
-    return JSON.stringify({ answer: await asked(plans, args, session) });
+    return { answer: await asked(plans, args, session) };
   } catch (error) {
     const { code, detail } = /** @type {any} */ (error);
-    return JSON.stringify({ error: { code, message: messageOf(error), ...detail } });
+    return { error: { code, message: messageOf(error), ...detail } };
   }
 }

@@ -163,6 +163,19 @@ test("a plan that is asked for twice is made once, and one that is paused ends t
   );
 });
 
+test("a plan of 400 nodes is shown, exported and canceled whole", async (t) => {
+  const { at, file, plan } = await setUp(t);
+  const nodes = Array.from({ length: 400 }, (_, i) => ({ id: `node-${i}`, work: "true" }));
+  const ran = await plan("run", file({ name: "wide", startPaused: true, nodes }));
+  assert.match(ran.out, /paused \(400 ready\)/, ran.err);
+  const [, id] = /^plan (p\w{8}) runs\n/.exec(ran.out) ?? [];
+  const { value } = await tapJson(["plan", "show", String(id)], at);
+  assert.equal(value.nodes.length, 400);
+  const exported = await tapJson(["plan", "export", String(id)], at);
+  assert.equal(exported.value.graph.nodes.length, 400);
+  assert.match((await plan("cancel", String(id), "--yes")).out, /canceled \(400 canceled\)/);
+});
+
 test("the agent looks, and has its own tools for the rest", async (t) => {
   const { at } = await setUp(t);
   const asAgent = { COPILOT_AGENT_SESSION_ID: "s" };
