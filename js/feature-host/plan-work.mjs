@@ -86,7 +86,8 @@ export class PlanWork {
     this.#plans?.close();
     const file = plansFileOf(this.#home);
     this.#plans = new addon.Plans({ ...handlers, file });
-    return { plans: engineOf(this.#plans), known: JSON.parse(this.#plans.open()) };
+    const known = JSON.parse(this.#plans.open());
+    return { plans: engineOf(this.#plans), known, folder: this.#folder };
   }
 
   /** The machine does not sleep meanwhile. @param {string} holder @param {boolean} on */

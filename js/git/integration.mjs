@@ -35,7 +35,9 @@ const TRIES = 5;
  *
  * @typedef {object} Conflicting
  * @property {"conflict"} status
- * @property {"leaves" | "target"} side with what it conflicts
+ * @property {"leaves" | "target"} side with what it conflicts; target: nothing of the plan has landed, or the plan's
+ *   own result conflicts with it
+ * @property {string} other the commit of that side
  * @property {string} ours a commit
  * @property {string} theirs a commit
  * @property {string[]} conflicts files
@@ -67,14 +69,14 @@ class Step {
     this.asked = asked;
   }
 
-  /** @param {string} ours @param {string} theirs @param {"leaves" | "target"} side @param {string} message */
-  async #merge(ours, theirs, side, message) {
+  /** @param {string} ours @param {string} theirs @param {{side: "leaves" | "target", other: string}} what @param {string} message */
+  async #merge(ours, theirs, what, message) {
     const { repository, asked } = this;
     const { tree, conflicts, notes } = {
       notes: [],
       ...(await probe(repository, ours, theirs, asked)),
     };
-    if (conflicts) throw new Conflict({ side, ours, theirs, conflicts, notes });
+    if (conflicts) throw new Conflict({ ...what, ours, theirs, conflicts, notes });
     const commit = await commitTree(
       repository,
       /** @type {string} */ (tree),
@@ -91,7 +93,8 @@ class Step {
     if (target === undefined || (await isAncestor(repository, target, result))) return result;
     if (await isAncestor(repository, result, target)) return target;
     const message = `Merge the result of plan ${asked.plan} into ${asked.target}`;
-    return (await this.#merge(target, result, "target", message)).commit;
+    const what = /** @type {const} */ ({ side: "target", other: target });
+    return (await this.#merge(target, result, what, message)).commit;
   }
 
   /** @returns {Promise<{tree: string, merge: string, landed: boolean}>} */
@@ -105,14 +108,17 @@ class Step {
     this.integration = integration ?? this.tip;
     if (!(await isAncestor(repository, this.tip, this.integration))) {
       const message = `Merge ${target} into the integration of plan ${plan}`;
-      this.integration = (await this.#merge(this.integration, this.tip, "target", message)).commit;
+      const what = /** @type {const} */ ({ side: "target", other: this.tip });
+      this.integration = (await this.#merge(this.integration, this.tip, what, message)).commit;
     }
     if (leaf === undefined || (await isAncestor(repository, leaf, this.integration))) {
       const tree = await treeOf(repository, this.tip);
       return { tree, merge: this.tip, landed: true };
     }
     const message = `Merge ${leaf} into the integration of plan ${plan}`;
-    const { commit, tree } = await this.#merge(this.integration, leaf, "leaves", message);
+    const side = this.integration === this.tip ? "target" : "leaves";
+    const what = /** @type {const} */ ({ side, other: this.integration });
+    const { commit, tree } = await this.#merge(this.integration, leaf, what, message);
     return { tree, merge: commit, landed: false };
   }
 
@@ -156,6 +162,18 @@ async function orConflict(work) {
     if (thrown instanceof Conflict) return { status: "conflict", ...thrown.what };
     throw thrown;
   }
+}
+
+/**
+ * The squash commit of a node that is in a result already.
+ * @param {Repository} repository @param {string} result @param {string} node as its trailer `Plan-Node` says
+ * @returns {Promise<[string, string]>} its parent and itself; both the result, where the node changed nothing
+ */
+export async function squashOf(repository, result, node) {
+  const args = ["rev-list", "--max-count=1", "--parents", `--grep=^Plan-Node: ${node}$`];
+  const { stdout } = await repository.ask([...args, checkCommit(result)]);
+  const [commit, parent] = stdout.trim().split(" ");
+  return parent ? [parent, commit] : [result, result];
 }
 
 /**

@@ -55,7 +55,7 @@ export async function land(repository, { plan, target, create = false, signal })
     throw new GitError("NOTHING_TO_LAND", `Plan "${plan}" has no result to land.`);
   }
   if (at === undefined) {
-    if (!create) return { status: "gone", message: `The branch "${target}" was deleted.` };
+    if (!create) return gone(plan, target);
   } else {
     if (await isAncestor(repository, result, at))
       return { status: "landed", commit: at, again: true };
@@ -71,6 +71,12 @@ export async function land(repository, { plan, target, create = false, signal })
   const moved = await moveRefs(repository, [{ ref, from: at, to: result }]);
   return moved ? { status: "landed", commit: result, again: false } : lost(target);
 }
+
+/** @param {string} plan @param {string} target @returns {Landing} */
+const gone = (plan, target) => ({
+  status: "gone",
+  message: `The branch "${target}" was deleted. Make it again and retry the node, or merge ${resultRef(plan)} by hand.`,
+});
 
 /** @param {string} target @returns {Landing} */
 const lost = (target) => ({ status: "lost", message: `"${target}" was moved by somebody else.` });

@@ -97,7 +97,7 @@ async function watch({ target, output, ask }) {
 
 /** @param {Output} output @param {any} plan */
 const sayState = (output, plan) =>
-  output.result(plan, () => output.say(`plan ${plan.planId}: ${plan.status}. ${plan.summary}`));
+  output.result(plan, () => output.say(`plan ${plan.planId}: ${plan.summary}`));
 
 /** @param {string} tool @returns {(asked: Asked) => Promise<void>} what takes nothing but the plan */
 const byTool =

@@ -23,7 +23,7 @@ const LASTING = [
 const SPARE_MS = 10_000;
 /** A plan is made once, however often it is asked for: it has its id from here. */
 const REPEATABLE = [
-  ...["create", "validate", "list_copilot_plans", "show", "node", "follow", "logs", "diff"],
+  ...["create", "validate", "list_copilot_plans", "show", "node", "follow", "log", "logs", "diff"],
   "export",
 ];
 const TRIES = 10;

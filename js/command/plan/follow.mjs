@@ -100,8 +100,9 @@ function tellEnd(output, plan) {
 async function tellFailures(ask, output, { planId, nodes }) {
   if (output.json) return; // `error` and `plan logs` have it
   const failed = nodes.filter(({ status }) => status === "failed");
-  for (const { id } of failed.slice(0, MOST_FAILED)) {
-    const { text } = await ask({ do: "logs", planId, nodeId: id, most: MOST_TAIL });
+  for (const { id, phase, error = "" } of failed.slice(0, MOST_FAILED)) {
+    const { text } = await ask({ do: "logs", planId, nodeId: id, phase, most: MOST_TAIL });
+    if (text.trim() === error) continue; // no program has printed it
     const lines = text.split(/\r?\n/).filter((/** @type {string} */ line) => line.trim() !== "");
     if (lines.length === 0) continue;
     output.say(`${inLine(id)} printed last:`);
@@ -136,10 +137,10 @@ function tellLog(output, { text, ...rest }) {
  * @param {Ask} ask @param {{planId: string, nodeId?: string, phase?: string, attempt?: number}} of @param {Output} output
  */
 export async function showLog(ask, of, output) {
-  const { logs: _logs, ...log } = await ask({ do: "logs", ...of });
+  const { logs: _logs, ...log } = await ask({ do: of.phase ? "logs" : "log", ...of });
   output.result(log, () => {
     tellLog(output, log);
-    if (log.text === "") output.say(faint(`${log.phase} has printed nothing`));
+    if (log.text === "") output.say(faint(`${of.phase ?? "the node"} has printed nothing`));
   });
 }
 

@@ -5,9 +5,11 @@ import { health } from "./health.mjs";
 import { exportPlan, importPlan } from "./importing.mjs";
 import { outcomeText } from "./news.mjs";
 import { attemptsOf, diffSince, diffSoFar, nodeView } from "./node-view.mjs";
+import { attemptOf, wholeLog } from "./phase-logs.mjs";
 import { HANDLERS, serve } from "./tools.mjs";
 
 const MOST_DIFF = 2 * 1024 * 1024;
+const MOST_LOG = 1024 * 1024;
 const MOST_NODES = 10_000;
 const MOST_WAIT_MS = 10_000;
 const TAIL = 2048;
@@ -44,7 +46,10 @@ async function lastLine(plans, planId, { id, attempt, phase, status }) {
 async function addLines(plans, planId, nodes) {
   const failed = nodes.filter(({ status }) => status === "failed").slice(0, MOST_FAILED);
   const running = nodes.filter(({ status }) => status === "running");
-  for (const node of [...running, ...failed]) node.line = await lastLine(plans, planId, node);
+  for (const node of [...running, ...failed]) {
+    const line = await lastLine(plans, planId, node);
+    if (node.error !== line) node.line = line;
+  }
 }
 
 /** @param {Plans} plans @param {string} planId */
@@ -67,7 +72,17 @@ async function follow(plans, { planId, seen, waitMs = 0, lines }) {
   return { ...planOf(plans, planId), changes, nodes };
 }
 
-/** A part of a log in whole lines, and which logs there are. @param {Plans} plans @param {any} asked */
+/** What all phases have printed. @param {Plans} plans @param {any} asked */
+async function printed(plans, { planId, nodeId }) {
+  const node = plans.view({ view: "node", planId, nodeId });
+  const whole = await wholeLog(plans, planId, node, { most: MOST_LOG });
+  return { nodeId, status: node.status, phase: node.phase, ...whole };
+}
+
+/**
+ * A part of a log in whole lines, and which logs there are. Without a phase: of the attempt's first one.
+ * @param {Plans} plans @param {any} asked
+ */
 async function logs(plans, { planId, nodeId, phase, attempt, from, most }) {
   const node = plans.view({ view: "node", planId, nodeId });
   const all = node.attempts.flatMap((/** @type {any} */ one) =>
@@ -77,12 +92,10 @@ async function logs(plans, { planId, nodeId, phase, attempt, from, most }) {
       ended: status !== "running",
     })),
   );
-  const last = all.findLast(
-    (/** @type {any} */ one) => one.attempt === node.attempt && one.phase === node.phase,
-  );
+  const first = all.find((/** @type {any} */ one) => one.attempt === (attempt ?? node.attempt));
   const wanted = {
-    attempt: attempt ?? last?.attempt ?? 1,
-    phase: phase ?? last?.phase ?? "work",
+    attempt: attempt ?? (phase ? attemptOf(node, phase, node.attempt ?? 1) : (node.attempt ?? 1)),
+    phase: phase ?? first?.phase ?? "merge-fi",
   };
   const name = `${node.id}-${wanted.attempt}-${wanted.phase}`;
   const isOver = all.some(
@@ -133,9 +146,10 @@ const ASKED = {
   show: (plans, { planId }) => show(plans, planId),
   node: async (plans, { planId, nodeId }) => ({
     ...(await nodeView(plans, planId, nodeId)),
-    attempts: attemptsOf(plans.view({ view: "node", planId, nodeId })),
+    attempts: attemptsOf(plans, planId, plans.view({ view: "node", planId, nodeId })),
   }),
   follow,
+  log: printed,
   logs,
   diff: (plans, { planId, nodeId }) => diff(plans, planId, nodeId),
   health: (plans) => health(plans),

@@ -4,6 +4,7 @@ import { messageOf } from "../../base/errors.mjs";
 import { visible, visibleLines } from "../../base/visible.mjs";
 import { lentTools } from "./node-tools.mjs";
 import { Again, lastLinesOf, PhaseFailed } from "./phase-ends.mjs";
+import { doneText, eventText } from "./phase-logs.mjs";
 import * as phases from "./phases.mjs";
 
 /** @type {Record<string, (run: NodeRun) => Promise<object>>} */
@@ -30,10 +31,20 @@ const AGAIN_MS = 1000;
 /** @typedef {import("./plan-folder.mjs").OpenPlan} OpenPlan */
 /** The effect `run` of native/plan/view.h. @typedef {Record<string, any>} RunEffect */
 
+/** @param {string} command @param {any} error */
+function notStarted(command, error) {
+  const why = { ENOENT: "is not on the plan's PATH", EACCES: "may not be executed" }[
+    /** @type {"ENOENT" | "EACCES"} */ (error.cause?.code)
+  ];
+  if (!why) return error;
+  return new PhaseFailed("NO_PROGRAM", `The program "${visible(command)}" ${why}.`);
+}
+
 export class NodeRun {
   #controller = new AbortController();
   #steps;
   #began = false;
+  #logged = Promise.resolve();
   /** Of the phase, for programs. */
   traceparent = "";
 
@@ -88,6 +99,8 @@ export class NodeRun {
     try {
       if (this.effect.first) await this.#begin();
       const detail = await PHASES[phase](this);
+      this.log(doneText(detail));
+      await this.#logged;
       void span.end("succeeded");
       await this.#end("succeeded", detail);
     } catch (error) {
@@ -111,6 +124,7 @@ export class NodeRun {
 
   /** @param {any} error */
   async #failed(error) {
+    await this.#logged;
     if (this.signal.aborted) return;
     if (error instanceof Again) return this.#end(error.outcome, error.detail, error.until);
     const { code = "FAILED", detail = {} } = error;
@@ -120,7 +134,18 @@ export class NodeRun {
       const until = Date.now() + AGAIN_MS;
       return this.#end("interrupted", { ...detail, error: { code, message } }, until);
     }
+    if (!detail.log) this.log(message);
+    await this.#logged;
     await this.#end("failed", { ...detail, error: { code, message } });
+  }
+
+  /** A line of the phase's log, where no program writes it. @param {string} text hostile; "": none */
+  log(text) {
+    if (text === "") return;
+    const line = { plan: this.plan.id, name: this.logName(this.effect.phase), text: `${text}\n` };
+    // A full disk says so where something depends on it.
+    const write = () => this.services.plans.writeLog(line).catch(() => {});
+    this.#logged = this.#logged.then(write);
   }
 
   /** A fact that must not be lost. @param {object} detail @param {{sync?: boolean}} [how] */
@@ -218,10 +243,14 @@ export class NodeRun {
       work.type === "process" ? [work.executable] : SHELLS[work.shell ?? this.plan.shell];
     const args = work.type === "process" ? (work.args ?? []) : [...before, work.command];
     const log = { plan: this.plan.id, name: this.logName(phase) };
-    const ended = await this.services.plans.run({
-      ...{ command, args, cwd: this.worktree.path, env: this.environment(work.env) },
-      ...{ ...log, timeoutMs, signal: this.signal, traceparent: this.traceparent },
-    });
+    const ended = await this.services.plans
+      .run({
+        ...{ command, args, cwd: this.worktree.path, env: this.environment(work.env) },
+        ...{ ...log, timeoutMs, signal: this.signal, traceparent: this.traceparent },
+      })
+      .catch((error) => {
+        throw notStarted(command, error);
+      });
     if (ended.code === 0 && ended.why === "") return { exitCode: 0, log: log.name };
     const { text } = await this.services.plans.readLog({ ...log, most: 16_384 });
     const lastLines = lastLinesOf(text);
@@ -297,7 +326,10 @@ export class NodeRun {
             (error) => messageOf(error),
           ),
       },
-      (/** @type {{text: string}} */ event) => this.onLine(this.node.id, event.text),
+      (/** @type {{kind: string, text: string, tool?: string}} */ event) => {
+        this.log(eventText(event));
+        this.onLine(this.node.id, event.text);
+      },
     );
     this.onAgent(workers, cli);
     return this.#agentEnd(result, await this.plan.changedSince(before));

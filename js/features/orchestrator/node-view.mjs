@@ -61,6 +61,24 @@ export async function diffSoFar(git, repository, node, options) {
   return diffSince(git, repository, from, made ?? node.commit, options);
 }
 
+/** @param {any} phase of an attempt */
+function phaseMetrics({ phase, status, startedAt, endedAt, detail = {} }) {
+  const { exitCode, usage } = detail;
+  return { phase, status, ms: endedAt ? endedAt - startedAt : undefined, exitCode, usage };
+}
+
+/**
+ * What the agents of an attempt have used.
+ * @param {any[]} phases @returns {Record<string, any> | undefined} undefined: it had none
+ */
+function usageOf(phases) {
+  const all = phases.flatMap(({ detail }) => (detail?.usage ? [detail.usage] : []));
+  if (all.length < 2) return all[0];
+  const names = ["aiCredits", "premiumRequests", "apiMs", "sessionMs"];
+  const sums = names.map((name) => [name, all.reduce((sum, one) => sum + (one[name] ?? 0), 0)]);
+  return { ...Object.fromEntries(sums), models: all.flatMap(({ models = [] }) => models) };
+}
+
 /** Those in the node's worktree. @param {Plans} plans @param {string} planId @param {string | undefined} folder */
 async function processesOf(plans, planId, folder) {
   if (!folder) return [];
@@ -99,32 +117,33 @@ export async function nodeView(plans, planId, nodeId) {
     workSummary: { ...changes, ...(summary && { text: summary }) },
     aggregatedWorkSummary,
     metrics: usage,
-    phaseMetrics: (last?.phases ?? []).map(
-      (/** @type {any} */ { phase, status, startedAt, endedAt }) => ({
-        ...{ phase, status, ms: endedAt ? endedAt - startedAt : undefined },
-      }),
-    ),
+    phaseMetrics: (last?.phases ?? []).map(phaseMetrics),
     lastLine: plans.lineOf(planId, nodeId) || undefined,
     attempts: attempts.length,
     running: busy,
   };
 }
 
-/** @param {Record<string, any>} node with attempts */
-export const attemptsOf = (node) =>
-  node.attempts.map(
-    (/** @type {any} */ { attempt, status, phases, steps, startedAt, endedAt, interruptions }) => {
-      const facts = Object.assign({}, ...steps);
-      const failed = phases.find((/** @type {any} */ one) => one.status === "failed");
-      const made = phases.find((/** @type {any} */ one) => one.phase === "commit")?.detail?.commit;
-      return {
-        ...{ attempt, status, startedAt, endedAt, ...(interruptions && { interruptions }) },
-        phases: phases.map((/** @type {any} */ one) =>
-          picked(one, ["phase", "status", "startedAt", "endedAt"]),
-        ),
-        ...(failed && { error: failed.detail?.error }),
-        ...(facts.sessionId && { sessionId: facts.sessionId }),
-        ...(made && { commit: made }),
-      };
-    },
-  );
+/** @param {any} phase of an attempt */
+const phaseOf = ({ detail, ...phase }) => ({
+  ...picked(phase, ["phase", "status", "startedAt", "endedAt"]),
+  exitCode: detail?.exitCode,
+});
+
+/** @param {Plans} plans @param {string} planId @param {Record<string, any>} node with attempts */
+export const attemptsOf = (plans, planId, node) =>
+  node.attempts.map((/** @type {any} */ { attempt, status, phases, steps, ...times }) => {
+    const facts = Object.assign({}, ...steps);
+    const failed = phases.find((/** @type {any} */ one) => one.status === "failed");
+    const made = phases.find((/** @type {any} */ one) => one.phase === "commit")?.detail?.commit;
+    return {
+      ...{ attempt, status },
+      ...picked(times, ["scheduledAt", "startedAt", "endedAt", "interruptions"]),
+      phases: phases.map(phaseOf),
+      ...(failed && { error: failed.detail?.error }),
+      ...(facts.sessionId && { sessionId: facts.sessionId }),
+      ...(made && { commit: made }),
+      metrics: usageOf(phases),
+      logs: `${plans.logs}/${planId}/${node.id}-${attempt}-*.log`,
+    };
+  });

@@ -58,7 +58,12 @@ const PAGE = {
   nodes: { type: "array", items: TEXT, description: "Only these." },
   cursor: described("Of the answer before."),
 };
-const FILTER = { status: TEXT, group: TEXT, phase: TEXT };
+const FILTER = {
+  status: { enum: "pending ready scheduled running succeeded failed blocked canceled".split(" ") },
+  group: TEXT,
+  phase: { enum: "merge-fi prechecks work commit postchecks merge-ri".split(" ") },
+};
+const PLAN_STATUSES = "pending running paused succeeded failed partial canceled".split(" ");
 
 /** By tool: what it does, and its parameters. */
 export const TOOLS = /** @type {Record<string, [string, object]>} */ ({
@@ -76,7 +81,7 @@ export const TOOLS = /** @type {Record<string, [string, object]>} */ ({
   ],
   list_copilot_plans: [
     "All plans of this user, this repository's first.",
-    object({ status: TEXT }),
+    object({ status: { enum: PLAN_STATUSES } }),
   ],
   wait_copilot_plan: [
     "Waits until a plan changes or ends, at most 60 s.",

@@ -45,13 +45,19 @@ export async function mergeFi(run) {
   if (!node.prechecks && !node.work && !node.postchecks) return { commit: baseCommit };
   const worktree = await run.makeWorktree(baseCommit);
   const { copy, link, setup } = plan.head;
+  /** @type {string[]} */
+  const lacking = [];
   if (worktree.fresh && (copy || link)) {
-    await run.git.bring(run.repository.root, worktree.worktree, { copy, link });
+    const { skipped } = await run.git.bring(run.repository.root, worktree.worktree, { copy, link });
+    lacking.push(...skipped.map(({ path, why }) => `${path} (${why})`));
   }
   if (worktree.fresh && setup) {
-    await run.program({ type: "shell", command: setup }, "setup", effect.timeoutMs);
+    await run.program({ type: "shell", command: setup }, "merge-fi", effect.timeoutMs);
   }
-  return { baseCommit, worktreePath: worktree.worktree.path };
+  return {
+    ...{ baseCommit, worktreePath: worktree.worktree.path },
+    ...(lacking.length > 0 && { lacking }),
+  };
 }
 
 // ---- prechecks, work, postchecks -------------------------------------------------------------------
@@ -150,12 +156,21 @@ export async function commit(run) {
 /** @param {NodeRun} run @param {any} found */
 function conflictOf(run, found) {
   const { targetBranch } = run.plan.head;
-  const other = found.side === "target" ? `the branch ${targetBranch}` : "a leaf that has landed";
+  const side = found.side === "target" ? `the branch ${targetBranch}` : "what has landed";
+  const other = `${side} (${found.other.slice(0, 10)})`;
   return new PhaseFailed(
     "MERGE_CONFLICT",
     `Its commit ${run.commit().slice(0, 10)} conflicts with ${other} in ${found.conflicts.join(", ")}. The commit keeps its ref. Retry the node once the target can take it, or from the start.`,
     { files: found.conflicts, ours: found.ours, theirs: found.theirs },
   );
+}
+
+/** What the node changes on its target, also where an earlier try has put it there. @param {NodeRun} run @param {any} taken */
+async function changesOf({ git, repository, plan, node }, { again, tip, commit: result }) {
+  const of = `${plan.id}/${node.id}`;
+  const [from, to] = again ? await git.squashOf(repository, result, of) : [tip, result];
+  const { files, insertions, deletions } = await git.linesBetween(repository, from, to);
+  return { files: files.length, insertions, deletions };
 }
 
 /** @param {NodeRun} run */
@@ -184,9 +199,7 @@ export async function mergeRi(run) {
       create,
       signal,
     });
-    const lines = await git.linesBetween(repository, taken.tip, taken.commit);
-    const { insertions, deletions } = lines;
-    const changes = { files: lines.files.length, insertions, deletions };
+    const changes = await changesOf(run, taken);
     if (landed.status === "landed") return { landed: taken.commit, changes };
     if (landed.status === "dirty") {
       const text = `${landed.message} Then: copilot-tap plan land ${plan.id}`;

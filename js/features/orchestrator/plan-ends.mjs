@@ -2,11 +2,14 @@
 // All of it can be done again by the next host.
 
 import { messageOf } from "../../base/errors.mjs";
+import { sleep } from "../../base/patience.mjs";
 import { visible } from "../../base/visible.mjs";
 
 /** The gateway's host may have no descriptor or no room at the moment. */
 const MOST_RELEASES = 60;
 const AGAIN_MS = 1000;
+const MOST_LOOKS = 600;
+const LOOK_MS = 50;
 
 /** @typedef {import("./plans.mjs").Plans} Plans */
 /** @typedef {import("./plans.mjs").Known} Known */
@@ -101,6 +104,13 @@ export class Ends {
       about.traced = true;
     }
     await this.#plans.worktrees.close(planId);
+  }
+
+  /** What follows from the end of a plan is done, or fails. @param {string} planId */
+  async untilClosed(planId) {
+    for (let left = MOST_LOOKS; left > 0 && !this.#known.get(planId)?.ended; --left) {
+      await sleep(LOOK_MS);
+    }
   }
 
   /** Nothing is left to be done. @param {string} planId */

@@ -1,6 +1,7 @@
 // All plans of the user: what the engine asks for is carried out here, and what happens is told it. The engine
 // (native/plan/) decides; its journal has every step before it is taken.
 
+import { sep } from "node:path";
 import { messageOf } from "../../base/errors.mjs";
 import { visible } from "../../base/visible.mjs";
 import { NodeRun } from "./node-run.mjs";
@@ -59,6 +60,8 @@ export class Plans {
   #closed = false;
   /** Inputs that the engine has had. */
   changes = 0;
+  /** The folder of all logs. */
+  logs = "";
 
   /** @param {Context} context @param {import("./offered-models.mjs").OfferedModels} models */
   constructor(context, models) {
@@ -92,12 +95,13 @@ export class Plans {
 
   /** Opens the journal; what ran when the last host ended goes on. */
   async start() {
-    const { plans, known } = await this.#services.plans.open({
+    const { plans, known, folder } = await this.#services.plans.open({
       onEffect: (/** @type {string} */ json) => void this.#carryOut(JSON.parse(json)),
       onTrouble: (/** @type {string} */ why) => this.#noteTrouble(why),
       onSleep: (/** @type {string} */ why) => this.news.noteSleep(why),
     });
     this.#engine = plans;
+    this.logs = folder;
     for (const { planId, ...rest } of known) this.#known.set(planId, rest);
     for (const [id, { ended }] of this.#known) {
       if (ended) continue;
@@ -355,7 +359,8 @@ export class Plans {
 
   /** Of all plans, those of a folder first, the latest first. @param {string} cwd */
   list(cwd) {
-    const here = (/** @type {any} */ about) => about.cwd === cwd || about.repo === cwd;
+    const here = (/** @type {any} */ { cwd: made, repo }) =>
+      made === cwd || (cwd + sep).startsWith(`${repo}${sep}`);
     return [...this.#known]
       .map(([planId, { changedAt, about }]) => {
         const live = this.engine.state().plans.includes(planId);

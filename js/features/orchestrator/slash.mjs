@@ -24,7 +24,7 @@ const planLine = ({ planId, name, status, total }) =>
 
 /** @param {Plans} plans @param {string} planId */
 function shown(plans, planId) {
-  const { name, status, summary, nodes, omitted } = statusOf(plans, planId);
+  const { name, summary, nodes, omitted } = statusOf(plans, planId);
   const lines = nodes.slice(0, 30).map((/** @type {any} */ node) => {
     const last = plans.lineOf(planId, node.id);
     const why = node.error ? `: ${node.error}` : last ? `: ${last}` : "";
@@ -32,7 +32,7 @@ function shown(plans, planId) {
   });
   const more = nodes.length - 30 + (omitted ?? 0);
   return [
-    `tap: plan ${planId} (${visible(name)}): ${status}. ${summary}`,
+    `tap: plan ${planId} (${visible(name)}): ${summary}`,
     ...lines,
     ...(more > 0 ? [`  … and ${more} more`] : []),
   ].join("\n");

@@ -7,11 +7,13 @@ import { outcomeText } from "./news.mjs";
 import { attemptsOf, diffSoFar, nodeView, picked } from "./node-view.mjs";
 import { PlanError } from "./plan-error.mjs";
 import { NODE_KEYS, PLAN_KEYS } from "./parameters.mjs";
+import { attemptOf, wholeLog } from "./phase-logs.mjs";
 
 const MOST_ANSWER = 31_000;
 const PAGE = 100;
 const MOST_WAIT_S = 60;
 const MOST_DIFF = 12_000;
+const MOST_LOG = 16_000;
 
 /** @typedef {import("./plans.mjs").Plans} Plans */
 /** @typedef {import("./plans.mjs").Asker} Asker */
@@ -48,8 +50,9 @@ export function statusOf(plans, planId, { nodes, cursor = "0", ...filter } = {})
     ...(plans.trouble && { trouble: plans.trouble }),
   };
   if (Array.isArray(nodes)) {
-    const all = nodes.map((nodeId) => brief(plans.view({ view: "node", planId, nodeId })));
-    return bounded(answer, all, { total: all.length, from: 0 });
+    const some = nodes.slice(from);
+    const all = some.map((nodeId) => brief(plans.view({ view: "node", planId, nodeId })));
+    return bounded(answer, all, { total: nodes.length, from });
   }
   const page = plans.view({ view: "nodes", planId, from, most: PAGE, ...filter });
   return bounded(answer, page.nodes, { total: page.total, from });
@@ -81,8 +84,10 @@ async function failureContext(plans, planId, nodeId) {
   const node = plans.view({ view: "node", planId, nodeId });
   const last = node.attempts.at(-1);
   const failed = last?.phases.find((/** @type {any} */ one) => one.status === "failed");
-  if (!failed)
-    throw new PlanError("WRONG_STATE", `node ${nodeId} has not failed: it is ${node.status}`);
+  if (!failed) {
+    const why = node.error ? `: it ${node.error}` : "";
+    throw new PlanError("WRONG_STATE", `node ${nodeId} has not failed: it is ${node.status}${why}`);
+  }
   const { error, exitCode, lastLines, files, nodes } = failed.detail ?? {};
   const facts = Object.assign({}, ...last.steps);
   const { git, repository } = await plans.openPlan(planId);
@@ -95,30 +100,31 @@ async function failureContext(plans, planId, nodeId) {
   };
 }
 
-/** @param {Plans} plans @param {string} planId @param {string} nodeId @param {{phase?: string, attempt?: number, from?: number, most?: number}} [asked] */
-async function logsOf(plans, planId, nodeId, { phase, attempt, from, most = 16_000 } = {}) {
+/** @param {Plans} plans @param {string} planId @param {string} nodeId @param {{phase?: string, attempt?: number}} [asked] without a phase: of all */
+async function logsOf(plans, planId, nodeId, { phase, attempt } = {}) {
   const node = plans.view({ view: "node", planId, nodeId });
-  const wanted = phase ?? node.phase ?? "work";
-  const name = `${node.id}-${attempt ?? node.attempt ?? 1}-${wanted}`;
-  const log = await plans.readLog({ plan: planId, name, from, most });
-  return {
-    nodeId,
-    phase: wanted,
-    attempt: attempt ?? node.attempt,
-    ...log,
-    text: visibleLines(log.text),
-  };
+  if (phase === undefined) {
+    const whole = await wholeLog(plans, planId, node, { attempt, most: MOST_LOG });
+    return { nodeId, phase: node.phase, ...whole, text: visibleLines(whole.text) };
+  }
+  const number = attempt ?? attemptOf(node, phase, node.attempt ?? 1);
+  const name = `${node.id}-${number}-${phase}`;
+  const log = await plans.readLog({ plan: planId, name, most: MOST_LOG });
+  return { nodeId, phase, attempt: number, ...log, text: visibleLines(log.text) };
 }
 
 /** @param {Plans} plans @param {string} planId @param {Record<string, any>} asked @param {AbortSignal} [signal] */
 async function wait(plans, planId, { until = "end", timeout = MOST_WAIT_S }, signal) {
   const end = performance.now() + Math.min(Math.max(timeout, 0), MOST_WAIT_S) * 1000;
-  const look = () => plans.view({ view: "plan", planId });
-  const first = text(look().counts);
+  const look = () => {
+    const { endedAt, status, counts } = plans.view({ view: "plan", planId });
+    return { endedAt, state: text({ status, counts }) };
+  };
+  const first = look().state;
   for (;;) {
-    const { endedAt, counts } = look();
+    const { endedAt, state } = look();
     const left = end - performance.now();
-    if (endedAt || left <= 0 || signal?.aborted || (until === "change" && text(counts) !== first)) {
+    if (endedAt || left <= 0 || signal?.aborted || (until === "change" && state !== first)) {
       return statusOf(plans, planId);
     }
     await plans.changed(left);
@@ -228,7 +234,7 @@ export const HANDLERS = {
   get_copilot_node_logs: (plans, { planId, nodeId, phase, attempt }) =>
     logsOf(plans, planId, nodeId, { phase, attempt }),
   get_copilot_node_attempts: (plans, { planId, nodeId }) => ({
-    attempts: attemptsOf(plans.view({ view: "node", planId, nodeId })),
+    attempts: attemptsOf(plans, planId, plans.view({ view: "node", planId, nodeId })),
   }),
   get_copilot_node_failure_context: (plans, { planId, nodeId }) =>
     failureContext(plans, planId, nodeId),

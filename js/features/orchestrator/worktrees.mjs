@@ -141,6 +141,7 @@ export class Worktrees {
     const seen = this.#plans.view({ view: "plan", planId });
     if (seen.endedAt === undefined)
       throw new PlanError("WRONG_STATE", `plan ${planId} has not ended: cancel it first`);
+    await this.#plans.ends.untilClosed(planId); // git of ours is at work in its worktrees until then
     const plan = await this.#plans.openPlan(planId);
     const { nodes } = this.#plans.view({ view: "graph", planId });
     const stay = [];

@@ -216,9 +216,9 @@ test("pauses, resumes, and cancels with a yes", async (t) => {
   const { at, plan, detached } = await setUp(t);
   const { wait } = gate(t);
   const id = await detached({ name: "x", nodes: [{ id: "a", work: wait }] });
-  assert.match((await plan("pause", id)).out, /: paused\. /);
+  assert.match((await plan("pause", id)).out, /: paused \(1 running\)/);
   assert.match((await plan("show", id)).out, /it is paused: copilot-tap plan resume p\w+ goes on/);
-  assert.match((await plan("resume", id)).out, /: running\. /);
+  assert.match((await plan("resume", id)).out, /: running \(1 running\)/);
   const asked = await plan("cancel", id);
   assert.deepEqual([asked.code, /nobody is here: use --yes/.test(asked.err)], [1, true]);
   const terminal = new InTerminal(t, ["plan", "cancel", id], at, { cols: 80, rows: 24 });
@@ -256,7 +256,10 @@ test("follows the log of a node through its phases, in whole lines", async (t) =
   open();
   const { code, out } = await running.end();
   assert.equal(code, 0);
-  assert.match(out, /^(before\n)?one\ntwo\n漢字 after\n$/);
+  assert.match(
+    out,
+    /^begins with \w+ in .*\nbefore\none\ntwo\ncommit \w+: 1 file, \+1 -0\n漢字 after\n$/,
+  );
 });
 
 test("watches a plan on the whole screen, with what each node printed last", async (t) => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { candidate, integrate } from "../../../js/git/integration.mjs";
+import { candidate, integrate, squashOf } from "../../../js/git/integration.mjs";
 import { createTarget, land } from "../../../js/git/landing.mjs";
 import { treeOf } from "../../../js/git/merges.mjs";
 import { openRepository } from "../../../js/git/repository.mjs";
@@ -115,8 +115,27 @@ test("a conflict leaves everything as it was and names files and commits; the ne
     [found.status, found.side, found.theirs, found.conflicts],
     [...["conflict", "leaves", clash], ["a.txt"]],
   );
+  assert.equal(found.other, git(root, "rev-parse", "refs/tap/p/integration"));
   assert.equal(git(root, "for-each-ref", "refs"), before);
   assert.deepEqual(await deliver(leaf(28, "three")), ["integrated", "landed"]);
+});
+
+test("what conflicts with the target before anything has landed names the target's commit", async (t) => {
+  const { root, repository, first, leaf, asked } = await makePlan(t);
+  const users = commitOn(root, [first], { "a.txt": text({ 20: "the user's" }) });
+  git(root, "update-ref", "refs/heads/feature", users);
+  const found = await integrate(repository, asked(leaf(20)));
+  assert.deepEqual([found.status, found.side, found.other], ["conflict", "target", users]);
+});
+
+test("the squash commit of a node is found once it is in the result", async (t) => {
+  const { repository, first, leaf, asked, deliver } = await makePlan(t);
+  const message = (node) => ({ message: `Work\n\nPlan-Node: p/${node}` });
+  const one = await integrate(repository, asked(leaf(20), message("one")));
+  await deliver(leaf(28));
+  const { commit: result } = await integrate(repository, asked(leaf(25), message("one-more")));
+  assert.deepEqual(await squashOf(repository, result, "p/one"), [first, one.commit]);
+  assert.deepEqual(await squashOf(repository, result, "p/two"), [result, result]);
 });
 
 test("a leaf that changes nothing lands without a commit", async (t) => {

@@ -1,0 +1,52 @@
+// The logs of a node's phases: what its programs and agents print, and what tap itself has done.
+
+const MOST_READ = 256 * 1024;
+
+/** @typedef {import("./plans.mjs").Plans} Plans */
+
+/** @param {{files: number, insertions: number, deletions: number}} changes */
+const changesText = ({ files, insertions, deletions }) =>
+  `${files} ${files === 1 ? "file" : "files"}, +${insertions} -${deletions}`;
+
+/** What tap has done in a phase that runs no program. @param {Record<string, any>} detail of its end @returns {string} "": it ran one */
+export function doneText({ baseCommit, worktreePath, commit, changes, landed, unlanded, lacking }) {
+  if (landed) return `landed as ${landed}: ${changesText(changes)}`;
+  if (unlanded) return unlanded.message;
+  if (changes) return `commit ${commit}: ${changesText(changes)}`;
+  if (!baseCommit) return commit ? `commit ${commit}` : "";
+  const left = lacking?.length > 0 ? `\nnot brought along: ${lacking.join(", ")}` : "";
+  return `begins with ${baseCommit} in ${worktreePath}${left}`;
+}
+
+/** A line of an agent. @param {{kind: string, text: string, tool?: string}} event hostile */
+export const eventText = ({ kind, tool = "", text }) =>
+  kind === "tool" ? `${tool}: ${text}` : kind === "refused" ? `refused: ${text}` : text;
+
+/** In which attempt a phase was last carried out, at the latest in that one. @param {Record<string, any>} node @param {string} phase @param {number} attempt */
+export function attemptOf(node, phase, attempt) {
+  const didIt = (/** @type {any} */ one) =>
+    one.attempt <= attempt &&
+    one.phases.some(
+      (/** @type {any} */ { phase: name, status }) => name === phase && status !== "skipped",
+    );
+  return node.attempts.findLast(didIt)?.attempt ?? attempt;
+}
+
+/**
+ * All that an attempt has printed, one phase below the other; of a phase that it skipped, what an earlier one has.
+ * @param {Plans} plans @param {string} planId @param {Record<string, any>} node with attempts
+ * @param {{attempt?: number, most: number}} asked most: characters, of the end
+ * @returns {Promise<{attempt: number, phases: string[], text: string}>} hostile text
+ */
+export async function wholeLog(plans, planId, node, { attempt = node.attempt ?? 1, most }) {
+  const phases = [];
+  const parts = [];
+  for (const { phase } of node.attempts[attempt - 1]?.phases ?? []) {
+    const name = `${node.id}-${attemptOf(node, phase, attempt)}-${phase}`;
+    const { text } = await plans.readLog({ plan: planId, name, most: Math.min(most, MOST_READ) });
+    if (text === "") continue;
+    phases.push(phase);
+    parts.push(`== ${phase}\n${text}${text.endsWith("\n") ? "" : "\n"}`);
+  }
+  return { attempt, phases, text: parts.join("").slice(-most) };
+}

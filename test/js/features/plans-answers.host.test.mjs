@@ -1,0 +1,135 @@
+// What the tools of plans answer: logs, attempts, waits, and a plan that is deleted right away.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { attemptsOf } from "../../../js/features/orchestrator/node-view.mjs";
+import { plansRig } from "./plans-rig.mjs";
+
+const shell = { skip: process.platform === "win32" };
+
+test(
+  "each phase has a log and an exit code; without a phase all of them are told",
+  shell,
+  async (t) => {
+    const { home, repo, create, ended, ask } = await plansRig(t);
+    const flag = path.join(repo, ".git", "may");
+    const planId = await create({
+      targetBranch: "out",
+      ...{ copy: [".env"], setup: "echo set up" },
+      nodes: [
+        {
+          ...{ id: "a", work: "echo hello; echo a > new.txt" },
+          postchecks: `echo checked; test -f '${flag}'`,
+        },
+        { id: "none", work: { type: "process", executable: "no-such-program" } },
+      ],
+    });
+    const { nodes } = await ended(planId);
+    assert.equal(nodes[1].error, `The program "no-such-program" is not on the plan's PATH.`);
+    const logs = (/** @type {object} */ more) =>
+      ask("get_copilot_node_logs", { planId, nodeId: "a", ...more });
+    const all = await logs({});
+    assert.match(
+      all.text,
+      /^== merge-fi\nset up\nbegins with \w+ in .*\nnot brought along: \.env \(missing\)\n== work\nhello\n== commit\ncommit \w+: 1 file, \+1 -0\n== postchecks\nchecked\n$/,
+    );
+    assert.deepEqual(all.phases, ["merge-fi", "work", "commit", "postchecks"]);
+    assert.equal((await logs({ phase: "work" })).text, "hello\n");
+    fs.writeFileSync(flag, "");
+    await ask("retry_copilot_node", { planId, nodeId: "a" });
+    await ended(planId);
+    // What the second attempt skipped, the first one has printed.
+    assert.match(
+      (await logs({})).text,
+      /\n== work\nhello\n[^]*\n== merge-ri\nlanded as \w+: 1 file/,
+    );
+    assert.equal((await logs({ phase: "work" })).text, "hello\n");
+    assert.equal((await logs({ phase: "work", attempt: 2 })).text, "");
+    const { attempts } = await ask("get_copilot_node_attempts", { planId, nodeId: "a" });
+    const checks = attempts[0].phases.at(-1);
+    assert.deepEqual([checks.phase, checks.status, checks.exitCode], ["postchecks", "failed", 1]);
+    const file = attempts[0].logs.replace("*", "work");
+    assert.equal(file, path.join(home, "tap", "plans", planId, "a-1-work.log"));
+    assert.equal(fs.readFileSync(file, "utf8"), "hello\n");
+    const { phaseMetrics } = await ask("get_copilot_node", { planId, nodeId: "a" });
+    assert.equal(
+      phaseMetrics.find((/** @type {any} */ one) => one.phase === "postchecks").exitCode,
+      0,
+    );
+  },
+);
+
+test("an attempt says what its agents have used", () => {
+  const used = (/** @type {number} */ tokens) => ({
+    usage: { aiCredits: 1.5, apiMs: 10, models: [{ model: "m", input: tokens, output: 1 }] },
+  });
+  const phases = [
+    { phase: "prechecks", status: "succeeded", detail: { exitCode: 0 } },
+    { phase: "work", status: "succeeded", detail: used(100) },
+    { phase: "postchecks", status: "failed", detail: used(20) },
+  ];
+  const attempts = [
+    { attempt: 1, status: "failed", steps: [], phases },
+    { attempt: 2, status: "running", steps: [], phases: phases.slice(0, 2) },
+    { attempt: 3, status: "running", steps: [], phases: [] },
+  ];
+  const plans = /** @type {any} */ ({ logs: "/logs" });
+  const metrics = attemptsOf(plans, "p1", { id: "a", attempts }).map(
+    (/** @type {any} */ one) => one.metrics,
+  );
+  assert.equal(metrics[0].aiCredits, 3);
+  assert.deepEqual(
+    metrics[0].models.map((/** @type {any} */ one) => one.input),
+    [100, 20],
+  );
+  assert.deepEqual([metrics[1], metrics[2]], [phases[1].detail.usage, undefined]);
+});
+
+test("a plan is deleted with its worktrees right after it has ended", shell, async (t) => {
+  const { control, create, ended, ask, repo } = await plansRig(t);
+  for (let i = 0; i < 3; i += 1) {
+    const nodes = Array.from({ length: 6 }, (_, at) => ({ id: `n${at}`, work: "echo x > $$.txt" }));
+    const planId = await create({ maxParallel: 6, nodes });
+    await ended(planId);
+    assert.deepEqual(await ask("delete_copilot_plan", { planId }), {
+      ...{ planId, deleted: true, stay: [] },
+    });
+  }
+  assert.deepEqual(fs.readdirSync(path.join(repo, ".worktrees")), []);
+  const { holds } = await control.request("features.report", {});
+  assert.deepEqual(holds, []);
+});
+
+test(
+  "who waits for a change hears that the plan was paused, and pages nodes by name",
+  shell,
+  async (t) => {
+    const { create, ask, repo } = await plansRig(t);
+    const flag = path.join(repo, ".git", "go-on");
+    const work = `until [ -f '${flag}' ]; do sleep 0.05; done`;
+    const planId = await create({
+      nodes: [
+        { id: "a", work },
+        { id: "b", work },
+      ],
+    });
+    const running = async () => {
+      const { counts } = await ask("wait_copilot_plan", { planId, until: "change", timeout: 5 });
+      return counts.running === 2;
+    };
+    while (!(await running()));
+    const begin = performance.now();
+    const waits = ask("wait_copilot_plan", { planId, until: "change", timeout: 30 });
+    await ask("pause_copilot_plan", { planId });
+    assert.equal((await waits).status, "paused");
+    assert.ok(performance.now() - begin < 20_000);
+    const some = await ask("get_copilot_plan_status", { planId, nodes: ["b", "a"], cursor: "1" });
+    assert.deepEqual(
+      some.nodes.map((/** @type {any} */ one) => one.id),
+      ["a"],
+    );
+    await ask("cancel_copilot_plan", { planId });
+  },
+);
