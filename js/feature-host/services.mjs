@@ -76,6 +76,7 @@ function requestedServices(id, requests) {
       remove: askChecked("emitters.remove"),
     },
     providers: { inspect: ask("gateway.inspect") },
+    settings: { plans: ask("plans.settings") },
     features: { report: async () => (await requests.request("features.report", {})).features },
     tools: {
       list: async ({ session }) =>

@@ -5,7 +5,7 @@ import path from "node:path";
 import { diskUse, findOrphans, removeOrphan } from "./orphans.mjs";
 import { mainRoot } from "./ownership.mjs";
 import { stays } from "./removal.mjs";
-import { FOLDER, Worktrees } from "./worktrees.mjs";
+import { placeIn, Worktrees } from "./worktrees.mjs";
 
 /** For a size that is only to be told. */
 const MOST_GLANCED = 20_000;
@@ -20,10 +20,15 @@ const OF_PLAN = /^(?:\.removed-\w+-)?(p[a-z0-9]{8})-/;
  */
 /** @typedef {import("./orphans.mjs").Orphan & {bytes: number, complete: boolean}} SizedOrphan */
 
-/** @param {Repository} repository @returns {Promise<string>} where its worktrees are; "": it has none */
-async function folderIn(repository) {
-  const folder = path.join(await mainRoot(repository), FOLDER);
-  return fs.realpath(folder).catch(() => "");
+/** @param {Repository} repository @returns {Promise<{folder: string, beside: boolean}[]>} where it has worktrees */
+async function placesOf(repository) {
+  const root = await mainRoot(repository);
+  const places = [];
+  for (const beside of [false, true]) {
+    const folder = await fs.realpath(placeIn(root, beside)).catch(() => "");
+    if (folder !== "") places.push({ folder, beside });
+  }
+  return places;
 }
 
 /** @param {string} folder @param {string[]} names @param {RecordedOf} recordedOf */
@@ -49,9 +54,19 @@ async function knownAmong(folder, names, recordedOf) {
  * @returns {Promise<SizedOrphan[]>}
  */
 export async function searchOrphans(repository, recordedOf, { sizes = true } = {}) {
-  const folder = await folderIn(repository);
-  if (folder === "") return [];
-  const worktrees = new Worktrees(repository);
+  const found = [];
+  for (const place of await placesOf(repository)) {
+    found.push(...(await searchIn(repository, place, recordedOf, sizes)));
+  }
+  return found;
+}
+
+/**
+ * @param {Repository} repository @param {{folder: string, beside: boolean}} at @param {RecordedOf} recordedOf
+ * @param {boolean} sizes @returns {Promise<SizedOrphan[]>}
+ */
+async function searchIn(repository, { folder, beside }, recordedOf, sizes) {
+  const worktrees = new Worktrees(repository, { beside });
   const look = async () => {
     const known = await knownAmong(folder, await fs.readdir(folder), recordedOf);
     return findOrphans(worktrees, known);
@@ -76,21 +91,25 @@ export async function searchOrphans(repository, recordedOf, { sizes = true } = {
  * @returns {Promise<import("./removal.mjs").Removal>}
  */
 export async function cleanOrphan(repository, place, recordedOf) {
-  const folder = await folderIn(repository);
-  if (folder === "" || path.dirname(place) !== folder) {
+  const at = (await placesOf(repository)).find(({ folder }) => path.dirname(place) === folder);
+  if (at === undefined) {
     return stays("NOT_OURS", `"${place}" is not among the worktrees of this repository.`);
   }
-  const known = await knownAmong(folder, [path.basename(place)], recordedOf);
+  const known = await knownAmong(at.folder, [path.basename(place)], recordedOf);
   if (known.paths.includes(place)) {
     return stays("NOT_OURS", `"${place}" stays: a plan has it.`);
   }
-  return removeOrphan(new Worktrees(repository), { path: place }, known);
+  return removeOrphan(new Worktrees(repository, at), { path: place }, known);
 }
 
 /** Of all folders among the worktrees; `complete` is false where there are too many files. @param {Repository} repository */
 export async function worktreeUse(repository) {
-  const folder = await folderIn(repository);
-  const names = folder === "" ? [] : await fs.readdir(folder);
-  const use = folder === "" ? { bytes: 0, complete: true } : await diskUse(folder, MOST_GLANCED);
-  return { worktrees: names.length, ...use };
+  const use = { worktrees: 0, bytes: 0, complete: true };
+  for (const { folder } of await placesOf(repository)) {
+    const { bytes, complete } = await diskUse(folder, MOST_GLANCED);
+    use.worktrees += (await fs.readdir(folder)).length;
+    use.bytes += bytes;
+    use.complete &&= complete;
+  }
+  return use;
 }

@@ -57,8 +57,11 @@ async function addLine(file, line) {
 /** The settings with which a submodule needs no entry in the user's config. */
 const ALL_SUBMODULES = ["submodule.active=."];
 
-/** From the main checkout, where no other one is named. */
-export const FOLDER = ".worktrees";
+const FOLDER = ".worktrees";
+
+/** Where a repository has its worktrees, if no other place is named: in itself, or beside itself. @param {string} root @param {boolean} beside */
+export const placeIn = (root, beside) =>
+  beside ? path.join(path.dirname(root), FOLDER, path.basename(root)) : path.join(root, FOLDER);
 
 export class Worktrees {
   /** @type {Promise<string> | undefined} */
@@ -67,8 +70,8 @@ export class Worktrees {
 
   /**
    * @param {Repository} repository
-   * @param {{folder?: string, gitignore?: boolean}} [options] folder: absolute, or from the main checkout; gitignore:
-   *   the folder is listed there and not in .git/info/exclude
+   * @param {{folder?: string, beside?: boolean, gitignore?: boolean}} [options] folder: absolute, or from the main
+   *   checkout; beside: that one, not in it; gitignore: the folder is listed there and not in .git/info/exclude
    */
   constructor(repository, options = {}) {
     this.repository = repository;
@@ -85,9 +88,9 @@ export class Worktrees {
   }
 
   async #prepare() {
-    const { folder = FOLDER, gitignore = false } = this.#options;
+    const { folder, beside = false, gitignore = false } = this.#options;
     const root = await mainRoot(this.repository);
-    const place = path.resolve(root, folder);
+    const place = folder === undefined ? placeIn(root, beside) : path.resolve(root, folder);
     await fs.mkdir(place, { recursive: true });
     const real = await fs.realpath(place);
     const inner = path.relative(root, real).split(path.sep).join("/");

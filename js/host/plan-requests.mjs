@@ -24,6 +24,10 @@ async function protectedBranches(files, folder) {
 
 /** @param {import("./requests.mjs").HostRequests} requests @param {{home: string}} files of gatewayFiles() */
 export function servePlanRequests(requests, files) {
+  requests.register("plans.settings", async (_params, from) => {
+    only(from, "feature");
+    return (await readUserConfig(files)).plans ?? {};
+  });
   requests.register("plans.protected", ({ folder }, from) => {
     only(from, "feature");
     if (typeof folder === "string" && path.isAbsolute(folder)) {

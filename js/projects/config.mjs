@@ -9,6 +9,7 @@ import { messageOf } from "../base/errors.mjs";
 import { isOurFile } from "../base/host-files.mjs";
 import { CONFIG_NAME, configFile, configNameIn } from "./config-file.mjs";
 import { backgroundIn } from "./config-emitters.mjs";
+import { plansIn } from "./config-plans.mjs";
 import { protectedIn } from "./config-protected.mjs";
 import { workersIn } from "./config-workers.mjs";
 import { nameProblem, visible } from "../base/visible.mjs";
@@ -37,6 +38,7 @@ import { shown, StrictReader } from "./strict-reader.mjs";
  * @property {{gate: string[]}} [goals] of the user's file
  * @property {{mode: "ask" | "allow" | "deny"}} [session] of the user's file
  * @property {{env?: string[], model?: string, provider?: Record<string, any>}} [workers] of the user's file
+ * @property {import("./config-plans.mjs").PlansConfig} [plans] of the user's file
  *
  * @typedef {(Config & {ok: true}) | {ok: false, problems: Problem[], isUnread?: boolean}} ConfigResult isUnread: the
  *   system did not let it be read, which says nothing of what is in it
@@ -54,7 +56,7 @@ const FIELDS = [
   ...["providers", "declarative", "toolGroups", "features"],
   ...["emitters", "streams", "protectedBranches", "$schema"],
 ];
-const FIELDS_OF_USER = ["records", "spans", "goals", "session", "workers"];
+const FIELDS_OF_USER = ["records", "spans", "goals", "session", "workers", "plans"];
 /** What an open goal can gate. */
 const GATES = ["push", "task_complete"];
 const MODE_POLICIES = ["ask", "allow", "deny"];
@@ -155,7 +157,7 @@ class Reader extends StrictReader {
     }
     const [providers, declarative, toolGroups, features, emitters, streams, protectedBranches] =
       FIELDS.map((name) => fields.get(name));
-    const [records, spans, goals, session, workers] = FIELDS_OF_USER.map((name) =>
+    const [records, spans, goals, session, workers, plans] = FIELDS_OF_USER.map((name) =>
       fields.get(name),
     );
     const taken = new Set();
@@ -171,6 +173,7 @@ class Reader extends StrictReader {
       ...(goals && { goals: this.#goals(goals) }),
       ...(session && { session: this.#session(session) }),
       ...(workers && { workers: workersIn(this, workers) }),
+      ...(plans && { plans: plansIn(this, plans) }),
     };
   }
 

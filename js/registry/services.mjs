@@ -40,6 +40,7 @@ export const SERVICES = /** @type {const} */ ({
     remove: "fs:write:workspace",
   },
   providers: { inspect: "providers:read" },
+  settings: { plans: "worktree" },
   features: { report: "providers:read" },
   holds: { set: "process", release: "process" },
   plans: {

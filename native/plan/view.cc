@@ -112,7 +112,13 @@ void writeNode(json::Writer& writer, const Plan& plan, NodeIndex index) {
   writeWork(writer, "work", node.spec.work);
   writeWork(writer, "postchecks", node.spec.postchecks);
   if (node.spec.expectsNoChanges) writer.field("expectsNoChanges", true);
-  if (node.spec.mostRetries > 0) writer.field("mostRetries", node.spec.mostRetries);
+  if (node.spec.timeout > Millis(0)) {
+    writer.rawField("timeout", decimal(static_cast<double>(node.spec.timeout.count()) / 1000));
+  }
+  if (node.spec.mostRetries > 0) {
+    writer.key("retry").beginObject().field("max", node.spec.mostRetries);
+    writer.field("from", node.spec.retriesFromStart ? "start" : "failed-phase").endObject();
+  }
   if (!node.commit.empty()) writer.field("commit", node.commit);
   writer.key("changes");
   writeChanges(writer, node.changes);

@@ -117,6 +117,20 @@ describe("plans", { concurrency: 1 }, () => {
     const { code, out, err } = await tap(["plan", "run", file], { env, workspace: repo });
     assert.deepEqual([code, err], [0, ""], out);
     assert.equal(git("show", "feature/one:root.txt"), "root");
+    const [one] = /p[a-z0-9]{8}/.exec(out) ?? [];
+    const logs = await tap(["plan", "logs", `${one}/root`], { env, workspace: repo });
+    assert.match(
+      logs.out,
+      /^== work\nbash: .*echo root > root\.txt.*\n[^]*write the root: done\n/m,
+    );
+    const shown = await tap(["plan", "show", `${one}/root`, "--json"], { env, workspace: repo });
+    const { metrics, phaseMetrics, attempts } = JSON.parse(shown.out);
+    const work = phaseMetrics.find((/** @type {any} */ { phase }) => phase === "work");
+    const tokens = (/** @type {any} */ { models }) => [models[0].input > 0, models[0].output > 0];
+    assert.deepEqual(
+      [metrics, work.usage, attempts[0].metrics].map(tokens).flat(),
+      Array(6).fill(true),
+    );
     // An agent that starts anew is told what was said when it was retried.
     const again = {
       name: "again",

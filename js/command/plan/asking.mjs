@@ -29,13 +29,16 @@ const REPEATABLE = [
 const TRIES = 10;
 const RETRY_MS = 200;
 
-/** @param {{code?: string, message: string, problems?: {path: string, message: string}[], more?: number}} error */
+/** @param {{code?: string, message: string, problems?: {path: string, message: string, node?: string}[], more?: number}} error */
 function failureOf({ code = "FAILED", message, problems = [], more = 0 }) {
   if (code === "UNKNOWN_PLAN") {
     const text = message.split(";")[0];
     return new Failure(text, { advice: "copilot-tap plan list shows those that there are", code });
   }
-  const lines = problems.map(({ path: place, message: text }) => `${place || "the plan"}: ${text}`);
+  const lines = problems.map(
+    ({ path: place, message: text, node }) =>
+      `${place || "the plan"}: ${text}${node ? ` (node ${node})` : ""}`,
+  );
   if (more > 0) lines.push(`and ${more} more`);
   return new Failure(message, { advice: lines.join("\n"), code });
 }

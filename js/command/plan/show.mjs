@@ -83,7 +83,7 @@ function showAttempt(output, { attempt, status, startedAt, endedAt, phases, erro
 const workText = (work) =>
   work.type === "agent"
     ? `agent: ${work.instructions}`
-    : (work.command ?? [work.executable, ...(work.args ?? [])].join(" "));
+    : (work.command ?? work.tool ?? [work.executable, ...(work.args ?? [])].join(" "));
 
 /** @param {{files: number, insertions: number, deletions: number}} work */
 const changesText = ({ files, insertions, deletions }) =>
@@ -119,6 +119,14 @@ function factsOf({ evidence, tested, workSummary: own, aggregatedWorkSummary: al
   ];
 }
 
+/** @param {any} config of a node */
+const settingsText = ({ expectsNoChanges, timeout, retry }) =>
+  [
+    ...(expectsNoChanges ? ["expects no changes"] : []),
+    ...(timeout ? [`each phase may take ${duration(timeout * 1000)}`] : []),
+    ...(retry ? [`${counted(retry.max, "more attempt")} from the ${retry.from}`] : []),
+  ].join(", ");
+
 /** @param {Output} output @param {any} node */
 export function showNode(output, node) {
   const { id, name, config, evidence, processes = [] } = node;
@@ -132,6 +140,7 @@ export function showNode(output, node) {
   for (const phase of ["prechecks", "work", "postchecks"]) {
     if (config[phase]) field(output, phase, workText(config[phase]));
   }
+  field(output, "set", settingsText(config));
   for (const [label, text] of factsOf(node)) field(output, label, text);
   for (const finding of evidence?.findings ?? []) {
     output.say("  ", typeof finding === "string" ? finding : JSON.stringify(finding));

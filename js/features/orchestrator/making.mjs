@@ -109,10 +109,13 @@ export class Making {
             `your checkout has ${changed.length} uncommitted ${changed.length === 1 ? "change" : "changes"} (${changed.slice(0, 5).join(", ")}${changed.length > 5 ? ", …" : ""}); no worktree of the plan has them`,
           ];
     const notes = [...uncommitted, ...samePathNotes(nodes)];
+    const { worktrees, copy, link, setup, gitignore } = await this.#services.settings.plans();
     const facts = {
       ...{ repo: repository.root, cwd, session: id, baseBranch: base.name },
       baseCommit: base.commit,
       createsTarget: target !== undefined && tip === undefined,
+      ...(worktrees === "beside" && { beside: true }),
+      defaults: { copy, link, setup, gitignore },
       ...(await this.programsOf(asker)),
     };
     return { facts, notes };

@@ -3,7 +3,7 @@
 /** @typedef {import("./plans.mjs").Plans} Plans */
 
 /** What a plan says of a node. */
-const CONFIG = ["prechecks", "work", "postchecks", "expectsNoChanges", "mostRetries"];
+const CONFIG = ["prechecks", "work", "postchecks", "expectsNoChanges", "timeout", "retry"];
 
 /** @param {Record<string, any>} object @param {string[]} keys */
 export const picked = (object, keys) =>

@@ -22,13 +22,14 @@ export class OpenPlan {
     this.workers = workers;
     this.id = id;
     this.name = name;
-    this.head = head;
+    this.head = { ...facts.defaults, ...head };
     this.facts = facts;
     this.git = git;
     this.repository = repository;
     this.shell = shell;
     this.findCli = findCli;
-    this.worktrees = new git.Worktrees(repository, { gitignore: head.gitignore === true });
+    const gitignore = this.head.gitignore === true;
+    this.worktrees = new git.Worktrees(repository, { gitignore, beside: facts.beside === true });
     this.pool = new git.Pool(this.worktrees, { most: Math.min(head.maxParallel ?? 4, MOST_IDLE) });
   }
 

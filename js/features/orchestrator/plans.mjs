@@ -9,7 +9,7 @@ import { Loaded } from "./loaded.mjs";
 import { Making } from "./making.mjs";
 import { Leftovers } from "./leftovers.mjs";
 import { News, noticeText, TOLD } from "./news.mjs";
-import { PlanError } from "./plan-error.mjs";
+import { named, PlanError } from "./plan-error.mjs";
 import { probe } from "./overlaps.mjs";
 import { Ends } from "./plan-ends.mjs";
 import { openPlan } from "./plan-folder.mjs";
@@ -95,7 +95,9 @@ export class Plans {
 
   /** Opens the journal; what ran when the last host ended goes on. */
   async start() {
+    const { maxWorkers, maxAgents, workerMemory } = await this.#services.settings.plans();
     const { plans, known, folder } = await this.#services.plans.open({
+      ...{ maxWorkers, maxAgents, workerMemory },
       onEffect: (/** @type {string} */ json) => void this.#carryOut(JSON.parse(json)),
       onTrouble: (/** @type {string} */ why) => this.#noteTrouble(why),
       onSleep: (/** @type {string} */ why) => this.news.noteSleep(why),
@@ -151,7 +153,7 @@ export class Plans {
     const refusal = await this.ends.mayBegin(planId, () => this.tell(input));
     if (refusal === "") return;
     const { code, message, ...detail } = JSON.parse(refusal);
-    throw new PlanError(code, message, detail);
+    throw new PlanError(code, message, named(detail, input.plan?.nodes ?? input.nodes));
   }
 
   #setTimer() {

@@ -5,7 +5,7 @@ import { visible, visibleLines } from "../../base/visible.mjs";
 import { fitted } from "./fitted.mjs";
 import { outcomeText } from "./news.mjs";
 import { attemptsOf, diffSoFar, nodeView, picked } from "./node-view.mjs";
-import { PlanError } from "./plan-error.mjs";
+import { PlanError, problemText } from "./plan-error.mjs";
 import { NODE_KEYS, PLAN_KEYS } from "./parameters.mjs";
 import { attemptOf, wholeLog } from "./phase-logs.mjs";
 
@@ -259,9 +259,7 @@ function failureOf(error) {
   const own = why instanceof PlanError || why.name === "GitError";
   if (typeof code !== "string" || !own) return error;
   const { problems = [], more = 0 } = detail;
-  const lines = problems.map(
-    (/** @type {any} */ one) => `${one.path || "the plan"}: ${one.message}`,
-  );
+  const lines = problems.map(problemText);
   if (more > 0) lines.push(`and ${more} more`);
   const all = [`${code}: ${message}`, ...lines].join("\n");
   return new ToolError(NOT_FOUND.includes(code) ? "NOT_FOUND" : "INVALID_ARGUMENTS", all);

@@ -158,7 +158,10 @@ test("a plan with mistakes is refused with all of them, and nothing is made", as
     ],
   });
   assert.equal(refused.code, "INVALID_ARGUMENTS");
-  assert.match(refused.text, /nodes\[0\]\.work\.type: expected process, shell, agent or tool/);
+  assert.match(
+    refused.text,
+    /nodes\[0\]\.work\.type: expected process, shell, agent or tool \(node a\)\n/,
+  );
   assert.match(refused.text, /nodes\[1\]\.dependencys: .*Did you mean "dependencies"/);
   assert.match(refused.text, /nodes\[1\]\.id: "a" is the id of nodes\[0\], too/);
   assert.equal(fs.existsSync(path.join(repo, ".worktrees")), false);

@@ -38,7 +38,7 @@ test("what only a feature may ask is denied to the command", async (t) => {
   const control = await openControl(host.files);
   t.after(() => control.close());
   const ofFeatures = [...sections].filter(([, section]) => /\n\nFor a feature: /.test(section));
-  assert.equal(ofFeatures.length, 12);
+  assert.equal(ofFeatures.length, 13);
   for (const [method] of ofFeatures) {
     const { code } = await control.request(method, {}).catch((error) => error);
     assert.equal(code, "DENIED", method);
