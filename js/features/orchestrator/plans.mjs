@@ -1,7 +1,6 @@
 // All plans of the user: what the engine asks for is carried out here, and what happens is told it. The engine
 // (native/plan/) decides; its journal has every step before it is taken.
 
-import { sep } from "node:path";
 import { messageOf } from "../../base/errors.mjs";
 import { visible } from "../../base/visible.mjs";
 import { NodeRun } from "./node-run.mjs";
@@ -361,15 +360,15 @@ export class Plans {
 
   /** Of all plans, those of a folder first, the latest first. @param {string} cwd */
   list(cwd) {
-    const here = (/** @type {any} */ { cwd: made, repo }) =>
-      made === cwd || (cwd + sep).startsWith(`${repo}${sep}`);
+    const isHere = (/** @type {any} */ { cwd: made, repo }) =>
+      Number(made === cwd || cwd === repo || cwd.startsWith(`${repo}/`));
     return [...this.#known]
       .map(([planId, { changedAt, about }]) => {
         const live = this.engine.state().plans.includes(planId);
         const status = live ? this.view({ view: "plan", planId }).status : about.status;
         return { planId, changedAt, ...about, status };
       })
-      .sort((a, b) => Number(here(b)) - Number(here(a)) || b.changedAt - a.changedAt);
+      .sort((a, b) => isHere(b) - isHere(a) || b.changedAt - a.changedAt);
   }
 
   /** The last line that each running node printed. @param {string} planId @param {string} node */

@@ -176,6 +176,25 @@ test("a plan of 400 nodes is shown, exported and canceled whole", async (t) => {
   assert.match((await plan("cancel", String(id), "--yes")).out, /canceled \(400 canceled\)/);
 });
 
+test("plans of the repository come first, also in one of its folders", async (t) => {
+  const { at, repo, file } = await setUp(t);
+  const other = makeRepository(t);
+  const nodes = [{ id: "a", work: "true", expectsNoChanges: true }];
+  const run = (/** @type {string} */ name, /** @type {string} */ workspace) =>
+    tap(["plan", "run", file({ name, nodes })], { ...at, workspace });
+  await run("here", repo);
+  await run("there", other.repo);
+  const sub = path.join(repo, "sub");
+  fs.mkdirSync(sub);
+  for (const workspace of [repo, sub]) {
+    const { value } = await tapJson(["plan", "list"], { ...at, workspace });
+    assert.deepEqual(
+      value.plans.map((/** @type {any} */ { name }) => name),
+      ["here", "there"],
+    );
+  }
+});
+
 test("the agent looks, and has its own tools for the rest", async (t) => {
   const { at } = await setUp(t);
   const asAgent = { COPILOT_AGENT_SESSION_ID: "s" };
