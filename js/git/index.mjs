@@ -1,6 +1,6 @@
 // What the room offers (the service `worktree` of features).
 
-export { attemptRef, commitsOf, resultRef } from "./refs.mjs";
+export { attemptRef, commitsOf, keepAttempt, resultRef } from "./refs.mjs";
 export { bringBack } from "./restored.mjs";
 export { bring } from "./bring.mjs";
 export { candidate, integrate, squashOf } from "./integration.mjs";

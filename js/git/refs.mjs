@@ -114,6 +114,10 @@ export async function setOnce(repository, ref, commit) {
   throw new GitError("LOST_RACE", `"${ref}" is at ${there ?? "nothing"} and not at ${commit}.`);
 }
 
+/** @param {Repository} repository @param {{plan: string, node: string, attempt: number}} of @param {string} commit */
+export const keepAttempt = (repository, { plan, node, attempt }, commit) =>
+  setOnce(repository, attemptRef(plan, node, attempt), commit);
+
 /**
  * Deletes refs below a prefix whose commits are older.
  * @param {Repository} repository @param {string} below KEPT, or planRefs(id) @param {number} before ms since 1970

@@ -38,11 +38,21 @@ async function beginning({ git, repository, effect, plan, signal }) {
   );
 }
 
+/** A merge that no commit of the node has in it would be lost to garbage collection. @param {NodeRun} run @param {string} commit */
+async function keepMerge({ git, repository, effect, plan, node, attempt }, commit) {
+  const isOther = (/** @type {{commit: string}} */ one) => one.commit !== commit;
+  if (effect.commits.length < 2 || !effect.commits.every(isOther)) return;
+  await git.keepAttempt(repository, { plan: plan.id, node: node.id, attempt }, commit);
+}
+
 /** @param {NodeRun} run */
 export async function mergeFi(run) {
   const { plan, effect, node } = run;
   const baseCommit = await beginning(run);
-  if (!node.prechecks && !node.work && !node.postchecks) return { commit: baseCommit };
+  if (!node.prechecks && !node.work && !node.postchecks) {
+    await keepMerge(run, baseCommit);
+    return { commit: baseCommit };
+  }
   const worktree = await run.makeWorktree(baseCommit);
   const { copy, link, setup } = plan.head;
   /** @type {string[]} */
@@ -143,6 +153,7 @@ export async function commit(run) {
       `There is no evidence of work: nothing was changed. Where that is right, set expectsNoChanges, or write .orchestrator/evidence/${node.id}.json with a summary.`,
     );
   }
+  if (made.commit === run.base()) await keepMerge(run, made.commit);
   const { insertions, deletions } = await git.linesBetween(repository, run.base(), made.commit);
   return {
     commit: made.commit,

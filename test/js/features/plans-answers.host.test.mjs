@@ -21,6 +21,7 @@ test(
       nodes: [
         {
           ...{ id: "a", work: "echo hello; echo a > new.txt" },
+          ...{ timeout: "90s", retry: { max: 0, from: "start" } },
           postchecks: `echo checked; test -f '${flag}'`,
         },
         { id: "none", work: { type: "process", executable: "no-such-program" } },
@@ -53,7 +54,8 @@ test(
     const file = attempts[0].logs.replace("*", "work");
     assert.equal(file, path.join(home, "tap", "plans", planId, "a-1-work.log"));
     assert.equal(fs.readFileSync(file, "utf8"), "hello\n");
-    const { phaseMetrics } = await ask("get_copilot_node", { planId, nodeId: "a" });
+    const { phaseMetrics, config } = await ask("get_copilot_node", { planId, nodeId: "a" });
+    assert.equal(config.timeout, 90);
     assert.equal(
       phaseMetrics.find((/** @type {any} */ one) => one.phase === "postchecks").exitCode,
       0,

@@ -131,6 +131,27 @@ test("a node that fails blocks what depends on it, says why, and is retried from
   );
 });
 
+test("the merge of a join, and of a node that changes nothing, is kept by a ref", async (t) => {
+  const { git, create, ended, ask } = await plansRig(t);
+  const planId = await create({
+    nodes: [
+      { id: "one", work: "echo 1 > one.txt" },
+      { id: "two", work: "echo 2 > two.txt" },
+      { id: "join", dependencies: ["one", "two"] },
+      { id: "look", dependencies: ["one", "two"], work: "ls", expectsNoChanges: true },
+      { id: "only", dependencies: ["one"], work: "ls", expectsNoChanges: true },
+    ],
+  });
+  assert.equal((await ended(planId)).status, "succeeded");
+  for (const nodeId of ["join", "look"]) {
+    const { completedCommit } = await ask("get_copilot_node", { planId, nodeId });
+    assert.equal(git("rev-parse", `refs/tap/${planId}/${nodeId}/1`), completedCommit);
+    assert.equal(git("show", `${completedCommit}:two.txt`), "2");
+  }
+  const refs = git("for-each-ref", "--format=%(refname)", `refs/tap/${planId}`).split("\n");
+  assert.equal(refs.length, 4, "what another node has made has its ref");
+});
+
 test("a node that changes nothing has not worked, unless it says so", async (t) => {
   const { create, ended, ask } = await plansRig(t);
   const evidence = `mkdir -p .orchestrator/evidence; echo '{"summary":"looked"}' > .orchestrator/evidence/looks.json`;
