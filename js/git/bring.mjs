@@ -56,6 +56,14 @@ async function link(from, to) {
   await fs.symlink(from, to, isFolder ? "junction" : "file");
 }
 
+/** @param {{copy?: unknown, link?: unknown}} what paths below a checkout @throws {GitError} where one leads out of it */
+export function checkBrought(what) {
+  for (const list of /** @type {const} */ (["copy", "link"])) {
+    const names = what[list];
+    if (Array.isArray(names)) names.forEach((one) => checkInnerPath(one, list));
+  }
+}
+
 /**
  * Whatever is in the way is left as it is. What was brought is no part of commits, snapshots and cleaning.
  * @param {string} root of the user's checkout, without links

@@ -2,7 +2,7 @@
 
 export { attemptRef, commitsOf, keepAttempt, resultRef } from "./refs.mjs";
 export { bringBack } from "./restored.mjs";
-export { bring } from "./bring.mjs";
+export { bring, checkBrought } from "./bring.mjs";
 export { candidate, integrate, squashOf } from "./integration.mjs";
 export { changedBetween, lookAtCheckout } from "./checkouts.mjs";
 export { checkSpace, checkUsable, requireUnprotected } from "./usable.mjs";

@@ -85,9 +85,11 @@ export class Making {
   }
 
   /** What is to be known before anything is made. @param {Record<string, any>} given @param {Asker} asker */
-  async prepare({ repo, baseBranch, targetBranch, maxParallel = 4, fetch, nodes }, asker) {
+  async prepare(given, asker) {
+    const { repo, baseBranch, targetBranch, maxParallel = 4, fetch, nodes } = given;
     const { id, cwd } = asker;
     const git = await this.#services.worktree.use();
+    git.checkBrought(given);
     const folder = await git.resolveInside(cwd, typeof repo === "string" ? repo : ".", {
       anywhere: id === "",
     });

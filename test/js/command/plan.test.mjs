@@ -126,6 +126,10 @@ test("says what is wrong with a file, a plan and a command line", async (t) => {
       /expected a plan, an object with `name` and `nodes`/,
     ],
     [["validate", unknown], 1, /nodes\[0\]\.wrok: .* \(node a\)\n.*nodes\[1\]\.id: /],
+    [
+      ["validate", file({ name: "x", copy: ["../key"], nodes }, "out.json")],
+      ...[1, /copy: "\.\.\/key" has a part that is empty, \. or \.\./],
+    ],
     [["show", "nothing\u001b[2J"], 1, /there is no plan nothing\\x1b\[2J\ncopilot-tap plan list/],
     [["show", "p"], 1, /several plans begin so: p\w{8}, p\w{8}/],
     [["logs", "p123"], 2, /say which node: <id>\/<node>/],
