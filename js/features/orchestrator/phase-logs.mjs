@@ -10,6 +10,7 @@ const changesText = ({ files, insertions, deletions }) =>
 
 /** What tap has done in a phase that runs no program. @param {Record<string, any>} detail of its end @returns {string} "": it ran one */
 export function doneText({ baseCommit, worktreePath, commit, changes, landed, unlanded, lacking }) {
+  if (changes?.files === 0) return landed ? "nothing was to be landed" : "nothing was changed";
   if (landed) return `landed as ${landed}: ${changesText(changes)}`;
   if (unlanded) return unlanded.message;
   if (changes) return `commit ${commit}: ${changesText(changes)}`;
