@@ -1,10 +1,10 @@
-// Which nodes of a plan name the same files in what their agents are to do, and may run at the same time: what they
-// change may conflict. A guess from words, so it is a note and no mistake.
+// Which nodes of a plan name the same files in what their agents are to do, or write them by a redirection, and may run
+// at the same time: what they change may conflict. A guess from words, so it is a note and no mistake.
 
 import { inLine } from "../../base/visible.mjs";
 
-/** Agents that are looked at, and paths of each. */
-const MOST_AGENTS = 500;
+/** Nodes that are looked at, and paths of each. */
+const MOST_NODES = 500;
 const MOST_PATHS = 50;
 const MOST_NOTES = 5;
 const MOST_NAMED = 4;
@@ -12,10 +12,20 @@ const MOST_NAMED = 4;
 const PATH =
   /(?<![\w/:@.-])(?:\.\/)?((?:[\w@.-]+\/)*[\w-][\w.-]*\.(?:[a-z][a-z\d]{1,4}|[chrd]))(?![\w/])/g;
 
-/** @param {any} work that nobody has checked yet @returns {string} */
-function instructionsOf(work) {
-  if (typeof work === "string") return /^@agent\s/.test(work) ? work : "";
-  return work?.type === "agent" && typeof work.instructions === "string" ? work.instructions : "";
+/** `> file`, `>> "file"` */
+const WRITTEN = />\s{0,9}["']?([^\s"'`;|&<>()$]{1,200})/g;
+
+/** @param {unknown} command @returns {string} the files that it writes, as far as can be seen */
+const writtenIn = (command) =>
+  typeof command === "string"
+    ? [...command.matchAll(WRITTEN)].map(([, file]) => file).join(" ")
+    : "";
+
+/** Where the files stand that a node changes. @param {any} work that nobody has checked yet @returns {string} */
+function wordsOf(work) {
+  if (typeof work === "string") return /^@agent\s/.test(work) ? work : writtenIn(work);
+  if (work?.type !== "agent") return writtenIn(work?.command);
+  return typeof work.instructions === "string" ? work.instructions : "";
 }
 
 /** @param {string} text @returns {Set<string>} */
@@ -51,9 +61,9 @@ const together = (ids, before) =>
 export function samePathNotes(nodes) {
   /** @type {Map<string, string[]>} */
   const named = new Map();
-  const agents = nodes.filter(({ work }) => instructionsOf(work) !== "").slice(0, MOST_AGENTS);
-  for (const { id, work } of agents) {
-    for (const path of pathsIn(instructionsOf(work))) {
+  const some = nodes.filter(({ work }) => wordsOf(work) !== "").slice(0, MOST_NODES);
+  for (const { id, work } of some) {
+    for (const path of pathsIn(wordsOf(work))) {
       named.set(path, [...(named.get(path) ?? []), id]);
     }
   }

@@ -51,9 +51,16 @@ describe("nodes that name the same file", () => {
     assert.deepEqual(samePathNotes([agent("one", []), between, agent("two", ["between"])]), []);
   });
 
-  test("count only where an agent does the work", () => {
-    const shell = { id: "s", work: "prettier src/a.ts" };
-    assert.deepEqual(samePathNotes([agent("one", []), shell]), []);
+  test("count of a command only where it writes them", () => {
+    const shell = (/** @type {string} */ work) =>
+      samePathNotes([agent("one", []), { id: "s", work }]);
+    assert.deepEqual(shell("prettier src/a.ts > out.txt"), []);
+    assert.deepEqual(shell("cat src/a.ts 2>/dev/null"), []);
+    assert.match(shell('echo x >> "src/a.ts"')[0], /^one, s name "src\/a\.ts"/);
+    const write = (/** @type {string} */ id) => ({
+      ...{ id, work: { type: "shell", command: "echo x >src/a.ts; true" } },
+    });
+    assert.match(samePathNotes([write("a"), write("b")])[0], /^a, b name/);
   });
 
   test("give at most five notes", () => {
