@@ -114,6 +114,9 @@ describe("worktrees and agents of plans", () => {
     const runtime = { execPath: "/gone/copilot", sdkPath: "/gone/sdk" };
     const { detached, found } = await planned(t, { runtime });
     await detached({ name: "x", startPaused: true, nodes: NODES });
-    assert.match((await found("WORKERS_CLI_GONE")).problem, /\/gone\/copilot, which a session has named, does not exist/);
+    assert.match(
+      (await found("WORKERS_CLI_GONE")).problem,
+      /\/gone\/copilot, which a session has named, does not exist/,
+    );
   });
 });

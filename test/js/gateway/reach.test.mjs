@@ -83,8 +83,8 @@ test("sessions that do not read have one limit for all: the one with the most un
   await waitFor(() => ends(gateway) === 1, { what: "the end of one link" });
   await check();
   const inspected = JSON.parse(gateway.addon.inspect());
-  const linked = inspected.sessions.filter((/** @type {any} */ { linked }) => linked);
-  const left = linked.map((/** @type {any} */ { id }) => id).filter((id) => !/^session-/.test(id));
+  const open = inspected.sessions.filter((/** @type {any} */ { linked }) => linked);
+  const left = open.map((/** @type {any} */ { id }) => id).filter((id) => !/^session-/.test(id));
   assert.deepEqual(left.sort(), ["few", "the last"]);
 });
 
