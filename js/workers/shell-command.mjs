@@ -359,7 +359,7 @@ export function pathsOf(segments, cwd, home, exists) {
     return [...before, ...words, ...(goesHome ? ["~"] : [])];
   });
   const found = texts
-    .flatMap((text) => (hostOf(text) ? [] : text.split(/[:,]/)))
+    .flatMap((text) => (hostOf(text) ? [] : text.split(/[:,](?!\/\/$)/)))
     .flatMap((word) => {
       const value = word
         .replace(/^-[A-Za-z](?=[~/.])/, "")

@@ -142,6 +142,7 @@ describe("a command", () => {
     "ls # it's /etc/passwd",
     "awk '/a*b/' src/a",
     "git show HEAD~1:a.txt",
+    "rg -n 'https?://' src",
     "cd src && cd -",
     "git log --grep push",
     "git stash",
