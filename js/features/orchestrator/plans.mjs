@@ -12,14 +12,13 @@ import { named, PlanError } from "./plan-error.mjs";
 import { probe } from "./overlaps.mjs";
 import { Ends } from "./plan-ends.mjs";
 import { openPlan } from "./plan-folder.mjs";
+import { newId, newNonce } from "./plan-ids.mjs";
 import { Spans } from "./spans.mjs";
 import { Worktrees } from "./worktrees.mjs";
 
 const MOST_LINE = 200;
-const PLAN_ID = 8;
 /** Each may have 10,000 nodes. */
 const MOST_LIVE = 32;
-const ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789";
 
 /** @typedef {import("../../registry/installation.mjs").Context} Context */
 /** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
@@ -29,13 +28,6 @@ const ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789";
  * A session; without an id: a person at a terminal, its PATH, and the CLI on it.
  * @typedef {{id: string, cwd: string, path?: string, cli?: Cli}} Asker
  */
-
-/** Of the worktrees of a plan: that tap has made them. */
-const newNonce = () => crypto.randomUUID().replaceAll("-", "");
-const newId = () => {
-  const letters = crypto.getRandomValues(new Uint8Array(PLAN_ID));
-  return `p${[...letters].map((one) => ID_LETTERS[one % ID_LETTERS.length]).join("")}`;
-};
 
 export class Plans {
   #context;
