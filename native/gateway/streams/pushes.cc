@@ -114,6 +114,19 @@ EventStreams& streamsOf(const Turn& turn, Session& session, const Provider& prov
   return streams;
 }
 
+PendingInject pendingOf(const Turn& turn, const Provider& provider, const std::string& stream,
+                        const protocol::Push& push, const protocol::TraceContext& trace) {
+  PendingInject pending{provider.name, injected(provider, stream, push, turn.limits()),
+                        provider.credentials.token};
+  pending.trusted = provider.trusted;
+  pending.isScheduled = provider.trusted && !push.prompt.empty();
+  pending.account = accountOf(provider);
+  pending.stream = stream;
+  pending.trace = trace;
+  pending.pushed = turn.now.steady;
+  return pending;
+}
+
 // Decides about an inject, and shows the lines about a pause that it has caused.
 PushBudget::Inject tryInject(const Turn& turn, Session& session, PushBudget& budget,
                              PendingInject& inject) {
@@ -157,16 +170,8 @@ Result<std::string_view, Refusal> decide(const Turn& turn, const Provider& provi
   StreamEntry entry{turn.now.unixMillis, text, std::string(push.metadata.view())};
   // A waiting inject is kept a second time, in its fence.
   const bool inject = filtered.outcome == protocol::FilterOutcome::Inject;
-  PendingInject pending{provider.name, {}, provider.credentials.token};
-  if (inject) {
-    pending.prompt = injected(provider, stream, push, turn.limits());
-    pending.trusted = provider.trusted;
-    pending.isScheduled = provider.trusted && !push.prompt.empty();
-    pending.account = accountOf(provider);
-    pending.stream = stream;
-    pending.trace = trace;
-    pending.pushed = turn.now.steady;
-  }
+  PendingInject pending;
+  if (inject) pending = pendingOf(turn, provider, stream, push, trace);
   const Room room{entry.bytes() + (inject ? pending.bytes() : 0)};
   if (auto refusal = makeRoom(turn, provider.party, room, "push", push.requestId)) return *refusal;
   (void)streams.append(stream, std::move(entry), turn.limits());
