@@ -7,7 +7,7 @@ import { WorkConsent } from "../../base/work-consent.mjs";
 import { missingTools } from "./node-tools.mjs";
 import { PlanError } from "./plan-error.mjs";
 import { requireUnprotected } from "./protected.mjs";
-import { questionOf } from "./question.mjs";
+import { budgetQuestion, questionOf } from "./question.mjs";
 import { samePathNotes } from "./same-paths.mjs";
 
 /** @typedef {import("../../registry/services.mjs").Services} Services */
@@ -161,6 +161,16 @@ export class Making {
     }
     const text = questionOf({ ...about, env, nodes }, commands);
     const why = await this.#consent.obstacle(id, text, { ...about, nodes, setup, env });
+    if (why) throw new PlanError("DENIED", why);
+  }
+
+  /**
+   * A budget that was spent stops a plan until the user gives more.
+   * @param {{planId: string, name: string}} plan @param {unknown} budget @param {Asker} asker
+   */
+  async requireBudget({ planId, name }, budget, { id }) {
+    if (id === "") return;
+    const why = await this.#consent.obstacle(id, budgetQuestion({ planId, name }, budget), budget);
     if (why) throw new PlanError("DENIED", why);
   }
 

@@ -28,6 +28,20 @@ function allowances(works) {
   );
 }
 
+/** @param {any} budget that nobody has checked yet @returns {string} */
+function budgetText(budget) {
+  const kinds = [
+    [budget?.aiCredits, "AI credits"],
+    [budget?.tokens, "tokens"],
+  ];
+  const given = kinds.filter(([amount]) => typeof amount === "number");
+  return given.map(([amount, what]) => `${amount} ${what}`).join(" and ") || "nothing";
+}
+
+/** @param {{planId: string, name: string}} plan @param {unknown} budget @returns {string} */
+export const budgetQuestion = ({ planId, name }, budget) =>
+  `The model asks tap to go on with the plan ${inLine(name)} (${planId}) with a budget of ${budgetText(budget)}.`;
+
 /**
  * @param {{name?: unknown, targetBranch?: unknown, env?: any, nodes: any[]}} given a plan, or nodes for one
  * @param {string[]} commands distinct

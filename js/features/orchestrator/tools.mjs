@@ -202,7 +202,9 @@ export const HANDLERS = {
     await plans.ask({ input: "pause", planId, reason: "asked" });
     return statusOf(plans, planId);
   },
-  resume_copilot_plan: async (plans, { planId, budget }) => {
+  resume_copilot_plan: async (plans, { planId, budget }, asker) => {
+    const plan = plans.view({ view: "plan", planId });
+    if (budget) await plans.making.requireBudget(plan, budget, asker);
     await plans.ask({ input: "resume", planId, budget });
     return statusOf(plans, planId);
   },

@@ -142,6 +142,27 @@ test("the user is asked once for each plan of the model, and no answer is no", a
   assert.equal((await ask("list_copilot_plans")).plans.length, 2);
 });
 
+test("a larger budget for a plan is the user's to give, and asked for once", async (t) => {
+  const { ask, create, session, ended } = await plansRig(t);
+  const asked = () => session.events.filter(({ request }) => request === "consent").slice(1);
+  session.consent = { answer: "yes" };
+  const work = "until test -e ../../go; do sleep 0.05; done; echo one > one.txt";
+  const planId = await create({ budget: { tokens: 10 }, nodes: [{ id: "a", work }] });
+  await ask("pause_copilot_plan", { planId });
+  const larger = { planId, budget: { tokens: 5000 } };
+  session.consent = { answer: "no" };
+  assert.match((await ask("resume_copilot_plan", larger)).text, /DENIED.*the user has refused/s);
+  assert.match(asked()[0].params.text, /plan test \(p\w+\) with a budget of 5000 tokens\.$/);
+  assert.equal((await ask("get_copilot_plan_status", { planId })).status, "paused");
+  session.consent = { answer: "yes" };
+  assert.equal((await ask("resume_copilot_plan", larger)).status, "running");
+  await ask("pause_copilot_plan", { planId });
+  await ask("resume_copilot_plan", { planId });
+  assert.equal(asked().length, 2, "without another budget nobody is asked");
+  await ask("cancel_copilot_plan", { planId });
+  await ended(planId);
+});
+
 test("the question says what it leaves out, and a yes to it is none to another plan that looks alike", async (t) => {
   const { ask, create, ended, session } = await plansRig(t);
   const asked = () => session.events.filter(({ request }) => request === "consent");
