@@ -202,7 +202,7 @@ inline constexpr std::array<LimitRow, static_cast<size_t>(Limit::Count_)> kLimit
     {Limit::LinkFrameBytes, "link-frame-bytes", 80 * kMegabyte, 65536, "bytes",
      "TAP_MAX_LINK_FRAME_BYTES",
      "one frame between gateway and session; the largest file fits in base64 (67 MB)"},
-    {Limit::UnreadLinkBytes, "unread-link-bytes", 256 * kMegabyte, 65536, "bytes",
+    {Limit::UnreadLinkBytes, "unread-link-bytes", 192 * kMegabyte, 65536, "bytes",
      "TAP_MAX_UNREAD_LINK_BYTES",
      "what waits for all sessions and control clients; more closes the link for which most waits"},
     {Limit::MessageBurst, "message-burst", 200, 1, "count", "TAP_MESSAGE_BURST",
