@@ -64,16 +64,16 @@ test("a run is a trace: the command is told of it, and what it puts before the m
   const text = await until(() => injected()[0], "its line");
   const [, trace, span] = /trace 00-([0-9a-f]{32})-([0-9a-f]{16})-01/.exec(text) ?? [];
   const spans = async () => (await records("span")).filter((one) => one.body.traceId === trace);
-  const three = await until(async () => {
+  const four = await until(async () => {
     const all = await spans();
-    return all.length === 3 && all.map(({ body }) => body);
-  }, "three spans");
-  const [run, line, push] = ["emitter job", "line 1", "push notify"].map((name) =>
-    three.find((one) => one.name === name),
-  );
+    return all.length === 4 && all.map(({ body }) => body);
+  }, "four spans");
+  const names = ["emitter job", "line 1", "push notify", "prompt dispatch"];
+  const [run, line, push, dispatch] = names.map((name) => four.find((one) => one.name === name));
   assert.deepEqual([run?.spanId, run?.parentSpanId, run?.status], [span, "", "ok"]);
   assert.deepEqual([line?.parentSpanId, line?.lines, line?.status], [span, 1, "ok"]);
   assert.equal(push?.parentSpanId, line?.spanId);
+  assert.equal(dispatch?.parentSpanId, push?.spanId);
   const [{ trace: recorded }] = await records("emitter_run");
   assert.equal(recorded, trace);
   const shown = await new Promise((resolve) => {
