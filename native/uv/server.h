@@ -139,7 +139,7 @@ class Server {
   void queued(gateway::PeerId peer);
   void prepareFolder(const std::string& path);
   void linkWritten(gateway::PeerId peer, size_t waiting);
-  // Of all that have this role: whoever has most unread gives way.
+  // Of all peers of this role the one with the most unread output is closed.
   void boundUnread(Peer::Role role);
   void unreadLink(gateway::PeerId peer);
   void forgetLink(gateway::PeerId peer);

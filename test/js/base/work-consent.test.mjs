@@ -34,7 +34,7 @@ describe("consent to work", () => {
     );
   });
 
-  test("to one work is none to another behind the same question", async () => {
+  test("to one work does not count for another behind the same question", async () => {
     const { consent, asked } = consentWith({ answer: "yes" }, { answer: "no" });
     assert.equal(await consent.obstacle("s", "run make…", { command: "make" }), "");
     assert.match(await consent.obstacle("s", "run make…", { command: "make; rm -r ." }), /refused/);

@@ -163,7 +163,7 @@ test("a larger budget for a plan is the user's to give, and asked for once", asy
   await ended(planId);
 });
 
-test("the question says what it leaves out, and a yes to it is none to another plan that looks alike", async (t) => {
+test("the question says what it leaves out, and a yes does not count for another plan that looks alike", async (t) => {
   const { ask, create, ended, session } = await plansRig(t);
   const asked = () => session.events.filter(({ request }) => request === "consent");
   const planOf = (/** @type {string} */ end) => ({
