@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/limits.h"
 #include "gateway/core/effects.h"
 #include "link/frame.h"
 #include "uv/peer.h"
