@@ -1,6 +1,8 @@
 // Companions of the agent: one that reviews its work and records what it finds, and one that will coordinate several.
 // The code is loaded with the first call or command.
 
+import { tracedRecords } from "../../base/traced-records.mjs";
+
 /** @type {import("../../registry/descriptor.mjs").Descriptor} */
 export const descriptor = {
   id: "builtin:companions",
@@ -55,9 +57,9 @@ export const descriptor = {
 
 /** @param {import("../../registry/installation.mjs").Context} context */
 export function install(context) {
-  context.tools.register("tap_add_review", async (args, { session }) => {
+  context.tools.register("tap_add_review", async (args, { session, traceparent }) => {
     const { addReview } = await import("./reviews.mjs");
-    return addReview(context.services, session, args);
+    return addReview(tracedRecords(context.services, traceparent), session, args);
   });
   context.commands.register("tap-monitor", async (typed) => {
     const { monitor } = await import("./command-line.mjs");

@@ -1,6 +1,8 @@
 // Goals with evidence: what has to be shown before the agent may say that it is done. The code of the tools is loaded
 // with their first call.
 
+import { tracedRecords } from "../../base/traced-records.mjs";
+
 const GOAL = { type: "string", maxLength: 64, description: "Its id. Default: all open goals." };
 
 /** @type {import("../../registry/descriptor.mjs").Descriptor} */
@@ -175,9 +177,10 @@ const GATED = {
 /** @param {import("../../registry/installation.mjs").Context} context */
 export function install(context) {
   for (const [name, serve] of Object.entries(TOOLS)) {
-    context.tools.register(name, async (args, { session }) => {
+    context.tools.register(name, async (args, { session, traceparent }) => {
       const tools = await import("./tools.mjs");
-      return tools[serve](context, session, args);
+      const services = tracedRecords(context.services, traceparent);
+      return tools[serve]({ ...context, services }, session, args);
     });
   }
   for (const [name, uses] of Object.entries(GATED)) {

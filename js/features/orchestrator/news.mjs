@@ -2,6 +2,7 @@
 
 import { bySessionUse } from "../../base/inspection.mjs";
 import { inLine, visible } from "../../base/visible.mjs";
+import { traceOf } from "./spans.mjs";
 
 /** @typedef {import("../../registry/installation.mjs").Context} Context */
 /** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
@@ -46,6 +47,8 @@ function modelText(seen, kind, node = "") {
 
 export class News {
   #context;
+  /** One after the other. @type {Promise<unknown>} */
+  #recorded = Promise.resolve();
   #known;
   #describe;
   /** Plans of which a session was told whose process was gone, by plan. @type {Map<string, string>} */
@@ -90,7 +93,11 @@ export class News {
       ...(event === "ended" && { usage, landed, repo: facts.repo }),
     };
     const session = facts.session === "" ? undefined : facts.session;
-    this.#context.services.records.append({ collection: "plan", session, body }).catch(() => {});
+    const { append } = this.#context.services.records;
+    this.#recorded = this.#recorded
+      .then(() => traceOf({ id: planId, facts }))
+      .then((trace) => append({ collection: "plan", trace, session, body }))
+      .then(undefined, () => {});
   }
 
   /** The session that made it; or the one of its folder that was used last. @param {{session?: string, cwd: string, repo: string}} facts @returns {Promise<InspectedSession | undefined>} */

@@ -16,8 +16,8 @@ async function derived(text, digits) {
   return hex(new Uint8Array(bytes)).slice(0, digits);
 }
 
-/** @param {PlanOf} plan */
-const traceOf = ({ id, facts }) =>
+/** @param {PlanOf} plan @returns {Promise<string>} 32 hexadecimal digits */
+export const traceOf = ({ id, facts }) =>
   derived(`trace ${id} ${facts.repo} ${facts.baseCommit}`, TRACE_DIGITS);
 /** @param {string} trace @param {string} node @param {number} attempt */
 const attemptSpan = (trace, node, attempt) => derived(`${trace} ${node} ${attempt}`, SPAN_DIGITS);

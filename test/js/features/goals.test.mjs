@@ -58,6 +58,22 @@ describe("a goal", () => {
     );
   });
 
+  test("has in each of its records the trace of the call that made it", async (t) => {
+    const { call, set, query } = await goals(t);
+    const goal = await set("write it", [{ file: "notes.txt" }]);
+    await call("tap_audit_claims", { claims: ["I ran the tests"] });
+    const { records: calls } = await query({ collection: "tool_call" });
+    const traceOf = (tool) => calls.find(({ body }) => body.tool === tool).trace;
+    const { records: goalRecords } = await query({ collection: "goal", where: { goal } });
+    assert.ok(goalRecords.length > 1);
+    for (const { trace } of goalRecords) assert.equal(trace, traceOf("tap_set_goal"));
+    const { records: claims } = await query({ collection: "claim" });
+    assert.deepEqual(
+      claims.map(({ trace }) => trace),
+      [traceOf("tap_audit_claims")],
+    );
+  });
+
   test("takes an entry of a stream as evidence, only one that came after it", async (t) => {
     const { call, set, session, gateway } = await goals(t);
     const ci = await gateway.provider(session, "ci", { nothing: () => "" });

@@ -41,6 +41,13 @@ test("a diamond of commands lands in its target, and the checkout is as it was",
       ["started", planId, "running"],
     ],
   );
+  const spans = await control.request("records.query", { collection: "span" });
+  const ofPlan = spans.records.find(({ body }) => body.plan === planId);
+  assert.deepEqual(
+    records.map(({ trace }) => trace),
+    [ofPlan.trace, ofPlan.trace],
+    "they are in the trace of the plan",
+  );
   const left = () => fs.readdirSync(path.join(repo, ".worktrees"));
   await waitFor(() => left().length === 0, {
     what: async () =>
