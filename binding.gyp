@@ -1,6 +1,8 @@
 {
   'includes': ['native/sources.gypi'],
   'variables': {
+    # By itself: a target's own sources wait until the libraries that it links are compiled.
+    'entry': 'addon/entry.cc',
     # What needs Node's headers: only the addon has it.
     'outer_sources': [
       'addon/addon.cc',
@@ -69,9 +71,10 @@
       'VCCLCompilerTool': { 'AdditionalOptions': ['/std:c++20', '/utf-8', '/bigobj'] },
     },
   },
+  # Each library is a file that includes many: the headers are read twice in all instead of 80 times.
+  # Both are compiled at the same time.
   'targets': [
     {
-      # A file that includes many: the headers are read twice in all instead of 80 times.
       'target_name': 'tap_cold',
       'type': 'static_library',
       'sources': [
@@ -81,11 +84,16 @@
       'cflags_cc': ['-Os'],
     },
     {
-      'target_name': 'tap',
-      'dependencies': ['tap_cold'],
+      'target_name': 'tap_hot',
+      'type': 'static_library',
       'sources': ['<!(node js/install/addon-units.mjs hot <(core_sources) <(outer_sources))'],
       # Aligned code is a tenth larger, and executes as many instructions.
       'cflags_cc': ['-O2', '-fno-align-functions', '-fno-align-loops', '-fno-align-jumps', '-fno-align-labels'],
+    },
+    {
+      'target_name': 'tap',
+      'dependencies': ['tap_hot', 'tap_cold'],
+      'sources': ['native/<(entry)'],
       'libraries': [
         '<!(node js/install/pcre2.mjs library)',
         '<!@(node js/install/sqlite.mjs libraries)',

@@ -20,7 +20,6 @@ const HOT = [
   /^gateway\/hooks\/(hooks|hook_checks|review|fence)\./,
   /^gateway\/registry\/(providers|sessions|party|tool_names)\./,
   /^uv\/(server|stream|provider_socket|link_socket|session_port|turn_end)\./,
-  // addon.cc has what Node.js looks for, which a library that is linked in would not bring along.
   /^addon\/(addon|session_class|strings)\./,
 ];
 

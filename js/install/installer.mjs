@@ -130,7 +130,7 @@ export async function buildAddon() {
   if (!hasPrebuilt() && !isUpToDate()) {
     if (!unpackSources() || !ensureTools()) return false;
     const start = Date.now();
-    say("compiling the native addon (a minute or two on two cores) …");
+    say("compiling the native addon (about a minute on two cores) …");
     if (!(await compile(root, say))) return false;
     // A source that only changed its time stamp makes make do nothing: the result is current.
     fs.utimesSync(built, new Date(), new Date());

@@ -1,4 +1,5 @@
-// The module: its classes, and the tables that documentation is checked against.
+#include "addon/addon.h"
+
 #include <napi.h>
 
 #include <optional>
@@ -128,9 +129,8 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
 
 }  // namespace
 
-}  // namespace tap::addon
-
-static Napi::Object initAddon(Napi::Env env, Napi::Object exports) {
-  return tap::addon::init(env, exports);
+napi_value registerAddon(napi_env env, napi_value exports) {
+  return Napi::RegisterModule(env, exports, init);
 }
-NODE_API_MODULE(tap, initAddon)
+
+}  // namespace tap::addon
