@@ -64,6 +64,25 @@ export function writeResults(results, home, output) {
   return file;
 }
 
+/** Of a record's body; all of it is in the file. */
+const MOST_REASONS = 5;
+const MOST_REASON = 300;
+
+/**
+ * What is recorded of a run: a body for each case.
+ * @param {Results} results @returns {Record<string, unknown>[]} without secrets, and of at most 4 KB
+ */
+export const recordsOf = ({ startedAt, file, tap, cases }) =>
+  cases.map(({ name, status, ms, problems, checks, calls }) => {
+    const failed = checks.filter(({ passed }) => !passed);
+    const reasons = [...problems, ...failed.map(({ check, why }) => `${check}: ${why}`)];
+    return redact({
+      ...{ case: shortened(name, MOST_REASON), status, ms, run: startedAt, file, tap },
+      ...{ checks: checks.length, failed: failed.length, calls: calls.length },
+      reasons: reasons.slice(0, MOST_REASONS).map((reason) => shortened(reason, MOST_REASON)),
+    });
+  });
+
 /** @param {CaseResult[]} cases @returns {Record<Status, number>} */
 export function countsOf(cases) {
   const counts = { passed: 0, failed: 0, error: 0, broken: 0 };

@@ -43,6 +43,9 @@ const NEARLY_FULL = "nearly-full";
 /** What the gateway alone records: it is evidence of what has happened. */
 const OF_GATEWAY = ["session", "provider", "tool_call", "gate", "push", "sync", "notify"];
 
+/** What copilot-tap records: what came of evals. */
+const OF_USER = "eval";
+
 const COUNTS =
   "SELECT collection AS name, count(*) AS rows, min(at) AS oldest, max(at) AS newest FROM records GROUP BY collection";
 
@@ -163,7 +166,10 @@ export class HostRecords {
 
   /** @param {"append" | "commit"} method @param {GivenRecord} record @param {RequestOrigin} from */
   async #write(method, record, from) {
-    if (from !== "feature") throw new RequestError("DENIED", "only features write records");
+    const ofUser = from === "control" && record?.collection === OF_USER;
+    if (from !== "feature" && !ofUser) {
+      throw new RequestError("DENIED", `only features write records; the user those of ${OF_USER}`);
+    }
     const records = this.#open();
     const { collection, body, ...rest } = record;
     if (collection === "span" && !this.#spans) return undefined;

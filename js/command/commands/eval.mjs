@@ -3,11 +3,14 @@
 import fs from "node:fs";
 import path from "node:path";
 import readline from "node:readline";
+import { messageOf } from "../../base/errors.mjs";
 import { copilotHome, programFolder, version } from "../../base/paths.mjs";
+import { visible } from "../../base/visible.mjs";
 import { faint, Output, strong } from "../../views/output.mjs";
 import { counted } from "../../views/wording.mjs";
 import { EXIT, Failure, usage } from "../failure.mjs";
-import { environmentOf, runByAgent } from "../given.mjs";
+import { withGateway } from "../gateway.mjs";
+import { environmentOf, filesOf, runByAgent } from "../given.mjs";
 import { untilInterrupted } from "../interruption.mjs";
 
 /** @typedef {import("../../evals/cases.mjs").Case} Case */
@@ -20,6 +23,8 @@ import { untilInterrupted } from "../interruption.mjs";
 
 const SMOKE = path.join(programFolder, "evals", "smoke.yaml");
 const TICK_MS = 1000;
+/** Of a gateway that does not run, or of another home's that has the port. */
+const NOT_RUNNING = ["NO_GATEWAY", "PORT_TAKEN"];
 
 // ---- the cases ------------------------------------------------------------------------------------
 
@@ -189,6 +194,23 @@ function checkOutput(output) {
   throw usage(`the folder of ${output} does not exist`, "--output names a file for the results");
 }
 
+/**
+ * Where the gateway runs, its store gets what came of each case.
+ * @param {EvalGiven} given @param {object[]} bodies
+ * @returns {Promise<void>} rejected never: the results are in their file
+ */
+async function record(given, bodies) {
+  const write = async (/** @type {import("../../base/control.mjs").Control} */ control) => {
+    for (const body of bodies) {
+      await control.request("records.append", { collection: "eval", source: "copilot-tap", body });
+    }
+  };
+  await withGateway(filesOf(given), write).catch((error) => {
+    if (error instanceof Failure && NOT_RUNNING.includes(error.code)) return;
+    process.stderr.write(`The results are not in the records: ${visible(messageOf(error))}\n`);
+  });
+}
+
 /** @param {EvalGiven} given */
 async function run(given) {
   const output = new Output(given);
@@ -205,7 +227,8 @@ async function run(given) {
   const env = environmentOf(given);
   const cli = await findCli(given, env);
   await askForCommands(output, cases, given.yes);
-  const { countsOf, reportLines, writeResults } = await import("../../evals/results.mjs");
+  const { countsOf, recordsOf, reportLines, writeResults } =
+    await import("../../evals/results.mjs");
   const [startedAt, begun] = [new Date().toISOString(), performance.now()];
   const done = await runAll(cases, given, cli, env);
   /** @type {Results} */
@@ -221,6 +244,7 @@ async function run(given) {
     ...{ counts: countsOf(done), cases: done },
   };
   const written = writeResults(results, copilotHome(env), given.output);
+  await record(given, recordsOf(results));
   output.result(results, () => {
     for (const line of reportLines(results, written)) output.say(line);
   });

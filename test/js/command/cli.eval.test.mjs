@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { InTerminal, place, tap, tapJson } from "../../support/cli-process.mjs";
+import { InTerminal, place, placeOf, tap, tapJson } from "../../support/cli-process.mjs";
+import { Host } from "../../support/test-host.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
 /** A place with a file of cases. @param {import("node:test").TestContext} t @param {string} source */
@@ -128,6 +129,27 @@ describe("copilot-tap eval run", () => {
     assert.equal(fs.existsSync(path.join(at.workspace, "ran")), true);
     assert.equal(run.code, 1);
     assert.match(run.value.cases[0].problems[0], /the setup's command "exit 3" ended with 3/);
+  });
+
+  test("has a record of each case while a gateway runs", async (t) => {
+    const host = await Host.elected(t);
+    const at = placeOf(host);
+    const file = path.join(at.workspace, "cases.yaml");
+    const good = "{ name: good, prompt: x }";
+    const bad = `{ name: bad, prompt: x, must_call: [a], prohibited_claims: ["done"] }`;
+    fs.writeFileSync(file, `cases: [${good}, ${bad}]`);
+    const cli = fakeCli(at.workspace);
+    const run = await tapJson(["eval", "run", file, "--cli", cli], at);
+    assert.equal(run.code, 1);
+    const { value } = await tapJson(["records", "eval"], at);
+    const bodies = value.map(({ source, body }) => [source, body.case, body.status, body.failed]);
+    assert.deepEqual(bodies.sort(), [
+      ["copilot-tap", "bad", "failed", 1],
+      ["copilot-tap", "good", "passed", 0],
+    ]);
+    const failed = value.find(({ body }) => body.case === "bad").body;
+    assert.equal(failed.run, run.value.startedAt);
+    assert.match(failed.reasons[0], /must_call.*a/);
   });
 
   test("a case whose examples it cannot tell apart is broken, and not run", async (t) => {
