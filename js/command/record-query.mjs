@@ -18,6 +18,8 @@ const OPERATORS = /** @type {const} */ ([
   ["<", "lt"],
   [">", "gt"],
 ]);
+/** As the tool writes an operator. What a call was given may have such a field. */
+const OF_TOOL = /^(?!arguments\.|result\.)(.+)\.(eq|ne|lt|gt|prefix)$/;
 const CONDITION = /^([\w.-]{1,64})(!=|\^=|=|<|>)(.*)$/su;
 
 /** A number, true, false and null are that; all else is text. @param {string} text */
@@ -45,6 +47,11 @@ export function conditionsOf(texts) {
         `"${text}" is not a condition`,
         "write field=value, field!=value, field<value, field>value or field^=beginning",
       );
+    }
+    const [, named, word] = OF_TOOL.exec(field) ?? [];
+    if (named) {
+      const written = OPERATORS.find(([, name]) => name === word)?.[0];
+      throw usage(`"${text}" is not a condition`, `write '${named}${written}${value}'`);
     }
     where[field] = { ...where[field], [operator]: operator === "prefix" ? value : valueOf(value) };
   }

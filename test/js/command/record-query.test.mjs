@@ -35,6 +35,16 @@ test("quotes make text of a number, and a value may hold signs", () => {
   });
 });
 
+test("an operator as the tool writes it is refused, and the right form said", () => {
+  for (const [given, wanted] of [
+    ["ms.gt=1", "write 'ms>1'"],
+    ["path.prefix=/tmp", "write 'path^=/tmp'"],
+  ]) {
+    assert.throws(() => conditionsOf([given]), { advice: wanted });
+  }
+  assert.deepEqual(plain(conditionsOf(["arguments.gt=1"])), { "arguments.gt": { eq: 1 } });
+});
+
 test("a field may have the name of something that every object has", () => {
   assert.deepEqual(plain(conditionsOf(["constructor=1", "__proto__=2"])), {
     constructor: { eq: 1 },
