@@ -68,7 +68,7 @@ inline constexpr std::array<CollectionRow, kCollections> kCollectionTable{{
      "stream command exitCode met reason"},
     {Collection::Claim, "claim", 1, "audit claim verdict reason records"},
     {Collection::Review, "review", 1, "review finding severity evidence status cwd"},
-    {Collection::Eval, "eval", 1, ""},
+    {Collection::Eval, "eval", 1, "case status ms run file tap checks failed calls reasons"},
     {Collection::Plan, "plan", 1, "event plan name status node counts usage landed repo"},
     {Collection::Span, "span", 1,
      "name kind status traceId spanId parentSpanId startUs durationUs record tool "

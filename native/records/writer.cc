@@ -68,7 +68,6 @@ bool Writer::settle(milliseconds most) {
 }
 
 void Writer::run() {
-  Thread::lowerPriority();
   clockSteady_ = Steady::now();
   clockUnix_ = options_.clock();
   openFile();
@@ -79,6 +78,8 @@ void Writer::run() {
     ready_ = true;
   }
   settled_.notify_all();
+  // Only now: until the file is open, status says that nothing is recorded.
+  Thread::lowerPriority();
   for (;;) {
     sleep();
     const bool closing = closing_.load();
