@@ -65,8 +65,8 @@ export function writeResults(results, home, output) {
 }
 
 /** Of a record's body; all of it is in the file. */
-const MOST_REASONS = 5;
-const MOST_REASON = 300;
+const MOST_REASONS = 3;
+const MOST_REASON = 200;
 
 /**
  * What is recorded of a run: a body for each case.
@@ -77,7 +77,8 @@ export const recordsOf = ({ startedAt, file, tap, cases }) =>
     const failed = checks.filter(({ passed }) => !passed);
     const reasons = [...problems, ...failed.map(({ check, why }) => `${check}: ${why}`)];
     return redact({
-      ...{ case: shortened(name, MOST_REASON), status, ms, run: startedAt, file, tap },
+      ...{ case: shortened(name, MOST_REASON), status, ms, run: startedAt, tap },
+      file: shortened(file, MOST_REASON),
       ...{ checks: checks.length, failed: failed.length, calls: calls.length },
       reasons: reasons.slice(0, MOST_REASONS).map((reason) => shortened(reason, MOST_REASON)),
     });

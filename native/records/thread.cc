@@ -85,8 +85,8 @@ void Thread::join() {
 
 void Thread::lowerPriority() {
 #if defined(__linux__)
-  // At 10 the p99 of calls is twice as high. With SCHED_IDLE a commit takes a second where four
-  // busy processes share each core, and 0.1 s so.
+  // At 10 the p99 of calls is twice as high. Beside four busy processes for each core a
+  // commit takes 0.1 s at 17, and a second with SCHED_IDLE.
   constexpr int kNice = 17;
   // Without it, what wakes on this core may wait for the rest of a turn of 3 ms. From Linux 6.12
   // on.
