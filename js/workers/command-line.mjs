@@ -1,6 +1,7 @@
 // `copilot -p` for a job: its arguments, and the line by which a user can repeat it.
 
 import { quoted, visibleLines } from "../base/visible.mjs";
+import { SHARED_ALWAYS } from "./git-command.mjs";
 import { promptOf, sessionName } from "./job.mjs";
 import { hostOf } from "./shell-command.mjs";
 
@@ -8,7 +9,7 @@ import { hostOf } from "./shell-command.mjs";
 
 /** What `copilot -p` allows; all else it denies, as there is nobody to ask. */
 const ALLOWED = ["write", "shell"];
-const DENIED = ["shell(git push)", "shell(git send-pack)"];
+const DENIED = ["push", "send-pack", ...SHARED_ALWAYS].map((name) => `shell(git ${name})`);
 
 /** @param {Job} job @param {string | undefined} model @returns {string[]} */
 export function argumentsOf(job, model = job.model) {

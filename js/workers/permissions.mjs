@@ -3,8 +3,9 @@
 
 import path from "node:path";
 import { inQuotes, shortened, visible } from "../base/visible.mjs";
+import { pushes, sharedChange } from "./git-command.mjs";
 import { isInside } from "./paths.mjs";
-import { hostOf, networkUse, pathsOf, pushes, segmentsOf } from "./shell-command.mjs";
+import { hostOf, networkUse, pathsOf, segmentsOf } from "./shell-command.mjs";
 
 /**
  * @typedef {object} Bounds
@@ -71,14 +72,27 @@ const hostRefusal = (host, { hosts }) =>
     ? ""
     : `tap: this job may not reach ${named(host)}. Allowed hosts: ${hosts.map(visible).join(", ") || "none"}.`;
 
+/** What to do instead of a command of git. @type {Record<string, string>} */
+const INSTEAD = { config: 'Use "git -c name=value".', stash: "Commit instead." };
+
+/** @param {import("./shell-command.mjs").Segment[]} segments */
+function gitRefusal(segments) {
+  if (pushes(segments)) {
+    return "tap: a job never pushes. Commit at most; what is committed is taken from here.";
+  }
+  const shared = sharedChange(segments);
+  if (shared === undefined) return "";
+  const instead = INSTEAD[shared] ?? "Commit at most, or make a new branch.";
+  return `tap: this "git ${shared}" changes what the worktree shares with the user's checkout. ${instead}`;
+}
+
 /** @param {any} request @param {Bounds} bounds */
 function shellRefusal({ fullCommandText, possiblePaths = [], possibleUrls = [] }, bounds) {
   const text = String(fullCommandText ?? "");
   if (text.length > MOST_COMMAND) return "tap: the command is too long. Put it into a file.";
   const segments = segmentsOf(text);
-  if (pushes(segments)) {
-    return "tap: a job never pushes. Commit at most; what is committed is taken from here.";
-  }
+  const git = gitRefusal(segments);
+  if (git) return git;
   const { hosts, unnamed } = networkUse(segments);
   const urls = possibleUrls.flatMap((/** @type {any} */ { url }) => hostOf(String(url)) ?? []);
   const host = [...hosts, ...urls].map((one) => hostRefusal(one, bounds)).find(Boolean);

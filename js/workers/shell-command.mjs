@@ -2,6 +2,7 @@
 // does (docs/workers.md).
 
 import path from "node:path";
+import { gitCommands } from "./git-command.mjs";
 
 /** A simple command. `before`: what stands before its program. @typedef {{program: string, before: string[], words: string[]}} Segment */
 
@@ -37,10 +38,6 @@ const NETWORK = new Set(["curl", "wget", "ssh", "scp", "sftp", "rsync", "nc", "n
   .add("gh")
   .add("hub");
 const GIT_NETWORK = new Set(["fetch", "pull", "clone", "ls-remote"]);
-const GIT_WITH_VALUE = new Set(["-C", "-c", "--git-dir", "--work-tree", "--namespace"])
-  .add("--config-env")
-  .add("--attr-source")
-  .add("--super-prefix");
 /** Their words are text. */
 const PRINTING = new Set(["echo", "printf", "grep", "rg", "sed", "awk"]);
 const MOST_DEPTH = 4;
@@ -243,37 +240,6 @@ export function segmentsOf(text, depth = 0) {
   });
   return [...segments, ...inner.flatMap((word) => segmentsOf(word, depth + 1))];
 }
-
-/** The subcommands of each git in a command, with what follows. @param {Segment} segment @returns {string[][]} */
-function gitCommands({ program, before, words }) {
-  const all = [...before, program, ...words];
-  return all.flatMap((word, at) => {
-    const name = path.posix.basename(word);
-    const own = /^git-([a-z-]+)$/.exec(name)?.[1];
-    if (own && (word === program || word.includes("/"))) return [[own, ...all.slice(at + 1)]];
-    if (name !== "git") return [];
-    let next = at + 1;
-    while (all[next]?.startsWith("-")) next += GIT_WITH_VALUE.has(all[next]) ? 2 : 1;
-    return next < all.length ? [all.slice(next)] : [];
-  });
-}
-
-const PUSHING = new Set(["push", "send-pack", "http-push", "send-email"]);
-/** Commands of git with a push among their own. */
-const PUSHING_IN = new Set(["subtree", "lfs", "svn", "p4", "annex"]);
-
-/** An alias may be a push by another name. @param {Segment[]} segments */
-export const pushes = (segments) =>
-  segments.some((one) => {
-    const calls = gitCommands(one);
-    const named = calls.some(
-      ([name, ...rest]) =>
-        PUSHING.has(name) ||
-        (PUSHING_IN.has(name) && rest.some((word) => /^(push|dcommit|submit|sync)$/.test(word))),
-    );
-    const all = [...one.before, ...one.words];
-    return named || (calls.length > 0 && all.some((word) => /(^|=)alias\./i.test(word)));
-  });
 
 const SCHEMES = /^(https?|ftps?|wss?|ssh|git|sftp):[/\\]+/i;
 

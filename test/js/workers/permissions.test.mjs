@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
+import { pushes, sharedChange } from "../../../js/workers/git-command.mjs";
 import { boundsOf, decided } from "../../../js/workers/run.mjs";
-import { networkUse, pushes, segmentsOf } from "../../../js/workers/shell-command.mjs";
+import { networkUse, segmentsOf } from "../../../js/workers/shell-command.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 /** A repository, a worktree beside it, and an allowed folder. */
@@ -132,7 +133,62 @@ describe("a command", () => {
     });
   }
 
+  const SHARED = [
+    "git branch -f main HEAD",
+    "git branch --force main",
+    "git branch -qD topic",
+    "git branch -m main other",
+    "git branch --set-upstream-to=origin/main",
+    "git checkout -B main",
+    "git switch -C main",
+    "git switch --force-create main",
+    "git -C src update-ref refs/heads/main HEAD",
+    "git symbolic-ref HEAD refs/heads/main",
+    "git config user.name me",
+    "git config --global core.editor vi",
+    "git config set core.hooksPath x",
+    "git config --unset core.bare",
+    "git config -e",
+    "git stash",
+    "git stash pop",
+    "git stash drop -q",
+    "git worktree remove --force x",
+    "git worktree prune",
+    "git remote add o x",
+    "git gc --prune=now",
+    "git reflog expire --expire=now --all",
+    "git tag -d v1",
+    "git tag -af v1 -m one",
+    "bash -c 'cd src && git stash'",
+    "/usr/lib/git-core/git-update-ref refs/heads/main HEAD",
+    "git sparse-checkout set src",
+    "git replace HEAD HEAD~1",
+  ];
+  for (const text of SHARED) {
+    test(`that changes what the worktrees of a repository share: ${JSON.stringify(text)}`, (t) => {
+      assert.notEqual(sharedChange(segmentsOf(text)), undefined);
+      assert.match(place(t).ask(shell(text)), /^tap: .*shares with the user's checkout\. [CU]/);
+    });
+  }
+
   const HARMLESS = [
+    "git branch --sort -committerdate --merged",
+    "git branch -vv --format '%(refname)'",
+    "git branch topic",
+    "git checkout -b topic",
+    "git switch -c topic",
+    "git config user.name",
+    "git config --get-all user.name",
+    "git config list",
+    "git config -l",
+    "git config -f settings.ini a.b c",
+    "git -c user.name=me commit -m 'git stash, and git gc'",
+    "git stash list",
+    "git worktree list --porcelain",
+    "git remote -v",
+    "git reflog show HEAD",
+    "git symbolic-ref --short HEAD",
+    "git tag -a v1 -m 'the first'",
     "git status",
     "git commit -m 'push it'",
     "git commit -m 'why git push is refused' # and git push, too",
@@ -145,7 +201,6 @@ describe("a command", () => {
     "rg -n 'https?://' src",
     "cd src && cd -",
     "git log --grep push",
-    "git stash",
     "npm test",
     "ls -la src && grep -r push src",
     "cat > a.md <<'EOF'\ngit push\nsee https://example.com and /etc/passwd\nEOF",
