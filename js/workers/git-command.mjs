@@ -16,7 +16,8 @@ export function gitCommands({ program, before, words }) {
   return all.flatMap((word, at) => {
     const name = path.posix.basename(word);
     const own = /^git-([a-z-]+)$/.exec(name)?.[1];
-    if (own && (word === program || word.includes("/"))) return [[own, ...all.slice(at + 1)]];
+    if (own && (word === program || word.includes("git-core/")))
+      return [[own, ...all.slice(at + 1)]];
     if (name !== "git") return [];
     let next = at + 1;
     while (all[next]?.startsWith("-")) next += GIT_WITH_VALUE.has(all[next]) ? 2 : 1;
@@ -41,25 +42,39 @@ export const pushes = (segments) =>
     return named || (calls.length > 0 && all.some((word) => /(^|=)alias\./i.test(word)));
   });
 
-/** The letters of short options. @param {string[]} words */
-const letters = (words) => words.filter((word) => /^-[a-zA-Z]{1,4}$/.test(word)).join("");
-/** @param {string[]} words @param {RegExp} long git takes the beginning of a long option for it */
-const hasLong = (words, long) => words.some((word) => long.test(word));
+/** @param {string[]} words @param {RegExp} option git takes the beginning of a long option for it */
+const has = (words, option) => words.some((word) => option.test(word));
 /** @param {string[]} words */
 const plain = (words) => words.filter((word) => !word.startsWith("-"));
+/** @param {string[]} words @param {RegExp} options without their values */
+const without = (words, options) => words.filter((_, at) => !options.test(words[at - 1] ?? ""));
 
-/** @param {string[]} words */
-function setsConfig(words) {
-  if (hasLong(words, /^(-f|--file(=.*)?|--blob(=.*)?)$/)) return false; // a file: a path as any other
-  if (hasLong(words, /^--(unset|add|replace|rem|ren|edit?)/) || /e/.test(letters(words)))
-    return true;
-  if (hasLong(words, /^--(get|list)/) || /l/.test(letters(words))) return false;
+/** @param {string[]} given */
+function setsConfig(given) {
+  const words = without(given, /^--(type|default)$/);
+  if (has(words, /^(-f|--file(=.*)?|--blob(=.*)?)$/)) return false; // a file: a path as any other
+  if (has(words, /^(--(unset|add|replace|rem|ren|edit?)|-e$)/)) return true;
+  if (has(words, /^(--(get|list)|-l$)/)) return false;
   const [first, ...more] = plain(words);
   return !["get", "list", undefined].includes(first) && more.length > 0;
 }
 
+/** @param {string[]} given */
+const movesBranches = (given) =>
+  has(
+    without(given, /^--(sort|format)$/),
+    /^(-[vqtrail]*[dDmMfCu]|--(d|mov|forc|set-u|unset|edit))/,
+  );
+
+/** Another branch than the one that is checked out. @param {string[]} words */
+const rebasesAnother = (words) =>
+  has(words, /^--update-r/) ||
+  plain(without(words, /^(--onto|-s|--strategy|-X|--strategy-option|-x|--exec)$/)).length > 1;
+
 /** @param {string[]} names of what only reads; "" for no name at all @returns {(words: string[]) => boolean} */
 const isNoneOf = (names) => (words) => !names.includes(plain(words)[0] ?? "");
+/** @param {string[]} names @returns {(words: string[]) => boolean} */
+const isOneOf = (names) => (words) => names.includes(plain(words)[0]);
 
 /** Commands of git that change what is shared, whatever follows. */
 export const SHARED_ALWAYS = ["update-ref", "gc", "prune", "repack", "maintenance", "fast-import"]
@@ -69,22 +84,27 @@ export const SHARED_ALWAYS = ["update-ref", "gc", "prune", "repack", "maintenanc
 /** Those where it depends. @type {Map<string, (words: string[]) => boolean>} */
 const SHARED = new Map([
   ["config", setsConfig],
-  [
-    "branch",
-    (words) =>
-      /[dDmMfCu]/.test(letters(words)) || hasLong(words, /^--(d|mov|forc|set-u|unset|edit)/),
-  ],
-  ["tag", (words) => /[df]/.test(letters(words)) || hasLong(words, /^--(d|forc)/)],
-  ["checkout", (words) => /B/.test(letters(words))],
-  ["switch", (words) => /C/.test(letters(words)) || hasLong(words, /^--force-c/)],
-  ["symbolic-ref", (words) => hasLong(words, /^(-d|--del.*)$/) || plain(words).length > 1],
+  ["branch", movesBranches],
+  ["rebase", rebasesAnother],
+  ["tag", (words) => has(words, /^(-[a-zA-Z]{0,2}[df]|--(d|forc))/)],
+  ["checkout", (words) => has(words, /^(-[qflmdt]*B|--ignore-o)/)],
+  ["switch", (words) => has(words, /^(-[qfmdt]*C|--(force-c|ignore-o))/)],
+  ["symbolic-ref", (words) => has(words, /^(-d|--del.*)$/) || plain(words).length > 1],
   ["stash", isNoneOf(["list", "show", "create"])],
   ["worktree", isNoneOf(["list"])],
-  ["remote", isNoneOf(["", "get-url"])],
-  ["reflog", (words) => /^(expire|delete|drop)$/.test(plain(words)[0])],
-  ["replace", (words) => !/l/.test(letters(words)) && !hasLong(words, /^--list/)],
+  ["remote", isNoneOf(["", "get-url", "show"])],
+  ["notes", isNoneOf(["", "list", "show"])],
+  ["reflog", isOneOf(["expire", "delete", "drop"])],
+  ["rerere", isOneOf(["forget", "gc"])],
+  ["refs", isOneOf(["migrate"])],
+  ["lfs", isOneOf(["install", "uninstall", "prune"])],
+  ["submodule", isOneOf(["deinit", "sync", "set-url"])],
+  ["replace", (words) => !has(words, /^(-l$|--list)/)],
   ["sparse-checkout", isNoneOf(["list", "check-rules"])],
 ]);
+
+/** Their words are text about git. */
+const TELLING = new Set(["echo", "printf", "grep", "rg", "sed", "awk", "man", "which", "type"]);
 
 /**
  * The command of git that changes what the worktrees of a repository share: refs, settings, the stash, other worktrees.
@@ -93,7 +113,9 @@ const SHARED = new Map([
  */
 export const sharedChange = (segments) =>
   segments
+    .filter(({ program }) => !TELLING.has(program))
     .flatMap(gitCommands)
-    .find(
-      ([name, ...words]) => SHARED_ALWAYS.includes(name) || (SHARED.get(name)?.(words) ?? false),
-    )?.[0];
+    .find(([name, ...words]) => {
+      if (has(words, /^(-h|--help)$/)) return false;
+      return SHARED_ALWAYS.includes(name) || (SHARED.get(name)?.(words) ?? false);
+    })?.[0];

@@ -4,7 +4,10 @@
 import path from "node:path";
 import { gitCommands } from "./git-command.mjs";
 
-/** A simple command. `before`: what stands before its program. @typedef {{program: string, before: string[], words: string[]}} Segment */
+/**
+ * A simple command. `before`: what stands before its program; `files`: where it reads from and writes to.
+ * @typedef {{program: string, before: string[], words: string[], files: string[]}} Segment
+ */
 
 /** They run their words, or what they read. */
 const SHELLS = new Set(["sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "eval", "ssh", "xargs"])
@@ -49,7 +52,7 @@ const isHereDocument = (before) =>
 
 /** What reads its input as commands. */
 const READS_COMMANDS =
-  /(?<![.\w-])(\w*sh|source|eval|xargs|su|sudo|busybox|at|batch|parallel)\b|stdin|(^|\s)\.\s/;
+  /(?<![.\w-])((?:ba|da|z|k|mk|a|fi|rba|c|tc|pw)?sh|source|eval|xargs|su|sudo|busybox|at|batch|parallel)\b|stdin|(^|\s)\.\s/;
 
 /** A here-document that has begun. @typedef {{end: string, tabs: boolean, plain: boolean}} Here `plain`: nothing in it is replaced */
 
@@ -86,15 +89,24 @@ const unescaped = (text) =>
     },
   );
 
+/** What a shell does not replace stands for itself: as characters that nobody writes. @param {string} text */
+const literal = (text) => text.replaceAll("`", "\uE000").replaceAll("$(", "\uE001(");
+/** @param {string} text */
+const plainOf = (text) => text.replaceAll("\uE000", "`").replaceAll("\uE001", "$");
+
+/** @typedef {{words: string[], files: string[]}} Command with `literal` texts */
+
 /** Reads a text into the words of its simple commands. What is in quotes stays one word. */
 class Splitter {
-  /** @type {string[][]} */
-  commands = [[]];
+  /** @type {Command[]} */
+  commands = [{ words: [], files: [] }];
   #text;
   #at = 0;
   #word = "";
   #open = false;
   #lineAt = 0;
+  /** Whether the next word is a file to read from or write to. */
+  #isFile = false;
   /** That begin with the next line. @type {Here[]} */
   #here = [];
 
@@ -103,11 +115,11 @@ class Splitter {
     this.#text = text;
   }
 
-  /** @returns {string[][]} */
+  /** @returns {Command[]} */
   split() {
     for (; this.#at < this.#text.length; this.#at += 1) this.#take(this.#text[this.#at]);
     this.#endCommand();
-    return this.commands.filter((words) => words.length > 0);
+    return this.commands.filter(({ words, files }) => words.length + files.length > 0);
   }
 
   /** @param {string} one character */
@@ -118,9 +130,10 @@ class Splitter {
       const end = this.#text.indexOf("\n", this.#at);
       this.#at = end === -1 ? this.#text.length : end - 1;
     } else if (one === "\n") this.#newLine();
+    else if (one === "<" && next === "<") this.#hereDocument();
+    else if (/[<>]/.test(one) || (one === "&" && next === ">")) this.#redirected();
     else if (/[;&|()`]/.test(one)) this.#endCommand();
-    else if (one === "<" && next === "<") this.#redirected();
-    else if (/[\s<>]/.test(one)) this.#endWord();
+    else if (/\s/.test(one)) this.#endWord();
     else this.#add(one);
   }
 
@@ -128,7 +141,7 @@ class Splitter {
   #takeQuote(one, next) {
     if (one === "\\") {
       this.#at += 1;
-      if (next !== "\n") this.#add(next ?? "");
+      if (next !== "\n") this.#add(next === "$" ? "\uE001" : literal(next ?? ""));
     } else if (one !== "$") this.#quoted(one, false);
     else if (next === "'" || next === '"') {
       this.#at += 1;
@@ -147,11 +160,22 @@ class Splitter {
     const end = closing(this.#text, this.#at, escapes || quote === '"');
     const inner = this.#text.slice(this.#at + 1, end);
     this.#at = end;
-    if (escapes) return this.#add(unescaped(inner));
-    this.#add(quote === '"' ? inner.replace(/\\(["\\$`])/g, "$1") : inner);
+    if (escapes) return this.#add(literal(unescaped(inner)));
+    if (quote === "'") return this.#add(literal(inner));
+    const marked = inner.replace(/\\(`|\$(?=\())/g, (_, sign) =>
+      sign === "$" ? "\uE001" : "\uE000",
+    );
+    this.#add(marked.replace(/\\(["\\$])/g, "$1"));
   }
 
   #redirected() {
+    if (/^\d+$/.test(this.#word)) this.#dropWord(); // a descriptor
+    this.#endWord();
+    while (/[<>&|]/.test(this.#text[this.#at + 1])) this.#at += 1;
+    this.#isFile = true;
+  }
+
+  #hereDocument() {
     this.#endWord();
     this.#at += 1;
     if (this.#text[this.#at + 1] === "<") this.#at += 1;
@@ -170,8 +194,9 @@ class Splitter {
       const end = endOfHere(this.#text, begin, here);
       if (end === -1) break; // no shell would read it as this
       const body = this.#text.slice(begin, end);
-      if (READS_COMMANDS.test(line)) this.commands.push(...new Splitter(body).split(), []);
-      else if (!here.plain && /\$\(|`/.test(body)) this.commands.at(-1)?.push(` ${body}`);
+      if (READS_COMMANDS.test(line)) {
+        this.commands.push(...new Splitter(body).split(), { words: [], files: [] });
+      } else if (!here.plain && /\$\(|`/.test(body)) this.commands.at(-1)?.words.push(` ${body}`);
       const next = this.#text.indexOf("\n", end);
       this.#at = next === -1 ? this.#text.length : next;
     }
@@ -179,15 +204,22 @@ class Splitter {
     this.#endCommand();
   }
 
-  #endWord() {
-    if (this.#open) this.commands.at(-1)?.push(this.#word);
+  #dropWord() {
     this.#word = "";
     this.#open = false;
   }
 
+  #endWord() {
+    if (!this.#open) return;
+    this.commands.at(-1)?.[this.#isFile ? "files" : "words"].push(this.#word);
+    this.#isFile = false;
+    this.#dropWord();
+  }
+
   #endCommand() {
     this.#endWord();
-    this.commands.push([]);
+    this.#isFile = false;
+    this.commands.push({ words: [], files: [] });
   }
 }
 
@@ -201,8 +233,8 @@ function closing(text, at, escapes) {
   return text.length;
 }
 
-/** @param {string[]} given @returns {Segment} */
-function segmentOf(given) {
+/** @param {Command} command @returns {Segment} */
+function segmentOf({ words: given, files }) {
   // {a,b} is a b.
   const words = given.flatMap((word) =>
     /^\{[^{}\s]+,[^{}\s]*\}$/.test(word) ? word.slice(1, -1).split(",") : [word],
@@ -210,9 +242,9 @@ function segmentOf(given) {
   const first = words.findIndex(
     (word) => !BEFORE.has(word) && !/^\w+=/.test(word) && !word.startsWith("-"),
   );
-  if (first === -1) return { program: "", before: words, words: [] };
+  if (first === -1) return { program: "", before: words, words: [], files };
   const program = path.posix.basename(words[first]);
-  return { program, before: words.slice(0, first), words: words.slice(first + 1) };
+  return { program, before: words.slice(0, first), words: words.slice(first + 1), files };
 }
 
 /** A command in a word of git's own. */
@@ -230,13 +262,19 @@ function runsWords({ program, before, words }) {
  * @param {string} text @returns {Segment[]}
  */
 export function segmentsOf(text, depth = 0) {
-  const segments = new Splitter(text.replace(/\$\{IFS\}|\$IFS\b/g, " ")).split().map(segmentOf);
+  const marked = new Splitter(text.replace(/\$\{IFS\}|\$IFS\b/g, " ")).split().map(segmentOf);
+  const segments = marked.map(({ program, before, words, files }) => ({
+    program: plainOf(program),
+    before: before.map(plainOf),
+    words: words.map(plainOf),
+    files: files.map(plainOf),
+  }));
   if (depth >= MOST_DEPTH) return segments;
-  const inner = segments.flatMap((segment) => {
-    const runs = runsWords(segment);
-    return [...segment.before, segment.program, ...segment.words]
+  const inner = marked.flatMap((segment, at) => {
+    const runs = runsWords(segments[at]);
+    return [...segment.before, segment.program, ...segment.words, ...segment.files]
       .filter((word) => /\s/.test(word) && (runs || /\$\(|`/.test(word)))
-      .map((word) => word.replace(/^--?[\w-]+=/, ""));
+      .map((word) => plainOf(word).replace(/^--?[\w-]+=/, ""));
   });
   return [...segments, ...inner.flatMap((word) => segmentsOf(word, depth + 1))];
 }
@@ -320,9 +358,9 @@ const SYSTEM =
  * @returns {string[]}
  */
 export function pathsOf(segments, cwd, home, exists) {
-  const texts = segments.flatMap(({ program, before, words }) => {
+  const texts = segments.flatMap(({ program, before, words, files }) => {
     const goesHome = program === "cd" && words.every((word) => /^-./.test(word));
-    return [...before, ...words, ...(goesHome ? ["~"] : [])];
+    return [...before, ...words, ...files, ...(goesHome ? ["~"] : [])];
   });
   const found = texts
     .flatMap((text) => (hostOf(text) ? [] : text.split(/[:,](?!\/\/$)/)))
