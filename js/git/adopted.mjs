@@ -1,8 +1,20 @@
 // What a plan that ran elsewhere needs of a repository: its commits, and refs that keep them.
 
+import { markDeleted } from "./deleted.mjs";
 import { GitError } from "./git-error.mjs";
 import { checkCommit } from "./names.mjs";
-import { attemptRef, moveRefs, planRefs, readRefs } from "./refs.mjs";
+import {
+  attemptRef,
+  deletedRef,
+  integrationRef,
+  moveRefs,
+  planRefs,
+  readRefs,
+  resultRef,
+} from "./refs.mjs";
+
+/** With a number behind it, still an id. */
+const MOST_KEPT_ID = 56;
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
 /** @typedef {{node: string, attempt: number, commit: string}} Made */
@@ -18,20 +30,53 @@ export async function missingCommits(repository, commits) {
 }
 
 /**
- * Each gets the ref that it had where it was made.
- * @param {Repository} repository @param {string} plan @param {Made[]} made
+ * What another run of the same plan has left here, and what this one must not take for its own, gets refs that an
+ * unknown plan would have: they expire as those of a deleted one.
+ * @param {Repository} repository @param {string} plan @param {import("./refs.mjs").Ref[]} others
  */
-export async function keepMade(repository, plan, made) {
+async function setAside(repository, plan, others) {
+  for (let number = 1; ; ++number) {
+    const apart = `${plan.slice(0, MOST_KEPT_ID)}-${number}`;
+    const taken = await readRefs(repository, [planRefs(apart), deletedRef(apart)]);
+    if (taken.length > 0) continue;
+    await markDeleted(repository, apart);
+    return others.flatMap(({ ref, commit }) => [
+      { ref: `${planRefs(apart)}${ref.slice(planRefs(plan).length)}`, from: undefined, to: commit },
+      { ref, from: commit, to: undefined },
+    ]);
+  }
+}
+
+/**
+ * Each attempt gets the ref that it had where it was made, and no other has one.
+ * @param {Repository} repository @param {string} plan @param {Made[]} made
+ * @param {{result?: string}} [landed] the result that the plan knows of; absent: it has one that it does not name
+ * @returns {Promise<() => Promise<void>>} puts all back as it was
+ */
+export async function keepMade(repository, plan, made, landed) {
   const wanted = new Map(
     made.map(({ node, attempt, commit }) => [attemptRef(plan, node, attempt), commit]),
   );
   const refs = await readRefs(repository, [planRefs(plan)]);
   const there = new Map(refs.map(({ ref, commit }) => [ref, commit]));
-  const moves = [...wanted].flatMap(([ref, to]) => {
-    if (!there.has(ref)) return [{ ref, from: undefined, to }];
-    if (there.get(ref) === to) return [];
-    throw new GitError("EXISTS", `"${ref}" is another commit here than in the plan.`);
-  });
-  if (moves.length === 0 || (await moveRefs(repository, moves))) return;
-  throw new GitError("LOST_RACE", "Somebody else has set refs of this plan. Try again.");
+  const isKnown = landed === undefined || landed.result === (there.get(resultRef(plan)) ?? "");
+  const ends = isKnown ? [integrationRef(plan), resultRef(plan)] : [];
+  const others = refs.filter(
+    ({ ref, commit }) => wanted.get(ref) !== commit && !ends.includes(ref),
+  );
+  const set = [...wanted].flatMap(([ref, to]) =>
+    there.get(ref) === to ? [] : [{ ref, from: undefined, to }],
+  );
+  const aside = others.length > 0 ? await setAside(repository, plan, others) : [];
+  // A ref may go and come: not in one transaction.
+  for (const moves of [aside, set]) {
+    if (moves.length === 0 || (await moveRefs(repository, moves))) continue;
+    throw new GitError("LOST_RACE", "Somebody else has set refs of this plan. Try again.");
+  }
+  const back = [set, aside].map((moves) =>
+    moves.map(({ ref, from, to }) => ({ ref, from: to, to: from })),
+  );
+  return async () => {
+    for (const moves of back) if (moves.length > 0) await moveRefs(repository, moves);
+  };
 }

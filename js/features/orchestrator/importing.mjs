@@ -27,6 +27,16 @@ function madeIn(entries) {
   });
 }
 
+/**
+ * What it knows of its result: a leaf that waits for a clean checkout does not name it.
+ * @param {any[]} entries @returns {{result: string} | undefined}
+ */
+function resultIn(entries) {
+  const ends = entries.filter(({ kind }) => kind === "phase-ended");
+  if (ends.some(({ detail }) => detail?.unlanded)) return undefined;
+  return { result: ends.findLast(({ detail }) => detail?.landed)?.detail.landed ?? "" };
+}
+
 /** @param {any[]} entries */
 const hasEnded = (entries) =>
   entries.findLast(({ kind }) => kind === "plan-ended" || kind === "retried")?.kind ===
@@ -58,12 +68,17 @@ export async function importPlan(plans, given, asker) {
   const why = missing.length > 0 ? missingText(planId, missing) : "";
   if (why && !isOver) throw new PlanError("MISSING_COMMITS", why);
   const there = made.filter(({ commit }) => !missing.includes(commit));
-  await git.keepMade(repository, planId, there);
   const programs = await plans.making.programsOf(asker);
   const own = { repo: repository.root, cwd: asker.cwd, session: asker.id, ...programs };
-  await plans.adopt(planId, {
-    ...{ input: "import", plan: source, facts: { ...facts, ...own }, entries, until: createdAt },
-  });
+  const undo = await git.keepMade(repository, planId, there, resultIn(entries));
+  try {
+    await plans.adopt(planId, {
+      ...{ input: "import", plan: source, facts: { ...facts, ...own }, entries, until: createdAt },
+    });
+  } catch (error) {
+    await undo();
+    throw error;
+  }
   const { status, name, total } = plans.view({ view: "plan", planId });
   return { planId, status, name, total, repo: own.repo, notes: why ? [why] : [] };
 }

@@ -34,27 +34,58 @@ export function pathsIn(text) {
   return new Set(found.slice(0, MOST_PATHS));
 }
 
-/** What comes before each node. @param {any[]} nodes @param {Set<string>} wanted @returns {Map<string, Set<string>>} */
-function ancestorsOf(nodes, wanted) {
-  const before = new Map(nodes.map(({ id, dependencies }) => [id, dependencies ?? []]));
-  const found = new Map();
-  for (const id of wanted) {
-    const all = new Set();
-    const left = [...(before.get(id) ?? [])];
-    for (let one = left.pop(); one !== undefined; one = left.pop()) {
-      if (all.has(one)) continue;
-      all.add(one);
-      left.push(...(before.get(one) ?? []));
+/** @param {any[]} nodes of a plan without mistakes @returns {any[]} each behind those that it depends on */
+function inOrder(nodes) {
+  const left = new Map(nodes.map(({ id, dependencies = [] }) => [id, dependencies.length]));
+  /** @type {Map<string, any[]>} */
+  const dependents = new Map();
+  for (const node of nodes) {
+    for (const id of node.dependencies ?? []) {
+      const others = dependents.get(id);
+      if (others) others.push(node);
+      else dependents.set(id, [node]);
     }
-    found.set(id, all);
   }
-  return found;
+  const order = nodes.filter(({ id }) => left.get(id) === 0);
+  for (let at = 0; at < order.length; ++at) {
+    for (const node of dependents.get(order[at].id) ?? []) {
+      const count = (left.get(node.id) ?? 0) - 1;
+      left.set(node.id, count);
+      if (count === 0) order.push(node);
+    }
+  }
+  return order;
 }
 
-/** @param {string[]} ids @param {Map<string, Set<string>>} before @returns {string[]} those with one that they do not wait for */
-const together = (ids, before) =>
+/**
+ * Which of the wanted nodes come before each node: one bit for each of them.
+ * @param {any[]} nodes @param {string[]} wanted @returns {(id: string, other: string) => boolean} whether the other one is before it
+ */
+function ancestorsOf(nodes, wanted) {
+  const numbers = new Map(wanted.map((id, number) => [id, number]));
+  const words = Math.ceil(wanted.length / 32);
+  /** @type {Map<string, Uint32Array>} */
+  const before = new Map();
+  for (const { id, dependencies = [] } of inOrder(nodes)) {
+    const bits = new Uint32Array(words);
+    for (const one of dependencies) {
+      const theirs = before.get(one);
+      for (let word = 0; theirs && word < words; ++word) bits[word] |= theirs[word];
+      const number = numbers.get(one);
+      if (number !== undefined) bits[number >> 5] |= 1 << (number & 31);
+    }
+    before.set(id, bits);
+  }
+  return (id, other) => {
+    const number = numbers.get(other) ?? 0;
+    return ((before.get(id)?.[number >> 5] ?? 0) & (1 << (number & 31))) !== 0;
+  };
+}
+
+/** @param {string[]} ids @param {(id: string, other: string) => boolean} isBefore @returns {string[]} those with one that they do not wait for */
+const together = (ids, isBefore) =>
   ids.filter((id) =>
-    ids.some((other) => other !== id && !before.get(id)?.has(other) && !before.get(other)?.has(id)),
+    ids.some((other) => other !== id && !isBefore(id, other) && !isBefore(other, id)),
   );
 
 /** @param {any[]} nodes of a plan without mistakes @returns {string[]} for the user and the model */
@@ -69,9 +100,9 @@ export function samePathNotes(nodes) {
   }
   const shared = [...named].filter(([, ids]) => ids.length > 1);
   if (shared.length === 0) return [];
-  const before = ancestorsOf(nodes, new Set(shared.flatMap(([, ids]) => ids)));
+  const isBefore = ancestorsOf(nodes, [...new Set(shared.flatMap(([, ids]) => ids))]);
   return shared
-    .map(([path, ids]) => ({ path, ids: together(ids, before) }))
+    .map(([path, ids]) => ({ path, ids: together(ids, isBefore) }))
     .filter(({ ids }) => ids.length > 1)
     .slice(0, MOST_NOTES)
     .map(({ path, ids }) => {

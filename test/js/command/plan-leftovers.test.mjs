@@ -194,8 +194,31 @@ test("one that had not ended comes paused, runs nothing, and goes on with what i
   assert.notEqual(git("rev-parse", "HEAD"), "");
 });
 
+test("one that comes back without its journal runs again, and lands what it makes then", async (t) => {
+  const { plan, file, at, git, detached } = await setUp(t);
+  const nodes = [{ id: "a", work: "date +%N > a.txt" }];
+  const id = await detached({ name: "x", startPaused: true, targetBranch: "feature/x", nodes });
+  const fresh = file((await tapJson(["plan", "export", id], at)).value, "fresh.json");
+  await plan("cancel", id, "--yes");
+  await waitFor(async () => (await plan("delete", id, "--yes")).code === 0, { timeoutMs: 20_000 });
+  const run = async () => {
+    assert.equal((await plan("import", fresh)).code, 0);
+    await plan("resume", id);
+    await waitFor(async () => /: succeeded\n/.test((await plan("show", id)).out), {
+      timeoutMs: 20_000,
+    });
+    return git("show", "feature/x:a.txt");
+  };
+  const first = await run();
+  await waitFor(async () => (await plan("delete", id, "--yes")).code === 0, { timeoutMs: 20_000 });
+  git("branch", "--quiet", "-D", "feature/x");
+  const second = await run();
+  assert.notEqual(second, first);
+  assert.equal(git("show", `refs/tap/${id}-1/a/1:a.txt`), first);
+});
+
 test("a file that anybody may have written is checked, and says where it is wrong", async (t) => {
-  const { plan, file, at, repo } = await setUp(t);
+  const { plan, file, at, repo, git } = await setUp(t);
   const nodes = [{ id: "a", work: "touch ran", postchecks: "false" }];
   const id = idIn((await plan("run", file({ name: "x", nodes }))).out);
   const { value: good } = await tapJson(["plan", "export", id], at);
@@ -227,10 +250,25 @@ test("a file that anybody may have written is checked, and says where it is wron
       changed(at0({ kind: "scheduled", at: 1, node: "a", attempt: 1, phase: "fly" })),
       /not a value of phase/,
     ],
+    [
+      changed(
+        at0({
+          kind: "phase-ended",
+          at: 1,
+          node: "a",
+          attempt: 1,
+          detail: { commit: git("rev-parse", "HEAD") },
+        }),
+      ),
+      /journal\[0\]: /,
+    ],
     [changed((copy) => copy.journal.shift()), /journal\[\d+\]: /],
   ]);
+  const refs = () => git("for-each-ref", "--format=%(refname)", `refs/tap/${id}`);
+  const before = refs();
   for (const [exported, wanted] of cases) {
     const { code, err } = await plan("import", exported);
+    assert.equal(refs(), before);
     assert.match(err, wanted);
     assert.equal(code, 1, err);
   }

@@ -51,6 +51,22 @@ describe("nodes that name the same file", () => {
     assert.deepEqual(samePathNotes([agent("one", []), between, agent("two", ["between"])]), []);
   });
 
+  test("are told apart in long chains, and in graphs with many edges, whatever their order", () => {
+    const chain = Array.from({ length: 80 }, (_, at) =>
+      agent(`n${at}`, at === 0 ? [] : [`n${at - 1}`]),
+    );
+    assert.deepEqual(samePathNotes(chain.toReversed()), []);
+    const [note] = samePathNotes([...chain, agent("apart", ["n40"])]);
+    assert.match(note, /^n41, n42, n43, n44 and 36 more name /);
+    const ids = (/** @type {number} */ from) =>
+      Array.from({ length: 100 }, (_, at) => `m${from + at}`);
+    const dense = Array.from({ length: 9_000 }, (_, at) => ({
+      ...{ id: `m${at}`, work: "true", dependencies: at < 100 ? [] : ids(at - 100) },
+    }));
+    const last = Array.from({ length: 400 }, (_, at) => agent(`l${at}`, ids(8_900)));
+    assert.match(samePathNotes([...dense, ...last])[0], /^l0, l1, l2, l3 and 396 more name /);
+  });
+
   test("count of a command only where it writes them", () => {
     const shell = (/** @type {string} */ work) =>
       samePathNotes([agent("one", []), { id: "s", work }]);

@@ -113,5 +113,30 @@ test("commits from elsewhere get their refs, or are missing", async (t) => {
   await keepMade(repository, PLAN, made);
   assert.equal(git(root, "rev-parse", `refs/tap/${PLAN}/a/1`), other);
   const moved = [{ node: "a", attempt: 1, commit: first }];
-  await assert.rejects(keepMade(repository, PLAN, moved), { code: "EXISTS" });
+  await keepMade(repository, PLAN, moved);
+  assert.equal(git(root, "rev-parse", `refs/tap/${PLAN}/a/1`), first);
+  assert.equal(git(root, "rev-parse", `refs/tap/${PLAN}-1/a/1`), other);
+});
+
+test("a plan that comes back takes nothing of its earlier run for its own, and all of that is kept", async (t) => {
+  const { repository, root, first } = await makeRepository(t);
+  const other = commitOn(root, [first], { "b.txt": "2\n" });
+  const refs = () => git(root, "for-each-ref", "--format=%(refname) %(objectname)", "refs/tap");
+  const ran = ["a/1", "b/1", "b/2", "integration", "result"];
+  for (const name of ran) git(root, "update-ref", `refs/tap/${PLAN}/${name}`, other);
+  const made = [{ node: "b", attempt: 1, commit: first }];
+  const undo = await keepMade(repository, PLAN, made, { result: "" });
+  const own = refs()
+    .split("\n")
+    .filter((line) => line.startsWith(`refs/tap/${PLAN}/`));
+  assert.deepEqual(own, [`refs/tap/${PLAN}/b/1 ${first}`]);
+  for (const name of ran) assert.match(refs(), new RegExp(`refs/tap/${PLAN}-1/${name} ${other}`));
+  assert.match(refs(), new RegExp(`refs/tap/deleted/${PLAN}-1 `));
+  await undo();
+  for (const name of ran) assert.match(refs(), new RegExp(`refs/tap/${PLAN}/${name} ${other}`));
+  await keepMade(repository, PLAN, [], { result: other });
+  await keepMade(repository, PLAN, []);
+  assert.equal(git(root, "rev-parse", `refs/tap/${PLAN}/result`), other);
+  await keepMade(repository, PLAN, [], { result: "" });
+  assert.equal(git(root, "rev-parse", `refs/tap/${PLAN}-3/result`), other);
 });
