@@ -4,7 +4,7 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { root } from "./commands.mjs";
+import { root, say } from "./commands.mjs";
 import { conformanceRules } from "./conformance.mjs";
 import { wrap } from "./wrap.mjs";
 
@@ -39,7 +39,12 @@ export function conformancePage(rules) {
 }
 
 /** Writes the page. */
-export const writeConformancePage = () =>
-  writeFileSync(path.join(root, "docs", "conformance.md"), conformancePage(conformanceRules()));
+export function writeConformancePage() {
+  const rules = conformanceRules();
+  writeFileSync(path.join(root, "docs", "conformance.md"), conformancePage(rules));
+  return rules.length;
+}
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) writeConformancePage();
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  say(`docs/conformance.md: ${writeConformancePage()} rules written`);
+}

@@ -147,6 +147,11 @@ void writeColumn(json::Writer& writer, const Statement& row, int column) {
   }
 }
 
+// Nothing ends a printf() of a hundred million characters, and format() is the same.
+bool isAllowedFunction(std::string_view name) {
+  return name != "load_extension" && name != "printf" && name != "format";
+}
+
 // Reading of tables, functions, and what SELECT needs. What would open another file, change a
 // setting or load code is not among them.
 int authorize(void* /*unused*/, int action, const char* /*first*/, const char* second,
@@ -157,8 +162,7 @@ int authorize(void* /*unused*/, int action, const char* /*first*/, const char* s
     case SQLITE_RECURSIVE:
       return SQLITE_OK;
     case SQLITE_FUNCTION:
-      return second != nullptr && std::string_view(second) == "load_extension" ? SQLITE_DENY
-                                                                               : SQLITE_OK;
+      return second == nullptr || isAllowedFunction(second) ? SQLITE_OK : SQLITE_DENY;
     default:
       return SQLITE_DENY;
   }
@@ -176,10 +180,13 @@ int authorize(void* /*unused*/, int action, const char* /*first*/, const char* s
   const std::string_view after(
       rest, rest == nullptr ? 0 : static_cast<size_t>(sql.data() + sql.size() - rest));
   const bool reads = compiled == nullptr || sqlite3_stmt_readonly(compiled) != 0;
-  if (status == SQLITE_AUTH || !reads) {
+  const std::string said = visible(database.problem(), false, 512);
+  if (status == SQLITE_AUTH && said.find("function") != said.npos) {
+    problem = "SQLite: " + said + ".";
+  } else if (status == SQLITE_AUTH || !reads) {
     problem = "Only statements that read records are allowed, such as SELECT.";
   } else if (status != SQLITE_OK) {
-    problem = "SQLite: " + visible(database.problem(), false, 512) + ".";
+    problem = "SQLite: " + said + ".";
   } else if (!statement) {
     problem = "There is no statement.";
   } else if (after.find_first_not_of(" \t\r\n;") != after.npos) {

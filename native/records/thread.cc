@@ -9,10 +9,11 @@
 #include <pthread.h>
 #include <signal.h>
 #if defined(__linux__)
-#include <sched.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #elif defined(__APPLE__)
 #include <pthread/qos.h>
@@ -85,12 +86,13 @@ void Thread::join() {
 
 void Thread::lowerPriority() {
 #if defined(__linux__)
-  // At 10 the p99 of calls is twice as high. Beside four busy processes for each core a
-  // commit takes 0.1 s at 17, and a second with SCHED_IDLE.
-  constexpr int kNice = 17;
+  // At 10 the p99 of calls is twice as high, with SCHED_IDLE a commit beside busy processes takes
+  // seconds. Never less than the process has.
+  const int nice = std::max(17, getpriority(PRIO_PROCESS, 0));
   // Without it, what wakes on this core may wait for the rest of a turn of 3 ms. From Linux 6.12
   // on.
   constexpr uint64_t kTurnNs = 100'000;
+  constexpr uint64_t kKeepPolicy = 0x08;
   // As <linux/sched/types.h> has it; glibc has no function for it.
   struct {
     uint32_t size, policy;
@@ -99,14 +101,15 @@ void Thread::lowerPriority() {
     uint32_t priority;
     uint64_t runtime, deadline, period;
   } attributes{.size = 48,
-               .policy = SCHED_OTHER,
-               .flags = 0,
-               .nice = kNice,
+               .policy = 0,
+               .flags = kKeepPolicy,
+               .nice = nice,
                .priority = 0,
                .runtime = kTurnNs,
                .deadline = 0,
                .period = 0};
-  syscall(SYS_sched_setattr, 0, &attributes, 0);
+  // A sandbox may allow one and not the other. Of Linux, both are of the thread.
+  if (syscall(SYS_sched_setattr, 0, &attributes, 0) != 0) setpriority(PRIO_PROCESS, 0, nice);
 #elif defined(__APPLE__)
   pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0);
 #elif defined(_WIN32)

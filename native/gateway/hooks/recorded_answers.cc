@@ -18,17 +18,32 @@ using AnswersByNumber = std::unordered_map<uint64_t, RecordedAnswer>;
 // Each waits for a moment only: more are not to be expected.
 constexpr size_t kMostWaiting = 256;
 
-// `failure`: empty where the texts are recorded.
-void send(const Turn& turn, Session& session, Answers answers, std::string_view features,
-          std::string_view failure) {
-  if (failure.empty()) {
-    turn.effect(SendEvent{answers.peer, std::move(answers.whole)});
-    return;
+std::set<std::string> featuresOf(const std::vector<FeatureText>& texts) {
+  std::set<std::string> names;
+  for (const FeatureText& one : texts) names.insert(one.feature);
+  return names;
+}
+
+// The records of the texts may still be written: these say that nobody has read them.
+void leaveOut(const Turn& turn, Session& session, const RecordedAnswer& answer,
+              std::string_view why) {
+  std::string names;
+  for (const std::string& name : answer.features) {
+    names += (names.empty() ? "" : ", ") + inLine(name);
+    PendingInject said{name, ""};
+    said.stream = answer.stream;
+    if (isRecording(turn)) recordInject(turn, session, said, "not recorded");
   }
   tellTimeline(turn, session, protocol::LogLevel::Warning,
-               "tap: a text of " + std::string(features) +
-                   " for the model is left out: " + std::string(failure));
-  turn.effect(SendEvent{answers.peer, std::move(answers.without)});
+               "tap: a text of " + names + " for the model is left out: " + std::string(why));
+}
+
+// `failure`: empty where the texts are recorded.
+void send(const Turn& turn, Session& session, RecordedAnswer answer, std::string_view failure) {
+  if (!failure.empty()) leaveOut(turn, session, answer, failure);
+  Answers& answers = answer.answers;
+  turn.effect(
+      SendEvent{answers.peer, std::move(failure.empty() ? answers.whole : answers.without)});
 }
 
 void finish(const Turn& turn, AnswersByNumber::iterator at, std::string_view failure) {
@@ -37,15 +52,7 @@ void finish(const Turn& turn, AnswersByNumber::iterator at, std::string_view fai
   turn.cancel(answer.deadline);
   Session* session = turn.state.sessions.find(answer.sessionId);
   if (session == nullptr) return;
-  send(turn, *session, std::move(answer.answers), answer.features, failure);
-}
-
-std::string namesOf(const std::vector<FeatureText>& texts) {
-  std::set<std::string> names;
-  for (const FeatureText& one : texts) names.insert(inLine(one.feature));
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list;
+  send(turn, *session, std::move(answer), failure);
 }
 
 }  // namespace
@@ -53,12 +60,12 @@ std::string namesOf(const std::vector<FeatureText>& texts) {
 void answerRecorded(const Turn& turn, Session& session, Answers answers,
                     const std::vector<FeatureText>& texts, std::string_view stream, Millis most) {
   State& state = turn.state;
+  RecordedAnswer answer{session.id, featuresOf(texts), std::string(stream),
+                        {},         TimerId::None,     std::move(answers)};
   if (state.answers.waiting.size() >= kMostWaiting) {
-    return send(turn, session, std::move(answers), namesOf(texts),
-                "too many wait for the record store");
+    return send(turn, session, std::move(answer), "too many wait for the record store");
   }
   const uint64_t id = ++state.answers.last;
-  RecordedAnswer answer{session.id, namesOf(texts), {}, TimerId::None, std::move(answers)};
   answer.deadline = state.timers.schedule(turn.now.steady + most, AnswerDue{id});
   for (const FeatureText& one : texts) {
     PendingInject said{one.feature, one.text};

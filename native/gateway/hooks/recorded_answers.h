@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -35,7 +36,8 @@ struct Answers {
 // An answer that waits for its records.
 struct RecordedAnswer {
   std::string sessionId;
-  std::string features;        // for the timeline
+  std::set<std::string> features;  // whose texts these are
+  std::string stream;
   std::vector<uint64_t> open;  // numbers of rows that are not durable yet
   TimerId deadline = TimerId::None;
   Answers answers;
@@ -52,7 +54,7 @@ inline constexpr Millis kContextCommitTime{2'000};
 inline constexpr Millis kVerdictCommitTime{400};
 
 // Sends the whole answer once the texts are recorded as `stream`. Sends the other one if they
-// cannot be recorded in that time, and says so in the timeline.
+// cannot be recorded in that time, and says so in the timeline and in a record.
 // REQUIRES: the process that has asked serves the session; there are texts.
 void answerRecorded(const Turn& turn, Session& session, Answers answers,
                     const std::vector<FeatureText>& texts, std::string_view stream, Millis most);

@@ -229,7 +229,8 @@ TEST(RecordStore, OneFunctionOfSqlDoesNotKeepTheReader) {
        {"SELECT instr(zeroblob(4000000), zeroblob(1000000) || x'01')",
         "SELECT hex(zeroblob(1000000)) LIKE '%' || substr(hex(zeroblob(20000)), 1, 49000) || 'b%'",
         "WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
-        " SELECT sum(instr(zeroblob(60000), zeroblob(30000) || x'01') + x) FROM c"}) {
+        " SELECT sum(instr(zeroblob(60000), zeroblob(30000) || x'01') + x) FROM c",
+        "SELECT printf('%.*c', 2000000000, 'x'), format('%.*c', 2000000000, 'x')"}) {
     const auto start = std::chrono::steady_clock::now();
     EXPECT_FALSE(rig.sql(slow).good) << slow;
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(8)) << slow;
@@ -252,6 +253,8 @@ TEST(RecordStore, SqlReadsAndNothingElse) {
     EXPECT_FALSE(answer.good) << refused;
     EXPECT_FALSE(answer.text.empty()) << refused;
   }
+  EXPECT_EQ(rig.sql("SELECT printf('%d', 1)").text,
+            "SQLite: not authorized to use function: printf.");
   EXPECT_EQ(rig.records("{}").size(), 1u);
 }
 

@@ -31,6 +31,18 @@ TEST(Thread, LowersItsOwnPriorityAndNoOthers) {
   EXPECT_GE(lowered, 17);
   EXPECT_EQ(getpriority(PRIO_PROCESS, 0), before);
 }
+
+TEST(Thread, DoesNotRaiseAPriorityThatIsLower) {
+  int lowered = 0;
+  Thread thread;
+  ASSERT_TRUE(thread.start([&lowered] {
+    ASSERT_EQ(setpriority(PRIO_PROCESS, 0, 19), 0);
+    Thread::lowerPriority();
+    lowered = getpriority(PRIO_PROCESS, 0);
+  }));
+  thread.join();
+  EXPECT_EQ(lowered, 19);
+}
 #endif
 
 }  // namespace

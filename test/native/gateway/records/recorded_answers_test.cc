@@ -93,6 +93,11 @@ TEST_F(RecordedAnswersOfFeatures, AContextThatCannotBeRecordedIsLeftOut) {
     EXPECT_NE(answer->context.find("be brief"), std::string::npos);
     EXPECT_NE(tap.timeline(session).find("a text of tap-freeze for the model is left out"),
               std::string::npos);
+    const std::vector<Stored> left = tap.records(Collection::Push);
+    ASSERT_EQ(left.size(), 1u);
+    EXPECT_EQ(left[0].get("provider"), "tap-freeze");
+    EXPECT_EQ(left[0].get("stream"), "context");
+    EXPECT_EQ(left[0].get("outcome"), "not recorded");
     tap.committed(number, true);
     EXPECT_FALSE(prompt()) << "too late";
   }
