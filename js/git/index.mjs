@@ -3,7 +3,7 @@
 export { attemptRef, commitsOf, keepAttempt, resultRef } from "./refs.mjs";
 export { bringBack } from "./restored.mjs";
 export { bring, checkBrought } from "./bring.mjs";
-export { candidate, integrate, squashOf } from "./integration.mjs";
+export { candidate, integrate, squashOf, takeBack } from "./integration.mjs";
 export { changedBetween, lookAtCheckout } from "./checkouts.mjs";
 export { checkSpace, checkUsable, requireUnprotected } from "./usable.mjs";
 export { checkLink, commitWork } from "./commits.mjs";

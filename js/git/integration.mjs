@@ -5,10 +5,11 @@
 //   the target    follows the result, by fast-forward only
 //
 // Integration and result move in one transaction. Each squash commit is a parent in integration, too: a later commit
-// of the user on top of it merges like any other.
+// of the user on top of it merges like any other. A leaf that is in them while the target moves elsewhere is taken out
+// again: with the new tip it is another tree, which nobody has tested.
 
 import { GitError } from "./git-error.mjs";
-import { commitTree, isAncestor, probe, treeOf } from "./merges.mjs";
+import { commitTree, isAncestor, probe, timeOf, treeOf } from "./merges.mjs";
 import { checkBranch, checkCommit, checkMessage } from "./names.mjs";
 import { branchRef, commitsOf, integrationRef, moveRefs, resultRef } from "./refs.mjs";
 
@@ -23,7 +24,8 @@ const TRIES = 5;
  * @property {string} base where the target starts, if it does not exist
  * @property {string} [leaf] a commit; absent: only the target's new commits are taken in
  * @property {string} [message] of the squash commit
- * @property {{tree: string, tip: string}} [expect] what was tested: else nothing is moved
+ * @property {{tree: string, tip: string}} [expect] what was tested: else the leaf is in no ref
+ * @property {() => boolean} [apart] whether leaves that wait were tested: then they are not merged with a target that has moved
  * @property {AbortSignal} [signal]
  *
  * @typedef {object} Ready
@@ -32,6 +34,7 @@ const TRIES = 5;
  * @property {string} tip on which the next squash commit stands
  * @property {string} merge a commit with that tree, for a checkout
  * @property {boolean} landed the leaf is in it already
+ * @property {boolean} waits the target has moved, and with `apart` the result does not follow it
  *
  * @typedef {object} Conflicting
  * @property {"conflict"} status
@@ -44,9 +47,11 @@ const TRIES = 5;
  * @property {string[]} notes
  *
  * @typedef {{status: "moved", tree: string, tip: string}} Moved it is not what was tested
- * @typedef {{status: "integrated", commit: string, tree: string, tip: string, again: boolean}} Integrated commit: of
- *   the result; tip: on which it stands; where it was there before, itself
+ * @typedef {{status: "integrated", commit: string, tree: string, tip: string, again: boolean, waits: boolean}}
+ *   Integrated commit: of the result; tip: on which it stands; where it was there before, itself
  */
+
+/** @typedef {{integration: string | undefined, result: string | undefined}} Held */
 
 /** A conflict, on its way out. */
 class Conflict {
@@ -56,12 +61,39 @@ class Conflict {
   }
 }
 
+/** @param {Repository} repository @param {string} commit @returns {Promise<string[]>} */
+async function parentsOf(repository, commit) {
+  const args = ["rev-list", "--max-count=1", "--parents", checkCommit(commit)];
+  return (await repository.ask(args)).stdout.trim().split(" ").slice(1);
+}
+
+/** @param {Repository} repository @param {string} one @param {string} other */
+const isInLine = async (repository, one, other) =>
+  (await isAncestor(repository, one, other)) || isAncestor(repository, other, one);
+
+/**
+ * Both refs as they were before the leaf.
+ * @param {Repository} repository @param {Held} held @param {string} leaf
+ * @returns {Promise<Held | undefined>} undefined: it is not the last in them
+ */
+async function withoutLeaf(repository, { integration, result }, leaf) {
+  const [merge, squash] = await parentsOf(repository, String(integration));
+  const [tip, ...others] = squash === result ? await parentsOf(repository, String(result)) : [];
+  if (others.length > 0) return undefined;
+  // A leaf that changes nothing has no squash commit.
+  const [before, merged] = tip ? await parentsOf(repository, merge) : [merge, squash];
+  return merged === leaf ? { integration: before, result: tip ?? result } : undefined;
+}
+
 /** One look at the refs, and what follows from it. Commits are made, no ref is moved. */
 class Step {
   /** @type {(string | undefined)[]} */
   before = [];
+  /** What is built on: the refs, without the leaf where it has to be tested again. @type {Held} */
+  held = { integration: undefined, result: undefined };
   tip = "";
   integration = "";
+  waits = false;
 
   /** @param {Repository} repository @param {Asked} asked */
   constructor(repository, asked) {
@@ -77,11 +109,15 @@ class Step {
       ...(await probe(repository, ours, theirs, asked)),
     };
     if (conflicts) throw new Conflict({ ...what, ours, theirs, conflicts, notes });
+    // Each look at the same refs has to find the same tip.
+    const env = await timeOf(repository, [ours, theirs]);
+    const parents = [ours, theirs];
     const commit = await commitTree(
       repository,
       /** @type {string} */ (tree),
-      [ours, theirs],
+      parents,
       message,
+      env,
     );
     return { commit, tree: /** @type {string} */ (tree) };
   }
@@ -92,9 +128,39 @@ class Step {
     if (result === undefined) return target ?? asked.base;
     if (target === undefined || (await isAncestor(repository, target, result))) return result;
     if (await isAncestor(repository, result, target)) return target;
+    if (asked.apart?.()) {
+      this.waits = true;
+      return result;
+    }
     const message = `Merge the result of plan ${asked.plan} into ${asked.target}`;
     const what = /** @type {const} */ ({ side: "target", other: target });
     return (await this.#merge(target, result, what, message)).commit;
+  }
+
+  /** @param {string | undefined} target @param {Held} held @returns {Promise<Held>} without the leaf, if the target has moved since */
+  async #heldNow(target, held) {
+    const { repository, asked } = this;
+    const { integration, result } = held;
+    if (!asked.leaf || !target || !integration || !result) return held;
+    if (await isInLine(repository, target, result)) return held;
+    if (!(await isAncestor(repository, asked.leaf, integration))) return held;
+    return (await withoutLeaf(repository, held, asked.leaf)) ?? held;
+  }
+
+  /** @param {Held} next @returns {Promise<boolean>} false: a ref has moved meanwhile */
+  async #move(next) {
+    const { repository, asked } = this;
+    const [, integration, result] = this.before;
+    const moves = [
+      { ref: integrationRef(asked.plan), from: integration, to: next.integration },
+      { ref: resultRef(asked.plan), from: result, to: next.result },
+    ].filter(({ from, to }) => from !== to);
+    return moves.length === 0 || moveRefs(repository, moves);
+  }
+
+  /** The refs have no leaf that has to be tested again. @returns {Promise<boolean>} false: a ref has moved meanwhile */
+  stepBack() {
+    return this.#move(this.held);
   }
 
   /** @returns {Promise<{tree: string, merge: string, landed: boolean}>} */
@@ -103,9 +169,14 @@ class Step {
     const { plan, target, leaf } = asked;
     const refs = [branchRef(target), integrationRef(plan), resultRef(plan)];
     this.before = await commitsOf(repository, refs);
-    const [at, integration, result] = this.before;
+    const [at, ...ours] = this.before;
+    this.held = { integration: ours[0], result: ours[1] };
+    this.held = await this.#heldNow(at, this.held);
+    const { integration, result } = this.held;
     this.tip = await this.#findTip(at, result);
-    this.integration = integration ?? this.tip;
+    // One that the target has in it would make a leaf of the first merge.
+    const isIn = integration === undefined || (await isAncestor(repository, integration, this.tip));
+    this.integration = isIn ? this.tip : integration;
     if (!(await isAncestor(repository, this.tip, this.integration))) {
       const message = `Merge ${target} into the integration of plan ${plan}`;
       const what = /** @type {const} */ ({ side: "target", other: this.tip });
@@ -125,7 +196,6 @@ class Step {
   /** @param {{tree: string, merge: string, landed: boolean}} found @returns {Promise<string | undefined>} the result; undefined: a ref has moved meanwhile */
   async take({ tree, merge, landed }) {
     const { repository, asked, tip } = this;
-    const [, integration, result] = this.before;
     let [next, nextIntegration] = [tip, this.integration];
     if (!landed) {
       nextIntegration = merge;
@@ -136,12 +206,8 @@ class Step {
         nextIntegration = await commitTree(repository, tree, [merge, next], message);
       }
     }
-    const moves = [
-      { ref: integrationRef(asked.plan), from: integration, to: nextIntegration },
-      { ref: resultRef(asked.plan), from: result, to: next },
-    ].filter(({ from, to }) => from !== to);
-    if (moves.length === 0 || (await moveRefs(repository, moves))) return next;
-    return undefined;
+    const isMoved = await this.#move({ integration: nextIntegration, result: next });
+    return isMoved ? next : undefined;
   }
 }
 
@@ -186,7 +252,7 @@ export function candidate(repository, asked) {
   return orConflict(async () => {
     const step = new Step(repository, asked);
     const found = await step.look();
-    return { status: "ready", tip: step.tip, ...found };
+    return { status: "ready", tip: step.tip, waits: step.waits, ...found };
   });
 }
 
@@ -200,16 +266,42 @@ export function integrate(repository, asked) {
   return orConflict(async () => {
     for (let left = TRIES; left > 0; --left) {
       const step = new Step(repository, asked);
-      const found = await step.look();
+      const found = await step.look().catch(async (error) => {
+        await step.stepBack();
+        throw error;
+      });
       const { tree, landed } = found;
+      const { tip, waits } = step;
       const { expect } = asked;
-      if (expect && !landed && (expect.tree !== tree || expect.tip !== step.tip)) {
-        return { status: "moved", tree, tip: step.tip };
+      if (expect && !landed && (expect.tree !== tree || expect.tip !== tip)) {
+        if (await step.stepBack()) return { status: "moved", tree, tip };
+        continue;
       }
       const commit = await step.take(found);
-      if (commit) return { status: "integrated", commit, tree, tip: step.tip, again: landed };
+      if (commit) return { status: "integrated", commit, tree, tip, again: landed, waits };
     }
     const text = `The refs of plan "${asked.plan}" are moved by somebody else again and again.`;
     throw new GitError("LOST_RACE", text);
   });
+}
+
+/**
+ * A leaf that could not be landed is in no ref: no other one may carry it along. Where it is on the target, where there
+ * is no target, and where it is not the last one, nothing happens.
+ * @param {Repository} repository @param {{plan: string, target: string, leaf: string}} asked
+ */
+export async function takeBack(repository, { plan, target, leaf }) {
+  const refs = [branchRef(target), integrationRef(plan), resultRef(plan)];
+  const [at, integration, result] = await commitsOf(repository, refs);
+  if (!at || !integration || !result || (await isAncestor(repository, result, at))) return;
+  const next = await withoutLeaf(repository, { integration, result }, checkCommit(leaf));
+  if (!next) return;
+  const moves = [
+    { ref: refs[1], from: integration, to: next.integration },
+    { ref: refs[2], from: result, to: next.result },
+  ];
+  await moveRefs(
+    repository,
+    moves.filter(({ from, to }) => from !== to),
+  );
 }

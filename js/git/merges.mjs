@@ -113,7 +113,7 @@ export async function commitTree(repository, tree, parents, message, env = {}) {
 }
 
 /** With the time of the latest of these, a merge of them is the same commit each time. @param {Repository} repository @param {string[]} commits */
-async function timeOf(repository, commits) {
+export async function timeOf(repository, commits) {
   const { stdout } = await repository.ask(["show", "--no-patch", "--format=%ct", ...commits]);
   const latest = `@${Math.max(...stdout.trim().split("\n").map(Number))} +0000`;
   return { GIT_AUTHOR_DATE: latest, GIT_COMMITTER_DATE: latest };

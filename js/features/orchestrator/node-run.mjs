@@ -211,8 +211,7 @@ export class NodeRun {
   }
 
   landing() {
-    const { targetBranch } = this.plan.head;
-    return { plan: this.plan.id, target: targetBranch, base: this.plan.facts.baseCommit };
+    return this.plan.landing();
   }
 
   // ---- programs ------------------------------------------------------------------------------------

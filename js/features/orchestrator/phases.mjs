@@ -4,10 +4,13 @@
 import { inLine } from "../../base/visible.mjs";
 import { Again, PhaseFailed } from "./phase-ends.mjs";
 import { requireUnprotected } from "./protected.mjs";
+import { untestedText } from "./untested.mjs";
 
 const MOST_EVIDENCE = 32 * 1024;
 const MOST_SUMMARY = 4000;
 const TRIES = 5;
+/** It conflicted when it was to be checked: where it does no more, it is checked. */
+const NOTHING_TESTED = { tree: "", tip: "" };
 
 /** @typedef {import("./node-run.mjs").NodeRun} NodeRun */
 /** @typedef {{code: string, message: string, files?: string[], nodes?: string[]}} PhaseError */
@@ -184,39 +187,57 @@ async function changesOf({ git, repository, plan, node }, { again, tip, commit: 
   return { files: files.length, insertions, deletions };
 }
 
+/**
+ * What waits until somebody lands it.
+ * @param {NodeRun} run @param {string} code @param {string} why @param {string[]} [files]
+ */
+const waiting = (run, code, why, files = []) => ({
+  unlanded: { code, message: `${why} Then: copilot-tap plan land ${run.plan.id}`, files },
+});
+
+/** @param {NodeRun} run @param {Record<string, any>} asked of `integrate` */
+async function landNow(run, asked) {
+  const { git, repository, plan, signal } = run;
+  const { target } = asked;
+  for (let left = TRIES; ; --left) {
+    const taken = await git.integrate(repository, /** @type {any} */ (asked));
+    if (taken.status === "conflict") throw conflictOf(run, taken);
+    if (taken.status === "moved") throw new Again("stale", "the target has moved since the checks");
+    const create = plan.facts.createsTarget === true;
+    const landed = await git.land(repository, { plan: plan.id, target, create, signal });
+    const changes = await changesOf(run, taken);
+    if (landed.status === "landed") return { landed: taken.commit, changes };
+    if (landed.status === "dirty") {
+      return { ...waiting(run, "DIRTY", String(landed.message), landed.changed), changes };
+    }
+    if (landed.status === "gone") throw new PhaseFailed("TARGET_GONE", String(landed.message));
+    if (landed.status === "moved" && taken.waits) {
+      return { ...waiting(run, "MOVED", untestedText(plan, target)), changes };
+    }
+    if (left === 1) throw new Again("stale", String(landed.message));
+  }
+}
+
 /** @param {NodeRun} run */
 export async function mergeRi(run) {
   const { git, repository, plan, node, signal } = run;
   const { tested, conflict } = run.detailOf("postchecks") ?? {};
-  if (node.postchecks && !tested && !conflict) {
-    throw new Again("stale", "nothing says that this was tested"); // a plan that was imported
-  }
   const landing = run.landing();
-  await requireUnprotected(run.services, git, repository.root, landing.target);
+  const leaf = run.commit();
   const message = `${node.name}\n\nPlan: ${plan.name}\nPlan-Node: ${plan.id}/${node.id}`;
-  for (let left = TRIES; ; --left) {
-    const leaf = run.commit();
-    const taken = await git.integrate(repository, {
+  try {
+    if (node.postchecks && !tested && !conflict) {
+      throw new Again("stale", "nothing says that this was tested"); // a plan that was imported
+    }
+    await requireUnprotected(run.services, git, repository.root, landing.target);
+    return await landNow(run, {
       ...landing,
       ...{ leaf, message, signal },
-      ...(tested && { expect: { tree: tested.tree, tip: tested.tip } }),
+      ...(node.postchecks && { expect: tested ?? NOTHING_TESTED }),
     });
-    if (taken.status === "conflict") throw conflictOf(run, taken);
-    if (taken.status === "moved") throw new Again("stale", "the target has moved since the checks");
-    const create = plan.facts.createsTarget === true;
-    const landed = await git.land(repository, {
-      plan: plan.id,
-      target: landing.target,
-      create,
-      signal,
-    });
-    const changes = await changesOf(run, taken);
-    if (landed.status === "landed") return { landed: taken.commit, changes };
-    if (landed.status === "dirty") {
-      const text = `${landed.message} Then: copilot-tap plan land ${plan.id}`;
-      return { unlanded: { code: "DIRTY", message: text, files: landed.changed ?? [] }, changes };
-    }
-    if (landed.status === "gone") throw new PhaseFailed("TARGET_GONE", String(landed.message));
-    if (left === 1) throw new Again("stale", String(landed.message));
+  } catch (error) {
+    // What has not landed here must not land with another leaf, on what it was not tested with.
+    await git.takeBack(repository, { ...landing, leaf }).catch(() => {});
+    throw error;
   }
 }

@@ -1,6 +1,7 @@
 // What a plan works with while it runs: its repository, its worktrees, and how its agents are started.
 
 import { PlanError } from "./plan-error.mjs";
+import { checksLeaves } from "./untested.mjs";
 
 const MOST_IDLE = 8;
 
@@ -17,8 +18,10 @@ export class OpenPlan {
    * @param {Git} parts.git @param {any} parts.repository @param {string} parts.shell
    * @param {() => Promise<{cli: string, sdk: string}>} parts.findCli
    * @param {() => Promise<import("../../workers/workers.mjs").Workers>} parts.workers
+   * @param {() => boolean} parts.checks whether any of its leaves is checked before it lands
    */
-  constructor({ id, name, head, facts, git, repository, shell, findCli, workers }) {
+  constructor({ id, name, head, facts, git, repository, shell, findCli, workers, checks }) {
+    this.checks = checks;
     this.workers = workers;
     this.id = id;
     this.name = name;
@@ -37,6 +40,12 @@ export class OpenPlan {
   environment() {
     const { path } = this.facts;
     return { ...(path && { PATH: path }), ...this.head.env };
+  }
+
+  /** What `integrate` has to know for each of its leaves. */
+  landing() {
+    const { targetBranch: target } = this.head;
+    return { plan: this.id, target, base: this.facts.baseCommit, apart: this.checks };
   }
 
   cli() {
@@ -98,5 +107,6 @@ export async function openPlan(plans, services, planId) {
   const workers = () => services.workers.use();
   return new OpenPlan({
     ...{ id: planId, name, head, facts, git, repository, shell, findCli, workers },
+    checks: () => checksLeaves(plans, planId),
   });
 }

@@ -1,0 +1,15 @@
+// Results that wait for a target which has moved since: their checks have not seen what they would land on.
+
+/** @typedef {import("./plans.mjs").Plans} Plans */
+
+/** @param {Plans} plans @param {string} planId @returns {boolean} whether any of its leaves is checked before it lands */
+export function checksLeaves(plans, planId) {
+  const { nodes } = plans.view({ view: "graph", planId });
+  return nodes.some(
+    (/** @type {any} */ { dependents, postchecks }) => dependents.length === 0 && postchecks,
+  );
+}
+
+/** @param {{id: string}} plan @param {string} target */
+export const untestedText = ({ id }, target) =>
+  `"${target}" has commits that the waiting result of the plan was not checked with. Merge refs/tap/${id}/result into it by hand, and run the checks on that.`;

@@ -1,0 +1,90 @@
+// The last phase of a node, in a repository in which somebody else moves the target at the worst moment.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Again, PhaseFailed } from "../../../js/features/orchestrator/phase-ends.mjs";
+import { mergeRi } from "../../../js/features/orchestrator/phases.mjs";
+import * as git from "../../../js/git/index.mjs";
+import { createTarget } from "../../../js/git/landing.mjs";
+import { commitOn, git as run, makeRepository } from "../git/rig.mjs";
+
+const TARGET = "feature";
+
+/** A leaf that was checked, and lands; before each try of `land`, `before` is called. */
+async function makeLeaf(t, { before = (_tries) => {}, postchecks = true, apart = true } = {}) {
+  const { root, repository, first } = await makeRepository(t);
+  await createTarget(repository, TARGET, first);
+  const landing = { plan: "p", target: TARGET, base: first, apart: () => apart };
+  const commit = commitOn(root, [first], { one: "x\n" });
+  const tested = postchecks && (await git.candidate(repository, { ...landing, leaf: commit }));
+  let tries = 0;
+  const land = async (/** @type {any} */ ...args) => {
+    await before((tries += 1));
+    return git.land(.../** @type {Parameters<typeof git.land>} */ (args));
+  };
+  const leaf = /** @type {any} */ ({
+    ...{ git: { ...git, land }, repository, plan: { id: "p", name: "x", facts: {} } },
+    node: { id: "one", name: "one", ...(postchecks && { postchecks: {} }) },
+    services: { worktree: { protectedIn: async () => ({ patterns: [] }) } },
+    commit: () => commit,
+    landing: () => landing,
+    detailOf: () => ({ tested }),
+  });
+  const move = (name = "other") => {
+    const tip = commitOn(root, [run(root, "rev-parse", TARGET)], { [name]: "y\n" });
+    run(root, "update-ref", `refs/heads/${TARGET}`, tip);
+    return tip;
+  };
+  const files = (ref = TARGET) => run(root, "ls-tree", "--name-only", ref).split("\n");
+  const isHeld = () => files("refs/tap/p/result").includes("one");
+  return { root, repository, first, leaf, landing, move, files, isHeld, tries: () => tries };
+}
+
+test("what was not tested does not land: a target that moves at the last moment has the checks run again", async (t) => {
+  const made = await makeLeaf(t, { before: () => made.move() });
+  await assert.rejects(mergeRi(made.leaf), (error) => {
+    assert.ok(error instanceof Again);
+    return error.outcome === "stale";
+  });
+  assert.equal(made.tries(), 1);
+  assert.deepEqual(made.files(), ["a.txt", "b.txt", "other"]);
+  assert.equal(made.isHeld(), false);
+});
+
+test("without checks it lands on what the target has become, as one commit", async (t) => {
+  const before = (/** @type {number} */ tries) => tries === 1 && made.move();
+  const made = await makeLeaf(t, { before, postchecks: false });
+  const { landed, changes } = await mergeRi(made.leaf);
+  assert.equal(landed, run(made.root, "rev-parse", TARGET));
+  assert.deepEqual(changes, { files: 1, insertions: 1, deletions: 0 });
+  assert.deepEqual(made.files(), ["a.txt", "b.txt", "one", "other"]);
+  assert.equal(run(made.root, "rev-list", "--count", `${made.first}..${TARGET}`), "2");
+});
+
+test("a leaf that does not land for another reason is not landed with the next one", async (t) => {
+  const before = () => {
+    throw new PhaseFailed("LOCKED", "a lock");
+  };
+  const made = await makeLeaf(t, { before });
+  await assert.rejects(mergeRi(made.leaf), { code: "LOCKED" });
+  assert.equal(made.isHeld(), false);
+});
+
+test("a target that keeps moving is left alone, with nothing that was not tested in the result", async (t) => {
+  const before = (/** @type {number} */ tries) => made.move(`other${tries}`);
+  const made = await makeLeaf(t, { before, postchecks: false });
+  await assert.rejects(mergeRi(made.leaf), Again);
+  assert.deepEqual([made.tries(), made.isHeld(), made.files().includes("one")], [5, false, false]);
+});
+
+test("behind a leaf that waits and was checked, it waits, too, once the target has moved", async (t) => {
+  const made = await makeLeaf(t, { postchecks: false });
+  const { repository, root, first, landing, leaf } = made;
+  const waiting = commitOn(root, [first], { before: "x\n" });
+  await git.integrate(repository, { ...landing, leaf: waiting, message: "before" });
+  made.move();
+  const { unlanded, landed } = await mergeRi(leaf);
+  assert.deepEqual([landed, unlanded.code], [undefined, "MOVED"]);
+  assert.match(unlanded.message, /refs\/tap\/p\/result into it .* Then: copilot-tap plan land p$/);
+  assert.deepEqual(made.files(), ["a.txt", "b.txt", "other"]);
+});

@@ -1,0 +1,137 @@
+// A target that somebody else moves between the checks of a leaf and its landing: the leaf is on no ref that another
+// one lands with until its checks have passed on the new tree.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { candidate, integrate, takeBack } from "../../../js/git/integration.mjs";
+import { createTarget, land } from "../../../js/git/landing.mjs";
+import { waitFor } from "../../support/wait.mjs";
+import { commitOn, git, makeRepository } from "./rig.mjs";
+
+/** A plan with two leaves, and a target that others move. */
+async function makePlan(t) {
+  const { root, repository, first } = await makeRepository(t);
+  await createTarget(repository, "feature", first);
+  const target = "feature";
+  const asked = (leaf, more = {}) => ({
+    ...{ plan: "p", target, base: first, leaf, message: `Work of ${leaf}`, ...more },
+  });
+  const leaf = (/** @type {string} */ name) => commitOn(root, [first], { [name]: "x\n" });
+  /** Somebody else's commit. @param {string} name */
+  const move = (name) => {
+    const tip = commitOn(root, [git(root, "rev-parse", target)], { [name]: "y\n" });
+    git(root, "update-ref", `refs/heads/${target}`, tip);
+    return tip;
+  };
+  const tested = async (/** @type {string} */ at) => {
+    const { tree, tip } = await candidate(repository, asked(at));
+    return asked(at, { expect: { tree, tip } });
+  };
+  const landIt = async () => (await land(repository, { plan: "p", target })).status;
+  const files = (/** @type {string} */ ref) => git(root, "ls-tree", "--name-only", ref).split("\n");
+  const merges = () => git(root, "rev-list", "--count", "--merges", target);
+  return { root, repository, first, asked, leaf, move, tested, landIt, files, merges };
+}
+
+test("a leaf whose target moves before it lands is checked again, and lands as one commit", async (t) => {
+  const { root, repository, first, leaf, move, tested, landIt, files, merges } = await makePlan(t);
+  const one = leaf("one");
+  const before = await tested(one);
+  assert.equal((await integrate(repository, before)).status, "integrated");
+  const tip = move("other");
+  assert.equal(await landIt(), "moved");
+  for (let i = 0; i < 2; ++i) {
+    const moved = await integrate(repository, before);
+    assert.deepEqual([moved.status, moved.tip], ["moved", tip]);
+    assert.equal(files("refs/tap/p/result").includes("one"), false, "no other leaf lands with it");
+  }
+  const other = await tested(leaf("two"));
+  assert.equal((await integrate(repository, other)).status, "integrated");
+  assert.equal(await landIt(), "landed");
+  assert.deepEqual(files("feature"), ["a.txt", "b.txt", "other", "two"]);
+  assert.equal((await integrate(repository, await tested(one))).status, "integrated");
+  assert.equal(await landIt(), "landed");
+  assert.deepEqual(files("feature"), ["a.txt", "b.txt", "one", "other", "two"]);
+  assert.deepEqual(
+    [git(root, "rev-list", "--count", `${first}..feature`), merges()],
+    ["3", "0"],
+    "one commit for each leaf",
+  );
+});
+
+test("a leaf without checks goes on the new tip by itself, as one commit", async (t) => {
+  const { root, repository, first, asked, leaf, move, landIt, files, merges } = await makePlan(t);
+  const one = leaf("one");
+  await integrate(repository, asked(one));
+  move("other");
+  assert.equal(await landIt(), "moved");
+  assert.equal((await integrate(repository, asked(one))).again, false);
+  assert.equal(await landIt(), "landed");
+  assert.deepEqual(files("feature"), ["a.txt", "b.txt", "one", "other"]);
+  assert.deepEqual([git(root, "rev-list", "--count", `${first}..feature`), merges()], ["2", "0"]);
+});
+
+test("a leaf that conflicts with the target's new tip is in nothing that lands later", async (t) => {
+  const { repository, asked, leaf, move, tested, landIt, files } = await makePlan(t);
+  const one = leaf("one");
+  const before = await tested(one);
+  await integrate(repository, before);
+  move("one");
+  assert.equal((await integrate(repository, before)).status, "conflict");
+  await integrate(repository, asked(leaf("two")));
+  assert.equal(await landIt(), "landed");
+  assert.deepEqual(files("feature"), ["a.txt", "b.txt", "one", "two"]);
+});
+
+test("leaves that wait and were checked are not merged with a target that has moved", async (t) => {
+  const { root, repository, leaf, asked, move, landIt, files } = await makePlan(t);
+  const apart = () => true;
+  await integrate(repository, asked(leaf("one")));
+  move("other");
+  const two = asked(leaf("two"), { apart });
+  const result = git(root, "rev-parse", "refs/tap/p/result");
+  const { tree, tip } = await candidate(repository, two);
+  assert.equal(tip, result);
+  const taken = await integrate(repository, { ...two, expect: { tree, tip } });
+  assert.deepEqual([taken.status, taken.waits, await landIt()], ["integrated", true, "moved"]);
+  assert.equal(files("feature").includes("two"), false);
+  assert.equal((await integrate(repository, asked(undefined))).waits, false);
+  assert.equal(await landIt(), "landed");
+  assert.deepEqual(files("feature"), ["a.txt", "b.txt", "one", "other", "two"]);
+});
+
+test("leaves that wait unchecked are below the same tip each time, however long the next one's checks take", async (t) => {
+  const { repository, leaf, asked, move, tested } = await makePlan(t);
+  await integrate(repository, asked(leaf("one")));
+  move("other");
+  const two = await tested(leaf("two"));
+  const second = () => Math.floor(Date.now() / 1000); // the times of commits are whole seconds
+  const before = second();
+  await waitFor(() => second() > before);
+  assert.equal((await integrate(repository, two)).status, "integrated");
+});
+
+test("a leaf is taken back where it has not landed, and only there", async (t) => {
+  const { root, repository, first, asked, leaf, landIt, files } = await makePlan(t);
+  const refs = () => git(root, "for-each-ref", "refs/tap", "refs/heads/feature");
+  const back = (/** @type {string} */ at) => takeBack(repository, asked(at));
+  const [one, two, none] = [leaf("one"), leaf("two"), commitOn(root, [first], {}, "nothing")];
+  await back(one);
+  await integrate(repository, asked(one));
+  const held = refs();
+  await integrate(repository, asked(two));
+  await back(one);
+  assert.ok(files("refs/tap/p/result").includes("one"), "another one stands on it");
+  await back(two);
+  assert.equal(refs(), held);
+  await integrate(repository, asked(none));
+  await back(none);
+  assert.equal(refs(), held);
+  await back(one);
+  assert.deepEqual(files("refs/tap/p/result"), ["a.txt", "b.txt"]);
+  await integrate(repository, asked(one));
+  await landIt();
+  const landed = refs();
+  await back(one);
+  assert.equal(refs(), landed);
+});
