@@ -3,6 +3,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { messageOf } from "../../base/errors.mjs";
+import { isDeeper, MOST_LEVELS } from "../../base/nesting.mjs";
 import { inLine } from "../../base/visible.mjs";
 import { faint } from "../../views/output.mjs";
 import { bytes, counted } from "../../views/wording.mjs";
@@ -98,6 +99,7 @@ function readExport(file) {
     const { size } = fs.statSync(file);
     if (size > MOST_FILE) throw new Error(`it has more than ${bytes(MOST_FILE)}`);
     const value = JSON.parse(fs.readFileSync(file, "utf8"));
+    if (isDeeper(value, MOST_LEVELS)) throw new Error(`it has more than ${MOST_LEVELS} levels`);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   } catch (error) {
     throw invalid(messageOf(error));

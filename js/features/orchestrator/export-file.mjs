@@ -1,6 +1,7 @@
 // What `copilot-tap plan export` writes, and what is taken of it by an import: anybody may have written the file. Each
 // value is of its kind and bounded; what is not known, and what belongs to another machine, is left out.
 
+import { isDeeper, MOST_LEVELS } from "../../base/nesting.mjs";
 import { PlanError } from "./plan-error.mjs";
 
 const VERSION = 1;
@@ -127,6 +128,7 @@ const PLAN = object({
  * @returns {{planId: string, createdAt: number, facts: Record<string, any>, source: Record<string, any>, entries: any[]}}
  */
 export function readExport(given) {
+  if (isDeeper(given, MOST_LEVELS)) refuse("the file", `at most ${MOST_LEVELS} levels`);
   const { version, source, journal } = object({
     version: whole,
     source: (value, place) =>

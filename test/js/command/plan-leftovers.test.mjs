@@ -231,9 +231,12 @@ test("a file that anybody may have written is checked, and says where it is wron
   };
   const at0 = (/** @type {object} */ entry) => (/** @type {any} */ copy) =>
     copy.journal.unshift(entry);
+  // No JSON.stringify writes it.
+  const deep = `{"version":1,"x":${"[".repeat(16_000)}${"]".repeat(16_000)}}`;
   const cases = /** @type {[string, RegExp][]} */ ([
     [file("[]", "a.json"), /expected an object\ncopilot-tap plan export/],
     [file("{", "b.json"), /JSON/],
+    [file(deep, "deep.json"), /it has more than 160 levels\ncopilot-tap plan export/],
     [file({ version: 2 }, "c.json"), /version: expected 1/],
     [file({ version: 1 }, "d.json"), /source: expected/],
     [changed((copy) => (copy.plan.planId = "../../x")), /plan\.planId: expected/],
