@@ -5,6 +5,7 @@ import { GitError } from "./git-error.mjs";
 import { checkCommit } from "./names.mjs";
 import {
   attemptRef,
+  commitsOf,
   deletedRef,
   integrationRef,
   moveRefs,
@@ -48,7 +49,7 @@ async function setAside(repository, plan, others) {
 }
 
 /**
- * Each attempt gets the ref that it had where it was made, and no other has one.
+ * Each attempt gets the ref that it had where it was made, and no other has one; it is not deleted any more.
  * @param {Repository} repository @param {string} plan @param {Made[]} made
  * @param {{result?: string}} [landed] the result that the plan knows of; absent: it has one that it does not name
  * @returns {Promise<() => Promise<void>>} puts all back as it was
@@ -64,9 +65,13 @@ export async function keepMade(repository, plan, made, landed) {
   const others = refs.filter(
     ({ ref, commit }) => wanted.get(ref) !== commit && !ends.includes(ref),
   );
+  /** @type {import("./refs.mjs").Move[]} */
   const set = [...wanted].flatMap(([ref, to]) =>
     there.get(ref) === to ? [] : [{ ref, from: undefined, to }],
   );
+  // It is a plan again: no other home may let go of its refs.
+  const [deleted] = await commitsOf(repository, [deletedRef(plan)]);
+  if (deleted) set.push({ ref: deletedRef(plan), from: deleted, to: undefined });
   const aside = others.length > 0 ? await setAside(repository, plan, others) : [];
   // A ref may go and come: not in one transaction.
   for (const moves of [aside, set]) {

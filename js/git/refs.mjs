@@ -78,10 +78,12 @@ export async function commitsOf(repository, refs) {
   return refs.map((ref) => found.get(ref));
 }
 
+/** @typedef {{ref: string, from: string | undefined, to: string | undefined}} Move undefined: it does not exist */
+
 /**
  * Moves all of the refs, or none.
  * @param {Repository} repository
- * @param {{ref: string, from: string | undefined, to: string | undefined}[]} moves undefined: the ref does not exist
+ * @param {Move[]} moves
  * @returns {Promise<boolean>} false: one of them is not where it was said to be
  */
 export async function moveRefs(repository, moves) {

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { keepMade } from "../../../js/git/adopted.mjs";
 import { expireDeleted, markDeleted } from "../../../js/git/deleted.mjs";
 import { listKept } from "../../../js/git/kept.mjs";
 import { attemptRef, moveRefs, resultRef } from "../../../js/git/refs.mjs";
@@ -34,6 +35,22 @@ test("refs of a deleted plan go after 30 days, and those of other plans stay", a
   const gone = await expireDeleted(repository, { now: late, isThere });
   assert.deepEqual(gone.sort(), [marked, refs[0], refs[1]]);
   assert.deepEqual(refsIn(root), [refs[2]]);
+});
+
+test("a plan that is imported after it was deleted keeps its refs, and is deleted again if that fails", async (t) => {
+  const { root, repository, first } = await makeRepository(t);
+  const ref = attemptRef("p1", "a", 1);
+  assert.ok(await moveRefs(repository, [{ ref, from: undefined, to: first }]));
+  await markDeleted(repository, "p1");
+  const before = git(root, "for-each-ref");
+  const made = [{ node: "a", attempt: 1, commit: first }];
+  const undo = await keepMade(repository, "p1", made);
+  const now = Date.now() + 2 * MONTH;
+  // Another home does not know of the plan.
+  assert.deepEqual(await expireDeleted(repository, { now, isThere: () => false }), []);
+  assert.deepEqual(refsIn(root), [ref]);
+  await undo();
+  assert.equal(git(root, "for-each-ref"), before);
 });
 
 test("a plan that is called deleted has refs of its own", async (t) => {
