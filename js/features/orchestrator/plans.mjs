@@ -141,7 +141,8 @@ export class Plans {
   /** An input that somebody asked for. @param {{input: string, planId?: string, [field: string]: any}} input */
   async ask(input) {
     const { planId = "" } = input;
-    const refusal = await this.ends.mayBegin(planId, () => this.tell(input));
+    const given = input.input === "retry" ? this.worktrees.retryOf(input) : input;
+    const refusal = await this.ends.mayBegin(planId, () => this.tell(given));
     if (refusal === "") return;
     const { code, message, ...detail } = JSON.parse(refusal);
     throw new PlanError(code, message, named(detail, input.plan?.nodes ?? input.nodes));

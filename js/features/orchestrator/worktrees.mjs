@@ -90,6 +90,17 @@ export class Worktrees {
     return [...byPath.values()];
   }
 
+  /**
+   * A node that had its worktree elsewhere, before its plan was imported, can only begin again.
+   * @template {Record<string, any>} T @param {T} input the retry that is asked for @returns {T}
+   */
+  retryOf(input) {
+    const { planId, nodeId } = input;
+    const { attempts } = this.#plans.view({ view: "node", planId, nodeId });
+    const { worktree } = Object.assign({}, ...(attempts.at(-1)?.steps ?? []));
+    return worktree && !worktree.path ? { ...input, from: "start" } : input;
+  }
+
   /** Nothing of the plan runs any more. @param {string} planId */
   close(planId) {
     return this.#inTurn(planId, async () => {

@@ -217,6 +217,23 @@ test("one that comes back without its journal runs again, and lands what it make
   assert.equal(git("show", `refs/tap/${id}-1/a/1:a.txt`), first);
 });
 
+test("a node that failed elsewhere begins again from its start when it is retried", async (t) => {
+  const { plan, file, at, repo, git } = await setUp(t);
+  const flag = path.join(repo, ".git", "go-on");
+  const nodes = [{ id: "a", work: `echo 1 > a.txt; test -f ${flag}` }];
+  const id = idIn((await plan("run", file({ name: "x", targetBranch: "feature/x", nodes }))).out);
+  const exported = file((await tapJson(["plan", "export", id], at)).value, "failed.json");
+  await plan("delete", id, "--yes");
+  assert.match((await plan("import", exported)).out, /is here: failed/);
+  fs.writeFileSync(flag, "");
+  await plan("retry", id);
+  await waitFor(async () => /: succeeded\n/.test((await plan("show", id)).out), {
+    what: async () => (await plan("show", `${id}/a`)).out,
+    timeoutMs: 20_000,
+  });
+  assert.equal(git("show", "feature/x:a.txt"), "1");
+});
+
 test("a file that anybody may have written is checked, and says where it is wrong", async (t) => {
   const { plan, file, at, repo, git } = await setUp(t);
   const nodes = [{ id: "a", work: "touch ran", postchecks: "false" }];
