@@ -4,7 +4,7 @@
 import { inLine } from "../../base/visible.mjs";
 import { Again, PhaseFailed } from "./phase-ends.mjs";
 import { requireUnprotected } from "./protected.mjs";
-import { untestedText } from "./untested.mjs";
+import { landAdvice, untestedText } from "./untested.mjs";
 
 const MOST_EVIDENCE = 32 * 1024;
 const MOST_SUMMARY = 4000;
@@ -187,14 +187,6 @@ async function changesOf({ git, repository, plan, node }, { again, tip, commit: 
   return { files: files.length, insertions, deletions };
 }
 
-/**
- * What waits until somebody lands it.
- * @param {NodeRun} run @param {string} code @param {string} why @param {string[]} [files]
- */
-const waiting = (run, code, why, files = []) => ({
-  unlanded: { code, message: `${why} Then: copilot-tap plan land ${run.plan.id}`, files },
-});
-
 /** @param {NodeRun} run @param {Record<string, any>} asked of `integrate` */
 async function landNow(run, asked) {
   const { git, repository, plan, signal } = run;
@@ -208,11 +200,13 @@ async function landNow(run, asked) {
     const changes = await changesOf(run, taken);
     if (landed.status === "landed") return { landed: taken.commit, changes };
     if (landed.status === "dirty") {
-      return { ...waiting(run, "DIRTY", String(landed.message), landed.changed), changes };
+      const text = `${landed.message} Then: ${landAdvice(plan.id)}`;
+      return { unlanded: { code: "DIRTY", message: text, files: landed.changed ?? [] }, changes };
     }
     if (landed.status === "gone") throw new PhaseFailed("TARGET_GONE", String(landed.message));
     if (landed.status === "moved" && taken.waits) {
-      return { ...waiting(run, "MOVED", untestedText(plan, target)), changes };
+      const text = untestedText(plan.id, target);
+      return { unlanded: { code: "MOVED", message: text, files: [] }, changes };
     }
     if (left === 1) throw new Again("stale", String(landed.message));
   }

@@ -10,6 +10,9 @@ export function checksLeaves(plans, planId) {
   );
 }
 
-/** @param {{id: string}} plan @param {string} target */
-export const untestedText = ({ id }, target) =>
-  `"${target}" has commits that the waiting result of the plan was not checked with. Merge refs/tap/${id}/result into it by hand, and run the checks on that.`;
+/** @param {string} planId @param {string} target */
+export const untestedText = (planId, target) =>
+  `"${target}" has commits that the waiting result of the plan was not checked with. Merge refs/tap/${planId}/result into it by hand, and run the checks on that. Then: ${landAdvice(planId)}`;
+
+/** @param {string} planId */
+export const landAdvice = (planId) => `copilot-tap plan land ${planId}`;

@@ -3,6 +3,7 @@
 import { messageOf } from "../../base/errors.mjs";
 import { PlanError } from "./plan-error.mjs";
 import { requireUnprotected } from "./protected.mjs";
+import { untestedText } from "./untested.mjs";
 
 /** @typedef {import("./plans.mjs").Plans} Plans */
 
@@ -122,19 +123,21 @@ export class Worktrees {
 
   /** What could not be landed before. @param {string} planId */
   async land(planId) {
-    const { git, repository, head, facts } = await this.#plans.openPlan(planId);
+    const plan = await this.#plans.openPlan(planId);
+    const { git, repository, head, facts } = plan;
     const { unlanded } = this.#plans.view({ view: "plan", planId });
     if (!unlanded) throw new PlanError("WRONG_STATE", "nothing of the plan waits to be landed");
     const target = head.targetBranch;
     await requireUnprotected(this.#services, git, repository.root, target);
-    const landing = { plan: planId, target, base: facts.baseCommit };
-    const taken = await git.integrate(repository, landing);
+    const taken = await git.integrate(repository, plan.landing());
     if (taken.status === "conflict") {
       throw new PlanError(
         "MERGE_CONFLICT",
         `the branch ${target} has changed the same in ${taken.conflicts.join(", ")}: merge refs/tap/${planId}/result by hand`,
       );
     }
+    if (taken.status === "integrated" && taken.waits)
+      throw new PlanError("UNTESTED", untestedText(planId, target));
     const landed = await git.land(repository, {
       plan: planId,
       target,
