@@ -22,7 +22,7 @@ const WHY = {
 };
 const ADVICE = {
   landing: ["land", ""],
-  budget: ["resume", " Its --budget must be larger than what it has used."],
+  budget: ["resume", " Its --budget, or --tokens, must be larger than what it has used."],
   pause: ["resume", ""],
   limit: ["show", " It goes on by itself."],
 };

@@ -97,7 +97,7 @@ class Engine {
                                  Problems& problems, Batch& out);
   [[nodiscard]] Refused pause(std::string_view plan, std::string_view reason, const Moment& now,
                               Batch& out);
-  // `budget`: a JSON object that replaces the plan's, or empty.
+  // `budget`: a JSON object whose parts replace the plan's, or empty. Refused where it is spent.
   [[nodiscard]] Refused resume(std::string_view plan, std::string_view budget, const Moment& now,
                                Batch& out);
   [[nodiscard]] Refused cancel(std::string_view plan, const Moment& now, Batch& out);

@@ -54,13 +54,8 @@ inline constexpr double kNear = 0.8;  // of a budget
 
 // How much of the budget is used: 1 is all of it.
 [[nodiscard]] inline double shareUsed(const Plan& plan) {
-  double share = 0;
-  if (plan.budget().aiCredits) share = plan.usage().aiCredits / *plan.budget().aiCredits;
-  if (plan.budget().tokens) {
-    share = std::max(share, static_cast<double>(plan.usage().tokens()) /
-                                static_cast<double>(*plan.budget().tokens));
-  }
-  return share;
+  return std::max(creditShare(plan.usage(), plan.budget()),
+                  tokenShare(plan.usage(), plan.budget()));
 }
 
 }  // namespace tap::plan

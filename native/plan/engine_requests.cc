@@ -3,8 +3,39 @@
 
 #include "plan/engine.h"
 #include "plan/engine_parts.h"
+#include "plan/read_plan.h"
 
 namespace tap::plan {
+namespace {
+
+// `its budget of 50 tokens is spent: … {"budget": {"tokens": 240}}`; nothing where it is not.
+[[nodiscard]] std::string spentText(const Usage& usage, const Budget& budget) {
+  std::string spent;
+  std::string larger;
+  const auto add = [&](const std::string& limit, std::string_view what, std::string_view field,
+                       const std::string& next) {
+    spent += (spent.empty() ? "" : " and ") + limit + " " + std::string(what);
+    larger += (larger.empty() ? "\"" : ", \"") + std::string(field) + "\": " + next;
+  };
+  if (creditShare(usage, budget) >= 1) {
+    add(decimal(*budget.aiCredits), "AI credits", "aiCredits", decimal(2 * usage.aiCredits));
+  }
+  if (tokenShare(usage, budget) >= 1) {
+    add(std::to_string(*budget.tokens), "tokens", "tokens", std::to_string(2 * usage.tokens()));
+  }
+  if (spent.empty()) return spent;
+  return "a budget of " + spent + " is spent: resume it with a larger one, as in {\"budget\": {" +
+         larger + "}}";
+}
+
+// Of a part that is not given, what the plan has.
+[[nodiscard]] Budget together(Budget budget, const Budget& given) {
+  if (given.aiCredits) budget.aiCredits = given.aiCredits;
+  if (given.tokens) budget.tokens = given.tokens;
+  return budget;
+}
+
+}  // namespace
 
 Refused Engine::create(std::string_view id, std::string_view text, std::string_view facts,
                        const Moment& now, Problems& problems, Batch& out) {
@@ -66,11 +97,14 @@ Refused Engine::resume(std::string_view plan, std::string_view budget, const Mom
   Live* const found = live(plan);
   if (found == nullptr) return unknownPlan(plan);
   if (!found->plan.isPaused()) return Refusal{Refusal::Code::WrongState, "the plan is not paused"};
-  if (budget.empty() && shareUsed(found->plan) >= 1) {
-    return Refusal{Refusal::Code::WrongState,
-                   "its budget is spent: resume it with a larger one, as in "
-                   "{\"budget\": {\"aiCredits\": 500}}"};
+  Problems problems;
+  const Budget given = budget.empty() ? Budget() : readBudget(budget, problems);
+  if (problems.any()) {
+    const Problem& first = problems.list().front();
+    return Refusal{Refusal::Code::BadInput, first.path + ": " + first.message};
   }
+  const std::string spent = spentText(found->plan.usage(), together(found->plan.budget(), given));
+  if (!spent.empty()) return Refusal{Refusal::Code::WrongState, spent};
   Entry entry = entryOf(EntryKind::Resumed, now);
   if (!budget.empty())
     json::Writer(entry.detail).beginObject().rawField("budget", budget).endObject();

@@ -18,6 +18,15 @@
 
 namespace tap::plan {
 
+// How much of a part of a budget is used: 1 is all of it. 0 without a limit.
+[[nodiscard]] inline double creditShare(const Usage& usage, const Budget& budget) {
+  return budget.aiCredits ? usage.aiCredits / *budget.aiCredits : 0;
+}
+[[nodiscard]] inline double tokenShare(const Usage& usage, const Budget& budget) {
+  if (!budget.tokens) return 0;
+  return static_cast<double>(usage.tokens()) / static_cast<double>(*budget.tokens);
+}
+
 struct PhaseRecord {
   PhaseStatus status = PhaseStatus::Pending;
   int64_t startedAt = 0;  // Unix time in ms; 0: not yet

@@ -166,20 +166,19 @@ enum : size_t { kAiCredits, kTokens };
 constexpr std::array<std::string_view, 2> kNames{"aiCredits", "tokens"};
 }  // namespace budget
 
-void readBudget(const Fields& fields, PlanSpec& spec, Problems& problems) {
-  const auto value = fields.get(root::kBudget, json::Kind::Object);
-  if (!value) return;
-  const Path path = fields.at(root::kBudget);
-  const Fields inner(*value, path, budget::kNames, problems);
+[[nodiscard]] Budget budgetOf(json::Value value, const Path& path, Problems& problems) {
+  Budget found;
+  const Fields inner(value, path, budget::kNames, problems);
   if (const auto credits = inner.get(budget::kAiCredits, json::Kind::Number)) {
     const double number = json::decodeNumber(*credits);
     if (number > 0 && number <= 1e9) {
-      spec.budget.aiCredits = number;
+      found.aiCredits = number;
     } else {
       inner.report(budget::kAiCredits, "expected a number above 0");
     }
   }
-  spec.budget.tokens = inner.whole(budget::kTokens, 1, int64_t{1} << 50);
+  found.tokens = inner.whole(budget::kTokens, 1, int64_t{1} << 50);
+  return found;
 }
 
 void readHead(const Fields& fields, PlanSpec& spec, Problems& problems) {
@@ -198,7 +197,9 @@ void readHead(const Fields& fields, PlanSpec& spec, Problems& problems) {
   for (const size_t flag : {root::kCleanUp, root::kFetch, root::kGitignore}) {
     (void)fields.flag(flag);
   }
-  readBudget(fields, spec, problems);
+  if (const auto value = fields.get(root::kBudget, json::Kind::Object)) {
+    spec.budget = budgetOf(*value, fields.at(root::kBudget), problems);
+  }
   checkEnvironment(fields, root::kEnv, problems);
   fields.texts(root::kCopy, kMostListItems, ignore);
   fields.texts(root::kLink, kMostListItems, ignore);
@@ -250,6 +251,13 @@ std::vector<NodeSpec> readNodes(std::string_view text, Problems& problems) {
   const Path path{nullptr, "nodes"};
   if (list) readNodeList(*list, path, nodes, problems);
   return nodes;
+}
+
+Budget readBudget(std::string_view text, Problems& problems) {
+  json::Scanner scanner;
+  const auto value = scan(scanner, text, json::Kind::Object, problems);
+  const Path path{nullptr, "budget"};
+  return value ? budgetOf(*value, path, problems) : Budget();
 }
 
 std::optional<Millis> readDuration(std::string_view text) {

@@ -248,7 +248,12 @@ std::string planJson(std::string_view id, const Plan& plan) {
   writeCounts(writer, counts);
   writer.field("total", plan.size()).field("createdAt", plan.createdAt());
   writeTimes(writer, plan.startedAt(), plan.endedAt());
-  if (plan.isPaused()) writer.field("pausedFor", plan.pause());
+  if (plan.isPaused()) {
+    writer.field("pausedFor", plan.pause()).key("spent").beginArray();
+    if (creditShare(plan.usage(), plan.budget()) >= 1) writer.string("aiCredits");
+    if (tokenShare(plan.usage(), plan.budget()) >= 1) writer.string("tokens");
+    writer.endArray();
+  }
   if (const auto next = plan.nextDelayed()) writer.field("waitsUntil", *next);
   if (plan.isUnlanded()) writer.rawField("unlanded", plan.unlanded());
   if (!plan.spec().targetBranch.empty()) writer.field("targetBranch", plan.spec().targetBranch);

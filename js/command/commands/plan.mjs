@@ -4,11 +4,12 @@ import { randomBytes } from "node:crypto";
 import { openControl } from "../../base/control.mjs";
 import { inLine } from "../../base/visible.mjs";
 import { Output } from "../../views/output.mjs";
-import { Failure, usage } from "../failure.mjs";
+import { EXIT, Failure, usage } from "../failure.mjs";
 import { openStarted } from "../gateway.mjs";
 import { environmentOf, filesOf, runByAgent } from "../given.mjs";
 import { untilInterrupted } from "../interruption.mjs";
 import { askingFrom, cliFor, readPlan, referenceOf } from "../plan/asking.mjs";
+import { budgetOf, withOptions } from "../plan/budget.mjs";
 import { changeTeller, followLog, followPlan, followToEnd, showLog } from "../plan/follow.mjs";
 import { mermaidOf } from "../plan/graph.mjs";
 import { clean, imported, restore } from "../plan/leftovers.mjs";
@@ -19,7 +20,7 @@ import { requireYes } from "../plan/yes.mjs";
 /**
  * @typedef {import("../given.mjs").Given & {action: string, target?: string, phase?: string,
  *   follow: boolean, detach: boolean, yes: boolean, fromStart: boolean, instructions?: string,
- *   budget?: string, format: string, to?: string}} PlanGiven
+ *   budget?: string, tokens?: string, format: string, to?: string}} PlanGiven
  * @typedef {{given: PlanGiven, target: string, output: Output, ask: Ask}} Asked
  * @typedef {object} Action
  * @property {"file" | "plan" | "node" | "either" | "none"} target
@@ -150,12 +151,13 @@ async function retry({ given, target, output, ask }) {
 /** @param {Asked} asked */
 async function resume({ given, target, output, ask }) {
   const { planId } = referenceOf(target, { node: "no" });
-  const { budget } = given;
-  if (budget !== undefined && !/^\d+(\.\d+)?$/.test(budget)) {
-    throw usage(`--budget must be a number of AI credits (got "${budget}")`);
-  }
-  const args = { planId, ...(budget && { budget: { aiCredits: Number(budget) } }) };
-  sayState(output, await ask({ do: "resume_copilot_plan", args }));
+  const budget = budgetOf(given);
+  const args = { planId, ...(budget && { budget }) };
+  const plan = await ask({ do: "resume_copilot_plan", args }).catch((error) => {
+    throw withOptions(error);
+  });
+  sayState(output, plan);
+  if (plan.status === "paused") process.exitCode = EXIT.notDone;
 }
 
 /** @param {Asked} asked */
@@ -266,6 +268,7 @@ export default {
       .option("from-start", flag("retry: from the start, not from the phase that failed"))
       .option("instructions", text("retry: more instructions for the agent"))
       .option("budget", text("resume: how many AI credits the whole plan may use"))
+      .option("tokens", text("resume: how many tokens the whole plan may use"))
       .option("to", text("restore: also copy the files into this folder"))
       .option("yes", { ...flag("cancel, delete, clean: do not ask"), alias: "y" })
       .option("format", {

@@ -38,13 +38,14 @@ export function stateOf({ status, phase, attempt = 0 }) {
   return `${status}${more.length > 0 ? ` (${more.join(", ")})` : ""}`;
 }
 
+/** By part of a budget: the option of `resume` that raises it. @type {Record<string, string>} */
+const RAISES = { aiCredits: " --budget <credits>", tokens: " --tokens <count>" };
+
 /** @param {Plan} plan @returns {string} why nothing goes on; "": it does */
-export function pauseOf({ planId, pausedFor }) {
+export function pauseOf({ planId, pausedFor, spent = [] }) {
   if (pausedFor === undefined) return "";
-  const [why, how] =
-    pausedFor === "budget"
-      ? ["its budget is used up", " --budget <credits>"]
-      : ["it is paused", ""];
+  const how = spent.map((/** @type {string} */ part) => RAISES[part]).join("");
+  const why = how === "" ? "it is paused" : "its budget is used up";
   return `${why}: copilot-tap plan resume ${planId}${how} goes on`;
 }
 

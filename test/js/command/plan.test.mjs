@@ -7,6 +7,8 @@ import { test } from "node:test";
 import { openControl } from "../../../js/base/control.mjs";
 import { askPort } from "../../../js/base/host-process.mjs";
 import { gatewayFiles } from "../../../js/base/paths.mjs";
+import { withOptions } from "../../../js/command/plan/budget.mjs";
+import { pauseOf } from "../../../js/command/plan/look.mjs";
 import { freePort } from "../../support/cli.mjs";
 import { InTerminal, Running, tap, tapJson } from "../../support/cli-process.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
@@ -135,6 +137,7 @@ test("says what is wrong with a file, a plan and a command line", async (t) => {
     [["logs", "p123"], 2, /say which node: <id>\/<node>/],
     [["cancel", "p123/a"], 2, /about a whole plan: give p123 without "\/a"/],
     [["resume", "p123", "--budget", "much"], 2, /--budget must be a number/],
+    [["resume", "p123", "--tokens", "1.5"], 2, /--tokens must be a whole number/],
     [["watch", "p123"], 2, /needs a terminal/],
     [["fly"], 2, /action must be list, run, .* \(got "fly"\)/],
   ]);
@@ -256,6 +259,25 @@ test("pauses, resumes, and cancels with a yes", async (t) => {
   await waitFor(async () => /: canceled\n/.test((await plan("show", id)).out), {
     timeoutMs: 20_000,
   });
+});
+
+test("resumes with more AI credits, or more tokens, and says which of them are spent", async (t) => {
+  const { at, plan, detached } = await setUp(t);
+  const nodes = [{ id: "a", work: "true", expectsNoChanges: true }];
+  const id = await detached({ name: "x", startPaused: true, budget: { tokens: 10 }, nodes });
+  assert.equal((await plan("resume", id, "--tokens", "5000", "--budget", "2.5")).code, 0);
+  const { value } = await tapJson(["plan", "show", id], at);
+  assert.deepEqual(value.budget, { aiCredits: 2.5, tokens: 5000 });
+  const pause = (/** @type {string[]} */ spent) =>
+    pauseOf(/** @type {any} */ ({ planId: "p1", pausedFor: "budget", spent }));
+  assert.equal(
+    pause(["tokens"]),
+    "its budget is used up: copilot-tap plan resume p1 --tokens <count> goes on",
+  );
+  assert.match(pause(["aiCredits", "tokens"]), /--budget <credits> --tokens <count> goes on$/);
+  const why = "a budget of 50 tokens is spent: resume it with a larger one";
+  const refused = withOptions(new Error(`${why}, as in {"budget": {"tokens": 120}}`));
+  assert.deepEqual([refused.message, refused.advice], [why, "for example with --tokens 120"]);
 });
 
 test("completion offers the ids of plans, and files where one is meant", async (t) => {

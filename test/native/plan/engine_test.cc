@@ -315,7 +315,13 @@ TEST(PlanEngine, ASpentBudgetPausesAndALargerOneGoesOn) {
   EXPECT_EQ(rig.notices.back(), "budget-spent");
   EXPECT_EQ(rig.status(), "paused");
   EXPECT_FALSE(rig.of("c"));
-  EXPECT_EQ(rig.resume().substr(0, 11), "WRONG_STATE");
+  const std::string spent =
+      "a budget of 10 AI credits is spent: resume it with a larger one, as in ";
+  EXPECT_EQ(rig.resume(), "WRONG_STATE: " + spent + R"({"budget": {"aiCredits": 21}})");
+  EXPECT_EQ(rig.resume(R"({"tokens":20})"),
+            "WRONG_STATE: " + spent + R"({"budget": {"aiCredits": 21}})");
+  EXPECT_EQ(rig.resume(R"({"aiCredits":"20"})"),
+            "BAD_INPUT: budget.aiCredits: expected a number, got a text");
   EXPECT_EQ(rig.resume(R"({"aiCredits":20})"), "");
   EXPECT_TRUE(rig.of("c"));
 }

@@ -86,6 +86,27 @@ TEST(PlanView, UsageAddsUpByModel) {
                   R"("models":[{"model":"m","input":14,"output":4,"cached":10}]})"));
 }
 
+TEST(PlanView, TheAdviceForASpentBudgetIsByWhatWasSpent) {
+  PlanRig rig;
+  ASSERT_EQ(rig.create(planText({nodeText("a", {}, R"("work":"@agent x")"),
+                                 nodeText("b", {"a"}, R"("work":"@agent x")")},
+                                R"("budget":{"aiCredits":10,"tokens":50},)")),
+            "");
+  rig.finish(*rig.of("a"));
+  rig.finish(*rig.of("a"), Outcome::Succeeded,
+             R"({"usage":{"aiCredits":2,"models":[{"model":"m","input":40,"output":20}]}})");
+  rig.succeed("a");
+  EXPECT_EQ(rig.status(), "paused");
+  EXPECT_NE(planJson("p", rig.plan()).find(R"("pausedFor":"budget","spent":["tokens"])"),
+            std::string::npos);
+  for (const char* budget : {"", R"({"aiCredits":100})", R"({"tokens":60})"}) {
+    EXPECT_NE(rig.resume(budget).find(R"(as in {"budget": {"tokens": 120}})"), std::string::npos)
+        << budget;
+  }
+  EXPECT_EQ(rig.resume(R"({"tokens":61})"), "");
+  EXPECT_TRUE(rig.of("b"));
+}
+
 TEST(PlanUsage, HostileFiguresAreBoundedAndNotNegative) {
   const auto read = [](std::string_view text) { return readUsage({json::Kind::Object, text}); };
   EXPECT_FALSE(read(R"({"aiCredits":-5,"apiMs":"x","models":{}})").any());
