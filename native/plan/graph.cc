@@ -36,8 +36,15 @@ bool Graph::add(const std::vector<NodeSpec>& nodes, Problems& problems) {
   takeIds(nodes, problems);
   takeDependencies(nodes, problems);
   takeOrder(nodes, problems);  // a cycle is named beside other problems
-  if (problems.any()) cutTo(first, nodes);
-  return !problems.any();
+  if (problems.any()) {
+    cutTo(first, nodes);
+    return false;
+  }
+  // An id has no slash: a group within another one cannot be a node.
+  for (const NodeSpec& node : nodes) {
+    if (!node.group.empty()) ++roots_[node.group.substr(0, node.group.find('/'))];
+  }
+  return true;
 }
 
 void Graph::takeIds(const std::vector<NodeSpec>& nodes, Problems& problems) {
@@ -47,6 +54,10 @@ void Graph::takeIds(const std::vector<NodeSpec>& nodes, Problems& problems) {
     if (nodes[i].id.empty()) continue;  // it was a problem before
     const auto at = static_cast<NodeIndex>(first + i);
     const auto [other, isNew] = index_.emplace(nodes[i].id, at);
+    if (roots_.contains(nodes[i].id)) {
+      problems.add(pathOf(i, "id"),
+                   "\"" + nodes[i].id + "\" is a group of the plan, too: choose another id");
+    }
     if (isNew) continue;
     problems.add(
         pathOf(i, "id"),

@@ -41,6 +41,7 @@ class Graph {
   void cutTo(size_t size, const std::vector<NodeSpec>& nodes);
 
   TextMap<NodeIndex> index_;
+  TextMap<size_t> roots_;  // what groups begin with: how many nodes are within
   std::vector<std::vector<NodeIndex>> dependencies_;
   std::vector<std::vector<NodeIndex>> dependents_;
   std::vector<NodeIndex> order_;

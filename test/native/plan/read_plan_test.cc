@@ -207,6 +207,17 @@ TEST(ReadPlan, AddedNodesMustFitThePlan) {
   EXPECT_EQ(rig.add("[" + nodeText("x", {"b"}) + "]"), "") << "nothing of the failed ones is left";
 }
 
+TEST(ReadPlan, AnIdThatAGroupOfThePlanHasIsRefusedForAnAddedNode) {
+  PlanRig rig;
+  ASSERT_EQ(rig.create(planText({nodeText("a", {}, R"("group":"g/front")")})), "");
+  EXPECT_NE(rig.add("[" + nodeText("g") + "]")
+                .find(R"("nodes[0].id","message":"\"g\" is a group of the plan, too)"),
+            std::string::npos);
+  EXPECT_NE(rig.add("[" + nodeText("b", {}, R"("group":"a/x")") + "]").find("id of a node, too"),
+            std::string::npos);
+  EXPECT_EQ(rig.add("[" + nodeText("front") + "," + nodeText("b", {}, R"("group":"g")") + "]"), "");
+}
+
 TEST(ReadDuration, TakesUnitsAndSeconds) {
   EXPECT_EQ(readDuration("250ms"), Millis(250));
   EXPECT_EQ(readDuration("90"), Millis(90'000));
