@@ -95,6 +95,9 @@ class Engine {
                                Problems& problems, Batch& out);
   [[nodiscard]] Refused addNodes(std::string_view plan, std::string_view nodes, const Moment& now,
                                  Problems& problems, Batch& out);
+  // Whether they could be added; nothing is.
+  [[nodiscard]] Refused checkNodes(std::string_view plan, std::string_view nodes,
+                                   Problems& problems) const;
   [[nodiscard]] Refused pause(std::string_view plan, std::string_view reason, const Moment& now,
                               Batch& out);
   // `budget`: a JSON object whose parts replace the plan's, or empty. Refused where it is spent.

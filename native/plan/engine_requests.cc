@@ -79,6 +79,18 @@ Refused Engine::addNodes(std::string_view plan, std::string_view nodes, const Mo
   return std::nullopt;
 }
 
+Refused Engine::checkNodes(std::string_view plan, std::string_view nodes,
+                           Problems& problems) const {
+  const Plan* const found = find(plan);
+  if (found == nullptr) return unknownPlan(plan);
+  if (found->ended()) {
+    return Refusal{Refusal::Code::WrongState, "the plan has ended; make a new one"};
+  }
+  Graph graph = found->graph();
+  if (graph.add(readNodes(nodes, problems), problems)) return std::nullopt;
+  return Refusal{Refusal::Code::InvalidPlan, "these nodes are not valid"};
+}
+
 Refused Engine::pause(std::string_view plan, std::string_view reason, const Moment& now,
                       Batch& out) {
   Live* const found = live(plan);

@@ -88,6 +88,7 @@ class Members {
 
 enum class Input : uint8_t {
   Check,
+  CheckNodes,
   Create,
   Import,
   Add,
@@ -107,6 +108,7 @@ enum class Input : uint8_t {
 };
 constexpr std::array<Word<Input>, static_cast<size_t>(Input::Count_)> kInputs{{
     {Input::Check, "check"},
+    {Input::CheckNodes, "check-nodes"},
     {Input::Create, "create"},
     {Input::Import, "import"},
     {Input::Add, "add"},
@@ -176,7 +178,7 @@ struct Given {
   given.phase = members.word("phase", kPhaseWords);
   given.outcome = members.word("outcome", kOutcomes);
   given.until = members.whole("until");
-  const bool adds = given.input == Input::Add;
+  const bool adds = given.input == Input::Add || given.input == Input::CheckNodes;
   given.text = members.raw(adds ? "nodes" : "plan", adds ? json::Kind::Array : json::Kind::Object);
   given.facts = members.raw("facts", json::Kind::Object);
   given.entries = members.raw("entries", json::Kind::Array);
@@ -191,6 +193,8 @@ struct Given {
     case Input::Check:
       if (Plan::make(given.text, "{}", now.unixMillis, problems)) return std::nullopt;
       return Refusal{Refusal::Code::InvalidPlan, "the plan is not valid"};
+    case Input::CheckNodes:
+      return engine.checkNodes(given.plan, given.text, problems);
     case Input::Create:
       if (given.plan.empty() || given.facts.empty())
         return notUnderstood("planId and facts are missing");

@@ -1,6 +1,7 @@
 // What is asked of the engine, and told it, as JSON: a closed set.
 //
 //   {"input":"check","plan":{…}}: nothing happens; what create would refuse is refused
+//   {"input":"check-nodes","planId","nodes":[…]}: nothing happens; what add would refuse is refused
 //   {"input":"create","planId","plan":{…},"facts":{…}}     {"input":"add","planId","nodes":[…]}
 //   {"input":"import","planId","plan":{…},"facts":{…},"entries":[…],"until": when it was made}
 //   {"input":"pause","planId","reason"} {"input":"resume","planId","budget":{…}}

@@ -59,7 +59,7 @@ bool Plan::add(std::vector<NodeSpec> nodes, Problems& problems) {
 
 bool Plan::addText(std::string_view nodes, Problems& problems) {
   std::vector<NodeSpec> specs = readNodes(nodes, problems);
-  return !problems.any() && add(std::move(specs), problems);
+  return add(std::move(specs), problems);
 }
 
 void Plan::blockAfter(NodeIndex index) {

@@ -133,7 +133,7 @@ async function diff(plans, planId, nodeId) {
 /** With an id that the asker has chosen: asked for twice, it is made once. @param {Plans} plans @param {any} asked @param {Asker} asker */
 async function create(plans, { plan, as }, asker) {
   if (!/^p[a-z0-9]{8}$/.test(as)) throw new RangeError("`as` is not the id of a plan");
-  return plans.has(as) ? { planId: as, notes: [] } : plans.create(plan, asker, as);
+  return plans.has(as) ? { planId: as, notes: [] } : plans.create(plan, asker, { planId: as });
 }
 
 /**

@@ -3,7 +3,7 @@
 import { messageOf } from "../../base/errors.mjs";
 import { SLASH } from "../../base/slash-commands.mjs";
 import { OfferedModels } from "./offered-models.mjs";
-import { OFFERING, TOOLS, withModels } from "./parameters.mjs";
+import { OFFERING, registeredAs, TOOLS } from "./parameters.mjs";
 
 const REQUIRES = ["worktree", "process", "fs:write:own", "session:read"];
 
@@ -60,7 +60,7 @@ export async function install(context) {
   };
   /** @param {string} name */
   const register = (name) => {
-    const now = withModels(name, models.text);
+    const now = registeredAs(name, models.text);
     const run = async (/** @type {any} */ args, /** @type {any} */ { session: id, signal }) => {
       const [plans, { answer }] = await Promise.all([load(), import("./tools.mjs")]);
       return answer(plans, name, args, { id, cwd: await cwdOf(id) }, signal);

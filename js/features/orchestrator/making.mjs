@@ -1,10 +1,8 @@
 // What a plan needs before it is made: its repository, its base, and the rules' yes to its commands.
 
 import { bySessionUse } from "../../base/inspection.mjs";
-import { refusedVariable } from "../../base/refused-variables.mjs";
-import { visible } from "../../base/visible.mjs";
 import { WorkConsent } from "../../base/work-consent.mjs";
-import { missingTools } from "./node-tools.mjs";
+import { Collected, refusedVariables, toolMistakes, worksOf } from "./mistakes.mjs";
 import { PlanError } from "./plan-error.mjs";
 import { requireUnprotected } from "./protected.mjs";
 import { budgetQuestion, questionOf } from "./question.mjs";
@@ -13,6 +11,8 @@ import { samePathNotes } from "./same-paths.mjs";
 /** @typedef {import("../../registry/services.mjs").Services} Services */
 /** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
 /** @typedef {import("./plans.mjs").Asker} Asker */
+/** @typedef {import("./mistakes.mjs").Mistake} Mistake */
+/** @typedef {typeof import("../../git/index.mjs")} Git */
 
 /** The command line of a work specification that nobody has checked yet; "": it has none. @param {any} work */
 function commandOf(work) {
@@ -20,21 +20,6 @@ function commandOf(work) {
   if (typeof work?.command === "string") return work.command;
   if (typeof work?.executable !== "string") return "";
   return [work.executable, ...(Array.isArray(work.args) ? work.args : [])].join(" ");
-}
-
-/** With such variables a command would run more than the rules see. @param {any[]} environments */
-function refuseVariables(environments) {
-  const names = environments.flatMap((env) =>
-    env && typeof env === "object" ? Object.keys(env) : [],
-  );
-  for (const name of names) {
-    const why = refusedVariable(name);
-    if (why === "") continue;
-    throw new PlanError(
-      "REFUSED_VARIABLE",
-      `env: ${visible(name).slice(0, 64)} says ${why}; put what it is for into the command, or into the project's own files`,
-    );
-  }
 }
 
 export class Making {
@@ -84,43 +69,85 @@ export class Making {
     throw new PlanError("NOT_YOURS", text);
   }
 
-  /** What is to be known before anything is made. @param {Record<string, any>} given @param {Asker} asker */
-  async prepare(given, asker) {
-    const { repo, baseBranch, targetBranch, maxParallel = 4, fetch, nodes } = given;
-    const { id, cwd } = asker;
+  /**
+   * What is to be known before anything is made, and all that is wrong.
+   * @param {Record<string, any>} given @param {Asker} asker
+   * @param {{valid: boolean}} how valid: the engine has found nothing wrong; else only mistakes are looked for
+   * @returns {Promise<{found: Mistake[], facts?: any, notes?: string[]}>} facts and notes: where nothing is wrong
+   */
+  async prepare(given, asker, { valid }) {
     const git = await this.#services.worktree.use();
-    git.checkBrought(given);
-    const folder = await git.resolveInside(cwd, typeof repo === "string" ? repo : ".", {
-      anywhere: id === "",
-    });
-    const repository = await git.openRepository(folder);
-    const target = typeof targetBranch === "string" ? targetBranch : undefined;
-    await this.requireUnprotected(git, repository, target);
-    const { changed } = await git.checkUsable(repository, { targetBranch: target });
-    const base = await repository.resolveBase(
-      typeof baseBranch === "string" ? baseBranch : undefined,
-      { fetch: fetch === true },
-    );
-    const tip = target === undefined ? undefined : await git.branchTip(repository, target);
-    const count = Number.isInteger(maxParallel) ? Math.min(Math.max(maxParallel, 1), 64) : 4;
-    await git.checkSpace(repository, { commit: base.commit, folder: repository.root, count });
+    const collected = new Collected();
+    const repository = await this.#repositoryOf(git, given, asker, collected);
+    const seen = repository && (await this.#inRepository(git, repository, given, collected, valid));
+    const found = [...collected.found, ...(await this.mistakesIn(given, asker))];
+    if (!valid || found.length > 0 || !repository || !seen?.base || !seen.usable) return { found };
+    const { base, target, tip } = seen;
+    const { changed } = seen.usable;
     const uncommitted =
       changed.length === 0
         ? []
         : [
             `your checkout has ${changed.length} uncommitted ${changed.length === 1 ? "change" : "changes"} (${changed.slice(0, 5).join(", ")}${changed.length > 5 ? ", …" : ""}); no worktree of the plan has them`,
           ];
-    const notes = [...uncommitted, ...samePathNotes(nodes)];
+    const notes = [...uncommitted, ...samePathNotes(given.nodes)];
     const { worktrees, copy, link, setup, gitignore } = await this.#services.settings.plans();
     const facts = {
-      ...{ repo: repository.root, cwd, session: id, baseBranch: base.name },
+      ...{ repo: repository.root, cwd: asker.cwd, session: asker.id, baseBranch: base.name },
       baseCommit: base.commit,
       createsTarget: target !== undefined && tip === undefined,
       ...(worktrees === "beside" && { beside: true }),
       defaults: { copy, link, setup, gitignore },
       ...(await this.programsOf(asker)),
     };
-    return { facts, notes };
+    return { found, facts, notes };
+  }
+
+  /** @param {Git} git @param {Record<string, any>} given @param {Asker} asker @param {Collected} collected */
+  async #repositoryOf(git, { repo, ...given }, { id, cwd }, collected) {
+    await collected.take("", () => git.checkBrought(given));
+    return collected.take("repo", async () => {
+      const wanted = typeof repo === "string" ? repo : ".";
+      return git.openRepository(await git.resolveInside(cwd, wanted, { anywhere: id === "" }));
+    });
+  }
+
+  /**
+   * @param {Git} git @param {any} repository @param {Record<string, any>} given @param {Collected} collected
+   * @param {boolean} valid
+   */
+  async #inRepository(git, repository, given, collected, valid) {
+    const { baseBranch, targetBranch, maxParallel = 4, fetch } = given;
+    const target = typeof targetBranch === "string" ? targetBranch : undefined;
+    const named = typeof baseBranch === "string" ? baseBranch : undefined;
+    const tip = await collected.take("targetBranch", async () => {
+      await this.requireUnprotected(git, repository, target);
+      return target === undefined ? undefined : git.branchTip(repository, target);
+    });
+    const usable = await collected.take("", () => git.checkUsable(repository));
+    if (!valid && fetch === true) return { usable, target, tip }; // nothing is fetched in vain
+    const base = await collected.take("baseBranch", () =>
+      repository.resolveBase(named, { fetch: fetch === true }),
+    );
+    const count = Number.isInteger(maxParallel) ? Math.min(Math.max(maxParallel, 1), 64) : 4;
+    if (valid && base) {
+      const wanted = { commit: base.commit, folder: repository.root, count };
+      await collected.take("", () => git.checkSpace(repository, wanted));
+    }
+    return { usable, base, target, tip };
+  }
+
+  /**
+   * What the engine does not know of.
+   * @param {Record<string, any>} given @param {Asker} asker
+   * @returns {Promise<Mistake[]>}
+   */
+  async mistakesIn(given, { id }) {
+    const list = () => (id === "" ? undefined : this.#services.tools.list({ session: id }));
+    return [
+      ...(id === "" ? [] : refusedVariables(given)),
+      ...(await toolMistakes(given.nodes, list)),
+    ];
   }
 
   /** @param {typeof import("../../git/index.mjs")} git @param {{root: string}} repository @param {string} [target] */
@@ -147,14 +174,16 @@ export class Making {
 
   /**
    * Every distinct command and tool is held to the rules when it is given, too; then the user is asked.
+   * REQUIRES: no mistakes.
    * @param {{name?: unknown, targetBranch?: unknown, nodes?: unknown, setup?: unknown, env?: unknown}} given
    * @param {Asker} asker
    */
   async requireAll({ nodes, setup, env, ...about }, { id }) {
     if (!Array.isArray(nodes) || id === "") return;
-    const works = nodes.flatMap((node) => [node?.prechecks, node?.work, node?.postchecks]);
-    refuseVariables([env, ...works.map((work) => work?.env)]);
-    await this.#requireTools(works, id);
+    const works = worksOf(nodes).map(({ work }) => work);
+    for (const { type, tool, args = {} } of works.filter(Boolean)) {
+      if (type === "tool") await this.requirePermission(id, { tool, args });
+    }
     const commands = [...new Set([setup, ...works].map(commandOf).filter(Boolean))];
     for (const command of commands) {
       await this.requirePermission(id, { tool: "bash", args: { command } });
@@ -172,18 +201,5 @@ export class Making {
     if (id === "") return;
     const why = await this.#consent.obstacle(id, budgetQuestion({ planId, name }, budget), budget);
     if (why) throw new PlanError("DENIED", why);
-  }
-
-  /** @param {any[]} works @param {string} session */
-  async #requireTools(works, session) {
-    const working = works.filter((work) => work?.type === "tool");
-    const lent = works.flatMap((work) => (Array.isArray(work?.tools) ? work.tools : []));
-    const names = [...working.map(({ tool }) => tool), ...lent];
-    if (names.length === 0) return;
-    const missing = missingTools(await this.#services.tools.list({ session }), names);
-    if (missing) throw new PlanError("UNKNOWN_TOOL", missing);
-    for (const { tool, args = {} } of working) {
-      await this.requirePermission(session, { tool, args });
-    }
   }
 }

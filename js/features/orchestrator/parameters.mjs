@@ -43,6 +43,10 @@ const PLAN_FIELDS = {
   gitignore: FLAG,
 };
 
+const { maxParallel: _many, ...PLAN_OF_ONE } = PLAN_FIELDS;
+const { dependencies: _others, ...NODE_ALONE } = NODE_FIELDS;
+const JOB_FIELDS = { ...PLAN_OF_ONE, ...NODE_ALONE };
+
 /** @param {object} properties @param {string[]} [required] */
 const object = (properties, required = []) => ({
   type: "object",
@@ -71,10 +75,7 @@ export const TOOLS = /** @type {Record<string, [string, object]>} */ ({
     "Makes a plan: a graph of nodes, each an agent or a command in a git worktree of its own, several at a time; what they commit flows to their dependents and, with targetBranch, into that branch. It runs in the background; tap tells you when it ends.",
     object({ ...PLAN_FIELDS, nodes: NODES }, ["name", "nodes"]),
   ],
-  create_copilot_job: [
-    "Makes a plan of one node.",
-    object({ ...PLAN_FIELDS, ...NODE_FIELDS }, ["name", "work"]),
-  ],
+  create_copilot_job: ["Makes a plan of one node.", object(JOB_FIELDS, ["name", "work"])],
   get_copilot_plan_status: [
     "How a plan stands: counts, usage, and its nodes, those first that failed or run.",
     object({ ...PLAN, ...PAGE }, ["planId"]),
@@ -156,5 +157,34 @@ export function withModels(name, models) {
   return { parameters: copy };
 }
 
+/** What the engine checks, so that all mistakes are told at once. */
+const CHECKED_LATER = [
+  ...["create_copilot_plan", "create_copilot_job", "create_copilot_node", "add_copilot_nodes"],
+];
+
+/**
+ * A schema that the model sees and that refuses nothing but what is no object (https://standardschema.dev).
+ * @param {object} schema
+ */
+const shownOnly = (schema) => ({
+  "~standard": {
+    version: 1,
+    vendor: "tap",
+    jsonSchema: { input: () => schema },
+    validate: (/** @type {unknown} */ value) =>
+      typeof value === "object" && value !== null && !Array.isArray(value)
+        ? { value }
+        : { issues: [{ message: "expected an object" }] },
+  },
+});
+
+/** How a tool is registered. @param {string} name @param {string} models as in withModels @returns {{parameters: object} | undefined} */
+export function registeredAs(name, models) {
+  const now = withModels(name, models);
+  if (!CHECKED_LATER.includes(name)) return now;
+  return { parameters: shownOnly(now?.parameters ?? TOOLS[name][1]) };
+}
+
+export const JOB_KEYS = Object.keys(JOB_FIELDS);
 export const PLAN_KEYS = Object.keys(PLAN_FIELDS);
 export const NODE_KEYS = Object.keys(NODE_FIELDS);

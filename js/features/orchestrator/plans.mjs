@@ -7,6 +7,7 @@ import { NodeRun } from "./node-run.mjs";
 import { Loaded } from "./loaded.mjs";
 import { Making } from "./making.mjs";
 import { Leftovers } from "./leftovers.mjs";
+import { checkNodes, preparedPlan } from "./mistakes.mjs";
 import { News, noticeText, TOLD } from "./news.mjs";
 import { named, PlanError } from "./plan-error.mjs";
 import { probe } from "./overlaps.mjs";
@@ -24,6 +25,7 @@ const MOST_LIVE = 32;
 /** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
 /** @typedef {{ended: boolean, changedAt: number, about: any}} Known ended: nothing of it is left to be done */
 /** @typedef {{cli: string, sdk: string}} Cli */
+/** @typedef {import("./mistakes.mjs").Mistake} Mistake */
 /**
  * A session; without an id: a person at a terminal, its PATH, and the CLI on it.
  * @typedef {{id: string, cwd: string, path?: string, cli?: Cli}} Asker
@@ -298,13 +300,13 @@ export class Plans {
   }
 
   /**
-   * @param {Record<string, any>} given as docs/plans.md has it @param {Asker} asker @param {string} [planId]
+   * @param {Record<string, any>} given as docs/plans.md has it @param {Asker} asker
+   * @param {{planId?: string, found?: Mistake[]}} [how] found: what is wrong already
    * @returns {Promise<{planId: string, notes: string[]}>}
    */
-  async create(given, asker, planId = newId()) {
-    await this.ask({ input: "check", plan: given });
+  async create(given, asker, { planId = newId(), found } = {}) {
+    const { facts, notes } = await preparedPlan(this, given, asker, found);
     this.#requireRoom();
-    const { facts, notes } = await this.making.prepare(given, asker);
     await this.making.requireAll(given, asker);
     await this.adopt(planId, { input: "create", plan: given, facts });
     this.leftovers.look(facts.repo);
@@ -334,8 +336,7 @@ export class Plans {
 
   /** Whether it could be made; nothing is. @param {Record<string, any>} given @param {Asker} asker */
   async validate(given, asker) {
-    await this.ask({ input: "check", plan: given });
-    const { notes } = await this.making.prepare(given, asker);
+    const { notes } = await preparedPlan(this, given, asker);
     return { notes };
   }
 
@@ -344,9 +345,10 @@ export class Plans {
     return this.making.requireOwn(this.view({ view: "plan", planId }).facts, asker);
   }
 
-  /** @param {string} planId @param {unknown[]} nodes @param {Asker} asker */
-  async add(planId, nodes, asker) {
+  /** @param {string} planId @param {unknown[]} nodes @param {Asker} asker @param {Mistake[]} [known] what is wrong already */
+  async add(planId, nodes, asker, known) {
     await this.requireOwn(planId, asker);
+    await checkNodes(this, { planId, nodes }, asker, known);
     await this.making.requireAll({ nodes }, asker);
     await this.ask({ input: "add", planId, nodes });
   }

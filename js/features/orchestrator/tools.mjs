@@ -6,7 +6,8 @@ import { fitted } from "./fitted.mjs";
 import { outcomeText } from "./news.mjs";
 import { attemptsOf, diffSoFar, nodeView, picked } from "./node-view.mjs";
 import { PlanError, problemText } from "./plan-error.mjs";
-import { NODE_KEYS, PLAN_KEYS } from "./parameters.mjs";
+import { unknownFields } from "./mistakes.mjs";
+import { JOB_KEYS, NODE_KEYS, PLAN_KEYS } from "./parameters.mjs";
 import { attemptOf, wholeLog } from "./phase-logs.mjs";
 
 const MOST_ANSWER = 31_000;
@@ -179,6 +180,16 @@ function groupOf(plans, planId, group) {
   );
 }
 
+/** The node is the arguments themselves. @template T @param {Promise<T>} made @returns {Promise<T>} */
+const withOwnPaths = (made) =>
+  made.catch((error) => {
+    for (const problem of error.detail?.problems ?? []) {
+      problem.path = problem.path.replace(/^nodes\[0\]\.?/, "");
+      delete problem.node;
+    }
+    throw error;
+  });
+
 /**
  * By tool, what it does. `planId` is there already where the tool has one.
  * @type {Record<string, (plans: Plans, args: any, asker: Asker, signal?: AbortSignal) => unknown>}
@@ -187,9 +198,11 @@ export const HANDLERS = {
   create_copilot_plan: async (plans, args, asker) =>
     madeAnswer(plans, await plans.create(args, asker)),
   create_copilot_job: async (plans, args, asker) => {
-    const node = { ...picked(args, NODE_KEYS), id: args.id ?? "job" };
-    const plan = { ...picked(args, PLAN_KEYS), nodes: [node] };
-    return madeAnswer(plans, await plans.create(plan, asker));
+    const found = unknownFields(args, JOB_KEYS);
+    const known = picked(args, JOB_KEYS);
+    const node = { ...picked(known, NODE_KEYS), id: args.id ?? "job" };
+    const plan = { ...picked(known, PLAN_KEYS), nodes: [node] };
+    return madeAnswer(plans, await withOwnPaths(plans.create(plan, asker, { found })));
   },
   get_copilot_plan_status: (plans, { planId, nodes, cursor }) =>
     statusOf(plans, planId, { nodes, cursor }),
@@ -219,11 +232,13 @@ export const HANDLERS = {
   }),
   retry_copilot_plan: (plans, { planId, ...how }) => retryAll(plans, planId, how),
   create_copilot_node: async (plans, { planId, ...node }, asker) => {
-    await plans.add(planId, [node], asker);
+    await withOwnPaths(plans.add(planId, [node], asker));
     return nodeView(plans, planId, node.id);
   },
-  add_copilot_nodes: async (plans, { planId, nodes }, asker) => {
-    await plans.add(planId, nodes, asker);
+  add_copilot_nodes: async (plans, { planId, nodes, ...rest }, asker) => {
+    if (!Array.isArray(nodes))
+      throw new PlanError("INVALID_PLAN", "`nodes` is not a list of nodes");
+    await plans.add(planId, nodes, asker, unknownFields(rest, ["planId", "nodes"]));
     return statusOf(plans, planId);
   },
   list_copilot_nodes: (plans, { planId, cursor = "0", ...filter }) => {
@@ -252,6 +267,8 @@ export const HANDLERS = {
   cancel_copilot_group: (plans, { planId, group }) => cancelGroup(plans, planId, group),
 };
 
+/** Those whose arguments no schema has checked. */
+const NEED_PLAN = ["create_copilot_node", "add_copilot_nodes"];
 const NOT_FOUND = ["UNKNOWN_PLAN", "UNKNOWN_NODE", "UNKNOWN_GROUP"];
 
 /** What the model reads: everything that is wrong, each with its place. @param {any} error @returns {unknown} */
@@ -269,6 +286,9 @@ function failureOf(error) {
 
 /** @param {Plans} plans @param {string} name @param {any} args @param {Asker} asker @param {AbortSignal} [signal] */
 export async function serve(plans, name, args, asker, signal) {
+  if (args.planId === undefined && NEED_PLAN.includes(name)) {
+    throw new PlanError("INVALID_PLAN", "`planId` is missing; list_copilot_plans has ids");
+  }
   const given =
     args.planId === undefined ? args : { ...args, planId: await plans.require(args.planId) };
   return HANDLERS[name](plans, given, asker, signal);

@@ -107,7 +107,7 @@ test("a tool that nobody has, one of tap's own, and one that the rules deny are 
     ask("create_copilot_plan", { name: "x", nodes: [{ id: "a", work: { type: "tool", tool } }] });
   assert.match(
     (await make("write_nothing")).text,
-    /UNKNOWN_TOOL.*write_nothing; there are: write_note/s,
+    /UNKNOWN_TOOL.*\nnodes\[0\]\.work\.tool: no provider of the session has write_nothing; there are: write_note \(node a\)/,
   );
   assert.match((await make("create_copilot_plan")).text, /UNKNOWN_TOOL/);
   const lent = await ask("create_copilot_plan", {

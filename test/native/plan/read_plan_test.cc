@@ -218,6 +218,24 @@ TEST(ReadPlan, AnIdThatAGroupOfThePlanHasIsRefusedForAnAddedNode) {
   EXPECT_EQ(rig.add("[" + nodeText("front") + "," + nodeText("b", {}, R"("group":"g")") + "]"), "");
 }
 
+TEST(ReadPlan, AddedNodesHaveAllTheirMistakesNamedAndACheckAddsNothing) {
+  PlanRig rig;
+  ASSERT_EQ(rig.create(planText({nodeText("a")})), "");
+  const std::string nodes = "[" + nodeText("x", {}, R"("wrok":"true")") + "," +
+                            nodeText("y", {"z"}) + "," + nodeText("v", {"w"}) + "," +
+                            nodeText("w", {"v"}) + "]";
+  const std::string all = rig.add(nodes);
+  for (const char* part : {"nodes[0].wrok", "nodes[1].dependencies[0]", "a cycle"}) {
+    EXPECT_NE(all.find(part), std::string::npos) << part;
+  }
+  Problems problems;
+  EXPECT_TRUE(rig.engine().checkNodes("p", nodes, problems));
+  EXPECT_EQ(problems.json(), all);
+  Problems none;
+  EXPECT_FALSE(rig.engine().checkNodes("p", "[" + nodeText("b", {"a"}) + "]", none));
+  EXPECT_EQ(rig.plan().size(), 1U);
+}
+
 TEST(ReadDuration, TakesUnitsAndSeconds) {
   EXPECT_EQ(readDuration("250ms"), Millis(250));
   EXPECT_EQ(readDuration("90"), Millis(90'000));

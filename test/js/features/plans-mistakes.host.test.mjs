@@ -1,0 +1,84 @@
+// What the tools of plans say of mistakes: all of them at once, each with its place and a correction.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { plansRig } from "./plans-rig.mjs";
+
+const one = [{ id: "a", work: "true", expectsNoChanges: true }];
+
+/** @param {any} answer @param {string[]} paths @returns {string[]} those of which it says nothing */
+const missing = ({ text }, paths) => {
+  const lines = String(text).split("\n");
+  return paths.filter((path) => !lines.some((line) => line.startsWith(`${path}: `)));
+};
+
+test("all mistakes of a plan are told at once: the engine's, and those of the repository and the session", async (t) => {
+  const { ask } = await plansRig(t);
+  const agent = { type: "agent", instructions: "x" };
+  const wrong = await ask("create_copilot_plan", {
+    ...{ name: 5, maxParalell: 3, maxParallel: "3", baseBranch: "nope", targetBranch: "a..b" },
+    env: { LD_PRELOAD: "/x.so" },
+    nodes: [
+      { id: "a", work: { type: "tool", tool: "nothing" }, timeout: "soon" },
+      { id: "b", wrok: "true", dependencies: ["c"] },
+      { id: "c", work: { ...agent, tools: ["none"] } },
+      { id: "d", work: { type: "process", executable: "x", env: { PATH: "/x" } } },
+      { id: "e", work: "true", dependencies: ["f"] },
+      { id: "f", work: "true", dependencies: ["e"] },
+    ],
+  });
+  const paths = [
+    ...["name", "maxParalell", "maxParallel", "baseBranch", "targetBranch", "env.LD_PRELOAD"],
+    ...["nodes[0].work.tool", "nodes[0].timeout", "nodes[1].wrok", "nodes[2].work.tools[0]"],
+    ...["nodes[3].work.env.PATH", "nodes[4].dependencies"],
+  ];
+  assert.deepEqual(missing(wrong, paths), [], wrong.text);
+  assert.match(wrong.text, /INVALID_PLAN: the plan is not valid\n/);
+  assert.match(wrong.text, /maxParalell: is not a field here\. Did you mean "maxParallel"\?/);
+  assert.match((await ask("create_copilot_plan", {})).text, /\nname: .*\nnodes: /);
+});
+
+test("a single mistake has its own code", async (t) => {
+  const { ask } = await plansRig(t);
+  const make = (/** @type {object} */ plan) =>
+    ask("create_copilot_plan", { name: "x", nodes: one, startPaused: true, ...plan });
+  assert.match((await make({ baseBranch: "nope" })).text, /UNKNOWN_BRANCH: There is no branch/);
+});
+
+test("a job and a node have their mistakes at the paths of their arguments", async (t) => {
+  const { ask, create } = await plansRig(t);
+  const job = await ask("create_copilot_job", {
+    ...{ work: { type: "shel" }, task: "x", dependencies: ["a"], maxParallel: 2 },
+  });
+  assert.deepEqual(
+    missing(job, ["name", "work.type", "task", "dependencies", "maxParallel"]),
+    [],
+    job.text,
+  );
+  const planId = await create({
+    startPaused: true,
+    nodes: [{ ...one[0], group: "front/end" }],
+  });
+  const node = (/** @type {object} */ more) => ask("create_copilot_node", { planId, ...more });
+  const two = await node({ id: "b b", dependencies: ["x"], work: { type: "tool", tool: "no" } });
+  assert.deepEqual(missing(two, ["id", "dependencies[0]", "work.tool"]), [], two.text);
+  assert.match((await node({ id: "front", work: "true" })).text, /\nid: "front" is a group/);
+  assert.match((await ask("create_copilot_node", { id: "b" })).text, /`planId` is missing/);
+  const add = (/** @type {unknown} */ nodes, more = {}) =>
+    ask("add_copilot_nodes", { planId, nodes, ...more });
+  const nodes = [
+    { id: "b", wrok: "true" },
+    { id: "c", work: "true", dependencies: ["d"] },
+    { id: "d", work: "true", dependencies: ["c"] },
+  ];
+  const wrong = await add(nodes, { noeds: [] });
+  assert.deepEqual(
+    missing(wrong, ["nodes[0].wrok", "nodes[1].dependencies", "noeds"]),
+    [],
+    wrong.text,
+  );
+  assert.match((await add({})).text, /`nodes` is not a list/);
+  const { total } = await ask("get_copilot_plan_status", { planId });
+  assert.equal(total, 1);
+  assert.equal((await node({ id: "b", work: "true" })).id, "b");
+});
