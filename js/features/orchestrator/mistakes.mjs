@@ -3,7 +3,7 @@
 import { refusedVariable } from "../../base/refused-variables.mjs";
 import { suggestion } from "../../base/suggestion.mjs";
 import { visible } from "../../base/visible.mjs";
-import { missingTools } from "./node-tools.mjs";
+import { missingTools, ownTools } from "./node-tools.mjs";
 import { named, PlanError } from "./plan-error.mjs";
 
 const MOST = 50;
@@ -63,7 +63,7 @@ export async function toolMistakes(nodes, list) {
   const all = worksOf(nodes).flatMap(({ path, work }) => toolsIn(work, path));
   const there = all.length > 0 ? await list() : undefined;
   return all.flatMap(({ path, name }) => {
-    const message = there ? missingTools(there, [name]) : "";
+    const message = there ? missingTools(there, [name]) : ownTools([name]);
     return message ? [{ path, code: "UNKNOWN_TOOL", message }] : [];
   });
 }

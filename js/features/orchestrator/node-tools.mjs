@@ -1,6 +1,8 @@
 // Tools of providers in a plan: one that does the work of a phase, and those that are lent to an agent.
 
+import { TOOLS_OF_TAP } from "../../base/status-tool.mjs";
 import { visible } from "../../base/visible.mjs";
+import { TOOLS } from "./parameters.mjs";
 import { lastLinesOf, PhaseFailed } from "./phase-ends.mjs";
 
 /** In a text of `args`: the worktree of the node. */
@@ -32,6 +34,8 @@ async function sessionOf(run) {
  * @param {NodeRun} run @param {{tool: string, args?: object}} work @param {string} phase @param {number} timeoutMs
  */
 export async function toolWork(run, { tool, args = {} }, phase, timeoutMs) {
+  const own = ownTools([tool]);
+  if (own) throw new PhaseFailed("UNKNOWN_TOOL", own);
   const given = filled(args, run.worktree.path);
   await run.requirePermission({ tool, args: given });
   const session = await sessionOf(run);
@@ -49,9 +53,20 @@ export async function toolWork(run, { tool, args = {} }, phase, timeoutMs) {
   throw new PhaseFailed("TOOL", `The tool ${tool} failed (${code}): ${text}`, detail);
 }
 
+/** @param {string} name */
+const isOwn = (name) => TOOLS_OF_TAP.has(name) || Object.hasOwn(TOOLS, name);
+
+/** @param {string[]} names @returns {string} which of them are tap's own; "": none */
+export function ownTools(names) {
+  const own = names.filter(isOwn);
+  return own.length === 0 ? "" : `${own.join(", ")}: tap's own tools can neither work nor be lent`;
+}
+
 /** @param {ProviderTool[]} there @param {string[]} names @returns {string} which of them are missing; "": none */
 export function missingTools(there, names) {
-  const known = there.map(({ name }) => name);
+  const own = ownTools(names);
+  if (own) return own;
+  const known = there.map(({ name }) => name).filter((name) => !isOwn(name));
   const missing = [...new Set(names)].filter((name) => !known.includes(name)).map(visible);
   if (missing.length === 0) return "";
   const which = known.length > 0 ? known.slice(0, 20).map(visible).join(", ") : "none";

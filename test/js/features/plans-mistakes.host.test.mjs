@@ -21,7 +21,7 @@ test("all mistakes of a plan are told at once: the engine's, and those of the re
     nodes: [
       { id: "a", work: { type: "tool", tool: "nothing" }, timeout: "soon" },
       { id: "b", wrok: "true", dependencies: ["c"] },
-      { id: "c", work: { ...agent, tools: ["none"] } },
+      { id: "c", work: { ...agent, tools: ["tap_status"] } },
       { id: "d", work: { type: "process", executable: "x", env: { PATH: "/x" } } },
       { id: "e", work: "true", dependencies: ["f"] },
       { id: "f", work: "true", dependencies: ["e"] },

@@ -109,7 +109,10 @@ test("a tool that nobody has, one of tap's own, and one that the rules deny are 
     (await make("write_nothing")).text,
     /UNKNOWN_TOOL.*\nnodes\[0\]\.work\.tool: no provider of the session has write_nothing; there are: write_note \(node a\)/,
   );
-  assert.match((await make("create_copilot_plan")).text, /UNKNOWN_TOOL/);
+  for (const name of ["tap_status", "tap_tools", "create_copilot_plan"]) {
+    const { text } = await make(name);
+    assert.match(text, /UNKNOWN_TOOL.*\n.*: tap's own tools can neither work nor be lent/, name);
+  }
   const lent = await ask("create_copilot_plan", {
     name: "x",
     nodes: [{ id: "a", work: { type: "agent", instructions: "go", tools: ["nothing"] } }],
