@@ -2,7 +2,7 @@
 
 import { bySessionUse } from "../../base/inspection.mjs";
 import { WorkConsent } from "../../base/work-consent.mjs";
-import { Collected, refusedVariables, toolMistakes, worksOf } from "./mistakes.mjs";
+import { Collected, folderMistakes, refusedVariables, toolMistakes, worksOf } from "./mistakes.mjs";
 import { PlanError } from "./plan-error.mjs";
 import { requireUnprotected } from "./protected.mjs";
 import { budgetQuestion, questionOf } from "./question.mjs";
@@ -80,7 +80,8 @@ export class Making {
     const collected = new Collected();
     const repository = await this.#repositoryOf(git, given, asker, collected);
     const seen = repository && (await this.#inRepository(git, repository, given, collected, valid));
-    const found = [...collected.found, ...(await this.mistakesIn(given, asker))];
+    const root = repository?.root;
+    const found = [...collected.found, ...(await this.mistakesIn(given, asker, root))];
     if (!valid || found.length > 0 || !repository || !seen?.base || !seen.usable) return { found };
     const { base, target, tip } = seen;
     const { changed } = seen.usable;
@@ -139,14 +140,18 @@ export class Making {
 
   /**
    * What the engine does not know of.
-   * @param {Record<string, any>} given @param {Asker} asker
+   * @param {Record<string, any>} given @param {Asker} asker @param {string} [root] of the checkout
    * @returns {Promise<Mistake[]>}
    */
-  async mistakesIn(given, { id }) {
+  async mistakesIn(given, { id }, root) {
+    const git = await this.#services.worktree.use();
     const list = () => (id === "" ? undefined : this.#services.tools.list({ session: id }));
     return [
       ...(id === "" ? [] : refusedVariables(given)),
       ...(await toolMistakes(given.nodes, list)),
+      ...(root === undefined
+        ? []
+        : await folderMistakes(given.nodes, (folders) => git.resolveFolders(root, folders))),
     ];
   }
 

@@ -68,6 +68,27 @@ export async function toolMistakes(nodes, list) {
   });
 }
 
+/**
+ * Folders that no agent may write in. One that is not there yet may be there later.
+ * @param {unknown} nodes @param {(folders: string[]) => Promise<unknown>} resolve @returns {Promise<Mistake[]>}
+ */
+export async function folderMistakes(nodes, resolve) {
+  /** @type {Mistake[]} */
+  const found = [];
+  for (const { path, work } of worksOf(nodes)) {
+    const folders = Array.isArray(work?.allowedFolders) ? work.allowedFolders : [];
+    for (const [at, folder] of folders.slice(0, MOST).entries()) {
+      if (typeof folder !== "string") continue;
+      await resolve([folder]).catch((error) => {
+        if (error.code !== "OUTSIDE") return;
+        const message = error.message.replace(/^allowedFolders: /, "");
+        found.push({ path: `${path}.allowedFolders[${at}]`, code: "OUTSIDE", message });
+      });
+    }
+  }
+  return found;
+}
+
 /** @param {object} args @param {readonly string[]} known @returns {Mistake[]} */
 export const unknownFields = (args, known) =>
   Object.keys(args)
@@ -141,6 +162,7 @@ export async function preparedPlan(plans, given, asker, known = []) {
 /** @param {Plans} plans @param {{planId: string, nodes: unknown[]}} given @param {Asker} asker @param {Mistake[]} [known] */
 export async function checkNodes(plans, { planId, nodes }, asker, known = []) {
   const refused = await refusalOf(plans, { input: "check-nodes", planId, nodes });
-  const found = await plans.making.mistakesIn({ nodes }, asker);
+  const { repo } = plans.view({ view: "plan", planId }).facts;
+  const found = await plans.making.mistakesIn({ nodes }, asker, repo);
   refuse(refused, [...known, ...found], nodes);
 }

@@ -21,7 +21,7 @@ test("all mistakes of a plan are told at once: the engine's, and those of the re
     nodes: [
       { id: "a", work: { type: "tool", tool: "nothing" }, timeout: "soon" },
       { id: "b", wrok: "true", dependencies: ["c"] },
-      { id: "c", work: { ...agent, tools: ["tap_status"] } },
+      { id: "c", work: { ...agent, allowedFolders: ["..", "."], tools: ["tap_status"] } },
       { id: "d", work: { type: "process", executable: "x", env: { PATH: "/x" } } },
       { id: "e", work: "true", dependencies: ["f"] },
       { id: "f", work: "true", dependencies: ["e"] },
@@ -30,11 +30,16 @@ test("all mistakes of a plan are told at once: the engine's, and those of the re
   const paths = [
     ...["name", "maxParalell", "maxParallel", "baseBranch", "targetBranch", "env.LD_PRELOAD"],
     ...["nodes[0].work.tool", "nodes[0].timeout", "nodes[1].wrok", "nodes[2].work.tools[0]"],
+    ...["nodes[2].work.allowedFolders[0]", "nodes[2].work.allowedFolders[1]"],
     ...["nodes[3].work.env.PATH", "nodes[4].dependencies"],
   ];
   assert.deepEqual(missing(wrong, paths), [], wrong.text);
   assert.match(wrong.text, /INVALID_PLAN: the plan is not valid\n/);
   assert.match(wrong.text, /maxParalell: is not a field here\. Did you mean "maxParallel"\?/);
+  assert.match(
+    wrong.text,
+    /\n.*allowedFolders\[1\]: "\." has your own checkout in it\. .* \(node c\)/,
+  );
   assert.match((await ask("create_copilot_plan", {})).text, /\nname: .*\nnodes: /);
 });
 
@@ -43,6 +48,9 @@ test("a single mistake has its own code", async (t) => {
   const make = (/** @type {object} */ plan) =>
     ask("create_copilot_plan", { name: "x", nodes: one, startPaused: true, ...plan });
   assert.match((await make({ baseBranch: "nope" })).text, /UNKNOWN_BRANCH: There is no branch/);
+  const folders = { type: "agent", instructions: "x", allowedFolders: ["."] };
+  const outside = await make({ nodes: [{ id: "a", work: folders }] });
+  assert.match(outside.text, /OUTSIDE: .*\nnodes\[0\]\.work\.allowedFolders\[0\]: /);
 });
 
 test("a job and a node have their mistakes at the paths of their arguments", async (t) => {
