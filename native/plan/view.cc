@@ -177,6 +177,25 @@ void writeNode(json::Writer& writer, const Plan& plan, NodeIndex index) {
   return kind == WorkKind::Agent ? kAgentTimeout : kOtherTimeout;
 }
 
+[[nodiscard]] bool isAbout(std::string_view overlap, std::string_view id) {
+  const json::Value value{json::Kind::Object, overlap};
+  return std::ranges::any_of(std::array{"node", "other"}, [&](std::string_view side) {
+    const auto node = json::find(value, side);
+    return node && node->kind == json::Kind::String && json::decodeString(*node) == id;
+  });
+}
+
+// Those of one node; without an id all.
+void writeOverlaps(json::Writer& writer, const Plan& plan, std::string_view id = {}) {
+  bool any = false;
+  for (const std::string& overlap : plan.overlaps()) {
+    if (!id.empty() && !isAbout(overlap, id)) continue;
+    if (!std::exchange(any, true)) writer.key("overlaps").beginArray();
+    writer.raw(overlap);
+  }
+  if (any) writer.endArray();
+}
+
 void writeEffect(json::Writer& writer, const Engine& engine, const RunPhase& effect) {
   const Plan& plan = *engine.find(effect.plan);
   const Node& node = plan.node(effect.node);
@@ -268,11 +287,7 @@ std::string planJson(std::string_view id, const Plan& plan) {
   writeUsage(writer, plan.usage());
   writer.key("landed");
   writeChanges(writer, plan.landedChanges());
-  if (!plan.overlaps().empty()) {
-    writer.key("overlaps").beginArray();
-    for (const std::string& overlap : plan.overlaps()) writer.raw(overlap);
-    writer.endArray();
-  }
+  writeOverlaps(writer, plan);
   writer.rawField("facts", plan.facts()).endObject();
   return out;
 }
@@ -307,7 +322,9 @@ std::string nodeJson(const Plan& plan, NodeIndex index, bool isBusy) {
   writer.field("busy", isBusy).key("attempts").beginArray();
   const auto& attempts = plan.node(index).attempts;
   for (size_t i = 0; i < attempts.size(); ++i) writeAttempt(writer, attempts[i], i + 1);
-  writer.endArray().endObject();
+  writer.endArray();
+  writeOverlaps(writer, plan, plan.node(index).spec.id);
+  writer.endObject();
   return out;
 }
 

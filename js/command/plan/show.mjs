@@ -103,6 +103,15 @@ function showProcesses(output, all, of, inset = "  ") {
   }
 }
 
+/** @param {any} node @returns {string} which others change the same files */
+const overlapText = ({ id, overlaps = [] }) =>
+  overlaps
+    .map(
+      (/** @type {any} */ { node, other, files }) =>
+        `${files.join(", ")} with ${inLine(node === id ? other : node)}`,
+    )
+    .join("; ");
+
 /** What is known of a node, by name; "" is left out. @param {any} node @returns {[string, string][]} */
 function factsOf({ evidence, tested, workSummary: own, aggregatedWorkSummary: all, ...node }) {
   const commits = [node.baseCommit, node.completedCommit].filter(Boolean);
@@ -115,6 +124,7 @@ function factsOf({ evidence, tested, workSummary: own, aggregatedWorkSummary: al
     ["tested", tested ? `tree ${tested.tree.slice(0, 10)} with ${tested.command}` : ""],
     ["usage", usageText(node.metrics)],
     ["last line", node.lastLine ?? ""],
+    ["overlaps", overlapText(node)],
     ["evidence", evidence?.summary ?? ""],
   ];
 }

@@ -80,6 +80,16 @@ function madeAnswer(plans, { planId, notes }) {
   );
 }
 
+/** @param {{id: string, overlaps?: any[]}} node @returns {{node: string, files: string[]}[]} others that change the same */
+const overlapsOf = ({ id, overlaps = [] }) =>
+  overlaps.map(({ node, other, files }) => ({ node: node === id ? other : node, files }));
+
+/** Of a conflict whose other side is known by its files only. @param {ReturnType<typeof overlapsOf>} overlaps @param {string} nodeId @param {string[]} files */
+function inConflict(overlaps, nodeId, files) {
+  const others = overlaps.filter((one) => one.files.some((file) => files.includes(file)));
+  return others.length > 0 ? [nodeId, ...new Set(others.map(({ node }) => node))] : undefined;
+}
+
 /** @param {Plans} plans @param {string} planId @param {string} nodeId */
 async function failureContext(plans, planId, nodeId) {
   const node = plans.view({ view: "node", planId, nodeId });
@@ -89,13 +99,16 @@ async function failureContext(plans, planId, nodeId) {
     const why = node.error ? `: it ${node.error}` : "";
     throw new PlanError("WRONG_STATE", `node ${nodeId} has not failed: it is ${node.status}${why}`);
   }
-  const { error, exitCode, lastLines, files, nodes } = failed.detail ?? {};
+  const { error, exitCode = null, lastLines = "", files, ...detail } = failed.detail ?? {};
+  const overlaps = overlapsOf(node);
+  const nodes = detail.nodes ?? (files && inConflict(overlaps, nodeId, files));
   const facts = Object.assign({}, ...last.steps);
   const { git, repository } = await plans.openPlan(planId);
   const diff = await diffSoFar(git, repository, node, { mostBytes: MOST_DIFF });
   return {
     ...{ nodeId, phase: failed.phase, error, exitCode, lastLines, files, nodes },
     ...{ diff: visibleLines(diff?.text ?? ""), dependencies: node.dependencies },
+    ...(overlaps.length > 0 && { overlaps }),
     worktreePath: facts.worktree?.path,
     next: "retry_copilot_node goes on from this phase; from: start does all of it again.",
   };

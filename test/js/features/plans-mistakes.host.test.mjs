@@ -90,3 +90,34 @@ test("a job and a node have their mistakes at the paths of their arguments", asy
   assert.equal(total, 1);
   assert.equal((await node({ id: "b", work: "true" })).id, "b");
 });
+
+test("why a node failed has the same fields for each failure, and what changes the same besides", async (t) => {
+  const { ask, create, ended, git } = await plansRig(t);
+  const nodes = [
+    { id: "none", work: "true" },
+    { id: "exits", work: "echo said; exit 3" },
+    { id: "left", work: "echo left > same.txt" },
+    { id: "right", work: "echo right > same.txt" },
+    { id: "both", dependencies: ["left", "right"] },
+  ];
+  const planId = await create({ nodes });
+  await ended(planId);
+  const why = (/** @type {string} */ nodeId, plan = planId) =>
+    ask("get_copilot_node_failure_context", { planId: plan, nodeId });
+  const none = await why("none");
+  assert.deepEqual([none.error.code, none.exitCode, none.lastLines], ["NO_EVIDENCE", null, ""]);
+  const exits = await why("exits");
+  assert.deepEqual([exits.exitCode, exits.lastLines], [3, "said"]);
+  const both = await why("both");
+  assert.deepEqual([both.error.code, both.exitCode, both.lastLines], ["MERGE_CONFLICT", null, ""]);
+  assert.deepEqual([both.files, both.nodes.toSorted()], [["same.txt"], ["left", "right"]]);
+
+  git("branch", "out");
+  const landing = await create({ targetBranch: "out", maxParallel: 1, nodes: nodes.slice(2, 4) });
+  const { nodes: seen } = await ended(landing);
+  const failed = seen.find((/** @type {any} */ { status }) => status === "failed").id;
+  const other = failed === "left" ? "right" : "left";
+  const conflict = await why(failed, landing);
+  assert.deepEqual(conflict.overlaps, [{ node: other, files: ["same.txt"] }]);
+  assert.deepEqual(conflict.nodes, [failed, other]);
+});

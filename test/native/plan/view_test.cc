@@ -86,6 +86,19 @@ TEST(PlanView, UsageAddsUpByModel) {
                   R"("models":[{"model":"m","input":14,"output":4,"cached":10}]})"));
 }
 
+TEST(PlanView, ANodeHasItsOwnOverlaps) {
+  PlanRig rig;
+  ASSERT_EQ(rig.create(planText({nodeText("a"), nodeText("b"), nodeText("c")})), "");
+  Batch batch;
+  rig.engine().overlap("p", "a", R"({"node":"a","other":"b","files":["x"]})", rig.now, batch);
+  const auto of = [&rig](NodeIndex node) { return nodeJson(rig.plan(), node, false); };
+  const std::string overlaps = R"("overlaps":[{"node":"a","other":"b","files":["x"]}])";
+  EXPECT_TRUE(has(of(0), overlaps));
+  EXPECT_TRUE(has(of(1), overlaps));
+  EXPECT_FALSE(has(of(2), "overlaps"));
+  EXPECT_TRUE(has(planJson("p", rig.plan()), overlaps));
+}
+
 TEST(PlanView, TheAdviceForASpentBudgetIsByWhatWasSpent) {
   PlanRig rig;
   ASSERT_EQ(rig.create(planText({nodeText("a", {}, R"("work":"@agent x")"),
