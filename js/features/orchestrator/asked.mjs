@@ -5,7 +5,7 @@ import { health } from "./health.mjs";
 import { exportPlan, importPlan } from "./importing.mjs";
 import { outcomeText } from "./news.mjs";
 import { attemptsOf, diffSince, diffSoFar, nodeView } from "./node-view.mjs";
-import { attemptOf, wholeLog } from "./phase-logs.mjs";
+import { attemptOf, requireAttempt, requirePhase, wholeLog } from "./phase-logs.mjs";
 import { HANDLERS, serve } from "./tools.mjs";
 
 const MOST_DIFF = 2 * 1024 * 1024;
@@ -85,6 +85,8 @@ async function printed(plans, { planId, nodeId }) {
  */
 async function logs(plans, { planId, nodeId, phase, attempt, from, most }) {
   const node = plans.view({ view: "node", planId, nodeId });
+  if (phase !== undefined) requirePhase(phase);
+  requireAttempt(node, attempt);
   const all = node.attempts.flatMap((/** @type {any} */ one) =>
     one.phases.map((/** @type {any} */ { phase: name, status }) => ({
       attempt: one.attempt,

@@ -62,10 +62,11 @@ const PAGE = {
   nodes: { type: "array", items: TEXT, description: "Only these." },
   cursor: described("Of the answer before."),
 };
+export const PHASE_NAMES = "merge-fi prechecks work commit postchecks merge-ri".split(" ");
 const FILTER = {
   status: { enum: "pending ready scheduled running succeeded failed blocked canceled".split(" ") },
   group: TEXT,
-  phase: { enum: "merge-fi prechecks work commit postchecks merge-ri".split(" ") },
+  phase: { enum: PHASE_NAMES },
 };
 const PLAN_STATUSES = "pending running paused succeeded failed partial canceled".split(" ");
 
@@ -117,7 +118,7 @@ export const TOOLS = /** @type {Record<string, [string, object]>} */ ({
   get_copilot_node_details: ["A node with its evidence, metrics and summaries.", OF_NODE],
   get_copilot_node_logs: [
     "The last output of a node's phase.",
-    object({ ...PLAN, nodeId: TEXT, phase: TEXT, attempt: { type: "integer" } }, [
+    object({ ...PLAN, nodeId: TEXT, phase: FILTER.phase, attempt: { type: "integer" } }, [
       "planId",
       "nodeId",
     ]),

@@ -1,5 +1,10 @@
 // The logs of a node's phases: what its programs and agents print, and what tap itself has done.
 
+import { suggestion } from "../../base/suggestion.mjs";
+import { visible } from "../../base/visible.mjs";
+import { PHASE_NAMES } from "./parameters.mjs";
+import { PlanError } from "./plan-error.mjs";
+
 const MOST_READ = 256 * 1024;
 
 /** @typedef {import("./plans.mjs").Plans} Plans */
@@ -22,6 +27,25 @@ export function doneText({ baseCommit, worktreePath, commit, changes, landed, un
 /** A line of an agent. @param {{kind: string, text: string, tool?: string}} event hostile */
 export const eventText = ({ kind, tool = "", text }) =>
   kind === "tool" ? `${tool}: ${text}` : kind === "refused" ? `refused: ${text}` : text;
+
+/** @param {string} phase as somebody has named it */
+export function requirePhase(phase) {
+  if (PHASE_NAMES.includes(phase)) return;
+  const text = `there is no phase "${visible(phase).slice(0, 64)}": ${suggestion(phase, PHASE_NAMES)}`;
+  throw new PlanError("UNKNOWN_PHASE", text);
+}
+
+/** @param {Record<string, any>} node with attempts @param {number} [attempt] as somebody has named it */
+export function requireAttempt({ id, attempts }, attempt) {
+  if (attempt === undefined || (attempt >= 1 && attempt <= Math.max(1, attempts.length))) return;
+  const there =
+    attempts.length === 0
+      ? "it has not begun"
+      : attempts.length === 1
+        ? "there is attempt 1"
+        : `there are 1 to ${attempts.length}`;
+  throw new PlanError("UNKNOWN_ATTEMPT", `node ${id} has no attempt ${attempt}: ${there}`);
+}
 
 /** In which attempt a phase was last carried out, at the latest in that one. @param {Record<string, any>} node @param {string} phase @param {number} attempt */
 export function attemptOf(node, phase, attempt) {

@@ -8,7 +8,7 @@ import { attemptsOf, diffSoFar, nodeView, picked } from "./node-view.mjs";
 import { PlanError, problemText } from "./plan-error.mjs";
 import { unknownFields } from "./mistakes.mjs";
 import { JOB_KEYS, NODE_KEYS, PLAN_KEYS } from "./parameters.mjs";
-import { attemptOf, wholeLog } from "./phase-logs.mjs";
+import { attemptOf, requireAttempt, requirePhase, wholeLog } from "./phase-logs.mjs";
 
 const MOST_ANSWER = 31_000;
 const PAGE = 100;
@@ -21,6 +21,13 @@ const MOST_LOG = 16_000;
 
 /** @param {object} answer */
 const text = (answer) => JSON.stringify(answer);
+
+/** @param {string} cursor @returns {number} */
+function placeOf(cursor) {
+  if (/^\d{1,9}$/.test(cursor)) return Number(cursor);
+  const why = `cursor: "${visible(cursor).slice(0, 64)}" is not that of an answer; without it you get the first nodes`;
+  throw new PlanError("UNKNOWN_CURSOR", why);
+}
 
 /**
  * As many nodes as have room.
@@ -43,7 +50,7 @@ function bounded(answer, nodes, { total, from }) {
 /** @param {Plans} plans @param {string} planId @param {Record<string, any>} [asked] */
 export function statusOf(plans, planId, { nodes, cursor = "0", ...filter } = {}) {
   const { facts, ...plan } = plans.view({ view: "plan", planId });
-  const from = /^\d+$/.test(cursor) ? Number(cursor) : 0;
+  const from = placeOf(cursor);
   const answer = {
     ...plan,
     baseBranch: facts.baseBranch,
@@ -117,10 +124,12 @@ async function failureContext(plans, planId, nodeId) {
 /** @param {Plans} plans @param {string} planId @param {string} nodeId @param {{phase?: string, attempt?: number}} [asked] without a phase: of all */
 async function logsOf(plans, planId, nodeId, { phase, attempt } = {}) {
   const node = plans.view({ view: "node", planId, nodeId });
+  requireAttempt(node, attempt);
   if (phase === undefined) {
     const whole = await wholeLog(plans, planId, node, { attempt, most: MOST_LOG });
     return { nodeId, phase: node.phase, ...whole, text: visibleLines(whole.text) };
   }
+  requirePhase(phase);
   const number = attempt ?? attemptOf(node, phase, node.attempt ?? 1);
   const name = `${node.id}-${number}-${phase}`;
   const log = await plans.readLog({ plan: planId, name, most: MOST_LOG });
@@ -255,7 +264,7 @@ export const HANDLERS = {
     return statusOf(plans, planId);
   },
   list_copilot_nodes: (plans, { planId, cursor = "0", ...filter }) => {
-    const from = /^\d+$/.test(cursor) ? Number(cursor) : 0;
+    const from = placeOf(cursor);
     const page = plans.view({ view: "nodes", planId, from, most: PAGE, ...filter });
     return bounded({ planId, total: page.total }, page.nodes, { total: page.total, from });
   },

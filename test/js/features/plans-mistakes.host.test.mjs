@@ -91,6 +91,19 @@ test("a job and a node have their mistakes at the paths of their arguments", asy
   assert.equal((await node({ id: "b", work: "true" })).id, "b");
 });
 
+test("a phase, an attempt and a cursor that there are not are refused with those that there are", async (t) => {
+  const { ask, create, ended } = await plansRig(t);
+  const planId = await create({ nodes: [{ id: "a", work: "exit 3" }] });
+  await ended(planId);
+  const logs = (/** @type {object} */ more) =>
+    ask("get_copilot_node_logs", { planId, nodeId: "a", ...more });
+  assert.match((await logs({ phase: "wrk" })).text, /"phase" to be one of .*"work"/);
+  assert.match((await logs({ attempt: 9 })).text, /has no attempt 9: there is attempt 1/);
+  for (const tool of ["get_copilot_plan_status", "list_copilot_nodes"]) {
+    assert.match((await ask(tool, { planId, cursor: "zz" })).text, /UNKNOWN_CURSOR: cursor: "zz"/);
+  }
+});
+
 test("why a node failed has the same fields for each failure, and what changes the same besides", async (t) => {
   const { ask, create, ended, git } = await plansRig(t);
   const nodes = [
