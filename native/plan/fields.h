@@ -187,6 +187,15 @@ inline void checkRef(const Fields& fields, size_t field, const std::optional<std
   }
 }
 
+// What people read: a line that is not blank.
+inline void checkName(const Fields& fields, size_t field, const std::optional<std::string>& text) {
+  if (text && text->find_first_not_of(' ') == std::string::npos) {
+    fields.report(field, "must not be blank");
+  }
+  if (text && hasControls(*text))
+    fields.report(field, "must be one line without control characters");
+}
+
 inline void checkPlainText(const Fields& fields, size_t field,
                            const std::optional<std::string>& text) {
   if (text && hasControls(*text))

@@ -108,7 +108,7 @@ void readRetry(const Fields& fields, NodeSpec& spec, Problems& problems) {
   const Fields fields(value, path, node::kNames, problems);
   readId(fields, spec);
   const auto name = fields.text(node::kName, kMostNameBytes);
-  checkPlainText(fields, node::kName, name);
+  checkName(fields, node::kName, name);
   spec.name = name.value_or(spec.id);
   readGroup(fields, spec);
   fields.texts(node::kDependencies, kMostDependencies, [&spec](std::string id, const Path&) {
@@ -184,7 +184,7 @@ constexpr std::array<std::string_view, 2> kNames{"aiCredits", "tokens"};
 void readHead(const Fields& fields, PlanSpec& spec, Problems& problems) {
   if (fields.require(root::kName, "what the plan is for, in a few words")) {
     const auto name = fields.text(root::kName, kMostNameBytes);
-    checkPlainText(fields, root::kName, name);
+    checkName(fields, root::kName, name);
     spec.name = name.value_or("");
   }
   checkPlainText(fields, root::kRepo, fields.text(root::kRepo, kMostWorkBytes));

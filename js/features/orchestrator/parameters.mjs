@@ -20,7 +20,9 @@ const NODE_FIELDS = {
   prechecks: { description: "As work: what must succeed before it." },
   postchecks: { description: "As work: what must succeed after it." },
   expectsNoChanges: FLAG,
-  timeout: described("Of each phase, such as 30m. Agents have 60m, others 10m."),
+  timeout: {
+    description: "Of each phase, such as 30m, or seconds as a number. Agents have 60m, others 10m.",
+  },
   retry: { type: "object", description: "{max, from: failed-phase or start}" },
 };
 const NODE = { type: "object", properties: NODE_FIELDS };

@@ -77,14 +77,11 @@ function madeAnswer(plans, { planId, notes }) {
   const { nodes, total } = plans.view({ view: "nodes", planId, most: 500 });
   const answer = { planId, status, ...(notes.length > 0 && { notes }) };
   const all = nodes.map((/** @type {any} */ node) => ({ id: node.id, status: node.status }));
-  return bounded(
-    {
-      ...answer,
-      next: "Continue with other work: tap tells you when the plan ends. wait_copilot_plan waits for it.",
-    },
-    all,
-    { total, from: 0 },
-  );
+  const next =
+    status === "paused"
+      ? "It is paused and starts nothing: resume_copilot_plan begins it."
+      : "Continue with other work: tap tells you when the plan ends. wait_copilot_plan waits for it.";
+  return bounded({ ...answer, next }, all, { total, from: 0 });
 }
 
 /** @param {{id: string, overlaps?: any[]}} node @returns {{node: string, files: string[]}[]} others that change the same */

@@ -41,9 +41,11 @@ test("all mistakes of a plan are told at once: the engine's, and those of the re
     /\n.*allowedFolders\[1\]: "\." has your own checkout in it\. .* \(node c\)/,
   );
   assert.match((await ask("create_copilot_plan", {})).text, /\nname: .*\nnodes: /);
+  const blank = await ask("create_copilot_plan", { name: "  ", nodes: one });
+  assert.match(blank.text, /\nname: must not be blank/);
 });
 
-test("a single mistake has its own code", async (t) => {
+test("a single mistake has its own code, and a number of seconds is a timeout", async (t) => {
   const { ask } = await plansRig(t);
   const make = (/** @type {object} */ plan) =>
     ask("create_copilot_plan", { name: "x", nodes: one, startPaused: true, ...plan });
@@ -51,6 +53,10 @@ test("a single mistake has its own code", async (t) => {
   const folders = { type: "agent", instructions: "x", allowedFolders: ["."] };
   const outside = await make({ nodes: [{ id: "a", work: folders }] });
   assert.match(outside.text, /OUTSIDE: .*\nnodes\[0\]\.work\.allowedFolders\[0\]: /);
+  const made = await make({ nodes: [{ ...one[0], timeout: 90 }] });
+  assert.match(made.next, /^It is paused .*resume_copilot_plan/, JSON.stringify(made));
+  const { config } = await ask("get_copilot_node", { planId: made.planId, nodeId: "a" });
+  assert.equal(config.timeout, 90);
 });
 
 test("a job and a node have their mistakes at the paths of their arguments", async (t) => {

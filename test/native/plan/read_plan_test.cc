@@ -236,6 +236,11 @@ TEST(ReadPlan, AddedNodesHaveAllTheirMistakesNamedAndACheckAddsNothing) {
   EXPECT_EQ(rig.plan().size(), 1U);
 }
 
+TEST(ReadPlan, ANameIsNotBlank) {
+  EXPECT_EQ(problemOfNode(R"("name":"  ")"), "nodes[0].name: must not be blank");
+  EXPECT_EQ(problemsOf(R"({"name":" ","nodes":[{"id":"a"}]})"), "name: must not be blank");
+}
+
 TEST(ReadDuration, TakesUnitsAndSeconds) {
   EXPECT_EQ(readDuration("250ms"), Millis(250));
   EXPECT_EQ(readDuration("90"), Millis(90'000));
