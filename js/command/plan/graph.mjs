@@ -75,9 +75,10 @@ export function graphLines(nodes, width) {
     layer.flatMap((node, place) => {
       const number = place === 0 ? String(at + 1).padStart(numbers) : " ".repeat(numbers);
       const head = `${number} ${branchOf(place, layer.length)} `;
-      const name = `${padded(shownId(node, width), ids)}  ${padded(stateOf(node), hasBefore(node) ? states : 0)}`;
+      const name = `${padded(shownId(node, width), ids)}  ${padded(stateOf(node), hasBefore(node) || node.group ? states : 0)}`;
       const room = width - stringWidth(head) - SIGNS - stringWidth(name);
-      const before = hasBefore(node) ? `  ← ${node.dependencies?.join(", ")}` : "";
+      const group = node.group ? `  [${visible(node.group)}]` : "";
+      const before = `${group}${hasBefore(node) ? `  ← ${node.dependencies?.join(", ")}` : ""}`;
       const below = place < layer.length - 1 ? "│" : " ";
       return [
         [faint(head), signOf(node.status), ` ${name}`, faint(room > 8 ? cut(before, room) : "")],

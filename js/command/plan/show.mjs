@@ -137,6 +137,10 @@ const settingsText = ({ expectsNoChanges, timeout, retry }) =>
     ...(retry ? [`${counted(retry.max, "more attempt")} from the ${retry.from}`] : []),
   ].join(", ");
 
+/** @param {any} node @returns {string} until when, or for what; "": it does not wait */
+const waitText = ({ waitsFor = "", notBefore }) =>
+  notBefore === undefined ? waitsFor : `until ${clock(notBefore)}`;
+
 /** @param {Output} output @param {any} node */
 export function showNode(output, node) {
   const { id, name, config, evidence, processes = [] } = node;
@@ -146,6 +150,8 @@ export function showNode(output, node) {
     strong(inLine(id)),
     `${name === id ? "" : ` ${name}`}: ${stateOf(node)}`,
   );
+  field(output, "group", node.group ?? "");
+  field(output, "waits", waitText(node));
   field(output, "depends on", node.dependencies.join(", "));
   for (const phase of ["prechecks", "work", "postchecks"]) {
     if (config[phase]) field(output, phase, workText(config[phase]));

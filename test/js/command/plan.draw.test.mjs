@@ -6,6 +6,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import stringWidth from "string-width";
 import { graphLines } from "../../../js/command/plan/graph.mjs";
+import { showNode } from "../../../js/command/plan/show.mjs";
 import { lastFirst, watchFrame } from "../../../js/command/plan/watch.mjs";
 import { cutInside } from "../../../js/views/table.mjs";
 import { InTerminal, tapJson } from "../../support/cli-process.mjs";
@@ -160,6 +161,34 @@ describe("the graph of a plan", () => {
       assert.match(lines[7], /^ {6}waits for bad, which is failed$/);
     }
   });
+});
+
+test("groups, and until when a node waits, are shown", () => {
+  const nodes = [
+    { id: "a", name: "a", status: "ready", group: "parser/front" },
+    { id: "b", name: "b", status: "pending", group: "parser", dependencies: ["a"] },
+    { id: "c", name: "c", status: "pending", dependencies: ["a"] },
+  ];
+  const lines = textOf(graphLines(nodes, 160));
+  assert.deepEqual(lines, [
+    "1 ─ ○ a  ready    [parser/front]",
+    "2 ┬ · b  pending  [parser]  ← a",
+    "  └ · c  pending  ← a",
+  ]);
+  /** @type {string[]} */
+  const said = [];
+  const output = /** @type {any} */ ({
+    say: (/** @type {any[]} */ ...parts) => said.push(...textOf([parts])),
+  });
+  const about = {
+    ...{ dependencies: [], config: {}, attempts: [], workSummary: { files: 0 }, metrics: {} },
+    overlaps: [{ node: "b", other: "a", files: ["x.txt"] }],
+  };
+  const notBefore = Date.UTC(2026, 0, 2, 3, 4, 5);
+  showNode(output, { ...nodes[0], ...about, notBefore });
+  assert.equal(said[1], "group       parser/front");
+  assert.match(said[2], /^waits {7}until \d\d:\d\d:\d\d$/);
+  assert.equal(said[3], "overlaps    x.txt with b");
 });
 
 test("a text that is cut inside keeps its end, and never gets wider", () => {
