@@ -6,6 +6,7 @@ import { FEATURES } from "../features/list.mjs";
 import { conditionsOf } from "../registry/conditions.mjs";
 import { promisedReport, readReport } from "../registry/report.mjs";
 import { ConfiguredFeatures } from "./configured.mjs";
+import { Questions } from "./questions.mjs";
 import { checkBuiltins, isResident, ResidentFeatures } from "./resident.mjs";
 
 /** @typedef {import("../base/addon.js").Gateway} Gateway */
@@ -61,9 +62,7 @@ export class HostFeatures {
   /** Those that wait for its first report. @type {Set<() => void>} */
   #waiting = new Set();
   #ready = false;
-  #count = 0;
-  /** Questions that it has not answered. @type {Map<number, (text: string) => void>} */
-  #questions = new Map();
+  #questions = new Questions((message) => this.#host?.tell(message));
   /** @type {NodeJS.Timeout | undefined} */
   #pings;
   #closed = false;
@@ -176,7 +175,15 @@ export class HostFeatures {
       this.#options.log("warning", text);
     }
     this.#options.gateway.setGroups(session, names);
-    this.sessionOpened(names);
+    this.sessionOpened(this.#groupsOn(session));
+  }
+
+  /** Those of its config, and those that it brings along from a gateway before this one. @param {string} session */
+  #groupsOn(session) {
+    const { sessions } = JSON.parse(this.#options.gateway.inspect());
+    const found = sessions.find((/** @type {{id: string}} */ { id }) => id === session);
+    const groups = /** @type {{name: string, on: boolean}[]} */ (found?.groups ?? []);
+    return groups.filter(({ on }) => on).map(({ name }) => name);
   }
 
   /** @param {string} session @param {string[]} names @returns {Promise<import("../base/addon.js").OpenedGroups>} */
@@ -222,7 +229,7 @@ export class HostFeatures {
 
   // ---- the feature host ----------------------------------------------------------------------------
 
-  /** A session has begun: features that work without being asked are needed now. @param {readonly string[]} [groups] that it has from the start */
+  /** A session has begun: features that work without being asked are needed now. @param {readonly string[]} [groups] that it has */
   sessionOpened(groups = []) {
     const on = this.#checked().filter(
       ({ descriptor, decision }) => descriptor.host !== "gateway" && decision.enabled,
@@ -263,7 +270,7 @@ export class HostFeatures {
           this.#since = Date.now();
           this.#rss = 0;
           gateway.revokeFeatureToken(token);
-          this.#answerAll("the feature host has ended");
+          this.#questions.answerAll("the feature host has ended");
         },
         greeting: (token) => ({
           link: link(),
@@ -322,7 +329,8 @@ export class HostFeatures {
   async #ping() {
     if (!this.#ready) return;
     const { pid } = this.#host?.status() ?? {};
-    const answered = await this.#question({ type: "ping" }, PING_MS - 1000)
+    const answered = await this.#questions
+      .ask({ type: "ping" }, PING_MS - 1000)
       .then(() => true)
       .catch(() => false);
     const status = this.#host?.status();
@@ -332,33 +340,9 @@ export class HostFeatures {
     process.kill(pid, "SIGKILL");
   }
 
-  /** @param {object} message @param {number} mostMs @returns {Promise<string>} */
-  #question(message, mostMs) {
-    return new Promise((resolve, reject) => {
-      const number = ++this.#count;
-      const timer = setTimeout(() => {
-        this.#questions.delete(number);
-        const why = `the feature host has not answered within ${mostMs / 1000} s; what was asked may go on`;
-        reject(new Error(why));
-      }, mostMs);
-      timer.unref();
-      this.#questions.set(number, (text) => {
-        clearTimeout(timer);
-        this.#questions.delete(number);
-        resolve(text);
-      });
-      this.#host?.tell({ ...message, number });
-    });
-  }
-
   /** The answer of the feature host to a question. @param {{number: number, text: string}} answer */
-  answered({ number, text }) {
-    this.#questions.get(number)?.(String(text));
-  }
-
-  /** @param {string} why */
-  #answerAll(why) {
-    for (const answer of [...this.#questions.values()]) answer(`tap: ${why}`);
+  answered(answer) {
+    this.#questions.answered(answer);
   }
 
   // ---- slash commands ------------------------------------------------------------------------------
@@ -379,7 +363,7 @@ export class HostFeatures {
       if (this.#enabled[id] === false) return `tap: ${id} is disabled`;
       await this.need();
       const message = { type: "command", name, arguments: args, session };
-      return this.#question(message, mostMs);
+      return this.#questions.ask(message, mostMs);
     };
   }
 
@@ -387,7 +371,7 @@ export class HostFeatures {
   async stop() {
     this.#closed = true;
     clearInterval(this.#pings);
-    this.#answerAll("the gateway ends");
+    this.#questions.answerAll("the gateway ends");
     await Promise.all([this.#resident.stop(), this.#host?.stop()]);
   }
 }

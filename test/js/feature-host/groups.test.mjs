@@ -31,3 +31,24 @@ test("a group of a config that there is not is named in the log, and the others 
     { what: () => host.log, timeoutMs: 20_000 },
   );
 });
+
+test("a group that a session brings along from a gateway that was killed starts the feature host", async (t) => {
+  const home = temporaryFolder(t);
+  const first = await Host.elected(t, { COPILOT_HOME: home });
+  const fields = { cwd: temporaryFolder(t), cliPid: 4711 };
+  const session = await first.session(t, fields);
+  await session.call("tap_tools", { group: "records" });
+  const { names } = await session.waitFor("groups");
+  assert.deepEqual(names, ["records"]);
+  first.process.kill("SIGKILL");
+  await first.exit();
+  const next = await Host.elected(t, { COPILOT_HOME: home });
+  const again = await next.session(t, { ...fields, sessionId: session.id, groups: names });
+  await waitFor(
+    async () => {
+      const answer = await again.call("tap_query_records", { collection: "session", limit: 1 });
+      return !/DISCONNECTED/.test(JSON.stringify(answer));
+    },
+    { what: () => next.log, timeoutMs: 20_000 },
+  );
+});
