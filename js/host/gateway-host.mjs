@@ -16,6 +16,7 @@ import {
   removePrivateFolder,
   writePrivate,
 } from "../base/host-files.mjs";
+import { limitIn } from "../base/limits.mjs";
 import { MAX_SOCKET_PATH, version } from "../base/paths.mjs";
 import { telemetryVariables } from "../base/telemetry.mjs";
 import { ProjectSessions } from "../projects/sessions.mjs";
@@ -25,6 +26,7 @@ import { serveEmitterRequests } from "./emitter-requests.mjs";
 import { serveFeatureRequests } from "./feature-requests.mjs";
 import { HostFeatures } from "./features.mjs";
 import { Holds } from "./holds.mjs";
+import { Leaving } from "./leaving.mjs";
 import { HostRecords } from "./records.mjs";
 import { HostRequests } from "./requests.mjs";
 import { servePlanRequests } from "./plan-requests.mjs";
@@ -50,10 +52,9 @@ export class GatewayHost {
   #projects;
   #features;
   #holds;
+  #leaving;
   #records;
   #config;
-  /** Why nobody needs this gateway but its holds. */
-  #kept = "";
   /** The sessions that there are, for a feature that comes later: id → folder. @type {Map<string, string>} */
   #sessions = new Map();
   #tokenPublished = false;
@@ -86,7 +87,7 @@ export class GatewayHost {
       onSessionOpened: (sessionId, cwd) => {
         this.#publishToken();
         this.#sessions.set(sessionId, cwd);
-        this.#kept = "";
+        this.#leaving.sessionOpened();
         this.#projects?.opened(sessionId, cwd);
         this.#features.setGroups(sessionId, config.toolGroups);
       },
@@ -96,7 +97,7 @@ export class GatewayHost {
         this.#projects?.ended(sessionId);
       },
       onRequest: (number, request) => void this.#answer(number, request),
-      onExit: (reason) => this.#mayExit(reason),
+      onExit: (reason) => this.#leaving.mayLeave(reason),
     });
     this.#features = new HostFeatures({
       gateway: this.gateway,
@@ -114,7 +115,8 @@ export class GatewayHost {
     });
     this.#records = new HostRecords({ files, gateway: this.gateway, log, requests: this.requests });
     for (const problem of config.problems) log("warning", problem);
-    this.#holds = new Holds(files, this.#features.hosted, () => this.#holdsChanged());
+    this.#holds = new Holds(files, this.#features.hosted, () => this.#leaving.look());
+    this.#leaving = this.#leavingWith(this.#holds);
     serveFeatureRequests(this.requests, {
       features: this.#features,
       holds: this.#holds,
@@ -128,17 +130,14 @@ export class GatewayHost {
     serveSessionRequests(this.requests, { gateway: this.gateway, config, records: this.#records });
   }
 
-  /** Without a session a hold keeps this gateway. @param {string} reason */
-  #mayExit(reason) {
-    const holds = this.#holds.list();
-    if (holds.length === 0 || !reason.includes("no session")) return this.#onExit(reason);
-    this.#kept = reason;
-    const what = holds.map((hold) => `${hold.what} (${hold.feature})`).join(", ");
-    this.#log("info", `${reason}, and the gateway stays for ${what}`);
-  }
-
-  #holdsChanged() {
-    if (this.#kept && this.#holds.list().length === 0) this.#onExit(this.#kept);
+  /** @param {Holds} holds */
+  #leavingWith(holds) {
+    return new Leaving({
+      holds: () => holds.list(),
+      graceMs: limitIn("grace-ms"),
+      log: this.#log,
+      leave: (reason) => this.#onExit(reason),
+    });
   }
 
   /** @returns {() => Promise<void>} ends what it has started */
@@ -226,7 +225,9 @@ export class GatewayHost {
 
   /** @param {number} number @param {import("../base/addon.js").HostRequest} request */
   async #answer(number, request) {
-    this.gateway.answerRequest(number, await this.requests.answer(request));
+    const answer = this.requests.answer(request);
+    const isCommand = request.from === "control";
+    this.gateway.answerRequest(number, await (isCommand ? this.#leaving.during(answer) : answer));
   }
 
   /** @param {number} number @param {import("../base/addon.js").TypedCommand} typed */

@@ -1,0 +1,74 @@
+// When a gateway host without sessions leaves.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { openControl } from "../../../js/base/control.mjs";
+import { Leaving } from "../../../js/host/leaving.mjs";
+import { Host } from "../../support/test-host.mjs";
+import { waitFor } from "../../support/wait.mjs";
+
+const MAIN = fileURLToPath(
+  new URL("../../support/fixtures/features/gateway-host.mjs", import.meta.url),
+);
+const REASON = "no session is left";
+const HOLD = { id: "p", feature: "builtin:plans", what: "a plan", at: "" };
+
+/** @param {import("../../../js/host/holds.mjs").Hold[]} holds */
+function leaving(holds = []) {
+  /** @type {string[]} */
+  const left = [];
+  const log = /** @type {string[]} */ ([]);
+  const made = new Leaving({
+    holds: () => holds,
+    graceMs: 1,
+    log: (_level, text) => log.push(text),
+    leave: (reason) => left.push(reason),
+  });
+  return { made, left, log, holds };
+}
+
+test("a host stays until the command that waits for a feature has its answer, and then leaves", async (t) => {
+  const env = { TAP_GRACE_MS: "300", TAP_LINGER_MS: "10" };
+  const host = await Host.elected(t, env, MAIN);
+  const session = await host.withToken(t);
+  const control = await openControl(host.files);
+  t.after(() => control.close());
+  const { id } = session;
+  const asked = { name: "tap-good", arguments: "after 4000 ms", session: id, patienceMs: 20_000 };
+  const answer = control.request("features.command", asked);
+  await control.request("features.report", {}); // the other one is on its way
+  session.send({ type: "end", reason: "over" });
+  const stays = /no session is left, and the gateway stays for a command that waits/;
+  await waitFor(() => stays.test(host.log), { what: () => host.log });
+  assert.deepEqual(await answer, { text: `good after 4000 ms in ${id}` });
+  assert.equal((await host.exit()).code, 0);
+});
+
+test("a request that ends a hold has its answer before the gateway leaves", async () => {
+  const { made, left, log, holds } = leaving([HOLD]);
+  made.mayLeave(REASON);
+  assert.match(log[0], /stays for a plan \(builtin:plans\)$/);
+  /** @type {(value: string) => void} */
+  let done = () => {};
+  const request = made.during(new Promise((resolve) => (done = resolve)));
+  holds.pop();
+  made.look();
+  assert.deepEqual(left, []);
+  done("answer");
+  assert.equal(await request, "answer");
+  assert.deepEqual(left, []);
+  await waitFor(() => left.length > 0, { what: "its leaving" });
+  assert.deepEqual(left, [REASON]);
+});
+
+test("a session that comes keeps it; a newer version waits for no command", async () => {
+  const { made, left } = leaving();
+  void made.during(new Promise(() => {}));
+  made.mayLeave(REASON);
+  made.sessionOpened();
+  made.look();
+  assert.deepEqual(left, []);
+  made.mayLeave("a newer version takes over");
+  assert.deepEqual(left, ["a newer version takes over"]);
+});
