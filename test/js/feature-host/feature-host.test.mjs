@@ -205,7 +205,13 @@ describe("a feature that misbehaves", () => {
   test("in install has a reason in its report; the others are there", async (t) => {
     const { has, report } = await setUp(t);
     await has("good_count");
-    const { tools, diagnostics, skipped } = await report("throws");
+    const { tools, diagnostics, skipped } = await waitFor(
+      async () => {
+        const told = await report("throws"); // until then what it promises
+        return told.diagnostics.length > 0 && told;
+      },
+      { what: "the report of the feature host" },
+    );
     assert.deepEqual(tools, []);
     assert.equal(diagnostics[0].text, "install failed: no database");
     assert.equal(skipped[0].reason, "install failed: no database");
