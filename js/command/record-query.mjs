@@ -18,13 +18,16 @@ const OPERATORS = /** @type {const} */ ([
   ["<", "lt"],
   [">", "gt"],
 ]);
-/** As the tool writes an operator. What a call was given may have such a field. */
-const OF_TOOL = /^(?!arguments\.|result\.)(.+)\.(eq|ne|lt|gt|prefix)$/;
+/** As the tool writes an operator. What others have given may have such a field. */
+const OF_TOOL = /^(?!(?:arguments|result|event|metadata)\.)(.+)\.(eq|ne|lt|gt|prefix)$/;
 const CONDITION = /^([\w.-]{1,64})(!=|\^=|=|<|>)(.*)$/su;
+const FORMS = "field=value, field!=value, field<value, field>value or field^=beginning";
+const NUMBER = /^-?\d{1,15}(?:\.\d{1,9})?$/;
 
 /** A number, true, false and null are that; all else is text. @param {string} text */
 function valueOf(text) {
-  if (/^(?:true|false|null|-?\d{1,15}(?:\.\d{1,9})?)$/.test(text)) return JSON.parse(text);
+  if (/^(?:true|false|null)$/.test(text)) return JSON.parse(text);
+  if (NUMBER.test(text)) return Number(text);
   if (/^".*"$/s.test(text)) {
     try {
       return JSON.parse(text);
@@ -35,6 +38,36 @@ function valueOf(text) {
   return text;
 }
 
+/** Where the sign and the beginning of the value look like another operator. @param {string} field @param {string} signs @param {string} rest */
+function adviceForSigns(field, signs, rest) {
+  if (signs === "==") return `write '${field}=${rest}'`;
+  const bound = /^=[<>]$|^[<>]=$/.test(signs) && signs.replace("=", "");
+  if (bound && /^-?\d{1,15}$/.test(rest)) {
+    const next = Number(rest) + (bound === ">" ? -1 : 1);
+    return `there is no ${bound}=: for whole numbers, write '${field}${bound}${next}'`;
+  }
+  if (bound && signs.startsWith(bound)) {
+    return `there is no ${bound}=: write '${field}${bound}value'`;
+  }
+  return `write ${FORMS}; a value that begins with =, < or > needs double quotes`;
+}
+
+/**
+ * What to write instead of a condition that would find something else, or nothing; undefined: it is right.
+ * @param {string} field @param {string} sign @param {string} value
+ */
+function adviceFor(field, sign, value) {
+  const [, named, word] = OF_TOOL.exec(field) ?? [];
+  if (named && sign === "=") {
+    return `write '${named}${OPERATORS.find(([, name]) => name === word)?.[0]}${value}'`;
+  }
+  if (sign === "^=") return undefined;
+  const [, more, rest] = /^([=<>]+)(.*)$/s.exec(value) ?? [];
+  if (more !== undefined) return adviceForSigns(field, sign + more, rest);
+  if (!/[<>]/.test(sign) || NUMBER.test(value) || /^".*"$/s.test(value)) return undefined;
+  return `write '${field}${sign}100' with a number, or '${field}${sign}"${value}"' to compare texts`;
+}
+
 /** @param {string[]} texts such as `tool=get_weather` @returns {Record<string, Record<string, unknown>>} */
 export function conditionsOf(texts) {
   /** @type {Record<string, Record<string, unknown>>} */
@@ -43,16 +76,10 @@ export function conditionsOf(texts) {
     const [, field, sign, value] = CONDITION.exec(text) ?? [];
     const operator = OPERATORS.find(([written]) => written === sign)?.[1];
     if (!field || !operator) {
-      throw usage(
-        `"${text}" is not a condition`,
-        "write field=value, field!=value, field<value, field>value or field^=beginning",
-      );
+      throw usage(`"${text}" is not a condition`, `write ${FORMS}`);
     }
-    const [, named, word] = OF_TOOL.exec(field) ?? [];
-    if (named) {
-      const written = OPERATORS.find(([, name]) => name === word)?.[0];
-      throw usage(`"${text}" is not a condition`, `write '${named}${written}${value}'`);
-    }
+    const advice = adviceFor(field, sign, value);
+    if (advice) throw usage(`"${text}" is not a condition`, advice);
     where[field] = { ...where[field], [operator]: operator === "prefix" ? value : valueOf(value) };
   }
   return where;

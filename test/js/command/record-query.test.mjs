@@ -42,7 +42,39 @@ test("an operator as the tool writes it is refused, and the right form said", ()
   ]) {
     assert.throws(() => conditionsOf([given]), { advice: wanted });
   }
-  assert.deepEqual(plain(conditionsOf(["arguments.gt=1"])), { "arguments.gt": { eq: 1 } });
+});
+
+test("what others have given may have a field with the name of an operator", () => {
+  for (const of of ["arguments", "result", "event", "metadata"]) {
+    assert.deepEqual(plain(conditionsOf([`${of}.gt=1`])), { [`${of}.gt`]: { eq: 1 } });
+  }
+  assert.deepEqual(plain(conditionsOf(["metadata.lt>3", "metadata.prefix=x"])), {
+    "metadata.lt": { gt: 3 },
+    "metadata.prefix": { eq: "x" },
+  });
+});
+
+test("operators that there are not, and an order of what is no number, are refused", () => {
+  for (const [given, wanted] of [
+    ["ms>=1", "there is no >=: for whole numbers, write 'ms>0'"],
+    ["ms=>1", "there is no >=: for whole numbers, write 'ms>0'"],
+    ["ms<=1", "there is no <=: for whole numbers, write 'ms<2'"],
+    ["ms=<-1", "there is no <=: for whole numbers, write 'ms<0'"],
+    ["ms>=1.5", "there is no >=: write 'ms>value'"],
+    ["ms==1", "write 'ms=1'"],
+    ["ms>abc", "write 'ms>100' with a number, or 'ms>\"abc\"' to compare texts"],
+    ["failed<true", "write 'failed<100' with a number, or 'failed<\"true\"' to compare texts"],
+  ]) {
+    assert.throws(() => conditionsOf([given]), { code: "USAGE", advice: wanted }, given);
+  }
+  for (const given of ["ms<>1", "ms!==1", "text=<b", "ms>", "ms<<1"]) {
+    assert.throws(() => conditionsOf([given]), { code: "USAGE" }, given);
+  }
+  assert.deepEqual(plain(conditionsOf(['text="=>1"', 'run>"2026-11"', "path^==x"])), {
+    text: { eq: "=>1" },
+    run: { gt: "2026-11" },
+    path: { prefix: "=x" },
+  });
 });
 
 test("a field may have the name of something that every object has", () => {
