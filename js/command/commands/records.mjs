@@ -11,27 +11,41 @@ import {
   sessionCondition,
   timeOf,
 } from "../record-query.mjs";
-import { faint, Output, strong } from "../../views/output.mjs";
+import { faint, Output } from "../../views/output.mjs";
 import { showCollections, showRecord, showRows } from "../../views/records-view.mjs";
 
 /** @typedef {import("../../base/control.mjs").Control} Control */
 /** @typedef {import("../../views/records-view.mjs").StoredRecord} StoredRecord */
 /**
  * @typedef {import("../given.mjs").Given & {of?: string, where?: string[], session?: string, since?: string,
- *   until?: string, last: string, follow: boolean, jsonl: boolean, sql?: string}} RecordsGiven
+ *   until?: string, last?: string, follow: boolean, jsonl: boolean, sql?: string}} RecordsGiven
  */
 
 const LOOK_MS = 500;
 /** Of one look: what came beyond that is left out. */
 const MOST_NEWS = 50 * MOST_AT_ONCE;
+const LEFT_OUT = "More rows were left out: add a LIMIT, or ask for less.";
 
 /** @param {RecordsGiven} given */
-function countOf({ last }) {
+function countOf({ last = "20" }) {
   if (/^\d{1,9}$/.test(last)) return Number(last);
   throw usage(
     `--last must be a number of records (got "${last}")`,
     "copilot-tap records tool_call --last 100",
   );
+}
+
+/** Without a collection the first word is a condition. @param {RecordsGiven} given @returns {RecordsGiven} */
+function readWords({ of, where = [], ...given }) {
+  return of && /[=<>]/.test(of) ? { ...given, where: [of, ...where] } : { ...given, of, where };
+}
+
+/** Which options say which records are meant. @param {RecordsGiven} given @returns {string[]} */
+function narrowing({ of, where = [], session, since, until, last, follow }) {
+  const options = { session, since, until, last, follow: follow || undefined };
+  const words = [...(of ? ["collection"] : []), ...(where.length > 0 ? ["condition"] : [])];
+  const named = Object.entries(options).filter(([, value]) => value !== undefined);
+  return [...words, ...named.map(([name]) => `--${name}`)];
 }
 
 /** @param {Control} control @param {RecordsGiven} given */
@@ -47,10 +61,16 @@ async function queryOf(control, given) {
   };
 }
 
+/** Among others it says which collection it is of. @param {Output} output @param {RecordsGiven} given @param {StoredRecord} record */
+function showText(output, { of }, record) {
+  const { collection, body } = record;
+  showRecord(output, of ? record : { ...record, body: { collection, ...body } });
+}
+
 /** @param {Output} output @param {RecordsGiven} given @param {StoredRecord} record */
-function showOne(output, { jsonl }, record) {
-  if (jsonl) output.jsonLine(record);
-  else output.item(record, () => showRecord(output, record));
+function showOne(output, given, record) {
+  if (given.jsonl) output.jsonLine(record);
+  else output.item(record, () => showText(output, given, record));
 }
 
 /**
@@ -76,35 +96,58 @@ async function follow(control, output, given, seen) {
   });
 }
 
-/** @param {Control} control @param {Output} output @param {string} sql */
-async function runSql(control, output, sql) {
+/** An object for each row. @param {Output} output @param {{columns: string[], rows: unknown[][], cut?: boolean}} answer */
+function showLines(output, { columns, rows, cut }) {
+  const twice = columns.find((name, at) => columns.indexOf(name) !== at);
+  if (twice !== undefined) {
+    throw usage(`two columns have the name "${twice}"`, "name one of them otherwise: … AS another");
+  }
+  for (const row of rows) {
+    output.jsonLine(Object.fromEntries(columns.map((name, at) => [name, row[at]])));
+  }
+  if (cut) output.complain(LEFT_OUT);
+}
+
+/** @param {Control} control @param {Output} output @param {RecordsGiven} given */
+async function runSql(control, output, { sql, jsonl }) {
   const answer = await control.request("records.sql", { sql });
+  if (jsonl) return showLines(output, answer);
   output.result(answer, () => {
     showRows(output, answer);
-    if (answer.cut) output.say(faint("More rows were left out: add a LIMIT, or ask for less."));
+    if (answer.cut) output.say(faint(LEFT_OUT));
   });
 }
 
-/** @param {RecordsGiven} given */
-async function run(given) {
+/** @param {Control} control @param {Output} output @param {RecordsGiven} given */
+async function showLast(control, output, given) {
+  const records = await newestRecords(control, await queryOf(control, given), countOf(given));
+  if (given.jsonl) return records.forEach((record) => showOne(output, given, record));
+  output.result(records, () => {
+    if (records.length === 0)
+      output.say(given.of ? `No record of ${given.of} fits.` : "No record fits.");
+    records.forEach((record) => showText(output, given, record));
+  });
+}
+
+/** @param {RecordsGiven} words */
+async function run(words) {
+  const given = readWords(words);
   const output = new Output(given);
-  const { of: collection, sql } = given;
-  if (sql !== undefined && collection)
-    throw usage("--sql takes no collection", 'copilot-tap records --sql "SELECT …"');
+  const isSql = given.sql !== undefined;
+  const [first] = narrowing(given);
+  if (isSql && first) {
+    const what = first.startsWith("--") ? first : `a ${first}`;
+    throw usage(`--sql does not go with ${what}`, 'copilot-tap records --sql "SELECT …"');
+  }
   const seen = { after: 0 };
   await withRecords(filesOf(given), environmentOf(given), async (control) => {
-    if (sql !== undefined) return runSql(control, output, sql);
-    if (!collection) {
+    if (isSql) return runSql(control, output, given);
+    if (!first && !given.jsonl) {
       const stats = await control.request("records.stats", {});
       return output.result(stats, () => showCollections(output, stats));
     }
     if (given.follow) return follow(control, output, given, seen);
-    const records = await newestRecords(control, await queryOf(control, given), countOf(given));
-    if (given.jsonl) return records.forEach((record) => showOne(output, given, record));
-    output.result(records, () => {
-      if (records.length === 0) output.say(`No record of ${strong(collection).text} fits.`);
-      records.forEach((record) => showRecord(output, record));
-    });
+    return showLast(control, output, given);
   });
 }
 
@@ -116,8 +159,9 @@ export default {
     parser
       .usage(
         "$0 records [of] [where..]\n\n" +
-          "Shows what tap has recorded, the newest last. Without a collection, it lists the " +
-          "collections and how many records each has. A condition is field=value, field!=value, " +
+          "Shows what tap has recorded, the newest last. Without a collection, it shows those of " +
+          "all; without anything else, it lists the collections and how many records each has. A " +
+          "condition is field=value, field!=value, " +
           "field<value, field>value or field^=beginning. Secrets were removed before the records " +
           "were written.",
       )
@@ -138,7 +182,6 @@ export default {
         alias: "n",
         describe: "at most this many; default: 20",
         type: "string",
-        default: "20",
         requiresArg: true,
       })
       .option("follow", {
@@ -156,6 +199,7 @@ export default {
       .example("$0 records", "which collections there are")
       .example("$0 records tool_call outcome=failed --since 1d", "the failed calls of a day")
       .example("$0 records gate -f", "each decision as it is made")
+      .example("$0 records --session shop -f", "all that happens in a session")
       .example('$0 records --sql "SELECT count(*) FROM records"', "any query in SQL"),
   handler: run,
 };

@@ -141,6 +141,52 @@ describe("copilot-tap records", () => {
     assert.equal((await tapJson(["records", "tool_call"], at)).value.length, 2);
   });
 
+  test("as JSON lines has an object for each row of SQL", async (t) => {
+    const { at } = await called(t);
+    const sql = "SELECT collection AS c, id FROM records WHERE collection='tool_call' ORDER BY id";
+    const { out } = await tap(["records", "--jsonl", "--sql", sql], at);
+    const rows = out
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    assert.deepEqual([rows.length, rows[0].c, Object.keys(rows[1])], [2, "tool_call", ["c", "id"]]);
+    const twice = await tap(["records", "--jsonl", "--sql", "SELECT 1 AS a, 2 AS a"], at);
+    assert.match(twice.err, /two columns have the name "a"/);
+    for (const other of [["-f"], ["--since", "1h"], ["-n", "3"], ["--session", "s"]]) {
+      const { code, err } = await tap(["records", "--sql", sql, ...other], at);
+      assert.deepEqual([code, /--sql does not go with --/.test(err)], [2, true], err);
+    }
+  });
+
+  test("without a collection shows the records of all that fit, and follows them", async (t) => {
+    const { at, kit } = await called(t);
+    const lines = (out) =>
+      out
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+    const { out } = await tap(["records", "--jsonl", "-n", "1000"], at);
+    const names = new Set(lines(out).map(({ collection }) => collection));
+    assert.ok(
+      ["session", "provider", "tool_call"].every((name) => names.has(name)),
+      out,
+    );
+    const failed = await tap(["records", "outcome=failed"], at);
+    assert.match(failed.out, /^\S+ .* collection=tool_call tool=forecast /);
+    assert.match(failed.out, / collection=span name="execute_tool forecast" /);
+    assert.equal(failed.out.trimEnd().split("\n").length, 2, failed.out);
+    assert.equal((await tapJson(["records", "outcome=failed", "ms>9999"], at)).value.length, 0);
+    const since = await tapJson(["records", "--since", "1h", "-n", "3"], at);
+    assert.equal(since.value.length, 3);
+    const running = new Running(["records", "-f", "--jsonl"], at);
+    t.after(() => running.process.kill("SIGKILL"));
+    await waitFor(() => running.out.includes('"tool_call"'), "what is there");
+    await kit.call("forecast", { city: "Oslo" });
+    await waitFor(() => running.out.includes("Oslo"), "the next one");
+    running.process.kill("SIGINT");
+    assert.equal((await running.end()).code, 0);
+  });
+
   test("-f goes on with what comes", async (t) => {
     const { at, kit } = await called(t);
     const running = new Running(["records", "tool_call", "-f", "--jsonl"], at);
