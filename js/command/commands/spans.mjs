@@ -27,14 +27,31 @@ async function spansWhere(control, where, count = MOST_SPANS) {
   return records.flatMap((record) => spanOf(record) ?? []);
 }
 
+/**
+ * The ids of the last traces, as far as the newest spans are of so many.
+ * @param {Control} control @param {number} count
+ */
+async function lastTraceIds(control, count) {
+  for (let known = -1, look = count * 8; ; look *= 8) {
+    const spans = await spansWhere(control, {}, Math.min(look, Math.max(MOST_SPANS, count * 8)));
+    const traces = [...byTrace(spans).keys()];
+    // There are no more of them, or this is far enough.
+    if (traces.length >= count || spans.length === known || look >= MOST_SPANS) {
+      return traces.slice(-count);
+    }
+    known = spans.length;
+  }
+}
+
 /** Whole traces, the last ones. @param {Control} control @param {number} count */
 async function lastTraces(control, count) {
-  const some = await spansWhere(control, {}, count * 8);
-  const traces = [...byTrace(some).keys()].slice(-count);
   /** @type {Span[]} */
   const all = [];
+  if (count === 0) return all;
   // One after another: the store takes a few questions at a time.
-  for (const trace of traces) all.push(...(await spansWhere(control, { trace })));
+  for (const trace of await lastTraceIds(control, count)) {
+    all.push(...(await spansWhere(control, { trace })));
+  }
   return all;
 }
 

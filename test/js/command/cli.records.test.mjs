@@ -20,6 +20,20 @@ async function called(t) {
   return { at, kit };
 }
 
+/** Spans of the traces that are named, from now on. */
+async function writeSpans(at, spans) {
+  const file = path.join(String(at.env.COPILOT_HOME), "tap", "records.sqlite");
+  const records = new addon.Records({ file });
+  for (const { trace, span } of spans) {
+    const traceId = String(trace).padStart(32, "a");
+    const ids = { traceId, spanId: String(span).padStart(16, "b") };
+    const body = { ...ids, name: "x", startUs: Date.now() * 1000 + span, durationUs: 5 };
+    records.append("span", { body: JSON.stringify(body), trace: traceId });
+  }
+  records.flush(5000);
+  await records.close();
+}
+
 describe("copilot-tap records", () => {
   test("lists the collections that have records", async (t) => {
     const { at } = await called(t);
@@ -203,20 +217,23 @@ describe("copilot-tap records", () => {
 describe("copilot-tap spans", () => {
   test("shows more traces than the store answers questions at a time", async (t) => {
     const { at } = await called(t);
-    const records = new addon.Records({
-      file: path.join(String(at.env.COPILOT_HOME), "tap", "records.sqlite"),
-    });
-    for (let count = 0; count < 150; count += 1) {
-      const traceId = String(count).padStart(32, "a");
-      const ids = { traceId, spanId: String(count).padStart(16, "b") };
-      const body = { ...ids, name: "x", startUs: Date.now() * 1000 + count, durationUs: 5 };
-      records.append("span", { body: JSON.stringify(body), trace: traceId });
-    }
-    records.flush(5000);
-    await records.close();
+    const some = Array.from({ length: 150 }, (_, count) => ({ trace: count, span: count }));
+    await writeSpans(at, some);
     const { code, out, err } = await tap(["spans", "-n", "150"], at);
     assert.equal(code, 0, err);
     assert.equal(out.match(/^trace /gm)?.length, 150);
+  });
+
+  test("shows the last five traces, also if the last one has many spans", async (t) => {
+    const { at } = await called(t);
+    const ofOne = (trace) => ({ trace, span: trace });
+    const many = Array.from({ length: 700 }, (_, count) => ({ trace: 9, span: 10 + count }));
+    await writeSpans(at, [...[1, 2, 3, 4, 5].map(ofOne), ...many]);
+    const { value } = await tapJson(["spans"], at);
+    const traces = new Set(value.map(({ traceId }) => Number(traceId.replaceAll("a", ""))));
+    assert.deepEqual([...traces].toSorted(), [2, 3, 4, 5, 9]);
+    assert.equal(value.length, 704);
+    assert.equal((await tapJson(["spans", "-n", "0"], at)).value.length, 0);
   });
 
   test("shows a call with its provider's work below it", async (t) => {
