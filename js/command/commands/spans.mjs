@@ -10,15 +10,19 @@ import { spanOf } from "../../base/span.mjs";
 import { chromeTrace } from "../../views/chrome-trace.mjs";
 import { faint, Output, strong } from "../../views/output.mjs";
 import { byTrace, showSpans } from "../../views/spans-view.mjs";
-import { counted } from "../../views/wording.mjs";
+import { clock, counted } from "../../views/wording.mjs";
 
 /** @typedef {import("../../base/control.mjs").Control} Control */
 /** @typedef {import("../../base/span.mjs").Span} Span */
-/** @typedef {import("../given.mjs").Given & {of?: string, last: string, export?: string[]}} SpansGiven */
+/** @typedef {import("../../views/records-view.mjs").StoredRecord} StoredRecord */
+/** @typedef {import("../given.mjs").Given & {of?: string, session?: string, last: string, export?: string[]}} SpansGiven */
 
 const TRACE_ID = /^[0-9a-f]{32}$/;
 /** Of a session, or of one trace. */
 const MOST_SPANS = 10_000;
+/** Of one id that are looked for, and of those that are named. */
+const MOST_CALLS = 100;
+const MOST_OTHERS = 5;
 const FORMATS = ["chrome", "otlp"];
 
 /** @param {Control} control @param {object} where @param {number} [count] @returns {Promise<Span[]>} */
@@ -72,19 +76,52 @@ function spansAround(spans, callId) {
   return spans.filter((span) => around.has(span));
 }
 
+/** @typedef {{spans: Span[], others?: StoredRecord[]}} Found `others`: one call of that id in each further trace */
+
 /**
  * The spans of a trace, a session or a call: `of` may be the id that tap has given to the call, or the model.
- * @param {Control} control @param {string} of
+ * Ids of calls are a session's own: the last call of that id is meant.
+ * @param {Control} control @param {string} of @param {{session?: unknown}} within @returns {Promise<Found>}
  */
-async function spansOf(control, of) {
-  if (TRACE_ID.test(of)) return spansWhere(control, { trace: of });
+async function spansOf(control, of, within) {
+  if (TRACE_ID.test(of)) return { spans: await spansWhere(control, { ...within, trace: of }) };
   for (const field of ["callId", "toolCallId"]) {
-    const query = { collection: "tool_call", where: { [field]: of } };
-    const [call] = await newestRecords(control, query, 1);
+    const query = { collection: "tool_call", where: { ...within, [field]: of } };
+    const calls = await newestRecords(control, query, MOST_CALLS);
+    const call = calls.at(-1);
     if (!call) continue;
-    return spansAround(await spansWhere(control, { trace: call.trace }), String(call.body.callId));
+    const ofTrace = await spansWhere(control, { trace: call.trace });
+    const others = new Map(calls.map((one) => [one.trace, one]));
+    others.delete(call.trace);
+    return {
+      spans: spansAround(ofTrace, String(call.body.callId)),
+      others: [...others.values()].toReversed(),
+    };
   }
-  return spansWhere(control, await sessionCondition(control, of));
+  return { spans: await spansWhere(control, await sessionCondition(control, of)) };
+}
+
+/** @param {Control} control @param {SpansGiven} given @param {number} count of traces @returns {Promise<Found>} */
+async function find(control, { of, session }, count) {
+  const within = session === undefined ? {} : await sessionCondition(control, session);
+  if (of !== undefined) return spansOf(control, of, within);
+  if (session !== undefined) return { spans: await spansWhere(control, within) };
+  return { spans: await lastTraces(control, count) };
+}
+
+/**
+ * @param {Output} output @param {string} of @param {StoredRecord[]} others @param {Map<string, string>} labels
+ */
+function sayOthers(output, of, others, labels) {
+  if (others.length === 0) return;
+  output.say(faint(`This is the last call ${of}. Others have the same id:`));
+  for (const { at, session, trace } of others.slice(0, MOST_OTHERS)) {
+    const whose = labels.get(session) ?? "session";
+    output.say(faint(`  ${clock(at)}  ${whose} ${session}  trace ${trace}`));
+  }
+  const more = others.length - MOST_OTHERS;
+  if (more > 0) output.say(faint(`  and ${more} more`));
+  output.say(faint(`copilot-tap spans ${of} --session S shows that of another session.`));
 }
 
 /** @param {SpansGiven} given @returns {{format: string, file: string} | undefined} */
@@ -112,7 +149,7 @@ async function run(given) {
   const count = /^\d{1,4}$/.test(given.last) ? Number(given.last) : undefined;
   if (count === undefined) throw usage(`--last must be a number of traces (got "${given.last}")`);
   await withRecords(filesOf(given), environmentOf(given), async (control) => {
-    const spans = await (given.of ? spansOf(control, given.of) : lastTraces(control, count));
+    const { spans, others = [] } = await find(control, given, count);
     const { sessions } = await control.inspect();
     const labels = new Map(sessions.map(({ id, label }) => [id, label]));
     if (target) {
@@ -125,8 +162,12 @@ async function run(given) {
       );
     }
     output.result(spans, () => {
-      if (spans.length > 0) return showSpans(output, spans, labels);
-      output.say(given.of ? `No span of ${given.of} is in the record store.` : "No span yet.");
+      if (spans.length > 0) {
+        showSpans(output, spans, labels);
+        return sayOthers(output, given.of ?? "", others, labels);
+      }
+      const of = given.of ?? given.session;
+      output.say(of ? `No span of ${of} is in the record store.` : "No span yet.");
       output.say(faint("Spans are recorded unless the user's config says spans: false."));
     });
   });
@@ -146,6 +187,11 @@ export default {
       .positional("of", {
         describe: "a call's id, a session's id or label, or a trace's id",
         type: "string",
+      })
+      .option("session", {
+        describe: "only of this session: its id or label",
+        type: "string",
+        requiresArg: true,
       })
       .option("last", {
         alias: "n",

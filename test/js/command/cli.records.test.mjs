@@ -7,6 +7,7 @@ import { describe, test } from "node:test";
 import { addon } from "../../../js/base/addon.mjs";
 import { readDescriptor } from "../../../js/base/host-files.mjs";
 import { askPort } from "../../../js/base/host-process.mjs";
+import { gatewayFiles } from "../../../js/base/paths.mjs";
 import { place, placeOf, Running, served, tap, tapJson } from "../../support/cli-process.mjs";
 import { Host } from "../../support/test-host.mjs";
 import { TestSession } from "../../support/harness.mjs";
@@ -275,6 +276,29 @@ describe("copilot-tap spans", () => {
       return code === 0 && value.length === 2 && value;
     });
     assert.ok(later.every(({ attributes }) => attributes.callId === "later"));
+  });
+
+  test("of an id that calls of two sessions have are the last one's, and the other is named", async (t) => {
+    const { at } = await called(t);
+    const { value: calls } = await tapJson(["records", "tool_call"], at);
+    const { session: first, trace, body } = calls[0];
+    const second = new TestSession();
+    t.after(() => second.close());
+    const { link, secret } = readDescriptor(gatewayFiles(at.env).descriptor);
+    await second.connect(link);
+    second.register({ secret, cwd: at.workspace, sessionId: "another-session" });
+    second.send({
+      ...{ type: "call", callId: body.callId, toolCallId: "call_two", tool: "tap_status" },
+      args: {},
+    });
+    const sessionsOf = async (...more) =>
+      (await tapJson(["spans", body.callId, ...more], at)).value.map(({ session }) => session);
+    await waitFor(async () => (await sessionsOf()).includes("another-session"));
+    const { out } = await tap(["spans", body.callId], at);
+    assert.match(out, /This is the last call \S+\. Others have the same id:/);
+    assert.match(out, new RegExp(`${first} {2}trace ${trace}`));
+    assert.deepEqual([...new Set(await sessionsOf("--session", first))], [first]);
+    assert.ok((await tapJson(["spans", "--session", first], at)).value.length >= 4);
   });
 
   test("are written to files that Perfetto and OpenTelemetry read", async (t) => {
