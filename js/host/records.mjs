@@ -4,6 +4,7 @@ import path from "node:path";
 import { addon } from "../base/addon.mjs";
 import { messageOf } from "../base/errors.mjs";
 import { makePrivateFolder } from "../base/host-files.mjs";
+import { reportText } from "../registry/report.mjs";
 import { JsonText, RequestError } from "./requests.mjs";
 
 /** @typedef {import("../base/log.mjs").Log} Log */
@@ -44,7 +45,29 @@ const NEARLY_FULL = "nearly-full";
 const OF_GATEWAY = ["session", "provider", "tool_call", "gate", "push", "sync", "notify"];
 
 /** What copilot-tap records: what came of evals. */
-const OF_USER = "eval";
+const OF_USER = { collection: "eval", source: "copilot-tap" };
+const FIELDS_OF_USER = ["collection", "body", "source"];
+
+/** The user's record, with nothing that the store knows better. @param {GivenRecord} record @returns {GivenRecord} */
+function recordOfUser(record) {
+  const other = Object.keys(record).find((field) => !FIELDS_OF_USER.includes(field));
+  if (other !== undefined) {
+    const wanted = FIELDS_OF_USER.join(", ");
+    throw new RequestError(
+      "INVALID",
+      `${reportText(other)}: a record of yours has ${wanted} alone`,
+    );
+  }
+  const { source, body } = record;
+  if (source === undefined || source === OF_USER.source) return { ...OF_USER, body };
+  throw new RequestError("INVALID", `source: expected "${OF_USER.source}"`);
+}
+
+/** @param {unknown} trace */
+function checkTrace(trace) {
+  if (trace === undefined || (typeof trace === "string" && /^[0-9a-f]{32}$/i.test(trace))) return;
+  throw new RequestError("INVALID", "trace: expected 32 hexadecimal digits");
+}
 
 const COUNTS =
   "SELECT collection AS name, count(*) AS rows, min(at) AS oldest, max(at) AS newest FROM records GROUP BY collection";
@@ -166,12 +189,14 @@ export class HostRecords {
 
   /** @param {"append" | "commit"} method @param {GivenRecord} record @param {RequestOrigin} from */
   async #write(method, record, from) {
-    const ofUser = from === "control" && record?.collection === OF_USER;
+    const ofUser = from === "control" && record?.collection === OF_USER.collection;
     if (from !== "feature" && !ofUser) {
-      throw new RequestError("DENIED", `only features write records; the user those of ${OF_USER}`);
+      const own = OF_USER.collection;
+      throw new RequestError("DENIED", `only features write records; the user those of ${own}`);
     }
     const records = this.#open();
-    const { collection, body, ...rest } = record;
+    const { collection, body, ...rest } = ofUser ? recordOfUser(record) : record;
+    checkTrace(rest.trace);
     if (collection === "span" && !this.#spans) return undefined;
     if (OF_GATEWAY.includes(collection)) {
       throw new RequestError("DENIED", `records of ${collection} are written by the gateway alone`);
@@ -185,12 +210,13 @@ export class HostRecords {
 
   /**
    * Lines of a stream, as native/lines gives them.
-   * @param {{stream: string, lines: string, session?: string, source?: string, more?: object}} rows `lines`: an array as
+   * @param {{stream: string, lines: string, session?: string, source?: string, trace?: string, more?: object}} rows `lines`: an array as
    *   JSON text; `more`: fields of each body
    * @param {RequestOrigin} from
    */
   #writeLines({ stream, lines, more, ...rest }, from) {
     if (from !== "feature") throw new RequestError("DENIED", "only features write records");
+    checkTrace(rest.trace);
     const records = this.#open();
     try {
       for (const { at, ...line } of JSON.parse(lines)) {

@@ -1,0 +1,71 @@
+// Who may write which records into the store of a host.
+
+import assert from "node:assert/strict";
+import path from "node:path";
+import { test } from "node:test";
+import { HostRecords } from "../../../js/host/records.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+
+const TRACE = "0a".repeat(16);
+
+/** @param {import("node:test").TestContext} t */
+function place(t) {
+  /** @type {Map<string, (params: any, from: string) => any>} */
+  const handlers = new Map();
+  const parts = {
+    files: { home: "", records: path.join(temporaryFolder(t), "tap", "records.sqlite") },
+    gateway: { setRecords: () => {} },
+    log: () => {},
+    requests: { register: (method, handler) => handlers.set(method, handler) },
+  };
+  const records = new HostRecords(/** @type {any} */ (parts));
+  records.open({});
+  t.after(() => records.close());
+  return async (method, from, params) => handlers.get(method)?.(params, from);
+}
+
+test("the user gives a collection and a body, and the store the rest", async (t) => {
+  const ask = place(t);
+  const record = { collection: "eval", body: { case: "one" } };
+  assert.equal(await ask("records.commit", "control", record), true);
+  await ask("records.append", "control", { ...record, source: "copilot-tap" });
+  for (const [field, value] of Object.entries({
+    ...{ at: 9e15, source: "weather", session: "s1", trace: TRACE },
+    ["a\u001bb"]: 1,
+  })) {
+    const given = { ...record, [field]: value };
+    const said = new RegExp(`^${field.replace("\u001b", String.raw`\\x1b`)}: `);
+    await assert.rejects(
+      ask("records.append", "control", given),
+      { code: "INVALID", message: said },
+      field,
+    );
+  }
+  await assert.rejects(ask("records.append", "control", { collection: "goal", body: {} }), {
+    code: "DENIED",
+  });
+  const { text } = await ask("records.query", "control", {});
+  const { records } = JSON.parse(text);
+  assert.ok(records.length > 0);
+  for (const { source, session, at } of records) {
+    assert.deepEqual([source, session], ["copilot-tap", undefined]);
+    assert.ok(Math.abs(Date.now() - at) < 60_000);
+  }
+});
+
+test("a trace has 32 hexadecimal digits, also that of a feature", async (t) => {
+  const ask = place(t);
+  const record = { collection: "goal", body: { goal: "g" }, source: "builtin:goals" };
+  assert.equal(await ask("records.commit", "feature", { ...record, trace: TRACE }), true);
+  const lines = { stream: "log", lines: "[]" };
+  for (const trace of ["", "abc", `${TRACE}0`, "x".repeat(32), 7, null, {}]) {
+    for (const [method, given] of [
+      ["records.append", record],
+      ["records.commit", record],
+      ["records.lines", lines],
+    ]) {
+      const wanted = { code: "INVALID", message: /^trace: expected 32 hexadecimal digits/ };
+      await assert.rejects(ask(method, "feature", { ...given, trace }), wanted);
+    }
+  }
+});
