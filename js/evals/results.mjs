@@ -4,7 +4,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { makePrivateFolder, writePrivate } from "../base/host-files.mjs";
 import { redact } from "../base/redact.mjs";
-import { shortened } from "../base/visible.mjs";
+import { shortened, visible } from "../base/visible.mjs";
 
 /** @typedef {import("./run-case.mjs").CaseResult} CaseResult */
 /** @typedef {"passed" | "failed" | "error" | "broken"} Status */
@@ -67,6 +67,13 @@ export function writeResults(results, home, output) {
 /** Of a record's body; all of it is in the file. */
 const MOST_REASONS = 3;
 const MOST_REASON = 200;
+const MOST_BYTES = 4096;
+
+/** A control character, six bytes in JSON, counts as what is shown of it. @param {string} text */
+const recorded = (text) => shortened(visible(text), MOST_REASON);
+
+/** @param {unknown} body */
+const bytesOf = (body) => Buffer.byteLength(JSON.stringify(body));
 
 /**
  * What is recorded of a run: a body for each case.
@@ -76,12 +83,16 @@ export const recordsOf = ({ startedAt, file, tap, cases }) =>
   cases.map(({ name, status, ms, problems, checks, calls }) => {
     const failed = checks.filter(({ passed }) => !passed);
     const reasons = [...problems, ...failed.map(({ check, why }) => `${check}: ${why}`)];
-    return redact({
-      ...{ case: shortened(name, MOST_REASON), status, ms, run: startedAt, tap },
-      file: shortened(file, MOST_REASON),
+    // Secrets first: a part of one is not recognized.
+    const clean = redact({ name, file, reasons: reasons.slice(0, MOST_REASONS) });
+    const body = {
+      ...{ case: recorded(clean.name), status, ms, run: startedAt, tap },
+      file: recorded(clean.file),
       ...{ checks: checks.length, failed: failed.length, calls: calls.length },
-      reasons: reasons.slice(0, MOST_REASONS).map((reason) => shortened(reason, MOST_REASON)),
-    });
+      reasons: clean.reasons.map(recorded),
+    };
+    while (bytesOf(body) > MOST_BYTES && body.reasons.length > 0) body.reasons.pop();
+    return body;
   });
 
 /** @param {CaseResult[]} cases @returns {Record<Status, number>} */
