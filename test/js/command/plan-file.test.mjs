@@ -1,0 +1,51 @@
+// The file of a plan that copilot-tap plan reads.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { readPlan } from "../../../js/command/plan/asking.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+
+/** @param {import("node:test").TestContext} t @param {string} [text] of the file */
+function place(t, text, name = "plan.yaml") {
+  const file = path.join(temporaryFolder(t), name);
+  if (text !== undefined) fs.writeFileSync(file, text);
+  return file;
+}
+
+test("what is not a regular file is refused at once", { timeout: 20_000 }, async (t) => {
+  const pipe = place(t);
+  execFileSync("mkfifo", [pipe]);
+  for (const file of [pipe, path.dirname(pipe), "/dev/zero"]) {
+    await assert.rejects(readPlan(file), { code: "INVALID_PLAN", message: /not a regular file/ });
+  }
+  await assert.rejects(readPlan(`${pipe}.json`), { message: /there is no such file/ });
+});
+
+test("what is larger than a plan may be is not parsed", { timeout: 20_000 }, async (t) => {
+  const file = place(t, "");
+  fs.truncateSync(file, 16 * 1024 * 1024 + 1);
+  await assert.rejects(readPlan(file), { code: "INVALID_PLAN", message: /larger than 16 MB/ });
+  const yaml = place(t, "- one\n".repeat(500_000));
+  const message = /it is not JSON \(.*\), and as YAML it may have 2 MB/;
+  await assert.rejects(readPlan(yaml), { code: "INVALID_PLAN", message });
+});
+
+test("JSON is not left to the parser of YAML, which takes seconds for it", async (t) => {
+  const nodes = Array.from({ length: 40_000 }, (_, at) => ({ id: `n${at}`, work: "true # work" }));
+  const file = place(t, JSON.stringify({ name: "large", nodes }), "plan.json");
+  const { cpuUsage } = process;
+  const before = cpuUsage();
+  assert.equal(/** @type {any} */ (await readPlan(file)).nodes.length, 40_000);
+  assert.ok(cpuUsage(before).user < 1_000_000, "a second");
+});
+
+test("YAML is read, and a mistake in it has its place", async (t) => {
+  assert.deepEqual(await readPlan(place(t, "name: one\nnodes: []\n")), { name: "one", nodes: [] });
+  await assert.rejects(readPlan(place(t, "name: [one")), { message: /plan\.yaml: .*line 1/ });
+  await assert.rejects(readPlan(place(t, '{"name": "one",,}')), { code: "INVALID_PLAN" });
+  await assert.rejects(readPlan(place(t, '{"name": "one", "name": "two"}')), { message: /unique/ });
+  await assert.rejects(readPlan(place(t, "[]")), { message: /expected a plan/ });
+});
