@@ -120,7 +120,9 @@ export class Collected {
 /** @param {PlanError | undefined} refused @param {Mistake[]} found @param {unknown} nodes @returns {PlanError} with all problems */
 function together(refused, found, nodes) {
   const { problems = [], more = 0 } = /** @type {any} */ (refused?.detail ?? {});
-  const all = [...problems, ...found.map(({ path, message }) => ({ path, message }))];
+  const told = new Set(problems.map((/** @type {{path: string}} */ { path }) => path));
+  const rest = found.filter(({ path }) => path === "" || !told.has(path));
+  const all = [...problems, ...rest.map(({ path, message }) => ({ path, message }))];
   const left = more + Math.max(0, all.length - MOST);
   const detail = { problems: all.slice(0, MOST), ...(left > 0 && { more: left }) };
   const codes = new Set(found.map(({ code }) => code));

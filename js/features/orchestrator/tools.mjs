@@ -199,6 +199,8 @@ function groupOf(plans, planId, group) {
   );
 }
 
+const NO_WORK = { path: "work", code: "INVALID_PLAN", message: "is missing: what the job does" };
+
 /** The node is the arguments themselves. @template T @param {Promise<T>} made @returns {Promise<T>} */
 const withOwnPaths = (made) =>
   made.catch((error) => {
@@ -218,6 +220,7 @@ export const HANDLERS = {
     madeAnswer(plans, await plans.create(args, asker)),
   create_copilot_job: async (plans, args, asker) => {
     const found = unknownFields(args, JOB_KEYS);
+    if (args.work === undefined) found.push(NO_WORK);
     const known = picked(args, JOB_KEYS);
     const node = { ...picked(known, NODE_KEYS), id: args.id ?? "job" };
     const plan = { ...picked(known, PLAN_KEYS), nodes: [node] };

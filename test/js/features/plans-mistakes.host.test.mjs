@@ -69,6 +69,10 @@ test("a job and a node have their mistakes at the paths of their arguments", asy
     [],
     job.text,
   );
+  const idle = await ask("create_copilot_job", { name: "x" });
+  assert.match(idle.text, /\nwork: is missing: what the job does/);
+  const option = await ask("create_copilot_plan", { name: "", targetBranch: "-x", nodes: one });
+  assert.equal(option.text.match(/targetBranch: /g).length, 1, option.text);
   const planId = await create({
     startPaused: true,
     nodes: [{ ...one[0], group: "front/end" }],
