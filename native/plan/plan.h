@@ -131,6 +131,8 @@ class Plan {
   [[nodiscard]] int64_t endedAt() const { return endedAt_; }
   [[nodiscard]] const Usage& usage() const { return usage_; }
   [[nodiscard]] const Changes& landedChanges() const { return landed_; }
+  // Of leaves that wait to be landed.
+  [[nodiscard]] const Changes& waitingChanges() const { return waiting_; }
   [[nodiscard]] const Reserved& reserved() const { return reserved_; }
   [[nodiscard]] const std::vector<std::string>& overlaps() const { return overlaps_; }
   // How many nodes with an agent have ended their work, and what they used.
@@ -177,6 +179,7 @@ class Plan {
   void succeed(NodeIndex index);
   void end(NodeIndex index, PhaseStatus phase, const Entry& entry);
   void leaveLane(NodeIndex index);
+  void landWaiting();
   void settle(NodeIndex index);
   void blockAfter(NodeIndex index);
   void unblockAfter(NodeIndex index);
@@ -203,6 +206,7 @@ class Plan {
   int64_t endedAt_ = 0;
   Usage usage_;
   Changes landed_;
+  Changes waiting_;
   Reserved reserved_;
   uint32_t agentsDone_ = 0;
   std::vector<std::string> overlaps_;

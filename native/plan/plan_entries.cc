@@ -50,7 +50,7 @@ std::optional<std::string> Plan::applyToPlan(const Entry& entry) {
       endedAt_ = entry.at;
       return std::nullopt;
     case EntryKind::Landed:
-      unlanded_.clear();
+      landWaiting();
       return std::nullopt;
     case EntryKind::Created:
     case EntryKind::Scheduled:
@@ -246,8 +246,16 @@ void Plan::takeDetail(NodeIndex index, const Entry& entry) {
   const auto changes = member(entry.detail, "changes", json::Kind::Object);
   if (changes && *entry.phase == Phase::Commit) node.changes = readChanges(*changes);
   if (*entry.phase != Phase::MergeRi) return;
-  if (changes) landed_.add(readChanges(*changes));
-  if (const auto why = member(entry.detail, "unlanded", json::Kind::Object)) unlanded_ = why->raw;
+  const auto why = member(entry.detail, "unlanded", json::Kind::Object);
+  if (why) unlanded_ = why->raw;
+  if (changes) (why ? waiting_ : landed_).add(readChanges(*changes));
+  // Each result has those before it in it.
+  if (!textMember(entry.detail, "landed").empty()) landWaiting();
+}
+
+void Plan::landWaiting() {
+  unlanded_.clear();
+  landed_.add(std::exchange(waiting_, {}));
 }
 
 void Plan::settle(NodeIndex index) {

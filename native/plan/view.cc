@@ -274,7 +274,13 @@ std::string planJson(std::string_view id, const Plan& plan) {
     writer.endArray();
   }
   if (const auto next = plan.nextDelayed()) writer.field("waitsUntil", *next);
-  if (plan.isUnlanded()) writer.rawField("unlanded", plan.unlanded());
+  if (plan.isUnlanded()) {
+    const auto message = json::find({json::Kind::Object, plan.unlanded()}, "message");
+    if (message && message->kind == json::Kind::String) {
+      writer.field("error", json::decodeString(*message));
+    }
+    writer.rawField("unlanded", plan.unlanded());
+  }
   if (!plan.spec().targetBranch.empty()) writer.field("targetBranch", plan.spec().targetBranch);
   writer.field("maxParallel", plan.spec().maxParallel);
   if (plan.budget().aiCredits || plan.budget().tokens) {
@@ -287,6 +293,10 @@ std::string planJson(std::string_view id, const Plan& plan) {
   writeUsage(writer, plan.usage());
   writer.key("landed");
   writeChanges(writer, plan.landedChanges());
+  if (plan.isUnlanded()) {
+    writer.key("notLanded");
+    writeChanges(writer, plan.waitingChanges());
+  }
   writeOverlaps(writer, plan);
   writer.rawField("facts", plan.facts()).endObject();
   return out;

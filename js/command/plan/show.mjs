@@ -40,6 +40,11 @@ function field(output, name, value) {
   if (value !== "") output.say(faint(`${name.padEnd(11)} `), value);
 }
 
+/** @param {Output} output @param {string} label @param {{files: number, insertions: number, deletions: number}} changes */
+function showChanges(output, label, { files, insertions, deletions }) {
+  if (files > 0) field(output, label, `${counted(files, "file")}, +${insertions} -${deletions}`);
+}
+
 /** @param {Output} output @param {Plan} plan */
 export function showPlan(output, plan) {
   const { planId, name, status, counts, nodes, repo, baseBranch, targetBranch, usage } = plan;
@@ -50,9 +55,9 @@ export function showPlan(output, plan) {
   field(output, "branches", `${baseBranch}${targetBranch ? ` → ${targetBranch}` : ""}`);
   field(output, "time", tookText(plan, Date.now()));
   field(output, "usage", usageText(usage));
-  const { files, insertions, deletions } = plan.landed;
-  const label = plan.unlanded ? "not landed" : "landed";
-  if (files > 0) field(output, label, `${counted(files, "file")}, +${insertions} -${deletions}`);
+  const both = { landed: plan.landed, "not landed": plan.notLanded };
+  for (const [label, changes] of Object.entries(both))
+    if (changes) showChanges(output, label, changes);
   for (const note of notesOf(plan)) output.say(styled("yellow", note));
   output.say("");
   for (const line of graphLines(nodes, Math.min(output.width, WIDTH))) output.say(...line);

@@ -9,11 +9,14 @@ import { traceOf } from "./spans.mjs";
 /** @typedef {import("./plans.mjs").Known} Known */
 
 /** @param {Record<string, any>} seen view of a plan */
-export function outcomeText({ status, counts, landed, unlanded }) {
+export function outcomeText({ status, counts, landed, notLanded, unlanded }) {
   const parts = Object.entries(counts).map(([word, count]) => `${count} ${word}`);
-  const files = `${landed.files} ${landed.files === 1 ? "file" : "files"}`;
-  const where = unlanded ? "not landed yet" : "landed";
-  const lines = landed.files > 0 ? `, ${files} ${where}` : "";
+  const filesText = (
+    /** @type {{files: number} | undefined} */ changes,
+    /** @type {string} */ how,
+  ) =>
+    changes?.files ? `, ${changes.files} ${changes.files === 1 ? "file" : "files"} ${how}` : "";
+  const lines = filesText(landed, "landed") + filesText(notLanded, "not landed yet");
   return `${status} (${parts.join(", ")})${lines}${unlanded ? `. ${unlanded.message}` : ""}`;
 }
 

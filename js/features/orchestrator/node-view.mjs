@@ -22,7 +22,11 @@ const detailOf = (node, phase) =>
 async function aggregatedOf(plans, planId, node) {
   if (node.dependents.length > 0 || !node.commit) return undefined;
   const { git, repository, head, facts } = await plans.openPlan(planId);
-  if (head.targetBranch) return detailOf(node, "merge-ri").changes ?? NOTHING;
+  if (head.targetBranch) {
+    const { changes = NOTHING, unlanded } = detailOf(node, "merge-ri");
+    const waits = unlanded && plans.view({ view: "plan", planId }).unlanded;
+    return waits ? NOTHING : changes;
+  }
   const lines = await git.linesBetween(repository, facts.baseCommit, node.commit);
   const { insertions, deletions } = lines;
   return { files: lines.files.length, insertions, deletions };

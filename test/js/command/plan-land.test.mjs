@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { setUp } from "./plan-rig.mjs";
+import { tapJson } from "../../support/cli-process.mjs";
+import { waitFor } from "../../support/wait.mjs";
+import { gate, setUp } from "./plan-rig.mjs";
 
 /** A plan whose result waits: its target is checked out with changes. */
 async function makeWaiting(t, more = {}) {
@@ -45,10 +47,44 @@ describe("a result that waits", { concurrency: true }, () => {
   });
 
   test("lands as it was checked, once its checkout is clean", async (t) => {
-    const { id, plan, git } = await makeWaiting(t, { postchecks: "true" });
+    const { id, plan, git, at } = await makeWaiting(t, { postchecks: "true" });
+    const seen = async () => ({
+      plan: (await tapJson(["plan", "show", id], at)).value,
+      node: (await tapJson(["plan", "show", `${id}/one`], at)).value,
+    });
+    const [none, one] = [0, 1].map((n) => ({ files: n, insertions: n, deletions: 0 }));
+    const waits = await seen();
+    assert.match(waits.plan.error, new RegExp(`checked out .* Then: copilot-tap plan land ${id}$`));
+    assert.match(waits.plan.summary, /^partial \(1 succeeded\), 1 file not landed yet\. /);
+    assert.deepEqual([waits.plan.landed, waits.plan.notLanded], [none, one]);
+    assert.deepEqual([waits.node.workSummary, waits.node.aggregatedWorkSummary], [one, none]);
     git("checkout", "--quiet", "a.txt");
     assert.match((await plan("land", id)).out, /has landed/);
     assert.equal(git("rev-list", "--count", "main..feature/x"), "1");
+    const landed = await seen();
+    assert.deepEqual([landed.plan.landed, landed.node.aggregatedWorkSummary], [one, one]);
+    assert.deepEqual([landed.plan.error, landed.plan.notLanded], [undefined, undefined]);
+  });
+
+  test("lands with a later node, which has it in its result", async (t) => {
+    const { git, repo, at, plan, detached } = await setUp(t);
+    const { wait, open } = gate(t);
+    git("checkout", "--quiet", "-b", "feature/x");
+    fs.writeFileSync(path.join(repo, "a.txt"), "mine\n");
+    const nodes = [
+      { id: "one", work: "echo one > one.txt" },
+      { id: "two", work: `${wait}; echo two > two.txt` },
+    ];
+    const id = await detached({ name: "x", targetBranch: "feature/x", nodes });
+    const show = async () => (await tapJson(["plan", "show", id], at)).value;
+    await waitFor(async () => /Then: copilot-tap plan land/.test((await show()).error ?? ""));
+    git("checkout", "--quiet", "a.txt");
+    open();
+    await waitFor(async () => (await show()).endedAt !== undefined, { timeoutMs: 20_000 });
+    const { status, error, landed } = await show();
+    const two = { files: 2, insertions: 2, deletions: 0 };
+    assert.deepEqual([status, error, landed], ["succeeded", undefined, two]);
+    assert.match((await plan("land", id)).err, /nothing of the plan waits/);
   });
 
   test("lands with what came meanwhile, where nothing of it was checked", async (t) => {

@@ -371,6 +371,24 @@ TEST(PlanEngine, WhatCouldNotBeLandedMakesThePlanPartialUntilItIs) {
   EXPECT_EQ(rig.status(), "succeeded");
 }
 
+TEST(PlanEngine, WhatWaitsCountsAsLandedOnceALaterLeafHasLanded) {
+  PlanRig rig;
+  ASSERT_EQ(rig.create(planText({nodeText("a"), nodeText("b")}, R"("targetBranch":"main",)")), "");
+  const auto land = [&rig](std::string_view node, std::string_view detail) {
+    while (const auto one = rig.of(node)) {
+      rig.finish(*one, Outcome::Succeeded, one->phase == Phase::MergeRi ? detail : "{}");
+    }
+  };
+  land("a", R"({"unlanded":{"message":"dirty"},"changes":{"files":1}})");
+  const Plan& plan = rig.plan();
+  EXPECT_EQ(plan.landedChanges().files, 0);
+  EXPECT_EQ(plan.waitingChanges().files, 1);
+  land("b", R"({"landed":"c","changes":{"files":2}})");
+  EXPECT_EQ(plan.landedChanges().files, 3);
+  EXPECT_EQ(plan.waitingChanges().files, 0);
+  EXPECT_EQ(rig.status(), "succeeded");
+}
+
 TEST(PlanEngine, ACommitIsProbedAgainstThoseThatNothingHasTakenUp) {
   PlanRig rig;
   ASSERT_EQ(
