@@ -4,7 +4,16 @@
 import { messageOf } from "../../base/errors.mjs";
 import { shortened } from "../../base/visible.mjs";
 import { Feed } from "./feed.mjs";
-import { digestOf, hex, MOST_TEXT, newId, oneLine, recordRun, traceparentOf } from "./run.mjs";
+import {
+  digestOf,
+  hex,
+  MOST_TEXT,
+  newId,
+  oneLine,
+  recordRun,
+  savedRun,
+  traceparentOf,
+} from "./run.mjs";
 import { Schedule } from "./schedule.mjs";
 
 /** @typedef {import("../../base/emitter-spec.mjs").EmitterSpec} EmitterSpec */
@@ -32,8 +41,10 @@ import { Schedule } from "./schedule.mjs";
 const MOST_TIMER = 2 ** 31 - 1;
 
 /** A command that was cut off by the end of its process runs again: `maxRuns` does not count the one that was cut off. @param {EmitterSpec} spec @param {FormerState} former */
-const resumed = ({ kind }, { running, ...schedule }) =>
-  running && kind !== "prompt" ? { ...schedule, runs: schedule.runs - 1 } : schedule;
+const resumed = ({ kind }, { running, ...schedule }) => {
+  if (!running || kind === "prompt") return schedule;
+  return { ...schedule, runs: schedule.runs - 1, cut: (schedule.cut ?? 0) + 1 };
+};
 
 export class Emitter {
   id;
@@ -382,6 +393,7 @@ export class Emitter {
     const path = this.#path;
     const seen = this.#seen;
     const watched = this.#watched;
-    return (this.#saved = { id, spec: now, owner, path, seen, allowed, schedule, watched });
+    const run = this.#run && savedRun(this.#run);
+    return (this.#saved = { id, spec: now, owner, path, seen, allowed, schedule, watched, run });
   }
 }

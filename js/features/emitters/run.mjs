@@ -16,6 +16,8 @@ import { shortened } from "../../base/visible.mjs";
  * @typedef {{status: "ok" | "failed" | "stopped", exitCode?: number, signal?: string, error?: string}} Outcome
  */
 
+/** Of one that goes on, for a process that follows. @typedef {Pick<Run, "number" | "at" | "trace" | "session">} SavedRun */
+
 /** Of a text in the record of a run. */
 export const MOST_TEXT = 500;
 
@@ -39,6 +41,43 @@ export async function digestOf(text) {
 /** A text of others in a line of ours. @param {string} text */
 export const oneLine = (text) => text.replace(/\s*[\r\n\u2028\u2029]+\s*/g, " ");
 
+/** @param {Run} run @returns {SavedRun} */
+export const savedRun = ({ number, at, trace, session }) => ({
+  ...{ number, at, trace },
+  ...(session !== undefined && { session }),
+});
+
+/** The file is read as if anybody had written it. @param {any} run @returns {run is SavedRun} */
+export const isSavedRun = (run) =>
+  [run?.number, run?.at].every(Number.isSafeInteger) &&
+  /^[0-9a-f]{32}$/.test(run.trace) &&
+  ["undefined", "string"].includes(typeof run.session);
+
+/** @param {import("../../base/emitter-spec.mjs").EmitterSpec} spec */
+function commandOf({ command, argv }) {
+  const text = command ?? argv?.join(" ");
+  return text !== undefined && { command: shortened(text, MOST_TEXT) };
+}
+
+/**
+ * A run that has ended with its process: when, and what its lines were worth, nobody knows.
+ * @param {Pick<import("./emitter.mjs").Emitter, "id" | "spec" | "owner">} emitter @param {SavedRun} run
+ * @param {Pick<import("../../registry/installation.mjs").Context, "services" | "diagnostics">} context
+ */
+export function recordCut({ id, spec, owner }, { number, at, ...run }, { services, diagnostics }) {
+  const session = owner.session ?? run.session;
+  const body = {
+    ...{ emitter: spec.name, id, run: number, start: at, status: "interrupted" },
+    ...commandOf(spec),
+  };
+  const whose = { trace: run.trace, ...(session !== undefined && { session }) };
+  services.records
+    .append({ collection: "emitter_run", ...whose, body })
+    .catch((/** @type {unknown} */ failed) =>
+      diagnostics.add(`a run was not recorded: ${messageOf(failed)}`),
+    );
+}
+
 /**
  * @param {Pick<import("./emitter.mjs").Emitter, "id" | "spec" | "feed" | "owner" | "nextRuns">} emitter
  * @param {Run} run @param {Outcome} outcome @param {import("./feed.mjs").Parts} parts
@@ -48,11 +87,10 @@ export function recordRun(emitter, run, outcome, parts) {
   const [nextAt] = emitter.nextRuns(1);
   const { status, exitCode, signal, error } = outcome;
   const { kept, dropped, injected } = feed.counters();
-  const text = spec.command ?? spec.argv?.join(" ");
   const body = {
     ...{ emitter: spec.name, id, run: run.number, start: run.at, status },
     durationMs: Math.max(0, parts.now() - run.at),
-    ...(text !== undefined && { command: shortened(text, MOST_TEXT) }),
+    ...commandOf(spec),
     ...(exitCode !== undefined && { exitCode }),
     ...(signal !== undefined && { signal }),
     ...(error !== undefined && { error: shortened(error, MOST_TEXT) }),

@@ -1,6 +1,7 @@
 // What runs, for the process that follows after a crash.
 
 import { messageOf } from "../../base/errors.mjs";
+import { isSavedRun, recordCut } from "./run.mjs";
 
 /** @typedef {import("../../registry/installation.mjs").Context} Context */
 /**
@@ -10,6 +11,7 @@ import { messageOf } from "../../base/errors.mjs";
  * @property {import("./feed.mjs").Owner} owner
  * @property {string} [path] @property {string} [seen] @property {boolean} allowed @property {boolean} watched
  * @property {import("./emitter.mjs").FormerState & {running: boolean}} schedule
+ * @property {import("./run.mjs").SavedRun} [run] that was running
  */
 
 const FILE = "emitters";
@@ -31,7 +33,9 @@ function isWhole(one) {
   const perhaps = [id, path, seen, owner.session].filter(isGiven);
   return (
     [spec.name, spec.stream, owner.folder, ...perhaps].every(isText) &&
-    [schedule.runs, schedule.failures, schedule.due ?? 0].every(Number.isFinite) &&
+    [schedule.runs, schedule.cut ?? 0, schedule.failures, schedule.due ?? 0].every(
+      Number.isFinite,
+    ) &&
     ["command", "prompt", "http"].includes(spec.kind) &&
     Array.isArray(spec.rules) &&
     isObject(spec.env)
@@ -93,6 +97,7 @@ export class SavedEmitters {
   async howOf(one) {
     const { id, spec, path, seen, watched, allowed } = one;
     const [former, gap] = await Promise.all([this.#scheduleOf(one), this.#gapOf(spec)]);
+    if (former.running && isSavedRun(one.run)) recordCut(one, one.run, this.#context);
     return { id, former, path, seen, watched, allowed, gap };
   }
 
@@ -103,9 +108,14 @@ export class SavedEmitters {
   async #scheduleOf({ id, spec, schedule }) {
     const query = { collection: "emitter_run", where: { emitter: spec.name }, limit: LAST_RUNS };
     const found = await this.#context.services.records.query(query).catch(() => undefined);
-    const last = found?.records.find((/** @type {any} */ { body }) => body.id === id)?.body.run;
-    if (!Number.isInteger(last) || last < schedule.runs) return schedule;
-    return { ...schedule, runs: last, running: false };
+    const last = found?.records.find((/** @type {any} */ { body }) => body.id === id)?.body;
+    const { runs, cut = 0 } = schedule;
+    if (!Number.isInteger(last?.run) || last.run < runs + cut) return schedule;
+    const ran = { ...schedule, runs: last.run - cut, running: false };
+    // Cut off, and recorded, before this was saved.
+    const isNews = schedule.running || last.run > runs + cut;
+    const isCut = isNews && last.status === "interrupted" && spec.kind !== "prompt";
+    return isCut ? { ...ran, runs: ran.runs - 1, cut: cut + 1 } : ran;
   }
 
   /** What was not read while nothing of tap ran. @param {import("../../base/emitter-spec.mjs").EmitterSpec} spec @returns {Promise<string>} */

@@ -17,8 +17,9 @@ import { nextCron, zoneAt } from "../../base/emitter-cron.mjs";
  *   | {do: "queue"} | {do: "kill"} | {do: "done", why: "maxRuns" | "ended" | "stopped"}} Decision
  */
 /**
- * What outlives the process that had it.
- * @typedef {{runs: number, due: number | null, failures: number}} ScheduleState
+ * What outlives the process that had it. `cut`: runs that the end of a process cut off, which have their numbers, and
+ * do not count for `maxRuns`.
+ * @typedef {{runs: number, cut?: number, due: number | null, failures: number}} ScheduleState
  */
 
 /** A run that begins later than this was missed: the computer slept, or the clock was set. */
@@ -87,6 +88,7 @@ export class Schedule {
   #why = "first";
   #last;
   #runs;
+  #cut;
   #failures;
   /** When the running one began. @type {number | undefined} */
   #began;
@@ -111,6 +113,7 @@ export class Schedule {
     this.#spec = spec;
     this.#last = now;
     this.#runs = former?.runs ?? 0;
+    this.#cut = former?.cut ?? 0;
     this.#failures = former?.failures ?? 0;
     this.#due = firstDue(spec, now, former);
     this.#zone = this.#zoneAt(now);
@@ -121,7 +124,8 @@ export class Schedule {
   /** @returns {ScheduleState} to be kept, for a process that follows */
   get state() {
     const due = this.#due === Infinity ? null : this.#due;
-    return { runs: this.#runs, due, failures: this.#failures };
+    const cut = this.#cut > 0 && { cut: this.#cut };
+    return { runs: this.#runs, ...cut, due, failures: this.#failures };
   }
 
   get isRunning() {
@@ -288,7 +292,7 @@ export class Schedule {
     this.#began = now;
     this.#lastStart = now;
     this.#why = "due";
-    return [{ do: "start", run: this.#runs, why }];
+    return [{ do: "start", run: this.#runs + this.#cut, why }];
   }
 
   /** A continuous command has ended by itself. @param {number} now @param {number} took @param {boolean} good */

@@ -55,6 +55,29 @@ test("a run has the number of its record, also after a kill of the feature host"
   assert.ok(lines.some(({ run, text: line }) => run === Number(number) && line === "tick"));
 });
 
+test("a run that a kill of the feature host cuts off is recorded, and the next has another number", async (t) => {
+  const { call, hostPid, cwd, records } = await setUp(t);
+  await call("tap_start_emitter", {
+    ...{ name: "job", command: "echo x >> begun; sleep 1000" },
+  });
+  const begun = () => {
+    const file = path.join(cwd, "begun");
+    return fs.existsSync(file) ? fs.readFileSync(file, "utf8").length / 2 : 0;
+  };
+  const runs = async () =>
+    (await records("emitter_run")).map(({ body }) => [body.run, body.status]).toSorted();
+  for (const before of [1, 2]) {
+    await until(() => begun() === before, `run ${before}`);
+    await new Promise((resolve) => setTimeout(resolve, 600)); // it is saved
+    process.kill(await hostPid(), "SIGKILL");
+    const wanted = Array.from({ length: before }, (_, at) => [at + 1, "interrupted"]);
+    await until(async () => JSON.stringify(await runs()) === JSON.stringify(wanted), runs);
+  }
+  await until(() => begun() === 3, "the third run");
+  const { lines } = await call("tap_stream_history", { channel: "job" });
+  assert.ok(lines.some(({ run, text }) => run === 3 && /^run 3 began/.test(text)));
+});
+
 test("a run is a trace: the command is told of it, and what it puts before the model is below it", async (t) => {
   const { call, records, injected, host, home } = await setUp(t);
   await call("tap_start_emitter", {
