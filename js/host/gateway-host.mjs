@@ -117,6 +117,7 @@ export class GatewayHost {
     for (const problem of config.problems) log("warning", problem);
     this.#holds = new Holds(files, this.#features.hosted, () => this.#leaving.look());
     this.#leaving = this.#leavingWith(this.#holds);
+    if (this.#holds.trouble) log("warning", this.#holds.trouble);
     serveFeatureRequests(this.requests, {
       features: this.#features,
       holds: this.#holds,

@@ -89,6 +89,15 @@ export class Holds {
     return [...this.#holds];
   }
 
+  /** For the log: what of the file holds nothing; "": all of it is good. */
+  get trouble() {
+    if (!this.ignored) return "";
+    const { problem, features = [] } = this.ignored;
+    if (problem !== undefined) return `${this.#file} is ignored, so nothing goes on: ${problem}`;
+    const whose = features.length > 0 ? `of ${features.join(", ")}` : "that are not whole";
+    return `holds ${whose} in ${this.#file} are ignored`;
+  }
+
   /**
    * @param {{id: string, feature: string, what: string}} hold one with the same id is replaced
    * @throws where it is not one, or there are too many

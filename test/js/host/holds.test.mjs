@@ -6,6 +6,8 @@ import path from "node:path";
 import { test } from "node:test";
 import { Holds, holdsFile } from "../../../js/host/holds.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
+import { Host } from "../../support/test-host.mjs";
+import { waitFor } from "../../support/wait.mjs";
 
 const FEATURES = ["builtin:plans"];
 const hold = (fields) => ({ id: "plan-1", feature: "builtin:plans", what: "a plan", ...fields });
@@ -78,10 +80,30 @@ const hostile = {
   "a file that others can write": [{ version: 1, holds: [good] }, 0o622],
 };
 for (const [what, [content, mode]] of Object.entries(hostile)) {
-  test(`${what} holds nothing`, (t) => {
-    assert.deepEqual(new Holds(place(t, content, mode).files, FEATURES).list(), []);
+  test(`${what} holds nothing, and that is said`, (t) => {
+    const { files, file } = place(t, content, mode);
+    const holds = new Holds(files, FEATURES);
+    assert.deepEqual(holds.list(), []);
+    assert.ok(holds.trouble.includes(file) && /ignored/.test(holds.trouble), holds.trouble);
   });
 }
+
+test("the log of a gateway says what of the file it ignores", async (t) => {
+  for (const [content, said] of /** @type {const} */ ([
+    [{ version: 99, holds: [good] }, /holds\.json is ignored, .*another form/],
+    [{ version: 1, holds: [hold({ at, feature: "builtin:other" })] }, /holds of builtin:other in /],
+  ])) {
+    const { files } = place(t, content);
+    const host = await Host.elected(t, { COPILOT_HOME: files.home });
+    await waitFor(() => said.test(host.log), { what: () => host.log });
+  }
+});
+
+test("a good file, and none, is no trouble", (t) => {
+  assert.equal(new Holds(place(t).files, FEATURES).trouble, "");
+  const { files } = place(t, { version: 1, holds: [good] });
+  assert.equal(new Holds(files, FEATURES).trouble, "");
+});
 
 test("a good one among bad ones counts, and its text is made safe", (t) => {
   const evil = hold({ at, what: `\u001b[2J${"x".repeat(1000)}` });
