@@ -30,6 +30,11 @@ export class ConfiguredFeatures {
         .map((/** @type {{name: string}} */ tool) => tool.name);
     const reports = new Map();
     for (const { id, runtime, session, name, state } of this.#options.entries()) {
+      if (runtime === "emitter") continue; // emitters have a list of their own
+      if (state === "disabled") {
+        reports.set(id, makeReport({ id, enabled: false, runtime }));
+        continue;
+      }
       const rules = [...this.#rules].find((one) => one.id === id)?.rules.report();
       const waiting = [{ what: "the entry", reason: "you have not allowed it: copilot-tap allow" }];
       const report = makeReport({

@@ -8,6 +8,7 @@ import { promisedReport, readReport } from "../registry/report.mjs";
 import { ConfiguredFeatures } from "./configured.mjs";
 import { Questions } from "./questions.mjs";
 import { checkBuiltins, isResident, ResidentFeatures } from "./resident.mjs";
+import { requireSwitchable, switchable, unknownSwitches } from "./switches.mjs";
 
 /** @typedef {import("../base/addon.js").Gateway} Gateway */
 /** @typedef {import("../base/log.mjs").Log} Log */
@@ -78,6 +79,7 @@ export class HostFeatures {
    * @param {UserConfig} options.config the user's
    * @param {Record<string, string>} [options.telemetry] variables of OpenTelemetry
    * @param {() => import("../projects/providers.mjs").EntryState[]} options.entries what configs name
+   * @param {() => void} [options.onApplied] the user's config switches other features than before
    * @param {readonly Feature[]} [options.features] @param {string} [options.main] of the feature host, in tests
    * @param {number} [options.maxRestarts] of the feature host, in tests
    */
@@ -85,7 +87,8 @@ export class HostFeatures {
     this.#options = options;
     this.configured = new ConfiguredFeatures(options);
     this.#features = options.features ?? FEATURES;
-    this.#enabled = this.#switchable(options.config.features);
+    this.#enabled = switchable(options.config.features, this.#features);
+    this.#sayUnknown(options.config);
     const { records = true, spans = true, goals } = options.config;
     this.#gated = goals?.gate ?? [];
     this.#telemetry = { variables: options.telemetry ?? {}, recorded: records && spans };
@@ -199,11 +202,21 @@ export class HostFeatures {
 
   /** @param {unknown} id @throws RangeError where there is no such feature, or it cannot be disabled */
   requireSwitchable(id) {
-    const feature = this.#features.find(({ descriptor }) => descriptor.id === id);
-    if (feature?.fixed !== undefined) throw new RangeError(`${id} is always on: ${feature.fixed}`);
-    if (feature) return;
-    const known = this.#features.map(({ descriptor }) => descriptor.id).join(", ");
-    throw new RangeError(`there is no feature "${id}"; there are: ${known}`);
+    const named = this.#options.entries().map((entry) => entry.id);
+    requireSwitchable(id, this.#features, [...new Set([...named, ...Object.keys(this.#enabled)])]);
+  }
+
+  /** @param {UserConfig} config the user's, as it is now */
+  configChanged(config) {
+    this.#sayUnknown(config);
+    this.apply(config.features);
+  }
+
+  /** @param {UserConfig} config */
+  #sayUnknown(config) {
+    for (const problem of unknownSwitches(config, this.#features)) {
+      this.#options.log("warning", problem);
+    }
   }
 
   /** The ids of the features that may hold this gateway: those of the feature host. */
@@ -211,20 +224,13 @@ export class HostFeatures {
     return this.#hosted.map(({ descriptor }) => descriptor.id);
   }
 
-  /** @param {Record<string, boolean>} enabled by id */
+  /** @param {Record<string, boolean>} enabled by id: as the user's config says now */
   apply(enabled) {
-    this.#enabled = this.#switchable(enabled);
+    this.#enabled = switchable(enabled, this.#features);
     this.#resident.apply(this.#enabled);
     this.#onGroups(this.groups());
     this.#host?.tell({ type: "apply", features: this.#enabled });
-  }
-
-  /** Without those that cannot be disabled. @param {Record<string, boolean>} enabled */
-  #switchable(enabled) {
-    const fixed = this.#features.flatMap((feature) =>
-      feature.fixed === undefined ? [] : [feature.descriptor.id],
-    );
-    return Object.fromEntries(Object.entries(enabled).filter(([id]) => !fixed.includes(id)));
+    this.#options.onApplied?.();
   }
 
   // ---- the feature host ----------------------------------------------------------------------------

@@ -19,6 +19,7 @@ import {
 import { limitIn } from "../base/limits.mjs";
 import { MAX_SOCKET_PATH, version } from "../base/paths.mjs";
 import { telemetryVariables } from "../base/telemetry.mjs";
+import { stampOf, userConfigFile } from "../projects/config-file.mjs";
 import { ProjectSessions } from "../projects/sessions.mjs";
 import { NO_CONFIG, readUserConfig } from "../projects/user-config.mjs";
 import { conditionsOf } from "../registry/conditions.mjs";
@@ -55,6 +56,7 @@ export class GatewayHost {
   #leaving;
   #records;
   #config;
+  #configStamp;
   /** The sessions that there are, for a feature that comes later: id → folder. @type {Map<string, string>} */
   #sessions = new Map();
   #tokenPublished = false;
@@ -76,6 +78,7 @@ export class GatewayHost {
     this.#log = log;
     this.#onExit = onExit;
     this.#config = config;
+    this.#configStamp = stampOf(userConfigFile(files));
     this.gateway = new addon.Gateway({
       version,
       token: this.#token,
@@ -89,7 +92,7 @@ export class GatewayHost {
         this.#sessions.set(sessionId, cwd);
         this.#leaving.sessionOpened();
         this.#projects?.opened(sessionId, cwd);
-        this.#features.setGroups(sessionId, config.toolGroups);
+        this.#features.setGroups(sessionId, this.#config.toolGroups);
       },
       onCommand: (number, typed) => void this.#runCommand(number, typed),
       onSessionEnded: (sessionId) => {
@@ -106,6 +109,7 @@ export class GatewayHost {
       config,
       link: () => this.#link,
       entries: () => this.#projects?.states() ?? [],
+      onApplied: () => this.#projects?.lookAgain(),
       telemetry: telemetryVariables(process.env),
       ...parts,
       services: {
@@ -118,17 +122,24 @@ export class GatewayHost {
     this.#holds = new Holds(files, this.#features.hosted, () => this.#leaving.look());
     this.#leaving = this.#leavingWith(this.#holds);
     if (this.#holds.trouble) log("warning", this.#holds.trouble);
-    serveFeatureRequests(this.requests, {
+    this.#serveRequests(config);
+  }
+
+  /** @param {import("../projects/user-config.mjs").UserConfig} config */
+  #serveRequests(config) {
+    const { requests, gateway } = this;
+    const files = this.#files;
+    serveFeatureRequests(requests, {
       features: this.#features,
       holds: this.#holds,
       files,
-      gateway: this.gateway,
+      gateway,
       leave: (reason) => this.#onExit(reason),
     });
     const folderOf = (/** @type {unknown} */ id) => this.#sessions.get(/** @type {string} */ (id));
-    serveEmitterRequests(this.requests, { files, folderOf });
-    servePlanRequests(this.requests, files);
-    serveSessionRequests(this.requests, { gateway: this.gateway, config, records: this.#records });
+    serveEmitterRequests(requests, { files, folderOf });
+    servePlanRequests(requests, files);
+    serveSessionRequests(requests, { gateway, config, records: this.#records });
   }
 
   /** @param {Holds} holds */
@@ -177,7 +188,10 @@ export class GatewayHost {
     this.#listenLink();
     this.#records.open(this.#config);
     this.#writeDescriptor();
-    this.#filesCheck = setInterval(() => this.#checkFiles(), FILES_CHECK_MS);
+    this.#filesCheck = setInterval(() => {
+      this.#checkFiles();
+      void this.#checkConfig();
+    }, FILES_CHECK_MS);
     this.#filesCheck.unref();
     this.gateway.start();
     if (this.#holds.list().length > 0) void this.#features.need().catch(() => {});
@@ -298,5 +312,21 @@ export class GatewayHost {
     if (this.#tokenPublished && readIfThere(this.#files.token) === undefined) this.#writeToken();
     if (readIfThere(this.#files.descriptor) === this.#descriptor) return;
     this.#attempt("the descriptor cannot be written", () => this.#writeDescriptor());
+  }
+
+  /** What of the user's config is applied at once: the features, and the tool groups of sessions. */
+  async #checkConfig() {
+    const stamp = stampOf(userConfigFile(this.#files));
+    if (stamp === this.#configStamp) return;
+    this.#configStamp = stamp;
+    const config = await readUserConfig(this.#files);
+    for (const problem of config.problems) this.#log("warning", problem);
+    if (config.problems.length > 0 || this.#closed) return; // as it last was
+    const { features, toolGroups } = config;
+    const hasMore = toolGroups.some((group) => !this.#config.toolGroups.includes(group));
+    this.#config = { ...this.#config, features, toolGroups };
+    this.#features.configChanged(config);
+    if (!hasMore) return;
+    for (const id of this.#sessions.keys()) this.#features.setGroups(id, toolGroups);
   }
 }

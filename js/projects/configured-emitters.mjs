@@ -3,6 +3,7 @@
 import { CONFIG_NAMES, configFile, stampOf, userConfigFile } from "./config-file.mjs";
 import { loadProjectConfig, loadUserConfig } from "./config.mjs";
 import { consentFile, entriesOf, isAllowed } from "./consent.mjs";
+import { isOn } from "./user-config.mjs";
 
 /** @typedef {import("./config.mjs").LoadedConfig} LoadedConfig */
 /** @typedef {import("./config.mjs").Owner} Owner */
@@ -34,16 +35,20 @@ export const configStamp = (files, folder) =>
     .map(stampOf)
     .join("|");
 
-/** @param {string} store @param {Owner} owner @param {LoadedConfig} loaded @returns {Omit<Configured, "stamp">} */
-function read(store, owner, loaded) {
+/**
+ * @param {string} store @param {Owner} owner @param {LoadedConfig} loaded
+ * @param {Record<string, boolean>} switches of the user's config
+ * @returns {Omit<Configured, "stamp">}
+ */
+function read(store, owner, loaded, switches) {
   const { file, result } = loaded;
   if (result.ok === false) {
     return { emitters: [], streams: [], problems: result.problems.map(({ text }) => text) };
   }
-  const isOn = (/** @type {{name: string}} */ { name }) =>
-    result.features[`${owner}:${name}`] !== false;
+  const isWanted = (/** @type {{name: string}} */ { name }) =>
+    isOn(`${owner}:${name}`, result.features, switches);
   const emitters = entriesOf(result).flatMap((entry) => {
-    if (entry.kind !== "emitter" || !isOn(entry)) return [];
+    if (entry.kind !== "emitter" || !isWanted(entry)) return [];
     const { name, digest, config: spec } = entry;
     const allowed = owner === "user" || isAllowed(store, loaded, entry);
     const notes = result.emitters.find((one) => one.name === name)?.notes ?? [];
@@ -63,9 +68,10 @@ export function configuredEmitters(files, folder) {
   const store = consentFile(files);
   const project = loadProjectConfig(folder);
   const user = loadUserConfig(userConfigFile(files));
+  const switches = user?.result.ok ? user.result.features : {};
   const parts = [
-    ...(project ? [read(store, "project", project)] : []),
-    ...(user ? [read(store, "user", user)] : []),
+    ...(project ? [read(store, "project", project, switches)] : []),
+    ...(user ? [read(store, "user", user, switches)] : []),
   ];
   return {
     stamp,

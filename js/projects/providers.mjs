@@ -1,13 +1,15 @@
 // What sessions want from configs: the programs and the rules that a tap.config.json names are there as long as its
-// session is and the user's consent to each entry holds; those of the user's own config need none. The file is read
-// when the session starts, and again with each change of consent. An entry that runs stays as it was until the session
-// ends. sessions.mjs knows when that is.
+// session is and the user's consent to each entry holds; those of the user's own config need none. The files are read
+// when the session starts, and again with each change of them or of consent: what a config does not name any more, or
+// what the user disables, ends. An entry that has changed goes on as it was until the user allows the new one.
+// sessions.mjs knows when to look.
 
-import { visible } from "../base/visible.mjs";
+import { inQuotes, visible } from "../base/visible.mjs";
 import { Supervisor } from "../process/supervisor.mjs";
 import { userConfigFile } from "./config-file.mjs";
 import { loadProjectConfig, loadUserConfig } from "./config.mjs";
 import { consentNotice, entriesOf, isAllowed, migrate } from "./consent.mjs";
+import { isOn } from "./user-config.mjs";
 
 /** @typedef {import("./config.mjs").LoadedConfig} LoadedConfig */
 /** @typedef {import("./config.mjs").ProviderConfig} ProviderConfig */
@@ -21,6 +23,8 @@ import { consentNotice, entriesOf, isAllowed, migrate } from "./consent.mjs";
  * @typedef {object} ProjectSession
  * @property {string} id
  * @property {string} cwd
+ * @property {string} [stamp] of its config's files
+ * @property {boolean} [quiet] this look is without notices
  * @property {Set<string>} [told] what the timeline has said
  * @property {boolean} [failed] the timeline has said that this module cannot be loaded
  * @property {Map<string, Running>} [running]
@@ -31,11 +35,11 @@ import { consentNotice, entriesOf, isAllowed, migrate } from "./consent.mjs";
  * What configs want of this process, besides programs. `setGroups`: tool groups that a session has, too.
  * @typedef {{declare: Declare, needHosted: () => void, setGroups: (session: {id: string}, names: string[]) => void}} ConfigHost
  *
- * @typedef {{id: string, runtime: string, session: string, name: string, state: "running" | "waiting"}} EntryState `waiting`:
- *   for the user's consent
+ * @typedef {{id: string, runtime: string, session: string, name: string, state: "running" | "waiting" | "disabled"}} EntryState
+ *   `waiting`: for the user's consent
  */
 
-/** @param {string} file @param {Entry} entry */
+/** @param {string} file @param {Pick<Entry, "kind" | "name">} entry */
 const keyOf = (file, { kind, name }) => `${file}\0${kind}\0${name}`;
 
 export class ProjectProviders {
@@ -47,6 +51,8 @@ export class ProjectProviders {
   #stopping = new Map();
   /** What the last look has found. @type {Map<string, EntryState[]>} */
   #states = new Map();
+  /** The `features` of the user's config, as it last was without mistakes. @type {Record<string, boolean>} */
+  #switches = {};
 
   /**
    * @param {Tokens} gateway @param {import("../base/paths.mjs").GatewayFiles} files
@@ -59,14 +65,20 @@ export class ProjectProviders {
     this.#host = host;
   }
 
-  /** The session has begun, or the user's consent has changed. @param {ProjectSession} session */
-  look(session) {
+  /**
+   * The session has begun, or a config or the user's consent has changed.
+   * @param {ProjectSession} session @param {{quiet?: boolean}} [how] `quiet`: without notices of what could be started
+   */
+  look(session, { quiet = false } = {}) {
     session.running ??= new Map();
+    session.quiet = quiet;
     this.#states.set(session.id, []);
     const config = loadProjectConfig(session.cwd);
-    this.#stopRevoked(session, session.running, config);
-    if (config) this.#lookAt(session, "project", config);
     const own = loadUserConfig(userConfigFile(this.#files));
+    if (!own || own.result.ok) this.#switches = own?.result.ok ? own.result.features : {};
+    this.#stopRevoked(session, session.running, config);
+    this.#stopGone(session, session.running, { project: config, user: own });
+    if (config) this.#lookAt(session, "project", config);
     if (own) this.#lookAt(session, "user", own);
   }
 
@@ -94,34 +106,51 @@ export class ProjectProviders {
       const text = ["tap: nothing of the config is started, since it has mistakes:", ...lines];
       return this.#tellOnce(session, `${file} ${digest}`, "error", text.join("\n"));
     }
-    if (owner === "project" && result.toolGroups.length > 0) {
-      this.#host.setGroups(session, result.toolGroups);
-    }
+    if (owner === "project") this.#openGroups(session, result.toolGroups);
     const entries = entriesOf(result);
     if (owner === "project") this.#migrate(config, entries);
-    const on = entries.filter(({ name }) => result.features[`${owner}:${name}`] !== false);
-    const allowed = on.filter((entry) => owner === "user" || isAllowed(this.#store, config, entry));
+    const on = entries.filter(({ name }) => this.#isOn(owner, result, name));
+    const allowed = on.filter((entry) => this.#isAllowed(owner, config, entry));
     for (const entry of allowed) void this.#start(session, owner, config, entry);
     const waiting = on.filter(
       (entry) => !allowed.includes(entry) && !this.#runs(session, file, entry),
     );
-    const states = this.#states.get(session.id);
-    const stateOf = (
-      /** @type {Entry} */ { kind, name },
-      /** @type {EntryState["state"]} */ state,
-    ) => ({
-      id: `${owner}:${name}`,
-      runtime: kind,
-      session: session.id,
-      name,
-      state,
-    });
-    const isFeature = (/** @type {Entry} */ { kind }) => kind !== "emitter";
-    states?.push(...allowed.filter(isFeature).map((entry) => stateOf(entry, "running")));
-    states?.push(...waiting.filter(isFeature).map((entry) => stateOf(entry, "waiting")));
+    const off = entries.filter((entry) => !on.includes(entry));
+    const add = (/** @type {Entry[]} */ some, /** @type {EntryState["state"]} */ state) =>
+      this.#states.get(session.id)?.push(
+        ...some.map(({ kind, name }) => ({
+          ...{ id: `${owner}:${name}`, runtime: kind, session: session.id, name, state },
+        })),
+      );
+    add(allowed, "running");
+    add(waiting, "waiting");
+    add(off, "disabled");
+    if (owner === "project") this.#tellUnknown(session, file, result);
     if (waiting.length === 0) return;
     const names = waiting.map((entry) => entry.digest).join();
     this.#tellOnce(session, `${file} ${names}`, "warning", consentNotice(file, waiting));
+  }
+
+  /** @param {Owner} owner @param {import("./config.mjs").Config} result @param {string} name of an entry */
+  #isOn(owner, { features }, name) {
+    return isOn(`${owner}:${name}`, features, this.#switches);
+  }
+
+  /** A group that is open stays so. @param {ProjectSession} session @param {string[]} groups */
+  #openGroups(session, groups) {
+    const key = `groups ${groups.join()}`;
+    if (groups.length === 0 || this.#told(session).has(key)) return;
+    this.#told(session).add(key);
+    this.#host.setGroups(session, groups);
+  }
+
+  /** @param {ProjectSession} session @param {string} file @param {import("./config.mjs").Config} result */
+  #tellUnknown(session, file, result) {
+    const known = entriesOf(result).map(({ name }) => `project:${name}`);
+    const unknown = Object.keys(result.features).filter((id) => !known.includes(id));
+    if (unknown.length === 0) return;
+    const text = `tap: "features" of ${visible(file)} names what is not there: ${visible(unknown.join(", "))}`;
+    this.#tellOnce(session, text, "warning", text);
   }
 
   /** A file that cannot be written stays as it is, and allows the same. @param {LoadedConfig} config @param {Entry[]} entries */
@@ -135,7 +164,43 @@ export class ProjectProviders {
 
   /** @param {ProjectSession} session @param {string} file @param {Entry} entry */
   #runs(session, file, entry) {
-    return session.running?.has(keyOf(file, entry)) ?? false;
+    return session.running?.get(keyOf(file, entry))?.entry.digest === entry.digest;
+  }
+
+  /**
+   * What its config does not name any more, or has in another form that the user allows, and what is disabled. Where
+   * the config has mistakes nobody knows: everything goes on.
+   * @param {ProjectSession} session @param {Map<string, Running>} running
+   * @param {Record<Owner, LoadedConfig | undefined>} configs
+   */
+  #stopGone(session, running, configs) {
+    for (const [key, { owner, file, entry }] of running) {
+      const config = configs[owner];
+      if (config?.result.ok === false) continue;
+      const result = config?.file === file && config.result.ok ? config.result : undefined;
+      const now = result && entriesOf(result).find((one) => keyOf(file, one) === key);
+      if (!result || !now) this.#stopUnnamed(session, key, file, entry);
+      else if (!this.#isOn(owner, result, now.name)) {
+        void this.#stop(session, key, { revoked: true });
+      } else if (now.digest !== entry.digest && this.#isAllowed(owner, config, now)) {
+        void this.#stop(session, key); // its rules hold until the next one is there
+      }
+    }
+  }
+
+  /** @param {ProjectSession} session @param {string} key @param {string} file @param {Entry} entry */
+  #stopUnnamed(session, key, file, entry) {
+    void this.#stop(session, key, { revoked: true });
+    const about = `unnamed ${key} ${entry.digest}`;
+    if (this.#told(session).has(about)) return;
+    this.#told(session).add(about);
+    const text = `tap: ${visible(file)} does not name ${inQuotes(visible(entry.name))} any more: it is stopped`;
+    this.#gateway.tellTimeline(session.id, "info", text);
+  }
+
+  /** @param {Owner} owner @param {LoadedConfig | undefined} config @param {Entry} entry */
+  #isAllowed(owner, config, entry) {
+    return owner === "user" || (config !== undefined && isAllowed(this.#store, config, entry));
   }
 
   /**
@@ -170,7 +235,7 @@ export class ProjectProviders {
     if (this.#runs(session, file, entry)) return;
     const key = keyOf(file, entry);
     if (entry.kind === "declarative") {
-      const stop = this.#host.declare(session, owner, entry);
+      const stop = this.#declared(session, owner, entry, this.#stopping.get(key));
       session.running?.set(key, { owner, file, entry, stop });
       return;
     }
@@ -186,6 +251,26 @@ export class ProjectProviders {
     session.running?.set(key, { owner, file, entry, stop });
     await this.#stopping.get(key);
     supervisor.start(); // nothing, if it has been stopped meanwhile
+  }
+
+  /**
+   * Two of the same name would be in each other's way.
+   * @param {ProjectSession} session @param {Owner} owner @param {Extract<Entry, {kind: "declarative"}>} entry
+   * @param {Promise<void>} [former] the end of the one before
+   * @returns {() => Promise<void>} removes it
+   */
+  #declared(session, owner, entry, former) {
+    if (!former) return this.#host.declare(session, owner, entry);
+    let stopped = false;
+    const declared = former.then(() => {
+      if (!stopped) return this.#host.declare(session, owner, entry);
+    });
+    return async () => {
+      stopped = true;
+      await (
+        await declared
+      )?.();
+    };
   }
 
   /**
@@ -234,7 +319,7 @@ export class ProjectProviders {
   /** @param {ProjectSession} session @param {string} about @param {import("../base/log.mjs").Level} level @param {string} text */
   #tellOnce(session, about, level, text) {
     const told = this.#told(session);
-    if (told.has(about)) return;
+    if (session.quiet || told.has(about)) return;
     told.add(about);
     this.#gateway.tellTimeline(session.id, level, text);
   }

@@ -5,7 +5,14 @@
 import fs from "node:fs";
 import path from "node:path";
 import { messageOf } from "../base/errors.mjs";
-import { consentFile, mayHaveConfig, stampOf, userConfigFile } from "./config-file.mjs";
+import {
+  CONFIG_NAMES,
+  configFile,
+  consentFile,
+  mayHaveConfig,
+  stampOf,
+  userConfigFile,
+} from "./config-file.mjs";
 
 /** @typedef {import("./providers.mjs").ProjectProviders} ProjectProviders */
 /** @typedef {import("./providers.mjs").ProjectSession} ProjectSession */
@@ -14,8 +21,20 @@ import { consentFile, mayHaveConfig, stampOf, userConfigFile } from "./config-fi
  * @typedef {Pick<import("../base/addon.js").Gateway, "issueSpawnToken" | "forgetSpawnToken" | "tellTimeline">} Tokens
  */
 
-/** How often the user's consent is looked at. */
+/** How often the user's consent and the configs are looked at. */
 const POLL_MS = 1000;
+
+/** @param {string} cwd what changes with each change of its config */
+const stampOfFolder = (cwd) => CONFIG_NAMES.map((name) => stampOf(configFile(cwd, name))).join("|");
+
+/** A link to it may lead elsewhere later. @param {string} cwd */
+function realFolder(cwd) {
+  try {
+    return fs.realpathSync(cwd);
+  } catch {
+    return cwd;
+  }
+}
 
 const importProviders = () => import("./providers.mjs");
 
@@ -55,7 +74,8 @@ export class ProjectSessions {
   opened(id, cwd) {
     // A relative cwd would resolve against this process's own folder.
     if (this.#stopped || !path.isAbsolute(cwd)) return;
-    const session = { id, cwd };
+    const folder = realFolder(cwd);
+    const session = { id, cwd: folder, stamp: stampOfFolder(folder) };
     this.#sessions.set(id, session);
     this.#watch();
     setImmediate(() => this.#look(session));
@@ -83,8 +103,8 @@ export class ProjectSessions {
 
   #watch() {
     if (this.#poll) return;
-    this.#stamp = stampOf(this.#store);
-    this.#poll = setInterval(() => this.#lookAgain(), POLL_MS);
+    this.#stamp = this.#stampOfUser();
+    this.#poll = setInterval(() => this.#lookForChanges(), POLL_MS);
     this.#poll.unref();
   }
 
@@ -93,22 +113,37 @@ export class ProjectSessions {
     this.#poll = undefined;
   }
 
-  #lookAgain() {
-    const stamp = stampOf(this.#store);
-    if (stamp === this.#stamp) return;
+  #stampOfUser() {
+    return [this.#store, userConfigFile(this.#files)].map(stampOf).join("|");
+  }
+
+  #lookForChanges() {
+    const stamp = this.#stampOfUser();
+    const isNew = stamp !== this.#stamp;
     this.#stamp = stamp;
+    for (const session of this.#sessions.values()) {
+      const former = session.stamp;
+      session.stamp = stampOfFolder(session.cwd);
+      // A file that keeps changing says nothing new in the timeline.
+      if (isNew) void this.#look(session);
+      else if (session.stamp !== former) void this.#look(session, { quiet: true });
+    }
+  }
+
+  /** The user has switched a feature. */
+  lookAgain() {
     for (const session of this.#sessions.values()) void this.#look(session);
   }
 
-  /** @param {ProjectSession} session */
-  async #look(session) {
+  /** @param {ProjectSession} session @param {{quiet?: boolean}} [how] */
+  async #look(session, how) {
     if (!this.#isOurs(session)) return;
-    if (this.#providers) return this.#providers.look(session);
+    if (this.#providers) return this.#providers.look(session, how);
     if (!mayHaveConfig(session.cwd) && !fs.existsSync(userConfigFile(this.#files))) return;
     try {
       const providers = await this.#load();
       // It may have ended meanwhile.
-      if (this.#isOurs(session)) providers.look(session);
+      if (this.#isOurs(session)) providers.look(session, how);
     } catch (error) {
       this.#onFailure(session, error);
     }

@@ -33,3 +33,10 @@ export async function readUserConfig(files) {
   }
   return { ...result, problems: [] };
 }
+
+/**
+ * The user's config has the last word on each entry, whoever's it is.
+ * @param {string} id @param {Record<string, boolean>} features of the config that has the entry
+ * @param {Record<string, boolean>} switches the `features` of the user's config
+ */
+export const isOn = (id, features, switches) => switches[id] ?? features[id] ?? true;
