@@ -7,6 +7,7 @@ import { conditionsOf } from "../registry/conditions.mjs";
 import { promisedReport, readReport } from "../registry/report.mjs";
 import { ConfiguredFeatures } from "./configured.mjs";
 import { Questions } from "./questions.mjs";
+import { GivenUp, NotReady, Readiness } from "./readiness.mjs";
 import { checkBuiltins, isResident, ResidentFeatures } from "./resident.mjs";
 import { requireSwitchable, switchable, unknownSwitches } from "./switches.mjs";
 
@@ -32,6 +33,8 @@ import { requireSwitchable, switchable, unknownSwitches } from "./switches.mjs";
 
 /** How long a need waits for the feature host: the limit of a restart, and room for a busy machine. */
 const READY_MS = 5000;
+/** The same for the model, which calls tap_tools again. */
+const OPEN_MS = 2000;
 const PING_MS = 15_000;
 const COMMAND_MS = 25_000;
 
@@ -60,8 +63,7 @@ export class HostFeatures {
   #since = 0;
   #rss = 0;
   #trouble = "";
-  /** Those that wait for its first report. @type {Set<() => void>} */
-  #waiting = new Set();
+  #readiness = new Readiness();
   #ready = false;
   #questions = new Questions((message) => this.#host?.tell(message));
   /** @type {NodeJS.Timeout | undefined} */
@@ -194,7 +196,12 @@ export class HostFeatures {
     const hosted = this.#hosted.some(({ descriptor }) =>
       descriptor.tools?.some(({ group }) => group !== undefined && names.includes(group)),
     );
-    if (hosted) await this.need();
+    if (hosted) {
+      // It is on all the same, and has its tools once the feature host is there.
+      await this.need(OPEN_MS).catch((error) => {
+        if (!(error instanceof NotReady)) throw error;
+      });
+    }
     return this.#options.gateway.openGroups(session, names);
   }
 
@@ -250,14 +257,16 @@ export class HostFeatures {
 
   /**
    * Starts the feature host where it does not run.
-   * @returns {Promise<void>} once its features are installed; rejected where they are not within 5 s
+   * @param {number} [mostMs]
+   * @returns {Promise<void>} once its features are installed; rejected with NotReady where they are not in time
    */
-  async need() {
+  async need(mostMs = READY_MS) {
     if (this.#closed) throw new Error("the gateway ends");
     if (this.#ready) return;
     this.#starting ??= this.#start();
     await this.#starting;
-    if (!this.#ready) await this.#firstReport();
+    if (this.#host?.status().state === "failed") throw new GivenUp(this.#trouble);
+    if (!this.#ready) await this.#readiness.wait(mostMs, () => this.#trouble);
   }
 
   async #start() {
@@ -287,8 +296,10 @@ export class HostFeatures {
           gated: this.#gated,
         }),
         onMessage: (level, text) => {
-          this.#trouble = text.replace(/^tap: /, "");
+          // Whether and when it runs again is in its state.
+          this.#trouble = text.replace(/^tap: /, "").replace(/; it is restarted in [\d.]+ s$/, "");
           log(level, text);
+          if (level === "error") this.#readiness.settle(new GivenUp(this.#trouble));
         },
       });
       this.#host.start();
@@ -302,23 +313,6 @@ export class HostFeatures {
     }
   }
 
-  /** @returns {Promise<void>} */
-  #firstReport() {
-    return new Promise((resolve, reject) => {
-      const done = () => {
-        clearTimeout(timer);
-        this.#waiting.delete(done);
-        resolve();
-      };
-      const timer = setTimeout(() => {
-        this.#waiting.delete(done);
-        const why = this.#trouble || `it was not ready within ${READY_MS / 1000} s`;
-        reject(new Error(`the feature host does not run: ${why}`));
-      }, READY_MS);
-      this.#waiting.add(done);
-    });
-  }
-
   /** The feature host's own report. @param {any} message as anybody may have written it */
   reported({ reports, rss }) {
     const read = (Array.isArray(reports) ? reports : []).flatMap((one) => readReport(one) ?? []);
@@ -328,7 +322,7 @@ export class HostFeatures {
     );
     this.#rss = Number.isSafeInteger(rss) ? rss : 0;
     this.#ready = true;
-    for (const done of [...this.#waiting]) done();
+    this.#readiness.settle();
   }
 
   /** One that hangs is ended; its supervisor starts the next one. */

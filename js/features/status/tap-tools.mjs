@@ -81,7 +81,8 @@ export function tapTools({ groups, openGroups }) {
     try {
       return outcome(group, await openGroups(sessionId, [group]));
     } catch (error) {
-      return `The group ${group} could not be turned on: ${messageOf(error)}. Call ${TAP_TOOLS} again.`;
+      const again = /** @type {any} */ (error)?.cause?.final ? "" : ` Call ${TAP_TOOLS} again.`;
+      return `The group ${group} could not be turned on: ${messageOf(error)}.${again}`;
     }
   };
   return {

@@ -133,6 +133,7 @@ describe("copilot-tap status", () => {
       out,
       /\nfeature host: running, pid \d+, since \d\d:\d\d:\d\d, up \d+ s, restarted once.*\n {2}the feature host was ended by SIGKILL.*\n {2}held by builtin:good: a plan {2}since .*:00:00\n/,
     );
+    assert.doesNotMatch(out, /is restarted in/);
     const file = path.join(host.files.home, "tap", "records.sqlite");
     assert.match(out, /\nrecords: \d+ records?, \d+ kB {2}/);
     assert.ok(out.includes(file), out);

@@ -4,9 +4,14 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
 import { waitFor } from "../../support/wait.mjs";
+
+const MAIN = fileURLToPath(
+  new URL("../../support/fixtures/features/gateway-host.mjs", import.meta.url),
+);
 
 test("a group is there with the answer, though its feature has only just been started", async (t) => {
   const host = await Host.elected(t, { COPILOT_HOME: temporaryFolder(t) });
@@ -51,4 +56,29 @@ test("a group that a session brings along from a gateway that was killed starts 
     },
     { what: () => next.log, timeoutMs: 20_000 },
   );
+});
+
+test("where the feature host has given up, or is late, tap_tools says so at once", async (t) => {
+  const folder = temporaryFolder(t);
+  const program = (name, text) => {
+    fs.writeFileSync(path.join(folder, name), text);
+    return path.join(folder, name);
+  };
+  const broken = {
+    TAP_TEST_MAIN: program("broken.mjs", "process.exit(3)"),
+    TAP_TEST_RESTARTS: "0",
+  };
+  const given = await (await Host.elected(t, broken, MAIN)).session(t, { cwd: folder });
+  const open = (session) => session.call("tap_tools", { group: "records" }).then(String);
+  await open(given);
+  let since = performance.now();
+  const text = await open(given);
+  assert.ok(performance.now() - since < 1000);
+  assert.match(text, /exit code 3.* It is not started again; .*run copilot-tap stop/);
+  assert.doesNotMatch(text, /again\.$/);
+  const slow = { TAP_TEST_MAIN: program("slow.mjs", "setInterval(() => {}, 1000)") };
+  const late = await (await Host.elected(t, slow, MAIN)).session(t, { cwd: folder });
+  since = performance.now();
+  assert.match(await open(late), /has no tools yet\. Call tap_tools again/);
+  assert.ok(performance.now() - since < 4000);
 });
