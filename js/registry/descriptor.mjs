@@ -1,10 +1,12 @@
 // Checks a descriptor, and says in words what is wrong with it. The schema's validator is loaded with the first
 // descriptor that is checked: a gateway host whose features are all its own needs none.
 
+import { messageOf } from "../base/errors.mjs";
 import { shortened, visible } from "../base/visible.mjs";
 import { parseCapability } from "./capabilities.mjs";
 import { DESCRIPTOR_SCHEMA, MOST_TOOLS } from "./descriptor-schema.mjs";
 import { schemaProblem } from "./schema-cost.mjs";
+import { intervalOf } from "./tasks.mjs";
 
 /**
  * @typedef {{capability: string, required: boolean, reason: string}} Wanted
@@ -31,6 +33,33 @@ const NAMED = /** @type {const} */ (["tools", "hooks", "commands", "tasks"]);
 
 /** A value in a message. @param {unknown} value */
 export const shown = (value) => visible(shortened(JSON.stringify(value) ?? "nothing", 80));
+
+/** @param {unknown} value */
+const isPlain = (value) =>
+  Array.isArray(value) || [Object.prototype, null].includes(Object.getPrototypeOf(value));
+
+/**
+ * A descriptor is data: what JSON would leave out, change or refuse is not.
+ * @param {unknown} root bounded @returns {string} where there is something else; ""
+ */
+function notData(root) {
+  const seen = new Set();
+  /** @param {unknown} value @param {string} place @returns {string} */
+  const look = (value, place) => {
+    if (typeof value === "function" || typeof value === "symbol" || typeof value === "bigint") {
+      return `${place}: a descriptor is data only, found a ${typeof value}`;
+    }
+    if (typeof value !== "object" || value === null || seen.has(value)) return "";
+    if (!isPlain(value)) return `${place}: a descriptor is data only, found an object of a class`;
+    seen.add(value);
+    for (const [key, inner] of Object.entries(value)) {
+      const problem = look(inner, place ? `${place}.${key}` : key);
+      if (problem) return visible(shortened(problem, 200));
+    }
+    return "";
+  };
+  return look(root, "");
+}
 
 /** Bounded before the validator sees it. @param {any} descriptor @returns {string[]} */
 function sizeProblems(descriptor) {
@@ -84,12 +113,25 @@ function inWords(descriptor, { keyword, instanceLocation, keywordLocation, error
 
 /** @param {Descriptor} descriptor @returns {string[]} */
 function nameProblems(descriptor) {
-  return NAMED.flatMap((list) => {
-    const names = (descriptor[list] ?? []).map(({ name }) => name);
+  const named = NAMED.map(
+    (list) => /** @type {const} */ ([list, (descriptor[list] ?? []).map(({ name }) => name)]),
+  );
+  const wanted = (descriptor.capabilities ?? []).map(({ capability }) => capability);
+  const lists = [...named, /** @type {const} */ (["capabilities", wanted])];
+  return lists.flatMap(([list, names]) => {
     const twice = names.filter((name, at) => names.indexOf(name) !== at);
     return [...new Set(twice)].map((name) => `${list}: ${shown(name)} is there twice`);
   });
 }
+
+/** @param {Descriptor} descriptor @returns {string[]} */
+const scheduleProblems = ({ tasks = [] }) =>
+  tasks
+    .filter(({ schedule }) => schedule !== undefined && intervalOf(schedule) === undefined)
+    .map(
+      ({ name, schedule }) =>
+        `task ${name}: its schedule ${shown(schedule)} is not like 30s, 5m, 2h or 1d`,
+    );
 
 /** A feature's runtime is that of its source. @param {Descriptor} descriptor @returns {string[]} */
 function runtimeProblems({ id, runtime, host, capabilities = [], tools = [] }) {
@@ -114,8 +156,19 @@ function runtimeProblems({ id, runtime, host, capabilities = [], tools = [] }) {
  * @param {any} descriptor @returns {Promise<string[]>} problems, in words; at most 10
  */
 export async function descriptorProblems(descriptor) {
+  try {
+    return await problemsOf(descriptor);
+  } catch (error) {
+    return [`the descriptor cannot be read: ${visible(shortened(messageOf(error), 200))}`];
+  }
+}
+
+/** @param {any} descriptor @returns {Promise<string[]>} @throws what a getter of it throws */
+async function problemsOf(descriptor) {
   const size = sizeProblems(descriptor);
   if (size.length > 0) return size.slice(0, MOST_PROBLEMS);
+  const other = notData(descriptor);
+  if (other) return [other];
   const { Validator } = await import("@cfworker/json-schema");
   const validator = new Validator(/** @type {any} */ (DESCRIPTOR_SCHEMA), "2020-12", false);
   const data = JSON.parse(JSON.stringify(descriptor));
@@ -124,7 +177,11 @@ export async function descriptorProblems(descriptor) {
     .filter(({ keyword, error }) => keyword !== "false" && !/^False boolean/.test(error))
     .map((unit) => inWords(descriptor, unit));
   if (problems.length === 0)
-    problems.push(...nameProblems(descriptor), ...runtimeProblems(descriptor));
+    problems.push(
+      ...nameProblems(descriptor),
+      ...runtimeProblems(descriptor),
+      ...scheduleProblems(descriptor),
+    );
   return [...new Set(problems)].slice(0, MOST_PROBLEMS);
 }
 

@@ -147,10 +147,14 @@ export class Installation {
 
   /**
    * @param {string} name @param {(args: any, call: any) => unknown} handler
-   * @param {{description?: string, parameters?: object}} [now] in place of the descriptor's
+   * @param {{description?: string, parameters?: object}} [now] in place of the descriptor's; with it a tool is registered again
    */
-  #registerTool(name, handler, now = {}) {
+  #registerTool(name, handler, now) {
     if (!this.#admit("tools", name)) return false;
+    if (this.#tools.has(name) && !now) {
+      this.diagnostics.add(`it tried to register the tool ${name} twice`);
+      throw new Error(`the tool ${name} is registered already`);
+    }
     const tool = this.#checked.descriptor.tools?.find((one) => one.name === name);
     const { requires: _requires, name: _name, ...options } = /** @type {any} */ (tool);
     const { provider, overflow, failure = (thrown) => thrown } = this.#ports;

@@ -45,9 +45,25 @@ function claimedTwice(candidates, namesOf) {
   return new Map([...claims].filter(([, ids]) => ids.length > 1));
 }
 
+/** One that cannot be read has none. @param {any} descriptor @returns {any} */
+function fieldsOf(descriptor) {
+  try {
+    const { id, runtime, displayName, version } = descriptor ?? {};
+    return { id, runtime, displayName, version };
+  } catch {
+    return {};
+  }
+}
+
+/** @param {readonly Candidate[]} same of one id @returns {string} */
+function declaredTwice(same) {
+  const origins = same.map(({ origin }) => origin).sort();
+  return `${fieldsOf(same[0].descriptor).id} is declared by ${origins.join(" and by ")}: neither is installed`;
+}
+
 /** @param {Candidate} candidate @param {string[]} problems @returns {Checked} nothing of it is installed */
 function refused({ descriptor, origin }, problems) {
-  const { id, runtime, displayName, version } = /** @type {any} */ (descriptor ?? {});
+  const { id, runtime, displayName, version } = fieldsOf(descriptor);
   return {
     descriptor: /** @type {Descriptor} */ ({
       id: typeof id === "string" ? id : "(without an id)",
@@ -122,9 +138,7 @@ export function preflightKnown(candidates, policy) {
   return candidates.map((candidate) => {
     const same = byId.get(candidate.descriptor.id) ?? [];
     if (same.length === 1) return check(candidate, policy, claimed);
-    const origins = same.map(({ origin }) => origin).sort();
-    const text = `${candidate.descriptor.id} is declared by ${origins.join(" and by ")}: neither is installed`;
-    return refused(candidate, [text]);
+    return refused(candidate, [declaredTwice(same)]);
   });
 }
 
@@ -133,9 +147,14 @@ export async function preflight(candidates, policy) {
   const problems = await Promise.all(
     candidates.map(({ descriptor }) => descriptorProblems(descriptor)),
   );
-  const good = candidates.filter((_, at) => problems[at].length === 0);
+  // One that is wrong claims its id, too.
+  const twice = candidates.map((candidate) => {
+    const { id } = fieldsOf(candidate.descriptor);
+    const same = candidates.filter(({ descriptor }) => fieldsOf(descriptor).id === id);
+    return typeof id === "string" && same.length > 1 ? [declaredTwice(same)] : [];
+  });
+  const all = candidates.map((_, at) => [...twice[at], ...problems[at]]);
+  const good = candidates.filter((_, at) => all[at].length === 0);
   const checked = new Map(preflightKnown(good, policy).map((one, at) => [good[at], one]));
-  return candidates.map(
-    (candidate, at) => checked.get(candidate) ?? refused(candidate, problems[at]),
-  );
+  return candidates.map((candidate, at) => checked.get(candidate) ?? refused(candidate, all[at]));
 }

@@ -3,14 +3,19 @@
 import { redact } from "../base/redact.mjs";
 import { messageOf } from "../base/errors.mjs";
 
-/** In characters of text, or of JSON. */
+/** In bytes of text, or of JSON. */
 export const MOST_RESULT = 32 * 1024;
 const NOTE_ROOM = 1024;
 
 /** @typedef {(text: string, about: {session: string, tool: string}) => Promise<string>} Overflow keeps a text; gives its path */
 
-/** @param {string} text @param {number} most without half of a surrogate pair at its end */
-const cut = (text, most) => text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
+/** @param {string} text @param {number} most bytes, without half of a character at its end */
+const cut = (text, most) => {
+  const bytes = Buffer.from(text.slice(0, most));
+  let end = Math.min(most, bytes.length);
+  while (end > 0 && (bytes[end] & 0xc0) === 0x80) end -= 1;
+  return bytes.toString("utf8", 0, end);
+};
 
 /**
  * @param {unknown} result @param {{session: string, tool: string}} about @param {Overflow} [overflow]
@@ -21,13 +26,11 @@ export async function boundResult(result, about, overflow) {
   if (result === undefined || result === null) return result;
   const clean = redact(typeof result === "string" ? result : JSON.parse(JSON.stringify(result)));
   if (typeof clean !== "string") {
-    const { length } = JSON.stringify(clean);
+    const length = Buffer.byteLength(JSON.stringify(clean));
     if (length <= MOST_RESULT) return clean;
-    throw new Error(
-      `the result has ${length} characters, and may have ${MOST_RESULT}: ask for less`,
-    );
+    throw new Error(`the result has ${length} bytes, and may have ${MOST_RESULT}: ask for less`);
   }
-  if (clean.length <= MOST_RESULT) return clean;
+  if (Buffer.byteLength(clean) <= MOST_RESULT) return clean;
   const head = cut(clean, MOST_RESULT - NOTE_ROOM);
   const left = clean.length - head.length;
   const where = await (overflow?.(clean, about) ?? Promise.reject(new Error("no folder for it")))
