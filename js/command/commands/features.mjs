@@ -88,13 +88,14 @@ async function changeLive(given, id) {
 async function run(given) {
   const output = new Output(given);
   const { problems } = await readUserConfig(filesOf(given));
-  if (problems.length > 0) {
-    throw new Failure(problems[0], {
-      advice: problems.slice(1).join("\n"),
-      code: "INVALID_CONFIG",
-    });
+  const [problem, ...others] = problems;
+  const isLook = given.action === "list" || given.action === "report";
+  if (problem && !isLook) {
+    throw new Failure(problem, { advice: others.join("\n"), code: "INVALID_CONFIG" });
   }
-  await (given.action === "list" || given.action === "report" ? show : change)(output, given);
+  // A running gateway goes on with what it has read before.
+  if (problem) output.complain(problem, others.join("\n"));
+  await (isLook ? show : change)(output, given);
 }
 
 /** @type {import("../given.mjs").Command} */

@@ -68,6 +68,18 @@ describe("copilot-tap features", () => {
     assert.match(none.err, /which feature\?/);
   });
 
+  test("are shown though the config has a mistake, with the mistake beside them", async (t) => {
+    const { host, at } = await started(t);
+    const config = path.join(host.files.home, "tap", "config.json");
+    fs.writeFileSync(config, '{"features": {"builtin:goals": "no"}}', { mode: 0o600 });
+    const { code, out, err } = await tap(["features"], at);
+    assert.equal(code, 0);
+    assert.match(out, /^builtin:goals +on /m);
+    assert.match(err, /config\.json:1:\d+: .*must be true or false/);
+    assert.match((await tap(["features", "report", "builtin:goals"], at)).out, /^builtin:goals /);
+    assert.equal((await tap(["features", "disable", "builtin:goals"], at)).code, 1);
+  });
+
   test("are not the agent's to switch", async (t) => {
     const at = place(t);
     const extra = { COPILOT_AGENT_SESSION_ID: "s", TAP_GATEWAY_PORT: "1" };
