@@ -1,7 +1,8 @@
 // What sessions want from configs: the programs and the rules that a tap.config.json names are there as long as its
 // session is and the user's consent to each entry holds; those of the user's own config need none. The files are read
-// when the session starts, and again with each change of them or of consent: what a config does not name any more, or
-// what the user disables, ends. An entry that has changed goes on as it was until the user allows the new one.
+// when the session starts, and again with each change of them or of consent: what the user's config does not name any
+// more, or what the user disables, ends. An entry of a project that has changed goes on as it was until the user allows
+// the new one, and one that has left until the session ends.
 // sessions.mjs knows when to look.
 
 import { inQuotes, visible } from "../base/visible.mjs";
@@ -124,7 +125,12 @@ export class ProjectProviders {
       );
     add(allowed, "running");
     add(waiting, "waiting");
-    add(off, "disabled");
+    const isRunning = (/** @type {Entry} */ entry) => this.#runs(session, file, entry);
+    add(off.filter(isRunning), "running");
+    add(
+      off.filter((entry) => !isRunning(entry)),
+      "disabled",
+    );
     if (owner === "project") this.#tellUnknown(session, file, result);
     if (waiting.length === 0) return;
     const names = waiting.map((entry) => entry.digest).join();
@@ -179,22 +185,37 @@ export class ProjectProviders {
       if (config?.result.ok === false) continue;
       const result = config?.file === file && config.result.ok ? config.result : undefined;
       const now = result && entriesOf(result).find((one) => keyOf(file, one) === key);
-      if (!result || !now) this.#stopUnnamed(session, key, file, entry);
-      else if (!this.#isOn(owner, result, now.name)) {
-        void this.#stop(session, key, { revoked: true });
+      if (!now || !result || !this.#isOn(owner, result, now.name)) {
+        this.#stopUnwanted(session, key, { owner, file, entry, isNamed: now !== undefined });
       } else if (now.digest !== entry.digest && this.#isAllowed(owner, config, now)) {
         void this.#stop(session, key); // its rules hold until the next one is there
       }
     }
   }
 
-  /** @param {ProjectSession} session @param {string} key @param {string} file @param {Entry} entry */
-  #stopUnnamed(session, key, file, entry) {
-    void this.#stop(session, key, { revoked: true });
-    const about = `unnamed ${key} ${entry.digest}`;
-    if (this.#told(session).has(about)) return;
+  /**
+   * The agent can write a project's file, and ends no guard with that: its entry goes on until the session ends, or the
+   * user disables it.
+   * @param {ProjectSession} session @param {string} key
+   * @param {{owner: Owner, file: string, entry: Entry, isNamed: boolean}} of
+   */
+  #stopUnwanted(session, key, { owner, file, entry, isNamed }) {
+    const { kind, name, digest } = entry;
+    const id = `${owner}:${name}`;
+    const ends = owner === "user" || this.#switches[id] === false;
+    if (ends) void this.#stop(session, key, { revoked: true });
+    else if (!isNamed) {
+      const state = /** @type {const} */ ("running");
+      this.#states.get(session.id)?.push({ id, runtime: kind, session: session.id, name, state });
+    }
+    const about = `unwanted ${key} ${digest}`;
+    if ((ends && isNamed) || this.#told(session).has(about)) return;
     this.#told(session).add(about);
-    const text = `tap: ${visible(file)} does not name ${inQuotes(visible(entry.name))} any more: it is stopped`;
+    const what = isNamed ? "disables" : "does not name";
+    const then = ends
+      ? "it is stopped"
+      : `it goes on until the session ends; copilot-tap features disable ${visible(id)} stops it`;
+    const text = `tap: ${visible(file)} ${what} ${inQuotes(visible(name))}${isNamed ? "" : " any more"}: ${then}`;
     this.#gateway.tellTimeline(session.id, "info", text);
   }
 

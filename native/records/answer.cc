@@ -181,9 +181,8 @@ int authorize(void* /*unused*/, int action, const char* /*first*/, const char* s
       rest, rest == nullptr ? 0 : static_cast<size_t>(sql.data() + sql.size() - rest));
   const bool reads = compiled == nullptr || sqlite3_stmt_readonly(compiled) != 0;
   const std::string said = visible(database.problem(), false, 512);
-  if (status == SQLITE_AUTH && said.find("function") != said.npos) {
-    problem = "SQLite: " + said + ".";
-  } else if (status == SQLITE_AUTH || !reads) {
+  const bool ofFunction = said.find("function") != said.npos;
+  if (!reads || (status == SQLITE_AUTH && !ofFunction)) {
     problem = "Only statements that read records are allowed, such as SELECT.";
   } else if (status != SQLITE_OK) {
     problem = "SQLite: " + said + ".";

@@ -121,19 +121,40 @@ test("the user's own config has the last word on entries of a project, emitters 
   assert.equal(configuredEmitters(host.files, folder).emitters.length, 1);
 });
 
-test("an entry that leaves its config ends, and one with mistakes ends nothing", async (t) => {
-  const { file, pid, lines, stateOf } = await setUp(t, {
-    project: { providers: [entry("ci"), entry("more")] },
+test("an entry that leaves the user's config ends, and one with mistakes ends nothing", async (t) => {
+  const { userFile, pid, lines, stateOf } = await setUp(t, {
+    user: { providers: [entry("clock"), entry("more")] },
   });
-  const [ci, more] = [await pid("ci"), await pid("more")];
-  fs.writeFileSync(file, '{ "providers": [');
+  const [clock, more] = [await pid("clock"), await pid("more")];
+  fs.writeFileSync(userFile, '{ "providers": [');
   await new Promise((resolve) => setTimeout(resolve, 1500)); // time to be looked at
-  assert.deepEqual([await pid("ci"), await pid("more")], [ci, more]);
-  write(file, { providers: [entry("ci")] });
+  assert.deepEqual([await pid("clock"), await pid("more")], [clock, more]);
+  write(userFile, { providers: [entry("clock")] });
   await gone(more);
   await waitFor(() => lines().some((text) => /does not name "more" any more/.test(text)));
+  assert.equal(await pid("clock"), clock);
+  await until(() => stateOf("user:more"), undefined, "the end of its row");
+});
+
+test("what leaves or is disabled in a project's file goes on until the user disables it", async (t) => {
+  const { file, pid, lines, stateOf, denied, control } = await setUp(t, {
+    project: { providers: [entry("ci")], declarative: [RULES] },
+  });
+  const ci = await pid("ci");
+  await waitFor(async () => /no bash here/.test(await denied()), { what: "the rules" });
+  write(file, { providers: [entry("ci")], features: { "project:ci": false } });
+  await waitFor(() => lines().some((text) => /disables "ci": it goes on until/.test(text)));
+  const left =
+    /does not name "rules" any more: it goes on until .* features disable project:rules /;
+  await waitFor(() => lines().some((text) => left.test(text)));
   assert.equal(await pid("ci"), ci);
-  await until(() => stateOf("project:more"), undefined, "the end of its row");
+  assert.match(await denied(), /no bash here/);
+  assert.deepEqual([await stateOf("project:ci"), await stateOf("project:rules")], [true, true]);
+  for (const id of ["project:ci", "project:rules"]) {
+    await control.request("features.disable", { id });
+  }
+  await gone(ci);
+  await until(denied, undefined, "the end of the rules");
 });
 
 test("an entry that changes goes on as it was until the new one is allowed", async (t) => {
