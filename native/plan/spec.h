@@ -15,6 +15,9 @@ namespace tap::plan {
 inline constexpr size_t kMostNodes = 10'000;
 inline constexpr size_t kMostTextBytes = size_t{16} << 20;  // of a plan
 inline constexpr int64_t kMostParallel = 64;
+// Of a phase, where the node names none.
+inline constexpr Millis kAgentTimeout{60 * 60'000};
+inline constexpr Millis kOtherTimeout{10 * 60'000};
 
 struct Work {
   WorkKind kind = WorkKind::None;
@@ -38,6 +41,13 @@ struct NodeSpec {
   [[nodiscard]] bool isJoin() const {
     return prechecks.kind == WorkKind::None && work.kind == WorkKind::None &&
            postchecks.kind == WorkKind::None;
+  }
+  [[nodiscard]] Millis timeoutOf(Phase phase) const {
+    if (timeout > Millis(0)) return timeout;
+    const WorkKind kind = phase == Phase::Prechecks    ? prechecks.kind
+                          : phase == Phase::Postchecks ? postchecks.kind
+                                                       : work.kind;
+    return kind == WorkKind::Agent ? kAgentTimeout : kOtherTimeout;
   }
 };
 

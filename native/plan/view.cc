@@ -12,9 +12,6 @@
 namespace tap::plan {
 namespace {
 
-constexpr Millis kAgentTimeout{60 * 60'000};
-constexpr Millis kOtherTimeout{10 * 60'000};
-
 using Counts = std::array<size_t, kNodeStatuses>;
 
 void writeCounts(json::Writer& writer, const Counts& counts) {
@@ -169,14 +166,6 @@ void writeNode(json::Writer& writer, const Plan& plan, NodeIndex index) {
   return slash == std::string_view::npos ? std::string_view() : group.substr(0, slash);
 }
 
-[[nodiscard]] Millis timeoutOf(const NodeSpec& spec, Phase phase) {
-  if (spec.timeout > Millis(0)) return spec.timeout;
-  const WorkKind kind = phase == Phase::Prechecks    ? spec.prechecks.kind
-                        : phase == Phase::Postchecks ? spec.postchecks.kind
-                                                     : spec.work.kind;
-  return kind == WorkKind::Agent ? kAgentTimeout : kOtherTimeout;
-}
-
 [[nodiscard]] bool isAbout(std::string_view overlap, std::string_view id) {
   const json::Value value{json::Kind::Object, overlap};
   return std::ranges::any_of(std::array{"node", "other"}, [&](std::string_view side) {
@@ -202,7 +191,7 @@ void writeEffect(json::Writer& writer, const Engine& engine, const RunPhase& eff
   const Attempt& attempt = node.attempts.back();
   writer.field("effect", "run").field("planId", effect.plan).field("phase", text(effect.phase));
   writer.field("first", effect.isFirst).field("lands", plan.lands(effect.node));
-  writer.field("timeoutMs", timeoutOf(node.spec, effect.phase).count());
+  writer.field("timeoutMs", node.spec.timeoutOf(effect.phase).count());
   writer.field("from", text(attempt.from));
   writer.key("commits").beginArray();
   for (const NodeIndex other : plan.graph().dependencies(effect.node)) {

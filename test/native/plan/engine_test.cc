@@ -477,20 +477,6 @@ TEST(PlanEngine, LateWordsOfAnEarlierAttemptChangeNothing) {
   EXPECT_EQ(rig.status("a"), "scheduled");
 }
 
-TEST(PlanEngine, SaysWhatIsNotThere) {
-  PlanRig rig;
-  ASSERT_EQ(rig.create(planText({nodeText("lexer")})), "");
-  EXPECT_EQ(rig.retry("lexr"),
-            "UNKNOWN_NODE: the plan \"test\" has no node \"lexr\". Did you mean \"lexer\"?");
-  EXPECT_EQ(rig.retry("abcdefg"),
-            "UNKNOWN_NODE: the plan \"test\" has no node \"abcdefg\". It has lexer");
-  Batch batch;
-  const auto refused = rig.engine().cancel("x", rig.now, batch);
-  ASSERT_TRUE(refused);
-  EXPECT_EQ(refused->code, Refusal::Code::UnknownPlan);
-  EXPECT_TRUE(batch.entries.empty());
-}
-
 TEST(PlanEngine, ForgetsAPlanOnceItHasEnded) {
   PlanRig rig;
   ASSERT_EQ(rig.create(planText({nodeText("a")})), "");

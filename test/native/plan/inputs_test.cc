@@ -101,5 +101,19 @@ TEST(PlanViews, EachAnswersOrIsRefused) {
             R"(scheduled running succeeded failed blocked canceled"}})");
 }
 
+TEST(PlanEngine, SaysWhatIsNotThere) {
+  PlanRig rig;
+  ASSERT_EQ(rig.create(planText({nodeText("lexer")})), "");
+  EXPECT_EQ(rig.retry("lexr"),
+            "UNKNOWN_NODE: the plan \"test\" has no node \"lexr\". Did you mean \"lexer\"?");
+  EXPECT_EQ(rig.retry("abcdefg"),
+            "UNKNOWN_NODE: the plan \"test\" has no node \"abcdefg\". It has lexer");
+  Batch batch;
+  const auto refused = rig.engine().cancel("x", rig.now, batch);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->code, Refusal::Code::UnknownPlan);
+  EXPECT_TRUE(batch.entries.empty());
+}
+
 }  // namespace
 }  // namespace tap::plan
