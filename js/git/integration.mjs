@@ -286,8 +286,8 @@ export function integrate(repository, asked) {
 }
 
 /**
- * A leaf that could not be landed is in no ref: no other one may carry it along. Where it is on the target, where there
- * is no target, and where it is not the last one, nothing happens.
+ * Takes a leaf that could not be landed out of the refs, so that no later leaf carries it along. Does nothing if the
+ * leaf is on the target, if there is no target, or if another leaf came after it.
  * @param {Repository} repository @param {{plan: string, target: string, leaf: string}} asked
  */
 export async function takeBack(repository, { plan, target, leaf }) {

@@ -197,7 +197,7 @@ export class HostFeatures {
       descriptor.tools?.some(({ group }) => group !== undefined && names.includes(group)),
     );
     if (hosted) {
-      // It is on all the same, and has its tools once the feature host is there.
+      // The group stays on. Its tools come when the feature host is ready.
       await this.need(OPEN_MS).catch((error) => {
         if (!(error instanceof NotReady)) throw error;
       });

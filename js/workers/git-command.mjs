@@ -77,9 +77,8 @@ const isNoneOf = (names) => (words) => !names.includes(plain(words)[0] ?? "");
 const isOneOf = (names) => (words) => names.includes(plain(words)[0]);
 
 /** Commands of git that change what is shared, whatever follows. */
-export const SHARED_ALWAYS = ["update-ref", "gc", "prune", "repack", "maintenance", "fast-import"]
-  .concat("filter-branch")
-  .concat("filter-repo");
+export const SHARED_ALWAYS =
+  "update-ref gc prune repack maintenance fast-import filter-branch filter-repo".split(" ");
 
 /** Those where it depends. @type {Map<string, (words: string[]) => boolean>} */
 const SHARED = new Map([
@@ -103,8 +102,18 @@ const SHARED = new Map([
   ["sparse-checkout", isNoneOf(["list", "check-rules"])],
 ]);
 
-/** Their words are text about git. */
-const TELLING = new Set(["echo", "printf", "grep", "rg", "sed", "awk", "man", "which", "type"]);
+/** Their words are text: what stands there is not run. */
+export const TELLING = new Set([
+  "echo",
+  "printf",
+  "grep",
+  "rg",
+  "sed",
+  "awk",
+  "man",
+  "which",
+  "type",
+]);
 
 /**
  * The command of git that changes what the worktrees of a repository share: refs, settings, the stash, other worktrees.

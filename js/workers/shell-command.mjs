@@ -2,7 +2,7 @@
 // does (docs/workers.md).
 
 import path from "node:path";
-import { gitCommands } from "./git-command.mjs";
+import { gitCommands, TELLING } from "./git-command.mjs";
 
 /**
  * A simple command. `before`: what stands before its program; `files`: where it reads from and writes to.
@@ -41,8 +41,6 @@ const NETWORK = new Set(["curl", "wget", "ssh", "scp", "sftp", "rsync", "nc", "n
   .add("gh")
   .add("hub");
 const GIT_NETWORK = new Set(["fetch", "pull", "clone", "ls-remote"]);
-/** Their words are text. */
-const PRINTING = new Set(["echo", "printf", "grep", "rg", "sed", "awk"]);
 const MOST_DEPTH = 4;
 
 /** Whether what follows << is a here-document, and not a number or a text. @param {string} before */
@@ -332,7 +330,7 @@ export function networkUse(segments) {
   const use = { hosts: [], unnamed: [] };
   for (const segment of segments) {
     const { program, words } = segment;
-    if (PRINTING.has(program)) continue;
+    if (TELLING.has(program)) continue;
     const named = words.flatMap((word) => hostOf(word.replace(/^-*[\w-]+=/, "")) ?? []);
     const bare = NETWORK.has(program) ? bareHosts(segment) : [];
     use.hosts.push(...named, ...bare);

@@ -54,7 +54,7 @@ test("what others have given may have a field with the name of an operator", () 
   });
 });
 
-test("operators that there are not, and an order of what is no number, are refused", () => {
+test("unknown operators are refused, and so are < and > with something that is not a number", () => {
   for (const [given, wanted] of [
     ["ms>=1", "there is no >=: for whole numbers, write 'ms>0'"],
     ["ms=>1", "there is no >=: for whole numbers, write 'ms>0'"],

@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { allow, consentFile, entriesOf, revoke } from "../../../js/projects/consent.mjs";
 import { GatewayHost } from "../../../js/host/gateway-host.mjs";
 import { gatewayFiles } from "../../../js/base/paths.mjs";
@@ -15,18 +14,8 @@ import { TestProvider } from "../../support/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { TestSession } from "../../support/harness.mjs";
 import { Host } from "../../support/test-host.mjs";
+import { PROJECT_PROVIDER, projectEntry as entry } from "../../support/project-entry.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
-
-const PROVIDER = fileURLToPath(
-  new URL("../../support/fixtures/project-provider.mjs", import.meta.url),
-);
-
-/** A config's entry. @param {string} name @param {string[]} more arguments */
-const entry = (name, ...more) => ({
-  name,
-  command: process.execPath,
-  args: [PROVIDER, name, ...more],
-});
 
 class Workspace {
   /** @param {import("node:test").TestContext} t @param {Pick<Host, "files">} host @param {unknown} [config] */
@@ -95,7 +84,7 @@ test("without consent nothing runs, and the timeline says how to give it", async
   const notice = await line(session, /needs your consent/);
   assert.ok(notice.includes(workspace.file), notice);
   assert.ok(notice.includes("cli.mjs allow"), notice);
-  assert.ok(notice.includes(PROVIDER), notice);
+  assert.ok(notice.includes(PROJECT_PROVIDER), notice);
   assert.ok(!fs.existsSync(path.join(host.files.logs, "providers")), "nothing was started");
 
   workspace.allow();
@@ -173,7 +162,7 @@ test("a link to the workspace that leads elsewhere after the consent starts noth
       path.join(folder, "ci.mjs"),
       `process.argv[2] = "ci";
        (await import("node:fs")).appendFileSync("started", "x");
-       await import(${JSON.stringify(PROVIDER)});`,
+       await import(${JSON.stringify(PROJECT_PROVIDER)});`,
     );
   const config = {
     providers: [{ name: "ci", command: process.execPath, args: ["ci.mjs"], restart: "always" }],

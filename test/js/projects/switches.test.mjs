@@ -4,25 +4,17 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { openControl } from "../../../js/base/control.mjs";
 import { userConfigFile } from "../../../js/projects/config-file.mjs";
 import { loadProjectConfig } from "../../../js/projects/config.mjs";
 import { configuredEmitters } from "../../../js/projects/configured-emitters.mjs";
 import { allow, consentFile, entriesOf } from "../../../js/projects/consent.mjs";
 import { isAlive } from "../../support/processes.mjs";
+import { projectEntry as entry } from "../../support/project-entry.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
-const PROVIDER = fileURLToPath(
-  new URL("../../support/fixtures/project-provider.mjs", import.meta.url),
-);
-const entry = (name, ...more) => ({
-  name,
-  command: process.execPath,
-  args: [PROVIDER, name, ...more],
-});
 const RULES = { name: "rules", deny: [{ match: { tool: "bash" }, reason: "no bash here" }] };
 
 /** @param {string} file @param {unknown} config */
