@@ -1,6 +1,7 @@
 // The Copilot side of a session: joining it, changing its tools, its timeline and its events. All
 // that is known about the SDK, documented or not, is in this file.
 
+import { IdleWatch } from "./idle-watch.mjs";
 import { canResume, resume } from "./resume.mjs";
 
 /** @typedef {import("./tool-table.mjs").ToolDefinition} ToolDefinition */
@@ -106,7 +107,7 @@ export class CopilotSessionAdapter {
   /**
    * What the gateway needs to know of the session's events.
    * @param {object} on
-   * @param {(activity: "idle" | "busy" | "user-prompt") => void} on.activity
+   * @param {(activity: "idle" | "busy" | "user-prompt", unsaid?: true) => void} on.activity unsaid: the CLI was asked
    * @param {(title: string) => void} on.title
    * @param {(mode: unknown) => void} on.mode
    * @param {() => void} on.shutdown
@@ -114,8 +115,13 @@ export class CopilotSessionAdapter {
    * @returns {() => void} stops listening
    */
   watch(on) {
-    return this.#session.on((/** @type {{type: string, data: any}} */ event) => {
+    const idle = new IdleWatch(
+      () => this.isProcessing(),
+      () => on.activity("idle", true),
+    );
+    const unsubscribe = this.#session.on((/** @type {{type: string, data: any}} */ event) => {
       on.any(event);
+      idle.saw(event.type);
       switch (event.type) {
         case "session.idle":
           return on.activity("idle");
@@ -131,6 +137,10 @@ export class CopilotSessionAdapter {
           return on.shutdown();
       }
     });
+    return () => {
+      idle.stop();
+      unsubscribe();
+    };
   }
 
   /** @param {{source?: string, messageId?: string}} message */

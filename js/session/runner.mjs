@@ -144,7 +144,11 @@ export class SessionRunner {
     this.#joinedTo = session;
     this.#hooks.adopt(session);
     this.#unwatch = adapter.watch({
-      activity: (activity) => this.#onActivity(activity),
+      activity: (activity, unsaid) => {
+        if (unsaid)
+          this.#log("info", "the CLI has lost session.idle; asked, it says that it is idle");
+        this.#onActivity(activity);
+      },
       title: (title) => {
         this.#title = title;
         this.#relabel();
