@@ -6,32 +6,16 @@ import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { callTool, say, toolNames, toolResults, userTexts } from "../support/model.mjs";
+import { prepareForPlans } from "../support/plan-place.mjs";
 import { startTap } from "../support/tap.mjs";
 import { deferred, waitFor } from "../support/wait.mjs";
 import { openControl } from "../../js/base/control.mjs";
 import { gatewayFiles } from "../../js/base/paths.mjs";
-import { checkoutOf, gitIn } from "../js/features/plans-rig.mjs";
+import { checkoutOf } from "../js/features/plans-rig.mjs";
 
 const SLOW = { timeoutMs: 90_000 };
 
 const bash = (/** @type {string} */ command) => callTool("bash", { command, description: "work" });
-
-/** A repository, and workers that reach the scripted model. @param {any} rig */
-function prepare(rig) {
-  const repo = rig.cli.workFolder;
-  const git = gitIn(repo);
-  git("config", "user.name", "A");
-  git("config", "user.email", "a@example.com");
-  fs.writeFileSync(path.join(repo, "a.txt"), "a\n");
-  git("add", "--all");
-  git("commit", "--quiet", "--message=first");
-  const folder = path.join(rig.cli.home, "tap");
-  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const provider = { type: "openai", baseUrl: rig.model.url, model: "fake" };
-  const config = { workers: { provider }, toolGroups: ["plans"] };
-  fs.writeFileSync(path.join(folder, "config.json"), JSON.stringify(config), { mode: 0o600 });
-  return { repo, git };
-}
 
 /** Makes the plan once, after these; then it says what it is told. @param {object} plan @param {any[]} [before] calls */
 const maker =
@@ -62,7 +46,7 @@ const told = (rig, pattern) =>
 describe("plans and sessions", { concurrency: 1 }, () => {
   test("the session that made a plan is closed, nobody is there at its end, and the next one hears of it", async (t) => {
     const rig = await startTap(t);
-    const { repo, git } = prepare(rig);
+    const { repo, git } = prepareForPlans(rig, ["plans"]);
     const before = checkoutOf(repo);
     const flag = path.join(rig.cli.home, "flag");
     const work = `until test -e '${flag}'; do sleep 0.1; done; echo x > x.txt`;
@@ -84,7 +68,7 @@ describe("plans and sessions", { concurrency: 1 }, () => {
 
   test("the gate that stops the agent's `git push` stops that of a node", async (t) => {
     const rig = await startTap(t);
-    const { repo, git } = prepare(rig);
+    const { repo, git } = prepareForPlans(rig, ["plans"]);
     const before = checkoutOf(repo);
     const remote = path.join(rig.cli.home, "remote.git");
     git("init", "--quiet", "--bare", remote);
@@ -127,7 +111,7 @@ describe("plans and sessions", { concurrency: 1 }, () => {
 
   test("both hosts are killed while an agent works: the plan goes on and ends well", async (t) => {
     const rig = await startTap(t);
-    const { repo, git } = prepare(rig);
+    const { repo, git } = prepareForPlans(rig, ["plans"]);
     const before = checkoutOf(repo);
     const works = /** @type {Record<string, string>} */ ({
       "write the root": "echo root > root.txt",

@@ -1,32 +1,14 @@
 // Plans and the programs of the user on the real CLI: tools that are lent to an agent, and the user's yes.
 
 import assert from "node:assert/strict";
-import fs from "node:fs";
-import path from "node:path";
 import { describe, test } from "node:test";
 import { callTool, say, toolNames, toolResults, userTexts } from "../support/model.mjs";
+import { prepareForPlans } from "../support/plan-place.mjs";
 import { startTap } from "../support/tap.mjs";
 import { waitFor } from "../support/wait.mjs";
-import { checkoutOf, gitIn } from "../js/features/plans-rig.mjs";
+import { checkoutOf } from "../js/features/plans-rig.mjs";
 
 const SLOW = { timeoutMs: 90_000 };
-
-/** A repository, and workers that reach the scripted model. @param {any} rig */
-function prepare(rig) {
-  const repo = rig.cli.workFolder;
-  const git = gitIn(repo);
-  git("config", "user.name", "A");
-  git("config", "user.email", "a@example.com");
-  fs.writeFileSync(path.join(repo, "a.txt"), "a\n");
-  git("add", "--all");
-  git("commit", "--quiet", "--message=first");
-  const folder = path.join(rig.cli.home, "tap");
-  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const provider = { type: "openai", baseUrl: rig.model.url, model: "fake" };
-  const config = { toolGroups: ["plans", "emitters"], workers: { provider } };
-  fs.writeFileSync(path.join(folder, "config.json"), JSON.stringify(config), { mode: 0o600 });
-  return { repo, git };
-}
 
 const lastIsTool = (/** @type {any} */ { body }) => body.messages.at(-1).role === "tool";
 
@@ -64,7 +46,7 @@ describe("plans and the user's programs", { concurrency: 1 }, () => {
       if (!there) return callTool("tap_status");
       return callTool("create_copilot_plan", plan);
     });
-    const { repo, git } = prepare(rig);
+    const { repo, git } = prepareForPlans(rig, ["plans", "emitters"]);
     const before = checkoutOf(repo);
     rig.keepProviding({
       forecast: { handler: ({ city }) => `${city}: rain` },
@@ -111,7 +93,7 @@ describe("plans and the user's programs", { concurrency: 1 }, () => {
       if (texts.length > 1) return say("noted");
       return callTool("create_copilot_plan", plan);
     });
-    prepare(rig);
+    prepareForPlans(rig, ["plans", "emitters"]);
     const told = (/** @type {RegExp} */ pattern) => () =>
       rig.model.requests.some((request) => userTexts(request).some((text) => pattern.test(text)));
     const terminal = await rig.interactive();
@@ -143,7 +125,7 @@ describe("plans and the user's programs", { concurrency: 1 }, () => {
       if (wanted.includes("the emitter")) return callTool("tap_start_emitter", emitter);
       return callTool("create_copilot_plan", plan);
     });
-    prepare(rig);
+    prepareForPlans(rig, ["plans", "emitters"]);
     const terminal = await rig.interactive({ allow: ["--allow-all-tools"], rows: 50, cols: 110 });
     await terminal.submit("make the plan");
     await terminal.waitForScreen(/run the plan "one file": 1 node in a git worktree/, 30_000);

@@ -8,9 +8,10 @@ import { describe, test } from "node:test";
 import { tap } from "../support/cli-process.mjs";
 import { REPO_ROOT } from "../support/cli.mjs";
 import { callTool, say, toolNames, toolResults, userTexts } from "../support/model.mjs";
+import { prepareForPlans } from "../support/plan-place.mjs";
 import { startTap } from "../support/tap.mjs";
 import { waitFor } from "../support/wait.mjs";
-import { checkoutOf, gitIn } from "../js/features/plans-rig.mjs";
+import { checkoutOf } from "../js/features/plans-rig.mjs";
 
 const SLOW = { timeoutMs: 90_000 };
 
@@ -58,23 +59,6 @@ const script = (plan) => (/** @type {any} */ request) => {
   return callTool("tap_tools", { group: "plans" });
 };
 
-/** A repository, and workers that reach the scripted model. @param {any} rig */
-function prepare(rig) {
-  const repo = rig.cli.workFolder;
-  const git = gitIn(repo);
-  git("config", "user.name", "A");
-  git("config", "user.email", "a@example.com");
-  fs.writeFileSync(path.join(repo, "a.txt"), "a\n");
-  git("add", "--all");
-  git("commit", "--quiet", "--message=first");
-  const folder = path.join(rig.cli.home, "tap");
-  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const provider = { type: "openai", baseUrl: rig.model.url, model: "fake" };
-  const config = { workers: { provider } };
-  fs.writeFileSync(path.join(folder, "config.json"), JSON.stringify(config), { mode: 0o600 });
-  return { repo, git };
-}
-
 const wasTold = (/** @type {any} */ rig, /** @type {RegExp} */ pattern) =>
   rig.model.requests.some((/** @type {any} */ request) =>
     userTexts(request).some((text) => pattern.test(text)),
@@ -83,7 +67,7 @@ const wasTold = (/** @type {any} */ rig, /** @type {RegExp} */ pattern) =>
 describe("plans", { concurrency: 1 }, () => {
   test("the model makes a plan of four agents, one is retried, all lands, and a later session hears of it", async (t) => {
     const rig = await startTap(t, script(PLAN));
-    const { repo, git } = prepare(rig);
+    const { repo, git } = prepareForPlans(rig);
     const before = checkoutOf(repo);
     const terminal = await rig.interactive();
     await terminal.prompt("make the plan", /it runs/);
@@ -104,7 +88,7 @@ describe("plans", { concurrency: 1 }, () => {
 
   test("copilot-tap plan run finds the CLI on PATH where no session has ever told of it", async (t) => {
     const rig = await startTap(t, script(PLAN));
-    const { repo, git } = prepare(rig);
+    const { repo, git } = prepareForPlans(rig);
     const file = path.join(rig.cli.home, "plan.json");
     const nodes = [{ id: "root", work: "@agent write the root" }];
     fs.writeFileSync(file, JSON.stringify({ name: "one", targetBranch: "feature/one", nodes }));

@@ -15,6 +15,11 @@ export class Random {
     return (this.state >>> 0) % bound;
   }
 
+  /** @template T @param {readonly T[]} choices @returns {T} */
+  pick(choices) {
+    return choices[this.below(choices.length)];
+  }
+
   /** @param {number} from @param {number} to */
   between(from, to) {
     return from + this.below(to - from + 1);

@@ -2,13 +2,13 @@
 
 import fs from "node:fs";
 import path from "node:path";
-import readline from "node:readline";
 import { messageOf } from "../../base/errors.mjs";
 import { copilotHome, programFolder, version } from "../../base/paths.mjs";
 import { visible } from "../../base/visible.mjs";
 import { faint, Output, strong } from "../../views/output.mjs";
 import { counted } from "../../views/wording.mjs";
 import { EXIT, Failure, usage } from "../failure.mjs";
+import { confirmed } from "../confirmed.mjs";
 import { withGateway } from "../gateway.mjs";
 import { environmentOf, filesOf, runByAgent } from "../given.mjs";
 import { untilInterrupted } from "../interruption.mjs";
@@ -76,18 +76,6 @@ const list = (output, cases) =>
   );
 
 // ---- consent --------------------------------------------------------------------------------------
-
-/** @param {string} question @returns {Promise<boolean>} */
-function confirmed(question) {
-  const terminal = readline.createInterface({ input: process.stdin, output: process.stdout });
-  return new Promise((resolve) => {
-    terminal.on("close", () => resolve(false));
-    terminal.question(question, (answer) => {
-      resolve(/^\s*y(es)?\s*$/i.test(answer));
-      terminal.close();
-    });
-  });
-}
 
 /**
  * A setup's commands are programs that somebody wrote into the file: the user sees them first.

@@ -2,49 +2,21 @@
 // values in them. The scanner's side is the executable json_oracle (test/native/base).
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
-import path from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { Random } from "../../../tools/chaos/random.mjs";
+import { ask, sized } from "../../support/oracle.mjs";
 
-const repository = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..");
 const seed = Number(process.env.TAP_TEST_SEED ?? 20_250_701) >>> 0;
 const batches = 6;
 const batchSize = 20_000;
 const maxDepth = 128;
 
-/** @returns {string} the path of json_oracle, which has to be built before */
-function findOracle() {
-  const folder = process.env.TAP_NATIVE_BUILD ?? path.join(repository, "build-native");
-  const name = process.platform === "win32" ? "json_oracle.exe" : "json_oracle";
-  const oracle = path.join(folder, name);
-  assert.ok(
-    existsSync(oracle),
-    `${oracle} is missing. Build it: cmake -S . -B build-native && ` +
-      "cmake --build build-native --target json_oracle " +
-      "(or set TAP_NATIVE_BUILD to the folder where it is).",
-  );
-  return oracle;
-}
-
 /**
  * @param {Buffer[]} texts
  * @returns {string[]} the oracle's answer to each
  */
-function askOracle(texts) {
-  const parts = texts.flatMap((text) => {
-    const size = Buffer.alloc(4);
-    size.writeUInt32LE(text.length);
-    return [size, text];
-  });
-  const run = spawnSync(findOracle(), { input: Buffer.concat(parts), maxBuffer: 2 ** 30 });
-  assert.equal(run.status, 0, `seed ${seed}: json_oracle failed: ${run.stderr} ${run.error ?? ""}`);
-  const lines = run.stdout.toString("utf8").split("\n");
-  assert.equal(lines.pop(), "", "the last line is complete");
-  assert.equal(lines.length, texts.length);
-  return lines;
-}
+const askOracle = (texts) =>
+  ask("json_oracle", Buffer.concat(texts.map(sized)), texts.length, `seed ${seed}:`);
 
 // --- JSON.parse's side, in the form that json_oracle.cc describes ---
 
@@ -129,34 +101,6 @@ function compare(texts) {
 }
 
 // --- Texts ---
-
-/** A small generator of random numbers with a seed (xorshift, 32 bits). */
-class Random {
-  /** @param {number} start */
-  constructor(start) {
-    this.state = start || 1;
-  }
-
-  /**
-   * @param {number} bound
-   * @returns {number} a whole number from 0 up to, not including, `bound`
-   */
-  below(bound) {
-    this.state ^= this.state << 13;
-    this.state ^= this.state >>> 17;
-    this.state ^= this.state << 5;
-    return (this.state >>> 0) % bound;
-  }
-
-  /**
-   * @template T
-   * @param {readonly T[]} choices
-   * @returns {T}
-   */
-  pick(choices) {
-    return choices[this.below(choices.length)];
-  }
-}
 
 const blanks = ["", "", "", "", " ", "\n", "\t", "\r", "  ", " \r\n\t"];
 const integers = ["0", "-0", "1", "-1", "7", "10", "42", "9007199254740991", "9007199254740992"];

@@ -6,13 +6,10 @@
 // like "\-") is compared with RegExp without it. Where the two part is listed in `differences`.
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
-import path from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { Random } from "../../../tools/chaos/random.mjs";
+import { ask, sized } from "../../support/oracle.mjs";
 
-const repository = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..");
 const seed = Number(process.env.TAP_TEST_SEED ?? 20_250_701) >>> 0;
 
 /**
@@ -116,20 +113,6 @@ const differences = [
   { why: "quantified lookaheads", pattern: "(?=a)*b", subject: "b", js: "E", tap: "Y" },
 ];
 
-/** @returns {string} the path of pattern_oracle, which has to be built before */
-function findOracle() {
-  const folder = process.env.TAP_NATIVE_BUILD ?? path.join(repository, "build-native");
-  const name = process.platform === "win32" ? "pattern_oracle.exe" : "pattern_oracle";
-  const oracle = path.join(folder, name);
-  assert.ok(
-    existsSync(oracle),
-    `${oracle} is missing. Build it: cmake -S . -B build-native && ` +
-      "cmake --build build-native --target pattern_oracle " +
-      "(or set TAP_NATIVE_BUILD to the folder where it is).",
-  );
-  return oracle;
-}
-
 /** @typedef {{pattern: string, subject: string}} Case */
 
 /**
@@ -137,23 +120,8 @@ function findOracle() {
  * @returns {string[]} the oracle's answer to each: "Y", "N", "T", or "E" with offset and message
  */
 function askOracle(cases) {
-  const parts = cases.flatMap(({ pattern, subject }) =>
-    [pattern, subject].flatMap((text) => {
-      const size = Buffer.alloc(4);
-      size.writeUInt32LE(Buffer.byteLength(text));
-      return [size, Buffer.from(text)];
-    }),
-  );
-  const run = spawnSync(findOracle(), { input: Buffer.concat(parts), maxBuffer: 2 ** 28 });
-  assert.equal(
-    run.status,
-    0,
-    `seed ${seed}: pattern_oracle failed: ${run.stderr} ${run.error ?? ""}`,
-  );
-  const lines = run.stdout.toString("utf8").split("\n");
-  assert.equal(lines.pop(), "", "the last line is complete");
-  assert.equal(lines.length, cases.length);
-  return lines;
+  const parts = cases.flatMap(({ pattern, subject }) => [sized(pattern), sized(subject)]);
+  return ask("pattern_oracle", Buffer.concat(parts), cases.length, `seed ${seed}:`);
 }
 
 /** @param {Case} one @param {string} flags @returns {string} "Y", "N" or "E" */
@@ -170,27 +138,6 @@ const report = ({ pattern, subject }, js, tap) =>
   `seed ${seed}: /${pattern}/ on ${JSON.stringify(subject)}: RegExp ${js}, Pattern ${tap}`;
 
 // --- Patterns ---
-
-/** A small generator of random numbers with a seed (xorshift, 32 bits). */
-class Random {
-  /** @param {number} start */
-  constructor(start) {
-    this.state = start || 1;
-  }
-
-  /** @param {number} bound @returns {number} a whole number from 0 up to, not including, `bound` */
-  below(bound) {
-    this.state ^= this.state << 13;
-    this.state ^= this.state >>> 17;
-    this.state ^= this.state << 5;
-    return (this.state >>> 0) % bound;
-  }
-
-  /** @template T @param {readonly T[]} choices @returns {T} */
-  pick(choices) {
-    return choices[this.below(choices.length)];
-  }
-}
 
 const characters = ["a", "b", "c", "1", "_", "-", " ", "\n", "\t", "é", "漢", "😀"];
 const letters = [

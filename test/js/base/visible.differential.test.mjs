@@ -2,7 +2,6 @@
 // character alike. C++'s side is the executable visible_oracle (test/native/base).
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
@@ -11,33 +10,13 @@ import { BITS, classOf as generatedClass, files } from "../../../packaging/chara
 import * as characters from "../../../js/base/characters.mjs";
 import { nameProblem, visible } from "../../../js/base/visible.mjs";
 import { root } from "../../../tools/commands.mjs";
+import { ask } from "../../support/oracle.mjs";
 
 const LAST = 0x10ffff;
 const isSurrogate = (/** @type {number} */ point) => point >= 0xd800 && point <= 0xdfff;
 
-/** @returns {string} the path of visible_oracle, which has to be built before */
-function findOracle() {
-  const folder = process.env.TAP_NATIVE_BUILD ?? path.join(root, "build-native");
-  const name = process.platform === "win32" ? "visible_oracle.exe" : "visible_oracle";
-  const oracle = path.join(folder, name);
-  assert.ok(
-    fs.existsSync(oracle),
-    `${oracle} is missing. Build it: cmake -S . -B build-native && ` +
-      "cmake --build build-native --target visible_oracle " +
-      "(or set TAP_NATIVE_BUILD to the folder where it is).",
-  );
-  return oracle;
-}
-
 /** @param {string[]} texts @returns {string[]} what C++ makes of each */
-function askOracle(texts) {
-  const run = spawnSync(findOracle(), { input: `${texts.join("\n")}\n`, maxBuffer: 2 ** 28 });
-  assert.equal(run.status, 0, `visible_oracle failed: ${run.stderr} ${run.error ?? ""}`);
-  const lines = run.stdout.toString("utf8").split("\n");
-  assert.equal(lines.pop(), "", "the last line is complete");
-  assert.equal(lines.length, texts.length);
-  return lines;
-}
+const askOracle = (texts) => ask("visible_oracle", `${texts.join("\n")}\n`, texts.length);
 
 /** @param {string[]} texts */
 function assertAlike(texts) {

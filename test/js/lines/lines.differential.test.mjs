@@ -4,46 +4,29 @@
 // here do not.
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
-import path from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { Random } from "../../../tools/chaos/random.mjs";
+import { ask, sized } from "../../support/oracle.mjs";
 
-const repository = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..");
 const seed = Number(process.env.TAP_TEST_SEED ?? 20_261_122) >>> 0;
-
-/** @returns {string} the path of lines_oracle, which has to be built before */
-function findOracle() {
-  const folder = process.env.TAP_NATIVE_BUILD ?? path.join(repository, "build-native");
-  const name = process.platform === "win32" ? "lines_oracle.exe" : "lines_oracle";
-  const oracle = path.join(folder, name);
-  assert.ok(
-    existsSync(oracle),
-    `${oracle} is missing. Build it: cmake -S . -B build-native && ` +
-      "cmake --build build-native --target lines_oracle " +
-      "(or set TAP_NATIVE_BUILD to the folder where it is).",
-  );
-  return oracle;
-}
 
 /** @typedef {{patterns: string[], output: Buffer}} Case */
 /** @typedef {[rule: number, line: string][]} Answer */
 
 /** @param {Case[]} cases @returns {Answer[]} */
 function askOracle(cases) {
-  const input = cases.flatMap(({ patterns, output }) =>
-    [Buffer.from(patterns.map((one) => `${one}\n`).join("")), output].flatMap((bytes) => {
-      const size = Buffer.alloc(4);
-      size.writeUInt32LE(bytes.length);
-      return [size, bytes];
-    }),
-  );
-  const run = spawnSync(findOracle(), { input: Buffer.concat(input), maxBuffer: 2 ** 28 });
-  assert.equal(run.status, 0, `seed ${seed}: lines_oracle failed: ${run.stderr}`);
-  const answers = run.stdout.toString("utf8").split("\n");
-  assert.equal(answers.pop(), "", "the last answer is complete");
-  assert.equal(answers.length, cases.length);
+  const input = cases.flatMap(({ patterns, output }) => [
+    sized(
+      patterns
+        .map(
+          (one) => `${one}
+`,
+        )
+        .join(""),
+    ),
+    sized(output),
+  ]);
+  const answers = ask("lines_oracle", Buffer.concat(input), cases.length, `seed ${seed}:`);
   return answers.map((text) => JSON.parse(text));
 }
 
@@ -65,25 +48,6 @@ function answerOf({ patterns, output }) {
     const text = states[states.length - 1].replaceAll("\0", "\\x00");
     return [rules.findIndex((rule) => rule.test(text)), text];
   });
-}
-
-/** xorshift, 32 bits */
-class Random {
-  /** @param {number} start */
-  constructor(start) {
-    this.state = start || 1;
-  }
-  /** @param {number} bound */
-  below(bound) {
-    this.state ^= this.state << 13;
-    this.state ^= this.state >>> 17;
-    this.state ^= this.state << 5;
-    return (this.state >>> 0) % bound;
-  }
-  /** @template T @param {readonly T[]} choices @returns {T} */
-  pick(choices) {
-    return choices[this.below(choices.length)];
-  }
 }
 
 const words = [

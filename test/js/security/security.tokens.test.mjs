@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import { writePrivate } from "../../../js/base/host-files.mjs";
 import { gatewayFiles } from "../../../js/base/paths.mjs";
-import { root } from "../../../tools/commands.mjs";
+import { oracle } from "../../support/oracle.mjs";
 import { TestProvider } from "../../support/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { TestGateway } from "../../support/harness.mjs";
@@ -77,8 +77,7 @@ test("a pipe planted at the token's place holds nobody up", async (t) => {
 // ---- comparison ----------------------------------------------------------------------------------
 
 test("a wrong token takes as many instructions wherever it is wrong", async () => {
-  const folder = process.env.TAP_NATIVE_BUILD ?? path.join(root, "build-native");
-  const program = path.join(folder, "timing_oracle");
+  const program = oracle("timing_oracle");
   const tool = ["--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=measured"];
   /** @param {string} kind @param {number} byte */
   const count = async (kind, byte) => {

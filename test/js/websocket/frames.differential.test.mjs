@@ -7,16 +7,12 @@
 // end of the header or of the message.
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
-import path from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { Receiver } from "ws";
 import { Random } from "../../../tools/chaos/random.mjs";
+import { ask, sized, uint32 } from "../../support/oracle.mjs";
 import { frame, opcodes } from "../../support/raw-client.mjs";
 
-const repository = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..");
 const seed = Number(process.env.TAP_TEST_SEED ?? 20_260_101) >>> 0;
 const SEQUENCES = 6000;
 
@@ -24,18 +20,8 @@ const SEQUENCES = 6000;
 
 /** @param {Sequence[]} sequences @returns {string[]} the core's answer to each */
 function askOracle(sequences) {
-  const folder = process.env.TAP_NATIVE_BUILD ?? path.join(repository, "build-native");
-  const oracle = path.join(folder, "frames_oracle");
-  assert.ok(existsSync(oracle), `${oracle} is missing: npm test -- js builds it`);
-  const parts = sequences.flatMap(({ bytes, pieceSize }) => {
-    const head = Buffer.alloc(8);
-    head.writeUInt32LE(pieceSize, 0);
-    head.writeUInt32LE(bytes.length, 4);
-    return [head, bytes];
-  });
-  const run = spawnSync(oracle, { input: Buffer.concat(parts), maxBuffer: 2 ** 30 });
-  assert.equal(run.status, 0, `seed ${seed}: ${run.stderr}`);
-  return run.stdout.toString().trimEnd().split("\n");
+  const parts = sequences.flatMap(({ bytes, pieceSize }) => [uint32(pieceSize), sized(bytes)]);
+  return ask("frames_oracle", Buffer.concat(parts), sequences.length, `seed ${seed}:`);
 }
 
 /** What ws makes of it, in the oracle's form. @param {Sequence} sequence @returns {Promise<string>} */
