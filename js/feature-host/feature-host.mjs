@@ -6,6 +6,7 @@ import { provider } from "../../sdk/node/provider.mjs";
 import { conditionsOf } from "../registry/conditions.mjs";
 import { Installation } from "../registry/installation.mjs";
 import { preflightKnown } from "../registry/preflight.mjs";
+import { providerName } from "../registry/provider-name.mjs";
 import { LinkTransport } from "../../sdk/node/link.mjs";
 import { failureOf } from "./failures.mjs";
 import { servicesOf } from "./services.mjs";
@@ -38,9 +39,6 @@ const lineOf = (text) => {
   const short = line.slice(0, MOST_LINE).replace(/[\uD800-\uDBFF]$/, "");
   return short === text ? text : `${short} …`;
 };
-
-/** @param {string} id @returns {string} the name of its provider */
-export const providerName = (id) => `tap-${id.slice(id.indexOf(":") + 1)}`;
 
 /**
  * @param {import("../../sdk/node/types.js").Provider} own

@@ -3,6 +3,7 @@
 
 import { messageOf } from "../base/errors.mjs";
 import { shortened, visible } from "../base/visible.mjs";
+import { providerName } from "../registry/provider-name.mjs";
 import { JsonText, only, RequestError } from "./requests.mjs";
 
 /** @typedef {{session: string, request: string, params?: Record<string, any>, source?: string}} Asked */
@@ -82,7 +83,7 @@ export function serveSessionRequests(requests, { gateway, config, records }) {
   /** @param {Required<Asked>} asked @param {any} result */
   const note = ({ session, request, params, source }, result) => {
     const body = RECORDS[request](params, result);
-    if (body) records.note("gate", { session, source, body: { provider: source, ...body } });
+    if (body) records.note("gate", { session, source, body: { provider: providerName(source), ...body } });
   };
   requests.register("sessions.policy", () => ({ mode: policy }));
   requests.register("sessions.workers", (_params, from) => {

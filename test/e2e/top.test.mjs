@@ -20,7 +20,7 @@ test("copilot-tap top shows a call, a goal and its notify record of a real sessi
   await cli.submit("/tap-goal publish the notes");
   await top.shows(/^ {2}Goals /m);
   await top.shows(/^ {2}g-[0-9a-f]{8} +open .* publish the notes$/m);
-  await top.shows(/tap-goals.* notify \d+ /);
+  await top.shows(/builtin:goals.* notify \d+ /);
   await top.shows(/^ {2}feature host +running /m);
   top.type("/publish\r");
   await top.shows(/\/publish \d\d:\d\d:\d\d$/);

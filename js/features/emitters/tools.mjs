@@ -299,7 +299,7 @@ export async function listStreams({ context, emitters, session }) {
   const { records } = await context.services.records.query(query).catch(() => ({ records: [] }));
   const pushed = new Map();
   for (const { at, source, body } of records) {
-    if (source === undefined || /^tap-/.test(source)) continue;
+    if (source === undefined || /^tap-/.test(body.provider)) continue;
     const name = `${body.stream ?? source}@${source}`;
     const known = pushed.get(name) ?? { channel: name, last: timeText(at), pushes: 0 };
     pushed.set(name, { ...known, pushes: known.pushes + 1 });

@@ -24,8 +24,8 @@ import { find, suppliedTo } from "./ledger.mjs";
  * @property {string} [reason] why it is not met, or what is doubtful
  */
 
-/** This feature, and the provider that it is to the gateway: what they write is no evidence. */
-const OWN = ["builtin:goals", "tap-goals"];
+/** This feature: what it writes, and what the gateway records of it, is no evidence. */
+const OWN = "builtin:goals";
 /** Of a stream, that are looked at. */
 const MOST_ENTRIES = 200;
 const KINDS = /** @type {const} */ (["file", "stream", "command"]);
@@ -137,7 +137,7 @@ async function entriesOf(services, goal, stream) {
   const accepted = pushes.filter(({ body }) => !body.code && body.event !== undefined);
   const shared = all.filter((one) => one.session === undefined);
   return [...accepted, ...own, ...shared]
-    .filter(({ source = "" }) => !OWN.includes(source))
+    .filter(({ source }) => source !== OWN)
     .map(({ id, source, body }) => ({ id, source, text: entryText(body.event ?? body.text ?? "") }))
     .sort((a, b) => b.id - a.id);
 }

@@ -13,6 +13,7 @@
 #include "base/json_writer.h"
 #include "base/utf8.h"
 #include "gateway/core/turn.h"
+#include "gateway/records/own_names.h"
 
 namespace tap::gateway {
 
@@ -39,14 +40,14 @@ std::array<uint8_t, N> bytesOf(std::array<uint64_t, N / 8> numbers) {
 // One row: its body is open until finish().
 class Draft {
  public:
-  // The texts must live until finish().
+  // The texts must live until finish(). `provider`: the name of the one whose row it is; or empty.
   Draft(const Turn& turn, protocol::Collection collection, std::string_view session,
-        std::string_view source)
+        std::string_view provider)
       : turn_(turn),
         box_(turn.state.recorder.take()),
         writer_(box_->text),
         session_(session),
-        source_(cutName(source)) {
+        source_(sourceOf(cutName(provider))) {
     box_->collection = collection;
     box_->at = turn.now.unixMillis;
     writer_.beginObject();
@@ -81,7 +82,7 @@ class Draft {
     writer_.endObject();
     std::string& text = box_->text;
     const size_t body = text.size();
-    text.append(session_).append(source_);
+    text.append(session_).append(source_.runtime).append(source_.name);
     const size_t name = text.size();
     text.append(verb_).append(object_);
     const size_t trace = text.size();
@@ -92,7 +93,8 @@ class Draft {
     const std::string_view all = text;
     box_->body = all.substr(0, body);
     box_->session = all.substr(body, session_.size());
-    box_->source = all.substr(body + session_.size(), source_.size());
+    const size_t source = body + session_.size();
+    box_->source = all.substr(source, name - source);
     box_->trace = all.substr(trace);
     if (box_->span) box_->span->name = all.substr(name, trace - name);
     return std::move(box_);
@@ -104,7 +106,7 @@ class Draft {
   std::shared_ptr<RowBox> box_;
   json::Writer writer_;
   std::string_view session_;
-  std::string_view source_;
+  SourceName source_;
   std::string_view verb_;
   std::string_view object_;
   protocol::TraceContext trace_;

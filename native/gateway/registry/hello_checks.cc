@@ -1,10 +1,13 @@
 #include "gateway/registry/hello_checks.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "base/encoding.h"
 #include "base/text_map.h"
 #include "gateway/hooks/hooks.h"
+#include "gateway/records/own_names.h"
 #include "gateway/registry/identity.h"
 #include "gateway/registry/kept.h"
 #include "gateway/registry/party.h"
@@ -17,7 +20,14 @@ using protocol::Refusal;
 
 namespace {
 
-constexpr std::string_view kOwnNames = "tap-";  // how the names of tap's own features begin
+// Records have the id of a feature as their source, and nobody else may be taken for one.
+constexpr std::string_view kReserved[] = {kOwnNames, kBuiltin, "user:", "project:", "mcp:"};
+
+bool isReserved(const std::string& name) {
+  return std::ranges::any_of(kReserved, [&](std::string_view own) {
+    return equalIgnoringCase(name.substr(0, own.size()), own);
+  });
+}
 
 Refusal refused(ErrorCode code, std::string message) {
   return {code, std::move(message), "hello"};
@@ -58,9 +68,10 @@ Result<std::vector<Session*>, Refusal> chooseSessions(const Turn& turn, const Pr
 std::optional<Refusal> unauthorized(const Provider& provider, const protocol::Hello& hello) {
   constexpr auto kToolEvents =
       static_cast<uint8_t>(protocol::SubscribedEvent::ToolExecutionComplete);
-  if (!provider.isOwn() && equalIgnoringCase(hello.name.substr(0, kOwnNames.size()), kOwnNames)) {
+  if (!provider.isOwn() && isReserved(hello.name)) {
     return refused(ErrorCode::Unauthorized,
-                   "names that begin with \"tap-\" are tap's own; choose another");
+                   "names that begin with \"tap-\", or like a feature's id with \"builtin:\", "
+                   "\"user:\", \"project:\" or \"mcp:\", are tap's own; choose another");
   }
   if (auto reason = forbiddenHooks(provider, hello.hooks)) {
     return refused(ErrorCode::Unauthorized, std::move(*reason));

@@ -205,21 +205,21 @@ describe("the panels of copilot-tap top", () => {
         record(
           "push",
           { stream: "goals", level: "inject", outcome: "injected", event: "x" },
-          { trace, source: "tap-goals" },
+          { trace, source: "builtin:goals" },
         ),
       ],
       notify: [
         record(
           "notify",
           { stream: "goals", prompt: "a goal was set" },
-          { trace, source: "tap-goals" },
+          { trace, source: "builtin:goals" },
         ),
       ],
     });
     const rows = rowsOf("injected", seen);
     assert.equal(rows.length, 2);
     assert.match(rows[0].cells[3], /^notify \d+$/);
-    assert.equal(rows[0].cells[2], "tap-goals/goals");
+    assert.equal(rows[0].cells[2], "builtin:goals/goals");
     assert.equal(rows[0].details.text, "a goal was set");
     assert.match(rows[1].cells[3], /^push \d+$/);
     assert.equal(rows[1].cells[4], "214 is red", "the text of the push that was held");

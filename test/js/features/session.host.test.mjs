@@ -80,8 +80,8 @@ describe("the tools of builtin:session", { concurrency: 2 }, () => {
     assert.deepEqual(asked[2][1], { mode: "plan", from: "interactive", why: "to think" });
     const [changed, answered] = await gates(2);
     assert.deepEqual(
-      [answered.source, answered.gate, answered.by, answered.outcome],
-      ["builtin:session", "question", "user", "allowed"],
+      [answered.source, answered.provider, answered.gate, answered.by, answered.outcome],
+      ["builtin:session", "tap-session", "question", "user", "allowed"],
     );
     assert.deepEqual(
       [changed.gate, changed.outcome, changed.reason],

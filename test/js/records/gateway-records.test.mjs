@@ -140,7 +140,7 @@ for (const [place, open] of Object.entries(PLACES)) {
       assert.ok(text.includes(`by ${way}`), text);
       const said = await rows("notify");
       assert.equal(said.length, 1);
-      assert.equal(said[0].source, "tap-watch");
+      assert.equal(said[0].source, "builtin:watch");
       assert.ok(text.includes(said[0].prompt) || said[0].prompt.includes(text));
       if (way === "push") return;
       await close();

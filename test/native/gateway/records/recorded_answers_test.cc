@@ -61,7 +61,7 @@ TEST_F(RecordedAnswersOfFeatures, AContextGoesWithThePromptOnceItIsDurable) {
   EXPECT_FALSE(prompt());
   const std::vector<Stored> rows = commits();
   ASSERT_EQ(rows.size(), 1u) << "those of others are not recorded";
-  EXPECT_EQ(rows[0].source, "tap-freeze");
+  EXPECT_EQ(rows[0].source, "builtin:freeze");
   EXPECT_EQ(rows[0].get("stream"), "context");
   EXPECT_NE(rows[0].payloads.at("prompt").find("a freeze is on"), std::string::npos);
   tap.committed(rows[0].commit, true);
@@ -265,7 +265,7 @@ TEST_F(RecordedAnswersOfFeatures, AReasonOfOneThatWasLostIsRecorded) {
   EXPECT_FALSE(verdict());
   const std::vector<Stored> rows = commits();
   ASSERT_EQ(rows.size(), 1u);
-  EXPECT_EQ(rows[0].source, "tap-hosted");
+  EXPECT_EQ(rows[0].source, "builtin:hosted");
   tap.committed(rows[0].commit, true);
   const auto answer = verdict();
   ASSERT_TRUE(answer && answer->deny);

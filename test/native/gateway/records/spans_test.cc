@@ -177,7 +177,8 @@ TEST_F(Spans, ADispatchIsBelowItsPushAndThePushBelowWhatItNames) {
   expectBelow(dispatch, pushed);
   EXPECT_EQ(dispatch.span->durationUs, 12'000);
   EXPECT_EQ(dispatch.span->status, SpanStatus::Ok);
-  EXPECT_EQ(dispatch.source, "tap-f");
+  EXPECT_EQ(dispatch.source, "builtin:f");
+  EXPECT_EQ(pushed.source, dispatch.source);
 }
 
 TEST_F(Spans, AnInjectThatIsHeldOrLeftOutHasADispatchToo) {

@@ -92,8 +92,10 @@ TEST_F(Feature, IsNotAnnouncedNorMissed) {
 TEST_F(Feature, MayHaveNamesThatNobodyElseMayHave) {
   session("s");
   const PeerId provider = tap.authed();
-  tap.say(provider, hello("TAP-records", "s"));
-  EXPECT_EQ(tap.errorCode(provider), "UNAUTHORIZED");
+  for (const char* name : {"TAP-records", "builtin:records", "Builtin:x", "project:ci", "user:x"}) {
+    tap.say(provider, hello(name, "s"));
+    EXPECT_EQ(tap.errorCode(provider), "UNAUTHORIZED") << name;
+  }
   for (const std::string name : {"tap_status", "Tap_Tools"}) {
     tap.say(provider, hello("mine", "s", tools({name})));
     EXPECT_EQ(tap.errorCode(provider), "TOOL_CONFLICT") << name;
