@@ -22,6 +22,8 @@ export interface GatewayOptions {
   onCommand?(number: number, typed: TypedCommand): void;
   /** A client of the link wants something of the host. Its answer goes to answerRequest. */
   onRequest?(number: number, request: HostRequest): void;
+  /** The client of a request has left before its answer: what only it has a use for may end. */
+  onRequestDropped?(number: number): void;
   /** Nobody needs this gateway any more. */
   onExit?(reason: string): void;
 }
@@ -97,6 +99,8 @@ export class Gateway {
    * `tools-in-force-ms`.
    */
   openGroups(sessionId: string, names: string[]): Promise<OpenedGroups>;
+  /** The tools of a feature that the user has disabled, as calls of them are told; none: it is on. */
+  disableTools(feature: string, names: string[]): void;
   /**
    * A request of tap's own features to a session's process (docs/session-link.md, "session.request").
    * @param params JSON text of an object

@@ -231,12 +231,13 @@ export class FeatureHost {
   /**
    * A slash command.
    * @param {{name: string, arguments: string, session: {id: string, cwd: string}}} typed
+   * @param {AbortSignal} [left] who has asked is gone
    * @returns {Promise<string>} rejected where it fails
    */
-  async command({ name, arguments: args, session }) {
+  async command({ name, arguments: args, session }, left) {
     for (const { installation } of this.#running.values()) {
       const run = installation.command(name);
-      if (run) return run({ args, session });
+      if (run) return run({ args, session, left });
     }
     throw new Error(`no feature has the command ${name}`);
   }

@@ -36,6 +36,8 @@ export function runFeatureHost(features) {
   /** @type {GatewayRequests | undefined} */
   let requests;
   let ending = false;
+  /** Commands that run, by the number of the question. @type {Map<number, AbortController>} */
+  const commands = new Map();
 
   /** For the log, which the gateway host writes. @param {string} text */
   const say = (text) => void process.stderr.write(`${text}\n`);
@@ -58,9 +60,15 @@ export function runFeatureHost(features) {
       case "ping":
         return void requests?.request("features.answer", { number: message.number, text: "" });
       case "command": {
-        const text = await host?.command(message).catch((error) => `tap: ${messageOf(error)}`);
+        const left = new AbortController();
+        commands.set(message.number, left);
+        const ran = host?.command(message, left.signal);
+        const text = await ran?.catch((error) => `tap: ${messageOf(error)}`);
+        commands.delete(message.number);
         return void requests?.request("features.answer", { number: message.number, text });
       }
+      case "left":
+        return commands.get(message.number)?.abort();
     }
   }
 

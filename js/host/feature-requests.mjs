@@ -70,7 +70,8 @@ function askerOf(gateway, { name, session, cwd }) {
  * @param {{features: HostFeatures, gateway: import("../base/addon.js").Gateway}} parts
  */
 function serveCommands(requests, { features, gateway }) {
-  const run = async (/** @type {any} */ given, /** @type {RequestOrigin} */ from) => {
+  /** @type {import("./requests.mjs").RequestHandler} */
+  const run = async (given, from, left) => {
     only(from, "control");
     const { arguments: args, patienceMs, ...asked } = given;
     const good = Number.isInteger(patienceMs) && patienceMs > 0 && patienceMs <= MOST_PATIENCE_MS;
@@ -80,7 +81,7 @@ function serveCommands(requests, { features, gateway }) {
     const command = features.command(String(asked.name), patienceMs);
     if (!command) throw new RequestError("INVALID", "there is no such command of a feature");
     if (typeof args !== "string") throw new RequestError("INVALID", "arguments: expected a text");
-    return { text: await command({ args, session: askerOf(gateway, asked) }) };
+    return { text: await command({ args, session: askerOf(gateway, asked), left }) };
   };
   requests.register("features.command", run, { mostMs: MOST_PATIENCE_MS + SPARE_MS });
 }

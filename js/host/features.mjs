@@ -106,6 +106,7 @@ export class HostFeatures {
           this.#openGroups(session, names),
       },
     };
+    this.#disableTools();
     this.#resident = new ResidentFeatures(options.gateway, options.log, services, this.#features);
     this.#resident.start(this.#enabled);
   }
@@ -234,10 +235,19 @@ export class HostFeatures {
   /** @param {Record<string, boolean>} enabled by id: as the user's config says now */
   apply(enabled) {
     this.#enabled = switchable(enabled, this.#features);
+    this.#disableTools();
     this.#resident.apply(this.#enabled);
     this.#onGroups(this.groups());
     this.#host?.tell({ type: "apply", features: this.#enabled });
     this.#options.onApplied?.();
+  }
+
+  /** Calls of what is disabled are told so. */
+  #disableTools() {
+    for (const { id, tools = [] } of this.#features.map(({ descriptor }) => descriptor)) {
+      const names = this.#enabled[id] === false ? tools.map(({ name }) => name) : [];
+      this.#options.gateway.disableTools(id, names);
+    }
   }
 
   // ---- the feature host ----------------------------------------------------------------------------
@@ -359,11 +369,11 @@ export class HostFeatures {
     );
     if (!hosted) return undefined;
     const { id } = hosted.descriptor;
-    return async ({ args, session }) => {
+    return async ({ args, session, left }) => {
       if (this.#enabled[id] === false) return `tap: ${id} is disabled`;
       await this.need();
       const message = { type: "command", name, arguments: args, session };
-      return this.#questions.ask(message, mostMs);
+      return this.#questions.ask(message, mostMs, left);
     };
   }
 

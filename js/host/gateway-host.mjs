@@ -54,6 +54,8 @@ export class GatewayHost {
   #features;
   #holds;
   #leaving;
+  /** Requests without an answer yet: their clients may leave. @type {Map<number, AbortController>} */
+  #asked = new Map();
   #records;
   #config;
   #configStamp;
@@ -100,6 +102,7 @@ export class GatewayHost {
         this.#projects?.ended(sessionId);
       },
       onRequest: (number, request) => void this.#answer(number, request),
+      onRequestDropped: (number) => this.#asked.get(number)?.abort(),
       onExit: (reason) => this.#leaving.mayLeave(reason),
     });
     this.#features = new HostFeatures({
@@ -240,9 +243,13 @@ export class GatewayHost {
 
   /** @param {number} number @param {import("../base/addon.js").HostRequest} request */
   async #answer(number, request) {
-    const answer = this.requests.answer(request);
+    const left = new AbortController();
+    this.#asked.set(number, left);
+    const answer = this.requests.answer(request, left.signal);
     const isCommand = request.from === "control";
-    this.gateway.answerRequest(number, await (isCommand ? this.#leaving.during(answer) : answer));
+    const text = await (isCommand ? this.#leaving.during(answer) : answer);
+    this.#asked.delete(number);
+    this.gateway.answerRequest(number, text);
   }
 
   /** @param {number} number @param {import("../base/addon.js").TypedCommand} typed */

@@ -11,12 +11,18 @@ export class Questions {
     this.#send = send;
   }
 
-  /** @param {object} message @param {number} mostMs @returns {Promise<string>} rejected where nothing answers in time */
-  ask(message, mostMs) {
+  /**
+   * @param {object} message @param {number} mostMs
+   * @param {AbortSignal} [left] who has asked is gone: the feature host hears of it, and answers all the same
+   * @returns {Promise<string>} rejected where nothing answers in time
+   */
+  ask(message, mostMs, left) {
     return new Promise((resolve, reject) => {
       const number = ++this.#count;
+      const onLeft = () => this.#send({ type: "left", number });
       const timer = setTimeout(() => {
         this.#open.delete(number);
+        left?.removeEventListener("abort", onLeft);
         const why = `the feature host has not answered within ${mostMs / 1000} s; what was asked may go on`;
         reject(new Error(why));
       }, mostMs);
@@ -24,9 +30,12 @@ export class Questions {
       this.#open.set(number, (text) => {
         clearTimeout(timer);
         this.#open.delete(number);
+        left?.removeEventListener("abort", onLeft);
         resolve(text);
       });
       this.#send({ ...message, number });
+      left?.addEventListener("abort", onLeft, { once: true });
+      if (left?.aborted) onLeft();
     });
   }
 

@@ -9,9 +9,13 @@ const MOST_MS = 30_000;
 /**
  * `from`: whose link it was: of the copilot-tap command, or of tap's own features.
  * @typedef {"control" | "feature"} RequestOrigin
- * @typedef {(params: any, from: RequestOrigin) => unknown} RequestHandler its promise, or its return value, is
- *   the result: anything that JSON can say
+ * @typedef {(params: any, from: RequestOrigin, left: AbortSignal) => unknown} RequestHandler its promise, or its return
+ *   value, is the result: anything that JSON can say. `left`: the client is gone, and what only it has a use for may
+ *   end. What changes something goes on to its end
  */
+
+/** For a client that cannot leave. */
+const STAYS = new AbortController().signal;
 
 /** Thrown by a handler: the client gets the code, and reads the message. */
 export class RequestError extends Error {
@@ -64,12 +68,12 @@ export class HostRequests {
 
   /**
    * Never rejects.
-   * @param {import("../base/addon.js").HostRequest} request
+   * @param {import("../base/addon.js").HostRequest} request @param {AbortSignal} [left] the client has left
    * @returns {Promise<string>} JSON text of an object with `result`, or with `error`
    */
-  async answer({ method, params, from }) {
+  async answer({ method, params, from }, left = STAYS) {
     try {
-      const result = (await this.#run(method, params, from)) ?? null;
+      const result = (await this.#run(method, params, from, left)) ?? null;
       return result instanceof JsonText ? `{"result":${result.text}}` : JSON.stringify({ result });
     } catch (error) {
       const code = error instanceof RequestError ? error.code : "INTERNAL";
@@ -77,8 +81,8 @@ export class HostRequests {
     }
   }
 
-  /** @param {string} method @param {string} params @param {RequestOrigin} from */
-  async #run(method, params, from) {
+  /** @param {string} method @param {string} params @param {RequestOrigin} from @param {AbortSignal} left */
+  async #run(method, params, from, left) {
     const found = this.#methods.get(method);
     if (!found) {
       const known = [...this.#methods.keys()].sort().join(", ") || "none";
@@ -95,7 +99,7 @@ export class HostRequests {
       timer = setTimeout(() => reject(new RequestError("TIMEOUT", why)), mostMs);
     });
     try {
-      return await Promise.race([handler(JSON.parse(params), from), late]);
+      return await Promise.race([handler(JSON.parse(params), from, left), late]);
     } finally {
       clearTimeout(timer);
     }

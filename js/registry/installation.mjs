@@ -13,7 +13,8 @@ import { Tasks } from "./tasks.mjs";
 /** @typedef {import("../../sdk/node/types.js").Provider} Provider */
 /** @typedef {import("../../sdk/node/types.js").Match} Match */
 /**
- * @typedef {(typed: {args: string, session: {id: string, cwd: string}}) => string | Promise<string>} RunCommand
+ * @typedef {(typed: {args: string, session: {id: string, cwd: string}, left?: AbortSignal}) => string | Promise<string>} RunCommand
+ *   `left`: who has asked is gone
  * @typedef {(...typed: Parameters<RunCommand>) => unknown} Typed a text for people; or an object for a program, which
  *   gets the whole of its JSON
  *

@@ -72,6 +72,7 @@ Napi::Function GatewayClass::define(Napi::Env env) {
                          InstanceMethod<&GatewayClass::answerRequest>("answerRequest"),
                          InstanceMethod<&GatewayClass::setGroups>("setGroups"),
                          InstanceMethod<&GatewayClass::openGroups>("openGroups"),
+                         InstanceMethod<&GatewayClass::disableTools>("disableTools"),
                          InstanceMethod<&GatewayClass::askSession>("askSession"),
                          InstanceMethod<&GatewayClass::tellTimeline>("tellTimeline"),
                          InstanceMethod<&GatewayClass::commandFinished>("commandFinished"),
@@ -90,8 +91,8 @@ GatewayClass::GatewayClass(const Napi::CallbackInfo& info)
   }
   const auto handlers = info[0].As<Napi::Object>();
   const Options options(handlers, "new Gateway(options)");
-  options.functions(
-      {"onLog", "onSessionOpened", "onSessionEnded", "onCommand", "onRequest", "onExit"});
+  options.functions({"onLog", "onSessionOpened", "onSessionEnded", "onCommand", "onRequest",
+                     "onRequestDropped", "onExit"});
   std::vector<std::string> complaints;
   gateway::Config config;
   config.limits = limitsFromEnvironment(complaints);
@@ -110,6 +111,7 @@ GatewayClass::GatewayClass(const Napi::CallbackInfo& info)
   onSessionEnded_ = std::make_unique<Callback>(handlers, "onSessionEnded");
   onCommand_ = std::make_unique<Callback>(handlers, "onCommand");
   onRequest_ = std::make_unique<Callback>(handlers, "onRequest");
+  onRequestDropped_ = std::make_unique<Callback>(handlers, "onRequestDropped");
   onExit_ = std::make_unique<Callback>(handlers, "onExit");
   if (options.failed()) return;
   uv::ServerEvents events;
@@ -124,6 +126,7 @@ GatewayClass::GatewayClass(const Napi::CallbackInfo& info)
   events.opened = [this](const gateway::GroupsOpened& opened) { onOpened(opened); };
   events.answered = [this](const gateway::SessionAnswered& answered) { onAnswered(answered); };
   events.request = [this](const gateway::RequestHost& request) { onRequest(request); };
+  events.dropped = [this](const gateway::RequestDropped& dropped) { onDropped(dropped); };
   server_ = std::make_unique<uv::Server>(loopOf(env), std::move(config), std::move(events));
   info.This().As<Napi::Object>().TypeTag(&kTypeTag);
   for (const std::string& complaint : complaints) {
@@ -195,6 +198,13 @@ void GatewayClass::onRequest(const gateway::RequestHost& request) {
   asked.Set("method", Napi::String::New(env, request.method));
   asked.Set("params", Napi::String::New(env, request.params));
   (*onRequest_)({Napi::Number::New(env, static_cast<double>(request.number)), asked});
+}
+
+void GatewayClass::onDropped(const gateway::RequestDropped& dropped) {
+  if (!liveness_.alive()) return;
+  const Napi::Env env = onRequestDropped_->env();
+  const Napi::HandleScope scope(env);
+  (*onRequestDropped_)({Napi::Number::New(env, static_cast<double>(dropped.number))});
 }
 
 GatewayClass::~GatewayClass() {

@@ -40,6 +40,7 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   void answerRequest(const Napi::CallbackInfo& info);
   void setGroups(const Napi::CallbackInfo& info);
   Napi::Value openGroups(const Napi::CallbackInfo& info);
+  void disableTools(const Napi::CallbackInfo& info);
   Napi::Value askSession(const Napi::CallbackInfo& info);
   void tellTimeline(const Napi::CallbackInfo& info);
   void commandFinished(const Napi::CallbackInfo& info);
@@ -49,6 +50,7 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   void onHost(const gateway::TellHost& tell);
   void onCommand(const gateway::HostCommand& command);
   void onRequest(const gateway::RequestHost& request);
+  void onDropped(const gateway::RequestDropped& dropped);
   void onOpened(const gateway::GroupsOpened& opened);
   void onAnswered(const gateway::SessionAnswered& answered);
 
@@ -62,6 +64,7 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   std::unique_ptr<Callback> onSessionEnded_;
   std::unique_ptr<Callback> onCommand_;
   std::unique_ptr<Callback> onRequest_;
+  std::unique_ptr<Callback> onRequestDropped_;
   std::unique_ptr<Callback> onExit_;
   uint64_t lastOpening_ = 0;
   std::unordered_map<gateway::OpeningNumber, Napi::Promise::Deferred> openings_;

@@ -1,6 +1,8 @@
-// The tokens that a gateway issues: for providers that are started for a session, and for features.
+// What the host wants for the programs that it starts: tokens of a session's providers and of
+// features, and which tools of features are disabled.
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "addon/arguments.h"
 #include "addon/gateway_class.h"
@@ -18,6 +20,13 @@ void GatewayClass::forgetSpawnToken(const Napi::CallbackInfo& info) {
   const std::optional<std::string> token = arguments.text(0);
   const std::optional<bool> revoked = arguments.flag(1);
   if (token && revoked) server_->forgetSpawnToken(*token, *revoked);
+}
+
+void GatewayClass::disableTools(const Napi::CallbackInfo& info) {
+  const Arguments arguments(info, "disableTools(feature, names)");
+  const std::optional<std::string> feature = arguments.text(0);
+  const std::optional<std::vector<std::string>> names = arguments.texts(1);
+  if (feature && names) server_->disableTools(*feature, *names);
 }
 
 Napi::Value GatewayClass::issueFeatureToken(const Napi::CallbackInfo& info) {

@@ -276,6 +276,9 @@ struct Server::EffectRunner {
   void operator()(const gateway::RequestHost& request) const {
     if (server.events_.request) server.events_.request(request);
   }
+  void operator()(const gateway::RequestDropped& dropped) const {
+    if (server.events_.dropped) server.events_.dropped(dropped);
+  }
   void operator()(const gateway::GroupsOpened& opened) const {
     if (server.events_.opened) server.events_.opened(opened);
   }

@@ -33,6 +33,7 @@ struct ServerEvents {
   std::function<void(const gateway::TellHost&)> host;
   std::function<void(const gateway::HostCommand&)> command;
   std::function<void(const gateway::RequestHost&)> request;
+  std::function<void(const gateway::RequestDropped&)> dropped;
   std::function<void(const gateway::GroupsOpened&)> opened;
   std::function<void(const gateway::SessionAnswered&)> answered;
 };
@@ -70,6 +71,9 @@ class Server {
   [[nodiscard]] std::string issueFeatureToken();
   void revokeFeatureToken(const std::string& token);
   void addGroups(const std::string& sessionId, const std::vector<std::string>& names);
+  void disableTools(const std::string& feature, const std::vector<std::string>& names) {
+    gateway_.disableTools(feature, names);
+  }
   // ServerEvents::opened has the outcome, perhaps from inside this call.
   void openGroups(gateway::OpeningNumber number, const std::string& sessionId,
                   const std::vector<std::string>& names);

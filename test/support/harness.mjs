@@ -58,7 +58,8 @@ export class TestGateway {
    * @param {TestContext} t
    * @param {{limits?: Record<string, string>, listen?: boolean, token?: string, persistRoot?: string, version?: string,
    *   onSessionOpened?: (id: string, cwd: string) => void,
-   *   onRequest?: import("../../js/base/addon.js").GatewayOptions["onRequest"]}} [options]
+   *   onRequest?: import("../../js/base/addon.js").GatewayOptions["onRequest"],
+   *   onRequestDropped?: (number: number) => void}} [options]
    */
   constructor(t, options = {}) {
     const { limits = {}, listen = true, token, persistRoot, version = "1.2.3" } = options;
@@ -81,6 +82,7 @@ export class TestGateway {
           onSessionEnded: (id) => this.told.push(`ended ${id}`),
           onRequest:
             options.onRequest ?? ((number) => this.addon.answerRequest(number, NO_METHODS)),
+          onRequestDropped: options.onRequestDropped,
           onExit: (reason) => this.told.push(`exit ${reason}`),
         }),
     );

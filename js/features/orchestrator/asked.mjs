@@ -7,6 +7,7 @@ import { outcomeText } from "./news.mjs";
 import { attemptsOf, diffSince, diffSoFar, nodeView } from "./node-view.mjs";
 import { attemptOf, requireAttempt, requirePhase, wholeLog } from "./phase-logs.mjs";
 import { HANDLERS, serve } from "./tools.mjs";
+import { untilChanged } from "./waiting.mjs";
 
 const MOST_DIFF = 2 * 1024 * 1024;
 const MOST_LOG = 1024 * 1024;
@@ -63,9 +64,13 @@ async function show(plans, planId) {
   return { ...planOf(plans, planId), nodes: shown };
 }
 
-/** Once something has happened since `seen`, or after a while. @param {Plans} plans @param {any} asked */
-async function follow(plans, { planId, seen, waitMs = 0, lines }) {
-  if (plans.changes === seen) await plans.changed(Math.min(waitMs, MOST_WAIT_MS));
+/**
+ * Once something has happened since `seen`, or after a while, or when nobody waits for it any more.
+ * @param {Plans} plans @param {any} asked @param {Asker} _asker @param {AbortSignal} left
+ */
+async function follow(plans, { planId, seen, waitMs = 0, lines }, _asker, left) {
+  if (plans.changes === seen) await untilChanged(plans, Math.min(waitMs, MOST_WAIT_MS), left);
+  left.throwIfAborted();
   const { changes } = plans;
   const { nodes } = plans.view({ view: "nodes", planId, most: MOST_NODES });
   if (lines) await addLines(plans, planId, nodes);
@@ -109,8 +114,11 @@ async function logs(plans, { planId, nodeId, phase, attempt, from, most }) {
   return { nodeId, status: node.status, ...wanted, ...log, logs: all };
 }
 
-/** @param {Plans} plans @param {string} planId @param {string} [nodeId] without it: of all that nothing depends on */
-async function diff(plans, planId, nodeId) {
+/**
+ * @param {Plans} plans @param {{planId: string, nodeId?: string}} of without a node: of all that nothing depends on
+ * @param {Asker} _asker @param {AbortSignal} left
+ */
+async function diff(plans, { planId, nodeId }, _asker, left) {
   const { facts } = plans.view({ view: "plan", planId });
   const { nodes } = plans.view({ view: "graph", planId });
   const ids = nodeId
@@ -120,6 +128,7 @@ async function diff(plans, planId, nodeId) {
   const diffs = [];
   let room = MOST_DIFF;
   for (const id of ids) {
+    left.throwIfAborted();
     const node = plans.view({ view: "node", planId, nodeId: id });
     const most = { mostBytes: Math.max(room, 1) };
     const found = nodeId
@@ -139,8 +148,8 @@ async function create(plans, { plan, as }, asker) {
 }
 
 /**
- * By name, what is answered.
- * @type {Record<string, (plans: Plans, asked: any, asker: Asker) => unknown>}
+ * By name, what is answered. What only looks ends with the one who has asked.
+ * @type {Record<string, (plans: Plans, asked: any, asker: Asker, left: AbortSignal) => unknown>}
  */
 const ASKED = {
   validate: (plans, { plan }, asker) => plans.validate(plan, asker),
@@ -153,7 +162,7 @@ const ASKED = {
   follow,
   log: printed,
   logs,
-  diff: (plans, { planId, nodeId }) => diff(plans, planId, nodeId),
+  diff,
   health: (plans) => health(plans),
   progress: (plans) => plans.worktrees.progress,
   land: (plans, { planId }) => plans.worktrees.land(planId),
@@ -164,8 +173,11 @@ const ASKED = {
   restore: (plans, { of }, asker) => plans.leftovers.restore(of, asker),
 };
 
-/** @param {Plans} plans @param {string} json @param {Asker} session */
-export async function asked(plans, json, session) {
+/** For one who cannot leave. */
+const STAYS = new AbortController().signal;
+
+/** @param {Plans} plans @param {string} json @param {Asker} session @param {AbortSignal} [left] who has asked is gone */
+export async function asked(plans, json, session, left = STAYS) {
   const { do: what, cwd = session.cwd, path, cli, ...rest } = JSON.parse(json);
   const isCli = typeof cli?.cli === "string" && typeof cli.sdk === "string";
   const asker = {
@@ -174,7 +186,7 @@ export async function asked(plans, json, session) {
   };
   const given =
     rest.planId === undefined ? rest : { ...rest, planId: await plans.require(rest.planId) };
-  if (Object.hasOwn(ASKED, what)) return ASKED[what](plans, given, asker);
+  if (Object.hasOwn(ASKED, what)) return ASKED[what](plans, given, asker, left);
   if (Object.hasOwn(HANDLERS, what)) return serve(plans, what, rest.args ?? {}, asker);
   throw new RangeError(`there is no ${visible(String(what))}`);
 }

@@ -70,9 +70,9 @@ export async function install(context) {
   const models = new OfferedModels(services, () => OFFERING.forEach(register));
   await models.load();
   Object.keys(TOOLS).forEach(register);
-  context.commands.register("tap-plan", async ({ args, session }) => {
+  context.commands.register("tap-plan", async ({ args, session, left }) => {
     const [plans, slash] = await Promise.all([load(), import("./slash.mjs")]);
-    return slash.run(plans, args, session);
+    return slash.run(plans, args, session, left);
   });
   await services.sessions.watch({
     onStarted: (/** @type {string} */ id) => {

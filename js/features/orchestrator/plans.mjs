@@ -378,15 +378,15 @@ export class Plans {
     return this.#services.plans.readLog(asked);
   }
 
-  /** Until something changes, at most that long. @param {number} ms */
-  changed(ms) {
+  /** Until something changes, or that is aborted. @param {AbortSignal} until */
+  changed(until) {
     return new Promise((resolve) => {
       const done = () => {
-        clearTimeout(timer);
+        until.removeEventListener("abort", done);
         this.#waiting.delete(done);
         resolve(undefined);
       };
-      const timer = setTimeout(done, ms);
+      until.addEventListener("abort", done);
       this.#waiting.add(done);
     });
   }

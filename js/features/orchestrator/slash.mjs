@@ -56,13 +56,16 @@ async function typed(plans, args, session) {
   return word === "delete" ? `tap: plan ${planId} is deleted` : shown(plans, planId);
 }
 
-/** @param {Plans} plans @param {string} args @param {Asker} session @returns {Promise<string | object>} an object answers JSON */
-export async function run(plans, args, session) {
+/**
+ * @param {Plans} plans @param {string} args @param {Asker} session @param {AbortSignal} [left] who has asked is gone
+ * @returns {Promise<string | object>} an object answers JSON
+ */
+export async function run(plans, args, session, left) {
   if (!args.trimStart().startsWith("{")) {
     return typed(plans, args, session).catch((error) => `tap: ${messageOf(error)}`);
   }
   try {
-    return { answer: await asked(plans, args, session) };
+    return { answer: await asked(plans, args, session, left) };
   } catch (error) {
     const { code, detail } = /** @type {any} */ (error);
     return { error: { code, message: messageOf(error), ...detail } };

@@ -208,6 +208,7 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call,
   if (!controlLink) state.sessions.touch(session);
   const Providers::Tool* tool = state.providers.tool(session.id, call.tool);
   if (tool == nullptr) {
+    if (refuseDisabled(turn, caller, call)) return;
     return refuseCall(turn, caller, call, ErrorCode::Disconnected,
                       "the provider of this tool is not connected now");
   }
@@ -245,6 +246,13 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call,
   if (const auto error = dispatch(turn, session, pending, *served)) {
     refuseCall(turn, caller, call, error->code, error->detail);
   }
+}
+
+bool refuseDisabled(const Turn& turn, const Caller& caller, const protocol::Call& call) {
+  auto text = disabledText(turn, call.tool);
+  if (!text) return false;
+  answerHere(turn, caller, call, failure(call.callId, ErrorCode::Disconnected, std::move(*text)));
+  return true;
 }
 
 void refuseCall(const Turn& turn, const Caller& caller, const protocol::Call& call, ErrorCode code,

@@ -16,6 +16,9 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call,
 // The gateway's own answer: why it cannot be done.
 void refuseCall(const Turn& turn, const Caller& caller, const protocol::Call& call,
                 protocol::ErrorCode code, std::string_view why);
+// Where the tool is one of a feature that the user has disabled: says so, and returns true.
+[[nodiscard]] bool refuseDisabled(const Turn& turn, const Caller& caller,
+                                  const protocol::Call& call);
 inline constexpr std::string_view kSessionOver = "the session has ended";
 // The session no longer waits.
 void cancelCall(const Turn& turn, Session& session, const protocol::CancelCall& cancel);

@@ -135,8 +135,25 @@ void settle(const Turn& turn, const CallInFlight& call, CallResult result) {
   }
 }
 
+std::optional<std::string> disabledText(const Turn& turn, std::string_view tool) {
+  const auto disabled = turn.state.disabledTools.find(tool);
+  if (disabled == turn.state.disabledTools.end()) return std::nullopt;
+  const std::string& feature = disabled->second;
+  return "Tool " + inQuotes(visible(tool, false, 80)) + " failed with " +
+         std::string(protocol::wireName(ErrorCode::Disconnected)) + ": the user has disabled " +
+         feature + ", the feature that it belongs to. The call was not repeated. " +
+         "The user can enable it with: copilot-tap features enable " + feature;
+}
+
 void settleFailed(const Turn& turn, const CallInFlight& call, std::string_view who, ErrorCode code,
                   std::string_view detail) {
+  if (code == ErrorCode::Disconnected) {
+    const Provider* provider = turn.state.providers.find(call.provider);
+    const auto text = disabledText(turn, call.tool);
+    if (text && (provider == nullptr || provider->isOwn())) {
+      return settle(turn, call, failure({}, code, *text));
+    }
+  }
   settle(turn, call, failure({}, code, failureText(who, code, detail)));
 }
 

@@ -37,6 +37,8 @@ void recordCancelled(const Turn& turn, const CallInFlight& call, std::string_vie
 void settle(const Turn& turn, const CallInFlight& call, protocol::CallResult result);
 void settleFailed(const Turn& turn, const CallInFlight& call, std::string_view who,
                   protocol::ErrorCode code, std::string_view detail);
+// What a call of a tool fails with whose feature the user has disabled; nothing: it is not one.
+[[nodiscard]] std::optional<std::string> disabledText(const Turn& turn, std::string_view tool);
 
 // Ends a drain once no call is in flight.
 void drainIfDone(const Turn& turn);

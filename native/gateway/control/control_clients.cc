@@ -41,6 +41,7 @@ void callFromControl(const Turn& turn, PeerId link, const protocol::Call& call) 
   if (Session* session = sessionFor(turn, chosen, call.tool)) {
     startCall(turn, *session, call, link);
   } else if (chosen.empty()) {
+    if (refuseDisabled(turn, {nullptr, link}, call)) return;
     refuseCall(turn, {nullptr, link}, call, ErrorCode::NotFound,
                "no session has a tool of that name");
   } else {

@@ -91,8 +91,11 @@ void answerRequest(const Turn& turn, RequestNumber number, std::string_view json
 }
 
 void dropRequests(const Turn& turn, PeerId link) {
-  std::erase_if(turn.state.requests.waiting,
-                [&](const auto& entry) { return entry.second.link == link; });
+  std::erase_if(turn.state.requests.waiting, [&](const auto& entry) {
+    if (entry.second.link != link) return false;
+    turn.effect(RequestDropped{entry.first});
+    return true;
+  });
 }
 
 }  // namespace tap::gateway

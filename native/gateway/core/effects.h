@@ -115,6 +115,10 @@ struct RequestHost {
   std::string method;  // of a-z, 0-9, "." and "-"
   std::string params;  // JSON text of an object
 };
+// The client has left before its answer: what only it has a use for may end.
+struct RequestDropped {
+  RequestNumber number;
+};
 
 // The answer to Gateway::openGroups.
 enum class OpeningNumber : uint64_t {};
@@ -142,7 +146,7 @@ struct WelcomeSession {
 using Effect =
     std::variant<SendText, SendEvent, ClosePeer, PingProvider, PauseReading, ResumeReading,
                  MakeFolder, ReadFile, LogLine, TellHost, HostCommand, WriteRecord, CommitRecord,
-                 RequestHost, GroupsOpened, SessionAnswered, WelcomeSession>;
+                 RequestHost, RequestDropped, GroupsOpened, SessionAnswered, WelcomeSession>;
 using Effects = std::vector<Effect>;
 
 // The outcome of a ReadFile.

@@ -77,6 +77,8 @@ class Gateway {
   // The same, at once. The effect GroupsOpened says how it went, exactly once.
   void openGroups(OpeningNumber number, const std::string& sessionId,
                   const std::vector<std::string>& names, Now now, Effects& effects);
+  // The tools of a feature that the user has disabled, as calls of them are told; none: it is on.
+  void disableTools(const std::string& feature, const std::vector<std::string>& names);
   // A request of tap's own features to a session's process, with `params` as JSON text of an
   // object. The effect SessionAnswered has the answer, exactly once, at the latest after
   // `session-request-ms`.

@@ -76,6 +76,12 @@ void Gateway::openGroups(OpeningNumber number, const std::string& sessionId,
   gateway::openGroups(turn, *session, number, names);
 }
 
+void Gateway::disableTools(const std::string& feature, const std::vector<std::string>& names) {
+  auto& disabled = state_.disabledTools;
+  std::erase_if(disabled, [&](const auto& entry) { return entry.second == feature; });
+  for (const std::string& name : names) disabled.insert_or_assign(name, feature);
+}
+
 void Gateway::askSession(SessionRequestNumber number, const std::string& sessionId,
                          const std::string& request, const std::string& params, Now now,
                          Effects& effects) {

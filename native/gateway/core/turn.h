@@ -168,7 +168,8 @@ struct State {
   HostRequests requests;            // that the host has not answered yet
   SessionRequests sessionRequests;  // that sessions have not answered yet
   int64_t startedUnixMillis = 0;
-  CallQueue queue;  // of calls that wait for a slot
+  CallQueue queue;                     // of calls that wait for a slot
+  TextMap<std::string> disabledTools;  // to the id of the feature that the user has disabled
   TimerQueue<Timer> timers;
   Authenticator authenticator;
   // What providers were last told of the sessions, by id.

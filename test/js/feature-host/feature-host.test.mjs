@@ -267,7 +267,10 @@ describe("live", () => {
     fs.writeFileSync(file, '{\n  // mine\n  "toolGroups": [], // none\n}\n', { mode: 0o600 });
     const sleeping = session.call("good_sleep");
     await control.request("features.disable", { id: "builtin:good" });
-    assert.equal(/** @type {any} */ (await sleeping).code, "DISCONNECTED");
+    const { code, text } = /** @type {any} */ (await sleeping);
+    const told = /has disabled builtin:good, .*with: copilot-tap features enable builtin:good$/;
+    assert.equal(code, "DISCONNECTED");
+    assert.match(text, told);
     await waitFor(() => !offered(session).includes("good_count"), {
       what: "a session without its tools",
     });
@@ -276,6 +279,7 @@ describe("live", () => {
       /\/\/ mine\n[^]*"builtin:good": false\n {2}\}, \/\/ none/,
     );
     await waitFor(async () => (await report("good")).enabled === false);
+    assert.match(/** @type {any} */ (await session.call("good_count")).text, told);
     assert.deepEqual((await report("good")).tasks, []);
     await control.request("features.enable", { id: "builtin:good" });
     await has("good_count");

@@ -45,6 +45,38 @@ test("a host stays until the command that waits for a feature has its answer, an
   assert.equal((await host.exit()).code, 0);
 });
 
+/** Asks over a link that then ends, as that of a command that is killed. */
+async function asksAndLeaves(t, args) {
+  const env = { TAP_GRACE_MS: "100", TAP_LINGER_MS: "10" };
+  const host = await Host.elected(t, env, MAIN);
+  const session = await host.withToken(t);
+  const control = await openControl(host.files);
+  const asked = { name: "tap-good", arguments: args, session: session.id, patienceMs: 600_000 };
+  const answer = control.request("features.command", asked);
+  answer.catch(() => {});
+  await waitFor(async () => (await control.request("features.report", {})).host.rss > 0, {
+    what: () => `a feature host that is ready\n${host.log}`,
+    timeoutMs: 20_000,
+  });
+  control.close();
+  await assert.rejects(answer);
+  session.send({ type: "end", reason: "over" });
+  return host;
+}
+
+test("what a command only watched ends when it is killed, and the host leaves", async (t) => {
+  const host = await asksAndLeaves(t, "until left");
+  assert.equal((await host.exit()).code, 0);
+});
+
+test("what changes something goes on to its end though its command was killed", async (t) => {
+  const since = performance.now();
+  const host = await asksAndLeaves(t, "after 6000 ms");
+  assert.equal((await host.exit()).code, 0);
+  assert.match(host.log, /the gateway stays for a command that waits/);
+  assert.ok(performance.now() - since >= 6000);
+});
+
 test("a request that ends a hold has its answer before the gateway leaves", async () => {
   const { made, left, log, holds } = leaving([HOLD]);
   made.mayLeave(REASON);

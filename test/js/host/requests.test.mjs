@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { Control, NoGateway } from "../../../js/base/control.mjs";
 import { GatewayRequests } from "../../../js/feature-host/gateway-requests.mjs";
 import { HostRequests, JsonText, RequestError } from "../../../js/host/requests.mjs";
+import { waitFor } from "../../support/wait.mjs";
 import { TestGateway } from "../../support/harness.mjs";
 
 /** @param {HostRequests} requests @param {string} method @param {object} [params] */
@@ -84,9 +85,15 @@ test("a method that does not finish is given up", async () => {
 /** A gateway whose host answers requests. @param {import("node:test").TestContext} t */
 async function place(t) {
   const requests = new HostRequests();
+  /** @type {Map<number, AbortController>} */
+  const asked = new Map();
   const gateway = new TestGateway(t, {
-    onRequest: (number, request) =>
-      void requests.answer(request).then((json) => gateway.addon.answerRequest(number, json)),
+    onRequest: async (number, request) => {
+      const left = new AbortController();
+      asked.set(number, left);
+      gateway.addon.answerRequest(number, await requests.answer(request, left.signal));
+    },
+    onRequestDropped: (number) => asked.get(number)?.abort(),
   });
   const link = gateway.listenLink();
   const control = await Control.open({
@@ -119,6 +126,27 @@ test("several requests wait at once, and other questions do not wait for them", 
   assert.equal((await control.inspect()).version, "1.2.3");
   for (const n of [2, 0, 1]) done[n]();
   assert.deepEqual(await Promise.all(answers), [0, 1, 2]);
+});
+
+test("a method hears that its client has left, once and of no other client", async (t) => {
+  const { requests, control, feature } = await place(t);
+  const left = /** @type {string[]} */ ([]);
+  requests.register("waits", (_params, from, signal) => {
+    signal.addEventListener("abort", () => left.push(from));
+    return new Promise(() => {});
+  });
+  requests.register("quick", (_params, _from, signal) => {
+    signal.addEventListener("abort", () => left.push("answered already"));
+    return 1;
+  });
+  void feature.request("waits").catch(() => {});
+  const waiting = control.request("waits");
+  waiting.catch(() => {});
+  assert.equal(await control.request("quick"), 1);
+  control.close();
+  await waitFor(() => left.length > 0, { what: "word of the client's end" });
+  await feature.request("quick"); // all that was said before has arrived
+  assert.deepEqual(left, ["control"]);
 });
 
 test("a request that is not answered ends in time, or with the link", async (t) => {

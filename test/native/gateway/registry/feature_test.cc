@@ -146,6 +146,48 @@ TEST_F(Feature, EndsWithItsToken) {
   tap.revokeFeatureToken("ftk-unknown");
 }
 
+TEST_F(Feature, ThatIsDisabledIsNamedInCallsOfItsTools) {
+  const PeerId link = session("s");
+  const PeerId peer = tap.boundFeature(token, "tap-records", tools({"tap_query_records"}));
+  tap.advance(300);
+  (void)tap.confirmTools(link);
+  const auto failed = [&] {
+    const auto result = tap.find<protocol::CallResult>(link);
+    EXPECT_TRUE(result && result->failed);
+    EXPECT_EQ(result->code, protocol::ErrorCode::Disconnected);
+    return result->text;
+  };
+  const std::string wanted =
+      "Tool \"tap_query_records\" failed with DISCONNECTED: the user has disabled builtin:records, "
+      "the feature that it belongs to. The call was not repeated. The user can enable it with: "
+      "copilot-tap features enable builtin:records";
+  tap.call(link, "1", "tap_query_records");
+  tap.gateway().disableTools("builtin:records", {"tap_query_records"});
+  tap.say(peer, kGoodbye);
+  EXPECT_EQ(failed(), wanted) << "of a call in flight";
+  tap.call(link, "2", "tap_query_records");
+  EXPECT_EQ(failed(), wanted);
+  const PeerId control = tap.openLink(R"({"type":"control.open","secret":"s3cret"})", false);
+  tap.call(control, "3", "tap_query_records");
+  EXPECT_EQ(tap.find<protocol::CallResult>(control)->text, wanted);
+  tap.gateway().disableTools("builtin:records", {});
+  tap.call(link, "4", "tap_query_records");
+  EXPECT_NE(failed().find("the provider of this tool is not connected now"), std::string::npos);
+}
+
+TEST_F(Feature, ThatIsDisabledHasNoSayInTheToolOfAnother) {
+  const PeerId link = session("s");
+  const PeerId peer = tap.bound("p", "s", {"query"});
+  tap.advance(300);
+  (void)tap.confirmTools(link);
+  tap.gateway().disableTools("builtin:records", {"query"});
+  tap.call(link, "1", "query");
+  tap.lose(peer);
+  const auto result = tap.find<protocol::CallResult>(link);
+  ASSERT_TRUE(result);
+  EXPECT_NE(result->text.find("Provider \"p\" failed"), std::string::npos) << result->text;
+}
+
 TEST_F(Feature, FindsNoGatewayThatIsAboutToExit) {
   session("s");
   tap.openLink(R"({"type":"drain","secret":"s3cret","version":"2"})", false);
