@@ -25,7 +25,10 @@ import { Watch } from "./watch.mjs";
  *   feature host has exported the spans that are recorded from then on
  * @property {readonly string[]} [gated] what goals gate
  *
- * @typedef {{installation: Installation, close: (reason: string) => Promise<void>}} Running
+ * What the user's config says of features now.
+ * @typedef {{features: Record<string, boolean>, recorded: boolean, gated?: readonly string[]}} Applied
+ * @typedef {{installation: Installation, shape: string, close: (reason: string) => Promise<void>}} Running
+ *   `shape`: what of it depends on the config
  */
 
 const REPORT_MS = 20;
@@ -53,6 +56,11 @@ function watchSessions(own, { onStarted, onIdle, onBusy, onEnded }) {
   const busy = /** @type {"session.idle"} */ ("session.busy");
   if (onBusy) own.on(busy, ({ session }) => onBusy(session));
   if (onEnded) own.on("session.end", ({ session }) => onEnded(session));
+}
+
+/** @param {Checked} checked */
+function shapeOf({ descriptor: { hooks = [], tasks = [] }, decision: { enabled } }) {
+  return JSON.stringify(enabled && [hooks, tasks]);
 }
 
 /** @param {Promise<unknown>} done @param {number} ms @returns {Promise<void>} once it is done, or so much later */
@@ -92,38 +100,40 @@ export class FeatureHost {
 
   /** @returns {Promise<void>} once the features are installed */
   start() {
-    return this.apply(this.#greeting.features).then(() => {
+    const { features, telemetry, gated } = this.#greeting;
+    return this.apply({ features, recorded: telemetry.recorded, gated }).then(() => {
       this.#ready = true;
       this.#report();
     });
   }
 
   /**
-   * Installs what is enabled and not there, and removes what is there and not enabled.
-   * @param {Record<string, boolean>} enabled by id @returns {Promise<void>}
+   * Installs what is enabled and not there, removes what is there and not enabled, and installs again what has other
+   * hooks or tasks now.
+   * @param {Applied} config @returns {Promise<void>}
    */
-  apply(enabled) {
-    this.#changes = this.#changes.then(() => this.#apply(enabled)).catch(() => {});
+  apply(config) {
+    this.#changes = this.#changes.then(() => this.#apply(config)).catch(() => {});
     return this.#changes;
   }
 
-  /** @param {Record<string, boolean>} enabled */
-  async #apply(enabled) {
+  /** @param {Applied} config */
+  async #apply({ features, recorded, gated }) {
+    const telemetry = { ...this.#greeting.telemetry, recorded };
     const candidates = this.#features.map(({ descriptor }) => ({
       descriptor,
       origin: "tap itself",
     }));
-    const conditions = conditionsOf(this.#greeting.telemetry, this.#greeting.gated);
-    const changed = preflightKnown(candidates, { features: enabled, conditions }).filter(
-      ({ descriptor, decision }) =>
-        this.#running.get(descriptor.id)?.installation.enabled !== decision.enabled,
+    const conditions = conditionsOf(telemetry, gated);
+    const changed = preflightKnown(candidates, { features, conditions }).filter(
+      (checked) => this.#running.get(checked.descriptor.id)?.shape !== shapeOf(checked),
     );
     await Promise.all(
       changed.map(async (checked) => {
         const { id } = checked.descriptor;
         const former = this.#running.get(id);
-        await former?.close("the feature was disabled");
-        const { telemetry } = this.#greeting;
+        const { enabled } = checked.decision;
+        await former?.close(enabled ? "your config has changed" : "the feature was disabled");
         const since = former ? Date.now() : telemetry.since;
         const { running, started } = this.#install(checked, { ...telemetry, since });
         running.installation.diagnostics.continue(former?.installation.diagnostics.list());
@@ -194,7 +204,7 @@ export class FeatureHost {
         // Whoever is told that the features are there finds their tools.
         return within(connected, CONNECT_MS);
       });
-    return { running: { installation, close }, started };
+    return { running: { installation, shape: shapeOf(checked), close }, started };
   }
 
   /** @param {string} id */

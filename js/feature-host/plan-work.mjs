@@ -64,7 +64,7 @@ export class PlanWork {
   #folder;
   /** @type {import("../base/addon.js").Plans | undefined} */
   #plans;
-  /** @type {Promise<import("../workers/workers.mjs").Workers> | undefined} */
+  /** @type {import("../workers/workers.mjs").Workers | undefined} */
   #workers;
   /** @type {Set<() => Promise<void>>} */
   #running = new Set();
@@ -221,13 +221,17 @@ export class PlanWork {
 
   /**
    * @param {() => Promise<import("../workers/environment.mjs").WorkersConfig | undefined>} readConfig of the user
-   * @returns {Promise<import("../workers/workers.mjs").Workers>} made with the first use
+   * @returns {Promise<import("../workers/workers.mjs").Workers>} made with the first use; each use has the config of now,
+   *   or the last one where it cannot be read
    */
-  workers(readConfig) {
-    this.#workers ??= Promise.all([import("../workers/workers.mjs"), readConfig()]).then(
-      ([{ Workers }, config]) => new Workers({ home: this.#home, config }),
-    );
-    this.#workers.catch(() => (this.#workers = undefined));
+  async workers(readConfig) {
+    const { Workers } = await import("../workers/workers.mjs");
+    const config = await readConfig().catch((error) => {
+      if (!this.#workers) throw error;
+      return undefined;
+    });
+    this.#workers ??= new Workers({ home: this.#home, config });
+    if (config) this.#workers.configure(config);
     return this.#workers;
   }
 
@@ -235,7 +239,7 @@ export class PlanWork {
   async end() {
     this.#closed = true;
     await Promise.all([...this.#running].map((stop) => stop()));
-    await Promise.all([this.#awake?.end(), this.#workers?.then((workers) => workers.close())]);
+    await Promise.all([this.#awake?.end(), this.#workers?.close()]);
     this.#plans?.close();
   }
 }

@@ -56,7 +56,7 @@ export function runFeatureHost(features) {
   async function receive(message) {
     switch (message.type) {
       case "apply":
-        return host?.apply(message.features);
+        return host?.apply(message);
       case "ping":
         return void requests?.request("features.answer", { number: message.number, text: "" });
       case "command": {

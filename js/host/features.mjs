@@ -56,9 +56,9 @@ export class HostFeatures {
   /** @type {Map<string, Report>} */
   #reports = new Map();
   /** @type {import("../registry/conditions.mjs").Telemetry} */
-  #telemetry;
+  #telemetry = { variables: {}, recorded: true };
   /** @type {readonly string[]} */
-  #gated;
+  #gated = [];
   /** When the feature host was needed, or the last one ended: Unix ms. */
   #since = 0;
   #rss = 0;
@@ -91,9 +91,7 @@ export class HostFeatures {
     this.#features = options.features ?? FEATURES;
     this.#enabled = switchable(options.config.features, this.#features);
     this.#sayUnknown(options.config);
-    const { records = true, spans = true, goals } = options.config;
-    this.#gated = goals?.gate ?? [];
-    this.#telemetry = { variables: options.telemetry ?? {}, recorded: records && spans };
+    this.#readConditions(options.config);
     const services = {
       ...options.services,
       features: { report: () => this.reports() },
@@ -217,7 +215,14 @@ export class HostFeatures {
   /** @param {UserConfig} config the user's, as it is now */
   configChanged(config) {
     this.#sayUnknown(config);
+    this.#readConditions(config);
     this.apply(config.features);
+  }
+
+  /** What tasks and hooks of features depend on. @param {UserConfig} config */
+  #readConditions({ records = true, spans = true, goals }) {
+    this.#gated = goals?.gate ?? [];
+    this.#telemetry = { variables: this.#options.telemetry ?? {}, recorded: records && spans };
   }
 
   /** @param {UserConfig} config */
@@ -238,8 +243,16 @@ export class HostFeatures {
     this.#disableTools();
     this.#resident.apply(this.#enabled);
     this.#onGroups(this.groups());
-    this.#host?.tell({ type: "apply", features: this.#enabled });
+    const { recorded } = this.#telemetry;
+    this.#host?.tell({ type: "apply", features: this.#enabled, recorded, gated: this.#gated });
+    this.#needForSessions();
     this.#options.onApplied?.();
+  }
+
+  /** What is on now may work without being asked, or have a group that is open. */
+  #needForSessions() {
+    const { sessions } = JSON.parse(this.#options.gateway.inspect());
+    for (const { id } of sessions) this.sessionOpened(this.#groupsOn(id));
   }
 
   /** Calls of what is disabled are told so. */

@@ -125,11 +125,10 @@ export class GatewayHost {
     this.#holds = new Holds(files, this.#features.hosted, () => this.#leaving.look());
     this.#leaving = this.#leavingWith(this.#holds);
     if (this.#holds.trouble) log("warning", this.#holds.trouble);
-    this.#serveRequests(config);
+    this.#serveRequests();
   }
 
-  /** @param {import("../projects/user-config.mjs").UserConfig} config */
-  #serveRequests(config) {
+  #serveRequests() {
     const { requests, gateway } = this;
     const files = this.#files;
     serveFeatureRequests(requests, {
@@ -142,6 +141,7 @@ export class GatewayHost {
     const folderOf = (/** @type {unknown} */ id) => this.#sessions.get(/** @type {string} */ (id));
     serveEmitterRequests(requests, { files, folderOf });
     servePlanRequests(requests, files);
+    const config = () => this.#config;
     serveSessionRequests(requests, { gateway, config, records: this.#records });
   }
 
@@ -321,7 +321,7 @@ export class GatewayHost {
     this.#attempt("the descriptor cannot be written", () => this.#writeDescriptor());
   }
 
-  /** What of the user's config is applied at once: the features, and the tool groups of sessions. */
+  /** All of the user's config is applied at once, though a group that a session has stays there. */
   async #checkConfig() {
     const stamp = stampOf(userConfigFile(this.#files));
     if (stamp === this.#configStamp) return;
@@ -329,9 +329,10 @@ export class GatewayHost {
     const config = await readUserConfig(this.#files);
     for (const problem of config.problems) this.#log("warning", problem);
     if (config.problems.length > 0 || this.#closed) return; // as it last was
-    const { features, toolGroups } = config;
+    const { toolGroups } = config;
     const hasMore = toolGroups.some((group) => !this.#config.toolGroups.includes(group));
-    this.#config = { ...this.#config, features, toolGroups };
+    this.#config = config;
+    this.#records.configure(config);
     this.#features.configChanged(config);
     if (!hasMore) return;
     for (const id of this.#sessions.keys()) this.#features.setGroups(id, toolGroups);

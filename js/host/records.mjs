@@ -128,9 +128,8 @@ export class HostRecords {
    * Opens the file; from now on the gateway records. A file that cannot be used costs the records and nothing else.
    * @param {{records?: boolean, spans?: boolean}} config the user's
    */
-  open({ records = true, spans = true }) {
-    this.#mode = records ? "all" : "notify";
-    this.#spans = records && spans;
+  open(config) {
+    this.#read(config);
     try {
       makePrivateFolder(path.dirname(this.#file));
       this.#records = new addon.Records({
@@ -143,6 +142,20 @@ export class HostRecords {
       this.#failure = { at: Date.now(), code: "failed", text };
       this.#log("warning", text);
     }
+  }
+
+  /** @param {{records?: boolean, spans?: boolean}} config */
+  #read({ records = true, spans = true }) {
+    this.#mode = records ? "all" : "notify";
+    this.#spans = records && spans;
+  }
+
+  /** What is recorded from now on. @param {{records?: boolean, spans?: boolean}} config the user's, as it is now */
+  configure(config) {
+    const former = [this.#mode, this.#spans].join();
+    this.#read(config);
+    if (!this.#records || [this.#mode, this.#spans].join() === former) return;
+    this.#gateway.setRecords(this.#records, this.#mode, this.#spans);
   }
 
   /** @returns {RecordsState} */

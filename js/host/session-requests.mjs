@@ -75,20 +75,21 @@ function checked({ session, request, params = {}, source = "" }) {
  * @param {import("./requests.mjs").HostRequests} requests
  * @param {object} parts
  * @param {Pick<import("../base/addon.js").Gateway, "askSession" | "environmentOf">} parts.gateway
- * @param {Pick<import("../projects/user-config.mjs").UserConfig, "session" | "workers">} parts.config the user's
+ * @param {() => Pick<import("../projects/user-config.mjs").UserConfig, "session" | "workers">} parts.config the user's,
+ *   as it is now
  * @param {Pick<import("./records.mjs").HostRecords, "note">} parts.records
  */
 export function serveSessionRequests(requests, { gateway, config, records }) {
-  const policy = config.session?.mode ?? "ask";
+  const policy = () => config().session?.mode ?? "ask";
   /** @param {Required<Asked>} asked @param {any} result */
   const note = ({ session, request, params, source }, result) => {
     const body = RECORDS[request](params, result);
     if (body) records.note("gate", { session, source, body: { provider: providerName(source), ...body } });
   };
-  requests.register("sessions.policy", () => ({ mode: policy }));
+  requests.register("sessions.policy", () => ({ mode: policy() }));
   requests.register("sessions.workers", (_params, from) => {
     only(from, "feature");
-    return config.workers ?? {};
+    return config().workers ?? {};
   });
   requests.register("sessions.environment", ({ session }, from) => {
     only(from, "feature");
@@ -103,7 +104,7 @@ export function serveSessionRequests(requests, { gateway, config, records }) {
       const asked = checked(given);
       const { session, request, params } = asked;
       try {
-        if (request === "mode.set" && policy === "deny") {
+        if (request === "mode.set" && policy() === "deny") {
           throw new RequestError("DENIED", 'the user\'s config has "session": { "mode": "deny" }');
         }
         const json = await inTime(

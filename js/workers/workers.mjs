@@ -26,8 +26,11 @@ export class Workers {
   #pools = new Map();
   /** Sessions that a job has. @type {Set<string>} */
   #busy = new Set();
-  #config;
+  /** @type {import("./environment.mjs").WorkersConfig} */
+  #config = {};
+  /** Of what the config says now. @type {{home: string, ownHome: boolean} & import("./environment.mjs").Place & {config: import("./environment.mjs").WorkersConfig}} */
   #place;
+  #options;
   #closed = false;
   #lingerMs;
   #swept;
@@ -41,12 +44,29 @@ export class Workers {
    * @throws {TypeError} for a config that cannot be
    */
   constructor({ home, config = {}, env = process.env, lingerMs = LINGER_MS }) {
-    const problem = configProblem(config);
-    if (problem) throw new TypeError(problem);
+    this.#options = { home, env };
+    this.#place = this.#placeOf(config);
     this.#config = config;
-    this.#place = { ...placeOf(config, home, env, ownerName()), config };
     this.#lingerMs = lingerMs;
     this.#swept = endOrphans();
+  }
+
+  /** @param {import("./environment.mjs").WorkersConfig} config */
+  #placeOf(config) {
+    const problem = configProblem(config);
+    if (problem) throw new TypeError(problem);
+    const { home, env } = this.#options;
+    return { ...placeOf(config, home, env, ownerName()), config };
+  }
+
+  /**
+   * For jobs from now on. Those that run, and their servers, go on as they began.
+   * @param {import("./environment.mjs").WorkersConfig} config @throws {TypeError} for one that cannot be
+   */
+  configure(config) {
+    if (JSON.stringify(config) === JSON.stringify(this.#config)) return;
+    this.#place = this.#placeOf(config);
+    this.#config = config;
   }
 
   /**
@@ -76,7 +96,8 @@ export class Workers {
 
   /** @param {Cli} cli @param {Job} job @param {(event: import("./job.mjs").WorkerEvent) => void} onEvent */
   #inSession(cli, job, onEvent) {
-    return this.#with(cli, (server) => runInSession(job, server, this.#place, onEvent));
+    const place = this.#place;
+    return this.#with(cli, (server) => runInSession(job, server, place, onEvent));
   }
 
   /** Sessions of `copilot -p` stay; a server deletes them. @param {Cli} cli @param {Job} job @param {Result} result @returns {Promise<Result>} */
@@ -105,7 +126,7 @@ export class Workers {
 
   /** @param {Cli} cli @returns {Pool} */
   #poolOf({ cli, sdk }) {
-    const key = JSON.stringify([cli, sdk]);
+    const key = JSON.stringify([cli, sdk, this.#config]);
     const pool = this.#pools.get(key) ?? { users: 0 };
     this.#pools.set(key, pool);
     return pool;

@@ -160,7 +160,7 @@ test("only features may ask a session, for what is in the table, with what is ch
       return '{"error":{"code":"NO_SESSION","message":"it has ended"}}';
     },
   };
-  serveSessionRequests(requests, { gateway, config: {}, records: { note: () => {} } });
+  serveSessionRequests(requests, { gateway, config: () => ({}), records: { note: () => {} } });
   const ask = async (given) => {
     const answer = await requests.answer({
       method: "sessions.request",
