@@ -5,7 +5,7 @@
  * @typedef {object} HostParts
  * @property {Report[]} features
  * @property {import("../host/features.mjs").ToolGroup[]} [groups] of tools; older gateways do not tell
- * @property {import("../host/features.mjs").FeatureHostState} featureHost
+ * @property {import("../host/feature-host.mjs").FeatureHostState} featureHost
  * @property {import("../host/holds.mjs").Hold[]} holds
  * @property {import("../host/holds.mjs").IgnoredHolds} [ignoredHolds]
  * @property {import("../host/records.mjs").RecordsState} records

@@ -12,6 +12,16 @@ const MAIN = path.join(programFolder, "js", "feature-host", "main.mjs");
 const MOST_RESTARTS = 10;
 
 /**
+ * @typedef {object} FeatureHostState
+ * @property {string} state `idle`: nothing has needed it
+ * @property {number} [pid]
+ * @property {number} [restarts]
+ * @property {number} [startedAt] Unix ms
+ * @property {number} [rss] bytes, when it last reported
+ * @property {string} [trouble] the last thing that went wrong
+ */
+
+/**
  * @typedef {object} FeatureHostOptions
  * @property {import("../base/paths.mjs").GatewayFiles} files
  * @property {() => string} issueToken @property {(token: string) => void} revokeToken

@@ -22,13 +22,16 @@ const WITHOUT_SESSION = [SLASH.plan.name];
 /**
  * Writes the user's config and applies it to running sessions.
  * @param {Pick<HostFeatures, "requireSwitchable" | "apply">} features @param {{home: string}} files
- * @param {unknown} id of a feature @param {boolean} on
+ * @param {{id: unknown, cwd?: unknown}} what `id` of a feature; `cwd`: where the user is @param {boolean} on
  * @returns {Promise<string>} the file
  * @throws where there is no such feature, it is always on, or the config cannot be written
  */
-export async function switchFeature(features, files, id, on) {
+export async function switchFeature(features, files, { id, cwd }, on) {
   const { setFeature } = await import("../projects/edit-config.mjs");
-  features.requireSwitchable(id);
+  const { adviceFor, namedFeatures } = await import("../projects/named-features.mjs");
+  const isFolder = typeof cwd === "string" && path.isAbsolute(cwd) && !cwd.includes("\0");
+  const named = namedFeatures(files, isFolder ? cwd : undefined);
+  features.requireSwitchable(id, named.ids, adviceFor(String(id), named));
   const written = setFeature(files, /** @type {string} */ (id), on);
   features.apply(written.features);
   return written.file;
@@ -103,9 +106,9 @@ export function serveFeatureRequests(requests, { features, holds, files, gateway
   });
   const change =
     (/** @type {boolean} */ on) =>
-    async (/** @type {any} */ { id }, /** @type {RequestOrigin} */ from) => {
+    async (/** @type {any} */ { id, cwd }, /** @type {RequestOrigin} */ from) => {
       only(from, "control");
-      const file = await checked(() => switchFeature(features, files, id, on));
+      const file = await checked(() => switchFeature(features, files, { id, cwd }, on));
       return { file, ...state() };
     };
   requests.register("features.report", (params, from) => {

@@ -21,15 +21,7 @@ import { requireSwitchable, switchable, unknownSwitches } from "./switches.mjs";
 /** @typedef {import("./feature-host.mjs").FeatureHostProcess} FeatureHostProcess */
 /** @typedef {{name: string, description: string, tools: string[]}} ToolGroup */
 /** @typedef {(groups: ToolGroup[]) => void} GroupsListener */
-/**
- * @typedef {object} FeatureHostState
- * @property {string} state `idle`: nothing has needed it
- * @property {number} [pid]
- * @property {number} [restarts]
- * @property {number} [startedAt] Unix ms
- * @property {number} [rss] bytes, when it last reported
- * @property {string} [trouble] the last thing that went wrong
- */
+/** @typedef {import("./feature-host.mjs").FeatureHostState} FeatureHostState */
 
 /** How long a need waits for the feature host: the limit of a restart, and room for a busy machine. */
 const READY_MS = 5000;
@@ -206,10 +198,14 @@ export class HostFeatures {
 
   // ---- changes -------------------------------------------------------------------------------------
 
-  /** @param {unknown} id @throws RangeError where there is no such feature, or it cannot be disabled */
-  requireSwitchable(id) {
-    const named = this.#options.entries().map((entry) => entry.id);
-    requireSwitchable(id, this.#features, [...new Set([...named, ...Object.keys(this.#enabled)])]);
+  /**
+   * @param {unknown} id @param {readonly string[]} named by configs @param {string} [advice] where there is no such feature
+   * @throws RangeError where there is no such feature, or it cannot be disabled
+   */
+  requireSwitchable(id, named, advice) {
+    const seen = this.#options.entries().map((entry) => entry.id);
+    const others = new Set([...seen, ...named, ...Object.keys(this.#enabled)]);
+    requireSwitchable(id, this.#features, [...others], advice);
   }
 
   /** @param {UserConfig} config the user's, as it is now */

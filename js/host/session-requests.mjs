@@ -84,7 +84,8 @@ export function serveSessionRequests(requests, { gateway, config, records }) {
   /** @param {Required<Asked>} asked @param {any} result */
   const note = ({ session, request, params, source }, result) => {
     const body = RECORDS[request](params, result);
-    if (body) records.note("gate", { session, source, body: { provider: providerName(source), ...body } });
+    if (body)
+      records.note("gate", { session, source, body: { provider: providerName(source), ...body } });
   };
   requests.register("sessions.policy", () => ({ mode: policy() }));
   requests.register("sessions.workers", (_params, from) => {

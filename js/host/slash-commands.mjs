@@ -42,12 +42,13 @@ async function doctor({ session }, args) {
 const FEATURES_USAGE = "/tap-features, or /tap-features enable <id>, or /tap-features disable <id>";
 
 /** The user's own hand, as `copilot-tap features` is. @param {CommandContext} context @param {string[]} words */
-async function switched({ features: all, files }, [action, id, ...rest]) {
+async function switched({ features: all, files, session }, [action, id, ...rest]) {
   if (!["enable", "disable"].includes(action) || id === undefined || rest.length > 0) {
     return `tap: expected ${FEATURES_USAGE}`;
   }
   const { switchFeature } = await import("./feature-requests.mjs");
-  const file = await switchFeature(all, files, id, action === "enable");
+  const what = { id, cwd: session.cwd };
+  const file = await switchFeature(all, files, what, action === "enable");
   return `tap: ${visible(id)} is ${action === "enable" ? "on" : "disabled"}, as ${file} says`;
 }
 

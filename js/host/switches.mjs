@@ -10,14 +10,16 @@ const idsOf = (features) => features.map(({ descriptor }) => descriptor.id);
 
 /**
  * @param {unknown} id @param {readonly Feature[]} features @param {readonly string[]} others ids that configs name
+ * @param {string} [advice] where there is no such feature
  * @throws RangeError where there is no such feature, or it cannot be disabled
  */
-export function requireSwitchable(id, features, others) {
+export function requireSwitchable(id, features, others, advice = "") {
   const feature = features.find(({ descriptor }) => descriptor.id === id);
   if (feature?.fixed !== undefined) throw new RangeError(`${id} is always on: ${feature.fixed}`);
   if (feature || others.includes(String(id))) return;
   const known = [...new Set([...idsOf(features), ...others])].map((one) => visible(one)).join(", ");
-  throw new RangeError(`there is no feature "${id}"; there are: ${known}`);
+  const what = `there is no feature "${visible(String(id))}"; there are: ${known}`;
+  throw new RangeError(advice ? `${what}\n${advice}` : what);
 }
 
 /** Without those that cannot be disabled. @param {Record<string, boolean>} enabled by id @param {readonly Feature[]} features */

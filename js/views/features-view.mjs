@@ -5,7 +5,7 @@ import { faint, good, strong, warning } from "./output.mjs";
 
 /** @typedef {import("./output.mjs").Output} Output */
 /** @typedef {import("../registry/report.mjs").Report} Report */
-/** @typedef {import("../host/features.mjs").FeatureHostState} FeatureHostState */
+/** @typedef {import("../host/feature-host.mjs").FeatureHostState} FeatureHostState */
 
 /** @param {Report} report */
 function contributions({ tools, hooks, commands, channels, tasks }) {

@@ -2,6 +2,8 @@
 
 import { readUserConfig } from "../../projects/user-config.mjs";
 import { setFeature } from "../../projects/edit-config.mjs";
+import { adviceFor, namedFeatures } from "../../projects/named-features.mjs";
+import { visible } from "../../base/visible.mjs";
 import { Failure, usage } from "../failure.mjs";
 import { withGateway } from "../gateway.mjs";
 import { filesOf, runByAgent } from "../given.mjs";
@@ -67,7 +69,8 @@ async function change(output, given) {
   }
   const enabled = action === "enable";
   const { file, live } = await changeLive(given, id).catch((error) => {
-    if (error.code !== "NO_GATEWAY") throw error;
+    if (error.code !== "NO_GATEWAY") throw withAdvice(error);
+    requireNamed(given, id);
     return { ...setFeature(filesOf(given), id, enabled), live: false };
   });
   output.result({ id, enabled, file, live }, () => {
@@ -76,12 +79,40 @@ async function change(output, given) {
   });
 }
 
+/** Where the user is: a folder that was removed has no config. */
+function here() {
+  try {
+    return process.cwd();
+  } catch {
+    return undefined;
+  }
+}
+
 /** @param {FeaturesGiven} given @param {string} id */
 async function changeLive(given, id) {
   const { file } = await withGateway(filesOf(given), (control) =>
-    control.request(`features.${given.action}`, { id }),
+    control.request(`features.${given.action}`, { id, cwd: here() }),
   );
   return { file, live: true };
+}
+
+/** What the gateway refuses says in further lines what to do. @param {any} error */
+function withAdvice(error) {
+  const [what, ...advice] = String(error.message).split("\n");
+  if (error.code !== "INVALID" || advice.length === 0) return error;
+  return new Failure(what, { advice: advice.join("\n"), code: "INVALID", cause: error });
+}
+
+/** Where no gateway knows which there are: those of configs. @param {FeaturesGiven} given @param {string} id */
+function requireNamed(given, id) {
+  if (!/^(user|project):/.test(id)) return;
+  const named = namedFeatures(filesOf(given), here());
+  if (named.ids.includes(id)) return;
+  const known = named.ids.map((one) => visible(one)).join(", ") || "none";
+  throw new Failure(`there is no feature "${visible(id)}"; configs name: ${known}`, {
+    advice: adviceFor(id, named),
+    code: "NOT_FOUND",
+  });
 }
 
 /** @param {FeaturesGiven} given */

@@ -80,6 +80,40 @@ describe("copilot-tap features", () => {
     assert.equal((await tap(["features", "disable", "builtin:goals"], at)).code, 1);
   });
 
+  for (const running of [true, false]) {
+    test(`of a project and of the user are switched in the folder, ${running ? "without a session" : "without a gateway"}`, async (t) => {
+      const at = place(t);
+      const mine = path.join(at.home, "tap", "config.json");
+      fs.mkdirSync(path.dirname(mine), { recursive: true, mode: 0o700 });
+      const clock = { name: "clock", command: "node" };
+      fs.writeFileSync(mine, JSON.stringify({ providers: [clock] }), { mode: 0o600 });
+      const env = running ? (await Host.elected(t, { COPILOT_HOME: at.home })).env : at.env;
+      const here = { ...at, env: { ...env, ...(!running && { TAP_GATEWAY_PORT: "1" }) } };
+      const elsewhere = { ...here, workspace: fs.realpathSync(temporaryFolder(t)) };
+      for (const id of ["project:ci", "user:clock"]) {
+        const { code, err } = await tap(["features", "disable", id], here);
+        assert.equal(code, 0, err);
+        assert.equal(JSON.parse(fs.readFileSync(mine, "utf8")).features[id], false);
+      }
+      const { code, out } = await tap(["features", "enable", "project:ci"], elsewhere);
+      assert.equal(code, 0, "your config names it");
+      assert.match(out, /project:ci is on/);
+      assert.equal(at.allowed(), false, "that is no consent");
+      const refused = async (id, where) => {
+        const { code: failed, err } = await tap(["features", "disable", id], where);
+        assert.equal(failed, 1);
+        assert.equal(id in JSON.parse(fs.readFileSync(mine, "utf8")).features, false);
+        return err;
+      };
+      assert.match(await refused("user:clocks", here), /no feature "user:clocks"/);
+      fs.writeFileSync(at.config, '{ "providers": [{ "name": "other", "command": "node" }] }');
+      const told = /no feature "project:other".*in the folder of its project/s;
+      assert.match(await refused("project:other", elsewhere), told);
+      fs.writeFileSync(at.config, '{ "providers": [');
+      assert.match(await refused("project:other", here), /tap\.config\.json:1:/);
+    });
+  }
+
   test("are not the agent's to switch", async (t) => {
     const at = place(t);
     const extra = { COPILOT_AGENT_SESSION_ID: "s", TAP_GATEWAY_PORT: "1" };

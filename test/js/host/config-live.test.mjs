@@ -27,7 +27,8 @@ async function setUp(t) {
   /** @param {() => Promise<unknown>} look @param {unknown} wanted */
   const until = (look, wanted) =>
     waitFor(async () => JSON.stringify(await look()) === JSON.stringify(wanted), {
-      what: async () => `${JSON.stringify(wanted)}, not ${JSON.stringify(await look())}\n${host.log}`,
+      what: async () =>
+        `${JSON.stringify(wanted)}, not ${JSON.stringify(await look())}\n${host.log}`,
       timeoutMs: 20_000,
     });
   return { host, session, control, file, write, ask, until };
