@@ -72,17 +72,32 @@ const isInLine = async (repository, one, other) =>
   (await isAncestor(repository, one, other)) || isAncestor(repository, other, one);
 
 /**
- * Both refs as they were before the leaf.
- * @param {Repository} repository @param {Held} held @param {string} leaf
- * @returns {Promise<Held | undefined>} undefined: it is not the last in them
+ * Both refs as they were before the last of some leaves.
+ * @param {Repository} repository @param {Held} held @param {string[]} leaves
+ * @returns {Promise<Held | undefined>} undefined: none of them is the last in the refs
  */
-async function withoutLeaf(repository, { integration, result }, leaf) {
+async function withoutLast(repository, { integration, result }, leaves) {
   const [merge, squash] = await parentsOf(repository, String(integration));
   const [tip, ...others] = squash === result ? await parentsOf(repository, String(result)) : [];
   if (others.length > 0) return undefined;
   // A leaf that changes nothing has no squash commit.
   const [before, merged] = tip ? await parentsOf(repository, merge) : [merge, squash];
-  return merged === leaf ? { integration: before, result: tip ?? result } : undefined;
+  return leaves.includes(merged) ? { integration: before, result: tip ?? result } : undefined;
+}
+
+/**
+ * Both refs as they would be without some leaves, as far as these are the last ones in them. No ref is moved.
+ * @param {Repository} repository @param {Held} held @param {string[]} leaves commits
+ * @returns {Promise<Held>}
+ */
+export async function without(repository, held, leaves) {
+  let now = held;
+  while (now.integration && now.result) {
+    const next = await withoutLast(repository, now, leaves);
+    if (!next) break;
+    now = next;
+  }
+  return now;
 }
 
 /** One look at the refs, and what follows from it. Commits are made, no ref is moved. */
@@ -144,7 +159,13 @@ class Step {
     if (!asked.leaf || !target || !integration || !result) return held;
     if (await isInLine(repository, target, result)) return held;
     if (!(await isAncestor(repository, asked.leaf, integration))) return held;
-    return (await withoutLeaf(repository, held, asked.leaf)) ?? held;
+    return (await withoutLast(repository, held, [asked.leaf])) ?? held;
+  }
+
+  /** A result that somebody has moved by hand is what is built on: what is merged is not in it. @param {Held} held */
+  async #integrationOf({ integration, result }) {
+    if (!integration || !result || !this.asked.leaf) return integration;
+    return (await isAncestor(this.repository, result, integration)) ? integration : undefined;
   }
 
   /** @param {Held} next @returns {Promise<boolean>} false: a ref has moved meanwhile */
@@ -172,7 +193,8 @@ class Step {
     const [at, ...ours] = this.before;
     this.held = { integration: ours[0], result: ours[1] };
     this.held = await this.#heldNow(at, this.held);
-    const { integration, result } = this.held;
+    const { result } = this.held;
+    const integration = await this.#integrationOf(this.held);
     this.tip = await this.#findTip(at, result);
     // One that the target has in it would make a leaf of the first merge.
     const isIn = integration === undefined || (await isAncestor(repository, integration, this.tip));
@@ -286,22 +308,51 @@ export function integrate(repository, asked) {
 }
 
 /**
- * Takes a leaf that could not be landed out of the refs, so that no later leaf carries it along. Does nothing if the
- * leaf is on the target, if there is no target, or if another leaf came after it.
- * @param {Repository} repository @param {{plan: string, target: string, leaf: string}} asked
+ * Takes leaves that have not landed out of the refs, so that no later leaf carries them along. Does nothing if they are
+ * on the target, or if another leaf came after them. Where somebody else moves the refs, that stands.
+ * @param {Repository} repository
+ * @param {{plan: string, target: string, leaves: string[], create?: boolean}} asked leaves: commits; create: the plan
+ *   makes the target, which may not be there yet. Else nothing is done without it: the result is all that there is
+ * @returns {Promise<boolean>} whether anything was taken out
  */
-export async function takeBack(repository, { plan, target, leaf }) {
+export async function takeOut(repository, { plan, target, leaves, create = false }) {
   const refs = [branchRef(target), integrationRef(plan), resultRef(plan)];
   const [at, integration, result] = await commitsOf(repository, refs);
-  if (!at || !integration || !result || (await isAncestor(repository, result, at))) return;
-  const next = await withoutLeaf(repository, { integration, result }, checkCommit(leaf));
-  if (!next) return;
+  if (!integration || !result || (!at && !create)) return false;
+  if (at && (await isAncestor(repository, result, at))) return false;
+  const next = await without(repository, { integration, result }, leaves.map(checkCommit));
   const moves = [
     { ref: refs[1], from: integration, to: next.integration },
     { ref: refs[2], from: result, to: next.result },
-  ];
-  await moveRefs(
-    repository,
-    moves.filter(({ from, to }) => from !== to),
-  );
+  ].filter(({ from, to }) => from !== to);
+  return moves.length > 0 && moveRefs(repository, moves);
+}
+
+/** One leaf that could not be landed. @param {Repository} repository @param {{plan: string, target: string, leaf: string}} asked */
+export const takeBack = (repository, { plan, target, leaf }) =>
+  takeOut(repository, { plan, target, leaves: [leaf] });
+
+/**
+ * What would land, and whether the target has nothing that it does not have, or has it already.
+ * @param {Repository} repository @param {{plan: string, target: string}} asked
+ * @returns {Promise<{result: string | undefined, follows: boolean}>}
+ */
+export async function resultOf(repository, { plan, target }) {
+  const [at, result] = await commitsOf(repository, [branchRef(target), resultRef(plan)]);
+  const follows = Boolean(result && (!at || (await isInLine(repository, at, result))));
+  return { result, follows };
+}
+
+/**
+ * A node's commit on the target, as its trailer says.
+ * @param {Repository} repository @param {{target: string, base: string, node: string}} asked node: `<plan>/<node>`
+ * @returns {Promise<[string, string] | undefined>} its parent and itself
+ */
+export async function landedOf(repository, { target, base, node }) {
+  const [at] = await commitsOf(repository, [branchRef(target)]);
+  if (!at) return undefined;
+  const args = ["rev-list", "--max-count=1", "--parents", `--grep=^Plan-Node: ${node}$`];
+  const { stdout } = await repository.ask([...args, at, `^${checkCommit(base)}`]);
+  const [commit, parent] = stdout.trim().split(" ");
+  return parent ? [parent, commit] : undefined;
 }

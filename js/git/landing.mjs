@@ -45,14 +45,19 @@ export function createTarget(repository, target, commit) {
 
 /**
  * @param {Repository} repository
- * @param {{plan: string, target: string, create?: boolean, signal?: AbortSignal}} what create: the target, where it does not exist
+ * @param {{plan: string, target: string, create?: boolean, expect?: string, signal?: AbortSignal}} what create: the target,
+ *   where it does not exist; expect: the result, else it is lost
  * @returns {Promise<Landing>}
  */
-export async function land(repository, { plan, target, create = false, signal }) {
+export async function land(repository, { plan, target, create = false, expect, signal }) {
   const ref = branchRef(checkBranch(target, "targetBranch"));
   const [at, result] = await commitsOf(repository, [ref, resultRef(plan)]);
   if (result === undefined) {
     throw new GitError("NOTHING_TO_LAND", `Plan "${plan}" has no result to land.`);
+  }
+  if (expect !== undefined && result !== expect) {
+    const message = `The result of plan "${plan}" was moved by somebody else.`;
+    return { status: "lost", message };
   }
   if (at === undefined) {
     if (!create) return gone(plan, target);

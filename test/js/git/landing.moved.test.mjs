@@ -3,7 +3,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { candidate, integrate, takeBack } from "../../../js/git/integration.mjs";
+import { candidate, integrate, landedOf, resultOf } from "../../../js/git/integration.mjs";
+import { takeBack, takeOut } from "../../../js/git/integration.mjs";
 import { createTarget, land } from "../../../js/git/landing.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { commitOn, git, makeRepository } from "./rig.mjs";
@@ -134,4 +135,59 @@ test("a leaf is taken back where it has not landed, and only there", async (t) =
   const landed = refs();
   await back(one);
   assert.equal(refs(), landed);
+});
+
+test("leaves that wait are taken out together, and what has landed before them stays", async (t) => {
+  const { root, repository, first, asked, leaf, move, landIt, files } = await makePlan(t);
+  const [zero, one, two] = ["zero", "one", "two"].map(leaf);
+  const out = (leaves, more = {}) =>
+    takeOut(repository, { plan: "p", target: "feature", leaves, ...more });
+  assert.equal(await out([one]), false, "nothing is held");
+  await integrate(repository, asked(zero));
+  await landIt();
+  const refs = () => git(root, "for-each-ref", "refs/tap");
+  const landed = refs();
+  assert.equal(await out([zero]), false, "it has landed");
+  for (const next of [one, two]) await integrate(repository, asked(next));
+  assert.equal(await out([one]), false, "another one came after it");
+  move("other");
+  assert.equal(await out([two, one]), true);
+  assert.equal(refs(), landed);
+  await integrate(repository, asked(two));
+  assert.equal(await landIt(), "landed");
+  assert.deepEqual(files("feature"), ["a.txt", "b.txt", "other", "two", "zero"]);
+  git(root, "update-ref", "-d", "refs/heads/feature");
+  await integrate(repository, asked(one));
+  assert.equal(await out([one]), false, "the result is all that there is");
+  assert.equal(await out([one], { create: true }), true);
+  assert.equal(
+    await landedOf(repository, { target: "feature", base: first, node: "p/x" }),
+    undefined,
+  );
+});
+
+test("a result that is not the one that was checked does not land", async (t) => {
+  const { root, repository, first, asked, leaf, move } = await makePlan(t);
+  const of = { plan: "p", target: "feature" };
+  assert.deepEqual(await resultOf(repository, of), { result: undefined, follows: false });
+  const { commit } = await integrate(repository, asked(leaf("one")));
+  assert.deepEqual(await resultOf(repository, of), { result: commit, follows: true });
+  const lost = await land(repository, { ...of, expect: first });
+  assert.deepEqual([lost.status, git(root, "rev-parse", "feature")], ["lost", first]);
+  move("other");
+  assert.deepEqual(await resultOf(repository, of), { result: commit, follows: false });
+});
+
+test("a node's commit is found on the target by its trailer, since the plan's base", async (t) => {
+  const { root, repository, first, leaf, asked, landIt, move } = await makePlan(t);
+  const of = { target: "feature", base: first, node: "p/one" };
+  assert.equal(await landedOf(repository, of), undefined);
+  const message = "one\n\nPlan-Node: p/one";
+  await integrate(repository, { ...asked(leaf("one")), message });
+  await landIt();
+  const landed = git(root, "rev-parse", "feature");
+  move("other");
+  assert.deepEqual(await landedOf(repository, of), [first, landed]);
+  assert.equal(await landedOf(repository, { ...of, node: "p/on" }), undefined);
+  assert.equal(await landedOf(repository, { ...of, base: landed }), undefined);
 });
