@@ -109,6 +109,7 @@
       'plan/read_work.cc',
       'plan/usage.cc',
       'plan/view.cc',
+      'plan/view_groups.cc',
       'protocol/concurrency.cc',
       'protocol/errors.cc',
       'protocol/field_reader.cc',

@@ -109,8 +109,16 @@ class Engine {
   // `detail`: a JSON object for whoever carries it out, or empty.
   [[nodiscard]] Refused retry(std::string_view plan, std::string_view node, bool fromStart,
                               std::string_view detail, const Moment& now, Batch& out);
+  // What waits is to land: where it is not what was checked, its checks run again, and it lands
+  // after them. Where nothing runs then, the caller moves the target, and says so with landed().
+  // `result`: the commit that would land; `follows`: the target has nothing that it does not have.
+  [[nodiscard]] Refused land(std::string_view plan, std::string_view result, bool follows,
+                             const Moment& now, Batch& out);
   [[nodiscard]] Refused landed(std::string_view plan, std::string_view detail, const Moment& now,
                                Batch& out);
+  // A node was canceled, and has landed all the same. Of no effect where it was not.
+  void landedLate(std::string_view plan, std::string_view node, std::string_view detail,
+                  const Moment& now, Batch& out);
   // Forgets an ended plan. Nothing is written: replay() brings it back.
   [[nodiscard]] Refused forget(std::string_view plan);
 
@@ -199,6 +207,9 @@ class Engine {
   void release(Live& live, NodeIndex node);
   static void probe(Live& live, NodeIndex node, Batch& out);
   [[nodiscard]] static bool isTakenUp(const Plan& plan, NodeIndex node);
+  static void landAgain(Live& live, const std::vector<NodeIndex>& nodes, const Moment& now,
+                        Batch& out);
+  static void endAgain(Live& live, const Moment& now, Batch& out);
   void checkBudget(Live& live, const Moment& now, Batch& out);
   void endIfDone(Live& live, const Moment& now, Batch& out);
   void recoverNode(Live& live, NodeIndex node, const Moment& now, Batch& out);

@@ -56,16 +56,22 @@ class Import {
     return std::nullopt;
   }
 
-  // No worktree has come along: what had begun and not ended begins again.
+  // No worktree has come along: what had begun and not ended begins again. Nor has anything been
+  // checked here: what waits to land is checked again before anything lands with it.
   [[nodiscard]] std::optional<std::string> settle(const Moment& now) {
+    const bool isOver = plan_.ended().has_value();
     for (NodeIndex i = 0; i < plan_.size(); ++i) {
       const Node& node = plan_.node(i);
-      if (isTerminal(node.status) || node.attempts.empty()) continue;
+      const bool waits = node.waits && !isOver;
+      if (!waits && (isTerminal(node.status) || node.attempts.empty())) continue;
+      const Phase phase = waits || node.landsAgain ? Phase::Postchecks : Phase::MergeFi;
       Entry canceled = entryOf(EntryKind::NodeCanceled, node, now);
       canceled.detail = reasonOf("imported");
-      if (auto problem = apply(std::move(canceled))) return problem;
+      if (!waits) {
+        if (auto problem = apply(std::move(canceled))) return problem;
+      }
       Entry retried = entryOf(EntryKind::Retried, node, now);
-      retried.phase = Phase::MergeFi;
+      retried.phase = phase;
       if (auto problem = apply(std::move(retried))) return problem;
     }
     if (plan_.ended()) return std::nullopt;

@@ -135,7 +135,7 @@ void Engine::failed(Live& live, NodeIndex node, const Moment& now, Batch& out) {
   release(live, node);
   if (again) {
     Entry retried = entryOf(EntryKind::Retried, state, now);
-    retried.phase = retryPhase(state, state.spec.retriesFromStart);
+    retried.phase = retryPhase(state, state.spec.retriesFromStart && !state.landsAgain);
     record(live, retried, out);
   } else if (!std::exchange(live.saidFailed, true)) {
     out.effects.emplace_back(Notice{live.id, Notice::Kind::Failed, state.spec.id});

@@ -47,6 +47,8 @@ inline constexpr double kNear = 0.8;  // of a budget
 // Where a retry begins. An agent is told what failed after it, and goes on with that.
 [[nodiscard]] inline Phase retryPhase(const Node& node, bool fromStart) {
   if (fromStart || node.attempts.empty()) return Phase::MergeFi;
+  // The session of its agent has ended with its work.
+  if (node.landsAgain) return Phase::Postchecks;
   const bool isAfterWork = node.phase == Phase::Commit || node.phase == Phase::Postchecks;
   if (isAfterWork && node.spec.work.kind == WorkKind::Agent) return Phase::Work;
   return node.phase;

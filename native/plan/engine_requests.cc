@@ -188,6 +188,39 @@ Refused Engine::retry(std::string_view plan, std::string_view node, bool fromSta
   live.stale[at.node] = 0;
   live.interrupted[at.node] = 0;
   record(live, entry, out);
+  // It would land with what nobody has checked here.
+  if (live.plan.hasUnknownResult()) landAgain(live, live.plan.waiting(), now, out);
+  go(now, out);
+  return std::nullopt;
+}
+
+void Engine::landAgain(Live& live, const std::vector<NodeIndex>& nodes, const Moment& now,
+                       Batch& out) {
+  for (const NodeIndex index : nodes) {
+    Entry entry = entryOf(EntryKind::Retried, live.plan.node(index), now);
+    entry.phase = Phase::Postchecks;
+    live.saidFailed = false;
+    live.stale[index] = 0;
+    live.interrupted[index] = 0;
+    record(live, entry, out);
+  }
+}
+
+Refused Engine::land(std::string_view plan, std::string_view result, bool follows,
+                     const Moment& now, Batch& out) {
+  Live* const found = live(plan);
+  if (found == nullptr) return unknownPlan(plan);
+  const std::vector<NodeIndex> left = found->plan.leftToLand();
+  const bool isBegun = !found->plan.landing().empty();
+  if (left.empty() && !isBegun) {
+    return Refusal{Refusal::Code::WrongState, "nothing of the plan waits to be landed"};
+  }
+  if (!isBegun && found->plan.landsAsChecked(result, follows)) return std::nullopt;
+  if (found->plan.isPaused()) {
+    return Refusal{Refusal::Code::WrongState,
+                   "the checks of what waits have to run, and the plan is paused: resume it first"};
+  }
+  landAgain(*found, left, now, out);
   go(now, out);
   return std::nullopt;
 }
@@ -202,12 +235,31 @@ Refused Engine::landed(std::string_view plan, std::string_view detail, const Mom
   Entry entry = entryOf(EntryKind::Landed, now);
   entry.detail = detail;
   record(*found, entry, out);
-  if (found->plan.ended()) {
-    Entry ended = entryOf(EntryKind::PlanEnded, now);
-    ended.plan = found->plan.outcome();
-    record(*found, ended, out);
-  }
+  endAgain(*found, now, out);
   return std::nullopt;
+}
+
+void Engine::landedLate(std::string_view plan, std::string_view node, std::string_view detail,
+                        const Moment& now, Batch& out) {
+  At at;
+  if (locate(plan, node, at)) return;
+  const Node& state = at.live->plan.node(at.node);
+  if (state.status != NodeStatus::Canceled || state.phase != Phase::MergeRi ||
+      state.attempts.empty() || !at.live->plan.lands(at.node)) {
+    return;
+  }
+  Entry entry = entryOf(EntryKind::Landed, state, now);
+  entry.detail = detail;
+  record(*at.live, entry, out);
+  endAgain(*at.live, now, out);
+}
+
+// What it ended with has changed.
+void Engine::endAgain(Live& live, const Moment& now, Batch& out) {
+  if (!live.plan.ended()) return;
+  Entry ended = entryOf(EntryKind::PlanEnded, now);
+  ended.plan = live.plan.outcome();
+  record(live, ended, out);
 }
 
 Refused Engine::forget(std::string_view plan) {

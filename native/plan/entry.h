@@ -31,7 +31,7 @@ enum class EntryKind : uint8_t {
   Resumed,        // detail: {"budget"}
   PlanCanceled,
   PlanEnded,  // plan: its status
-  Landed,     // what could not be landed before; detail
+  Landed,     // what could not be landed before, or a node that was canceled too late; detail
   Overlap,    // node; detail: {"other","files"}
   Count_,
 };

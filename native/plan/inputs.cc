@@ -96,6 +96,7 @@ enum class Input : uint8_t {
   Resume,
   Cancel,
   Retry,
+  Land,
   Landed,
   Began,
   Step,
@@ -116,6 +117,7 @@ constexpr std::array<Word<Input>, static_cast<size_t>(Input::Count_)> kInputs{{
     {Input::Resume, "resume"},
     {Input::Cancel, "cancel"},
     {Input::Retry, "retry"},
+    {Input::Land, "land"},
     {Input::Landed, "landed"},
     {Input::Began, "began"},
     {Input::Step, "step"},
@@ -155,6 +157,8 @@ struct Given {
   std::string plan;
   std::string node;
   std::string reason;
+  std::string result;
+  bool follows = false;
   bool fromStart = false;
   uint32_t attempt = 0;
   std::optional<Phase> phase;
@@ -173,6 +177,8 @@ struct Given {
   given.plan = members.text("planId");
   given.node = members.text("nodeId");
   given.reason = members.text("reason");
+  given.result = members.text("result");
+  given.follows = members.flag("follows");
   given.fromStart = members.text("from") == "start";
   given.attempt = static_cast<uint32_t>(std::min<int64_t>(members.whole("attempt"), UINT32_MAX));
   given.phase = members.word("phase", kPhaseWords);
@@ -187,12 +193,23 @@ struct Given {
   return given;
 }
 
+[[nodiscard]] Refused check(const Given& given, const Moment& now, Problems& problems) {
+  if (Plan::make(given.text, "{}", now.unixMillis, problems)) return std::nullopt;
+  return Refusal{Refusal::Code::InvalidPlan, "the plan is not valid"};
+}
+
+// All that waits, or one node.
+[[nodiscard]] Refused landed(Engine& engine, const Given& given, const Moment& now, Batch& out) {
+  if (given.node.empty()) return engine.landed(given.plan, given.detail, now, out);
+  engine.landedLate(given.plan, given.node, given.detail, now, out);
+  return std::nullopt;
+}
+
 [[nodiscard]] Refused perform(Engine& engine, const Given& given, const Moment& now,
                               Problems& problems, Batch& out) {
   switch (*given.input) {
     case Input::Check:
-      if (Plan::make(given.text, "{}", now.unixMillis, problems)) return std::nullopt;
-      return Refusal{Refusal::Code::InvalidPlan, "the plan is not valid"};
+      return check(given, now, problems);
     case Input::CheckNodes:
       return engine.checkNodes(given.plan, given.text, problems);
     case Input::Create:
@@ -215,8 +232,10 @@ struct Given {
                                 : engine.cancelNode(given.plan, given.node, now, out);
     case Input::Retry:
       return engine.retry(given.plan, given.node, given.fromStart, given.detail, now, out);
+    case Input::Land:
+      return engine.land(given.plan, given.result, given.follows, now, out);
     case Input::Landed:
-      return engine.landed(given.plan, given.detail, now, out);
+      return landed(engine, given, now, out);
     case Input::Began:
       engine.began(given.plan, given.node, given.attempt, now, out);
       return std::nullopt;

@@ -46,6 +46,7 @@ bool Plan::add(std::vector<NodeSpec> nodes, Problems& problems) {
   for (NodeIndex i = first; i < nodes_.size(); ++i) {
     for (const NodeIndex other : graph_.dependencies(i)) {
       if (nodes_[other].status != NodeStatus::Succeeded) ++nodes_[i].open;
+      stopWaiting(other);  // what it has made lands with this one
     }
     if (heldBackBy(i)) {
       (void)move(i, NodeStatus::Blocked);
@@ -201,6 +202,35 @@ PlanStatus Plan::outcome() const {
   const bool someFailed = count(NodeStatus::Failed) + count(NodeStatus::Blocked) > 0;
   if (succeeded > 0 && someFailed) return PlanStatus::Partial;
   return count(NodeStatus::Failed) > 0 ? PlanStatus::Failed : PlanStatus::Canceled;
+}
+
+std::vector<NodeIndex> Plan::leftToLand() const {
+  std::vector<NodeIndex> left;
+  for (NodeIndex i = 0; i < nodes_.size(); ++i) {
+    const Node& node = nodes_[i];
+    const bool isOver = node.status == NodeStatus::Failed || node.status == NodeStatus::Canceled;
+    if (lands(i) && (node.waits || (node.landsAgain && isOver))) left.push_back(i);
+  }
+  return left;
+}
+
+std::vector<NodeIndex> Plan::landing() const {
+  std::vector<NodeIndex> found;
+  for (NodeIndex i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].landsAgain && !isTerminal(nodes_[i].status)) found.push_back(i);
+  }
+  return found;
+}
+
+bool Plan::landsAsChecked(std::string_view result, bool follows) const {
+  bool isChecked = false;
+  for (NodeIndex i = 0; i < nodes_.size(); ++i) {
+    if (!lands(i)) continue;
+    isChecked = isChecked || nodes_[i].spec.postchecks.kind != WorkKind::None;
+    if (nodes_[i].landsAgain) return false;
+  }
+  if (waitingResult_.empty()) return false;
+  return !isChecked || (follows && result == waitingResult_);
 }
 
 std::optional<Phase> Plan::firstPhase(NodeIndex index, Phase phase) const {

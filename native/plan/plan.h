@@ -58,8 +58,10 @@ struct Node {
   Phase phase = Phase::MergeFi;  // that runs or waits, ran last, or is to be begun with
   bool goesOn = false;           // the attempt was interrupted, and is to go on
   bool waitsForLane = false;
-  uint32_t open = 0;     // dependencies that have not succeeded
-  uint32_t retries = 0;  // that came by themselves
+  bool waits = false;       // it is in a result that could not be landed yet
+  bool landsAgain = false;  // it has waited so; its checks and its landing are all that is left
+  uint32_t open = 0;        // dependencies that have not succeeded
+  uint32_t retries = 0;     // that came by themselves
   int64_t notBefore = 0;
   int64_t path = 1;  // the longest way to an end, itself included
   Reserved reserved;
@@ -67,6 +69,7 @@ struct Node {
   std::string commit;  // what its dependents begin with
   Usage usage;
   Changes changes;
+  Changes waiting;  // of it, while it waits
 };
 
 // The order in which ready nodes start.
@@ -133,6 +136,18 @@ class Plan {
   [[nodiscard]] const Changes& landedChanges() const { return landed_; }
   // Of leaves that wait to be landed.
   [[nodiscard]] const Changes& waitingChanges() const { return waiting_; }
+  // Leaves that wait to be landed, in the order in which they came.
+  [[nodiscard]] std::vector<NodeIndex> waiting() const { return waitingNodes_; }
+  // Leaves that `land` is about: those that wait, and those whose checks then failed or were
+  // canceled.
+  [[nodiscard]] std::vector<NodeIndex> leftToLand() const;
+  // Leaves whose checks run again, so that they land.
+  [[nodiscard]] std::vector<NodeIndex> landing() const;
+  // Whether nobody has seen that the result in which leaves wait is what they were checked with.
+  [[nodiscard]] bool hasUnknownResult() const { return isUnlanded() && waitingResult_.empty(); }
+  // Whether what waits may land as it is: it was checked so, or nothing of the plan is checked.
+  // `result`: what would land; `follows`: the target has nothing that it does not have.
+  [[nodiscard]] bool landsAsChecked(std::string_view result, bool follows) const;
   [[nodiscard]] const Reserved& reserved() const { return reserved_; }
   [[nodiscard]] const std::vector<std::string>& overlaps() const { return overlaps_; }
   // How many nodes with an agent have ended their work, and what they used.
@@ -179,6 +194,9 @@ class Plan {
   void succeed(NodeIndex index);
   void end(NodeIndex index, PhaseStatus phase, const Entry& entry);
   void leaveLane(NodeIndex index);
+  [[nodiscard]] std::optional<std::string> landedLate(const Entry& entry, NodeIndex index);
+  void wait(NodeIndex index, const Entry& entry, std::string_view why);
+  void stopWaiting(NodeIndex index);
   void landWaiting();
   void settle(NodeIndex index);
   void blockAfter(NodeIndex index);
@@ -207,6 +225,8 @@ class Plan {
   Usage usage_;
   Changes landed_;
   Changes waiting_;
+  std::vector<NodeIndex> waitingNodes_;
+  std::string waitingResult_;  // the commit in which they wait, where a landing here has made it
   Reserved reserved_;
   uint32_t agentsDone_ = 0;
   std::vector<std::string> overlaps_;

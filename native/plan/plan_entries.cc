@@ -108,6 +108,8 @@ std::optional<std::string> Plan::applyToNode(const Entry& entry, NodeIndex index
       (void)move(index, NodeStatus::Canceled);
       blockAfter(index);
       return std::nullopt;
+    case EntryKind::Landed:
+      return landedLate(entry, index);
     case EntryKind::Overlap:
       if (overlaps_.size() < kMostOverlaps) overlaps_.push_back(entry.detail);
       return std::nullopt;
@@ -117,7 +119,6 @@ std::optional<std::string> Plan::applyToNode(const Entry& entry, NodeIndex index
     case EntryKind::Resumed:
     case EntryKind::PlanCanceled:
     case EntryKind::PlanEnded:
-    case EntryKind::Landed:
     case EntryKind::Count_:
       break;
   }
@@ -246,16 +247,64 @@ void Plan::takeDetail(NodeIndex index, const Entry& entry) {
   const auto changes = member(entry.detail, "changes", json::Kind::Object);
   if (changes && *entry.phase == Phase::Commit) node.changes = readChanges(*changes);
   if (*entry.phase != Phase::MergeRi) return;
-  const auto why = member(entry.detail, "unlanded", json::Kind::Object);
-  if (why) unlanded_ = why->raw;
-  if (changes) (why ? waiting_ : landed_).add(readChanges(*changes));
+  if (const auto why = member(entry.detail, "unlanded", json::Kind::Object)) {
+    return wait(index, entry, why->raw);
+  }
+  if (changes) landed_.add(readChanges(*changes));
   // Each result has those before it in it.
   if (!textMember(entry.detail, "landed").empty()) landWaiting();
 }
 
+void Plan::wait(NodeIndex index, const Entry& entry, std::string_view why) {
+  Node& node = nodes_[index];
+  if (!lands(index)) return;  // what was added behind it has it
+  stopWaiting(index);
+  node.waits = true;
+  node.waiting = {};
+  if (const auto changes = member(entry.detail, "changes", json::Kind::Object)) {
+    node.waiting = readChanges(*changes);
+  }
+  waiting_.add(node.waiting);
+  waitingNodes_.push_back(index);
+  waitingResult_ = textMember(entry.detail, "result");
+  unlanded_ = why;
+}
+
+// It is in no result any more, or what comes behind it has it.
+void Plan::stopWaiting(NodeIndex index) {
+  if (!std::exchange(nodes_[index].waits, false)) return;
+  std::erase(waitingNodes_, index);
+  waiting_ = {};
+  for (const NodeIndex other : waitingNodes_) waiting_.add(nodes_[other].waiting);
+  waitingResult_.clear();
+  if (waitingNodes_.empty()) unlanded_.clear();
+}
+
 void Plan::landWaiting() {
+  for (const NodeIndex index : std::exchange(waitingNodes_, {})) nodes_[index].waits = false;
   unlanded_.clear();
+  waitingResult_.clear();
   landed_.add(std::exchange(waiting_, {}));
+}
+
+// Its landing could not be stopped any more when it was canceled.
+std::optional<std::string> Plan::landedLate(const Entry& entry, NodeIndex index) {
+  Node& node = nodes_[index];
+  if (node.status != NodeStatus::Canceled || node.phase != Phase::MergeRi || !lands(index) ||
+      node.attempts.empty()) {
+    return "landed, and was not canceled on its way to the target";
+  }
+  Attempt& attempt = node.attempts.back();
+  PhaseRecord& record = attempt.phases[static_cast<size_t>(Phase::MergeRi)];
+  record.status = PhaseStatus::Succeeded;
+  record.detail = entry.detail;
+  attempt.status = NodeStatus::Succeeded;
+  if (const auto changes = member(entry.detail, "changes", json::Kind::Object)) {
+    landed_.add(readChanges(*changes));
+  }
+  landWaiting();
+  succeed(index);
+  return move(index, NodeStatus::Succeeded);
 }
 
 void Plan::settle(NodeIndex index) {
@@ -268,7 +317,9 @@ void Plan::settle(NodeIndex index) {
 void Plan::succeed(NodeIndex index) {
   settle(index);
   leaveLane(index);
-  if (nodes_[index].spec.work.kind == WorkKind::Agent) ++agentsDone_;
+  Node& node = nodes_[index];
+  if (node.spec.work.kind == WorkKind::Agent && !node.landsAgain) ++agentsDone_;
+  node.landsAgain = false;
   for (const NodeIndex next : graph_.dependents(index)) {
     if (--nodes_[next].open == 0 && nodes_[next].status == NodeStatus::Pending) {
       (void)move(next, NodeStatus::Ready);
@@ -304,8 +355,15 @@ void Plan::leaveLane(NodeIndex index) {
 std::optional<std::string> Plan::retried(const Entry& entry, NodeIndex index) {
   Node& node = nodes_[index];
   if (!entry.phase) return "a retry from no phase";
+  const bool hasSucceeded = node.status == NodeStatus::Succeeded;
+  const bool onlyLands = *entry.phase >= Phase::Postchecks;
+  if (hasSucceeded && !(node.waits && onlyLands && lands(index))) {
+    return "a retry of a node that succeeded";
+  }
   if (heldBackBy(index)) return "a retry of a node that waits for one that ended";
   if (auto problem = move(index, NodeStatus::Pending)) return problem;
+  stopWaiting(index);
+  node.landsAgain = onlyLands && (hasSucceeded || node.landsAgain);
   node.phase = *entry.phase;
   node.goesOn = false;
   node.notBefore = entry.until;

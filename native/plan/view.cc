@@ -2,26 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <utility>
 #include <vector>
 
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "plan/view_parts.h"
 
 namespace tap::plan {
 namespace {
-
-using Counts = std::array<size_t, kNodeStatuses>;
-
-void writeCounts(json::Writer& writer, const Counts& counts) {
-  writer.beginObject();
-  for (const auto& word : kNodeStatusWords) {
-    const size_t count = counts[static_cast<size_t>(word.id)];
-    if (count > 0) writer.key(word.text).integer(static_cast<int64_t>(count));
-  }
-  writer.endObject();
-}
 
 // The detail of the phase that the last attempt failed in.
 [[nodiscard]] std::string_view failureOf(const Node& node) {
@@ -108,6 +97,7 @@ void writeNode(json::Writer& writer, const Plan& plan, NodeIndex index) {
   writeWork(writer, "prechecks", node.spec.prechecks);
   writeWork(writer, "work", node.spec.work);
   writeWork(writer, "postchecks", node.spec.postchecks);
+  if (node.landsAgain) writer.field("landsAgain", true);
   if (node.spec.expectsNoChanges) writer.field("expectsNoChanges", true);
   if (node.spec.timeout > Millis(0)) {
     writer.rawField("timeout", decimal(static_cast<double>(node.spec.timeout.count()) / 1000));
@@ -121,6 +111,14 @@ void writeNode(json::Writer& writer, const Plan& plan, NodeIndex index) {
   writeChanges(writer, node.changes);
   writer.key("usage");
   writeUsage(writer, node.usage);
+}
+
+void writeIds(json::Writer& writer, std::string_view name, const Plan& plan,
+              const std::vector<NodeIndex>& nodes) {
+  if (nodes.empty()) return;
+  writer.key(name).beginArray();
+  for (const NodeIndex index : nodes) writer.string(plan.node(index).spec.id);
+  writer.endArray();
 }
 
 [[nodiscard]] int rank(NodeStatus status) {
@@ -145,25 +143,6 @@ void writeNode(json::Writer& writer, const Plan& plan, NodeIndex index) {
 
 [[nodiscard]] bool isWithin(std::string_view group, std::string_view outer) {
   return group.starts_with(outer) && (group.size() == outer.size() || group[outer.size()] == '/');
-}
-
-// Of the direct children: nodes, and the groups within.
-[[nodiscard]] NodeStatus statusOf(const Counts& counts) {
-  size_t all = 0;
-  for (const size_t count : counts) all += count;
-  const auto has = [&counts](NodeStatus status) { return counts[static_cast<size_t>(status)] > 0; };
-  if (has(NodeStatus::Running) || has(NodeStatus::Scheduled)) return NodeStatus::Running;
-  if (has(NodeStatus::Failed)) return NodeStatus::Failed;
-  if (has(NodeStatus::Blocked)) return NodeStatus::Blocked;
-  if (all > 0 && counts[static_cast<size_t>(NodeStatus::Succeeded)] == all) {
-    return NodeStatus::Succeeded;
-  }
-  return has(NodeStatus::Canceled) ? NodeStatus::Canceled : NodeStatus::Pending;
-}
-
-[[nodiscard]] std::string_view parentOf(std::string_view group) {
-  const size_t slash = group.rfind('/');
-  return slash == std::string_view::npos ? std::string_view() : group.substr(0, slash);
 }
 
 [[nodiscard]] bool isAbout(std::string_view overlap, std::string_view id) {
@@ -270,7 +249,11 @@ std::string planJson(std::string_view id, const Plan& plan) {
     }
     writer.rawField("unlanded", plan.unlanded());
   }
-  if (!plan.spec().targetBranch.empty()) writer.field("targetBranch", plan.spec().targetBranch);
+  if (!plan.spec().targetBranch.empty()) {
+    writer.field("targetBranch", plan.spec().targetBranch);
+    writeIds(writer, "leftToLand", plan, plan.leftToLand());
+    writeIds(writer, "landing", plan, plan.landing());
+  }
   writer.field("maxParallel", plan.spec().maxParallel);
   if (plan.budget().aiCredits || plan.budget().tokens) {
     writer.key("budget").beginObject();
@@ -324,41 +307,6 @@ std::string nodeJson(const Plan& plan, NodeIndex index, bool isBusy) {
   writer.endArray();
   writeOverlaps(writer, plan, plan.node(index).spec.id);
   writer.endObject();
-  return out;
-}
-
-std::string groupsJson(const Plan& plan) {
-  std::map<std::string, Counts, std::less<>> direct;
-  for (NodeIndex i = 0; i < plan.size(); ++i) {
-    const Node& node = plan.node(i);
-    for (std::string_view group = node.spec.group; !group.empty(); group = parentOf(group)) {
-      (void)direct[std::string(group)];
-    }
-    if (!node.spec.group.empty()) {
-      ++direct[node.spec.group][static_cast<size_t>(node.status)];
-    }
-  }
-  std::map<std::string, Counts, std::less<>> all = direct;
-  // A group comes before those within it: from the last one back, each child is complete.
-  std::map<std::string, NodeStatus, std::less<>> statuses;
-  for (auto it = direct.rbegin(); it != direct.rend(); ++it) {
-    const NodeStatus status = statusOf(it->second);
-    statuses.emplace(it->first, status);
-    const auto parent = direct.find(parentOf(it->first));
-    if (parent == direct.end()) continue;
-    ++parent->second[static_cast<size_t>(status)];
-    Counts& sum = all.find(parent->first)->second;
-    for (size_t i = 0; i < sum.size(); ++i) sum[i] += all.find(it->first)->second[i];
-  }
-  std::string out;
-  json::Writer writer(out);
-  writer.beginObject().key("groups").beginArray();
-  for (const auto& [group, status] : statuses) {
-    writer.beginObject().field("group", group).field("status", text(status)).key("counts");
-    writeCounts(writer, all.find(group)->second);
-    writer.endObject();
-  }
-  writer.endArray().endObject();
   return out;
 }
 

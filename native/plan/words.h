@@ -133,7 +133,7 @@ template <class Id, size_t kRows>
   return kWorkKindWords[static_cast<size_t>(id)].text;
 }
 
-// Only a retry leaves these.
+// Only a retry leaves these, and what had landed before it was canceled.
 [[nodiscard]] constexpr bool isTerminal(NodeStatus status) {
   return status >= NodeStatus::Succeeded;
 }
@@ -147,7 +147,7 @@ struct Transition {
 };
 
 // Every transition that there is.
-inline constexpr std::array<Transition, 17> kTransitions{{
+inline constexpr std::array<Transition, 19> kTransitions{{
     {NodeStatus::Pending, NodeStatus::Ready},
     {NodeStatus::Ready, NodeStatus::Scheduled},
     {NodeStatus::Scheduled, NodeStatus::Running},
@@ -165,6 +165,8 @@ inline constexpr std::array<Transition, 17> kTransitions{{
     {NodeStatus::Failed, NodeStatus::Pending},  // a retry
     {NodeStatus::Canceled, NodeStatus::Pending},
     {NodeStatus::Blocked, NodeStatus::Pending},
+    {NodeStatus::Succeeded, NodeStatus::Pending},   // it waits to land, and is checked again
+    {NodeStatus::Canceled, NodeStatus::Succeeded},  // it had landed already
 }};
 
 [[nodiscard]] constexpr bool isTransition(NodeStatus from, NodeStatus to) {

@@ -83,6 +83,9 @@ class Life {
       rig_->finish(one, Outcome::Interrupted, "{}", chance(50) ? rig_->now.unixMillis + 50 : 0);
     } else if (one.phase == Phase::MergeRi && chance(20)) {
       rig_->finish(one, Outcome::Stale);
+    } else if (one.phase == Phase::MergeRi && chance(40)) {
+      rig_->finish(one, Outcome::Succeeded,
+                   R"({"unlanded":{"message":"x"},"result":"r","changes":{"files":1}})");
     } else {
       rig_->finish(one, Outcome::Succeeded,
                    one.phase == Phase::Work
@@ -115,6 +118,8 @@ class Life {
       (void)engine.resume(plan, "", rig_->now, batch);
     } else if (what < 78) {
       (void)engine.cancel(plan, rig_->now, batch);
+    } else if (what < 79) {
+      (void)engine.land(plan, chance(50) ? "r" : "s", chance(50), rig_->now, batch);
     } else if (what < 82) {
       const std::string id = "m" + std::to_string(number);
       const std::string text = "[" + node(id, ids_[plan]) + "]";

@@ -89,6 +89,56 @@ TEST(PlanImport, OneThatHadNotEndedIsPausedAndWhatRanBeginsAgain) {
   EXPECT_EQ(run.phase, Phase::MergeFi);
 }
 
+std::string planThatWaits(PlanRig& rig) {
+  const std::string checked = R"("work":"true","postchecks":"y")";
+  const std::string text = planText({nodeText("a", {}, checked), nodeText("b", {}, checked)},
+                                    R"("targetBranch":"main",)");
+  EXPECT_EQ(rig.create(text), "");
+  while (const auto one = rig.of("a")) {
+    rig.began(*one);
+    rig.finish(*one, Outcome::Succeeded, R"({"commit":"c","unlanded":{"message":"dirty"}})");
+  }
+  return text;
+}
+
+TEST(PlanImport, WhatWaitsInOneThatHadNotEndedIsCheckedOnceItIsResumed) {
+  PlanRig rig;
+  const std::string text = planThatWaits(rig);
+  Engine engine({});
+  const Imported made = import(engine, text, listOf(rig.journal["p"]));
+  ASSERT_EQ(made.refusal, "");
+  EXPECT_FALSE(engine.find("p")->isUnlanded());
+  expectReplays(engine, made.batch);
+  Batch batch;
+  ASSERT_FALSE(engine.resume("p", "", {.unixMillis = 6000}, batch));
+  const auto& run = std::get<RunPhase>(batch.effects.at(0));
+  EXPECT_EQ(run.phase, Phase::Postchecks);
+  EXPECT_EQ(engine.find("p")->node(run.node).spec.id, "a");
+}
+
+TEST(PlanImport, WhatWaitsInOneThatHadEndedIsCheckedBeforeAnythingLands) {
+  for (const std::string how : {"land", "retry"}) {
+    PlanRig rig;
+    const std::string text = planThatWaits(rig);
+    rig.failIn("b", Phase::Work);
+    Engine engine({});
+    ASSERT_EQ(import(engine, text, listOf(rig.journal["p"])).refusal, "");
+    EXPECT_EQ(engine.find("p")->status(), PlanStatus::Partial);
+    Batch batch;
+    ASSERT_EQ(takeInput(engine,
+                        R"({"input":")" + how +
+                            R"(","planId":"p","nodeId":"b","result":"r1","follows":true})",
+                        {.unixMillis = 6000}, batch),
+              "");
+    const auto isOfA = [&engine](const Effect& effect) {
+      const auto* const run = std::get_if<RunPhase>(&effect);
+      return run != nullptr && run->phase == Phase::Postchecks &&
+             engine.find("p")->node(run->node).spec.id == "a";
+    };
+    EXPECT_TRUE(std::ranges::any_of(batch.effects, isOfA)) << how;
+  }
+}
+
 TEST(PlanImport, AStatusOfTheFileDoesNotCount) {
   PlanRig rig;
   ASSERT_EQ(rig.create(planText({nodeText("a")})), "");

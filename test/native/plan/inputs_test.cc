@@ -35,6 +35,8 @@ TEST(PlanInputs, EachIsTakenOrRefusedWithACode) {
   EXPECT_EQ(take(engine, R"({"input":"due"})"), "");
   EXPECT_EQ(take(engine, R"({"input":"cancel","planId":"p"})"), "");
   EXPECT_EQ(take(engine, R"({"input":"stopped","planId":"p","nodeId":"a"})"), "");
+  EXPECT_EQ(take(engine, R"({"input":"land","planId":"p","result":"c","follows":true})"),
+            R"({"code":"WRONG_STATE","message":"nothing of the plan waits to be landed"})");
   EXPECT_EQ(take(engine, R"({"input":"landed","planId":"p","detail":{}})"),
             R"({"code":"WRONG_STATE","message":"nothing of the plan waits to be landed"})");
   EXPECT_EQ(take(engine, R"({"input":"overlap","planId":"p","nodeId":"a","detail":{}})"), "");
