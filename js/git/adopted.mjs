@@ -2,6 +2,7 @@
 
 import { markDeleted } from "./deleted.mjs";
 import { GitError } from "./git-error.mjs";
+import { without } from "./integration.mjs";
 import { checkCommit } from "./names.mjs";
 import {
   attemptRef,
@@ -49,22 +50,39 @@ async function setAside(repository, plan, others) {
 }
 
 /**
+ * The refs in which leaves wait, without those: nobody has checked them here. Nothing where what is left is not known.
+ * @param {Repository} repository @param {string} plan @param {Map<string, string>} there commits by ref
+ * @param {{result: string, waiting?: string[]}} landed
+ * @returns {Promise<[string, string][]>}
+ */
+async function landedEnds(repository, plan, there, { result, waiting = [] }) {
+  const [ours, theirs] = [integrationRef(plan), resultRef(plan)];
+  const held = { integration: there.get(ours), result: there.get(theirs) };
+  const { integration, result: left } = await without(repository, held, waiting);
+  if (!integration || !left || left !== result) return [];
+  return [
+    [ours, integration],
+    [theirs, left],
+  ];
+}
+
+/**
  * Each attempt gets the ref that it had where it was made, and no other has one; it is not deleted any more.
  * @param {Repository} repository @param {string} plan @param {Made[]} made
- * @param {{result?: string}} [landed] the result that the plan knows of; absent: it has one that it does not name
+ * @param {{result: string, waiting?: string[]}} [landed] the result that has landed, as far as the plan knows, "" for
+ *   none; and commits of leaves that wait on top of it
  * @returns {Promise<() => Promise<void>>} puts all back as it was
  */
-export async function keepMade(repository, plan, made, landed) {
+export async function keepMade(repository, plan, made, landed = { result: "" }) {
+  const refs = await readRefs(repository, [planRefs(plan)]);
+  const there = new Map(refs.map(({ ref, commit }) => [ref, commit]));
   const wanted = new Map(
     made.map(({ node, attempt, commit }) => [attemptRef(plan, node, attempt), commit]),
   );
-  const refs = await readRefs(repository, [planRefs(plan)]);
-  const there = new Map(refs.map(({ ref, commit }) => [ref, commit]));
-  const isKnown = landed === undefined || landed.result === (there.get(resultRef(plan)) ?? "");
-  const ends = isKnown ? [integrationRef(plan), resultRef(plan)] : [];
-  const others = refs.filter(
-    ({ ref, commit }) => wanted.get(ref) !== commit && !ends.includes(ref),
-  );
+  for (const [ref, commit] of await landedEnds(repository, plan, there, landed)) {
+    wanted.set(ref, commit);
+  }
+  const others = refs.filter(({ ref, commit }) => wanted.get(ref) !== commit);
   /** @type {import("./refs.mjs").Move[]} */
   const set = [...wanted].flatMap(([ref, to]) =>
     there.get(ref) === to ? [] : [{ ref, from: undefined, to }],

@@ -12,6 +12,7 @@ import { askingFrom, cliFor, readPlan, referenceOf } from "../plan/asking.mjs";
 import { budgetOf, withOptions } from "../plan/budget.mjs";
 import { changeTeller, followLog, followPlan, followToEnd, showLog } from "../plan/follow.mjs";
 import { mermaidOf } from "../plan/graph.mjs";
+import { land } from "../plan/land.mjs";
 import { clean, imported, restore } from "../plan/leftovers.mjs";
 import { showDiff, showList, showNode, showPlan } from "../plan/show.mjs";
 import { requireYes } from "../plan/yes.mjs";
@@ -158,13 +159,6 @@ async function resume({ given, target, output, ask }) {
   });
   sayState(output, plan);
   if (plan.status === "paused") process.exitCode = EXIT.notDone;
-}
-
-/** @param {Asked} asked */
-async function land({ target, output, ask }) {
-  const { planId } = referenceOf(target, { node: "no" });
-  const landed = await ask({ do: "land", planId });
-  output.result(landed, () => output.say(`plan ${planId} has landed: ${landed.commit}`));
 }
 
 /** @param {Asked} asked */

@@ -27,10 +27,12 @@ const OVER = ["succeeded", "failed", "blocked", "canceled"];
 /**
  * Looks until the plan has ended, or nothing of it goes on before it is resumed.
  * @param {Ask} ask @param {string} planId @param {(plan: Plan) => void} see @param {AbortSignal} ending
- * @param {{lines?: boolean}} [how] `lines`: with what each running node printed last
+ * @param {{lines?: boolean, until?: (plan: Plan) => boolean}} [how] `lines`: with what each running node printed last;
+ *   `until`: it is enough
  * @returns {Promise<Plan | undefined>} the last look; undefined: it was interrupted
  */
-export async function followPlan(ask, planId, see, ending, { lines = false } = {}) {
+export async function followPlan(ask, planId, see, ending, how = {}) {
+  const { lines = false, until = () => false } = how;
   let seen = -1;
   const aborted = new Promise((resolve) =>
     ending.addEventListener("abort", () => resolve(undefined), { once: true }),
@@ -42,7 +44,7 @@ export async function followPlan(ask, planId, see, ending, { lines = false } = {
     if (plan === undefined) return undefined;
     seen = plan.changes;
     see(plan);
-    if (plan.endedAt !== undefined) return plan;
+    if (plan.endedAt !== undefined || until(plan)) return plan;
     if (pauseOf(plan) && !plan.counts.running && !plan.counts.scheduled && !lines) return plan;
     await pause(Math.max(LEAST_MS, plan.nodes.length / NODES_PER_MS), ending);
   }
@@ -97,7 +99,7 @@ function tellEnd(output, plan) {
 }
 
 /** What those that failed printed last. @param {Ask} ask @param {Output} output @param {Plan} plan */
-async function tellFailures(ask, output, { planId, nodes }) {
+export async function tellFailures(ask, output, { planId, nodes }) {
   if (output.json) return; // `error` and `plan logs` have it
   const failed = nodes.filter(({ status }) => status === "failed");
   for (const { id, phase, error = "" } of failed.slice(0, MOST_FAILED)) {

@@ -9,6 +9,7 @@ const SHOWN = /** @type {Record<string, string>} */ ({
   create: "looking at the repository",
   validate: "looking at the repository",
   land: "landing the result",
+  checks: "checking what is to land",
   delete_copilot_plan: "removing worktrees",
   orphans: "looking at worktrees",
   clean: "keeping and removing",
@@ -18,7 +19,7 @@ const SHOWN = /** @type {Record<string, string>} */ ({
 });
 
 /** What says how far it is. */
-const COUNTED = ["delete_copilot_plan"];
+const COUNTED = ["delete_copilot_plan", "checks"];
 
 /**
  * @template T @param {string} what @param {() => Promise<any>} steps `{done, total}`, or nothing of it

@@ -3,6 +3,7 @@
 import { visible } from "../../base/visible.mjs";
 import { health } from "./health.mjs";
 import { exportPlan, importPlan } from "./importing.mjs";
+import { land } from "./landing.mjs";
 import { outcomeText } from "./news.mjs";
 import { attemptsOf, diffSince, diffSoFar, nodeView } from "./node-view.mjs";
 import { attemptOf, requireAttempt, requirePhase, wholeLog } from "./phase-logs.mjs";
@@ -165,7 +166,7 @@ const ASKED = {
   diff,
   health: (plans) => health(plans),
   progress: (plans) => plans.worktrees.progress,
-  land: (plans, { planId }) => plans.worktrees.land(planId),
+  land: (plans, { planId }) => land(plans, planId),
   export: (plans, { planId }) => exportPlan(plans, planId),
   import: (plans, { exported }, asker) => importPlan(plans, exported, asker),
   orphans: (plans, _asked, asker) => plans.leftovers.list(asker),

@@ -28,13 +28,14 @@ function madeIn(entries) {
 }
 
 /**
- * What it knows of its result: a leaf that waits for a clean checkout does not name it.
- * @param {any[]} entries @returns {{result: string} | undefined}
+ * What it knows of its result: what has landed last, and commits of leaves that have waited.
+ * @param {any[]} entries @param {{node: string, commit: string}[]} made
  */
-function resultIn(entries) {
+function resultIn(entries, made) {
   const ends = entries.filter(({ kind }) => kind === "phase-ended");
-  if (ends.some(({ detail }) => detail?.unlanded)) return undefined;
-  return { result: ends.findLast(({ detail }) => detail?.landed)?.detail.landed ?? "" };
+  const waited = ends.flatMap(({ node, detail }) => (detail?.unlanded ? [node] : []));
+  const waiting = made.flatMap(({ node, commit }) => (waited.includes(node) ? [commit] : []));
+  return { result: ends.findLast(({ detail }) => detail?.landed)?.detail.landed ?? "", waiting };
 }
 
 /** @param {any[]} entries */
@@ -70,7 +71,7 @@ export async function importPlan(plans, given, asker) {
   const there = made.filter(({ commit }) => !missing.includes(commit));
   const programs = await plans.making.programsOf(asker);
   const own = { repo: repository.root, cwd: asker.cwd, session: asker.id, ...programs };
-  const undo = await git.keepMade(repository, planId, there, resultIn(entries));
+  const undo = await git.keepMade(repository, planId, there, resultIn(entries, there));
   try {
     await plans.adopt(planId, {
       ...{ input: "import", plan: source, facts: { ...facts, ...own }, entries, until: createdAt },

@@ -163,7 +163,8 @@ export class NodeRun {
 
   /** Where the node has begun. */
   base() {
-    return this.#steps.worktree.commit;
+    const { worktree } = this.#steps; // a file from which it was imported may have none
+    return worktree?.commit ?? this.detailOf("merge-fi")?.baseCommit ?? this.node.commit;
   }
 
   /** What the node has made, in this attempt or in one that it goes on from; before: with what it has begun. */
@@ -185,15 +186,27 @@ export class NodeRun {
     return { ...worktree, plan: this.plan.id, node: this.node.id, attempt: this.attempt };
   }
 
-  /** @param {string} commit */
-  async makeWorktree(commit) {
+  /** @param {{base: string, at?: string}} wanted at: what is in it first, if not that with which the node begins */
+  async makeWorktree({ base: commit, at = commit }) {
     const nonce = this.#steps.worktree?.nonce ?? this.plan.facts.nonce;
-    const wanted = { plan: this.plan.id, node: this.node.id, attempt: this.attempt, nonce, commit };
+    const { plan, signal } = this;
+    const of = { plan: plan.id, node: this.node.id, attempt: this.attempt, nonce };
     if (!this.#steps.worktree) await this.step({ worktree: { nonce, commit } });
-    const made = await this.plan.pool.acquire({ ...wanted, signal: this.signal });
+    const made = await plan.pool.acquire({ ...of, commit: at, signal });
     const { path, admin } = made.worktree;
     await this.step({ worktree: { nonce, commit, path, admin } });
     return made;
+  }
+
+  /** Of one that only lands again: that of its work was given back. @returns {Promise<boolean>} */
+  async hasPrepared() {
+    const { prepared } = this.#steps;
+    if (prepared === this.attempt) return true;
+    if (!prepared || this.effect.before?.status === "succeeded") return false;
+    return this.git.checkLink(this.worktree).then(
+      () => true,
+      () => false,
+    );
   }
 
   /** For the checks: the worktree has what would land. @param {string} merge a commit */

@@ -4,7 +4,7 @@
 import { inLine } from "../../base/visible.mjs";
 import { Again, PhaseFailed } from "./phase-ends.mjs";
 import { requireUnprotected } from "./protected.mjs";
-import { landAdvice, untestedText } from "./untested.mjs";
+import { failedText, landAdvice, untestedText } from "./untested.mjs";
 
 const MOST_EVIDENCE = 32 * 1024;
 const MOST_SUMMARY = 4000;
@@ -50,27 +50,34 @@ async function keepMerge({ git, repository, effect, plan, node, attempt }, commi
 
 /** @param {NodeRun} run */
 export async function mergeFi(run) {
-  const { plan, effect, node } = run;
+  const { node } = run;
   const baseCommit = await beginning(run);
   if (!node.prechecks && !node.work && !node.postchecks) {
     await keepMerge(run, baseCommit);
     return { commit: baseCommit };
   }
-  const worktree = await run.makeWorktree(baseCommit);
-  const { copy, link, setup } = plan.head;
-  /** @type {string[]} */
-  const lacking = [];
-  if (worktree.fresh && (copy || link)) {
-    const { skipped } = await run.git.bring(run.repository.root, worktree.worktree, { copy, link });
-    lacking.push(...skipped.map(({ path, why }) => `${path} (${why})`));
-  }
-  if (worktree.fresh && setup) {
-    await run.program({ type: "shell", command: setup }, "merge-fi", effect.timeoutMs);
-  }
+  const { path, lacking } = await prepared(run, { base: baseCommit });
   return {
-    ...{ baseCommit, worktreePath: worktree.worktree.path },
+    ...{ baseCommit, worktreePath: path },
     ...(lacking.length > 0 && { lacking }),
   };
+}
+
+/** A worktree with what the plan brings along. @param {NodeRun} run @param {{base: string, at?: string}} wanted */
+async function prepared(run, wanted) {
+  const { worktree, fresh } = await run.makeWorktree(wanted);
+  const { copy, link, setup } = run.plan.head;
+  /** @type {string[]} */
+  const lacking = [];
+  if (fresh && (copy || link)) {
+    const { skipped } = await run.git.bring(run.repository.root, worktree, { copy, link });
+    lacking.push(...skipped.map(({ path, why }) => `${path} (${why})`));
+  }
+  if (fresh && setup) {
+    const { phase, timeoutMs } = run.effect;
+    await run.program({ type: "shell", command: setup }, phase, timeoutMs);
+  }
+  return { path: worktree.path, lacking };
 }
 
 // ---- prechecks, work, postchecks -------------------------------------------------------------------
@@ -106,6 +113,26 @@ async function testedOf(run, { tree, tip }) {
   return { tree, tip, command: run.shown(checks), exitCode: 0, digest, trace: run.traceparent };
 }
 
+/** One that has waited to land: what waits with it comes after it, and its worktree is gone. @param {NodeRun} run */
+async function beginAgain(run) {
+  await run.plan.settleResult();
+  if (await run.hasPrepared()) return;
+  await prepared(run, { base: run.base(), at: run.commit() });
+  await run.step({ prepared: run.attempt });
+}
+
+/** @param {NodeRun} run */
+async function checked(run) {
+  const { node, plan } = run;
+  try {
+    return await workOf(run, node.postchecks, "postchecks");
+  } catch (error) {
+    if (!node.landsAgain || !(error instanceof PhaseFailed)) throw error;
+    const text = failedText(plan.id, plan.head.targetBranch, error.message);
+    throw new PhaseFailed(error.code, text, error.detail);
+  }
+}
+
 /**
  * A leaf is checked as it would land: what was tested stands in the journal, written by nobody but this.
  * @param {NodeRun} run
@@ -113,12 +140,13 @@ async function testedOf(run, { tree, tip }) {
 export async function postchecks(run) {
   const { git, repository, effect, node } = run;
   if (!effect.lands) return workOf(run, node.postchecks, "postchecks");
+  if (node.landsAgain) await beginAgain(run);
   const asked = { ...run.landing(), leaf: run.commit() };
   const found = await git.candidate(repository, asked);
   // merge-ri says so: it is where a conflict is mended and tried again.
   if (found.status === "conflict") return { conflict: found.conflicts };
   await run.showMerge(found.merge);
-  const ended = await workOf(run, node.postchecks, "postchecks");
+  const ended = await checked(run);
   return { ...ended, tested: await testedOf(run, found) };
 }
 
@@ -196,17 +224,19 @@ async function landNow(run, asked) {
     if (taken.status === "conflict") throw conflictOf(run, taken);
     if (taken.status === "moved") throw new Again("stale", "the target has moved since the checks");
     const create = plan.facts.createsTarget === true;
-    const landed = await git.land(repository, { plan: plan.id, target, create, signal });
+    const expect = taken.commit;
+    const landed = await git.land(repository, { plan: plan.id, target, create, expect, signal });
     const changes = await changesOf(run, taken);
     if (landed.status === "landed") return { landed: taken.commit, changes };
     if (landed.status === "dirty") {
       const text = `${landed.message} Then: ${landAdvice(plan.id)}`;
-      return { unlanded: { code: "DIRTY", message: text, files: landed.changed ?? [] }, changes };
+      const unlanded = { code: "DIRTY", message: text, files: landed.changed ?? [] };
+      return { unlanded, result: expect, changes };
     }
     if (landed.status === "gone") throw new PhaseFailed("TARGET_GONE", String(landed.message));
     if (landed.status === "moved" && taken.waits) {
       const text = untestedText(plan.id, target);
-      return { unlanded: { code: "MOVED", message: text, files: [] }, changes };
+      return { unlanded: { code: "MOVED", message: text, files: [] }, result: expect, changes };
     }
     if (left === 1) throw new Again("stale", String(landed.message));
   }
@@ -224,6 +254,7 @@ export async function mergeRi(run) {
       throw new Again("stale", "nothing says that this was tested"); // a plan that was imported
     }
     await requireUnprotected(run.services, git, repository.root, landing.target);
+    if (node.landsAgain) await plan.settleResult();
     return await landNow(run, {
       ...landing,
       ...{ leaf, message, signal },

@@ -4,6 +4,7 @@
 import { messageOf } from "../../base/errors.mjs";
 import { sleep } from "../../base/patience.mjs";
 import { visible } from "../../base/visible.mjs";
+import { settleResult } from "./landing.mjs";
 
 /** The gateway's host may have no descriptor or no room at the moment. */
 const MOST_RELEASES = 60;
@@ -94,7 +95,11 @@ export class Ends {
 
   /** A plan has ended: what follows from that, also where a former host has done a part of it. @param {string} planId */
   async settle(planId) {
+    await settleResult(this.#plans, planId).catch((error) => {
+      this.#note(`plan ${planId}: ${messageOf(error)}`);
+    });
     const seen = this.#seen(planId);
+    if (seen.endedAt === undefined) return; // a retry has come meanwhile
     await this.describe(planId);
     if (this.#known.get(planId)?.about.toldOf !== seen.endedAt) {
       await this.#plans.news.tellModel(seen, "ended").catch(() => {});

@@ -1,6 +1,7 @@
 // What a plan works with while it runs: its repository, its worktrees, and how its agents are started.
 
 import { PlanError } from "./plan-error.mjs";
+import { settleResult } from "./landing.mjs";
 import { checksLeaves } from "./untested.mjs";
 
 const MOST_IDLE = 8;
@@ -19,8 +20,11 @@ export class OpenPlan {
    * @param {() => Promise<{cli: string, sdk: string}>} parts.findCli
    * @param {() => Promise<import("../../workers/workers.mjs").Workers>} parts.workers
    * @param {() => boolean} parts.checks whether any of its leaves is checked before it lands
+   * @param {() => Promise<void>} parts.settleResult its result holds what its state says
    */
-  constructor({ id, name, head, facts, git, repository, shell, findCli, workers, checks }) {
+  constructor(parts) {
+    const { id, name, head, facts, git, repository, shell, findCli, workers, checks } = parts;
+    this.settleResult = parts.settleResult;
     this.checks = checks;
     this.workers = workers;
     this.id = id;
@@ -108,5 +112,6 @@ export async function openPlan(plans, services, planId) {
   return new OpenPlan({
     ...{ id: planId, name, head, facts, git, repository, shell, findCli, workers },
     checks: () => checksLeaves(plans, planId),
+    settleResult: () => settleResult(plans, planId),
   });
 }

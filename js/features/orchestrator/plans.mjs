@@ -64,7 +64,7 @@ export class Plans {
     this.making = new Making(context.services);
     this.spans = new Spans(context.services);
     const note = (/** @type {string} */ text) => context.diagnostics.add(text);
-    this.worktrees = new Worktrees(this, this.#services, note);
+    this.worktrees = new Worktrees(this, note);
     this.leftovers = new Leftovers(this, context);
     this.ends = new Ends(this, this.#known, context.services.holds, note);
     this.loaded = new Loaded({

@@ -3,6 +3,7 @@
 import { messageOf } from "../../base/errors.mjs";
 import { inLine, visible } from "../../base/visible.mjs";
 import { asked } from "./asked.mjs";
+import { land } from "./landing.mjs";
 import { serve, statusOf } from "./tools.mjs";
 
 const USAGE =
@@ -48,8 +49,10 @@ async function typed(plans, args, session) {
   const planId = await plans.require(id);
   if (word === "show") return shown(plans, planId);
   if (word === "land") {
-    const { commit } = await plans.worktrees.land(planId);
-    return `tap: plan ${planId} has landed: ${commit?.slice(0, 10)}`;
+    const { commit, checks = [] } = await land(plans, planId);
+    return commit
+      ? `tap: plan ${planId} has landed: ${commit.slice(0, 10)}`
+      : `tap: the checks of ${checks.map(inLine).join(", ")} run on what would land; then it lands. /tap-plan show ${planId} shows it`;
   }
   if (!WORDS[word]) return `tap: expected ${USAGE}`;
   await serve(plans, WORDS[word], { planId }, session);

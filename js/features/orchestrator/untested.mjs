@@ -12,7 +12,11 @@ export function checksLeaves(plans, planId) {
 
 /** @param {string} planId @param {string} target */
 export const untestedText = (planId, target) =>
-  `"${target}" has commits that the waiting result of the plan was not checked with. Merge refs/tap/${planId}/result into it by hand, and run the checks on that. Then: ${landAdvice(planId)}`;
+  `"${target}" has commits that the waiting result of the plan was not checked with. To run the checks on both, and land it: ${landAdvice(planId)}`;
+
+/** Of checks that fail when they run again. @param {string} planId @param {string} target @param {string} message */
+export const failedText = (planId, target, message) =>
+  `${message}, on the merge with "${target}". It has not landed. Mend that on "${target}", then: ${landAdvice(planId)}. Or do the work again: copilot-tap plan retry ${planId} --from-start`;
 
 /** @param {string} planId */
 export const landAdvice = (planId) => `copilot-tap plan land ${planId}`;

@@ -2,27 +2,20 @@
 
 import { messageOf } from "../../base/errors.mjs";
 import { PlanError } from "./plan-error.mjs";
-import { requireUnprotected } from "./protected.mjs";
-import { untestedText } from "./untested.mjs";
 
 /** @typedef {import("./plans.mjs").Plans} Plans */
 
 export class Worktrees {
   #plans;
-  #services;
   #note;
   /** What is on its way out, by plan. @type {Map<string, Promise<void>>} */
   #tidying = new Map();
   /** Of the last removal of a plan. @type {{done?: number, total?: number}} */
   progress = {};
 
-  /**
-   * @param {Plans} plans @param {import("../../registry/services.mjs").Services} services
-   * @param {(text: string) => void} note a diagnostic
-   */
-  constructor(plans, services, note) {
+  /** @param {Plans} plans @param {(text: string) => void} note a diagnostic */
+  constructor(plans, note) {
     this.#plans = plans;
-    this.#services = services;
     this.#note = note;
   }
 
@@ -51,6 +44,7 @@ export class Worktrees {
   /** Before anything of the plan runs: what a former host had on its way out, or in its pool. @param {string} planId */
   async goOn(planId) {
     const plan = await this.#plans.openPlan(planId);
+    await plan.settleResult().catch((error) => this.#noteOf(planId, error));
     if (plan.head.cleanUpSuccessfulWork === false) return;
     const { nodes } = this.#plans.view({ view: "graph", planId });
     const done = nodes.flatMap((/** @type {any} */ { id, status }) => {
@@ -97,7 +91,8 @@ export class Worktrees {
    */
   retryOf(input) {
     const { planId, nodeId } = input;
-    const { attempts } = this.#plans.view({ view: "node", planId, nodeId });
+    const { attempts, landsAgain } = this.#plans.view({ view: "node", planId, nodeId });
+    if (landsAgain) return input; // which makes a worktree where there is none
     const { worktree } = Object.assign({}, ...(attempts.at(-1)?.steps ?? []));
     return worktree && !worktree.path ? { ...input, from: "start" } : input;
   }
@@ -119,35 +114,6 @@ export class Worktrees {
       if (!removed) this.#note(`plan ${planId}: ${message}`);
     }
     await plan.git.expireKept(plan.repository, { now: Date.now() });
-  }
-
-  /** What could not be landed before. @param {string} planId */
-  async land(planId) {
-    const plan = await this.#plans.openPlan(planId);
-    const { git, repository, head, facts } = plan;
-    const { unlanded } = this.#plans.view({ view: "plan", planId });
-    if (!unlanded) throw new PlanError("WRONG_STATE", "nothing of the plan waits to be landed");
-    const target = head.targetBranch;
-    await requireUnprotected(this.#services, git, repository.root, target);
-    const taken = await git.integrate(repository, plan.landing());
-    if (taken.status === "conflict") {
-      throw new PlanError(
-        "MERGE_CONFLICT",
-        `the branch ${target} has changed the same in ${taken.conflicts.join(", ")}: merge refs/tap/${planId}/result by hand`,
-      );
-    }
-    if (taken.status === "integrated" && taken.waits)
-      throw new PlanError("UNTESTED", untestedText(planId, target));
-    const landed = await git.land(repository, {
-      plan: planId,
-      target,
-      create: facts.createsTarget,
-    });
-    if (landed.status !== "landed")
-      throw new PlanError(landed.status.toUpperCase(), String(landed.message));
-    await this.#plans.ask({ input: "landed", planId, detail: { commit: landed.commit } });
-    await this.#plans.ends.describe(planId);
-    return landed;
   }
 
   /** @param {string} planId */

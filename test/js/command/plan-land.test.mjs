@@ -4,18 +4,21 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { tapJson } from "../../support/cli-process.mjs";
+import { InTerminal, tap, tapJson } from "../../support/cli-process.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { gate, setUp } from "./plan-rig.mjs";
 
 /** A plan whose result waits: its target is checked out with changes. */
-async function makeWaiting(t, more = {}) {
+async function makeWaiting(t, more = {}, others = []) {
   const made = await setUp(t);
   const { git, repo, plan, file } = made;
   git("checkout", "--quiet", "-b", "feature/x");
   fs.writeFileSync(path.join(repo, "a.txt"), "mine\n");
-  const nodes = [{ id: "one", work: "echo one > one.txt", ...more }];
-  const written = file({ name: "x", targetBranch: "feature/x", nodes });
+  fs.writeFileSync(path.join(repo, ".git", "info", "exclude"), "brought\nmade\n");
+  fs.writeFileSync(path.join(repo, "brought"), "");
+  const nodes = [{ id: "one", work: "echo one > one.txt", ...more }, ...others];
+  const tools = { copy: ["brought"], setup: "touch made" };
+  const written = file({ name: "x", targetBranch: "feature/x", ...tools, nodes });
   const ran = await plan("run", written);
   const [, id] = /plan land (p[a-z0-9]{8})/.exec(ran.out) ?? assert.fail(ran.out);
   /** The user commits what was changed, and another file. */
@@ -27,20 +30,123 @@ async function makeWaiting(t, more = {}) {
   return { ...made, id, commitAlso };
 }
 
-describe("a result that waits", { concurrency: true }, () => {
-  test("does not land with commits that its checks have not seen; merged by hand it has landed", async (t) => {
-    const { id, plan, git, commitAlso } = await makeWaiting(t, { postchecks: "test ! -f bad" });
+describe("a result that waits", { concurrency: 2 }, () => {
+  test("its checks run on what the target has got meanwhile, and it lands once they pass", async (t) => {
+    const postchecks = "ls; test ! -f bad";
+    const { id, plan, git, repo, at, commitAlso } = await makeWaiting(t, { postchecks });
     commitAlso("bad");
     const tip = git("rev-parse", "feature/x");
-    const refused = await plan("land", id);
-    assert.equal(refused.code, 1);
-    assert.match(
-      refused.err,
-      new RegExp(
-        `"feature/x" has commits .* not checked with\\. Merge refs/tap/${id}/result .*land`,
-      ),
+    for (const again of [false, true]) {
+      const failed = await plan("land", id);
+      assert.deepEqual([failed.code, failed.err], [1, ""], failed.out);
+      assert.match(
+        failed.out,
+        /^its checks have not seen what would land: they run again \(one\)$/m,
+      );
+      assert.match(failed.out, /one printed last:\n {2}bad\n {2}brought\n/);
+      const next = `It has not landed\\. Mend that on "feature/x", then: copilot-tap plan land ${id}\\.`;
+      assert.match(failed.out, new RegExp(`ended with exit code 1, on the merge .*${next}`));
+      assert.match(failed.out, /^not landed: one$/m);
+      const shown = (await tapJson(["plan", "show", id], at)).value;
+      assert.deepEqual([shown.status, shown.leftToLand, again], ["failed", ["one"], again]);
+      assert.equal(git("rev-parse", "feature/x"), tip);
+    }
+    git("rm", "--quiet", "bad");
+    git("commit", "--quiet", "--message=mended");
+    const landed = await plan("land", id);
+    assert.deepEqual([landed.code, landed.err], [0, ""], landed.out);
+    assert.match(landed.out, new RegExp(`^plan ${id} has landed on feature/x$`, "m"));
+    assert.equal(git("rev-list", "--count", "--no-merges", `${tip}..feature/x`), "2");
+    assert.equal(git("rev-list", "--count", "--merges", "feature/x"), "0");
+    assert.equal(git("ls-files"), "a.txt\nb.txt\nc.txt\none.txt");
+    const { status, notLanded, landed: changes } = (await tapJson(["plan", "show", id], at)).value;
+    const one = { files: 1, insertions: 1, deletions: 0 };
+    assert.deepEqual([status, notLanded, changes], ["succeeded", undefined, one]);
+    await waitFor(() => fs.readdirSync(path.join(repo, ".worktrees")).length === 0);
+    assert.match((await plan("land", id)).err, /nothing of the plan waits/);
+  });
+
+  test("all that wait are checked, each on what has landed before it", async (t) => {
+    const { id, git, at, commitAlso } = await makeWaiting(
+      t,
+      {
+        postchecks: "true",
+      },
+      [
+        { id: "two", dependencies: [], work: "echo two > two.txt", postchecks: "test ! -f bad" },
+        { id: "three", work: "echo three > three.txt" },
+      ],
     );
+    const waits = (await tapJson(["plan", "show", id], at)).value;
+    assert.deepEqual([...waits.leftToLand].sort(), ["one", "three", "two"]);
+    commitAlso("bad");
+    const { out, code } = await tap(["plan", "land", id, "--json"], at);
+    const lines = out.trim().split("\n");
+    const last = JSON.parse(lines.at(-1) ?? "");
+    assert.deepEqual([code, last.landed, last.leftToLand], [1, false, ["two"]]);
+    assert.equal(git("ls-files"), "a.txt\nb.txt\nbad\nc.txt\none.txt\nthree.txt");
+    assert.equal(git("ls-tree", "--name-only", `refs/tap/${id}/result`, "two.txt"), "");
+  });
+
+  test("its checks have the worktree that the plan describes", async (t) => {
+    const { id, plan, git, repo, commitAlso } = await makeWaiting(t, {
+      postchecks: "test -f brought && test -f made && test -f one.txt",
+    });
+    commitAlso("other");
+    const landed = await plan("land", id);
+    assert.equal(landed.code, 0, landed.out + landed.err);
+    assert.ok(fs.existsSync(path.join(repo, "one.txt")));
+    assert.equal(git("status", "--porcelain"), "");
+  });
+
+  test("a result that was moved by hand is checked, and lands with what waited", async (t) => {
+    const { id, plan, git } = await makeWaiting(t, { postchecks: "test -f one.txt" });
+    git("checkout", "--quiet", "a.txt");
+    const mine = git("commit-tree", "-p", "HEAD", "-m", "by hand", "HEAD^{tree}");
+    git("update-ref", `refs/tap/${id}/result`, mine);
+    assert.match((await plan("land", id)).out, /its checks have not seen [^]* has landed on/);
+    assert.equal(git("log", "--format=%s", "feature/x"), "one\nby hand\nfirst");
+    assert.equal(git("ls-files", "one.txt"), "one.txt");
+  });
+
+  test("an imported one is checked, also where its target has not moved", async (t) => {
+    const made = await makeWaiting(t, { postchecks: "test ! -f ../../.git/bad" });
+    const { id, plan, git, repo, at, file } = made;
+    const bad = path.join(repo, ".git", "bad");
+    fs.writeFileSync(bad, "");
+    const { value } = await tapJson(["plan", "export", id], at);
+    await plan("delete", id, "--yes");
+    assert.equal((await plan("import", file(value, "export.json"))).code, 0);
+    git("checkout", "--quiet", "a.txt");
+    const tip = git("rev-parse", "feature/x");
+    const failed = await plan("land", id);
+    assert.match(failed.out, /exit code 1, on the merge .*\n[^]*^not landed: one$/m);
     assert.equal(git("rev-parse", "feature/x"), tip);
+    fs.rmSync(bad);
+    assert.match((await plan("land", id)).out, /has landed/);
+    assert.equal(git("rev-list", "--count", `${tip}..feature/x`), "1");
+    assert.ok(fs.existsSync(path.join(repo, "one.txt")));
+  });
+
+  test("a terminal says how far its checks are; after Ctrl-C they go on", async (t) => {
+    const { wait, open } = gate(t);
+    const made = await makeWaiting(t, { postchecks: `test ! -f other || { ${wait}; }` });
+    const { id, git, at, commitAlso } = made;
+    commitAlso("other");
+    const env = { ...at.env, LANG: "C.UTF-8" };
+    const size = { cols: 120, rows: 24 };
+    const terminal = new InTerminal(t, ["plan", "land", id], { ...at, env }, size);
+    await terminal.shows(/checking what is to land: \d+ s, 0 of 1/);
+    terminal.type("\x03");
+    await terminal.shows(`the checks of plan ${id} go on, and it lands after them`);
+    assert.equal(await terminal.end(), 130);
+    open();
+    await waitFor(() => git("ls-files", "one.txt") !== "", { timeoutMs: 20_000 });
+  });
+
+  test("merged by hand, it has landed", async (t) => {
+    const { id, plan, git, commitAlso } = await makeWaiting(t, { postchecks: "test ! -f bad" });
+    commitAlso("bad");
     git("merge", "--quiet", "--no-edit", `refs/tap/${id}/result`);
     assert.match((await plan("land", id)).out, /has landed/);
     assert.match((await plan("show", id)).out, /: succeeded\n/);

@@ -85,6 +85,9 @@ test("behind a leaf that waits and was checked, it waits, too, once the target h
   made.move();
   const { unlanded, landed } = await mergeRi(leaf);
   assert.deepEqual([landed, unlanded.code], [undefined, "MOVED"]);
-  assert.match(unlanded.message, /refs\/tap\/p\/result into it .* Then: copilot-tap plan land p$/);
+  assert.match(
+    unlanded.message,
+    /To run the checks on both, and land it: copilot-tap plan land p$/,
+  );
   assert.deepEqual(made.files(), ["a.txt", "b.txt", "other"]);
 });

@@ -1,0 +1,88 @@
+// `copilot-tap plan land`: what waits lands, after its checks where these have not seen what would land.
+
+import { inLine } from "../../base/visible.mjs";
+import { counted } from "../../views/wording.mjs";
+import { EXIT, Failure } from "../failure.mjs";
+import { untilInterrupted } from "../interruption.mjs";
+import { referenceOf } from "./asking.mjs";
+import { changeTeller, followPlan, tellFailures } from "./follow.mjs";
+import { shown } from "./progress.mjs";
+
+/** @typedef {import("../commands/plan.mjs").Asked} Asked */
+/** @typedef {import("./look.mjs").Plan} Plan */
+
+/** @param {Asked} asked */
+export async function land({ target, output, ask }) {
+  const { planId } = referenceOf(target, { node: "no" });
+  const answer = await ask({ do: "land", planId });
+  const { checks } = answer;
+  if (!checks) {
+    return output.result(answer, () => output.say(`plan ${planId} has landed: ${answer.commit}`));
+  }
+  output.item({ planId, checks }, () => {
+    const whose =
+      checks.length > 3 ? counted(checks.length, "node") : checks.map(inLine).join(", ");
+    output.say(`its checks have not seen what would land: they run again (${whose})`);
+  });
+  const plan = await untilInterrupted((ending) =>
+    followChecks({ output, ask }, { planId, checks }, ending),
+  );
+  if (plan === undefined) {
+    throw new Failure(`the checks of plan ${planId} go on, and it lands after them`, {
+      advice: `copilot-tap plan show ${planId} shows it, copilot-tap plan cancel ${planId} ends it`,
+      code: "INTERRUPTED",
+      exit: EXIT.interrupted,
+    });
+  }
+  await tellEnd({ output, ask }, plan, checks);
+}
+
+/**
+ * Until none of them is on its way. A terminal says how far that is, and what became of each at the end.
+ * @param {Pick<Asked, "output" | "ask">} asked @param {{planId: string, checks: string[]}} what
+ * @param {AbortSignal} ending
+ */
+async function followChecks({ output, ask }, { planId, checks }, ending) {
+  const teller = changeTeller(output);
+  const live = output.json || !process.stderr.isTTY;
+  let far = {};
+  /** @param {Plan} plan */
+  const tell = (plan) => teller({ ...plan, nodes: ownNodes(plan, checks) });
+  /** @param {Plan} plan */
+  const see = (plan) => {
+    far = { done: checks.length - onTheWay(plan, checks).length, total: checks.length };
+    if (live) tell(plan);
+  };
+  const until = (/** @type {Plan} */ plan) => onTheWay(plan, checks).length === 0;
+  const following = followPlan(ask, planId, see, ending, { until });
+  const plan = await shown("checks", async () => far, following);
+  if (plan && !live) tell(plan);
+  return plan;
+}
+
+/** @param {Plan} plan @param {string[]} checks */
+const ownNodes = ({ nodes }, checks) => nodes.filter(({ id }) => checks.includes(id));
+
+/** @param {Plan} plan @param {string[]} checks */
+const onTheWay = ({ landing = [] }, checks) =>
+  checks.filter((/** @type {string} */ id) => landing.includes(id));
+
+/** @param {Pick<Asked, "output" | "ask">} asked @param {Plan} plan @param {string[]} checks */
+async function tellEnd({ output, ask }, plan, checks) {
+  const { planId, unlanded, error } = plan;
+  const left = (plan.leftToLand ?? []).filter((/** @type {string} */ id) => checks.includes(id));
+  const isOnTheWay = onTheWay(plan, checks).length > 0;
+  const landed = left.length === 0 && !isOnTheWay;
+  await tellFailures(ask, output, { ...plan, nodes: ownNodes(plan, checks) });
+  output.item(
+    { planId, status: plan.status, landed, leftToLand: left, ...(error && { error }) },
+    () => {
+      if (landed) return output.say(`plan ${planId} has landed on ${plan.targetBranch}`);
+      if (isOnTheWay)
+        return output.say(`plan ${planId} is paused: copilot-tap plan resume ${planId}`);
+      output.say(`not landed: ${left.map(inLine).join(", ")}`);
+      output.say(unlanded?.message ?? `copilot-tap plan land ${planId} runs the checks again`);
+    },
+  );
+  if (!landed) process.exitCode = EXIT.notDone;
+}

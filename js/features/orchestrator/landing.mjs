@@ -1,0 +1,99 @@
+// What of a plan waits to land, lands; and what its result holds is what its state says.
+
+import { PlanError } from "./plan-error.mjs";
+
+const TRIES = 5;
+
+/** @typedef {import("./plans.mjs").Plans} Plans */
+/** @typedef {import("./plan-folder.mjs").OpenPlan} OpenPlan */
+
+/** @param {OpenPlan} plan @param {string} result that the engine has said may land */
+async function landNow(plan, result) {
+  const { id, git, repository, facts, head } = plan;
+  const target = head.targetBranch;
+  const create = facts.createsTarget === true;
+  if (plan.checks()) return git.land(repository, { plan: id, target, create, expect: result });
+  const taken = await git.integrate(repository, plan.landing());
+  if (taken.status !== "conflict") return git.land(repository, { plan: id, target, create });
+  throw new PlanError(
+    "MERGE_CONFLICT",
+    `the branch ${target} has changed the same in ${taken.conflicts.join(", ")}: merge refs/tap/${id}/result by hand`,
+  );
+}
+
+/**
+ * What could not be landed before. Where its checks have not seen what would land, they run again, and it lands once
+ * they have passed.
+ * @param {Plans} plans @param {string} planId
+ * @returns {Promise<{commit?: string, checks?: string[]}>} commit: it has landed; checks: nodes of which that is done now
+ */
+export async function land(plans, planId) {
+  const plan = await plans.openPlan(planId);
+  const { git, repository, head } = plan;
+  const target = head.targetBranch;
+  const of = { plan: planId, target };
+  const seen = plans.view({ view: "plan", planId });
+  if (!seen.leftToLand && !seen.landing)
+    throw new PlanError("WRONG_STATE", "nothing of the plan waits to be landed");
+  await plans.making.requireUnprotected(git, repository, target);
+  for (let left = TRIES; ; --left) {
+    const { result, follows } = await git.resultOf(repository, of);
+    await plans.ask({ input: "land", planId, ...(result && { result }), follows });
+    const { landing } = plans.view({ view: "plan", planId });
+    if (landing) return { checks: landing };
+    const landed = await landNow(plan, String(result));
+    if (landed.status === "landed") {
+      await plans.ask({ input: "landed", planId, detail: { commit: landed.commit } });
+      await plans.ends.describe(planId);
+      return landed;
+    }
+    const isRace = landed.status === "moved" || landed.status === "lost";
+    if (!isRace || left === 1) {
+      throw new PlanError(landed.status.toUpperCase(), String(landed.message));
+    }
+  }
+}
+
+/** Where its landing could not be stopped any more, that is said. @param {Plans} plans @param {OpenPlan} plan @param {string} nodeId @returns {Promise<boolean>} */
+async function hasLanded(plans, { id: planId, git, repository, facts, head }, nodeId) {
+  const node = `${planId}/${nodeId}`;
+  const target = head.targetBranch;
+  const found = await git.landedOf(repository, { target, base: facts.baseCommit, node });
+  if (!found) return false;
+  const { files, insertions, deletions } = await git.linesBetween(repository, ...found);
+  const changes = { files: files.length, insertions, deletions };
+  const detail = { landed: found[1], changes };
+  await plans.tell({ input: "landed", planId, nodeId, detail });
+  return true;
+}
+
+/** @param {any} node with attempts @returns {string[]} its commits */
+const commitsOf = ({ commit, attempts }) => [
+  ...(commit ? [commit] : []),
+  ...attempts.flatMap((/** @type {any} */ { phases }) =>
+    phases.flatMap((/** @type {any} */ { detail }) => detail?.commit ?? []),
+  ),
+];
+
+/**
+ * After a crash, or an end that came too late: no leaf is in the result that has not succeeded, and what is on the
+ * target has. To be called while no node of the plan lands.
+ * @param {Plans} plans @param {string} planId
+ */
+export async function settleResult(plans, planId) {
+  const plan = await plans.openPlan(planId);
+  const { git, repository, facts, head } = plan;
+  const target = head.targetBranch;
+  if (!target) return;
+  const { nodes } = plans.view({ view: "graph", planId });
+  const leaves = [];
+  for (const { id, status, phase, attempt, dependents } of nodes) {
+    if (!attempt || status === "succeeded" || dependents.length > 0) continue;
+    const isLate = status === "canceled" && phase === "merge-ri";
+    if (isLate && (await hasLanded(plans, plan, id))) continue;
+    leaves.push(...commitsOf(plans.view({ view: "node", planId, nodeId: id })));
+  }
+  if (leaves.length === 0) return;
+  const create = facts.createsTarget === true;
+  await git.takeOut(repository, { plan: planId, target, leaves, create });
+}

@@ -1,0 +1,191 @@
+// What a plan has in its result, and says of it: where its host is killed, or it is canceled, between the merge of a
+// leaf and its landing, and where its checks run again before it lands.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { describe, test } from "node:test";
+import { faultFiles } from "../../support/fixtures/plans/faulty-plans.mjs";
+import { waitFor } from "../../support/wait.mjs";
+import { faultyRig } from "./plan-faults.mjs";
+
+const LANDED = "phase-ended one merge-ri succeeded";
+
+/** @param {"before" | "after"} when @param {string} at @param {number} [nth] */
+const killed = (when, at, nth = 1) =>
+  /** @type {const} */ ({ when, at, nth, whom: "feature-host" });
+
+/** Hosts that obey orders, and what a person types. @param {import("node:test").TestContext} t @param {any[]} orders */
+async function makeRig(t, orders) {
+  const rig = await faultyRig(t, orders);
+  const { repo, git } = rig;
+  const flag = (/** @type {string} */ name) => path.join(repo, ".git", name);
+  const until = (/** @type {string} */ name) => `until test -f ${flag(name)}; do sleep 0.05; done`;
+  const open = (/** @type {string} */ name) => fs.writeFileSync(flag(name), "");
+  const has = (/** @type {string} */ name) => waitFor(() => fs.existsSync(flag(name)));
+  const typed = async (/** @type {object} */ what) => {
+    const asked = { name: "tap-plan", arguments: JSON.stringify(what), cwd: repo };
+    const { text } = await rig.control.request("features.command", asked);
+    const { answer, error } = JSON.parse(text);
+    if (error) throw Object.assign(new Error(error.message), { code: error.code });
+    return answer;
+  };
+  const status = (/** @type {string} */ planId) => rig.ask("get_copilot_plan_status", { planId });
+  /** Names of files. @param {string} ref @returns {string[]} none where it does not exist */
+  const files = (ref) =>
+    git("for-each-ref", ref) === "" ? [] : git("ls-tree", "--name-only", ref).split("\n");
+  const wasKilled = () =>
+    waitFor(() => fs.readFileSync(faultFiles(rig.home).kills, "utf8") !== "", {
+      timeoutMs: 20_000,
+    });
+  /** The target is checked out with changes. */
+  const checkOut = () => {
+    git("checkout", "--quiet", "-b", "feature/x");
+    fs.writeFileSync(path.join(repo, "a.txt"), "mine\n");
+  };
+  return {
+    ...rig,
+    ask: rig.ask,
+    flag,
+    until,
+    open,
+    has,
+    typed,
+    status,
+    files,
+    wasKilled,
+    checkOut,
+  };
+}
+
+describe(
+  "a plan that is canceled after its host was killed while a leaf landed",
+  { concurrency: 2 },
+  () => {
+    /** Killed when the leaf is merged, and canceled before it goes on. */
+    async function makeCanceled(t, { checkedOut }) {
+      const rig = await makeRig(t, [killed("before", LANDED)]);
+      if (checkedOut) rig.checkOut();
+      const nodes = [{ id: "one", work: `${rig.until("may")}; echo one > one.txt` }];
+      const planId = await rig.create({ nodes, targetBranch: "feature/x" });
+      await rig.ask("pause_copilot_plan", { planId });
+      rig.open("may");
+      await rig.wasKilled();
+      const { nodes: seen } = await rig.status(planId);
+      assert.deepEqual([seen[0].status, seen[0].phase], ["ready", "merge-ri"]);
+      await rig.ask("cancel_copilot_plan", { planId });
+      await rig.ended(planId);
+      const closed = async () => (await rig.control.request("holds.list", {})).length === 0;
+      await waitFor(closed, { timeoutMs: 20_000 });
+      return { ...rig, planId };
+    }
+
+    test("has it in no result; a retry lands it", async (t) => {
+      const rig = await makeCanceled(t, { checkedOut: true });
+      const { planId, git, repo, files, status, ask, ended } = rig;
+      const seen = await status(planId);
+      assert.deepEqual([seen.status, seen.nodes[0].status], ["canceled", "canceled"]);
+      assert.equal(files(`refs/tap/${planId}/result`).includes("one.txt"), false);
+      git("checkout", "--quiet", "a.txt");
+      await ask("retry_copilot_plan", { planId });
+      assert.equal((await ended(planId)).status, "succeeded");
+      assert.ok(fs.existsSync(path.join(repo, "one.txt")));
+    });
+
+    test("says that it has landed, where it had", async (t) => {
+      const { planId, files, status } = await makeCanceled(t, { checkedOut: false });
+      assert.ok(files("refs/heads/feature/x").includes("one.txt"));
+      const seen = await status(planId);
+      assert.deepEqual([seen.status, seen.nodes[0].status], ["canceled", "succeeded"]);
+      assert.deepEqual(seen.landed, { files: 1, insertions: 1, deletions: 0 });
+    });
+  },
+);
+
+describe("a result whose target has moved", { concurrency: 2 }, () => {
+  /** It waits, the target has another commit, and its checks run once `may` is there. */
+  async function makeMoved(t, orders = []) {
+    const rig = await makeRig(t, orders);
+    const { git, repo, flag, until } = rig;
+    rig.checkOut();
+    const again = `if test -f other; then touch ${flag("runs")}; ${until("may")}; fi`;
+    const nodes = [{ id: "one", work: "echo one > one.txt", postchecks: again }];
+    const planId = await rig.create({ nodes, targetBranch: "feature/x" });
+    assert.equal((await rig.ended(planId)).status, "partial");
+    fs.writeFileSync(path.join(repo, "other"), "y\n");
+    git("add", "--all");
+    git("commit", "--quiet", "--message=mine");
+    const tip = git("rev-parse", "feature/x");
+    const isUnmoved = () => {
+      assert.equal(git("rev-parse", "feature/x"), tip);
+      assert.equal(rig.files(`refs/tap/${planId}/result`).includes("one.txt"), false);
+    };
+    const hasLanded = async () => {
+      await waitFor(async () => (await rig.status(planId)).status === "succeeded", {
+        ...{ timeoutMs: 30_000, what: async () => JSON.stringify(await rig.status(planId)) },
+      });
+      assert.equal(git("rev-list", "--count", `${tip}..feature/x`), "1");
+      assert.equal(git("show", "feature/x:one.txt"), "one");
+      assert.equal(git("status", "--porcelain"), "");
+      await waitFor(() => fs.readdirSync(path.join(repo, ".worktrees")).length === 0);
+    };
+    return { ...rig, planId, isUnmoved, hasLanded };
+  }
+
+  test("lands once its checks have passed, also where they are canceled in their middle", async (t) => {
+    const rig = await makeMoved(t);
+    const { planId, typed, has, ask, ended, status } = rig;
+    assert.deepEqual(await typed({ do: "land", planId }), { checks: ["one"] });
+    assert.deepEqual(await typed({ do: "land", planId }), { checks: ["one"] }, "it is on its way");
+    await has("runs");
+    await ask("cancel_copilot_plan", { planId });
+    assert.equal((await ended(planId)).status, "canceled");
+    rig.isUnmoved();
+    assert.deepEqual((await status(planId)).leftToLand, ["one"]);
+    rig.open("may");
+    assert.deepEqual(await typed({ do: "land", planId }), { checks: ["one"] });
+    await rig.hasLanded();
+  });
+
+  test("is as it was after a host that is killed in the middle of its checks, and goes on", async (t) => {
+    const rig = await makeMoved(t);
+    const { planId, typed, has, hostPid } = rig;
+    await typed({ do: "land", planId });
+    await has("runs");
+    process.kill(await hostPid(), "SIGKILL");
+    rig.isUnmoved();
+    fs.rmSync(rig.flag("runs"));
+    await has("runs");
+    rig.isUnmoved();
+    assert.deepEqual(await typed({ do: "land", planId }), { checks: ["one"] });
+    rig.open("may");
+    await rig.hasLanded();
+  });
+
+  const writes = [
+    killed("before", "land"),
+    killed("after", "land"),
+    killed("after", "began one", 2),
+    killed("after", "phase-ended one postchecks succeeded", 2),
+    killed("before", LANDED, 2),
+    killed("after", LANDED, 2),
+  ];
+  for (const order of writes) {
+    test(`lands once, with a host that is killed ${order.when} "${order.at}"`, async (t) => {
+      const rig = await makeMoved(t, [order]);
+      rig.open("may");
+      // What has not begun is asked for again, as a person would.
+      await rig.typed({ do: "land", planId: rig.planId }).catch(() => {});
+      await rig.wasKilled();
+      await waitFor(
+        () =>
+          rig.typed({ do: "land", planId: rig.planId }).then(
+            () => true,
+            ({ code }) => code === "WRONG_STATE",
+          ),
+        { timeoutMs: 20_000 },
+      );
+      await rig.hasLanded();
+    });
+  }
+});
