@@ -69,7 +69,7 @@ Refused Engine::addNodes(std::string_view plan, std::string_view nodes, const Mo
   }
   Entry entry = entryOf(EntryKind::NodesAdded, now);
   entry.detail = nodes;
-  if (!found->plan.addText(nodes, problems)) {
+  if (!found->plan.addText(nodes, Origin::Request, problems)) {
     return Refusal{Refusal::Code::InvalidPlan, "these nodes are not valid"};
   }
   fit(*found);
@@ -87,7 +87,7 @@ Refused Engine::checkNodes(std::string_view plan, std::string_view nodes,
     return Refusal{Refusal::Code::WrongState, "the plan has ended; make a new one"};
   }
   Graph graph = found->graph();
-  if (graph.add(readNodes(nodes, problems), problems)) return std::nullopt;
+  if (graph.add(readNodes(nodes, problems), Origin::Request, problems)) return std::nullopt;
   return Refusal{Refusal::Code::InvalidPlan, "these nodes are not valid"};
 }
 

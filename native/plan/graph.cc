@@ -26,7 +26,7 @@ std::string Graph::nearestId(std::string_view id) const {
   return std::string(nearest(id, ids));
 }
 
-bool Graph::add(const std::vector<NodeSpec>& nodes, Problems& problems) {
+bool Graph::add(const std::vector<NodeSpec>& nodes, Origin origin, Problems& problems) {
   const size_t first = size();
   if (first + nodes.size() > kMostNodes) {
     problems.add("nodes", "a plan has at most " + std::to_string(kMostNodes) +
@@ -34,6 +34,7 @@ bool Graph::add(const std::vector<NodeSpec>& nodes, Problems& problems) {
     return false;
   }
   takeIds(nodes, problems);
+  if (origin == Origin::Request) checkGroups(nodes, problems);
   takeDependencies(nodes, problems);
   takeOrder(nodes, problems);  // a cycle is named beside other problems
   if (problems.any()) {
@@ -54,10 +55,6 @@ void Graph::takeIds(const std::vector<NodeSpec>& nodes, Problems& problems) {
     if (nodes[i].id.empty()) continue;  // it was a problem before
     const auto at = static_cast<NodeIndex>(first + i);
     const auto [other, isNew] = index_.emplace(nodes[i].id, at);
-    if (roots_.contains(nodes[i].id)) {
-      problems.add(pathOf(i, "id"),
-                   "\"" + nodes[i].id + "\" is a group of the plan, too: choose another id");
-    }
     if (isNew) continue;
     problems.add(
         pathOf(i, "id"),
@@ -65,11 +62,20 @@ void Graph::takeIds(const std::vector<NodeSpec>& nodes, Problems& problems) {
             (other->second >= first ? "nodes[" + std::to_string(other->second - first) + "], too"
                                     : "a node that the plan has already"));
   }
+}
+
+// REQUIRES: their ids were taken.
+void Graph::checkGroups(const std::vector<NodeSpec>& nodes, Problems& problems) const {
   for (size_t i = 0; i < nodes.size(); ++i) {
+    if (roots_.contains(nodes[i].id)) {
+      problems.add(pathOf(i, "id"),
+                   "\"" + nodes[i].id + "\" is a group of the plan, too: choose another id");
+    }
     std::string_view group = nodes[i].group;
     while (!group.empty()) {
       if (index_.contains(group)) {
-        problems.add(pathOf(i, "group"), "\"" + std::string(group) + "\" is the id of a node, too");
+        problems.add(pathOf(i, "group"), "\"" + std::string(group) +
+                                             "\" is the id of a node, too: choose another group");
       }
       const size_t slash = group.rfind('/');
       group = slash == std::string_view::npos ? std::string_view() : group.substr(0, slash);

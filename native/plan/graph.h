@@ -15,11 +15,15 @@ namespace tap::plan {
 
 using NodeIndex = uint32_t;
 
+// Who names the nodes. A journal may be of an earlier tap: what can be gone on with is no mistake
+// in it.
+enum class Origin : uint8_t { Request, Journal };
+
 class Graph {
  public:
   // Adds nodes behind those that are there; they may depend on these. Each mistake is a problem
   // that names the node and the field, and then nothing is added.
-  [[nodiscard]] bool add(const std::vector<NodeSpec>& nodes, Problems& problems);
+  [[nodiscard]] bool add(const std::vector<NodeSpec>& nodes, Origin origin, Problems& problems);
 
   [[nodiscard]] size_t size() const { return dependencies_.size(); }
   [[nodiscard]] std::optional<NodeIndex> find(std::string_view id) const;
@@ -36,6 +40,7 @@ class Graph {
 
  private:
   void takeIds(const std::vector<NodeSpec>& nodes, Problems& problems);
+  void checkGroups(const std::vector<NodeSpec>& nodes, Problems& problems) const;
   void takeDependencies(const std::vector<NodeSpec>& nodes, Problems& problems);
   void takeOrder(const std::vector<NodeSpec>& nodes, Problems& problems);
   void cutTo(size_t size, const std::vector<NodeSpec>& nodes);

@@ -16,7 +16,9 @@ std::optional<Plan> Plan::make(std::string_view text, std::string_view facts, in
   plan.createdAt_ = at;
   if (plan.spec_.startPaused) plan.pause_ = "startPaused";
   // Also with problems: those of the dependencies are to be told with the others.
-  if (!plan.add(std::exchange(plan.spec_.nodes, {}), problems)) return std::nullopt;
+  if (!plan.add(std::exchange(plan.spec_.nodes, {}), Origin::Request, problems)) {
+    return std::nullopt;
+  }
   return plan;
 }
 
@@ -32,9 +34,9 @@ Result<Plan, std::string> Plan::create(const Entry& entry) {
   return std::move(*plan);
 }
 
-bool Plan::add(std::vector<NodeSpec> nodes, Problems& problems) {
+bool Plan::add(std::vector<NodeSpec> nodes, Origin origin, Problems& problems) {
   const auto first = static_cast<NodeIndex>(nodes_.size());
-  if (!graph_.add(nodes, problems)) return false;
+  if (!graph_.add(nodes, origin, problems)) return false;
   for (NodeSpec& spec : nodes) {
     Node node;
     node.spec = std::move(spec);
@@ -58,9 +60,9 @@ bool Plan::add(std::vector<NodeSpec> nodes, Problems& problems) {
   return true;
 }
 
-bool Plan::addText(std::string_view nodes, Problems& problems) {
+bool Plan::addText(std::string_view nodes, Origin origin, Problems& problems) {
   std::vector<NodeSpec> specs = readNodes(nodes, problems);
-  return add(std::move(specs), problems);
+  return add(std::move(specs), origin, problems);
 }
 
 void Plan::blockAfter(NodeIndex index) {

@@ -101,9 +101,9 @@ class Plan {
   [[nodiscard]] static Result<Plan, std::string> create(const Entry& entry);
 
   // Adds what a plan's text says. For Created and NodesAdded; problems as readPlan and Graph::add.
-  [[nodiscard]] bool add(std::vector<NodeSpec> nodes, Problems& problems);
+  [[nodiscard]] bool add(std::vector<NodeSpec> nodes, Origin origin, Problems& problems);
   // The same for the text of a list.
-  [[nodiscard]] bool addText(std::string_view nodes, Problems& problems);
+  [[nodiscard]] bool addText(std::string_view nodes, Origin origin, Problems& problems);
 
   // Makes the entry a part of the state. A reason where the entry cannot follow: then nothing has
   // changed, and the caller, or the journal, is damaged.

@@ -19,7 +19,7 @@ std::optional<std::string> Plan::applyToPlan(const Entry& entry) {
     case EntryKind::NodesAdded: {
       Problems problems;
       if (ended_) return "the plan has ended";
-      if (!addText(entry.detail, problems)) return firstOf(problems);
+      if (!addText(entry.detail, Origin::Journal, problems)) return firstOf(problems);
       return std::nullopt;
     }
     case EntryKind::Paused:

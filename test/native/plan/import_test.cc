@@ -173,6 +173,17 @@ TEST(PlanImport, WhatCannotFollowIsRefusedAndLeavesNothing) {
   EXPECT_NE(import(engine, planOfThree(), "[]").refusal, "");
 }
 
+// As an earlier tap wrote it.
+TEST(PlanImport, AnAddedNodeWithTheIdOfAGroupIsTaken) {
+  Engine engine({});
+  const Imported made =
+      import(engine, planText({nodeText("a", {}, R"("group":"g")")}),
+             R"([{"kind":"nodes-added","at":1,"detail":[)" + nodeText("g") + "]}]");
+  ASSERT_EQ(made.refusal, "");
+  EXPECT_EQ(engine.find("p")->size(), 2U);
+  expectReplays(engine, made.batch);
+}
+
 // Each journal with one entry missing, twice, or earlier is refused, or gives a plan that holds.
 TEST(PlanImport, AnyJournalThatWasTamperedWithIsRefusedOrHolds) {
   PlanRig rig;

@@ -128,8 +128,8 @@ TEST(ReadPlan, RefusesEachBadFieldOfANode) {
        "nodes[0].group: expected names with / between them, such as \"parser/front\""},
       {R"("group":"../b")",
        "nodes[0].group: expected names with / between them, such as \"parser/front\""},
-      {R"("group":"a")", "nodes[0].group: \"a\" is the id of a node, too"},
-      {R"("group":"a/b")", "nodes[0].group: \"a\" is the id of a node, too"},
+      {R"("group":"a")", "nodes[0].group: \"a\" is the id of a node, too: choose another group"},
+      {R"("group":"a/b")", "nodes[0].group: \"a\" is the id of a node, too: choose another group"},
       {R"("timeout":"0s")",
        "nodes[0].timeout: expected 1s to 7d, such as \"30m\", or a number of seconds"},
       {R"("timeout":"soon")",
@@ -216,6 +216,23 @@ TEST(ReadPlan, AnIdThatAGroupOfThePlanHasIsRefusedForAnAddedNode) {
   EXPECT_NE(rig.add("[" + nodeText("b", {}, R"("group":"a/x")") + "]").find("id of a node, too"),
             std::string::npos);
   EXPECT_EQ(rig.add("[" + nodeText("front") + "," + nodeText("b", {}, R"("group":"g")") + "]"), "");
+}
+
+// Journals of an earlier tap have such nodes: a plan does not become unreadable by that.
+TEST(ReadPlan, AJournalWhoseAddedNodeHasTheIdOfAGroupIsRead) {
+  PlanRig rig;
+  ASSERT_EQ(rig.create(planText({nodeText("a", {}, R"("group":"g/front")")})), "");
+  rig.journal["p"].push_back(R"({"kind":"nodes-added","at":1,"detail":[)" + nodeText("g", {"a"}) +
+                             "," + nodeText("x", {}, R"("group":"g")") + "]}");
+  Engine engine({});
+  const std::vector<std::string_view> lines(rig.journal["p"].begin(), rig.journal["p"].end());
+  ASSERT_EQ(engine.replay("p", lines, {}).value_or(""), "");
+  ASSERT_EQ(engine.find("p")->size(), 3U);
+  EXPECT_EQ(engine.find("p")->find("g"), 1U);
+  EXPECT_NE(groupsJson(*engine.find("p")).find(R"({"group":"g","status":"running")"),
+            std::string::npos);
+  Problems problems;
+  EXPECT_TRUE(engine.checkNodes("p", "[" + nodeText("g") + "]", problems));
 }
 
 TEST(ReadPlan, AddedNodesHaveAllTheirMistakesNamedAndACheckAddsNothing) {
