@@ -3,6 +3,7 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { copilotHome } from "../base/paths.mjs";
+import { inQuotes, visible } from "../base/visible.mjs";
 import { GitError } from "./git-error.mjs";
 import { checkBranch, checkInnerPath } from "./names.mjs";
 import { branchRef, commitsOf } from "./refs.mjs";
@@ -42,8 +43,17 @@ function forbiddenIn(folder, root, home) {
   return isWithin(folder, home) || isWithin(home, folder) ? "files of the Copilot CLI" : "";
 }
 
+/** @param {string} root @param {string} one */
+const realFolder = (root, one) =>
+  fs.realpath(path.resolve(root, one)).catch(({ code }) => {
+    const why = code === "ENOENT" ? "is not there" : `cannot be looked into (${code})`;
+    const text = `allowedFolders: ${inQuotes(visible(one))} ${why}. Create it, or take it out of the plan.`;
+    throw new GitError("NO_FOLDER", text);
+  });
+
 /**
- * Folders that an agent may write in besides its worktree. The user's checkout is none, nor what it lies in.
+ * Folders that an agent may write in besides its worktree. The user's checkout is none, nor what it lies in. One that
+ * is not there is refused: whoever makes it later says where a link of that name leads.
  * @param {string} root of the checkout, without links @param {string[]} folders from the root, also outside
  * @returns {Promise<string[]>} absolute
  */
@@ -51,10 +61,10 @@ export async function resolveFolders(root, folders) {
   const home = await fs.realpath(copilotHome()).catch(() => copilotHome());
   return Promise.all(
     folders.map(async (one) => {
-      const real = await realOf(path.resolve(root, one), "allowedFolders");
+      const real = await realFolder(root, one);
       const why = forbiddenIn(real, root, home);
       if (why === "") return real;
-      const text = `allowedFolders: "${one}" has ${why} in it. Name a folder inside the checkout or beside it.`;
+      const text = `allowedFolders: ${inQuotes(visible(one))} has ${why} in it. Name a folder inside the checkout or beside it.`;
       throw new GitError("OUTSIDE", text);
     }),
   );

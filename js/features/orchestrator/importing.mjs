@@ -1,12 +1,14 @@
 // A plan that ran elsewhere becomes one of this user: nothing of it runs before somebody resumes it.
 
 import { exportOf, readExport } from "./export-file.mjs";
-import { PlanError } from "./plan-error.mjs";
+import { Collected, refusalOf, refuse } from "./mistakes.mjs";
+import { named, PlanError, problemText } from "./plan-error.mjs";
 
 const MOST_SHOWN = 3;
 
 /** @typedef {import("./plans.mjs").Plans} Plans */
 /** @typedef {import("./plans.mjs").Asker} Asker */
+/** @typedef {import("./mistakes.mjs").Mistake} Mistake */
 
 /** @param {Plans} plans @param {string} planId */
 export async function exportPlan(plans, planId) {
@@ -50,6 +52,36 @@ function missingText(planId, missing) {
   return `this repository has not ${missing.length} of the plan's commits (${some.join(", ")}${more}): fetch them from where it ran, as in git fetch <url> 'refs/tap/${planId}/*:refs/tap/${planId}/*'`;
 }
 
+/** All nodes of a file, with the place of each list. @param {any} given @param {Record<string, any>} source @returns {{place: string, nodes: any}[]} */
+const listsOf = ({ journal }, source) => [
+  { place: "source.nodes", nodes: source.nodes },
+  ...journal.flatMap((/** @type {any} */ { kind, detail }, /** @type {number} */ at) =>
+    kind === "nodes-added" ? [{ place: `journal[${at}].detail`, nodes: detail }] : [],
+  ),
+];
+
+/** What the engine refuses, with places in the file. @param {PlanError | undefined} refused */
+function inFile(refused) {
+  const { problems } = /** @type {any} */ (refused?.detail ?? {});
+  for (const one of problems ?? []) one.path = one.path === "" ? "source" : `source.${one.path}`;
+  return refused;
+}
+
+/**
+ * What is wrong with the nodes of a file.
+ * @param {Plans} plans @param {{place: string, nodes: any}[]} lists @param {Asker} asker @param {string} root of the checkout
+ */
+async function mistakesInLists(plans, lists, asker, root) {
+  /** @type {Mistake[]} */
+  const all = [];
+  for (const { place, nodes } of lists) {
+    const problems = await plans.making.mistakesIn({ nodes }, asker, root);
+    const found = /** @type {Mistake[]} */ (named({ problems }, nodes).problems);
+    all.push(...found.map((one) => ({ ...one, path: one.path.replace(/^nodes/, place) })));
+  }
+  return all;
+}
+
 /**
  * Into the repository of the asker's folder.
  * @param {Plans} plans @param {unknown} given what exportPlan gave, as anybody may have written it @param {Asker} asker
@@ -59,15 +91,29 @@ export async function importPlan(plans, given, asker) {
   if (plans.has(planId)) {
     throw new PlanError("EXISTS", `plan ${planId} is here already: delete it first`);
   }
-  await plans.ask({ input: "check", plan: source });
+  const refused = inFile(await refusalOf(plans, { input: "check", plan: source }));
   const { git, repository } = await plans.leftovers.repositoryOf(asker);
   const isOver = hasEnded(entries);
-  if (!isOver) await plans.making.requireUnprotected(git, repository, source.targetBranch);
+  const collected = new Collected();
+  await collected.take("", () => git.checkBrought(source));
+  if (!isOver) {
+    await collected.take("source.targetBranch", () =>
+      plans.making.requireUnprotected(git, repository, source.targetBranch),
+    );
+  }
   const made = madeIn(entries);
   const all = [facts.baseCommit, ...made.map(({ commit }) => commit)];
   const missing = await git.missingCommits(repository, all);
-  const why = missing.length > 0 ? missingText(planId, missing) : "";
-  if (why && !isOver) throw new PlanError("MISSING_COMMITS", why);
+  await collected.take("", () => {
+    if (missing.length > 0) throw new PlanError("MISSING_COMMITS", missingText(planId, missing));
+  });
+  const lists = listsOf(given, source);
+  const found = [
+    ...collected.found,
+    ...(await mistakesInLists(plans, lists, asker, repository.root)),
+  ];
+  // Nothing of one that has ended runs before somebody retries it.
+  refuse(refused, isOver ? [] : found, source.nodes);
   const there = made.filter(({ commit }) => !missing.includes(commit));
   const programs = await plans.making.programsOf(asker);
   const own = { repo: repository.root, cwd: asker.cwd, session: asker.id, ...programs };
@@ -81,5 +127,6 @@ export async function importPlan(plans, given, asker) {
     throw error;
   }
   const { status, name, total } = plans.view({ view: "plan", planId });
-  return { planId, status, name, total, repo: own.repo, notes: why ? [why] : [] };
+  const notes = found.map((one) => (one.path === "" ? one.message : problemText(one)));
+  return { planId, status, name, total, repo: own.repo, notes };
 }

@@ -13,7 +13,10 @@ const PHASES = /** @type {const} */ (["prechecks", "work", "postchecks"]);
 /** @typedef {import("../../feature-host/provider-tools.mjs").ProviderTool} ProviderTool */
 /** @typedef {import("./plans.mjs").Plans} Plans */
 /** @typedef {import("./plans.mjs").Asker} Asker */
-/** @typedef {{path: string, code: string, message: string, error?: Error}} Mistake error: it says all of it already */
+/**
+ * error: it says all of it already; node: the id of the one that it is in
+ * @typedef {{path: string, code: string, message: string, error?: Error, node?: string}} Mistake
+ */
 
 /** @param {string} text */
 const shown = (text) => visible(text).slice(0, MOST_SHOWN);
@@ -69,7 +72,7 @@ export async function toolMistakes(nodes, list) {
 }
 
 /**
- * Folders that no agent may write in. One that is not there yet may be there later.
+ * Folders that no agent may write in, and those that are not there.
  * @param {unknown} nodes @param {(folders: string[]) => Promise<unknown>} resolve @returns {Promise<Mistake[]>}
  */
 export async function folderMistakes(nodes, resolve) {
@@ -80,9 +83,9 @@ export async function folderMistakes(nodes, resolve) {
     for (const [at, folder] of folders.slice(0, MOST).entries()) {
       if (typeof folder !== "string") continue;
       await resolve([folder]).catch((error) => {
-        if (error.code !== "OUTSIDE") return;
+        if (error.name !== "GitError") throw error;
         const message = error.message.replace(/^allowedFolders: /, "");
-        found.push({ path: `${path}.allowedFolders[${at}]`, code: "OUTSIDE", message });
+        found.push({ path: `${path}.allowedFolders[${at}]`, code: error.code, message });
       });
     }
   }
@@ -122,7 +125,10 @@ function together(refused, found, nodes) {
   const { problems = [], more = 0 } = /** @type {any} */ (refused?.detail ?? {});
   const told = new Set(problems.map((/** @type {{path: string}} */ { path }) => path));
   const rest = found.filter(({ path }) => path === "" || !told.has(path));
-  const all = [...problems, ...rest.map(({ path, message }) => ({ path, message }))];
+  const all = [
+    ...problems,
+    ...rest.map(({ path, message, node }) => ({ path, message, ...(node && { node }) })),
+  ];
   const left = more + Math.max(0, all.length - MOST);
   const detail = { problems: all.slice(0, MOST), ...(left > 0 && { more: left }) };
   const codes = new Set(found.map(({ code }) => code));
@@ -134,7 +140,7 @@ function together(refused, found, nodes) {
  * Throws where anything is wrong.
  * @param {PlanError | undefined} refused by the engine @param {Mistake[]} found besides @param {unknown} nodes that were given
  */
-function refuse(refused, found, nodes) {
+export function refuse(refused, found, nodes) {
   const isList = refused === undefined || refused.code === "INVALID_PLAN";
   if (!isList || (refused && found.length === 0)) throw refused;
   if (found.length === 0) return;
@@ -144,7 +150,7 @@ function refuse(refused, found, nodes) {
 }
 
 /** @param {Plans} plans @param {any} input that checks @returns {Promise<PlanError | undefined>} what the engine refuses */
-const refusalOf = (plans, input) =>
+export const refusalOf = (plans, input) =>
   plans.ask(input).then(
     () => undefined,
     (error) => error,

@@ -21,7 +21,10 @@ test("all mistakes of a plan are told at once: the engine's, and those of the re
     nodes: [
       { id: "a", work: { type: "tool", tool: "nothing" }, timeout: "soon" },
       { id: "b", wrok: "true", dependencies: ["c"] },
-      { id: "c", work: { ...agent, allowedFolders: ["..", "."], tools: ["tap_status"] } },
+      {
+        id: "c",
+        work: { ...agent, allowedFolders: ["..", ".", "a/gone"], tools: ["tap_status"] },
+      },
       { id: "d", work: { type: "process", executable: "x", env: { PATH: "/x" } } },
       { id: "e", work: "true", dependencies: ["f"] },
       { id: "f", work: "true", dependencies: ["e"] },
@@ -31,6 +34,7 @@ test("all mistakes of a plan are told at once: the engine's, and those of the re
     ...["name", "maxParalell", "maxParallel", "baseBranch", "targetBranch", "env.LD_PRELOAD"],
     ...["nodes[0].work.tool", "nodes[0].timeout", "nodes[1].wrok", "nodes[2].work.tools[0]"],
     ...["nodes[2].work.allowedFolders[0]", "nodes[2].work.allowedFolders[1]"],
+    "nodes[2].work.allowedFolders[2]",
     ...["nodes[3].work.env.PATH", "nodes[4].dependencies"],
   ];
   assert.deepEqual(missing(wrong, paths), [], wrong.text);
@@ -39,6 +43,10 @@ test("all mistakes of a plan are told at once: the engine's, and those of the re
   assert.match(
     wrong.text,
     /\n.*allowedFolders\[1\]: "\." has your own checkout in it\. .* \(node c\)/,
+  );
+  assert.match(
+    wrong.text,
+    /\n.*allowedFolders\[2\]: "a\/gone" is not there\. Create it.* \(node c\)/,
   );
   assert.match((await ask("create_copilot_plan", {})).text, /\nname: .*\nnodes: /);
   const blank = await ask("create_copilot_plan", { name: "  ", nodes: one });

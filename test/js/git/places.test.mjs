@@ -21,7 +21,11 @@ test("an agent may get folders inside and beside the checkout, never the checkou
   for (const folder of [".", "..", "/", "../beside/way-in", root]) {
     await assert.rejects(resolveFolders(root, [folder]), { code: "OUTSIDE" }, folder);
   }
-  await assert.rejects(resolveFolders(root, ["gone"]), { code: "INVALID" });
+  fs.symlinkSync("nowhere", path.join(root, "dangling"));
+  for (const folder of ["gone", "dangling", "../beside/gone/deep"]) {
+    const missing = { code: "NO_FOLDER", message: /is not there\. Create it/ };
+    await assert.rejects(resolveFolders(root, [folder]), missing, folder);
+  }
 });
 
 test("an agent gets no folder with git's own files or the CLI's, nor what these lie in", async (t) => {
