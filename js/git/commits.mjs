@@ -4,16 +4,15 @@ import path from "node:path";
 import { changesBetween, readRaw } from "./changes.mjs";
 import { allBut, gitDirOf, stayIn } from "./checkouts.mjs";
 import { GitError, isGitError, lastSaid } from "./git-error.mjs";
-import { checkMessage, isCommit } from "./names.mjs";
+import { checkMessage, EVIDENCE, isCommit } from "./names.mjs";
 import { broughtTo, headFile, inside } from "./ownership.mjs";
 import { attemptRef, commitsOf, setOnce } from "./refs.mjs";
 import { readRegular } from "./regular-file.mjs";
+import { leaveOutSetup } from "./setup.mjs";
 
 /** For the user's hooks. */
 const COMMIT_MS = 600_000;
 const STAGE_MS = 600_000;
-/** What agents leave there is evidence and no part of the work. */
-export const EVIDENCE = ".orchestrator";
 const TRAILER = "Plan-Node";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
@@ -67,6 +66,7 @@ async function stage(repository, worktree, head, signal) {
   const without = [EVIDENCE, ...(await broughtTo(worktree.admin))];
   const limits = { ...where, lasting: true, network: true, timeoutMs: STAGE_MS };
   await repository.change(["add", "--all", ...allBut(without)], limits);
+  await leaveOutSetup(repository, worktree, where);
   const look = ["diff-index", "--cached", "--raw", "-z", "--no-renames", head];
   const staged = readRaw((await repository.ask(look, where)).stdout);
   if (!(await hasEvidence(repository, worktree, head, staged))) return staged;
@@ -137,8 +137,8 @@ async function commitStaged(repository, worktree, { message, hooks, timeoutMs, e
 }
 
 /**
- * Commits everything but evidence and what was brought, and gives the commit its ref. Again after a crash: the same
- * commit.
+ * Commits everything but evidence, what was brought and what the setup has left, and gives the commit its ref. Again
+ * after a crash: the same commit.
  * @param {Repository} repository @param {Worktree} worktree
  * @param {object} options
  * @param {string} options.message

@@ -20,5 +20,6 @@ export { mergeCommits, probeAll } from "./merges.mjs";
 export { openRepository } from "./repository.mjs";
 export { branchTip, readInside, resolveFolders, resolveInside } from "./places.mjs";
 export { Pool } from "./pool.mjs";
+export { changedTracked, noteSetup, restoreSetup } from "./setup.mjs";
 export { remainsOf, removeWorktree } from "./removal.mjs";
 export { Worktrees } from "./worktrees.mjs";

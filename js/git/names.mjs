@@ -5,6 +5,9 @@ import { randomBytes } from "node:crypto";
 import { visible } from "../base/visible.mjs";
 import { GitError } from "./git-error.mjs";
 
+/** What agents leave there is evidence and no part of the work. */
+export const EVIDENCE = ".orchestrator";
+
 const MOST_NAME = 200;
 const MOST_MESSAGE = 64 * 1024;
 const MOST_PATH = 1024;

@@ -25,7 +25,7 @@ export class Pool {
     return this.#idle.length;
   }
 
-  /** @param {Wanted} wanted @returns {Promise<{worktree: Worktree, fresh: boolean}>} fresh: nothing was brought or set up in it */
+  /** @param {Wanted} wanted @returns {Promise<{worktree: Worktree, fresh: boolean}>} fresh: nothing was brought into it */
   async acquire(wanted) {
     // What an attempt has begun before a crash is its own; git would move another worktree into it.
     const isBegun = await isThere(await this.worktrees.pathOf(wanted));

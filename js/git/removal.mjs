@@ -26,6 +26,7 @@ const ASIDE = ".removed-";
  * @property {string} node
  * @property {string} path
  * @property {string} nonce
+ * @property {string} [commit] where it started
  * @property {string[]} [known] commits that have refs: git need not be asked about them
  *
  * @typedef {import("./snapshot.mjs").Kept} Kept
@@ -175,7 +176,7 @@ async function takeDown(worktrees, place, aside, { signal, why }) {
 export async function keepContents(repository, place, { signal, why }) {
   if (await isEmpty(place)) return { omitted: [], dirty: true };
   const contents = await lookInto(repository, place, place.known ?? [], signal);
-  const dirty = contents.changed || contents.ignored.length > 0;
+  const dirty = contents.dirty || contents.ignored.length > 0;
   if (!dirty && contents.lost.length === 0) return { omitted: [], dirty };
   return { ...(await takeSnapshot(repository, place, contents, { why, signal })), dirty };
 }

@@ -9,6 +9,7 @@ import { isCommit } from "./names.mjs";
 import { broughtTo, headFile, inside } from "./ownership.mjs";
 import { keepTree } from "./kept.mjs";
 import { readRegular } from "./regular-file.mjs";
+import { beyondSetup } from "./setup.mjs";
 
 /** Of ignored files: what is built or installed again is larger. */
 const MOST_IGNORED_BYTES = 16 * 1024 * 1024;
@@ -17,12 +18,13 @@ const MOST_LOG = 64 * 1024 * 1024;
 const MOST_LOGGED = 500;
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
-/** @typedef {{path: string, admin: string, plan: string, node: string}} Place */
+/** @typedef {{path: string, admin: string, plan: string, node: string, commit?: string}} Place commit: where it started */
 
 /**
  * @typedef {object} Contents
  * @property {string} head the commit that is checked out; "": none
- * @property {boolean} changed there are files that `head` does not have like that
+ * @property {boolean} dirty there are files that `head` does not have like that
+ * @property {boolean} changed they are not as the setup has left them
  * @property {string[]} ignored files and folders, these with a / at their end
  * @property {string[]} lost commits that no ref has, `head` among them
  * @property {string[]} brought paths that are the user's and are no part of it
@@ -71,12 +73,27 @@ export async function lookInto(repository, place, known, signal) {
   const { entries } = await statusOf(repository, place.path, look);
   const ignored = entries.filter(({ state }) => state === "!!").map((entry) => entry.path);
   const rest = entries.filter(({ state }) => state !== "!!");
-  const dirty = rest.find(({ submodule }) => /[cmu]/.test(submodule));
-  if (dirty) throw inSubmodule(`The submodule "${dirty.path}" has changes`);
+  const inner = rest.find(({ submodule }) => /[cmu]/.test(submodule));
+  if (inner) throw inSubmodule(`The submodule "${inner.path}" has changes`);
   await checkSubmodules(repository, place);
   const head = await headOf(repository, place);
   const lost = await lostCommits(repository, place.admin, head, new Set(known));
-  return { head, changed: rest.length > 0, ignored, lost, brought };
+  const dirty = rest.length > 0;
+  const changed = dirty && (await isBeyondSetup(repository, place, head, signal));
+  return { head, dirty, changed, ignored, lost, brought };
+}
+
+/** @param {Repository} repository @param {Place} place @param {string} head @param {AbortSignal} [signal] */
+async function isBeyondSetup(repository, { commit, ...place }, head, signal) {
+  if (commit === undefined || head === "") return true;
+  const args = ["diff-index", "--cached", "--quiet", head];
+  const differs = await beyondSetup(
+    repository,
+    { ...place, commit },
+    { signal, without: [] },
+    async (where) => (await repository.ask(args, { ...where, codes: [0, 1] })).code === 1,
+  );
+  return differs ?? true;
 }
 
 /** @param {string} what */

@@ -6,9 +6,9 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import { allBut } from "./checkouts.mjs";
 import { MOST_DIFF } from "./changes.mjs";
-import { EVIDENCE } from "./commits.mjs";
-import { checkCommit } from "./names.mjs";
+import { checkCommit, EVIDENCE } from "./names.mjs";
 import { broughtTo, inside } from "./ownership.mjs";
+import { beyondSetup } from "./setup.mjs";
 
 /** Filters of the user's may reach other machines. */
 const LOOK_MS = 60_000;
@@ -18,10 +18,19 @@ const LOOK_MS = 60_000;
 /**
  * @param {Repository} repository @param {{path: string, admin: string, commit: string}} worktree commit: where it started
  * @param {{mostBytes?: number, signal?: AbortSignal}} [options]
- * @returns {Promise<{text: string, cut: boolean}>} hostile text; ignored files are not in it
+ * @returns {Promise<{text: string, cut: boolean}>} hostile text; ignored files and what the setup has left are not in it
  */
 export async function diffOfWork(repository, worktree, { mostBytes = MOST_DIFF, signal } = {}) {
   const { admin, commit } = worktree;
+  const flags = ["--no-color", "--no-ext-diff", "--no-textconv", "-M"];
+  const look = async (/** @type {object} */ where, /** @type {string[]} */ ...more) => {
+    const args = ["diff", ...more, ...flags, checkCommit(commit), "--"];
+    const { stdout, cut } = await repository.ask(args, { ...where, mostBytes, cuts: true });
+    return { text: stdout, cut };
+  };
+  const how = { signal, without: [EVIDENCE] };
+  const own = await beyondSetup(repository, worktree, how, (where) => look(where, "--cached"));
+  if (own) return own;
   const index = path.join(admin, `tap-diff-${crypto.randomUUID()}`);
   await fs.copyFile(path.join(admin, "index"), index);
   const { cwd, env } = inside(worktree);
@@ -30,10 +39,7 @@ export async function diffOfWork(repository, worktree, { mostBytes = MOST_DIFF, 
   try {
     const without = [EVIDENCE, ...(await broughtTo(admin))];
     await repository.change(["add", "--intent-to-add", ...allBut(without)], where);
-    const flags = ["--no-color", "--no-ext-diff", "--no-textconv", "-M"];
-    const args = ["diff", ...flags, checkCommit(commit), "--"];
-    const { stdout, cut } = await repository.ask(args, { ...where, mostBytes, cuts: true });
-    return { text: stdout, cut };
+    return await look(where);
   } finally {
     await Promise.all([index, `${index}.lock`].map((file) => fs.rm(file, { force: true })));
   }

@@ -11,6 +11,7 @@ import { adminOf, adminsOf, broughtTo, folderOf, headFile, inside, isWhole } fro
 import { lockReason, mainRoot, mark, nonceOf } from "./ownership.mjs";
 import { keep } from "./kept.mjs";
 import { readRegular } from "./regular-file.mjs";
+import { forgetSetup } from "./setup.mjs";
 
 /** A checkout with filters may reach other machines. */
 const CHECKOUT_MS = 1_800_000;
@@ -156,6 +157,7 @@ export class Worktrees {
     const admin = await this.#begun(place, wanted.nonce);
     if (admin && names?.includes(".git") && (await isWhole(admin))) {
       await mark(admin, wanted.nonce, this.repository.owner);
+      await forgetSetup(admin);
       return admin;
     }
     if (names?.some((name) => name !== ".git") || (names?.length && !admin)) {
@@ -220,6 +222,7 @@ export class Worktrees {
     await fs.rm(path.join(worktree.admin, "logs", "HEAD"), { force: true });
     const next = { path: place, admin: worktree.admin, nonce, plan, node, attempt, commit };
     await mark(next.admin, nonce, this.repository.owner);
+    await forgetSetup(next.admin);
     if (dirty || (await headFile(next.admin)) !== commit) await this.checkOut(next, signal);
     if (dirty) await this.#clean(next, signal);
     return next;

@@ -209,9 +209,16 @@ export class NodeRun {
     );
   }
 
+  /** What it leaves is no work of the node. @param {string} command @param {any} worktree */
+  async setUp(command, worktree) {
+    await this.program({ type: "shell", command }, this.effect.phase, this.effect.timeoutMs);
+    await this.git.checkLink(worktree);
+    await this.git.noteSetup(this.repository, worktree, { signal: this.signal });
+  }
+
   /** For the checks: the worktree has what would land. @param {string} merge a commit */
   async showMerge(merge) {
-    if (merge === this.commit()) return;
+    if (merge === this.commit() && !(await this.git.changedTracked(this.worktree))) return;
     await this.step({ shows: merge });
     await this.plan.worktrees.checkOut({ ...this.worktree, commit: merge }, this.signal);
   }
@@ -220,6 +227,7 @@ export class NodeRun {
   async backToWork() {
     if (!this.#steps.shows) return;
     await this.plan.worktrees.checkOut({ ...this.worktree, commit: this.commit() }, this.signal);
+    await this.git.restoreSetup(this.repository, this.worktree, { signal: this.signal });
     await this.step({ shows: "" });
   }
 

@@ -73,10 +73,8 @@ async function prepared(run, wanted) {
     const { skipped } = await run.git.bring(run.repository.root, worktree, { copy, link });
     lacking.push(...skipped.map(({ path, why }) => `${path} (${why})`));
   }
-  if (fresh && setup) {
-    const { phase, timeoutMs } = run.effect;
-    await run.program({ type: "shell", command: setup }, phase, timeoutMs);
-  }
+  // Also in one that another node has had: that was cleaned of what the setup had left.
+  if (setup) await run.setUp(setup, { ...worktree, commit: wanted.at ?? wanted.base });
   return { path: worktree.path, lacking };
 }
 
