@@ -132,7 +132,6 @@ export function changedBetween(before, after) {
  * @property {string} head a commit; "" in a bare repository
  * @property {string} branch its full ref; "" where none is checked out
  * @property {boolean} bare
- * @property {boolean} prunable its folder is gone
  */
 
 /** @param {Repository} repository @returns {Promise<Checkout[]>} the main one first */
@@ -147,8 +146,8 @@ export async function checkoutsOf(repository) {
     const field = (/** @type {string} */ name) =>
       lines.find((line) => line.startsWith(`${name} `))?.slice(name.length + 1) ?? "";
     const flag = (/** @type {string} */ name) => lines.some((line) => line.split(" ")[0] === name);
-    const rest = { bare: flag("bare"), prunable: flag("prunable") };
-    return [{ path: field("worktree"), head: field("HEAD"), branch: field("branch"), ...rest }];
+    const at = { path: field("worktree"), head: field("HEAD"), branch: field("branch") };
+    return [{ ...at, bare: flag("bare") }];
   });
 }
 
@@ -180,8 +179,8 @@ async function isInUse(gitDir, branch) {
  */
 async function holderOf(repository, branch) {
   for (const one of await checkoutsOf(repository)) {
-    if (one.prunable || one.bare) continue;
-    // Git does not call it prunable while it is locked.
+    if (one.bare) continue;
+    // Its folder may be away for a while, and its index would still be that of before.
     const gitDir = await gitDirOf(one.path).catch(() => undefined);
     const holds =
       one.branch === branchRef(branch) ||

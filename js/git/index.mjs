@@ -21,5 +21,5 @@ export { openRepository } from "./repository.mjs";
 export { branchTip, readInside, resolveFolders, resolveInside } from "./places.mjs";
 export { Pool } from "./pool.mjs";
 export { changedTracked, noteSetup, restoreSetup } from "./setup.mjs";
-export { remainsOf, removeWorktree } from "./removal.mjs";
+export { keepContents, remainsOf, removeWorktree } from "./removal.mjs";
 export { Worktrees } from "./worktrees.mjs";

@@ -228,11 +228,21 @@ export class Worktrees {
     return next;
   }
 
-  /** @param {Worktree} worktree @param {AbortSignal} [signal] */
-  async #clean(worktree, signal) {
+  /**
+   * As it was when it began, without its setup; what git ignores stays. Whatever else is in it must have been kept.
+   * @param {Worktree} worktree @param {AbortSignal} [signal]
+   */
+  async restart(worktree, signal) {
+    await forgetSetup(worktree.admin);
+    await this.checkOut(worktree, signal);
+    await this.#clean(worktree, signal, "-ffdq");
+  }
+
+  /** @param {Worktree} worktree @param {AbortSignal} [signal] @param {string} [how] */
+  async #clean(worktree, signal, how = "-ffdxq") {
     const brought = await broughtTo(worktree.admin);
     const kept = brought.flatMap((one) => ["-e", `/${one.replace(/[\\*?[\]!# ]/g, "\\$&")}`]);
-    await this.repository.change(["clean", "-ffdxq", ...kept], {
+    await this.repository.change(["clean", how, ...kept], {
       ...inside(worktree),
       signal,
       lasting: true,

@@ -29,6 +29,7 @@ namespace tap::plan {
 
 struct PhaseRecord {
   PhaseStatus status = PhaseStatus::Pending;
+  uint32_t interruptions = 0;
   int64_t startedAt = 0;  // Unix time in ms; 0: not yet
   int64_t endedAt = 0;
   std::string detail;  // JSON object, or empty: what whoever carried it out said at its end

@@ -151,6 +151,7 @@ std::optional<std::string> Plan::interrupted(const Entry& entry, NodeIndex index
   end(index, PhaseStatus::Interrupted, entry);
   takeUsage(index, entry);
   ++node.attempts.back().interruptions;
+  ++node.attempts.back().phases[static_cast<size_t>(node.phase)].interruptions;
   node.goesOn = true;
   node.notBefore = entry.until;
   return move(index, NodeStatus::Ready);

@@ -72,6 +72,7 @@ void writeAttempt(json::Writer& writer, const Attempt& attempt, size_t number) {
     if (record.status == PhaseStatus::Pending) continue;
     writer.beginObject().field("phase", word.text).field("status", text(record.status));
     writeTimes(writer, record.startedAt, record.endedAt);
+    if (record.interruptions > 0) writer.field("interruptions", record.interruptions);
     if (!record.detail.empty()) writer.rawField("detail", record.detail);
     writer.endObject();
   }

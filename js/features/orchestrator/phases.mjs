@@ -80,6 +80,29 @@ async function prepared(run, wanted) {
 
 // ---- prechecks, work, postchecks -------------------------------------------------------------------
 
+/** A program that was ended in the middle of what it did. An agent knows what it has done. @param {NodeRun} run */
+function wasCutOff({ node, effect }) {
+  const { phases } = effect.current;
+  const of = (/** @type {string} */ name) =>
+    phases.find((/** @type {any} */ one) => one.phase === name);
+  // One that goes on from an earlier attempt goes on with what that has left.
+  const isOwn = of("merge-fi")?.status === "succeeded";
+  return node.work.type !== "agent" && isOwn && of("work")?.interruptions > 0;
+}
+
+/** What it had done is kept aside, so that nothing is done twice on top of it. @param {NodeRun} run */
+async function beginAfresh(run) {
+  const { git, repository, plan, signal, worktree } = run;
+  await git.checkLink(worktree);
+  const why = "its work was interrupted";
+  const { kept } = await git.keepContents(repository, worktree, { signal, why });
+  await plan.worktrees.restart(worktree, signal);
+  const { setup } = plan.head;
+  if (setup) await run.setUp(setup, worktree);
+  const where = kept ? `; what it had done is in ${kept.ref}` : "";
+  run.log(`tap: the work was interrupted, and begins again${where}`);
+}
+
 /** @param {NodeRun} run @param {Record<string, any>} work @param {string} phase */
 async function workOf(run, work, phase) {
   await run.git.checkLink(run.worktree);
@@ -97,6 +120,7 @@ export const prechecks = (run) => workOf(run, run.node.prechecks, "prechecks");
 /** @param {NodeRun} run */
 export async function work(run) {
   await run.backToWork();
+  if (wasCutOff(run)) await beginAfresh(run);
   return workOf(run, run.node.work, "work");
 }
 

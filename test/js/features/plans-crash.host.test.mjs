@@ -7,6 +7,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { waitFor } from "../../support/wait.mjs";
 import { contained, faultyRig, runWithFaults } from "./plan-faults.mjs";
+import { plansRig } from "./plans-rig.mjs";
 
 /** Of about 95, more or less as it happens to go. */
 const AT = [1, 2, 3, 10, 18, 27, 36, 45, 54, 63, 72, 81];
@@ -42,6 +43,30 @@ test("a host that is killed when a plan has ended: the next one lets the gateway
   const { problems, kills } = await runWithFaults(t, orders);
   assert.equal(kills.length, 1);
   assert.deepEqual(problems, []);
+});
+
+test("a program that a crash cuts off begins again, not on top of what it had done", async (t) => {
+  const { ask, create, ended, repo, git, host, hostPid } = await plansRig(t);
+  const flag = path.join(repo, ".git", "began");
+  const planId = await create({
+    targetBranch: "feature/x",
+    nodes: [
+      {
+        id: "a",
+        work: `echo one >> new.txt; echo one >> a.txt; echo x >> ${flag}; sleep 3; echo two >> new.txt`,
+      },
+    ],
+  });
+  await waitFor(() => fs.existsSync(flag), { timeoutMs: 20_000, what: () => host.log });
+  process.kill(await hostPid(), "SIGKILL");
+  assert.equal((await ended(planId)).status, "succeeded");
+  assert.equal(fs.readFileSync(flag, "utf8"), "x\nx\n", "it began twice");
+  assert.equal(git("show", "feature/x:new.txt"), "one\ntwo");
+  assert.equal(git("show", "feature/x:a.txt"), "a\none");
+  const kept = `refs/tap/kept/${planId}/a`;
+  assert.equal(git("show", `${kept}:new.txt`), "one", "what it had done is kept");
+  const { text } = await ask("get_copilot_node_logs", { planId, nodeId: "a" });
+  assert.match(text, /the work was interrupted, and begins again; what it had done is in refs/);
 });
 
 test("a gateway that is killed when a command is to be checked: no node fails of that", async (t) => {

@@ -203,6 +203,22 @@ test("a worktree whose folder was deleted holds back no landing but that on its 
   assert.equal((await land(repository, { plan: "p", target: "feature" })).status, "landed");
 });
 
+test("a target in a worktree that is away for a while is not moved beneath it", async (t) => {
+  const { root, repository, leaf, asked } = await makePlan(t);
+  const place = path.join(temporaryFolder(t), "on-a-disk");
+  git(root, "worktree", "add", "--quiet", place, "feature");
+  fs.renameSync(place, `${place}-away`);
+  await integrate(repository, asked(leaf(20, "two")));
+  const waits = await land(repository, { plan: "p", target: "feature" });
+  assert.equal(waits.status, "dirty");
+  assert.match(String(waits.message), /whose folder or \.git is gone\. Bring it back, or remove it/);
+  fs.renameSync(`${place}-away`, place);
+  assert.equal(git(place, "status", "--porcelain"), "");
+  assert.equal((await land(repository, { plan: "p", target: "feature" })).status, "landed");
+  assert.equal(git(place, "status", "--porcelain"), "");
+  assert.match(fs.readFileSync(path.join(place, "a.txt"), "utf8"), /two/);
+});
+
 test("an untracked file that would be overwritten keeps the target from moving", async (t) => {
   const { root, repository, first, asked } = await makePlan(t, { untouched: false });
   git(root, "checkout", "--quiet", "feature");

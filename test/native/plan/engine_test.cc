@@ -414,6 +414,9 @@ TEST(PlanEngine, AfterACrashWhatRanGoesOnFromItsPhase) {
   EXPECT_EQ(rig.of("a")->attempt, 1U);
   EXPECT_EQ(rig.node("a").attempts.back().steps, Strings{R"({"worktree":"/w"})"});
   EXPECT_EQ(rig.node("a").attempts.back().interruptions, 1U);
+  const auto& phases = rig.node("a").attempts.back().phases;
+  EXPECT_EQ(phases[static_cast<size_t>(Phase::Work)].interruptions, 1U);
+  EXPECT_EQ(phases[static_cast<size_t>(Phase::MergeFi)].interruptions, 0U);
   rig.succeed("a");
   rig.succeed("b");
   EXPECT_EQ(rig.status(), "succeeded");
