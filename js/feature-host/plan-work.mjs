@@ -15,7 +15,7 @@ import { environment } from "./programs.mjs";
 
 /** From SIGTERM to SIGKILL. */
 const TERM_MS = 5000;
-const LOOK_MS = 1000;
+const LOOK_MS = 250;
 /** Of one log. A program that writes more is ended. */
 export const MOST_LOG = 64 * 1024 * 1024;
 const MOST_READ = 256 * 1024;
@@ -150,15 +150,22 @@ export class PlanWork {
       const onAbort = () => void stop();
       signal.addEventListener("abort", onAbort, { once: true });
       const timer = setTimeout(() => void end("timeout"), timeoutMs);
-      const looks = setInterval(async () => {
+      const isFull = async () => {
         const { size } = await log.stat().catch(() => ({ size: 0 }));
-        if (size > MOST_LOG) void end("log");
+        return size > MOST_LOG;
+      };
+      const looks = setInterval(async () => {
+        if (await isFull()) void end("log");
       }, LOOK_MS);
       child.on("exit", async (code, ended) => {
         clearTimeout(timer);
         clearInterval(looks);
         signal.removeEventListener("abort", onAbort);
         await end(""); // what it has started ends, too
+        if (await isFull()) {
+          why ||= "log";
+          await log.truncate(MOST_LOG).catch(() => {});
+        }
         this.#running.delete(stop);
         resolve({ code, signal: ended, why });
       });

@@ -287,7 +287,8 @@ export class NodeRun {
     const what = `\`${visible(line).slice(0, 200)}\``;
     if (why === "timeout")
       return `${what} was ended after ${timeoutMs / 1000} s. A longer \`timeout\` gives it more.`;
-    if (why === "log") return `${what} was ended: it had written more than its log takes.`;
+    if (why === "log")
+      return `${what} wrote more than the 64 MB that its log takes. Let it write less, or to a file.`;
     return signal ? `${what} was ended by ${signal}` : `${what} ended with exit code ${code}`;
   }
 

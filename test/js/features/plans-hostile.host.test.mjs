@@ -26,7 +26,7 @@ test(
   "commands that delete, fork, flood, hang or commit: each node ends as it is stated",
   posix,
   async (t) => {
-    const { repo, git, create, ended, ask } = await plansRig(t);
+    const { repo, git, create, ended, ask, host } = await plansRig(t);
     fs.writeFileSync(path.join(repo, ".git", "config.lock"), "");
     const before = checkoutOf(repo);
     const pidFile = path.join(repo, ".git", "left-behind");
@@ -38,6 +38,7 @@ test(
         { id: "own", work: "echo x > own.txt; git add own.txt; git commit --quiet --message=mine" },
         { id: "forks", work: `sleep 300 & echo $! > '${pidFile}'; echo x > forks.txt` },
         { id: "loud", work: "head -c 70000000 /dev/zero; sleep 300" },
+        { id: "fast", work: "head -c 70000000 /dev/zero; echo x > fast.txt" },
         { id: "endless", work: "sleep 300", timeout: "1s" },
         { id: "renames", work: "git mv a.txt A.txt" },
       ],
@@ -52,7 +53,12 @@ test(
     assert.equal(of.own.status, "succeeded");
     assert.equal(of.forks.status, "succeeded");
     await waitFor(() => !runs(Number(fs.readFileSync(pidFile, "utf8"))));
-    assert.match(of.loud.error, /it had written more than its log takes/);
+    for (const id of ["loud", "fast"]) {
+      assert.deepEqual(outcome(id), ["failed", "work"]);
+      assert.match(of[id].error, /wrote more than the 64 MB that its log takes/);
+      const log = path.join(host.files.home, "tap", "plans", planId, `${id}-1-work.log`);
+      assert.ok(fs.statSync(log).size <= 64 * 1024 * 1024 + 4096, `${fs.statSync(log).size}`);
+    }
     assert.match(of.endless.error, /was ended after 1 s\. A longer `timeout` gives it more/);
     assert.equal(of.renames.status, "succeeded");
     assert.equal(
