@@ -86,10 +86,14 @@ export class FeatureHost {
   /** @type {NodeJS.Timeout | undefined} */
   #reporting;
   #ready = false;
+  /** @type {Applied} */
+  #wanted;
 
   /** @param {Greeting} greeting @param {GatewayRequests} requests @param {readonly Feature[]} features */
   constructor(greeting, requests, features) {
     this.#greeting = greeting;
+    const { features: enabled, telemetry, gated } = greeting;
+    this.#wanted = { features: enabled, recorded: telemetry.recorded, gated };
     this.#requests = requests;
     this.#features = features.filter(({ descriptor }) => descriptor.host !== "gateway");
     this.#watch = new Watch((id, ms) => {
@@ -100,8 +104,7 @@ export class FeatureHost {
 
   /** @returns {Promise<void>} once the features are installed */
   start() {
-    const { features, telemetry, gated } = this.#greeting;
-    return this.apply({ features, recorded: telemetry.recorded, gated }).then(() => {
+    return this.apply(this.#wanted).then(() => {
       this.#ready = true;
       this.#report();
     });
@@ -113,7 +116,8 @@ export class FeatureHost {
    * @param {Applied} config @returns {Promise<void>}
    */
   apply(config) {
-    this.#changes = this.#changes.then(() => this.#apply(config)).catch(() => {});
+    this.#wanted = config; // what was wanted before and has not begun is out of date
+    this.#changes = this.#changes.then(() => this.#apply(this.#wanted)).catch(() => {});
     return this.#changes;
   }
 

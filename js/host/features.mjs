@@ -208,6 +208,8 @@ export class HostFeatures {
     requireSwitchable(id, this.#features, [...others], advice);
   }
 
+  isOn = (/** @type {string} */ id) => this.#enabled[id] !== false;
+
   /** @param {UserConfig} config the user's, as it is now */
   configChanged(config) {
     this.#sayUnknown(config);

@@ -19,7 +19,7 @@ import {
 import { limitIn } from "../base/limits.mjs";
 import { MAX_SOCKET_PATH, version } from "../base/paths.mjs";
 import { telemetryVariables } from "../base/telemetry.mjs";
-import { stampOf, userConfigFile } from "../projects/config-file.mjs";
+import { stampOf, Stamps, userConfigFile } from "../projects/config-file.mjs";
 import { ProjectSessions } from "../projects/sessions.mjs";
 import { NO_CONFIG, readUserConfig } from "../projects/user-config.mjs";
 import { conditionsOf } from "../registry/conditions.mjs";
@@ -58,7 +58,7 @@ export class GatewayHost {
   #asked = new Map();
   #records;
   #config;
-  #configStamp;
+  #configStamps;
   /** The sessions that there are, for a feature that comes later: id → folder. @type {Map<string, string>} */
   #sessions = new Map();
   #tokenPublished = false;
@@ -80,7 +80,7 @@ export class GatewayHost {
     this.#log = log;
     this.#onExit = onExit;
     this.#config = config;
-    this.#configStamp = stampOf(userConfigFile(files));
+    this.#configStamps = new Stamps(stampOf(userConfigFile(files)));
     this.gateway = new addon.Gateway({
       version,
       token: this.#token,
@@ -112,7 +112,10 @@ export class GatewayHost {
       config,
       link: () => this.#link,
       entries: () => this.#projects?.states() ?? [],
-      onApplied: () => this.#projects?.lookAgain(),
+      onApplied: () => {
+        this.#projects?.lookAgain();
+        this.#leaving.look();
+      },
       telemetry: telemetryVariables(process.env),
       ...parts,
       services: {
@@ -148,7 +151,8 @@ export class GatewayHost {
   /** @param {Holds} holds */
   #leavingWith(holds) {
     return new Leaving({
-      holds: () => holds.list(),
+      // What is disabled does not work, and goes on once it is enabled.
+      holds: () => holds.list().filter(({ feature }) => this.#features.isOn(feature)),
       graceMs: limitIn("grace-ms"),
       log: this.#log,
       leave: (reason) => this.#onExit(reason),
@@ -323,9 +327,7 @@ export class GatewayHost {
 
   /** All of the user's config is applied at once, though a group that a session has stays there. */
   async #checkConfig() {
-    const stamp = stampOf(userConfigFile(this.#files));
-    if (stamp === this.#configStamp) return;
-    this.#configStamp = stamp;
+    if (!this.#configStamps.changed(stampOf(userConfigFile(this.#files)))) return;
     const config = await readUserConfig(this.#files);
     for (const problem of config.problems) this.#log("warning", problem);
     if (config.problems.length > 0 || this.#closed) return; // as it last was

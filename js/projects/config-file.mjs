@@ -42,6 +42,30 @@ export const userConfigFile = ({ home }) => path.join(home, "tap", "config.json"
 /** Where the user's consent is kept. @param {{folder: string}} files of gatewayFiles() */
 export const consentFile = ({ folder }) => path.join(folder, "consent.json");
 
+/**
+ * Of a file that is looked at again and again. Some editors remove it before they write it: that it has gone counts
+ * with the second look in a row.
+ */
+export class Stamps {
+  #last;
+  #isAway = false;
+
+  /** @param {string} first */
+  constructor(first) {
+    this.#last = first;
+  }
+
+  /** @param {string} stamp of now @returns {boolean} whether it is another file than at the last change */
+  changed(stamp) {
+    const isAway = stamp === "" && this.#last !== "";
+    const waits = isAway && !this.#isAway;
+    this.#isAway = isAway;
+    if (waits || stamp === this.#last) return false;
+    this.#last = stamp;
+    return true;
+  }
+}
+
 /** What changes with every change of a file; empty where it cannot be seen. @param {string} file */
 export function stampOf(file) {
   try {

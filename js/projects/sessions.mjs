@@ -11,6 +11,7 @@ import {
   consentFile,
   mayHaveConfig,
   stampOf,
+  Stamps,
   userConfigFile,
 } from "./config-file.mjs";
 
@@ -53,7 +54,10 @@ export class ProjectSessions {
   #providers;
   /** @type {NodeJS.Timeout | undefined} */
   #poll;
+  /** Of the user's consent. */
   #stamp = "";
+  /** Of the user's config. */
+  #stamps = new Stamps("");
   #stopped = false;
 
   /**
@@ -103,7 +107,8 @@ export class ProjectSessions {
 
   #watch() {
     if (this.#poll) return;
-    this.#stamp = this.#stampOfUser();
+    this.#stamp = stampOf(this.#store);
+    this.#stamps = new Stamps(stampOf(userConfigFile(this.#files)));
     this.#poll = setInterval(() => this.#lookForChanges(), POLL_MS);
     this.#poll.unref();
   }
@@ -113,13 +118,10 @@ export class ProjectSessions {
     this.#poll = undefined;
   }
 
-  #stampOfUser() {
-    return [this.#store, userConfigFile(this.#files)].map(stampOf).join("|");
-  }
-
   #lookForChanges() {
-    const stamp = this.#stampOfUser();
-    const isNew = stamp !== this.#stamp;
+    const stamp = stampOf(this.#store);
+    const isConfigNew = this.#stamps.changed(stampOf(userConfigFile(this.#files)));
+    const isNew = isConfigNew || stamp !== this.#stamp;
     this.#stamp = stamp;
     for (const session of this.#sessions.values()) {
       const former = session.stamp;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { userConfigFile } from "../../../js/projects/config-file.mjs";
+import { Stamps, userConfigFile } from "../../../js/projects/config-file.mjs";
 import { NO_CONFIG, readUserConfig } from "../../../js/projects/user-config.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
@@ -41,4 +41,12 @@ test("with one mistake nothing of it counts", async (t) => {
   const { problems: _, ...none } = NO_CONFIG;
   assert.deepEqual(config, none);
   assert.match(problems[0], /"recrods"/);
+});
+
+test("has gone with the second look in a row, and is new with the first", () => {
+  const stamps = new Stamps("a");
+  const looks = (/** @type {string[]} */ ...all) => all.map((stamp) => stamps.changed(stamp));
+  assert.deepEqual(looks("a", "", "a", "", "b", "b"), [false, false, false, false, true, false]);
+  assert.deepEqual(looks("", "", "", "b"), [false, true, false, true]);
+  assert.deepEqual(new Stamps("").changed(""), false);
 });
