@@ -31,7 +31,8 @@ async function setUp(t) {
   /** @param {() => unknown} check @param {string} what */
   const until = (check, what) =>
     waitFor(check, { what: () => `${what}\n${host.log}`, timeoutMs: 20_000 });
-  const works = () => until(async () => /^\d+$/.test(String(await session.call("good_count"))), "it");
+  const works = () =>
+    until(async () => /^\d+$/.test(String(await session.call("good_count"))), "it");
   const file = userConfigFile(host.files);
   fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
   return { host, session, clients, control, report, until, works, file };
@@ -120,8 +121,8 @@ test("a config that is away for a moment, as some editors write it, changes noth
   await until(async () => (await report("builtin:goals")).enabled === false, "the end of goals");
   for (let round = 0; round < 3; ++round) {
     fs.rmSync(file);
-    const until = performance.now() + 500; // less than between two looks
-    while (performance.now() < until) {
+    const end = performance.now() + 500; // less than between two looks
+    while (performance.now() < end) {
       assert.match(String(await denied()), /no bash here/);
       assert.equal((await report("builtin:goals")).enabled, false);
       await new Promise((resolve) => setTimeout(resolve, 50));
