@@ -62,7 +62,8 @@ describe("a result that waits", { concurrency: 2 }, () => {
     const { status, notLanded, landed: changes } = (await tapJson(["plan", "show", id], at)).value;
     const one = { files: 1, insertions: 1, deletions: 0 };
     assert.deepEqual([status, notLanded, changes], ["succeeded", undefined, one]);
-    await waitFor(() => fs.readdirSync(path.join(repo, ".worktrees")).length === 0);
+    const isGone = () => fs.readdirSync(path.join(repo, ".worktrees")).length === 0;
+    await waitFor(isGone, { timeoutMs: 30_000 });
     assert.match((await plan("land", id)).err, /nothing of the plan waits/);
   });
 

@@ -127,7 +127,8 @@ describe("a result whose target has moved", { concurrency: 2 }, () => {
       assert.equal(git("rev-list", "--count", `${tip}..feature/x`), "1");
       assert.equal(git("show", "feature/x:one.txt"), "one");
       assert.equal(git("status", "--porcelain"), "");
-      await waitFor(() => fs.readdirSync(path.join(repo, ".worktrees")).length === 0);
+      const isGone = () => fs.readdirSync(path.join(repo, ".worktrees")).length === 0;
+      await waitFor(isGone, { timeoutMs: 30_000, what: "no worktree is left" });
     };
     return { ...rig, planId, isUnmoved, hasLanded };
   }
