@@ -4,8 +4,9 @@
 import path from "node:path";
 import { inQuotes, shortened, visible } from "../base/visible.mjs";
 import { pushes, sharedChange } from "./git-command.mjs";
-import { isInside } from "./paths.mjs";
-import { hostOf, networkUse, pathsOf, segmentsOf } from "./shell-command.mjs";
+import { pathsOf } from "./command-paths.mjs";
+import { isInside, reallyAt } from "./paths.mjs";
+import { hostOf, networkUse, segmentsOf } from "./shell-command.mjs";
 
 /**
  * @typedef {object} Bounds
@@ -45,7 +46,8 @@ function outside(file, { cwd, checkout, folders, resolve }) {
 /** @param {unknown} file @param {Bounds} bounds */
 function pathRefusal(file, bounds) {
   if (typeof file !== "string" || file === "") return "tap: the request names no path.";
-  return outside(path.resolve(bounds.cwd, file), bounds);
+  const really = reallyAt(bounds.cwd, file, bounds.resolve);
+  return outside(path.resolve(bounds.cwd, file), bounds) || outside(really, bounds);
 }
 
 /** Also by a link, and in any case: some file systems do not tell them apart. @param {string} file @param {Bounds} bounds */
@@ -100,7 +102,7 @@ function shellRefusal({ fullCommandText, possiblePaths = [], possibleUrls = [] }
   if (unnamed.length > 0 && !bounds.hosts.includes("*")) {
     return `tap: ${named(unnamed[0])} reaches the network without naming an allowed host.`;
   }
-  const own = pathsOf(segments, bounds.cwd, bounds.home, bounds.exists);
+  const own = pathsOf(text, segments, bounds);
   const theirs = possiblePaths.filter((/** @type {unknown} */ one) => /[\\/]/.test(String(one)));
   return [...own, ...theirs].map((file) => pathRefusal(file, bounds)).find(Boolean) ?? "";
 }

@@ -5,8 +5,10 @@ import path from "node:path";
 import { gitCommands, TELLING } from "./git-command.mjs";
 
 /**
- * A simple command. `before`: what stands before its program; `files`: where it reads from and writes to.
- * @typedef {{program: string, before: string[], words: string[], files: string[]}} Segment
+ * A simple command. `before`: what stands before its program; `files`: where it reads from and writes to; `lead`: the
+ * separators in front of it; `isInner`: it stands in a word of another one; `name`: its program as it is written.
+ * @typedef {{program: string, name: string, before: string[], words: string[], files: string[], lead: string,
+ *   isInner: boolean}} Segment
  */
 
 /** They run their words, or what they read. */
@@ -92,12 +94,12 @@ const literal = (text) => text.replaceAll("`", "\uE000").replaceAll("$(", "\uE00
 /** @param {string} text */
 const plainOf = (text) => text.replaceAll("\uE000", "`").replaceAll("\uE001", "$");
 
-/** @typedef {{words: string[], files: string[]}} Command with `literal` texts */
+/** @typedef {{words: string[], files: string[], lead: string}} Command with `literal` texts */
 
 /** Reads a text into the words of its simple commands. What is in quotes stays one word. */
 class Splitter {
   /** @type {Command[]} */
-  commands = [{ words: [], files: [] }];
+  commands = [{ words: [], files: [], lead: "" }];
   #text;
   #at = 0;
   #word = "";
@@ -116,8 +118,15 @@ class Splitter {
   /** @returns {Command[]} */
   split() {
     for (; this.#at < this.#text.length; this.#at += 1) this.#take(this.#text[this.#at]);
-    this.#endCommand();
-    return this.commands.filter(({ words, files }) => words.length + files.length > 0);
+    this.#endCommand("");
+    let lead = "";
+    return this.commands.flatMap((command) => {
+      lead += command.lead;
+      if (command.words.length + command.files.length === 0) return [];
+      const whole = { ...command, lead };
+      lead = "";
+      return [whole];
+    });
   }
 
   /** @param {string} one character */
@@ -130,7 +139,7 @@ class Splitter {
     } else if (one === "\n") this.#newLine();
     else if (one === "<" && next === "<") this.#hereDocument();
     else if (/[<>]/.test(one) || (one === "&" && next === ">")) this.#redirected();
-    else if (/[;&|()`]/.test(one)) this.#endCommand();
+    else if (/[;&|()`]/.test(one)) this.#endCommand(one);
     else if (/\s/.test(one)) this.#endWord();
     else this.#add(one);
   }
@@ -193,13 +202,14 @@ class Splitter {
       if (end === -1) break; // no shell would read it as this
       const body = this.#text.slice(begin, end);
       if (READS_COMMANDS.test(line)) {
-        this.commands.push(...new Splitter(body).split(), { words: [], files: [] });
+        const next = { words: [], files: [], lead: "\n" };
+        this.commands.push(...new Splitter(body).split(), next);
       } else if (!here.plain && /\$\(|`/.test(body)) this.commands.at(-1)?.words.push(` ${body}`);
       const next = this.#text.indexOf("\n", end);
       this.#at = next === -1 ? this.#text.length : next;
     }
     this.#lineAt = this.#at + 1;
-    this.#endCommand();
+    this.#endCommand("\n");
   }
 
   #dropWord() {
@@ -214,10 +224,11 @@ class Splitter {
     this.#dropWord();
   }
 
-  #endCommand() {
+  /** @param {string} lead of the next one */
+  #endCommand(lead) {
     this.#endWord();
     this.#isFile = false;
-    this.commands.push({ words: [], files: [] });
+    this.commands.push({ words: [], files: [], lead });
   }
 }
 
@@ -232,7 +243,8 @@ function closing(text, at, escapes) {
 }
 
 /** @param {Command} command @returns {Segment} */
-function segmentOf({ words: given, files }) {
+function segmentOf({ words: given, files, lead }) {
+  const rest = { files, lead, isInner: false };
   // {a,b} is a b.
   const words = given.flatMap((word) =>
     /^\{[^{}\s]+,[^{}\s]*\}$/.test(word) ? word.slice(1, -1).split(",") : [word],
@@ -240,9 +252,10 @@ function segmentOf({ words: given, files }) {
   const first = words.findIndex(
     (word) => !BEFORE.has(word) && !/^\w+=/.test(word) && !word.startsWith("-"),
   );
-  if (first === -1) return { program: "", before: words, words: [], files };
-  const program = path.posix.basename(words[first]);
-  return { program, before: words.slice(0, first), words: words.slice(first + 1), files };
+  if (first === -1) return { program: "", name: "", before: words, words: [], ...rest };
+  const name = words[first];
+  const program = path.posix.basename(name);
+  return { program, name, before: words.slice(0, first), words: words.slice(first + 1), ...rest };
 }
 
 /** A command in a word of git's own. */
@@ -261,7 +274,8 @@ function runsWords({ program, before, words }) {
  */
 export function segmentsOf(text, depth = 0) {
   const marked = new Splitter(text.replace(/\$\{IFS\}|\$IFS\b/g, " ")).split().map(segmentOf);
-  const segments = marked.map(({ program, before, words, files }) => ({
+  const segments = marked.map(({ program, name, before, words, files, lead }) => ({
+    ...{ lead, isInner: depth > 0, name: plainOf(name) },
     program: plainOf(program),
     before: before.map(plainOf),
     words: words.map(plainOf),
@@ -343,38 +357,4 @@ export function networkUse(segments) {
     }
   }
   return use;
-}
-
-/** Where a shell reads its programs and their libraries from, and devices without a content. */
-const SYSTEM =
-  /^\/(usr|bin|sbin|lib|lib32|lib64|libx32|opt|nix|System|Library|Applications|snap)(\/|$)|^\/dev\/(null|zero|u?random|std(in|out|err)|tty|fd\/\d+)$/;
-
-/**
- * The paths that a command names, as absolute ones; not programs and what belongs to the system.
- * @param {Segment[]} segments @param {string} cwd @param {string} home
- * @param {(folder: string) => boolean} exists whether a text that begins with / is a path at all
- * @returns {string[]}
- */
-export function pathsOf(segments, cwd, home, exists) {
-  const texts = segments.flatMap(({ program, before, words, files }) => {
-    const goesHome = program === "cd" && words.every((word) => /^-./.test(word));
-    return [...before, ...words, ...files, ...(goesHome ? ["~"] : [])];
-  });
-  const found = texts
-    .flatMap((text) => (hostOf(text) ? [] : text.split(/[:,](?!\/\/$)/)))
-    .flatMap((word) => {
-      const value = word
-        .replace(/^-[A-Za-z](?=[~/.])/, "")
-        .replace(/^-*[\w-]+=(?=[~/.$])/, "")
-        .replace(/^(~|\$HOME|\$\{HOME\})(?=\/|$)/, home)
-        .replace(/^(\$PWD|\$\{PWD\})(?=\/|$)/, cwd);
-      if (/\s/.test(value) || hostOf(value)) return [];
-      if (/^~[a-z_]/i.test(value)) return [path.resolve("/", value)]; // the home of another user
-      if (!/^\/|(^|\/)\.\.(\/|$)|\//.test(value)) return [];
-      const file = path.resolve(cwd, value);
-      const top = /^\/[^/]+/.exec(file)?.[0] ?? file;
-      if (SYSTEM.test(file) || (value.startsWith("/") && !exists(top))) return [];
-      return [file];
-    });
-  return [...new Set(found)];
 }

@@ -1,0 +1,198 @@
+// Where a command's shell goes: cd after cd is followed, and refused once it could be outside.
+/* eslint no-template-curly-in-string: "off" */
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { describe, test } from "node:test";
+import { boundsOf, decided } from "../../../js/workers/run.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+
+/** A worktree with links: to a folder of its own, to an allowed one, and out. @param {import("node:test").TestContext} t */
+function place(t) {
+  const root = fs.realpathSync(temporaryFolder(t));
+  const at = (/** @type {string[]} */ ...parts) => path.join(root, ...parts);
+  for (const name of ["tree/src/deep", "tree/new", "shared/a/b", "secret"]) {
+    fs.mkdirSync(at(name), { recursive: true });
+  }
+  fs.symlinkSync(at("secret"), at("tree", "way-out"));
+  fs.symlinkSync(at("secret"), at("tree", "src", "out"));
+  fs.symlinkSync(at("tree", "src", "deep"), at("tree", "way-in"));
+  fs.symlinkSync(at("shared"), at("tree", "lent"));
+  fs.symlinkSync(at("shared", "a", "b"), at("tree", "lent-deep"));
+  const job = { cwd: at("tree"), allowedFolders: [at("shared")] };
+  const bounds = boundsOf(/** @type {any} */ (job));
+  const ask = (/** @type {string} */ text) =>
+    decided({ kind: "shell", fullCommandText: text.replaceAll("ROOT", root) }, bounds);
+  return { ask, bounds, at };
+}
+
+const INSIDE = [
+  "cd src && cd ..",
+  "cd src && cd .. && ls",
+  "cd src && npm test && cd .. && npm run lint",
+  "cd src/deep && make && cd ../.. && ls",
+  "cd src && cd ../new && cd ../src/deep && cd ../..",
+  "cd src/ && cd ../ && cd ./src && cd ..",
+  "cd src &&\n  cd ..",
+  "cd src && cd .. # cd ..",
+  "make; cd src && make && cd ..",
+  "cd src && make 2>&1 && cd .. && cd new && cd ..",
+  "cd ROOT/tree/src && cd ..",
+  "cd ROOT/shared/a && cd .. && cd a/b && cd ../..",
+  "cd way-in && cd ..",
+  "cd lent-deep && cd ..",
+  "cd src && FOO=1 make && cd ..",
+  'cd "src" && git commit -m "fix (x); y" && cd ..',
+  "cd src && cd -",
+  "(cd src && make)",
+  "cd $DIR && make",
+  "for d in src new; do make -C $d; done && cd src && ls",
+];
+
+const OUTSIDE = {
+  "goes further up than it went down": [
+    "cd src && cd ../..",
+    "cd src && cd .. && cd ..",
+    "cd src/deep && cd ../../..",
+    "cd src/../..",
+    "cd src/deep && cd .. && cd .. && cd .. && ls",
+    "cd ROOT/shared && cd ..",
+    "cd ROOT/shared/a && cd ../..",
+    'cd "src" && cd "../.."',
+    'cd "../x y"',
+  ],
+  "may not have gone down": [
+    "cd src; cd ..",
+    "cd src\ncd ..",
+    "cd src & cd ..",
+    "cd src || cd ..",
+    "cd a || cd ../..",
+    "cd src | cd ..",
+    "true || cd src && cd ..",
+    "cd src && true || true && cd ..",
+    "cd src && true | true && cd ..",
+    "true | cd src && cd ..",
+    "! cd src && cd ..",
+    "! cd src || cd ..",
+    "cd src new && cd ..",
+    "false && cd src; cd ..",
+    "if cd src; then :; fi; cd ..",
+    "if true && cd src; then :; fi && cd ..",
+  ],
+  "went down somewhere else": [
+    "./cd src && cd ..",
+    "/bin/cd src && cd ..",
+    "src/cd src && cd ..",
+    "(cd src) && cd ..",
+    "(cd src && true) && cd ..",
+    "(cd src; cd ..)",
+    "cd src && (cd ..; cd ..)",
+    "echo $(cd src) && cd ..",
+    "echo `cd src` && cd ..",
+    "cat <(cd src) && cd ..",
+    "sh -c 'cd src' && cd ..",
+    "sh -c 'cd src && cd ../..'",
+    "cd src && sh -c 'cd ../..'",
+    "eval 'cd src' && cd ..",
+    "f() cd src/deep && cd ..",
+    ": ${x:+ && cd src/deep && true } && cd ..",
+    '"${x:+"a && cd src/deep && b"}" && cd ..',
+    "[[ x && cd == src/deep && y ]] && cd ..",
+    "cat <<EOF && true\ncd src && true\nEOF\ncd ..",
+    "cd src\r && cd ..",
+    "cd src\u00a0 && cd ..",
+  ],
+  "moves by what the text does not say": [
+    "cd $X && cd ..",
+    'cd "$X" && cd ..',
+    "cd ${X:-src} && cd ..",
+    "cd sr* && cd ..",
+    "cd {src,new} && cd ..",
+    "cd s?c && cd ..",
+    "cd - && cd ..",
+    "cd src && cd - && cd ..",
+    "cd -P src && cd ..",
+    "cd -- src && cd ..",
+    "pushd src && cd ..",
+    "pushd src && popd && cd ..",
+    "cd src && popd && cd ..",
+    "cd src/deep && pushd $X && cd ..",
+    "cd src/deep && popd && cd ..",
+    "cd src/deep && $CMD .. && cd ..",
+    "cd src/deep && eval $X && cd ..",
+    "cd src/deep && source x && cd ..",
+    "cd src/deep && . ./x && cd ..",
+    "cd src/deep && command cd $X && cd ..",
+    "cd src/deep && builtin cd $X && cd ..",
+    "cd src/deep && time cd $X && cd ..",
+    "cd src/deep && trap x DEBUG && cd ..",
+    "set -P && cd src && cd ..",
+    "shopt -s cdable_vars && cd src && cd ..",
+    "alias up=cd && cd src/deep && up x && cd ..",
+    "cd() { true; } && cd src && cd ..",
+    "function cd { true; }; cd src && cd ..",
+    "CDPATH=$X cd src && cd ..",
+    "CDPATH=$X && cd src && cd ..",
+    "export CDPATH=src/deep && cd src && cd ..",
+    "cd src/deep && CDPATH=../.. cd new && cd ../..",
+    "cd src/deep && Set-Location x && cd ..",
+    "cd src/deep && CD x && cd ..",
+  ],
+  "goes up again and again": [
+    "cd src/deep && until true && cd .. && false; do :; done",
+    "cd src/deep && while true && cd ..; do :; done",
+    "cd src && while cd ..; do :; done",
+    "cd src && until cd ..; do :; done",
+    "cd src && for i in 1 2 3; do cd ..; done",
+    "cd src && for i in 1 2 3\ndo\ncd ..\ndone",
+    "cd src && { cd ..; cd ..; }",
+    "up() { cd ..; } && cd src && up && up",
+  ],
+  "follows a link": [
+    "cd way-out",
+    "cd way-out && cat a",
+    "cd src && cd out",
+    "cd src && cat out/a",
+    "cd way-out && cd ..",
+    "cd lent && cd ..",
+    "cd lent/..",
+    "cat lent/../secret/a",
+    "cd src && cd ../lent && cd ..",
+  ],
+  "names a path from a folder that another program may not be in": [
+    "cd src && cat ../a",
+    "cd src/deep && env -C ../.. cat ../secret/a",
+    "cd src && cat $PWD/../../secret/a",
+  ],
+  "goes home": ["cd src && cd", "cd src && cd ~", "cd src && cd ~root"],
+};
+
+describe("a command that stays inside is allowed", () => {
+  for (const text of INSIDE) {
+    test(JSON.stringify(text), (t) => assert.equal(place(t).ask(text), ""));
+  }
+});
+
+for (const [what, texts] of Object.entries(OUTSIDE)) {
+  describe(`a command that ${what} is refused`, () => {
+    for (const text of texts) {
+      test(JSON.stringify(text), (t) => {
+        assert.match(place(t).ask(text), /outside of this job's folders/);
+      });
+    }
+  });
+}
+
+test("a file is held to where it really is: a link, and up from there", (t) => {
+  const { bounds, at } = place(t);
+  for (const file of ["lent/../secret/a", at("tree/lent/../secret/a")]) {
+    const raw = file.startsWith("/") ? `${at("tree")}/lent/../secret/a` : file;
+    for (const request of [
+      { kind: "read", path: raw },
+      { kind: "write", fileName: raw },
+    ]) {
+      assert.match(decided(request, bounds), /outside of this job's folders/, raw);
+    }
+  }
+});
