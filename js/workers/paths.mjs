@@ -9,20 +9,20 @@ export function isInside(file, folder) {
   return way === "" || (way !== ".." && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way));
 }
 
+const SEPARATOR = path.sep === "/" ? /\// : /[\\/]/;
+
 /**
  * Where the system finds a file: behind a link, .. is the folder above the link's target.
  * @param {string} folder absolute @param {string} file @param {(file: string) => string} resolve links
  */
 export function reallyAt(folder, file, resolve) {
-  if (!/(^|[\\/])\.\.([\\/]|$)/.test(file)) return path.resolve(folder, file);
   const { root } = path.parse(file);
-  return file
-    .slice(root.length)
-    .split(/[\\/]/)
-    .reduce(
-      (at, part) => (part === ".." ? path.dirname(resolve(at)) : path.resolve(at, part)),
-      root === "" ? folder : path.resolve(folder, root),
-    );
+  const parts = file.slice(root.length).split(SEPARATOR);
+  if (!parts.includes("..")) return path.resolve(folder, file);
+  return parts.reduce(
+    (at, part) => (part === ".." ? path.dirname(resolve(at)) : path.resolve(at, part)),
+    path.resolve(folder, root),
+  );
 }
 
 const MOST_LINKS = 40;

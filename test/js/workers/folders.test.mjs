@@ -46,6 +46,7 @@ const INSIDE = [
   'cd "src" && git commit -m "fix (x); y" && cd ..',
   "cd src && cd -",
   "(cd src && make)",
+  "grep '\\\\../x' src/a",
   "cd $DIR && make",
   "for d in src new; do make -C $d; done && cd src && ls",
 ];
