@@ -1,11 +1,12 @@
 // A plan, or a log, followed to its end: a line for each change.
 
-import { inLine } from "../../base/visible.mjs";
+import { inLine, visible } from "../../base/visible.mjs";
 import { bad, faint } from "../../views/output.mjs";
+import { cut } from "../../views/table.mjs";
 import { clock } from "../../views/wording.mjs";
 import { EXIT, Failure } from "../failure.mjs";
 import { pause } from "../interruption.mjs";
-import { notesOf, pauseOf, signOf, stateOf, statusOf } from "./look.mjs";
+import { notesOf, pauseOf, signOf, stateOf, statusOf, widthOf } from "./look.mjs";
 
 /** @typedef {import("../../views/output.mjs").Output} Output */
 /** @typedef {import("./asking.mjs").Ask} Ask */
@@ -108,7 +109,10 @@ export async function tellFailures(ask, output, { planId, nodes }) {
     const lines = text.split(/\r?\n/).filter((/** @type {string} */ line) => line.trim() !== "");
     if (lines.length === 0) continue;
     output.say(`${inLine(id)} printed last:`);
-    output.sayAll(lines.slice(-LAST_LINES).join("\n"), "  ");
+    for (const line of lines.slice(-LAST_LINES)) {
+      const shown = visible(line.replaceAll("\t", "    "));
+      output.say("  ", cut(shown, widthOf(output) - 2));
+    }
     output.say("  ", faint(`all of it: copilot-tap plan logs ${planId}/${id}`));
   }
 }

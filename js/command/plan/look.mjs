@@ -22,6 +22,12 @@ const STATUSES = {
   partial: { sign: "✖", paint: warning },
 };
 
+/** Of a line, also where it goes into a file. */
+const MOST_WIDTH = 160;
+
+/** @param {import("../../views/output.mjs").Output} output @returns {number} of its lines */
+export const widthOf = ({ width }) => Math.min(width, MOST_WIDTH);
+
 /** @param {string} status */
 const lookOf = (status) => STATUSES[status] ?? STATUSES.pending;
 /** @param {string} status @returns {Part} */

@@ -5,12 +5,10 @@ import { bad, faint, good, strong, styled } from "../../views/output.mjs";
 import { table } from "../../views/table.mjs";
 import { clock, counted, duration } from "../../views/wording.mjs";
 import { graphLines } from "./graph.mjs";
-import { notesOf, signOf, stateOf, statusOf, usageText } from "./look.mjs";
+import { notesOf, signOf, stateOf, statusOf, usageText, widthOf } from "./look.mjs";
 
 /** @typedef {import("../../views/output.mjs").Output} Output */
 /** @typedef {import("./look.mjs").Plan} Plan */
-
-const WIDTH = 160;
 
 /** @param {Output} output @param {any[]} plans @param {number} [omitted] */
 export function showList(output, plans, omitted = 0) {
@@ -60,7 +58,7 @@ export function showPlan(output, plan) {
     if (changes) showChanges(output, label, changes);
   for (const note of notesOf(plan)) output.say(styled("yellow", note));
   output.say("");
-  for (const line of graphLines(nodes, Math.min(output.width, WIDTH))) output.say(...line);
+  for (const line of graphLines(nodes, widthOf(output))) output.say(...line);
 }
 
 /** @param {number} ms of a phase */
