@@ -8,12 +8,13 @@ import { EXIT, Failure, usage } from "../failure.mjs";
 import { openStarted } from "../gateway.mjs";
 import { environmentOf, filesOf, runByAgent } from "../given.mjs";
 import { untilInterrupted } from "../interruption.mjs";
-import { askingFrom, cliFor, readPlan, referenceOf } from "../plan/asking.mjs";
+import { askingFrom, cliFor, referenceOf } from "../plan/asking.mjs";
 import { budgetOf, withOptions } from "../plan/budget.mjs";
 import { changeTeller, followLog, followPlan, followToEnd, showLog } from "../plan/follow.mjs";
 import { mermaidOf } from "../plan/graph.mjs";
 import { land } from "../plan/land.mjs";
 import { clean, imported, restore } from "../plan/leftovers.mjs";
+import { readPlan } from "../plan/plan-file.mjs";
 import { showDiff, showList, showNode, showPlan } from "../plan/show.mjs";
 import { requireYes } from "../plan/yes.mjs";
 

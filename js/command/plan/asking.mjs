@@ -1,8 +1,6 @@
 // Plans are asked for in the feature host, through the gateway.
 
 import fs from "node:fs";
-import path from "node:path";
-import { messageOf } from "../../base/errors.mjs";
 import { sleep } from "../../base/patience.mjs";
 import { Failure, usage } from "../failure.mjs";
 import { shown } from "./progress.mjs";
@@ -109,61 +107,6 @@ export function referenceOf(text, { node }) {
     throw usage("say which node: <id>/<node>", `copilot-tap plan show ${planId} lists its nodes`);
   }
   return { planId, nodeId };
-}
-
-const MB = 1024 * 1024;
-/** As native/plan/spec.h has it. */
-const MOST_PLAN = 16 * MB;
-/** The parser of YAML takes two seconds for 1 MB. */
-const MOST_YAML = 2 * MB;
-/** Of JSON that is read as YAML, which finds a name that is there twice. */
-const MOST_CHECKED = MB / 4;
-
-/** @param {string} file @returns {string} what is in it; @throws a text says why not */
-function readText(file) {
-  const stat = fs.statSync(file, { throwIfNoEntry: false });
-  if (!stat) throw new Error("there is no such file");
-  // Reading a pipe waits for somebody who writes.
-  if (!stat.isFile()) throw new Error("it is not a regular file");
-  if (stat.size > MOST_PLAN) throw new Error(`it is larger than ${MOST_PLAN / MB} MB`);
-  return fs.readFileSync(file, "utf8");
-}
-
-/** @param {string} text @returns {unknown} undefined: it is small, or not JSON */
-function parseLarge(text) {
-  if (text.length <= MOST_CHECKED) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (text.length <= MOST_YAML) return undefined;
-    const most = `and as YAML it may have ${MOST_YAML / MB} MB`;
-    throw new Error(`it is not JSON (${messageOf(error)}), ${most}`, { cause: error });
-  }
-}
-
-/** @param {string} text YAML or JSON @returns {Promise<unknown>} */
-async function parsePlan(text) {
-  const large = parseLarge(text);
-  if (large !== undefined) return large;
-  const { parseDocument } = await import("yaml");
-  const document = parseDocument(text, { prettyErrors: true });
-  if (document.errors.length > 0) throw new Error(document.errors[0].message.split("\n")[0]);
-  return document.toJS(); // throws where there are more aliases than it follows
-}
-
-/** @param {string} file YAML or JSON @returns {Promise<object>} */
-export async function readPlan(file) {
-  const invalid = (/** @type {string} */ why) =>
-    new Failure(`${path.resolve(file)}: ${why}`, { code: "INVALID_PLAN" });
-  /** @type {unknown} */
-  let plan;
-  try {
-    plan = await parsePlan(readText(file));
-  } catch (error) {
-    throw invalid(messageOf(error));
-  }
-  if (typeof plan === "object" && plan !== null && !Array.isArray(plan)) return plan;
-  throw invalid("expected a plan, an object with `name` and `nodes`");
 }
 
 /** @param {any} work */

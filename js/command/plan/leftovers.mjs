@@ -1,19 +1,17 @@
 // `copilot-tap plan restore`, `clean` and `import`.
 
-import fs from "node:fs";
 import path from "node:path";
 import { messageOf } from "../../base/errors.mjs";
-import { isDeeper, MOST_LEVELS } from "../../base/nesting.mjs";
 import { inLine } from "../../base/visible.mjs";
 import { faint } from "../../views/output.mjs";
 import { bytes, counted } from "../../views/wording.mjs";
-import { EXIT, Failure } from "../failure.mjs";
+import { EXIT } from "../failure.mjs";
 import { cliFor, referenceOf } from "./asking.mjs";
+import { readExport } from "./plan-file.mjs";
 import { requireYes } from "./yes.mjs";
 
 /** @typedef {import("../commands/plan.mjs").Asked} Asked */
 
-const MOST_FILE = 32 * 1024 * 1024;
 const KINDS = /** @type {Record<string, string>} */ ({
   unregistered: "git does not know it",
   forgotten: "no plan knows it",
@@ -87,25 +85,6 @@ function tellRemoval(output, { path: place, removed, message, kept, omitted = []
 }
 
 // ---- import ----------------------------------------------------------------------------------------
-
-/** @param {string} file @returns {Record<string, any>} */
-function readExport(file) {
-  const invalid = (/** @type {string} */ why) =>
-    new Failure(`${path.resolve(file)}: ${why}`, {
-      advice: "copilot-tap plan export writes such a file",
-      code: "INVALID_EXPORT",
-    });
-  try {
-    const { size } = fs.statSync(file);
-    if (size > MOST_FILE) throw new Error(`it has more than ${bytes(MOST_FILE)}`);
-    const value = JSON.parse(fs.readFileSync(file, "utf8"));
-    if (isDeeper(value, MOST_LEVELS)) throw new Error(`it has more than ${MOST_LEVELS} levels`);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
-  } catch (error) {
-    throw invalid(messageOf(error));
-  }
-  throw invalid("expected an object");
-}
 
 /** @param {Asked} asked */
 export async function imported({ target, output, ask }) {

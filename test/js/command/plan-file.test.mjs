@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { readPlan } from "../../../js/command/plan/asking.mjs";
+import { readExport, readPlan } from "../../../js/command/plan/plan-file.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 /** @param {import("node:test").TestContext} t @param {string} [text] of the file */
@@ -48,4 +48,27 @@ test("YAML is read, and a mistake in it has its place", async (t) => {
   await assert.rejects(readPlan(place(t, '{"name": "one",,}')), { code: "INVALID_PLAN" });
   await assert.rejects(readPlan(place(t, '{"name": "one", "name": "two"}')), { message: /unique/ });
   await assert.rejects(readPlan(place(t, "[]")), { message: /expected a plan/ });
+});
+
+test("a .json file that is not JSON is told so, and a mistake of YAML ends without a colon", async (t) => {
+  const json = (/** @type {string} */ text) => readPlan(place(t, text, "plan.json"));
+  await assert.rejects(json('{"name":"x",\n'), {
+    message: /plan\.json: it is not JSON: .* line 2,? column 1\b/,
+  });
+  await assert.rejects(json('{\n"name": [x}'), { message: /plan\.json: it is not JSON: .*x/ });
+  await assert.rejects(json('{"name": "one", "name": "two"}'), { message: /unique.*\d$/ });
+  assert.deepEqual(await json('\ufeff{"name":"x"}'), { name: "x" });
+  await assert.rejects(readPlan(place(t, "name: [one")), { message: /line 1, column \d+$/ });
+});
+
+test("an export that is not there, is no file or no JSON is refused in words", (t) => {
+  const file = place(t, '{"planId":', "export.json");
+  const code = "INVALID_EXPORT";
+  assert.throws(() => readExport(`${file}.gone`), {
+    code,
+    message: /gone: there is no such file$/,
+  });
+  assert.throws(() => readExport(path.dirname(file)), { code, message: /not a regular file$/ });
+  assert.throws(() => readExport(file), { code, message: /export\.json: it is not JSON: / });
+  assert.throws(() => readExport(place(t, "[]", "list.json")), { code, message: /an object$/ });
 });
