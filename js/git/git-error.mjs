@@ -3,10 +3,11 @@
 import { visible } from "../base/visible.mjs";
 
 const MOST_SAID = 600;
+const MOST_LOCK_LINES = 2;
 
 /**
- * Rows are tried in order. `advice`: what to do.
- * @type {{code: string, said: RegExp, advice: string}[]}
+ * Rows are tried in order. `advice`: what to do; `shown`: the part of what git said that matters.
+ * @type {{code: string, said: RegExp, advice: string, shown?: (said: string) => string}[]}
  */
 const CAUSES = [
   {
@@ -18,6 +19,7 @@ const CAUSES = [
     code: "LOCKED",
     said: /\.lock': File exists|could not lock config file|another git process seems to be running/i,
     advice: "If no git is at work in this repository, remove the lock file.",
+    shown: lockLines,
   },
   {
     code: "RACE",
@@ -77,6 +79,20 @@ export const lastSaid = (text) =>
       .slice(-MOST_SAID),
   );
 
+/** Git's own advice is long, and names no file. @param {string} said */
+function lockLines(said) {
+  const [before] = said.split("Another git process");
+  const lines = before.split("\n").filter((line) => /lock/.test(line));
+  return lines.slice(0, MOST_LOCK_LINES).join("\n") || said.split(/, e\.g\.|\n/)[0];
+}
+
+/** @param {string} said @returns {string} the file that is in the way; "": unknown */
+function lockFile(said) {
+  const [, file, locked] =
+    /'([^'\n]+\.lock)': File exists|lock config file (.+): File exists/.exec(said) ?? [];
+  return file ?? (locked ? `${locked}.lock` : "");
+}
+
 /** An operation that was refused or failed. `details` depend on the code. */
 export class GitError extends Error {
   /**
@@ -105,7 +121,11 @@ export function failureOf(words, { code, signal, stdout, stderr }) {
   const said = stderr.trim() === "" ? stdout : stderr;
   const cause = CAUSES.find((one) => one.said.test(said));
   const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
-  const advice = cause ? ` ${cause.advice}` : "";
-  const text = `git ${words.join(" ")} failed (${how}): ${lastSaid(said) || "it said nothing"}.${advice}`;
+  const file = cause?.code === "LOCKED" ? visible(lockFile(said)) : "";
+  const advice = cause
+    ? ` ${cause.advice.replace("the lock file", () => file || "the lock file")}`
+    : "";
+  const shown = lastSaid(cause?.shown?.(said) ?? said).replace(/\.$/, "");
+  const text = `git ${words.join(" ")} failed (${how}): ${shown || "it said nothing"}.${advice}`;
   return new GitError(cause?.code ?? "GIT_FAILED", text, { said, exitCode: code });
 }

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
+import { failureOf } from "../../../js/git/git-error.mjs";
 import { Git } from "../../../js/git/run-git.mjs";
 import { isAlive } from "../../support/processes.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
@@ -135,7 +136,10 @@ test("a lock of another git is waited for, and named if it stays", async (t) => 
   const lock = path.join(root, ".git", "config.lock");
   const set = () => repository.change(["config", "tap.test", "1"]);
   fs.writeFileSync(lock, "");
-  await assert.rejects(set(), { code: "LOCKED", message: /config.*remove the lock file/s });
+  await assert.rejects(set(), {
+    code: "LOCKED",
+    message: /config.* If no git is at work in this repository, remove \.git\/config\.lock\.$/,
+  });
   assert.equal(fs.existsSync(lock), true, "it is not ours to remove");
   const waiting = set();
   setTimeout(() => fs.rmSync(lock), 300);
@@ -162,3 +166,23 @@ test(
     }
   },
 );
+
+test("of what git says of a lock, the lines that matter are told, and which file to remove", () => {
+  const more =
+    "Another git process seems to be running in this repository, e.g.\nan editor opened by 'git commit'. Please make sure all processes\nare terminated then try again. If it still fails, a git process\nmay have crashed in this repository earlier:\nremove the file manually to continue.\n";
+  const file = "/r/.git/refs/heads/t.lock";
+  const message = (/** @type {string} */ stderr) =>
+    failureOf(["x"], { code: 128, signal: null, stdout: "", stderr }).message;
+  const advice = `If no git is at work in this repository, remove ${file}.`;
+  const how = "git x failed (exit code 128): ";
+  assert.equal(
+    message(`fatal: Unable to create '${file}': File exists.\n\n${more}`),
+    `${how}fatal: Unable to create '${file}': File exists. ${advice}`,
+  );
+  const ref = `fatal: cannot lock ref 'refs/heads/t': Unable to create '${file}': File exists.`;
+  assert.equal(message(`Updating 1..2\n${ref}\n\n${more}`), `${how}${ref} ${advice}`);
+  assert.equal(
+    message(more),
+    `${how}Another git process seems to be running in this repository. ${advice.replace(file, "the lock file")}`,
+  );
+});
