@@ -18,7 +18,9 @@ function isWithin(root, place) {
 /** @param {string} place @param {string} what */
 const realOf = (place, what) =>
   fs.realpath(place).catch((error) => {
-    throw new GitError("INVALID", `${what}: "${place}" is not there (${error.code}).`);
+    throw new GitError("INVALID", `${what}: "${place}" is not there (${error.code}).`, {
+      cause: error,
+    });
   });
 
 /**

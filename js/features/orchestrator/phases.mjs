@@ -2,12 +2,11 @@
 // again after a crash: it finds what it has done already. What it returns is the detail of the phase's end.
 
 import { inLine } from "../../base/visible.mjs";
+import { evidenceOf, ignoredText, noEvidenceText } from "./evidence.mjs";
 import { Again, PhaseFailed } from "./phase-ends.mjs";
 import { requireUnprotected } from "./protected.mjs";
 import { failedText, landAdvice, untestedText } from "./untested.mjs";
 
-const MOST_EVIDENCE = 32 * 1024;
-const MOST_SUMMARY = 4000;
 const TRIES = 5;
 /** It conflicted when it was to be checked: where it does no more, it is checked. */
 const NOTHING_TESTED = { tree: "", tip: "" };
@@ -174,38 +173,19 @@ export async function postchecks(run) {
 
 // ---- commit ----------------------------------------------------------------------------------------
 
-/** What an agent says it found: `{summary, findings}`. @param {NodeRun} run */
-async function evidenceOf(run) {
-  const file = `.orchestrator/evidence/${run.node.id}.json`;
-  const text = await run.git.readInside(run.worktree, file, MOST_EVIDENCE).catch(() => undefined);
-  if (text === undefined) return undefined;
-  try {
-    const { summary, findings } = JSON.parse(text);
-    if (typeof summary !== "string" || summary.trim() === "") return undefined;
-    return {
-      summary: summary.slice(0, MOST_SUMMARY),
-      findings: Array.isArray(findings) ? findings : [],
-    };
-  } catch {
-    return undefined;
-  }
-}
-
 /** @param {NodeRun} run */
 export async function commit(run) {
   const { git, repository, node, plan, signal } = run;
   const { timeoutMs } = run.effect;
   await run.step({ committing: true }, { sync: true });
-  const evidence = await evidenceOf(run);
+  const { evidence, problem } = await evidenceOf(run);
   const message = `${node.name}\n\nPlan: ${plan.name}`;
   const env = run.environment();
   const made = await git.commitWork(repository, run.worktree, { message, env, timeoutMs, signal });
   if (made.changes.length === 0 && !node.expectsNoChanges && !evidence) {
-    throw new PhaseFailed(
-      "NO_EVIDENCE",
-      `There is no evidence of work: nothing was changed. Where that is right, set expectsNoChanges, or write .orchestrator/evidence/${node.id}.json with a summary.`,
-    );
+    throw new PhaseFailed("NO_EVIDENCE", noEvidenceText(node.id, problem));
   }
+  run.log(ignoredText(node.id, problem));
   if (made.commit === run.base()) await keepMerge(run, made.commit);
   const { insertions, deletions } = await git.linesBetween(repository, run.base(), made.commit);
   return {

@@ -1,0 +1,54 @@
+// What a node gives as evidence in place of changes, and what is said of evidence that cannot be used.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { noEvidenceText, readEvidence } from "../../../js/features/orchestrator/evidence.mjs";
+import { plansRig } from "./plans-rig.mjs";
+
+test("evidence is an object with a summary; else its problem is told", () => {
+  const summary = "looked";
+  assert.deepEqual(readEvidence('{"summary":"looked"}'), { evidence: { summary, findings: [] } });
+  const findings = ["a", { b: 1 }];
+  assert.deepEqual(readEvidence(JSON.stringify({ summary, findings })), {
+    evidence: { summary, findings },
+  });
+  assert.match(String(readEvidence("{nope").problem), /^it is not JSON \(.+\)$/);
+  assert.match(String(readEvidence("\u001b[2J").problem), /^it is not JSON \([^\u001b]+\)$/);
+  for (const text of ["null", "[]", "5", '"summary"']) {
+    assert.equal(readEvidence(text).problem, "it is not an object");
+  }
+  for (const text of ["{}", '{"summary":" "}', '{"summary":5}']) {
+    assert.equal(readEvidence(text).problem, "it has no text as `summary`");
+  }
+});
+
+test("a node without changes is told what to write, or what is wrong with what it wrote", () => {
+  assert.match(
+    noEvidenceText("a", ""),
+    /nothing was changed\. .*expectsNoChanges, or write \.orchestrator\/evidence\/a\.json with a summary/,
+  );
+  assert.match(
+    noEvidenceText("a", "it is not JSON (x)"),
+    /nothing was changed, and \.orchestrator\/evidence\/a\.json is there, but it is not JSON \(x\)\. /,
+  );
+});
+
+test("a file of evidence that cannot be used is named where the node fails, and where it does not", async (t) => {
+  const { create, ended, ask } = await plansRig(t);
+  const write = (/** @type {string} */ node, /** @type {string} */ text) =>
+    `mkdir -p .orchestrator/evidence; ${text} > .orchestrator/evidence/${node}.json`;
+  const planId = await create({
+    nodes: [
+      { id: "broken", work: write("broken", "echo '{nope'") },
+      { id: "long", work: write("long", "head -c 40000 /dev/zero") },
+      { id: "both", work: `echo x > x.txt; ${write("both", "echo '{}'")}` },
+    ],
+  });
+  const { nodes } = await ended(planId);
+  const errorOf = (/** @type {string} */ id) =>
+    nodes.find((/** @type {any} */ one) => one.id === id).error;
+  assert.match(errorOf("broken"), /evidence\/broken\.json is there, but it is not JSON/);
+  assert.match(errorOf("long"), /evidence\/long\.json is there, but .* more than 32 KB/);
+  const { text } = await ask("get_copilot_node_logs", { planId, nodeId: "both" });
+  assert.match(text, /both\.json is no evidence: it has no text as `summary`\n/);
+});
