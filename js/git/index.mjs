@@ -15,6 +15,7 @@ export { holdersOf } from "./holders.mjs";
 export { diffOfWork } from "./work-diff.mjs";
 export { expireKept, listKept } from "./kept.mjs";
 export { keepMade, missingCommits } from "./adopted.mjs";
+export { requireFreeName } from "./free-name.mjs";
 export { land } from "./landing.mjs";
 export { mergeCommits, probeAll } from "./merges.mjs";
 export { openRepository } from "./repository.mjs";

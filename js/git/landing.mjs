@@ -1,7 +1,9 @@
 // The target follows the result of its plan, by fast-forward. Where it is checked out, git moves it in that checkout,
 // if nothing is changed there; elsewhere the ref is moved.
 
+import { inQuotes, visible } from "../base/visible.mjs";
 import { stayIn, whereIs } from "./checkouts.mjs";
+import { takenBy, takenText } from "./free-name.mjs";
 import { GitError, isGitError } from "./git-error.mjs";
 import { isAncestor } from "./merges.mjs";
 import { checkBranch, checkCommit } from "./names.mjs";
@@ -14,8 +16,9 @@ const OVERWRITTEN = /would be overwritten|local changes|untracked working tree f
 
 /**
  * @typedef {object} Landing
- * @property {"landed" | "dirty" | "lost" | "moved" | "gone"} status dirty: it is checked out with changes; lost: it was
- *   moved meanwhile; moved: it has commits that the result does not have, so integrate first; gone: it was deleted
+ * @property {"landed" | "dirty" | "lost" | "moved" | "gone" | "taken"} status dirty: it is checked out with changes; lost: it was
+ *   moved meanwhile; moved: it has commits that the result does not have, so integrate first; gone: it was deleted; taken: another branch
+ *   is in its way
  * @property {string} [commit] landed: where the target is
  * @property {boolean} [again] landed: it was there before
  * @property {string} [path] of the checkout
@@ -61,6 +64,8 @@ export async function land(repository, { plan, target, create = false, expect, s
   }
   if (at === undefined) {
     if (!create) return gone(plan, target);
+    const other = await takenBy(repository, target);
+    if (other !== undefined) return taken(plan, target, other);
   } else {
     if (await isAncestor(repository, result, at))
       return { status: "landed", commit: at, again: true };
@@ -81,6 +86,12 @@ export async function land(repository, { plan, target, create = false, expect, s
 const gone = (plan, target) => ({
   status: "gone",
   message: `The branch "${target}" was deleted. Make it again and retry the node, or merge ${resultRef(plan)} by hand.`,
+});
+
+/** @param {string} plan @param {string} target @param {string} other @returns {Landing} */
+const taken = (plan, target, other) => ({
+  status: "taken",
+  message: `${takenText(target, other)} Rename or delete ${inQuotes(visible(other))}, and retry the node, or merge ${resultRef(plan)} by hand.`,
 });
 
 /** @param {string} target @returns {Landing} */

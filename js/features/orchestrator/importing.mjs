@@ -97,9 +97,11 @@ export async function importPlan(plans, given, asker) {
   const collected = new Collected();
   await collected.take("", () => git.checkBrought(source));
   if (!isOver) {
-    await collected.take("source.targetBranch", () =>
-      plans.making.requireUnprotected(git, repository, source.targetBranch),
-    );
+    await collected.take("source.targetBranch", async () => {
+      const { targetBranch: target } = source;
+      await plans.making.requireUnprotected(git, repository, target);
+      if (typeof target === "string") await git.requireFreeName(repository, target);
+    });
   }
   const made = madeIn(entries);
   const all = [facts.baseCommit, ...made.map(({ commit }) => commit)];

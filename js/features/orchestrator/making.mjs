@@ -123,7 +123,9 @@ export class Making {
     const named = typeof baseBranch === "string" ? baseBranch : undefined;
     const tip = await collected.take("targetBranch", async () => {
       await this.requireUnprotected(git, repository, target);
-      return target === undefined ? undefined : git.branchTip(repository, target);
+      if (target === undefined) return undefined;
+      await git.requireFreeName(repository, target);
+      return git.branchTip(repository, target);
     });
     const usable = await collected.take("", () => git.checkUsable(repository));
     if (!valid && fetch === true) return { usable, target, tip }; // nothing is fetched in vain

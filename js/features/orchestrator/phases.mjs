@@ -236,6 +236,7 @@ async function landNow(run, asked) {
       return { unlanded, result: expect, changes };
     }
     if (landed.status === "gone") throw new PhaseFailed("TARGET_GONE", String(landed.message));
+    if (landed.status === "taken") throw new PhaseFailed("NAME_TAKEN", String(landed.message));
     if (landed.status === "moved" && taken.waits) {
       const text = untestedText(plan.id, target);
       return { unlanded: { code: "MOVED", message: text, files: [] }, result: expect, changes };

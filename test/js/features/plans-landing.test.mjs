@@ -61,6 +61,17 @@ test("without checks it lands on what the target has become, as one commit", asy
   assert.equal(run(made.root, "rev-list", "--count", `${made.first}..${TARGET}`), "2");
 });
 
+test("a branch that is in the way of the target fails the node, with what to do", async (t) => {
+  const made = await makeLeaf(t, { postchecks: false });
+  made.leaf.plan.facts.createsTarget = true;
+  Object.assign(made.landing, { target: "late/x" });
+  run(made.root, "branch", "late");
+  const message = /branch "late": .* Rename or delete "late", and retry the node/;
+  await assert.rejects(mergeRi(made.leaf), { code: "NAME_TAKEN", message });
+  run(made.root, "branch", "-D", "late");
+  assert.match(String((await mergeRi(made.leaf)).landed), /^[0-9a-f]{40}$/);
+});
+
 test("a leaf that does not land for another reason is not landed with the next one", async (t) => {
   const before = () => {
     throw new PhaseFailed("LOCKED", "a lock");
