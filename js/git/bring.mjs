@@ -65,6 +65,25 @@ export function checkBrought(what) {
 }
 
 /**
+ * @param {string} root of a checkout @param {{copy?: string[], link?: string[]}} what paths below it, checked
+ * @returns {Promise<{copy: string[], link: string[]}>} those that are not there
+ */
+export async function missingBrought(root, { copy: copied = [], link: linked = [] }) {
+  const missing = async (/** @type {string[]} */ names) => {
+    const there = await Promise.all(
+      names.map((name) =>
+        fs.stat(path.join(root, name)).then(
+          () => true,
+          () => false,
+        ),
+      ),
+    );
+    return names.filter((_, at) => !there[at]);
+  };
+  return { copy: await missing(copied), link: await missing(linked) };
+}
+
+/**
  * Whatever is in the way is left as it is. What was brought is no part of commits, snapshots and cleaning.
  * @param {string} root of the user's checkout, without links
  * @param {{path: string, admin: string}} worktree

@@ -2,7 +2,7 @@
 
 export { attemptRef, commitsOf, keepAttempt, resultRef } from "./refs.mjs";
 export { bringBack } from "./restored.mjs";
-export { bring, checkBrought } from "./bring.mjs";
+export { bring, checkBrought, missingBrought } from "./bring.mjs";
 export { candidate, integrate, landedOf, resultOf, squashOf } from "./integration.mjs";
 export { takeBack, takeOut } from "./integration.mjs";
 export { changedBetween, lookAtCheckout } from "./checkouts.mjs";

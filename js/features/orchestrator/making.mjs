@@ -3,6 +3,7 @@
 import { bySessionUse } from "../../base/inspection.mjs";
 import { WorkConsent } from "../../base/work-consent.mjs";
 import { Collected, folderMistakes, refusedVariables, toolMistakes, worksOf } from "./mistakes.mjs";
+import { missingNotes, uncommittedNotes } from "./notes.mjs";
 import { PlanError } from "./plan-error.mjs";
 import { requireUnprotected } from "./protected.mjs";
 import { budgetQuestion, questionOf } from "./question.mjs";
@@ -85,13 +86,11 @@ export class Making {
     if (!valid || found.length > 0 || !repository || !seen?.base || !seen.usable) return { found };
     const { base, target, tip } = seen;
     const { changed } = seen.usable;
-    const uncommitted =
-      changed.length === 0
-        ? []
-        : [
-            `your checkout has ${changed.length} uncommitted ${changed.length === 1 ? "change" : "changes"} (${changed.slice(0, 5).join(", ")}${changed.length > 5 ? ", …" : ""}); no worktree of the plan has them`,
-          ];
-    const notes = [...uncommitted, ...samePathNotes(given.nodes)];
+    const notes = [
+      ...uncommittedNotes(changed),
+      ...missingNotes(await git.missingBrought(repository.root, given)),
+      ...samePathNotes(given.nodes),
+    ];
     const { worktrees, copy, link, setup, gitignore } = await this.#services.settings.plans();
     const facts = {
       ...{ repo: repository.root, cwd: asker.cwd, session: asker.id, baseBranch: base.name },
