@@ -58,7 +58,7 @@ export const stays = (code, message, rest) => ({ removed: false, code, message, 
 /** @param {string} place @param {import("./holders.mjs").Holder[]} holders */
 export function heldBy(place, holders) {
   const names = holders.map(({ pid, name }) => `${pid} (${name})`).join(", ");
-  const text = `"${place}" stays: process ${names} works in it. End it and try again.`;
+  const text = `"${place}" stays: process ${names} works in it. End it first.`;
   return stays("HELD", text, { holders });
 }
 

@@ -132,8 +132,10 @@ async function remove({ given, target, output, ask }) {
   const answer = await ask({ do: "delete_copilot_plan", args: { planId } });
   output.result(answer, () => {
     output.say(`plan ${planId} is deleted`);
-    for (const why of answer.stay) output.say(`its worktree stays: ${why}`);
+    for (const why of answer.stay) output.say(why);
+    if (answer.next) output.say(answer.next);
   });
+  if (answer.stay.length > 0) process.exitCode = EXIT.notDone;
 }
 
 /** @param {Asked} asked */

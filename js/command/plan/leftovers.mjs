@@ -61,7 +61,12 @@ export async function clean({ given, output, ask }) {
   const cleaned = [];
   for (const { path: place, name } of orphans) {
     const removal = await ask({ do: "clean", folder: place }).catch((error) => ({
-      ...{ path: place, removed: false, code: error.code, message: messageOf(error) },
+      ...{
+        path: place,
+        removed: false,
+        code: error.code,
+        message: `"${place}" stays: ${messageOf(error)}`,
+      },
     }));
     cleaned.push({ name, ...removal });
     tellRemoval(output, cleaned.at(-1));
@@ -77,7 +82,7 @@ export async function clean({ given, output, ask }) {
 /** @param {Asked["output"]} output @param {any} removal */
 function tellRemoval(output, { path: place, removed, message, kept, omitted = [] }) {
   if (output.json) return;
-  if (!removed) return output.say(`stays: ${message}`);
+  if (!removed) return output.say(message);
   const [, node] = /^refs\/tap\/kept\/orphans\/(.+)$/.exec(kept?.ref ?? "") ?? [];
   const back = node ? `; copilot-tap plan restore orphans/${node} brings it back` : "";
   output.say(`removed: ${place}${back}`);

@@ -55,8 +55,10 @@ async function typed(plans, args, session) {
       : `tap: the checks of ${checks.map(inLine).join(", ")} run on what would land; then it lands. /tap-plan show ${planId} shows it`;
   }
   if (!WORDS[word]) return `tap: expected ${USAGE}`;
-  await serve(plans, WORDS[word], { planId }, session);
-  return word === "delete" ? `tap: plan ${planId} is deleted` : shown(plans, planId);
+  const done = /** @type {any} */ (await serve(plans, WORDS[word], { planId }, session));
+  if (word !== "delete") return shown(plans, planId);
+  const { stay, next = [] } = done;
+  return [`tap: plan ${planId} is deleted`, ...stay.map(visible)].concat(next).join("\n");
 }
 
 /**

@@ -1,9 +1,16 @@
 // The worktrees of plans after their work: given back, removed, and what was in them landed.
 
 import { messageOf } from "../../base/errors.mjs";
+import { visible } from "../../base/visible.mjs";
 import { PlanError } from "./plan-error.mjs";
 
 /** @typedef {import("./plans.mjs").Plans} Plans */
+
+/** The plan cannot be deleted again. @param {number} count of worktrees that stay @param {string} root of the checkout */
+const cleanText = (count, root) => {
+  const them = count === 1 ? "it" : "them";
+  return `Then copilot-tap plan clean, in ${visible(root)}, keeps what is in ${them}, and removes ${them}.`;
+};
 
 export class Worktrees {
   #plans;
@@ -145,6 +152,6 @@ export class Worktrees {
     const unmarked = (/** @type {unknown} */ error) => this.#noteOf(planId, error);
     await plan.git.markDeleted(plan.repository, planId).catch(unmarked);
     await this.#plans.forget(planId);
-    return { stay };
+    return { stay, ...(stay.length > 0 && { next: cleanText(stay.length, plan.repository.root) }) };
   }
 }

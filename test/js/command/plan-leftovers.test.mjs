@@ -79,7 +79,10 @@ test(
     assert.equal(cleaned.code, 1);
     assert.match(
       cleaned.out,
-      new RegExp(`^stays: .*held" stays: process ${holder.pid} \\(sleep\\)`, "m"),
+      new RegExp(
+        `^"[^"]*held" stays: process ${holder.pid} \\(sleep\\) works in it\\. End it first\\.$`,
+        "m",
+      ),
     );
     assert.match(
       cleaned.out,
@@ -93,6 +96,29 @@ test(
     open();
   },
 );
+
+test("delete names what stays, and the command that helps, and ends with 1", linux, async (t) => {
+  const { repo, plan, file, at } = await setUp(t);
+  const id = idIn((await plan("run", file({ name: "x", nodes: [FAILS] }))).out);
+  const folder = path.join(repo, ".worktrees", `${id}-bad-1`);
+  const holder = spawn("sleep", ["600"], { cwd: folder, stdio: "ignore" });
+  t.after(() => holder.kill("SIGKILL"));
+  const { code, out } = await plan("delete", id, "--yes");
+  assert.equal(code, 1, out);
+  assert.equal(
+    out,
+    [
+      `plan ${id} is deleted`,
+      `"${folder}" stays: process ${holder.pid} (sleep) works in it. End it first.`,
+      `Then copilot-tap plan clean, in ${repo}, keeps what is in it, and removes it.`,
+      "",
+    ].join("\n"),
+  );
+  holder.kill("SIGKILL");
+  await new Promise((resolve) => holder.on("exit", resolve));
+  const cleaned = await tap(["plan", "clean", "--yes"], at);
+  assert.deepEqual([cleaned.code, fs.existsSync(folder)], [0, false], cleaned.out);
+});
 
 test("what takes long is waited for, and a terminal says so", async (t) => {
   const { repo, git, plan, file, at } = await setUp(t);
