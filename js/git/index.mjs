@@ -13,6 +13,7 @@ export { diffBetween, linesBetween } from "./changes.mjs";
 export { cleanOrphan, searchOrphans, worktreeUse } from "./orphan-search.mjs";
 export { holdersOf } from "./holders.mjs";
 export { diffOfWork } from "./work-diff.mjs";
+export { keepLeft } from "./left-commits.mjs";
 export { expireKept, listKept } from "./kept.mjs";
 export { keepMade, missingCommits } from "./adopted.mjs";
 export { requireFreeName } from "./free-name.mjs";

@@ -5,17 +5,15 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import { allBut, statusOf } from "./checkouts.mjs";
 import { GitError } from "./git-error.mjs";
+import { headLog } from "./head-log.mjs";
 import { isCommit } from "./names.mjs";
 import { broughtTo, headFile, inside } from "./ownership.mjs";
 import { keepTree } from "./kept.mjs";
-import { readRegular } from "./regular-file.mjs";
 import { beyondSetup } from "./setup.mjs";
 
 /** Of ignored files: what is built or installed again is larger. */
 const MOST_IGNORED_BYTES = 16 * 1024 * 1024;
 const MOST_IGNORED_FILES = 2000;
-const MOST_LOG = 64 * 1024 * 1024;
-const MOST_LOGGED = 500;
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
 /** @typedef {{path: string, admin: string, plan: string, node: string, commit?: string}} Place commit: where it started */
@@ -49,9 +47,8 @@ const ALL_REFS = ["--branches", "--tags", "--remotes", "--glob=refs/stash", "--g
  * @returns {Promise<string[]>}
  */
 async function lostCommits(repository, admin, head, known) {
-  const log = await readRegular(path.join(admin, "logs", "HEAD"), MOST_LOG).catch(() => "");
-  const logged = log.split("\n").flatMap((line) => line.split(" ")[1] ?? []);
-  const all = new Set([...logged.slice(-MOST_LOGGED), head]);
+  const logged = (await headLog(admin)).map(({ commit }) => commit);
+  const all = new Set([...logged, head]);
   const unknown = [...all].filter((one) => isCommit(one) && !/^0+$/.test(one) && !known.has(one));
   if (unknown.length === 0) return [];
   const args = ["rev-list", "--ignore-missing", "--stdin", "--not", ...ALL_REFS];

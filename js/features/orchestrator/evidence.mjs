@@ -1,12 +1,14 @@
 // What a node has found, in place of changes or beside them: a file of JSON, `{summary, findings}`.
 
 import { messageOf } from "../../base/errors.mjs";
-import { visible } from "../../base/visible.mjs";
+import { inLine, visible } from "../../base/visible.mjs";
 
 const MOST_BYTES = 32 * 1024;
 const MOST_SUMMARY = 4000;
+const MOST_NAMED = 5;
 
 /** @typedef {import("./node-run.mjs").NodeRun} NodeRun */
+/** @typedef {import("../../git/left-commits.mjs").Left} Left */
 /** @typedef {{summary: string, findings: unknown[]}} Evidence */
 /** problem: why what is there is none; "": nothing is there @typedef {{evidence?: Evidence, problem?: string}} Found */
 
@@ -33,10 +35,26 @@ export function readEvidence(text) {
   return { evidence: { summary: summary.slice(0, MOST_SUMMARY), findings: all } };
 }
 
-/** @param {string} node its id @param {string} problem of its evidence; "": it has none */
-export function noEvidenceText(node, problem) {
+/** @param {Left} left @returns {string} what it has made and does not count, and where it is */
+export function leftText({ commits, branches, ref }) {
+  const some = commits.slice(-MOST_NAMED).map((one) => one.slice(0, 10));
+  const names = branches.slice(0, MOST_NAMED).map((one) => visible(inLine(one)));
+  const more = commits.length > MOST_NAMED ? "…, " : "";
+  const made = `${commits.length === 1 ? "the commit" : `${commits.length} commits`} (${more}${some.join(", ")})`;
+  const where = names.length > 0 ? `on the branch ${names.join(", ")}` : "on no branch";
+  return `it made ${made} ${where} and then checked out another one; ${ref} keeps that`;
+}
+
+/**
+ * @param {string} node its id @param {string} problem of its evidence; "": it has none
+ * @param {Left} [left] commits that it has made and left
+ */
+export function noEvidenceText(node, problem, left) {
   const head = "There is no evidence of work: nothing was changed";
   const file = fileOf(node);
+  if (left) {
+    return `${head} where the work ended, but ${leftText(left)}. Let the work end on its last commit, or merge that there.`;
+  }
   if (problem === "") {
     return `${head}. Where that is right, set expectsNoChanges, or write ${file} with a summary.`;
   }
@@ -58,6 +76,9 @@ export async function evidenceOf({ git, worktree, node }) {
   }
 }
 
-/** For the log of a node that has changed something. @param {string} node @param {string} problem */
-export const ignoredText = (node, problem) =>
-  problem === "" ? "" : `${fileOf(node)} is no evidence: ${problem}`;
+/** For the log of a node that has succeeded nevertheless. @param {string} node @param {string} problem @param {Left} [left] */
+export const ignoredText = (node, problem, left) =>
+  [
+    ...(problem === "" ? [] : [`${fileOf(node)} is no evidence: ${problem}`]),
+    ...(left ? [`not in its commit: ${leftText(left)}`] : []),
+  ].join("\n");

@@ -182,10 +182,11 @@ export async function commit(run) {
   const message = `${node.name}\n\nPlan: ${plan.name}`;
   const env = run.environment();
   const made = await git.commitWork(repository, run.worktree, { message, env, timeoutMs, signal });
+  const left = await git.keepLeft(repository, run.worktree, made.commit);
   if (made.changes.length === 0 && !node.expectsNoChanges && !evidence) {
-    throw new PhaseFailed("NO_EVIDENCE", noEvidenceText(node.id, problem));
+    throw new PhaseFailed("NO_EVIDENCE", noEvidenceText(node.id, problem, left));
   }
-  run.log(ignoredText(node.id, problem));
+  run.log(ignoredText(node.id, problem, left));
   if (made.commit === run.base()) await keepMerge(run, made.commit);
   const { insertions, deletions } = await git.linesBetween(repository, run.base(), made.commit);
   return {

@@ -2,7 +2,11 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { noEvidenceText, readEvidence } from "../../../js/features/orchestrator/evidence.mjs";
+import {
+  leftText,
+  noEvidenceText,
+  readEvidence,
+} from "../../../js/features/orchestrator/evidence.mjs";
 import { plansRig } from "./plans-rig.mjs";
 
 test("evidence is an object with a summary; else its problem is told", () => {
@@ -31,6 +35,44 @@ test("a node without changes is told what to write, or what is wrong with what i
     noEvidenceText("a", "it is not JSON (x)"),
     /nothing was changed, and \.orchestrator\/evidence\/a\.json is there, but it is not JSON \(x\)\. /,
   );
+});
+
+test("commits that were left are named with their branch, and what to do", () => {
+  const left = { commits: ["a".repeat(40), "b".repeat(40)], branches: ["mybr"], ref: "refs/tap/x" };
+  assert.match(
+    noEvidenceText("a", "", left),
+    /2 commits \(a{10}, b{10}\) on the branch mybr and then .*; refs\/tap\/x keeps that\. Let the work end on its last commit, or merge that there\.$/,
+  );
+  const many = { ...left, commits: Array.from({ length: 9 }, () => "c".repeat(40)), branches: [] };
+  assert.match(leftText(many), /9 commits \(…, (c{10}, ){4}c{10}\) on no branch/);
+  assert.match(leftText({ ...left, branches: ["a b"] }), /branch "a b"/);
+});
+
+test("a node that leaves its commits on another branch fails with their names, and they are kept", async (t) => {
+  const { create, ended, git, ask } = await plansRig(t);
+  const commits = (/** @type {string} */ name) =>
+    `git checkout -qb ${name}; echo o > ${name}.txt; git add .; git commit -qm own`;
+  const planId = await create({
+    nodes: [
+      { id: "gone", work: `${commits("mybr")}; git checkout -q --detach main` },
+      { id: "some", work: `${commits("other")}; git checkout -q --detach main; echo x > x.txt` },
+      { id: "stays", work: commits("third") },
+    ],
+  });
+  const { nodes } = await ended(planId);
+  const [gone, ...rest] = nodes.toSorted((/** @type {any} */ a, /** @type {any} */ b) =>
+    a.id < b.id ? -1 : 1,
+  );
+  const made = git("rev-parse", "mybr");
+  assert.match(gone.error, new RegExp(`the commit \\(${made.slice(0, 10)}\\) on the branch mybr`));
+  assert.equal(git("rev-parse", `refs/tap/kept/${planId}/gone^@`), made);
+  assert.deepEqual(
+    rest.map((/** @type {any} */ one) => one.status),
+    ["succeeded", "succeeded"],
+  );
+  const { text } = await ask("get_copilot_node_logs", { planId, nodeId: "some" });
+  assert.match(text, /not in its commit: it made the commit \(\w{10}\) on the branch other/);
+  assert.equal(git("show", `refs/tap/${planId}/stays/1:third.txt`), "o");
 });
 
 test("a file of evidence that cannot be used is named where the node fails, and where it does not", async (t) => {
