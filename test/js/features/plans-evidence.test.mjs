@@ -17,7 +17,7 @@ test("evidence is an object with a summary; else its problem is told", () => {
     evidence: { summary, findings },
   });
   assert.match(String(readEvidence("{nope").problem), /^it is not JSON \(.+\)$/);
-  assert.match(String(readEvidence("\u001b[2J").problem), /^it is not JSON \([^\u001b]+\)$/);
+  assert.doesNotMatch(String(readEvidence("\u001b[2J").problem), /\p{Cc}/u);
   for (const text of ["null", "[]", "5", '"summary"']) {
     assert.equal(readEvidence(text).problem, "it is not an object");
   }
