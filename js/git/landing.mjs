@@ -17,8 +17,8 @@ const OVERWRITTEN = /would be overwritten|local changes|untracked working tree f
 /**
  * @typedef {object} Landing
  * @property {"landed" | "dirty" | "lost" | "moved" | "gone" | "taken"} status dirty: it is checked out with changes;
- *   lost: it was moved meanwhile; moved: it has commits that the result does not have, so integrate first; gone: it was deleted; taken: another branch
- *   is in its way
+ *   lost: it was moved meanwhile; moved: it has commits that the result does not have, so integrate first; gone: it was
+ *   deleted; taken: another branch is in its way
  * @property {string} [commit] landed: where the target is
  * @property {boolean} [again] landed: it was there before
  * @property {string} [path] of the checkout
