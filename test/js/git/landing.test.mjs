@@ -211,7 +211,10 @@ test("a target in a worktree that is away for a while is not moved beneath it", 
   await integrate(repository, asked(leaf(20, "two")));
   const waits = await land(repository, { plan: "p", target: "feature" });
   assert.equal(waits.status, "dirty");
-  assert.match(String(waits.message), /whose folder or \.git is gone\. Bring it back, or remove it/);
+  assert.match(
+    String(waits.message),
+    /whose folder or \.git is gone\. Bring it back, or remove it/,
+  );
   fs.renameSync(`${place}-away`, place);
   assert.equal(git(place, "status", "--porcelain"), "");
   assert.equal((await land(repository, { plan: "p", target: "feature" })).status, "landed");
