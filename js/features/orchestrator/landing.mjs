@@ -7,6 +7,9 @@ const TRIES = 5;
 /** @typedef {import("./plans.mjs").Plans} Plans */
 /** @typedef {import("./plan-folder.mjs").OpenPlan} OpenPlan */
 
+/** As where a node lands. @param {string} status */
+const codeOf = (status) => (status === "taken" ? "NAME_TAKEN" : status.toUpperCase());
+
 /** @param {OpenPlan} plan @param {string} result that the engine has said may land */
 async function landNow(plan, result) {
   const { id, git, repository, facts, head } = plan;
@@ -49,7 +52,7 @@ export async function land(plans, planId) {
     }
     const isRace = landed.status === "moved" || landed.status === "lost";
     if (!isRace || left === 1) {
-      throw new PlanError(landed.status.toUpperCase(), String(landed.message));
+      throw new PlanError(codeOf(landed.status), String(landed.message));
     }
   }
 }
