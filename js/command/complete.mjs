@@ -5,6 +5,7 @@
 // it.
 
 import path from "node:path";
+import { afterRunning } from "../base/patience.mjs";
 import { visible } from "../base/visible.mjs";
 import { consentFile, list } from "../projects/consent.mjs";
 import { commandsFor } from "./commands/index.mjs";
@@ -211,6 +212,17 @@ async function offerFor(words, current) {
   return others.length > 0 ? none : offerOf(command, words, current);
 }
 
+/** Nothing where nobody answers soon, or there is no gateway. @param {Promise<Candidate[]>} asked @returns {Promise<Candidate[]>} */
+function inTime(asked) {
+  return new Promise((resolve) => {
+    const stop = afterRunning(PATIENCE_MS, () => resolve([]));
+    asked
+      .catch(() => [])
+      .then(resolve)
+      .finally(stop);
+  });
+}
+
 /** @param {Command} command @param {string[]} words @param {string} current @returns {Promise<Offer>} */
 async function offerOf(command, words, current) {
   const { options, positionals } = shapeOf(command);
@@ -225,7 +237,8 @@ async function offerOf(command, words, current) {
   if (choices) return { files: false, candidates: asCandidates(/** @type {any} */ (choices)) };
   const key = `${name} ${expected}`;
   const files = FILES.includes(`${name} ${plain[1]} ${expected}`);
-  const candidates = Object.hasOwn(SOURCES, key) && !files ? await SOURCES[key]({ home }) : [];
+  const candidates =
+    Object.hasOwn(SOURCES, key) && !files ? await inTime(SOURCES[key]({ home })) : [];
   return { files: files || waiting === "home" || FILES.includes(key), candidates };
 }
 
@@ -235,12 +248,9 @@ async function offerOf(command, words, current) {
  */
 export async function complete(words) {
   const current = unquoted(words.at(-1) ?? "");
-  const late = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
-  const offer = await Promise.race([
-    offerFor(words.slice(0, -1), current).catch(() => undefined), // no gateway, say
-    /** @type {Promise<undefined>} */ (late),
-  ]);
-  const { files, candidates } = offer ?? { files: false, candidates: [] };
+  const nothing = { files: false, candidates: [] };
+  const offer = offerFor(words.slice(0, -1), current).catch(() => nothing); // of words that mean nothing
+  const { files, candidates } = await offer;
   const known = new Map(
     candidates
       .filter(({ value }) => value.startsWith(current) && visible(value) === value)
