@@ -80,9 +80,15 @@ const leftOf = (mark) =>
     }
   });
 
-/** Names of refs, without the plan's own. @param {string} repo @param {string} planId */
+/**
+ * Names of refs, the plan by one word. What a command had done that was cut off is kept besides.
+ * @param {string} repo @param {string} planId
+ */
 const refsOf = (repo, planId) =>
-  gitIn(repo)("for-each-ref", "--format=%(refname)").replaceAll(planId, "PLAN").split("\n");
+  gitIn(repo)("for-each-ref", "--format=%(refname)")
+    .replaceAll(planId, "PLAN")
+    .split("\n")
+    .filter((ref) => !ref.startsWith("refs/tap/kept/"));
 
 /** What git is to have in the end, and has in a run that nobody disturbs. @param {string} repo @param {string} planId */
 function resultOf(repo, planId) {
