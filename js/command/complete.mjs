@@ -212,7 +212,7 @@ async function offerFor(words, current) {
   return others.length > 0 ? none : offerOf(command, words, current);
 }
 
-/** Nothing where nobody answers soon, or there is no gateway. @param {Promise<Candidate[]>} asked @returns {Promise<Candidate[]>} */
+/** No candidates if there is no gateway, or if it does not answer soon. @param {Promise<Candidate[]>} asked @returns {Promise<Candidate[]>} */
 function inTime(asked) {
   return new Promise((resolve) => {
     const stop = afterRunning(PATIENCE_MS, () => resolve([]));

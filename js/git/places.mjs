@@ -54,8 +54,8 @@ const realFolder = (root, one) =>
   });
 
 /**
- * Folders that an agent may write in besides its worktree. The user's checkout is none, nor what it lies in. One that
- * is not there is refused: whoever makes it later says where a link of that name leads.
+ * Folders that an agent may write in besides its worktree. The user's checkout and the folders above it are refused. A
+ * folder that does not exist is refused, too: whoever makes it later could make it a link to anywhere.
  * @param {string} root of the checkout, without links @param {string[]} folders from the root, also outside
  * @returns {Promise<string[]>} absolute
  */

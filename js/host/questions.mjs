@@ -13,7 +13,7 @@ export class Questions {
 
   /**
    * @param {object} message @param {number} mostMs
-   * @param {AbortSignal} [left] who has asked is gone: the feature host hears of it, and answers all the same
+   * @param {AbortSignal} [left] aborted when the asker has gone: the feature host is told, and still answers
    * @returns {Promise<string>} rejected where nothing answers in time
    */
   ask(message, mostMs, left) {

@@ -116,7 +116,7 @@ class Engine {
                              const Moment& now, Batch& out);
   [[nodiscard]] Refused landed(std::string_view plan, std::string_view detail, const Moment& now,
                                Batch& out);
-  // A node was canceled, and has landed all the same. Of no effect where it was not.
+  // A node was canceled, but its work has landed. Does nothing if the node was not canceled.
   void landedLate(std::string_view plan, std::string_view node, std::string_view detail,
                   const Moment& now, Batch& out);
   // Forgets an ended plan. Nothing is written: replay() brings it back.

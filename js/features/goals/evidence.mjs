@@ -24,7 +24,7 @@ import { find, suppliedTo } from "./ledger.mjs";
  * @property {string} [reason] why it is not met, or what is doubtful
  */
 
-/** This feature: what it writes, and what the gateway records of it, is no evidence. */
+/** This feature. Its own records, and those of the gateway about it, do not count as evidence. */
 const OWN = "builtin:goals";
 /** Of a stream, that are looked at. */
 const MOST_ENTRIES = 200;

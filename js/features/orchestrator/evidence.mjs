@@ -10,7 +10,7 @@ const MOST_NAMED = 5;
 /** @typedef {import("./node-run.mjs").NodeRun} NodeRun */
 /** @typedef {import("../../git/left-commits.mjs").Left} Left */
 /** @typedef {{summary: string, findings: unknown[]}} Evidence */
-/** problem: why what is there is none; "": nothing is there @typedef {{evidence?: Evidence, problem?: string}} Found */
+/** problem: why the file cannot be used; "": there is no file @typedef {{evidence?: Evidence, problem?: string}} Found */
 
 /** @param {string} node */
 const fileOf = (node) => `.orchestrator/evidence/${node}.json`;
@@ -79,6 +79,6 @@ export async function evidenceOf({ git, worktree, node }) {
 /** For the log of a node that has succeeded nevertheless. @param {string} node @param {string} problem @param {Left} [left] */
 export const ignoredText = (node, problem, left) =>
   [
-    ...(problem === "" ? [] : [`${fileOf(node)} is no evidence: ${problem}`]),
+    ...(problem === "" ? [] : [`${fileOf(node)} cannot be used as evidence: ${problem}`]),
     ...(left ? [`not in its commit: ${leftText(left)}`] : []),
   ].join("\n");

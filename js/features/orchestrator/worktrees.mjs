@@ -99,7 +99,7 @@ export class Worktrees {
   retryOf(input) {
     const { planId, nodeId } = input;
     const { attempts, landsAgain } = this.#plans.view({ view: "node", planId, nodeId });
-    if (landsAgain) return input; // which makes a worktree where there is none
+    if (landsAgain) return input; // its phase makes a worktree if it needs one
     const { worktree } = Object.assign({}, ...(attempts.at(-1)?.steps ?? []));
     return worktree && !worktree.path ? { ...input, from: "start" } : input;
   }

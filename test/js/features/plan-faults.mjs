@@ -80,15 +80,16 @@ const leftOf = (mark) =>
     }
   });
 
-/**
- * Names of refs, the plan by one word. What a command had done that was cut off is kept besides.
- * @param {string} repo @param {string} planId
- */
+/** What a command had done that was cut off. */
+const CUT_OFF = /^refs\/tap\/kept\/\S+ .*: its work was interrupted$/;
+
+/** Names of refs, the plan by one word, without what only a disturbed run has. @param {string} repo @param {string} planId */
 const refsOf = (repo, planId) =>
-  gitIn(repo)("for-each-ref", "--format=%(refname)")
+  gitIn(repo)("for-each-ref", "--format=%(refname) %(contents:subject)")
     .replaceAll(planId, "PLAN")
     .split("\n")
-    .filter((ref) => !ref.startsWith("refs/tap/kept/"));
+    .filter((line) => !CUT_OFF.test(line))
+    .map((line) => line.split(" ")[0]);
 
 /** What git is to have in the end, and has in a run that nobody disturbs. @param {string} repo @param {string} planId */
 function resultOf(repo, planId) {

@@ -92,5 +92,5 @@ test("a file of evidence that cannot be used is named where the node fails, and 
   assert.match(errorOf("broken"), /evidence\/broken\.json is there, but it is not JSON/);
   assert.match(errorOf("long"), /evidence\/long\.json is there, but .* more than 32 KB/);
   const { text } = await ask("get_copilot_node_logs", { planId, nodeId: "both" });
-  assert.match(text, /both\.json is no evidence: it has no text as `summary`\n/);
+  assert.match(text, /both\.json cannot be used as evidence: it has no text as `summary`\n/);
 });
