@@ -51,21 +51,20 @@ function goalsOf({ program, words }, folder, { resolve }) {
 }
 
 /**
- * Not programs and what belongs to the system.
+ * Not programs and what belongs to the system. One after the other: who asks may have enough of them.
  * @param {string} text of the command @param {Segment[]} segments of it @param {Place} place
- * @returns {string[]}
+ * @returns {Generator<string, void, undefined>}
  */
-export function pathsOf(text, segments, place) {
+export function* pathsOf(text, segments, place) {
   const folders = shellFolders(text, segments, place.cwd, place.resolve);
-  const found = segments.flatMap((segment, at) => {
-    const isMove = segment.name === "cd";
+  for (const [at, segment] of segments.entries()) {
     // Another program may be told to be elsewhere: it is held to the first folder, too.
-    const from = isMove ? folders[at] : [...new Set([...folders[at], place.cwd])];
+    const isMove = segment.name === "cd";
+    const from = isMove ? folders[at] : new Set([...folders[at], place.cwd]);
     const texts = textsOf(segment);
-    return from.flatMap((folder) => [
-      ...texts.flatMap((word) => pathsIn(word, folder, place)),
-      ...goalsOf(segment, folder, place),
-    ]);
-  });
-  return [...new Set(found)];
+    for (const folder of from) {
+      for (const word of texts) yield* pathsIn(word, folder, place);
+      yield* goalsOf(segment, folder, place);
+    }
+  }
 }

@@ -21,6 +21,8 @@ import { hostOf, networkUse, segmentsOf } from "./shell-command.mjs";
  */
 
 const MOST_COMMAND = 64 * 1024;
+/** Each is looked up on disk, from each folder in which the shell may be. */
+const MOST_PATHS = 4096;
 
 /** @param {unknown} value */
 const named = (value) => inQuotes(visible(shortened(String(value), 300)));
@@ -102,9 +104,20 @@ function shellRefusal({ fullCommandText, possiblePaths = [], possibleUrls = [] }
   if (unnamed.length > 0 && !bounds.hosts.includes("*")) {
     return `tap: ${named(unnamed[0])} reaches the network without naming an allowed host.`;
   }
-  const own = pathsOf(text, segments, bounds);
   const theirs = possiblePaths.filter((/** @type {unknown} */ one) => /[\\/]/.test(String(one)));
-  return [...own, ...theirs].map((file) => pathRefusal(file, bounds)).find(Boolean) ?? "";
+  const outer = theirs.map((/** @type {unknown} */ file) => pathRefusal(file, bounds));
+  return pathsRefusal(pathsOf(text, segments, bounds), bounds) || (outer.find(Boolean) ?? "");
+}
+
+/** @param {Iterable<string>} paths @param {Bounds} bounds */
+function pathsRefusal(paths, bounds) {
+  let count = 0;
+  for (const file of paths) {
+    if (++count > MOST_PATHS) return "tap: the command names too many paths. Put it into a file.";
+    const refusal = pathRefusal(file, bounds);
+    if (refusal) return refusal;
+  }
+  return "";
 }
 
 /** @type {Record<string, (request: any, bounds: Bounds) => string>} */

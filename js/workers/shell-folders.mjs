@@ -42,6 +42,9 @@ const staysPut = ({ program, name, before, words }) =>
   !MOVERS.has(program.toLowerCase()) &&
   !words.some((word) => MOVES.test(word));
 
+/** So many folders are told apart. Each `cd` that may have failed can double them. */
+const MOST_FOLDERS = 64;
+
 class Walk {
   #resolve;
   #ever;
@@ -81,6 +84,13 @@ class Walk {
 
   /** @param {string} folder */
   #move(folder) {
+    if (this.#ever.size >= MOST_FOLDERS) {
+      // It may be anywhere: from the root, which is asked about first, each relative path leads out.
+      this.#ever = new Set([path.parse(path.resolve(folder)).root, ...this.#ever]);
+      this.#isLost = true;
+      this.#now = new Set(this.#ever);
+      return;
+    }
     // By its name, and by where it really is: shells differ in what .. is behind a link.
     const next = [...this.#now].flatMap((from) => {
       const named = path.resolve(from, folder);

@@ -185,6 +185,17 @@ for (const [what, texts] of Object.entries(OUTSIDE)) {
   });
 }
 
+test("many folders cost no more than some: where the shell may be anywhere, it may go nowhere", (t) => {
+  const { ask } = place(t);
+  const moves = Array.from({ length: 400 }, (_, at) => `cd d${at}`);
+  assert.match(ask(moves.join("; ")), /outside of this job's folders/);
+  assert.match(ask(`${moves.slice(0, 20).join("; ")}; cat d1/x`), /outside of this job's folders/);
+  assert.equal(ask(moves.slice(0, 40).join(" && ")), "");
+  const files = Array.from({ length: 2049 }, (_, at) => `a/${at}`);
+  assert.match(ask(`cat ${files.join(" ")}`), /too many paths\. Put it into a file\.$/);
+  assert.equal(ask(`cat ${files.slice(1).join(" ")}`), "");
+});
+
 test("a file is held to where it really is: a link, and up from there", (t) => {
   const { bounds, at } = place(t);
   for (const file of ["lent/../secret/a", at("tree/lent/../secret/a")]) {
