@@ -8,7 +8,6 @@ import { outcomeText } from "./news.mjs";
 import { attemptsOf, diffSince, diffSoFar, nodeView } from "./node-view.mjs";
 import { attemptOf, requireAttempt, requirePhase, wholeLog } from "./phase-logs.mjs";
 import { HANDLERS, serve } from "./tools.mjs";
-import { untilChanged } from "./waiting.mjs";
 
 const MOST_DIFF = 2 * 1024 * 1024;
 const MOST_LOG = 1024 * 1024;
@@ -67,11 +66,11 @@ async function show(plans, planId) {
 
 /**
  * Once something has happened since `seen`, or after a while, or when nobody waits for it any more.
- * @param {Plans} plans @param {any} asked @param {Asker} _asker @param {AbortSignal} left
+ * @param {Plans} plans @param {any} asked @param {Asker} _asker @param {AbortSignal} [left]
  */
 async function follow(plans, { planId, seen, waitMs = 0, lines }, _asker, left) {
-  if (plans.changes === seen) await untilChanged(plans, Math.min(waitMs, MOST_WAIT_MS), left);
-  left.throwIfAborted();
+  if (plans.changes === seen) await plans.waiting.change(Math.min(waitMs, MOST_WAIT_MS), left);
+  left?.throwIfAborted();
   const { changes } = plans;
   const { nodes } = plans.view({ view: "nodes", planId, most: MOST_NODES });
   if (lines) await addLines(plans, planId, nodes);
@@ -117,7 +116,7 @@ async function logs(plans, { planId, nodeId, phase, attempt, from, most }) {
 
 /**
  * @param {Plans} plans @param {{planId: string, nodeId?: string}} of without a node: of all that nothing depends on
- * @param {Asker} _asker @param {AbortSignal} left
+ * @param {Asker} _asker @param {AbortSignal} [left]
  */
 async function diff(plans, { planId, nodeId }, _asker, left) {
   const { facts } = plans.view({ view: "plan", planId });
@@ -129,7 +128,7 @@ async function diff(plans, { planId, nodeId }, _asker, left) {
   const diffs = [];
   let room = MOST_DIFF;
   for (const id of ids) {
-    left.throwIfAborted();
+    left?.throwIfAborted();
     const node = plans.view({ view: "node", planId, nodeId: id });
     const most = { mostBytes: Math.max(room, 1) };
     const found = nodeId
@@ -150,7 +149,7 @@ async function create(plans, { plan, as }, asker) {
 
 /**
  * By name, what is answered. What only looks ends with the one who has asked.
- * @type {Record<string, (plans: Plans, asked: any, asker: Asker, left: AbortSignal) => unknown>}
+ * @type {Record<string, (plans: Plans, asked: any, asker: Asker, left?: AbortSignal) => unknown>}
  */
 const ASKED = {
   validate: (plans, { plan }, asker) => plans.validate(plan, asker),
@@ -174,11 +173,8 @@ const ASKED = {
   restore: (plans, { of }, asker) => plans.leftovers.restore(of, asker),
 };
 
-/** For one who cannot leave. */
-const STAYS = new AbortController().signal;
-
 /** @param {Plans} plans @param {string} json @param {Asker} session @param {AbortSignal} [left] who has asked is gone */
-export async function asked(plans, json, session, left = STAYS) {
+export async function asked(plans, json, session, left) {
   const { do: what, cwd = session.cwd, path, cli, ...rest } = JSON.parse(json);
   const isCli = typeof cli?.cli === "string" && typeof cli.sdk === "string";
   const asker = {

@@ -15,6 +15,7 @@ import { Ends } from "./plan-ends.mjs";
 import { openPlan } from "./plan-folder.mjs";
 import { newId, newNonce } from "./plan-ids.mjs";
 import { Spans } from "./spans.mjs";
+import { Waiting } from "./waiting.mjs";
 import { Worktrees } from "./worktrees.mjs";
 
 const MOST_LINE = 200;
@@ -45,8 +46,7 @@ export class Plans {
   #running = new Map();
   /** The last line of each, by plan and node. @type {Map<string, string>} */
   #lines = new Map();
-  /** @type {Set<() => void>} */
-  #waiting = new Set();
+  waiting = new Waiting();
   /** @type {NodeJS.Timeout | undefined} */
   #timer;
   #trouble = "";
@@ -136,7 +136,7 @@ export class Plans {
     const refusal = await this.engine.input(JSON.stringify(input));
     this.#setTimer();
     this.changes += 1;
-    for (const wake of this.#waiting) wake();
+    this.waiting.wake();
     return refusal;
   }
 
@@ -376,19 +376,6 @@ export class Plans {
   /** @param {object} asked */
   readLog(asked) {
     return this.#services.plans.readLog(asked);
-  }
-
-  /** Until something changes, or that is aborted. @param {AbortSignal} until */
-  changed(until) {
-    return new Promise((resolve) => {
-      const done = () => {
-        until.removeEventListener("abort", done);
-        this.#waiting.delete(done);
-        resolve(undefined);
-      };
-      until.addEventListener("abort", done);
-      this.#waiting.add(done);
-    });
   }
 
   async close() {

@@ -9,7 +9,6 @@ import { PlanError, problemText } from "./plan-error.mjs";
 import { unknownFields } from "./mistakes.mjs";
 import { JOB_KEYS, NODE_KEYS, PLAN_KEYS } from "./parameters.mjs";
 import { attemptOf, requireAttempt, requirePhase, wholeLog } from "./phase-logs.mjs";
-import { untilChanged } from "./waiting.mjs";
 
 const MOST_ANSWER = 31_000;
 const PAGE = 100;
@@ -148,7 +147,7 @@ async function wait(plans, planId, { until = "end", timeout = MOST_WAIT_S }, sig
     if (endedAt || left <= 0 || signal?.aborted || (until === "change" && state !== first)) {
       return statusOf(plans, planId);
     }
-    await untilChanged(plans, left, signal);
+    await plans.waiting.change(left, signal);
   }
 }
 

@@ -1,16 +1,35 @@
-// Waiting for something of any plan to change.
+// Those who wait for something of any plan to change.
 
-/**
- * Until then, at most that long, and no longer than somebody waits for it.
- * @param {Pick<import("./plans.mjs").Plans, "changed">} plans @param {number} ms @param {AbortSignal} [left] nobody does
- */
-export async function untilChanged(plans, ms, left) {
-  if (left?.aborted) return;
-  const until = new AbortController();
-  const end = () => until.abort();
-  const timer = setTimeout(end, ms);
-  left?.addEventListener("abort", end);
-  await plans.changed(until.signal);
-  clearTimeout(timer);
-  left?.removeEventListener("abort", end);
+export class Waiting {
+  /** @type {Set<() => void>} */
+  #waiting = new Set();
+
+  /** How many there are. */
+  get size() {
+    return this.#waiting.size;
+  }
+
+  /** Something has changed. */
+  wake() {
+    for (const done of this.#waiting) done();
+  }
+
+  /**
+   * Until something changes, at most that long, and no longer than somebody waits for it.
+   * @param {number} ms @param {AbortSignal} [left] nobody does @returns {Promise<void>}
+   */
+  change(ms, left) {
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        left?.removeEventListener("abort", done);
+        this.#waiting.delete(done);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      left?.addEventListener("abort", done);
+      this.#waiting.add(done);
+      if (left?.aborted) done();
+    });
+  }
 }

@@ -1,42 +1,33 @@
 // Who waits for a plan to change.
 
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { test } from "node:test";
 import { asked } from "../../../js/features/orchestrator/asked.mjs";
-import { untilChanged } from "../../../js/features/orchestrator/waiting.mjs";
+import { Waiting } from "../../../js/features/orchestrator/waiting.mjs";
 
-/** Plans of which nothing changes before it is said. */
-function quiet() {
-  const waiting = new Set();
-  const changed = (/** @type {AbortSignal} */ until) =>
-    new Promise((resolve) => {
-      const done = () => {
-        waiting.delete(done);
-        resolve(undefined);
-      };
-      until.addEventListener("abort", done);
-      waiting.add(done);
-    });
-  return { changed, waiting, changes: 1, require: async (/** @type {string} */ id) => id };
-}
-
-test("a wait ends with a change, in time, or with the one who waits", async () => {
-  const plans = quiet();
+test("a wait ends with a change, in time, or with the one who waits, and leaves nothing", async () => {
+  const waiting = new Waiting();
   const left = new AbortController();
-  await untilChanged(plans, 1);
-  const changed = untilChanged(plans, 600_000, left.signal);
-  for (const done of plans.waiting) done();
+  await waiting.change(1);
+  const changed = Promise.all([waiting.change(600_000, left.signal), waiting.change(600_000)]);
+  assert.equal(waiting.size, 2);
+  waiting.wake();
   await changed;
-  const gone = untilChanged(plans, 600_000, left.signal);
+  assert.equal(getEventListeners(left.signal, "abort").length, 0);
+  const gone = waiting.change(600_000, left.signal);
   left.abort();
   await gone;
-  await untilChanged(plans, 600_000, left.signal);
-  assert.equal(plans.waiting.size, 0);
+  await waiting.change(600_000, left.signal);
+  assert.equal(waiting.size, 0);
 });
 
 test("a look that a command has asked for ends when the command does, and looks no more", async () => {
-  const plans = /** @type {any} */ (quiet());
-  plans.view = () => assert.fail("nobody sees it");
+  const plans = /** @type {any} */ ({
+    ...{ waiting: new Waiting(), changes: 1 },
+    require: async (/** @type {string} */ id) => id,
+    view: () => assert.fail("nobody sees it"),
+  });
   const left = new AbortController();
   const question = JSON.stringify({ do: "follow", planId: "p", seen: 1, waitMs: 10_000 });
   const answer = asked(plans, question, /** @type {any} */ ({ id: "", cwd: "/" }), left.signal);
