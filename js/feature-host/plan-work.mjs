@@ -237,6 +237,7 @@ export class PlanWork {
       if (!this.#workers) throw error;
       return undefined;
     });
+    if (this.#closed) throw new Error("the feature has ended");
     this.#workers ??= new Workers({ home: this.#home, config });
     if (config) this.#workers.configure(config);
     return this.#workers;
