@@ -25,7 +25,9 @@ while [ "\${1#--}" != "$1" ]; do shift; done
 echo ended $$ >> ${log}`;
   const file = path.join(folder, "systemd-inhibit");
   fs.writeFileSync(file, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-  const lines = () => (fs.existsSync(log) ? fs.readFileSync(log, "utf8").trim().split("\n") : []);
+  // A file that the shell has opened and not written yet has no line.
+  const lines = () =>
+    (fs.existsSync(log) ? fs.readFileSync(log, "utf8") : "").split("\n").filter(Boolean);
   return { PATH: `${folder}${path.delimiter}${process.env.PATH}`, lines };
 }
 
