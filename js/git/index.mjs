@@ -3,8 +3,8 @@
 export { attemptRef, commitsOf, keepAttempt, resultRef } from "./refs.mjs";
 export { bringBack } from "./restored.mjs";
 export { bring, checkBrought, missingBrought } from "./bring.mjs";
-export { candidate, integrate, landedOf, resultOf, squashOf } from "./integration.mjs";
-export { takeBack, takeOut } from "./integration.mjs";
+export { candidate, integrate, landedOf, landedResult, resultOf } from "./integration.mjs";
+export { squashOf, takeOut } from "./integration.mjs";
 export { changedBetween, lookAtCheckout } from "./checkouts.mjs";
 export { checkSpace, checkUsable, requireUnprotected } from "./usable.mjs";
 export { checkLink, commitWork } from "./commits.mjs";

@@ -253,15 +253,23 @@ async function orConflict(work) {
 }
 
 /**
+ * @param {Repository} repository @param {string} node as its trailer `Plan-Node` says @param {string[]} where to look
+ * @returns {Promise<[string, string] | undefined>} the latest commit with that trailer: its parent and itself
+ */
+async function trailedOf(repository, node, where) {
+  const args = ["rev-list", "--max-count=1", "--parents", `--grep=^Plan-Node: ${node}$`];
+  const { stdout } = await repository.ask([...args, ...where]);
+  const [commit, parent] = stdout.trim().split(" ");
+  return parent ? [parent, commit] : undefined;
+}
+
+/**
  * The squash commit of a node that is in a result already.
  * @param {Repository} repository @param {string} result @param {string} node as its trailer `Plan-Node` says
  * @returns {Promise<[string, string]>} its parent and itself; both the result, where the node changed nothing
  */
 export async function squashOf(repository, result, node) {
-  const args = ["rev-list", "--max-count=1", "--parents", `--grep=^Plan-Node: ${node}$`];
-  const { stdout } = await repository.ask([...args, checkCommit(result)]);
-  const [commit, parent] = stdout.trim().split(" ");
-  return parent ? [parent, commit] : [result, result];
+  return (await trailedOf(repository, node, [checkCommit(result)])) ?? [result, result];
 }
 
 /**
@@ -328,10 +336,6 @@ export async function takeOut(repository, { plan, target, leaves, create = false
   return moves.length > 0 && moveRefs(repository, moves);
 }
 
-/** One leaf that could not be landed. @param {Repository} repository @param {{plan: string, target: string, leaf: string}} asked */
-export const takeBack = (repository, { plan, target, leaf }) =>
-  takeOut(repository, { plan, target, leaves: [leaf] });
-
 /**
  * What would land, and whether the target has nothing that it does not have, or has it already.
  * @param {Repository} repository @param {{plan: string, target: string}} asked
@@ -350,9 +354,11 @@ export async function resultOf(repository, { plan, target }) {
  */
 export async function landedOf(repository, { target, base, node }) {
   const [at] = await commitsOf(repository, [branchRef(target)]);
-  if (!at) return undefined;
-  const args = ["rev-list", "--max-count=1", "--parents", `--grep=^Plan-Node: ${node}$`];
-  const { stdout } = await repository.ask([...args, at, `^${checkCommit(base)}`]);
-  const [commit, parent] = stdout.trim().split(" ");
-  return parent ? [parent, commit] : undefined;
+  return at ? trailedOf(repository, node, [at, `^${checkCommit(base)}`]) : undefined;
+}
+
+/** The result, if the target has all of it. @param {Repository} repository @param {{plan: string, target: string}} asked */
+export async function landedResult(repository, { plan, target }) {
+  const [at, result] = await commitsOf(repository, [branchRef(target), resultRef(plan)]);
+  return at && result && (await isAncestor(repository, result, at)) ? result : undefined;
 }

@@ -235,6 +235,7 @@ export class Worktrees {
   async restart(worktree, signal) {
     await forgetSetup(worktree.admin);
     await this.checkOut(worktree, signal);
+    await fs.rm(path.join(worktree.admin, "logs", "HEAD"), { force: true });
     await this.#clean(worktree, signal, "-ffdq");
   }
 

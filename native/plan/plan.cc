@@ -231,8 +231,8 @@ bool Plan::landsAsChecked(std::string_view result, bool follows) const {
     isChecked = isChecked || nodes_[i].spec.postchecks.kind != WorkKind::None;
     if (nodes_[i].landsAgain) return false;
   }
-  if (waitingResult_.empty()) return false;
-  return !isChecked || (follows && result == waitingResult_);
+  if (waitingResult_.empty() || result != waitingResult_) return false;
+  return !isChecked || follows;
 }
 
 std::optional<Phase> Plan::firstPhase(NodeIndex index, Phase phase) const {

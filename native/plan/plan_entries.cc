@@ -303,7 +303,8 @@ std::optional<std::string> Plan::landedLate(const Entry& entry, NodeIndex index)
   if (const auto changes = member(entry.detail, "changes", json::Kind::Object)) {
     landed_.add(readChanges(*changes));
   }
-  landWaiting();
+  // What waited is there with it only if the target has the whole result.
+  if (!textMember(entry.detail, "result").empty()) landWaiting();
   succeed(index);
   return move(index, NodeStatus::Succeeded);
 }

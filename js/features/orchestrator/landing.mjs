@@ -65,18 +65,21 @@ async function hasLanded(plans, { id: planId, git, repository, facts, head }, no
   if (!found) return false;
   const { files, insertions, deletions } = await git.linesBetween(repository, ...found);
   const changes = { files: files.length, insertions, deletions };
-  const detail = { landed: found[1], changes };
+  const whole = await git.landedResult(repository, { plan: planId, target });
+  const detail = { landed: found[1], changes, ...(whole && { result: whole }) };
   await plans.tell({ input: "landed", planId, nodeId, detail });
   return true;
 }
 
-/** @param {any} node with attempts @returns {string[]} its commits */
-const commitsOf = ({ commit, attempts }) => [
-  ...(commit ? [commit] : []),
-  ...attempts.flatMap((/** @type {any} */ { phases }) =>
-    phases.flatMap((/** @type {any} */ { detail }) => detail?.commit ?? []),
-  ),
-];
+/** @param {Plans} plans @param {string} planId @param {string[]} nodes @returns {string[]} all commits of theirs */
+const commitsOf = (plans, planId, nodes) =>
+  nodes.flatMap((nodeId) => {
+    const { commit, attempts } = plans.view({ view: "node", planId, nodeId });
+    const made = attempts.flatMap((/** @type {any} */ { phases }) =>
+      phases.flatMap((/** @type {any} */ { detail }) => detail?.commit ?? []),
+    );
+    return commit ? [commit, ...made] : made;
+  });
 
 /**
  * After a crash, or an end that came too late: no leaf is in the result that has not succeeded, and what is on the
@@ -89,14 +92,20 @@ export async function settleResult(plans, planId) {
   const target = head.targetBranch;
   if (!target) return;
   const { nodes } = plans.view({ view: "graph", planId });
-  const leaves = [];
+  /** @type {string[]} */
+  const good = [];
+  /** @type {string[]} */
+  const others = [];
   for (const { id, status, phase, attempt, dependents } of nodes) {
-    if (!attempt || status === "succeeded" || dependents.length > 0) continue;
+    if (!attempt || dependents.length > 0) continue;
     const isLate = status === "canceled" && phase === "merge-ri";
-    if (isLate && (await hasLanded(plans, plan, id))) continue;
-    leaves.push(...commitsOf(plans.view({ view: "node", planId, nodeId: id })));
+    const isGood = status === "succeeded" || (isLate && (await hasLanded(plans, plan, id)));
+    (isGood ? good : others).push(id);
   }
-  if (leaves.length === 0) return;
+  if (others.length === 0) return;
+  // Nodes without changes of their own may have the same commit.
+  const kept = new Set(commitsOf(plans, planId, good));
+  const leaves = commitsOf(plans, planId, others).filter((commit) => !kept.has(commit));
   const create = facts.createsTarget === true;
   await git.takeOut(repository, { plan: planId, target, leaves, create });
 }

@@ -198,11 +198,12 @@ export class NodeRun {
     return made;
   }
 
-  /** Of one that only lands again: that of its work was given back. @returns {Promise<boolean>} */
+  /** Of one that only lands again: that of an attempt that has succeeded was given back. @returns {Promise<boolean>} */
   async hasPrepared() {
     const { prepared } = this.#steps;
     if (prepared === this.attempt) return true;
-    if (!prepared || this.effect.before?.status === "succeeded") return false;
+    const { attempt, status } = this.effect.before ?? {};
+    if (!prepared || prepared !== attempt || status === "succeeded") return false;
     return this.git.checkLink(this.worktree).then(
       () => true,
       () => false,

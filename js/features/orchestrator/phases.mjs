@@ -1,6 +1,8 @@
 // The phases of a node, one function each: what they do in the repository and in the node's worktree. Each can be begun
 // again after a crash: it finds what it has done already. What it returns is the detail of the phase's end.
 
+import { messageOf } from "../../base/errors.mjs";
+import { sleep } from "../../base/patience.mjs";
 import { inLine } from "../../base/visible.mjs";
 import { evidenceOf, ignoredText, noEvidenceText } from "./evidence.mjs";
 import { Again, PhaseFailed } from "./phase-ends.mjs";
@@ -8,6 +10,9 @@ import { requireUnprotected } from "./protected.mjs";
 import { failedText, landAdvice, untestedText } from "./untested.mjs";
 
 const TRIES = 5;
+/** Longer than from SIGTERM to SIGKILL. */
+const MOST_LOOKS = 60;
+const LOOK_MS = 100;
 /** It conflicted when it was to be checked: where it does no more, it is checked. */
 const NOTHING_TESTED = { tree: "", tip: "" };
 
@@ -89,10 +94,20 @@ function wasCutOff({ node, effect }) {
   return node.work.type !== "agent" && isOwn && of("work")?.interruptions > 0;
 }
 
+/** What it had started may take a moment to end, and still write. @param {NodeRun} run */
+async function hasLetGo({ git, worktree, signal }) {
+  for (let left = MOST_LOOKS; left > 0; --left) {
+    const holders = (await git.holdersOf(worktree.path)) ?? [];
+    if (holders.length === 0 || signal.aborted) return;
+    await sleep(LOOK_MS);
+  }
+}
+
 /** What it had done is kept aside, so that nothing is done twice on top of it. @param {NodeRun} run */
 async function beginAfresh(run) {
   const { git, repository, plan, signal, worktree } = run;
   await git.checkLink(worktree);
+  await hasLetGo(run);
   const why = "its work was interrupted";
   const { kept } = await git.keepContents(repository, worktree, { signal, why });
   await plan.worktrees.restart(worktree, signal);
@@ -137,8 +152,7 @@ async function testedOf(run, { tree, tip }) {
 /** One that has waited to land: what waits with it comes after it, and its worktree is gone. @param {NodeRun} run */
 async function beginAgain(run) {
   await run.plan.settleResult();
-  if (await run.hasPrepared()) return;
-  await prepared(run, { base: run.base(), at: run.commit() });
+  if (!(await run.hasPrepared())) await prepared(run, { base: run.base(), at: run.commit() });
   await run.step({ prepared: run.attempt });
 }
 
@@ -182,7 +196,10 @@ export async function commit(run) {
   const message = `${node.name}\n\nPlan: ${plan.name}`;
   const env = run.environment();
   const made = await git.commitWork(repository, run.worktree, { message, env, timeoutMs, signal });
-  const left = await git.keepLeft(repository, run.worktree, made.commit);
+  const left = await git.keepLeft(repository, run.worktree, made.commit).catch((error) => {
+    run.log(`commits that it has left were not looked for: ${messageOf(error)}`);
+    return undefined;
+  });
   if (made.changes.length === 0 && !node.expectsNoChanges && !evidence) {
     throw new PhaseFailed("NO_EVIDENCE", noEvidenceText(node.id, problem, left));
   }
@@ -266,7 +283,8 @@ export async function mergeRi(run) {
     });
   } catch (error) {
     // What has not landed here must not land with another leaf, on what it was not tested with.
-    await git.takeBack(repository, { ...landing, leaf }).catch(() => {});
+    const create = plan.facts.createsTarget === true;
+    await git.takeOut(repository, { ...landing, create, leaves: [leaf] }).catch(() => {});
     throw error;
   }
 }

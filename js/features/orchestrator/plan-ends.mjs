@@ -102,9 +102,9 @@ export class Ends {
     if (seen.endedAt === undefined) return; // a retry has come meanwhile
     await this.describe(planId);
     if (this.#known.get(planId)?.about.toldOf !== seen.endedAt) {
-      await this.#plans.news.tellModel(seen, "ended").catch(() => {});
       const { about } = this.#known.get(planId) ?? { about: {} };
-      about.toldOf = seen.endedAt;
+      about.toldOf = seen.endedAt; // before it is told: another look may come meanwhile
+      await this.#plans.news.tellModel(seen, "ended").catch(() => {});
       if (!about.traced) void this.#plans.spans.plan(seen);
       about.traced = true;
     }

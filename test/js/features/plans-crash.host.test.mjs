@@ -69,6 +69,21 @@ test("a program that a crash cuts off begins again, not on top of what it had do
   assert.match(text, /the work was interrupted, and begins again; what it had done is in refs/);
 });
 
+test("a program that a crash cuts off and that ends late has no part in what begins again", async (t) => {
+  const { create, ended, repo, git, host, hostPid } = await plansRig(t);
+  const flag = path.join(repo, ".git", "began");
+  const write = "i=0; while [ $i -lt 40 ]; do echo $$ >> pids.txt; i=$((i+1)); sleep 0.1; done";
+  const planId = await create({
+    targetBranch: "feature/x",
+    nodes: [{ id: "a", work: `trap '' TERM; echo x >> ${flag}; ${write}` }],
+  });
+  await waitFor(() => fs.existsSync(flag), { timeoutMs: 20_000, what: () => host.log });
+  process.kill(await hostPid(), "SIGKILL");
+  assert.equal((await ended(planId)).status, "succeeded");
+  const lines = git("show", "feature/x:pids.txt").split("\n");
+  assert.deepEqual([lines.length, new Set(lines).size], [40, 1]);
+});
+
 test("a gateway that is killed when a command is to be checked: no node fails of that", async (t) => {
   const at = "phase-ended r1 merge-fi succeeded";
   const { problems, kills } = await runWithFaults(t, [{ at, when: "after", whom: "gateway" }]);

@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Again, PhaseFailed } from "../../../js/features/orchestrator/phase-ends.mjs";
+import { settleResult } from "../../../js/features/orchestrator/landing.mjs";
+import { NodeRun } from "../../../js/features/orchestrator/node-run.mjs";
 import { mergeRi } from "../../../js/features/orchestrator/phases.mjs";
 import * as git from "../../../js/git/index.mjs";
 import { createTarget } from "../../../js/git/landing.mjs";
@@ -68,8 +70,42 @@ test("a branch that is in the way of the target fails the node, with what to do"
   run(made.root, "branch", "late");
   const message = /branch "late": .* Rename or delete "late", and retry the node/;
   await assert.rejects(mergeRi(made.leaf), { code: "NAME_TAKEN", message });
+  assert.equal(made.isHeld(), false, "no later leaf carries it along");
   run(made.root, "branch", "-D", "late");
   assert.match(String((await mergeRi(made.leaf)).landed), /^[0-9a-f]{40}$/);
+});
+
+test("a leaf without changes that fails takes none out that has the same commit", async (t) => {
+  const { repository, landing, leaf, isHeld } = await makeLeaf(t, { postchecks: false });
+  await git.integrate(repository, { ...landing, leaf: leaf.commit(), message: "it waits" });
+  const statuses = { good: "succeeded", bad: "failed" };
+  const nodes = Object.entries(statuses).map(([id, status]) => ({
+    ...{ id, status, phase: "merge-ri", attempt: 1, dependents: [] },
+  }));
+  const plans = /** @type {any} */ ({
+    openPlan: async () => ({ id: "p", git, repository, facts: {}, head: { targetBranch: TARGET } }),
+    view: (/** @type {any} */ { view }) =>
+      view === "graph" ? { nodes } : { commit: leaf.commit(), attempts: [] },
+  });
+  await settleResult(plans, "p");
+  assert.equal(isHeld(), true);
+  nodes[0].status = "failed";
+  await settleResult(plans, "p");
+  assert.equal(isHeld(), false);
+});
+
+test("a node that lands again has only the worktree of its last attempt, and none that was given back", async () => {
+  const has = (/** @type {number} */ prepared, /** @type {object} */ before) => {
+    const rooms = { checkLink: async () => {} };
+    const plan = { id: "p", git: rooms };
+    const steps = [{ prepared, worktree: { path: "/w" } }];
+    const effect = { node: { id: "a" }, current: { attempt: 4, steps }, before };
+    return new NodeRun(/** @type {any} */ ({ plan, effect })).hasPrepared();
+  };
+  assert.equal(await has(4, { attempt: 3, status: "failed" }), true);
+  assert.equal(await has(3, { attempt: 3, status: "failed" }), true);
+  assert.equal(await has(3, { attempt: 3, status: "succeeded" }), false);
+  assert.equal(await has(2, { attempt: 3, status: "canceled" }), false, "it may be another node's");
 });
 
 test("a leaf that does not land for another reason is not landed with the next one", async (t) => {

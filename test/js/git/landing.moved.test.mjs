@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { candidate, integrate, landedOf, resultOf } from "../../../js/git/integration.mjs";
-import { takeBack, takeOut } from "../../../js/git/integration.mjs";
+import { takeOut } from "../../../js/git/integration.mjs";
 import { createTarget, land } from "../../../js/git/landing.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { commitOn, git, makeRepository } from "./rig.mjs";
@@ -115,7 +115,8 @@ test("leaves that wait unchecked are below the same tip each time, however long 
 test("a leaf is taken back where it has not landed, and only there", async (t) => {
   const { root, repository, first, asked, leaf, landIt, files } = await makePlan(t);
   const refs = () => git(root, "for-each-ref", "refs/tap", "refs/heads/feature");
-  const back = (/** @type {string} */ at) => takeBack(repository, asked(at));
+  const back = (/** @type {string} */ at) =>
+    takeOut(repository, { plan: "p", target: "feature", leaves: [at] });
   const [one, two, none] = [leaf("one"), leaf("two"), commitOn(root, [first], {}, "nothing")];
   await back(one);
   await integrate(repository, asked(one));

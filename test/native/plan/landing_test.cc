@@ -86,8 +86,16 @@ TEST(PlanLanding, WhereNothingIsCheckedNothingRuns) {
   Landing rig;
   ASSERT_EQ(rig.create(landingOn({nodeText("a")})), "");
   rig.landAs("a", kWaits);
-  EXPECT_EQ(rig.land("r9", false), "");
+  EXPECT_EQ(rig.land("r1", false), "");
   EXPECT_TRUE(rig.running.empty());
+}
+
+TEST(PlanLanding, AResultThatIsNotTheOneThatWaitsIsMadeAgain) {
+  Landing rig;
+  ASSERT_EQ(rig.create(landingOn({nodeText("a")})), "");
+  rig.landAs("a", kWaits);
+  EXPECT_EQ(rig.land("r9", true), "");
+  EXPECT_EQ(rig.phaseOf("a"), Phase::MergeRi) << "what waits may not be in it";
 }
 
 TEST(PlanLanding, AllThatWaitIsCheckedOneAfterTheOtherAndWhatHasNoChecksLands) {
@@ -208,6 +216,33 @@ TEST(PlanLanding, ANodeThatWasCanceledTooLateHasLanded) {
   EXPECT_EQ(rig.status(), "canceled");
   rig.crash();
   EXPECT_EQ(rig.status("a"), "succeeded");
+}
+
+TEST(PlanLanding, WhatWaitsHasLandedWithACanceledNodeOnlyIfTheTargetHasIt) {
+  for (const bool isOn : {false, true}) {
+    Landing rig;
+    ASSERT_EQ(rig.create(landingOn({nodeText("a"), nodeText("b")})), "");
+    while (rig.phaseOf("a") != Phase::MergeRi) {
+      rig.began(*rig.of("a"));
+      rig.finish(*rig.of("a"));
+    }
+    EXPECT_EQ(rig.cancel(), "");
+    for (const char* node : {"a", "b"}) rig.finish(*rig.of(node));
+    EXPECT_EQ(rig.retry("b"), "");
+    rig.landAs("b", kWaits);
+    ASSERT_EQ(rig.leftToLand(), Ids{"b"});
+    Batch batch;
+    const std::string detail = isOn ? R"({"landed":"r0","result":"r1"})" : R"({"landed":"r0"})";
+    EXPECT_EQ(takeInput(rig.engine(),
+                        R"({"input":"landed","planId":"p","nodeId":"a","detail":)" + detail + "}",
+                        rig.now, batch),
+              "");
+    rig.take(batch);
+    EXPECT_EQ(rig.status("a"), "succeeded");
+    EXPECT_EQ(rig.leftToLand(), isOn ? Ids{} : Ids{"b"});
+    rig.crash();
+    EXPECT_EQ(rig.leftToLand(), isOn ? Ids{} : Ids{"b"});
+  }
 }
 
 }  // namespace
