@@ -13,14 +13,14 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..")
 const folder = path.join(root, "build", "units");
 
 const HOT = [
-  /^(ws|lines|link|protocol\/provider|protocol\/link|gateway\/(calls|streams|records))\//,
+  /^(ws|lines|link|protocol\/provider|protocol\/link|gateway\/(calls(?!\/file_)|streams|records))\//,
   /^base\/(json|encoding|pattern|utf8)/,
   /^protocol\/(field_reader|tool_result|trace_context)\./,
   /^gateway\/core\/(gateway|provider_inputs|session_inputs)\./,
-  /^gateway\/hooks\/(hooks|hook_checks|review|fence)\./,
+  /^gateway\/hooks\/(hook_checks|review|fence)\./,
   /^gateway\/registry\/(providers|sessions|party|tool_names)\./,
   /^uv\/(server|stream|provider_socket|link_socket|session_port|turn_end)\./,
-  /^addon\/(addon|session_class|strings)\./,
+  /^addon\/(session_class|strings)\./,
 ];
 
 /** @typedef {"hot" | "cold"} Unit */
