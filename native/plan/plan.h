@@ -122,6 +122,8 @@ class Plan {
   [[nodiscard]] bool isPaused() const { return !pause_.empty(); }
   [[nodiscard]] const std::string& pause() const { return pause_; }  // why
   [[nodiscard]] std::optional<PlanStatus> ended() const { return ended_; }
+  // It was canceled, and what ran has not stopped yet.
+  [[nodiscard]] bool isBeingCanceled() const { return isCanceled_ && !ended_; }
   // The status with which a plan ends whose nodes are all terminal.
   [[nodiscard]] PlanStatus outcome() const;
   [[nodiscard]] bool isUnlanded() const { return !unlanded_.empty(); }

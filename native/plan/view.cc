@@ -234,6 +234,7 @@ std::string planJson(std::string_view id, const Plan& plan) {
       .field("status", text(plan.status()))
       .key("counts");
   writeCounts(writer, counts);
+  if (plan.isBeingCanceled()) writer.field("canceling", true);
   writer.field("total", plan.size()).field("createdAt", plan.createdAt());
   writeTimes(writer, plan.startedAt(), plan.endedAt());
   if (plan.isPaused()) {

@@ -14,7 +14,6 @@ import { changeTeller, followLog, followPlan, followToEnd, showLog } from "../pl
 import { mermaidOf } from "../plan/graph.mjs";
 import { land } from "../plan/land.mjs";
 import { clean, imported, restore } from "../plan/leftovers.mjs";
-import { canceledText } from "../plan/look.mjs";
 import { readPlan } from "../plan/plan-file.mjs";
 import { showDiff, showList, showNode, showPlan } from "../plan/show.mjs";
 import { requireYes } from "../plan/yes.mjs";
@@ -121,8 +120,7 @@ async function cancel({ given, target, output, ask }) {
   const isOver = endedAt !== undefined; // which the answer says
   if (!isOver)
     await requireYes(output, given, `Cancel plan ${planId} (${inLine(name)}${running})?`);
-  const plan = await ask({ do: "cancel_copilot_plan", args: { planId } });
-  output.result(plan, () => output.say(canceledText(plan)));
+  sayState(output, await ask({ do: "cancel_copilot_plan", args: { planId } }));
 }
 
 /** @param {Asked} asked */

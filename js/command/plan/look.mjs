@@ -55,13 +55,6 @@ export function pauseOf({ planId, pausedFor, spent = [] }) {
   return `${why}: copilot-tap plan resume ${planId}${how} goes on`;
 }
 
-/** What a cancel has done: what runs takes a moment to stop. @param {Plan} plan @returns {string} */
-export function canceledText({ planId, summary, endedAt }) {
-  if (endedAt !== undefined) return `plan ${planId}: ${summary}`;
-  const counts = summary.replace(/^\S+ /, "");
-  return `plan ${planId} is being canceled ${counts}: it ends once what ran has stopped`;
-}
-
 /** @param {Plan} plan @returns {string[]} what is to be known besides its nodes */
 export const notesOf = (plan) =>
   [

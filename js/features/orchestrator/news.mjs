@@ -9,13 +9,14 @@ import { traceOf } from "./spans.mjs";
 /** @typedef {import("./plans.mjs").Known} Known */
 
 /** @param {Record<string, any>} seen view of a plan */
-export function outcomeText({ status, counts, landed, notLanded, unlanded }) {
+export function outcomeText({ status, counts, canceling, landed, notLanded, unlanded }) {
   const parts = Object.entries(counts).map(([word, count]) => `${count} ${word}`);
   const filesText = (
     /** @type {{files: number} | undefined} */ changes,
     /** @type {string} */ how,
   ) =>
     changes?.files ? `, ${changes.files} ${changes.files === 1 ? "file" : "files"} ${how}` : "";
+  if (canceling) return `being canceled (${parts.join(", ")}): it ends once what ran has stopped`;
   const lines = filesText(landed, "landed") + filesText(notLanded, "not landed yet");
   return `${status} (${parts.join(", ")})${lines}${unlanded ? `. ${unlanded.message}` : ""}`;
 }

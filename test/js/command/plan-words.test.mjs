@@ -5,7 +5,6 @@ import { Writable } from "node:stream";
 import { test } from "node:test";
 import stringWidth from "string-width";
 import { tellFailures } from "../../../js/command/plan/follow.mjs";
-import { canceledText } from "../../../js/command/plan/look.mjs";
 import { Output } from "../../../js/views/output.mjs";
 
 /** An output whose lines are kept. @param {number} [columns] */
@@ -44,18 +43,4 @@ test("what failed nodes printed last has lines that a terminal has room for", as
     for (const line of rest) assert.ok(stringWidth(line) <= Number(most), line);
     assert.equal(rest[3], "  all of it: copilot-tap plan logs p12345678/a");
   }
-});
-
-test("a plan that is canceled is not said to run", () => {
-  const seen = { planId: "p12345678", summary: "running (1 canceled, 2 succeeded)" };
-  const counts = { canceled: 1, succeeded: 2 };
-  assert.equal(
-    canceledText(/** @type {any} */ ({ ...seen, status: "running", counts })),
-    "plan p12345678 is being canceled (1 canceled, 2 succeeded): it ends once what ran has stopped",
-  );
-  const ended = { ...seen, status: "canceled", summary: "canceled (1 canceled)", endedAt: 1 };
-  assert.equal(
-    canceledText(/** @type {any} */ ({ ...ended, counts })),
-    "plan p12345678: canceled (1 canceled)",
-  );
 });

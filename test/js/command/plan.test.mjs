@@ -256,7 +256,7 @@ test("pauses, resumes, and cancels with a yes", async (t) => {
   await again.shows(/\[y\/N\]/);
   again.type("y\r");
   assert.equal(await again.end(), 0);
-  assert.match(again.text, /(is being canceled|: canceled) \(1 canceled\)/);
+  assert.match(again.text, /plan p\w+: (being canceled|canceled) \(1 canceled\)/);
   await waitFor(async () => /: canceled\n/.test((await plan("show", id)).out), {
     timeoutMs: 20_000,
   });

@@ -132,6 +132,7 @@ test(
       some.nodes.map((/** @type {any} */ one) => one.id),
       ["a"],
     );
-    await ask("cancel_copilot_plan", { planId });
+    const { summary } = await ask("cancel_copilot_plan", { planId });
+    assert.match(summary, /^(being )?canceled \(2 canceled\)/);
   },
 );

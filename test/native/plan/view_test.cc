@@ -51,6 +51,18 @@ TEST(PlanView, AGroupHasTheStatusOfItsDirectChildren) {
       R"({"group":"q","status":"succeeded","counts":{"succeeded":1}}]})");
 }
 
+TEST(PlanView, APlanThatIsCanceledSaysSoUntilWhatRanHasStopped) {
+  PlanRig rig;
+  ASSERT_EQ(rig.create(planText({nodeText("a")})), "");
+  rig.began(*rig.of("a"));
+  EXPECT_FALSE(has(planJson("p", rig.plan()), "canceling"));
+  EXPECT_EQ(rig.cancel(), "");
+  EXPECT_TRUE(has(planJson("p", rig.plan()), R"("status":"running","counts":{"canceled":1},)"
+                                             R"("canceling":true)"));
+  rig.finish(*rig.of("a"));
+  EXPECT_FALSE(has(planJson("p", rig.plan()), "canceling"));
+}
+
 TEST(PlanView, ARunIsToldAllThatItNeeds) {
   PlanRig rig;
   Problems problems;
