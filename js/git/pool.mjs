@@ -25,14 +25,14 @@ export class Pool {
     return this.#idle.length;
   }
 
-  /** @param {Wanted} wanted @returns {Promise<{worktree: Worktree, fresh: boolean}>} fresh: nothing was brought into it */
+  /** @param {Wanted} wanted @returns {Promise<Worktree>} nothing is brought into it yet */
   async acquire(wanted) {
     // What an attempt has begun before a crash is its own; git would move another worktree into it.
     const isBegun = await isThere(await this.worktrees.pathOf(wanted));
     const one = isBegun ? undefined : this.#idle.pop();
     if (one) {
       try {
-        return { worktree: await this.worktrees.reuse(one.worktree, wanted, one), fresh: false };
+        return await this.worktrees.reuse(one.worktree, wanted, one);
       } catch (error) {
         if (isGitError(error, "CANCELLED", "INVALID", "DISK_FULL")) {
           this.#idle.push(one);
@@ -41,7 +41,7 @@ export class Pool {
         await this.#remove(one); // it was changed by hand; another one is made
       }
     }
-    return { worktree: await this.worktrees.add(wanted), fresh: true };
+    return this.worktrees.add(wanted);
   }
 
   /**

@@ -8,7 +8,7 @@ import { GitError } from "./git-error.mjs";
 import { inTurn } from "./in-turn.mjs";
 import { checkAttempt, checkCommit, checkId, checkInnerPath, checkNonce } from "./names.mjs";
 import { adminOf, adminsOf, broughtTo, folderOf, headFile, inside, isWhole } from "./ownership.mjs";
-import { lockReason, mainRoot, mark, nonceOf } from "./ownership.mjs";
+import { lockReason, mainRoot, mark, nonceOf, setBrought } from "./ownership.mjs";
 import { keep } from "./kept.mjs";
 import { readRegular } from "./regular-file.mjs";
 import { forgetSetup } from "./setup.mjs";
@@ -124,8 +124,8 @@ export class Worktrees {
       begun ?? (await inTurn(this.repository.commonDir, () => this.#register(place, wanted)));
     const worktree = { path: place, admin, nonce, plan, node, attempt, commit };
     await this.checkOut(worktree, signal);
-    // It may have been another attempt's, and on its way here when a host was killed.
-    if (begun) await this.#clean(worktree, signal);
+    // It may have been another attempt's, and on its way here when a host was killed; or a copy was cut off.
+    if (begun) await this.#empty(worktree, signal);
     return worktree;
   }
 
@@ -224,8 +224,14 @@ export class Worktrees {
     await mark(next.admin, nonce, this.repository.owner);
     await forgetSetup(next.admin);
     if (dirty || (await headFile(next.admin)) !== commit) await this.checkOut(next, signal);
-    if (dirty) await this.#clean(next, signal);
+    if (dirty || (await broughtTo(next.admin)).length > 0) await this.#empty(next, signal);
     return next;
+  }
+
+  /** Nothing but what its commit has: what was brought may have been changed, and is brought anew. @param {Worktree} worktree @param {AbortSignal} [signal] */
+  async #empty(worktree, signal) {
+    await setBrought(worktree.admin, []);
+    await this.#clean(worktree, signal, "-ffdxq");
   }
 
   /**
@@ -239,8 +245,8 @@ export class Worktrees {
     await this.#clean(worktree, signal, "-ffdq");
   }
 
-  /** @param {Worktree} worktree @param {AbortSignal} [signal] @param {string} [how] */
-  async #clean(worktree, signal, how = "-ffdxq") {
+  /** @param {Worktree} worktree @param {AbortSignal | undefined} signal @param {string} how */
+  async #clean(worktree, signal, how) {
     const brought = await broughtTo(worktree.admin);
     const kept = brought.flatMap((one) => ["-e", `/${one.replace(/[\\*?[\]!# ]/g, "\\$&")}`]);
     await this.repository.change(["clean", how, ...kept], {

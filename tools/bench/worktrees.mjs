@@ -123,7 +123,7 @@ function layers(root, nodes, wide) {
       const { repository, worktrees, wanted } = await open();
       const pool = new Pool(worktrees, { most: wide });
       await inParallel(nodes, wide, async (index) => {
-        const { worktree } = await pool.acquire(wanted(index));
+        const worktree = await pool.acquire(wanted(index));
         await ended("true", [], worktree.path);
         await commitWork(repository, worktree, { message: "m" });
         const { pooled, message } = await pool.release(worktree);

@@ -193,7 +193,7 @@ export class NodeRun {
     const of = { plan: plan.id, node: this.node.id, attempt: this.attempt, nonce };
     if (!this.#steps.worktree) await this.step({ worktree: { nonce, commit } });
     const made = await plan.pool.acquire({ ...of, commit: at, signal });
-    const { path, admin } = made.worktree;
+    const { path, admin } = made;
     await this.step({ worktree: { nonce, commit, path, admin } });
     return made;
   }

@@ -69,11 +69,11 @@ export async function mergeFi(run) {
 
 /** A worktree with what the plan brings along. @param {NodeRun} run @param {{base: string, at?: string}} wanted */
 async function prepared(run, wanted) {
-  const { worktree, fresh } = await run.makeWorktree(wanted);
+  const worktree = await run.makeWorktree(wanted);
   const { copy, link, setup } = run.plan.head;
   /** @type {string[]} */
   const lacking = [];
-  if (fresh && (copy || link)) {
+  if (copy || link) {
     const { skipped } = await run.git.bring(run.repository.root, worktree, { copy, link });
     lacking.push(...skipped.map(({ path, why }) => `${path} (${why})`));
   }

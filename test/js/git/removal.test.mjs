@@ -227,22 +227,30 @@ test("snapshots are listed, and expire by their age", async (t) => {
 
 test("a pool gives a worktree to one attempt after another, clean each time", async (t) => {
   const { root, worktrees, wanted, first } = await makeRepository(t, { untouched: false });
-  write(root, { ".env": "KEY=1\n" });
-  const second = commit(root, { "a.txt": "second\n", ".gitignore": "*.log\n.env\n" });
+  write(root, { ".env": "KEY=1\n", "data/old.txt": "x", "modules/one.txt": "x" });
+  const ignored = "*.log\n.env\ndata\nmodules\n";
+  const second = commit(root, { "a.txt": "second\n", ".gitignore": ignored });
   const pool = new Pool(worktrees, { most: 2 });
-  const { worktree: one, fresh } = await pool.acquire(wanted("one", 1, second));
-  assert.equal(fresh, true);
-  await bring(root, one, { copy: [".env"] });
+  const one = await pool.acquire(wanted("one", 1, second));
+  const brought = { copy: [".env", "data"], link: ["modules"] };
+  await bring(root, one, brought);
   git(one.path, "checkout", "--quiet", "-b", "agents-own");
   write(one.path, { "new.txt": "x", "y.log": "y", "a.txt": "dirty\n" });
+  write(one.path, { ".env": "KEY=2\n", "data/new.txt": "x" });
+  fs.unlinkSync(path.join(one.path, "modules"));
+  write(one.path, { "modules/one.txt": "its own" });
   const released = await pool.release(one);
   assert.deepEqual([released.pooled, released.kept.ref], [true, "refs/tap/kept/p/one"]);
-  const { worktree: two, fresh: isFresh } = await pool.acquire(wanted("two", 1, first));
-  assert.equal(isFresh, false);
+  const two = await pool.acquire(wanted("two", 1, first));
   assert.equal(two.admin, one.admin);
   assert.equal(path.basename(two.path), "p-two-1");
   assert.equal(fs.existsSync(one.path), false);
-  assert.deepEqual(fs.readdirSync(two.path).sort(), [".env", ".git", "a.txt", "b.txt"]);
+  assert.deepEqual(fs.readdirSync(two.path).sort(), [".git", "a.txt", "b.txt"]);
+  assert.deepEqual((await bring(root, two, brought)).skipped, []);
+  assert.equal(fs.readFileSync(path.join(two.path, ".env"), "utf8"), "KEY=1\n");
+  assert.deepEqual(fs.readdirSync(path.join(two.path, "data")), ["old.txt"]);
+  assert.equal(fs.readlinkSync(path.join(two.path, "modules")), path.join(root, "modules"));
+  assert.equal(fs.readFileSync(path.join(root, "modules", "one.txt"), "utf8"), "x");
   assert.equal(git(two.path, "rev-parse", "HEAD"), first);
   assert.equal(git(root, "rev-parse", "agents-own"), second, "its branch did not move");
   assert.equal((await pool.release(two)).kept, undefined);
@@ -254,9 +262,9 @@ test("a pool leaves an attempt the worktree that it had begun with before a cras
   const { root, worktrees, wanted } = await makeRepository(t);
   const pool = new Pool(worktrees, { most: 1 });
   const begun = await worktrees.add(wanted("two"));
-  const { worktree: idle } = await pool.acquire(wanted("one"));
+  const idle = await pool.acquire(wanted("one"));
   assert.equal((await pool.release(idle)).pooled, true);
-  const { worktree } = await pool.acquire(wanted("two"));
+  const worktree = await pool.acquire(wanted("two"));
   assert.deepEqual(worktree, begun);
   assert.equal(git(worktree.path, "status", "--porcelain"), "");
   assert.equal(git(root, "worktree", "list").split("\n").length, 3);
@@ -265,11 +273,10 @@ test("a pool leaves an attempt the worktree that it had begun with before a cras
 test("a pool makes another worktree where the one that waited was deleted by hand", async (t) => {
   const { worktrees, wanted } = await makeRepository(t);
   const pool = new Pool(worktrees, { most: 1 });
-  const { worktree } = await pool.acquire(wanted("one"));
+  const worktree = await pool.acquire(wanted("one"));
   await pool.release(worktree);
   fs.rmSync(worktree.path, { recursive: true });
-  const { worktree: two, fresh } = await pool.acquire(wanted("two"));
-  assert.equal(fresh, true);
+  const two = await pool.acquire(wanted("two"));
   assert.ok(fs.existsSync(path.join(two.path, "a.txt")));
 });
 
@@ -279,7 +286,7 @@ test(
   async (t) => {
     const { worktrees, wanted } = await makeRepository(t);
     const pool = new Pool(worktrees, { most: 0 });
-    const { worktree } = await pool.acquire(wanted("one"));
+    const worktree = await pool.acquire(wanted("one"));
     const child = spawn("sleep", ["300"], { cwd: worktree.path });
     t.after(() => child.kill());
     const held = await pool.release(worktree);

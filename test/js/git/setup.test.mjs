@@ -129,7 +129,7 @@ test("a worktree that begins again has nothing of a setup, nor has the next node
   const pool = new Pool(worktrees, { most: 1 });
   const released = await pool.release(again);
   assert.deepEqual([released.pooled, released.kept], [true, undefined], "nothing of it is kept");
-  const { worktree } = await pool.acquire(wanted("two"));
+  const worktree = await pool.acquire(wanted("two"));
   assert.equal(await changedTracked(worktree), false);
   assert.equal(git(worktree.path, "status", "--porcelain", "--ignored"), "");
   await pool.release(worktree);

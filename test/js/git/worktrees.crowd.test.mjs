@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
@@ -33,8 +34,8 @@ test("eight worktrees at once are added and removed a hundred times, while anoth
   const { root, repository, wanted, first } = made;
   // They know nothing of each other's turns, as in two processes would be.
   const [one, two] = [new Worktrees(repository), new Worktrees(repository)];
-  const options = { cwd: root, stdio: /** @type {const} */ ("ignore"), timeout: 300_000 };
-  const other = spawn("sh", ["-c", ANOTHER_GIT], options);
+  const other = spawn("sh", ["-c", ANOTHER_GIT], { cwd: root, stdio: "ignore" });
+  const exited = once(other, "exit");
   t.after(() => other.kill());
   const life = async (worktrees, node, attempt) => {
     const worktree = await worktrees.add(wanted(node, attempt));
@@ -46,7 +47,7 @@ test("eight worktrees at once are added and removed a hundred times, while anoth
     await Promise.all(Array.from({ length: 8 }, (_, i) => life(i % 2 ? one : two, `n${i}`, round)));
   }
   fs.writeFileSync(path.join(root, ".git", "stop"), "");
-  await new Promise((resolve) => other.on("exit", resolve));
+  assert.deepEqual(await exited, [0, null], "it went on until the end");
   const left = fs.readdirSync(path.join(root, ".worktrees")).filter((name) => name !== "other");
   assert.deepEqual(left, []);
 });
