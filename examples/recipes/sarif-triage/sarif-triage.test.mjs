@@ -138,7 +138,7 @@ test("keeps decisions in a file beside, also for a finding that has moved", asyn
 });
 
 test("a new error is put before the model as data, and what is fixed but found again", async (t) => {
-  const { kit, list, put, file, child, start } = await started(t);
+  const { kit, list, put, triage, child, start } = await started(t);
   await kit.session.shows("2 new findings");
   const injected = () => kit.events.filter(({ type }) => type === "inject").map(({ text }) => text);
   assert.deepEqual(injected(), [], "the first file is no news");
@@ -154,12 +154,13 @@ test("a new error is put before the model as data, and what is fixed but found a
   assert.match(text, new RegExp(`marked as fixed, but still found: ${id} `));
   assert.ok(!text.includes("\u001b"));
 
-  // Another program goes on where this one was.
+  // Another program goes on where this one was: what it has told of is in the file beside.
+  const [fresh] = /f-\w+(?= error js\/path-injection)/.exec(text);
+  await until(() => triage().known.includes(fresh), "it is known");
   child.kill();
   await kit.toolGone("sarif_list");
   start();
   await kit.tool("sarif_list");
-  await until(() => fs.existsSync(file), "the file");
   put("first.sarif");
   await kit.session.shows("1 new finding (1 note), 1 gone");
   kit.session.become("idle");
