@@ -261,7 +261,7 @@ inline constexpr std::array<LimitRow, static_cast<size_t>(Limit::Count_)> kLimit
     {Limit::ReconnectMs, "reconnect-ms", 30'000, 10, "ms", "TAP_RECONNECT_TTL_MS",
      "within it a provider that comes back is the same one, and nothing is announced"},
     {Limit::RemovalHoldMs, "removal-hold-ms", 6'000, 0, "ms", "TAP_REMOVAL_HOLD_MS",
-     "after a gateway restart, for providers to come back before their tools are taken away"},
+     "after a restart of the gateway or the feature host: tools stay while providers come back"},
     {Limit::GraceMs, "grace-ms", 30'000, 10, "ms", "TAP_GRACE_MS",
      "how long the gateway waits for a session when it has none"},
     {Limit::DrainMs, "drain-ms", 4'000, 10, "ms", "TAP_DRAIN_MS",

@@ -49,7 +49,7 @@ void Gateway::revokeFeatureToken(const std::string& token, Now now, Effects& eff
   const Turn turn{state_, now, effects};
   if (!state_.authenticator.forgetFeatureToken(token)) return;
   constexpr std::string_view kWhy = "the feature host that had this token has ended";
-  endToken(turn, token, kWhy, Departure::Goodbye);
+  endToken(turn, token, kWhy, Departure::Lost);  // features that end by themselves have said so
   for (const PeerId link : state_.controlClients.withToken(token)) {
     endLink(turn, link, "TOKEN", std::string(kWhy));
   }

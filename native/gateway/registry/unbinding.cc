@@ -62,6 +62,8 @@ void unbind(const Turn& turn, Provider& provider, const std::string& sessionId, 
   }
   const bool hadHooks = anyHooks(*session, saved);
   onUnbound(turn, *session, provider, departure, std::move(saved));
+  // tap starts its own features again: the model keeps their tools, and its prompt cache.
+  if (departure == Departure::Lost && provider.isOwn()) session->sync.holdRemovals(turn.now.steady);
   toolsChanged(turn, *session, {provider.name});
   if (provider.subscribe != 0) subscriptionsChanged(turn, *session);
   if (hadHooks) hooksChanged(turn, *session);

@@ -46,6 +46,10 @@ class ToolSync {
   // None is forced while an action waits for a gate: it would pass (docs/decisions.md D-23).
   void setGated(bool gated) { gated_ = gated; }
 
+  // A provider was lost that will be back: until then, or for the time of the removal hold, nothing
+  // is taken away.
+  void holdRemovals(Time now) { holdUntil_ = now + limits_->time(Limit::RemovalHoldMs); }
+
   // What has changed is wanted at once: a live plan with it is due as soon as none is in flight,
   // also where the same set has failed before.
   void hurry(Time now);

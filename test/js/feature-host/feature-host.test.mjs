@@ -130,6 +130,8 @@ describe("the feature host", () => {
     await session.call("good_sleep", {}, 1).catch(() => {});
     const sleeping = session.call("good_sleep");
     await waitFor(async () => (await report("good")).tasks.length > 0);
+    const swaps = () => session.events.filter(({ type }) => type === "tools").length;
+    const before = swaps();
     process.kill(first, "SIGKILL");
     const outcome = await sleeping;
     assert.equal(/** @type {any} */ (outcome).code, "DISCONNECTED");
@@ -146,6 +148,7 @@ describe("the feature host", () => {
         /^\d+$/.test(String(await session.call("good_who"))),
       { timeoutMs: 15_000 },
     );
+    assert.equal(swaps(), before, "the model keeps its tools");
     assert.equal((await state()).host.restarts, 1);
     assert.match((await state()).host.trouble, /the feature host was ended by SIGKILL/);
     const lines = session.events.filter(({ type }) => type === "timeline").map(({ text }) => text);

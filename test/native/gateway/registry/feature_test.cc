@@ -146,6 +146,57 @@ TEST_F(Feature, EndsWithItsToken) {
   tap.revokeFeatureToken("ftk-unknown");
 }
 
+TEST_F(Feature, ThatIsBackSoonHasLeftNeitherToolsNorRules) {
+  const PeerId link = session("s");
+  const std::string more =
+      R"("tools":)" + tools({"tap_set_goal"}) + R"(,"hooks":{"onPreToolUse":[{"action":"deny"}]})";
+  const auto begin = [&] {
+    const PeerId peer = tap.feature(token);
+    tap.say(peer, helloWith("tap-goals", "all", more));
+    EXPECT_EQ(tap.take(peer, "hello.ack").type(), "hello.ack");
+  };
+  const auto denied = [&] {
+    tap.send(link, protocol::HookCheck{"c", "bash", Slice("{}")});
+    const auto verdict = tap.find<protocol::HookVerdict>(link);
+    return verdict && verdict->deny.has_value();
+  };
+  begin();
+  tap.advance(300);
+  (void)tap.confirmTools(link);
+  EXPECT_TRUE(denied());
+  const auto end = [&] {  // its host was killed
+    tap.revokeFeatureToken(token);
+    token = tap.featureToken();
+    tap.advance(5'000);
+    EXPECT_TRUE(denied());
+    EXPECT_FALSE(tap.find<protocol::Tools>(link)) << "the model keeps them";
+    tap.call(link, "1", "tap_set_goal");
+    EXPECT_EQ(tap.outcome(link), "1 DISCONNECTED");
+  };
+  end();
+  begin();
+  tap.advance(5'000);
+  EXPECT_FALSE(tap.find<protocol::Tools>(link)) << "they are the same";
+  EXPECT_TRUE(denied());
+  end();
+  tap.advance(1'300);
+  const auto change = tap.find<protocol::Tools>(link);
+  ASSERT_TRUE(change);
+  EXPECT_EQ(change->drop, std::vector<std::string>{"tap-goals"});
+  tap.advance(24'000);
+  EXPECT_FALSE(denied());
+}
+
+TEST_F(Feature, ThatEndsByItselfLeavesAtOnce) {
+  const PeerId link = session("s");
+  const PeerId peer = tap.boundFeature(token, "tap-records", tools({"tap_query_records"}));
+  tap.advance(300);
+  (void)tap.confirmTools(link);
+  tap.say(peer, kGoodbye);
+  tap.advance(300);
+  EXPECT_TRUE(tap.find<protocol::Tools>(link));
+}
+
 TEST_F(Feature, ThatIsDisabledIsNamedInCallsOfItsTools) {
   const PeerId link = session("s");
   const PeerId peer = tap.boundFeature(token, "tap-records", tools({"tap_query_records"}));

@@ -138,7 +138,7 @@ TEST_F(ToolGroups, OutliveTheirFeatureAndTheSessionsProcess) {
   tap.openGroups("s", {"records"});
   (void)tap.confirmTools(session);
   tap.lose(records);
-  tap.advance(300);
+  tap.advance(6'300);
   EXPECT_EQ(tap.confirmTools(session)->drop, std::vector<std::string>{"tap-records"});
   records = tap.boundFeature(token, "tap-records", list({grouped("query", "records")}));
   tap.advance(300);
