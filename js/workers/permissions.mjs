@@ -7,6 +7,7 @@ import { pushes, sharedChange } from "./git-command.mjs";
 import { pathsOf } from "./command-paths.mjs";
 import { isInside, reallyAt } from "./paths.mjs";
 import { hostOf, networkUse, segmentsOf } from "./shell-command.mjs";
+import { Unclear } from "./shell-reader.mjs";
 
 /**
  * @typedef {object} Bounds
@@ -40,9 +41,13 @@ function isAllowed(host, hosts) {
 function outside(file, { cwd, checkout, folders, resolve }) {
   const real = resolve(file);
   if ([cwd, ...folders].some((folder) => isInside(real, folder))) return "";
+  const why = `tap: ${named(file)} is outside of this job's folders.`;
+  if (isInside(cwd, real)) {
+    return `${why} Work in ${named(cwd)} only. To go back there, use "cd ${visible(cwd)}", or join all commands by &&.`;
+  }
   const same = checkout !== undefined && isInside(real, checkout);
   const instead = path.join(cwd, same ? path.relative(checkout, real) : path.basename(real));
-  return `tap: ${named(file)} is outside of this job's folders. Use ${named(instead)}: work in ${named(cwd)} only.`;
+  return `${why} Use ${named(instead)}: work in ${named(cwd)} only.`;
 }
 
 /** @param {unknown} file @param {Bounds} bounds */
@@ -90,11 +95,24 @@ function gitRefusal(segments) {
   return `tap: this "git ${shared}" changes what the worktree shares with the user's checkout. ${instead}`;
 }
 
+/** @param {string} text */
+function readingOf(text) {
+  try {
+    return { segments: segmentsOf(text), unclear: "" };
+  } catch (error) {
+    if (error instanceof Unclear) return { segments: [], unclear: error.message };
+    throw error;
+  }
+}
+
 /** @param {any} request @param {Bounds} bounds */
 function shellRefusal({ fullCommandText, possiblePaths = [], possibleUrls = [] }, bounds) {
   const text = String(fullCommandText ?? "");
   if (text.length > MOST_COMMAND) return "tap: the command is too long. Put it into a file.";
-  const segments = segmentsOf(text);
+  const { segments, unclear } = readingOf(text);
+  if (unclear) {
+    return `tap: the command cannot be read for sure (${unclear}). Write it in a simpler way, or put it into a file.`;
+  }
   const git = gitRefusal(segments);
   if (git) return git;
   const { hosts, unnamed } = networkUse(segments);

@@ -3,6 +3,9 @@
 
 import path from "node:path";
 import { gitCommands, TELLING } from "./git-command.mjs";
+import { plainOf, Reader, Unclear } from "./shell-reader.mjs";
+
+/** @typedef {import("./shell-reader.mjs").Command} Command */
 
 /**
  * A simple command. `before`: what stands before its program; `files`: where it reads from and writes to; `lead`: the
@@ -45,217 +48,34 @@ const NETWORK = new Set(["curl", "wget", "ssh", "scp", "sftp", "rsync", "nc", "n
 const GIT_NETWORK = new Set(["fetch", "pull", "clone", "ls-remote"]);
 const MOST_DEPTH = 4;
 
-/** Whether what follows << is a here-document, and not a number or a text. @param {string} before */
-const isHereDocument = (before) =>
-  before.lastIndexOf("((") <= before.lastIndexOf("))") &&
-  before.lastIndexOf("${") <= before.lastIndexOf("}");
+const MOST_WORDS = 256;
 
-/** What reads its input as commands. */
-const READS_COMMANDS =
-  /(?<![.\w-])((?:ba|da|z|k|mk|a|fi|rba|c|tc|pw)?sh|source|eval|xargs|su|sudo|busybox|at|batch|parallel)\b|stdin|(^|\s)\.\s/;
-
-/** A here-document that has begun. @typedef {{end: string, tabs: boolean, plain: boolean}} Here `plain`: nothing in it is replaced */
-
-/** @param {string} text @param {number} at behind << @returns {{here: Here, next: number}} */
-function hereAt(text, at) {
-  const [whole, dash, word] = /^(-?)[ \t]*((?:\\.|'[^']*'|"[^"]*"|[^\s;&|<>()])*)/.exec(
-    text.slice(at),
-  ) ?? ["", "", ""];
-  const end = word.replace(/\\(.)|['"]/g, "$1");
-  return { here: { end, tabs: dash !== "", plain: end !== word }, next: at + whole.length };
-}
-
-/** @param {string} text @param {number} at its first line @param {Here} here @returns {number} where the line begins that ends it; -1: nowhere */
-function endOfHere(text, at, { end, tabs }) {
-  for (let line = at; line <= text.length;) {
-    const next = text.indexOf("\n", line);
-    const stop = next === -1 ? text.length : next;
-    const found = text.slice(line, stop);
-    if ((tabs ? found.replace(/^\t+/, "") : found) === end) return line;
-    line = stop + 1;
-  }
-  return -1;
-}
-
-const ESCAPES = /** @type {Record<string, string>} */ ({ n: "\n", t: "\t", r: "\r" });
-/** Of $'…'. @param {string} text */
-const unescaped = (text) =>
-  text.replace(
-    /\\(?:x([0-9a-f]{1,2})|u([0-9a-f]{1,4})|U([0-9a-f]{1,8})|([0-7]{1,3})|([\s\S]))/gi,
-    (_, x, u, long, octal, one) => {
-      if (one !== undefined) return ESCAPES[one] ?? one;
-      const point = parseInt(x ?? u ?? long ?? octal, octal === undefined ? 16 : 8);
-      return point <= 0x10ffff ? String.fromCodePoint(point) : "";
-    },
-  );
-
-/** What a shell does not replace stands for itself: as characters that nobody writes. @param {string} text */
-const literal = (text) => text.replaceAll("`", "\uE000").replaceAll("$(", "\uE001(");
-/** @param {string} text */
-const plainOf = (text) => text.replaceAll("\uE000", "`").replaceAll("\uE001", "$");
-
-/** @typedef {{words: string[], files: string[], lead: string}} Command with `literal` texts */
-
-/** Reads a text into the words of its simple commands. What is in quotes stays one word. */
-class Splitter {
-  /** @type {Command[]} */
-  commands = [{ words: [], files: [], lead: "" }];
-  #text;
-  #at = 0;
-  #word = "";
-  #open = false;
-  #lineAt = 0;
-  /** Whether the next word is a file to read from or write to. */
-  #isFile = false;
-  /** That begin with the next line. @type {Here[]} */
-  #here = [];
-
-  /** @param {string} text */
-  constructor(text) {
-    this.#text = text;
-  }
-
-  /** @returns {Command[]} */
-  split() {
-    for (; this.#at < this.#text.length; this.#at += 1) this.#take(this.#text[this.#at]);
-    this.#endCommand("");
-    let lead = "";
-    return this.commands.flatMap((command) => {
-      lead += command.lead;
-      if (command.words.length + command.files.length === 0) return [];
-      const whole = { ...command, lead };
-      lead = "";
-      return [whole];
+/** {a,b} is a b. @param {string} word @returns {string[]} */
+function expanded(word) {
+  let words = [word];
+  for (;;) {
+    const next = words.flatMap((one) => {
+      const [whole, before, inner, after] = /^(.*?)\{([^{}]*,[^{}]*)\}(.*)$/s.exec(one) ?? [];
+      return whole === undefined ? one : inner.split(",").map((part) => before + part + after);
     });
-  }
-
-  /** @param {string} one character */
-  #take(one) {
-    const next = this.#text[this.#at + 1];
-    if (/['"\\$]/.test(one)) this.#takeQuote(one, next);
-    else if (one === "#" && !this.#open) {
-      const end = this.#text.indexOf("\n", this.#at);
-      this.#at = end === -1 ? this.#text.length : end - 1;
-    } else if (one === "\n") this.#newLine();
-    else if (one === "<" && next === "<") this.#hereDocument();
-    else if (/[<>]/.test(one) || (one === "&" && next === ">")) this.#redirected();
-    else if (/[;&|()`]/.test(one)) this.#endCommand(one);
-    else if (/\s/.test(one)) this.#endWord();
-    else this.#add(one);
-  }
-
-  /** @param {string} one @param {string} next */
-  #takeQuote(one, next) {
-    if (one === "\\") {
-      this.#at += 1;
-      if (next !== "\n") this.#add(next === "$" ? "\uE001" : literal(next ?? ""));
-    } else if (one !== "$") this.#quoted(one, false);
-    else if (next === "'" || next === '"') {
-      this.#at += 1;
-      this.#quoted(next, next === "'");
-    } else this.#add(one);
-  }
-
-  /** @param {string} text */
-  #add(text) {
-    this.#word += text;
-    this.#open = true;
-  }
-
-  /** @param {string} quote @param {boolean} escapes of C */
-  #quoted(quote, escapes) {
-    const end = closing(this.#text, this.#at, escapes || quote === '"');
-    const inner = this.#text.slice(this.#at + 1, end);
-    this.#at = end;
-    if (escapes) return this.#add(literal(unescaped(inner)));
-    if (quote === "'") return this.#add(literal(inner));
-    const marked = inner.replace(/\\(`|\$(?=\())/g, (_, sign) =>
-      sign === "$" ? "\uE001" : "\uE000",
-    );
-    this.#add(marked.replace(/\\(["\\$])/g, "$1"));
-  }
-
-  #redirected() {
-    if (/^\d+$/.test(this.#word)) this.#dropWord(); // a descriptor
-    this.#endWord();
-    while (/[<>&|]/.test(this.#text[this.#at + 1])) this.#at += 1;
-    this.#isFile = true;
-  }
-
-  #hereDocument() {
-    this.#endWord();
-    this.#at += 1;
-    if (this.#text[this.#at + 1] === "<") this.#at += 1;
-    else if (isHereDocument(this.#text.slice(0, this.#at))) {
-      const { here, next } = hereAt(this.#text, this.#at + 1);
-      this.#here.push(here);
-      this.#at = next - 1;
-    }
-  }
-
-  /** The bodies of here-documents are data, but for what a shell reads and what is replaced in them. */
-  #newLine() {
-    const line = this.#text.slice(this.#lineAt, this.#at);
-    for (const here of this.#here.splice(0)) {
-      const begin = this.#at + 1;
-      const end = endOfHere(this.#text, begin, here);
-      if (end === -1) break; // no shell would read it as this
-      const body = this.#text.slice(begin, end);
-      if (READS_COMMANDS.test(line)) {
-        const next = { words: [], files: [], lead: "\n" };
-        this.commands.push(...new Splitter(body).split(), next);
-      } else if (!here.plain && /\$\(|`/.test(body)) this.commands.at(-1)?.words.push(` ${body}`);
-      const next = this.#text.indexOf("\n", end);
-      this.#at = next === -1 ? this.#text.length : next;
-    }
-    this.#lineAt = this.#at + 1;
-    this.#endCommand("\n");
-  }
-
-  #dropWord() {
-    this.#word = "";
-    this.#open = false;
-  }
-
-  #endWord() {
-    if (!this.#open) return;
-    this.commands.at(-1)?.[this.#isFile ? "files" : "words"].push(this.#word);
-    this.#isFile = false;
-    this.#dropWord();
-  }
-
-  /** @param {string} lead of the next one */
-  #endCommand(lead) {
-    this.#endWord();
-    this.#isFile = false;
-    this.commands.push({ words: [], files: [], lead });
+    if (next.length > MOST_WORDS) throw new Unclear("too many words in { }");
+    if (next.length === words.length) return words;
+    words = next;
   }
 }
 
-/** Where the quotes end that begin there. @param {string} text @param {number} at @param {boolean} escapes */
-function closing(text, at, escapes) {
-  const quote = text[at];
-  for (let end = at + 1; end < text.length; end += 1) {
-    if (text[end] === quote) return end;
-    if (escapes && text[end] === "\\") end += 1;
-  }
-  return text.length;
-}
-
-/** @param {Command} command @returns {Segment} */
-function segmentOf({ words: given, files, lead }) {
-  const rest = { files, lead, isInner: false };
-  // {a,b} is a b.
-  const words = given.flatMap((word) =>
-    /^\{[^{}\s]+,[^{}\s]*\}$/.test(word) ? word.slice(1, -1).split(",") : [word],
-  );
+/** @param {Command} command @param {boolean} isInner @returns {Segment} */
+function segmentOf({ words: given, files, lead }, isInner) {
+  const rest = { files: files.flatMap(expanded).map(plainOf), lead, isInner };
+  const words = given.flatMap(expanded);
   const first = words.findIndex(
     (word) => !BEFORE.has(word) && !/^\w+=/.test(word) && !word.startsWith("-"),
   );
-  if (first === -1) return { program: "", name: "", before: words, words: [], ...rest };
-  const name = words[first];
+  const plain = words.map(plainOf);
+  if (first === -1) return { program: "", name: "", before: plain, words: [], ...rest };
+  const name = plain[first];
   const program = path.posix.basename(name);
-  return { program, name, before: words.slice(0, first), words: words.slice(first + 1), ...rest };
+  return { program, name, before: plain.slice(0, first), words: plain.slice(first + 1), ...rest };
 }
 
 /** A command in a word of git's own. */
@@ -268,27 +88,28 @@ function runsWords({ program, before, words }) {
   return words.some((word) => SHELLS.has(path.posix.basename(word)));
 }
 
+/** A word that may hold more than one command, or hide one. */
+const IS_TEXT = /[\s;&|<`]|\$[({I]/;
+
 /**
  * Every simple command in a text, those within substitutions and arguments of shells too.
  * @param {string} text @returns {Segment[]}
+ * @throws {Unclear}
  */
 export function segmentsOf(text, depth = 0) {
-  const marked = new Splitter(text.replace(/\$\{IFS\}|\$IFS\b/g, " ")).split().map(segmentOf);
-  const segments = marked.map(({ program, name, before, words, files, lead }) => ({
-    ...{ lead, isInner: depth > 0, name: plainOf(name) },
-    program: plainOf(program),
-    before: before.map(plainOf),
-    words: words.map(plainOf),
-    files: files.map(plainOf),
-  }));
+  if (/[\uE000-\uE00F]/.test(text)) throw new Unclear("a character of no language");
+  const { commands, inner } = new Reader(text).read();
+  const segments = [
+    ...commands.map((one) => segmentOf(one, depth > 0)),
+    ...inner.map((one) => segmentOf(one, true)),
+  ];
   if (depth >= MOST_DEPTH) return segments;
-  const inner = marked.flatMap((segment, at) => {
-    const runs = runsWords(segments[at]);
-    return [...segment.before, segment.program, ...segment.words, ...segment.files]
-      .filter((word) => /\s/.test(word) && (runs || /\$\(|`/.test(word)))
-      .map((word) => plainOf(word).replace(/^--?[\w-]+=/, ""));
-  });
-  return [...segments, ...inner.flatMap((word) => segmentsOf(word, depth + 1))];
+  const texts = segments
+    .filter(runsWords)
+    .flatMap(({ before, program, words, files }) => [...before, program, ...words, ...files])
+    .filter((word) => IS_TEXT.test(word))
+    .map((word) => word.replace(/^--?[\w-]+=/, ""));
+  return [...segments, ...texts.flatMap((one) => segmentsOf(one, depth + 1))];
 }
 
 const SCHEMES = /^(https?|ftps?|wss?|ssh|git|sftp):[/\\]+/i;

@@ -101,8 +101,6 @@ const OUTSIDE = {
     '"${x:+"a && cd src/deep && b"}" && cd ..',
     "[[ x && cd == src/deep && y ]] && cd ..",
     "cat <<EOF && true\ncd src && true\nEOF\ncd ..",
-    "cd src\r && cd ..",
-    "cd src\u00a0 && cd ..",
   ],
   "moves by what the text does not say": [
     "cd $X && cd ..",

@@ -1,0 +1,398 @@
+// Reads a text as bash does, into the words of its simple commands. A text that it may read otherwise than a shell, it
+// does not read at all.
+
+import { endOfHere, hereAt, READS_COMMANDS } from "./here-document.mjs";
+
+/** @typedef {import("./here-document.mjs").Here} Here */
+/**
+ * `lead`: the separators in front of it. ( and ) are those of a subshell, ? are all others.
+ * @typedef {{words: string[], files: string[], lead: string, isTest?: boolean}} Command with `literal` texts
+ */
+
+/** What a text holds that shells, or this reader, may read in more than one way. */
+export class Unclear extends Error {}
+
+const ESCAPES = /** @type {Record<string, string>} */ ({ n: "\n", t: "\t", r: "\r" });
+/** Of $'…'. @param {string} text */
+const unescaped = (text) =>
+  text.replace(
+    /\\(?:x([0-9a-f]{1,2})|u([0-9a-f]{1,4})|U([0-9a-f]{1,8})|([0-7]{1,3})|([\s\S]))/gi,
+    (_, x, u, long, octal, one) => {
+      if (one !== undefined) return ESCAPES[one] ?? one;
+      const point = parseInt(x ?? u ?? long ?? octal, octal === undefined ? 16 : 8);
+      return point <= 0x10ffff ? String.fromCodePoint(point) : "";
+    },
+  );
+
+const SIGNS = "{,}";
+/** What a shell does not expand stands for itself: as characters that nobody writes. @param {string} text */
+const literal = (text) =>
+  text.replace(/[{,}]/g, (one) => String.fromCharCode(0xe000 + SIGNS.indexOf(one)));
+/** @param {string} text */
+export const plainOf = (text) =>
+  text.replace(/[\uE000-\uE002]/g, (one) => SIGNS[one.charCodeAt(0) - 0xe000]);
+
+/** What stands for the output of a command in a word. */
+const OUTPUT = "$()";
+/** Behind it more than one command reads what one of them prints. */
+const GROUPS = new Set(
+  "{ if then else for while until do case select function coproc exec".split(" "),
+);
+const MOST_SUM = 1024;
+
+/** @param {string} text @param {number} at of (( @returns {string} a sum, with its parentheses; "": it may be something else */
+function sumAt(text, at) {
+  let depth = 0;
+  for (let end = at; end < Math.min(text.length, at + MOST_SUM); end += 1) {
+    if (!/[\w\s+\-*/%<>=!&|^~?:,()$;#[\].]/.test(text[end])) return "";
+    if (text[end] === "$" && /[({]/.test(text[end + 1] ?? "")) return "";
+    if (text[end] === "(") depth += 1;
+    if (text[end] !== ")") continue;
+    depth -= 1;
+    if (depth === 1 && text[end + 1] === ")") return text.slice(at, end + 2);
+    if (depth === 1) return ""; // a subshell in a subshell
+  }
+  return "";
+}
+
+/** What is in quotes stays one word. */
+export class Reader {
+  /** @type {Command[]} */
+  #commands = [{ words: [], files: [], lead: "" }];
+  /** Those of substitutions and of what a shell reads. @type {Command[]} */
+  #inner = [];
+  #text;
+  #at;
+  #until;
+  #lineAt;
+  #word = "";
+  #open = false;
+  /** Whether none of the word is in quotes. */
+  #isBare = true;
+  /** Whether the next word is a file to read from or write to. */
+  #isFile = false;
+  /** That begin with the next line. @type {Here[]} */
+  #here = [];
+  /** The parentheses that are open. @type {string[]} */
+  #groups = [];
+  #hasGroup = false;
+  #hasCase = false;
+  /** In what may be a sum, << may be a sign. */
+  #mayBeSum;
+
+  /** @param {string} text @param {{at?: number, until?: string, lineAt?: number, mayBeSum?: boolean}} [part] */
+  constructor(text, { at = 0, until = "", lineAt = at, mayBeSum = false } = {}) {
+    this.#text = text;
+    this.#at = at;
+    this.#until = until;
+    this.#lineAt = lineAt;
+    this.#mayBeSum = mayBeSum;
+  }
+
+  /** @returns {{commands: Command[], inner: Command[], end: number}} */
+  read() {
+    for (; this.#at < this.#text.length; this.#at += 1) {
+      const one = this.#text[this.#at];
+      if (one === this.#until && this.#groups.length === 0 && !this.#test) break;
+      this.#take(one);
+    }
+    if (this.#test) throw new Unclear("[[ without ]]");
+    if (this.#until && this.#here.length > 0) throw new Unclear("<< without its lines");
+    this.#endCommand("");
+    let lead = "";
+    const commands = this.#commands.flatMap((command) => {
+      lead += command.lead;
+      if (command.words.length + command.files.length === 0) return [];
+      const whole = { ...command, lead };
+      lead = "";
+      return [whole];
+    });
+    return { commands, inner: this.#inner, end: this.#at };
+  }
+
+  /** @returns {Command} */
+  get #last() {
+    return /** @type {Command} */ (this.#commands.at(-1));
+  }
+
+  /** Whether it is within [[ ]]. */
+  get #test() {
+    return this.#last.isTest === true;
+  }
+
+  /** @param {string} one character */
+  #take(one) {
+    const next = this.#text[this.#at + 1];
+    if (/['"\\$`]/.test(one)) this.#takeQuote(one, next);
+    else if (one === "#" && !this.#open && this.#isWordStart()) {
+      const end = this.#text.indexOf("\n", this.#at);
+      this.#at = end === -1 ? this.#text.length : end - 1;
+    } else if (one === "\n") this.#newLine();
+    else if (one === " " || one === "\t") this.#endWord();
+    else if (/[<>;&|()]/.test(one)) this.#takeSign(one, next);
+    else this.#takeLetter(one, next);
+  }
+
+  /** @param {string} one @param {string} next */
+  #takeSign(one, next) {
+    if (one === "<" && next === "<") this.#hereDocument();
+    else if (this.#test) this.#endWord();
+    else if (/[<>]/.test(one) || (one === "&" && next === ">")) this.#redirected();
+    else if (one === "(") this.#openGroup(next);
+    else if (one === ")") this.#endCommand(this.#groups.pop() === "(" ? ")" : "?");
+    else this.#endCommand(one);
+  }
+
+  /** @param {string} one @param {string} next */
+  #takeLetter(one, next) {
+    if (/\s/.test(one) && !(one === "\r" && next === "\n")) {
+      throw new Unclear("a blank that is none to every shell");
+    }
+    if (one === "[" && /^[A-Za-z_]\w*$/.test(this.#word)) this.#requireIndex();
+    this.#add(one);
+  }
+
+  #isWordStart() {
+    return this.#at === 0 || /[ \t\n;&|()<>]/.test(this.#text[this.#at - 1]);
+  }
+
+  /** In name[…] a shell may read blanks and signs otherwise. */
+  #requireIndex() {
+    if (/^\[[^\s;&|()<>#'"`\\]*\]/.test(this.#text.slice(this.#at, this.#at + MOST_SUM))) return;
+    throw new Unclear("[ without a simple ]");
+  }
+
+  /** @param {string} one @param {string} next */
+  #takeQuote(one, next) {
+    if (one === "\\") {
+      this.#at += 1;
+      if (next !== "\n") this.#addQuoted(next ?? "");
+    } else if (one === "'") this.#addQuoted(this.#single(false));
+    else if (one === '"') this.#addQuoted(this.#double('"'));
+    else if (one === "$" && next === "'") {
+      this.#at += 1;
+      this.#addQuoted(unescaped(this.#single(true)));
+    } else if (one === "$" && next === '"') {
+      this.#at += 1;
+      this.#addQuoted(this.#double('"'));
+    } else if (/^\$\{?IFS\b/.test(this.#text.slice(this.#at, this.#at + 6))) {
+      this.#endWord();
+      if (next === "{") this.#replaced(false);
+      else this.#at += 3;
+    } else this.#add(literal(this.#replaced(false)));
+  }
+
+  /** @param {string} text */
+  #add(text) {
+    this.#word += text;
+    this.#open = true;
+  }
+
+  /** @param {string} text */
+  #addQuoted(text) {
+    this.#isBare = false;
+    this.#add(literal(text));
+  }
+
+  /** @param {boolean} escapes of C */
+  #single(escapes) {
+    const begin = this.#at + 1;
+    for (this.#at = begin; this.#at < this.#text.length; this.#at += 1) {
+      if (this.#text[this.#at] === "'") break;
+      if (escapes && this.#text[this.#at] === "\\") this.#at += 1;
+    }
+    return this.#text.slice(begin, this.#at);
+  }
+
+  /** @param {string} end "" for that of the text, which then begins here @returns {string} */
+  #double(end) {
+    let text = "";
+    if (end !== "") this.#at += 1;
+    for (; this.#at < this.#text.length && this.#text[this.#at] !== end; this.#at += 1) {
+      const next = this.#text[this.#at + 1] ?? "";
+      if (this.#text[this.#at] === "\\") {
+        this.#at += 1;
+        if (next !== "\n") text += /["\\$`]/.test(next) ? next : `\\${next}`;
+      } else text += this.#replaced(true);
+    }
+    return text;
+  }
+
+  /** Stops at the last character of it. @param {boolean} inDouble quotes @returns {string} for what is replaced there; or the character */
+  #replaced(inDouble) {
+    const one = this.#text[this.#at];
+    const next = this.#text[this.#at + 1];
+    if (one === "`") return this.#backticks(inDouble);
+    if (one !== "$") return one;
+    if (next === "(") return this.#substitution(true);
+    if (next === "{") return this.#braces(inDouble);
+    if (next !== "[") return one;
+    const [sum] = /^\$\[[\w\s+\-*/%<>&|^()]*\]/.exec(
+      this.#text.slice(this.#at, this.#at + MOST_SUM),
+    ) ?? [""];
+    if (sum === "") throw new Unclear("$[");
+    this.#at += sum.length - 1;
+    return sum;
+  }
+
+  /** @param {{commands: Command[], inner: Command[]}} read */
+  #keep({ commands, inner }) {
+    for (const one of [...commands, ...inner]) this.#inner.push(one);
+  }
+
+  /** From the character in front of ( on. @param {boolean} canSum @returns {string} */
+  #substitution(canSum) {
+    const isDouble = canSum && this.#text[this.#at + 2] === "(";
+    const sum = isDouble ? sumAt(this.#text, this.#at + 1) : "";
+    if (sum) {
+      this.#at += sum.length;
+      return OUTPUT;
+    }
+    const mayBeSum = this.#mayBeSum || isDouble;
+    const part = { at: this.#at + 2, until: ")", lineAt: this.#lineAt, mayBeSum };
+    const read = new Reader(this.#text, part).read();
+    this.#keep(read);
+    this.#at = read.end;
+    return OUTPUT;
+  }
+
+  /** @param {boolean} inDouble @returns {string} */
+  #braces(inDouble) {
+    const begin = this.#at;
+    if (/[\s|]/.test(this.#text[begin + 2] ?? "")) throw new Unclear("a command within braces");
+    for (
+      this.#at += 2;
+      this.#at < this.#text.length && this.#text[this.#at] !== "}";
+      this.#at += 1
+    ) {
+      const one = this.#text[this.#at];
+      if (one === "\\") this.#at += 1;
+      else if (one === '"') this.#double('"');
+      else if (one === "'" && inDouble) throw new Unclear("a ' within braces in quotes");
+      else if (one === "'") this.#single(false);
+      else this.#replaced(inDouble);
+    }
+    return this.#text.slice(begin, this.#at + 1);
+  }
+
+  /** @param {boolean} inDouble @returns {string} */
+  #backticks(inDouble) {
+    const begin = this.#at + 1;
+    for (this.#at = begin; this.#at < this.#text.length; this.#at += 1) {
+      if (this.#text[this.#at] === "`") break;
+      if (this.#text[this.#at] === "\\") this.#at += 1;
+    }
+    const raw = this.#text.slice(begin, this.#at);
+    if (/(^|[\s;&|()])#/.test(raw)) throw new Unclear("a comment in ` `");
+    const text = raw.replace(inDouble ? /\\(["$`\\])/g : /\\([$`\\])/g, "$1");
+    this.#keep(new Reader(text, { mayBeSum: this.#mayBeSum }).read());
+    return OUTPUT;
+  }
+
+  /** @param {string} next */
+  #openGroup(next) {
+    const { words, files } = this.#last;
+    if (this.#open && /[?*+@!]$/.test(this.#word)) throw new Unclear("a pattern with ( )");
+    const isStart = !this.#open && !this.#isFile && words.length + files.length === 0;
+    if (next === "(" && (isStart || words[0] === "for")) {
+      const sum = sumAt(this.#text, this.#at);
+      this.#mayBeSum ||= sum === "";
+      if (sum) {
+        this.#at += sum.length - 1;
+        this.#add(literal(sum));
+        return;
+      }
+    }
+    this.#groups.push(isStart ? "(" : "?");
+    this.#endCommand(isStart ? "(" : "?");
+  }
+
+  #redirected() {
+    if (this.#text[this.#at] !== "&" && this.#text[this.#at + 1] === "(") {
+      this.#add(literal(this.#substitution(false)));
+      return;
+    }
+    if (/^\d+$/.test(this.#word)) this.#dropWord(); // a descriptor
+    this.#endWord();
+    while (/[<>&|]/.test(this.#text[this.#at + 1])) this.#at += 1;
+    this.#isFile = true;
+  }
+
+  #hereDocument() {
+    if (this.#test) throw new Unclear("<< in [[ ]]");
+    if (this.#text[this.#at + 2] === "<") {
+      this.#endWord();
+      this.#at += 2;
+      return;
+    }
+    const found = hereAt(this.#text, this.#at + 2);
+    if (!found || this.#mayBeSum || !/^[\w./-]*$/.test(this.#word)) {
+      throw new Unclear("<< that may be no here-document");
+    }
+    this.#endWord();
+    this.#here.push(found.here);
+    this.#at = found.next - 1;
+  }
+
+  #newLine() {
+    if (this.#test) return this.#endWord();
+    const line = this.#text.slice(this.#lineAt, this.#at);
+    for (const here of this.#here.splice(0)) {
+      const begin = this.#at + 1;
+      const end = endOfHere(this.#text, begin, here);
+      if (end === -1 && this.#until) throw new Unclear("<< without its end");
+      if (end === -1) break; // no shell would read it as this
+      this.#takeBody(this.#text.slice(begin, end), here, line, this.#text.slice(end));
+      const next = this.#text.indexOf("\n", end);
+      this.#at = next === -1 ? this.#text.length : next;
+    }
+    this.#lineAt = this.#at + 1;
+    this.#endCommand("\n");
+  }
+
+  /**
+   * The bodies of here-documents are data, but for what a shell reads and what is replaced in them.
+   * @param {string} body @param {Here} here @param {string} line where it begins @param {string} rest of the text
+   */
+  #takeBody(body, here, line, rest) {
+    const goesOn = this.#hasGroup || this.#groups.length > 0 || /\|&?\s*$/.test(line);
+    if (READS_COMMANDS.test(line) || (goesOn && READS_COMMANDS.test(rest))) {
+      this.#keep(new Reader(body).read());
+    } else if (!here.plain) {
+      const reader = new Reader(body);
+      reader.#double("");
+      this.#keep(reader.read());
+    }
+  }
+
+  #dropWord() {
+    this.#word = "";
+    this.#open = false;
+    this.#isBare = true;
+  }
+
+  #endWord() {
+    if (!this.#open) return;
+    const last = this.#last;
+    const word = this.#word;
+    if (this.#isBare) {
+      if (word === "[[" && last.words.length === 0 && !this.#hasCase) last.isTest = true;
+      if (word === "]]") last.isTest = false;
+      if (word === "in" && last.words.includes("case") && this.#until) {
+        throw new Unclear("case in $( )");
+      }
+      this.#hasCase ||= word === "case";
+      this.#hasGroup ||= GROUPS.has(word);
+    }
+    last[this.#isFile ? "files" : "words"].push(word);
+    this.#isFile = false;
+    this.#dropWord();
+  }
+
+  /** @param {string} lead of the next one */
+  #endCommand(lead) {
+    this.#endWord();
+    this.#isFile = false;
+    this.#commands.push({ words: [], files: [], lead });
+  }
+}
