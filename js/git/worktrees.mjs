@@ -231,29 +231,8 @@ export class Worktrees {
   /** Nothing but what its commit has: what was brought may have been changed, and is brought anew. @param {Worktree} worktree @param {AbortSignal} [signal] */
   async #empty(worktree, signal) {
     await setBrought(worktree.admin, []);
-    await this.#clean(worktree, signal, "-ffdxq");
-  }
-
-  /**
-   * As it was when it began, without its setup; what git ignores stays. Whatever else is in it must have been kept.
-   * @param {Worktree} worktree @param {AbortSignal} [signal]
-   */
-  async restart(worktree, signal) {
-    await forgetSetup(worktree.admin);
-    await this.checkOut(worktree, signal);
-    await fs.rm(path.join(worktree.admin, "logs", "HEAD"), { force: true });
-    await this.#clean(worktree, signal, "-ffdq");
-  }
-
-  /** @param {Worktree} worktree @param {AbortSignal | undefined} signal @param {string} how */
-  async #clean(worktree, signal, how) {
-    const brought = await broughtTo(worktree.admin);
-    const kept = brought.flatMap((one) => ["-e", `/${one.replace(/[\\*?[\]!# ]/g, "\\$&")}`]);
-    await this.repository.change(["clean", how, ...kept], {
-      ...inside(worktree),
-      signal,
-      lasting: true,
-    });
+    const limits = { ...inside(worktree), signal, lasting: true };
+    await this.repository.change(["clean", "-ffdxq"], limits);
   }
 
   /** Whether it can be given to another attempt. @param {Worktree} worktree */

@@ -154,6 +154,11 @@ export class NodeRun {
     await this.tell({ input: "step", ...this.#of(), detail, sync });
   }
 
+  /** What a step has told last. @param {string} name @returns {any} */
+  fact(name) {
+    return this.#steps[name];
+  }
+
   /** Of an earlier phase. @param {string} phase @returns {any} */
   detailOf(phase) {
     return this.effect.current.phases.find((/** @type {any} */ one) => one.phase === phase)?.detail;

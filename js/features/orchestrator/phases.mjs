@@ -2,17 +2,15 @@
 // again after a crash: it finds what it has done already. What it returns is the detail of the phase's end.
 
 import { messageOf } from "../../base/errors.mjs";
-import { sleep } from "../../base/patience.mjs";
 import { inLine } from "../../base/visible.mjs";
+import { beginAfresh, wasCutOff } from "./cut-off.mjs";
 import { evidenceOf, ignoredText, noEvidenceText } from "./evidence.mjs";
 import { Again, PhaseFailed } from "./phase-ends.mjs";
+import { prepared } from "./preparing.mjs";
 import { requireUnprotected } from "./protected.mjs";
 import { failedText, landAdvice, untestedText } from "./untested.mjs";
 
 const TRIES = 5;
-/** Longer than from SIGTERM to SIGKILL. */
-const MOST_LOOKS = 60;
-const LOOK_MS = 100;
 /** It conflicted when it was to be checked: where it does no more, it is checked. */
 const NOTHING_TESTED = { tree: "", tip: "" };
 
@@ -67,55 +65,7 @@ export async function mergeFi(run) {
   };
 }
 
-/** A worktree with what the plan brings along. @param {NodeRun} run @param {{base: string, at?: string}} wanted */
-async function prepared(run, wanted) {
-  const worktree = await run.makeWorktree(wanted);
-  const { copy, link, setup } = run.plan.head;
-  /** @type {string[]} */
-  const lacking = [];
-  if (copy || link) {
-    const { skipped } = await run.git.bring(run.repository.root, worktree, { copy, link });
-    lacking.push(...skipped.map(({ path, why }) => `${path} (${why})`));
-  }
-  // Also in one that another node has had: that was cleaned of what the setup had left.
-  if (setup) await run.setUp(setup, { ...worktree, commit: wanted.at ?? wanted.base });
-  return { path: worktree.path, lacking };
-}
-
 // ---- prechecks, work, postchecks -------------------------------------------------------------------
-
-/** A program that was ended in the middle of what it did. An agent knows what it has done. @param {NodeRun} run */
-function wasCutOff({ node, effect }) {
-  const { phases } = effect.current;
-  const of = (/** @type {string} */ name) =>
-    phases.find((/** @type {any} */ one) => one.phase === name);
-  // One that goes on from an earlier attempt goes on with what that has left.
-  const isOwn = of("merge-fi")?.status === "succeeded";
-  return node.work.type !== "agent" && isOwn && of("work")?.interruptions > 0;
-}
-
-/** What it had started may take a moment to end, and still write. @param {NodeRun} run */
-async function hasLetGo({ git, worktree, signal }) {
-  for (let left = MOST_LOOKS; left > 0; --left) {
-    const holders = (await git.holdersOf(worktree.path)) ?? [];
-    if (holders.length === 0 || signal.aborted) return;
-    await sleep(LOOK_MS);
-  }
-}
-
-/** What it had done is kept aside, so that nothing is done twice on top of it. @param {NodeRun} run */
-async function beginAfresh(run) {
-  const { git, repository, plan, signal, worktree } = run;
-  await git.checkLink(worktree);
-  await hasLetGo(run);
-  const why = "its work was interrupted";
-  const { kept } = await git.keepContents(repository, worktree, { signal, why });
-  await plan.worktrees.restart(worktree, signal);
-  const { setup } = plan.head;
-  if (setup) await run.setUp(setup, worktree);
-  const where = kept ? `; what it had done is in ${kept.ref}` : "";
-  run.log(`tap: the work was interrupted, and begins again${where}`);
-}
 
 /** @param {NodeRun} run @param {Record<string, any>} work @param {string} phase */
 async function workOf(run, work, phase) {
@@ -134,7 +84,11 @@ export const prechecks = (run) => workOf(run, run.node.prechecks, "prechecks");
 /** @param {NodeRun} run */
 export async function work(run) {
   await run.backToWork();
-  if (wasCutOff(run)) await beginAfresh(run);
+  if (wasCutOff(run)) {
+    await beginAfresh(run, async () => {
+      if (run.node.prechecks) await prechecks(run);
+    });
+  }
   return workOf(run, run.node.work, "work");
 }
 
