@@ -1,9 +1,10 @@
 // What a plan that ran elsewhere needs of a repository: its commits, and refs that keep them.
 
+import path from "node:path";
 import { markDeleted } from "./deleted.mjs";
 import { GitError } from "./git-error.mjs";
-import { without } from "./integration.mjs";
 import { checkCommit } from "./names.mjs";
+import { adminsOf, folderOf, isOfAnother } from "./ownership.mjs";
 import {
   attemptRef,
   commitsOf,
@@ -32,6 +33,20 @@ export async function missingCommits(repository, commits) {
 }
 
 /**
+ * @param {Repository} repository @param {string | undefined} tip of a branch; undefined: it is not there
+ * @param {string[]} commits @returns {Promise<Set<string>>} those that the branch does not have
+ */
+export async function lackingOn(repository, tip, commits) {
+  const missing = await missingCommits(repository, commits);
+  if (tip === undefined) return new Set(commits);
+  const there = commits.filter((one) => !missing.includes(one));
+  const input = [`^${checkCommit(tip)}`, ...there].map((line) => `${line}\n`).join("");
+  const { stdout } = await repository.ask(["rev-list", "--stdin"], { input });
+  const beyond = new Set(stdout.split("\n"));
+  return new Set([...missing, ...there.filter((one) => beyond.has(one))]);
+}
+
+/**
  * What another run of the same plan has left here, and what this one must not take for its own, gets refs that an
  * unknown plan would have: they expire as those of a deleted one.
  * @param {Repository} repository @param {string} plan @param {import("./refs.mjs").Ref[]} others
@@ -50,38 +65,37 @@ async function setAside(repository, plan, others) {
 }
 
 /**
- * The refs in which leaves wait, without those: nobody has checked them here. Nothing where what is left is not known.
- * @param {Repository} repository @param {string} plan @param {Map<string, string>} there commits by ref
- * @param {{result: string, waiting?: string[]}} landed
- * @returns {Promise<[string, string][]>}
+ * Another home may go on with the plan here: what it has is not moved away beneath it.
+ * @param {Repository} repository @param {string} plan
+ * @param {{others: import("./refs.mjs").Ref[], isDeleted: boolean}} found others: what would be moved
  */
-async function landedEnds(repository, plan, there, { result, waiting = [] }) {
-  const [ours, theirs] = [integrationRef(plan), resultRef(plan)];
-  const held = { integration: there.get(ours), result: there.get(theirs) };
-  const { integration, result: left } = await without(repository, held, waiting);
-  if (!integration || !left || left !== result) return [];
-  return [
-    [ours, integration],
-    [theirs, left],
-  ];
+async function requireNoOther(repository, plan, { others, isDeleted }) {
+  const made = others.find(({ ref }) => ![integrationRef(plan), resultRef(plan)].includes(ref));
+  let what = made && !isDeleted ? `has ${made.ref} here, which the file does not know` : "";
+  for (const admin of await adminsOf(repository)) {
+    const folder = path.basename(await folderOf(admin));
+    if (!folder.startsWith(`${plan}-`) || !(await isOfAnother(admin, repository.owner))) continue;
+    what = `has the worktree ${folder} here, made from another COPILOT_HOME`;
+  }
+  if (what === "") return;
+  throw new GitError(
+    "PLAN_ELSEWHERE",
+    `Plan "${plan}" ${what}: it may go on there. Delete it there first, or, if it goes on nowhere, delete the refs below ${planRefs(plan)}/.`,
+  );
 }
 
 /**
- * Each attempt gets the ref that it had where it was made, and no other has one; it is not deleted any more.
+ * Each attempt gets the ref that it had where it was made, and nothing else has one: what is to land is made anew, as
+ * nobody has checked it here. The plan is not deleted any more.
  * @param {Repository} repository @param {string} plan @param {Made[]} made
- * @param {{result: string, waiting?: string[]}} [landed] the result that has landed, as far as the plan knows, "" for
- *   none; and commits of leaves that wait on top of it
  * @returns {Promise<() => Promise<void>>} puts all back as it was
  */
-export async function keepMade(repository, plan, made, landed = { result: "" }) {
+export async function keepMade(repository, plan, made) {
   const refs = await readRefs(repository, [planRefs(plan)]);
   const there = new Map(refs.map(({ ref, commit }) => [ref, commit]));
   const wanted = new Map(
     made.map(({ node, attempt, commit }) => [attemptRef(plan, node, attempt), commit]),
   );
-  for (const [ref, commit] of await landedEnds(repository, plan, there, landed)) {
-    wanted.set(ref, commit);
-  }
   const others = refs.filter(({ ref, commit }) => wanted.get(ref) !== commit);
   /** @type {import("./refs.mjs").Move[]} */
   const set = [...wanted].flatMap(([ref, to]) =>
@@ -89,6 +103,7 @@ export async function keepMade(repository, plan, made, landed = { result: "" }) 
   );
   // It is a plan again: no other home may let go of its refs.
   const [deleted] = await commitsOf(repository, [deletedRef(plan)]);
+  await requireNoOther(repository, plan, { others, isDeleted: deleted !== undefined });
   if (deleted) set.push({ ref: deletedRef(plan), from: deleted, to: undefined });
   const aside = others.length > 0 ? await setAside(repository, plan, others) : [];
   // A ref may go and come: not in one transaction.

@@ -6,9 +6,11 @@
 //
 // Integration and result move in one transaction. Each squash commit is a parent in integration, too: a later commit
 // of the user on top of it merges like any other. A leaf that is in them while the target moves elsewhere is taken out
-// again: with the new tip it is another tree, which nobody has tested.
+// again: with the new tip it is another tree, which nobody has tested. A result is built on only where its target is:
+// where the target has lost what had landed, both begin anew on the target as it is, and bring nothing of it back.
 
 import { GitError } from "./git-error.mjs";
+import { isOn, without } from "./held.mjs";
 import { commitTree, isAncestor, probe, timeOf, treeOf } from "./merges.mjs";
 import { checkBranch, checkCommit, checkMessage } from "./names.mjs";
 import { branchRef, commitsOf, integrationRef, moveRefs, resultRef } from "./refs.mjs";
@@ -25,6 +27,7 @@ const TRIES = 5;
  * @property {string} [leaf] a commit; absent: only the target's new commits are taken in
  * @property {string} [message] of the squash commit
  * @property {{tree: string, tip: string}} [expect] what was tested: else the leaf is in no ref
+ * @property {() => string[]} [waiting] leaves in the result that have not landed; all else in it has
  * @property {() => boolean} [apart] whether leaves that wait were tested: then they are not merged with a target that has moved
  * @property {AbortSignal} [signal]
  *
@@ -34,7 +37,7 @@ const TRIES = 5;
  * @property {string} tip on which the next squash commit stands
  * @property {string} merge a commit with that tree, for a checkout
  * @property {boolean} landed the leaf is in it already
- * @property {boolean} waits the target has moved, and with `apart` the result does not follow it
+ * @property {boolean} waits the target has moved, and the result, in which others wait, does not follow it
  *
  * @typedef {object} Conflicting
  * @property {"conflict"} status
@@ -51,7 +54,7 @@ const TRIES = 5;
  *   Integrated commit: of the result; tip: on which it stands; where it was there before, itself
  */
 
-/** @typedef {{integration: string | undefined, result: string | undefined}} Held */
+/** @typedef {import("./held.mjs").Held} Held */
 
 /** A conflict, on its way out. */
 class Conflict {
@@ -59,45 +62,6 @@ class Conflict {
   constructor(what) {
     this.what = what;
   }
-}
-
-/** @param {Repository} repository @param {string} commit @returns {Promise<string[]>} */
-async function parentsOf(repository, commit) {
-  const args = ["rev-list", "--max-count=1", "--parents", checkCommit(commit)];
-  return (await repository.ask(args)).stdout.trim().split(" ").slice(1);
-}
-
-/** @param {Repository} repository @param {string} one @param {string} other */
-const isInLine = async (repository, one, other) =>
-  (await isAncestor(repository, one, other)) || isAncestor(repository, other, one);
-
-/**
- * Both refs as they were before the last of some leaves.
- * @param {Repository} repository @param {Held} held @param {string[]} leaves
- * @returns {Promise<Held | undefined>} undefined: none of them is the last in the refs
- */
-async function withoutLast(repository, { integration, result }, leaves) {
-  const [merge, squash] = await parentsOf(repository, String(integration));
-  const [tip, ...others] = squash === result ? await parentsOf(repository, String(result)) : [];
-  if (others.length > 0) return undefined;
-  // A leaf that changes nothing has no squash commit.
-  const [before, merged] = tip ? await parentsOf(repository, merge) : [merge, squash];
-  return leaves.includes(merged) ? { integration: before, result: tip ?? result } : undefined;
-}
-
-/**
- * Both refs as they would be without some leaves, as far as these are the last ones in them. No ref is moved.
- * @param {Repository} repository @param {Held} held @param {string[]} leaves commits
- * @returns {Promise<Held>}
- */
-export async function without(repository, held, leaves) {
-  let now = held;
-  while (now.integration && now.result) {
-    const next = await withoutLast(repository, now, leaves);
-    if (!next) break;
-    now = next;
-  }
-  return now;
 }
 
 /** One look at the refs, and what follows from it. Commits are made, no ref is moved. */
@@ -109,6 +73,8 @@ class Step {
   tip = "";
   integration = "";
   waits = false;
+  /** @type {string[]} */
+  waiting = [];
 
   /** @param {Repository} repository @param {Asked} asked */
   constructor(repository, asked) {
@@ -137,35 +103,49 @@ class Step {
     return { commit, tree: /** @type {string} */ (tree) };
   }
 
-  /** The target's tip, with what is to land on it already. @param {string | undefined} target @param {string | undefined} result */
-  async #findTip(target, result) {
+  /** @param {string[]} more leaves @returns {Promise<string | undefined>} where what waits in the result was put on the target */
+  async #baseOf(...more) {
+    return (await without(this.repository, this.held, [...this.waiting, ...more])).result;
+  }
+
+  /** A leaf that is in the refs, and whose target has moved since, is taken out of what is built on. @param {string | undefined} target */
+  async #takeBack(target) {
+    const { repository, held, asked } = this;
+    const { integration, result } = held;
+    const { leaf } = asked;
+    if (!leaf || !target || !integration || !result) return;
+    if (await isAncestor(repository, result, target)) return;
+    if (!(await isAncestor(repository, leaf, integration))) return;
+    if ((await this.#baseOf(leaf)) !== target) this.held = await without(repository, held, [leaf]);
+  }
+
+  /** A result that somebody has moved by hand: what is merged is not in it. */
+  async #isByHand() {
+    const { integration, result } = this.held;
+    if (!this.asked.leaf || !integration || !result) return false;
+    return !(await isAncestor(this.repository, result, integration));
+  }
+
+  /** Where the next squash commit stands, and what the leaf is merged with. @param {string | undefined} target @returns {Promise<{tip: string, integration: string | undefined}>} */
+  async #findTip(target) {
     const { repository, asked } = this;
-    if (result === undefined) return target ?? asked.base;
-    if (target === undefined || (await isAncestor(repository, target, result))) return result;
-    if (await isAncestor(repository, result, target)) return target;
-    if (asked.apart?.()) {
+    const { result } = this.held;
+    const isByHand = await this.#isByHand();
+    const integration = isByHand ? undefined : this.held.integration;
+    if (result === undefined) return { tip: target ?? asked.base, integration };
+    if (target === undefined) return { tip: result, integration };
+    if (await isAncestor(repository, result, target)) return { tip: target, integration };
+    const base = await this.#baseOf(...(asked.leaf ? [asked.leaf] : []));
+    if (base === target || (isByHand && (await isOn(repository, target, result))))
+      return { tip: result, integration };
+    if (this.waiting.length === 0) return { tip: target, integration: undefined };
+    if (asked.apart?.() || !(await isOn(repository, base, target))) {
       this.waits = true;
-      return result;
+      return { tip: result, integration };
     }
     const message = `Merge the result of plan ${asked.plan} into ${asked.target}`;
     const what = /** @type {const} */ ({ side: "target", other: target });
-    return (await this.#merge(target, result, what, message)).commit;
-  }
-
-  /** @param {string | undefined} target @param {Held} held @returns {Promise<Held>} without the leaf, if the target has moved since */
-  async #heldNow(target, held) {
-    const { repository, asked } = this;
-    const { integration, result } = held;
-    if (!asked.leaf || !target || !integration || !result) return held;
-    if (await isInLine(repository, target, result)) return held;
-    if (!(await isAncestor(repository, asked.leaf, integration))) return held;
-    return (await withoutLast(repository, held, [asked.leaf])) ?? held;
-  }
-
-  /** A result that somebody has moved by hand is what is built on: what is merged is not in it. @param {Held} held */
-  async #integrationOf({ integration, result }) {
-    if (!integration || !result || !this.asked.leaf) return integration;
-    return (await isAncestor(this.repository, result, integration)) ? integration : undefined;
+    return { tip: (await this.#merge(target, result, what, message)).commit, integration };
   }
 
   /** @param {Held} next @returns {Promise<boolean>} false: a ref has moved meanwhile */
@@ -190,12 +170,12 @@ class Step {
     const { plan, target, leaf } = asked;
     const refs = [branchRef(target), integrationRef(plan), resultRef(plan)];
     this.before = await commitsOf(repository, refs);
+    this.waiting = asked.waiting?.() ?? [];
     const [at, ...ours] = this.before;
     this.held = { integration: ours[0], result: ours[1] };
-    this.held = await this.#heldNow(at, this.held);
-    const { result } = this.held;
-    const integration = await this.#integrationOf(this.held);
-    this.tip = await this.#findTip(at, result);
+    await this.#takeBack(at);
+    const { tip, integration } = await this.#findTip(at);
+    this.tip = tip;
     // One that the target has in it would make a leaf of the first merge.
     const isIn = integration === undefined || (await isAncestor(repository, integration, this.tip));
     this.integration = isIn ? this.tip : integration;
@@ -313,38 +293,6 @@ export function integrate(repository, asked) {
     const text = `The refs of plan "${asked.plan}" are moved by somebody else again and again.`;
     throw new GitError("LOST_RACE", text);
   });
-}
-
-/**
- * Takes leaves that have not landed out of the refs, so that no later leaf carries them along. Does nothing if they are
- * on the target, or if another leaf came after them. Where somebody else moves the refs, that stands.
- * @param {Repository} repository
- * @param {{plan: string, target: string, leaves: string[], create?: boolean}} asked leaves: commits; create: the plan
- *   makes the target, which may not be there yet. Else nothing is done without it: the result is all that there is
- * @returns {Promise<boolean>} whether anything was taken out
- */
-export async function takeOut(repository, { plan, target, leaves, create = false }) {
-  const refs = [branchRef(target), integrationRef(plan), resultRef(plan)];
-  const [at, integration, result] = await commitsOf(repository, refs);
-  if (!integration || !result || (!at && !create)) return false;
-  if (at && (await isAncestor(repository, result, at))) return false;
-  const next = await without(repository, { integration, result }, leaves.map(checkCommit));
-  const moves = [
-    { ref: refs[1], from: integration, to: next.integration },
-    { ref: refs[2], from: result, to: next.result },
-  ].filter(({ from, to }) => from !== to);
-  return moves.length > 0 && moveRefs(repository, moves);
-}
-
-/**
- * What would land, and whether the target has nothing that it does not have, or has it already.
- * @param {Repository} repository @param {{plan: string, target: string}} asked
- * @returns {Promise<{result: string | undefined, follows: boolean}>}
- */
-export async function resultOf(repository, { plan, target }) {
-  const [at, result] = await commitsOf(repository, [branchRef(target), resultRef(plan)]);
-  const follows = Boolean(result && (!at || (await isInLine(repository, at, result))));
-  return { result, follows };
 }
 
 /**

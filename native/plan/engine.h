@@ -111,7 +111,8 @@ class Engine {
                               std::string_view detail, const Moment& now, Batch& out);
   // What waits is to land: where it is not what was checked, its checks run again, and it lands
   // after them. Where nothing runs then, the caller moves the target, and says so with landed().
-  // `result`: the commit that would land; `follows`: the target has nothing that it does not have.
+  // `result`: the commit that would land; `follows`: the target is where that was made, or nothing
+  // of it is checked and the target has only moved on.
   [[nodiscard]] Refused land(std::string_view plan, std::string_view result, bool follows,
                              const Moment& now, Batch& out);
   [[nodiscard]] Refused landed(std::string_view plan, std::string_view detail, const Moment& now,

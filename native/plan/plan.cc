@@ -225,14 +225,11 @@ std::vector<NodeIndex> Plan::landing() const {
 }
 
 bool Plan::landsAsChecked(std::string_view result, bool follows) const {
-  bool isChecked = false;
+  if (!follows || waitingResult_.empty() || result != waitingResult_) return false;
   for (NodeIndex i = 0; i < nodes_.size(); ++i) {
-    if (!lands(i)) continue;
-    isChecked = isChecked || nodes_[i].spec.postchecks.kind != WorkKind::None;
-    if (nodes_[i].landsAgain) return false;
+    if (lands(i) && nodes_[i].landsAgain) return false;
   }
-  if (waitingResult_.empty() || result != waitingResult_) return false;
-  return !isChecked || follows;
+  return true;
 }
 
 std::optional<Phase> Plan::firstPhase(NodeIndex index, Phase phase) const {

@@ -148,8 +148,8 @@ class Plan {
   [[nodiscard]] std::vector<NodeIndex> landing() const;
   // Whether nobody has seen that the result in which leaves wait is what they were checked with.
   [[nodiscard]] bool hasUnknownResult() const { return isUnlanded() && waitingResult_.empty(); }
-  // Whether what waits may land as it is: it was checked so, or nothing of the plan is checked.
-  // `result`: what would land; `follows`: the target has nothing that it does not have.
+  // Whether what waits may land as it is: it is what was made to land. `result`: what would land;
+  // `follows`: the target is where that was made, or nothing of it is checked.
   [[nodiscard]] bool landsAsChecked(std::string_view result, bool follows) const;
   [[nodiscard]] const Reserved& reserved() const { return reserved_; }
   [[nodiscard]] const std::vector<std::string>& overlaps() const { return overlaps_; }

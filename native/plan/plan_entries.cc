@@ -300,7 +300,9 @@ std::optional<std::string> Plan::landedLate(const Entry& entry, NodeIndex index)
   record.status = PhaseStatus::Succeeded;
   record.detail = entry.detail;
   attempt.status = NodeStatus::Succeeded;
-  if (const auto changes = member(entry.detail, "changes", json::Kind::Object)) {
+  if (const auto why = member(entry.detail, "unlanded", json::Kind::Object)) {
+    wait(index, entry, why->raw);
+  } else if (const auto changes = member(entry.detail, "changes", json::Kind::Object)) {
     landed_.add(readChanges(*changes));
   }
   // What waited is there with it only if the target has the whole result.

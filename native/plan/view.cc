@@ -253,6 +253,7 @@ std::string planJson(std::string_view id, const Plan& plan) {
   }
   if (!plan.spec().targetBranch.empty()) {
     writer.field("targetBranch", plan.spec().targetBranch);
+    writeIds(writer, "waiting", plan, plan.waiting());
     writeIds(writer, "leftToLand", plan, plan.leftToLand());
     writeIds(writer, "landing", plan, plan.landing());
   }

@@ -97,7 +97,7 @@ const DETAILS = {
   resumed: object({ budget: object({ aiCredits: amount, tokens: whole }) }),
   "plan-canceled": undefined,
   "plan-ended": undefined,
-  landed: object({ commit: hash }),
+  landed: object({ commit: hash, landed: hash, result: hash, changes: CHANGES }),
   overlap: object({ node: text(64), other: text(64), files: FILES }),
 };
 const WORD = text(20);

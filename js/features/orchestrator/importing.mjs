@@ -3,6 +3,7 @@
 import { exportOf, readExport } from "./export-file.mjs";
 import { Collected, refusalOf, refuse } from "./mistakes.mjs";
 import { named, PlanError, problemText } from "./plan-error.mjs";
+import { elsewhereText } from "./untested.mjs";
 
 const MOST_SHOWN = 3;
 
@@ -29,15 +30,29 @@ function madeIn(entries) {
   });
 }
 
+/** Of an entry that says that something has landed: the commit. @param {any} entry @returns {string | undefined} undefined: it does not say that */
+function landedIn({ kind, phase, status, detail }) {
+  if (kind === "landed") return detail?.landed ?? detail?.commit ?? "";
+  if (kind !== "phase-ended" || phase !== "merge-ri" || status !== "succeeded") return undefined;
+  return detail?.unlanded ? undefined : (detail?.landed ?? "");
+}
+
 /**
- * What it knows of its result: what has landed last, and commits of leaves that have waited.
- * @param {any[]} entries @param {{node: string, commit: string}[]} made
+ * Its entries, as they are true here: what has landed elsewhere, and not on the target of this repository, waits.
+ * @param {any[]} entries @param {{made: {node: string}[], lacking: Set<string>, message: string}} here made: in this
+ *   repository; lacking: commits that the target has not
  */
-function resultIn(entries, made) {
-  const ends = entries.filter(({ kind }) => kind === "phase-ended");
-  const waited = ends.flatMap(({ node, detail }) => (detail?.unlanded ? [node] : []));
-  const waiting = made.flatMap(({ node, commit }) => (waited.includes(node) ? [commit] : []));
-  return { result: ends.findLast(({ detail }) => detail?.landed)?.detail.landed ?? "", waiting };
+function asItIsHere(entries, { made, lacking, message }) {
+  const nodes = new Set(made.map(({ node }) => node));
+  return entries.flatMap((entry) => {
+    const commit = landedIn(entry);
+    if (commit === undefined || (commit !== "" && !lacking.has(commit))) return [entry];
+    if (!entry.node) return nodes.size === 0 ? [entry] : [];
+    if (!nodes.has(entry.node)) return [entry]; // nothing of it can land here
+    const { changes } = entry.detail ?? {};
+    const unlanded = { code: "ELSEWHERE", message, files: [] };
+    return [{ ...entry, detail: { ...(changes && { changes }), unlanded } }];
+  });
 }
 
 /** @param {any[]} entries */
@@ -96,13 +111,13 @@ export async function importPlan(plans, given, asker) {
   const isOver = hasEnded(entries);
   const collected = new Collected();
   await collected.take("", () => git.checkBrought(source));
-  if (!isOver) {
-    await collected.take("source.targetBranch", async () => {
-      const { targetBranch: target } = source;
-      await plans.making.requireUnprotected(git, repository, target);
-      if (typeof target === "string") await git.requireFreeName(repository, target);
-    });
-  }
+  const { targetBranch: target } = source;
+  const tip = await collected.take("source.targetBranch", async () => {
+    await plans.making.requireUnprotected(git, repository, target);
+    if (typeof target !== "string") return undefined;
+    await git.requireFreeName(repository, target);
+    return git.branchTip(repository, target);
+  });
   const made = madeIn(entries);
   const all = [facts.baseCommit, ...made.map(({ commit }) => commit)];
   const missing = await git.missingCommits(repository, all);
@@ -118,11 +133,15 @@ export async function importPlan(plans, given, asker) {
   refuse(refused, isOver ? [] : found, source.nodes);
   const there = made.filter(({ commit }) => !missing.includes(commit));
   const programs = await plans.making.programsOf(asker);
-  const own = { repo: repository.root, cwd: asker.cwd, session: asker.id, ...programs };
-  const undo = await git.keepMade(repository, planId, there, resultIn(entries, there));
+  const createsTarget = target !== undefined && tip === undefined;
+  const own = { repo: repository.root, cwd: asker.cwd, session: asker.id, createsTarget };
+  const lacking = await git.lackingOn(repository, tip, entries.map(landedIn).filter(Boolean));
+  const message = elsewhereText(planId, target);
+  const undo = await git.keepMade(repository, planId, there);
   try {
     await plans.adopt(planId, {
-      ...{ input: "import", plan: source, facts: { ...facts, ...own }, entries, until: createdAt },
+      ...{ input: "import", plan: source, facts: { ...facts, ...own, ...programs } },
+      ...{ entries: asItIsHere(entries, { made: there, lacking, message }), until: createdAt },
     });
   } catch (error) {
     await undo();

@@ -1,6 +1,7 @@
 // What of a plan waits to land, lands; and what its result holds is what its state says.
 
 import { PlanError } from "./plan-error.mjs";
+import { untestedText } from "./untested.mjs";
 
 const TRIES = 5;
 
@@ -17,6 +18,12 @@ async function landNow(plan, result) {
   const create = facts.createsTarget === true;
   if (plan.checks()) return git.land(repository, { plan: id, target, create, expect: result });
   const taken = await git.integrate(repository, plan.landing());
+  if (taken.status === "integrated" && taken.waits)
+    return {
+      status: /** @type {const} */ ("moved"),
+      message: untestedText(id, target),
+      commit: "",
+    };
   if (taken.status !== "conflict") return git.land(repository, { plan: id, target, create });
   throw new PlanError(
     "MERGE_CONFLICT",
@@ -34,13 +41,12 @@ export async function land(plans, planId) {
   const plan = await plans.openPlan(planId);
   const { git, repository, head } = plan;
   const target = head.targetBranch;
-  const of = { plan: planId, target };
   const seen = plans.view({ view: "plan", planId });
   if (!seen.leftToLand && !seen.landing)
     throw new PlanError("WRONG_STATE", "nothing of the plan waits to be landed");
   await plans.making.requireUnprotected(git, repository, target);
   for (let left = TRIES; ; --left) {
-    const { result, follows } = await git.resultOf(repository, of);
+    const { result, follows } = await git.resultOf(repository, plan.landing());
     await plans.ask({ input: "land", planId, ...(result && { result }), follows });
     const { landing } = plans.view({ view: "plan", planId });
     if (landing) return { checks: landing };
@@ -75,11 +81,17 @@ async function hasLanded(plans, { id: planId, git, repository, facts, head }, no
 const commitsOf = (plans, planId, nodes) =>
   nodes.flatMap((nodeId) => {
     const { commit, attempts } = plans.view({ view: "node", planId, nodeId });
-    const made = attempts.flatMap((/** @type {any} */ { phases }) =>
-      phases.flatMap((/** @type {any} */ { detail }) => detail?.commit ?? []),
-    );
-    return commit ? [commit, ...made] : made;
+    const said = (/** @type {"commit" | "baseCommit"} */ what) =>
+      attempts.flatMap((/** @type {any} */ { phases }) =>
+        phases.flatMap((/** @type {any} */ { detail }) => detail?.[what] ?? []),
+      );
+    const made = commit ? [commit, ...said("commit")] : said("commit");
+    return made.length > 0 ? made : said("baseCommit"); // one that only checks
   });
+
+/** @param {Plans} plans @param {string} planId @returns {string[]} commits of leaves that are in its result, and have not landed */
+export const waitingOf = (plans, planId) =>
+  commitsOf(plans, planId, plans.view({ view: "plan", planId }).waiting ?? []);
 
 /**
  * After a crash, or an end that came too late: no leaf is in the result that has not succeeded, and what is on the

@@ -197,6 +197,11 @@ async function landNow(run, asked) {
     const taken = await git.integrate(repository, /** @type {any} */ (asked));
     if (taken.status === "conflict") throw conflictOf(run, taken);
     if (taken.status === "moved") throw new Again("stale", "the target has moved since the checks");
+    if (taken.waits) {
+      const text = untestedText(plan.id, target);
+      const unlanded = { code: "MOVED", message: text, files: [] };
+      return { unlanded, result: taken.commit, changes: await changesOf(run, taken) };
+    }
     const create = plan.facts.createsTarget === true;
     const expect = taken.commit;
     const landed = await git.land(repository, { plan: plan.id, target, create, expect, signal });
@@ -209,10 +214,6 @@ async function landNow(run, asked) {
     }
     if (landed.status === "gone") throw new PhaseFailed("TARGET_GONE", String(landed.message));
     if (landed.status === "taken") throw new PhaseFailed("NAME_TAKEN", String(landed.message));
-    if (landed.status === "moved" && taken.waits) {
-      const text = untestedText(plan.id, target);
-      return { unlanded: { code: "MOVED", message: text, files: [] }, result: expect, changes };
-    }
     if (left === 1) throw new Again("stale", String(landed.message));
   }
 }

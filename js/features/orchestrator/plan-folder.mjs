@@ -1,7 +1,7 @@
 // What a plan works with while it runs: its repository, its worktrees, and how its agents are started.
 
 import { PlanError } from "./plan-error.mjs";
-import { settleResult } from "./landing.mjs";
+import { settleResult, waitingOf } from "./landing.mjs";
 import { checksLeaves } from "./untested.mjs";
 
 const MOST_IDLE = 8;
@@ -20,12 +20,14 @@ export class OpenPlan {
    * @param {() => Promise<{cli: string, sdk: string}>} parts.findCli
    * @param {() => Promise<import("../../workers/workers.mjs").Workers>} parts.workers
    * @param {() => boolean} parts.checks whether any of its leaves is checked before it lands
+   * @param {() => string[]} parts.waiting commits of leaves that wait to land
    * @param {() => Promise<void>} parts.settleResult its result holds what its state says
    */
   constructor(parts) {
-    const { id, name, head, facts, git, repository, shell, findCli, workers, checks } = parts;
+    const { id, name, head, facts, git, repository, shell, findCli, workers } = parts;
     this.settleResult = parts.settleResult;
-    this.checks = checks;
+    this.checks = parts.checks;
+    this.waiting = parts.waiting;
     this.workers = workers;
     this.id = id;
     this.name = name;
@@ -46,10 +48,11 @@ export class OpenPlan {
     return { ...(path && { PATH: path }), ...this.head.env };
   }
 
-  /** What `integrate` has to know for each of its leaves. */
+  /** What `integrate` has to know of it. */
   landing() {
     const { targetBranch: target } = this.head;
-    return { plan: this.id, target, base: this.facts.baseCommit, apart: this.checks };
+    const { waiting, checks: apart } = this;
+    return { plan: this.id, target, base: this.facts.baseCommit, waiting, apart };
   }
 
   cli() {
@@ -112,6 +115,7 @@ export async function openPlan(plans, services, planId) {
   return new OpenPlan({
     ...{ id: planId, name, head, facts, git, repository, shell, findCli, workers },
     checks: () => checksLeaves(plans, planId),
+    waiting: () => waitingOf(plans, planId),
     settleResult: () => settleResult(plans, planId),
   });
 }

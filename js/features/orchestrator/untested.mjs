@@ -12,7 +12,11 @@ export function checksLeaves(plans, planId) {
 
 /** @param {string} planId @param {string} target */
 export const untestedText = (planId, target) =>
-  `"${target}" has commits that the waiting result of the plan was not checked with. To run the checks on both, and land it: ${landAdvice(planId)}`;
+  `"${target}" is not what the waiting result of the plan was made on. To run the checks on both, and land it: ${landAdvice(planId)}`;
+
+/** Of what has landed where the plan ran before. @param {string} planId @param {string} target */
+export const elsewhereText = (planId, target) =>
+  `What the plan has landed elsewhere is not on "${target}" here. To run its checks here, and land it: ${landAdvice(planId)}`;
 
 /** Of checks that fail when they run again. @param {string} planId @param {string} target @param {string} message */
 export const failedText = (planId, target, message) =>

@@ -129,6 +129,7 @@ test("behind a leaf that waits and was checked, it waits, too, once the target h
   const { repository, root, first, landing, leaf } = made;
   const waiting = commitOn(root, [first], { before: "x\n" });
   await git.integrate(repository, { ...landing, leaf: waiting, message: "before" });
+  Object.assign(landing, { waiting: () => [waiting] });
   made.move();
   const { unlanded, landed } = await mergeRi(leaf);
   assert.deepEqual([landed, unlanded.code], [undefined, "MOVED"]);

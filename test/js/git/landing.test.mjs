@@ -23,19 +23,22 @@ async function makePlan(t, options = {}) {
   const rootNode = commitOn(root, [first], { "a.txt": text({ 2: "root", 10: "root" }) });
   const leaf = (line, value = "leaf") =>
     commitOn(root, [rootNode], { "a.txt": text({ 2: "root", 10: "root", [line]: value }) });
+  /** Commits of leaves that have not landed. @type {string[]} */
+  const waits = [];
   const asked = (at, more = {}) => ({
     plan: "p",
     target: "feature",
     base: first,
     leaf: at,
     message: `Work of ${at}`,
+    waiting: () => waits,
     ...more,
   });
   const deliver = async (at) => {
     const integrated = await integrate(repository, asked(at));
     return [integrated.status, (await land(repository, { plan: "p", target: "feature" })).status];
   };
-  return { ...made, leaf, asked, deliver, rootNode };
+  return { ...made, leaf, asked, waits, deliver, rootNode };
 }
 
 test("leaves with a common ancestor land one after another, each as one commit, where squash onto squash would conflict", async (t) => {
@@ -129,9 +132,10 @@ test("what conflicts with the target before anything has landed names the target
 });
 
 test("the squash commit of a node is found once it is in the result", async (t) => {
-  const { repository, first, leaf, asked, deliver } = await makePlan(t);
+  const { repository, first, leaf, asked, waits, deliver } = await makePlan(t);
   const message = (node) => ({ message: `Work\n\nPlan-Node: p/${node}` });
-  const one = await integrate(repository, asked(leaf(20), message("one")));
+  waits.push(leaf(20));
+  const one = await integrate(repository, asked(waits[0], message("one")));
   await deliver(leaf(28));
   const { commit: result } = await integrate(repository, asked(leaf(25), message("one-more")));
   assert.deepEqual(await squashOf(repository, result, "p/one"), [first, one.commit]);
@@ -159,7 +163,8 @@ test("a target in a clean checkout is moved there, files and all", async (t) => 
 });
 
 test("a target in a dirty checkout is not moved; the result waits and lands later, with what came meanwhile", async (t) => {
-  const { root, repository, first, leaf, asked } = await makePlan(t, { untouched: false });
+  const made = await makePlan(t, { untouched: false });
+  const { root, repository, first, leaf, asked, waits } = made;
   git(root, "checkout", "--quiet", "feature");
   write(root, { "a.txt": "dirty\n" });
   const before = lookAtUser(root);
@@ -167,6 +172,7 @@ test("a target in a dirty checkout is not moved; the result waits and lands late
     assert.equal((await integrate(repository, asked(at))).status, "integrated");
     const refused = await land(repository, { plan: "p", target: "feature" });
     assert.deepEqual([refused.status, refused.path, refused.changed], ["dirty", root, ["a.txt"]]);
+    waits.push(at);
   }
   assert.deepEqual(lookAtUser(root), before);
   assert.equal(git(root, "rev-list", "--count", `${first}..refs/tap/p/result`), "2");
@@ -270,9 +276,10 @@ test("somebody who moves the target at the same moment wins, and that is told", 
 });
 
 test("leaves that are integrated at once all get in", async (t) => {
-  const { root, repository, leaf, asked } = await makePlan(t);
+  const { root, repository, leaf, asked, waits } = await makePlan(t);
   const other = await openRepository(root);
   const leaves = [14, 18, 22, 26].map((line) => leaf(line, `at ${line}`));
+  waits.push(...leaves);
   const found = await Promise.all(
     leaves.map((at, i) => integrate(i % 2 ? other : repository, asked(at))),
   );

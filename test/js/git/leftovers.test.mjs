@@ -5,7 +5,8 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { keepMade, missingCommits } from "../../../js/git/adopted.mjs";
+import { keepMade, lackingOn, missingCommits } from "../../../js/git/adopted.mjs";
+import { markDeleted } from "../../../js/git/deleted.mjs";
 import { cleanOrphan, searchOrphans } from "../../../js/git/orphan-search.mjs";
 import { removeWorktree } from "../../../js/git/removal.mjs";
 import { openRepository } from "../../../js/git/repository.mjs";
@@ -113,6 +114,11 @@ test("commits from elsewhere get their refs, or are missing", async (t) => {
   await keepMade(repository, PLAN, made);
   assert.equal(git(root, "rev-parse", `refs/tap/${PLAN}/a/1`), other);
   const moved = [{ node: "a", attempt: 1, commit: first }];
+  await assert.rejects(keepMade(repository, PLAN, moved), (/** @type {any} */ error) => {
+    assert.equal(error.code, "PLAN_ELSEWHERE");
+    return /has refs\/tap\/p\w+\/a\/1 here, .* Delete it there first/.test(error.message);
+  });
+  await markDeleted(repository, PLAN);
   await keepMade(repository, PLAN, moved);
   assert.equal(git(root, "rev-parse", `refs/tap/${PLAN}/a/1`), first);
   assert.equal(git(root, "rev-parse", `refs/tap/${PLAN}-1/a/1`), other);
@@ -125,7 +131,8 @@ test("a plan that comes back takes nothing of its earlier run for its own, and a
   const ran = ["a/1", "b/1", "b/2", "integration", "result"];
   for (const name of ran) git(root, "update-ref", `refs/tap/${PLAN}/${name}`, other);
   const made = [{ node: "b", attempt: 1, commit: first }];
-  const undo = await keepMade(repository, PLAN, made, { result: "" });
+  await markDeleted(repository, PLAN);
+  const undo = await keepMade(repository, PLAN, made);
   const own = refs()
     .split("\n")
     .filter((line) => line.startsWith(`refs/tap/${PLAN}/`));
@@ -134,8 +141,32 @@ test("a plan that comes back takes nothing of its earlier run for its own, and a
   assert.match(refs(), new RegExp(`refs/tap/deleted/${PLAN}-1 `));
   await undo();
   for (const name of ran) assert.match(refs(), new RegExp(`refs/tap/${PLAN}/${name} ${other}`));
-  await keepMade(repository, PLAN, [], { result: other });
-  assert.equal(git(root, "rev-parse", `refs/tap/${PLAN}/result`), other);
-  await keepMade(repository, PLAN, [], { result: "" });
-  assert.equal(git(root, "rev-parse", `refs/tap/${PLAN}-3/result`), other);
+});
+
+test("what is to land is made anew by a plan that comes back, and a plan of another home keeps its refs", async (t) => {
+  const { repository, root, first, wanted } = await makeRepository(t);
+  const other = commitOn(root, [first], { "b.txt": "2\n" });
+  const names = ["integration", "result"];
+  for (const name of names) git(root, "update-ref", `refs/tap/${PLAN}/${name}`, other);
+  await keepMade(repository, PLAN, []);
+  assert.equal(git(root, "for-each-ref", `refs/tap/${PLAN}`), "");
+  for (const name of names)
+    assert.equal(git(root, "rev-parse", `refs/tap/${PLAN}-1/${name}`), other);
+  const records = path.join(temporaryFolder(t), "plans.sqlite");
+  fs.writeFileSync(records, "");
+  const theirs = await openRepository(root, { owner: records });
+  await new Worktrees(theirs).add({ ...wanted("one"), plan: PLAN, commit: first });
+  const elsewhere = { code: "PLAN_ELSEWHERE", message: /has the worktree p\w+-one-1 here/ };
+  await assert.rejects(keepMade(repository, PLAN, []), elsewhere);
+  fs.rmSync(records);
+  await keepMade(repository, PLAN, []);
+});
+
+test("which commits a branch does not have", async (t) => {
+  const { repository, root, first } = await makeRepository(t);
+  const [one, two] = ["1", "2"].map((text) => commitOn(root, [first], { "b.txt": text }));
+  const unknown = "1".repeat(40);
+  const all = [first, one, two, unknown];
+  assert.deepEqual(await lackingOn(repository, one, all), new Set([unknown, two]));
+  assert.deepEqual(await lackingOn(repository, undefined, all), new Set(all));
 });

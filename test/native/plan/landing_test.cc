@@ -86,8 +86,10 @@ TEST(PlanLanding, WhereNothingIsCheckedNothingRuns) {
   Landing rig;
   ASSERT_EQ(rig.create(landingOn({nodeText("a")})), "");
   rig.landAs("a", kWaits);
-  EXPECT_EQ(rig.land("r1", false), "");
+  EXPECT_EQ(rig.land("r1", true), "");
   EXPECT_TRUE(rig.running.empty());
+  EXPECT_EQ(rig.land("r1", false), "");
+  EXPECT_EQ(rig.phaseOf("a"), Phase::MergeRi) << "the target has lost what it was made on";
 }
 
 TEST(PlanLanding, AResultThatIsNotTheOneThatWaitsIsMadeAgain) {
