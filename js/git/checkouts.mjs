@@ -173,11 +173,12 @@ async function isInUse(gitDir, branch) {
   return false;
 }
 
-/**
- * @param {Repository} repository @param {string} branch
- * @returns {Promise<{path: string, gitDir?: string} | undefined>} gitDir: undefined where its .git cannot be read
- */
-async function holderOf(repository, branch) {
+/** @typedef {{path: string, gitDir: string | undefined}} Holder gitDir: undefined where its .git cannot be read */
+
+/** Where a branch is checked out. @param {Repository} repository @param {string} branch checked @returns {Promise<Holder[]>} */
+export async function checkoutsWith(repository, branch) {
+  /** @type {Holder[]} */
+  const found = [];
   for (const one of await checkoutsOf(repository)) {
     if (one.bare) continue;
     // Its folder may be away for a while, and its index would still be that of before.
@@ -185,27 +186,23 @@ async function holderOf(repository, branch) {
     const holds =
       one.branch === branchRef(branch) ||
       (one.branch === "" && gitDir !== undefined && (await isInUse(gitDir, branch)));
-    if (holds) return { path: one.path, gitDir };
+    if (holds) found.push({ path: one.path, gitDir });
   }
-  return undefined;
+  return found;
 }
 
 /**
- * Where a branch is checked out.
- * @param {Repository} repository @param {string} branch checked
- * @returns {Promise<{path: string, isThere: boolean, clean: boolean, changed: string[], operation: string} | undefined>}
- *   isThere: false where its folder or its .git is gone; clean: no tracked file has changes, and nothing is going on
+ * @param {Repository} repository @param {Holder} checkout
+ * @returns {Promise<{isThere: boolean, clean: boolean, changed: string[], operation: string}>} isThere: false where its
+ *   folder or its .git is gone; clean: no tracked file has changes, and nothing is going on
  */
-export async function whereIs(repository, branch) {
-  const found = await holderOf(repository, branch);
-  if (found === undefined) return undefined;
-  const { path: place, gitDir } = found;
-  if (!gitDir) return { path: place, isThere: false, clean: false, changed: [], operation: "" };
+export async function stateOf(repository, { path: place, gitDir }) {
+  if (!gitDir) return { isThere: false, clean: false, changed: [], operation: "" };
   const [{ tracked }, operation] = await Promise.all([
     statusOf(repository, place, { untracked: "no" }),
     operationIn(gitDir),
   ]);
   const changed = tracked.map((entry) => entry.path);
   const clean = changed.length === 0 && operation === undefined;
-  return { path: place, isThere: true, clean, changed, operation: operation?.what ?? "" };
+  return { isThere: true, clean, changed, operation: operation?.what ?? "" };
 }

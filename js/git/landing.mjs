@@ -2,15 +2,18 @@
 // if nothing is changed there; elsewhere the ref is moved.
 
 import { inQuotes, visible } from "../base/visible.mjs";
-import { stayIn, whereIs } from "./checkouts.mjs";
+import { endBegun, fastForward } from "./begun-landing.mjs";
+import { checkoutsWith, stateOf } from "./checkouts.mjs";
 import { takenBy, takenText } from "./free-name.mjs";
 import { GitError, isGitError } from "./git-error.mjs";
 import { isAncestor } from "./merges.mjs";
 import { checkBranch, checkCommit } from "./names.mjs";
+import { headFile, nonceOf } from "./ownership.mjs";
 import { branchRef, commitsOf, moveRefs, resultRef } from "./refs.mjs";
 
-const CHECKOUT_MS = 1_800_000;
-const OVERWRITTEN = /would be overwritten|local changes|untracked working tree files/i;
+const CHANGED = /local changes/i;
+const MOST_NAMED = 5;
+const UNTRACKED = /untracked working tree files|would lose untracked files/i;
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
 
@@ -27,6 +30,8 @@ const OVERWRITTEN = /would be overwritten|local changes|untracked working tree f
  */
 
 const TIDY = "Commit or stash that";
+const NODES = "a worktree of a node";
+const NODES_ADVICE = "Let that node end, or run git checkout --detach there";
 
 /** @param {string} target @param {string} path @param {string[]} changed @param {string} why @param {string} [advice] @returns {Landing} */
 const dirty = (target, path, changed, why, advice = TIDY) => ({
@@ -54,6 +59,7 @@ export function createTarget(repository, target, commit) {
  */
 export async function land(repository, { plan, target, create = false, expect, signal }) {
   const ref = branchRef(checkBranch(target, "targetBranch"));
+  await endBegun(repository, target, signal);
   const [at, result] = await commitsOf(repository, [ref, resultRef(plan)]);
   if (result === undefined) {
     throw new GitError("NOTHING_TO_LAND", `Plan "${plan}" has no result to land.`);
@@ -75,8 +81,11 @@ export async function land(repository, { plan, target, create = false, expect, s
         message: `"${target}" has new commits that the result does not have.`,
       };
     }
-    const place = await whereIs(repository, target);
-    if (place) return landInCheckout(repository, { target, result, place, signal });
+    const places = await checkoutsWith(repository, target);
+    if (places.length > 0) {
+      const refused = await refusalOf(repository, target, places);
+      return refused ?? landInCheckout(repository, places[0], { target, at, result, signal });
+    }
   }
   const moved = await moveRefs(repository, [{ ref, from: at, to: result }]);
   return moved ? { status: "landed", commit: result, again: false } : lost(target);
@@ -97,37 +106,63 @@ const taken = (plan, target, other) => ({
 /** @param {string} target @returns {Landing} */
 const lost = (target) => ({ status: "lost", message: `"${target}" was moved by somebody else.` });
 
-/**
- * @param {Repository} repository
- * @param {{target: string, result: string, place: NonNullable<Awaited<ReturnType<typeof whereIs>>>, signal?: AbortSignal}} what
- * @returns {Promise<Landing>}
- */
-async function landInCheckout(repository, { target, result, place, signal }) {
-  const { path, isThere, clean, changed, operation } = place;
+/** @param {Repository} repository @param {string} target @param {import("./checkouts.mjs").Holder[]} places @returns {Promise<Landing | undefined>} */
+async function refusalOf(repository, target, places) {
+  for (const { path, gitDir } of places) {
+    const isOwn = gitDir && (await nonceOf(gitDir)) !== "";
+    if (isOwn) return dirty(target, path, [], NODES, NODES_ADVICE);
+  }
+  const [{ path }, other] = places;
+  if (other) {
+    const advice = "Check out something else in one of them";
+    return dirty(target, path, [], `and in "${other.path}"`, advice);
+  }
+  const { isThere, clean, changed, operation } = await stateOf(repository, places[0]);
   if (!isThere) {
     const advice = `Bring it back, or remove it with git worktree remove --force --force "${path}"`;
     return dirty(target, path, [], "whose folder or .git is gone", advice);
   }
   if (operation) return dirty(target, path, changed, `in the middle of ${operation}`);
-  if (!clean) return dirty(target, path, changed, "which has changes");
-  const flags = ["--ff-only", "--quiet", "--no-stat", "--no-verify-signatures", "--no-autostash"];
-  const limits = { signal, lasting: true, network: true, timeoutMs: CHECKOUT_MS };
+  return clean ? undefined : dirty(target, path, changed, "which has changes");
+}
+
+/** @param {string} target @param {string} path @param {unknown} error @returns {Landing | undefined} */
+function refusalBy(target, path, error) {
+  if (!isGitError(error, "GIT_FAILED")) return undefined;
+  const { said } = /** @type {GitError} */ (error);
+  if (/fast-forward/i.test(said)) return lost(target);
+  const isUntracked = UNTRACKED.test(said);
+  if (!isUntracked && !CHANGED.test(said)) return undefined;
+  const files = [...said.matchAll(/^\t(.+)$/gm)].map(([, file]) => file.trim());
+  const names = files.slice(0, MOST_NAMED).map((file) => inQuotes(visible(file)));
+  const all = `${names.join(", ")}${files.length > MOST_NAMED ? " and others" : ""}`;
+  if (!isUntracked) return dirty(target, path, files, `which has changes in ${all}`);
+  const why = `where the landing would overwrite ${all}, which git does not track`;
+  return dirty(target, path, files, why, "Move that away");
+}
+
+/**
+ * @param {Repository} repository @param {import("./checkouts.mjs").Holder} place that is clean
+ * @param {{target: string, at: string, result: string, signal?: AbortSignal}} what
+ * @returns {Promise<Landing>}
+ */
+async function landInCheckout(repository, { path, gitDir = "" }, { target, at, result, signal }) {
+  if (signal?.aborted) throw new GitError("CANCELLED", "The landing was cancelled.");
+  // Git moves whatever is checked out.
+  if ((await headFile(gitDir)) !== `ref: ${branchRef(target)}`) return lost(target);
+  const refusal = (/** @type {unknown} */ error) => refusalBy(target, path, error);
   try {
-    await repository.change(["merge", ...flags, result], {
-      cwd: path,
-      env: stayIn(path),
-      ...limits,
-    });
+    const what = { target, path, gitDir, from: at, to: result };
+    await fastForward(repository, what, (error) => refusal(error) !== undefined);
   } catch (error) {
-    const { said } = /** @type {GitError} */ (error);
-    if (isGitError(error) && OVERWRITTEN.test(said)) {
-      const files = [...said.matchAll(/^\t(.+)$/gm)].map(([, file]) => file);
-      return dirty(target, path, files, "whose files would be overwritten");
-    }
-    if (isGitError(error) && /fast-forward/i.test(said)) return lost(target);
+    const refused = refusal(error);
+    if (refused) return refused;
     throw error;
   }
   const [now] = await commitsOf(repository, [branchRef(target)]);
   if (now === result) return { status: "landed", commit: result, again: false, path };
-  return lost(target);
+  const head = await headFile(gitDir);
+  if (head === `ref: ${branchRef(target)}`) return lost(target);
+  const text = `Another branch was checked out in "${path}" in the moment in which "${target}" was to land there, and may have the result now. If it does: git reset --keep ORIG_HEAD. Then try again.`;
+  throw new GitError("LOST_RACE", text, { path });
 }

@@ -50,6 +50,8 @@ const NO_HOOKS = ["-c", "core.hooksPath=/dev/null"];
  * @property {number} [mostBytes] of output
  * @property {string[]} [settings] "key=value", of git
  * @property {Record<string, string>} [env] besides what every git gets
+ * @property {(pid: number) => void} [onStart]
+ * @property {"utf8" | "latin1"} [encoding] of what it prints; latin1: one character for each byte
  *
  * @typedef {{code: number | null, signal: string | null, stdout: string, stderr: string, cut: boolean}} Ended
  */
@@ -89,7 +91,8 @@ class Collected {
     });
   }
 
-  text = () => Buffer.concat(this.#pieces).toString("utf8");
+  /** @param {BufferEncoding} [encoding] */
+  text = (encoding = "utf8") => Buffer.concat(this.#pieces).toString(encoding);
 }
 
 /** One process, from its start to its end. */
@@ -149,7 +152,13 @@ class Run {
         clearTimeout(timer);
         signal?.removeEventListener("abort", onAbort);
         if (options.lasting && child.pid !== undefined) release(child.pid);
-        resolve({ code, signal: ended, stdout: out.text(), stderr: err.text(), cut: out.cut });
+        resolve({
+          code,
+          signal: ended,
+          stdout: out.text(options.encoding),
+          stderr: err.text(),
+          cut: out.cut,
+        });
       });
     });
   }
@@ -201,6 +210,7 @@ export class Git {
     const { child } = run;
     if (child.pid === undefined) throw await this.#notStarted(child, options);
     if (options.lasting) guard(child.pid);
+    options.onStart?.(child.pid);
     const ended = await run.ended();
     if (run.why) throw run.why;
     if (ended.cut && options.cuts) return ended;

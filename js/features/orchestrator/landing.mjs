@@ -103,6 +103,7 @@ export async function settleResult(plans, planId) {
   const { git, repository, facts, head } = plan;
   const target = head.targetBranch;
   if (!target) return;
+  await git.endBegun(repository, target);
   const { nodes } = plans.view({ view: "graph", planId });
   /** @type {string[]} */
   const good = [];

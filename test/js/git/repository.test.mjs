@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { changedBetween, lookAtCheckout, statusOf, whereIs } from "../../../js/git/checkouts.mjs";
+import { changedBetween, checkoutsWith, lookAtCheckout } from "../../../js/git/checkouts.mjs";
+import { stateOf, statusOf } from "../../../js/git/checkouts.mjs";
 import { openRepository } from "../../../js/git/repository.mjs";
 import { checkoutBytes, checkSpace, checkUsable, isProtected } from "../../../js/git/usable.mjs";
 import { Worktrees } from "../../../js/git/worktrees.mjs";
@@ -249,6 +250,11 @@ test("a look at a checkout does not refresh its index", async (t) => {
   assert.deepEqual((await statusOf(repository)).tracked, []);
   assert.deepEqual(fs.readFileSync(path.join(root, ".git", "index")), index);
 });
+
+const whereIs = async (repository, branch) => {
+  const [one] = await checkoutsWith(repository, branch);
+  return one && { path: one.path, ...(await stateOf(repository, one)) };
+};
 
 test("a branch is found where it is checked out, with what is changed there", async (t) => {
   const { root, repository } = await makeRepository(t, { untouched: false });

@@ -1,0 +1,166 @@
+// A landing in a checkout of the user's. What is to be done is written down before git begins. Git goes on without the
+// process that has started it. If git itself is cut off, its files are taken back: the landing can be tried again.
+
+import { createHash } from "node:crypto";
+import fs from "node:fs";
+import path from "node:path";
+import { sleep } from "../base/patience.mjs";
+import { isStill, startOf } from "../base/process-identity.mjs";
+import { stayIn } from "./checkouts.mjs";
+import { GitError, isGitError } from "./git-error.mjs";
+import { changesBetween } from "./changes.mjs";
+import { holdersOf } from "./holders.mjs";
+import { headFile } from "./ownership.mjs";
+import { branchRef, commitsOf } from "./refs.mjs";
+import { readRegular } from "./regular-file.mjs";
+import { takeBack } from "./taken-back.mjs";
+
+const CHECKOUT_MS = 1_800_000;
+const LOOK_MS = 50;
+/** The clock of files may be behind. */
+const CLOCK_MS = 100;
+const MOST_BEGUN = 64 * 1024 * 1024;
+const FLAGS = ["--ff-only", "--quiet", "--no-stat", "--no-verify-signatures", "--no-autostash"];
+
+/** @typedef {import("./repository.mjs").Repository} Repository */
+
+/**
+ * @typedef {object} Begun
+ * @property {string} target
+ * @property {string} path of the checkout
+ * @property {string} gitDir of it
+ * @property {string} from the target's commit
+ * @property {string} to
+ * @property {string[]} had new files of `to` that were there before, untracked: the user's
+ * @property {number} at ms since 1970
+ */
+
+/** @param {Repository} repository @param {string} target */
+const fileOf = (repository, target) => {
+  const name = createHash("sha256").update(target).digest("hex").slice(0, 32);
+  return path.join(repository.commonDir, "tap", `landing-${name}`);
+};
+
+/** @param {string} file @param {Begun} begun */
+function writeDown(file, begun) {
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  fs.writeFileSync(file, `${JSON.stringify(begun)}\n`, { flush: true });
+}
+
+/** @param {string} file @param {number} pid */
+function noteGit(file, pid) {
+  try {
+    fs.appendFileSync(file, `${pid} ${startOf(pid)}\n`);
+  } catch {
+    // A full disk: git will say so.
+  }
+}
+
+/** @param {string} text of the file @returns {{begun: Begun, pid: number, start: string} | undefined} undefined: it was cut off, before git began */
+function read(text) {
+  const [first, ...started] = text.trimEnd().split("\n");
+  const [pid, start = ""] = (started.at(-1) ?? "").split(" ");
+  try {
+    return { begun: JSON.parse(first), pid: Number(pid), start };
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {string} place @param {import("./changes.mjs").Change[]} changes */
+const alreadyThere = (place, changes) =>
+  changes
+    .filter(({ kind }) => kind === "A")
+    .map((change) => change.path)
+    .filter((one) => {
+      try {
+        return fs.lstatSync(path.join(place, one)) !== undefined;
+      } catch {
+        return false;
+      }
+    });
+
+/**
+ * Git moves the branch of the checkout, with its files. Nothing cuts that off but its limit of time.
+ * @param {Repository} repository @param {Omit<Begun, "had" | "at">} what
+ * @param {(error: unknown) => boolean} isRefusal git has changed nothing
+ */
+export async function fastForward(repository, what, isRefusal) {
+  const { target, path: cwd, from, to } = what;
+  const had = alreadyThere(cwd, await changesBetween(repository, from, to));
+  const begun = { ...what, had, at: Date.now() };
+  const file = fileOf(repository, target);
+  writeDown(file, begun);
+  const onStart = (/** @type {number} */ pid) => noteGit(file, pid);
+  const limits = { env: stayIn(cwd), network: true, timeoutMs: CHECKOUT_MS, onStart };
+  try {
+    await repository.change(["merge", ...FLAGS, "--no-overwrite-ignore", to], { cwd, ...limits });
+  } catch (error) {
+    const isDone = isRefusal(error) || (await takenBack(repository, begun, error));
+    if (isDone) fs.rmSync(file, { force: true });
+    throw isRefusal(error) ? error : cutOff(cwd, error, isDone);
+  }
+  fs.rmSync(file, { force: true });
+}
+
+/** @param {Repository} repository @param {Begun} begun @param {unknown} error */
+const takenBack = (repository, begun, error) =>
+  undo(repository, begun, isGitError(error, "LOCKED")).then(
+    () => true,
+    () => false,
+  );
+
+/** @param {string} place @param {any} error @param {boolean} isTakenBack */
+function cutOff(place, error, isTakenBack) {
+  const now = isTakenBack
+    ? `The files in "${place}" are as they were.`
+    : `Some files in "${place}" are those of the landing. The next try takes them back first.`;
+  const advice = "If the disk is full, free some space. Then try again.";
+  const text = `${error.message} ${now} ${advice}`;
+  return new GitError(error.code ?? "GIT_FAILED", text, { ...error.details, cause: error });
+}
+
+/** @param {Repository} repository @param {Begun} begun @param {boolean} [isLocked] by somebody else */
+async function undo(repository, begun, isLocked = false) {
+  const { target, path: place, gitDir, from } = begun;
+  const [at] = await commitsOf(repository, [branchRef(target)]);
+  if (at !== from || (await headFile(gitDir)) !== `ref: ${branchRef(target)}`) return;
+  if (!isLocked) await freeIndex(place, path.join(gitDir, "index.lock"), begun.at);
+  await takeBack(repository, begun);
+}
+
+/** The lock that the git of this landing has left. @param {string} place @param {string} lock @param {number} since */
+async function freeIndex(place, lock, since) {
+  const stat = fs.statSync(lock, { throwIfNoEntry: false });
+  if (stat === undefined || stat.mtimeMs < since - CLOCK_MS) return;
+  const holders = await holdersOf(place);
+  if (holders && !holders.some(({ name }) => name.startsWith("git"))) fs.rmSync(lock);
+}
+
+/** @param {{begun: Begun, pid: number, start: string}} found @param {AbortSignal} [signal] */
+async function untilEnded({ begun, pid, start }, signal) {
+  while (isStill({ pid, start })) {
+    if (signal?.aborted) throw new GitError("CANCELLED", "The landing was cancelled.");
+    if (Date.now() > begun.at + CHECKOUT_MS) {
+      const message = `A landing of tap in "${begun.path}" does not end. End its git, with the pid ${pid}, and try again.`;
+      throw new GitError("TIMEOUT", message);
+    }
+    await sleep(LOOK_MS);
+  }
+}
+
+/**
+ * What a former process has begun on a branch: waits for its git, and takes back what that has not ended.
+ * @param {Repository} repository @param {string} target @param {AbortSignal} [signal]
+ */
+export async function endBegun(repository, target, signal) {
+  const file = fileOf(repository, target);
+  const text = await readRegular(file, MOST_BEGUN).catch(() => "");
+  if (text === "") return;
+  const found = read(text);
+  if (found) {
+    await untilEnded(found, signal);
+    await undo(repository, found.begun);
+  }
+  fs.rmSync(file, { force: true });
+}

@@ -1,0 +1,200 @@
+// A landing in a checkout of the user's: what is in its way, and what it leaves where it is cut off.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { integrate } from "../../../js/git/integration.mjs";
+import { land } from "../../../js/git/landing.mjs";
+import { takeBack } from "../../../js/git/taken-back.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+import { waitFor } from "../../support/wait.mjs";
+import { commitOn, git, makeRepository, write } from "./rig.mjs";
+
+const OF = { plan: "p", target: "feature" };
+const STEPS = new URL("../../../js/git/", import.meta.url);
+const LANDS = `import { land } from "${new URL("landing.mjs", STEPS)}";
+import { openRepository } from "${new URL("repository.mjs", STEPS)}";
+await land(await openRepository(process.argv[1]), ${JSON.stringify(OF)});`;
+
+/** A result with some files, whose target is checked out. @param {import("node:test").TestContext} t @param {Record<string, string | null>} files @param {Record<string, string>} [before] */
+async function makeResult(t, files, before = {}) {
+  const made = await makeRepository(t, { untouched: false });
+  const { root, repository } = made;
+  git(root, "checkout", "--quiet", "-b", "feature");
+  fs.rmSync(path.join(root, "not-committed.txt"), { force: true });
+  write(root, before);
+  git(root, "add", "--all");
+  git(root, "commit", "--quiet", "--allow-empty", "--message=before");
+  const base = git(root, "rev-parse", "HEAD");
+  const leaf = commitOn(root, [base], files);
+  await integrate(repository, { ...OF, base, leaf, message: "Work" });
+  const status = () => git(root, "--no-optional-locks", "status", "--porcelain");
+  const read = (/** @type {string} */ name) => fs.readFileSync(path.join(root, name), "utf8");
+  return { ...made, base, status, read, land: (more = {}) => land(repository, { ...OF, ...more }) };
+}
+
+const NEW = { "a.txt": "new a\n", "d/early.txt": "early\n", "m.slow": "slow\n", "z.txt": "late\n" };
+
+/** A landing that comes to a filter in its middle. @param {import("node:test").TestContext} t @param {string} what the filter does */
+async function makeSlow(t, what) {
+  const made = await makeResult(t, NEW, { ".gitattributes": "*.slow filter=slow\n" });
+  const { root } = made;
+  const armed = path.join(root, ".git", "armed");
+  const script = path.join(root, ".git", "smudge");
+  fs.writeFileSync(script, `if test -e "${armed}"; then\n${what}\nfi\ncat\n`);
+  git(root, "config", "filter.slow.smudge", `exec sh "${script}"`);
+  git(root, "config", "filter.slow.clean", "cat");
+  fs.writeFileSync(armed, "");
+  const disarm = () => fs.rmSync(armed);
+  /** In a process of its own, which the filter may kill: its pid is in the file. */
+  const landElsewhere = async () => {
+    const child = spawn(process.execPath, ["--input-type=module", "-e", LANDS, root]);
+    fs.writeFileSync(armed, String(child.pid));
+    await once(child, "exit");
+  };
+  return { ...made, armed, disarm, landElsewhere };
+}
+
+const KILL_GIT = "kill -9 $PPID";
+const killHost = (/** @type {string} */ then) =>
+  `kill -9 "$(cat "$(dirname "$0")/armed")"; ${then}`;
+
+test("files and folders that git ignores are not overwritten: the result waits, and they are named", async (t) => {
+  const files = { ".env": "the agent's\n", build: "a file\n", "b.txt": "b\n" };
+  const made = await makeResult(t, files, { ".gitignore": ".env\nbuild\n" });
+  const { root, base, read } = made;
+  write(root, { ".env": "the user's\n", "build/out": "made\n" });
+  const { status, changed, message } = await made.land();
+  assert.deepEqual([status, changed?.sort()], ["dirty", [".env", "build"]]);
+  assert.match(
+    String(message),
+    /would overwrite .*"\.env", which git does not track\. Move that away/,
+  );
+  assert.deepEqual([read(".env"), read("build/out")], ["the user's\n", "made\n"]);
+  assert.deepEqual([git(root, "rev-parse", "feature"), made.status()], [base, ""]);
+  fs.rmSync(path.join(root, ".env"));
+  fs.rmSync(path.join(root, "build"), { recursive: true });
+  assert.equal((await made.land()).status, "landed");
+  assert.equal(read(".env"), "the agent's\n");
+});
+
+test("a branch that is checked out while the landing looks at the checkout is not moved", async (t) => {
+  const made = await makeResult(t, { "new.txt": "x\n" });
+  const { root, repository, base } = made;
+  git(root, "branch", "mine");
+  const { ask } = repository;
+  repository.ask = async function (args, options) {
+    const ended = await ask.call(this, args, options);
+    if (args[0] === "status") git(root, "symbolic-ref", "HEAD", "refs/heads/mine");
+    return ended;
+  };
+  assert.equal((await made.land()).status, "lost");
+  assert.deepEqual(
+    [git(root, "rev-parse", "mine"), git(root, "rev-parse", "feature")],
+    [base, base],
+  );
+  assert.equal((await made.land()).status, "landed");
+  assert.equal(git(root, "rev-parse", "mine"), base);
+});
+
+test("a target that is checked out twice is not moved: both places are named", async (t) => {
+  const made = await makeResult(t, { "new.txt": "x\n" });
+  const { root, base } = made;
+  const other = path.join(fs.realpathSync(temporaryFolder(t)), "other");
+  git(root, "worktree", "add", "--quiet", "--force", other, "feature");
+  const { status, message } = await made.land();
+  assert.equal(status, "dirty");
+  assert.ok(message?.includes(`checked out in "${root}", and in "${other}"`), message);
+  assert.deepEqual([git(root, "rev-parse", "feature"), made.status()], [base, ""]);
+});
+
+test("a target that a node has checked out in its worktree is not moved beneath it", async (t) => {
+  const made = await makeResult(t, { "new.txt": "x\n" });
+  const { root, base, worktrees, wanted } = made;
+  git(root, "checkout", "--quiet", "main");
+  const worktree = await worktrees.add(wanted("one"));
+  git(worktree.path, "checkout", "--quiet", "feature");
+  const { status, path: where, message } = await made.land();
+  assert.deepEqual([status, where], ["dirty", worktree.path]);
+  assert.match(
+    String(message),
+    /a worktree of a node\. Let that node end, or run git checkout --detach/,
+  );
+  assert.equal(git(root, "rev-parse", "feature"), base);
+  git(worktree.path, "checkout", "--quiet", "--detach");
+  assert.equal((await made.land()).status, "landed");
+  assert.equal(git(worktree.path, "status", "--porcelain"), "");
+});
+
+test("a cancel does not cut off git in the middle of a landing", async (t) => {
+  const made = await makeSlow(t, 'touch "$(dirname "$0")/begun"; sleep 0.3');
+  const controller = new AbortController();
+  const landing = made.land({ signal: controller.signal });
+  await waitFor(() => fs.existsSync(path.join(made.root, ".git", "begun")));
+  controller.abort();
+  assert.deepEqual([(await landing).status, made.status()], ["landed", ""]);
+  const late = land(made.repository, { ...OF, signal: controller.signal });
+  assert.equal((await late).again, true);
+});
+
+test("where git is killed in the middle of a landing, the checkout is as it was, and the next try lands", async (t) => {
+  const made = await makeSlow(t, KILL_GIT);
+  const { root, base } = made;
+  const message =
+    /SIGKILL.* are as they were\. If the disk is full, free some space\. Then try again\./;
+  await assert.rejects(made.land(), { code: "GIT_FAILED", message });
+  assert.deepEqual([made.status(), git(root, "rev-parse", "HEAD")], ["", base]);
+  assert.deepEqual(
+    ["d", ".git/index.lock"].map((name) => fs.existsSync(path.join(root, name))),
+    [false, false],
+  );
+  made.disarm();
+  assert.equal((await made.land()).status, "landed");
+  assert.deepEqual([made.status(), made.read("z.txt")], ["", "late\n"]);
+});
+
+test("where the host goes, git goes on with its landing, and the next host finds it", async (t) => {
+  const made = await makeSlow(t, killHost("sleep 0.5"));
+  await made.landElsewhere();
+  const { status, again } = await made.land();
+  assert.deepEqual([status, again, made.status()], ["landed", true, ""]);
+});
+
+test("what a host and its git have left is taken back first, also a file that was cut off", async (t) => {
+  const made = await makeSlow(t, killHost(KILL_GIT));
+  const { root } = made;
+  await made.landElsewhere();
+  await waitFor(() => fs.existsSync(path.join(root, ".git", "index.lock")));
+  assert.notEqual(git(root, "--no-optional-locks", "ls-files", "--modified", "--others"), "");
+  write(root, { "a.txt": "new", "z.txt": "" });
+  made.disarm();
+  assert.equal((await made.land()).again, false);
+  assert.deepEqual(
+    [made.status(), made.read("a.txt"), made.read("z.txt")],
+    ["", "new a\n", "late\n"],
+  );
+});
+
+test("what the user has written where a landing was cut off stays, and holds it back", async (t) => {
+  const made = await makeSlow(t, killHost(KILL_GIT));
+  const { root, base } = made;
+  await made.landElsewhere();
+  await waitFor(() => fs.existsSync(path.join(root, ".git", "index.lock")));
+  write(root, { "a.txt": "mine\n", "d/early.txt": "mine, too\n" });
+  made.disarm();
+  const { status, changed } = await made.land();
+  assert.deepEqual([status, changed], ["dirty", ["a.txt"]]);
+  assert.deepEqual([made.read("a.txt"), made.read("d/early.txt")], ["mine\n", "mine, too\n"]);
+  assert.equal(git(root, "rev-parse", "HEAD"), base);
+});
+
+test("a new file that was there before the landing is the user's, whatever is in it", async (t) => {
+  const { root, repository, base, read } = await makeResult(t, { "y.txt": "y\n", "z.txt": "z\n" });
+  write(root, { "y.txt": "", "z.txt": "" });
+  const to = git(root, "rev-parse", "refs/tap/p/result");
+  await takeBack(repository, { path: root, from: base, to, had: ["z.txt"] });
+  assert.deepEqual([fs.existsSync(path.join(root, "y.txt")), read("z.txt")], [false, ""]);
+});
