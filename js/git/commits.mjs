@@ -1,11 +1,13 @@
 // The commit of an attempt: all that was changed in its worktree, once.
 
+import fs from "node:fs/promises";
 import path from "node:path";
+import { inQuotes, visible } from "../base/visible.mjs";
 import { changesBetween, readRaw } from "./changes.mjs";
 import { allBut, gitDirOf, stayIn } from "./checkouts.mjs";
 import { GitError, isGitError, lastSaid } from "./git-error.mjs";
 import { checkMessage, EVIDENCE, isCommit } from "./names.mjs";
-import { broughtTo, headFile, inside } from "./ownership.mjs";
+import { broughtTo, detach, headFile, inside } from "./ownership.mjs";
 import { attemptRef, commitsOf, setOnce } from "./refs.mjs";
 import { readRegular } from "./regular-file.mjs";
 import { leaveOutSetup } from "./setup.mjs";
@@ -13,6 +15,7 @@ import { leaveOutSetup } from "./setup.mjs";
 /** For the user's hooks. */
 const COMMIT_MS = 600_000;
 const STAGE_MS = 600_000;
+const MOST_NAMED = 5;
 const TRAILER = "Plan-Node";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
@@ -60,6 +63,24 @@ async function isOwnCommit(repository, worktree, head) {
   return stdout.split("\n").includes(trailerOf(worktree));
 }
 
+/** `git add` would take conflict markers as they are. @param {Repository} repository @param {Worktree} worktree */
+async function checkMerged(repository, worktree) {
+  const { stdout } = await repository.ask(["ls-files", "--unmerged", "-z"], inside(worktree));
+  if (stdout === "") return;
+  const paths = [
+    ...new Set(
+      stdout
+        .split("\0")
+        .filter(Boolean)
+        .map((one) => one.split("\t")[1]),
+    ),
+  ];
+  const names = paths.slice(0, MOST_NAMED).map((one) => inQuotes(visible(one)));
+  const all = `${names.join(", ")}${paths.length > MOST_NAMED ? " and others" : ""}`;
+  const text = `The work has ended within a merge: ${all} has conflicts. Let it resolve them and git add the files, or abort the merge. Then retry the node from the start.`;
+  throw new GitError("UNMERGED", text, { paths });
+}
+
 /** @param {Repository} repository @param {Worktree} worktree @param {string} head @param {AbortSignal} [signal] @returns {Promise<Change[]>} what is to be committed */
 async function stage(repository, worktree, head, signal) {
   const where = { ...inside(worktree), signal };
@@ -105,6 +126,11 @@ async function checkNested(worktree, staged) {
  */
 export async function checkLink({ path: place, admin }) {
   const named = await gitDirOf(place).catch(() => undefined);
+  const log = await fs.lstat(path.join(admin, "logs", "HEAD")).catch(() => undefined);
+  if (log && !log.isFile()) {
+    const text = `"${path.join(admin, "logs", "HEAD")}" is no regular file: git cannot work in the worktree. Retry the node from the start.`;
+    throw new GitError("BROKEN_WORKTREE", text, { path: place });
+  }
   if (named === admin) return;
   const text = `"${path.join(place, ".git")}" was changed or deleted: the worktree cannot be used. Retry the node from the start.`;
   throw new GitError("BROKEN_WORKTREE", text, { path: place });
@@ -159,6 +185,8 @@ export async function commitWork(repository, worktree, options) {
   };
   if (there) return done(there, false);
   await checkLink(worktree);
+  await detach(repository, worktree);
+  await checkMerged(repository, worktree);
   const head = await headOf(repository, worktree);
   if (await isOwnCommit(repository, worktree, head)) return done(head, false);
   const staged = await stage(repository, worktree, head, signal);

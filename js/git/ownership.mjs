@@ -61,6 +61,20 @@ export const inside = ({ path: cwd, admin }) => ({
 /** What the worktree has checked out: a commit, or "ref: " and a ref; "": nothing yet. @param {string} admin */
 export const headFile = (admin) => wordsOf(path.join(admin, "HEAD"));
 
+/**
+ * A branch that is checked out stays where it is, whatever is committed then.
+ * @param {Repository} repository @param {{path: string, admin: string}} worktree
+ */
+export async function detach(repository, worktree) {
+  if (!(await headFile(worktree.admin)).startsWith("ref:")) return;
+  const where = inside(worktree);
+  const args = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
+  const { stdout } = await repository.ask(args, { ...where, codes: [0, 1] });
+  const commit = stdout.trim();
+  if (commit === "") return; // a branch without a commit
+  await repository.change(["update-ref", "--no-deref", "HEAD", commit], where);
+}
+
 /** Whether git had written all of it before it was interrupted. @param {string} admin */
 export async function isWhole(admin) {
   const files = ["HEAD", "commondir", "gitdir"].map((name) => wordsOf(path.join(admin, name)));

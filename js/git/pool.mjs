@@ -3,6 +3,7 @@
 
 import { holdersOf } from "./holders.mjs";
 import { isGitError } from "./git-error.mjs";
+import { detach } from "./ownership.mjs";
 import { heldBy, isThere, keepContents, refusal, removeWorktree } from "./removal.mjs";
 
 /** @typedef {import("./worktrees.mjs").Worktree} Worktree */
@@ -61,6 +62,7 @@ export class Pool {
         return { ...(await removeWorktree(this.worktrees, place, { signal, why })), pooled: false };
       }
       const { dirty, kept, omitted } = await keepContents(repository, place, { signal, why });
+      await detach(repository, worktree);
       this.#idle.push({ worktree, dirty, known: place.known });
       const rest = { ...(kept && { kept }), ...(omitted.length > 0 && { omitted }) };
       return { removed: false, pooled: true, ...rest };

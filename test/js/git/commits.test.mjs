@@ -1,12 +1,14 @@
 // The commit of an attempt: once, of everything that is the agent's, by the user's hooks.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { bring } from "../../../js/git/bring.mjs";
 import { changesBetween, diffBetween, linesBetween } from "../../../js/git/changes.mjs";
 import { commitWork, withTrailer } from "../../../js/git/commits.mjs";
+import { Pool } from "../../../js/git/pool.mjs";
 import { diffOfWork } from "../../../js/git/work-diff.mjs";
 import { commit, commitOn, filesOf, git, gitWorks, makeRepository, write } from "./rig.mjs";
 
@@ -262,4 +264,68 @@ test("what is in a worktree is told before it is committed, and nothing of it is
     fs.readdirSync(made.admin).filter((name) => name.startsWith("tap-diff")),
     [],
   );
+});
+
+test("a branch that the work has checked out is not moved by the commit, and is free afterwards", async (t) => {
+  const { root, repository, worktrees, wanted, first } = await makeRepository(t);
+  const users = commitOn(root, [first], { "b.txt": "the user's\n" });
+  git(root, "branch", "develop", users);
+  const made = await worktrees.add(wanted());
+  git(made.path, "checkout", "--quiet", "develop");
+  write(made.path, { "a.txt": "2\n" });
+  const done = await commitWork(repository, made, { message: "m" });
+  assert.equal(git(root, "rev-parse", "develop"), users);
+  assert.equal(git(root, "rev-parse", `${REF}^`), users, "with all before it");
+  assert.deepEqual([done.made, git(made.path, "branch", "--show-current")], [true, ""]);
+  assert.equal(git(root, "rev-parse", REF), done.commit);
+});
+
+test("a worktree that is given back keeps no branch checked out", async (t) => {
+  const { root, worktrees, wanted } = await makeRepository(t);
+  git(root, "branch", "develop");
+  const pool = new Pool(worktrees, { most: 1 });
+  const made = await pool.acquire(wanted());
+  git(made.path, "checkout", "--quiet", "develop");
+  assert.equal((await pool.release(made)).pooled, true);
+  git(
+    root,
+    "worktree",
+    "add",
+    "--quiet",
+    path.join(root, "..", `${path.basename(root)}-d`),
+    "develop",
+  );
+  t.after(() => fs.rmSync(`${root}-d`, { recursive: true, force: true }));
+});
+
+test("work that ends within a merge is not committed: its conflicts are named", async (t) => {
+  const { root, repository, worktrees, wanted, first } = await makeRepository(t);
+  const other = commitOn(root, [first], { "a.txt": "theirs\n" });
+  const made = await worktrees.add(wanted());
+  commit(made.path, { "a.txt": "ours\n" });
+  const head = git(made.path, "rev-parse", "HEAD");
+  assert.equal(gitWorks(made.path, "merge", other), false);
+  const message =
+    /within a merge: "a\.txt" has conflicts\. Let it resolve them and git add the files/;
+  const committing = () => commitWork(repository, made, { message: "m" });
+  await assert.rejects(committing(), { code: "UNMERGED", message });
+  assert.equal(git(made.path, "rev-parse", "HEAD"), head);
+  write(made.path, { "a.txt": "both\n" });
+  git(made.path, "add", "a.txt");
+  const { commit: at } = await committing();
+  assert.deepEqual(
+    [git(root, "show", `${at}:a.txt`), git(root, "rev-parse", `${at}^2`)],
+    ["both", other],
+  );
+});
+
+test("a log of HEAD that is a pipe fails the commit at once", posix, async (t) => {
+  const { repository, worktrees, wanted } = await makeRepository(t);
+  const made = await worktrees.add(wanted());
+  write(made.path, { "a.txt": "2\n" });
+  const log = path.join(made.admin, "logs", "HEAD");
+  fs.rmSync(log, { force: true });
+  execFileSync("mkfifo", [log]);
+  const committing = commitWork(repository, made, { message: "m" });
+  await assert.rejects(committing, { code: "BROKEN_WORKTREE", message: /is no regular file/ });
 });
