@@ -224,7 +224,9 @@ export class NodeRun {
 
   /** For the checks: the worktree has what would land. @param {string} merge a commit */
   async showMerge(merge) {
-    if (merge === this.commit() && !(await this.git.changedTracked(this.worktree))) return;
+    const { shows } = this.#steps; // it may have the merge of an earlier check
+    const isThere = !shows && merge === this.commit();
+    if (isThere && !(await this.git.changedTracked(this.worktree))) return;
     await this.step({ shows: merge });
     await this.plan.worktrees.checkOut({ ...this.worktree, commit: merge }, this.signal);
   }

@@ -100,6 +100,34 @@ describe("a result that waits", { concurrency: 2 }, () => {
     assert.equal(git("status", "--porcelain"), "");
   });
 
+  test("its checks have what would land, also after they have failed on another merge", async (t) => {
+    const made = await makeWaiting(t, { postchecks: "test ! -f bad" });
+    const { id, plan, git, commitAlso } = made;
+    commitAlso("bad");
+    assert.equal((await plan("land", id)).code, 1);
+    git("checkout", "--quiet", "main");
+    git("branch", "--force", "feature/x", `refs/tap/${id}/one/1`);
+    const landed = await plan("land", id);
+    assert.equal(landed.code, 0, landed.out + landed.err);
+  });
+
+  test("made on a commit that the user has taken back, it is made anew", async (t) => {
+    const made = await setUp(t);
+    const { git, repo, plan, file } = made;
+    git("checkout", "--quiet", "-b", "feature/x");
+    fs.writeFileSync(path.join(repo, "secret"), "s\n");
+    git("add", "--all");
+    git("commit", "--quiet", "--message=secret");
+    fs.writeFileSync(path.join(repo, "a.txt"), "mine\n");
+    const nodes = [{ id: "one", work: "echo one > one.txt" }];
+    const given = { name: "x", baseBranch: "main", targetBranch: "feature/x", nodes };
+    const ran = await plan("run", file(given));
+    const [, id] = /plan land (p[a-z0-9]{8})/.exec(ran.out) ?? assert.fail(ran.out);
+    git("reset", "--quiet", "--hard", "main");
+    assert.equal((await plan("land", id)).code, 0);
+    assert.equal(git("log", "--format=%s", "feature/x"), "one\nfirst");
+  });
+
   test("a result that was moved by hand is checked, and lands with what waited", async (t) => {
     const { id, plan, git } = await makeWaiting(t, { postchecks: "test -f one.txt" });
     git("checkout", "--quiet", "a.txt");
