@@ -82,3 +82,84 @@ test("one that has ended is here to be looked at: what could not run again is a 
   assert.match(out, /note: source\.nodes\[0\]\.work\.allowedFolders\[0\]: ".*gone" is not there/);
   assert.match(out, /is here: failed/);
 });
+
+test("what has landed elsewhere, and not on the target here, is checked before it lands", async (t) => {
+  const { plan, file, git, repo, at, detached } = await setUp(t);
+  const bad = path.join(repo, ".git", "bad");
+  git("branch", "feature/x");
+  const nodes = [{ id: "one", work: "echo one > one.txt", postchecks: `test ! -f ${bad}` }];
+  const id = await detached({ name: "x", targetBranch: "feature/x", nodes });
+  await waitFor(async () => /: succeeded/.test((await plan("show", id)).out));
+  const value = file((await tapJson(["plan", "export", id], at)).value, "landed.json");
+  await plan("delete", id, "--yes");
+  assert.match((await plan("import", value)).out, /is here: succeeded/, "the target has it");
+  await plan("delete", id, "--yes");
+  git("update-ref", "refs/heads/feature/x", "main");
+  assert.match((await plan("import", value)).out, /is here: partial/);
+  const { error, leftToLand } = (await tapJson(["plan", "show", id], at)).value;
+  assert.match(error, /landed elsewhere is not on "feature\/x" here\. .*: copilot-tap plan land p/);
+  assert.deepEqual(leftToLand, ["one"]);
+  fs.writeFileSync(bad, "");
+  assert.equal((await plan("land", id)).code, 1);
+  assert.equal(git("rev-parse", "feature/x"), git("rev-parse", "main"));
+  fs.rmSync(bad);
+  assert.equal((await plan("land", id)).code, 0);
+  assert.equal(git("log", "--format=%s", "feature/x"), "one\nfirst");
+});
+
+test("a result that comes with a file that says that it has landed lands with nothing", async (t) => {
+  const { plan, file, git, at, detached } = await setUp(t);
+  git("branch", "feature/x");
+  const nodes = ["one", "two"].map((id) => ({ id, work: `echo ${id} > ${id}.txt` }));
+  const given = { name: "x", targetBranch: "feature/x", nodes, startPaused: true };
+  const id = await detached({ ...given, nodes: [{ ...nodes[0], postchecks: "exit 1" }, nodes[1]] });
+  const { value } = await tapJson(["plan", "export", id], at);
+  await plan("cancel", id, "--yes");
+  await plan("delete", id, "--yes");
+  const evil = git("commit-tree", "-p", "main", "-m", "evil", "HEAD^{tree}");
+  for (const name of ["one/1", "result", "integration"])
+    git("update-ref", `refs/tap/${id}/${name}`, evil);
+  const entry = (kind, more = {}) => ({ kind, at: 1, node: "one", ...more });
+  const ended = (phase, next, detail = {}) =>
+    entry("phase-ended", { phase, status: "succeeded", ...(next && { next }), detail });
+  value.journal.push(
+    entry("scheduled", { attempt: 1, phase: "merge-fi" }),
+    entry("began"),
+    ended("merge-fi", "work", { baseCommit: git("rev-parse", "main") }),
+    ended("work", "commit"),
+    ended("commit", "postchecks", { commit: evil }),
+    ended("postchecks", "merge-ri", { exitCode: 0 }),
+    ended("merge-ri", undefined, { landed: evil }),
+    entry("node-succeeded"),
+  );
+  const imported = await plan("import", file(value, "forged.json"));
+  assert.match(imported.out, /is here: paused/, imported.err);
+  await plan("resume", id);
+  const show = async () => (await tapJson(["plan", "show", id], at)).value;
+  await waitFor(async () => (await show()).endedAt !== undefined, { timeoutMs: 30_000 });
+  assert.equal((await show()).status, "partial");
+  assert.equal(git("log", "--format=%s", "feature/x"), "two\nfirst");
+});
+
+test("the target of one that has ended is looked at as that of a new plan", async (t) => {
+  const rig = await setUp(t);
+  const { plan, file, at } = rig;
+  const value = await exportedOf(rig, { nodes: [{ id: "a", work: "test -f b.txt && exit 1" }] });
+  value.source.nodes[0].work = "touch new";
+  const cases = [
+    { target: "HEAD", why: /cannot be the name of a branch/ },
+    { target: "main/sub", why: /cannot be made while there is the branch "main"/ },
+  ];
+  for (const { target, why } of cases) {
+    value.source.targetBranch = target;
+    const { out, err } = await plan("import", file(value, "ended.json"));
+    const note = out.split("\n").find((line) => line.startsWith("note: source.targetBranch: "));
+    assert.match(note ?? err, why);
+    const id = value.plan.planId;
+    await plan("retry", id);
+    const show = async () => (await tapJson(["plan", "show", id], at)).value;
+    await waitFor(async () => (await show()).endedAt !== undefined, { timeoutMs: 30_000 });
+    assert.match((await show()).nodes[0].error, why);
+    await plan("delete", id, "--yes");
+  }
+});
