@@ -67,9 +67,10 @@ function missingText(planId, missing) {
   return `this repository has not ${missing.length} of the plan's commits (${some.join(", ")}${more}): fetch them from where it ran, as in git fetch <url> 'refs/tap/${planId}/*:refs/tap/${planId}/*'`;
 }
 
-/** All nodes of a file, with the place of each list. @param {any} given @param {Record<string, any>} source @returns {{place: string, nodes: any}[]} */
+/** All nodes of a file, with the place of each list. @typedef {{place: string, nodes: any, env?: unknown}} NodeList */
+/** @param {any} given @param {Record<string, any>} source @returns {NodeList[]} */
 const listsOf = ({ journal }, source) => [
-  { place: "source.nodes", nodes: source.nodes },
+  { place: "source.nodes", nodes: source.nodes, env: source.env },
   ...journal.flatMap((/** @type {any} */ { kind, detail }, /** @type {number} */ at) =>
     kind === "nodes-added" ? [{ place: `journal[${at}].detail`, nodes: detail }] : [],
   ),
@@ -84,15 +85,17 @@ function inFile(refused) {
 
 /**
  * What is wrong with the nodes of a file.
- * @param {Plans} plans @param {{place: string, nodes: any}[]} lists @param {Asker} asker @param {string} root of the checkout
+ * @param {Plans} plans @param {NodeList[]} lists @param {Asker} asker @param {string} root of the checkout
  */
 async function mistakesInLists(plans, lists, asker, root) {
   /** @type {Mistake[]} */
   const all = [];
-  for (const { place, nodes } of lists) {
-    const problems = await plans.making.mistakesIn({ nodes }, asker, root);
+  for (const { place, nodes, env } of lists) {
+    const problems = await plans.making.mistakesIn({ nodes, env }, asker, root);
     const found = /** @type {Mistake[]} */ (named({ problems }, nodes).problems);
-    all.push(...found.map((one) => ({ ...one, path: one.path.replace(/^nodes/, place) })));
+    const placed = (/** @type {string} */ path) =>
+      path.startsWith("env.") ? `source.${path}` : path.replace(/^nodes/, place);
+    all.push(...found.map((one) => ({ ...one, path: placed(one.path) })));
   }
   return all;
 }
@@ -129,8 +132,9 @@ export async function importPlan(plans, given, asker) {
     ...collected.found,
     ...(await mistakesInLists(plans, lists, asker, repository.root)),
   ];
-  // Nothing of one that has ended runs before somebody retries it.
-  refuse(refused, isOver ? [] : found, source.nodes);
+  // Nothing of one that has ended runs before somebody retries it, but then with these variables.
+  const always = found.filter(({ code }) => code === "REFUSED_VARIABLE");
+  refuse(refused, isOver ? always : found, source.nodes);
   const there = made.filter(({ commit }) => !missing.includes(commit));
   const programs = await plans.making.programsOf(asker);
   const createsTarget = target !== undefined && tip === undefined;

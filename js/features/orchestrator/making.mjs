@@ -148,7 +148,7 @@ export class Making {
     const git = await this.#services.worktree.use();
     const list = () => (id === "" ? undefined : this.#services.tools.list({ session: id }));
     return [
-      ...(id === "" ? [] : refusedVariables(given)),
+      ...refusedVariables(given),
       ...(await toolMistakes(given.nodes, list)),
       ...(root === undefined
         ? []

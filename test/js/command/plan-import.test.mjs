@@ -163,3 +163,32 @@ test("the target of one that has ended is looked at as that of a new plan", asyn
     await plan("delete", id, "--yes");
   }
 });
+
+test("variables that make a command run more than it says are refused: in a file of a person, and in an import", async (t) => {
+  const rig = await setUp(t);
+  const { plan, file } = rig;
+  const env = { BASH_ENV: "/x" };
+  const work = { type: "process", executable: "true", env: { LD_PRELOAD: "/x" } };
+  const own = await plan("run", file({ name: "x", env, nodes: [{ id: "a", work }] }));
+  assert.equal(own.code, 1);
+  assert.match(own.err, /^env\.BASH_ENV: says what a shell reads first; put .* into the command/m);
+  assert.match(own.err, /^nodes\[0\]\.work\.env\.LD_PRELOAD: says what each program loads/m);
+  for (const given of [
+    { startPaused: true, nodes: [{ id: "a", work: "exit 1" }] },
+    { nodes: [{ id: "a", work: "exit 1" }] },
+  ]) {
+    const value = await exportedOf(rig, given);
+    const good = structuredClone(value);
+    value.source.env = env;
+    value.source.nodes[0].postchecks = work;
+    value.journal.unshift({ kind: "nodes-added", at: 1, detail: [{ id: "b", work }] });
+    const { code, err } = await plan("import", file(value, "more.json"));
+    assert.equal(code, 1);
+    assert.match(err, /^source\.env\.BASH_ENV: says what a shell reads first/m);
+    assert.match(err, /^source\.nodes\[0\]\.postchecks\.env\.LD_PRELOAD: says/m);
+    assert.match(err, /^journal\[0\]\.detail\[0\]\.work\.env\.LD_PRELOAD: says/m);
+    assert.match((await plan("import", file(good, "good.json"))).out, /is here: (paused|failed)/);
+    await plan("cancel", good.plan.planId, "--yes");
+    await plan("delete", good.plan.planId, "--yes");
+  }
+});
