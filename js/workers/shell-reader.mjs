@@ -2,6 +2,7 @@
 // does not read at all.
 
 import { endOfHere, hereAt, READS_COMMANDS } from "./here-document.mjs";
+import { MOST_SUM, sumAt } from "./shell-sum.mjs";
 
 /** @typedef {import("./here-document.mjs").Here} Here */
 /**
@@ -38,22 +39,6 @@ const OUTPUT = "$()";
 const GROUPS = new Set(
   "{ if then else for while until do case select function coproc exec".split(" "),
 );
-const MOST_SUM = 1024;
-
-/** @param {string} text @param {number} at of (( @returns {string} a sum, with its parentheses; "": it may be something else */
-function sumAt(text, at) {
-  let depth = 0;
-  for (let end = at; end < Math.min(text.length, at + MOST_SUM); end += 1) {
-    if (!/[\w\s+\-*/%<>=!&|^~?:,()$;#[\].]/.test(text[end])) return "";
-    if (text[end] === "$" && /[({]/.test(text[end + 1] ?? "")) return "";
-    if (text[end] === "(") depth += 1;
-    if (text[end] !== ")") continue;
-    depth -= 1;
-    if (depth === 1 && text[end + 1] === ")") return text.slice(at, end + 2);
-    if (depth === 1) return ""; // a subshell in a subshell
-  }
-  return "";
-}
 
 /** What is in quotes stays one word. */
 export class Reader {
@@ -73,6 +58,8 @@ export class Reader {
   #isFile = false;
   /** That begin with the next line. @type {Here[]} */
   #here = [];
+  /** Words that end no here-document from here on. @type {Set<string>} */
+  #endless = new Set();
   /** The parentheses that are open. @type {string[]} */
   #groups = [];
   #hasGroup = false;
@@ -251,6 +238,9 @@ export class Reader {
     const mayBeSum = this.#mayBeSum || isDouble;
     const part = { at: this.#at + 2, until: ")", lineAt: this.#lineAt, mayBeSum };
     const read = new Reader(this.#text, part).read();
+    if (this.#here.length > 0 && this.#text.slice(part.at, read.end).includes("\n")) {
+      throw new Unclear("a line break in $( ) behind <<");
+    }
     this.#keep(read);
     this.#at = read.end;
     return OUTPUT;
@@ -295,7 +285,7 @@ export class Reader {
     if (this.#open && /[?*+@!]$/.test(this.#word)) throw new Unclear("a pattern with ( )");
     const isStart = !this.#open && !this.#isFile && words.length + files.length === 0;
     if (next === "(" && (isStart || words[0] === "for")) {
-      const sum = sumAt(this.#text, this.#at);
+      const sum = this.#mayBeSum ? "" : sumAt(this.#text, this.#at);
       this.#mayBeSum ||= sum === "";
       if (sum) {
         this.#at += sum.length - 1;
@@ -336,32 +326,31 @@ export class Reader {
 
   #newLine() {
     if (this.#test) return this.#endWord();
-    const line = this.#text.slice(this.#lineAt, this.#at);
-    for (const here of this.#here.splice(0)) {
-      const begin = this.#at + 1;
-      const end = endOfHere(this.#text, begin, here);
-      if (end === -1 && this.#until) throw new Unclear("<< without its end");
-      if (end === -1) break; // no shell would read it as this
-      this.#takeBody(this.#text.slice(begin, end), here, line, this.#text.slice(end));
-      const next = this.#text.indexOf("\n", end);
-      this.#at = next === -1 ? this.#text.length : next;
-    }
+    if (this.#here.length > 0) this.#takeBodies();
     this.#lineAt = this.#at + 1;
     this.#endCommand("\n");
   }
 
-  /**
-   * The bodies of here-documents are data, but for what a shell reads and what is replaced in them.
-   * @param {string} body @param {Here} here @param {string} line where it begins @param {string} rest of the text
-   */
-  #takeBody(body, here, line, rest) {
+  /** The bodies of here-documents are data, but for what a shell reads and what is replaced in them. */
+  #takeBodies() {
+    const line = this.#text.slice(this.#lineAt, this.#at);
+    const isRead = READS_COMMANDS.test(line);
     const goesOn = this.#hasGroup || this.#groups.length > 0 || /\|&?\s*$/.test(line);
-    if (READS_COMMANDS.test(line) || (goesOn && READS_COMMANDS.test(rest))) {
-      this.#keep(new Reader(body).read());
-    } else if (!here.plain) {
-      const reader = new Reader(body);
-      reader.#double("");
-      this.#keep(reader.read());
+    for (const here of this.#here.splice(0)) {
+      const begin = this.#at + 1;
+      const name = `${here.tabs}${here.end}`;
+      const end = this.#endless.has(name) ? -1 : endOfHere(this.#text, begin, here);
+      if (end === -1 && this.#until) throw new Unclear("<< without its end");
+      if (end === -1) {
+        this.#endless.add(name);
+        break; // no shell would read it as this
+      }
+      const reader = new Reader(this.#text.slice(begin, end));
+      const mayRead = isRead || (goesOn && READS_COMMANDS.test(this.#text.slice(end)));
+      if (!mayRead && !here.plain) reader.#double("");
+      if (mayRead || !here.plain) this.#keep(reader.read());
+      const next = this.#text.indexOf("\n", end);
+      this.#at = next === -1 ? this.#text.length : next;
     }
   }
 

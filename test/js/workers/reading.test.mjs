@@ -53,6 +53,7 @@ const UNCLEAR = [
   'echo "${x%\'"\'}"; git push',
   "echo {a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}",
   "cat <<$X\ngit push\n$X",
+  "cat <<X $(echo\ngit push\nX\n)",
 ];
 
 const OUTSIDE = [
