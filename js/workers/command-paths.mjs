@@ -21,7 +21,7 @@ const SYSTEM =
 
 /** A program is told by them to be in another folder. */
 const ELSEWHERE =
-  /^-[A-Za-z]*[CD]$|^-[A-Za-z]*C[.~/]|^-C|^--?(dir|chdir|cwd|prefix|root|work|project|manifest|execdir|okdir|basedir)/i;
+  /^-[A-Za-z]*[CD]$|^-[A-Za-z]*C[.~/]|^-C|^--?(dir|chdir|cwd|prefix|root|work|project|manifest|execdir|okdir|basedir)/;
 /** They find their folder by themselves, or put words away for another command. */
 const ROAMERS = new Set(
   "npm pnpm yarn bun cargo just rake mvn mvnw gradle gradlew patch printf read".split(" "),

@@ -83,6 +83,7 @@ export class Reader {
       if (one === this.#until && this.#groups.length === 0 && !this.#test) break;
       this.#take(one);
     }
+    this.#endWord();
     if (this.#test) throw new Unclear("[[ without ]]");
     if (this.#until && this.#here.length > 0) throw new Unclear("<< without its lines");
     this.#endCommand("");

@@ -64,6 +64,7 @@ const INSIDE = [
   "cd src && npx tsc -p ../tsconfig.json",
   "cd src && make -C .. all",
   "cd src && npm --prefix .. test",
+  "cd src && tar -C .. -cf a.tar src",
   "ln -s ../new src/new",
   "cd src && ln -s ../new new && cd ..",
   "grep -rn '../lib' src",

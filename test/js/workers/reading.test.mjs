@@ -74,6 +74,7 @@ const ALLOWED = [
   'echo "${x:-a b}" ${y//a/b} ${#z}',
   "[[ $x == a && ( -f b || -n c ) ]] && make",
   "[[ $x =~ ^(a|b)$ ]] || make",
+  "cd src && [[ -f ../a ]]",
   "npx prettier --write 'src/**/*.{ts,tsx}' src/{a,b}.ts",
   "ls src/[a-z]*.ts x[0-9]",
   "make\r\nls\r\n",
