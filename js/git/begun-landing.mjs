@@ -10,6 +10,7 @@ import { stayIn } from "./checkouts.mjs";
 import { GitError, isGitError } from "./git-error.mjs";
 import { changesBetween } from "./changes.mjs";
 import { holdersOf } from "./holders.mjs";
+import { inTurn } from "./in-turn.mjs";
 import { headFile } from "./ownership.mjs";
 import { branchRef, commitsOf } from "./refs.mjs";
 import { readRegular } from "./regular-file.mjs";
@@ -33,6 +34,7 @@ const FLAGS = ["--ff-only", "--quiet", "--no-stat", "--no-verify-signatures", "-
  * @property {string} to
  * @property {string[]} had new files of `to` that were there before, untracked: the user's
  * @property {number} at ms since 1970
+ * @property {import("../base/process-identity.mjs").Identity} by the process that starts git
  */
 
 /** @param {Repository} repository @param {string} target */
@@ -41,27 +43,38 @@ const fileOf = (repository, target) => {
   return path.join(repository.commonDir, "tap", `landing-${name}`);
 };
 
+/**
+ * One landing on a branch after the other.
+ * @template T @param {Repository} repository @param {string} target @param {() => Promise<T>} work @returns {Promise<T>}
+ */
+export const inTurnOn = (repository, target, work) => inTurn(fileOf(repository, target), work);
+
 /** @param {string} file @param {Begun} begun */
 function writeDown(file, begun) {
   fs.mkdirSync(path.dirname(file), { recursive: true });
   fs.writeFileSync(file, `${JSON.stringify(begun)}\n`, { flush: true });
 }
 
-/** @param {string} file @param {number} pid */
+/** @param {string} file @param {number} pid 0: none is at work any more */
 function noteGit(file, pid) {
   try {
-    fs.appendFileSync(file, `${pid} ${startOf(pid)}\n`);
+    fs.appendFileSync(file, `${pid} ${pid && startOf(pid)}\n`);
   } catch {
     // A full disk: git will say so.
   }
 }
 
-/** @param {string} text of the file @returns {{begun: Begun, pid: number, start: string} | undefined} undefined: it was cut off, before git began */
+/**
+ * @param {string} text of the file
+ * @returns {{begun: Begun, git: Begun["by"]} | undefined} undefined: it was cut off, before git began
+ */
 function read(text) {
   const [first, ...started] = text.trimEnd().split("\n");
   const [pid, start = ""] = (started.at(-1) ?? "").split(" ");
   try {
-    return { begun: JSON.parse(first), pid: Number(pid), start };
+    const begun = JSON.parse(first);
+    const isAbout = started.length === 0 && begun.by.pid !== process.pid;
+    return { begun, git: isAbout ? begun.by : { pid: Number(pid), start } };
   } catch {
     return undefined;
   }
@@ -82,13 +95,14 @@ const alreadyThere = (place, changes) =>
 
 /**
  * Git moves the branch of the checkout, with its files. Nothing cuts that off but its limit of time.
- * @param {Repository} repository @param {Omit<Begun, "had" | "at">} what
+ * @param {Repository} repository @param {Omit<Begun, "had" | "at" | "by">} what
  * @param {(error: unknown) => boolean} isRefusal git has changed nothing
  */
 export async function fastForward(repository, what, isRefusal) {
   const { target, path: cwd, from, to } = what;
   const had = alreadyThere(cwd, await changesBetween(repository, from, to));
-  const begun = { ...what, had, at: Date.now() };
+  const by = { pid: process.pid, start: startOf(process.pid) };
+  const begun = { ...what, had, at: Date.now(), by };
   const file = fileOf(repository, target);
   writeDown(file, begun);
   const onStart = (/** @type {number} */ pid) => noteGit(file, pid);
@@ -98,6 +112,7 @@ export async function fastForward(repository, what, isRefusal) {
   } catch (error) {
     const isDone = isRefusal(error) || (await takenBack(repository, begun, error));
     if (isDone) fs.rmSync(file, { force: true });
+    else noteGit(file, 0);
     throw isRefusal(error) ? error : cutOff(cwd, error, isDone);
   }
   fs.rmSync(file, { force: true });
@@ -137,12 +152,12 @@ async function freeIndex(place, lock, since) {
   if (holders && !holders.some(({ name }) => name.startsWith("git"))) fs.rmSync(lock);
 }
 
-/** @param {{begun: Begun, pid: number, start: string}} found @param {AbortSignal} [signal] */
-async function untilEnded({ begun, pid, start }, signal) {
-  while (isStill({ pid, start })) {
+/** @param {{begun: Begun, git: Begun["by"]}} found @param {AbortSignal} [signal] */
+async function untilEnded({ begun, git }, signal) {
+  while (isStill(git)) {
     if (signal?.aborted) throw new GitError("CANCELLED", "The landing was cancelled.");
     if (Date.now() > begun.at + CHECKOUT_MS) {
-      const message = `A landing of tap in "${begun.path}" does not end. End its git, with the pid ${pid}, and try again.`;
+      const message = `A landing of tap in "${begun.path}" does not end. End its git, with the pid ${git.pid}, and try again.`;
       throw new GitError("TIMEOUT", message);
     }
     await sleep(LOOK_MS);
@@ -150,7 +165,7 @@ async function untilEnded({ begun, pid, start }, signal) {
 }
 
 /**
- * What a former process has begun on a branch: waits for its git, and takes back what that has not ended.
+ * What a former process has begun on a branch: waits for its git, and takes back what that has not ended. In turn.
  * @param {Repository} repository @param {string} target @param {AbortSignal} [signal]
  */
 export async function endBegun(repository, target, signal) {
@@ -164,3 +179,7 @@ export async function endBegun(repository, target, signal) {
   }
   fs.rmSync(file, { force: true });
 }
+
+/** Where nothing lands. @param {Repository} repository @param {string} target */
+export const settleBegun = (repository, target) =>
+  inTurnOn(repository, target, () => endBegun(repository, target));

@@ -17,7 +17,7 @@ export { keepLeft } from "./left-commits.mjs";
 export { expireKept, listKept } from "./kept.mjs";
 export { keepMade, lackingOn, missingCommits } from "./adopted.mjs";
 export { requireFreeName } from "./free-name.mjs";
-export { endBegun } from "./begun-landing.mjs";
+export { settleBegun } from "./begun-landing.mjs";
 export { land } from "./landing.mjs";
 export { mergeCommits, probeAll } from "./merges.mjs";
 export { openRepository } from "./repository.mjs";

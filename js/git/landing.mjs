@@ -2,7 +2,7 @@
 // if nothing is changed there; elsewhere the ref is moved.
 
 import { inQuotes, visible } from "../base/visible.mjs";
-import { endBegun, fastForward } from "./begun-landing.mjs";
+import { endBegun, fastForward, inTurnOn } from "./begun-landing.mjs";
 import { checkoutsWith, stateOf } from "./checkouts.mjs";
 import { takenBy, takenText } from "./free-name.mjs";
 import { GitError, isGitError } from "./git-error.mjs";
@@ -57,8 +57,14 @@ export function createTarget(repository, target, commit) {
  *   where it does not exist; expect: the result, else it is lost
  * @returns {Promise<Landing>}
  */
-export async function land(repository, { plan, target, create = false, expect, signal }) {
-  const ref = branchRef(checkBranch(target, "targetBranch"));
+export function land(repository, what) {
+  checkBranch(what.target, "targetBranch");
+  return inTurnOn(repository, what.target, () => landInTurn(repository, what));
+}
+
+/** @param {Repository} repository @param {Parameters<typeof land>[1]} what @returns {Promise<Landing>} */
+async function landInTurn(repository, { plan, target, create = false, expect, signal }) {
+  const ref = branchRef(target);
   await endBegun(repository, target, signal);
   const [at, result] = await commitsOf(repository, [ref, resultRef(plan)]);
   if (result === undefined) {
@@ -69,7 +75,7 @@ export async function land(repository, { plan, target, create = false, expect, s
     return { status: "lost", message };
   }
   if (at === undefined) {
-    if (!create) return gone(plan, target);
+    if (!create) return gone(target, result);
     const other = await takenBy(repository, target);
     if (other !== undefined) return taken(plan, target, other);
   } else {
@@ -91,10 +97,10 @@ export async function land(repository, { plan, target, create = false, expect, s
   return moved ? { status: "landed", commit: result, again: false } : lost(target);
 }
 
-/** @param {string} plan @param {string} target @returns {Landing} */
-const gone = (plan, target) => ({
+/** @param {string} target @param {string} result @returns {Landing} */
+const gone = (target, result) => ({
   status: "gone",
-  message: `The branch "${target}" was deleted. Make it again and retry the node, or merge ${resultRef(plan)} by hand.`,
+  message: `The branch "${target}" was deleted. To make it again with all that waits for it: git branch "${target}" ${result}`,
 });
 
 /** @param {string} plan @param {string} target @param {string} other @returns {Landing} */

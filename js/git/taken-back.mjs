@@ -77,7 +77,7 @@ export async function takeBack(repository, { path: place, from, to, had }) {
     if (kind === "D" || !stat || !(await isOfLanding(repository, root, to, change, stat))) continue;
     if (kind !== "A") old.push(name);
     else {
-      await fs.rm(path.join(root, name));
+      await fs.rm(path.join(root, name), { force: true });
       await removeFolders(root, name);
     }
   }

@@ -1,15 +1,15 @@
 // What of a plan waits to land, lands; and what its result holds is what its state says.
 
 import { PlanError } from "./plan-error.mjs";
-import { untestedText } from "./untested.mjs";
+import { landAdvice, untestedText } from "./untested.mjs";
 
 const TRIES = 5;
 
 /** @typedef {import("./plans.mjs").Plans} Plans */
 /** @typedef {import("./plan-folder.mjs").OpenPlan} OpenPlan */
 
-/** As where a node lands. @param {string} status */
-const codeOf = (status) => (status === "taken" ? "NAME_TAKEN" : status.toUpperCase());
+/** As where a node lands. */
+const CODES = /** @type {Record<string, string>} */ ({ taken: "NAME_TAKEN", gone: "TARGET_GONE" });
 
 /** @param {OpenPlan} plan @param {string} result that the engine has said may land */
 async function landNow(plan, result) {
@@ -37,7 +37,25 @@ async function landNow(plan, result) {
  * @param {Plans} plans @param {string} planId
  * @returns {Promise<{commit?: string, checks?: string[]}>} commit: it has landed; checks: nodes of which that is done now
  */
-export async function land(plans, planId) {
+export function land(plans, planId) {
+  return landWaiting(plans, planId).catch(async (error) => {
+    const landed = error.code === "WRONG_STATE" && (await landedBefore(plans, planId));
+    if (landed) return { commit: landed };
+    throw error;
+  });
+}
+
+/** Somebody else may have landed it at the same moment. @param {Plans} plans @param {string} planId @returns {Promise<string | undefined>} */
+async function landedBefore(plans, planId) {
+  const { endedAt, leftToLand, landing } = plans.view({ view: "plan", planId });
+  if (endedAt === undefined || leftToLand || landing) return undefined;
+  const { git, repository, head } = await plans.openPlan(planId);
+  if (!head.targetBranch) return undefined;
+  return git.landedResult(repository, { plan: planId, target: head.targetBranch });
+}
+
+/** @param {Plans} plans @param {string} planId @returns {Promise<{commit?: string, checks?: string[]}>} */
+async function landWaiting(plans, planId) {
   const plan = await plans.openPlan(planId);
   const { git, repository, head } = plan;
   const target = head.targetBranch;
@@ -58,7 +76,9 @@ export async function land(plans, planId) {
     }
     const isRace = landed.status === "moved" || landed.status === "lost";
     if (!isRace || left === 1) {
-      throw new PlanError(codeOf(landed.status), String(landed.message));
+      const { status, message } = landed;
+      const then = status === "gone" ? `, then: ${landAdvice(planId)}` : "";
+      throw new PlanError(CODES[status] ?? status.toUpperCase(), `${message}${then}`);
     }
   }
 }
@@ -103,7 +123,7 @@ export async function settleResult(plans, planId) {
   const { git, repository, facts, head } = plan;
   const target = head.targetBranch;
   if (!target) return;
-  await git.endBegun(repository, target);
+  await git.settleBegun(repository, target);
   const { nodes } = plans.view({ view: "graph", planId });
   /** @type {string[]} */
   const good = [];

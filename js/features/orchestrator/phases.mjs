@@ -212,7 +212,9 @@ async function landNow(run, asked) {
       const unlanded = { code: "DIRTY", message: text, files: landed.changed ?? [] };
       return { unlanded, result: expect, changes };
     }
-    if (landed.status === "gone") throw new PhaseFailed("TARGET_GONE", String(landed.message));
+    if (landed.status === "gone") {
+      throw new PhaseFailed("TARGET_GONE", `${landed.message}. Then retry the node.`);
+    }
     if (landed.status === "taken") throw new PhaseFailed("NAME_TAKEN", String(landed.message));
     if (left === 1) throw new Again("stale", String(landed.message));
   }

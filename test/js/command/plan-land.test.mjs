@@ -64,7 +64,7 @@ describe("a result that waits", { concurrency: 2 }, () => {
     assert.deepEqual([status, notLanded, changes], ["succeeded", undefined, one]);
     const isGone = () => fs.readdirSync(path.join(repo, ".worktrees")).length === 0;
     await waitFor(isGone, { timeoutMs: 30_000 });
-    assert.match((await plan("land", id)).err, /nothing of the plan waits/);
+    assert.match((await plan("land", id)).out, /has landed/, "it is told again");
   });
 
   test("all that wait are checked, each on what has landed before it", async (t) => {
@@ -219,7 +219,31 @@ describe("a result that waits", { concurrency: 2 }, () => {
     const { status, error, landed } = await show();
     const two = { files: 2, insertions: 2, deletions: 0 };
     assert.deepEqual([status, error, landed], ["succeeded", undefined, two]);
-    assert.match((await plan("land", id)).err, /nothing of the plan waits/);
+    assert.match((await plan("land", id)).out, /has landed/, "it is told again");
+  });
+
+  test("lands once where several ask at once, and each is told", async (t) => {
+    const { id, plan, git } = await makeWaiting(t, { postchecks: "true" });
+    git("checkout", "--quiet", "a.txt");
+    for (const { code, out, err } of await Promise.all([1, 2, 3].map(() => plan("land", id)))) {
+      assert.deepEqual([code, err], [0, ""]);
+      assert.match(out, /has landed/);
+    }
+    assert.equal(git("rev-list", "--count", "main..feature/x"), "1");
+  });
+
+  test("a target that was deleted is made again as the error says, and it has landed", async (t) => {
+    const { id, plan, git, at } = await makeWaiting(t);
+    git("checkout", "--quiet", "a.txt");
+    git("checkout", "--quiet", "main");
+    git("branch", "--quiet", "-D", "feature/x");
+    const { error } = JSON.parse((await tap(["plan", "land", id, "--json"], at)).out);
+    const result = git("rev-parse", `refs/tap/${id}/result`);
+    const advice = `: git branch "feature/x" ${result}, then: copilot-tap plan land ${id}`;
+    assert.deepEqual([error.code, error.message.endsWith(advice)], ["TARGET_GONE", true]);
+    git("branch", "feature/x", result);
+    assert.match((await plan("land", id)).out, /has landed/);
+    assert.equal(git("show", "feature/x:one.txt"), "one");
   });
 
   test("lands with what came meanwhile, where nothing of it was checked", async (t) => {

@@ -255,7 +255,10 @@ test("a target that was deleted is not made again, unless that is asked for", as
   const { root, repository, leaf, asked } = await makePlan(t);
   await integrate(repository, asked(leaf(20, "two")));
   git(root, "branch", "--quiet", "-D", "feature");
-  assert.equal((await land(repository, { plan: "p", target: "feature" })).status, "gone");
+  const { status, message } = await land(repository, { plan: "p", target: "feature" });
+  const result = git(root, "rev-parse", "refs/tap/p/result");
+  assert.equal(status, "gone");
+  assert.ok(message?.endsWith(`: git branch "feature" ${result}`), message);
   const made = await land(repository, { plan: "p", target: "feature", create: true });
   assert.equal(made.status, "landed");
   assert.match(git(root, "show", "feature:a.txt"), /two/);
