@@ -32,6 +32,20 @@ export async function nonceOf(admin) {
   return /^tap (\w+)$/.exec(await wordsOf(path.join(admin, "locked")))?.[1] ?? "";
 }
 
+/** Whether an attempt has made its worktree a sparse checkout, or another one than the user's. @param {string} admin */
+export async function isSparseSince(admin) {
+  const names = [MARK, "config.worktree", path.join("info", "sparse-checkout")];
+  const [since, ...all] = await Promise.all(
+    names.map((name) =>
+      fs.lstat(path.join(admin, name)).then(
+        (stat) => stat.mtimeMs,
+        () => 0,
+      ),
+    ),
+  );
+  return all.some((at) => at > since);
+}
+
 /** Whether its plan is recorded by another host. @param {string} admin @param {string} owner of ours */
 export async function isOfAnother(admin, owner) {
   const [, recorded = ""] = (await wordsOf(path.join(admin, MARK))).split("\n");

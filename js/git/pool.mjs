@@ -3,6 +3,7 @@
 
 import { holdersOf } from "./holders.mjs";
 import { isGitError } from "./git-error.mjs";
+import { hasStrays } from "./index-file.mjs";
 import { detach } from "./ownership.mjs";
 import { heldBy, isThere, keepContents, refusal, removeWorktree } from "./removal.mjs";
 
@@ -63,7 +64,8 @@ export class Pool {
       }
       const { dirty, kept, omitted } = await keepContents(repository, place, { signal, why });
       await detach(repository, worktree);
-      this.#idle.push({ worktree, dirty, known: place.known });
+      const isLike = !dirty && !(await hasStrays(worktree, repository.hexDigits));
+      this.#idle.push({ worktree, dirty: !isLike, known: place.known });
       const rest = { ...(kept && { kept }), ...(omitted.length > 0 && { omitted }) };
       return { removed: false, pooled: true, ...rest };
     } catch (error) {

@@ -13,6 +13,8 @@ import { readRegular } from "./regular-file.mjs";
 const NOTE = "tap-setup";
 const MOST_NOTE = 64 * 1024 * 1024;
 const STAGE_MS = 600_000;
+/** Files beyond a sparse checkout are added, too; those that it leaves out are not deleted. */
+export const NOT_SPARSE = "core.sparseCheckout=false";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
 /** @typedef {{path: string, admin: string, commit: string}} Place commit: where the worktree started */
@@ -77,7 +79,8 @@ function stagedApart(repository, place, { signal, without, more = {} }, use) {
   return indexApart(place, signal, more, async (where) => {
     const limits = { ...where, lasting: true, network: true, timeoutMs: STAGE_MS };
     const rest = allBut([...without, ...(await broughtTo(place.admin))]);
-    await repository.change(["add", "--all", ...rest], limits);
+    const settings = [NOT_SPARSE];
+    await repository.change(["add", "--all", ...rest], { ...limits, settings });
     return use(where);
   });
 }

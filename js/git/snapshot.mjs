@@ -1,15 +1,16 @@
-// A commit of everything that is in a worktree: changed, new and, up to a size, ignored files. The worktree itself, its
-// index and its HEAD stay as they are.
+// A commit of everything that is in a worktree: changed, new and, up to a size, ignored files. The worktree itself
+// and its HEAD stay as they are.
 
 import fs from "node:fs/promises";
 import path from "node:path";
 import { allBut, statusOf } from "./checkouts.mjs";
 import { GitError } from "./git-error.mjs";
 import { headLog } from "./head-log.mjs";
+import { showOverlooked } from "./index-file.mjs";
 import { isCommit } from "./names.mjs";
 import { broughtTo, headFile, inside } from "./ownership.mjs";
 import { keepTree } from "./kept.mjs";
-import { beyondSetup } from "./setup.mjs";
+import { beyondSetup, NOT_SPARSE } from "./setup.mjs";
 
 /** Of ignored files: what is built or installed again is larger. */
 const MOST_IGNORED_BYTES = 16 * 1024 * 1024;
@@ -65,6 +66,7 @@ async function lostCommits(repository, admin, head, known) {
  * @throws {GitError} SUBMODULE: something in a submodule cannot be kept
  */
 export async function lookInto(repository, place, known, signal) {
+  await showOverlooked(repository, place);
   const brought = await broughtTo(place.admin);
   const look = { signal, ignored: true, without: brought, reading: false, ...inside(place) };
   const { entries } = await statusOf(repository, place.path, look);
@@ -159,7 +161,7 @@ const nested = (where) =>
  * @returns {Promise<string>} the tree
  */
 export async function writeTree(repository, where, { without, files }) {
-  const settings = ["core.safecrlf=false", "advice.addIgnoredFile=false"];
+  const settings = ["core.safecrlf=false", "advice.addIgnoredFile=false", NOT_SPARSE];
   const limits = { ...where, settings, lasting: true, network: true, timeoutMs: 600_000 };
   await repository.change(["add", "--all", ...allBut(without)], limits);
   if (files.length > 0) {

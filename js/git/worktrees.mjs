@@ -5,10 +5,11 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import { operationIn } from "./checkouts.mjs";
 import { GitError } from "./git-error.mjs";
+import { sweep } from "./index-file.mjs";
 import { inTurn } from "./in-turn.mjs";
 import { checkAttempt, checkCommit, checkId, checkInnerPath, checkNonce } from "./names.mjs";
 import { adminOf, adminsOf, broughtTo, folderOf, headFile, inside, isWhole } from "./ownership.mjs";
-import { lockReason, mainRoot, mark, nonceOf, setBrought } from "./ownership.mjs";
+import { isSparseSince, lockReason, mainRoot, mark, nonceOf, setBrought } from "./ownership.mjs";
 import { keep } from "./kept.mjs";
 import { readRegular } from "./regular-file.mjs";
 import { forgetSetup } from "./setup.mjs";
@@ -233,11 +234,13 @@ export class Worktrees {
     await setBrought(worktree.admin, []);
     const limits = { ...inside(worktree), signal, lasting: true };
     await this.repository.change(["clean", "-ffdxq"], limits);
+    await sweep(worktree, this.repository.hexDigits);
   }
 
   /** Whether it can be given to another attempt. @param {Worktree} worktree */
   async isReusable({ path: cwd, admin }) {
-    return (await operationIn(admin)) === undefined && !(await hasSubmodules(cwd));
+    if ((await operationIn(admin)) !== undefined || (await hasSubmodules(cwd))) return false;
+    return !(await isSparseSince(admin));
   }
 }
 

@@ -1,0 +1,184 @@
+// The index of a worktree, read without git: which files git was told to overlook, and what is in the worktree that
+// git sees nowhere, empty folders and pipes.
+
+import fs from "node:fs/promises";
+import path from "node:path";
+import { inside } from "./ownership.mjs";
+
+/** Before the name of the object: times, device, inode, mode, owner and size. */
+const STAT_BYTES = 40;
+const HEADER_BYTES = 12;
+const ASSUME_UNCHANGED = 0x8000;
+const HAS_MORE = 0x4000;
+const SKIP_WORKTREE = 0x4000;
+
+/** @typedef {{path: string, admin: string}} Place */
+/** @typedef {{names: string[], assumed: string[], skipped: string[]}} Index their bytes, as Latin-1; assumed, skipped: files that git was told to overlook */
+
+/** How much of the name before this one is left out, and where that number ends. @param {Buffer} bytes @param {number} at */
+function cutOf(bytes, at) {
+  let byte = bytes[at++];
+  let cut = byte & 127;
+  while (byte & 128) {
+    byte = bytes[at++];
+    cut = ((cut + 1) << 7) | (byte & 127);
+  }
+  return { cut, at };
+}
+
+/** @param {Buffer} bytes @param {number} hexDigits of the name of an object @returns {Index | undefined} undefined: not known */
+export function readIndex(bytes, hexDigits) {
+  const version = bytes.length < HEADER_BYTES ? 0 : bytes.readUInt32BE(4);
+  if (version < 2 || version > 4 || bytes.toString("latin1", 0, 4) !== "DIRC") return undefined;
+  /** @type {Index} */
+  const index = { names: [], assumed: [], skipped: [] };
+  let [at, last] = [HEADER_BYTES, ""];
+  for (let left = bytes.readUInt32BE(8); left > 0; --left) {
+    const start = at;
+    at += STAT_BYTES + hexDigits / 2;
+    if (at + 4 > bytes.length) return undefined;
+    const flags = bytes.readUInt16BE(at);
+    const more = flags & HAS_MORE ? bytes.readUInt16BE(at + 2) : 0;
+    at += flags & HAS_MORE ? 4 : 2;
+    let before = "";
+    if (version === 4) {
+      const found = cutOf(bytes, at);
+      before = last.slice(0, last.length - found.cut);
+      at = found.at;
+    }
+    const end = bytes.indexOf(0, at);
+    if (end < 0) return undefined;
+    last = before + bytes.toString("latin1", at, end);
+    index.names.push(last);
+    if (flags & ASSUME_UNCHANGED) index.assumed.push(last);
+    if (more & SKIP_WORKTREE) index.skipped.push(last);
+    at = version === 4 ? end + 1 : start + ((end - start + 8) & ~7);
+  }
+  // Of a split one, most entries are in another file.
+  const isSplit = bytes.toString("latin1", at, at + 4) === "link";
+  return isSplit ? undefined : index;
+}
+
+/** @param {Place} place @param {number} hexDigits @returns {Promise<Index | undefined>} */
+async function indexOf({ admin }, hexDigits) {
+  const file = path.join(admin, "index");
+  const stat = await fs.lstat(file).catch(() => undefined);
+  return stat?.isFile() ? readIndex(await fs.readFile(file), hexDigits) : undefined;
+}
+
+/** What the index has, by its folders, "" for the root. @param {string[]} names @returns {Map<string, Set<string>>} */
+function byFolder(names) {
+  /** @type {Map<string, Set<string>>} */
+  const all = new Map([["", new Set([".git"])]]);
+  const add = (/** @type {string} */ name) => {
+    const at = name.lastIndexOf("/");
+    const folder = name.slice(0, Math.max(at, 0));
+    const there = all.get(folder);
+    if (there) there.add(name.slice(at + 1));
+    else {
+      all.set(folder, new Set([name.slice(at + 1)]));
+      add(folder);
+    }
+  };
+  names.forEach(add);
+  return all;
+}
+
+/** @param {string} root @param {string} name of bytes */
+const placeOf = (root, name) =>
+  Buffer.concat([Buffer.from(`${root}/`), Buffer.from(name, "latin1")]);
+
+/** @param {string} root @param {string} folder */
+async function entriesIn(root, folder) {
+  const options = /** @type {const} */ ({ withFileTypes: true, encoding: "buffer" });
+  const all = await fs.readdir(placeOf(root, folder), options).catch(() => []);
+  return all.map((entry) => {
+    const name = entry.name.toString("latin1");
+    const isSpecial = !entry.isFile() && !entry.isSymbolicLink() && !entry.isDirectory();
+    return { entry, name, full: folder === "" ? name : `${folder}/${name}`, isSpecial };
+  });
+}
+
+/**
+ * What is in the folders of an index and not in it: pipes and the like, and folders. Files are git's to see.
+ * @param {Place} place @param {string[]} names of the index
+ * @returns {Promise<{folders: string[], specials: string[]}>}
+ */
+async function straysIn({ path: root }, names) {
+  const strays = { folders: /** @type {string[]} */ ([]), specials: /** @type {string[]} */ ([]) };
+  for (const [folder, known] of byFolder(names)) {
+    for (const { entry, name, full, isSpecial } of await entriesIn(root, folder)) {
+      if (isSpecial) strays.specials.push(full);
+      else if (entry.isDirectory() && !known.has(name)) strays.folders.push(full);
+    }
+  }
+  return strays;
+}
+
+/** Whether there is anything that `git status` does not tell. @param {Place} place @param {number} hexDigits */
+export async function hasStrays(place, hexDigits) {
+  const index = await indexOf(place, hexDigits);
+  if (!index) return true;
+  const { folders, specials } = await straysIn(place, index.names);
+  return folders.length + specials.length > 0;
+}
+
+/** No file is deleted, and no folder that has one. @param {string} root @param {string} folder */
+async function sweepFolder(root, folder) {
+  for (const { entry, full, isSpecial } of await entriesIn(root, folder)) {
+    if (entry.isDirectory()) await sweepFolder(root, full);
+    else if (isSpecial) await fs.rm(placeOf(root, full), { force: true });
+  }
+  await fs.rmdir(placeOf(root, folder)).catch(() => {});
+}
+
+/** Removes what `git clean` leaves. @param {Place} place @param {number} hexDigits */
+export async function sweep(place, hexDigits) {
+  const index = await indexOf(place, hexDigits);
+  if (!index) return;
+  const { folders, specials } = await straysIn(place, index.names);
+  for (const one of specials) await fs.rm(placeOf(place.path, one), { force: true });
+  for (const one of folders) await sweepFolder(place.path, one);
+}
+
+/** Those that are there; where a folder is not, none of its files is looked for. @param {string} root @param {string[]} names */
+async function there(root, names) {
+  /** @type {Map<string, Promise<boolean>>} */
+  const folders = new Map([["", Promise.resolve(true)]]);
+  const isThere = (/** @type {string} */ name) =>
+    fs.lstat(placeOf(root, name)).then(
+      () => true,
+      () => false,
+    );
+  /** @type {(name: string) => Promise<boolean>} */
+  const hasFolderOf = (name) => {
+    const folder = name.slice(0, Math.max(name.lastIndexOf("/"), 0));
+    const known = folders.get(folder);
+    if (known) return known;
+    const found = hasFolderOf(folder).then((isIn) => isIn && isThere(folder));
+    folders.set(folder, found);
+    return found;
+  };
+  const found = [];
+  for (const name of names) {
+    if ((await hasFolderOf(name)) && (await isThere(name))) found.push(name);
+  }
+  return found;
+}
+
+/**
+ * Git sees again what it was told to overlook. A file that is not there may be none of a sparse checkout: it stays so.
+ * @param {import("./repository.mjs").Repository} repository @param {Place} place
+ */
+export async function showOverlooked(repository, place) {
+  const { assumed = [], skipped = [] } = (await indexOf(place, repository.hexDigits)) ?? {};
+  const all = [
+    { how: "--no-assume-unchanged", names: assumed },
+    { how: "--no-skip-worktree", names: await there(place.path, skipped) },
+  ];
+  for (const { how, names } of all) {
+    if (names.length === 0) continue;
+    const input = Buffer.from(`${names.join("\0")}\0`, "latin1");
+    await repository.change(["update-index", how, "-z", "--stdin"], { ...inside(place), input });
+  }
+}
