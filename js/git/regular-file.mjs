@@ -9,10 +9,10 @@ const MOST = 1024 * 1024;
 /**
  * Never waits for the other end of a pipe, which would hold one of the few threads for files, and never reads more
  * than it may.
- * @param {string} file @param {number} [most] bytes
+ * @param {string} file @param {number} [most] bytes @param {BufferEncoding} [encoding]
  * @returns {Promise<string>} rejected where it is no regular file, or longer
  */
-export async function readRegular(file, most = MOST) {
+export async function readRegular(file, most = MOST, encoding = "utf8") {
   const handle = await fs.open(file, FLAGS);
   try {
     const stat = await handle.stat();
@@ -20,7 +20,7 @@ export async function readRegular(file, most = MOST) {
       throw new Error(`"${file}" is not a regular file, or too long`);
     }
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(stat.size), 0, stat.size, 0);
-    return buffer.toString("utf8", 0, bytesRead);
+    return buffer.toString(encoding, 0, bytesRead);
   } finally {
     await handle.close();
   }

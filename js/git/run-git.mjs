@@ -51,7 +51,7 @@ const NO_HOOKS = ["-c", "core.hooksPath=/dev/null"];
  * @property {string[]} [settings] "key=value", of git
  * @property {Record<string, string>} [env] besides what every git gets
  * @property {(pid: number) => void} [onStart]
- * @property {"utf8" | "latin1"} [encoding] of what it prints; latin1: one character for each byte
+ * @property {"utf8" | "latin1"} [encoding] of its stdout; latin1: one character for each byte, since names of files may be no UTF-8
  *
  * @typedef {{code: number | null, signal: string | null, stdout: string, stderr: string, cut: boolean}} Ended
  */

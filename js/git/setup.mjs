@@ -19,7 +19,7 @@ export const NOT_SPARSE = "core.sparseCheckout=false";
 /** @typedef {import("./repository.mjs").Repository} Repository */
 /** @typedef {{path: string, admin: string, commit: string}} Place commit: where the worktree started */
 /** @typedef {{mode: string, object: string}} Version mode 000000: the file is not there */
-/** @typedef {Map<string, {before: Version, after: Version}>} Raw by path */
+/** @typedef {Map<string, {before: Version, after: Version}>} Raw by path, its bytes as Latin-1: it may be no UTF-8 */
 /** @typedef {Partial<import("./run-git.mjs").RunOptions>} Where cwd, and env with the folders and the index */
 
 /** @param {string} text of `--raw -z --no-renames` @returns {Raw} */
@@ -39,12 +39,12 @@ function versionsIn(text) {
 /** From the start of the worktree to an index. @param {Repository} repository @param {Place} place @param {Where} where */
 async function staged(repository, { commit }, where) {
   const look = ["diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", commit];
-  return (await repository.ask(look, where)).stdout;
+  return (await repository.ask(look, { ...where, encoding: "latin1" })).stdout;
 }
 
 /** @param {string} admin @returns {Promise<Raw>} */
 async function leftIn(admin) {
-  return versionsIn(await readRegular(path.join(admin, NOTE), MOST_NOTE).catch(() => ""));
+  return versionsIn(await readRegular(path.join(admin, NOTE), MOST_NOTE, "latin1").catch(() => ""));
 }
 
 /** A worktree begins again: nothing is set up in it. @param {string} admin */
@@ -97,7 +97,7 @@ export async function noteSetup(repository, place, { signal } = {}) {
   const next = path.join(place.admin, `${NOTE}.new`);
   const file = await fs.open(next, "w");
   try {
-    await file.writeFile(text);
+    await file.writeFile(text, "latin1");
     await file.sync();
   } finally {
     await file.close();
@@ -123,13 +123,14 @@ export async function restoreSetup(repository, place, { signal } = {}) {
     const files = there.map(([name]) => `${name}\0`);
     await repository.change(["update-index", "-z", "--index-info"], {
       ...where,
-      input: lines.join(""),
+      input: Buffer.from(lines.join(""), "latin1"),
     });
     const write = ["checkout-index", "--force", "--quiet", "-z", "--stdin"];
     const limits = { ...where, lasting: true, network: true, timeoutMs: STAGE_MS };
-    await repository.change(write, { ...limits, input: files.join("") });
+    await repository.change(write, { ...limits, input: Buffer.from(files.join(""), "latin1") });
     for (const [name, { after }] of mine) {
-      if (Number(after.mode) === 0) await fs.rm(path.join(place.path, name), { force: true });
+      const file = Buffer.concat([Buffer.from(`${place.path}/`), Buffer.from(name, "latin1")]);
+      if (Number(after.mode) === 0) await fs.rm(file, { force: true });
     }
   });
 }
@@ -163,8 +164,7 @@ export async function leaveOutSetup(repository, place, where) {
   const now = versionsIn(await staged(repository, place, where));
   const isLeft = (/** @type {string} */ name) => {
     const [then, is] = [left.get(name), now.get(name)];
-    // One with the sign was no UTF-8: it is not known how it is called.
-    return then && is && isSame(then.after, is.after) && !name.includes("\uFFFD");
+    return then && is && isSame(then.after, is.after);
   };
   const names = [...now.keys()];
   const own = names.filter((name) => !isLeft(name) && Number(now.get(name)?.after.mode) !== 0);
@@ -179,7 +179,7 @@ export async function leaveOutSetup(repository, place, where) {
   const input = [...gone, ...there].map((one) => `${one.mode} ${one.object}\t${one.name}\0`);
   await repository.change(["update-index", "-z", "--index-info"], {
     ...where,
-    input: input.join(""),
+    input: Buffer.from(input.join(""), "latin1"),
   });
 }
 

@@ -13,6 +13,7 @@ import { diffOfWork } from "../../../js/git/work-diff.mjs";
 import { commit, filesOf, git, makeRepository, write } from "./rig.mjs";
 
 const FILES = { "a.txt": "a\n", "b.txt": "b\n", "c/d.txt": "d\n", ".gitignore": "*.log\n" };
+const linux = { skip: process.platform !== "linux" && "names are bytes there" };
 const REF = "refs/tap/p/n/1";
 
 /** A worktree in which a setup has run: a changed, a deleted, and new files. @param {import("node:test").TestContext} t */
@@ -36,6 +37,17 @@ async function setUpPlace(t) {
 
 /** @param {{changes: {path: string, kind: string}[]}} done */
 const changesOf = ({ changes }) => changes.map(({ path: name, kind }) => `${kind} ${name}`).sort();
+
+test("files of the setup whose names are no UTF-8 are not committed", linux, async (t) => {
+  const { repository, worktrees, wanted } = await makeRepository(t, { files: FILES });
+  const made = await worktrees.add(wanted());
+  fs.writeFileSync(Buffer.from(`${made.path}/caf\xe9`, "latin1"), "x\n");
+  write(made.path, { "café.txt": "x\n" });
+  await noteSetup(repository, made);
+  write(made.path, { "mine é.txt": "mine\n" });
+  const done = await commitWork(repository, made, { message: "m" });
+  assert.deepEqual(changesOf(done), ["A mine é.txt"]);
+});
 
 test("what the setup has left is not committed, and is no change", async (t) => {
   const { made, at, work, root, first, repository } = await setUpPlace(t);
