@@ -5,6 +5,7 @@ import crypto from "node:crypto";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { allBut } from "./checkouts.mjs";
+import { GitError, isGitError } from "./git-error.mjs";
 import { EVIDENCE } from "./names.mjs";
 import { broughtTo, inside } from "./ownership.mjs";
 import { readRegular } from "./regular-file.mjs";
@@ -85,6 +86,14 @@ function stagedApart(repository, place, { signal, without, more = {} }, use) {
   });
 }
 
+/** @param {unknown} error */
+function asTooMany(error) {
+  if (!isGitError(error, "TOO_LARGE")) return error;
+  const text =
+    "The setup leaves so many files that tap cannot tell them from work. Name their folder in .gitignore.";
+  return new GitError("TOO_LARGE", text);
+}
+
 /**
  * Remembers what is in the worktree now as left by its setup. It is on the disk afterwards.
  * @param {Repository} repository @param {Place} place @param {{signal?: AbortSignal}} [options]
@@ -92,7 +101,9 @@ function stagedApart(repository, place, { signal, without, more = {} }, use) {
 export async function noteSetup(repository, place, { signal } = {}) {
   const text = await stagedApart(repository, place, { signal, without: [EVIDENCE] }, (where) =>
     staged(repository, place, where),
-  );
+  ).catch((error) => {
+    throw asTooMany(error);
+  });
   if (text === "") return forgetSetup(place.admin);
   const next = path.join(place.admin, `${NOTE}.new`);
   const file = await fs.open(next, "w");
