@@ -1,6 +1,7 @@
 // The index of a worktree, read without git: which files git was told to overlook, and what is in the worktree that
 // git sees nowhere, empty folders and pipes.
 
+import { lstatSync } from "node:fs";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { inside } from "./ownership.mjs";
@@ -11,9 +12,11 @@ const HEADER_BYTES = 12;
 const ASSUME_UNCHANGED = 0x8000;
 const HAS_MORE = 0x4000;
 const SKIP_WORKTREE = 0x4000;
+/** Of the sides of a conflict. */
+const STAGE = 0x3000;
 
 /** @typedef {{path: string, admin: string}} Place */
-/** @typedef {{names: string[], assumed: string[], skipped: string[]}} Index their bytes, as Latin-1; assumed, skipped: files that git was told to overlook */
+/** @typedef {{names: string[], assumed: string[], skipped: string[], hasConflicts: boolean}} Index names: their bytes, as Latin-1; assumed, skipped: files that git was told to overlook */
 
 /** How much of the name before this one is left out, and where that number ends. @param {Buffer} bytes @param {number} at */
 function cutOf(bytes, at) {
@@ -26,12 +29,20 @@ function cutOf(bytes, at) {
   return { cut, at };
 }
 
+/** @param {Index} index @param {string} name @param {number} flags @param {number} more */
+function note(index, name, flags, more) {
+  index.names.push(name);
+  if (flags & STAGE) index.hasConflicts = true;
+  if (flags & ASSUME_UNCHANGED) index.assumed.push(name);
+  if (more & SKIP_WORKTREE) index.skipped.push(name);
+}
+
 /** @param {Buffer} bytes @param {number} hexDigits of the name of an object @returns {Index | undefined} undefined: not known */
 export function readIndex(bytes, hexDigits) {
   const version = bytes.length < HEADER_BYTES ? 0 : bytes.readUInt32BE(4);
   if (version < 2 || version > 4 || bytes.toString("latin1", 0, 4) !== "DIRC") return undefined;
   /** @type {Index} */
-  const index = { names: [], assumed: [], skipped: [] };
+  const index = { names: [], assumed: [], skipped: [], hasConflicts: false };
   let [at, last] = [HEADER_BYTES, ""];
   for (let left = bytes.readUInt32BE(8); left > 0; --left) {
     const start = at;
@@ -49,9 +60,7 @@ export function readIndex(bytes, hexDigits) {
     const end = bytes.indexOf(0, at);
     if (end < 0) return undefined;
     last = before + bytes.toString("latin1", at, end);
-    index.names.push(last);
-    if (flags & ASSUME_UNCHANGED) index.assumed.push(last);
-    if (more & SKIP_WORKTREE) index.skipped.push(last);
+    note(index, last, flags, more);
     at = version === 4 ? end + 1 : start + ((end - start + 8) & ~7);
   }
   // Of a split one, most entries are in another file.
@@ -60,7 +69,7 @@ export function readIndex(bytes, hexDigits) {
 }
 
 /** @param {Place} place @param {number} hexDigits @returns {Promise<Index | undefined>} */
-async function indexOf({ admin }, hexDigits) {
+export async function indexOf({ admin }, hexDigits) {
   const file = path.join(admin, "index");
   const stat = await fs.lstat(file).catch(() => undefined);
   return stat?.isFile() ? readIndex(await fs.readFile(file), hexDigits) : undefined;
@@ -99,6 +108,29 @@ async function entriesIn(root, folder) {
   });
 }
 
+/** Whether a folder has got an entry, or lost one. @param {Place} place @param {string[]} names of the index, in its order @param {number} since ms since 1970 */
+function hasChanged({ path: root }, names, since) {
+  const changed = (/** @type {string} */ folder) => {
+    const stat = lstatSync(placeOf(root, folder), { throwIfNoEntry: false });
+    return stat !== undefined && stat.mtimeMs >= since;
+  };
+  let last = "";
+  return (
+    changed("") ||
+    names.some((name) => {
+      if (name.startsWith(last) && !name.includes("/", last.length)) return false;
+      const before = last;
+      last = name.slice(0, name.lastIndexOf("/") + 1);
+      for (let at = last.length; at > 0; at = last.lastIndexOf("/", at - 2) + 1) {
+        const folder = last.slice(0, at);
+        if (before.startsWith(folder)) break; // it was looked at, with those above it
+        if (changed(folder)) return true;
+      }
+      return false;
+    })
+  );
+}
+
 /**
  * What is in the folders of an index and not in it: pipes and the like, and folders. Files are git's to see.
  * @param {Place} place @param {string[]} names of the index
@@ -115,10 +147,14 @@ async function straysIn({ path: root }, names) {
   return strays;
 }
 
-/** Whether there is anything that `git status` does not tell. @param {Place} place @param {number} hexDigits */
-export async function hasStrays(place, hexDigits) {
+/**
+ * Whether there is anything that `git status` does not tell.
+ * @param {Place} place @param {number} hexDigits @param {number} [since] ms since 1970: there was nothing then
+ */
+export async function hasStrays(place, hexDigits, since) {
   const index = await indexOf(place, hexDigits);
   if (!index) return true;
+  if (since !== undefined && !hasChanged(place, index.names, since)) return false;
   const { folders, specials } = await straysIn(place, index.names);
   return folders.length + specials.length > 0;
 }

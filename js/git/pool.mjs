@@ -13,7 +13,12 @@ import { heldBy, isThere, keepContents, refusal, removeWorktree } from "./remova
 
 /** @typedef {Removal & {pooled: boolean}} Release pooled: it is in the pool; neither: it stays, see code and message */
 
+/** The clock of files may be behind. */
+const CLOCK_MS = 100;
+
 export class Pool {
+  /** When an attempt got its worktree, by git's folder of it: ms since 1970. @type {Map<string, number>} */
+  #since = new Map();
   /** @type {{worktree: Worktree, dirty: boolean, known: string[]}[]} */
   #idle = [];
 
@@ -29,6 +34,13 @@ export class Pool {
 
   /** @param {Wanted} wanted @returns {Promise<Worktree>} nothing is brought into it yet */
   async acquire(wanted) {
+    const worktree = await this.#acquire(wanted);
+    this.#since.set(worktree.admin, Date.now() - CLOCK_MS);
+    return worktree;
+  }
+
+  /** @param {Wanted} wanted @returns {Promise<Worktree>} */
+  async #acquire(wanted) {
     // What an attempt has begun before a crash is its own; git would move another worktree into it.
     const isBegun = await isThere(await this.worktrees.pathOf(wanted));
     const one = isBegun ? undefined : this.#idle.pop();
@@ -55,6 +67,8 @@ export class Pool {
   async release(worktree, { known = [], signal, why = "given back" } = {}) {
     const { repository } = this.worktrees;
     const place = { ...worktree, known: [worktree.commit, ...known] };
+    const since = this.#since.get(worktree.admin);
+    this.#since.delete(worktree.admin);
     try {
       const holders = (await holdersOf(worktree.path)) ?? [];
       if (holders.length > 0) return { ...heldBy(worktree.path, holders), pooled: false };
@@ -64,7 +78,7 @@ export class Pool {
       }
       const { dirty, kept, omitted } = await keepContents(repository, place, { signal, why });
       await detach(repository, worktree);
-      const isLike = !dirty && !(await hasStrays(worktree, repository.hexDigits));
+      const isLike = !dirty && !(await hasStrays(worktree, repository.hexDigits, since));
       this.#idle.push({ worktree, dirty: !isLike, known: place.known });
       const rest = { ...(kept && { kept }), ...(omitted.length > 0 && { omitted }) };
       return { removed: false, pooled: true, ...rest };

@@ -3,7 +3,7 @@
 import { messageOf } from "../../base/errors.mjs";
 import { visible, visibleLines } from "../../base/visible.mjs";
 import { lentTools } from "./node-tools.mjs";
-import { Again, lastLinesOf, PhaseFailed } from "./phase-ends.mjs";
+import { Again, lastLinesOf, notStarted, PhaseFailed } from "./phase-ends.mjs";
 import { doneText, eventText } from "./phase-logs.mjs";
 import * as phases from "./phases.mjs";
 
@@ -30,15 +30,6 @@ const AGAIN_MS = 1000;
 
 /** @typedef {import("./plan-folder.mjs").OpenPlan} OpenPlan */
 /** The effect `run` of native/plan/view.h. @typedef {Record<string, any>} RunEffect */
-
-/** @param {string} command @param {any} error */
-function notStarted(command, error) {
-  const why = { ENOENT: "is not on the plan's PATH", EACCES: "may not be executed" }[
-    /** @type {"ENOENT" | "EACCES"} */ (error.cause?.code)
-  ];
-  if (!why) return error;
-  return new PhaseFailed("NO_PROGRAM", `The program "${visible(command)}" ${why}.`);
-}
 
 export class NodeRun {
   #controller = new AbortController();

@@ -29,3 +29,12 @@ export class Again extends Error {
 /** @param {string} text @returns {string} its last lines, shown */
 export const lastLinesOf = (text) =>
   text.trimEnd().split(/\r?\n/).slice(-LAST_LINES).map(visible).join("\n").slice(-MOST_LAST);
+
+/** @param {string} command @param {any} error */
+export function notStarted(command, error) {
+  const why = { ENOENT: "is not on the plan's PATH", EACCES: "may not be executed" }[
+    /** @type {"ENOENT" | "EACCES"} */ (error.cause?.code)
+  ];
+  if (!why) return error;
+  return new PhaseFailed("NO_PROGRAM", `The program "${visible(command)}" ${why}.`);
+}
