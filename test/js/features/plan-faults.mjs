@@ -222,11 +222,12 @@ export async function runWithFaults(t, orders) {
   const mark = `faults-${path.basename(rig.home)}`;
   const planId = await create(rig, planOf(faultFiles(rig.home).done, mark));
   const status = await ended(rig, planId);
-  const kills = killsOf(rig.home);
   if (status.status !== "succeeded") {
-    return { result: {}, problems: [`it ended as ${JSON.stringify(status)}`], kills };
+    const problems = [`it ended as ${JSON.stringify(status)}`];
+    return { result: {}, problems, kills: killsOf(rig.home) };
   }
   const left = await leftovers(rig, mark);
+  const kills = killsOf(rig.home); // some come behind the plan's end
   const after = userOf(repo);
   const changed = before.filter(
     ([what, value]) =>
