@@ -3,7 +3,7 @@
 // most of the time of a compile goes into headers that every source needs. There are as many units as jobs
 // (installer.mjs).
 //
-// What a call, a push, a gate or a line passes is compiled for speed; the rest, which is as large, for size.
+// What a call, a push or a line passes is compiled for speed; the rest, which is as large, for size.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -16,8 +16,8 @@ const HOT = [
   /^(ws|lines|link|protocol\/provider|protocol\/link|gateway\/(calls(?!\/file_)|streams|records))\//,
   /^base\/(json|encoding|pattern|utf8)/,
   /^protocol\/(field_reader|tool_result|trace_context)\./,
-  /^gateway\/core\/(gateway|provider_inputs|session_inputs)\./,
-  /^gateway\/hooks\/(hook_checks|review|fence)\./,
+  /^gateway\/core\/(provider_inputs|session_inputs)\./,
+  /^gateway\/hooks\/fence\./,
   /^gateway\/registry\/(providers|sessions|party|tool_names)\./,
   /^uv\/(server|stream|provider_socket|link_socket|session_port|turn_end)\./,
   /^addon\/(session_class|strings)\./,
