@@ -85,8 +85,8 @@ async function requireNoOther(repository, plan, { others, isDeleted }) {
 }
 
 /**
- * Each attempt gets the ref that it had where it was made, and nothing else has one: what is to land is made anew, as
- * nobody has checked it here. The plan is not deleted any more.
+ * Each attempt gets the ref that it had where it was made. Nothing else gets one: nobody has checked here what is to
+ * land, so it is made again. The plan is no longer marked as deleted.
  * @param {Repository} repository @param {string} plan @param {Made[]} made
  * @returns {Promise<() => Promise<void>>} puts all back as it was
  */

@@ -6,8 +6,8 @@
 //
 // Integration and result move in one transaction. Each squash commit is a parent in integration, too: a later commit
 // of the user on top of it merges like any other. A leaf that is in them while the target moves elsewhere is taken out
-// again: with the new tip it is another tree, which nobody has tested. A result is built on only where its target is:
-// where the target has lost what had landed, both begin anew on the target as it is, and bring nothing of it back.
+// again: with the new tip it is another tree, which nobody has tested. If the target no longer has what had landed,
+// integration and result start again from the target as it is: nothing that the user has taken back returns.
 
 import { GitError } from "./git-error.mjs";
 import { isOn, without } from "./held.mjs";

@@ -229,7 +229,7 @@ export class Worktrees {
     return next;
   }
 
-  /** Nothing but what its commit has: what was brought may have been changed, and is brought anew. @param {Worktree} worktree @param {AbortSignal} [signal] */
+  /** Leaves only what its commit has. What was brought may have been changed: the caller brings it again. @param {Worktree} worktree @param {AbortSignal} [signal] */
   async #empty(worktree, signal) {
     await setBrought(worktree.admin, []);
     const limits = { ...inside(worktree), signal, lasting: true };

@@ -60,7 +60,7 @@ const isPlain = ({ program, name }) =>
 /** So many folders are told apart. Each `cd` that may have failed can double them. */
 const MOST_FOLDERS = 64;
 
-/** @param {string} lead @returns {string[]} its signs; a line break behind one that goes on is none */
+/** @param {string} lead @returns {string[]} its operators; a line break after &&, | or ( ends no command */
 const signsOf = (lead) =>
   (lead.replace(/(&&|\||\()\n+/g, "$1").match(/&&|\|\||\|&|;;|[^]/g) ?? []).map((sign) =>
     sign === "|&" ? "|" : sign,

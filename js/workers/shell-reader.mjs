@@ -134,7 +134,7 @@ export class Reader {
   /** @param {string} one @param {string} next */
   #takeLetter(one, next) {
     if (/\s/.test(one) && !(one === "\r" && next === "\n")) {
-      throw new Unclear("a blank that is none to every shell");
+      throw new Unclear("a blank that not every shell reads as one");
     }
     if (one === "[" && /^[A-Za-z_]\w*$/.test(this.#word)) this.#requireIndex();
     this.#add(one);

@@ -1,5 +1,5 @@
 // A program or a tool of `work` that was ended in the middle of what it did: nothing runs on top of its half. What it
-// had done is kept aside, and it begins again in a worktree that is made anew. An agent knows what it has done.
+// had done is kept aside. Then the work begins again in a new worktree. Agents are left out: they know what they did.
 
 import { sleep } from "../../base/patience.mjs";
 import { PhaseFailed } from "./phase-ends.mjs";

@@ -111,7 +111,7 @@ describe("a result that waits", { concurrency: 2 }, () => {
     assert.equal(landed.code, 0, landed.out + landed.err);
   });
 
-  test("made on a commit that the user has taken back, it is made anew", async (t) => {
+  test("made on a commit that the user has taken back, it is made again", async (t) => {
     const made = await setUp(t);
     const { git, repo, plan, file } = made;
     git("checkout", "--quiet", "-b", "feature/x");

@@ -143,7 +143,7 @@ test("a plan that comes back takes nothing of its earlier run for its own, and a
   for (const name of ran) assert.match(refs(), new RegExp(`refs/tap/${PLAN}/${name} ${other}`));
 });
 
-test("what is to land is made anew by a plan that comes back, and a plan of another home keeps its refs", async (t) => {
+test("a plan that comes back makes what is to land again, and a plan of another home keeps its refs", async (t) => {
   const { repository, root, first, wanted } = await makeRepository(t);
   const other = commitOn(root, [first], { "b.txt": "2\n" });
   const names = ["integration", "result"];
