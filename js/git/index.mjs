@@ -1,6 +1,6 @@
 // What the room offers (the service `worktree` of features).
 
-export { attemptRef, commitsOf, keepAttempt, resultRef } from "./refs.mjs";
+export { keepAttempt } from "./refs.mjs";
 export { bringBack } from "./restored.mjs";
 export { bring, checkBrought, missingBrought } from "./bring.mjs";
 export { candidate, integrate, landedOf, landedResult, squashOf } from "./integration.mjs";
@@ -24,5 +24,5 @@ export { openRepository } from "./repository.mjs";
 export { branchTip, readInside, resolveFolders, resolveInside } from "./places.mjs";
 export { Pool } from "./pool.mjs";
 export { changedTracked, noteSetup, restoreSetup } from "./setup.mjs";
-export { keepContents, remainsOf, removeWorktree } from "./removal.mjs";
+export { remainsOf, removeWorktree } from "./removal.mjs";
 export { Worktrees } from "./worktrees.mjs";
