@@ -49,6 +49,11 @@ class TemporaryFolder {
 
 // A store, and the loop that it calls back on. One thread uses it.
 class StoreRig {
+  // Before the store: its thread may still wake the loop while the store is being destroyed.
+  std::mutex mutex_;
+  std::condition_variable wakes_;
+  bool awake_ = false;
+
  public:
   explicit StoreRig(std::string file, Retention retention = {},
                     FileSystem system = FileSystem::Local) {
@@ -176,10 +181,6 @@ class StoreRig {
     run([&] { return done; });
     return answer;
   }
-
-  std::mutex mutex_;
-  std::condition_variable wakes_;
-  bool awake_ = false;
 };
 
 }  // namespace tap::records::test
