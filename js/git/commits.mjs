@@ -6,7 +6,7 @@ import { inQuotes, visible } from "../base/visible.mjs";
 import { changesBetween, readRaw } from "./changes.mjs";
 import { allBut, gitDirOf, stayIn } from "./checkouts.mjs";
 import { GitError, isGitError, lastSaid } from "./git-error.mjs";
-import { indexOf } from "./index-file.mjs";
+import { indexOf, MARKED } from "./index-file.mjs";
 import { checkMessage, EVIDENCE, isCommit } from "./names.mjs";
 import { broughtTo, detach, headFile, inside } from "./ownership.mjs";
 import { attemptRef, commitsOf, setOnce } from "./refs.mjs";
@@ -66,7 +66,7 @@ async function isOwnCommit(repository, worktree, head) {
 
 /** `git add` would take conflict markers as they are. @param {Repository} repository @param {Worktree} worktree */
 async function checkMerged(repository, worktree) {
-  const index = await indexOf(worktree, repository.hexDigits);
+  const index = await indexOf(worktree, repository.hexDigits, MARKED);
   if (index?.hasConflicts === false) return;
   const { stdout } = await repository.ask(["ls-files", "--unmerged", "-z"], inside(worktree));
   if (stdout === "") return;

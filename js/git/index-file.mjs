@@ -15,6 +15,9 @@ const SKIP_WORKTREE = 0x4000;
 /** Of the sides of a conflict. */
 const STAGE = 0x3000;
 
+/** Only names that something is said of. */
+export const MARKED = { all: false };
+
 /** @typedef {{path: string, admin: string}} Place */
 /** @typedef {{names: string[], assumed: string[], skipped: string[], hasConflicts: boolean}} Index names: their bytes, as Latin-1; assumed, skipped: files that git was told to overlook */
 
@@ -37,10 +40,32 @@ function note(index, name, flags, more) {
   if (more & SKIP_WORKTREE) index.skipped.push(name);
 }
 
-/** @param {Buffer} bytes @param {number} hexDigits of the name of an object @returns {Index | undefined} undefined: not known */
-export function readIndex(bytes, hexDigits) {
-  const version = bytes.length < HEADER_BYTES ? 0 : bytes.readUInt32BE(4);
-  if (version < 2 || version > 4 || bytes.toString("latin1", 0, 4) !== "DIRC") return undefined;
+/** @param {Buffer} bytes @returns {number} 0: it is no index */
+const versionOf = (bytes) =>
+  bytes.length < HEADER_BYTES || bytes.toString("latin1", 0, 4) !== "DIRC"
+    ? 0
+    : bytes.readUInt32BE(4);
+
+/** @param {Buffer} bytes @param {number} at */
+function flagsAt(bytes, at) {
+  const flags = bytes.readUInt16BE(at);
+  return flags & HAS_MORE
+    ? { flags, more: bytes.readUInt16BE(at + 2), size: 4 }
+    : { flags, more: 0, size: 2 };
+}
+
+/** @param {number} flags @param {number} more */
+const isMarked = (flags, more) =>
+  (flags & (STAGE | ASSUME_UNCHANGED)) !== 0 || (more & SKIP_WORKTREE) !== 0;
+
+/**
+ * @param {Buffer} bytes @param {number} hexDigits of the name of an object
+ * @param {{all?: boolean}} [options] all: false where names that nothing is said of are not needed
+ * @returns {Index | undefined} undefined: not known
+ */
+export function readIndex(bytes, hexDigits, { all = true } = {}) {
+  const version = versionOf(bytes);
+  if (version < 2 || version > 4) return undefined;
   /** @type {Index} */
   const index = { names: [], assumed: [], skipped: [], hasConflicts: false };
   let [at, last] = [HEADER_BYTES, ""];
@@ -48,9 +73,8 @@ export function readIndex(bytes, hexDigits) {
     const start = at;
     at += STAT_BYTES + hexDigits / 2;
     if (at + 4 > bytes.length) return undefined;
-    const flags = bytes.readUInt16BE(at);
-    const more = flags & HAS_MORE ? bytes.readUInt16BE(at + 2) : 0;
-    at += flags & HAS_MORE ? 4 : 2;
+    const { flags, more, size } = flagsAt(bytes, at);
+    at += size;
     let before = "";
     if (version === 4) {
       const found = cutOf(bytes, at);
@@ -59,8 +83,10 @@ export function readIndex(bytes, hexDigits) {
     }
     const end = bytes.indexOf(0, at);
     if (end < 0) return undefined;
-    last = before + bytes.toString("latin1", at, end);
-    note(index, last, flags, more);
+    if (all || version === 4 || isMarked(flags, more)) {
+      last = before + bytes.toString("latin1", at, end);
+      note(index, last, flags, more);
+    }
     at = version === 4 ? end + 1 : start + ((end - start + 8) & ~7);
   }
   // Of a split one, most entries are in another file.
@@ -68,11 +94,11 @@ export function readIndex(bytes, hexDigits) {
   return isSplit ? undefined : index;
 }
 
-/** @param {Place} place @param {number} hexDigits @returns {Promise<Index | undefined>} */
-export async function indexOf({ admin }, hexDigits) {
+/** @param {Place} place @param {number} hexDigits @param {{all?: boolean}} [options] as of readIndex @returns {Promise<Index | undefined>} */
+export async function indexOf({ admin }, hexDigits, options) {
   const file = path.join(admin, "index");
   const stat = await fs.lstat(file).catch(() => undefined);
-  return stat?.isFile() ? readIndex(await fs.readFile(file), hexDigits) : undefined;
+  return stat?.isFile() ? readIndex(await fs.readFile(file), hexDigits, options) : undefined;
 }
 
 /** What the index has, by its folders, "" for the root. @param {string[]} names @returns {Map<string, Set<string>>} */
@@ -112,7 +138,8 @@ async function entriesIn(root, folder) {
 function hasChanged({ path: root }, names, since) {
   const changed = (/** @type {string} */ folder) => {
     const stat = lstatSync(placeOf(root, folder), { throwIfNoEntry: false });
-    return stat !== undefined && stat.mtimeMs >= since;
+    // Programs that unpack set mtime back.
+    return stat !== undefined && stat.ctimeMs >= since;
   };
   let last = "";
   return (
@@ -207,7 +234,7 @@ async function there(root, names) {
  * @param {import("./repository.mjs").Repository} repository @param {Place} place
  */
 export async function showOverlooked(repository, place) {
-  const { assumed = [], skipped = [] } = (await indexOf(place, repository.hexDigits)) ?? {};
+  const { assumed = [], skipped = [] } = (await indexOf(place, repository.hexDigits, MARKED)) ?? {};
   const all = [
     { how: "--no-assume-unchanged", names: assumed },
     { how: "--no-skip-worktree", names: await there(place.path, skipped) },

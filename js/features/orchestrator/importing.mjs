@@ -100,6 +100,15 @@ async function mistakesInLists(plans, lists, asker, root) {
   return all;
 }
 
+/** @param {import("./making.mjs").Git} git @param {any} repository @param {unknown} target @returns {Promise<string | undefined>} undefined: there is no such branch */
+async function tipOf(git, repository, target) {
+  if (typeof target !== "string") return undefined;
+  return git.branchTip(repository, target).catch((error) => {
+    if (error.code === "INVALID") return undefined; // no branch can have this name
+    throw error;
+  });
+}
+
 /**
  * Into the repository of the asker's folder.
  * @param {Plans} plans @param {unknown} given what exportPlan gave, as anybody may have written it @param {Asker} asker
@@ -115,12 +124,11 @@ export async function importPlan(plans, given, asker) {
   const collected = new Collected();
   await collected.take("", () => git.checkBrought(source));
   const { targetBranch: target } = source;
-  const tip = await collected.take("source.targetBranch", async () => {
+  await collected.take("source.targetBranch", async () => {
     await plans.making.requireUnprotected(git, repository, target);
-    if (typeof target !== "string") return undefined;
-    await git.requireFreeName(repository, target);
-    return git.branchTip(repository, target);
+    if (typeof target === "string") await git.requireFreeName(repository, target);
   });
+  const tip = await tipOf(git, repository, target);
   const made = madeIn(entries);
   const all = [facts.baseCommit, ...made.map(({ commit }) => commit)];
   const missing = await git.missingCommits(repository, all);

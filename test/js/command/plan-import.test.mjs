@@ -94,6 +94,11 @@ test("what has landed elsewhere, and not on the target here, is checked before i
   await plan("delete", id, "--yes");
   assert.match((await plan("import", value)).out, /is here: succeeded/, "the target has it");
   await plan("delete", id, "--yes");
+  const project = path.join(repo, "tap.config.json");
+  fs.writeFileSync(project, JSON.stringify({ protectedBranches: ["feature/*"] }));
+  assert.match((await plan("import", value)).out, /is here: succeeded/, "protected since");
+  await plan("delete", id, "--yes");
+  fs.rmSync(project);
   git("update-ref", "refs/heads/feature/x", "main");
   assert.match((await plan("import", value)).out, /is here: partial/);
   const { error, leftToLand } = (await tapJson(["plan", "show", id], at)).value;

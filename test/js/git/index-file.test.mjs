@@ -5,7 +5,8 @@ import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { readIndex } from "../../../js/git/index-file.mjs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { MARKED, readIndex } from "../../../js/git/index-file.mjs";
 import { Pool } from "../../../js/git/pool.mjs";
 import { Git } from "../../../js/git/run-git.mjs";
 import { filesOf, git, makeRepository, write } from "./rig.mjs";
@@ -23,6 +24,8 @@ for (const version of [2, 3, 4]) {
     git(root, "update-index", "--assume-unchanged", "b.txt");
     if (version > 2) git(root, "update-index", "--skip-worktree", "in/deep/c.txt");
     const { names, assumed, skipped } = indexOf(root) ?? assert.fail("it is not read");
+    const marked = readIndex(fs.readFileSync(path.join(root, ".git", "index")), 40, MARKED);
+    assert.deepEqual([marked?.assumed, marked?.skipped], [assumed, skipped]);
     const utf8 = names.map((one) => Buffer.from(one, "latin1").toString());
     assert.deepEqual(utf8, ["a.txt", "b.txt", "in/deep/c.txt", "in/d é.txt"].sort());
     assert.deepEqual([assumed, skipped], [["b.txt"], version > 2 ? ["in/deep/c.txt"] : []]);
@@ -37,6 +40,26 @@ test("an index that is split, cut or no index is not known", async (t) => {
   }
   git(root, "update-index", "--split-index");
   assert.equal(indexOf(root), undefined);
+});
+
+test("a folder that looks as old as the checkout is not in the next attempt's worktree", async (t) => {
+  const { worktrees, wanted } = await makeRepository(t, { files: FILES });
+  const pool = new Pool(worktrees, { most: 1 });
+  const one = await pool.acquire(wanted("a"));
+  await sleep(200); // else all of it is new
+  assert.equal((await pool.release(one)).pooled, true);
+  const two = await pool.acquire(wanted("b"));
+  await sleep(200);
+  fs.mkdirSync(path.join(two.path, "in", "out"));
+  for (const name of ["in/out", "in"]) {
+    const at = path.join(two.path, name);
+    fs.utimesSync(at, 1_000_000, 1_000_000); // as programs that unpack do
+  }
+  assert.equal((await pool.release(two)).pooled, true);
+  const three = await pool.acquire(wanted("c"));
+  assert.deepEqual(fs.readdirSync(path.join(three.path, "in")).sort(), ["d é.txt", "deep"]);
+  await pool.release(three);
+  await pool.drain();
 });
 
 test(
