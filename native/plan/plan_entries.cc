@@ -2,10 +2,30 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/json.h"
 #include "plan/plan.h"
 #include "plan/plan_parts.h"
 
 namespace tap::plan {
+
+namespace {
+
+// Whether a later step says all that this one says.
+bool isOutdated(std::string_view step, std::string_view later) {
+  json::Members members({json::Kind::Object, step});
+  for (json::Member one; members.next(one);) {
+    if (one.escaped || !json::find({json::Kind::Object, later}, one.key)) return false;
+  }
+  return true;
+}
+
+// The last value of a fact counts, however often a node was interrupted.
+void keepStep(std::vector<std::string>& steps, const std::string& detail) {
+  std::erase_if(steps, [&](const std::string& step) { return isOutdated(step, detail); });
+  if (steps.size() < Plan::kMostSteps) steps.push_back(detail);
+}
+
+}  // namespace
 
 std::optional<std::string> Plan::apply(const Entry& entry) {
   if (entry.node.empty()) return applyToPlan(entry);
@@ -83,9 +103,7 @@ std::optional<std::string> Plan::applyToNode(const Entry& entry, NodeIndex index
       return std::nullopt;
     case EntryKind::Step:
       if (!holdsPlace(node.status)) return "a step of a node that does not run";
-      if (node.attempts.back().steps.size() < kMostSteps) {
-        node.attempts.back().steps.push_back(entry.detail);
-      }
+      keepStep(node.attempts.back().steps, entry.detail);
       return std::nullopt;
     case EntryKind::PhaseBegan:
       if (!entry.phase || !node.waitsForLane || lane_) return "a phase began that did not wait";

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "plan/plan_rig.h"
 
@@ -81,6 +82,20 @@ TEST(PlanView, ARunIsToldAllThatItNeeds) {
             R"("dependencies":[],"dependents":[],"work":{"type":"agent","instructions":"x"},)"
             R"("changes":{"files":0,"insertions":0,"deletions":0},)"
             R"("usage":{"aiCredits":0,"premiumRequests":0,"apiMs":0,"sessionMs":0,"models":[]}}})");
+}
+
+TEST(PlanView, ARunIsToldTheLastOfEachFactHoweverManyThereAre) {
+  PlanRig rig;
+  ASSERT_EQ(rig.create(planText({nodeText("a")})), "");
+  rig.began(*rig.of("a"));
+  Batch batch;
+  for (int i = 0; i < 200; ++i) {
+    rig.engine().step("p", "a", 1, R"({"worktree":"/w","cut":true})", rig.now, batch);
+    rig.engine().step("p", "a", 1, R"({"cut":)" + std::to_string(i) + "}", rig.now, batch);
+  }
+  rig.take(batch);
+  EXPECT_EQ(rig.node("a").attempts.back().steps,
+            (std::vector<std::string>{R"({"worktree":"/w","cut":true})", R"({"cut":199})"}));
 }
 
 TEST(PlanView, UsageAddsUpByModel) {
