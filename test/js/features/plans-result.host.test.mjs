@@ -22,7 +22,8 @@ async function makeRig(t, orders) {
   const flag = (/** @type {string} */ name) => path.join(repo, ".git", name);
   const until = (/** @type {string} */ name) => `until test -f ${flag(name)}; do sleep 0.05; done`;
   const open = (/** @type {string} */ name) => fs.writeFileSync(flag(name), "");
-  const has = (/** @type {string} */ name) => waitFor(() => fs.existsSync(flag(name)));
+  const has = (/** @type {string} */ name) =>
+    waitFor(() => fs.existsSync(flag(name)), { timeoutMs: 20_000, what: name });
   const typed = async (/** @type {object} */ what) => {
     const asked = { name: "tap-plan", arguments: JSON.stringify(what), cwd: repo };
     const { text } = await rig.control.request("features.command", asked);
@@ -153,9 +154,9 @@ describe("a result whose target has moved", { concurrency: 2 }, () => {
     const { planId, typed, has, hostPid } = rig;
     await typed({ do: "land", planId });
     await has("runs");
+    fs.rmSync(rig.flag("runs"));
     process.kill(await hostPid(), "SIGKILL");
     rig.isUnmoved();
-    fs.rmSync(rig.flag("runs"));
     await has("runs");
     rig.isUnmoved();
     assert.deepEqual(await typed({ do: "land", planId }), { checks: ["one"] });
