@@ -295,7 +295,7 @@ export class CopilotCli {
   }
 
   /** Waits until exactly one gateway host runs and gives it. */
-  gatewayHost(timeoutMs = 10_000) {
+  gatewayHost(timeoutMs = 30_000) {
     const one = async () => {
       const hosts = await this.gatewayHosts();
       return hosts.length === 1 && hosts[0];
@@ -307,7 +307,7 @@ export class CopilotCli {
   }
 
   /** Waits until no process of this home is left, without killing any. */
-  allGone(timeoutMs = 10_000) {
+  allGone(timeoutMs = 30_000) {
     const none = async () => (await this.processes()).length === 0;
     return waitFor(none, {
       timeoutMs,

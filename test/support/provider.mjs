@@ -173,7 +173,7 @@ export class TestProvider {
    * @param {number} [timeoutMs]
    * @param {string} [what]
    */
-  async waitFor(match, timeoutMs = 10_000, what = String(match)) {
+  async waitFor(match, timeoutMs = 30_000, what = String(match)) {
     const fits = matcher(match);
     const take = () => {
       const at = this.#inbox.findIndex((message) => fits(message));
@@ -190,7 +190,7 @@ export class TestProvider {
   }
 
   /** @returns {Promise<{code: number, reason: string}>} */
-  waitForClose(timeoutMs = 10_000) {
+  waitForClose(timeoutMs = 30_000) {
     return withTimeout(
       this.#closing.promise,
       timeoutMs,

@@ -87,6 +87,6 @@ export class Host {
   }
 
   exit() {
-    return withTimeout(this.gone, 10_000, () => `the host's exit\n${this.log}`);
+    return withTimeout(this.gone, 30_000, () => `the host's exit\n${this.log}`);
   }
 }

@@ -23,7 +23,7 @@ async function describe(what) {
  */
 export async function waitFor(
   predicate,
-  { timeoutMs = 10_000, intervalMs = 20, what = "a condition" } = {},
+  { timeoutMs = 30_000, intervalMs = 20, what = "a condition" } = {},
 ) {
   const deadline = performance.now() + timeoutMs;
   let lastError;

@@ -23,7 +23,7 @@ async function makeRig(t, orders) {
   const until = (/** @type {string} */ name) => `until test -f ${flag(name)}; do sleep 0.05; done`;
   const open = (/** @type {string} */ name) => fs.writeFileSync(flag(name), "");
   const has = (/** @type {string} */ name) =>
-    waitFor(() => fs.existsSync(flag(name)), { timeoutMs: 20_000, what: name });
+    waitFor(() => fs.existsSync(flag(name)), { what: name });
   const typed = async (/** @type {object} */ what) => {
     const asked = { name: "tap-plan", arguments: JSON.stringify(what), cwd: repo };
     const { text } = await rig.control.request("features.command", asked);
