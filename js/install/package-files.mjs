@@ -39,7 +39,6 @@ const UNLOADED = [
   /^node_modules\/@cfworker\/json-schema\/dist\/commonjs$/,
   /^node_modules\/croner\/dist\/croner(\.umd)?\.js$/,
   /^node_modules\/jsonc-parser\/lib\/esm$/,
-  /^node_modules\/rotating-file-stream\/(dist\/cjs|packages)$/,
   /^node_modules\/emoji-regex\/index\.mjs$/,
   /^node_modules\/y18n\/build\/index\.cjs$/,
   /^node_modules\/escalade\/(dist|sync\/index\.js)$/,
