@@ -25,8 +25,10 @@ async function placesOf(repository) {
   const root = await mainRoot(repository);
   const places = [];
   for (const beside of [false, true]) {
-    const folder = await fs.realpath(placeIn(root, beside)).catch(() => "");
-    if (folder !== "") places.push({ folder, beside });
+    const place = placeIn(root, beside);
+    const folder = await fs.realpath(place).catch(() => "");
+    // Where a link of the repository leads to, nothing is tap's.
+    if (folder !== "" && (beside || folder === place)) places.push({ folder, beside });
   }
   return places;
 }

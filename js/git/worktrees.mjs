@@ -65,6 +65,15 @@ const FOLDER = ".worktrees";
 export const placeIn = (root, beside) =>
   beside ? path.join(path.dirname(root), FOLDER, path.basename(root)) : path.join(root, FOLDER);
 
+/** A commit can bring a link, and where it leads is not the repository's. @param {string} place */
+async function requireOwnFolder(place) {
+  const stat = await fs.lstat(place).catch(() => undefined);
+  if (!stat || stat.isDirectory()) return;
+  const what = stat.isSymbolicLink() ? "a link" : "no folder";
+  const text = `"${place}" is ${what}: worktrees go into a folder of the repository's own. Move it away, or set "worktrees" of the config's "plans" to "beside".`;
+  throw new GitError("INVALID", text, { path: place });
+}
+
 export class Worktrees {
   /** @type {Promise<string> | undefined} */
   #ready;
@@ -93,6 +102,7 @@ export class Worktrees {
     const { folder, beside = false, gitignore = false } = this.#options;
     const root = await mainRoot(this.repository);
     const place = folder === undefined ? placeIn(root, beside) : path.resolve(root, folder);
+    if (folder === undefined && !beside) await requireOwnFolder(place);
     await fs.mkdir(place, { recursive: true });
     const real = await fs.realpath(place);
     const inner = path.relative(root, real).split(path.sep).join("/");

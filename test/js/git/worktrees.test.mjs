@@ -6,6 +6,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { bring } from "../../../js/git/bring.mjs";
+import { cleanOrphan, searchOrphans } from "../../../js/git/orphan-search.mjs";
 import { nonceOf } from "../../../js/git/ownership.mjs";
 import { remainsOf, removeWorktree } from "../../../js/git/removal.mjs";
 import { Worktrees } from "../../../js/git/worktrees.mjs";
@@ -40,6 +41,23 @@ test("the folder can be elsewhere, and can be listed in .gitignore", async (t) =
   assert.equal(git(root, "status", "--porcelain", "build"), "");
   const own = new Worktrees(repository, { folder: "." });
   await assert.rejects(own.folder(), { code: "INVALID" });
+});
+
+test("where a link leads that a commit has brought there are no worktrees", async (t) => {
+  const { root, repository, wanted } = await makeRepository(t, { untouched: false });
+  const elsewhere = temporaryFolder(t);
+  fs.mkdirSync(path.join(elsewhere, "mine"));
+  fs.rmSync(path.join(root, ".worktrees"), { recursive: true, force: true });
+  fs.symlinkSync(elsewhere, path.join(root, ".worktrees"));
+  const worktrees = new Worktrees(repository);
+  await assert.rejects(worktrees.add(wanted()), { code: "INVALID", message: /is a link.*beside/ });
+  assert.deepEqual(await searchOrphans(repository, async () => undefined), []);
+  const place = path.join(fs.realpathSync(elsewhere), "mine");
+  assert.equal((await cleanOrphan(repository, place, async () => undefined)).removed, false);
+  assert.deepEqual(fs.readdirSync(elsewhere), ["mine"]);
+  fs.rmSync(path.join(root, ".worktrees"));
+  fs.writeFileSync(path.join(root, ".worktrees"), "");
+  await assert.rejects(worktrees.add(wanted()), { code: "INVALID", message: /is no folder/ });
 });
 
 test("the same worktree asked for again is made complete, not made twice", async (t) => {
