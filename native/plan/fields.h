@@ -35,6 +35,14 @@ struct Path {
   }
 };
 
+// Arguments and variables of programs end at the first NUL.
+[[nodiscard]] inline bool isWithoutNul(std::string_view text, const Path& path,
+                                       Problems& problems) {
+  if (text.find('\0') == std::string_view::npos) return true;
+  problems.add(path.text(), "has a NUL character, which no program can be given");
+  return false;
+}
+
 [[nodiscard]] inline std::string_view describe(json::Kind kind) {
   switch (kind) {
     case json::Kind::Object:
@@ -95,6 +103,7 @@ class Fields {
     const auto value = get(field, json::Kind::String);
     if (!value) return std::nullopt;
     std::string decoded = json::decodeString(*value);
+    if (!isWithoutNul(decoded, at(field))) return std::nullopt;
     if (!decoded.empty() && decoded.size() <= most) return decoded;
     report(field, decoded.empty()
                       ? "must not be empty"
@@ -133,11 +142,15 @@ class Fields {
         problems_.add(here.text(), "expected a text, got " + std::string(describe(element.kind)));
         continue;
       }
-      take(json::decodeString(element), here);
+      std::string decoded = json::decodeString(element);
+      if (isWithoutNul(decoded, here)) take(std::move(decoded), here);
     }
   }
 
  private:
+  [[nodiscard]] bool isWithoutNul(std::string_view decoded, const Path& path) const {
+    return tap::plan::isWithoutNul(decoded, path, problems_);
+  }
   void take(const json::Member& member) {
     const auto name = std::ranges::find_if(names_, [&member](std::string_view known) {
       return member.escaped ? json::keyEquals(member.key, known) : member.key == known;
@@ -222,6 +235,8 @@ inline void checkEnvironment(const Fields& fields, size_t field, Problems& probl
     if (member.value.kind != json::Kind::String) {
       problems.add(here.text(), "expected a text, got " + std::string(describe(member.value.kind)) +
                                     "; put it in quotes");
+    } else {
+      (void)isWithoutNul(json::decodeString(member.value), here, problems);
     }
   }
 }

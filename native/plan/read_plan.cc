@@ -67,7 +67,8 @@ void readGroup(const Fields& fields, NodeSpec& spec) {
   if (isPath) {
     spec.group = *group;
   } else {
-    fields.report(node::kGroup, "expected names with / between them, such as \"parser/front\"");
+    fields.report(node::kGroup,
+                  "expected names of 1 to 64 bytes with / between them, such as \"parser/front\"");
   }
 }
 

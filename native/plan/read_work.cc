@@ -85,6 +85,7 @@ void checkTool(json::Value value, const Path& path, Problems& problems) {
     problems.add(path.text(), isAgent ? "what is the agent to do? Write it behind \"@agent \""
                                       : "must not be empty; leave the field out instead");
   }
+  (void)isWithoutNul(text, path, problems);
   Work work{isAgent ? WorkKind::Agent : WorkKind::Shell, {}};
   json::Writer(work.json)
       .beginObject()

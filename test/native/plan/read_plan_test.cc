@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -97,6 +99,20 @@ TEST(ReadPlan, SaysAllThatIsWrongAtOnce) {
             "nodes[2].dependencies[0]: there is no node \"d\". Did you mean \"c\"?");
 }
 
+TEST(ReadPlan, RefusesNulsWhereAProgramIsGivenThem) {
+  constexpr std::string_view kWhy = "has a NUL character, which no program can be given";
+  for (const auto& [members, place] : std::vector<std::pair<std::string, std::string>>{
+           {R"("work":"echo a\u0000b")", "work"},
+           {R"("work":{"type":"shell","command":"a\u0000"})", "work.command"},
+           {R"("work":{"type":"process","executable":"a\u0000"})", "work.executable"},
+           {R"("work":{"type":"process","executable":"a","args":["b","\u0000"]})", "work.args[1]"},
+           {R"("work":{"type":"process","executable":"a","env":{"A":"\u0000"}})", "work.env.A"}}) {
+    EXPECT_EQ(problemOfNode(members), "nodes[0]." + place + ": " + std::string(kWhy));
+  }
+  EXPECT_EQ(problemsOf(R"({"name":"x","setup":"a\u0000","nodes":[{"id":"a","work":"a"}]})"),
+            "setup: " + std::string(kWhy));
+}
+
 struct BadNode {
   const char* members;
   const char* problem;
@@ -125,9 +141,11 @@ TEST(ReadPlan, RefusesEachBadFieldOfANode) {
       {R"("work":"  ")", "nodes[0].work: must not be empty; leave the field out instead"},
       {R"("work":"@agent")", "nodes[0].work: what is the agent to do? Write it behind \"@agent \""},
       {R"("group":"a//b")",
-       "nodes[0].group: expected names with / between them, such as \"parser/front\""},
+       "nodes[0].group: expected names of 1 to 64 bytes with / between them, such as "
+       "\"parser/front\""},
       {R"("group":"../b")",
-       "nodes[0].group: expected names with / between them, such as \"parser/front\""},
+       "nodes[0].group: expected names of 1 to 64 bytes with / between them, such as "
+       "\"parser/front\""},
       {R"("group":"a")", "nodes[0].group: \"a\" is the id of a node, too: choose another group"},
       {R"("group":"a/b")", "nodes[0].group: \"a\" is the id of a node, too: choose another group"},
       {R"("timeout":"0s")",
