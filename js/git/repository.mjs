@@ -183,6 +183,9 @@ export async function openRepository(folder, { git = new Git(), merges, owner } 
   const real = await fs.realpath(folder).catch((cause) => {
     throw new GitError("NOT_A_REPOSITORY", `"${folder}" does not exist.`, { cause });
   });
+  if (!(await fs.stat(real)).isDirectory()) {
+    throw new GitError("NOT_A_REPOSITORY", `"${folder}" is no folder.`);
+  }
   const answer = await ask(real, git);
   const [bare, inside, shallow, format, gitDir, commonDir, top] = answer;
   if (bare === "true") {

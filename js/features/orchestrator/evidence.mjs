@@ -1,11 +1,12 @@
 // What a node has found, in place of changes or beside them: a file of JSON, `{summary, findings}`.
 
 import { messageOf } from "../../base/errors.mjs";
-import { inLine, visible } from "../../base/visible.mjs";
+import { inLine, visible, visibleLines } from "../../base/visible.mjs";
 
 const MOST_BYTES = 32 * 1024;
 const MOST_SUMMARY = 4000;
 const MOST_NAMED = 5;
+const MOST_DEPTH = 32;
 
 /** @typedef {import("./node-run.mjs").NodeRun} NodeRun */
 /** @typedef {import("../../git/left-commits.mjs").Left} Left */
@@ -14,6 +15,16 @@ const MOST_NAMED = 5;
 
 /** @param {string} node */
 const fileOf = (node) => `.orchestrator/evidence/${node}.json`;
+
+/** The same with its escapes made visible. @param {any} value of JSON @param {number} [depth] @returns {any} */
+function shown(value, depth = 0) {
+  if (typeof value === "string") return visibleLines(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (depth === MOST_DEPTH) return "…";
+  const inner = (/** @type {any} */ one) => shown(one, depth + 1);
+  if (Array.isArray(value)) return value.map(inner);
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [visible(key), inner(one)]));
+}
 
 /** @param {string} text hostile @returns {Found} */
 export function readEvidence(text) {
@@ -32,7 +43,7 @@ export function readEvidence(text) {
     return { problem: "it has no text as `summary`" };
   }
   const all = Array.isArray(findings) ? findings : [];
-  return { evidence: { summary: summary.slice(0, MOST_SUMMARY), findings: all } };
+  return { evidence: shown({ summary: summary.slice(0, MOST_SUMMARY), findings: all }) };
 }
 
 /** @param {Left} left @returns {string} what it has made and does not count, and where it is */

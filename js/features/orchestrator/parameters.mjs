@@ -85,7 +85,7 @@ export const TOOLS = /** @type {Record<string, [string, object]>} */ ({
   ],
   list_copilot_plans: [
     "All plans of this user, this repository's first.",
-    object({ status: { enum: PLAN_STATUSES } }),
+    object({ status: { enum: PLAN_STATUSES }, cursor: PAGE.cursor }),
   ],
   wait_copilot_plan: [
     "Waits until a plan changes or ends, at most 60 s.",
@@ -138,7 +138,10 @@ export const TOOLS = /** @type {Record<string, [string, object]>} */ ({
     "A group of nodes: its status and counts.",
     object({ ...PLAN, group: TEXT }, ["planId", "group"]),
   ],
-  list_copilot_groups: ["The groups of a plan.", OF_PLAN],
+  list_copilot_groups: [
+    "The groups of a plan.",
+    object({ ...PLAN, cursor: PAGE.cursor }, ["planId"]),
+  ],
   cancel_copilot_group: [
     "Cancels the nodes of a group.",
     object({ ...PLAN, group: TEXT }, ["planId", "group"]),

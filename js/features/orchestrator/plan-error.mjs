@@ -13,6 +13,12 @@ export class PlanError extends Error {
   }
 }
 
+/** A plan whose repository is gone has less to say, and nothing that could be removed. @param {any} error */
+export function unlessGone(error) {
+  if (error.code !== "NOT_A_REPOSITORY") throw error;
+  return undefined;
+}
+
 /** @typedef {{path: string, message: string, node?: string}} Problem node: the id of the one that it is in */
 
 /** Problems with the ids of their nodes. @param {{problems?: Problem[]}} detail @param {unknown} nodes that were given */

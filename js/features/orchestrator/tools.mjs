@@ -5,7 +5,7 @@ import { visible, visibleLines } from "../../base/visible.mjs";
 import { fitted } from "./fitted.mjs";
 import { outcomeText } from "./news.mjs";
 import { attemptsOf, diffSoFar, nodeView, picked } from "./node-view.mjs";
-import { PlanError, problemText } from "./plan-error.mjs";
+import { PlanError, problemText, unlessGone } from "./plan-error.mjs";
 import { unknownFields } from "./mistakes.mjs";
 import { JOB_KEYS, NODE_KEYS, PLAN_KEYS } from "./parameters.mjs";
 import { attemptOf, requireAttempt, requirePhase, wholeLog } from "./phase-logs.mjs";
@@ -30,21 +30,29 @@ function placeOf(cursor) {
 }
 
 /**
- * As many nodes as have room.
- * @param {Record<string, any>} answer @param {any[]} nodes @param {{total: number, from: number}} page
+ * As many as have room, at least one: the cursor goes on.
+ * @param {Record<string, any>} answer @param {any[]} all @param {{total: number, from: number, name?: string}} page name:
+ *   of the list
  * @returns {Record<string, any>}
  */
-function bounded(answer, nodes, { total, from }) {
-  let room = MOST_ANSWER - text(answer).length;
+function bounded(answer, all, { total, from, name = "nodes" }) {
+  const ends = { [name]: [], omitted: total, cursor: String(total) };
+  let room = MOST_ANSWER - Buffer.byteLength(text({ ...answer, ...ends }));
   const shown = [];
-  for (const node of nodes) {
-    room -= Buffer.byteLength(text(node)) + 1;
-    if (room < 0) break;
-    shown.push(node);
+  for (const one of all) {
+    room -= Buffer.byteLength(text(one)) + 1;
+    if (room < 0 && shown.length > 0) break;
+    shown.push(one);
   }
   const next = from + shown.length;
   const omitted = total - next;
-  return { ...answer, nodes: shown, ...(omitted > 0 && { omitted, cursor: String(next) }) };
+  return { ...answer, [name]: shown, ...(omitted > 0 && { omitted, cursor: String(next) }) };
+}
+
+/** Of a list that is whole. @param {string} name @param {any[]} all @param {string} [cursor] @param {object} [answer] */
+function pageOf(name, all, cursor = "0", answer = {}) {
+  const from = placeOf(cursor);
+  return bounded(answer, all.slice(from, from + PAGE), { total: all.length, from, name });
 }
 
 /** @param {Plans} plans @param {string} planId @param {Record<string, any>} [asked] */
@@ -107,8 +115,10 @@ async function failureContext(plans, planId, nodeId) {
   const overlaps = overlapsOf(node);
   const nodes = detail.nodes ?? (files && inConflict(overlaps, nodeId, files));
   const facts = Object.assign({}, ...last.steps);
-  const { git, repository } = await plans.openPlan(planId);
-  const diff = await diffSoFar(git, repository, node, { mostBytes: MOST_DIFF });
+  const diff = await plans
+    .openPlan(planId)
+    .then(({ git, repository }) => diffSoFar(git, repository, node, { mostBytes: MOST_DIFF }))
+    .catch(unlessGone);
   return {
     ...{ nodeId, phase: failed.phase, error, exitCode, lastLines, files, nodes },
     ...{ diff: visibleLines(diff?.text ?? ""), dependencies: node.dependencies },
@@ -228,9 +238,9 @@ export const HANDLERS = {
   },
   get_copilot_plan_status: (plans, { planId, nodes, cursor }) =>
     statusOf(plans, planId, { nodes, cursor }),
-  list_copilot_plans: (plans, { status }, { cwd }) => {
+  list_copilot_plans: (plans, { status, cursor }, { cwd }) => {
     const all = plans.list(cwd).filter((one) => status === undefined || one.status === status);
-    return { plans: all.slice(0, PAGE), ...(all.length > PAGE && { omitted: all.length - PAGE }) };
+    return pageOf("plans", all, cursor);
   },
   wait_copilot_plan: (plans, args, _asker, signal) => wait(plans, args.planId, args, signal),
   pause_copilot_plan: async (plans, { planId }) => {
@@ -285,7 +295,10 @@ export const HANDLERS = {
     return nodeView(plans, planId, nodeId);
   },
   get_copilot_group_status: (plans, { planId, group }) => groupOf(plans, planId, group),
-  list_copilot_groups: (plans, { planId }) => plans.view({ view: "groups", planId }),
+  list_copilot_groups: (plans, { planId, cursor }) => {
+    const { groups, ...answer } = plans.view({ view: "groups", planId });
+    return pageOf("groups", groups, cursor, answer);
+  },
   cancel_copilot_group: (plans, { planId, group }) => cancelGroup(plans, planId, group),
 };
 
@@ -295,10 +308,10 @@ const NOT_FOUND = ["UNKNOWN_PLAN", "UNKNOWN_NODE", "UNKNOWN_GROUP"];
 
 /** What the model reads: everything that is wrong, each with its place. @param {any} error @returns {unknown} */
 function failureOf(error) {
-  const why = error.cause ?? error;
+  const isOwn = (/** @type {any} */ one) => one instanceof PlanError || one?.name === "GitError";
+  const why = [error, error.cause].find(isOwn);
+  if (typeof why?.code !== "string") return error;
   const { code, detail = {}, message } = why;
-  const own = why instanceof PlanError || why.name === "GitError";
-  if (typeof code !== "string" || !own) return error;
   const { problems = [], more = 0 } = detail;
   const lines = problems.map(problemText);
   if (more > 0) lines.push(`and ${more} more`);

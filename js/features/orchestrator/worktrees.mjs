@@ -2,7 +2,7 @@
 
 import { messageOf } from "../../base/errors.mjs";
 import { visible } from "../../base/visible.mjs";
-import { PlanError } from "./plan-error.mjs";
+import { PlanError, unlessGone } from "./plan-error.mjs";
 
 /** @typedef {import("./plans.mjs").Plans} Plans */
 
@@ -129,7 +129,8 @@ export class Worktrees {
     if (seen.endedAt === undefined)
       throw new PlanError("WRONG_STATE", `plan ${planId} has not ended: cancel it first`);
     await this.#plans.ends.untilClosed(planId); // git of ours is at work in its worktrees until then
-    const plan = await this.#plans.openPlan(planId);
+    const plan = await this.#plans.openPlan(planId).catch(unlessGone);
+    if (plan === undefined) return this.#forgetAlone(planId, seen.facts.repo);
     const { nodes } = this.#plans.view({ view: "graph", planId });
     const stay = [];
     const sessions = [];
@@ -153,5 +154,12 @@ export class Worktrees {
     await plan.git.markDeleted(plan.repository, planId).catch(unmarked);
     await this.#plans.forget(planId);
     return { stay, ...(stay.length > 0 && { next: cleanText(stay.length, plan.repository.root) }) };
+  }
+
+  /** @param {string} planId @param {string} repo that is gone, or elsewhere for a while */
+  async #forgetAlone(planId, repo) {
+    await this.#plans.forget(planId);
+    const next = `${visible(repo)} is gone. Where it is back, copilot-tap plan clean there keeps and removes what is left.`;
+    return { stay: [], next };
   }
 }

@@ -136,3 +136,59 @@ test(
     assert.match(summary, /^(being )?canceled \(2 canceled\)/);
   },
 );
+
+test("a cursor leads to each node, plan and group once, however long they are", async (t) => {
+  const { create, ask } = await plansRig(t);
+  const nodes = Array.from({ length: 150 }, (_, i) => ({
+    ...{ id: `n${i}`.padEnd(60, "x"), name: "y".repeat(190), work: "true" },
+    group: `${"g/".repeat(32)}${"z".repeat(7)}${i}`,
+  }));
+  const planId = await create({ startPaused: true, nodes });
+  /** @param {string} tool @param {string} list @param {(one: any) => string} nameOf */
+  const pages = async (tool, list, nameOf) => {
+    const seen = [];
+    for (let cursor; ;) {
+      const page = await ask(tool, { planId, ...(cursor && { cursor }) });
+      assert.equal(page.cut, undefined);
+      seen.push(...page[list].map(nameOf));
+      cursor = page.cursor;
+      if (cursor === undefined) return seen;
+      assert.equal(Number(cursor), seen.length);
+    }
+  };
+  const ids = nodes.map(({ id }) => id).sort();
+  for (const tool of ["get_copilot_plan_status", "list_copilot_nodes"]) {
+    assert.deepEqual((await pages(tool, "nodes", ({ id }) => id)).sort(), ids);
+  }
+  const groups = await pages("list_copilot_groups", "groups", ({ group }) => group);
+  assert.equal(new Set(groups).size, groups.length);
+  for (const { group } of nodes) assert.ok(groups.includes(group), group);
+});
+
+test("what a node has found is told with its escapes made visible", shell, async (t) => {
+  const { repo, create, ended, ask } = await plansRig(t);
+  const found = { summary: "red \u001b[31m \u202e x", findings: [{ "k\u001b": ["f\u001b[2m"] }] };
+  const file = path.join(repo, ".git", "found");
+  fs.writeFileSync(file, JSON.stringify(found));
+  const folder = ".orchestrator/evidence";
+  const work = `mkdir -p ${folder}; cp '${file}' ${folder}/a.json`;
+  const planId = await create({ nodes: [{ id: "a", work }] });
+  assert.equal((await ended(planId)).status, "succeeded");
+  const { evidence } = await ask("get_copilot_node_details", { planId, nodeId: "a" });
+  assert.match(evidence.summary, /^red .*\[31m .* x$/);
+  // eslint-disable-next-line no-control-regex -- these are what must not be there
+  assert.doesNotMatch(JSON.stringify(evidence), /\\u001b|[\u001b\u202e]/);
+});
+
+test("a plan whose repository is gone says why it failed, and can be deleted", shell, async (t) => {
+  const { repo, create, ended, ask } = await plansRig(t);
+  const planId = await create({ nodes: [{ id: "f", work: "echo why; exit 1" }] });
+  await ended(planId);
+  fs.rmSync(repo, { recursive: true });
+  const failed = await ask("get_copilot_node_failure_context", { planId, nodeId: "f" });
+  assert.deepEqual([failed.lastLines, failed.diff], ["why", ""]);
+  const { deleted, next } = await ask("delete_copilot_plan", { planId });
+  assert.ok(deleted);
+  assert.match(next, /is gone\. Where it is back, copilot-tap plan clean there/);
+  assert.deepEqual((await ask("list_copilot_plans")).plans, []);
+});
