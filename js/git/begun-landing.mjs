@@ -129,7 +129,7 @@ const takenBack = (repository, begun, error) =>
 function cutOff(place, error, isTakenBack) {
   const now = isTakenBack
     ? `The files in "${place}" are as they were.`
-    : `Some files in "${place}" are those of the landing. The next try takes them back first.`;
+    : `Some files in "${place}" may be those of the landing. The next try takes them back first.`;
   const advice = "If the disk is full, free some space. Then try again.";
   const text = `${error.message} ${now} ${advice}`;
   return new GitError(error.code ?? "GIT_FAILED", text, { ...error.details, cause: error });
@@ -140,7 +140,12 @@ async function undo(repository, begun, isLocked = false) {
   const { target, path: place, gitDir, from } = begun;
   const [at] = await commitsOf(repository, [branchRef(target)]);
   if (at !== from || (await headFile(gitDir)) !== `ref: ${branchRef(target)}`) return;
-  if (!isLocked) await freeIndex(place, path.join(gitDir, "index.lock"), begun.at);
+  const lock = path.join(gitDir, "index.lock");
+  if (!isLocked) await freeIndex(place, lock, begun.at);
+  if (fs.existsSync(lock)) {
+    const text = `A git is at work in "${place}": it holds "${lock}". Let it end, or remove that file if there is none. Then try again.`;
+    throw new GitError("LOCKED", text);
+  }
   await takeBack(repository, begun);
 }
 

@@ -14,11 +14,11 @@ const MOST_FILE = 256 * 1024 * 1024;
 /** @typedef {import("./repository.mjs").Repository} Repository */
 /** @typedef {import("./changes.mjs").Change} Change */
 
-/** @param {string} root @param {string} name @returns {Promise<boolean>} whether it is behind a link of the user's */
+/** @param {string} root @param {string} name @returns {Promise<boolean>} whether a link or a file is in the place of one of its folders */
 async function isElsewhere(root, name) {
   for (let at = path.dirname(name); at !== "."; at = path.dirname(at)) {
     const stat = await fs.lstat(path.join(root, at)).catch(() => undefined);
-    if (stat?.isSymbolicLink()) return true;
+    if (stat && !stat.isDirectory()) return true;
   }
   return false;
 }
@@ -66,20 +66,26 @@ export async function takeBack(repository, { path: place, from, to, had }) {
   const { tracked, cut } = await statusOf(repository, root, { untracked: "no" });
   const changed = new Set(tracked.map((entry) => entry.path));
   const before = new Set(had);
-  /** @type {string[]} */
+  const changes = (await changesBetween(repository, from, to)).filter(({ path: name, kind }) =>
+    kind === "A" ? !before.has(name) : cut || changed.has(name),
+  );
+  const look = async (/** @type {Change} */ change) => {
+    if (await isElsewhere(root, change.path)) return "elsewhere";
+    const stat = await fs.lstat(path.join(root, change.path)).catch(() => undefined);
+    if (!stat) return "gone";
+    const isOurs = change.kind !== "D" && (await isOfLanding(repository, root, to, change, stat));
+    return isOurs ? "ours" : "theirs";
+  };
+  for (const change of changes) {
+    if (change.kind !== "A" || (await look(change)) !== "ours") continue;
+    await fs.rm(path.join(root, change.path), { force: true });
+    await removeFolders(root, change.path);
+  }
+  /** What was in the place of a new file has room again. @type {string[]} */
   const old = [];
-  for (const change of await changesBetween(repository, from, to)) {
-    const { path: name, kind } = change;
-    if (kind === "A" ? before.has(name) : !cut && !changed.has(name)) continue;
-    if (await isElsewhere(root, name)) continue;
-    const stat = await fs.lstat(path.join(root, name)).catch(() => undefined);
-    if (kind !== "A" && !stat) old.push(name);
-    if (kind === "D" || !stat || !(await isOfLanding(repository, root, to, change, stat))) continue;
-    if (kind !== "A") old.push(name);
-    else {
-      await fs.rm(path.join(root, name), { force: true });
-      await removeFolders(root, name);
-    }
+  for (const change of changes) {
+    if (change.kind === "A") continue;
+    if (["gone", "ours"].includes(await look(change))) old.push(change.path);
   }
   if (old.length === 0) return;
   const input = old.map((name) => `${name}\0`).join("");

@@ -198,3 +198,56 @@ test("a new file that was there before the landing is the user's, whatever is in
   await takeBack(repository, { path: root, from: base, to, had: ["z.txt"] });
   assert.deepEqual([fs.existsSync(path.join(root, "y.txt")), read("z.txt")], [false, ""]);
 });
+
+/** Cut off before it has written its last files. @param {import("node:test").TestContext} t */
+async function makeCutOff(t) {
+  const made = await makeSlow(t, killHost(KILL_GIT));
+  const { root } = made;
+  await made.landElsewhere();
+  await waitFor(() => fs.existsSync(path.join(root, ".git", "index.lock")));
+  made.disarm();
+  const own = path.join(root, ".git", "tap");
+  const records = () => fs.readdirSync(own).filter((name) => name.startsWith("landing-"));
+  const [name] = records();
+  return { ...made, records, record: path.join(own, name) };
+}
+
+test("while a git of the user's holds the index, nothing is taken back beneath it", async (t) => {
+  const made = await makeCutOff(t);
+  const { root, records } = made;
+  const living = spawn("git", ["cat-file", "--batch"], { cwd: root });
+  t.after(() => living.kill());
+  await once(living, "spawn");
+  const before = git(root, "--no-optional-locks", "ls-files", "--modified", "--others");
+  assert.match(before, /d\/early\.txt/);
+  const message = /A git is at work in ".*": it holds ".*index\.lock"/;
+  await assert.rejects(made.land(), { code: "LOCKED", message });
+  assert.equal(git(root, "--no-optional-locks", "ls-files", "--modified", "--others"), before);
+  assert.equal(records().length, 1);
+  living.stdin.end();
+  await once(living, "exit");
+  assert.equal((await made.land()).status, "landed");
+  assert.deepEqual([made.status(), records()], ["", []]);
+});
+
+test("a file that a landing turns into a folder is there again", async (t) => {
+  const files = { one: null, "one/two.txt": "two\n", "three/four.txt": null, three: "3\n" };
+  const before = { one: "1\n", "three/four.txt": "four\n" };
+  const { root, repository, base, read, status } = await makeResult(t, files, before);
+  const to = git(root, "rev-parse", "refs/tap/p/result");
+  fs.rmSync(path.join(root, "one"));
+  fs.rmSync(path.join(root, "three"), { recursive: true });
+  write(root, { "one/two.txt": "tw", three: "3\n" });
+  await takeBack(repository, { path: root, from: base, to, had: [] });
+  assert.deepEqual([read("one"), read("three/four.txt"), status()], ["1\n", "four\n", ""]);
+});
+
+test("no file comes back where the user has put another since", async (t) => {
+  const files = { "three/four.txt": null, three: "3\n", "a.txt": null };
+  const { root, repository, base, read } = await makeResult(t, files, { "three/four.txt": "4\n" });
+  const to = git(root, "rev-parse", "refs/tap/p/result");
+  fs.rmSync(path.join(root, "three"), { recursive: true });
+  write(root, { three: "mine\n", "a.txt": "mine, too\n" });
+  await takeBack(repository, { path: root, from: base, to, had: [] });
+  assert.deepEqual([read("three"), read("a.txt")], ["mine\n", "mine, too\n"]);
+});
