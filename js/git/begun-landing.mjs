@@ -4,12 +4,14 @@
 import { createHash } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
+import { messageOf } from "../base/errors.mjs";
 import { sleep } from "../base/patience.mjs";
 import { isStill, startOf } from "../base/process-identity.mjs";
 import { stayIn } from "./checkouts.mjs";
 import { GitError, isGitError } from "./git-error.mjs";
 import { changesBetween } from "./changes.mjs";
 import { holdersOf } from "./holders.mjs";
+import { placeOf } from "./index-file.mjs";
 import { inTurn } from "./in-turn.mjs";
 import { headFile } from "./ownership.mjs";
 import { branchRef, commitsOf } from "./refs.mjs";
@@ -21,6 +23,8 @@ const LOOK_MS = 50;
 /** The clock of files may be behind. */
 const CLOCK_MS = 100;
 const MOST_BEGUN = 64 * 1024 * 1024;
+/** Later, it may work. */
+const PASSES = ["LOCKED", "RACE", "DISK_FULL", "NO_GIT"];
 const FLAGS = ["--ff-only", "--quiet", "--no-stat", "--no-verify-signatures", "--no-autostash"];
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
@@ -32,27 +36,29 @@ const FLAGS = ["--ff-only", "--quiet", "--no-stat", "--no-verify-signatures", "-
  * @property {string} gitDir of it
  * @property {string} from the target's commit
  * @property {string} to
- * @property {string[]} had new files of `to` that were there before, untracked: the user's
+ * @property {string[]} had new files of `to` that were there before, untracked: the user's. Their bytes, as Latin-1
  * @property {number} at ms since 1970
  * @property {import("../base/process-identity.mjs").Identity} by the process that starts git
  */
 
 /** @param {Repository} repository @param {string} target */
-const fileOf = (repository, target) => {
+async function fileOf(repository, target) {
   const name = createHash("sha256").update(target).digest("hex").slice(0, 32);
-  return path.join(repository.commonDir, "tap", `landing-${name}`);
-};
+  return path.join(await repository.ownFolder(), `landing-${name}`);
+}
 
 /**
  * One landing on a branch after the other.
  * @template T @param {Repository} repository @param {string} target @param {() => Promise<T>} work @returns {Promise<T>}
  */
-export const inTurnOn = (repository, target, work) => inTurn(fileOf(repository, target), work);
+export const inTurnOn = (repository, target, work) =>
+  inTurn(`${repository.commonDir}\n${target}`, work);
 
-/** @param {string} file @param {Begun} begun */
-function writeDown(file, begun) {
-  fs.mkdirSync(path.dirname(file), { recursive: true });
-  fs.writeFileSync(file, `${JSON.stringify(begun)}\n`, { flush: true });
+/** Another process may have written what it begins since. @param {string} file @param {string} text that begins as what is to be removed */
+async function remove(file, text) {
+  const [line] = text.split("\n", 1);
+  const now = await readRegular(file, MOST_BEGUN).catch(() => "");
+  if (now.split("\n", 1)[0] === line) fs.rmSync(file, { force: true });
 }
 
 /** @param {string} file @param {number} pid 0: none is at work any more */
@@ -87,7 +93,7 @@ const alreadyThere = (place, changes) =>
     .map((change) => change.path)
     .filter((one) => {
       try {
-        return fs.lstatSync(path.join(place, one)) !== undefined;
+        return fs.lstatSync(placeOf(place, one)) !== undefined;
       } catch {
         return false;
       }
@@ -100,22 +106,23 @@ const alreadyThere = (place, changes) =>
  */
 export async function fastForward(repository, what, isRefusal) {
   const { target, path: cwd, from, to } = what;
-  const had = alreadyThere(cwd, await changesBetween(repository, from, to));
+  const had = alreadyThere(cwd, await changesBetween(repository, from, to, "latin1"));
   const by = { pid: process.pid, start: startOf(process.pid) };
   const begun = { ...what, had, at: Date.now(), by };
-  const file = fileOf(repository, target);
-  writeDown(file, begun);
+  const file = await fileOf(repository, target);
+  const line = `${JSON.stringify(begun)}\n`;
+  fs.writeFileSync(file, line, { flush: true });
   const onStart = (/** @type {number} */ pid) => noteGit(file, pid);
   const limits = { env: stayIn(cwd), network: true, timeoutMs: CHECKOUT_MS, onStart };
   try {
     await repository.change(["merge", ...FLAGS, "--no-overwrite-ignore", to], { cwd, ...limits });
   } catch (error) {
     const isDone = isRefusal(error) || (await takenBack(repository, begun, error));
-    if (isDone) fs.rmSync(file, { force: true });
+    if (isDone) await remove(file, line);
     else noteGit(file, 0);
     throw isRefusal(error) ? error : cutOff(cwd, error, isDone);
   }
-  fs.rmSync(file, { force: true });
+  await remove(file, line);
 }
 
 /** @param {Repository} repository @param {Begun} begun @param {unknown} error */
@@ -138,6 +145,7 @@ function cutOff(place, error, isTakenBack) {
 /** @param {Repository} repository @param {Begun} begun @param {boolean} [isLocked] by somebody else */
 async function undo(repository, begun, isLocked = false) {
   const { target, path: place, gitDir, from } = begun;
+  if (!fs.existsSync(place)) return;
   const [at] = await commitsOf(repository, [branchRef(target)]);
   if (at !== from || (await headFile(gitDir)) !== `ref: ${branchRef(target)}`) return;
   const lock = path.join(gitDir, "index.lock");
@@ -172,19 +180,28 @@ async function untilEnded({ begun, git }, signal) {
 /**
  * What a former process has begun on a branch: waits for its git, and takes back what that has not ended. In turn.
  * @param {Repository} repository @param {string} target @param {AbortSignal} [signal]
+ * @returns {Promise<string>} what cannot be taken back: it stays as it is, and is not tried again
  */
 export async function endBegun(repository, target, signal) {
-  const file = fileOf(repository, target);
+  const file = await fileOf(repository, target);
   const text = await readRegular(file, MOST_BEGUN).catch(() => "");
-  if (text === "") return;
+  if (text === "") return "";
   const found = read(text);
   if (found) {
     await untilEnded(found, signal);
-    await undo(repository, found.begun);
+    try {
+      await undo(repository, found.begun);
+    } catch (error) {
+      if (isGitError(error, ...PASSES)) throw error;
+      const aside = `${file}-${Date.now()}`;
+      fs.renameSync(file, aside);
+      return `Files in "${found.begun.path}" may be those of a landing that was cut off. They could not be taken back: ${messageOf(error)} What was to land is in "${aside}".`;
+    }
   }
-  fs.rmSync(file, { force: true });
+  await remove(file, text);
+  return "";
 }
 
-/** Where nothing lands. @param {Repository} repository @param {string} target */
-export const settleBegun = (repository, target) =>
-  inTurnOn(repository, target, () => endBegun(repository, target));
+/** Where nothing lands. @param {Repository} repository @param {string} target @param {AbortSignal} [signal] */
+export const settleBegun = (repository, target, signal) =>
+  inTurnOn(repository, target, () => endBegun(repository, target, signal));

@@ -5,19 +5,17 @@ import { checkCommit } from "./names.mjs";
 export const MOST_DIFF = 64 * 1024;
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
-/** @typedef {{path: string, kind: string, mode: string}} Change kind: A, M, D or T; mode: after it */
+/** @typedef {{path: string, kind: string, mode: string, object: string}} Change kind: A, M, D or T; mode, object: after it */
 /** @typedef {{path: string, from?: string, insertions: number, deletions: number, binary: boolean}} Lines */
 
 /** @param {string} text of `--raw -z --no-renames` @returns {Change[]} */
 export const readRaw = (text) =>
-  [...text.matchAll(/:\d+ (\d+) \S+ \S+ ([A-Z])\0([^\0]+)\0/g)].map(([, mode, kind, path]) => ({
-    path,
-    kind,
-    mode,
-  }));
+  [...text.matchAll(/:\d+ (\d+) \S+ (\S+) ([A-Z])\0([^\0]+)\0/g)].map(
+    ([, mode, object, kind, path]) => ({ path, kind, mode, object }),
+  );
 
-/** @param {Repository} repository @param {string} from @param {string} to @returns {Promise<Change[]>} */
-export async function changesBetween(repository, from, to) {
+/** @param {Repository} repository @param {string} from @param {string} to @param {"latin1"} [encoding] of paths: their bytes, which may be no UTF-8 @returns {Promise<Change[]>} */
+export async function changesBetween(repository, from, to, encoding) {
   if (from === to) return [];
   const args = [
     "diff-tree",
@@ -28,7 +26,7 @@ export async function changesBetween(repository, from, to) {
     checkCommit(from),
     checkCommit(to),
   ];
-  return readRaw((await repository.ask(args)).stdout);
+  return readRaw((await repository.ask(args, { encoding })).stdout);
 }
 
 /** @param {string} text of `--numstat -z` @returns {Lines[]} */

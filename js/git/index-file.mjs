@@ -119,8 +119,8 @@ function byFolder(names) {
   return all;
 }
 
-/** @param {string} root @param {string} name of bytes */
-const placeOf = (root, name) =>
+/** For the file system. @param {string} root @param {string} name its bytes, as Latin-1 */
+export const placeOf = (root, name) =>
   Buffer.concat([Buffer.from(`${root}/`), Buffer.from(name, "latin1")]);
 
 /** @param {string} root @param {string} folder */

@@ -59,13 +59,17 @@ export function createTarget(repository, target, commit) {
  */
 export function land(repository, what) {
   checkBranch(what.target, "targetBranch");
-  return inTurnOn(repository, what.target, () => landInTurn(repository, what));
+  return inTurnOn(repository, what.target, async () => {
+    const left = await endBegun(repository, what.target, what.signal);
+    const landing = await landInTurn(repository, what);
+    if (left === "" || landing.status !== "dirty") return landing;
+    return { ...landing, message: `${landing.message} ${left}` };
+  });
 }
 
 /** @param {Repository} repository @param {Parameters<typeof land>[1]} what @returns {Promise<Landing>} */
 async function landInTurn(repository, { plan, target, create = false, expect, signal }) {
   const ref = branchRef(target);
-  await endBegun(repository, target, signal);
   const [at, result] = await commitsOf(repository, [ref, resultRef(plan)]);
   if (result === undefined) {
     throw new GitError("NOTHING_TO_LAND", `Plan "${plan}" has no result to land.`);

@@ -6,6 +6,7 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import { allBut } from "./checkouts.mjs";
 import { GitError, isGitError } from "./git-error.mjs";
+import { placeOf } from "./index-file.mjs";
 import { EVIDENCE } from "./names.mjs";
 import { broughtTo, inside } from "./ownership.mjs";
 import { readRegular } from "./regular-file.mjs";
@@ -140,8 +141,7 @@ export async function restoreSetup(repository, place, { signal } = {}) {
     const limits = { ...where, lasting: true, network: true, timeoutMs: STAGE_MS };
     await repository.change(write, { ...limits, input: Buffer.from(files.join(""), "latin1") });
     for (const [name, { after }] of mine) {
-      const file = Buffer.concat([Buffer.from(`${place.path}/`), Buffer.from(name, "latin1")]);
-      if (Number(after.mode) === 0) await fs.rm(file, { force: true });
+      if (Number(after.mode) === 0) await fs.rm(placeOf(place.path, name), { force: true });
     }
   });
 }

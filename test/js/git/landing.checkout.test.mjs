@@ -1,7 +1,7 @@
 // A landing in a checkout of the user's: what is in its way, and what it leaves where it is cut off.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
 import path from "node:path";
@@ -250,4 +250,99 @@ test("no file comes back where the user has put another since", async (t) => {
   write(root, { three: "mine\n", "a.txt": "mine, too\n" });
   await takeBack(repository, { path: root, from: base, to, had: [] });
   assert.deepEqual([read("three"), read("a.txt")], ["mine\n", "mine, too\n"]);
+});
+
+/** A commit on top, with files of which the objects are there. @param {string} root @param {[name: string, object: string, mode?: string][]} files names: their bytes, as Latin-1 */
+function commitObjects(root, files) {
+  const env = { ...process.env, GIT_INDEX_FILE: path.join(root, ".git", "test-index") };
+  const run = (/** @type {string[]} */ args, input = "") =>
+    String(
+      execFileSync("git", args, { cwd: root, env, input: Buffer.from(input, "latin1") }),
+    ).trim();
+  run(["read-tree", "HEAD"]);
+  const lines = files.map(([name, object, mode = "100644"]) => `${mode} ${object}\t${name}\0`);
+  run(["update-index", "-z", "--index-info"], lines.join(""));
+  return run(["commit-tree", run(["write-tree"]), "-p", "HEAD", "-m", "on top"]);
+}
+
+const isStrict = process.platform !== "linux"; // there, names are UTF-8
+
+test(
+  "names that are no UTF-8, line ends and quotes in names are no hindrance",
+  { skip: isStrict },
+  async (t) => {
+    const made = await makeRepository(t, { untouched: false });
+    const { root, repository, first } = made;
+    const names = [
+      "caf\xe9",
+      "\xc3\xa9",
+      "d\xe9/x\ny",
+      'a "q" \\',
+      "whole\xff",
+      "link\xe9",
+      "had\xe9",
+    ];
+    const place = (/** @type {string} */ name) => Buffer.from(`${root}/${name}`, "latin1");
+    fs.writeFileSync(path.join(root, "x"), "content\n");
+    const object = git(root, "hash-object", "-w", "x");
+    fs.rmSync(path.join(root, "x"));
+    const modeOf = (/** @type {string} */ name) => (name.startsWith("link") ? "120000" : "100644");
+    const to = commitObjects(
+      root,
+      names.map((name) => [name, object, modeOf(name)]),
+    );
+    fs.mkdirSync(place("d\xe9"));
+    for (const name of names) {
+      if (name.startsWith("link")) fs.symlinkSync("content\n", place(name));
+      else fs.writeFileSync(place(name), name.startsWith("whole") ? "content\n" : "cont");
+    }
+    await takeBack(repository, { path: root, from: first, to, had: ["had\xe9"] });
+    const left = git(root, "-c", "core.quotePath=true", "ls-files", "--others");
+    assert.equal(left, '"had\\351"\nnot-committed.txt');
+  },
+);
+
+test("a file that was cut off is taken back, however long it was to become", async (t) => {
+  const { root, repository, first } = await makeRepository(t, { untouched: false });
+  const big = path.join(root, ".git", "big");
+  fs.writeFileSync(big, "");
+  fs.truncateSync(big, 257 * 1024 * 1024);
+  const to = commitObjects(root, [["big", git(root, "hash-object", "-w", big)]]);
+  fs.writeFileSync(path.join(root, "big"), Buffer.alloc(1000));
+  await takeBack(repository, { path: root, from: first, to, had: [] });
+  assert.equal(fs.existsSync(path.join(root, "big")), false);
+  fs.writeFileSync(path.join(root, "big"), `${"\0".repeat(1000)}mine`);
+  await takeBack(repository, { path: root, from: first, to, had: [] });
+  assert.equal(fs.existsSync(path.join(root, "big")), true);
+});
+
+test("where a checkout was deleted in which a landing was cut off, the branch lands elsewhere", async (t) => {
+  const made = await makeSlow(t, killHost(KILL_GIT));
+  const { root } = made;
+  git(root, "checkout", "--quiet", "main");
+  const other = path.join(fs.realpathSync(temporaryFolder(t)), "other");
+  git(root, "worktree", "add", "--quiet", other, "feature");
+  await made.landElsewhere();
+  await waitFor(() => fs.existsSync(path.join(root, ".git", "worktrees", "other", "index.lock")));
+  made.disarm();
+  fs.rmSync(other, { recursive: true });
+  assert.match(String((await made.land()).message), /whose folder or \.git is gone/);
+  git(root, "worktree", "prune");
+  assert.equal((await made.land()).status, "landed");
+});
+
+test("what cannot be taken back is said, its record stays, and the next try goes on", async (t) => {
+  const made = await makeCutOff(t);
+  const { root, record, records } = made;
+  const text = fs.readFileSync(record, "utf8");
+  const broken = text.replace(/"to":"[0-9a-f]+"/, `"to":"${"1".repeat(40)}"`);
+  fs.writeFileSync(record, broken);
+  const { status, message } = await made.land();
+  assert.equal(status, "dirty");
+  const [, aside] = /could not be taken back: .* is in "(.+)"/.exec(String(message)) ?? [];
+  assert.equal(fs.readFileSync(aside, "utf8"), broken);
+  assert.deepEqual(records(), [path.basename(aside)]);
+  git(root, "reset", "--hard", "--quiet");
+  git(root, "clean", "-fdq");
+  assert.equal((await made.land()).status, "landed");
 });
