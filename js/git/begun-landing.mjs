@@ -20,6 +20,7 @@ import { takeBack } from "./taken-back.mjs";
 
 const CHECKOUT_MS = 1_800_000;
 const LOOK_MS = 50;
+const LONGEST_LOOK_MS = 1000;
 /** The clock of files may be behind. */
 const CLOCK_MS = 100;
 const MOST_BEGUN = 64 * 1024 * 1024;
@@ -167,13 +168,15 @@ async function freeIndex(place, lock, since) {
 
 /** @param {{begun: Begun, git: Begun["by"]}} found @param {AbortSignal} [signal] */
 async function untilEnded({ begun, git }, signal) {
-  while (isStill(git)) {
-    if (signal?.aborted) throw new GitError("CANCELLED", "The landing was cancelled.");
+  for (let wait = LOOK_MS; isStill(git); wait = Math.min(2 * wait, LONGEST_LOOK_MS)) {
+    if (signal?.aborted) {
+      throw new GitError("CANCELLED", `A former landing in "${begun.path}" still goes on.`);
+    }
     if (Date.now() > begun.at + CHECKOUT_MS) {
       const message = `A landing of tap in "${begun.path}" does not end. End its git, with the pid ${git.pid}, and try again.`;
       throw new GitError("TIMEOUT", message);
     }
-    await sleep(LOOK_MS);
+    await sleep(wait);
   }
 }
 
@@ -202,6 +205,6 @@ export async function endBegun(repository, target, signal) {
   return "";
 }
 
-/** Where nothing lands. @param {Repository} repository @param {string} target @param {AbortSignal} [signal] */
+/** Where nothing lands. @param {Repository} repository @param {string} target @param {AbortSignal} [signal] aborted: nothing is waited for */
 export const settleBegun = (repository, target, signal) =>
   inTurnOn(repository, target, () => endBegun(repository, target, signal));

@@ -63,6 +63,7 @@ async function landWaiting(plans, planId) {
   if (!seen.leftToLand && !seen.landing)
     throw new PlanError("WRONG_STATE", "nothing of the plan waits to be landed");
   await plans.making.requireUnprotected(git, repository, target);
+  if (plan.unsettled) await plan.settleResult();
   for (let left = TRIES; ; --left) {
     const { result, follows } = await git.resultOf(repository, plan.landing());
     await plans.ask({ input: "land", planId, ...(result && { result }), follows });
@@ -116,14 +117,15 @@ export const waitingOf = (plans, planId) =>
 /**
  * After a crash, or an end that came too late: no leaf is in the result that has not succeeded, and what is on the
  * target has. To be called while no node of the plan lands.
- * @param {Plans} plans @param {string} planId
+ * @param {Plans} plans @param {string} planId @param {AbortSignal} [signal] of the wait for the git of a former host
  */
-export async function settleResult(plans, planId) {
+export async function settleResult(plans, planId, signal) {
   const plan = await plans.openPlan(planId);
   const { git, repository, facts, head } = plan;
   const target = head.targetBranch;
   if (!target) return;
-  await git.settleBegun(repository, target);
+  const left = await git.settleBegun(repository, target, signal);
+  if (left) plans.note(`plan ${planId}: ${left}`);
   const { nodes } = plans.view({ view: "graph", planId });
   /** @type {string[]} */
   const good = [];

@@ -105,7 +105,7 @@ async function testedOf(run, { tree, tip }) {
 
 /** One that has waited to land: what waits with it comes after it, and its worktree is gone. @param {NodeRun} run */
 async function beginAgain(run) {
-  await run.plan.settleResult();
+  await run.plan.settleResult(run.signal);
   if (!(await run.hasPrepared())) await prepared(run, { base: run.base(), at: run.commit() });
   await run.step({ prepared: run.attempt });
 }
@@ -232,7 +232,8 @@ export async function mergeRi(run) {
       throw new Again("stale", "nothing says that this was tested"); // a plan that was imported
     }
     await requireUnprotected(run.services, git, repository.root, landing.target);
-    if (node.landsAgain) await plan.settleResult();
+    if (node.landsAgain || plan.unsettled) await plan.settleResult(signal);
+    plan.unsettled = false;
     return await landNow(run, {
       ...landing,
       ...{ leaf, message, signal },

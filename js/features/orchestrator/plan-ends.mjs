@@ -95,9 +95,11 @@ export class Ends {
 
   /** A plan has ended: what follows from that, also where a former host has done a part of it. @param {string} planId */
   async settle(planId) {
-    await settleResult(this.#plans, planId).catch((error) => {
-      this.#note(`plan ${planId}: ${messageOf(error)}`);
+    const { signal } = this.#plans.ending;
+    await settleResult(this.#plans, planId, signal).catch((error) => {
+      if (!signal.aborted) this.#note(`plan ${planId}: ${messageOf(error)}`);
     });
+    if (signal.aborted) return;
     const seen = this.#seen(planId);
     if (seen.endedAt === undefined) return; // a retry has come meanwhile
     await this.describe(planId);

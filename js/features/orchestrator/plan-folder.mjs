@@ -21,11 +21,13 @@ export class OpenPlan {
    * @param {() => Promise<import("../../workers/workers.mjs").Workers>} parts.workers
    * @param {() => boolean} parts.checks whether any of its leaves is checked before it lands
    * @param {() => string[]} parts.waiting commits of leaves that wait to land
-   * @param {() => Promise<void>} parts.settleResult its result holds what its state says
+   * @param {(signal?: AbortSignal) => Promise<void>} parts.settleResult its result holds what its state says
    */
   constructor(parts) {
     const { id, name, head, facts, git, repository, shell, findCli, workers } = parts;
     this.settleResult = parts.settleResult;
+    /** The host's start did not wait for what a former one had begun: that is settled before anything lands. */
+    this.unsettled = false;
     this.checks = parts.checks;
     this.waiting = parts.waiting;
     this.workers = workers;
@@ -116,6 +118,6 @@ export async function openPlan(plans, services, planId) {
     ...{ id: planId, name, head, facts, git, repository, shell, findCli, workers },
     checks: () => checksLeaves(plans, planId),
     waiting: () => waitingOf(plans, planId),
-    settleResult: () => settleResult(plans, planId),
+    settleResult: (signal) => settleResult(plans, planId, signal),
   });
 }

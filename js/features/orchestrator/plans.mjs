@@ -50,7 +50,8 @@ export class Plans {
   /** @type {NodeJS.Timeout | undefined} */
   #timer;
   #trouble = "";
-  #closed = false;
+  /** With the host. */
+  ending = new AbortController();
   /** Inputs that the engine has had. */
   changes = 0;
   /** The folder of all logs. */
@@ -64,6 +65,7 @@ export class Plans {
     this.making = new Making(context.services);
     this.spans = new Spans(context.services);
     const note = (/** @type {string} */ text) => context.diagnostics.add(text);
+    this.note = note;
     this.worktrees = new Worktrees(this, note);
     this.leftovers = new Leftovers(this, context);
     this.ends = new Ends(this, this.#known, context.services.holds, note);
@@ -121,7 +123,8 @@ export class Plans {
     try {
       await work();
     } catch (error) {
-      if (!this.#closed) this.#context.diagnostics.add(`plan ${planId}: ${messageOf(error)}`);
+      if (!this.ending.signal.aborted)
+        this.#context.diagnostics.add(`plan ${planId}: ${messageOf(error)}`);
     }
   }
 
@@ -153,7 +156,7 @@ export class Plans {
   #setTimer() {
     clearTimeout(this.#timer);
     const { wakeAt } = this.engine.state();
-    if (wakeAt === undefined || this.#closed) return;
+    if (wakeAt === undefined || this.ending.signal.aborted) return;
     const ms = Math.min(Math.max(wakeAt - Date.now(), 1), 2 ** 30);
     this.#timer = setTimeout(() => void this.tell({ input: "due" }), ms);
   }
@@ -171,7 +174,7 @@ export class Plans {
       } else if (effect.effect === "probe") await probe(this, effect);
       else await this.#notice(effect);
     } catch (error) {
-      if (this.#closed) return;
+      if (this.ending.signal.aborted) return;
       this.#context.diagnostics.add(`plan ${planId}: ${effect.effect}: ${messageOf(error)}`);
     }
   }
@@ -216,7 +219,7 @@ export class Plans {
         this.#running.delete(key);
         this.#services.plans.awake(key, false).catch(() => {});
       }
-      if (run?.signal.aborted && !this.#closed) {
+      if (run?.signal.aborted && !this.ending.signal.aborted) {
         await this.tell({ input: "stopped", planId, nodeId: node.id });
       }
     }
@@ -379,7 +382,7 @@ export class Plans {
   }
 
   async close() {
-    this.#closed = true;
+    this.ending.abort();
     clearTimeout(this.#timer);
     this.loaded.close();
     for (const run of this.#running.values()) run.stop();

@@ -51,7 +51,10 @@ export class Worktrees {
   /** Before anything of the plan runs: what a former host had on its way out, or in its pool. @param {string} planId */
   async goOn(planId) {
     const plan = await this.#plans.openPlan(planId);
-    await plan.settleResult().catch((error) => this.#noteOf(planId, error));
+    await plan.settleResult(AbortSignal.abort()).catch((error) => {
+      plan.unsettled = true;
+      this.#noteOf(planId, error);
+    });
     if (plan.head.cleanUpSuccessfulWork === false) return;
     const { nodes } = this.#plans.view({ view: "graph", planId });
     const done = nodes.flatMap((/** @type {any} */ { id, status }) => {

@@ -2,10 +2,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Ends } from "../../../js/features/orchestrator/plan-ends.mjs";
 import { Again, PhaseFailed } from "../../../js/features/orchestrator/phase-ends.mjs";
 import { settleResult } from "../../../js/features/orchestrator/landing.mjs";
 import { NodeRun } from "../../../js/features/orchestrator/node-run.mjs";
 import { mergeRi } from "../../../js/features/orchestrator/phases.mjs";
+import { Worktrees } from "../../../js/features/orchestrator/worktrees.mjs";
 import * as git from "../../../js/git/index.mjs";
 import { createTarget } from "../../../js/git/landing.mjs";
 import { commitOn, git as run, makeRepository } from "../git/rig.mjs";
@@ -138,4 +140,38 @@ test("behind a leaf that waits and was checked, it waits, too, once the target h
     /To run the checks on both, and land it: copilot-tap plan land p$/,
   );
   assert.deepEqual(made.files(), ["a.txt", "b.txt", "other"]);
+});
+
+test("a host's start does not wait for a landing of a former host: a node waits before it lands", async (t) => {
+  const { leaf } = await makeLeaf(t, { postchecks: false });
+  /** @type {(AbortSignal | undefined)[]} */
+  const signals = [];
+  const settle = async (/** @type {AbortSignal | undefined} */ signal) => {
+    signals.push(signal);
+    if (signal?.aborted) throw new Error("it still goes on");
+  };
+  Object.assign(leaf.plan, { settleResult: settle, head: { cleanUpSuccessfulWork: false } });
+  /** @type {string[]} */
+  const notes = [];
+  const plans = /** @type {any} */ ({ openPlan: async () => leaf.plan });
+  await new Worktrees(plans, (text) => notes.push(text)).goOn("p");
+  assert.deepEqual([signals[0]?.aborted, notes], [true, ["plan p: it still goes on"]]);
+  leaf.signal = new AbortController().signal;
+  assert.match(String((await mergeRi(leaf)).landed), /^[0-9a-f]{40}$/);
+  assert.deepEqual(signals.slice(1), [leaf.signal]);
+});
+
+test("what follows from a plan's end waits until the host ends, and is left to the next one then", async () => {
+  /** @type {string[]} */
+  const notes = [];
+  const ending = new AbortController();
+  const settleBegun = async (/** @type {any[]} */ ...[, , signal]) => {
+    assert.equal(signal.aborted, false);
+    ending.abort();
+    throw new Error("it still goes on");
+  };
+  const plan = { git: { settleBegun }, head: { targetBranch: TARGET } };
+  const plans = /** @type {any} */ ({ ending, openPlan: async () => plan });
+  await new Ends(plans, new Map(), {}, (text) => notes.push(text)).settle("p");
+  assert.deepEqual(notes, []);
 });

@@ -6,6 +6,8 @@ import { once } from "node:events";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
+import { startOf } from "../../../js/base/process-identity.mjs";
+import { settleBegun } from "../../../js/git/begun-landing.mjs";
 import { integrate } from "../../../js/git/integration.mjs";
 import { land } from "../../../js/git/landing.mjs";
 import { takeBack } from "../../../js/git/taken-back.mjs";
@@ -345,4 +347,41 @@ test("what cannot be taken back is said, its record stays, and the next try goes
   git(root, "reset", "--hard", "--quiet");
   git(root, "clean", "-fdq");
   assert.equal((await made.land()).status, "landed");
+});
+
+test("a wait for the git of a former host ends with its signal, also before it begins", async (t) => {
+  const made = await makeCutOff(t);
+  const { root, repository, record, records } = made;
+  const former = spawn("sleep", ["60"]);
+  t.after(() => former.kill());
+  await once(former, "spawn");
+  const pid = Number(former.pid);
+  fs.appendFileSync(record, `${pid} ${startOf(pid)}\n`);
+  const settle = (/** @type {AbortSignal} */ signal) => settleBegun(repository, "feature", signal);
+  const refusal = { code: "CANCELLED", message: /former landing in ".+" still goes on/ };
+  await assert.rejects(settle(AbortSignal.abort()), refusal);
+  await assert.rejects(settle(AbortSignal.timeout(100)), refusal);
+  assert.deepEqual(records(), [path.basename(record)]);
+  former.kill();
+  await once(former, "exit");
+  assert.equal(await settle(AbortSignal.abort()), "");
+  assert.deepEqual([git(root, "status", "--porcelain"), records()], ["", []]);
+});
+
+test("what another process has written down since is not removed", async (t) => {
+  const made = await makeResult(t, { "new.txt": "x\n" });
+  const { root, repository, records } = { ...made, records: path.join(made.root, ".git", "tap") };
+  const { change } = repository;
+  let record = "";
+  repository.change = async function (args, options) {
+    const ended = await change.call(this, args, options);
+    const name = fs.readdirSync(records).find((one) => one.startsWith("landing-"));
+    if (args[0] !== "merge") return ended;
+    record = path.join(records, String(name));
+    fs.writeFileSync(record, "another's\n");
+    return ended;
+  };
+  assert.equal((await made.land()).status, "landed");
+  assert.equal(fs.readFileSync(record, "utf8"), "another's\n");
+  assert.equal(git(root, "status", "--porcelain"), "");
 });
