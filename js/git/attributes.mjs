@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import fs from "node:fs/promises";
 import path from "node:path";
+import { exists } from "./regular-file.mjs";
 
 const MOST_KNOWN = 200;
 
@@ -54,11 +55,7 @@ async function makeView(repository, commit) {
   const entries = await entriesOf(repository, commit);
   const key = createHash("sha256").update(entries).digest("hex").slice(0, 32);
   const folder = path.join(await repository.ownFolder(), `attributes-${key}`);
-  const isMade = await fs.access(folder).then(
-    () => true,
-    () => false,
-  );
-  if (!isMade) await writeFiles(repository, folder, entries);
+  if (!(await exists(folder))) await writeFiles(repository, folder, entries);
   return { cwd: folder, env: { GIT_DIR: repository.commonDir, GIT_WORK_TREE: folder } };
 }
 

@@ -15,17 +15,13 @@ import { placeOf } from "./index-file.mjs";
 import { inTurn } from "./in-turn.mjs";
 import { headFile } from "./ownership.mjs";
 import { branchRef, commitsOf } from "./refs.mjs";
-import { readRegular } from "./regular-file.mjs";
+import { CLOCK_MS, readRegular } from "./regular-file.mjs";
 import { takeBack } from "./taken-back.mjs";
 
 const CHECKOUT_MS = 1_800_000;
 const LOOK_MS = 50;
 const LONGEST_LOOK_MS = 1000;
-/** The clock of files may be behind. */
-const CLOCK_MS = 100;
 const MOST_BEGUN = 64 * 1024 * 1024;
-/** Later, it may work. */
-const PASSES = ["LOCKED", "RACE", "DISK_FULL", "NO_GIT"];
 const FLAGS = ["--ff-only", "--quiet", "--no-stat", "--no-verify-signatures", "--no-autostash"];
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
@@ -55,11 +51,12 @@ async function fileOf(repository, target) {
 export const inTurnOn = (repository, target, work) =>
   inTurn(`${repository.commonDir}\n${target}`, work);
 
-/** Another process may have written what it begins since. @param {string} file @param {string} text that begins as what is to be removed */
+/** @param {string} file @returns {Promise<string>} "": it is not there */
+const textOf = (file) => readRegular(file, MOST_BEGUN).catch(() => "");
+
+/** Another process may have written what it begins since. @param {string} file @param {string} text as which it began */
 async function remove(file, text) {
-  const [line] = text.split("\n", 1);
-  const now = await readRegular(file, MOST_BEGUN).catch(() => "");
-  if (now.split("\n", 1)[0] === line) fs.rmSync(file, { force: true });
+  if ((await textOf(file)).startsWith(text)) fs.rmSync(file, { force: true });
 }
 
 /** @param {string} file @param {number} pid 0: none is at work any more */
@@ -152,7 +149,7 @@ async function undo(repository, begun, isLocked = false) {
   const lock = path.join(gitDir, "index.lock");
   if (!isLocked) await freeIndex(place, lock, begun.at);
   if (fs.existsSync(lock)) {
-    const text = `A git is at work in "${place}": it holds "${lock}". Let it end, or remove that file if there is none. Then try again.`;
+    const text = `A git is at work in "${place}". Let it end, or remove "${lock}". Then try again.`;
     throw new GitError("LOCKED", text);
   }
   await takeBack(repository, begun);
@@ -187,7 +184,7 @@ async function untilEnded({ begun, git }, signal) {
  */
 export async function endBegun(repository, target, signal) {
   const file = await fileOf(repository, target);
-  const text = await readRegular(file, MOST_BEGUN).catch(() => "");
+  const text = await textOf(file);
   if (text === "") return "";
   const found = read(text);
   if (found) {
@@ -195,10 +192,11 @@ export async function endBegun(repository, target, signal) {
     try {
       await undo(repository, found.begun);
     } catch (error) {
-      if (isGitError(error, ...PASSES)) throw error;
+      // Later, it may work.
+      if (isGitError(error, "LOCKED", "RACE", "DISK_FULL", "NO_GIT")) throw error;
       const aside = `${file}-${Date.now()}`;
       fs.renameSync(file, aside);
-      return `Files in "${found.begun.path}" may be those of a landing that was cut off. They could not be taken back: ${messageOf(error)} What was to land is in "${aside}".`;
+      return `Files that a landing has left in "${found.begun.path}" cannot be taken back: ${messageOf(error)} What was to land is in "${aside}".`;
     }
   }
   await remove(file, text);

@@ -6,6 +6,7 @@ import path from "node:path";
 import { GitError } from "./git-error.mjs";
 import { checkInnerPath } from "./names.mjs";
 import { broughtTo, setBrought } from "./ownership.mjs";
+import { exists, isThere } from "./regular-file.mjs";
 
 /** @typedef {{path: string, why: "missing" | "exists" | "outside"}} Skipped */
 
@@ -70,14 +71,7 @@ export function checkBrought(what) {
  */
 export async function missingBrought(root, { copy: copied = [], link: linked = [] }) {
   const missing = async (/** @type {string[]} */ names) => {
-    const there = await Promise.all(
-      names.map((name) =>
-        fs.stat(path.join(root, name)).then(
-          () => true,
-          () => false,
-        ),
-      ),
-    );
+    const there = await Promise.all(names.map((name) => exists(path.join(root, name))));
     return names.filter((_, at) => !there[at]);
   };
   return { copy: await missing(copied), link: await missing(linked) };
@@ -101,10 +95,7 @@ export async function bring(root, worktree, { copy: copied = [], link: linked = 
   for (const { name, how } of wanted) {
     const from = await fs.realpath(path.join(root, name)).catch(() => undefined);
     const to = path.join(worktree.path, name);
-    const inTheWay = await fs.lstat(to).then(
-      () => true,
-      () => false,
-    );
+    const inTheWay = await isThere(to);
     if (inTheWay && brought.includes(name)) continue;
     if (from === undefined) skipped.push({ path: name, why: "missing" });
     else if (!isInside(root, from)) skipped.push({ path: name, why: "outside" });

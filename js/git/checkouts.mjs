@@ -5,7 +5,7 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import { GitError } from "./git-error.mjs";
 import { branchRef } from "./refs.mjs";
-import { readRegular } from "./regular-file.mjs";
+import { exists, readRegular } from "./regular-file.mjs";
 
 const MOST_ENTRIES = 10_000;
 
@@ -29,13 +29,6 @@ const OPERATIONS = [
   ["REVERT_HEAD", "a revert", "git revert --abort"],
   ["BISECT_LOG", "a bisection", "git bisect reset"],
 ];
-
-/** @param {string} file */
-const exists = (file) =>
-  fs.access(file).then(
-    () => true,
-    () => false,
-  );
 
 /** @param {string} gitDir of a checkout @returns {Promise<{what: string, end: string} | undefined>} */
 export async function operationIn(gitDir) {
@@ -177,18 +170,15 @@ async function isInUse(gitDir, branch) {
 
 /** Where a branch is checked out. @param {Repository} repository @param {string} branch checked @returns {Promise<Holder[]>} */
 export async function checkoutsWith(repository, branch) {
-  /** @type {Holder[]} */
-  const found = [];
-  for (const one of await checkoutsOf(repository)) {
-    if (one.bare) continue;
+  const all = await checkoutsOf(repository);
+  const maybe = all.filter((one) => !one.bare && ["", branchRef(branch)].includes(one.branch));
+  const found = maybe.map(async ({ path: place, branch: own }) => {
     // Its folder may be away for a while, and its index would still be that of before.
-    const gitDir = await gitDirOf(one.path).catch(() => undefined);
-    const holds =
-      one.branch === branchRef(branch) ||
-      (one.branch === "" && gitDir !== undefined && (await isInUse(gitDir, branch)));
-    if (holds) found.push({ path: one.path, gitDir });
-  }
-  return found;
+    const gitDir = await gitDirOf(place).catch(() => undefined);
+    const holds = own !== "" || (gitDir !== undefined && (await isInUse(gitDir, branch)));
+    return holds ? [{ path: place, gitDir }] : [];
+  });
+  return (await Promise.all(found)).flat();
 }
 
 /**

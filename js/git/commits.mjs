@@ -2,10 +2,9 @@
 
 import fs from "node:fs/promises";
 import path from "node:path";
-import { inQuotes, visible } from "../base/visible.mjs";
 import { changesBetween, readRaw } from "./changes.mjs";
 import { allBut, gitDirOf, stayIn } from "./checkouts.mjs";
-import { GitError, isGitError, lastSaid } from "./git-error.mjs";
+import { GitError, isGitError, lastSaid, someOf } from "./git-error.mjs";
 import { indexOf, MARKED } from "./index-file.mjs";
 import { checkMessage, EVIDENCE, isCommit } from "./names.mjs";
 import { broughtTo, detach, headFile, inside } from "./ownership.mjs";
@@ -16,7 +15,6 @@ import { leaveOutSetup } from "./setup.mjs";
 /** For the user's hooks. */
 const COMMIT_MS = 600_000;
 const STAGE_MS = 600_000;
-const MOST_NAMED = 5;
 const TRAILER = "Plan-Node";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
@@ -78,9 +76,7 @@ async function checkMerged(repository, worktree) {
         .map((one) => one.split("\t")[1]),
     ),
   ];
-  const names = paths.slice(0, MOST_NAMED).map((one) => inQuotes(visible(one)));
-  const all = `${names.join(", ")}${paths.length > MOST_NAMED ? " and others" : ""}`;
-  const text = `The work has ended within a merge: ${all} has conflicts. Let it resolve them and git add the files, or abort the merge. Then retry the node from the start.`;
+  const text = `The work has ended within a merge: ${someOf(paths)} has conflicts. Let it resolve them and git add the files, or abort the merge. Then retry the node from the start.`;
   throw new GitError("UNMERGED", text, { paths });
 }
 

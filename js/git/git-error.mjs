@@ -1,9 +1,10 @@
 // Why an operation on a repository was not done: a code for programs, a sentence for people, and what git said.
 
-import { visible } from "../base/visible.mjs";
+import { inQuotes, visible } from "../base/visible.mjs";
 
 const MOST_SAID = 600;
 const MOST_LOCK_LINES = 2;
+const MOST_NAMED = 5;
 
 /**
  * Rows are tried in order. `advice`: what to do; `shown`: the part of what git said that matters.
@@ -78,6 +79,13 @@ export const lastSaid = (text) =>
       .join("; ")
       .slice(-MOST_SAID),
   );
+
+/** @param {string[]} files @returns {string} the first of them */
+export const someOf = (files) =>
+  files
+    .slice(0, MOST_NAMED)
+    .map((file) => inQuotes(visible(file)))
+    .join(", ") + (files.length > MOST_NAMED ? " and others" : "");
 
 /** Git's own advice is long, and names no file. @param {string} said */
 function lockLines(said) {

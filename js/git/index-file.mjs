@@ -5,6 +5,7 @@ import { lstatSync } from "node:fs";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { inside } from "./ownership.mjs";
+import { isThere } from "./regular-file.mjs";
 
 /** Before the name of the object: times, device, inode, mode, owner and size. */
 const STAT_BYTES = 40;
@@ -208,23 +209,18 @@ export async function sweep(place, hexDigits) {
 async function there(root, names) {
   /** @type {Map<string, Promise<boolean>>} */
   const folders = new Map([["", Promise.resolve(true)]]);
-  const isThere = (/** @type {string} */ name) =>
-    fs.lstat(placeOf(root, name)).then(
-      () => true,
-      () => false,
-    );
   /** @type {(name: string) => Promise<boolean>} */
   const hasFolderOf = (name) => {
     const folder = name.slice(0, Math.max(name.lastIndexOf("/"), 0));
     const known = folders.get(folder);
     if (known) return known;
-    const found = hasFolderOf(folder).then((isIn) => isIn && isThere(folder));
+    const found = hasFolderOf(folder).then((isIn) => isIn && isThere(placeOf(root, folder)));
     folders.set(folder, found);
     return found;
   };
   const found = [];
   for (const name of names) {
-    if ((await hasFolderOf(name)) && (await isThere(name))) found.push(name);
+    if ((await hasFolderOf(name)) && (await isThere(placeOf(root, name)))) found.push(name);
   }
   return found;
 }

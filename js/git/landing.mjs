@@ -5,14 +5,13 @@ import { inQuotes, visible } from "../base/visible.mjs";
 import { endBegun, fastForward, inTurnOn } from "./begun-landing.mjs";
 import { checkoutsWith, stateOf } from "./checkouts.mjs";
 import { takenBy, takenText } from "./free-name.mjs";
-import { GitError, isGitError } from "./git-error.mjs";
+import { GitError, isGitError, someOf } from "./git-error.mjs";
 import { isAncestor } from "./merges.mjs";
 import { checkBranch, checkCommit } from "./names.mjs";
 import { headFile, nonceOf } from "./ownership.mjs";
 import { branchRef, commitsOf, moveRefs, resultRef } from "./refs.mjs";
 
 const CHANGED = /local changes/i;
-const MOST_NAMED = 5;
 const UNTRACKED = /untracked working tree files|would lose untracked files/i;
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
@@ -144,8 +143,7 @@ function refusalBy(target, path, error) {
   const isUntracked = UNTRACKED.test(said);
   if (!isUntracked && !CHANGED.test(said)) return undefined;
   const files = [...said.matchAll(/^\t(.+)$/gm)].map(([, file]) => file.trim());
-  const names = files.slice(0, MOST_NAMED).map((file) => inQuotes(visible(file)));
-  const all = `${names.join(", ")}${files.length > MOST_NAMED ? " and others" : ""}`;
+  const all = someOf(files);
   if (!isUntracked) return dirty(target, path, files, `which has changes in ${all}`);
   const why = `where the landing would overwrite ${all}, which git does not track`;
   return dirty(target, path, files, why, "Move that away");

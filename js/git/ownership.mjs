@@ -5,7 +5,7 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { checkoutsOf, gitDirOf } from "./checkouts.mjs";
-import { readRegular } from "./regular-file.mjs";
+import { exists, readRegular } from "./regular-file.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
 
@@ -50,10 +50,7 @@ export async function isSparseSince(admin) {
 export async function isOfAnother(admin, owner) {
   const [, recorded = ""] = (await wordsOf(path.join(admin, MARK))).split("\n");
   if (recorded === "" || recorded === owner) return false;
-  return fs.access(recorded).then(
-    () => true,
-    () => false,
-  );
+  return exists(recorded);
 }
 
 /** @param {string} admin @returns {Promise<string>} the worktree's folder as git knows it; "": unknown */
@@ -77,14 +74,14 @@ export const headFile = (admin) => wordsOf(path.join(admin, "HEAD"));
 
 /**
  * A branch that is checked out stays where it is, whatever is committed then.
- * @param {Repository} repository @param {{path: string, admin: string}} worktree
+ * @param {Repository} repository @param {{path: string, admin: string}} worktree @param {string} [to] a commit; else that of the branch
  */
-export async function detach(repository, worktree) {
+export async function detach(repository, worktree, to) {
   if (!(await headFile(worktree.admin)).startsWith("ref:")) return;
   const where = inside(worktree);
   const args = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
-  const { stdout } = await repository.ask(args, { ...where, codes: [0, 1] });
-  const commit = stdout.trim();
+  const look = () => repository.ask(args, { ...where, codes: [0, 1] });
+  const commit = to ?? (await look()).stdout.trim();
   if (commit === "") return; // a branch without a commit
   await repository.change(["update-ref", "--no-deref", "HEAD", commit], where);
 }

@@ -5,16 +5,14 @@ import { holdersOf } from "./holders.mjs";
 import { isGitError } from "./git-error.mjs";
 import { hasStrays } from "./index-file.mjs";
 import { detach } from "./ownership.mjs";
-import { heldBy, isThere, keepContents, refusal, removeWorktree } from "./removal.mjs";
+import { CLOCK_MS, isThere } from "./regular-file.mjs";
+import { heldBy, keepContents, refusal, removeWorktree } from "./removal.mjs";
 
 /** @typedef {import("./worktrees.mjs").Worktree} Worktree */
 /** @typedef {import("./worktrees.mjs").Wanted} Wanted */
 /** @typedef {import("./removal.mjs").Removal} Removal */
 
 /** @typedef {Removal & {pooled: boolean}} Release pooled: it is in the pool; neither: it stays, see code and message */
-
-/** The clock of files may be behind. */
-const CLOCK_MS = 100;
 
 export class Pool {
   /** When an attempt got its worktree, by git's folder of it: ms since 1970. @type {Map<string, number>} */

@@ -11,6 +11,7 @@ import { inTurn } from "./in-turn.mjs";
 import { keep } from "./kept.mjs";
 import { checkId, checkNonce, isCommit } from "./names.mjs";
 import { adminOf, adminsFolder, adminsOf, folderOf, headFile, nonceOf } from "./ownership.mjs";
+import { isThere } from "./regular-file.mjs";
 import { lookInto, takeSnapshot } from "./snapshot.mjs";
 
 /** The folder is put aside under such a name first. */
@@ -75,13 +76,6 @@ export function refusal(error, place) {
 /** @param {string} folder @param {Recorded} record */
 const asideOf = (folder, record) =>
   path.join(folder, `${ASIDE}${record.nonce}-${path.basename(record.path)}`);
-
-/** @param {string} place @returns {Promise<boolean>} */
-export const isThere = (place) =>
-  fs.lstat(place).then(
-    () => true,
-    () => false,
-  );
 
 /** A git that was killed may have moved a worktree and not written down where it is. @param {Worktrees} worktrees @param {string} place @param {string} nonce */
 async function finishMove({ repository }, place, nonce) {

@@ -2,14 +2,13 @@
 // beginning of it, gets what the old commit has. A file with anything else is the user's. Names are their bytes, as
 // Latin-1: they may be no UTF-8.
 
-import { createHash } from "node:crypto";
 import fs from "node:fs/promises";
-import path from "node:path";
+import { posix } from "node:path";
 import { changesBetween } from "./changes.mjs";
 import { stayIn } from "./checkouts.mjs";
 import { placeOf } from "./index-file.mjs";
+import { readRegular } from "./regular-file.mjs";
 
-const SUBMODULE = "160000";
 const LINK = "120000";
 /** A longer one that is not whole is not looked into, and stays. */
 const MOST_FILE = 256 * 1024 * 1024;
@@ -20,16 +19,13 @@ const TAKE_BACK_MS = 1_800_000;
 /** @typedef {import("./repository.mjs").Repository} Repository */
 /** @typedef {import("./changes.mjs").Change} Change */
 
-/** @param {string} root @param {string} name */
-const statOf = (root, name) => fs.lstat(placeOf(root, name)).catch(() => undefined);
-
-/** @param {string} root @param {string} name @returns {Promise<boolean>} whether a link or a file is in the place of one of its folders */
-async function isElsewhere(root, name) {
-  for (let at = path.posix.dirname(name); at !== "."; at = path.posix.dirname(at)) {
-    const stat = await statOf(root, at);
-    if (stat && !stat.isDirectory()) return true;
+/** @param {string} root @param {string} name @returns {Promise<import("node:fs").Stats | undefined | null>} null: a link or a file is in the place of one of its folders */
+async function find(root, name) {
+  for (let at = posix.dirname(name); at !== "."; at = posix.dirname(at)) {
+    const stat = await fs.lstat(placeOf(root, at)).catch(() => undefined);
+    if (stat && !stat.isDirectory()) return null;
   }
-  return false;
+  return fs.lstat(placeOf(root, name)).catch(() => undefined);
 }
 
 /** @param {string} root */
@@ -38,69 +34,50 @@ const within = (root) => ({
   encoding: /** @type {const} */ ("latin1"),
 });
 
-/** @param {string} name for git, as in C */
-const quoted = (name) =>
-  `"${name.replace(/[^ !#-[\]-~]/g, (one) => `\\${one.charCodeAt(0).toString(8).padStart(3, "0")}`)}"\n`;
-
-/** The objects that files would be. @param {Repository} repository @param {string} root @param {string[]} names */
-async function objectsOf(repository, root, names) {
-  if (names.length === 0) return [];
-  const limits = { ...within(root), input: names.map(quoted).join("") };
-  return (await repository.ask(["hash-object", "--stdin-paths"], limits)).stdout.split("\n");
-}
-
-/** @param {Repository} repository @param {string} root @param {Change & {size: number}} change */
-async function isBeginning(repository, root, { path: name, object, size }) {
-  if (size > MOST_FILE) return false;
+/** @param {Repository} repository @param {string} root @param {Change} change */
+async function isBeginning(repository, root, { path: name, mode, object }) {
+  const file = placeOf(root, name);
+  const isLink = mode === LINK;
+  const read = isLink ? fs.readlink(file, "latin1") : readRegular(file, MOST_FILE, "latin1");
+  const text = await read.catch(() => undefined);
+  if (text === undefined) return false;
   // Of its name, only attributes depend.
   const input = Buffer.from(`${object} ${name.replaceAll("\n", "?")}\n`, "latin1");
-  const limits = { ...within(root), input, mostBytes: size + MOST_LINE, cuts: true };
+  const limits = { ...within(root), input, mostBytes: text.length + MOST_LINE, cuts: true };
   const { stdout, cut } = await repository.ask(["cat-file", "--filters", "--batch"], limits);
+  if (!stdout.startsWith(`${object} blob `)) return false;
   const content = stdout.slice(stdout.indexOf("\n") + 1, cut ? undefined : -1);
-  return content.startsWith(await fs.readFile(placeOf(root, name), "latin1"));
+  return isLink ? content === text : content.startsWith(text);
 }
 
-/** @param {Repository} repository @param {string} root @param {Change} change of a link */
-async function isSameLink({ hexDigits }, root, { path: name, object }) {
-  const to = await fs.readlink(placeOf(root, name), "buffer");
-  const hash = createHash(hexDigits === 64 ? "sha256" : "sha1").update(`blob ${to.length}\0`);
-  return hash.update(to).digest("hex") === object;
-}
-
-/** @param {Repository} repository @param {string} root @param {Change[]} changes @returns {Promise<Set<string>>} names of what the landing has written */
+/** @param {Repository} repository @param {string} root @param {Change[]} changes @returns {Promise<Set<Change>>} those that the landing has written */
 async function writtenOf(repository, root, changes) {
-  /** @type {Set<string>} */
-  const written = new Set();
-  /** @type {(Change & {size: number})[]} */
-  const files = [];
+  /** @type {Change[]} */
+  const there = [];
   for (const change of changes) {
-    const { path: name, kind, mode } = change;
-    if (kind === "D" || mode === SUBMODULE || (await isElsewhere(root, name))) continue;
-    const stat = await statOf(root, name);
-    if (mode === LINK) {
-      if (stat?.isSymbolicLink() && (await isSameLink(repository, root, change))) written.add(name);
-    } else if (stat?.isFile()) {
-      if (stat.size === 0) written.add(name);
-      else files.push({ ...change, size: stat.size });
-    }
+    const stat = await find(root, change.path);
+    if (change.mode === LINK ? stat?.isSymbolicLink() : stat?.isFile()) there.push(change);
   }
-  const names = files.map((file) => file.path);
-  const objects = await objectsOf(repository, root, names);
-  for (const [at, file] of files.entries()) {
-    const isWhole = objects[at] === file.object;
-    if (isWhole || (await isBeginning(repository, root, file))) written.add(file.path);
+  // Git would take these names for others. The rest is looked into, one after the other.
+  const files = there.filter((one) => one.mode !== LINK && !/^"|\n/.test(one.path));
+  const input = Buffer.from(files.map((file) => `${file.path}\n`).join(""), "latin1");
+  const args = ["hash-object", "--stdin-paths"];
+  const { stdout } = await repository.ask(args, { ...within(root), input });
+  const objects = stdout.split("\n");
+  const written = new Set(files.filter(({ object }, at) => objects[at] === object));
+  for (const change of there) {
+    if (!written.has(change) && (await isBeginning(repository, root, change))) written.add(change);
   }
   return written;
 }
 
-/** Folders that are empty now. @param {string} root @param {string} name of a file that is gone */
-async function removeFolders(root, name) {
-  for (let at = path.posix.dirname(name); at !== "."; at = path.posix.dirname(at)) {
-    const isGone = await fs.rmdir(placeOf(root, at)).then(
-      () => true,
-      () => false,
-    );
-    if (!isGone) return;
+/** A file, and the folders that are empty then. @param {string} root @param {string} name */
+async function remove(root, name) {
+  await fs.rm(placeOf(root, name), { force: true });
+  try {
+    for (let at = name; (at = posix.dirname(at)) !== ".";) await fs.rmdir(placeOf(root, at));
+  } catch {
+    // One of them is not empty.
   }
 }
 
@@ -131,17 +108,15 @@ export async function takeBack(repository, { path: place, from, to, had }) {
     ({ path: name, kind }) => (kind === "A" ? !before.has(name) : changed.has(name)),
   );
   const written = await writtenOf(repository, root, changes);
-  for (const { path: name, kind } of changes) {
-    if (kind !== "A" || !written.has(name)) continue;
-    await fs.rm(placeOf(root, name), { force: true });
-    await removeFolders(root, name);
+  for (const change of changes) {
+    if (change.kind === "A" && written.has(change)) await remove(root, change.path);
   }
-  /** What was in the place of a new file has room again. */
+  // What was in the place of a new file has room again.
   let old = "";
-  for (const { path: name, kind } of changes) {
-    if (kind === "A") continue;
-    const isGone = !(await isElsewhere(root, name)) && !(await statOf(root, name));
-    if (isGone || written.has(name)) old += `${name}\0`;
+  for (const change of changes) {
+    const { path: name, kind } = change;
+    const isBack = written.has(change) || (await find(root, name)) === undefined;
+    if (kind !== "A" && isBack) old += `${name}\0`;
   }
   if (old === "") return;
   const limits = { ...within(root), input: Buffer.from(old, "latin1") };

@@ -8,10 +8,19 @@ import { GitError } from "./git-error.mjs";
 import { sweep } from "./index-file.mjs";
 import { inTurn } from "./in-turn.mjs";
 import { checkAttempt, checkCommit, checkId, checkInnerPath, checkNonce } from "./names.mjs";
-import { adminOf, adminsOf, broughtTo, folderOf, headFile, inside, isWhole } from "./ownership.mjs";
+import {
+  adminOf,
+  adminsOf,
+  broughtTo,
+  detach,
+  folderOf,
+  headFile,
+  inside,
+  isWhole,
+} from "./ownership.mjs";
 import { isSparseSince, lockReason, mainRoot, mark, nonceOf, setBrought } from "./ownership.mjs";
 import { keep } from "./kept.mjs";
-import { readRegular } from "./regular-file.mjs";
+import { exists, readRegular } from "./regular-file.mjs";
 import { forgetSetup } from "./setup.mjs";
 
 /** A checkout with filters may reach other machines. */
@@ -203,13 +212,15 @@ export class Worktrees {
 
   /** Its files as they are in the commit; what was changed in them is lost. @param {Worktree} worktree @param {AbortSignal} [signal] */
   async checkOut(worktree, signal) {
-    const { path: cwd, admin, commit } = worktree;
-    const where = inside(worktree);
-    const limits = { ...where, signal, lasting: true, network: true, timeoutMs: CHECKOUT_MS };
-    if ((await headFile(admin)).startsWith("ref:")) {
-      // The branch stays where it is.
-      await this.repository.change(["update-ref", "--no-deref", "HEAD", commit], where);
-    }
+    const { path: cwd, commit } = worktree;
+    const limits = {
+      ...inside(worktree),
+      signal,
+      lasting: true,
+      network: true,
+      timeoutMs: CHECKOUT_MS,
+    };
+    await detach(this.repository, worktree, commit);
     await this.repository.change(["reset", "--hard", "--quiet", commit], limits);
     if (!(await hasSubmodules(cwd))) return;
     const update = ["submodule", "--quiet", "update", "--recursive", "--force"];
@@ -255,8 +266,4 @@ export class Worktrees {
 }
 
 /** @param {string} folder */
-export const hasSubmodules = (folder) =>
-  fs.access(path.join(folder, ".gitmodules")).then(
-    () => true,
-    () => false,
-  );
+export const hasSubmodules = (folder) => exists(path.join(folder, ".gitmodules"));

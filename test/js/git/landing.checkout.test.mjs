@@ -222,7 +222,7 @@ test("while a git of the user's holds the index, nothing is taken back beneath i
   await once(living, "spawn");
   const before = git(root, "--no-optional-locks", "ls-files", "--modified", "--others");
   assert.match(before, /d\/early\.txt/);
-  const message = /A git is at work in ".*": it holds ".*index\.lock"/;
+  const message = /A git is at work in ".*"\. Let it end, or remove ".*index\.lock"/;
   await assert.rejects(made.land(), { code: "LOCKED", message });
   assert.equal(git(root, "--no-optional-locks", "ls-files", "--modified", "--others"), before);
   assert.equal(records().length, 1);
@@ -341,7 +341,7 @@ test("what cannot be taken back is said, its record stays, and the next try goes
   fs.writeFileSync(record, broken);
   const { status, message } = await made.land();
   assert.equal(status, "dirty");
-  const [, aside] = /could not be taken back: .* is in "(.+)"/.exec(String(message)) ?? [];
+  const [, aside] = /cannot be taken back: .* is in "(.+)"/.exec(String(message)) ?? [];
   assert.equal(fs.readFileSync(aside, "utf8"), broken);
   assert.deepEqual(records(), [path.basename(aside)]);
   git(root, "reset", "--hard", "--quiet");
