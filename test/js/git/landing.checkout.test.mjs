@@ -385,3 +385,20 @@ test("what another process has written down since is not removed", async (t) => 
   assert.equal(fs.readFileSync(record, "utf8"), "another's\n");
   assert.equal(git(root, "status", "--porcelain"), "");
 });
+
+test("what is whole is taken back by as many processes as there are of one file", async (t) => {
+  const names = [...Array(20).keys()].map((n) => `new/${n}.txt`);
+  const files = Object.fromEntries(names.map((name) => [name, `${name}\n`]));
+  const { root, repository, base, status } = await makeResult(t, files);
+  const to = git(root, "rev-parse", "refs/tap/p/result");
+  /** @type {string[]} */
+  const runs = [];
+  repository.git.onRun = ([name]) => runs.push(name);
+  const takenBack = async (/** @type {string[]} */ some) => {
+    write(root, Object.fromEntries(some.map((name) => [name, files[name]])));
+    await takeBack(repository, { path: root, from: base, to, had: [] });
+    assert.equal(status(), "");
+    return runs.splice(0);
+  };
+  assert.deepEqual(await takenBack(names.slice(1)), await takenBack(names.slice(0, 1)));
+});
