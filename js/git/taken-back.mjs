@@ -89,12 +89,6 @@ async function takeBackIndex(repository, root, from, to) {
   if (code === 0) await repository.change(["read-tree", "-m", from], where);
 }
 
-/** @param {Repository} repository @param {string} root */
-async function changedIn(repository, root) {
-  const args = ["diff-files", "--name-only", "-z", "--ignore-submodules=dirty"];
-  return new Set((await repository.ask(args, within(root))).stdout.split("\0"));
-}
-
 /**
  * @param {Repository} repository
  * @param {{path: string, from: string, to: string, had: string[]}} what had: files that stay
@@ -102,7 +96,8 @@ async function changedIn(repository, root) {
 export async function takeBack(repository, { path: place, from, to, had }) {
   const root = await fs.realpath(place);
   await takeBackIndex(repository, root, from, to);
-  const changed = await changedIn(repository, root);
+  const args = ["diff-files", "--name-only", "-z", "--ignore-submodules=dirty"];
+  const changed = new Set((await repository.ask(args, within(root))).stdout.split("\0"));
   const before = new Set(had);
   const changes = (await changesBetween(repository, from, to, "latin1")).filter(
     ({ path: name, kind }) => (kind === "A" ? !before.has(name) : changed.has(name)),
