@@ -1,10 +1,11 @@
 // The paths that a command names, as absolute ones.
 
 import path from "node:path";
-import { reallyAt } from "./paths.mjs";
+import { TELLING } from "./git-command.mjs";
+import { isInside, reallyAt } from "./paths.mjs";
 import { hostOf } from "./shell-command.mjs";
 import { shellFolders } from "./shell-folders.mjs";
-import { toldWords } from "./told-words.mjs";
+import { definesWords, toldWords } from "./told-words.mjs";
 
 /** @typedef {import("./shell-command.mjs").Segment} Segment */
 /**
@@ -19,13 +20,20 @@ import { toldWords } from "./told-words.mjs";
 const SYSTEM =
   /^\/(usr|bin|sbin|lib|lib32|lib64|libx32|opt|nix|System|Library|Applications|snap)(\/|$)|^\/dev\/(null|zero|u?random|std(in|out|err)|tty|fd\/\d+)$/;
 
-/** A program is told by them to be in another folder. */
-const ELSEWHERE =
-  /^-[A-Za-z]*[CD]$|^-[A-Za-z]*C[.~/]|^-C|^--?(dir|chdir|cwd|prefix|root|work|project|manifest|execdir|okdir|basedir)/;
-/** They find their folder by themselves, or put words away for another command. */
-const ROAMERS = new Set(
-  "npm pnpm yarn bun cargo just rake mvn mvnw gradle gradlew patch printf read".split(" "),
+/** Their paths are relative to the shell's folder. All others may go elsewhere by an option, or find their folder. */
+const PLAIN = new RegExp(
+  `^((cat|ls|head|tail|wc|sort|uniq|cut|diff|cmp|comm|stat|file|du|touch|mkdir|rmdir|cp|mv|rm|ln|chmod|realpath|readlink|` +
+    `basename|dirname|test|\\[|\\[\\[|tee|tr|od|[ef]?grep|rg|sed|awk|jq|find|tree|echo|node|python3?|pip3?|tsc|eslint|` +
+    `prettier|cmake|gcc|g\\+\\+|cc|c\\+\\+|clang(\\+\\+)?|unzip|g?un?zip|(sha\\d+|md5)sum) |(ba|z|da)?sh [^-+]|` +
+    `npx (tsc|eslint|prettier) |git (add|commit|diff|log|show|status|rm|mv|restore|checkout|reset) )`,
 );
+/** Options of these that move them, or run another program. */
+const MOVED =
+  /^-(C|E$|exec|ok|w(ork|rapper))|^--(di|ch|cwd|root|w(ork|d)|pa|run|build|exec)|^-[nErsz]*i.*\//;
+/** As the first word: the folder of a program, relative to the shell's. */
+const GOAL = /^(-C|--(prefix|directory|cwd|dir))(=|$|(?=[.~/]))/;
+const MOVE = /^(mv|p?rename|mount)$/;
+const UP = /\.\.(\/|$)/;
 /** With a blank in it, most texts are none. */
 const PATH_WITH_BLANK = /^(\/|~|\.\.?\/|\$\{?(HOME|PWD)\b)|^(?!.*\s\.\.?\/).*\/\.\.(\/|$)/s;
 
@@ -49,16 +57,22 @@ const partsOf = (text) =>
     (part) => !/\s/.test(part) || PATH_WITH_BLANK.test(part),
   );
 
-/** @param {Segment} segment @param {boolean} isShown @returns {Word[]} */
-function wordsOf(segment, isShown) {
+/** @param {Segment} segment */
+const isPlain = ({ program, before, words }) =>
+  PLAIN.test(`${program} ${words[0] ?? ""} `) &&
+  !before.some((word) => word.startsWith("-")) &&
+  !words.some((word) => MOVED.test(word));
+
+/** @param {Segment} segment @param {Set<number>} told which of its words are text @returns {Word[]} */
+function wordsOf(segment, told) {
   const { program, name, before, words, files } = segment;
-  const told = toldWords(segment, isShown);
   const { isLink, target } = linkOf(segment);
-  const options = [...before, ...words].filter((word) => ELSEWHERE.test(word));
-  const isMoved = options.length > 0 || ROAMERS.has(program) || isLink;
+  const isMoved = isLink || !isPlain(segment);
+  const [goal, , , end] = (before.length === 0 && GOAL.exec(words[0])) || [];
+  const goals = goal === undefined ? 0 : goal === words[0] && end === "" ? 2 : 1;
   const given = words.map((text, at) => {
-    const isGoal = options.length === 1 && [text, words[at - 1]].includes(options[0]);
-    return { text, isHeld: (isMoved && !isGoal) || /^\w+=/.test(text), isTold: told.has(at) };
+    const isHeld = (isMoved && at >= goals) || /^\w+=/.test(text);
+    return { text, isHeld, isTold: told.has(at) };
   });
   const goesHome = program === "cd" && words.every((word) => /^-./.test(word));
   return [
@@ -110,6 +124,33 @@ function* linkedFrom(segment, folder, place) {
   }
 }
 
+/** Whether a folder may lie somewhere else behind it. @param {Segment} segment @param {string[]} from @param {string[]} all folders @param {Place} place */
+function moves({ program, words }, from, all, { cwd, resolve }) {
+  const isOwn = MOVE.test(program) || (program === "git" && words[0] === "mv");
+  if (!isOwn) {
+    const isNamed = words.some((word) => MOVE.test(path.posix.basename(word)));
+    return isNamed && program !== "git" && !TELLING.has(program);
+  }
+  return words.some((word) => {
+    if (/[$`]/.test(word)) return true;
+    if (/(^|\/)\.\.?\/*$/.test(word)) return false;
+    const files = from.flatMap((folder) => {
+      const really = reallyAt(folder, word, resolve);
+      return [path.resolve(folder, word), really, resolve(really)];
+    });
+    return files.some((file) => all.some((one) => one !== cwd && isAt(one, file)));
+  });
+}
+
+/** @param {string} folder @param {string} file may be a pattern */
+function isAt(folder, file) {
+  const [head] = /^[^*?[]*/.exec(file) ?? [""];
+  if (head === file) return isInside(folder, file);
+  const [tail] = /[^*?\]]*$/.exec(file) ?? [""];
+  const [name] = folder.slice(head.length).split("/");
+  return folder.startsWith(head) && (tail.includes("/") || name.endsWith(tail));
+}
+
 /**
  * Not programs and what belongs to the system. One after the other: who asks may have enough of them.
  * @param {string} text of the command @param {Segment[]} segments of it @param {Place} place
@@ -118,16 +159,18 @@ function* linkedFrom(segment, folder, place) {
 export function* pathsOf(text, segments, place) {
   const places = shellFolders(text, segments, place.cwd, place.resolve);
   const lastPipe = segments.findLastIndex(({ lead }) => /(^|[^|])\|([^|]|$)/.test(lead));
-  let hasLink = false;
+  const all = [...new Set(places.flatMap(({ folders }) => folders))];
+  const isOwn = segments.some(definesWords);
+  const links = segments.filter((segment) => linkOf(segment).isLink);
+  const hasMove = segments.some((one, at) => moves(one, places[at].folders, all, place));
   for (const [at, segment] of segments.entries()) {
     const { folders, isSure } = places[at];
-    const words = wordsOf(segment, isSure && at >= lastPipe && !text.includes(">("));
-    // Nobody knows yet where .. leads behind a link that is made before.
-    const isUp = words.some(({ text: word }) => /(^|\/)\.\.(\/|$)/.test(word));
-    if (hasLink && segment.name !== "cd" && (isUp || linkOf(segment).target.includes(".."))) {
-      yield path.dirname(place.cwd);
-    }
-    hasLink ||= linkOf(segment).isLink;
+    const isShown = isSure && at >= lastPipe && !text.includes(">(");
+    const words = wordsOf(segment, isOwn ? new Set() : toldWords(segment, isShown));
+    // Nobody knows where .. leads behind a link that is made, or from a folder that is moved.
+    const isUp = words.some(({ text: word }) => UP.test(word)) || UP.test(linkOf(segment).target);
+    const hasLink = segment.name !== "cd" && links.some((one) => one !== segment || !isSure);
+    if (isUp && (hasMove || hasLink)) yield path.dirname(place.cwd);
     for (const folder of new Set([...folders, place.cwd])) {
       const isPossible = folders.includes(folder);
       for (const { text: word, isHeld } of words) {

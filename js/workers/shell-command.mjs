@@ -64,18 +64,22 @@ function expanded(word) {
   }
 }
 
+/** Patterns that stand for .. in some shells: .* .? .[.] */
+const UPWARDS = /(^|\/)\.(?=[^/]*[*?[])\**(([.?]|\[(?!\w+(-\w+)*\])\]?[^\]/]*\])\**)?(?=\/|$)/g;
+/** @param {string} word */
+const wordsIn = (word) => expanded(word).map((one) => plainOf(one.replace(UPWARDS, "$1..")));
+
 /** @param {Command} command @param {boolean} isInner @returns {Segment} */
 function segmentOf({ words: given, files, lead }, isInner) {
-  const rest = { files: files.flatMap(expanded).map(plainOf), lead, isInner };
-  const words = given.flatMap(expanded);
+  const rest = { files: files.flatMap(wordsIn), lead, isInner };
+  const words = given.flatMap(wordsIn);
   const first = words.findIndex(
     (word) => !BEFORE.has(word) && !/^\w+=/.test(word) && !word.startsWith("-"),
   );
-  const plain = words.map(plainOf);
-  if (first === -1) return { program: "", name: "", before: plain, words: [], ...rest };
-  const name = plain[first];
+  if (first === -1) return { program: "", name: "", before: words, words: [], ...rest };
+  const name = words[first];
   const program = path.posix.basename(name);
-  return { program, name, before: plain.slice(0, first), words: plain.slice(first + 1), ...rest };
+  return { program, name, before: words.slice(0, first), words: words.slice(first + 1), ...rest };
 }
 
 /** A command in a word of git's own. */

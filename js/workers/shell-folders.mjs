@@ -37,12 +37,12 @@ const isTest = ({ name, words }) => name === "[[" && words.at(-1) === "]]";
 /** @param {Segment} segment */
 const isExport = ({ name, words }) =>
   name === "export" && words.every((word) => /^\w+=/.test(word));
-/** `set` of what moves no shell. @param {Segment} segment */
-const isSetting = ({ name, before, words }) =>
+/** `set` of what moves no shell. A redirection can keep it from being done. @param {Segment} segment */
+const isSetting = ({ name, before, words, files }) =>
   name === "set" &&
-  before.length === 0 &&
-  words.length > 0 &&
-  words.every((word) => /^(-[euvx]*o?|pipefail|nounset)$/.test(word));
+  before.length + files.length === 0 &&
+  words.every((word) => /^[-\w]+$/.test(word)) &&
+  /^(-([euvx]+|[euvx]*o (pipefail|nounset|errexit))( |$))+$/.test(words.join(" "));
 
 /** Whether the shell is behind it where it was before. @param {Segment} segment */
 const staysPut = (segment) =>
@@ -148,7 +148,7 @@ class Walk {
   #set({ words }, isElsewhere) {
     const { isChain, isJoined } = this.#shell;
     if (isElsewhere || !isChain || isJoined || this.#outer.length > 0) return;
-    this.#shell.stops ||= words.some((word) => /^-\w*e/.test(word));
+    this.#shell.stops ||= words.some((word) => /^-\w*e|^errexit/.test(word));
   }
 
   /** @param {string} folder @param {boolean} isPiped some shells move, others do not */

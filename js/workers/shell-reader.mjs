@@ -25,13 +25,13 @@ const unescaped = (text) =>
     },
   );
 
-const SIGNS = "{,}";
+const SIGNS = "{,}*?[";
 /** What a shell does not expand stands for itself: as characters that nobody writes. @param {string} text */
 const literal = (text) =>
-  text.replace(/[{,}]/g, (one) => String.fromCharCode(0xe000 + SIGNS.indexOf(one)));
+  text.replace(/[{,}*?[]/g, (one) => String.fromCharCode(0xe000 + SIGNS.indexOf(one)));
 /** @param {string} text */
 export const plainOf = (text) =>
-  text.replace(/[\uE000-\uE002]/g, (one) => SIGNS[one.charCodeAt(0) - 0xe000]);
+  text.replace(/[\uE000-\uE005]/g, (one) => SIGNS[one.charCodeAt(0) - 0xe000]);
 
 /** What stands for the output of a command in a word. */
 const OUTPUT = "$()";

@@ -13,13 +13,28 @@ const LOGS = /^(log|show|diff|rev-list|whatchanged|reflog)$/;
 const NOTED = /^(commit|tag|merge)$/;
 
 /** The pattern stands somewhere else. */
-const OTHER_PATTERN = /^-[A-Za-z]*[ef]|^--[rf]/;
+const OTHER_PATTERN = /^-\w*[ef]|^--[rf]/;
+/** rg prints what stands behind it. */
+const REPLACES = /^-\w*r/;
+/** They give a program another meaning. */
+const DEFINES = /^(alias|function|hash|enable|eval|source|\.|(set|new)-alias|sal|nal)$/i;
 
-/** @param {string[]} words of grep @returns {number[]} */
-function patternIn(words) {
-  if (words.some((word) => OTHER_PATTERN.test(word))) return [];
+/** Whether a name may stand for another program behind it. @param {Segment} segment */
+export const definesWords = ({ name, before, words, lead }) =>
+  lead.includes("?") ||
+  DEFINES.test(name) ||
+  [...before, ...words].some((word) => /^(PATH|ENV|BASH_\w+(%%)?)=/.test(word));
+
+/** A shell lists the files that it stands for. */
+const PATTERN = /[*?[]/;
+
+/** @param {Segment} segment of grep @returns {number[]} */
+function patternIn({ name, words }) {
+  const isOther = (/** @type {string} */ word) =>
+    OTHER_PATTERN.test(word) || (name === "rg" && REPLACES.test(word));
+  if (words.some(isOther)) return [];
   const at = words.findIndex((word) => !FLAGS.test(word));
-  return at === -1 || words[at].startsWith("-") ? [] : [at];
+  return at === -1 || words[at].startsWith("-") || PATTERN.test(words[at]) ? [] : [at];
 }
 
 /** @param {Segment} segment @returns {number[]} */
@@ -41,9 +56,8 @@ function toldToGit(segment) {
  */
 export function toldWords(segment, isShown) {
   const { name, words } = segment;
-  if (GREPS.has(name)) return new Set(patternIn(words));
+  if (GREPS.has(name)) return new Set(patternIn(segment));
   const isEcho = name === "echo" || (name === "printf" && !words[0]?.startsWith("-"));
   if (!isEcho || !isShown) return new Set(toldToGit(segment));
-  // A shell lists the files that a pattern stands for.
-  return new Set(words.flatMap((word, at) => (/[*?[]/.test(word) ? [] : [at])));
+  return new Set(words.flatMap((word, at) => (PATTERN.test(word) ? [] : [at])));
 }
