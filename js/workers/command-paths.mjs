@@ -2,8 +2,9 @@
 
 import path from "node:path";
 import { TELLING } from "./git-command.mjs";
-import { isInside, reallyAt } from "./paths.mjs";
+import { reallyAt } from "./paths.mjs";
 import { hostOf } from "./shell-command.mjs";
+import { Unclear } from "./shell-reader.mjs";
 import { shellFolders } from "./shell-folders.mjs";
 import { definesWords, toldWords } from "./told-words.mjs";
 
@@ -13,8 +14,13 @@ import { definesWords, toldWords } from "./told-words.mjs";
  * @property {string} cwd
  * @property {string} home
  * @property {(folder: string) => boolean} exists whether a text that begins with / is a path at all
+ * @property {(word: string) => void} look before each of them: there may be too many
  * @property {(file: string) => string} resolve of an absolute path: links resolved
  */
+
+/** Each is looked up on disk, from each folder in which the shell may be. */
+export const MOST_PATHS = 1024;
+const MOST_UP = 4096;
 
 /** Where a shell reads its programs and their libraries from, and devices without a content. */
 const SYSTEM =
@@ -37,6 +43,8 @@ const UP = /\.\.(\/|$)/;
 /** With a blank in it, most texts are none. */
 const PATH_WITH_BLANK = /^(\/|~|\.\.?\/|\$\{?(HOME|PWD)\b)|^(?!.*\s\.\.?\/).*\/\.\.(\/|$)/s;
 
+const MAY_BE_PATH = /\/|\.\.|~|\$\{?(HOME|PWD)/;
+
 /** What may be a path. `isHeld`: to the first folder, too. @typedef {{text: string, isHeld: boolean}} Word */
 
 /** @param {Segment} segment @returns {{isLink: boolean, target: string, link: string}} */
@@ -53,8 +61,8 @@ function linkOf({ program, words }) {
 
 /** @param {string} text @returns {string[]} */
 const partsOf = (text) =>
-  (hostOf(text) ? [] : text.split(/[:,](?!\/\/$)/)).filter(
-    (part) => !/\s/.test(part) || PATH_WITH_BLANK.test(part),
+  (hostOf(text) ? [] : text.split(/[:,](?!\/\/$)/)).filter((part) =>
+    /\s/.test(part) ? PATH_WITH_BLANK.test(part) : MAY_BE_PATH.test(part),
   );
 
 /** @param {Segment} segment */
@@ -88,10 +96,11 @@ function wordsOf(segment, told) {
 }
 
 /** @param {string} word @param {string} folder @param {Place} place @returns {string[]} */
-function pathsIn(word, folder, { home, exists, resolve }) {
+function pathsIn(word, folder, { home, exists, resolve, look }) {
+  look(word);
   const value = word
     .replace(/^-[A-Za-z](?=[~/.])|^-[A-Za-z]+(?=\.\.(\/|$))/, "")
-    .replace(/^-*[\w-]+=(?=[~/.$])/, "")
+    .replace(/^[\w-]+=(?=[~/.$])/, "")
     .replace(/^(~|\$HOME|\$\{HOME\})(?=\/|$)/, home)
     .replace(/^(~\+|\$PWD|\$\{PWD\})(?=\/|$)/, folder)
     .replace(/^\$\{PWD##\*\/\}/, "name");
@@ -106,11 +115,13 @@ function pathsIn(word, folder, { home, exists, resolve }) {
 }
 
 /** @param {Segment} segment @param {string} folder @param {Place} place @returns {string[]} where its `cd` would go */
-function goalsOf({ program, words }, folder, { resolve }) {
+function goalsOf({ program, words }, folder, { resolve, look }) {
   if (program !== "cd") return [];
-  return words
-    .filter((word) => !/^[-+~$]/.test(word))
-    .flatMap((word) => [path.resolve(folder, word), reallyAt(folder, word, resolve)]);
+  return words.flatMap((word) => {
+    look(word);
+    if (/^[-+~$]/.test(word)) return [];
+    return [path.resolve(folder, word), reallyAt(folder, word, resolve)];
+  });
 }
 
 /** A link says where it leads from its own folder. @param {Segment} segment @param {string} folder @param {Place} place */
@@ -125,7 +136,7 @@ function* linkedFrom(segment, folder, place) {
 }
 
 /** Whether a folder may lie somewhere else behind it. @param {Segment} segment @param {string[]} from @param {string[]} all folders @param {Place} place */
-function moves({ program, words }, from, all, { cwd, resolve }) {
+function moves({ program, words }, from, all, { cwd, resolve, look }) {
   const isOwn = MOVE.test(program) || (program === "git" && words[0] === "mv");
   if (!isOwn) {
     const isNamed = words.some((word) => MOVE.test(path.posix.basename(word)));
@@ -135,6 +146,7 @@ function moves({ program, words }, from, all, { cwd, resolve }) {
     if (/[$`]/.test(word)) return true;
     if (/(^|\/)\.\.?\/*$/.test(word)) return false;
     const files = from.flatMap((folder) => {
+      look(word);
       const really = reallyAt(folder, word, resolve);
       return [path.resolve(folder, word), really, resolve(really)];
     });
@@ -145,18 +157,24 @@ function moves({ program, words }, from, all, { cwd, resolve }) {
 /** @param {string} folder @param {string} file may be a pattern */
 function isAt(folder, file) {
   const [head] = /^[^*?[]*/.exec(file) ?? [""];
-  if (head === file) return isInside(folder, file);
+  if (head === file) return `${folder}${path.sep}`.startsWith(`${file}${path.sep}`);
   const [tail] = /[^*?\]]*$/.exec(file) ?? [""];
-  const [name] = folder.slice(head.length).split("/");
-  return folder.startsWith(head) && (tail.includes("/") || name.endsWith(tail));
+  const [name] = folder.slice(head.length).split(path.sep);
+  return folder.startsWith(head) && (tail.includes(path.sep) || name.endsWith(tail));
 }
 
 /**
  * Not programs and what belongs to the system. One after the other: who asks may have enough of them.
- * @param {string} text of the command @param {Segment[]} segments of it @param {Place} place
+ * @param {string} text of the command @param {Segment[]} segments of it @param {Omit<Place, "look">} bounds
  * @returns {Generator<string, void, undefined>}
  */
-export function* pathsOf(text, segments, place) {
+export function* pathsOf(text, segments, bounds) {
+  let left = MOST_PATHS;
+  const look = (/** @type {string} */ word) => {
+    if (--left < 0) throw new Unclear("too many paths");
+    if (word.length > MOST_UP && UP.test(word)) throw new Unclear("a path that is too long");
+  };
+  const place = { ...bounds, look };
   const places = shellFolders(text, segments, place.cwd, place.resolve);
   const lastPipe = segments.findLastIndex(({ lead }) => /(^|[^|])\|([^|]|$)/.test(lead));
   const all = [...new Set(places.flatMap(({ folders }) => folders))];

@@ -2,6 +2,7 @@
 // A reading of its text, as that of shell-command.mjs.
 
 import path from "node:path";
+import { Unclear } from "./shell-reader.mjs";
 
 /** @typedef {import("./shell-command.mjs").Segment} Segment */
 
@@ -10,15 +11,19 @@ const GIT_WITH_VALUE = new Set(["-C", "-c", "--git-dir", "--work-tree", "--names
   .add("--attr-source")
   .add("--super-prefix");
 
+const MOST_CALLS = 64;
+
 /** The subcommands of each git in a command, with what follows. @param {Segment} segment @returns {string[][]} */
 export function gitCommands({ program, before, words }) {
   const all = [...before, program, ...words];
+  let count = 0;
   return all.flatMap((word, at) => {
     const name = path.posix.basename(word);
     const own = /^git-([a-z-]+)$/.exec(name)?.[1];
     if (own && (word === program || word.includes("git-core/")))
       return [[own, ...all.slice(at + 1)]];
     if (name !== "git") return [];
+    if (++count > MOST_CALLS) throw new Unclear("too many words that are git");
     let next = at + 1;
     while (all[next]?.startsWith("-")) next += GIT_WITH_VALUE.has(all[next]) ? 2 : 1;
     return next < all.length ? [all.slice(next)] : [];

@@ -16,13 +16,8 @@ const SEPARATOR = path.sep === "/" ? /\// : /[\\/]/;
  * @param {string} folder absolute @param {string} file @param {(file: string) => string} resolve links
  */
 export function reallyAt(folder, file, resolve) {
-  const { root } = path.parse(file);
-  const parts = file.slice(root.length).split(SEPARATOR);
-  if (!parts.includes("..")) return path.resolve(folder, file);
-  return parts.reduce(
-    (at, part) => (part === ".." ? path.dirname(resolve(at)) : path.resolve(at, part)),
-    path.resolve(folder, root),
-  );
+  if (!file.split(SEPARATOR).includes("..")) return path.resolve(folder, file);
+  return resolve(path.isAbsolute(file) ? file : `${folder}${path.sep}${file}`);
 }
 
 const MOST_LINKS = 40;
@@ -32,24 +27,33 @@ const MOST_LINKS = 40;
  * @param {string} file absolute @returns {string}
  * @throws {Error} where links lead round
  */
-export function resolved(file, links = 0) {
-  try {
-    return fs.realpathSync(file);
-  } catch {
-    const parent = path.dirname(file);
-    if (parent === file) return file;
-    if (links > MOST_LINKS) throw new Error(`too many links: ${file}`);
-    const target = linkTarget(file);
-    if (target === undefined) return path.join(resolved(parent, links), path.basename(file));
-    return resolved(path.resolve(resolved(parent, links), target), links + 1);
+export function resolved(file) {
+  let { root: at } = path.parse(file);
+  const parts = file.slice(at.length).split(SEPARATOR).reverse();
+  for (let links = 0; parts.length > 0;) {
+    const next = path.resolve(at, String(parts.pop()));
+    const target = linkTarget(next);
+    if (target === "") {
+      const whole = path.join(next, ...parts.reverse());
+      return parts.includes("..") ? resolved(whole) : whole;
+    }
+    if (target !== undefined) {
+      if (++links > MOST_LINKS) throw new Error(`too many links: ${file}`);
+      const { root } = path.parse(target);
+      at = path.resolve(at, root);
+      parts.push(...target.slice(root.length).split(SEPARATOR).reverse());
+    } else at = next;
   }
+  return at;
 }
 
-/** @param {string} file @returns {string | undefined} where it leads, if it is a link */
+/** @param {string} file @returns {string | undefined} where it leads; undefined: it is no link; "": it is not there */
 function linkTarget(file) {
   try {
-    return fs.readlinkSync(file);
+    const stat = fs.lstatSync(file, { throwIfNoEntry: false });
+    if (!stat) return "";
+    return stat.isSymbolicLink() ? fs.readlinkSync(file) : undefined;
   } catch {
-    return undefined;
+    return "";
   }
 }

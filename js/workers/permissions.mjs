@@ -4,7 +4,7 @@
 import path from "node:path";
 import { inQuotes, shortened, visible } from "../base/visible.mjs";
 import { pushes, sharedChange } from "./git-command.mjs";
-import { pathsOf } from "./command-paths.mjs";
+import { MOST_PATHS, pathsOf } from "./command-paths.mjs";
 import { isInside, reallyAt } from "./paths.mjs";
 import { hostOf, networkUse, segmentsOf } from "./shell-command.mjs";
 import { Unclear } from "./shell-reader.mjs";
@@ -22,8 +22,6 @@ import { Unclear } from "./shell-reader.mjs";
  */
 
 const MOST_COMMAND = 64 * 1024;
-/** Each is looked up on disk, from each folder in which the shell may be. */
-const MOST_PATHS = 4096;
 
 /** @param {unknown} value */
 const named = (value) => inQuotes(visible(shortened(String(value), 300)));
@@ -53,8 +51,9 @@ function outside(file, { cwd, checkout, folders, resolve }) {
 /** @param {unknown} file @param {Bounds} bounds */
 function pathRefusal(file, bounds) {
   if (typeof file !== "string" || file === "") return "tap: the request names no path.";
+  const whole = path.resolve(bounds.cwd, file);
   const really = reallyAt(bounds.cwd, file, bounds.resolve);
-  return outside(path.resolve(bounds.cwd, file), bounds) || outside(really, bounds);
+  return outside(whole, bounds) || (really === whole ? "" : outside(really, bounds));
 }
 
 /** Also by a link, and in any case: some file systems do not tell them apart. @param {string} file @param {Bounds} bounds */
@@ -95,24 +94,9 @@ function gitRefusal(segments) {
   return `tap: this "git ${shared}" changes what the worktree shares with the user's checkout. ${instead}`;
 }
 
-/** @param {string} text */
-function readingOf(text) {
-  try {
-    return { segments: segmentsOf(text), unclear: "" };
-  } catch (error) {
-    if (error instanceof Unclear) return { segments: [], unclear: error.message };
-    throw error;
-  }
-}
-
-/** @param {any} request @param {Bounds} bounds */
-function shellRefusal({ fullCommandText, possiblePaths = [], possibleUrls = [] }, bounds) {
-  const text = String(fullCommandText ?? "");
-  if (text.length > MOST_COMMAND) return "tap: the command is too long. Put it into a file.";
-  const { segments, unclear } = readingOf(text);
-  if (unclear) {
-    return `tap: the command cannot be read for sure (${unclear}). Write it in a simpler way, or put it into a file.`;
-  }
+/** @param {string} text @param {any} request @param {Bounds} bounds */
+function shellRefusal(text, { possiblePaths = [], possibleUrls = [] }, bounds) {
+  const segments = segmentsOf(text);
   const git = gitRefusal(segments);
   if (git) return git;
   const { hosts, unnamed } = networkUse(segments);
@@ -123,26 +107,40 @@ function shellRefusal({ fullCommandText, possiblePaths = [], possibleUrls = [] }
     return `tap: ${named(unnamed[0])} reaches the network without naming an allowed host.`;
   }
   const theirs = possiblePaths.filter((/** @type {unknown} */ one) => /[\\/]/.test(String(one)));
-  const outer = theirs.map((/** @type {unknown} */ file) => pathRefusal(file, bounds));
-  return pathsRefusal(pathsOf(text, segments, bounds), bounds) || (outer.find(Boolean) ?? "");
-}
-
-/** @param {Iterable<string>} paths @param {Bounds} bounds */
-function pathsRefusal(paths, bounds) {
-  let count = 0;
-  for (const file of paths) {
-    if (++count > MOST_PATHS) return "tap: the command names too many paths. Put it into a file.";
-    const refusal = pathRefusal(file, bounds);
-    if (refusal) return refusal;
+  if (theirs.length > MOST_PATHS) throw new Unclear("too many paths");
+  for (const files of [pathsOf(text, segments, bounds), theirs]) {
+    for (const file of files) {
+      const refused = pathRefusal(file, bounds);
+      if (refused) return refused;
+    }
   }
   return "";
+}
+
+/** @param {any} request @param {Bounds} bounds */
+function commandRefusal(request, bounds) {
+  const text = String(request.fullCommandText ?? "");
+  if (text.length > MOST_COMMAND) return "tap: the command is too long. Put it into a file.";
+  /** @type {Map<string, string>} */
+  const known = new Map();
+  const resolve = (/** @type {string} */ file) => {
+    const real = known.get(file) ?? bounds.resolve(file);
+    known.set(file, real);
+    return real;
+  };
+  try {
+    return shellRefusal(text, request, { ...bounds, resolve });
+  } catch (error) {
+    if (!(error instanceof Unclear)) throw error;
+    return `tap: the command cannot be read for sure (${error.message}). Write it in a simpler way, or put it into a file.`;
+  }
 }
 
 /** @type {Record<string, (request: any, bounds: Bounds) => string>} */
 const KINDS = {
   read: ({ path: file }, bounds) => pathRefusal(file, bounds),
   write: writeRefusal,
-  shell: shellRefusal,
+  shell: commandRefusal,
   url: ({ url }, bounds) => hostRefusal(hostOf(String(url)) ?? String(url), bounds),
   "custom-tool": ({ toolName }, { tools }) =>
     tools.includes(toolName) ? "" : `tap: ${named(toolName)} was not lent to this job.`,

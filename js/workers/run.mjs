@@ -20,7 +20,7 @@ function isThere(folder) {
   const pattern = folder
     .slice(1)
     .replace(/[.+^$()|\\]/g, "\\$&")
-    .replace(/\{[^}]*\}?|\[[^\]]*\]?|\*/g, ".*")
+    .replace(/(\{[^}]*\}?|\[[^\]]*\]?|\*)+/g, ".*")
     .replaceAll("?", ".");
   return fs.readdirSync("/").some((name) => new RegExp(`^${pattern}$`).test(name));
 }

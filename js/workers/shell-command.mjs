@@ -3,7 +3,7 @@
 
 import path from "node:path";
 import { gitCommands, TELLING } from "./git-command.mjs";
-import { plainOf, Reader, Unclear } from "./shell-reader.mjs";
+import { mostOfAll, plainOf, Reader, Unclear } from "./shell-reader.mjs";
 
 /** @typedef {import("./shell-reader.mjs").Command} Command */
 
@@ -49,28 +49,29 @@ const GIT_NETWORK = new Set(["fetch", "pull", "clone", "ls-remote"]);
 const MOST_DEPTH = 4;
 
 const MOST_WORDS = 256;
-
 /** {a,b} is a b. @param {string} word @returns {string[]} */
 function expanded(word) {
-  let words = [word];
-  for (;;) {
-    const next = words.flatMap((one) => {
-      const [whole, before, inner, after] = /^(.*?)\{([^{}]*,[^{}]*)\}(.*)$/s.exec(one) ?? [];
-      return whole === undefined ? one : inner.split(",").map((part) => before + part + after);
-    });
-    if (next.length > MOST_WORDS) throw new Unclear("too many words in { }");
-    if (next.length === words.length) return words;
-    words = next;
-  }
+  const braces = word.match(/\{[^{}]*\}/g)?.find((one) => one.includes(","));
+  if (!braces) return [word];
+  const at = word.indexOf(braces);
+  const [before, after] = [word.slice(0, at), word.slice(at + braces.length)];
+  const parts = braces.slice(1, -1).split(",");
+  const words = parts.slice(0, MOST_WORDS + 1).flatMap((part) => expanded(before + part + after));
+  if (words.length > MOST_WORDS) throw new Unclear("too many words in { }");
+  return words;
 }
 
 /** Patterns that stand for .. in some shells: .* .? .[.] */
 const UPWARDS = /(^|\/)\.(?=[^/]*[*?[])\**(([.?]|\[(?!\w+(-\w+)*\])\]?[^\]/]*\])\**)?(?=\/|$)/g;
-/** @param {string} word */
-const wordsIn = (word) => expanded(word).map((one) => plainOf(one.replace(UPWARDS, "$1..")));
 
-/** @param {Command} command @param {boolean} isInner @returns {Segment} */
-function segmentOf({ words: given, files, lead }, isInner) {
+/** @param {Command} command @param {boolean} isInner @param {import("./shell-reader.mjs").Left} left @returns {Segment} */
+function segmentOf({ words: given, files, lead }, isInner, left) {
+  const wordsIn = (/** @type {string} */ word) =>
+    expanded(word).map((one) => {
+      left.text -= one.length + 16;
+      if (left.text < 0) throw new Unclear("too many words");
+      return plainOf(one.replace(UPWARDS, "$1.."));
+    });
   const rest = { files: files.flatMap(wordsIn), lead, isInner };
   const words = given.flatMap(wordsIn);
   const first = words.findIndex(
@@ -100,12 +101,12 @@ const IS_TEXT = /[\s;&|<`]|\$[({I]/;
  * @param {string} text @returns {Segment[]}
  * @throws {Unclear}
  */
-export function segmentsOf(text, depth = 0) {
+export function segmentsOf(text, depth = 0, left = mostOfAll()) {
   if (/[\uE000-\uE00F]/.test(text)) throw new Unclear("a character of no language");
-  const { commands, inner } = new Reader(text).read();
+  const { commands, inner } = new Reader(text, left).read();
   const segments = [
-    ...commands.map((one) => segmentOf(one, depth > 0)),
-    ...inner.map((one) => segmentOf(one, true)),
+    ...commands.map((one) => segmentOf(one, depth > 0, left)),
+    ...inner.map((one) => segmentOf(one, true, left)),
   ];
   if (depth >= MOST_DEPTH) return segments;
   const texts = segments
@@ -113,7 +114,7 @@ export function segmentsOf(text, depth = 0) {
     .flatMap(({ before, program, words, files }) => [...before, program, ...words, ...files])
     .filter((word) => IS_TEXT.test(word))
     .map((word) => word.replace(/^--?[\w-]+=/, ""));
-  return [...segments, ...texts.flatMap((one) => segmentsOf(one, depth + 1))];
+  return [...segments, ...texts.flatMap((one) => segmentsOf(one, depth + 1, left))];
 }
 
 const SCHEMES = /^(https?|ftps?|wss?|ssh|git|sftp):[/\\]+/i;
@@ -170,7 +171,7 @@ export function networkUse(segments) {
   for (const segment of segments) {
     const { program, words } = segment;
     if (TELLING.has(program)) continue;
-    const named = words.flatMap((word) => hostOf(word.replace(/^-*[\w-]+=/, "")) ?? []);
+    const named = words.flatMap((word) => hostOf(word.replace(/^[\w-]+=/, "")) ?? []);
     const bare = NETWORK.has(program) ? bareHosts(segment) : [];
     use.hosts.push(...named, ...bare);
     if (goesElsewhere(segment)) use.unnamed.push(program);

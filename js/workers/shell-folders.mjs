@@ -4,6 +4,7 @@
 // all folders possible that there have been, the first one among them.
 
 import path from "node:path";
+import { Unclear } from "./shell-reader.mjs";
 
 /** @typedef {import("./shell-command.mjs").Segment} Segment */
 
@@ -59,6 +60,7 @@ const isPlain = ({ program, name }) =>
 
 /** So many folders are told apart. Each `cd` that may have failed can double them. */
 const MOST_FOLDERS = 64;
+const MOST_MOVES = 4096;
 
 /** @param {string} lead @returns {string[]} its operators; a line break after &&, | or ( ends no command */
 const signsOf = (lead) =>
@@ -79,6 +81,7 @@ class Walk {
   #all;
   /** @type {Shell} */
   #shell;
+  #moves = 0;
   /** Those around it. @type {Shell[]} */
   #outer = [];
 
@@ -154,11 +157,9 @@ class Walk {
   /** @param {string} folder @param {boolean} isPiped some shells move, others do not */
   #move(folder, isPiped) {
     const shell = this.#shell;
-    if (this.#all.size >= MOST_FOLDERS) {
-      // It may be anywhere: from the root, which is asked about first, each relative path leads out.
-      this.#all = new Set([path.parse(path.resolve(folder)).root, ...this.#all]);
-      this.#lose();
-      return;
+    this.#moves += shell.now.size;
+    if (this.#all.size > MOST_FOLDERS || this.#moves > MOST_MOVES) {
+      throw new Unclear("too many folders");
     }
     // By its name, and by where it really is: shells differ in what .. is behind a link.
     const next = [...shell.now].flatMap((from) => {

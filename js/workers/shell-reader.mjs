@@ -10,6 +10,20 @@ import { MOST_SUM, sumAt } from "./shell-sum.mjs";
  * @typedef {{words: string[], files: string[], lead: string, isTest?: boolean}} Command with `literal` texts
  */
 
+/** @typedef {{at?: number, until?: string, lineAt?: number, mayBeSum?: boolean}} Part of a text */
+
+/**
+ * How much more a text may hold, that reading it takes no time. `text`: the characters of all words.
+ * @typedef {{commands: number, "here-documents": number, levels: number, text: number}} Left
+ */
+/** @returns {Left} */
+export const mostOfAll = () => ({
+  commands: 1024,
+  "here-documents": 64,
+  levels: 32,
+  text: 256 * 1024,
+});
+
 /** What a text holds that shells, or this reader, may read in more than one way. */
 export class Unclear extends Error {}
 
@@ -67,9 +81,12 @@ export class Reader {
   /** In what may be a sum, << may be a sign. */
   #mayBeSum;
 
-  /** @param {string} text @param {{at?: number, until?: string, lineAt?: number, mayBeSum?: boolean}} [part] */
-  constructor(text, { at = 0, until = "", lineAt = at, mayBeSum = false } = {}) {
+  #left;
+
+  /** @param {string} text @param {Left} left @param {Part} [part] */
+  constructor(text, left, { at = 0, until = "", lineAt = at, mayBeSum = false } = {}) {
     this.#text = text;
+    this.#left = left;
     this.#at = at;
     this.#until = until;
     this.#lineAt = lineAt;
@@ -223,9 +240,18 @@ export class Reader {
     return sum;
   }
 
-  /** @param {{commands: Command[], inner: Command[]}} read */
-  #keep({ commands, inner }) {
-    for (const one of [...commands, ...inner]) this.#inner.push(one);
+  /** @param {keyof Left} what */
+  #count(what) {
+    if (--this.#left[what] < 0) throw new Unclear(`too many ${what}`);
+  }
+
+  /** @param {Reader} reader */
+  #keep(reader) {
+    this.#count("levels");
+    const read = reader.read();
+    for (const one of [...read.commands, ...read.inner]) this.#inner.push(one);
+    this.#left.levels += 1;
+    return read;
   }
 
   /** From the character in front of ( on. @param {boolean} canSum @returns {string} */
@@ -238,11 +264,10 @@ export class Reader {
     }
     const mayBeSum = this.#mayBeSum || isDouble;
     const part = { at: this.#at + 2, until: ")", lineAt: this.#lineAt, mayBeSum };
-    const read = new Reader(this.#text, part).read();
+    const read = this.#keep(new Reader(this.#text, this.#left, part));
     if (this.#here.length > 0 && this.#text.slice(part.at, read.end).includes("\n")) {
       throw new Unclear("a line break in $( ) behind <<");
     }
-    this.#keep(read);
     this.#at = read.end;
     return OUTPUT;
   }
@@ -276,7 +301,7 @@ export class Reader {
     const raw = this.#text.slice(begin, this.#at);
     if (/(^|[\s;&|()])#/.test(raw)) throw new Unclear("a comment in ` `");
     const text = raw.replace(inDouble ? /\\(["$`\\])/g : /\\([$`\\])/g, "$1");
-    this.#keep(new Reader(text, { mayBeSum: this.#mayBeSum }).read());
+    this.#keep(new Reader(text, this.#left, { mayBeSum: this.#mayBeSum }));
     return OUTPUT;
   }
 
@@ -321,6 +346,7 @@ export class Reader {
       throw new Unclear("<< that may be no here-document");
     }
     this.#endWord();
+    this.#count("here-documents");
     this.#here.push(found.here);
     this.#at = found.next - 1;
   }
@@ -346,10 +372,10 @@ export class Reader {
         this.#endless.add(name);
         break; // no shell would read it as this
       }
-      const reader = new Reader(this.#text.slice(begin, end));
+      const reader = new Reader(this.#text.slice(begin, end), this.#left);
       const mayRead = isRead || (goesOn && READS_COMMANDS.test(this.#text.slice(end)));
       if (!mayRead && !here.plain) reader.#double("");
-      if (mayRead || !here.plain) this.#keep(reader.read());
+      if (mayRead || !here.plain) this.#keep(reader);
       const next = this.#text.indexOf("\n", end);
       this.#at = next === -1 ? this.#text.length : next;
     }
@@ -368,7 +394,7 @@ export class Reader {
     if (this.#isBare) {
       if (word === "[[" && last.words.length === 0 && !this.#hasCase) last.isTest = true;
       if (word === "]]") last.isTest = false;
-      if (word === "in" && last.words.includes("case") && this.#until) {
+      if (word === "in" && this.#hasCase && this.#until) {
         throw new Unclear("case in $( )");
       }
       this.#hasCase ||= word === "case";
@@ -383,6 +409,7 @@ export class Reader {
   #endCommand(lead) {
     this.#endWord();
     this.#isFile = false;
+    if (this.#last.words.length > 0) this.#count("commands");
     this.#commands.push({ words: [], files: [], lead });
   }
 }
