@@ -65,6 +65,13 @@ const partsOf = (text) =>
     /\s/.test(part) ? PATH_WITH_BLANK.test(part) : MAY_BE_PATH.test(part),
   );
 
+/** A variable may be empty, and have another value then. @param {string} text */
+const emptied = (text) =>
+  text
+    .replace(/^\$\{HOME\W[^}]*\}?/, "~")
+    .replace(/^\$(\w+|\{\w+\})(?=\/)/, ".")
+    .replace(/\$\{\w+:?[-=+?]|\}|\$(\w+|[@*]|\{\w+\})/g, "");
+
 /** @param {Segment} segment */
 const isPlain = ({ program, before, words }) =>
   PLAIN.test(`${program} ${words[0] ?? ""} `) &&
@@ -91,7 +98,9 @@ function wordsOf(segment, told) {
     ...files.map((text) => ({ text, isHeld: false })),
     ...(goesHome ? [{ text: "~", isHeld: true }] : []),
   ].flatMap(({ text, isHeld }) =>
-    partsOf(text).map((part) => ({ text: part, isHeld: isHeld && name !== "cd" })),
+    (text.includes("$") ? [text, emptied(text)] : [text])
+      .flatMap(partsOf)
+      .map((part) => ({ text: part, isHeld: isHeld && name !== "cd" })),
   );
 }
 
@@ -106,7 +115,8 @@ function pathsIn(word, folder, { home, exists, resolve, look }) {
     .replace(/^\$\{PWD##\*\/\}/, "name");
   if (hostOf(value)) return [];
   // the home of another user, the folder before, and what is made of the folder's name
-  if (/^(~([a-z_]|[-+\d]+(\/|$))|\$\{PWD\W)/i.test(value)) return [path.resolve("/", value)];
+  if (/^(~([a-z_]|[-+\d]+(\/|$))|\$\{PWD\W|\$\{?OLDPWD)/i.test(value))
+    return [path.resolve("/", value)];
   if (!/^\/|(^|\/)\.\.(\/|$)|\//.test(value)) return [];
   const file = path.resolve(folder, value);
   const top = /^\/[^/]+/.exec(file)?.[0] ?? file;

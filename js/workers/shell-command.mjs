@@ -83,12 +83,13 @@ function segmentOf({ words: given, files, lead }, isInner, left) {
   return { program, name, before: words.slice(0, first), words: words.slice(first + 1), ...rest };
 }
 
-/** A command in a word of git's own. */
-const GIT_RUNS = /^(--exec|-x|foreach|run|filter-branch|--\w+-filter)(=|$)/;
+/** A command in a word of git's own, or in its settings. */
+const GIT_RUNS = /^(--exec|-x|foreach|run|filter-branch|--\w+-filter)(=|$)|^(core|diff)\.\S+=\S+\s/;
+const RUNS = /^(env$|GIT_\w+=|\w*(PAGER|EDITOR)=)/;
 
 /** Whether words of a command are commands again. @param {Segment} segment */
 function runsWords({ program, before, words }) {
-  if (SHELLS.has(program) || before.includes("env")) return true;
+  if (SHELLS.has(program) || before.some((word) => RUNS.test(word))) return true;
   if (program === "git" && words.some((word) => GIT_RUNS.test(word))) return true;
   return words.some((word) => SHELLS.has(path.posix.basename(word)));
 }
@@ -109,11 +110,12 @@ export function segmentsOf(text, depth = 0, left = mostOfAll()) {
     ...inner.map((one) => segmentOf(one, true, left)),
   ];
   if (depth >= MOST_DEPTH) return segments;
+  const isRead = segments.some(({ program, lead }) => SHELLS.has(program) && lead.includes("|"));
   const texts = segments
-    .filter(runsWords)
+    .filter((one) => runsWords(one) || (isRead && /^(echo|printf)$/.test(one.program)))
     .flatMap(({ before, program, words, files }) => [...before, program, ...words, ...files])
     .filter((word) => IS_TEXT.test(word))
-    .map((word) => word.replace(/^--?[\w-]+=/, ""));
+    .map((word) => word.replace(/^[\w.-]+=/, ""));
   return [...segments, ...texts.flatMap((one) => segmentsOf(one, depth + 1, left))];
 }
 

@@ -34,6 +34,8 @@ const HIDDEN = [
   "cat <<X\nit's $(git push)\nX",
   "{git,{push,}}",
   "diff <(git push) x",
+  "echo 'git push' | sh",
+  "printf 'cat ../x\n' | bash",
 ];
 
 const UNCLEAR = [
