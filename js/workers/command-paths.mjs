@@ -6,7 +6,7 @@ import { reallyAt } from "./paths.mjs";
 import { hostOf } from "./shell-command.mjs";
 import { Unclear } from "./shell-reader.mjs";
 import { shellFolders } from "./shell-folders.mjs";
-import { definesWords, toldWords } from "./told-words.mjs";
+import { toldIn } from "./told-words.mjs";
 
 /** @typedef {import("./shell-command.mjs").Segment} Segment */
 /**
@@ -28,14 +28,13 @@ const SYSTEM =
 
 /** Their paths are relative to the shell's folder. All others may go elsewhere by an option, or find their folder. */
 const PLAIN = new RegExp(
-  `^((cat|ls|head|tail|wc|sort|uniq|cut|diff|cmp|comm|stat|file|du|touch|mkdir|rmdir|cp|mv|rm|ln|chmod|realpath|readlink|` +
-    `basename|dirname|test|\\[|\\[\\[|tee|tr|od|[ef]?grep|rg|sed|awk|jq|find|tree|echo|node|python3?|pip3?|tsc|eslint|` +
-    `prettier|cmake|gcc|g\\+\\+|cc|c\\+\\+|clang(\\+\\+)?|unzip|g?un?zip|(sha\\d+|md5)sum) |(ba|z|da)?sh [^-+]|` +
+  `^((cat|ls|head|tail|wc|sort|uniq|cut|diff|file|stat|touch|mkdir|rmdir|cp|mv|rm|ln|chmod|realpath|readlink|` +
+    `basename|dirname|test|\\[|\\[\\[|tee|[ef]?grep|rg|sed|awk|jq|find|echo|node|python3?|pip3?|tsc|eslint|` +
+    `prettier|g?cc|[gc]\\+\\+|clang|unzip|\\w+sum) |cmake (?!--|-E)|(ba|z|da)?sh [^-+]|` +
     `npx (tsc|eslint|prettier) |git (add|commit|diff|log|show|status|rm|mv|restore|checkout|reset) )`,
 );
 /** Options of these that move them, or run another program. */
-const MOVED =
-  /^-(C|E$|exec|ok|w(ork|rapper))|^--(di|ch|cwd|root|w(ork|d)|pa|run|build|exec)|^-[nErsz]*i.*\//;
+const MOVED = /^-(exec|ok|work|wrapper)|^--(pa|run|root|cwd)|^-[nErsz]*i.*\//;
 /** As the first word: the folder of a program, relative to the shell's. */
 const GOAL = /^(-C|--(prefix|directory|cwd|dir))(=|$|(?=[.~/]))/;
 const MOVE = /^(mv|p?rename|mount)$/;
@@ -80,7 +79,7 @@ const isPlain = ({ program, before, words }) =>
 
 /** @param {Segment} segment @param {Set<number>} told which of its words are text @returns {Word[]} */
 function wordsOf(segment, told) {
-  const { program, name, before, words, files } = segment;
+  const { program, name, before, words, files, lead } = segment;
   const { isLink, target } = linkOf(segment);
   const isMoved = isLink || !isPlain(segment);
   const [goal, , , end] = (before.length === 0 && GOAL.exec(words[0])) || [];
@@ -92,8 +91,11 @@ function wordsOf(segment, told) {
   const goesHome = program === "cd" && words.every((word) => /^-./.test(word));
   return [
     ...before.map((text) => ({ text, isHeld: true })),
-    // what stands behind an option may be its value, and no program
-    ...(before.at(-1)?.startsWith("-") ? [{ text: name, isHeld: true }] : []),
+    // what stands behind an option may be its value, and in ( ) it may be that of an array: no program
+    ...(before.at(-1)?.startsWith("-") || lead.endsWith("?") ? [{ text: name, isHeld: true }] : []),
+    ...(words.some((word) => /^-(exec|ok)dir$/.test(word))
+      ? words.map((word) => ({ text: /^\.\/*$/.test(word) ? "" : `${word}/..`, isHeld: true }))
+      : []),
     ...given.filter(({ text, isTold }) => !isTold && text !== target),
     ...files.map((text) => ({ text, isHeld: false })),
     ...(goesHome ? [{ text: "~", isHeld: true }] : []),
@@ -170,7 +172,8 @@ function isAt(folder, file) {
   if (head === file) return `${folder}${path.sep}`.startsWith(`${file}${path.sep}`);
   const [tail] = /[^*?\]]*$/.exec(file) ?? [""];
   const [name] = folder.slice(head.length).split(path.sep);
-  return folder.startsWith(head) && (tail.includes(path.sep) || name.endsWith(tail));
+  const isDeep = file.slice(head.length).includes(path.sep);
+  return folder.startsWith(head) && (isDeep || name.endsWith(tail));
 }
 
 /**
@@ -186,15 +189,13 @@ export function* pathsOf(text, segments, bounds) {
   };
   const place = { ...bounds, look };
   const places = shellFolders(text, segments, place.cwd, place.resolve);
-  const lastPipe = segments.findLastIndex(({ lead }) => /(^|[^|])\|([^|]|$)/.test(lead));
   const all = [...new Set(places.flatMap(({ folders }) => folders))];
-  const isOwn = segments.some(definesWords);
+  const tell = toldIn(text, segments);
   const links = segments.filter((segment) => linkOf(segment).isLink);
   const hasMove = segments.some((one, at) => moves(one, places[at].folders, all, place));
   for (const [at, segment] of segments.entries()) {
     const { folders, isSure } = places[at];
-    const isShown = isSure && at >= lastPipe && !text.includes(">(");
-    const words = wordsOf(segment, isOwn ? new Set() : toldWords(segment, isShown));
+    const words = wordsOf(segment, tell(at, isSure));
     // Nobody knows where .. leads behind a link that is made, or from a folder that is moved.
     const isUp = words.some(({ text: word }) => UP.test(word)) || UP.test(linkOf(segment).target);
     const hasLink = segment.name !== "cd" && links.some((one) => one !== segment || !isSure);

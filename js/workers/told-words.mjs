@@ -19,8 +19,11 @@ const REPLACES = /^-\w*r/;
 /** They give a program another meaning. */
 const DEFINES = /^(alias|function|hash|enable|eval|source|\.|(set|new)-alias|sal|nal)$/i;
 
+/** They may read words from a file. */
+const READS = /\b(xargs|read\w*|mapfile|tar|source|eval)\b/;
+
 /** Whether a name may stand for another program behind it. @param {Segment} segment */
-export const definesWords = ({ name, before, words, lead }) =>
+const definesWords = ({ name, before, words, lead }) =>
   lead.includes("?") ||
   DEFINES.test(name) ||
   [...before, ...words].some((word) => /^(PATH|ENV|BASH_\w+(%%)?)=/.test(word));
@@ -54,10 +57,24 @@ function toldToGit(segment) {
  * @param {boolean} isShown nothing in the command reads what it prints
  * @returns {Set<number>} which of its words are text
  */
-export function toldWords(segment, isShown) {
+function toldWords(segment, isShown) {
   const { name, words } = segment;
   if (GREPS.has(name)) return new Set(patternIn(segment));
   const isEcho = name === "echo" || (name === "printf" && !words[0]?.startsWith("-"));
   if (!isEcho || !isShown) return new Set(toldToGit(segment));
   return new Set(words.flatMap((word, at) => (PATTERN.test(word) ? [] : [at])));
+}
+
+/**
+ * @param {string} text of the command @param {Segment[]} segments of it
+ * @returns {(at: number, isSure: boolean) => Set<number>} which words of one are text. `isSure`: nothing unknown has run
+ */
+export function toldIn(text, segments) {
+  if (segments.some(definesWords) || /\$\{?_(?!\w)/.test(text)) return () => new Set();
+  const lastPipe = segments.findLastIndex(({ lead }) => /(^|[^|])\|([^|]|$)/.test(lead));
+  const isRead = segments.some(({ isInner }) => isInner) || READS.test(text);
+  return (at, isSure) => {
+    const isKept = isRead && segments[at].files.length > 0;
+    return toldWords(segments[at], isSure && at >= lastPipe && !isKept && !text.includes(">("));
+  };
 }
