@@ -121,15 +121,25 @@ export async function timeOf(repository, commits) {
 
 /**
  * @typedef {{status: "merged", commit: string}} Merged
- * @typedef {{status: "conflict", ours: string, theirs: string, conflicts: string[], notes: string[]}} Conflicting
+ * @typedef {{status: "conflict", ours: string[], theirs: string, conflicts: string[], notes: string[]}} Conflicting
  */
+
+/** Those with which a commit conflicts; all, where it does so only with what they are together. @param {Repository} repository @param {string[]} commits @param {string} theirs @param {{signal?: AbortSignal}} options */
+async function inConflict(repository, commits, theirs, options) {
+  if (commits.length === 1) return commits;
+  const pairs = commits.map((ours) => /** @type {[string, string]} */ ([ours, theirs]));
+  const probes = await probeAll(repository, pairs, options);
+  const found = commits.filter((_, at) => probes[at].conflicts);
+  return found.length > 0 ? found : commits;
+}
 
 /**
  * Several commits as one, with all of them as parents; a second time it is the same one. One that has all others in it
  * is the result itself.
  * @param {Repository} repository @param {string[]} commits the first is what the others are merged into
  * @param {string} message @param {{signal?: AbortSignal}} [options]
- * @returns {Promise<Merged | Conflicting>} theirs: the one that could not be merged into those before it
+ * @returns {Promise<Merged | Conflicting>} theirs: the one that could not be merged into those before it;
+ *   ours: those of them that it conflicts with
  */
 export async function mergeCommits(repository, commits, message, { signal } = {}) {
   if (commits.length === 0) throw new GitError("INVALID", "There is no commit to merge.");
@@ -142,7 +152,8 @@ export async function mergeCommits(repository, commits, message, { signal } = {}
     const found = await probe(repository, all, theirs, { signal });
     if (found.conflicts) {
       const { conflicts, notes } = /** @type {Conflict} */ (found);
-      return { status: "conflict", ours: index === 1 ? heads[0] : all, theirs, conflicts, notes };
+      const ours = await inConflict(repository, heads.slice(0, index), theirs, { signal });
+      return { status: "conflict", ours, theirs, conflicts, notes };
     }
     const isLast = index === heads.length - 1;
     all = await commitTree(repository, found.tree, isLast ? heads : [all, theirs], message, env);

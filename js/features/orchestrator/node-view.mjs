@@ -128,6 +128,13 @@ export async function nodeView(plans, planId, nodeId) {
   };
 }
 
+/** What a failed node needs. @param {{phase: string, code?: string}} failed */
+export function nextOf({ phase, code }) {
+  if (phase === "merge-fi" && code === "MERGE_CONFLICT")
+    return "Do what the error says: a retry finds the same conflict.";
+  return "retry_copilot_node goes on from this phase; from: start does all of it again.";
+}
+
 /** @param {any} phase of an attempt */
 const phaseOf = ({ detail, ...phase }) => ({
   ...picked(phase, ["phase", "status", "startedAt", "endedAt"]),

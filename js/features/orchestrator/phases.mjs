@@ -19,26 +19,26 @@ const NOTHING_TESTED = { tree: "", tip: "" };
 
 // ---- merge-fi --------------------------------------------------------------------------------------
 
+/** It can be done once the plan has ended, too: a retry finds the same commits. @param {string[]} commits */
+const mendText = (commits) =>
+  `Let a new node do this one's work, too, in this plan, or in a new one if this one has ended. Its work is first to merge what this one depends on, and to resolve the conflict: ${commits.map((one) => `git merge ${one.slice(0, 10)}`).join(", ")}.`;
+
 /** The commit with which the node begins. @param {NodeRun} run */
 async function beginning({ git, repository, effect, plan, signal }) {
   const { commits, node } = effect;
   const found = commits.filter((/** @type {{commit: string}} */ { commit }) => commit !== "");
   if (found.length === 0) return plan.facts.baseCommit;
+  const all = found.map((/** @type {{commit: string}} */ { commit }) => commit);
   const message = `Merge what ${inLine(node.id)} depends on`;
-  const merged = await git.mergeCommits(
-    repository,
-    found.map((/** @type {{commit: string}} */ { commit }) => commit),
-    message,
-    { signal },
-  );
+  const merged = await git.mergeCommits(repository, all, message, { signal });
   if (merged.status === "merged") return merged.commit;
-  const nodeOf = (/** @type {string} */ commit) =>
-    found.find((/** @type {{commit: string}} */ one) => one.commit === commit)?.node;
-  const nodes = [nodeOf(merged.ours), nodeOf(merged.theirs)].filter(Boolean);
+  const sides = [...merged.ours, merged.theirs];
+  const both = found.filter((/** @type {{commit: string}} */ { commit }) => sides.includes(commit));
+  const nodes = both.map((/** @type {{node: string}} */ one) => one.node);
   const files = merged.conflicts;
   throw new PhaseFailed(
     "MERGE_CONFLICT",
-    `The commits of ${nodes.join(" and ") || "its dependencies"} conflict in ${files.join(", ")}. Add a node that depends on one of them and does the other's change on top, or change one of the two and retry.`,
+    `The commits of ${nodes.join(" and ")} conflict in ${files.join(", ")}. ${mendText([...new Set(all)])}`,
     { files, nodes },
   );
 }

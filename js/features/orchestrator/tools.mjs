@@ -4,7 +4,7 @@ import { ToolError } from "../../../sdk/node/errors.mjs";
 import { visible, visibleLines } from "../../base/visible.mjs";
 import { fitted } from "./fitted.mjs";
 import { outcomeText } from "./news.mjs";
-import { attemptsOf, diffSoFar, nodeView, picked } from "./node-view.mjs";
+import { attemptsOf, diffSoFar, nextOf, nodeView, picked } from "./node-view.mjs";
 import { PlanError, problemText, unlessGone } from "./plan-error.mjs";
 import { unknownFields } from "./mistakes.mjs";
 import { JOB_KEYS, NODE_KEYS, PLAN_KEYS } from "./parameters.mjs";
@@ -124,7 +124,7 @@ async function failureContext(plans, planId, nodeId) {
     ...{ diff: visibleLines(diff?.text ?? ""), dependencies: node.dependencies },
     ...(overlaps.length > 0 && { overlaps }),
     worktreePath: facts.worktree?.path,
-    next: "retry_copilot_node goes on from this phase; from: start does all of it again.",
+    next: nextOf({ phase: failed.phase, code: error?.code }),
   };
 }
 

@@ -157,3 +157,28 @@ test("why a node failed has the same fields for each failure, and what changes t
   assert.deepEqual(conflict.overlaps, [{ node: other, files: ["same.txt"] }]);
   assert.deepEqual(conflict.nodes, [failed, other]);
 });
+
+test("a conflict of what a node depends on names both nodes, and its advice works once the plan has ended", async (t) => {
+  const { ask, create, ended, git } = await plansRig(t);
+  const nodes = [
+    { id: "other", work: "echo other > other.txt" },
+    { id: "left", work: "echo left > same.txt" },
+    { id: "right", work: "echo right > same.txt" },
+    { id: "all", dependencies: ["other", "left", "right"], work: "echo all > all.txt" },
+  ];
+  const planId = await create({ targetBranch: "out", nodes });
+  await ended(planId);
+  const why = await ask("get_copilot_node_failure_context", { planId, nodeId: "all" });
+  assert.deepEqual([why.files, why.nodes.toSorted()], [["same.txt"], ["left", "right"]]);
+  assert.match(why.error.message, /commits of left and right conflict in same\.txt\..* new one/);
+  assert.match(why.next, /Do what the error says/);
+  const merges = why.error.message.match(/git merge [0-9a-f]{10}/g);
+  assert.equal(merges.length, 3);
+  const mend = "echo both > same.txt; git add same.txt; git commit -qm both";
+  const work = `${merges.join("; ")}; ${mend}; echo all > all.txt`;
+  const again = await create({ targetBranch: "out", nodes: [{ id: "all", work }] });
+  assert.equal((await ended(again)).status, "succeeded");
+  const files = git("ls-tree", "--name-only", "out").split("\n");
+  assert.deepEqual(files, ["a.txt", "all.txt", "b.txt", "c.txt", "other.txt", "same.txt"]);
+  assert.equal(git("show", "out:same.txt"), "both");
+});

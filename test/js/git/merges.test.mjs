@@ -140,8 +140,18 @@ test("several commits become one with all of them as parents, and a line of comm
   const found = await mergeCommits(repository, [b, clash], "m");
   assert.deepEqual(
     [found.status, found.ours, found.theirs, found.conflicts],
-    ["conflict", b, clash, ["a.txt"]],
+    ["conflict", [b], clash, ["a.txt"]],
   );
+});
+
+test("of several commits that were merged, a conflict names those that it is with", async (t) => {
+  const { root, repository, first } = await makeRepository(t, { files: { "a.txt": text() } });
+  const other = commitOn(root, [first], { "b.txt": "b" });
+  const [one, two, both] = [{ 0: "x" }, { 4: "x" }, { 0: "y", 4: "y" }].map((lines) =>
+    commitOn(root, [first], { "a.txt": text(lines) }),
+  );
+  const found = await mergeCommits(repository, [other, one, two, both], "m");
+  assert.deepEqual([found.status, found.ours, found.theirs], ["conflict", [one, two], both]);
 });
 
 test("histories without a common ancestor are refused by name", async (t) => {
