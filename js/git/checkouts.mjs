@@ -69,6 +69,10 @@ export const allBut = (without) => [
     .flatMap((one) => [one, `${one}/**`].map((all) => `:(exclude,top,glob)${all}`)),
 ];
 
+/** `git add` takes what lies outside of a sparse checkout, too. @param {Repository} repository */
+export const addOf = async (repository) =>
+  (await repository.git.isAtLeast(2, 34)) ? ["add", "--sparse"] : ["add"];
+
 /** @param {string} flags "S", then C, M, U or dots */
 const changesOf = (flags) => flags.slice(1).replaceAll(".", "").toLowerCase() || "s";
 

@@ -3,7 +3,7 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { changesBetween, readRaw } from "./changes.mjs";
-import { allBut, gitDirOf, stayIn } from "./checkouts.mjs";
+import { addOf, allBut, gitDirOf, stayIn } from "./checkouts.mjs";
 import { GitError, isGitError, lastSaid, someOf } from "./git-error.mjs";
 import { indexOf, MARKED } from "./index-file.mjs";
 import { checkMessage, EVIDENCE, isCommit } from "./names.mjs";
@@ -85,7 +85,7 @@ async function stage(repository, worktree, head, signal) {
   const where = { ...inside(worktree), signal };
   const without = [EVIDENCE, ...(await broughtTo(worktree.admin))];
   const limits = { ...where, lasting: true, network: true, timeoutMs: STAGE_MS };
-  await repository.change(["add", "--all", ...allBut(without)], limits);
+  await repository.change([...(await addOf(repository)), "--all", ...allBut(without)], limits);
   await leaveOutSetup(repository, worktree, where);
   const look = ["diff-index", "--cached", "--raw", "-z", "--no-renames", head];
   const staged = readRaw((await repository.ask(look, where)).stdout);

@@ -51,7 +51,8 @@ const CAUSES = [
   {
     code: "UNRELATED",
     said: /refusing to merge unrelated histories/,
-    advice: "The two commits have no common ancestor.",
+    advice:
+      "The work of a node has left the history that it began with. Let it go on from the commit that it finds there: retry that node from the start, or make a new plan.",
   },
   {
     code: "NESTED_REPOSITORY",

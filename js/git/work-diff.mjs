@@ -4,7 +4,7 @@
 import crypto from "node:crypto";
 import fs from "node:fs/promises";
 import path from "node:path";
-import { allBut } from "./checkouts.mjs";
+import { addOf, allBut } from "./checkouts.mjs";
 import { MOST_DIFF } from "./changes.mjs";
 import { checkCommit, EVIDENCE } from "./names.mjs";
 import { broughtTo, inside } from "./ownership.mjs";
@@ -38,7 +38,8 @@ export async function diffOfWork(repository, worktree, { mostBytes = MOST_DIFF, 
   const where = { ...limits, cwd, env: { ...env, GIT_INDEX_FILE: index } };
   try {
     const without = [EVIDENCE, ...(await broughtTo(admin))];
-    await repository.change(["add", "--intent-to-add", ...allBut(without)], where);
+    const add = await addOf(repository);
+    await repository.change([...add, "--intent-to-add", ...allBut(without)], where);
     return await look(where);
   } finally {
     await Promise.all([index, `${index}.lock`].map((file) => fs.rm(file, { force: true })));

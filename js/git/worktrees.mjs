@@ -77,9 +77,8 @@ export const placeIn = (root, beside) =>
 /** A commit can bring a link, and where it leads is not the repository's. @param {string} place */
 async function requireOwnFolder(place) {
   const stat = await fs.lstat(place).catch(() => undefined);
-  if (!stat || stat.isDirectory()) return;
-  const what = stat.isSymbolicLink() ? "a link" : "no folder";
-  const text = `"${place}" is ${what}: worktrees go into a folder of the repository's own. Move it away, or set "worktrees" of the config's "plans" to "beside".`;
+  if (!stat?.isSymbolicLink()) return;
+  const text = `"${place}" is a link: worktrees go into a folder of the repository's own. Move it away, or set "worktrees" of the config's "plans" to "beside".`;
   throw new GitError("INVALID", text, { path: place });
 }
 
@@ -112,7 +111,11 @@ export class Worktrees {
     const root = await mainRoot(this.repository);
     const place = folder === undefined ? placeIn(root, beside) : path.resolve(root, folder);
     if (folder === undefined && !beside) await requireOwnFolder(place);
-    await fs.mkdir(place, { recursive: true });
+    await fs.mkdir(place, { recursive: true }).catch((error) => {
+      if (error.code !== "EEXIST" && error.code !== "ENOTDIR") throw error;
+      const text = `"${place}" is no folder, and worktrees belong there. Move it away, and retry.`;
+      throw new GitError("EXISTS", text, { path: place, cause: error });
+    });
     const real = await fs.realpath(place);
     const inner = path.relative(root, real).split(path.sep).join("/");
     if (inner === "")

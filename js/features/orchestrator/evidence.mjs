@@ -82,7 +82,7 @@ export async function evidenceOf({ git, worktree, node }) {
   } catch (error) {
     const { name, cause, message } = /** @type {any} */ (error);
     if (cause?.code === "ENOENT" || cause?.code === "ENOTDIR") return { problem: "" };
-    if (name === "GitError") return { problem: visible(message) };
+    if (name === "GitError") return { problem: visible(message).replace(/\.$/, "") };
     return { problem: `it is no regular file, or has more than ${MOST_BYTES / 1024} KB` };
   }
 }

@@ -130,8 +130,8 @@ export async function nodeView(plans, planId, nodeId) {
 
 /** What a failed node needs. @param {{phase: string, code?: string}} failed */
 export function nextOf({ phase, code }) {
-  if (phase === "merge-fi" && code === "MERGE_CONFLICT")
-    return "Do what the error says: a retry finds the same conflict.";
+  if (code === "UNRELATED" || (phase === "merge-fi" && code === "MERGE_CONFLICT"))
+    return "Do what the error says: a retry from this phase finds the same commits.";
   return "retry_copilot_node goes on from this phase; from: start does all of it again.";
 }
 

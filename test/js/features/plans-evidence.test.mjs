@@ -1,12 +1,17 @@
 // What a node gives as evidence in place of changes, and what is said of evidence that cannot be used.
 
 import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
 import { test } from "node:test";
 import {
+  evidenceOf,
   leftText,
   noEvidenceText,
   readEvidence,
 } from "../../../js/features/orchestrator/evidence.mjs";
+import * as gitParts from "../../../js/git/index.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
 import { plansRig } from "./plans-rig.mjs";
 
 test("evidence is an object with a summary; else its problem is told", () => {
@@ -35,6 +40,15 @@ test("a node without changes is told what to write, or what is wrong with what i
     noEvidenceText("a", "it is not JSON (x)"),
     /nothing was changed, and \.orchestrator\/evidence\/a\.json is there, but it is not JSON \(x\)\. /,
   );
+});
+
+test("evidence that is a link out of the worktree is told in whole sentences", async (t) => {
+  const root = temporaryFolder(t);
+  fs.mkdirSync(path.join(root, ".orchestrator", "evidence"), { recursive: true });
+  fs.symlinkSync("/etc/hostname", path.join(root, ".orchestrator", "evidence", "a.json"));
+  const run = { git: gitParts, worktree: { path: root }, node: { id: "a" } };
+  const { problem } = await evidenceOf(/** @type {any} */ (run));
+  assert.match(noEvidenceText("a", problem), /leads out of the worktree\. Where/);
 });
 
 test("commits that were left are named with their branch, and what to do", () => {

@@ -329,3 +329,18 @@ test("a log of HEAD that is a pipe fails the commit at once", posix, async (t) =
   const committing = commitWork(repository, made, { message: "m" });
   await assert.rejects(committing, { code: "BROKEN_WORKTREE", message: /is no regular file/ });
 });
+
+test("what work writes outside of a sparse checkout is committed, and what is left out of it stays", async (t) => {
+  const files = { "in/a": "a\n", "out/b": "b\n", "out/c": "c\n" };
+  const { root, repository, worktrees, wanted } = await makeRepository(t, {
+    ...{ files, untouched: false },
+  });
+  git(root, "sparse-checkout", "set", "in");
+  const worktree = await worktrees.add(wanted());
+  assert.deepEqual(fs.readdirSync(worktree.path).sort(), [".git", "in"]);
+  write(worktree.path, { "in/new": "1\n", "out/b": "2\n", "out/new": "3\n" });
+  assert.match((await diffOfWork(repository, worktree)).text, /out\/new/);
+  const { commit: made } = await commitWork(repository, worktree, { message: "work" });
+  const names = git(root, "diff", "--name-status", `${made}~`, made).split("\n");
+  assert.deepEqual(names, ["A\tin/new", "M\tout/b", "A\tout/new"]);
+});

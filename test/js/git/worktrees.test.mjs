@@ -55,9 +55,6 @@ test("where a link leads that a commit has brought there are no worktrees", asyn
   const place = path.join(fs.realpathSync(elsewhere), "mine");
   assert.equal((await cleanOrphan(repository, place, async () => undefined)).removed, false);
   assert.deepEqual(fs.readdirSync(elsewhere), ["mine"]);
-  fs.rmSync(path.join(root, ".worktrees"));
-  fs.writeFileSync(path.join(root, ".worktrees"), "");
-  await assert.rejects(worktrees.add(wanted()), { code: "INVALID", message: /is no folder/ });
 });
 
 test("the same worktree asked for again is made complete, not made twice", async (t) => {
@@ -276,4 +273,15 @@ test("copies and links of untracked things come along; nothing from outside of t
   write(root, { "way-out/file": "x" });
   await assert.rejects(bring(root, made, { copy: ["way-out/file"] }), { code: "OUTSIDE" });
   assert.deepEqual(fs.readdirSync(outside), ["secret"]);
+});
+
+test("a file where worktrees belong is named, with what to do", async (t) => {
+  const { root, repository, wanted } = await makeRepository(t, { untouched: false });
+  write(root, { place: "x" });
+  const worktrees = new Worktrees(repository, { folder: "place" });
+  await assert.rejects(worktrees.add(wanted()), {
+    ...{ code: "EXISTS", message: /\/place" is no folder, .* Move it away, and retry\.$/ },
+  });
+  fs.rmSync(path.join(root, "place"));
+  await worktrees.add(wanted());
 });
