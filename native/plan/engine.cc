@@ -140,8 +140,9 @@ void Engine::recoverNode(Live& live, NodeIndex node, const Moment& now, Batch& o
   const Node& state = live.plan.node(node);
   const PhaseRecord& record = state.attempts.back().phases[static_cast<size_t>(state.phase)];
   if (record.status == PhaseStatus::Failed) return failed(live, node, now, out);
-  if (record.status == PhaseStatus::Succeeded && !live.plan.phaseAfter(node, state.phase) &&
-      state.status == NodeStatus::Running) {
+  const bool isDone =
+      record.status == PhaseStatus::Succeeded || record.status == PhaseStatus::Skipped;
+  if (isDone && !live.plan.phaseAfter(node, state.phase) && state.status == NodeStatus::Running) {
     this->record(live, entryOf(EntryKind::NodeSucceeded, state, now), out);
     out.effects.emplace_back(CleanUp{live.id, node});
     return;

@@ -69,6 +69,7 @@ using Refused = std::optional<Refusal>;
 // How a phase ended.
 enum class Outcome : uint8_t {
   Succeeded,
+  Skipped,  // there was nothing that it could do; the next phase goes on
   Failed,
   Stale,        // merge-ri: what was checked is not what would land; check again
   Interrupted,  // it can go on from its phase, at `until`
@@ -198,8 +199,8 @@ class Engine {
   [[nodiscard]] static Reserved reservation(const Live& live);
   void start(Live& live, NodeIndex node, const Moment& now, Batch& out);
   static void run(const Live& live, NodeIndex node, Phase phase, bool isFirst, Batch& out);
-  void succeeded(Live& live, NodeIndex node, std::string_view detail, const Moment& now,
-                 Batch& out);
+  void succeeded(Live& live, NodeIndex node, PhaseStatus status, std::string_view detail,
+                 const Moment& now, Batch& out);
   void stale(Live& live, NodeIndex node, std::string_view detail, const Moment& now, Batch& out);
   void failed(Live& live, NodeIndex node, const Moment& now, Batch& out);
   void failPhase(Live& live, NodeIndex node, std::string_view detail, const Moment& now,

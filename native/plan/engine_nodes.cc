@@ -36,7 +36,10 @@ void Engine::phaseEnded(std::string_view plan, std::string_view node, uint32_t a
   if (state.phase != phase || state.waitsForLane) return;
   switch (outcome) {
     case Outcome::Succeeded:
-      succeeded(live, at.node, detail, now, out);
+      succeeded(live, at.node, PhaseStatus::Succeeded, detail, now, out);
+      break;
+    case Outcome::Skipped:
+      succeeded(live, at.node, PhaseStatus::Skipped, detail, now, out);
       break;
     case Outcome::Failed:
       failPhase(live, at.node, detail, now, out);
@@ -65,15 +68,15 @@ void Engine::phaseEnded(std::string_view plan, std::string_view node, uint32_t a
   go(now, out);
 }
 
-void Engine::succeeded(Live& live, NodeIndex node, std::string_view detail, const Moment& now,
-                       Batch& out) {
+void Engine::succeeded(Live& live, NodeIndex node, PhaseStatus status, std::string_view detail,
+                       const Moment& now, Batch& out) {
   const Node& state = live.plan.node(node);
   const Phase phase = state.phase;
   const auto next = live.plan.phaseAfter(node, phase);
   live.interrupted[node] = 0;
   Entry entry = entryOf(EntryKind::PhaseEnded, state, now);
   entry.phase = phase;
-  entry.status = PhaseStatus::Succeeded;
+  entry.status = status;
   entry.detail = detail;
   const bool mustWait =
       next && live.plan.needsLane(node, *next) && live.plan.lane() && *live.plan.lane() != node;
@@ -99,7 +102,9 @@ void Engine::stale(Live& live, NodeIndex node, std::string_view detail, const Mo
   const Node& state = live.plan.node(node);
   // Nodes may have been added behind it meanwhile: then it does not land at all.
   const auto next = live.plan.firstPhase(node, Phase::Postchecks);
-  if (!live.plan.lands(node) || !next) return succeeded(live, node, detail, now, out);
+  if (!live.plan.lands(node) || !next) {
+    return succeeded(live, node, PhaseStatus::Succeeded, detail, now, out);
+  }
   if (++live.stale[node] > kMostStale) {
     return failPhase(live, node,
                      errorOf("TARGET_MOVES",

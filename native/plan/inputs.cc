@@ -129,8 +129,9 @@ constexpr std::array<Word<Input>, static_cast<size_t>(Input::Count_)> kInputs{{
 }};
 static_assert(idsAreIndices(kInputs));
 
-constexpr std::array<Word<Outcome>, 4> kOutcomes{{
+constexpr std::array<Word<Outcome>, 5> kOutcomes{{
     {Outcome::Succeeded, "succeeded"},
+    {Outcome::Skipped, "skipped"},
     {Outcome::Failed, "failed"},
     {Outcome::Stale, "stale"},
     {Outcome::Interrupted, "interrupted"},

@@ -92,8 +92,9 @@ export class NodeRun {
       const detail = await PHASES[phase](this);
       this.log(doneText(detail));
       await this.#logged;
-      void span.end("succeeded");
-      await this.#end("succeeded", detail);
+      const outcome = "conflict" in detail ? "skipped" : "succeeded";
+      void span.end(outcome);
+      await this.#end(outcome, detail);
     } catch (error) {
       void span.end("failed");
       await this.#failed(error);

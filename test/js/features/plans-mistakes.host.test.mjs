@@ -182,3 +182,30 @@ test("a conflict of what a node depends on names both nodes, and its advice work
   assert.deepEqual(files, ["a.txt", "all.txt", "b.txt", "c.txt", "other.txt", "same.txt"]);
   assert.equal(git("show", "out:same.txt"), "both");
 });
+
+test("checks that did not run are skipped, and work on another history is told to go on from its own", async (t) => {
+  const { ask, create, ended, git } = await plansRig(t);
+  git("checkout", "-qb", "out");
+  git("commit", "-q", "--allow-empty", "-m", "out");
+  git("rm", "-q", "a.txt");
+  git("commit", "-qm", "theirs");
+  git("checkout", "-q", "main");
+  const orphan = "git checkout -q --orphan o; echo z > z; git add z; git commit -qm orphan";
+  const planId = await create({
+    targetBranch: "out",
+    nodes: [
+      { id: "clash", work: "echo mine > a.txt", postchecks: "exit 1" },
+      { id: "orphan", work: orphan },
+    ],
+  });
+  await ended(planId);
+  const { attempts } = await ask("get_copilot_node_attempts", { planId, nodeId: "clash" });
+  const phases = attempts[0].phases.map(
+    (/** @type {any} */ { phase, status }) => `${phase} ${status}`,
+  );
+  assert.deepEqual(phases.slice(-2), ["postchecks skipped", "merge-ri failed"]);
+  const why = await ask("get_copilot_node_failure_context", { planId, nodeId: "orphan" });
+  assert.equal(why.error.code, "UNRELATED");
+  assert.match(why.error.message, /retry that node from the start, or make a new plan\.$/);
+  assert.match(why.next, /Do what the error says/);
+});

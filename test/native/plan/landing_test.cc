@@ -52,6 +52,18 @@ class Landing : public PlanRig {
   }
 };
 
+TEST(PlanLanding, ChecksThatDidNotRunAreSkippedAndWhatComesBehindThemRuns) {
+  Landing rig;
+  ASSERT_EQ(rig.create(landingOn({nodeText("a", {}, kChecked)})), "");
+  while (rig.phaseOf("a") != Phase::Postchecks) rig.finish(*rig.of("a"));
+  rig.finish(*rig.of("a"), Outcome::Skipped, R"({"conflict":["f"]})");
+  EXPECT_EQ(rig.phaseOf("a"), Phase::MergeRi);
+  const auto& phases = rig.node("a").attempts.back().phases;
+  EXPECT_EQ(phases[static_cast<size_t>(Phase::Postchecks)].status, PhaseStatus::Skipped);
+  rig.failIn("a", Phase::MergeRi);
+  EXPECT_EQ(rig.status(), "failed");
+}
+
 TEST(PlanLanding, WhatWasCheckedLandsAsItIsAndWhatTheTargetHasGotIsCheckedBefore) {
   Landing rig;
   ASSERT_EQ(rig.create(landingOn({nodeText("a", {}, kChecked)})), "");
