@@ -33,6 +33,12 @@ const CAUSES = [
     advice: "Free some space and try again.",
   },
   {
+    code: "NO_SUBMODULE",
+    said: /(?:into|fetch in) submodule path/,
+    advice:
+      "Each worktree fetches the submodules from their URLs: make those reachable, and retry. One that is a path on this machine needs `git config --global protocol.file.allow always`.",
+  },
+  {
     code: "UNSAFE_OWNER",
     said: /dubious ownership|unsafe repository/,
     advice:

@@ -157,6 +157,8 @@ test(
       UNSAFE_OWNER: "fatal: detected dubious ownership in repository at /x",
       NO_IDENTITY: "Author identity unknown\n*** Please tell me who you are.",
       UNRELATED: "fatal: refusing to merge unrelated histories",
+      NO_SUBMODULE:
+        "ssh: Permission denied\nfatal: clone of '/x' into submodule path '/w/sub' failed",
       READ_ONLY: "error: could not lock: Read-only file system",
       LOST_RACE: "fatal: cannot lock ref 'refs/x': is at 1 but expected 2",
     };
