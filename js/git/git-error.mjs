@@ -34,7 +34,7 @@ const CAUSES = [
   },
   {
     code: "NO_SUBMODULE",
-    said: /(?:into|fetch in) submodule path/,
+    said: /(?:into|[Ff]etch(?:ed)? in) submodule path/,
     advice:
       "Each worktree fetches the submodules from their URLs: make those reachable, and retry. One that is a path on this machine needs `git config --global protocol.file.allow always`.",
   },

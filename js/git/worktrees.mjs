@@ -22,6 +22,7 @@ import { isSparseSince, lockReason, mainRoot, mark, nonceOf, setBrought } from "
 import { keep } from "./kept.mjs";
 import { exists, readRegular } from "./regular-file.mjs";
 import { forgetSetup } from "./setup.mjs";
+import { updateSubmodules } from "./submodules.mjs";
 
 /** A checkout with filters may reach other machines. */
 const CHECKOUT_MS = 1_800_000;
@@ -64,9 +65,6 @@ async function addLine(file, line) {
   const gap = text === "" || text.endsWith("\n") ? "" : "\n";
   await fs.appendFile(file, `${gap}${line}\n`);
 }
-
-/** The settings with which a submodule needs no entry in the user's config. */
-const ALL_SUBMODULES = ["submodule.active=."];
 
 const FOLDER = ".worktrees";
 
@@ -225,9 +223,7 @@ export class Worktrees {
     };
     await detach(this.repository, worktree, commit);
     await this.repository.change(["reset", "--hard", "--quiet", commit], limits);
-    if (!(await hasSubmodules(cwd))) return;
-    const update = ["submodule", "--quiet", "update", "--recursive", "--force"];
-    await this.repository.change(update, { ...limits, settings: ALL_SUBMODULES });
+    if (await hasSubmodules(cwd)) await updateSubmodules(this.repository, worktree.admin, limits);
   }
 
   /**

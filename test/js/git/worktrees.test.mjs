@@ -275,6 +275,31 @@ test("copies and links of untracked things come along; nothing from outside of t
   assert.deepEqual(fs.readdirSync(outside), ["secret"]);
 });
 
+test("submodules whose URL cannot be reached come from the user's checkout, which stays as it is", async (t) => {
+  const { root: inner } = await makeRepository(t, { untouched: false });
+  const { root, worktrees, wanted } = await makeRepository(t, { untouched: false });
+  git(root, "submodule", "--quiet", "add", inner, "sub");
+  const later = commit(inner, { "later.txt": "l" });
+  const sub = path.join(root, "sub");
+  git(sub, "fetch", "--quiet");
+  git(sub, "checkout", "--quiet", "--detach", later);
+  const at = commit(root, {}, "with a submodule");
+  git(root, "config", "submodule.sub.url", path.join(inner, "gone"));
+  git(sub, "remote", "set-url", "origin", path.join(inner, "gone"));
+  const look = () => [
+    fs.readFileSync(path.join(root, ".git", "config"), "utf8"),
+    ...[fs.readFileSync(path.join(root, ".git", "modules", "sub", "config"), "utf8")],
+    ...[git(sub, "for-each-ref"), git(root, "status", "--porcelain")],
+  ];
+  const before = look();
+  const made = await worktrees.add(wanted("n", 1, at));
+  assert.equal(fs.readFileSync(path.join(made.path, "sub", "later.txt"), "utf8"), "l");
+  const url = git(path.join(made.path, "sub"), "config", "remote.origin.url");
+  assert.equal(url, path.join(inner, "gone"));
+  assert.deepEqual(look(), before);
+  assert.equal((await removeWorktree(worktrees, { ...made, known: [at] })).removed, true);
+});
+
 test("a file where worktrees belong is named, with what to do", async (t) => {
   const { root, repository, wanted } = await makeRepository(t, { untouched: false });
   write(root, { place: "x" });
