@@ -136,7 +136,7 @@ export class HostRecords {
         file: this.#file,
         onDiagnostic: (code, text) => this.#log("warning", `records: ${text} (${code})`),
       });
-      this.#gateway.setRecords(this.#records, this.#mode, this.#spans);
+      this.#apply(this.#records);
     } catch (error) {
       const text = `nothing is recorded: ${messageOf(error)}`;
       this.#failure = { at: Date.now(), code: "failed", text };
@@ -155,7 +155,13 @@ export class HostRecords {
     const former = [this.#mode, this.#spans].join();
     this.#read(config);
     if (!this.#records || [this.#mode, this.#spans].join() === former) return;
-    this.#gateway.setRecords(this.#records, this.#mode, this.#spans);
+    this.#apply(this.#records);
+  }
+
+  /** Also features write only what the mode keeps. @param {import("../base/addon.js").Records} records */
+  #apply(records) {
+    records.keepOnlyNotify(this.#mode === "notify");
+    this.#gateway.setRecords(records, this.#mode, this.#spans);
   }
 
   /** @returns {RecordsState} */
@@ -231,6 +237,7 @@ export class HostRecords {
     if (from !== "feature") throw new RequestError("DENIED", "only features write records");
     checkTrace(rest.trace);
     const records = this.#open();
+    if (this.#mode === "notify") return;
     try {
       for (const { at, ...line } of JSON.parse(lines)) {
         const body = JSON.stringify({ stream, ...line, ...more });

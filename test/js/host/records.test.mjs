@@ -9,7 +9,7 @@ import { temporaryFolder } from "../../support/temporary.mjs";
 const TRACE = "0a".repeat(16);
 
 /** @param {import("node:test").TestContext} t */
-function place(t) {
+function opened(t) {
   /** @type {Map<string, (params: any, from: string) => any>} */
   const handlers = new Map();
   const parts = {
@@ -21,8 +21,12 @@ function place(t) {
   const records = new HostRecords(/** @type {any} */ (parts));
   records.open({});
   t.after(() => records.close());
-  return async (method, from, params) => handlers.get(method)?.(params, from);
+  const ask = async (method, from, params) => handlers.get(method)?.(params, from);
+  return { ask, records };
 }
+
+/** @param {import("node:test").TestContext} t */
+const place = (t) => opened(t).ask;
 
 test("the user gives a collection and a body, and the store the rest", async (t) => {
   const ask = place(t);
@@ -68,4 +72,36 @@ test("a trace has 32 hexadecimal digits, also that of a feature", async (t) => {
       await assert.rejects(ask(method, "feature", { ...given, trace }), wanted);
     }
   }
+});
+
+test("records: false leaves rows of notify alone, also of features and the user, until it is taken back", async (t) => {
+  const { ask, records } = opened(t);
+  /** Writes one of each; says which were kept. */
+  const write = async (/** @type {string} */ name) => {
+    const given = (/** @type {string} */ collection) => ({ collection, body: { name } });
+    const kept = [];
+    for (const collection of ["goal", "review"]) {
+      if (await ask("records.commit", "feature", given(collection))) kept.push(collection);
+    }
+    await ask("records.append", "feature", given("emitter_run"));
+    await ask("records.append", "control", given("eval"));
+    const lines = JSON.stringify([{ at: Date.now(), text: name }]);
+    await ask("records.lines", "feature", { stream: "log", lines });
+    records.note("session", { session: "s1", source: "tap", body: { name } });
+    return kept;
+  };
+  const rows = async () => (await ask("records.stats", "control", {})).collections;
+  records.configure({ records: false });
+  assert.deepEqual(await write("off"), []);
+  assert.deepEqual(await rows(), []);
+  records.configure({});
+  assert.deepEqual(await write("on"), ["goal", "review"]);
+  const names = (await rows()).map((/** @type {any} */ { name }) => name);
+  assert.deepEqual(names.sort(), [
+    ...["emitter_run", "eval", "goal", "review"],
+    ...["session", "stream_entry"],
+  ]);
+  records.configure({ records: false });
+  assert.deepEqual(await write("off"), []);
+  assert.ok((await rows()).every((/** @type {any} */ one) => one.rows === 1));
 });
