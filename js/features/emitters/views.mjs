@@ -8,8 +8,10 @@ import { scheduleText } from "./schedule-text.mjs";
 
 /** Of a line in a result. */
 const MOST_TEXT = 1000;
-/** Characters of a list in a result, whose limit is js/registry/results.mjs's. */
+/** Bytes of a list in a result, whose limit is js/registry/results.mjs's. */
 const MOST_LIST = 24_000;
+/** Of a view in a list. @param {unknown} view */
+const bytesOf = (view) => Buffer.byteLength(JSON.stringify(view)) + 1;
 /** More are listed in short. */
 export const MOST_IN_FULL = 40;
 
@@ -86,16 +88,15 @@ export function knownText(names, none) {
  * @returns {{list: object[], left: number}} `left`: how many had no room
  */
 export function listed(all, full, brief) {
-  const size = (/** @type {object} */ view) => JSON.stringify(view).length + 1;
   if (all.length <= MOST_IN_FULL) {
     const list = all.map(full);
-    if (size(list) <= MOST_LIST) return { list, left: 0 };
+    if (bytesOf(list) <= MOST_LIST) return { list, left: 0 };
   }
   let room = MOST_LIST;
   const list = [];
   for (const one of all) {
     const view = brief(one);
-    if ((room -= size(view)) < 0) break;
+    if ((room -= bytesOf(view)) < 0) break;
     list.push(view);
   }
   return { list, left: all.length - list.length };
@@ -104,7 +105,7 @@ export function listed(all, full, brief) {
 /** @template T @param {T[]} views of lines @returns {T[]} the last of them, as many as fit into a result */
 export function newestOf(views) {
   let room = MOST_LIST;
-  const tooMany = views.findLastIndex((view) => (room -= JSON.stringify(view).length + 1) < 0);
+  const tooMany = views.findLastIndex((view) => (room -= bytesOf(view)) < 0);
   return views.slice(tooMany + 1);
 }
 

@@ -11,7 +11,7 @@ import { end, find, goalsOf, MOST_OPEN, othersIn, record, supply } from "./ledge
 /** @typedef {import("./ledger.mjs").Goal} Goal */
 /** @typedef {import("./evidence.mjs").Finding} Finding */
 
-/** Of a result as JSON; a feature's result may have a little more. */
+/** Bytes of a result as JSON; a feature's result may have a little more. */
 const MOST_RESULT = 30_000;
 /** Goals that are no longer open, in an answer. */
 const MOST_ENDED = 10;
@@ -88,18 +88,30 @@ const stateOf = (goal, findings) => ({
   ...(goal.prohibited.length > 0 && { prohibited: goal.prohibited.map((one) => shown(one)) }),
 });
 
+/** @param {object} answer */
+const fits = (answer) => Buffer.byteLength(JSON.stringify(answer)) <= MOST_RESULT;
+
 /**
- * An answer that fits: without what is met, and then without details.
- * @template {{evidence: {met: boolean}[]}} T @param {T[]} goals @param {object} [more]
+ * An answer that fits: without what is met, then without details, and then with statements alone.
+ * @template {{evidence: {met: boolean}[], prohibited?: string[]}} T @template {{evidence: string[]}} O
+ * @param {T[]} goals @param {{ofOtherSessions?: O[]} & Record<string, unknown>} [more]
  */
 function bounded(goals, more = {}) {
+  const leftOut = "ask for one goal";
+  const others = more.ofOtherSessions?.map(({ evidence: _left, ...one }) => one);
   const steps = [
-    goals,
-    goals.map((one) => ({ ...one, evidence: one.evidence.filter(({ met }) => !met) })),
-    goals.map(({ evidence: _left, ...one }) => ({ ...one, leftOut: "ask for one goal" })),
+    { goals, ...more },
+    {
+      goals: goals.map((one) => ({ ...one, evidence: one.evidence.filter(({ met }) => !met) })),
+      ...more,
+    },
+    { goals: goals.map(({ evidence: _left, ...one }) => ({ ...one, leftOut })), ...more },
   ];
-  const fits = steps.map((step) => ({ goals: step, ...more }));
-  return fits.find((one) => JSON.stringify(one).length <= MOST_RESULT) ?? fits[2];
+  const least = {
+    goals: goals.map(({ evidence: _left, prohibited: _also, ...one }) => ({ ...one, leftOut })),
+    ...{ ...more, ...(others && { ofOtherSessions: others }) },
+  };
+  return steps.find(fits) ?? least;
 }
 
 /** @param {Context} context @param {string} session @param {{goal?: string}} args */
@@ -237,7 +249,7 @@ export async function auditClaims({ services }, session, { claims }) {
     judged.filter((one) => one.verdict === verdict).length;
   const counts = { contradicted: count("contradicted"), unsupported: count("unsupported") };
   const answer = { supported: count("supported"), ...counts, claims: judged };
-  if (JSON.stringify(answer).length <= MOST_RESULT) return answer;
+  if (fits(answer)) return answer;
   const short = judged.map(({ claim, verdict }) => ({ claim: shown(claim, 60), verdict }));
   return { ...answer, claims: short };
 }

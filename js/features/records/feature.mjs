@@ -55,7 +55,7 @@ export const descriptor = {
 const DEFAULT_LIMIT = 20;
 
 /** Of an answer as JSON, with room for its cursor: a result of a feature has at most 32 KB. */
-const MOST_CHARACTERS = 31 * 1024;
+const MOST_BYTES = 31 * 1024;
 
 /**
  * What of a page fits into a result: the next one begins after it.
@@ -64,8 +64,8 @@ const MOST_CHARACTERS = 31 * 1024;
 function fitting({ records, cursor }) {
   let size = 0;
   const count = records.findIndex((record) => {
-    size += JSON.stringify(record).length + 1;
-    return size > MOST_CHARACTERS;
+    size += Buffer.byteLength(JSON.stringify(record)) + 1;
+    return size > MOST_BYTES;
   });
   if (count < 0) return { records, ...(cursor !== undefined && { cursor }) };
   const { id, at } = records[count - 1];

@@ -7,6 +7,8 @@ import { Emitter } from "../../../js/features/emitters/emitter.mjs";
 import { SavedEmitters } from "../../../js/features/emitters/saved.mjs";
 import { ownerNow, SessionList } from "../../../js/features/emitters/sessions.mjs";
 import { Teller } from "../../../js/features/emitters/teller.mjs";
+import { lineView, listed, newestOf } from "../../../js/features/emitters/views.mjs";
+import { MOST_RESULT } from "../../../js/registry/results.mjs";
 
 const FEED = { name: "build", stream: "build" };
 
@@ -47,6 +49,24 @@ test("lines beyond what the timeline takes are counted, and the count is shown",
   assert.equal(said.events.length, 8);
   t.mock.timers.tick(2000);
   assert.match(said.events.at(-1).summary, /not shown: 42 of build; tap_stream_history has them/);
+});
+
+test("a list and a history fit into a result, in any script", () => {
+  const text = "エラー".repeat(200);
+  const about = /** @type {const} */ ({ outcome: "keep", source: "stdout", at: 1, run: 1 });
+  const lines = Array.from({ length: 60 }, (_, n) =>
+    lineView(/** @type {any} */ ({ ...about, number: n, line: n + 1, text })),
+  );
+  const bytesOf = (/** @type {unknown} */ answer) => Buffer.byteLength(JSON.stringify(answer));
+  const newest = newestOf(lines);
+  assert.ok(newest.length > 5, `${newest.length}`);
+  assert.equal(newest.at(-1), lines.at(-1));
+  assert.ok(bytesOf(newest) <= MOST_RESULT, `${bytesOf(newest)}`);
+  const names = Array.from({ length: 40 }, (_, n) => `${n}`);
+  const brief = (/** @type {string} */ name) => ({ name, what: "説明".repeat(150) });
+  const { list, left } = listed(names, (name) => ({ ...brief(name), text }), brief);
+  assert.deepEqual([list.length + left, left > 0], [40, true]);
+  assert.ok(bytesOf(list) <= MOST_RESULT, `${bytesOf(list)}`);
 });
 
 test("a prompt keeps its lines", async () => {

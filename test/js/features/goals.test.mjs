@@ -359,6 +359,37 @@ test("answers are bounded, however much they have to say", async (t) => {
   assert.equal((await call("tap_audit_claims", { claims })).unsupported, 50);
 });
 
+test("answers are bounded in bytes, in any script", async (t) => {
+  const { call, set, session, folder, append } = await goals(t);
+  const texts = (/** @type {number} */ most) =>
+    Array.from({ length: 20 }, (_, n) => `${n}${"目標".repeat(most)}`);
+  const evidence = texts(40).map((file) => ({ file, match: "一致".repeat(60) }));
+  for (let n = 0; n < 10; n += 1) {
+    await set(`${n}${"目標".repeat(200)}`, evidence, texts(95));
+    const given = { collection: "goal", session: "former" };
+    const goal = `g-0000000${n}`;
+    for (const [i, file] of texts(40).entries()) {
+      const body = { goal, event: "evidence", n: i, kind: "file", file, before: "" };
+      await append({ ...given, body });
+    }
+    const statement = `${n}${"目標".repeat(200)}`;
+    const told = { statement, by: "model", cwd: folder, parts: 20 };
+    await append({ ...given, body: { goal, event: "set", ...told } });
+  }
+  const bytesOf = (/** @type {unknown} */ answer) => {
+    assert.equal(typeof answer, "string", JSON.stringify(answer));
+    return Buffer.byteLength(String(answer));
+  };
+  const status = await session.call("tap_goal_status");
+  assert.ok(bytesOf(status) <= MOST_RESULT, `${bytesOf(status)}`);
+  assert.equal(JSON.parse(status).goals.length, 10);
+  assert.equal(JSON.parse(status).ofOtherSessions.length, 10);
+  const claims = Array.from({ length: 50 }, (_, n) => `${n}${"テストが通った".repeat(60)}`);
+  const audit = await session.call("tap_audit_claims", { claims });
+  assert.ok(bytesOf(audit) <= MOST_RESULT, `${bytesOf(audit)}`);
+  assert.equal((await call("tap_audit_claims", { claims })).claims.length, 50);
+});
+
 test("a catastrophic pattern costs an answer, and does not block", async (t) => {
   const { call, set, folder } = await goals(t);
   fs.writeFileSync(path.join(folder, "a"), `${"a".repeat(50)}b`);
