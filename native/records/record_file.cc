@@ -13,7 +13,6 @@ namespace {
 
 // Of one collection. Names beyond that are not noted; queries then accept any.
 constexpr size_t kMaxFields = 200;
-constexpr int64_t kDayMs = int64_t{24} * 60 * 60 * 1000;
 // A write-ahead log takes as much again as what is written and given back at a time. On a smaller
 // disk that is more than the store leaves free.
 constexpr int64_t kLeastDiskForLog = int64_t{64} << 20;
@@ -315,24 +314,14 @@ bool RecordFile::shrink(int64_t bytes, int64_t keeps) {
 }
 
 bool RecordFile::pruneByAge(int64_t now) {
-  // Rows of a future that the clock has left do not keep older ones alive.
-  Statement first = database_.prepare(
-      "WITH slice (low) AS (SELECT min(id) FROM rows)"
-      " SELECT low, (SELECT min(id) FROM rows WHERE id >= low AND id < low + ?1"
-      "              AND at >= ?2 AND at <= ?3) FROM slice");
-  if (!first) return false;
-  first.bind(1, kSliceRows);
-  first.bind(2, now - retention_.maxAgeMs);
-  first.bind(3, now + kDayMs);
-  if (!first.step()) return false;
-  const int64_t low = first.integer(0);
-  const int64_t kept = first.integer(1);
-  first.reset();
-  const int64_t until = kept != 0 ? kept : low + kSliceRows;
-  if (low == 0 || until == low) return false;
-  Statement old = database_.prepare("DELETE FROM rows WHERE id < ?1");
+  // By the index of times, not by the ids: where the clock has left a future, rows of it lie before
+  // older ones. They stay, and do not keep the older ones alive.
+  Statement old = database_.prepare(
+      "DELETE FROM rows WHERE id IN (SELECT id FROM rows"
+      " WHERE collection IN (SELECT id FROM collections) AND at < ?1 ORDER BY id LIMIT ?2)");
   if (!old) return false;
-  old.bind(1, until);
+  old.bind(1, now - retention_.maxAgeMs);
+  old.bind(2, kSliceRows);
   return old.run() && sqlite3_changes(database_.get()) > 0;
 }
 

@@ -74,6 +74,7 @@ class RecordFile {
 
   // Deletes the oldest rows: at most one slice. Returns: whether it deleted any.
   bool pruneBySize();
+  // `now` may be a time that the clock has gone back to: later rows stay.
   bool pruneByAge(int64_t now);
   // Gives about so many bytes back to the disk: unused pages, then those of the oldest rows, but
   // leaves `keeps` of them. Returns: whether the file is smaller now.
@@ -82,7 +83,8 @@ class RecordFile {
   // more.
   bool tidy();
 
-  // Of all rows, by their ids; and what they take on the disk.
+  // Of all rows, by their ids: too many where rows between others are gone. And what they take on
+  // the disk.
   [[nodiscard]] int64_t rows();
   [[nodiscard]] int64_t usedBytes();
   // Whether SQLite finds the file damaged. Reads all of it.

@@ -66,15 +66,33 @@ TEST(Retention, DeletesRowsThatAreTooOldAndNoOthers) {
   EXPECT_EQ(file.rows(), 20);
 }
 
+int64_t countIn(const std::string& path, const char* sql) {
+  Database database = Database::open(path, Database::Access::ReadOnly);
+  return database.number(sql);
+}
+
+TEST(Retention, KeepsRowsOfTheFutureWhereTheClockHasGoneBack) {
+  const TemporaryFolder folder;
+  RecordFile file = fileWith(folder.file(), {1'000'000'000, 30 * kDay});
+  ASSERT_EQ(file.open().state, Opening::State::Ready);
+  writeRows(file, 300, kStart);
+  writeRows(file, 5, kStart - 3 * kDay);
+  EXPECT_FALSE(file.pruneByAge(kStart - 3 * kDay));
+  EXPECT_FALSE(file.pruneByAge(kStart - 400 * kDay));
+  EXPECT_EQ(file.rows(), 305);
+}
+
 TEST(Retention, IsNotHeldUpByRowsOfTheFuture) {
   const TemporaryFolder folder;
   RecordFile file = fileWith(folder.file(), {1'000'000'000, 30 * kDay});
   ASSERT_EQ(file.open().state, Opening::State::Ready);
-  writeRows(file, 5, kStart + 400 * kDay);
+  writeRows(file, kSliceRows + 5, kStart + 400 * kDay);
   writeRows(file, 5, kStart - 40 * kDay);
   writeRows(file, 5, kStart);
   EXPECT_TRUE(file.pruneByAge(kStart));
-  EXPECT_EQ(file.rows(), 5);
+  EXPECT_EQ(countIn(folder.file(), "SELECT count(*) FROM rows"), kSliceRows + 10);
+  const std::string old = "SELECT count(*) FROM rows WHERE at < " + std::to_string(kStart);
+  EXPECT_EQ(countIn(folder.file(), old.c_str()), 0);
 }
 
 TEST(Retention, DeletesASliceAtATime) {
