@@ -122,6 +122,16 @@ FileId fileIdOf(const std::string& file) {
 #endif
 }
 
+void createFolderOf(const std::string& file) {
+  const fs::path folder = pathOf(file).parent_path();
+#if defined(_WIN32)
+  std::error_code problem;
+  fs::create_directory(folder, problem);
+#else
+  (void)mkdir(folder.c_str(), 0700);
+#endif
+}
+
 bool createPrivate(const std::string& file) {
 #if defined(_WIN32)
   (void)file;

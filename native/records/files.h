@@ -36,6 +36,9 @@ struct FileId {
 };
 [[nodiscard]] FileId fileIdOf(const std::string& file);
 
+// Creates the folder that the file is in, for nobody but the user, if it is not there.
+void createFolderOf(const std::string& file);
+
 // Creates the file if it is not there. It and its journals are for nobody but the user then.
 // Returns: whether it is there, and is a file.
 bool createPrivate(const std::string& file);

@@ -81,6 +81,7 @@ constexpr std::array<std::string_view, 9> kSpanFields{"name",    "kind",       "
 Opening RecordFile::open() {
   close();
   Opening opening;
+  createFolderOf(path_);  // it may have been deleted since the last time
   const FileSystem system = system_(path_);
   if (system == FileSystem::Network) {
     opening.state = Opening::State::Network;

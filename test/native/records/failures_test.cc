@@ -128,6 +128,22 @@ TEST(Failures, AFileThatWasDeletedIsBegunAgain) {
   EXPECT_EQ(rig.fields(R"({"collection":"gate"})", "id").size(), 0u);
 }
 
+TEST(Failures, AFileWhoseFolderWasDeletedIsBegunAgain) {
+  const TemporaryFolder folder;
+  const std::string inner = folder.file("tap");
+  fs::create_directory(inner);
+  StoreRig rig(inner + "/records.sqlite");
+  EXPECT_TRUE(rig.commit(Collection::Gate, "{}"));
+  fs::remove_all(inner);
+  std::this_thread::sleep_for(milliseconds(1100));
+  EXPECT_TRUE(rig.commit(Collection::Push, "{}"));
+  rig.waitFor("replaced");
+  EXPECT_EQ(rig.fields(R"({"collection":"push"})", "id").size(), 1u);
+#if !defined(_WIN32)
+  EXPECT_EQ(fs::status(inner).permissions(), fs::perms::owner_all);
+#endif
+}
+
 TEST(Failures, AFileThatWasReplacedIsUsed) {
   const TemporaryFolder folder;
   {
@@ -175,7 +191,7 @@ TEST(Failures, WithoutSharedMemoryThereIsNoWriteAheadLog) {
 
 TEST(Failures, WithoutAFolderNothingIsKept) {
   const TemporaryFolder folder;
-  StoreRig rig(folder.file("missing/records.sqlite"));
+  StoreRig rig(folder.file("missing/tap/records.sqlite"));
   EXPECT_FALSE(rig.commit(Collection::Notify, "{}"));
   rig.waitFor("read-only");
   EXPECT_FALSE(rig.query("{}").good);
