@@ -121,6 +121,26 @@ export async function sessionCondition(control, given) {
 }
 
 /**
+ * Up to which record somebody has seen the store: its id and its time. Times alone do not say what is new, since a
+ * clock may go back; ids begin again with another file.
+ * @typedef {{id: number, at: number}} Seen
+ */
+
+/**
+ * The newest record, of any collection; in an empty store one with the id 0.
+ * @param {Control} control @param {Seen} seen
+ * @returns {Promise<{newest: Seen, isOther: boolean}>} `isOther`: what was seen is not there, the ids have begun again
+ */
+export async function newestSince(control, seen) {
+  const sql = `SELECT id, at FROM rows WHERE id IN (${seen.id}, (SELECT max(id) FROM rows)) ORDER BY id`;
+  /** @type {{rows: [number, number][]}} */
+  const { rows } = await control.request("records.sql", { sql });
+  const [id, at] = rows.at(-1) ?? [0, 0];
+  const isOther = id < seen.id || rows.some(([one, then]) => one === seen.id && then !== seen.at);
+  return { newest: { id, at }, isOther };
+}
+
+/**
  * The newest that fit, the oldest of them first.
  * @param {Control} control @param {object} query as `records.query` takes it @param {number} count
  * @param {number} [known] the id of a record before which none is wanted

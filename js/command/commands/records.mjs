@@ -1,5 +1,6 @@
 // `records`: what has happened, from the durable store.
 
+import { messageOf } from "../../base/errors.mjs";
 import { usage } from "../failure.mjs";
 import { withRecords } from "../gateway.mjs";
 import { environmentOf, filesOf } from "../given.mjs";
@@ -8,6 +9,7 @@ import {
   conditionsOf,
   MOST_AT_ONCE,
   newestRecords,
+  newestSince,
   sessionCondition,
   timeOf,
 } from "../record-query.mjs";
@@ -73,26 +75,48 @@ function showOne(output, given, record) {
   else output.item(record, () => showText(output, given, record));
 }
 
+/** What the store says while its file is damaged, or is not there: the next one may be. @param {unknown} error */
+const isOfStore = (error) =>
+  ["UNAVAILABLE", "INVALID"].includes(/** @type {{code?: string}} */ (error).code ?? "");
+
+/**
+ * What has come since the last look, of the newest so many that fit.
+ * @param {Control} control @param {Awaited<ReturnType<typeof queryOf>>} query
+ * @param {{last: import("../record-query.mjs").Seen}} seen @param {number} count
+ */
+async function newsOf(control, query, seen, count) {
+  const { newest, isOther } = await newestSince(control, seen.last);
+  const after = isOther ? 0 : seen.last.id;
+  if (newest.id === after) return [];
+  const where = { id: { gt: after, lt: newest.id + 1 }, ...query.where };
+  const records = await newestRecords(control, { ...query, where }, count, after);
+  seen.last = newest;
+  return records.filter(({ id }) => id > after && id <= newest.id);
+}
+
 /**
  * @param {Control} control @param {Output} output @param {RecordsGiven} given
- * @param {{after: number}} seen the last record that was shown, also by another gateway
+ * @param {{last: import("../record-query.mjs").Seen}} seen also by another gateway
  */
 async function follow(control, output, given, seen) {
   const query = await queryOf(control, given);
-  const news = async (/** @type {number} */ count) => {
-    const records = (await newestRecords(control, query, count, seen.after)).filter(
-      ({ id }) => id > seen.after,
-    );
-    seen.after = records.reduce((latest, { id }) => Math.max(latest, id), seen.after);
-    return records;
+  const show = async (/** @type {number} */ count) => {
+    const records = await newsOf(control, query, seen, count);
+    records.forEach((record) => showOne(output, given, record));
   };
-  (await news(seen.after > 0 ? MOST_NEWS : countOf(given))).forEach((record) =>
-    showOne(output, given, record),
-  );
+  let isAnswered = true;
+  const look = () =>
+    show(MOST_NEWS).then(
+      () => void (isAnswered = true),
+      (error) => {
+        if (!isOfStore(error)) throw error;
+        if (isAnswered) output.complain(messageOf(error));
+        isAnswered = false;
+      },
+    );
+  await show(seen.last.id > 0 ? MOST_NEWS : countOf(given));
   await untilInterrupted(async (ending) => {
-    for (; !ending.aborted; await pause(LOOK_MS, ending)) {
-      (await news(MOST_NEWS)).forEach((record) => showOne(output, given, record));
-    }
+    for (; !ending.aborted; await pause(LOOK_MS, ending)) await look();
   });
 }
 
@@ -139,7 +163,7 @@ async function run(words) {
     const what = first.startsWith("--") ? first : `a ${first}`;
     throw usage(`--sql does not go with ${what}`, 'copilot-tap records --sql "SELECT …"');
   }
-  const seen = { after: 0 };
+  const seen = { last: { id: 0, at: 0 } };
   await withRecords(filesOf(given), environmentOf(given), async (control) => {
     if (isSql) return runSql(control, output, given);
     if (!first && !given.jsonl) {

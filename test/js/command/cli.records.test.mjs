@@ -213,6 +213,41 @@ describe("copilot-tap records", () => {
     assert.equal((await running.end()).code, 0);
     assert.equal(running.out.trimEnd().split("\n").length, 3);
   });
+
+  test("-f shows what comes after the clock has gone back, however many rows are later", async (t) => {
+    const { at, kit } = await called(t);
+    const file = path.join(String(at.env.COPILOT_HOME), "tap", "records.sqlite");
+    const records = new addon.Records({ file });
+    const later = { at: Date.now() + 3_600_000, body: JSON.stringify({ tool: "later" }) };
+    for (let count = 0; count < 1500; count += 1) records.append("tool_call", later);
+    records.flush(5000);
+    await records.close();
+    const running = new Running(["records", "tool_call", "-f", "--jsonl", "-n", "1"], at);
+    t.after(() => running.process.kill("SIGKILL"));
+    await waitFor(() => running.out.includes("later"), { what: "the last one" });
+    await kit.call("forecast", { city: "Oslo" });
+    await waitFor(() => running.out.includes("Oslo"), "the next one");
+    assert.equal(running.out.trimEnd().split("\n").length, 2, running.out);
+  });
+
+  test("-f goes on in the file that is begun where theirs was damaged", async (t) => {
+    const { at, kit } = await called(t);
+    const file = path.join(String(at.env.COPILOT_HOME), "tap", "records.sqlite");
+    for (let count = 0; count < 200; count += 1) await kit.call("forecast", { city: "Bern" });
+    const running = new Running(["records", "tool_call", "-f", "--jsonl"], at);
+    t.after(() => running.process.kill("SIGKILL"));
+    await waitFor(() => running.out.includes("Bern"), { what: "those that are there" });
+    fs.writeFileSync(file, "garbage".repeat(3000));
+    await waitFor(
+      async () => {
+        await kit.call("forecast", { city: "Oslo" });
+        return running.out.includes("Oslo");
+      },
+      { what: () => running.err, timeoutMs: 20_000, intervalMs: 300 },
+    );
+    running.process.kill("SIGINT");
+    assert.equal((await running.end()).code, 0);
+  });
 });
 
 describe("copilot-tap spans", () => {
