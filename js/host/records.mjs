@@ -229,19 +229,21 @@ export class HostRecords {
 
   /**
    * Lines of a stream, as native/lines gives them.
-   * @param {{stream: string, lines: string, session?: string, source?: string, trace?: string, more?: object}} rows `lines`: an array as
-   *   JSON text; `more`: fields of each body
+   * @param {{stream: string, lines: string, session?: string, source?: string, trace?: string,
+   *   traces?: Record<string, string>, more?: object}} rows `lines`: an array as JSON text; `traces`: of the runs that
+   *   lines name; `more`: fields of each body
    * @param {RequestOrigin} from
    */
-  #writeLines({ stream, lines, more, ...rest }, from) {
+  #writeLines({ stream, lines, more, traces = {}, ...rest }, from) {
     if (from !== "feature") throw new RequestError("DENIED", "only features write records");
-    checkTrace(rest.trace);
+    for (const trace of [rest.trace, ...Object.values(traces)]) checkTrace(trace);
     const records = this.#open();
     if (this.#mode === "notify") return;
     try {
       for (const { at, ...line } of JSON.parse(lines)) {
         const body = JSON.stringify({ stream, ...line, ...more });
-        records.append("stream_entry", { ...rest, at, body });
+        const trace = traces[line.run];
+        records.append("stream_entry", { ...rest, ...(trace && { trace }), at, body });
       }
     } catch (error) {
       throw new RequestError("INVALID", messageOf(error));

@@ -33,6 +33,9 @@ import { messageOf } from "../../base/errors.mjs";
  * @property {"modelOwned" | "userOwned"} [managedBy]
  */
 
+/** Runs whose lines may be recorded together: those of about a second. */
+const MOST_RUNS = 16;
+
 export class Feed {
   name;
   stream;
@@ -46,6 +49,8 @@ export class Feed {
   /** Lines that nobody was there to hear. */
   unheard = { surfaced: 0, injected: 0 };
   #parts;
+  /** Of the last runs, by their numbers. @type {Map<number, string>} */
+  #traces = new Map();
   /** @type {LineStream} */
   #lines = /** @type {any} */ (undefined);
 
@@ -113,14 +118,18 @@ export class Feed {
   #keep(json) {
     const { session } = this.owner;
     const more = { emitter: this.name };
+    const traces = Object.fromEntries(this.#traces);
     this.#parts.services.records
-      .lines({ stream: this.stream, lines: json, more, ...(session && { session }) })
+      .lines({ stream: this.stream, lines: json, more, traces, ...(session && { session }) })
       .catch((error) => this.#parts.onDiagnostic(`lines were not recorded: ${messageOf(error)}`));
   }
 
   /** What follows is of this run, whose number is that of its record. @param {number} run @param {string} [traceparent] */
   setRun(run, traceparent) {
     this.traceparent = traceparent;
+    if (traceparent !== undefined) this.#traces.set(run, traceparent.split("-")[1]);
+    const [first] = this.#traces.keys();
+    if (this.#traces.size > MOST_RUNS) this.#traces.delete(first);
     this.#lines.setRun(run);
   }
 

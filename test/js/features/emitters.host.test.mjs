@@ -111,6 +111,18 @@ test("a command does not leave the workspace, also not by a link", async (t) => 
   await until(() => injected().some((text) => /outside of the workspace/.test(text)), injected);
 });
 
+test("a line is recorded with the trace of its run", async (t) => {
+  const { call, records } = await setUp(t);
+  await call("tap_start_emitter", { name: "a", command: "echo found", every: "1s", maxRuns: 2 });
+  const lines = async () =>
+    (await records("stream_entry")).filter(({ body }) => body.text === "found");
+  await until(async () => (await records("emitter_run")).length === 2, "two runs");
+  await until(async () => (await lines()).length === 2, "their lines");
+  const traceOf = new Map((await records("emitter_run")).map((one) => [one.body.run, one.trace]));
+  assert.equal(new Set(traceOf.values()).size, 2);
+  for (const { body, trace } of await lines()) assert.equal(trace, traceOf.get(body.run));
+});
+
 test("a command has the PATH of the session that asked for it, also after a kill of the feature host", async (t) => {
   const bin = fs.realpathSync(temporaryFolder(t));
   fs.writeFileSync(path.join(bin, "of-this-session"), "#!/bin/sh\necho found\n", { mode: 0o755 });

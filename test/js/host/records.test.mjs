@@ -74,6 +74,20 @@ test("a trace has 32 hexadecimal digits, also that of a feature", async (t) => {
   }
 });
 
+test("a line of a stream has the trace of its run", async (t) => {
+  const { ask } = opened(t);
+  const lines = JSON.stringify([1, 2, 3].map((run) => ({ at: run, run, text: `of ${run}` })));
+  const traces = { 1: "1b".repeat(16), 2: "2b".repeat(16) };
+  await ask("records.lines", "feature", { stream: "log", lines, traces });
+  const { text } = await ask("records.query", "control", { collection: "stream_entry" });
+  assert.deepEqual(
+    JSON.parse(text).records.map(({ trace }) => trace),
+    [undefined, traces[2], traces[1]],
+  );
+  const wrong = { stream: "log", lines, traces: { 1: "abc" } };
+  await assert.rejects(ask("records.lines", "feature", wrong), { code: "INVALID" });
+});
+
 test("records: false leaves rows of notify alone, also of features and the user, until it is taken back", async (t) => {
   const { ask, records } = opened(t);
   /** Writes one of each; says which were kept. */
