@@ -57,11 +57,13 @@ function featureHost({ parts, files, env }) {
 }
 
 /** What of an enabled feature is not as it should be. @param {Report} report @returns {string[]} */
-function troublesOf({ id, enabled, denied, skipped, diagnostics }) {
+function troublesOf({ id, enabled, runtime, tools, hooks, denied, skipped, diagnostics }) {
   if (!enabled) return [];
   // The project's check and the timeline tell of entries that wait for consent.
   const left = skipped.filter(({ what }) => what !== "the entry");
-  const said = diagnostics.at(-1)?.text;
+  // A program that has ended and is there again is as it should be.
+  const isBack = runtime === "external-process" && tools.length + hooks.length > 0;
+  const said = isBack ? undefined : diagnostics.at(-1)?.text;
   return [
     ...denied.map(({ capability, reason }) => `${id} was not granted ${capability} (${reason})`),
     ...left.map(({ what, reason }) => `${what} of ${id} was left out (${reason})`),

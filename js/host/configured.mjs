@@ -4,49 +4,78 @@ import { messageOf } from "../base/errors.mjs";
 import { makeReport } from "../registry/report.mjs";
 
 /** @typedef {import("../registry/report.mjs").Report} Report */
+/** @typedef {import("../projects/providers.mjs").EntryState} EntryState */
 /** @typedef {typeof import("./declarative.mjs").installRules} InstallRules */
+
+const MERGED = /** @type {const} */ (["tools", "hooks", "skipped", "diagnostics"]);
+
+/**
+ * Sessions of several folders may name the same.
+ * @param {Report} one @param {Report} other @returns {Report} with what either has
+ */
+function merged(one, other) {
+  const lists = MERGED.map((list) => {
+    const items = [...one[list], ...other[list]].map((item) => JSON.stringify(item));
+    return [list, [...new Set(items)].map((item) => JSON.parse(item))];
+  });
+  const { diagnostics, ...rest } = Object.fromEntries(lists);
+  diagnostics.sort((/** @type {any} */ a, /** @type {any} */ b) => (a.at < b.at ? -1 : 1));
+  return makeReport({ ...one, ...rest, diagnostics, enabled: one.enabled || other.enabled });
+}
+
+/** What a program has registered in its session. @param {any[]} bindings as inspect() shows them */
+const registered = (bindings) => ({
+  tools: bindings.flatMap(({ tools }) => tools.map((/** @type {any} */ tool) => tool.name)),
+  hooks: bindings.flatMap(({ rules, context, startupContext, sections }) => [
+    ...rules.map((/** @type {any} */ rule, /** @type {number} */ at) => `${rule.action}-${at + 1}`),
+    ...(context + startupContext + sections.length > 0 ? ["context"] : []),
+  ]),
+});
 
 export class ConfiguredFeatures {
   #options;
-  /** Rules that are installed, for each session. @type {Set<{id: string, rules: ReturnType<InstallRules>}>} */
+  /** Rules that are installed, for each session. @type {Set<{id: string, session: string, rules: ReturnType<InstallRules>}>} */
   #rules = new Set();
 
   /**
    * @param {object} options
    * @param {import("../base/addon.js").Gateway} options.gateway @param {import("../base/log.mjs").Log} options.log
-   * @param {() => import("../projects/providers.mjs").EntryState[]} options.entries what configs name
+   * @param {() => EntryState[]} options.entries what configs name
    */
   constructor(options) {
     this.#options = options;
   }
 
-  /** @returns {Report[]} one for each name: sessions of the same folder have the same */
+  /** @returns {Report[]} one for each name, of all sessions */
   reports() {
-    const { providers } = JSON.parse(this.#options.gateway.inspect());
-    const toolsOf = (/** @type {string} */ name, /** @type {string} */ session) =>
-      providers
-        .filter((/** @type {any} */ one) => one.name === name && one.onlySession === session)
-        .flatMap((/** @type {any} */ one) => one.bindings[0]?.tools ?? [])
-        .map((/** @type {{name: string}} */ tool) => tool.name);
+    const seen = JSON.parse(this.#options.gateway.inspect());
     const reports = new Map();
-    for (const { id, runtime, session, name, state } of this.#options.entries()) {
-      if (runtime === "emitter") continue; // emitters have a list of their own
-      if (state === "disabled") {
-        reports.set(id, makeReport({ id, enabled: false, runtime }));
-        continue;
-      }
-      const rules = [...this.#rules].find((one) => one.id === id)?.rules.report();
-      const waiting = [{ what: "the entry", reason: "you have not allowed it: copilot-tap allow" }];
-      const report = makeReport({
-        id,
-        enabled: true,
-        runtime,
-        tools: runtime === "external-process" ? toolsOf(name, session) : [],
-        skipped: state === "waiting" ? waiting : [],
-      });
-      reports.set(id, rules ?? report);
+    for (const entry of this.#options.entries()) {
+      if (entry.runtime === "emitter") continue; // emitters have a list of their own
+      const report = this.#reportOf(entry, seen);
+      const former = reports.get(entry.id);
+      reports.set(entry.id, former ? merged(former, report) : report);
     }
     return [...reports.values()];
+  }
+
+  /** @param {EntryState} entry @param {{providers: any[], sessions: any[]}} seen */
+  #reportOf({ id, runtime, session, name, state, said }, { providers, sessions }) {
+    if (state === "disabled") return makeReport({ id, enabled: false, runtime });
+    const isOwn = (/** @type {any} */ one) => one.name === name && one.onlySession === session;
+    const rules = [...this.#rules].find((one) => one.id === id && one.session === session);
+    /** @type {Partial<Report> | undefined} */
+    const found =
+      runtime === "external-process"
+        ? registered(providers.filter(isOwn).flatMap(({ bindings }) => bindings))
+        : rules?.rules.report();
+    const { cwd } = sessions.find((one) => one.id === session) ?? {};
+    const reason = `you have not allowed it in ${cwd}: copilot-tap allow`;
+    const waiting = state === "waiting" ? [{ what: "the entry", reason }] : [];
+    return makeReport({
+      ...{ diagnostics: said(), ...found, id, enabled: true, runtime },
+      skipped: [...(found?.skipped ?? []), ...waiting],
+    });
   }
 
   /**
@@ -58,13 +87,13 @@ export class ConfiguredFeatures {
   declare(sessionId, id, config) {
     const { gateway, log } = this.#options;
     const onDiagnostic = (/** @type {string} */ text) => log("warning", `${id}: ${text}`);
-    /** @type {{id: string, rules: ReturnType<InstallRules>} | undefined} */
+    /** @type {{id: string, session: string, rules: ReturnType<InstallRules>} | undefined} */
     let installed;
     let stopped = false;
     const ready = import("./declarative.mjs").then(({ installRules }) => {
       if (stopped) return;
       const rules = installRules(gateway, sessionId, id, config, onDiagnostic);
-      installed = { id, rules };
+      installed = { id, session: sessionId, rules };
       this.#rules.add(installed);
     });
     ready.catch((error) => onDiagnostic(messageOf(error)));

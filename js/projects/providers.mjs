@@ -6,6 +6,7 @@
 // sessions.mjs knows when to look.
 
 import { inQuotes, visible } from "../base/visible.mjs";
+import { Diagnostics } from "../registry/report.mjs";
 import { Supervisor } from "../process/supervisor.mjs";
 import { userConfigFile } from "./config-file.mjs";
 import { loadProjectConfig, loadUserConfig } from "./config.mjs";
@@ -19,7 +20,8 @@ import { isOn } from "./user-config.mjs";
 /** @typedef {import("./sessions.mjs").Tokens} Tokens */
 /**
  * An entry that runs.
- * @typedef {{owner: Owner, file: string, entry: Entry, stop: (how?: {revoked?: boolean}) => Promise<void>}} Running
+ * @typedef {{owner: Owner, file: string, entry: Entry, said?: Diagnostics, stop: (how?: {revoked?: boolean}) => Promise<void>}} Running
+ *   `said`: the troubles of a program
  *
  * @typedef {object} ProjectSession
  * @property {string} id
@@ -36,7 +38,8 @@ import { isOn } from "./user-config.mjs";
  * What configs want of this process, besides programs. `setGroups`: tool groups that a session has, too.
  * @typedef {{declare: Declare, needHosted: () => void, setGroups: (session: {id: string}, names: string[]) => void}} ConfigHost
  *
- * @typedef {{id: string, runtime: string, session: string, name: string, state: "running" | "waiting" | "disabled"}} EntryState
+ * @typedef {{id: string, runtime: string, session: string, name: string, state: "running" | "waiting" | "disabled",
+ *   said: () => import("../registry/report.mjs").Diagnostic[]}} EntryState
  *   `waiting`: for the user's consent
  */
 
@@ -118,11 +121,7 @@ export class ProjectProviders {
     );
     const off = entries.filter((entry) => !on.includes(entry));
     const add = (/** @type {Entry[]} */ some, /** @type {EntryState["state"]} */ state) =>
-      this.#states.get(session.id)?.push(
-        ...some.map(({ kind, name }) => ({
-          ...{ id: `${owner}:${name}`, runtime: kind, session: session.id, name, state },
-        })),
-      );
+      this.#add(session, { owner, file, state }, some);
     add(allowed, "running");
     add(waiting, "waiting");
     const isRunning = (/** @type {Entry} */ entry) => this.#runs(session, file, entry);
@@ -135,6 +134,19 @@ export class ProjectProviders {
     if (waiting.length === 0) return;
     const names = waiting.map((entry) => entry.digest).join();
     this.#tellOnce(session, `${file} ${names}`, "warning", consentNotice(file, waiting));
+  }
+
+  /**
+   * @param {ProjectSession} session @param {{owner: Owner, file: string, state: EntryState["state"]}} of
+   * @param {Entry[]} entries
+   */
+  #add(session, { owner, file, state }, entries) {
+    const states = entries.map((entry) => ({
+      ...{ id: `${owner}:${entry.name}`, runtime: entry.kind, session: session.id },
+      ...{ name: entry.name, state },
+      said: () => session.running?.get(keyOf(file, entry))?.said?.list() ?? [],
+    }));
+    this.#states.get(session.id)?.push(...states);
   }
 
   /** @param {Owner} owner @param {import("./config.mjs").Config} result @param {string} name of an entry */
@@ -200,13 +212,12 @@ export class ProjectProviders {
    * @param {{owner: Owner, file: string, entry: Entry, isNamed: boolean}} of
    */
   #stopUnwanted(session, key, { owner, file, entry, isNamed }) {
-    const { kind, name, digest } = entry;
+    const { name, digest } = entry;
     const id = `${owner}:${name}`;
     const ends = owner === "user" || this.#switches[id] === false;
     if (ends) void this.#stop(session, key, { revoked: true });
     else if (!isNamed) {
-      const state = /** @type {const} */ ("running");
-      this.#states.get(session.id)?.push({ id, runtime: kind, session: session.id, name, state });
+      this.#add(session, { owner, file, state: "running" }, [entry]);
     }
     const about = `unwanted ${key} ${digest}`;
     if ((ends && isNamed) || this.#told(session).has(about)) return;
@@ -267,9 +278,10 @@ export class ProjectProviders {
       return;
     }
     const workspace = config.folder ?? session.cwd;
-    const supervisor = this.#supervisor(session, workspace, [entry.config]);
+    const said = new Diagnostics();
+    const supervisor = this.#supervisor(session, workspace, [entry.config], said);
     const stop = (/** @type {{revoked?: boolean} | undefined} */ how) => supervisor.stop(how);
-    session.running?.set(key, { owner, file, entry, stop });
+    session.running?.set(key, { owner, file, entry, said, stop });
     await this.#stopping.get(key);
     supervisor.start(); // nothing, if it has been stopped meanwhile
   }
@@ -297,9 +309,9 @@ export class ProjectProviders {
   /**
    * @param {ProjectSession} session
    * @param {string} workspace the folder of the config that the user allowed: a link to it may lead elsewhere by now
-   * @param {ProviderConfig[]} providers
+   * @param {ProviderConfig[]} providers @param {Diagnostics} said
    */
-  #supervisor({ id }, workspace, providers) {
+  #supervisor({ id }, workspace, providers, said) {
     const { port, logs } = this.#files;
     return new Supervisor({
       sessionId: id,
@@ -309,7 +321,10 @@ export class ProjectProviders {
       providers,
       onToken: () => this.#token(id),
       onEnded: (_name, token, revoked) => this.#gateway.forgetSpawnToken(token, revoked),
-      onMessage: (level, text) => this.#gateway.tellTimeline(id, level, text),
+      onMessage: (level, text) => {
+        if (level !== "info") said.add(text.replace(/^tap: /, ""));
+        this.#gateway.tellTimeline(id, level, text);
+      },
     });
   }
 
