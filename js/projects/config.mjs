@@ -152,9 +152,6 @@ class Reader extends StrictReader {
   config(root) {
     const known = this.#owner === "user" ? [...FIELDS, ...FIELDS_OF_USER] : FIELDS;
     const fields = this.fields(root, "the config", known);
-    if (root.type === "object" && known.every((name) => !fields.has(name))) {
-      this.problem(root, 'expected a list "providers" or "emitters"');
-    }
     const [providers, declarative, toolGroups, features, emitters, streams, protectedBranches] =
       FIELDS.map((name) => fields.get(name));
     const [records, spans, goals, session, workers, plans] = FIELDS_OF_USER.map((name) =>

@@ -142,7 +142,6 @@ describe("a mistake is named with what was expected", () => {
   /** Text, where in it the mistake is, and what is said. */
   const cases = [
     ["[]", "[]", /the config must be an object, not an array/],
-    ["{}", "{}", /expected a list "providers"/],
     ['{"providers": {}}', "{}", /^providers must be a list, not an object$/],
     [
       '{"provider": [], "providers": []}',

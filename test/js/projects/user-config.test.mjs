@@ -26,6 +26,11 @@ test("has settings that a project's has not", async (t) => {
   assert.deepEqual([records, features, problems], [false, { "builtin:records": false }, []]);
 });
 
+test("that is empty has no mistake", async (t) => {
+  const { files } = written(t, "{}");
+  assert.deepEqual(await readUserConfig(files), { ok: true, ...NO_CONFIG });
+});
+
 test("one that others can write is not read, and says so", posix, async (t) => {
   const { files, file } = written(t, '{"records": false}', 0o622);
   const { records, problems } = await readUserConfig(files);
