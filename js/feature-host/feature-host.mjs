@@ -183,7 +183,7 @@ export class FeatureHost {
           push("prompt", lineOf(text), { level: "inject", prompt: text, session, traceparent }),
       },
       implementations,
-      overflow: async (text, { tool }) => files.keep(text, tool),
+      overflow: async (text, { session, tool }) => files.keep(text, tool, session),
       failure: failureOf,
       enter: (work) => this.#watch.enter(id, work),
       endProcesses,

@@ -8,6 +8,7 @@ const NAME = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}$/;
 const MOST_BYTES = 4 * 1024 * 1024;
 /** Of texts that were too long for a result: the latest. */
 const MOST_KEPT = 20;
+let kept = 0;
 const KEPT = /-[0-9a-z]{8,12}-\d{4}\.txt$/;
 
 /** @param {string} id @returns {string} one part of a path */
@@ -29,7 +30,6 @@ export function ownFolder(home, id) {
   const folder = path.join(all, folderName(id));
   const make = () => [path.join(home, "tap"), all, folder].forEach(makePrivateFolder);
   const fileOf = (/** @type {unknown} */ name) => path.join(folder, checked(name));
-  let kept = 0;
   return {
     folder,
     /** @param {string} name @returns {{version: number, value: any} | undefined} undefined where there is none */
@@ -66,18 +66,25 @@ export function ownFolder(home, id) {
     remove(name) {
       fs.rmSync(fileOf(name), { force: true });
     },
-    /** A text that was too long for a result. @param {string} text @param {string} name @returns {string} its path */
-    keep(text, name) {
-      make();
+    /**
+     * A text that was too long for a result: below the folder that the CLI has for the session, where it has one.
+     * @param {string} text @param {string} name @param {string} [session] @returns {string} its path
+     */
+    keep(text, name, session = "") {
+      const state = path.join(home, "session-state", session);
+      const isThere = NAME.test(session) && fs.existsSync(state);
+      const place = isThere ? path.join(state, "tap") : folder;
+      if (isThere) makePrivateFolder(place);
+      else make();
       kept = (kept + 1) % 10_000;
       const stamp = `${Date.now().toString(36)}-${String(kept).padStart(4, "0")}`;
-      const file = path.join(folder, `${checked(name)}-${stamp}.txt`);
+      const file = path.join(place, `${checked(name)}-${stamp}.txt`);
       writePrivate(file, text);
       const stampOf = (/** @type {string} */ one) => KEPT.exec(one)?.[0] ?? "";
-      const texts = fs.readdirSync(folder).filter((one) => KEPT.test(one));
+      const texts = fs.readdirSync(place).filter((one) => KEPT.test(one));
       texts.sort((a, b) => (stampOf(a) < stampOf(b) ? -1 : 1));
       for (const old of texts.slice(0, -MOST_KEPT)) {
-        fs.rmSync(path.join(folder, old), { force: true });
+        fs.rmSync(path.join(place, old), { force: true });
       }
       return file;
     },

@@ -97,7 +97,8 @@ export class HostFeatures {
       },
     };
     this.#disableTools();
-    this.#resident = new ResidentFeatures(options.gateway, options.log, services, this.#features);
+    const { gateway, log, files } = options;
+    this.#resident = new ResidentFeatures(gateway, log, services, this.#features, files.home);
     this.#resident.start(this.#enabled);
   }
 

@@ -34,6 +34,7 @@ export class ResidentFeatures {
   #features;
   #log;
   #implementations;
+  #home;
   #tap;
   /** @type {Map<string, Installation>} */
   #installed = new Map();
@@ -41,11 +42,13 @@ export class ResidentFeatures {
   /**
    * @param {Pick<Gateway, "openProvider" | "sendProvider">} gateway @param {Log} log
    * @param {Implementations} implementations of services @param {readonly Feature[]} [features]
+   * @param {string} [home] <COPILOT_HOME>, for texts that are too long for a result
    */
-  constructor(gateway, log, implementations, features = FEATURES) {
+  constructor(gateway, log, implementations, features = FEATURES, home = undefined) {
     this.#features = features;
     this.#log = log;
     this.#implementations = implementations;
+    this.#home = home;
     this.#tap = provider("tap", {
       session: "all",
       transport: inProcess(gateway, { feature: true }),
@@ -76,6 +79,7 @@ export class ResidentFeatures {
   /** @param {Checked} checked */
   #install(checked) {
     const { id } = checked.descriptor;
+    const home = this.#home;
     const installation = new Installation(checked, {
       provider: this.#tap,
       sinks: {
@@ -85,6 +89,12 @@ export class ResidentFeatures {
           this.#tap.push("notify", text, { level: "inject", metadata: { level }, session }),
       },
       implementations: this.#implementations,
+      ...(home && {
+        overflow: async (text, { session, tool }) => {
+          const { ownFolder } = await import("../feature-host/folder.mjs");
+          return ownFolder(home, id).keep(text, tool, session);
+        },
+      }),
       onDiagnostic: (text) => this.#log("warning", `${id}: ${text}`),
     });
     const feature = this.#features.find(({ descriptor }) => descriptor.id === id);

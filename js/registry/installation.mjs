@@ -158,11 +158,11 @@ export class Installation {
     }
     const tool = this.#checked.descriptor.tools?.find((one) => one.name === name);
     const { requires: _requires, name: _name, ...options } = /** @type {any} */ (tool);
-    const { provider, overflow, failure = (thrown) => thrown } = this.#ports;
+    const { provider, failure = (thrown) => thrown } = this.#ports;
     const run = async (/** @type {any} */ args, /** @type {any} */ call) => {
       try {
         const result = await this.#enter(() => handler(args, call));
-        return await boundResult(result, { session: call.session, tool: name }, overflow);
+        return await this.#bound(result, call.session, name);
       } catch (error) {
         throw failure(error);
       }
@@ -180,9 +180,14 @@ export class Installation {
       if (!run) return `tap: the gateway runs /${name} itself`;
       const said = await this.#enter(async () => run(typed));
       if (typeof said === "object") return JSON.stringify(redact(said));
-      return String(await boundResult(String(said), { session: typed.session.id, tool: name }));
+      return String(await this.#bound(String(said), typed.session.id, name));
     });
     return true;
+  }
+
+  /** @param {unknown} result @param {string} session @param {string} tool or command */
+  #bound(result, session, tool) {
+    return boundResult(result, { session, tool }, this.#ports.overflow);
   }
 
   /** @param {string} name @param {string} point @param {() => {remove: () => unknown}} declare */
@@ -252,15 +257,15 @@ export class Installation {
       if ((await inTime(work, most)) === "late") {
         return await this.#failed(`install did not return within ${most / 1000} s`);
       }
+      if (this.#closed) return;
+      this.#installed = installed ?? {};
+      this.#note("tool", descriptor.tools, this.#tools);
+      this.#note("hook", descriptor.hooks, this.#hooks);
+      this.#note("command", descriptor.commands, this.#commands);
+      this.#startTasks();
     } catch (error) {
-      return await this.#failed(`install failed: ${messageOf(error)}`);
+      await this.#failed(`install failed: ${messageOf(error)}`);
     }
-    if (this.#closed) return;
-    this.#installed = installed ?? {};
-    this.#note("tool", descriptor.tools, this.#tools);
-    this.#note("hook", descriptor.hooks, this.#hooks);
-    this.#note("command", descriptor.commands, this.#commands);
-    this.#startTasks();
   }
 
   /** @param {string} what @param {{name: string}[] | undefined} listed @param {Map<string, unknown>} registered */

@@ -17,6 +17,15 @@ const cut = (text, most) => {
   return bytes.toString("utf8", 0, end);
 };
 
+/** @param {string} text */
+function isJson(text) {
+  try {
+    return /^\s*[[{]/.test(text) && Boolean(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}
+
 /**
  * @param {unknown} result @param {{session: string, tool: string}} about @param {Overflow} [overflow]
  * @returns {Promise<unknown>}
@@ -25,15 +34,15 @@ const cut = (text, most) => {
 export async function boundResult(result, about, overflow) {
   if (result === undefined || result === null) return result;
   const clean = redact(typeof result === "string" ? result : JSON.parse(JSON.stringify(result)));
-  if (typeof clean !== "string") {
-    const length = Buffer.byteLength(JSON.stringify(clean));
-    if (length <= MOST_RESULT) return clean;
+  const text = typeof clean === "string" ? clean : JSON.stringify(clean);
+  const length = Buffer.byteLength(text);
+  if (length <= MOST_RESULT) return clean;
+  if (text !== clean || isJson(text)) {
     throw new Error(`the result has ${length} bytes, and may have ${MOST_RESULT}: ask for less`);
   }
-  if (Buffer.byteLength(clean) <= MOST_RESULT) return clean;
-  const head = cut(clean, MOST_RESULT - NOTE_ROOM);
-  const left = clean.length - head.length;
-  const where = await (overflow?.(clean, about) ?? Promise.reject(new Error("no folder for it")))
+  const head = cut(text, MOST_RESULT - NOTE_ROOM);
+  const left = text.length - head.length;
+  const where = await (overflow?.(text, about) ?? Promise.reject(new Error("no folder for it")))
     .then((path) => `the whole text is in ${path}`)
     .catch((error) => `the whole text could not be kept: ${messageOf(error)}`);
   return `${head}\n… (${left} more characters; ${where})`;

@@ -329,13 +329,24 @@ describe("a feature never", () => {
   });
 
   test("fills the disk with texts that were too long for a result", (t) => {
-    const own = ownFolder(temporaryFolder(t), "builtin:long");
+    const home = temporaryFolder(t);
+    const own = ownFolder(home, "builtin:long");
     own.write("state.json", 1, {});
     const all = Array.from({ length: 50 }, (_, at) => own.keep(`text ${at}`, `tool_${at % 3}`));
     assert.equal(new Set(all).size, 50);
     assert.equal(fs.readdirSync(own.folder).length, 21);
     assert.equal(fs.readFileSync(all[49], "utf8"), "text 49");
     assert.equal(own.read("state.json")?.version, 1);
+    const state = path.join(home, "session-state", "s-1");
+    fs.mkdirSync(state, { recursive: true });
+    for (let at = 0; at < 30; at += 1) {
+      const kept = ownFolder(home, "builtin:long").keep("more", "tool", "s-1");
+      assert.equal(path.dirname(kept), path.join(state, "tap"));
+    }
+    assert.equal(fs.readdirSync(path.join(state, "tap")).length, 20);
+    for (const session of ["s-2", "../session-state/s-1", "..", "."]) {
+      assert.equal(path.dirname(own.keep("more", "tool", session)), own.folder);
+    }
   });
 
   test("costs its host memory for timers that have fired", () => {

@@ -108,6 +108,20 @@ describe("install", () => {
       },
       /^install failed: null$/,
     ],
+    [
+      "returns tasks that are none",
+      () => /** @type {any} */ ({ tasks: null }),
+      /^install failed: Cannot convert/,
+    ],
+    [
+      "returns what cannot be read",
+      () => ({
+        get tasks() {
+          throw new Error("no tasks");
+        },
+      }),
+      /^install failed: no tasks$/,
+    ],
   ];
   for (const [what, install, pattern] of broken) {
     test(`that ${what} leaves nothing of the feature but a reason`, async (t) => {
@@ -302,11 +316,14 @@ describe("tasks", () => {
 
 test("a result is bounded: text goes on in a file, JSON is never cut", async (t) => {
   const kept = [];
-  const fields = { tools: [tool("text"), tool("json"), tool("secret")] };
-  const { session } = await installed(
+  const commands = [{ name: "long", description: "says much" }];
+  const fields = { tools: [tool("text"), tool("json"), tool("string"), tool("secret")], commands };
+  const { session, installation } = await installed(
     t,
     fields,
-    ({ tools }) => {
+    ({ tools, commands: registrar }) => {
+      registrar.register("long", () => "x".repeat(100_000));
+      tools.register("string", () => JSON.stringify({ list: Array(100_000).fill(1) }));
       tools.register("text", () => "é".repeat(100_000));
       tools.register("json", () => ({ list: Array(100_000).fill(1) }));
       tools.register("secret", () => ({ api_key: "abcdef", text: "ptk-0123456789abcdef0123" }));
@@ -318,6 +335,11 @@ test("a result is bounded: text goes on in a file, JSON is never cut", async (t)
   assert.equal(kept[0].length, 100_000);
   const json = await session.call("json").catch((error) => error);
   assert.match(json.text ?? json.message, /may have 32768: ask for less/);
+  const string = await session.call("string").catch((error) => error);
+  assert.match(string.text ?? string.message, /may have 32768: ask for less/);
+  const typed = { args: "", session: { id: "s", cwd: "/" } };
+  const said = await installation.command("long")?.(typed);
+  assert.ok(said?.endsWith("the whole text is in /folder/text.txt)"));
   assert.deepEqual(JSON.parse(await session.call("secret")), {
     api_key: "<removed>",
     text: "<removed>",
