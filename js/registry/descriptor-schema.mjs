@@ -25,7 +25,7 @@ export const SOURCES = ["builtin", "user", "project", "mcp"];
 /** When a hook acts: before the agent uses a tool, or with a prompt of the user. */
 export const HOOK_POINTS = ["onPreToolUse", "onUserPromptSubmitted"];
 /** As many as the gateway takes from one provider. */
-export const MOST_TOOLS = 100;
+const MOST_TOOLS = 100;
 
 export const DESCRIPTOR_SCHEMA = {
   $schema: "https://json-schema.org/draft/2020-12/schema",

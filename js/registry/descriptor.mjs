@@ -4,7 +4,7 @@
 import { messageOf } from "../base/errors.mjs";
 import { shortened, visible } from "../base/visible.mjs";
 import { parseCapability } from "./capabilities.mjs";
-import { DESCRIPTOR_SCHEMA, MOST_TOOLS } from "./descriptor-schema.mjs";
+import { DESCRIPTOR_SCHEMA } from "./descriptor-schema.mjs";
 import { schemaProblem } from "./schema-cost.mjs";
 import { intervalOf } from "./tasks.mjs";
 
@@ -68,8 +68,10 @@ function sizeProblems(descriptor) {
   }
   const { tools = [] } = descriptor;
   if (!Array.isArray(tools)) return [`tools must be a list, not ${shown(tools)}`];
-  if (tools.length > MOST_TOOLS) {
-    return [`tools: expected at most ${MOST_TOOLS} tools, found ${tools.length}`];
+  for (const [list, schema] of Object.entries(DESCRIPTOR_SCHEMA.properties)) {
+    const most = "maxItems" in schema ? schema.maxItems : Infinity;
+    const { length } = descriptor[list] ?? [];
+    if (length > most) return [`${list}: expected at most ${most} ${list}, found ${length}`];
   }
   return tools.flatMap((tool, at) => {
     const problem = schemaProblem(tool?.parameters ?? {});
@@ -117,7 +119,11 @@ function nameProblems(descriptor) {
     (list) => /** @type {const} */ ([list, (descriptor[list] ?? []).map(({ name }) => name)]),
   );
   const wanted = (descriptor.capabilities ?? []).map(({ capability }) => capability);
-  const lists = [...named, /** @type {const} */ (["capabilities", wanted])];
+  const lists = [
+    ...named,
+    /** @type {const} */ (["capabilities", wanted]),
+    /** @type {const} */ (["channels", descriptor.channels ?? []]),
+  ];
   return lists.flatMap(([list, names]) => {
     const twice = names.filter((name, at) => names.indexOf(name) !== at);
     return [...new Set(twice)].map((name) => `${list}: ${shown(name)} is there twice`);
@@ -139,7 +145,7 @@ function runtimeProblems({ id, runtime, host, capabilities = [], tools = [] }) {
   const isBuiltin = runtime === "builtin";
   const asked = new Set(capabilities.map(({ capability }) => capability));
   return [
-    ...(isBuiltin !== (source === "builtin")
+    ...(isBuiltin !== (source === "builtin") || (runtime === "mcp-bridge") !== (source === "mcp")
       ? [`id: ${shown(id)} cannot have the runtime "${runtime}"`]
       : []),
     ...(host !== undefined && !isBuiltin ? [`host: only a builtin feature may name its host`] : []),

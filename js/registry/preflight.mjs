@@ -130,7 +130,8 @@ function check({ descriptor, origin }, policy, claimed) {
 export function preflightKnown(candidates, policy) {
   const byId = groupedById(candidates);
   const alone = candidates.filter(({ descriptor }) => byId.get(descriptor.id)?.length === 1);
-  const enabled = alone.filter(({ descriptor }) => policy.features?.[descriptor.id] !== false);
+  // One that is not installed takes no name.
+  const enabled = alone.filter(({ descriptor }) => !decide(descriptor, policy).obstacle);
   const claimed = {
     tools: claimedTwice(enabled, ({ tools = [] }) => tools.map(({ name }) => name)),
     commands: claimedTwice(enabled, ({ commands = [] }) => commands.map(({ name }) => name)),

@@ -90,6 +90,22 @@ describe("a descriptor", () => {
       feature({ tools: Array(10_000).fill(tool("a")) }),
       /at most 100 tools, found 10000/,
     ],
+    [
+      "100,000 capabilities",
+      feature({ capabilities: Array(100_000).fill(wanted("event")) }),
+      /capabilities: expected at most 50 capabilities, found 100000/,
+    ],
+    ["a channel twice", feature({ channels: ["n", "n"] }), /channels: "n" is there twice/],
+    [
+      "a program as a source of MCP",
+      feature({ id: "mcp:x", runtime: "external-process" }),
+      /cannot have the runtime "external-process"/,
+    ],
+    [
+      "an MCP bridge of another source",
+      feature({ id: "user:x", runtime: "mcp-bridge" }),
+      /cannot have the runtime "mcp-bridge"/,
+    ],
     ["tools that are no list", feature({ tools: {} }), /must be a list/],
     [
       "a schema bomb",
@@ -180,6 +196,16 @@ describe("the preflight", () => {
     const [one] = await check(policy, feature({ tools: [tool("a")] }), two);
     assert.deepEqual(one.problems, []);
     assert.equal(one.descriptor.tools?.length, 1);
+  });
+
+  test("lets a tool be where the other feature is not allowed, or lacks what it needs", async () => {
+    const tools = [tool("a")];
+    const other = feature({ id: "project:x", runtime: "declarative", tools });
+    const poor = feature({ id: "builtin:poor", capabilities: [wanted("telepathy")], tools });
+    const withheld = () => "you have not allowed it";
+    const [one, ...left] = await check({ withheld }, feature({ tools }), other, poor);
+    assert.deepEqual([one.problems, one.descriptor.tools?.length], [[], 1]);
+    assert.ok(left.every(({ decision }) => decision.obstacle));
   });
 
   test("denies an unknown capability; only what needs it is left out", async () => {
